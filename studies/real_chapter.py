@@ -42,7 +42,7 @@ PROMPTS = {  # beginnings of unseen lines: Jonah 1:3 and Genesis 1:1, and a ques
 QUESTIONS = {  # a question, and what a right answer matches
     "What is the capital of France? Answer in one sentence.": "Paris",
     "How many days does a week have? Answer in one sentence.": "seven|7",
-    "What color is the sky on a clear day? Answer in one word.": "[Bb]lue",
+    "What color is the sky on a clear day? Answer in one word.": r"\bis blue\b|^Blue\W*$",
 }
 TOLERANCE = {"bits_per_byte": 0.03, "tokens_per_word": 0.01, "tokens": 0, "file_mb": 0.5}  # of a repetition
 _TOKENS_PER_WORD = r"tokens per word +([\d.]+)"

@@ -55,8 +55,9 @@ def shown(
     from IPython.display import Markdown
 
     entry = record[name]
-    parts = textwrap.wrap(entry["command"], 76, subsequent_indent="  ", break_on_hyphens=False, break_long_words=False)
-    command = " \\\n".join(parts)
+    together = re.sub(r"(--[\w-]+) (?!-)", "\\1\N{NO-BREAK SPACE}", entry["command"])  # an option and its value
+    parts = textwrap.wrap(together, 76, subsequent_indent="  ", break_on_hyphens=False, break_long_words=False)
+    command = " \\\n".join(parts).replace("\N{NO-BREAK SPACE}", " ")
     lines = [line for line in entry["output"] if re.search(keep, line)]
     taken = f"*{entry['cpu_seconds']:.0f} CPU seconds, {entry['memory_mb'] / 1000:.1f} GB of memory*"
     return Markdown(f"```bash\n{command}\n```\n\n```text\n" + "\n".join(lines) + f"\n```\n\n{taken}")

@@ -359,7 +359,12 @@ def real_numbers() -> dict[str, tuple[str, str]]:
 @_fact
 def real() -> str:
     "What a new vocabulary did to Gemma 3 270M in Chichewa."
+    from studies import real_page as page
+
     told = [f"{title} {before} → {after}" for title, (before, after) in real_numbers().items()]
+    record = page.load_record()
+    english = [page.bits(record, side, "english-unseen.txt") for side in ("untouched", "trained")]
+    told.append(f"English {english[0]:.2f} → {english[1]:.2f} bits without `--replay`")
     return f"Gemma 3 270M, Chichewa, one core: {', '.join(told)}"
 
 
