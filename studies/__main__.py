@@ -1,4 +1,4 @@
-"""The workshop's command line: `python -m studies chapter|claims|records|model`."""
+"""The workshop's command line: `python -m studies chapter|claims|records|vocabularies|model`."""
 
 import json
 from pathlib import Path
@@ -198,6 +198,20 @@ def records_(
         print("written:", record_pages() if names == [PAGES] else run_study(names or ()))
     except RuntimeError as e:
         raise ValueError(e) from None
+
+
+@app.command()
+def vocabularies(
+    tokenizers: Annotated[Path, typer.Argument(help="A folder with one for each tokenizer of the papers' models.")],
+    texts: Annotated[Path, typer.Argument(help="A folder with one for each language, with files of text.")],
+) -> None:
+    """Measure what the papers' own vocabularies decide without training, and write `data/vocabularies.csv`.
+
+    Example: `python -m studies vocabularies tokenizers texts`
+    """
+    from studies.real_vocabularies import record
+
+    print("written:", record(tokenizers, texts))
 
 
 @app.command(context_settings=dict(ignore_unknown_options=True, allow_extra_args=True), add_help_option=False)

@@ -9,12 +9,20 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from huggingface_hub import constants
+from huggingface_hub.errors import GatedRepoError
 
-from studies.hub import shards, undivided_wikiann, where_is
-from studies.hub_sources import DEFAULTS, PARQUET, SOURCES, Source, get_source, source_for
-from studies.presets import PAPER_TEXT, Parameters, data_set, on_data_sets, scale_parameters, task_and_set
+from studies.hub import hub_model, shards, undivided_wikiann, where_is
+from studies.hub_sources import DEFAULTS, MODELS, MONOLINGUAL, PARQUET, SOURCES, Source, get_source, source_for
+from studies.presets import (
+    PAPER_TEXT,
+    Parameters,
+    data_set,
+    on_data_sets,
+    scale_parameters,
+    task_and_set,
+)
 from vocab_lit.text.extras import import_extra
-from vocab_lit.text.hub import why_not
+from vocab_lit.text.hub import hub_name, why_not
 from vocab_lit.text.mirror import in_mirror
 
 if TYPE_CHECKING:
@@ -44,10 +52,13 @@ def _in_mirror(source: Source, language: str) -> State | None:  # None: the mirr
 @cache
 def _hub_answers() -> bool:
     from huggingface_hub import get_hf_file_metadata, hf_hub_url
+    from huggingface_hub.errors import HfHubHTTPError
 
     try:
         get_hf_file_metadata(hf_hub_url("statmt/cc100", "README.md", repo_type="dataset"), timeout=_PATIENCE)
-    except Exception:  # the client's own, and those of the network, of which there are many classes
+    except HfHubHTTPError:
+        return True  # which is an answer
+    except Exception:  # those of the network, of which there are many classes
         return False
     return True
 
@@ -58,10 +69,18 @@ def _configurations(name: str, revision: str | None) -> tuple[str, ...]:
 
 
 @cache
-def _has_files(pattern: str) -> bool:  # as `HfFileSystem` has it
+def _a_file(pattern: str) -> str:  # as `HfFileSystem` has it; "": there is none
     from huggingface_hub import HfFileSystem
 
-    return bool(HfFileSystem().glob(pattern))
+    return next(iter(sorted(map(str, HfFileSystem().glob(pattern)))), "")
+
+
+def _check_terms(name: str, revision: str | None, file: str) -> None:
+    "`GatedRepoError` where files are listed but not given."
+    from huggingface_hub import get_hf_file_metadata, get_token, hf_hub_url
+
+    at = hf_hub_url(name, file, repo_type="dataset", revision=revision)
+    get_hf_file_metadata(at, token=get_token(), timeout=_PATIENCE)
 
 
 def _on_hub(source: Source, language: str) -> State:  # asks the Hub
@@ -70,8 +89,11 @@ def _on_hub(source: Source, language: str) -> State:  # asks the Hub
     if not source.files and revision != PARQUET:
         return State(True, "on the Hub") if config in _configurations(source.name, revision) else missing
     pattern = source.of(source.files, language) if source.files else f"{config}/*/*.parquet"
-    at = f"datasets/{source.name}@{(revision or 'main').replace('/', '%2F')}/{pattern}"
-    return State(True, "on the Hub") if _has_files(at) else missing
+    repository = f"datasets/{source.name}@{(revision or 'main').replace('/', '%2F')}/"
+    if not (found := _a_file(repository + pattern)):
+        return State(False, f"on the Hub {source.name} has no {pattern}")
+    _check_terms(source.name, revision, found.removeprefix(repository).removeprefix(f"datasets/{source.name}/"))
+    return State(True, "on the Hub")
 
 
 def state_of(
@@ -89,12 +111,50 @@ def state_of(
     if found := _in_mirror(source, language):
         return found
     where = where_is(source.name, dataset=True)
-    if constants.HF_HUB_OFFLINE or where == "downloaded before" or not (look and _hub_answers()):
+    if constants.HF_HUB_OFFLINE:
+        return State(not (look and where.startswith("nowhere")), where)
+    if not (look and _hub_answers()):
         return State(True, where)  # as far as is known
     try:
         return _on_hub(source, language)
+    except GatedRepoError as e:
+        return State(False, why_not(f"datasets/{source.name}", e))
     except Exception as e:  # the client's own, and those of the network, of which there are many classes
         return State(False, why_not(source.name, e))
+
+
+def state_of_adapter(
+    name: str,  # a folder, or a name on the Hub
+    look: bool = False,  # whether to ask the Hub
+) -> State:
+    "Whether a published adapter can be had, as far as it is known."
+    where = where_is(name, wanted="adapter_config.json")
+    if where.startswith(("missing", "nowhere")):
+        return State(False, where)
+    if not (look and where.startswith("on the") and _hub_answers()):
+        return State(True, where)
+    try:
+        hub_name(name, "adapter_config.json", "adapter")
+    except FileNotFoundError as e:
+        return State(False, str(e))
+    return State(True, "on the Hub")
+
+
+@dataclass(frozen=True)
+class Adapter:
+    "A published language adapter."
+
+    language: str
+    name: str  # a folder, or a name on the Hub
+    state: State
+
+    what = "language adapter"
+
+    @property
+    def row(self) -> tuple[str, str, str, str]:  # what, name, part, where
+        "A line of a plan."
+        told = "" if self.state.there else "left out, all are trained: "
+        return self.what, self.name, "", told + self.state.where
 
 
 @dataclass(frozen=True)
@@ -180,6 +240,36 @@ def _missing(chapter: str, said: str, kinds: Iterable[str], given: Mapping[str, 
                 yield data[0]
 
 
+def _missing_adapters(chosen: Parameters, look: bool) -> list[Adapter]:
+    named = str(chosen.get("source_adapters", ""))
+    if not named:
+        return []
+    languages = dict.fromkeys(_languages(f"{chosen.get('sources', '')} {chosen.get('tree_sources', '')}"))
+    names = {code: named.replace("{language}", code) for code in languages}
+    found = [Adapter(code, name, state_of_adapter(name, look)) for code, name in names.items()]
+    return [adapter for adapter in found if not adapter.state.there]
+
+
+def compared_models(chapter: str, scale: str, languages: Iterable[str]) -> list[str]:  # names on the Hub
+    "Models besides the source models that a chapter fine-tunes at scale paper, to compare its own with."
+    if scale != "paper":
+        return []
+    if chapter == "mad-x":
+        return [MODELS["mBERT"]] * ("en" in languages)
+    single = [MODELS[MONOLINGUAL[code]] for code in languages if code in MONOLINGUAL]
+    return [MODELS["XLM-R"], *single] if chapter == "wechsel" else []
+
+
+def check_models(
+    chapter: str,
+    scale: str,
+    languages: Iterable[str],  # that they are fine-tuned in
+) -> None:
+    "`FileNotFoundError` where a model of `compared_models` cannot be had."
+    for name in compared_models(chapter, scale, languages):
+        hub_model(name)
+
+
 def has_task(
     task: str,  # pos, ner, dp, qa or nli
     language: str,
@@ -205,16 +295,20 @@ def tasks_with_data(
     return [one for one, (task, name) in sets.items() if has_task(task, language, name)]
 
 
+class NothingLeft(ValueError):
+    "A parameter of whose languages none has data."
+
+
 @dataclass(frozen=True)
 class Reachable:
-    "Parameters of a chapter without the languages whose data cannot be had, and what was left out."
+    "Parameters of a chapter without what cannot be had, and what was left out."
 
     parameters: Parameters
-    left_out: dict[str, list[Datum]]  # by parameter
+    left_out: dict[str, list[Datum | Adapter]]  # by parameter
 
     @property
     def table(self) -> pd.DataFrame:
-        "A row for each language that was left out."
+        "A row for each language that was left out, or whose published adapter was."
         import pandas as pd
 
         rows = [
@@ -240,8 +334,9 @@ def reachable_parameters(
     look: bool = False,  # whether to ask the Hub
     **given: str | int,  # as in `scale_parameters`
 ) -> Reachable:
-    "Parameters of a chapter; at scale paper, languages without data are left out."
-    chosen, left_out = dict(scale_parameters(chapter, scale, **given)), {}
+    "Parameters of a chapter; at scale paper, languages without data and adapters that are not there are left out."
+    chosen: dict = dict(scale_parameters(chapter, scale, **given))
+    left_out: dict = {}
     if scale != "paper":
         return Reachable(chosen, left_out)
     for name, kinds in _READ.get(chapter, {}).items():
@@ -251,5 +346,7 @@ def reachable_parameters(
             if not chosen[name]:
                 first = missing[0]
                 why = f"{first.what} of {first.language}: {first.state.where}"
-                raise ValueError(f"no language of {name} is left, since their data cannot be had ({why}); name others")
+                raise NothingLeft(f"no language of {name} is left, since their data cannot be had ({why}); name others")
+    if adapters := _missing_adapters(chosen, look):
+        left_out["source_adapters"], chosen["source_adapters"] = adapters, ""  # all are trained alike
     return Reachable(chosen, left_out)

@@ -12,7 +12,16 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from studies.availability import TEXT_OF, Datum, data_of, reachable_parameters, tasks_with_data
+from studies.availability import (
+    TEXT_OF,
+    Adapter,
+    Datum,
+    NothingLeft,
+    compared_models,
+    data_of,
+    reachable_parameters,
+    tasks_with_data,
+)
 from studies.cells import (
     amount_cells,
     compare_cells,
@@ -30,7 +39,7 @@ from studies.cells import (
 from studies.costs import MACHINES, SHARE, Load, Shape, count_loads, disk_needed, measured_rate, memory_needed, shape_of
 from studies.experiment import focus_methods
 from studies.hub import where_is
-from studies.hub_sources import MODELS, MONOLINGUAL, word_files
+from studies.hub_sources import word_files
 from studies.hyperparameters import hyperparameters
 from studies.presets import PAPER_PARAMETERS, PAPER_TEXT, languages_by_kind
 from studies.setups import SCALES, check_custom, scale_lapt, scale_models
@@ -53,7 +62,7 @@ class Needs:
     shapes: dict[str, Shape]  # of its source models
     paper: str = ""  # whose hyper-parameters fine-tunings have
     adapters: Iterable[str] = ()  # published ones, by folder or name
-    left_out: list[Datum] = field(default_factory=list)  # what cannot be had
+    left_out: list[Datum | Adapter] = field(default_factory=list)  # what cannot be had
 
 
 def _shape(scale, preset, model=""):
@@ -242,7 +251,11 @@ def needs(
     if scale not in SCALES:
         raise ValueError(f"scale {scale!r}: choose from {', '.join(SCALES)}")
     usual = dict.fromkeys(PAPER_PARAMETERS.get(chapter, ()), "")
-    found = reachable_parameters(chapter, scale, language, parameters, look, **usual | parameters)
+    asked = usual | parameters
+    try:
+        found = reachable_parameters(chapter, scale, language, parameters, look, **asked)
+    except NothingLeft:  # which a run ends with, and a plan lists
+        found = reachable_parameters(chapter, scale, language, parameters, **asked)
     made = _CHAPTERS[chapter](scale, language, **found.parameters)
     made.left_out = [datum for data in found.left_out.values() for datum in data]
     return made
@@ -449,12 +462,10 @@ def _text_sizes(chapter: str, scale: str, languages: Iterable[str]) -> dict[str,
     return {language: sizes.get(language, 0) for language in languages}
 
 
-def _baselines(chapter, scale, languages):  # models that WECHSEL's are compared with
-    if chapter != "wechsel" or scale == "custom":
-        return []
-    if scale == "mini":
+def _baselines(chapter, scale, languages):  # models besides the source models
+    if scale == "mini" and chapter == "wechsel":
         return [scale_models("focus")[0]]
-    return [MODELS["XLM-R"], *(MODELS[MONOLINGUAL[code]] for code in languages["nli"] if code in MONOLINGUAL)]
+    return compared_models(chapter, scale, languages.get("nli" if chapter == "wechsel" else "ner", ()))
 
 
 def _reads(chapter, language, scale, models, parameters, needed, look):  # rows of what, name, part, where

@@ -38,6 +38,7 @@ class Claim:
     published: dict | str  # a predicate over the paper's numbers, or why there is none
     records: dict | str  # the same over ours
     field: dict | None = None  # the same over the field trial's, where it can be asked of them
+    beyond: str = ""  # why the bundled models and the recorded study have fewer than six pairs, which decide nothing
 
 
 def _near(name, names):  # for messages
@@ -114,7 +115,7 @@ def _claim(said, paper, file):
     at, names = f"{file}, {paper}, {said.get('id')!r}", Claim.__dataclass_fields__
     if unknown := [k for k in said if k not in names]:
         raise ValueError(f"{at}: unknown key {unknown[0]!r}{_near(unknown[0], names)}")
-    if missing := [k for k in names if k not in ("paper", "field") and not said.get(k)]:
+    if missing := [k for k in names if k not in ("paper", "field", "beyond") and not said.get(k)]:
         raise ValueError(f"{at}: has no {missing[0]}")
     for side, columns in (("published", TABLES), ("records", RECORDS), (FIELD, RECORDS)):
         says_why_not = isinstance(said.get(side), str) and side != FIELD
@@ -387,6 +388,8 @@ def _judged(claim, source, predicate, rows, strict):
         if strict or source == "published":
             raise
         return row | dict(verdict="no numbers", why=str(e))
+    if claim.beyond and source in ("mini", "recorded") and row["verdict"] in ("undecided", "no numbers"):
+        return row | dict(verdict="beyond reach", why=claim.beyond)
     return row | (dict(why="no records of both sides") if row["verdict"] == "no numbers" else {})
 
 
@@ -422,10 +425,10 @@ def verdicts(
 def summary(
     found: pd.DataFrame,  # from `verdicts`
 ) -> pd.DataFrame:  # rows (source, paper), columns verdicts
-    "How many claims are supported, contradicted, undecided, without numbers and not checked."
+    "How many claims are supported, contradicted, undecided, beyond reach, without numbers and not checked."
     counts = found.groupby(["source", "paper"], sort=False).verdict.value_counts().unstack(fill_value=0)
     return counts.reindex(
-        columns=["supported", "contradicted", "undecided", "no numbers", "not checked"], fill_value=0
+        columns=["supported", "contradicted", "undecided", "beyond reach", "no numbers", "not checked"], fill_value=0
     ).rename_axis(columns=None)
 
 

@@ -28,19 +28,18 @@ from vocab_lit.text.mirror import in_mirror
 from vocab_lit.text.settings import CleanSettings, first_line
 
 
-def _downloaded(name, dataset):  # in the Hub's cache
+def _downloaded(name, dataset, wanted):  # in the Hub's cache
     if not dataset:
-        return isinstance(try_to_load_from_cache(name, "config.json"), str)
+        return isinstance(try_to_load_from_cache(name, wanted), str)
     datasets = import_extra("datasets", "chapters")
-    return (
-        Path(datasets.config.HF_DATASETS_CACHE, name.replace("/", "___")).is_dir()
-        or Path(constants.HF_HUB_CACHE, f"datasets--{name.replace('/', '--')}").is_dir()
-    )
+    files = Path(constants.HF_HUB_CACHE, f"datasets--{name.replace('/', '--')}").rglob("*")  # some are of no data
+    return Path(datasets.config.HF_DATASETS_CACHE, name.replace("/", "___")).is_dir() or any(map(_kind, files))
 
 
 def where_is(
     name: str,  # namespace/name, or a folder
     dataset: bool = False,  # a data set; otherwise a model
+    wanted: str = "config.json",  # a file of the model
 ) -> str:
     "Where a name would be taken from, as far as can be known without network."
     if Path(name).is_dir():
@@ -49,7 +48,7 @@ def where_is(
         return "mirror"
     if not re.fullmatch(r"[\w-][\w.-]*(/[\w.-]+)?", name):
         return "missing"
-    if _downloaded(name, dataset):
+    if _downloaded(name, dataset, wanted):
         return "downloaded before"
     return "nowhere: the Hub is switched off" if constants.HF_HUB_OFFLINE else "on the Hugging Face Hub, not looked up"
 

@@ -8,6 +8,7 @@ import sys
 from functools import partial
 from pathlib import Path
 
+from tools.appendix import appendices
 from tools.chapters import chapters, page_names, pages
 from tools.jobs import Job, run_jobs
 from tools.kernels import forked_kernels
@@ -84,7 +85,8 @@ def run_all(anew: bool = False) -> list[Path]:
 
 def source_files(root: Path) -> dict[str, str]:
     "The file that each page was made from, by Sphinx's name of the page; generated pages have none."
-    files = {f"book/runs/{page}": f"book/{name}.ipynb" for name, runs in page_names(root).items() for page in runs}
+    made = {page: name for name, runs in page_names(root).items() for page in [*runs, *appendices(root, name, runs)]}
+    files = {f"book/runs/{page}": f"book/{name}.ipynb" for page, name in made.items()}
     for path in [*(root / "book").glob("*.md"), *(root / "nbs").glob("*/index.md"), *library_notebooks(root)]:
         file = path.relative_to(root)
         files[re.sub("^nbs/", "book/library/", file.with_suffix("").as_posix())] = file.as_posix()

@@ -6,6 +6,7 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
+from tools.appendix import appendices
 from tools.chapters import chapters, page_names
 from tools.export import clean_notebook, generated, on_disk
 from tools.notebooks import (
@@ -157,7 +158,7 @@ def check_chapters(root: Path) -> list[str]:
     entries = re.findall(r"^ *- (?:file|glob): (\S+)", toc, re.M)
     problems = [f"book/chapters.yml: {n} has no notebook book/{n}.ipynb" for n in wanted if n not in notebooks]
     problems += [f"book/{n}.ipynb: not in book/chapters.yml" for n in notebooks if n not in wanted]
-    for page in (page for pages in wanted.values() for page in pages):
+    for page in (page for name, runs in wanted.items() for page in [*runs, *appendices(root, name, runs)]):
         if f"book/runs/{page}" not in entries:
             problems.append(f"_toc.yml: has no line `- file: book/runs/{page}`")
     for name in chapters(root).keys() & notebooks.keys():

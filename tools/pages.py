@@ -6,6 +6,7 @@ import re
 import tempfile
 from pathlib import Path
 
+from tools.appendix import TAG as APPENDIX
 from tools.chapters import chapters, page_names
 from tools.notebooks import METADATA, checkout, source, tags
 
@@ -71,7 +72,8 @@ def _data_cell(figure: dict, cell: dict, out: Path) -> list[dict]:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(csv), encoding="utf-8")
     link = f":::{{container}} figure-data\n{{download}}`data (CSV) <data/{path.name}>`\n:::"
-    return [{"cell_type": "markdown", "id": f"data-{cell['id']}", "metadata": {}, "source": link}]
+    beside = {"tags": [APPENDIX]} if APPENDIX in tags(cell) else {}
+    return [{"cell_type": "markdown", "id": f"data-{cell['id']}", "metadata": beside, "source": link}]
 
 
 def _shown(cell: dict, out: Path) -> list[dict]:

@@ -8,6 +8,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tools.appendix import appendix_of, divide
 from tools.chapters import chapter_path, set_parameters
 from tools.notebooks import checkout, read_notebook, settings, source
 from tools.pages import write_page
@@ -115,6 +116,14 @@ def _take_outputs(nb: dict, ran: dict) -> None:
             cell["outputs"] = next(outputs)
 
 
+def _write(nb: dict, out: Path) -> Path:
+    "Write a notebook, whole or not at all."
+    out.parent.mkdir(parents=True, exist_ok=True)
+    part = out.with_suffix(".part")
+    part.write_text(json.dumps(nb, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    return part.replace(out)
+
+
 def make(page: Page, bar: dict | None = None) -> Path:
     "Write a page where it is not up to date; `bar` are options of tqdm, and there is no bar without."
     nb, root = _with_parameters(page), page.root
@@ -132,10 +141,9 @@ def make(page: Page, bar: dict | None = None) -> Path:
     under_title = f"{links} · ran in {made['seconds']} s on {os.cpu_count()} cores{page.note}"
     write_page(nb, page.out, page.notebook.parent, root, page.language, page.title, under_title)
     nb["metadata"]["made"] = made
-    page.out.parent.mkdir(parents=True, exist_ok=True)
-    part = executed.with_suffix(".page")
-    part.write_text(json.dumps(nb, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-    return part.replace(page.out)
+    if appendix := divide(nb, page.out.stem):
+        _write(appendix, page.out.with_stem(appendix_of(page.out.stem)))
+    return _write(nb, page.out)
 
 
 def _check_run(language: str, scale: str) -> None:

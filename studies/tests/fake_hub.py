@@ -10,6 +10,7 @@ import gzip
 import json
 import sys
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
@@ -31,12 +32,14 @@ from transformers import (
     XLMRobertaForMaskedLM,
 )
 
+from vocab_lit.models.adapterhub import save_adapter
+from vocab_lit.models.madx import LANGUAGE, MadX
 from vocab_lit.text.corpus import data_path
 from vocab_lit.text.phrasebook import dictionary, lines
 
 HUB = {name: words.split() for name, words in yaml.safe_load(Path(__file__).with_name("hub.yml").read_text()).items()}
 NAMES = ["O", "B-PER", "I-PER", "B-ORG", "I-ORG", "B-LOC", "I-LOC"]
-MANY, FEW = (700, 300, 300), (40, 12, 24)  # sentences of training, development and test part
+MANY, FEW = (300, 300, 430), (40, 12, 24)  # sentences of training, development and test part
 _SPLITS = ("train", "validation", "test")
 
 
@@ -79,6 +82,12 @@ class FakeHub:
         rows.to_parquet(path)
         return path
 
+    def configurations(self, name: str, codes: Iterable[str], pattern: str = "{}") -> None:
+        "What a data set's own page says of its configurations; `pattern` is the folder of one."
+        told = [dict(config_name=code, data_files=f"{pattern.format(code)}/*.parquet") for code in codes]
+        page = self.root / name / "README.md"
+        page.write_text(f"---\n{yaml.safe_dump(dict(configs=told))}---\n", encoding="utf-8")
+
     def everywhere(self, rows: Dataset, name: str, pattern: str, configurations: Iterable[str]) -> None:
         "The same shard for many configurations, of which a hub of made rows needs no copies."
         first = self.shard(rows, f"{name}/.made/{pattern.format('x').replace('/', '-')}")
@@ -100,6 +109,8 @@ class FakeHub:
         self.everywhere(rows, "statmt/cc100", "{}/train/0000.parquet", HUB["cc100"])
         self.everywhere(rows, "HuggingFaceFW/fineweb-2", "data/{}/train/000_00000.parquet", HUB["fineweb-2"])
         self.everywhere(rows, "wikimedia/wikipedia", "20231101.{}/train-00000-of-00001.parquet", HUB["wikipedia"])
+        self.configurations("HuggingFaceFW/fineweb-2", HUB["fineweb-2"], "data/{}/train")
+        self.configurations("wikimedia/wikipedia", [f"20231101.{code}" for code in HUB["wikipedia"]])
         old = [f"unshuffled_deduplicated_{code}" for code in HUB["oscar-2201"]]
         self.everywhere(rows, "oscar-corpus/oscar", "{}/partial-train/0000.parquet", old)
         documents = [dict(content=line, metadata=dict(quality_warnings=None)) for line in text]
@@ -139,6 +150,9 @@ class FakeHub:
         self.parts(_trees, (0, 12, 0), *at, [code for code in whole if code != "myv_jr"])
         self.parts(_trees, (0, 0, 24), *at, HUB["treebanks without a training part"])
         self.parts(_pairs, FEW, "facebook/xnli", "{}/{split}-00000-of-00001.parquet", HUB["xnli"])
+        self.configurations("unimelb-nlp/wikiann", HUB["wikiann"])
+        self.configurations("commul/universal_dependencies", HUB["treebanks"])
+        self.configurations("facebook/xnli", HUB["xnli"])
         self.questions()
 
     def questions(self) -> None:
@@ -148,10 +162,13 @@ class FakeHub:
             self.shard(_questions(numbered), f"rajpurkar/squad/plain_text/{split}-00000-of-00001.parquet")
         configurations = [f"xquad.{code}" for code in HUB["xquad"]]
         self.everywhere(_questions(numbered), "google/xquad", "{}/validation-00000-of-00001.parquet", configurations)
+        self.configurations("rajpurkar/squad", ["plain_text"])
+        self.configurations("google/xquad", configurations)
         spoken = [f"{language}--{i}" for language in HUB["tydiqa"] for i in range(40)]
         for split in ("train", "validation"):
             at = f"google-research-datasets/tydiqa/secondary_task/{split}-00000-of-00001.parquet"
             self.shard(_questions(spoken), at)
+        self.configurations("google-research-datasets/tydiqa", ["secondary_task"])
         for split in ("train", "test"):
             self.shard(_questions(numbered), f"deepset/germanquad/plain_text/{split}/0000.parquet")
 
@@ -181,11 +198,21 @@ class FakeHub:
             special = dict(pad_token_id=tokenizer.pad_token_id, vocab_size=len(tokenizer))
             model(config(**masked, **special)).save_pretrained(self.root / name)
             tokenizer.save_pretrained(self.root / name)
+        self.adapters()
         tokenizer = AutoTokenizer.from_pretrained(data_path("models", "mini-gpt2"), model_max_length=512)
         ends = dict(bos_token_id=tokenizer.bos_token_id, eos_token_id=tokenizer.eos_token_id)
         shape = GPT2Config(vocab_size=len(tokenizer), n_embd=32, n_layer=2, n_head=2, n_positions=512, **ends)
         GPT2LMHeadModel(shape).save_pretrained(self.root / "openai-community/gpt2")
         tokenizer.save_pretrained(self.root / "openai-community/gpt2")
+
+    def adapters(self) -> None:
+        "The published language adapters of multilingual BERT."
+        madx = MadX(BertForMaskedLM.from_pretrained(self.root / "google-bert/bert-base-multilingual-cased"))
+        for code in HUB["adapters of mBERT"]:
+            madx.add_language(code, replace(LANGUAGE, activation="gelu"))
+            save_adapter(
+                madx, "language", code, self.root / f"AdapterHub/bert-base-multilingual-cased-{code}-wiki_pfeiffer"
+            )
 
 
 def make(root: Path) -> FakeHub:

@@ -1,18 +1,31 @@
 """What can be had of the Hub, on one that is made of what the data sets' own pages say."""
 
+import json
 import os
+import subprocess
 import sys
 from itertools import islice
 from pathlib import Path
 
 import pytest
 
-from studies.availability import _languages, _without, data_of, reachable_parameters, state_of, tasks_with_data
+from studies.availability import (
+    _languages,
+    _without,
+    check_models,
+    compared_models,
+    data_of,
+    reachable_parameters,
+    state_of,
+    tasks_with_data,
+)
 from studies.budget import needs, plan
 from studies.hub import hub_lines, hub_splits
 from studies.hub_sources import DEFAULTS, SOURCES
+from studies.paper_tables import states_table, table_states
 from studies.presets import PAPER_PARAMETERS, data_set
 from studies.setups import get_setup
+from studies.tests.hub_server import serve
 
 CHAPTERS = {  # the languages of whose pages a run at scale paper is for
     "focus": "de ar sw xh ha gd lb ceb sm hmn",
@@ -74,7 +87,7 @@ def test_tasks_without_data_are_left_out_and_those_with_several_sets_are_scored_
     setup = get_setup("paper", "de", ner="wikiann germeval14", limit=100)
     names = {task: setup.splits(task, "de") for task in ("ner", "ner:wikiann", "ner:germeval14")}
     sizes = {task: list(map(len, splits)) for task, splits in names.items()}
-    assert sizes["ner"] == sizes["ner:wikiann"] == [700, 300, 300] and sizes["ner:germeval14"] == [40, 12, 24]
+    assert sizes["ner"] == sizes["ner:wikiann"] == [300, 300, 430] and sizes["ner:germeval14"] == [40, 12, 24]
     assert (setup.tasks["ner:wikiann"].epochs, setup.tasks["ner:germeval14"].epochs) == (5, 25)  # Table 6
     masakhaner = get_setup("paper", "sw", ner="wikiann masakhaner2", limit=100).tasks["ner:masakhaner2"]
     assert (masakhaner.epochs, masakhaner.learning_rate) == (25, 2e-5)
@@ -94,6 +107,23 @@ def test_languages_without_data_leave_a_chapters_parameters_before_anything_is_t
     with pytest.raises(ValueError, match="no language of compare is left, .*has no train files of ha"):
         reachable_parameters("focus", "paper", "sw", dict(corpus="oscar"), compare="ha", seeds=1, task_seeds=1)
     assert not reachable_parameters("focus", "mini", "sw", {}, **both).left_out
+
+
+def test_every_printed_table_says_what_of_it_scale_paper_computes():
+    states = table_states()
+    missing = states[states.state == "left out"].groupby(["chapter", "language"]).table.agg(" ".join)
+    assert missing.to_dict() == {
+        ("embedding-structure", "myv"): "2 4 9",
+        ("unks-everywhere", "myv"): "3a 5a 5b 5c 5d 8",
+        ("unks-everywhere", "wo"): "3a 5a 5b 5c 5d 8",
+    }
+    told = states.set_index(["chapter", "table", "language"]).why
+    assert told["focus", "4", "xh"].startswith("without the methods that need word vectors")
+    assert told["embedding-structure", "1", "myv"] == (
+        "text of HuggingFaceFW/fineweb-2 in place of oscar-corpus/OSCAR-2201"
+    )
+    lines = states_table()
+    assert lines.language.str.split().map(len).sum() == len(states) and "runs" in set(lines.state)
 
 
 def test_languages_are_taken_out_of_every_form_of_a_parameter():
@@ -125,9 +155,72 @@ def test_a_data_set_that_is_not_there_says_why(fake_hub, tmp_path, monkeypatch):
     assert state_of(SOURCES["wikiann"], "wo").there  # of Pan et al. (2017)
 
 
-def _run(chapter, language, out, **given):  # in this process's Python, on the fake hub
-    import subprocess
+ON_THE_HUB = """
+import json, sys
+from studies.availability import state_of, state_of_adapter
+from studies.hub_sources import SOURCES
 
+states = {f"{name} {code}": state_of(SOURCES[name], code, look=True) for name, code in json.loads(sys.argv[1])}
+states |= {name: state_of_adapter(name, look=True) for name in json.loads(sys.argv[2])}
+print(json.dumps({name: [state.there, state.where] for name, state in states.items()}))
+"""
+
+
+def test_the_hub_is_asked_for_every_language_and_what_it_refuses_is_told(fake_hub, tmp_path):
+    there = "cc100 sw, cc100 zh, wikiann sw, wikiann am, wikipedia km, fineweb-2 myv, xnli de, squad en, mc4 hmn"
+    there += ", universal-dependencies hy, germeval14 de, masakhaner2 ha, tydiqa sw, germanquad de"
+    refused = dict.fromkeys(["oscar sw", "oscar-filtered lb"], "it is gated; ask for access at")
+    refused |= {"wikipedia qqq": "has no 20231101.qqq", "mc4 qqq": "allenai/c4 has no multilingual/c4-qqq"}
+    asked = [*there.split(", "), *refused]
+    adapters = [f"AdapterHub/bert-base-multilingual-cased-{code}-wiki_pfeiffer" for code in ("en", "qqq")]
+    given = [json.dumps([case.split() for case in asked]), json.dumps(adapters)]
+
+    def states(**settings):
+        env = os.environ | dict(HF_HOME=str(tmp_path), NO_PROXY="127.0.0.1", HF_HUB_OFFLINE="0", VOCAB_LIT_HUB="")
+        ask = [sys.executable, "-c", ON_THE_HUB, *given]
+        done = subprocess.run(ask, capture_output=True, text=True, env=env | settings)
+        assert done.returncode == 0, done.stderr[-2000:]
+        return json.loads(done.stdout)
+
+    with serve(fake_hub, gated=["oscar-corpus/OSCAR-2301"]) as (address, asked_for):
+        found = states(HF_ENDPOINT=address)
+    assert {name: state for name, state in found.items() if not state[0]}.keys() == {*refused, adapters[1]}
+    assert not [name for name, why in refused.items() if why not in found[name][1]]
+    assert f"{address}/datasets/oscar-corpus/OSCAR-2301" in found["oscar sw"][1]
+    assert "has none of that name" in found[adapters[1]][1]
+    assert len(asked_for) < 150
+    beyond = states(HF_ENDPOINT="http://127.0.0.1:9")  # where nothing answers
+    assert {tuple(state) for state in beyond.values()} == {(True, "on the Hugging Face Hub, not looked up")}
+
+
+def test_adapters_and_models_that_are_not_there_are_found_before_training(fake_hub, tmp_path, monkeypatch):
+    asked = dict.fromkeys(PAPER_PARAMETERS["unks-everywhere"], "")
+    published = reachable_parameters("unks-everywhere", "paper", "am", {}, look=True, **asked)
+    assert published.parameters["source_adapters"] and "source_adapters" not in published.left_out
+    for folder in ("google-bert", "wikimedia", "unimelb-nlp", "commul"):
+        (tmp_path / folder).symlink_to(fake_hub / folder)
+    (tmp_path / "AdapterHub").mkdir()
+    for code in ("en", "zh", "ar"):
+        name = f"AdapterHub/bert-base-multilingual-cased-{code}-wiki_pfeiffer"
+        (tmp_path / name).symlink_to(fake_hub / name)
+    monkeypatch.setenv("VOCAB_LIT_HUB", str(tmp_path))
+    found = reachable_parameters("unks-everywhere", "paper", "am", {}, look=True, **asked)
+    assert found.parameters["source_adapters"] == ""  # so that all are trained alike
+    assert found.table.loc["source_adapters"].tolist() == ["ja", "language adapter: nowhere: the Hub is switched off"]
+    told = str(plan("unks-everywhere", "am", "paper", look=True))
+    assert "wiki_pfeiffer: left out, all are trained: nowhere: the Hub is switched off" in told
+    check_models("mad-x", "paper", ["en"])
+    with pytest.raises(FileNotFoundError, match="the model FacebookAI/xlm-roberta-base is not there: .*hf download"):
+        check_models("wechsel", "paper", ["de"])
+    assert compared_models("wechsel", "paper", ["de", "sw"]) == ["FacebookAI/xlm-roberta-base", "deepset/gbert-base"]
+    assert not compared_models("wechsel", "custom", ["de"]) and not compared_models("mad-x", "paper", ["sw"])
+    with pytest.raises(ValueError, match="no language of compare is left, .*nowhere: the Hub is switched off"):
+        reachable_parameters("focus", "paper", "sw", {}, look=True, compare="sw", seeds=1, task_seeds=1)
+    assert "left out: nowhere: the Hub is switched off" in str(plan("focus", "sw", "paper", look=True))
+
+
+def _run(chapter, language, out, **given):  # in this process's Python, on the fake hub
+    given["records"] = out.parent / "records"
     sets = [f"--set={name}={value}" for name, value in given.items()]
     ask = [sys.executable, "-m", "studies", "chapter", chapter, "--language", language, "--scale", "paper"]
     done = subprocess.run(

@@ -16,6 +16,8 @@ from studies.claims import (
     EXACT,
     FIELD,
     Claim,
+    _comparison,
+    _correlation,
     _listed,
     _sides,
     _text,
@@ -29,6 +31,7 @@ from studies.claims import (
     verdicts,
 )
 from studies.plots import PALETTE
+from studies.recorded import with_study
 from studies.transfer import FMT, METHODS, UNKS
 from vocab_lit.methods.reinit import paper_methods
 from vocab_lit.study.results import ResultStore, fingerprint
@@ -247,6 +250,20 @@ def test_verdicts_on_the_published_numbers_are_those_that_were_found_by_hand(all
         set(said.why.dropna()) == {c.published for c in claims if isinstance(c.published, str)}
         and (said.why.notna() == (said.verdict == "not checked")).all()
     )
+
+
+def test_claims_that_the_recorded_study_has_few_pairs_for_say_why():
+    rows = with_study(read_records("no records but those of the package")).query("scale == 'recorded'")
+    few = set()
+    for claim in load_claims():
+        if isinstance(claim.records, str) or set(claim.records) & set(EXACT):
+            continue
+        pairs = (_correlation if "with" in claim.records else _comparison)(rows, claim.records).pairs
+        few |= {claim.id} if len(pairs) < 6 else set()
+    beyond = [claim for claim in load_claims() if claim.beyond]
+    assert few == {claim.id for claim in beyond} and len(few) == 14
+    judged = verdicts(beyond[:1], rows, strict=False).set_index("source")
+    assert judged.verdict["recorded"] == "beyond reach" and judged.why["recorded"] == beyond[0].beyond
 
 
 def test_the_differences_in_the_text_of_wechsel_are_those_of_its_table_2():

@@ -53,7 +53,7 @@ def cell_f9dd68a0():
         language="Swahili",
         vocab_size=600,
         vectors="ppmi",
-        lapt=dict(preset="focus", steps=4, batch_size=4, length=32, learning_rate=1e-3),
+        lapt=dict(preset="focus", steps=4, batch_size=4, length=32, learning_rate=1e-3, eval_every=1),
         tasks={"ner": dict(train=str(place / "ner.tsv"), test=str(place / "ner.tsv"), epochs=1)},
     )
 

@@ -3,8 +3,9 @@ from dataclasses import replace
 from pathlib import Path
 from tools.examples import remarks, tiny_model
 from transformers import XLMRobertaModel
-from vocab_lit.app.inspection import inspect_files
+from vocab_lit.app.inspection import Reading, advised, inspect_files
 from vocab_lit.models.source import Source
+from vocab_lit.tokens.settings import TokenizerSettings
 import pytest
 import tempfile
 
@@ -33,6 +34,26 @@ def test_a_record_tells_what_there_is_and_a_short_text_gets_no_verdict(cell_da4e
     Source(place / "model").tokenizer.save_pretrained(place / "only")
     assert "weights" not in inspect_files(place / "only").record()
     assert inspect_files(place / "only", [place / "sw.txt"]).command == ""
+
+
+@pytest.mark.cell('nbs/09_app/12_inspection.ipynb', 'cell "a model that has read a language is told from one that has not, and what cannot be measured is left out" (00c5a36c)')
+def test_a_model_that_has_read_a_language_is_told_from_one_that_has_not_and_what_cannot_be_measured_is_left_out(cell_da4ebcc5):
+    assert seen.reading.kind == "pseudo" and seen.reading.reads is None and "reading" in seen.record()
+    assert inspect_files(place / "model", [place / "sw.txt"], bits=False).reading is None
+    reading = Reading(2.0, 2.5, 30, "causal")
+    assert reading.reads and reading.in_words.endswith("0.80 times the 2.50 of counts of four bytes: it reads the language")
+    assert not replace(reading, bits_per_byte=3.0).reads and replace(reading, kind="pseudo").reads is None
+
+
+@pytest.mark.cell('nbs/09_app/12_inspection.ipynb', 'cell "what is left open follows the verdict, and what is asked for stays" (f7ab5239)')
+def test_what_is_left_open_follows_the_verdict_and_what_is_asked_for_stays(cell_da4ebcc5):
+    found = advised(place / "model", [place / "sw.txt"], TokenizerSettings())
+    by_hand = seen.verdict
+    extended, replaced = dict(extend=by_hand.asked, expansion="continued"), dict(vocab_size=by_hand.asked)
+    assert found == TokenizerSettings(**dict(extend=extended, replace=replaced)[by_hand.what])
+    assert advised(place / "model", [place / "sw.txt"], TokenizerSettings(extend=-1)).extend == by_hand.extension
+    for asked in (TokenizerSettings(vocab_size=600), TokenizerSettings(extend=5), TokenizerSettings(tokenizer="x")):
+        assert advised(place / "model", [place / "sw.txt"], asked) is asked
 
 
 @pytest.mark.cell('nbs/09_app/12_inspection.ipynb', 'cell "of a model that plain text does not train, no command speaks that trains it so" (b67762a4)')

@@ -96,7 +96,7 @@ def test_the_example_is_a_setup_that_is_read_also_with_every_comment_taken_away(
         "text": [str(place / "wo.txt")],
         "method": "blend",
         "vocab_size": 50_000,
-        "lapt": {"preset": "one-pass"},
+        "lapt": {"preset": "few-passes"},
     }
     for name in " ".join(languages._BEGIN.values()).replace(",", "").split() + [
         "wo-held-out.txt",

@@ -35,7 +35,7 @@ def test_a_setup_file_gives_what_the_command_line_leaves_out_and_an_adaptation_g
     (place / "en-sw.txt").write_text("\n".join(map("\t".join, dictionary("en", "sw"))), encoding="utf-8")
     (place / "sw.yml").write_text(
         "language: sw\nmodel: model\ntext: sw.txt\nvocab_size: 650\nvectors: ppmi\ndictionary: en-sw.txt\n"
-        "seeds: 1\nlapt: {preset: focus, steps: 3, batch_size: 4, length: 32, learning_rate: 1e-3}\n"
+        "seeds: 1\nlapt: {preset: focus, steps: 3, batch_size: 4, length: 32, learning_rate: 1e-3, eval_every: 1}\n"
         "ner: {train: names.tsv, test: names.tsv, epochs: 1, learning_rate: 1e-2}\n",
         encoding="utf-8",
     )

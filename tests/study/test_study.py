@@ -90,7 +90,10 @@ evaluations: 2
 precision: fp32
 other: {en: "{data}/en.txt"}
 lapt: {steps: 2, batch_size: 2, length: 32, learning_rate: 1e-3, mode: all}
-ways: {start: {vocabulary: keep, lapt: {steps: 0}}, lapt: {vocabulary: keep}}
+ways:
+  start: {vocabulary: keep, lapt: {steps: 0}}
+  lapt: {vocabulary: keep}
+  lora: {vocabulary: keep, lapt: {lora: r=2}}
 choices: {topic: {test: "{data}/topics.tsv", examples: 2}}
 """.replace("MODEL", str(data_path("models", "mini-gpt2")))
     topics = ["text\tcategory", "Timu ilishinda.\tsports", "Timu.\tsports", "Nyuklia.\tscience", "Bomu.\tscience"]
@@ -188,6 +191,14 @@ def test_along_the_training_are_cpu_seconds_and_bytes_read_and_other_languages_c
     assert values["parameters"] == gpt2.load().num_parameters() and values["CPU seconds to generate 100 words"] > 0
     assert values["accuracy"] in (0, 0.5, 1)
     assert "bits per byte in en at the end" in (place / "causal/report.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.cell('nbs/08_study/07_study.ipynb', 'cell "a LoRA is measured as the model that it makes of the source" (34a53d76)')
+def test_a_lora_is_measured_as_the_model_that_it_makes_of_the_source(cell_beea662e):
+    in_english = made[made.what == "other text"].pivot(index="setting", columns="step", values="value")
+    assert in_english[0]["lora"] == in_english[0]["lapt"]
+    assert 0 < abs(in_english[2] - in_english[0])["lora"] < abs(in_english[2] - in_english[0])["lapt"]
+    assert "accuracy" in set(made[made.setting == "lora"].metric)
 
 
 @pytest.mark.cell('nbs/08_study/07_study.ipynb', 'cell "the time left is that of the same ways, or of all, at the pace of now" (e5ba7c51)')

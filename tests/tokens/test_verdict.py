@@ -2,12 +2,13 @@
 from pathlib import Path
 from vocab_lit.text.corpus import data_path, split_lines
 from vocab_lit.text.phrasebook import lines
+from vocab_lit.tokens.continued import extend_on_text
 from vocab_lit.tokens.coverage import coverage
 from vocab_lit.tokens.like import train_tokenizer_like
 from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.tokens.trim import Parts
-from vocab_lit.tokens.verdict import Beside, HELD_OUT, Measured, ModelSize, SAMPLE, SIZES, _decide, _doubts, _fits, costs, first_tokens, judge, largest_tokenizer, last_worth, length_ratio, lost_letters, sampled, write_curve
+from vocab_lit.tokens.verdict import Beside, HELD_OUT, Measured, ModelSize, SAMPLE, SEEN, SIZES, _decide, _doubts, _extension, _fits, _seen_share, costs, first_tokens, judge, largest_tokenizer, last_worth, length_ratio, lost_letters, sampled, write_curve
 from vocab_lit.tokens.vocab import Fit, fertility, unk_rate
 import numpy as np
 import pandas as pd
@@ -98,8 +99,9 @@ def test_a_verdict_for_each_of_the_four_situations_by_the_numbers():
         n=10_000,
         beside=None,
         extended=1.4,
+        **more,
     ):
-        return Measured(n, n, unknown, lost, missing or {}, 1.5, ratio, error, own_size, needed, extended, beside)
+        return Measured(n, n, unknown, lost, missing or {}, 1.5, ratio, error, own_size, needed, extended, beside, **more)
 
 
     cases = {
@@ -112,11 +114,30 @@ def test_a_verdict_for_each_of_the_four_situations_by_the_numbers():
     worse = of(1.3, needed=0.1, beside=dict(text="en", ratio=1.25))  # by as much as a language that it reads well
     assert _decide(worse)[0] == "trim" and "(en 1.25 times, which leaves 1.04)" in _decide(worse)[1]
     assert "leaves" not in _decide(of(1.1, beside=dict(text="en", ratio=1.25)))[1]
+    reader = of(2.5, reads=True, too_many=8000)
+    assert _decide(reader)[0] == "extend" and _decide(of(2.5, reads=False))[0] == "replace"
+    assert "would lose more" in _decide(reader)[1] and "too small to learn 8,000" in _decide(reader)[1]
     assert _doubts(of()) == [] and "marks and no letters" in _doubts(of(unknown=0.02))[0]
     assert "from 300 lines only" in _doubts(of(n=300))[0]
     assert "close to 1.2" in _doubts(of(ratio=1.22))[0] and "close to 2" in _doubts(of(ratio=1.9, error=0.1))[0]
     assert "no more than 4,000" in _doubts(of(own_size=4000))[0]
     assert "into 20% fewer tokens" in _doubts(of(extended=1.2))[0] and _doubts(of(1.5, extended=1.2)) == []
+
+
+@pytest.mark.cell('nbs/02_tokens/11_verdict.ipynb', 'cell "an extension ends where its tokens are too rare in the text, by a count of them" (86496d24)')
+def test_an_extension_ends_where_its_tokens_are_too_rare_in_the_text_by_a_count_of_them(cell_5e2d1c18):
+    points = (250, 2.0, 1), (500, 1.8, 0.8), (1000, 1.6, 0.7), (2000, 1.4, 0.5)
+    sizes = [dict(size=n, added=n, extended=length, seen=seen) for n, length, seen in points]
+    assert (_extension(sizes, 3.0)["added"], _extension(sizes, 3.0)["too_many"]) == (500, 1000)
+    assert _extension([row | dict(seen=0.1) for row in sizes], 3.0)["added"] == 250
+    assert _extension([row | dict(seen=0.9) for row in sizes], 3.0)["too_many"] == 0
+    text = lines("sw", 300, seed=1)
+    large = extend_on_text(source, text, 80).tokenizer
+    built = next(first_tokens(Parts(large), [len(source) + 40]))
+    ids = [id for row in built.tokenizer(text, add_special_tokens=False)["input_ids"] for id in row]
+    often = [ids.count(id) >= SEEN for id, old in enumerate(built.source_ids) if old >= len(source)]
+    assert len(often) == 40 and _seen_share(built, len(source), text, 1) == pytest.approx(sum(often) / 40)
+    assert _seen_share(built, len(source), text, 0.1) >= _seen_share(built, len(source), text, 1)
 
 
 @pytest.mark.cell('nbs/02_tokens/11_verdict.ipynb', 'cell "verdicts of texts, and what they rest on" (5e2d1c1b)')

@@ -14,3 +14,25 @@ def test_a_run_without_gain_says_so_at_the_end_and_no_other_does():
             SayWithoutGain().on_train_end(TrainingArguments(learning_rate=0.5), state, TrainerControl())
         assert bool(told) == (losses in without_gain)
         assert all("try a learning rate below 0.5" in remark for remark in told)
+
+
+@pytest.mark.cell('nbs/06_training/05_callbacks.ipynb', 'cell "a rate that spoils the model is told of once, and ordinary losses are not" (6a1cb260)')
+def test_a_rate_that_spoils_the_model_is_told_of_once_and_ordinary_losses_are_not():
+    def said(name, *losses):
+        callback, state = SayWithoutGain(), TrainerState(is_world_process_zero=True)
+        args, control = TrainingArguments(learning_rate=1e-3), TrainerControl()
+        with remarks() as told:
+            for step, loss in enumerate(losses):
+                state.global_step = step
+                state.log_history.append({"step": step, name: loss})
+                callback.on_log(args, state, control)
+                callback.on_evaluate(args, state, control)
+        return told
+
+
+    assert said("eval_loss", 2.0, 2.5, 2.6) == [
+        "the held-out loss has risen: 2.000 at the start, 2.500 after step 1; a learning rate below 0.001 may end lower"
+    ]
+    assert "loss in the text to keep has risen: 1.538 at the start, 3.434" in said("eval_kept_loss", 1.538, 3.434)[0]
+    assert "training loss has risen: 6.000 at the start, 6.600" in said("loss", 6.0, 5.9, 6.6)[0]
+    assert not said("eval_loss", 2.0, 1.9, 1.95) and not said("eval_kept_loss", 1.5, 1.7) and not said("loss", 6.0, 6.4)

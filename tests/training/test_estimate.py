@@ -27,10 +27,10 @@ def test_blocks_steps_and_passes_are_those_of_the_run_and_the_model_stays_as_it_
     assert abs(estimate.blocks / exact - 1) < 0.05 and count_blocks(tokenizer, held_out, 32) == round(
         pack(tokenizer, held_out, 1).numel() / 32
     )
-    assert estimate.steps == config.within_epochs(estimate.blocks).steps and 0.99 < estimate.epochs < 1.1
+    assert estimate.steps == config.within_epochs(estimate.blocks).steps and 2.99 < estimate.epochs < 3.1
     before = {name: p.clone() for name, p in model.named_parameters()}
     twice = estimate_run(model, tokenizer, text, held_out, LaptSettings(length=32, steps=2 * estimate.steps).config())
-    assert 1.9 < twice.epochs < 2.2 and twice.hours > 0
+    assert 5.9 < twice.epochs < 6.2 and twice.hours > 0
     assert all(p.grad is None and torch.equal(p, before[name]) for name, p in model.named_parameters())
 
 
@@ -40,4 +40,4 @@ def test_the_memory_is_that_of_a_step_and_time_goes_with_the_number_of_blocks(ce
     assert estimate.memory.weights == sum(p.numel() * 4 for p in model.parameters())
     assert 0 < estimate.hours < 1 and "minutes" in estimate.rows["time"] and "GB" in estimate.rows["memory"]
     replayed = estimate_run(model, tokenizer, text, held_out, config, replay=0.5)
-    assert replayed.steps in (2 * estimate.steps - 1, 2 * estimate.steps) and 0.99 < replayed.epochs < 1.1
+    assert replayed.steps in (2 * estimate.steps - 1, 2 * estimate.steps) and 2.99 < replayed.epochs < 3.1

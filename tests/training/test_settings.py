@@ -9,12 +9,15 @@ import tempfile
 
 @pytest.mark.cell('nbs/06_training/00_settings.ipynb', 'cell "a preset is replaced where something is given, and what cannot be is refused" (3ebd6551)')
 def test_a_preset_is_replaced_where_something_is_given_and_what_cannot_be_is_refused():
-    assert LaptSettings().config() == PRESETS["one-pass"]
+    usual = PRESETS["few-passes"]
+    assert LaptSettings().config() == usual and LaptSettings().config(is_decoder=True) == replace(usual, learning_rate=3e-5)
+    assert LaptSettings(learning_rate=1e-5).config(is_decoder=True) == usual
+    assert LaptSettings("focus").config(is_decoder=True) == PRESETS["focus"]
     assert LaptSettings("focus").config(100) == replace(PRESETS["focus"], length=100)
     assert LaptSettings("focus", length=512).config(100).length == 512
     assert LaptSettings(steps=200).config().eval_every == 10 and LaptSettings(steps=3).config().eval_every == 1
     assert LaptSettings(steps=200, eval_every=7, micro_batch=4).config() == replace(
-        PRESETS["one-pass"], steps=200, max_epochs=0, eval_every=7, micro_batch=4
+        PRESETS["few-passes"], steps=200, max_epochs=0, eval_every=7, micro_batch=4
     )
     assert not LaptSettings(steps=0).trains and LaptSettings().trains
     assert LaptSettings(mode="new").config().only_new_rows and LaptSettings(embeddings="new").config().only_new_rows
@@ -79,7 +82,8 @@ def test_training_ends_after_the_steps_or_the_epochs_whichever_are_less_and_step
     assert replace(PRESETS["unks-everywhere"], batch_size=3, max_epochs=1).within_epochs(10).steps == 4  # the last is short
     tiny = PRESETS["unks-everywhere"].within_epochs(10)
     assert (tiny.steps, tiny.eval_every) == (32, 3)
-    assert LaptSettings().config().within_epochs(1_000).steps == 63  # once over the text
+    few = {n: LaptSettings().config().within_epochs(n).steps * 16 / n for n in (1_600, 4_000, 16_000)}
+    assert few == {1_600: 3, 4_000: 2, 16_000: 1}  # passes over 0.4, 1 and 4 million tokens
     assert LaptSettings(max_epochs=3).config().within_epochs(1_000).steps == 188
     assert LaptSettings(steps=100, max_epochs=1).config().within_epochs(1_000).steps == 63
     assert all(p.within_epochs(1) == p for name, p in PRESETS.items() if not p.max_epochs)

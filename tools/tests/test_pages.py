@@ -6,6 +6,7 @@ import nbformat
 import pytest
 
 from tools import run_pages
+from tools.appendix import divide
 from tools.export import regenerate
 from tools.kernels import forked_kernels
 from tools.notebooks import settings
@@ -201,3 +202,33 @@ def test_a_forked_kernel_finds_its_modules_imported_and_is_otherwise_as_any_othe
     assert drawn.cells[1].outputs[0].text == "20\n"  # as in a usual kernel
     usual = Page(site / "book" / "asked.ipynb", site / "book" / "runs" / "usual.ipynb", "asked")
     assert read(make(usual)).cells[1].outputs[0].text.startswith("False book 3")
+
+
+def story_with_more():
+    "A page with two sections, one of which keeps a cell for itself, and the other none."
+    code = nbformat.v4.new_code_cell("1", id="a0", metadata={"tags": ["appendix"]})
+    more = nbformat.v4.new_markdown_cell("## Settings\n\nAll of them.", id="a1", metadata={"tags": ["appendix"]})
+    texts = [("m0", "# Hello (Swahili)\n\nran, [set](#settings)"), ("m1", "## How it ends?\n\nWell.")]
+    begin, end = (nbformat.v4.new_markdown_cell(text, id=id) for id, text in texts)
+    silent = nbformat.v4.new_code_cell("x = 1", id="a2", metadata={"tags": ["appendix", "remove-input"]})
+    return {"metadata": {"made": {}}, "cells": [begin, silent, end, code, more]}
+
+
+def test_what_is_tagged_for_the_appendix_stands_on_a_page_of_its_own_and_its_section_leads_there():
+    page = story_with_more()
+    appendix = divide(page, "hello-sw")
+    assert [cell["source"] for cell in page["cells"]] == [
+        "# Hello (Swahili)\n\nran, [set](hello-sw-appendix.ipynb#settings)",
+        "## How it ends?\n\nWell.",
+        "*More on this: [the appendix](hello-sw-appendix.ipynb#how-it-ends).*",
+    ]
+    title, *others = (cell["source"] for cell in appendix["cells"])
+    assert title.startswith("# Hello (Swahili): appendix\n\n") and "(hello-sw.ipynb)" in title
+    assert others == ["## How it ends?", "1", "## Settings\n\nAll of them."]
+    assert appendix["metadata"] == page["metadata"]
+
+
+def test_a_page_without_such_cells_stays_whole():
+    page = story_with_more()
+    page["cells"] = [cell for cell in page["cells"] if cell["cell_type"] == "markdown"][:2]
+    assert divide(page, "hello-sw") is None and len(page["cells"]) == 2

@@ -28,6 +28,7 @@ from ..tokens.like import build_tokenizer
 from ..tokens.load import load_tokenizer
 from ..tokens.pipeline import Built
 from ..training.distil import Teacher
+from ..training.evaluations import SHARE
 from ..training.forgetting import check_block, check_kept, open_kept
 from ..training.lapt import check_lapt
 from ..training.training_run import check_low_dimensional
@@ -113,7 +114,7 @@ def _check_training(
     tokenizer: PreTrainedTokenizerBase,  # the nearest that is known to the target's
 ) -> None:
     "`ValueError` where training would be refused, as far as source model and text tell."
-    config = a.lapt.config(longest=a.opened.longest)
+    config = a.lapt.config(a.opened.longest, a.opened.is_causal)
     check_lapt(a.opened.open_weights(), a.opened.tokenizer, config)
     if isinstance(a.transplant.recipe(a.text), FactoredRecipe):
         check_low_dimensional(config, "choose another method")
@@ -223,7 +224,7 @@ def estimate_training(
     "What the training would take, of the source model with as many embeddings as the target vocabulary has."
     from vocab_lit.training.estimate import estimate_run
 
-    config = a.lapt.config(longest=a.opened.longest)
+    config = a.lapt.config(a.opened.longest, a.opened.is_causal)
     if not a.lapt.trains or config.only_new_rows or isinstance(a.transplant.recipe(a.text), FactoredRecipe):
         return None
     model, n = a.opened.load().float(), tokens_after(a, tried)
@@ -233,4 +234,5 @@ def estimate_training(
     if config.lora:
         LoraAdapter(model, LoraSettings.read(config.lora), config.embeddings, (), a.seed)
     tokenizer = tried.built.tokenizer if tried else _nearest_tokenizer(a)
-    return estimate_run(model, tokenizer, given_lines(a), _first_held_out(a), config, a.keep.replay)
+    share = 0 if a.lapt.eval_every else SHARE
+    return estimate_run(model, tokenizer, given_lines(a), _first_held_out(a), config, a.keep.replay, share)

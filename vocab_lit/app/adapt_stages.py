@@ -308,7 +308,7 @@ class TrainingStage(Stage):
 
     @property
     def about(self) -> str:
-        config = self.asked.lapt.config(longest=self.asked.opened.longest)
+        config = self.asked.lapt.config(self.asked.opened.longest, self.asked.opened.is_causal)
         return f"{config.in_words}, mode {config.mode}, peak rate {config.learning_rate:g}"
 
     def done(self) -> bool:

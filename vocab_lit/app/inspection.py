@@ -8,7 +8,8 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,12 +17,16 @@ from ..models.served import is_decoder
 from ..models.settings import is_gguf
 from ..models.source import Source, TokenizerSource, learns_from_text
 from ..models.token_tensors import token_parameters
+from ..text.byte_ngrams import ngram_bits
 from ..text.collection import no_collection
-from ..text.corpus import Lines
+from ..text.corpus import Lines, split_lines
 from ..text.phrasebook import lines as phrasebook_lines
 from ..text.scripts import script_name
-from ..tokens.verdict import Beside, ModelSize, Verdict, judge, sampled, script_counts
+from ..text.settings import SettingError
+from ..tokens.settings import TokenizerSettings
+from ..tokens.verdict import HELD_OUT, Beside, ModelSize, Verdict, judge, sampled, script_counts
 from ..tokens.vocab import fit
+from ..training.perplexity import perplexity
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -31,8 +36,8 @@ if TYPE_CHECKING:
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'weight_facts', 'model_size', 'gguf_facts', 'gguf_size', 'vocabulary_facts', 'text_facts', 'Inspection',
-           'inspect_files']
+__all__ = ['log', 'weight_facts', 'model_size', 'gguf_facts', 'gguf_size', 'vocabulary_facts', 'text_facts', 'Reading',
+           'measure_reading', 'Inspection', 'inspect_files', 'advised']
 
 # %% ../../nbs/09_app/12_inspection.ipynb #c6ff15c2
 def _has_model(path: str | Path) -> bool:  # and not a tokenizer alone
@@ -154,6 +159,63 @@ def _known_text(files: Sequence[str | Path]) -> Beside:
     bundled = phrasebook_lines("en", _ENGLISH, 0)
     return Beside("English names and dates of CLDR", bundled, is_comparable=False)
 
+# %% ../../nbs/09_app/12_inspection.ipynb #ee13c693
+_READ = 4000  # bytes of the text that the model reads
+_LARGEST = 2 * 10**9  # parameters of a model that is loaded for it
+
+
+@dataclass(frozen=True)
+class Reading:
+    "How well a model predicts lines of a text, and how well counts of the other lines' bytes do."
+
+    bits_per_byte: float
+    of_counts: float  # bits per byte
+    lines: int
+    kind: str  # causal, or pseudo: of a masked model
+
+    @property
+    def reads(self) -> bool | None:
+        "Whether the model reads the language; None for a masked model, whose bits do not compare."
+        return self.bits_per_byte < self.of_counts if self.kind == "causal" else None
+
+    @property
+    def in_words(self) -> str:
+        "The comparison in a sentence."
+        here = f"{self.bits_per_byte:.2f} bits per byte on {self.lines} unseen lines"
+        if self.kind != "causal":
+            return f"{here}, masked tokens one after the other; that says nothing of how well it reads"
+        share = self.bits_per_byte / self.of_counts
+        told = f"{here}, {share:.2f} times the {self.of_counts:.2f} of counts of four bytes"
+        return f"{told}: it {'reads the language' if self.reads else 'does not read the language'}"
+
+
+def measure_reading(
+    source: Source,
+    lines: Sequence[str],  # of the language
+) -> Reading:
+    "Measure how well a model reads a language."
+    train, held_out = split_lines(lines, HELD_OUT)
+    sizes = accumulate(len(line.encode()) + 1 for line in held_out)
+    chosen = [line for line, size in zip(held_out, sizes) if size <= _READ] or held_out[:1]
+    model, length = source.load().float(), min(256, source.longest)
+    stride = 3 * length // 4 if source.is_causal else 0
+    measured = perplexity(model, source.tokenizer, chosen, length, stride)
+    return Reading(measured.bits_per_byte, ngram_bits(train, chosen), len(chosen), measured.kind)
+
+
+def _reading(source: TokenizerSource, weights: Mapping[str, Any] | None, lines: Sequence[str]) -> Reading | None:
+    "The reading of a model that can be measured here; None for others."
+    if not isinstance(source, Source) or not weights or not weights["continued_pretraining"]:
+        return None
+    if weights["parameters"] > _LARGEST:
+        log.info(f"bits per byte are not measured: {weights['parameters']:,} parameters take long to load")
+        return None
+    try:
+        return measure_reading(source, lines)
+    except (ValueError, OSError) as e:
+        log.info(f"bits per byte are not measured: {e}")
+        return None
+
 # %% ../../nbs/09_app/12_inspection.ipynb #9d4bdc79
 @dataclass
 class Inspection:
@@ -165,6 +227,7 @@ class Inspection:
     weights: dict[str, Any] | None  # None: a tokenizer alone
     text: dict[str, Any] | None = None
     verdict: Verdict | None = None  # None also where the text is too short
+    reading: Reading | None = None  # None without weights that predict text
 
     @property
     def command(self) -> str:
@@ -181,6 +244,8 @@ class Inspection:
         for name in ("weights", "text"):
             if getattr(self, name):
                 record[name] = getattr(self, name)
+        if self.reading:
+            record["reading"] = asdict(self.reading) | dict(reads=self.reading.reads)
         if self.verdict:
             record["verdict"] = asdict(self.verdict) | dict(advice=self.verdict.advice, command=self.command)
         return record
@@ -204,6 +269,7 @@ def inspect_files(
     model: str | Path,
     text: Sequence[str | Path] = (),
     beside: Sequence[str | Path] = (),
+    bits: bool = True,
 ) -> Inspection:
     """Tell what a model's vocabulary has, how well it fits a text, and whether to keep, trim, extend or replace it.
 
@@ -216,6 +282,8 @@ def inspect_files(
     beside : sequence of paths, optional
         Files of the same kind in a language that the model reads well; without any, bundled lines of English are
         told of and not compared.
+    bits : bool, default True
+        Whether a model with weights is loaded, to measure how well it predicts some lines of the text.
 
     Returns
     -------
@@ -240,8 +308,37 @@ def inspect_files(
     if files:
         lines, n_lines = sampled(Lines(*files))
         inspection.text = text_facts(source, lines, n_lines)
+        inspection.reading = _reading(source, weights, lines) if bits else None
+        reads = inspection.reading.reads if inspection.reading else None
         try:
-            inspection.verdict = judge(source.vocab, lines, n_lines, size, _known_text(beside))
+            inspection.verdict = judge(source.vocab, lines, n_lines, size, _known_text(beside), reads)
         except ValueError as e:
             log.info(f"no verdict: {e}")
     return inspection
+
+# %% ../../nbs/09_app/12_inspection.ipynb #be0ab454
+def advised(
+    model: str | Path,
+    text: Sequence[str | Path],
+    wanted: TokenizerSettings,
+) -> TokenizerSettings:
+    "The settings of a vocabulary with the sizes of the verdict, where these are left to it; and a remark."
+    if not wanted.is_left_open:
+        return wanted
+    source, _, size = _opened(model)
+    lines, n_lines = sampled(Lines(*text))
+    weights = weight_facts(source) if isinstance(source, Source) else None
+    reading = _reading(source, weights, lines)
+    try:
+        found = judge(source.vocab, lines, n_lines, size, reads=reading.reads if reading else None)
+    except ValueError as e:
+        if wanted.extend:
+            raise SettingError("extend", f"the text does not say by how many tokens: {e}; give --extend N") from None
+        log.info(f"no verdict: {e}")
+        return wanted
+    log.info(f"verdict: {found.advice}: {found.because}{f' ({reading.in_words})' if reading else ''}")
+    if wanted.extend:
+        return replace(wanted, extend=found.extension, expansion="continued")
+    if found.what == "extend":
+        return replace(wanted, extend=found.asked, expansion="continued")
+    return replace(wanted, vocab_size=found.asked) if found.what == "replace" else replace(wanted, tokenizer=str(model))

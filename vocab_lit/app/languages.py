@@ -167,18 +167,18 @@ def _known_of(code: str) -> list[str]:
 
 def _training_lines() -> list[str]:
     "The part of continued pretraining."
-    lapt, paper = PRESETS["one-pass"], PRESETS["embedding-structure"]
+    lapt, paper = PRESETS["few-passes"], PRESETS["embedding-structure"]
     names = ("max_epochs", "learning_rate", "batch_size", "length", "eval_every", "patience")
     names += ("distil_layer", "distil_snippets", "distil_lm")
     values: dict[str, object] = dict(mode=lapt.mode, embeddings=lapt.embeddings, lora="r=16,merge=yes")
     values |= {name: getattr(lapt, name) for name in names}
-    values["max_hours"] = 20
-    papers = [name for name in PRESETS if name != "one-pass"]
+    values |= dict(max_epochs=3, max_hours=20)
+    papers = [name for name in PRESETS if name != "few-passes"]
     told = f"{paper.steps:,} of {paper.batch_size} x {paper.length} tokens"
     return [
         "lapt:   # continued pretraining",
-        f"  preset: one-pass   # once over the text; those of papers: {', '.join(papers)}",
-        f"  # steps: 10000   # in place of one pass; embedding-structure has {told}; 0: no training",
+        f"  preset: few-passes   # one to three over the text; those of papers: {', '.join(papers)}",
+        f"  # steps: 10000   # in place of few passes; embedding-structure has {told}; 0: no training",
         *_commented(values, LAPT_KEYS, "  "),
     ]
 

@@ -22,6 +22,7 @@ from typer.core import TyperGroup
 import vocab_lit
 from .console import print_utf8, remarks_shown
 from ..text.extras import MissingExtra
+from ..tokens.settings import AS_ADVISED
 from ..training.settings import RunStopped
 
 # %% ../../nbs/10_cli/01_errors.ipynb #0bff05bc
@@ -93,12 +94,23 @@ def _leave(problem: object, code: int) -> None:
     raise typer.Exit(code) from None
 
 
+def _with_number(arg: str, after: str) -> str:
+    "An `--extend` that no number follows, with the one that stands for it; other arguments as they are."
+    is_bare = arg == "--extend" and after.startswith("-") and not after[1:].isdigit()
+    return f"{arg}={AS_ADVISED}" if is_bare else arg
+
+
 class OneLine(TyperGroup):
     "Commands whose remarks are printed, and whose users' errors are one line."
 
     def main(self, *args: Any, **options: Any) -> Any:
         print_utf8()
         return super().main(*args, **options)
+
+    def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:
+        "The arguments, with a number behind an `--extend` that has none."
+        followed = zip(args, [*args[1:], "--"])
+        return super().parse_args(ctx, [_with_number(arg, after) for arg, after in followed])
 
     def invoke(self, ctx: typer.Context) -> object:
         with suppress(ValueError):  # not in the main thread

@@ -75,21 +75,34 @@ def _write_curve(verdict: "Verdict", figure: Path | None, table: Path | None) ->
         log.info(f"wrote {figure}")
 
 
-_SHARES = ("overlap", "share_of_model")  # columns of percentages
+_SHARES = ("overlap", "share_of_model", "seen")  # columns of percentages
 _HEADINGS = {
     "size": "tokens",
     "overlap": "of them in the model's",
     "added": "added to the model's",
     "extended": "tokens per word then",
+    "seen": "of them 10 times in the text",
 }
 
 
 def _shown(row: dict) -> dict:
-    return {_HEADINGS.get(k, k): f"{v:.1%}" if k in _SHARES else v or "" for k, v in row.items()}
+    return {_HEADINGS.get(k, k): f"{v:.1%}" if k in _SHARES and v is not None else v or "" for k, v in row.items()}
 
 
-def _show_verdict(verdict: "Verdict", command: str) -> None:
-    from vocab_lit.study.shared_records import field_evidence
+def _told_cost(inspection: "Inspection") -> str:
+    "What new tokens cost a decoder before they pay; empty where its reading is not known."
+    if not inspection.reading or inspection.reading.reads is None:
+        return ""
+    if inspection.reading.reads:
+        return "a model that reads the language is worse before it is trained; new tokens buy speed, not quality"
+    return (
+        "a model that does not read the language loses nothing by new tokens; they pay from the start, and training "
+        "at --learning-rate 1e-4 ends lower than at the usual 3e-5"
+    )
+
+
+def _show_verdict(inspection: "Inspection", verdict: "Verdict") -> None:
+    from vocab_lit.study.shared_records import field_evidence, real_evidence
 
     m, beside = verdict.measured, verdict.measured.beside or {}
     show(
@@ -101,13 +114,18 @@ def _show_verdict(verdict: "Verdict", command: str) -> None:
     show(list(map(_shown, verdict.ways)), title)
     output.print(f"[bold]verdict: {verdict.advice}[/bold]", soft_wrap=True)
     known = f"{beside['tokens_per_word']:.2f} in {beside['text']}"
+    grows = verdict.what in ("extend", "replace")
+    decoder = bool(inspection.reading) and inspection.reading.kind == "causal"
     facts = {
         "why": verdict.because,
+        "reading": inspection.reading.in_words if inspection.reading else "",
+        "what it costs": _told_cost(inspection) if grows else "",
         "tokens per word": f"{m.tokens_per_word:.2f} in this text, {known}",
         "unknown tokens": f"{m.unknown:.2%} of this text",
         "doubts": "; ".join(verdict.doubts) or "none",
-        "elsewhere": field_evidence(verdict.what, not m.missing),
-        "next": command,
+        "elsewhere": "" if decoder else field_evidence(verdict.what, not m.missing),
+        "on real models": "; ".join(real_evidence()) if decoder and grows else "",
+        "next": inspection.command,
     }
     for name, value in facts.items():
         if value:
@@ -138,6 +156,10 @@ def inspect(
             **sources("bundled lines of English, told and not compared"),
         ),
     ] = None,
+    bits: Annotated[
+        bool,
+        typer.Option(help="Measure how well a model of at most two billion parameters predicts 4 kB of the text."),
+    ] = True,
     figure: Annotated[
         Path | None, typer.Option(help="Plot tokens per word by size, a new .png, .svg or .pdf.", show_default=False)
     ] = None,
@@ -161,7 +183,7 @@ def inspect(
     _check_curve_files(text, figure, table)
     from vocab_lit.app.inspection import inspect_files
 
-    inspection = inspect_files(model, text or (), beside or ())
+    inspection = inspect_files(model, text or (), beside or (), bits)
     if inspection.verdict:
         _write_curve(inspection.verdict, figure, table)
     if as_json:
@@ -174,7 +196,7 @@ def inspect(
     if inspection.weights:
         show_facts(inspection.weights, "weights")
     if inspection.verdict:
-        _show_verdict(inspection.verdict, inspection.command)
+        _show_verdict(inspection, inspection.verdict)
 
 # %% ../../nbs/10_cli/04_look.ipynb #3f415560
 def _plan_of(made: Path) -> "Plan":

@@ -32,8 +32,8 @@ from ..methods.settings import InitSettings, TransplantSettings
 from ..models.settings import check_model_path, is_gguf
 from ..text.files import check_output, check_text
 from ..text.reader import in_languages
-from ..text.settings import LARGEST_SEED, SettingError
-from ..tokens.settings import TokenizerSettings, TrimSettings
+from ..text.settings import LARGEST_SEED, LacksOption, SettingError
+from ..tokens.settings import AS_ADVISED, TokenizerSettings, TrimSettings
 from ..vectors.settings import VectorSettings
 
 if TYPE_CHECKING:
@@ -61,6 +61,18 @@ def _check_upload(push_to_hub: str | None, is_file: bool) -> None:
     if push_to_hub and is_file:
         hint = "upload it by `hf upload`"
         raise SettingError("push_to_hub", f" {push_to_hub}: folders are uploaded, and the result is a file; {hint}")
+
+
+def _as_advised(model: str, text: list[str] | None, tokenizer: TokenizerSettings) -> TokenizerSettings:
+    "The settings with the number of tokens that the verdict on the text says."
+    from vocab_lit.app.inspection import advised
+
+    if not text:
+        raise LacksOption("text", "how many tokens to add is judged from a text; give one, or --extend N")
+    check_text(text)
+    if not Path(model).exists():
+        check_model_path(model)
+    return advised(model, text, tokenizer)
 
 
 @commands.command("transplant")
@@ -112,8 +124,10 @@ def transplant_(
     Example: `vocab-lit transplant gemma-3-Q4_K_M.gguf --text swahili.txt --extend 2000 --expansion continued
     --out gemma-sw.gguf`
     """
-    settings = TransplantSettings(tokenizer, vectors, init).without_unused(list(setup or ()), text or ())
     _check_out(model, out)
+    if tokenizer.extend == AS_ADVISED:
+        tokenizer = _as_advised(model, text, tokenizer)
+    settings = TransplantSettings(tokenizer, vectors, init).without_unused(list(setup or ()), text or ())
     _check_upload(push_to_hub, is_gguf(model))
     push_to_hub = upload_to(push_to_hub, dry_run)
     if is_gguf(model):

@@ -12,7 +12,7 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -138,6 +138,11 @@ def adapt(
     check_model_path(model)
     asked.check()
     push_to_hub = upload_to(push_to_hub, dry_run)
+    if tokenizer.is_left_open:
+        from vocab_lit.app.inspection import advised
+
+        chosen = advised(model, text, tokenizer)
+        asked = replace(asked, transplant=replace(transplant, tokenizer=chosen))
     if dry_run:
         rows = _planned_stages(asked, out, push_to_hub)
         tell_json(rows) if as_json else _show_stages(rows, f"{model} to {out}")

@@ -233,6 +233,8 @@ class Source(TokenizerSource):
         The tensors of its safetensors files, by name.
     longest : int
         The longest input that model and tokenizer take, in tokens.
+    is_causal : bool
+        Whether it is a causal language model, and no masked one.
 
     Examples
     --------
@@ -306,6 +308,11 @@ class Source(TokenizerSource):
     def longest(self) -> int:  # tokens
         "The longest input that model and tokenizer take."
         return min(max_length(self.open_weights()), self.tokenizer.model_max_length)
+
+    @cached_property
+    def is_causal(self) -> bool:
+        "Whether it is a causal language model, and no masked one."
+        return not is_masked(self.open_weights())
 
     def load(self) -> PreTrainedModel:
         """Load the model with all its weights in memory.

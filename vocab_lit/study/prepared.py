@@ -29,6 +29,7 @@ from ..tasks.choices import choice_accuracy, read_choices
 from ..tasks.evaluate import evaluate_files, silenced
 from ..tasks.settings import EvaluateSettings
 from ..text.corpus import Lines, hold_out, read_lines, sample_lines
+from ..text.extras import import_extra
 from ..text.files import write_file, write_folder
 from ..tokens.like import build_tokenizer
 from ..tokens.load import load_tokenizer
@@ -135,7 +136,7 @@ class Prepared:
 
             source, own = Source.from_pretrained(self.source), load_tokenizer(tokenizer)
             model = smaller_model(source.load(), source.tokenizer, own)
-            config = training.config(longest=source.longest)
+            config = training.config(source.longest, source.is_causal)
             lapt(model, own, Lines(self.text), read_lines(self.held_out), config)
             with write_folder(out) as folder:
                 model.save_pretrained(folder)
@@ -421,6 +422,15 @@ class _Clock:
         return [_row(f"CPU seconds {name}", self.seen - before, what="cost")]
 
 
+def _merged(start: Path, adapter: Path, out: Path) -> Path:  # the third
+    "Write a model and its LoRA as one model."
+    source = Source.from_pretrained(start)
+    peft = import_extra("peft", "lora")
+    peft.PeftModel.from_pretrained(source.load(), adapter).merge_and_unload().save_pretrained(out)
+    save_tokenizer(source.tokenizer, out)
+    return out
+
+
 def measure_cell(
     study: Study,
     cell: GridCell,
@@ -445,6 +455,8 @@ def measure_cell(
         if way.lapt.trains:
             model = work / "model"
             rows += _trained(prepared, way, start, model, cell.seed, lines)
+            if way.lapt.lora:
+                model = _merged(start, model, work / "merged")
         else:
             rows += _without_training(study, start, lines)
         rows += clock.row("of training")

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 # %% auto #0
 __all__ = ['FORMAT', 'ABOUT', 'COLUMNS', 'IN_LANGUAGE', 'ZERO_SHOT', 'TRIAL', 'CURVES', 'RATES', 'about_file', 'shared_form',
            'write_shared', 'read_shared', 'field_rows', 'own_records', 'with_field', 'contributed_files',
-           'field_evidence']
+           'field_evidence', 'real_means', 'way_in_words', 'real_evidence']
 
 # %% ../../nbs/08_study/03_shared_records.ipynb #2d1c730b
 FORMAT = "vocab-lit study 1"
@@ -272,3 +272,61 @@ def field_evidence(
     whose = "of another model in other languages ({} in {}, text: {})".format(*told)
     with_way, with_source = (100 * fmean(values) for values in reached.values())
     return f"POS accuracy of {with_way:.0f} with {named}, {with_source:.0f} with the source's, {whose}"
+
+# %% ../../nbs/08_study/03_shared_records.ipynb #147b6bf1
+_REAL = "real-trial/records.csv"
+_START, _END = ("bits per byte", "0"), ("bits per byte at the end", "")
+_TIME, _WORDS = ("CPU seconds to generate 100 words", ""), ("tokens per word", "")
+
+
+def real_means(
+    path: str | Path | None = None,  # of shared records; None: the real trial's
+) -> dict[tuple[str, str, str], dict[str, dict[str, float]]]:  # by (model, language, amount) and way
+    "The numbers of the real trial: start, end, seconds, tokens per word, and how many seeds there are."
+    with open(path or data_path(_REAL), encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))  # without pandas, which takes longer to import than to ask
+    wanted = {_START: "start", _END: "end", _TIME: "seconds", _WORDS: "tokens_per_word"}
+    values: dict[tuple, list[float]] = defaultdict(list)
+    for row in rows:
+        measure = wanted.get((row["metric"], row["step"].removesuffix(".0")))
+        if measure and not row["task"]:
+            place = (row["model"], row["language"], row["limit"])
+            values[place, row["setting"], measure].append(float(row["value"]))
+    means: dict[tuple[str, str, str], dict[str, dict[str, float]]] = defaultdict(dict)
+    for (place, way, measure), numbers in values.items():
+        means[place].setdefault(way, dict(seeds=len(numbers)))[measure] = fmean(numbers)
+    return dict(means)
+
+
+def way_in_words(way: str) -> str:  # such as continued-500
+    "A way of the real trial as it is told."
+    if way == "lapt":
+        return "vocabulary kept"
+    how, _, n = way.rpartition("-")
+    if not n.isdigit():
+        return way
+    return f"{int(n):,} tokens added" if how == "continued" else f"replaced by {int(n):,} tokens ({how})"
+
+
+def real_evidence(
+    path: str | Path | None = None,  # of shared records; None: the real trial's
+) -> list[str]:  # a sentence for each model, language and amount of text that has two ways to compare
+    "What the real trial found when a vocabulary was kept, extended or replaced, before and after training."
+    told = []
+    for (model, language, amount), ways in real_means(path).items():
+        trained = {way: row for way, row in ways.items() if way != "untouched" and {"start", "end"} <= row.keys()}
+        kept = trained.get("lapt")
+        if kept is None or len(trained) < 2:
+            continue
+        found = ", ".join(_found(way, row, kept) for way, row in trained.items())
+        seeds = min(row["seeds"] for row in trained.values())
+        told.append(f"{model} in {language} ({amount}, {seeds:.0f} seed{'s' * (seeds > 1)}): {found}")
+    return told
+
+
+def _found(way: str, row: Mapping[str, float], kept: Mapping[str, float]) -> str:
+    "The bits per byte of a way, and the time that it saves."
+    bits = f"{way_in_words(way)} {row['start']:.2f} to {row['end']:.2f}"
+    if row is kept or not (row.get("seconds") and kept.get("seconds")):
+        return bits
+    return f"{bits} with {1 - row['seconds'] / kept['seconds']:.0%} less time a word"

@@ -452,7 +452,7 @@ def _check_training(study: Study, way: Way, model: str) -> None:
 
     if way.lapt.trains:
         source = Source.from_pretrained(study.model(model))
-        config = way.lapt.config(longest=source.longest)
+        config = way.lapt.config(source.longest, source.is_causal)
         try:
             check_lapt(source.open_weights(), source.tokenizer, config)
         except ValueError as e:

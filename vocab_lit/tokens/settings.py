@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from vocab_lit.text.corpus import Amount
 
 # %% auto #0
-__all__ = ['KINDS', 'EXPANSIONS', 'USUAL_SIZE', 'TokenizerSettings', 'TrimSettings', 'check_tokenizer_path', 'check_vocab_size']
+__all__ = ['KINDS', 'EXPANSIONS', 'USUAL_SIZE', 'AS_ADVISED', 'TokenizerSettings', 'TrimSettings', 'check_tokenizer_path',
+           'check_vocab_size']
 
 # %% ../../nbs/02_tokens/00_settings.ipynb #b04f57b1
 KINDS = {
@@ -31,6 +32,7 @@ KINDS = {
 }
 EXPANSIONS = ("auxiliary", "continued")
 USUAL_SIZE = 50_000  # tokens
+AS_ADVISED = -1  # tokens by which to extend: as many as the verdict on the text says
 _UNITS = {"lines": 1, "B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9}
 
 
@@ -69,7 +71,8 @@ class TokenizerSettings(Settings):
     )
     extend: int = option(
         0,
-        "vocabulary expansion: keep the source vocabulary and add up to N tokens (30000 in the paper); 0 replaces it",
+        "vocabulary expansion: keep the source vocabulary and add up to N tokens (30000 in the paper); 0 replaces it. "
+        "Without a number it is as many as `vocab-lit inspect` advises, by continued training",
     )
     expansion: str = option(
         "auxiliary",
@@ -125,7 +128,7 @@ class TokenizerSettings(Settings):
 
     def _check_expansion(self) -> None:
         "`SettingError` where a vocabulary cannot be expanded so."
-        within("extend", self.extend, 0)
+        within("extend", self.extend, AS_ADVISED)
         one_of("expansion", self.expansion, EXPANSIONS)
         if self.expansion != "auxiliary" and not self.extend:
             raise LacksOption("expansion", f" {self.expansion}: it adds to the source vocabulary; give --extend N too")
@@ -145,6 +148,12 @@ class TokenizerSettings(Settings):
     def given(self) -> list[GivenToken]:
         "The tokens of the file; `SettingError` names the line in which something is wrong."
         return read_given(self.tokens) if self.tokens else []
+
+    @property
+    def is_left_open(self) -> bool:
+        "Whether it is left to the verdict on the text what becomes of the vocabulary, or by how much it grows."
+        given = self.tokenizer or self.tokens or self.kind or self.extend or not self.at_most
+        return self.extend == AS_ADVISED or not given
 
     @property
     def at_most(self) -> bool:

@@ -11,9 +11,9 @@ import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import count, repeat
+from itertools import chain, count, repeat
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from tqdm.auto import tqdm
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 # %% auto #0
-__all__ = ['SIZES', 'LOST', 'FEW_OF_SCRIPT', 'MOST_LETTERS', 'TWICE', 'LONGER', 'LITTLE', 'WORTH', 'FEW_LINES', 'SAMPLE',
-           'HELD_OUT', 'length_ratio', 'first_tokens', 'largest_tokenizer', 'ModelSize', 'costs', 'Measured',
+__all__ = ['SIZES', 'LOST', 'FEW_OF_SCRIPT', 'MOST_LETTERS', 'TWICE', 'LONGER', 'LITTLE', 'WORTH', 'SEEN', 'LEARNT', 'FEW_LINES',
+           'SAMPLE', 'HELD_OUT', 'length_ratio', 'first_tokens', 'largest_tokenizer', 'ModelSize', 'costs', 'Measured',
            'last_worth', 'Verdict', 'script_counts', 'missing_scripts', 'lost_letters', 'sampled', 'Beside', 'judge',
            'write_curve']
 
@@ -147,6 +147,8 @@ TWICE = 2.0  # times as long as with a vocabulary of its own: little of the sour
 LONGER = 1.2  # times as long: what is saved pays for embeddings that have to be learnt
 LITTLE = 0.5  # share of the vocabulary that the text needs: below it, more than half of the embeddings are for others
 WORTH = 0.03  # share of the length that doubling a vocabulary has to save
+SEEN = 10  # times that a token has to occur in the text to be learnt
+LEARNT = 0.75  # share of added tokens that have to; 2,000 in half a megabyte of Swahili do, and pay in the real trial
 FEW_LINES = 1000  # a vocabulary that is trained on fewer is hardly that of a language
 SAMPLE = Amount(2_000_000, bytes=True)  # of the text, that all this is measured on
 HELD_OUT = 0.1  # share of it that no tokenizer is trained on
@@ -169,6 +171,8 @@ class Measured:
     extended: float  # tokens per word when the source vocabulary is extended
     # text in a language that the model reads well: its name, tokens_per_word, and ratio where that could be compared
     beside: dict[str, Any] | None = None
+    reads: bool | None = None  # whether the model predicts the text better than counts of its bytes do; None: unknown
+    too_many: int = 0  # tokens that would make the text shorter, and that it has too seldom; 0: there is no such number
 
     @property
     def longer(self) -> float:
@@ -188,12 +192,22 @@ def _decide(m: Measured) -> tuple[str, str]:  # keep, trim, extend or replace; a
     )
     if m.beside and m.ratio >= LONGER and m.longer < m.ratio:
         longer += f" ({m.beside['text']} {m.beside['ratio']:.2f} times, which leaves {m.longer:.2f})"
-    if m.longer >= TWICE:
+    if m.longer >= TWICE and not m.reads:
         return "replace", f"{longer}; from {TWICE:g} on a vocabulary of its own is worth it"
     if m.longer >= LONGER:
-        return "extend", f"{longer}; from {LONGER:g} on more tokens are worth it"
+        return "extend", f"{longer}; from {LONGER:g} on more tokens are worth it{_limits(m)}"
     needs = f"{longer}, less than {LONGER:g}, and needs {m.needed:.0%} of the vocabulary"
     return ("trim", f"{needs}, less than {LITTLE:.0%}") if m.needed < LITTLE else ("keep", needs)
+
+
+def _limits(m: Measured) -> str:
+    "Reasons against more than is advised."
+    limits = ""
+    if m.longer >= TWICE:
+        limits += "; the model reads the language, and would lose more with a vocabulary of its own"
+    if m.too_many:
+        limits += f"; the text is too small to learn {m.too_many:,}, of which many occur less than {SEEN} times"
+    return limits
 
 
 def _doubts(m: Measured) -> list[str]:
@@ -242,6 +256,11 @@ class Verdict:
     measured: Measured
     ways: list[dict[str, Any]]  # a row for each of the four: tokens, tokens per word, costs
     curve: list[dict[str, Any]]  # a row for each size: tokens per word, overlap, and what expansion by so many makes
+
+    @property
+    def extension(self) -> int:
+        "The tokens by which to extend, whatever the verdict is."
+        return next(row["tokens"] for row in self.ways if row["way"] == "extend") - self.ways[0]["tokens"]
 
     @property
     def advice(self) -> str:
@@ -377,8 +396,27 @@ def _text_and_shared(source: Vocab, own: PreTrainedTokenizerBase) -> tuple[np.nd
     return is_text, is_text & (overlap(source, vocab) >= 0)
 
 
-def _curve(compared: _Compared) -> list[dict[str, Any]]:
+_COUNTED = Amount(300_000, bytes=True)  # of the text, in which added tokens are counted
+
+
+def _seen_share(
+    grown: Built,  # its `source_ids` are those in a larger tokenizer
+    before: int,  # tokens of the source, which stand before those that were added
+    lines: Sequence[str],  # a part of the text
+    part: float,  # of the whole text
+) -> float:
+    "The share of added tokens that the whole text has at least `SEEN` times."
+    rows = cast("Any", grown.tokenizer)(list(lines), add_special_tokens=False, verbose=False)["input_ids"]
+    source_ids = cast("np.ndarray", grown.source_ids)  # of a tokenizer that is a part of another
+    n = len(source_ids)
+    counts = np.bincount(np.fromiter(chain.from_iterable(rows), np.int64), minlength=n)[:n]
+    return float((counts[source_ids >= before] >= SEEN * part).mean())
+
+
+def _curve(compared: _Compared, n_lines: int) -> list[dict[str, Any]]:
     "The length of a text by the size of a vocabulary of its own, and with the source's extended by as many."
+    counted = sample_lines(compared.train, _COUNTED)
+    part = len(counted) / max(n_lines, len(counted))
     own, small = compared.own, compared.trimmed
     sizes = [*(size for size in SIZES if size < len(own)), len(own)]
     largest, rows = _grown(small, compared.train, len(own)), []
@@ -395,10 +433,13 @@ def _curve(compared: _Compared) -> list[dict[str, Any]]:
             overlap=round(float(is_shared[ids].sum() / max(1, is_text[ids].sum())), 3),
             added=0,
             extended=None,  # tokens per word
+            seen=None,  # share of the added tokens that the text has often enough
         )
         if grown is not None:
             extended = round(compared.fertility(grown.tokenizer), 3)
-            row |= dict(added=len(grown.tokenizer) - len(small), extended=extended)
+            added = len(grown.tokenizer) - len(small)
+            seen = round(_seen_share(grown, len(small), counted, part), 3) if added else None
+            row |= dict(added=added, extended=extended, seen=seen)
         rows.append(row)
     return rows
 
@@ -433,7 +474,12 @@ class Beside:
 
 
 def _measure(
-    compared: _Compared, sample: Sequence[str], n_lines: int, extended: float, beside: Beside | None
+    compared: _Compared,
+    sample: Sequence[str],
+    n_lines: int,
+    extension: dict[str, Any],
+    beside: Beside | None,
+    reads: bool | None,
 ) -> Measured:
     "Measure what a verdict rests on."
     source = compared.source.own_tokenizer
@@ -450,8 +496,10 @@ def _measure(
         error=round(error, 3),
         own_size=len(compared.own),
         needed=round(len(compared.trimmed) / len(compared.source), 4),
-        extended=round(extended, 3),
+        extended=round(extension["extended"], 3),
         beside=_read_well(source, beside, len(compared.own)) if beside else None,
+        reads=reads,
+        too_many=extension["too_many"],
     )
 
 
@@ -461,12 +509,13 @@ def judge(
     n_lines: int = 0,  # that they are a sample of; 0: they are all
     size: ModelSize | None = None,  # of the model, for costs
     beside: Beside | None = None,
+    reads: bool | None = None,  # whether the model reads the language, where that is known
 ) -> Verdict:  # `ValueError` where the text is too short for one
     "Whether to keep a vocabulary, trim, extend or replace it."
     compared = _Compared.on(Vocab.of(source), sample)
-    curve, before = _curve(compared), compared.fertility(compared.source.own_tokenizer)
+    curve, before = _curve(compared, n_lines or len(sample)), compared.fertility(compared.source.own_tokenizer)
     extension = _extension(curve, before)
-    measured = _measure(compared, sample, n_lines, extension["extended"], beside)
+    measured = _measure(compared, sample, n_lines, extension, beside, reads)
     replaced = last_worth([(row["size"], row["tokens_per_word"]) for row in curve])
     ways = _ways(compared, curve, extension, replaced, before, size)
     what, because = _decide(measured)
@@ -476,12 +525,15 @@ def judge(
 
 
 def _extension(curve: list[dict[str, Any]], before: float) -> dict[str, Any]:
-    "The row of the curve by which to extend."
+    "The row of the curve by which to extend, and in `too_many` a number that the text is too small for."
     grown = [row for row in curve if row["added"]]
     if not grown:
-        return dict(size=0, added=0, extended=before)
-    chosen = last_worth([(0, before), *((row["size"], row["extended"]) for row in grown)])
-    return next((row for row in grown if row["size"] == chosen), grown[0])
+        return dict(size=0, added=0, extended=before, too_many=0)
+    worth = last_worth([(0, before), *((row["size"], row["extended"]) for row in grown)])
+    shorter = [row for row in grown if row["size"] <= worth] or grown[:1]
+    learnt = [row for row in shorter if row["seen"] >= LEARNT] or grown[:1]
+    too_many = shorter[len(learnt)]["added"] if len(learnt) < len(shorter) else 0
+    return learnt[-1] | dict(too_many=too_many)
 
 
 def _ways(

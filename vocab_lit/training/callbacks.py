@@ -31,8 +31,8 @@ log = logging.getLogger("vocab_lit")
 _T = TypeVar("_T")
 
 # %% auto #0
-__all__ = ['log', 'StageCallback', 'held_out_losses', 'StopWithoutGain', 'SayWithoutGain', 'ProgressCallback', 'StartCheckpoint',
-           'StopWhenAsked', 'MetricsFile']
+__all__ = ['log', 'RISE', 'FORGETS', 'StageCallback', 'held_out_losses', 'StopWithoutGain', 'SayWithoutGain', 'ProgressCallback',
+           'StartCheckpoint', 'StopWhenAsked', 'MetricsFile']
 
 # %% ../../nbs/06_training/05_callbacks.ipynb #a36b6efb
 class StageCallback(TrainerCallback):
@@ -68,8 +68,43 @@ class StopWithoutGain(TrainerCallback):
                 control.should_training_stop = True
 
 
+RISE = 0.5  # nats of the training loss above its beginning, which no chance of batches makes
+FORGETS = 1.2  # times the loss of text that the model knew
+
+
 class SayWithoutGain(TrainerCallback):
-    "Warn at the end where no evaluation had a lower loss than the one before the first step."
+    "Warn once, as soon as it shows, that a rate spoils the model, and at the end where nothing was gained."
+
+    def __init__(self):
+        self.told = set()
+
+    def _say(self, what: str, before: float, now: float, state: TrainerState, args: TrainingArguments) -> None:
+        if what in self.told or not state.is_world_process_zero:
+            return
+        self.told.add(what)
+        change = f"{before:.3f} at the start, {now:.3f} after step {state.global_step:,}"
+        log.warning(f"the {what} has risen: {change}; a learning rate below {args.learning_rate:g} may end lower")
+
+    def on_log(
+        self,
+        args: TrainingArguments,
+        state: TrainerState,
+        control: TrainerControl,
+        logs: dict[str, float] | None = None,
+        **_: Any,
+    ) -> None:
+        losses = [entry["loss"] for entry in state.log_history if "loss" in entry]
+        if losses and losses[-1] > losses[0] + RISE:
+            self._say("training loss", losses[0], losses[-1], state, args)
+
+    def on_evaluate(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
+        for name, what, times in (
+            ("eval_loss", "held-out loss", 1),
+            ("eval_kept_loss", "loss in the text to keep", FORGETS),
+        ):
+            losses = [entry[name] for entry in state.log_history if name in entry]
+            if losses and losses[-1] > losses[0] * times:
+                self._say(what, losses[0], losses[-1], state, args)
 
     def on_train_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
         first, *others = held_out_losses(state).values() or [0.0]

@@ -15,6 +15,7 @@ import torch
 from ..models.device import find_device
 from ..text.corpus import Amount, sample_lines
 from .contexts import random_state_restored
+from .evaluations import Evaluations, forward_share
 from .lm_data import pack
 from .lm_loss import in_mode, lm_loss
 from .memory import StepMemory, give_back_memory, memory_for, step_memory
@@ -51,9 +52,6 @@ def count_blocks(
     return max(1, round(n_tokens * characters / sum(len(line) + 1 for line in sample) / length))
 
 # %% ../../nbs/06_training/13_estimate.ipynb #72ef7d65
-_FORWARD = 1 / 3  # of the time of a pass forward and backward
-
-
 def _seconds(model: PreTrainedModel, n: int, length: int) -> float:
     "Seconds of some blocks, forward and backward, as they are after the first time."
     ids = torch.ones(n, length, dtype=torch.long, device=model.device)
@@ -76,6 +74,7 @@ class Estimate:
     blocks: int  # of the training text
     epochs: float  # passes over it
     hours: float  # with evaluations
+    evaluations: str  # how many, and on how much text
     memory: StepMemory | None  # None where a model's operations depend on its input
     device: str
 
@@ -86,6 +85,7 @@ class Estimate:
         return {
             "steps": f"{self.steps:,}",
             "passes over the text": f"{self.epochs:.3g}, of {self.blocks:,} blocks each",
+            "evaluations": self.evaluations,
             "time": f"about {took} on this machine ({self.device}), by one step that was tried",
             "memory": str(self.memory) if self.memory else "not known for this model",
         }
@@ -98,6 +98,7 @@ def estimate_run(
     held_out: Iterable[str],
     config: LaptConfig,
     replay: float = 0,  # share of the blocks that is taken from another text
+    eval_share: float = 0,  # of the computation, which evaluations take at most; 0: any
 ) -> Estimate:
     "What a run would take; the model stays as it is."
     blocks = count_blocks(tokenizer, text, config.length)
@@ -115,8 +116,9 @@ def estimate_run(
     model.to(device.torch)  # pyright: ignore[reportArgumentType]  # transformers' decorator hides `self`
     seconds = _seconds(model, micro, config.length) / micro  # of a block
     freezer.restore()
-    steps, evaluated = total_steps(config), count_blocks(tokenizer, held_out, config.length)
-    times = 1 + steps // config.eval_every
-    computed = steps * config.batch_size + times * evaluated * _FORWARD
+    steps, n_held_out = total_steps(config), count_blocks(tokenizer, held_out, config.length)
+    plan = Evaluations.of(config, n_held_out, share=eval_share)
+    computed = steps * config.batch_size + plan.times * plan.blocks * forward_share(config)
     epochs = steps * config.batch_size * (1 - replay) / blocks
-    return Estimate(steps, blocks, epochs, computed * seconds / 3600, memory, device.kind)
+    told = f"{plan.times}, on {plan.blocks:,} of {n_held_out:,} held-out blocks"
+    return Estimate(steps, blocks, epochs, computed * seconds / 3600, told, memory, device.kind)

@@ -29,6 +29,7 @@ from ..models.source import check_language_model, is_masked, max_length
 from ..text.collection import garbage_collected_inside
 from ..text.corpus import write_json
 from .distil import SnippetPairs
+from .evaluations import limited
 from .forgetting import NOTHING_KEPT, REPLAY_SEED, Kept, Replayed
 from .lm_data import MaskedBlocks, PackedBlocks, lay_out, pack
 from .lm_loss import heldout_loss, lm_loss
@@ -129,6 +130,7 @@ class _Run:
     process: TrainingArguments  # which process this is, of how many, and its device
     arguments: dict  # of transformers' TrainingArguments
     note: dict = field(default_factory=lambda: {"retries": []})  # what run.json says
+    eval_share: float = 0  # of the computation, which evaluations take at most; 0: any
     compile: bool = False  # whether the transformer blocks are compiled
     callbacks: Sequence[TrainerCallback] = ()  # of the caller
 
@@ -339,6 +341,7 @@ def _prepare(run: _Run, text, resume) -> Dataset:
         if run.kept.replay:
             texts.append(_blocks(run, run.kept.text, resume, "replay"))
         run.config = run.config.within_epochs(len(texts[0]) / (1 - run.kept.replay))
+        run.config, run.evaluated = limited(run.config, run.evaluated, run.eval_share)
         if run.folder:
             run.note = _note_run(run.folder, _facts(run, texts))
     return _training_data(run, texts)
@@ -444,6 +447,7 @@ def lapt(
     max_hours: float = 0,
     gradient_checkpointing: bool = False,
     compile: bool = False,
+    eval_share: float = 0,
     kept: Kept = NOTHING_KEPT,
     teacher: Teacher | None = None,
     **arguments: Any,
@@ -478,6 +482,8 @@ def lapt(
         Compute activations twice, and keep few.
     compile : bool, default False
         Compile the transformer blocks.
+    eval_share : float, default 0
+        Of the computation, that evaluations take at most; 0: all that `config` asks for, on all held-out text.
     kept : Kept
         Text in languages that the model knows, whose loss is recorded and of which a share is replayed.
     teacher : Teacher, optional
@@ -527,13 +533,13 @@ def lapt(
     stop = StopWhenAsked(max_hours)
     process = training_arguments(config, seed, folder or tempfile.gettempdir(), **arguments)
     run = _Run(model, tokenizer, config, seed, folder, kept, teacher, evaluated, process, arguments)
-    run.compile, run.callbacks = compile, callbacks
+    run.compile, run.callbacks, run.eval_share = compile, callbacks, eval_share
     data = _prepare(run, text, resume)
     with _training(run, stop, gradient_checkpointing) as freezer:
         state = _train(run, data, _callbacks(run, freezer, stop))
     if stop.reason and state.global_step < state.max_steps:
         raise stop.stopped(state)
-    return _losses(state, evaluated)
+    return _losses(state, run.evaluated)
 
 
 def _evaluated(tokenizer, held_out, kept: Kept, length: int) -> dict[str, torch.Tensor]:
@@ -548,11 +554,7 @@ def _evaluated(tokenizer, held_out, kept: Kept, length: int) -> dict[str, torch.
 @contextlib.contextmanager
 def _training(run: _Run, stop: StopWhenAsked, gradient_checkpointing: bool) -> Iterator[Freezer]:
     "Inside the block the model can be trained; afterwards all but its weights is as it was."
-    from vocab_lit.training.contexts import (
-        activations_recomputed,
-        answering_with_loss,
-        random_state_restored,
-    )
+    from vocab_lit.training.contexts import activations_recomputed, answering_with_loss, random_state_restored
 
     freezer = Freezer(run.model, run.config)
     loss = run.teacher.loss(run.config) if run.teacher else None

@@ -27,7 +27,7 @@ from ..models.madx import MadX
 from ..models.new_rows import only_new_rows
 from ..models.settings import LanguageAdapter, LoraSettings
 from ..models.side_files import copy_beside
-from ..models.source import Source, max_length
+from ..models.source import Source, is_masked, max_length
 from ..models.token_tensors import token_parameters
 from ..text.corpus import Lines, hold_out, mix, read_lines, write_json
 from ..text.files import check_output, read_json, write_folder
@@ -36,6 +36,7 @@ from ..text.settings import SettingError
 from ..tokens.pipeline import save_tokenizer
 from ..tokens.vocab import Vocab
 from .distil import Teacher
+from .evaluations import SHARE
 from .forgetting import Kept, bits_in_words, check_kept, forgotten, open_kept, source_beside
 from .lapt import check_lapt, lapt
 from .settings import KeepSettings, LaptConfig, LaptSettings, RunSettings, check_run
@@ -142,6 +143,7 @@ class _Run:
     keep: KeepSettings
     teacher: Teacher | None  # from which they learn in mode distil
     lora: LoraAdapter | None  # inside the model
+    eval_share: float = 0  # of the computation, which evaluations take at most; 0: any
 
     @property
     def madx(self) -> MadX:
@@ -193,9 +195,10 @@ def _open_run(source, text, settings, run, adapter, keep) -> _Run:
     source = Source.from_pretrained(source)
     source.check_unquantised()
     model, tokenizer = source.load().float(), source.tokenizer
-    config = settings
+    config, share = settings, 0.0
     if isinstance(settings, LaptSettings):
-        config = settings.config(longest=min(max_length(model), tokenizer.model_max_length))
+        share = 0 if settings.eval_every else SHARE
+        config = settings.config(min(max_length(model), tokenizer.model_max_length), not is_masked(model))
     if adapter:
         tokenizer = _add_adapter(model, tokenizer, adapter, config, run.seed)
     layer = _trainable_factors(model, tokenizer, config, adapter.vocabulary if adapter else source.files)
@@ -208,7 +211,7 @@ def _open_run(source, text, settings, run, adapter, keep) -> _Run:
     lora = None
     if config.lora:
         lora = LoraAdapter(model, LoraSettings.read(config.lora), config.embeddings, new or (), run.seed)
-    return _Run(source, text, run, config, adapter, model, tokenizer, layer, new, keep, teacher, lora)
+    return _Run(source, text, run, config, adapter, model, tokenizer, layer, new, keep, teacher, lora, share)
 
 
 def _trainable_factors(model, tokenizer, config: LaptConfig, folder) -> FactoredEmbedding | None:
@@ -332,14 +335,26 @@ def check_lapt_files(
     keep: KeepSettings = KeepSettings(),
 ) -> Estimate | None:  # None where the run has ended, or learns from snippets, whose number is not known yet
     "Refuse what `lapt_files` refuses before it writes anything, and write nothing; what the run would take."
+    prepared = _prepare(source, text, Path(out), settings, run, adapter, keep)
+    return _estimated(prepared) if prepared else None
+
+
+def _estimated(prepared: _Prepared) -> Estimate | None:
+    "What a run would take."
     from vocab_lit.training.estimate import estimate_run
 
-    prepared = _prepare(source, text, Path(out), settings, run, adapter, keep)
-    if not prepared or prepared.job.teacher:
-        return None
     job, train, test, kept = prepared
+    if job.teacher:
+        return None
     with _learning(job):
-        return estimate_run(job.model, job.tokenizer, train, test, job.config, kept.replay)
+        return estimate_run(job.model, job.tokenizer, train, test, job.config, kept.replay, job.eval_share)
+
+
+def _say_plan(prepared: _Prepared) -> None:
+    "Log how long a run takes that nobody has given a number of steps."
+    if told := _estimated(prepared):
+        log.info("; ".join(f"{name}: {value}" for name, value in told.rows.items()))
+        log.info("give --steps, --max-epochs or --max-hours for another length")
 
 
 def lapt_files(
@@ -365,7 +380,7 @@ def lapt_files(
     out : path
         A new or empty folder; with `run.resume` that of a run that was interrupted.
     settings : LaptSettings or LaptConfig, optional
-        A preset and what differs from it, or all hyper-parameters; left out, the preset `one-pass`.
+        A preset and what differs from it, or all hyper-parameters; left out, the preset `few-passes`.
     run : RunSettings, optional
         Held-out text, seed, precision, and whether and when the run stops and resumes.
     adapter : LanguageAdapter, optional
@@ -411,6 +426,8 @@ def lapt_files(
     if not prepared:
         return _ended(out)
     job = prepared.job
+    if first and not run.resume and isinstance(settings, LaptSettings) and settings.steps is None:
+        _say_plan(prepared)
     if os.environ.get("LOCAL_RANK", "0") == "0" and not run.resume:  # on each host, which may have a folder of its own
         out.mkdir(parents=True, exist_ok=True)
         write_json(job.facts, out / "lapt.json")
@@ -475,6 +492,7 @@ def _train(prepared: _Prepared, out: Path, callbacks: Sequence[TrainerCallback])
             max_hours=job.run.max_hours,
             gradient_checkpointing=job.run.gradient_checkpointing,
             compile=job.run.compile,
+            eval_share=job.eval_share,
             kept=kept,
             teacher=job.teacher,
             **job.run.arguments,
