@@ -713,7 +713,8 @@ def test_with_new_tokens_in_the_place_of_others_the_shape_and_all_other_rows_sta
         same = a.shape == b.shape and (torch.equal(a, b) if len(a) != 600 else torch.equal(a[stay], b[stay]))
         assert same, a.shape
     source, target = of_decoder, AutoTokenizer.from_pretrained(place / "decoder-same")
-    assert len(changed) == 30 == len(in_places.plan.new_tokens) and len(source) == len(target)
+    assert len(changed) == 30 and len(source) == len(target)
+    assert {*map(str, in_places.plan.new_tokens)} <= changed.keys()  # the others are made of a single token
     alike = [ids for line in few if (ids := source(line)["input_ids"]) == target(line)["input_ids"]]
     on = peft.LoraConfig(target_modules=["c_attn", "wte"], fan_in_fan_out=True)
     lora = peft.get_peft_model(copy.deepcopy(before), on)

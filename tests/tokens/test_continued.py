@@ -207,5 +207,6 @@ def test_new_tokens_take_ids_of_unused_ones_and_tokens_of_other_texts_stay_where
         beside = continued_tokenizer(sources[kind], swahili, replace(wanted, keep_tokens_of=(str(text),))).tokenizer
         larger = extend_on_text(sources[kind], swahili, 15).tokenizer
         pieces = [set(made.tokenize("\n".join(english[:9]))) for made in (larger, beside)]
-        assert pieces[0] == pieces[1] and not pieces[0] <= alone.get_vocab().keys(), kind
+        assert pieces[0] == pieces[1] <= beside.get_vocab().keys(), kind
+        assert kind == "unigram" or not pieces[0] <= alone.get_vocab().keys(), kind  # whose characters leave little else
         assert len(alone) == len(beside) == len(sources[kind]), kind
