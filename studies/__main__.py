@@ -152,12 +152,12 @@ def claims(
     """Check what the papers say they found, on the numbers that they print and on your records.
 
     Records are those of chapters that this version of the package has run, at any scale: `mini` is that of the
-    book, `recorded` the larger study that comes with the package, `field` the trial on real text, and `paper` and
-    `custom` stand beside them.
+    book, `recorded` the larger study that comes with the package, `field` the trial on real text, `real` the starts
+    of pretrained models, and `paper` and `custom` stand beside them.
 
     Example: `python -m studies claims --paper focus`
     """
-    from studies.claims import load_claims, read_records, summary, verdicts
+    from studies.claims import load_claims, read_records, summary, verdicts, with_starts
     from studies.recorded import with_study
     from vocab_lit.study.shared_records import with_field
 
@@ -166,7 +166,7 @@ def claims(
     if paper and paper not in papers:
         raise ValueError(f"no claims of {paper!r}; choose from {', '.join(papers)}")
     chosen = [claim for claim in known if paper in (None, claim.paper)]
-    rows = verdicts(chosen, with_field(with_study(read_records(records))), strict=False)
+    rows = verdicts(chosen, with_starts(with_field(with_study(read_records(records)))), strict=False)
     if as_json:
         tell_json(json.loads(rows.drop(columns=["standardised", "agree"]).to_json(orient="records")))
         return

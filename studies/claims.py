@@ -25,6 +25,7 @@ TABLES = ("table", "setup", "method", "language", "task", "dataset", "metric")  
 
 
 FIELD = "field"  # scale of the records of the field trial
+REAL = "real"  # of the starts of pretrained models
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,7 @@ class Claim:
     published: dict | str  # a predicate over the paper's numbers, or why there is none
     records: dict | str  # the same over ours
     field: dict | None = None  # the same over the field trial's, where it can be asked of them
+    real: dict | None = None  # and over the starts of pretrained models
     beyond: str = ""  # why the bundled models and the recorded study have fewer than six pairs, which decide nothing
 
 
@@ -115,10 +117,10 @@ def _claim(said, paper, file):
     at, names = f"{file}, {paper}, {said.get('id')!r}", Claim.__dataclass_fields__
     if unknown := [k for k in said if k not in names]:
         raise ValueError(f"{at}: unknown key {unknown[0]!r}{_near(unknown[0], names)}")
-    if missing := [k for k in names if k not in ("paper", "field", "beyond") and not said.get(k)]:
+    if missing := [k for k in names if k not in ("paper", FIELD, REAL, "beyond") and not said.get(k)]:
         raise ValueError(f"{at}: has no {missing[0]}")
-    for side, columns in (("published", TABLES), ("records", RECORDS), (FIELD, RECORDS)):
-        says_why_not = isinstance(said.get(side), str) and side != FIELD
+    for side, columns in (("published", TABLES), ("records", RECORDS), (FIELD, RECORDS), (REAL, RECORDS)):
+        says_why_not = isinstance(said.get(side), str) and side not in (FIELD, REAL)
         if side in said and not says_why_not:
             _check(said[side], columns, f"{at}, {side}")
     return Claim(paper=paper, **said)
@@ -157,6 +159,18 @@ def read_records(
     frames = [frame for frame in frames if len(frame)] or [pd.DataFrame(columns=["value", "step", "library"])]
     found = pd.concat(frames, ignore_index=True)
     return record_rows(found if library == "" else found[found.library == (library or fingerprint())])
+
+
+def with_starts(
+    rows: pd.DataFrame,  # as `read_records` gives
+    path: str | Path | None = None,  # as `studies.starts` writes it; None: the package's
+) -> pd.DataFrame:  # the same columns
+    "Those rows and the starts of pretrained models with a vocabulary of another language."
+    import pandas as pd
+
+    starts = pd.read_csv(path or data_path("starts.csv")).rename(columns={"bits_per_byte": "value"})
+    named = starts.assign(chapter="starts", scale=REAL, what="held-out text", metric="bits per byte")
+    return pd.concat([rows, record_rows(named.drop(columns="text"))[list(rows.columns)]], ignore_index=True)
 
 
 def _chosen(rows, where):
@@ -381,7 +395,7 @@ def _judged(claim, source, predicate, rows, strict):
     if isinstance(predicate, str):
         return row | dict(verdict="not checked", why=predicate)
     try:
-        if source in ("published", "mini", FIELD) and len(rows):
+        if source in ("published", "mini", FIELD, REAL) and len(rows):
             _look_up(predicate, rows, f"claim {claim.id!r}, {source}")
         row |= judge(rows, predicate)
     except _Unknown as e:
@@ -406,7 +420,7 @@ def verdicts(
     papers = {c.paper for c in claims if isinstance(c.published, dict)}
     printed, out = {paper: printed_rows(paper) for paper in papers}, []
     if records is not None:
-        by_chapter, trial = dict(list(records.groupby("chapter"))), records[records.scale == FIELD]
+        by_chapter = dict(list(records.groupby("chapter")))
     for claim in claims:
         out.append(_judged(claim, "published", claim.published, printed.get(claim.paper), strict))
         if records is None:
@@ -415,8 +429,10 @@ def verdicts(
         chapter = by_chapter.get(of_claim, records[:0])
         for scale in dict.fromkeys(["mini", *chapter.scale.unique()]):
             out.append(_judged(claim, scale, claim.records, chapter[chapter.scale == scale], strict))
-        if claim.field and len(trial):
-            out.append(_judged(claim, FIELD, claim.field, trial, strict))
+        for trial, predicate in ((FIELD, claim.field), (REAL, claim.real)):
+            rows = records[records.scale == trial]
+            if predicate and len(rows):
+                out.append(_judged(claim, trial, predicate, rows, strict))
     judged = pd.DataFrame(out)
     other = judged.source.str.contains(", ")  # a chapter with another setting, of which few claims are asked
     return judged[~other | judged.verdict.isin(["supported", "contradicted", "undecided"])].reset_index(drop=True)

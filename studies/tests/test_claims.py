@@ -15,6 +15,7 @@ from matplotlib import pyplot as plt
 from studies.claims import (
     EXACT,
     FIELD,
+    REAL,
     Claim,
     _comparison,
     _correlation,
@@ -29,6 +30,7 @@ from studies.claims import (
     record_rows,
     summary,
     verdicts,
+    with_starts,
 )
 from studies.plots import PALETTE
 from studies.recorded import with_study
@@ -324,7 +326,7 @@ def test_every_scale_of_our_records_has_a_verdict_beside_the_published_one(toy_r
         verdicts(mine, record_rows(ours).iloc[:0]).verdict.tolist() == ["not checked", "no numbers"]
         and found.why["custom"] == "no records of both sides"
     )
-    assert summary(found.reset_index()).loc[("mini", "focus")].tolist() == [0, 0, 1, 0, 0]
+    assert summary(found.reset_index()).loc[("mini", "focus")].tolist() == [0, 0, 1, 0, 0, 0]
     for predicate, match in (
         (dict(better="fokus"), "claim 'mine', mini: no method 'fokus'; did you mean 'focus'?"),
         (dict(metric="los"), "no metric 'los'; did you mean 'loss'?"),
@@ -415,3 +417,22 @@ def test_the_figure_has_a_mark_for_each_effect_at_its_place_and_in_the_colour_of
         boxes = [label.get_window_extent() for label in figure.axes[0].get_yticklabels()]
         assert not any(a.overlaps(b) for a, b in itertools.combinations(boxes, 2))
     plt.close("all")
+
+
+def test_the_starts_of_pretrained_models_are_asked_by_cells_of_model_and_language(tmp_path, all_claims):
+    cells = [(model, language) for model in ("a", "b") for language in ("sw", "cy", "ka")]
+    lines = ["model,language,method,bits_per_byte,seed,tokens,text"]
+    for n, (model, language) in enumerate(cells):
+        lines += [f"{model},{language},{method},{bits},0,9,x" for method, bits in (("focus", 2 + n), ("random", 3 + n))]
+    (tmp_path / "starts.csv").write_text("\n".join([*lines, "a,mt,focus,9,0,9,x"]), encoding="utf-8")
+    rows = with_starts(record_rows(pd.DataFrame(columns=["value", "step"])), tmp_path / "starts.csv")
+    assert len(rows) == 13 and set(rows.scale) == {REAL} and rows.value.sum() == 2 * sum(range(2, 8)) + 6 + 9
+    asked = dict(chapter="starts", lower=True, over=["model", "language"], better="focus", than="random")
+    claim = Claim("mine", "focus", "here", "So.", "not printed", "nor recorded", real=asked)
+    found = verdicts([claim], rows).set_index("source").loc[REAL]
+    assert (found.verdict, found.pairs, found.agree, found.effect) == ("supported", 6, 6, 1)
+    measured = set(pd.read_csv(data_path("starts.csv")).method)
+    predicates = {c.id: c.real for c in all_claims.claims if c.real}
+    assert len(predicates) == 6
+    for name, predicate in predicates.items():
+        assert {m for side in _sides(predicate) for m in _listed(side["method"])} <= measured, name

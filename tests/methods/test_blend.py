@@ -37,20 +37,23 @@ def cell_6054cbc9():
         likely = np.log(vectors.counts + 0.5)
         z = likely - np.mean([likely[o] for o in anchors])
         e_o = matrix[overlapping[anchors]]
+        rate = slope * len({s for s in overlapping if s >= 0}) / len(source)
         d = sum(z[o] * matrix[overlapping[o]] for o in anchors) / sum(z[o] ** 2 for o in anchors)
         out = np.zeros((len(target), matrix.shape[1]))
         for x in range(len(target)):
             if overlapping[x] >= 0:
                 out[x] = matrix[overlapping[x]]
                 continue
-            means = []
+            means, shares = [], []
             if x in known:
                 weights = sparsemax_weights(vectors.matrix, np.array([x]), np.array(anchors)).toarray()[0]
                 means.append(weights @ e_o)
+                shares.append(1 / (1 + np.exp(rate * z[x])))
             if x in parts:
                 means.append(matrix[parts[x]].mean(0))
+                shares.append(1 / (1 + np.exp(-rate * z[x])))
             found = means and vectors.counts[x]
-            out[x] = (np.mean(means, axis=0) if found else e_o.mean(0)) + slope * z[x] * d
+            out[x] = (np.average(means, axis=0, weights=shares) if found else e_o.mean(0)) + slope * z[x] * d
         return out
 
 

@@ -99,6 +99,17 @@ def test_whole_words_are_tokenized_as_in_a_sentence_by_tokenizers_that_were_trai
             assert ids == [j for j, (start, end) in spans if end > 3 and start < 3 + len(text_of)], (kind, text_of)
 
 
+@pytest.mark.cell('nbs/04_methods/05_fvt.ipynb', 'cell "a part of a character is spelled as the source\'s own merges spell its bytes" (0c897bb6)')
+def test_a_part_of_a_character_is_spelled_as_the_source_s_own_merges_spell_its_bytes(cell_c508169f):
+    amharic = Vocab.from_tokenizer(train_tokenizer(lines("am", 300, seed=0), "bpe", 500))
+    partial = [t for t in amharic if t.kind == "byte"]
+    by_bytes, by_letters = (source_subtokens(Vocab.from_tokenizer(kinds[kind]), partial) for kind in ("bpe", "unigram"))
+    assert len(partial) > 20 and by_letters == {}
+    for t in partial:
+        own = kinds["bpe"].backend_tokenizer.model.tokenize(t.piece)
+        assert by_bytes[t.id] == [token.id for token in own], t
+
+
 @pytest.mark.cell('nbs/04_methods/05_fvt.ipynb', 'cell "embeddings are means of the subtokens\', and tokens without subtokens are sampled" (86f7cf51)')
 def test_embeddings_are_means_of_the_subtokens_and_tokens_without_subtokens_are_sampled(cell_ed70cd9a, cell_edb24eb0):
     check_plan(plan)

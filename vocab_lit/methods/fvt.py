@@ -5,7 +5,7 @@
 # %% ../../nbs/04_methods/05_fvt.ipynb #9cb65320
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from .recipe import Copy, Gaussian, InitContext, InitStep, Recipe, RowWeights
@@ -21,21 +21,52 @@ def source_subtokens(
     target: Iterable[Token],  # the target vocabulary, or some of its tokens
 ) -> dict[int, list[int]]:  # {target id: source ids}, where every part is known
     "The source subtokens that each target token's text is made of."
-    tokens = [t for t in target if t.kind == "text" and t.text.strip()]
-    if source.tokenizer is None or not tokens:
+    if source.tokenizer is None:
         return {}
-    tokenizer, letter = with_neutral_letter(source.tokenizer)
+    target = list(target)
+    by_text = _text_subtokens(source, [t for t in target if t.kind == "text" and t.text.strip()])
+    return by_text | _byte_subtokens(source, [t for t in target if t.kind == "byte"])
+
+
+def _text_subtokens(source: Vocab, tokens: list[Token]) -> dict[int, list[int]]:
+    if not tokens:
+        return {}
+    tokenizer, letter = with_neutral_letter(source.own_tokenizer)
     marks_ends = source.dialect is not None and bool(source.dialect.end)
     texts = [letter + " " * t.word_start + t.text for t in tokens]
     closed = [text + letter * (marks_ends and not t.word_start) for text, t in zip(texts, tokens)]
     encodings = tokenizer.encode_batch(closed, add_special_tokens=False)
-    unknown, out = source.tokenizer.unk_token_id, {}
+    unknown, out = source.own_tokenizer.unk_token_id, {}
     for token, text, encoding in zip(tokens, texts, encodings):
         spans = zip(encoding.ids, encoding.offsets)
         ids = [i for i, (start, end) in spans if 1 <= start < end <= len(text)]
         if ids and unknown not in ids and max(ids) < len(source):
             out[token.id] = ids
     return out
+
+
+def _byte_subtokens(source: Vocab, tokens: list[Token]) -> dict[int, list[int]]:
+    if not tokens or source.dialect.end:
+        return {}
+    ids = {_bytes(t): t.id for kind in ("byte", "text") for t in source if t.kind == kind}
+    spelled = {t.id: _spell(_bytes(t), ids) for t in tokens}
+    return {id: parts for id, parts in spelled.items() if parts}
+
+
+def _bytes(token: Token) -> bytes:
+    return b" " * token.word_start + (token.data or token.text.encode())
+
+
+def _spell(data: bytes, ids: Mapping[bytes, int]) -> list[int]:
+    "The tokens of bytes, the longest first from the left; none where a byte has no token."
+    parts = []
+    while data:
+        longest = next((data[:n] for n in range(len(data), 0, -1) if data[:n] in ids), b"")
+        if not longest:
+            return []
+        parts.append(ids[longest])
+        data = data[len(longest) :]
+    return parts
 
 # %% ../../nbs/04_methods/05_fvt.ipynb #74f47710
 @dataclass
