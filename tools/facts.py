@@ -316,6 +316,79 @@ def _svg_frame(says, before, after):  # with a place for the boxes
     return f'<svg {head} aria-label="{says}"><title>{says}</title>{lines}</svg>\n'
 
 
+N_BOXES = 7  # words of the real verse that the picture shows
+_REAL_MEANING = "Chichewa: But Jonah rose up to flee unto Tarshish"
+
+
+def _first_words(pieces, n):  # those of n words, without the blank before a word
+    "Tokens of the first words, each with whether it is new."
+    starts = [i for i, (text, _) in enumerate(pieces) if i == 0 or text.startswith(" ")]
+    return [(text.strip(), "new" if is_new else "copied") for text, is_new in pieces[: [*starts, len(pieces)][n]]]
+
+
+def _svg_rows(y, tokens, right):  # boxes, with a new row where one would reach too far
+    made, row = [], []
+    for token in tokens:
+        if row and _svg_width([*row, token]) > right:
+            made += _svg_boxes(24, y, row, 3)[0]
+            y, row = y + 36, []
+        row.append(token)
+    return [*made, *_svg_boxes(24, y, row, 3)[0]], y + 36
+
+
+def _svg_width(tokens):
+    return sum(8.2 * len(text) + 12 for text, _ in tokens)
+
+
+def real_numbers() -> dict[str, tuple[str, str]]:
+    "What the page of the real model measured, before and after."
+    from studies import real_page as page
+
+    record = page.load_record()
+    sides = [record["said"][side] for side in ("before", "after")]
+    bits = page.bits(record, "untouched"), page.bits(record, "trained")
+    speed = [page.words_per_second(record, side) for side in ("before", "after")]
+    return {
+        "bits per byte": (f"{bits[0]:.2f}", f"{bits[1]:.2f}"),
+        "tokens per word": tuple(f"{side['tokens_per_word']:.2f}" for side in sides),
+        "MB": tuple(f"{side['file_mb']:.0f}" for side in sides),
+        "words a second": tuple(f"{words:.0f}" for words in speed),
+    }
+
+
+@_fact
+def real() -> str:
+    "What a new vocabulary did to Gemma 3 270M in Chichewa."
+    told = [f"{title} {before} → {after}" for title, (before, after) in real_numbers().items()]
+    return f"Gemma 3 270M, Chichewa, one core: {', '.join(told)}"
+
+
+@cache
+def real_picture() -> str:  # SVG
+    "A real line under the vocabulary of Gemma 3 and under the one it gets, and what became of the model."
+    from studies import real_page as page
+
+    verse = page.load_record()["said"]
+    sides = [_first_words(verse[side]["pieces"], N_BOXES) for side in ("before", "after")]
+    numbers = real_numbers()
+    told = ", ".join(f"{title} from {before} to {after}" for title, (before, after) in numbers.items())
+    n = [len(tokens) for tokens in sides]
+    says = f"A Chichewa line takes {n[0]} tokens in Gemma 3's vocabulary, {n[1]} with 2,000 more; {told}."
+    body, y = [_svg_text(24, 42, _REAL_MEANING, 17, "#24292f", 600)], 82
+    for title, tokens in zip(("Gemma 3", "with 2,000 tokens more"), sides):
+        body.append(_svg_text(24, y, f"{title}: {len(tokens)} tokens", 17))
+        boxes, y = _svg_rows(y + 12, tokens, 470)
+        body, y = [*body, *boxes], y + 30
+    for i, (title, (before, after)) in enumerate(numbers.items()):
+        x, down = 24 + 250 * (i % 2), y + 12 + 62 * (i // 2)
+        body.append(_svg_text(x, down, title, 16))
+        body.append(_svg_text(x, down + 28, f"{before} → {after}", 21, "#24292f", 600))
+    height = y + 124
+    head = f'xmlns="http://www.w3.org/2000/svg" viewBox="0 0 520 {height}" width="520" height="{height}" role="img"'
+    frame = f'<rect x=".5" y=".5" width="519" height="{height - 1}" rx="10" fill="#ffffff" stroke="#d0d7de"/>'
+    return f'<svg {head} aria-label="{says}"><title>{says}</title>{frame}\n' + "\n".join(body) + "</svg>\n"
+
+
 def social_card() -> Figure:  # 1,200 x 630 pixels
     "The example's tokens under both vocabularies, as a picture that goes with links to the book."
     from matplotlib.backends.backend_agg import FigureCanvasAgg

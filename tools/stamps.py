@@ -107,16 +107,16 @@ def stamped(text: str, path: str, cfg: dict[str, str], facts: bool = False) -> s
         entry = r"^(\s*[\w-]+: ).*?( *# settings\.ini: (\w+))$"
         return re.sub(entry, lambda line: line[1] + cfg[line[3]] + line[2], text, flags=re.M)
     if path.endswith(".svg"):
-        return _picture() if facts else text
+        return _picture(path) if facts else text
     if path.endswith(".ipynb"):
         return _stamped_notebook(text, path, cfg, facts)
     return _fill(text, path, cfg, facts)
 
 
-def _picture() -> str:
-    from tools.facts import idea_picture
+def _picture(path: str) -> str:
+    from tools.facts import idea_picture, real_picture
 
-    return idea_picture()
+    return real_picture() if path.endswith("real.svg") else idea_picture()
 
 
 def _stamped_notebook(text: str, path: str, cfg: dict[str, str], facts: bool) -> str:
@@ -136,7 +136,8 @@ def _stamped_notebook(text: str, path: str, cfg: dict[str, str], facts: bool) ->
 def stamped_files(root: Path, facts: bool) -> dict[str, tuple[str, str]]:
     "The files that are stamped: path to the text as it is, and as it should be."
     cfg, book = settings(root), root / "book"
-    paths = [root / "README.md", root / "_config.yml", root / "CITATION.cff", book / "_static" / "idea.svg"]
+    pictures = [book / "_static" / name for name in ("idea.svg", "real.svg")]
+    paths = [root / "README.md", root / "_config.yml", root / "CITATION.cff", *pictures]
     paths += [*book.glob("*.md"), *book.glob("*.ipynb")]
     there = texts(root, [p for p in paths if p.exists()])
     return {path: (text, stamped(text, path, cfg, facts)) for path, text in there.items()}

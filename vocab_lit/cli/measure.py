@@ -15,7 +15,7 @@ import typer
 
 from .console import Json, output, show, show_facts, tell_json
 from .errors import resumes
-from .options import ModelName, SetupFile, with_settings
+from .options import ModelName, SetupFile, as_folder, with_settings
 from ..models.settings import check_model_path
 from ..tasks.settings import PERPLEXITY, SPLITS, EvaluateSettings, TaskRun
 
@@ -98,12 +98,13 @@ def evaluate(
     settings = _with_setup(settings, setup or {})
     settings.check()
     run.check()
-    check_model_path(model)
+    folder = as_folder(model)
+    check_model_path(folder)
     from vocab_lit.tasks.evaluate import check_evaluation, evaluate_files
 
     check_evaluation(settings, out, run)
     with resumes(Path(out or "", "run/evaluate.json")):
-        records = evaluate_files(model, settings, out, run)
+        records = evaluate_files(folder, settings, out, run)
     if as_json:
         tell_json(records)
     elif settings.trains_nothing:

@@ -166,7 +166,7 @@ def is_gguf(path: str | Path) -> bool:
         return f.read(4) == b"GGUF"
 
 
-_GGUF_COMMANDS = "trim, transplant, lapt, inspect, explain, report and check"  # that take a GGUF file
+_GGUF_COMMANDS = "trim, transplant, lapt, evaluate, inspect, explain, report and check"  # that take a GGUF file
 
 
 def check_model_path(path: str | Path) -> None:

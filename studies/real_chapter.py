@@ -1,0 +1,258 @@
+"""The commands of the chapter *A real model, start to end*, one after another: `python -m studies.real_chapter DIR`.
+
+DIR gets the models and texts of `studies.real_models`, and all that the commands make (6 GB, an hour on one core). What
+each printed, and the CPU seconds and memory that it took, go into `DIR/chapter.json`; a step that is there already is
+left alone, so that an interrupted run goes on. With `--check` the numbers are compared with
+`data/real-trial/chapter.json`, which the chapter shows.
+"""
+
+import json
+import math
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from studies.real_models import TEXTS, fetch, make_texts, models_folder
+from vocab_lit.gguf.container import GgufFile
+from vocab_lit.gguf.llama_cpp import LlamaCpp
+from vocab_lit.gguf.opened import CACHE
+from vocab_lit.text.corpus import data_path, write_json
+
+RECORD = "chapter.json"
+ADDED = (500, 2000, 8000)  # tokens
+CHOSEN = 2000
+MODELS = ("gemma3-270m", "smollm2-135m")
+TRAINING = "--steps 30 --batch-size 4 --length 64 --learning-rate 1e-4 --precision bf16"
+CHAT_TRAINING = "--steps 16 --batch-size 4 --length 64 --learning-rate 1e-4 --precision bf16"
+JUDGES = ("jonah.txt", "english-unseen.txt")
+TEMPLATE = "tokenizer.chat_template"
+SHOWN_VERSE = 2  # of Jonah: 1:3
+N_SAID = 24  # tokens after a prompt
+PROMPTS = {  # beginnings of unseen lines: Jonah 1:3 and Genesis 1:1, and a question of fact
+    "Jonah 1:3": "Koma Yona ananyamuka kuti",
+    "Genesis 1:1": "Pachiyambi Mulungu adalenga",
+    "English": "The capital of Malawi is",
+}
+QUESTIONS = {  # a question, and what a right answer matches
+    "What is the capital of France? Answer in one sentence.": "Paris",
+    "How many days does a week have? Answer in one sentence.": "seven|7",
+    "What color is the sky on a clear day? Answer in one word.": "[Bb]lue",
+}
+TOLERANCE = {"bits_per_byte": 0.03, "tokens_per_word": 0.01, "tokens": 0, "file_mb": 0.5}  # of a repetition
+_TOKENS_PER_WORD = r"tokens per word +([\d.]+)"
+_BITS = r"bits[_ ]per[_ ]byte +([\d.]+)"
+
+
+@dataclass(frozen=True)
+class Step:
+    "A command of the chapter."
+
+    name: str
+    command: str  # as a reader types it
+    makes: str = ""  # a file or folder
+
+
+def _evaluation(name: str, model: str, text: str) -> Step:
+    return Step(f"{name} in {text}", f"vocab-lit evaluate {model} --task ppl --test {text}")
+
+
+def _file(added: int) -> str:
+    return f"gemma-ny-{added}.gguf" if added else "gemma-small.gguf"
+
+
+def _extension(added: int) -> Step:
+    source, out = _file(0), _file(added)
+    command = f"vocab-lit transplant {source} --text chichewa.txt --extend {added} --expansion continued --out {out}"
+    return Step(f"extend by {added}", command, out)
+
+
+def _chat_steps() -> list[Step]:
+    extend = "vocab-lit transplant smollm2-135m.gguf --text chichewa.txt --extend 2000 --expansion continued"
+    training = "vocab-lit lapt chat-ny.gguf --text chichewa.txt --keep-text english.txt --replay 0.25 --eval-every 16"
+    return [
+        Step("extend the chat model", f"{extend} --out chat-ny.gguf", "chat-ny.gguf"),
+        Step("train the chat model", f"{training} {CHAT_TRAINING} --out chat-ny-trained", "chat-ny-trained"),
+        Step(
+            "export the chat model",
+            "vocab-lit export chat-ny-trained --like chat-ny.gguf --out chat-ny-trained.gguf",
+            "chat-ny-trained.gguf",
+        ),
+        _evaluation("chat model", "smollm2-135m.gguf", "jonah.txt"),
+        _evaluation("chat model trained", "chat-ny-trained", "jonah.txt"),
+    ]
+
+
+def steps() -> list[Step]:
+    "All commands, in order."
+    trim = "vocab-lit trim gemma3-270m.gguf --text chichewa.txt --text english.txt --words en:20000"
+    folder, source = f"gemma-ny-{CHOSEN}-trained", _file(CHOSEN)
+    training = f"vocab-lit lapt {source} --text chichewa.txt --held-out jonah.txt --eval-every 30"
+    others = [added for added in ADDED if added != CHOSEN]
+    sides = {"untouched": "gemma3-270m.gguf", "trimmed": _file(0)}
+    return [
+        Step("inspect", "vocab-lit inspect gemma3-270m.gguf --text chichewa.txt"),
+        Step("trim", f"{trim} --out {_file(0)}", _file(0)),
+        _extension(CHOSEN),
+        Step("train", f"{training} {TRAINING} --out {folder}", folder),
+        *(_evaluation("trained", folder, text) for text in JUDGES),
+        Step("export", f"vocab-lit export {folder} --like {source} --out gemma-ny.gguf", "gemma-ny.gguf"),
+        _evaluation(f"start {CHOSEN}", source, "jonah.txt"),
+        *(_evaluation(side, file, text) for side, file in sides.items() for text in JUDGES),
+        *_chat_steps(),
+        *(_extension(added) for added in others),
+        *(_evaluation(f"start {added}", _file(added), "jonah.txt") for added in others),
+    ]
+
+
+def _size_mb(path: Path) -> float:
+    files = path.glob("*.safetensors") if path.is_dir() else [path]
+    return sum(file.stat().st_size for file in files) / 1e6
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path)
+    path.unlink(missing_ok=True)
+
+
+def run_step(
+    step: Step,
+    place: Path,  # the folder that it runs in
+) -> dict:
+    "What a command printed and took; `SystemExit` with its errors where it fails."
+    if step.makes:
+        _remove(place / step.makes)  # what an interrupted run left
+    words = shlex.split(step.command)
+    command = [sys.executable, "-m", "vocab_lit.cli", *words[1:]]
+    env = os.environ | {"COLUMNS": "88", "TQDM_DISABLE": "1", "OMP_NUM_THREADS": "1", CACHE: str(place / "cache")}
+    with open(place / "out", "w+b") as out, open(place / "err", "w+b") as err:
+        process = subprocess.Popen(command, cwd=place, env=env, stdout=out, stderr=err)
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        out.seek(0), err.seek(0)
+        printed, said = out.read().decode(), err.read().decode()
+    if status:
+        raise SystemExit(f"{step.command}\n{said}")
+    log = [line for line in said.splitlines() if line.startswith("· ") and not line.startswith("· loading")]
+    taken = dict(cpu_seconds=round(used.ru_utime + used.ru_stime, 1), memory_mb=round(used.ru_maxrss / 1024))
+    made = dict(file_mb=round(_size_mb(place / step.makes), 1)) if step.makes else {}
+    lines = [line.rstrip() for line in [*log, *printed.splitlines()]]
+    return dict(command=step.command, output=lines) | taken | made | _numbers(printed)
+
+
+def _numbers(printed: str) -> dict:
+    found = {"tokens_per_word": _TOKENS_PER_WORD, "bits_per_byte": _BITS}
+    return {name: float(match[1]) for name, pattern in found.items() if (match := re.search(pattern, printed))}
+
+
+def said(place: Path) -> dict:
+    "What llama.cpp writes after the prompts, greedily, and how fast, with the file of the source and the last one."
+    told = {}
+    n_trimmed = len(GgufFile(place / _file(0)).get("tokenizer.ggml.tokens"))
+    sides = (("before", "gemma3-270m.gguf", math.inf), ("after", "gemma-ny.gguf", n_trimmed))
+    for side, name, n_old in sides:  # tokens from this id on are new
+        with LlamaCpp(place / name) as model:
+            answers = {prompt: model.greedy(begin, N_SAID) for prompt, begin in PROMPTS.items()}
+            verses = (place / "jonah.txt").read_text(encoding="utf-8").splitlines()
+            ids = model.ids(verses)
+            words = sum(len(verse.split()) for verse in verses)
+            told[side] = dict(
+                file=name,
+                text={prompt: answer.text for prompt, answer in answers.items()},
+                tokens_per_second=round(max(answer.tokens_per_second for answer in answers.values()), 1),
+                tokens_per_word=round(sum(map(len, ids)) / words, 3),
+                pieces=[[model.text([id]), id >= n_old] for id in ids[SHOWN_VERSE]],
+                file_mb=round(_size_mb(place / name), 1),
+                tokens=len(GgufFile(place / name).get("tokenizer.ggml.tokens")),
+                memory_mb=round(model.peak_bytes / 1e6),
+            )
+    return told
+
+
+def chats(place: Path) -> dict:
+    "How the chat model answers in its template: before, extended and trained."
+    told = {}
+    files = {"before": "smollm2-135m.gguf", "extended": "chat-ny.gguf", "trained": "chat-ny-trained.gguf"}
+    template = GgufFile(place / files["before"]).get(TEMPLATE)
+    for side, name in files.items():
+        with LlamaCpp(place / name) as model:
+            answers = {q: model.chat([dict(role="user", content=q)]) for q in QUESTIONS}
+        told[side] = dict(
+            file=name,
+            text={q: answer.text for q, answer in answers.items()},
+            right=sum(bool(re.search(QUESTIONS[q], answer.text)) for q, answer in answers.items()),
+            ended=sum(answer.finish_reason == "stop" for answer in answers.values()),
+            same_template=GgufFile(place / name).get(TEMPLATE) == template,
+        )
+    return told
+
+
+ASKED: dict[str, tuple[str, Callable[[Path], dict]]] = {  # behind which step, and what is asked of llama.cpp
+    "said": ("export", said),
+    "chats": ("export the chat model", chats),
+}
+
+
+def _bring(place: Path) -> None:
+    "Models and texts, copied from where they are kept."
+    kept = models_folder()
+    sources = [fetch(name, kept) for name in MODELS]
+    make_texts(kept)
+    for source in [*sources, *(kept / name for name in TEXTS)]:
+        if not (place / source.name).exists():
+            shutil.copyfile(source, place / source.name)
+
+
+def run(place: Path) -> dict:
+    "Run what the folder's record does not have yet, and write it after each step."
+    file = place / RECORD
+    record = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    _bring(place)
+    for step in steps():
+        if record.get(step.name, {}).get("command") != step.command:
+            print(step.command, flush=True)
+            record[step.name] = run_step(step, place)
+            write_json(record, file)
+        for name, (behind, ask) in ASKED.items():
+            if behind == step.name and name not in record:
+                record[name] = ask(place)
+                write_json(record, file)
+    return record
+
+
+def differences(
+    record: dict,  # the one that is shown
+    again: dict,
+) -> list[str]:
+    "Where a repetition differs by more than it may, in words."
+    found = []
+    for name, entry in record.items():
+        for key, most in TOLERANCE.items():
+            if key in entry and not math.isclose(entry[key], again[name][key], rel_tol=0, abs_tol=most):
+                found.append(f"{name}: {key} is {again[name][key]}, recorded are {entry[key]}")
+    return found
+
+
+def main(given: Sequence[str]) -> None:
+    "Run the chapter's commands in a folder; with --check compare what comes out."
+    places = [Path(word) for word in given if word != "--check"]
+    if len(places) != 1:
+        raise SystemExit("usage: python -m studies.real_chapter DIR [--check]")
+    [place] = places
+    place.mkdir(parents=True, exist_ok=True)
+    record = run(place.resolve())
+    if "--check" in given:
+        shown = json.loads(data_path("real-trial", RECORD).read_text(encoding="utf-8"))
+        if problems := differences(shown, record):
+            raise SystemExit("\n".join(problems))
+        print(f"the {len(shown)} entries of the record hold")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,289 @@
+"""What the chapter *A real model, start to end* shows of the record of its commands."""
+
+from __future__ import annotations
+
+import json
+import re
+import textwrap
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from studies.findings import what_we_see
+from studies.real_chapter import ADDED, CHOSEN, PROMPTS, QUESTIONS, RECORD
+from vocab_lit.study.figures import INK, PALETTE, described, plt, use_style
+from vocab_lit.text.corpus import data_path
+
+if TYPE_CHECKING:
+    from IPython.display import Markdown
+    from matplotlib.figure import Figure
+
+WIDE = (5.2, 3.5)  # inches: legible on a telephone
+NAMES = {  # of the real trial
+    "smollm2-135m": "SmolLM2-135M",
+    "gemma3-270m-trimmed": "Gemma 3 270M, trimmed",
+    "sw": "Swahili",
+    "ka": "Georgian",
+    "cy": "Welsh",
+    "mt": "Maltese",
+}
+TRIAL_WAYS = {  # of the real trial
+    "lapt": "the source's tokens",
+    "continued-500": "500 tokens more",
+    "continued-2000": "2,000 tokens more",
+}
+_CHATS = {"before": "before", "extended": "extended", "trained": "after training"}
+_CHAT_BITS = {"before": "chat model", "trained": "chat model trained"}
+_TEXTS = {"jonah.txt": "Chichewa", "english-unseen.txt": "English"}
+
+
+def load_record(
+    path: str = "",  # as `python -m studies.real_chapter` writes it; "": the one of the repository
+) -> dict:
+    "The record of the chapter's commands."
+    with open(path or data_path("real-trial", RECORD), encoding="utf-8") as file:
+        return json.load(file)
+
+
+def shown(
+    record: Mapping,
+    name: str,  # of a step
+    keep: str,  # a pattern: lines of the output that have it are shown
+) -> Markdown:
+    "A command, and some lines of what it printed."
+    from IPython.display import Markdown
+
+    entry = record[name]
+    parts = textwrap.wrap(entry["command"], 76, subsequent_indent="  ", break_on_hyphens=False, break_long_words=False)
+    command = " \\\n".join(parts)
+    lines = [line for line in entry["output"] if re.search(keep, line)]
+    taken = f"*{entry['cpu_seconds']:.0f} CPU seconds, {entry['memory_mb'] / 1000:.1f} GB of memory*"
+    return Markdown(f"```bash\n{command}\n```\n\n```text\n" + "\n".join(lines) + f"\n```\n\n{taken}")
+
+
+def bits(
+    record: Mapping,
+    side: str,  # such as "trained 2000"
+    text: str = "jonah.txt",
+) -> float:
+    "Bits per byte that a model needs for an unseen text."
+    return record[f"{side} in {text}"]["bits_per_byte"]
+
+
+def way_rows(record: Mapping) -> pd.DataFrame:
+    "What each step did to both languages."
+    ways = {
+        "as it comes": ("untouched", "said before"),
+        "trimmed": ("trimmed", "trim"),
+        f"then extended by {CHOSEN:,}": (f"start {CHOSEN}", f"extend by {CHOSEN}"),
+        "then trained": ("trained", "said after"),
+    }
+    sides = record["said"]
+    files = {"said before": sides["before"]["file_mb"], "said after": sides["after"]["file_mb"]}
+    rows = []
+    for title, (side, step) in ways.items():
+        size = files.get(step) or (record[step]["file_mb"] if step else None)
+        numbers = {
+            f"bits per byte, {name}": f"{bits(record, side, text):.3f}" if f"{side} in {text}" in record else ""
+            for text, name in _TEXTS.items()
+        }
+        rows.append({"model": title} | numbers | {"file, MB": f"{size:.0f}" if size else ""})
+    return pd.DataFrame(rows)
+
+
+def speed_rows(record: Mapping) -> pd.DataFrame:
+    "The file of the source beside the last one, in llama.cpp on one thread."
+    names = {
+        "tokens": ("tokens in the vocabulary", "{:,}"),
+        "file_mb": ("MB on disk", "{:.0f}"),
+        "memory_mb": ("MB of memory", "{:.0f}"),
+        "tokens_per_word": ("tokens per word of Jonah", "{:.2f}"),
+        "tokens_per_second": ("tokens a second", "{:.0f}"),
+    }
+    sides = record["said"]
+    rows = [
+        {"": title} | {side: form.format(sides[side][key]) for side in ("before", "after")}
+        for key, (title, form) in names.items()
+    ]
+    words = {side: f"{words_per_second(record, side):.0f}" for side in ("before", "after")}
+    return pd.DataFrame([*rows, {"": "words a second"} | words])
+
+
+def words_per_second(record: Mapping, side: str) -> float:
+    "Words of Chichewa that llama.cpp writes in a second."
+    told = record["said"][side]
+    return told["tokens_per_second"] / told["tokens_per_word"]
+
+
+def said_rows(record: Mapping) -> pd.DataFrame:
+    "Prompts, and how the model goes on before and after."
+    sides = record["said"]
+
+    def text(side, prompt):
+        return " ".join(sides[side]["text"][prompt].split()).replace("|", "\\|")
+
+    return pd.DataFrame(
+        {"prompt": f"{begin} … *({name})*", "before": text("before", name), "after": text("after", name)}
+        for name, begin in PROMPTS.items()
+    )
+
+
+def chat_rows(record: Mapping) -> pd.DataFrame:
+    "The chat model's answers: before, extended, and trained."
+    chats = record["chats"]
+    return pd.DataFrame(
+        {"question": question}
+        | {title: " ".join(chats[side]["text"][question].split()) for side, title in _CHATS.items()}
+        for question in QUESTIONS
+    )
+
+
+def _plain(n: int) -> str:
+    return f"{n:,}"
+
+
+def added_figure(record: Mapping) -> Figure:
+    "Bits per byte against added tokens, at the start and after training."
+    start = [(0, bits(record, "trimmed")), *((n, bits(record, f"start {n}")) for n in ADDED)]
+    trained = [(CHOSEN, bits(record, "trained"))]
+    sides = {"before training": start, f"after {trained_steps(record)} steps": trained}
+    data = pd.DataFrame(
+        [(side, n, value) for side, at in sides.items() for n, value in at], columns=["side", "added", "bits per byte"]
+    )
+    use_style()
+    fig, ax = plt.subplots(figsize=WIDE, layout="constrained")
+    places = {n: i for i, n in enumerate((0, *ADDED))}
+    for (side, points), colour, marker in zip(sides.items(), PALETTE, "os"):
+        x, y = [places[n] for n, _ in points], [value for _, value in points]
+        ax.plot(x, y, marker=marker, color=colour, label=side, linestyle="-" if side == "before training" else "--")
+        for at, value in zip(x, y):
+            ax.annotate(f"{value:.2f}", (at, value), (0, 7), textcoords="offset points", ha="center", color=colour)
+    untouched = bits(record, "untouched")
+    ax.axhline(untouched, color=INK, linestyle=":", label=f"the model as it comes: {untouched:.2f}")
+    ax.set_xticks(range(len(places)), [_plain(n) for n in places])
+    ax.margins(y=0.15)
+    ax.set(xlabel="tokens added", ylabel="bits per byte, Jonah")
+    fig.legend(loc="outside lower center", ncols=1)
+    told = "; ".join(
+        f"{side}: " + ", ".join(f"{value:.2f} with {n:,} tokens" for n, value in at) for side, at in sides.items()
+    )
+    return described(fig, data, f"Curves of bits per byte by tokens added. {told}; as it comes {untouched:.2f}.")
+
+
+def trained_steps(record: Mapping) -> int:
+    "Steps of the training of the chosen model."
+    return int(record["train"]["command"].partition("--steps ")[2].split()[0])
+
+
+def _trial_curves(trial: pd.DataFrame) -> pd.DataFrame:
+    "Bits per byte and CPU seconds at each evaluation, the mean over seeds."
+    keys = ["model", "language", "setting", "step"]
+    metrics = {"CPU seconds trained": "CPU seconds", "bits per byte": "bits per byte"}
+    rows = trial[trial.setting.isin(TRIAL_WAYS) & trial.metric.isin(metrics)].replace({"metric": metrics})
+    wide = rows.pivot_table(index=keys, columns="metric", values="value", sort=False)
+    return wide.dropna().reset_index()
+
+
+def training_figure(
+    trial: pd.DataFrame,  # records of the real trial
+) -> Figure:
+    "Bits per byte against CPU seconds of training, with the source's tokens and with more, a panel for each model."
+    data = _trial_curves(trial)
+    panels = list(data.groupby(["model", "language"], sort=False))
+    use_style()
+    size = (WIDE[0], 2.7 * len(panels) + 0.6)
+    fig, axes = plt.subplots(len(panels), 1, figsize=size, squeeze=False, layout="constrained")
+    told = []
+    for ax, ((model, language), part) in zip(axes[:, 0], panels):
+        for (way, title), colour, marker in zip(TRIAL_WAYS.items(), PALETTE, "os^"):
+            points = part[part.setting == way]
+            if len(points):
+                ax.plot(points["CPU seconds"], points["bits per byte"], marker=marker, color=colour, label=title)
+                first, last = points["bits per byte"].iloc[[0, -1]]
+                told.append(f"{model}, {language}, {title}: {first:.2f} to {last:.2f}")
+        ax.set(title=f"{NAMES.get(model, model)}, {NAMES.get(language, language)}", ylabel="bits per byte")
+    axes[-1, 0].set_xlabel("CPU seconds of training")
+    named = {line.get_label(): line for ax in axes[:, 0] for line in ax.lines}
+    fig.legend(named.values(), named, loc="outside lower center", ncols=1)
+    return described(fig, data, f"Curves of bits per byte by CPU seconds of training. {'; '.join(told)}.")
+
+
+def trial_rows(
+    trial: pd.DataFrame,  # records of the real trial
+) -> pd.DataFrame:
+    "What the real trial has for tokens added: bits per byte at the start and at the end."
+    ends = {"tokens per word": "tokens per word", "bits per byte": "at the start"}
+    ends |= {"bits per byte at the end": "after 60 steps"}
+    rows = trial[trial.setting.isin(TRIAL_WAYS) & trial.metric.isin(ends) & ~(trial.step > 0)]
+    wide = rows.pivot_table(index=["model", "language", "setting"], columns="metric", values="value", sort=False)
+    wide = wide.rename(columns=ends)[list(ends.values())].map("{:.2f}".format).reset_index()
+    added = wide.setting.map({"lapt": "0", "continued-500": "500", "continued-2000": "2,000"})
+    return wide.assign(setting=added).replace(NAMES).rename(columns={"setting": "tokens added"})
+
+
+def verse(record: Mapping) -> Markdown:
+    "One verse as the tokens of both vocabularies."
+    from IPython.display import Markdown
+
+    titles = {"before": "Gemma's vocabulary", "after": f"with {CHOSEN:,} tokens more"}
+    told = []
+    for side, title in titles.items():
+        pieces = record["said"][side]["pieces"]
+        told.append(f"**{title}: {len(pieces)} tokens**\n\n" + " ".join(f"`{piece}`" for piece, _ in pieces))
+    return Markdown("\n\n".join(told))
+
+
+def findings(record: Mapping) -> Markdown:
+    "What the table of ways says."
+    before, trimmed, start = (bits(record, side) for side in ("untouched", "trimmed", f"start {CHOSEN}"))
+    after = bits(record, "trained")
+    english = [bits(record, side, "english-unseen.txt") for side in ("untouched", "trimmed", "trained")]
+    words = [record["said"][side]["tokens_per_word"] for side in ("before", "after")]
+    return what_we_see(
+        {
+            f"Chichewa goes from {before:.2f} bits per byte to {after:.2f}, with {words[1]:.2f} tokens a word "
+            f"instead of {words[0]:.2f}.": after < before and words[1] < words[0],
+            f"Trimming alone costs English {english[1] - english[0]:.2f}, and Chichewa nothing.": (
+                trimmed < before + 0.01 and english[1] > english[0]
+            ),
+            f"New tokens cost Chichewa {start - trimmed:.2f} before they are trained.": start > trimmed,
+            f"English, which the training never shows, goes from {english[1]:.2f} to {english[2]:.2f}: "
+            "the model forgets.": english[2] > english[1] + 0.1,
+        }
+    )
+
+
+def chat_findings(record: Mapping) -> Markdown:
+    "Whether the chat model still answers, by rule."
+    chats, n = record["chats"], len(QUESTIONS)
+    rights = ", ".join(f"{chats[side]['right']} {title}" for side, title in _CHATS.items())
+    values = {side: bits(record, name) for side, name in _CHAT_BITS.items()}
+    return what_we_see(
+        {
+            f"Of {n} answers these are right: {rights}.": True,
+            f"All {n} end at the end token, by the template of the source.": all(
+                chats[side]["ended"] == n and chats[side]["same_template"] for side in ("before", "trained")
+            ),
+            f"Chichewa goes from {values['before']:.2f} to {values['trained']:.2f} bits per byte.": (
+                values["trained"] < values["before"]
+            ),
+        }
+    )
+
+
+def shortcomings(record: Mapping) -> Markdown:
+    "What did not come out well, from the record."
+    from IPython.display import Markdown
+
+    english = [bits(record, side, "english-unseen.txt") for side in ("untouched", "trimmed", "trained")]
+    wrong = len(QUESTIONS) - record["chats"]["trained"]["right"]
+    told = [
+        f"English gets {english[2] - english[0]:.2f} bits per byte worse, {english[1] - english[0]:.2f} of it by "
+        "trimming. Whoever wants to keep it gives `--keep-text english.txt --replay 0.25`, as for the chat model.",
+        "The model predicts Chichewa better and still writes none: after so little training it repeats a word.",
+        f"The chat model answers {wrong} of {len(QUESTIONS)} questions wrongly after training."
+        if wrong
+        else "Three questions are no test of a chat model: they show that template and end token still work.",
+    ]
+    return Markdown("\n".join(f"- {line}" for line in told))

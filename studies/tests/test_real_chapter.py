@@ -1,0 +1,83 @@
+"""The record of the real model's chapter: whole, as its commands printed it, and what the page shows of it."""
+
+import copy
+import re
+
+import pandas as pd
+import pytest
+
+from studies import real_page as page
+from studies.real_chapter import ADDED, QUESTIONS, Step, differences, run_step, steps
+from tools.notebooks import checkout, read_notebook, source
+from vocab_lit.text.corpus import data_path
+
+
+@pytest.fixture(scope="module")
+def record():
+    return page.load_record()
+
+
+def test_each_command_of_the_chapter_is_recorded_with_what_it_printed_and_took(record):
+    assert {step.name: step.command for step in steps()} == {
+        name: entry["command"] for name, entry in record.items() if name not in ("said", "chats")
+    }
+    for step in steps():
+        entry = record[step.name]
+        assert entry["output"] and entry["cpu_seconds"] > 0 and entry["memory_mb"] > 50
+        assert ("file_mb" in entry) == bool(step.makes)
+        if "--task ppl" in step.command:
+            [printed] = re.findall(r"bits per byte\W+([\d.]+)", "\n".join(entry["output"]))
+            assert entry["bits_per_byte"] == float(printed)
+
+
+def test_the_shown_tokens_are_a_verse_of_the_text_in_both_vocabularies(record):
+    verses = {"".join(piece for piece, _ in record["said"][side]["pieces"]).strip() for side in ("before", "after")}
+    [verse] = verses
+    assert verse.startswith("Koma Yona ananyamuka kuti athawire ku Tarisisi")
+    assert not any(new for _, new in record["said"]["before"]["pieces"])
+    assert sum(new for _, new in record["said"]["after"]["pieces"]) > 3
+    assert all(len(record["chats"][side]["text"]) == len(QUESTIONS) for side in ("before", "extended", "trained"))
+
+
+def test_the_page_s_tables_and_figures_have_the_record_s_numbers_and_its_prose_has_none(record):
+    ways = page.way_rows(record).set_index("model")["bits per byte, Chichewa"]
+    for title, side in {"as it comes": "untouched", "then trained": "trained"}.items():
+        assert float(ways[title]) == pytest.approx(record[f"{side} in jonah.txt"]["bits_per_byte"], abs=6e-4)
+    drawn = page.added_figure(record).data
+    starts = drawn[drawn.side == "before training"].set_index("added")["bits per byte"]
+    assert dict(starts) == {0: page.bits(record, "trimmed")} | {n: page.bits(record, f"start {n}") for n in ADDED}
+    speed = page.speed_rows(record).set_index("")
+    said = record["said"]["after"]
+    words = said["tokens_per_second"] / said["tokens_per_word"]
+    assert float(speed.loc["words a second", "after"]) == pytest.approx(words, abs=0.51)
+    cells = read_notebook(checkout() / "book" / "real.ipynb")["cells"]
+    prose = "\n".join(source(cell) for cell in cells if cell["cell_type"] == "markdown")
+    prose = re.sub(r"```.*?```|\]\(.*?\)", "", prose, flags=re.S)
+    assert not re.findall(r"\d\.\d", prose)
+
+
+def test_the_trial_s_curves_begin_and_end_where_its_records_do():
+    trial = pd.read_csv(data_path("real-trial", "records.csv"))
+    rows = page.trial_rows(trial)
+    assert {"at the start", "after 60 steps", "tokens per word"} <= set(rows) and len(rows) >= 3
+    data = page.training_figure(trial).data
+    first = data[data["CPU seconds"] == 0]
+    assert sorted(f"{value:.2f}" for value in first["bits per byte"])[-1] == max(rows["at the start"])
+
+
+def test_a_repetition_is_compared_number_by_number(record):
+    again = copy.deepcopy(record)
+    assert not differences(record, again)
+    again["trim"]["file_mb"] += 2
+    again["untouched in jonah.txt"]["bits_per_byte"] += 0.02
+    again["trained in jonah.txt"]["bits_per_byte"] += 0.2
+    assert [line.partition(":")[0] for line in differences(record, again)] == [*("trim", "trained in jonah.txt")]
+
+
+def test_a_command_is_run_and_measured_and_one_that_fails_ends_all(tmp_path):
+    (tmp_path / "a.txt").write_text("habari ya asubuhi\n", encoding="utf-8")
+    model = data_path("models", "mini-gpt2")
+    entry = run_step(Step("x", f"vocab-lit evaluate {model} --task ppl --test a.txt"), tmp_path)
+    assert entry["bits_per_byte"] > 0 and entry["cpu_seconds"] > 0.5 and entry["memory_mb"] > 100
+    with pytest.raises(SystemExit, match=r"b\.txt"):
+        run_step(Step("x", f"vocab-lit evaluate {model} --task ppl --test b.txt"), tmp_path)
