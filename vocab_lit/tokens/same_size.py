@@ -50,9 +50,9 @@ def first_to_go(
     "Unused tokens: first those in scripts that the texts do not have, longer ones before single characters."
     tokens = (read_token(id, piece, parts.dialect) for id, piece in parts.pieces.items())
     texts = {t.id: t.text for t in tokens if t.kind == "text" and t.text}
-    used = Counter(dict.fromkeys(_ANY, counts.sum()))
+    used: Counter[str] = Counter(dict.fromkeys(_ANY, int(counts.sum())))
     for id, text in texts.items():
-        used[script_of(text[0])] += counts[id]
+        used[script_of(text[0])] += int(counts[id])
 
     def rank(id: int) -> tuple[bool, bool, int]:
         text = texts.get(id, "")
