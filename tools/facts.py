@@ -345,14 +345,14 @@ def real_numbers() -> dict[str, tuple[str, str]]:
     from studies import real_page as page
 
     record = page.load_record()
-    sides = [record["said"][side] for side in ("before", "after")]
+    before, after = (record["said"][side] for side in ("before", "after"))
     bits = page.bits(record, "untouched"), page.bits(record, "trained")
-    speed = [page.words_per_second(record, side) for side in ("before", "after")]
+    slow, fast = (page.words_per_second(record, side) for side in ("before", "after"))
     return {
         "bits per byte": (f"{bits[0]:.2f}", f"{bits[1]:.2f}"),
-        "tokens per word": tuple(f"{side['tokens_per_word']:.2f}" for side in sides),
-        "MB": tuple(f"{side['file_mb']:.0f}" for side in sides),
-        "words a second": tuple(f"{words:.0f}" for words in speed),
+        "tokens per word": (f"{before['tokens_per_word']:.2f}", f"{after['tokens_per_word']:.2f}"),
+        "MB": (f"{before['file_mb']:.0f}", f"{after['file_mb']:.0f}"),
+        "words a second": (f"{slow:.0f}", f"{fast:.0f}"),
     }
 
 

@@ -98,7 +98,7 @@ def write_page(
     nb["cells"] = [cell for cell in nb["cells"] if "colab" not in tags(cell)]
     written = [cell for cell in nb["cells"] if cell["cell_type"] == "markdown"]
     labels = {next(filter(None, label)) for cell in written for label in _LABEL.findall(source(cell))}
-    folders = dict(here=here.relative_to(root).as_posix(), there=out.parent.relative_to(root).as_posix())
+    folders = dict(here=here.relative_to(root).as_posix(), there=os.path.relpath(out.parent, root))
     for cell in written:
         text = _with_suffix(_without_stamps(source(cell)), labels, language)
         cell["source"] = page_links(text, root=root, language=language, **folders)

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from importlib import import_module
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -40,6 +41,7 @@ from vocab_lit.text.phrasebook import dictionary, lines
 HUB = {name: words.split() for name, words in yaml.safe_load(Path(__file__).with_name("hub.yml").read_text()).items()}
 NAMES = ["O", "B-PER", "I-PER", "B-ORG", "I-ORG", "B-LOC", "I-LOC"]
 MANY, FEW = (300, 300, 430), (40, 12, 24)  # sentences of training, development and test part
+ARTICLE = 8  # sentences of one
 _SPLITS = ("train", "validation", "test")
 
 
@@ -108,7 +110,10 @@ class FakeHub:
         rows = Dataset.from_dict(dict(id=[str(i) for i in range(len(text))], text=text))
         self.everywhere(rows, "statmt/cc100", "{}/train/0000.parquet", HUB["cc100"])
         self.everywhere(rows, "HuggingFaceFW/fineweb-2", "data/{}/train/000_00000.parquet", HUB["fineweb-2"])
-        self.everywhere(rows, "wikimedia/wikipedia", "20231101.{}/train-00000-of-00001.parquet", HUB["wikipedia"])
+        said = iter(lines("sw", ARTICLE * len(text), seed=1))
+        articles = [" ".join(islice(said, ARTICLE)) for _ in text]
+        whole = Dataset.from_dict(dict(id=[str(i) for i in range(len(text))], text=articles))
+        self.everywhere(whole, "wikimedia/wikipedia", "20231101.{}/train-00000-of-00001.parquet", HUB["wikipedia"])
         self.configurations("HuggingFaceFW/fineweb-2", HUB["fineweb-2"], "data/{}/train")
         self.configurations("wikimedia/wikipedia", [f"20231101.{code}" for code in HUB["wikipedia"]])
         old = [f"unshuffled_deduplicated_{code}" for code in HUB["oscar-2201"]]

@@ -220,7 +220,6 @@ def test_adapters_and_models_that_are_not_there_are_found_before_training(fake_h
 
 
 def _run(chapter, language, out, **given):  # in this process's Python, on the fake hub
-    given["records"] = out.parent / "records"
     sets = [f"--set={name}={value}" for name, value in given.items()]
     ask = [sys.executable, "-m", "studies", "chapter", chapter, "--language", language, "--scale", "paper"]
     done = subprocess.run(
@@ -234,12 +233,15 @@ QUICK = {"focus": dict(vocab_size=300, task_seeds=1), "embedding-structure": dic
 QUICK |= {"unks-everywhere": dict(vocab_size=300), "wechsel": dict(vocab_size=400)}
 
 
-@pytest.mark.slow(reason="runs every chapter at scale paper on models of two layers; an hour")
+@pytest.mark.slow(
+    reason="runs every chapter at scale paper on models of two layers; hours, most of them WECHSEL's large batches"
+)
 @pytest.mark.parametrize(
     ("chapter", "language"), [(chapter, code) for chapter in CHAPTERS for code in CHAPTERS[chapter].split()]
 )
 def test_chapters_run_at_scale_paper_in_every_language(fake_hub, chapter, language, tmp_path):
     by_hand = dict(dictionary=fake_hub / "dictionary.txt", source_vectors=fake_hub / "cc.en.300.vec")
     given = QUICK.get(chapter, {}) | (by_hand if chapter == "wechsel" else {})
+    given["records"] = fake_hub / ".records" / chapter  # which the pages of its languages share
     _run(chapter, language, tmp_path / "page.ipynb", **SMALL, **given)
     assert Path(tmp_path / "page.ipynb").is_file()

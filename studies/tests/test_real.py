@@ -1,6 +1,7 @@
 """What the library promises, held on pretrained models that people use; `make real` downloads them."""
 
 import copy
+import json
 from functools import cache
 from types import SimpleNamespace
 
@@ -16,7 +17,7 @@ from vocab_lit.gguf.llama_cpp import LlamaCpp
 from vocab_lit.gguf.opened import gguf_folder
 from vocab_lit.gguf.tokenizer import read_tokenizer
 from vocab_lit.gguf.tokens import tokens_of
-from vocab_lit.gguf.transplant import transplant_gguf
+from vocab_lit.gguf.transplant import id_map_beside, transplant_gguf
 from vocab_lit.gguf.trim import trim_gguf
 from vocab_lit.methods.settings import TransplantSettings
 from vocab_lit.models.lora import LoraAdapter, save_lora
@@ -222,3 +223,38 @@ def test_an_untouched_model_has_the_recorded_bits_per_byte(name, code):
     model, tokenizer = in_transformers(name)
     bits = perplexity(model, tokenizer, lines(code, 60, seed=5), length=128).bits_per_byte
     assert bits == pytest.approx(BITS_PER_BYTE[name, code], abs=0.01)
+
+
+@pytest.fixture(scope="module", params=CAUSAL)
+def in_place(request, tmp_path_factory):
+    "A GGUF file before and after new tokens took the ids of others, both in llama.cpp, and the ids that changed."
+    source, place = real(request.param), tmp_path_factory.mktemp(request.param)
+    text, kept = (written(place / f"{code}.txt", lines(code, 400, seed=0)) for code in ("sw", "en"))
+    settings = dict(extend=200, expansion="continued", same_size=True, method="subtoken-mean")
+    made = transplant_gguf(
+        source, [text], place / "same.gguf", TransplantSettings.of(**settings, keep_tokens_of=(str(kept),))
+    )
+    changed = {*map(int, json.loads(id_map_beside(place / "same.gguf").read_text("utf-8"))["changed"])}
+    with LlamaCpp(source) as before, LlamaCpp(place / "same.gguf") as after:
+        yield SimpleNamespace(before=before, after=after, changed=changed, target=made.target)
+
+
+def test_a_file_with_new_tokens_in_the_place_of_others_has_its_size_and_all_other_rows(in_place):
+    before, after = (GgufFile(model.path) for model in (in_place.before, in_place.after))
+    assert before.bytes == after.bytes and len(in_place.changed) == 200
+    old, new = (file.rows("token_embd.weight") for file in (before, after))
+    assert np.flatnonzero((old != new).any(axis=1)).tolist() == sorted(in_place.changed)
+
+
+def test_it_divides_and_says_in_llama_cpp_what_the_source_does_where_no_such_token_comes_up(in_place):
+    judged = [line for code in ("sw", "en", "fi") for line in lines(code, 60, seed=3)]
+    old, new = (model.ids(judged) for model in (in_place.before, in_place.after))
+    assert new == in_place.target(judged, add_special_tokens=False)["input_ids"]
+    alike = [row for row, was in zip(new, old) if row == was]
+    untouched = [row for row in old if in_place.changed.isdisjoint(row)]
+    assert len(alike) > 100 and len(untouched) > 0.95 * len(old)
+    for prompt in [row[:6] for row in alike[::40]]:
+        assert in_place.before.greedy(prompt, N_TOKENS).ids == in_place.after.greedy(prompt, N_TOKENS).ids
+        first, second = (model.log_probabilities(prompt, 3000) for model in (in_place.before, in_place.after))
+        shifts = [second[id] - first[id] for id in first.keys() & second.keys() - in_place.changed]
+        assert len(shifts) > 1000 and np.ptp(shifts) < 5e-3

@@ -16,6 +16,8 @@ def test_what_no_tokenizer_can_be_is_refused():
         (dict(extend=-1), "--extend -1"),
         (dict(extend=9, expansion="continue"), "--expansion: 'continue' is unknown; did you mean continued"),
         (dict(expansion="continued"), "--expansion continued: it adds to the source vocabulary; give --extend N too"),
+        (dict(keep_tokens_of=("nowhere.txt",)), "--keep-tokens-of nowhere.txt"),
+        (dict(keep_tokens_of=(__file__,)), "--keep-tokens-of: without --same-size every token stays"),
         (dict(extend=9, same_size=True), "--same-size: it makes room for new tokens; give --extend N and --expansion"),
         (dict(extend=9, expansion="continued", kind="bpe"), "--kind bpe: the source's own tokenizer is trained on"),
         (dict(sample="5 lines"), "--sample 5 lines: give a number of lines"),

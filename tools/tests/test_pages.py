@@ -1,5 +1,8 @@
 import os
+import re
 import sys
+from dataclasses import replace
+from pathlib import Path
 from unittest import mock
 
 import nbformat
@@ -112,6 +115,17 @@ def test_links_lead_from_page_to_page_in_the_same_language_where_there_is_one(si
     text = "[a](01_more.ipynb#x) [b](../../book/hello.ipynb) [c](../03_next/01_y.ipynb)"
     linked = page_links(text, "nbs/02_room", "book/library/02_room", site)
     assert linked == "[a](01_more.ipynb#x) [b](../../runs/hello-sw.ipynb) [c](../03_next/01_y.ipynb)"
+
+
+def test_a_page_may_lie_outside_the_checkout(site, tmp_path, monkeypatch):
+    inside = hello(site)
+    make(inside)
+    outside = make(replace(inside, out=tmp_path / "runs" / "hello-am.ipynb"))  # not run again
+    (toy,) = re.findall(r"\[toy\]\((.*?)\)", read(outside).cells[0].source)
+    assert (outside.parent / toy).resolve() == (site / "book/library/00_toy.ipynb").resolve()
+    monkeypatch.chdir(tmp_path)
+    relative = make(replace(inside, out=Path("there", "runs", "hello-am.ipynb")))
+    assert relative.is_file() and "[toy](" in read(relative).cells[0].source
 
 
 PLOTTED = """class Figure:

@@ -25,7 +25,7 @@ from ..text.files import write_file
 # %% auto #0
 __all__ = ['NUMBERS', 'STRING', 'ARRAY', 'PART', 'Field', 'block_sizes', 'type_name', 'Tensor', 'in_short', 'parts_of',
            'GgufFile', 'dequantised', 'quantised', 'can_quantise', 'NewTensor', 'same_tensor', 'some_rows',
-           'write_gguf']
+           'gguf_bytes', 'write_gguf']
 
 # %% ../../nbs/11_gguf/01_container.ipynb #080be024
 _NUMBERS = {0: "u1", 1: "i1", 2: "u2", 3: "i2", 4: "u4", 5: "i4", 6: "f4", 7: "?", 10: "u8", 11: "i8", 12: "f8"}
@@ -383,16 +383,23 @@ class GgufFile:
                 table = np.frombuffer(f.read(n * tensor.row_bytes), np.uint8).reshape(n, tensor.row_bytes)
                 yield table[ids[start:stop] - first].tobytes()
 
+    def rows(
+        self,
+        name: str,
+        ids: Sequence[int] | np.ndarray | None = None,  # all by default; of a vector, each value is a row
+    ) -> np.ndarray:  # (rows, bytes) uint8
+        "Some rows of a tensor as they are."
+        tensor = self.tensors[name].by_row
+        table = np.memmap(tensor.file, np.uint8, "r", tensor.offset, (tensor.rows, tensor.row_bytes))
+        return np.array(table if ids is None else table[np.asarray(ids, np.int64)])
+
     def values(
         self,
         name: str,
-        ids: Sequence[int] | np.ndarray | None = None,  # rows; all by default; of a vector, each value is one
+        ids: Sequence[int] | np.ndarray | None = None,  # as of `rows`
     ) -> np.ndarray:  # (rows, columns) float32
         "Some rows of a tensor as numbers; `ValueError` where the package gguf cannot dequantise its type."
-        tensor = self.tensors[name].by_row
-        table = np.memmap(tensor.file, np.uint8, "r", tensor.offset, (tensor.rows, tensor.row_bytes))
-        chosen = np.array(table if ids is None else table[np.asarray(ids, np.int64)])
-        return dequantised(chosen, tensor.type)
+        return dequantised(self.rows(name, ids), self.tensors[name].type)
 
 
 def dequantised(
@@ -487,26 +494,40 @@ def _tensor_bytes(tensor: NewTensor, offset: int) -> bytes:
     return _string_bytes(tensor.name) + struct.pack(f"<I{n}QIQ", n, *tensor.shape[::-1], tensor.type, offset)
 
 
+def _header_bytes(fields: Mapping[str, Field], tensors: Sequence[NewTensor], alignment: int) -> bytes:
+    "All that stands before the tensors, filled up to where the first begins."
+    header, at = [b"GGUF" + struct.pack("<IQQ", 3, len(tensors), len(fields))], 0
+    header += [_string_bytes(name) + _field_bytes(field) for name, field in fields.items()]
+    for tensor in tensors:
+        header.append(_tensor_bytes(tensor, at))
+        at = _aligned(at + tensor.bytes, alignment)
+    made = b"".join(header)
+    return made + bytes(-len(made) % alignment)
+
+
+def _alignment_of(fields: Mapping[str, Field]) -> int:
+    return fields["general.alignment"].value if "general.alignment" in fields else 32
+
+
+def gguf_bytes(fields: Mapping[str, Field], tensors: Sequence[NewTensor]) -> int:
+    "The size of the file that `write_gguf` writes."
+    alignment = _alignment_of(fields)
+    return len(_header_bytes(fields, tensors, alignment)) + sum(_aligned(t.bytes, alignment) for t in tensors)
+
+
 def write_gguf(
     out: str | Path,  # a new file
     fields: Mapping[str, Field],
     tensors: Sequence[NewTensor],
 ) -> None:
     "Write a GGUF file, wholly or not at all; `ValueError` where there is one already."
-    alignment = fields["general.alignment"].value if "general.alignment" in fields else 32
-    entries, at = [], 0
-    for tensor in tensors:
-        entries.append(_tensor_bytes(tensor, at))
-        at = _aligned(at + tensor.bytes, alignment)
+    alignment = _alignment_of(fields)
+    header = _header_bytes(fields, tensors, alignment)
     with write_file(out) as part, open(part, "wb") as f:
-        f.write(b"GGUF" + struct.pack("<IQQ", 3, len(tensors), len(fields)))
-        for name, field in fields.items():
-            f.write(_string_bytes(name) + _field_bytes(field))
-        f.writelines(entries)
+        f.write(header)
         for tensor in tensors:
-            f.write(bytes(-f.tell() % alignment))
             before = f.tell()
             f.writelines(tensor.pieces())
             if f.tell() - before != tensor.bytes:
                 raise OSError(f"{tensor.name} gave {f.tell() - before:,} bytes instead of {tensor.bytes:,}; read again")
-        f.write(bytes(-f.tell() % alignment))
+            f.write(bytes(-f.tell() % alignment))

@@ -74,9 +74,11 @@ class _Written:
 
     @property
     def behind(self) -> np.ndarray:  # (tokens,)
-        "Which tokens of the model stand behind the source's, also those that were taken out and have come again."
+        "Which tokens of the model are learnt after the source's, also those that were taken out and have come again."
         ours = np.isin(np.arange(len(self.tokens)), [*self.added, *self.absent], invert=True)
         ids = self.source[ours]
+        if (ids[ids >= 0] == np.flatnonzero(ours)[ids >= 0]).all():  # none was taken out
+            return ours & (self.source < 0)
         again = np.flatnonzero(np.diff(ids, prepend=0) < 0)
         first = again[0] if len(again) else len(ids)
         return ours & (np.cumsum(ours) > first)

@@ -9,8 +9,7 @@ import json
 import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from itertools import chain
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -24,6 +23,7 @@ from vocab_lit.gguf.container import (
     GgufFile,
     NewTensor,
     can_quantise,
+    gguf_bytes,
     quantised,
     same_tensor,
     type_name,
@@ -37,9 +37,11 @@ from ..methods.factored import FactoredRecipe
 from ..methods.plan import Plan
 from ..methods.settings import TransplantSettings
 from ..models.pipeline import NewVocabulary, check_wanted
+from ..text.corpus import write_json
 from ..text.errors import SettingError
 from ..tokens.pipeline import ids_before
 from ..tokens.pre_tokenizers import IGNORE_MERGES
+from ..tokens.same_size import ID_MAP
 from ..tokens.vocab import Vocab, no_collection, read_settings
 
 if TYPE_CHECKING:
@@ -50,8 +52,8 @@ if TYPE_CHECKING:
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'TableRows', 'check_transplant_gguf', 'plan_beside', 'load_plan', 'check_no_plan', 'GgufTransplant',
-           'transplant_gguf']
+__all__ = ['log', 'TableRows', 'check_transplant_gguf', 'plan_beside', 'load_plan', 'id_map_beside', 'check_no_plan',
+           'GgufTransplant', 'transplant_gguf']
 
 # %% ../../nbs/11_gguf/09_transplant.ipynb #209a04d6
 class TableRows:
@@ -113,7 +115,7 @@ def check_transplant_gguf(
 
 # %% ../../nbs/11_gguf/09_transplant.ipynb #25d658db
 _OTHERWISE = "Q8_0"
-_TOGETHER = 1 << 14  # rows that are written in another type at a time
+_TOGETHER = 1 << 14  # rows that are written at a time
 
 
 def _type_for(type: int) -> int:
@@ -123,24 +125,33 @@ def _type_for(type: int) -> int:
     return type if can_quantise(type) else int(GGMLQuantizationType[_OTHERWISE])
 
 
-def _grown(
+def _table(
     file: GgufFile,
     name: str,
-    kept: np.ndarray,  # (rows,) ids of the source's rows that stay, ascending
+    source_ids: np.ndarray,  # (tokens,) of each its row in the source, -1 for a new one
     new: np.ndarray,  # (new, columns) float32
 ) -> NewTensor:
-    "A table with the rows that stay, byte for byte where its type stays, and new ones behind them."
+    "A table with the source's rows, byte for byte where its type stays, and new ones where there are none."
     tensor = file.tensors[name]
-    type, own = _type_for(tensor.type), partial(file.row_pieces, name, kept)
-
-    def converted() -> Iterator[bytes]:
-        for start in range(0, len(kept), _TOGETHER):
-            yield quantised(file.values(name, kept[start : start + _TOGETHER]), type).tobytes()
+    type, number = _type_for(tensor.type), np.cumsum(source_ids < 0) - 1  # of each new row
+    made = quantised(new, type)
 
     def pieces() -> Iterator[bytes]:
-        return chain(own() if type == tensor.type else converted(), [quantised(new, type).tobytes()])
+        for start in range(0, len(source_ids), _TOGETHER):
+            ids = source_ids[start : start + _TOGETHER]
+            is_new = ids < 0
+            rows = np.empty((len(ids), made.shape[1]), np.uint8)
+            rows[is_new] = made[number[start : start + _TOGETHER][is_new]]
+            if not is_new.all():
+                rows[~is_new] = _old_rows(file, name, ids[~is_new], type)
+            yield rows.tobytes()
 
-    return NewTensor(name, (len(kept) + len(new), *tensor.shape[1:]), type, pieces)
+    return NewTensor(name, (len(source_ids), *tensor.shape[1:]), type, pieces)
+
+
+def _old_rows(file: GgufFile, name: str, ids: np.ndarray, type: int) -> np.ndarray:  # (rows, bytes) uint8
+    "Rows of the source, as they are where the type stays."
+    return file.rows(name, ids) if file.tensors[name].type == type else quantised(file.values(name, ids), type)
 
 
 def _remark_on_type(file: GgufFile, name: str) -> None:
@@ -152,11 +163,11 @@ def _remark_on_type(file: GgufFile, name: str) -> None:
         log.warning(f"note: rows of {own} cannot be written; {name} becomes {_OTHERWISE}, {more:,.0f} MB more")
 
 
-def _of_rows(plan: Plan, first: int) -> Plan:
-    "The part of a plan that makes the rows from an id on."
-    left = None if plan.left is None else plan.left[first:]
-    of_tokens = dict(weights=plan.weights[first:], group=plan.group[first:], step=plan.step[first:], left=left)
-    return replace(plan, target=Vocab(plan.target.tokens[first:]), **of_tokens)
+def _of_rows(plan: Plan, ids: np.ndarray) -> Plan:
+    "The part of a plan that makes some rows."
+    left = None if plan.left is None else plan.left[ids]
+    of_tokens = dict(weights=plan.weights[ids], group=plan.group[ids], step=plan.step[ids], left=left)
+    return replace(plan, target=Vocab([plan.target[id] for id in ids.tolist()]), **of_tokens)
 
 
 def _new_rows(plan: Plan, rows: TableRows, stream: int) -> np.ndarray:  # (new, columns) float32
@@ -187,10 +198,26 @@ def load_plan(file: str | Path, vocab: Vocab) -> Plan:
     return Plan.load(plan_beside(file), vocab)
 
 
+def id_map_beside(file: str | Path) -> Path:
+    "Where it is told which ids of a GGUF file have another token than those of its source."
+    return Path(file).with_suffix(f".{ID_MAP}")
+
+
 def check_no_plan(out: str | Path) -> None:
-    "`SettingError` where a plan lies already where that of a new file would."
-    if plan_beside(out).exists():
-        raise SettingError("out", f" {out}: {plan_beside(out)} is there already; give another name")
+    "`SettingError` where something lies already where what belongs to a new file would."
+    for file in (plan_beside(out), id_map_beside(out)):
+        if file.exists():
+            raise SettingError("out", f" {out}: {file} is there already; give another name")
+
+
+def _filled_up(fields: dict[str, Field], tensors: Sequence[NewTensor], size: int) -> dict[str, Field]:
+    "The metadata with as many spaces as give the file a size, where it is not larger already."
+    padded = fields | {_PADDING: text_field("")}
+    missing = size - gguf_bytes(padded, tensors)
+    return fields | {_PADDING: text_field(" " * missing)} if missing >= 0 else fields
+
+
+_PADDING = "vocab_lit.padding"
 
 
 @dataclass
@@ -200,20 +227,20 @@ class GgufTransplant(NewVocabulary):
     source: GgufSource
 
     @cached_property
-    def kept(self) -> np.ndarray:  # (tokens,) ascending
-        "The ids of the source's tokens that stay; `ValueError` where new ones are not behind them."
+    def source_ids(self) -> np.ndarray:  # (tokens,)
+        "Of each token its id in the source, -1 for a new one; `ValueError` where the others are in another order."
         ids = ids_before(self.source.tokenizer, self.target)
-        kept = ids[: np.count_nonzero(ids >= 0)]
-        if not len(kept) or kept.min() < 0 or (np.diff(kept) < 1).any():
+        kept = ids[ids >= 0]
+        if not len(kept) or (np.diff(kept) < 1).any():
             hint = "give one that was made from the source's"
-            raise ValueError(f"{self.source.path}: the target tokenizer does not have new tokens behind others; {hint}")
-        return kept
+            raise ValueError(f"{self.source.path}: the target tokenizer has the source's in another order; {hint}")
+        return ids
 
     @cached_property
     def plan(self) -> Plan:
         "Where the embedding of every token comes from; those of the source stay as they are in any case."
         vectors = self.vectors
-        log.info(f"initialising {len(self.target) - len(self.kept):,} tokens by {self.recipe.name}")
+        log.info(f"initialising {np.count_nonzero(self.source_ids < 0):,} tokens by {self.recipe.name}")
         return self.recipe.plan(self.source.vocab, self.vocab, vectors, self.settings.init.seed)
 
     def _fields(self, language: str) -> dict[str, Field]:
@@ -231,15 +258,19 @@ class GgufTransplant(NewVocabulary):
         log.info(f"loading {file.path}")
         self.make_tokenizer()
         _remark_on_terms(self.target)
-        kept, fields = self.kept, self._fields(language)
-        new = _of_rows(self.plan, len(kept))
+        source_ids, fields = self.source_ids, self._fields(language)
+        new = _of_rows(self.plan, np.flatnonzero(source_ids < 0))
 
         def tensor(name: str) -> NewTensor:
             if name not in tables:
                 return same_tensor(file, name)
-            return _grown(file, name, kept, _new_rows(new, TableRows(file, name), tables.index(name)))
+            return _table(file, name, source_ids, _new_rows(new, TableRows(file, name), tables.index(name)))
 
-        write_gguf(out, fields, [tensor(name) for name in file.tensors])
+        tensors = [tensor(name) for name in file.tensors]
+        if self.id_map:
+            write_json(self.id_map, id_map_beside(out))
+            fields = _filled_up(fields, tensors, file.bytes)
+        write_gguf(out, fields, tensors)
         self.plan.save(plan_beside(out))
         log.info(f"saved {out}, {Path(out).stat().st_size / 1e6:,.1f} MB; the source has {file.bytes / 1e6:,.1f} MB")
 

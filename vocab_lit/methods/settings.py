@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 # %% auto #0
 __all__ = ['USES', 'RULES', 'find_recipe', 'copies_overlap', 'InitSettings', 'TransplantSettings', 'keeps_the_others',
-           'expands_by_copying', 'has_tokenizer', 'takes_the_vectors', 'has_vectors', 'Use', 'uses_what_is_given',
-           'has_both_languages']
+           'expands_by_copying', 'keeps_the_shape', 'has_tokenizer', 'takes_the_vectors', 'has_vectors', 'Use',
+           'uses_what_is_given', 'has_both_languages']
 
 # %% ../../nbs/04_methods/00_settings.ipynb #fb4019e6
 def find_recipe(method: str | Recipe) -> Recipe:
@@ -220,6 +220,12 @@ def expands_by_copying(settings: TransplantSettings, recipe: Recipe, text: Seque
         raise SettingError("extend", problem + "give a method that copies overlapping tokens, as blend or identity")
 
 
+def keeps_the_shape(settings: TransplantSettings, recipe: Recipe, text: Sequence[str | Path]) -> None:
+    "The number of rows stays where new tokens take the place of others."
+    if settings.tokenizer.same_size and settings.init.pad_to_multiple_of:
+        raise SettingError("pad_to_multiple_of", "with --same-size there are as many rows as before; leave it out")
+
+
 def has_tokenizer(settings: TransplantSettings, recipe: Recipe, text: Sequence[str | Path]) -> None:
     "A tokenizer is given, or there is text to train it on."
     if not (text or settings.tokenizer.tokenizer or settings.only_adds(text)):
@@ -323,6 +329,7 @@ def has_both_languages(settings: TransplantSettings, recipe: Recipe, text: Seque
 RULES = (
     keeps_the_others,
     expands_by_copying,
+    keeps_the_shape,
     has_tokenizer,
     takes_the_vectors,
     has_vectors,

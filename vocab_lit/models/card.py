@@ -206,6 +206,8 @@ def _opening(note, name, folder) -> list[str]:
     if note.get("method"):
         grown = note.get("extended_by")
         what = f"{grown:,} further tokens" if grown else f"a vocabulary of {note['tokens']:,} tokens"
+        if note.get("settings", {}).get("same_size"):
+            what = f"{grown:,} new tokens in the place of others, which id_map.json names"
         if before := note.get("trimmed_from"):
             kept = f"its vocabulary trimmed from {before:,} to {note['tokens']:,} tokens"
             same = "On a text whose tokens are all kept it computes what the source model does"

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from ..methods.settings import TransplantSettings, copies_overlap
 from .source import Source, TokenizerSource
@@ -68,6 +68,7 @@ def check_wanted(
     "Check text and settings; `ValueError` or `OSError` say what is wrong."
     check_text(text)
     check_text(settings.vectors.source_text, "source_text")
+    check_text(settings.tokenizer.keep_tokens_of, "keep_tokens_of")
     settings.check(text)
     check_vocab_size(settings.tokenizer, text)
     return check_tokens(source, text, settings.tokenizer)
@@ -170,6 +171,21 @@ def changed_settings(settings: TransplantSettings) -> dict[str, object]:
     return {name: value for name, value in changed.items() if name not in told}
 
 
+def _tell_replaced(source: Vocab, id_map: dict[str, Any]) -> None:
+    "Tell which tokens gave their ids to new ones."
+    from vocab_lit.models.trim_report import by_script
+    from vocab_lit.text.scripts import script_name
+
+    if not id_map:
+        return
+    gone = by_script(source[id] for id in id_map["changed"])
+    most = ", ".join(f"{n:,} {script_name(script)}" for script, n in list(gone.items())[:_SCRIPTS])
+    log.info(f"{len(id_map['changed']):,} ids of {len(source):,} have another token now; those before were {most}")
+
+
+_SCRIPTS = 6  # that are named
+
+
 @dataclass
 class NewVocabulary:
     "What a transplant between files makes before it touches a model, each once: tokenizer, recipe and vectors."
@@ -205,6 +221,13 @@ class NewVocabulary:
     def target(self) -> PreTrainedTokenizerFast:
         "The model's new tokenizer."
         return self.built.tokenizer
+
+    @cached_property
+    def id_map(self) -> dict[str, Any]:
+        "Which ids have another token now; empty where the vocabulary does not keep its size."
+        from vocab_lit.tokens.same_size import id_map
+
+        return id_map(self.source.tokenizer, self.target) if self.settings.tokenizer.same_size else {}
 
     @cached_property
     def vocab(self) -> Vocab:
@@ -262,11 +285,12 @@ class NewVocabulary:
         _ = self.tokenizers
         if self.built.about:
             log.info(self.built.about)
+        _tell_replaced(self.source.vocab, self.id_map)
 
     def note(self) -> dict[str, object]:
         "The facts that are noted beside the model."
         wanted, only_adds = self.settings.tokenizer, self.settings.only_adds(self.text)
-        more = len(self.target) - len(self.source.tokenizer)
+        more = len(self.target) - len(self.source.tokenizer) + len(self.id_map.get("changed", ()))
         return dict(
             model=self.source.name,
             text=list(self.text),
@@ -315,6 +339,7 @@ class FileTransplant(NewVocabulary):
     def run(self) -> Transplant:
         "Read, make tokenizer and vectors, and transplant."
         from vocab_lit.models.check import ROWS_OF_DECODERS
+        from vocab_lit.models.lazy_weights import input_weight
         from vocab_lit.models.served import is_decoder
         from vocab_lit.models.transplant import check_tokenizers, replace_vocabulary
 
@@ -324,9 +349,12 @@ class FileTransplant(NewVocabulary):
         vectors, init = self.vectors, self.settings.init
         log.info(f"initialising {len(self.target):,} tokens by {self.recipe.name}")
         multiple = init.pad_to_multiple_of or (ROWS_OF_DECODERS if is_decoder(self.model) else 1)
+        if self.id_map:
+            multiple = len(input_weight(self.model))
         result = replace_vocabulary(
             self.model, self.source.vocab, self.vocab, self.recipe, vectors, init.seed, multiple, self.factors
         )
+        result.id_map = self.id_map
         _remark_on(result, self.recipe)
         return result
 

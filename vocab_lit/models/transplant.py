@@ -36,6 +36,7 @@ from ..text.files import write_folder
 from ..tokens.chat import carry_template, check_templates
 from ..tokens.load import check_loads_again
 from ..tokens.pipeline import save_tokenizer
+from ..tokens.same_size import ID_MAP
 from ..tokens.special_ids import carry_ids, check_ids, role_of
 from ..tokens.vocab import Token, Vocab
 from ..vectors.align import AlignedVectors
@@ -113,6 +114,8 @@ class Transplant:
         The layer that then makes the target embeddings, and can be trained in their place.
     notes : list of str
         What happened to the ids in configurations and to the chat template.
+    id_map : dict, optional
+        Which ids have another token now, where new tokens took the place of others.
     """
 
     model: PreTrainedModel
@@ -121,6 +124,7 @@ class Transplant:
     factors: Factors | None = None
     layer: FactoredEmbedding | None = None
     notes: list[str] = field(default_factory=list)
+    id_map: dict[str, Any] = field(default_factory=dict)
 
     @property
     def _made_by_step(self) -> dict[str, int]:
@@ -170,8 +174,8 @@ class Transplant:
         -----
         The folder holds the model's weights and configurations, the tokenizer, ``plan.npz`` (`Plan`),
         ``new_tokens.json`` (ids that other trainers take as ``trainable_token_indices``), ``factors.safetensors`` where
-        the recipe is low-dimensional, ``vocab_lit.json``, the model card ``README.md``, and files that stood beside the
-        source model.
+        the recipe is low-dimensional, ``id_map.json`` where ids have another token now, ``vocab_lit.json``, the model
+        card ``README.md``, and files that stood beside the source model.
 
         Examples
         --------
@@ -192,6 +196,8 @@ class Transplant:
             save_tokenizer(self.tokenizer, part)
             self.plan.save(part / "plan.npz")
             write_json(self.plan.new_tokens, part / "new_tokens.json")
+            if self.id_map:
+                write_json(self.id_map, part / ID_MAP)
             if self.layer:
                 self.layer.save(part / "factors.safetensors")
             note = self._note(facts)

@@ -30,6 +30,7 @@ AUXILIARY = "auxiliary"  # vectors of a smaller model, which is trained on the t
 _ONLY = ("models", "languages", "amounts", "seeds", "tasks")  # what a way can be limited to
 _OWN = ("vocabulary", "lapt", "adapter", "fine_tuning", "zero_shot", *_ONLY)
 _LEFT_OUT = {"tokenizer", "expansion", "tokens", "sample", "alpha", "source_text", "dictionary", "seed", "factors"}
+_LEFT_OUT.add("keep_tokens_of")
 _OPTIONS = {
     name
     for cls in (TokenizerSettings, VectorSettings, InitSettings, TrimSettings)

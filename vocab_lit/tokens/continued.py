@@ -13,16 +13,17 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from tokenizers import models
 from tqdm.auto import tqdm
 
+from ..text.corpus import Lines
 from .expansion import UNKNOWN_PENALTY, append_pieces
 from .own_pipeline import digits_are_single, training_rule, training_splits
 from .pipeline import Built, ids_before, unknown_piece, with_pipeline
+from .same_size import in_place_of_unused
 from .settings import TokenizerSettings
 from .train import word_limit
-from .trim import Parts, count_tokens, keep_tokens, kept_in_any_case
+from .trim import Parts
 from .visible import visible
 from .vocab import FALLBACK_PIECES, backend_of, read_settings
 
@@ -30,8 +31,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 # %% auto #0
-__all__ = ['count_words', 'to_merge', 'Merges', 'UnigramScores', 'extend_on_text', 'check_extends', 'without_unused',
-           'continued_tokenizer']
+__all__ = ['count_words', 'to_merge', 'Merges', 'UnigramScores', 'extend_on_text', 'check_extends', 'continued_tokenizer']
 
 # %% ../../nbs/02_tokens/09_continued.ipynb #4ae70d0d
 def _single_digits(parts: Parts) -> bool:
@@ -402,26 +402,6 @@ def check_extends(source: PreTrainedTokenizerBase, target: PreTrainedTokenizerBa
         )
 
 # %% ../../nbs/02_tokens/09_continued.ipynb #e1282367
-def without_unused(
-    built: Built,  # an extended tokenizer, as `extend_on_text` makes it
-    lines: Iterable[str],  # the text, read once more
-) -> Built:  # as large as the source's vocabulary, or larger where the text uses more of it
-    "Take out tokens of the source that a text never uses."
-    parts, source_ids = Parts(built.tokenizer), np.asarray(built.source_ids)
-    size = np.count_nonzero(source_ids >= 0)
-    counts = count_tokens(built.tokenizer, lines, size=parts.size)
-    kept = kept_in_any_case(parts, "all", counts)
-    added = np.flatnonzero(source_ids < 0).tolist()
-    kept = kept.union(*(parts.needs(id) for id in [*added, *np.flatnonzero(counts).tolist()]))
-    for id in range(parts.size):
-        needed = parts.needs(id) - kept
-        if len(kept) + len(needed) <= size:
-            kept |= needed
-    pipeline, ids = keep_tokens(parts, kept)
-    about = f"{built.about}; {parts.size - len(ids):,} that the text never uses are taken out"
-    return Built(with_pipeline(built.tokenizer, pipeline), about, source_ids[ids], {})
-
-
 def continued_tokenizer(
     source: PreTrainedTokenizerBase,
     lines: Iterable[str],  # text in the target language, that can be read again
@@ -429,4 +409,6 @@ def continued_tokenizer(
 ) -> Built:
     "Extend a tokenizer as the settings say."
     built = extend_on_text(source, lines, settings.extend)
-    return without_unused(built, lines) if settings.same_size else built
+    if not settings.same_size:
+        return built
+    return in_place_of_unused(source, built, itertools.chain(lines, Lines(*settings.keep_tokens_of)))

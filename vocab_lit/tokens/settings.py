@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from ..text.errors import LacksOption, SettingError
 from ..text.reader import TextSource
-from ..text.settings import File, Model, Settings, one_of, option, settings, within
+from ..text.settings import File, Files, Model, Settings, one_of, option, settings, within
 from ..text.word_lists import check_words
 from .given_file import GivenToken, read_given
 
@@ -82,8 +82,11 @@ class TokenizerSettings(Settings):
     )
     same_size: bool = option(
         False,
-        "with continued: take as many tokens of the source out, which the text and the chat template never use, so "
-        "that the vocabulary does not grow",
+        "with continued: new tokens take the ids of tokens that no text uses; the model keeps its shape and all other "
+        "ids, and id_map.json names those that changed",
+    )
+    keep_tokens_of: Files = option(
+        (), "with --same-size: text in other languages, whose tokens stay too; the new tokens are not learnt from it"
     )
     keep_reserved: bool = option(
         False,
@@ -133,6 +136,11 @@ class TokenizerSettings(Settings):
             raise LacksOption(
                 "same_size", "it makes room for new tokens; give --extend N and --expansion continued too"
             )
+        if self.keep_tokens_of and not self.same_size:
+            raise LacksOption("keep_tokens_of", "without --same-size every token stays; leave it out")
+        if self.same_size and self.tokens:
+            what = "they go behind all others, and with --same-size there is no room; give one of the two"
+            raise SettingError("tokens", f" {self.tokens}: {what}")
         if self.continues and self.kind:
             raise SettingError("kind", f" {self.kind}: the source's own tokenizer is trained on; leave it out")
 
