@@ -13,7 +13,7 @@ def test_what_no_tokenizer_can_be_is_refused():
         (dict(kind="word"), "--kind: 'word' is unknown; did you mean wordpiece"),
         (dict(character_coverage=1.5), "--character-coverage 1.5: give a share of 0.9 to 1"),
         (dict(vocab_size=-1), "--vocab-size -1: give at least 10"),
-        (dict(extend=-1), "--extend -1"),
+        (dict(extend=-2), "--extend -2"),
         (dict(extend=9, expansion="continue"), "--expansion: 'continue' is unknown; did you mean continued"),
         (dict(expansion="continued"), "--expansion continued: it adds to the source vocabulary; give --extend N too"),
         (dict(keep_tokens_of=("nowhere.txt",)), "--keep-tokens-of nowhere.txt"),
