@@ -461,7 +461,8 @@ def effect_dots(
     from studies.plots import INK, PALETTE, described, plt, use_style
 
     use_style()
-    colours = dict(zip(("supported", "contradicted", "undecided"), PALETTE))
+    blue, orange, _, gold, _, grey, *_ = PALETTE
+    colours = {"supported": blue, "contradicted": orange, "undecided": grey, "beyond reach": gold}
     rows = found[found.standardised.notna()]
     names, sources = (list(dict.fromkeys(rows[c])) for c in ("id", "source"))
     markers = {source: "osD^v"[i % 5] for i, source in enumerate(sources)}
