@@ -85,14 +85,7 @@ class SayWithoutGain(TrainerCallback):
         change = f"{before:.3f} at the start, {now:.3f} after step {state.global_step:,}"
         log.warning(f"the {what} has risen: {change}; a learning rate below {args.learning_rate:g} may end lower")
 
-    def on_log(
-        self,
-        args: TrainingArguments,
-        state: TrainerState,
-        control: TrainerControl,
-        logs: dict[str, float] | None = None,
-        **_: Any,
-    ) -> None:
+    def on_log(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
         losses = [entry["loss"] for entry in state.log_history if "loss" in entry]
         if losses and losses[-1] > losses[0] + RISE:
             self._say("training loss", losses[0], losses[-1], state, args)
