@@ -147,6 +147,9 @@ def test_the_evidence_of_the_real_trial_are_the_means_of_its_cells_and_ways_with
         path.write_text("\n".join([header, *values[:6]]), encoding="utf-8")
         assert real_evidence(path) == [] and real_means(path)["m", "sw", "1MB"]["lapt"]["seeds"] == 2
     assert way_in_words("blend-8000") == "replaced by 8,000 tokens (blend)"
+    assert way_in_words("lapt-1e-5") == "vocabulary kept at a rate of 1e-5"
+    assert way_in_words("continued-500-3e-5") == "500 tokens added at a rate of 3e-5"
+    assert way_in_words("continued-500-blend") == "continued-500-blend" and way_in_words("untouched") == "untouched"
 
 
 @pytest.mark.cell('nbs/08_study/03_shared_records.ipynb', 'cell "advice has the number of such languages, and none where the records have none" (e71d0004)')

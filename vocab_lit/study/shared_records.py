@@ -298,14 +298,22 @@ def real_means(
     return dict(means)
 
 
+_KEPT = "lapt"  # begins the names of ways that keep the vocabulary
+_WAY = re.compile(r"(?P<how>[a-z]+)(-(?P<tokens>\d+))?(-(?P<rate>\d+e-\d+))?")
+
+
 def way_in_words(way: str) -> str:  # such as continued-500
-    "A way of the real trial as it is told."
-    if way == "lapt":
-        return "vocabulary kept"
-    how, _, n = way.rpartition("-")
-    if not n.isdigit():
+    "A way of the real trial as it is told; one that is named otherwise by its name."
+    named = _WAY.fullmatch(way)
+    if not named or not (named["tokens"] or named["how"] == _KEPT):
         return way
-    return f"{int(n):,} tokens added" if how == "continued" else f"replaced by {int(n):,} tokens ({how})"
+    n_tokens = int(named["tokens"] or 0)
+    told = f"replaced by {n_tokens:,} tokens ({named['how']})"
+    if named["how"] == _KEPT:
+        told = "vocabulary kept"
+    elif named["how"] == "continued":
+        told = f"{n_tokens:,} tokens added"
+    return f"{told} at a rate of {named['rate']}" if named["rate"] else told
 
 
 def real_evidence(
@@ -315,7 +323,7 @@ def real_evidence(
     told = []
     for (model, language, amount), ways in real_means(path).items():
         trained = {way: row for way, row in ways.items() if way != "untouched" and {"start", "end"} <= row.keys()}
-        kept = trained.get("lapt")
+        kept = trained.get(_KEPT)
         if kept is None or len(trained) < 2:
             continue
         found = ", ".join(_found(way, row, kept) for way, row in trained.items())
@@ -327,6 +335,6 @@ def real_evidence(
 def _found(way: str, row: Mapping[str, float], kept: Mapping[str, float]) -> str:
     "The bits per byte of a way, and the time that it saves."
     bits = f"{way_in_words(way)} {row['start']:.2f} to {row['end']:.2f}"
-    if row is kept or not (row.get("seconds") and kept.get("seconds")):
+    if way.startswith(_KEPT) or not (row.get("seconds") and kept.get("seconds")):
         return bits
     return f"{bits} with {1 - row['seconds'] / kept['seconds']:.0%} less time a word"
