@@ -405,7 +405,7 @@ def test_the_figure_has_a_mark_for_each_effect_at_its_place_and_in_the_colour_of
     here = theirs[(theirs.paper == "mad-x") & theirs.standardised.notna()]
     places = sorted(zip(here.standardised.clip(-3, 3), drawn.axes[0].get_yticks()))
     assert sorted((x, y) for mark in marks for x, y in zip(*mark.get_data())) == places
-    colours = dict(zip(("supported", "contradicted", "undecided"), PALETTE))
+    colours = {"supported": PALETTE[0], "contradicted": PALETTE[1], "undecided": PALETTE[5]}  # the last one is grey
     assert {mark.get_color() for mark in marks} == {colours[verdict] for verdict in here.verdict}
     assert [label.get_text().replace("\n", " ") for label in drawn.axes[0].get_yticklabels()] == here.says.tolist()
     assert (drawn.data.standardised == here.standardised).all() and drawn.alt.startswith(
