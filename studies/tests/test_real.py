@@ -239,15 +239,19 @@ def in_place(request, tmp_path_factory):
         yield SimpleNamespace(before=before, after=after, changed=changed, target=made.target)
 
 
-def test_a_file_with_new_tokens_in_the_place_of_others_has_its_size_and_all_other_rows(in_place):
+def test_a_file_with_new_tokens_in_the_place_of_others_has_its_tensors_sizes_and_all_other_rows(in_place):
     before, after = (GgufFile(model.path) for model in (in_place.before, in_place.after))
-    assert before.bytes == after.bytes and len(in_place.changed) == 200
+    sizes = [{name: (t.type, t.shape) for name, t in file.tensors.items()} for file in (before, after)]
+    assert sizes[0] == sizes[1] and len(in_place.changed) == 200
+    grown = after.bytes - before.bytes  # where the names of new tokens are longer than those of the others
+    assert 0 <= grown < 200 * 100
     old, new = (file.rows("token_embd.weight") for file in (before, after))
     assert np.flatnonzero((old != new).any(axis=1)).tolist() == sorted(in_place.changed)
 
 
 def test_it_divides_and_says_in_llama_cpp_what_the_source_does_where_no_such_token_comes_up(in_place):
-    judged = [line for code in ("sw", "en", "fi") for line in lines(code, 60, seed=3)]
+    told = [line for code in ("sw", "en", "fi") for line in lines(code, 400, seed=3)]
+    judged = [line for line in told if not any(map(str.isdigit, line))]  # new tokens have digits of dates
     old, new = (model.ids(judged) for model in (in_place.before, in_place.after))
     assert new == in_place.target(judged, add_special_tokens=False)["input_ids"]
     alike = [row for row, was in zip(new, old) if row == was]
