@@ -2,6 +2,7 @@
 
 import copy
 import re
+import shlex
 
 import pandas as pd
 import pytest
@@ -78,7 +79,7 @@ def test_a_repetition_is_compared_number_by_number(record):
 
 def test_a_command_is_run_and_measured_and_one_that_fails_ends_all(tmp_path):
     (tmp_path / "a.txt").write_text("habari ya asubuhi\n", encoding="utf-8")
-    model = data_path("models", "mini-gpt2")
+    model = shlex.quote(str(data_path("models", "mini-gpt2")))
     entry = run_step(Step("x", f"vocab-lit evaluate {model} --task ppl --test a.txt"), tmp_path)
     assert entry["bits_per_byte"] > 0 and entry["cpu_seconds"] > 0.5 and entry["memory_mb"] > 100
     with pytest.raises(SystemExit, match=r"b\.txt"):
