@@ -67,6 +67,7 @@ def stamps(cfg: dict[str, str], path: str) -> dict[str, str]:
         badges=_badges(cfg, blob),
         license=f"[Apache-2.0]({blob}/LICENSE)",
         clone=f"```bash\ngit clone {url}\ncd {cfg['repo']}\n```",
+        install=f"```bash\npip install '{cfg['lib_name']}[gguf,words] @ git+{url}'\n```",
         python=f"Python {cfg['min_python']} or newer, below {cfg['below_python']}",
         cite=_citation(cfg),
     )
