@@ -59,6 +59,15 @@ def _run(name: str, whole: bool, content: Path) -> bool:
     return not done.returncode
 
 
+def _serve_this_checkout(content: Path) -> None:
+    "Let git find this checkout's last commit at the repository's address."
+    copy, cfg = content / "origin", settings()
+    subprocess.run(["git", "clone", "-q", checkout(), copy], check=True)
+    subprocess.run(["git", "checkout", "-q", "-B", cfg["branch"]], cwd=copy, check=True)
+    instead = {"KEY_0": f"url.file://{copy}.insteadOf", "VALUE_0": cfg["git_url"], "COUNT": "1"}
+    os.environ.update({f"GIT_CONFIG_{name}": value for name, value in instead.items()})
+
+
 def main() -> None:
     "Run the editions; the exit status is 1 where one fails."
     parser = argparse.ArgumentParser(prog="python -m tools.run_editions")
@@ -68,19 +77,13 @@ def main() -> None:
     names = sorted(path.stem for path in (checkout() / FOLDER).glob("*.ipynb"))
     one_of = {name.rpartition("-")[0]: name for name in names}  # of each chapter
     with tempfile.TemporaryDirectory() as folder:
-        content, cfg = Path(folder), settings()
-        copy = content / "origin"
-        subprocess.run(["git", "clone", "-q", checkout(), copy], check=True)
-        subprocess.run(["git", "checkout", "-q", "-B", cfg["branch"]], cwd=copy, check=True)
+        content = Path(folder)
+        _serve_this_checkout(content)
         if given.constraints:  # pip divides the variable at blanks
             os.environ["PIP_CONSTRAINT"] = str(shutil.copy(given.constraints, content))
-        instead = {"KEY_0": f"url.file://{copy}.insteadOf", "VALUE_0": cfg["git_url"], "COUNT": "1"}
-        os.environ.update({f"GIT_CONFIG_{name}": value for name, value in instead.items()})
-        runs = [(name, True) for name in given.whole] + [
-            (name, False) for name in one_of.values() if name not in given.whole
-        ]
-        came_to_end = [_run(name, to_end, content) for name, to_end in runs]
-        sys.exit(not all(came_to_end))
+        begun = [_run(name, False, content) for name in one_of.values()]
+        ended = [_run(name, True, content) for name in given.whole]
+    sys.exit(not all(begun + ended))
 
 
 if __name__ == "__main__":
