@@ -63,7 +63,9 @@ BUILT = {"Unigram": unigram, "WordPiece": wordpiece, "BPE": bpe}
 def told(token, pieces):
     "A token as the page has it: a byte by its number, an unknown one as nothing."
     byte = re.fullmatch("<0x(..)>", token)
-    return byte[1].lower() if byte else token if token in pieces else None
+    if byte:
+        return byte[1].lower()
+    return token if token in pieces else None
 
 
 def in_browser(page, folder):
