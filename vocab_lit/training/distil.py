@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import numpy as np
 import torch
@@ -60,7 +60,9 @@ NO_TARGET = -100  # no target, as in labels
 
 def with_offsets(tokenizer: PreTrainedTokenizerBase, texts: list[str]) -> list[tuple]:  # of each: ids, offsets
     "Tokenize some texts without special tokens."
-    only = dict(return_attention_mask=False, return_token_type_ids=False, truncation=False, verbose=False)
+    only: dict[str, Any] = dict(
+        return_attention_mask=False, return_token_type_ids=False, truncation=False, verbose=False
+    )
     coded = tokenizer(texts, add_special_tokens=False, return_offsets_mapping=True, **only)
     return list(zip(coded["input_ids"], coded["offset_mapping"]))
 
