@@ -9,7 +9,7 @@ import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 import torch
@@ -37,14 +37,14 @@ _ROOM = 2  # for the teacher's tokens, in blocks
 def _pieces(
     sides: Sequence[tuple],  # of the student and the teacher: ids and offsets of a line
     around: Sequence[tuple[list[int], list[int]]],  # special tokens before and after it
-    unknown: Sequence[int | None],  # the token of what a tokenizer does not know
+    unknown: Sequence[Any],  # the token of what a tokenizer does not know
 ) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:  # ids, edges (n + 1, 2), whether a piece is a chunk (n,)
     "A line in two tokenizations, divided where they meet."
     meet = shared_ends(*(offsets for _, offsets in sides))
     edges = np.vstack([[[0, 0]], meet + 1])
     is_known, ids = np.ones(len(meet), bool), []
     for side, ((text, _), (before, after)) in enumerate(zip(sides, around)):
-        n_unknown = np.append(0, np.cumsum(np.equal(text, unknown[side])))
+        n_unknown = np.append(0, np.cumsum(np.array(text) == unknown[side]))
         is_known &= np.diff(n_unknown[edges[:, side]]) == 0
         ids.append(np.array([*before, *text, *after], np.int64))
     start = np.array([len(before) for before, _ in around])
@@ -132,7 +132,7 @@ def binary_divergence(
 
 def _at_once(model: PreTrainedModel, hidden: torch.Tensor) -> int:
     "Positions whose logits are held at a time: a quarter of a gigabyte, or one on a GPU."
-    return max(1, 2 ** (28 if hidden.is_cuda else 26) // len(model.get_input_embeddings().weight))
+    return max(1, 2 ** (28 if hidden.is_cuda else 26) // len(cast("torch.Tensor", model.get_input_embeddings().weight)))
 
 
 def chunk_likelihoods(
