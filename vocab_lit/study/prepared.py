@@ -347,8 +347,8 @@ def _choice_rows(study: Study, cell: GridCell, source: Source) -> list[dict]:
         chosen = choices[:: max(1, len(choices) // wanted)][:wanted]  # a file may be sorted by answers
         scores = {asked.name: choice_accuracy(model, source.tokenizer, chosen)}
         if learnt:
-            pairs = (list(map(_as_pair, some)) for some in (*learnt, choices))
-            scores[f"{asked.name}, probe"] = probe(model, source.tokenizer, *pairs, "nli")["accuracy"]
+            train, test = (list(map(_as_pair, some)) for some in (*learnt, choices))
+            scores[f"{asked.name}, probe"] = probe(model, source.tokenizer, train, test, "nli")["accuracy"]
         rows += [
             _row("accuracy", score, what="task", task=task, source=cell.language) for task, score in scores.items()
         ]
