@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -540,24 +539,3 @@ def on_this_machine(chapter: str, language: str) -> str:
         f"At scale paper, all of the chapter with the paper's steps: about {times}, and {paper.memory:.0f} GB of "
         "memory. Set steps to a hundredth of the paper's for a first impression."
     )
-
-
-COLAB = Path("/content")  # where a runtime of Colab keeps its files
-
-
-def begin_on_colab(
-    chapter: str,
-    language: str,
-    keep_on_drive: bool,  # the reader's Google Drive, which they are asked to open
-) -> str:  # what `on_this_machine` says
-    "Go to the folder that a chapter runs in."
-    top = COLAB
-    if keep_on_drive:
-        from google.colab import drive
-
-        drive.mount(str(COLAB / "drive"))
-        top = COLAB / "drive" / "MyDrive"
-    here = top / "vocab_lit" / "book"  # results go into ../_build
-    here.mkdir(parents=True, exist_ok=True)
-    os.chdir(here)
-    return on_this_machine(chapter, language)
