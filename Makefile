@@ -43,7 +43,7 @@ test-wheel: .venv/installed ## build the sdist and a wheel from it, make that re
 test-lowest: ## run the tests with the lowest versions that settings.ini allows (its own environment)
 	@.ci/lowest $(PYTHON) lowest $(ARGS)
 
-test-colab: ## run the tests with the versions that Colab has (its own environment)
+test-colab: ## run Colab editions and the tests with the versions that Colab has (its own environment)
 	@.ci/lowest $(PYTHON) colab $(ARGS)
 
 test-newest: ## run the tests with the newest versions of all packages but torch (its own environment)

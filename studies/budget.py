@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -186,7 +185,7 @@ def _unks_everywhere(
     return Needs(cells, read, {"": shape}, paper, list(dict.fromkeys(filter(None, map(study.published, runs)))))
 
 
-def _wechsel(scale, language, seeds=0, steps=0, vocab_size=0, roberta="", gpt2="", medium="", low="", **_):
+def _wechsel(scale, language, seeds=0, steps=0, vocab_size=0, roberta="", gpt2="", medium="", low="", less="", **_):
     mini, custom, given = scale == "mini", scale == "custom", dict(gpt2=gpt2, roberta=roberta)
     medium, low = (_each(language), []) if custom else (_each(medium, language), _each(low))
     made = {name: not_measured for name, folder in given.items() if folder or not custom}
@@ -195,9 +194,10 @@ def _wechsel(scale, language, seeds=0, steps=0, vocab_size=0, roberta="", gpt2="
     amounts = {"mini": 2, "paper": 4, "custom": 0}[scale]
     if "gpt2" in made:
         training = wechsel_training(scale, "low", **sizes)
-        cells += amount_cells(not_measured, scale, language, range(1, amounts + 1), "", training)
+        for code in _each(less):
+            cells += amount_cells(not_measured, scale, code, range(1, amounts + 1), "", training)
     shapes = {name: _shape(scale, f"wechsel-{name}", given[name]) for name in made}
-    text = _each(*medium, *low, "fr" * (scale == "paper"))
+    text = _each(*medium, *low, *([] if custom else _each(less)))
     probed = [code for code in medium if code != "sw"] or medium
     return Needs(cells, dict(text=text, nli=medium, ner=medium, pos=probed), shapes, "wechsel")
 
@@ -540,24 +540,3 @@ def on_this_machine(chapter: str, language: str) -> str:
         f"At scale paper, all of the chapter with the paper's steps: about {times}, and {paper.memory:.0f} GB of "
         "memory. Set steps to a hundredth of the paper's for a first impression."
     )
-
-
-COLAB = Path("/content")  # where a runtime of Colab keeps its files
-
-
-def begin_on_colab(
-    chapter: str,
-    language: str,
-    keep_on_drive: bool,  # the reader's Google Drive, which they are asked to open
-) -> str:  # what `on_this_machine` says
-    "Go to the folder that a chapter runs in."
-    top = COLAB
-    if keep_on_drive:
-        from google.colab import drive
-
-        drive.mount(str(COLAB / "drive"))
-        top = COLAB / "drive" / "MyDrive"
-    here = top / "vocab_lit" / "book"  # results go into ../_build
-    here.mkdir(parents=True, exist_ok=True)
-    os.chdir(here)
-    return on_this_machine(chapter, language)

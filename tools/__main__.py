@@ -14,17 +14,18 @@ def _check(_: argparse.Namespace) -> None:
 
 
 def _lib(_: argparse.Namespace) -> None:
-    from tools.export import clean, regenerate, stamp
+    from tools.export import clean, regenerate, stamp, write_editions
 
     root = checkout()
-    for path in dict.fromkeys(clean(root) + stamp(root) + regenerate(root)):
+    for path in dict.fromkeys(clean(root) + stamp(root) + write_editions(root) + regenerate(root)):
         print("changed:", path)
 
 
 def _facts(_: argparse.Namespace) -> None:
-    from tools.export import stamp
+    from tools.export import stamp, write_editions
 
-    for path in stamp(checkout(), facts=True):
+    root = checkout()
+    for path in stamp(root, facts=True) + write_editions(root):
         print("changed:", path)
 
 

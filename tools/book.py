@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tools.appendix import appendices
 from tools.chapters import chapters, page_names, pages
+from tools.colab import edition_link
 from tools.jobs import Job, run_jobs
 from tools.kernels import forked_kernels
 from tools.links import check_html
@@ -180,7 +181,7 @@ def _tell_differences(root: Path) -> None:
 def _check_built(root: Path, html: Path) -> None:
     "List the addresses outside of the book; `RuntimeError` for dead links and other faults of `check_html`."
     cfg = settings(root)
-    colab = f"https://colab.research.google.com/github/{cfg['user']}/{cfg['repo']}"
+    colab = edition_link(cfg, "").partition("/blob/")[0]
     faults, outside = check_html(html, {f"{start}/blob/{cfg['branch']}/": root for start in (cfg["git_url"], colab)})
     listed = root / "_build" / "outside.txt"
     listed.write_text("\n".join(outside) + "\n", encoding="utf-8")

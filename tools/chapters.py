@@ -37,6 +37,11 @@ def pages(root: Path | None = None) -> list[str]:
     return _book(root).get("pages") or []
 
 
+def colab_pages(root: Path | None = None) -> list[str]:
+    "The pages that Colab opens, beside the chapters."
+    return _book(root).get("colab") or []
+
+
 def page_names(root: Path) -> dict[str, list[str]]:
     "The pages of each notebook of the book, below book/runs, the first language's first."
     names = {name: [f"{name}-{language}" for language in runs] for name, runs in chapters(root).items()}

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tools.appendix import appendices
-from tools.chapters import chapters, page_names
+from tools.chapters import page_names
+from tools.colab import all_editions, editions_on_disk
 from tools.export import clean_notebook, generated, on_disk
 from tools.notebooks import (
     code_cells,
@@ -60,7 +61,7 @@ def check_clean(root: Path) -> list[str]:
 def check_stamps(root: Path) -> list[str]:
     "The files with an address that `settings.ini` does not have, or a fact that is no longer so."
     stale = [path for path, (old, new) in stamped_files(root, facts=True).items() if old != new]
-    return [f"{path}: a link, Colab cell or computed fact is stale; run `make lib`" for path in stale]
+    return [f"{path}: a link or computed fact is stale; run `make lib`" for path in stale]
 
 
 def check_generated(root: Path) -> list[str]:
@@ -70,6 +71,14 @@ def check_generated(root: Path) -> list[str]:
     problems += [f"{path}: is not what the notebooks generate; edit the notebook, not this file" for path in different]
     problems += [f"{path}: missing" for path in sorted(new.keys() - old.keys())]
     return problems + [f"{path}: no notebook generates it" for path in sorted(old.keys() - new.keys())]
+
+
+def check_editions(root: Path) -> list[str]:
+    "The Colab editions that are not what their chapters say, and those without one."
+    wanted, there = all_editions(root), editions_on_disk(root)
+    stale = [path for path, text in wanted.items() if there.get(path) != text]
+    told = [f"{path}: is not what its notebook in book/ says" for path in stale]
+    return told + [f"{path}: no notebook of the book has this edition" for path in sorted(there.keys() - wanted.keys())]
 
 
 def _plain_modules(root: Path) -> list[Path]:
@@ -161,9 +170,6 @@ def check_chapters(root: Path) -> list[str]:
     for page in (page for name, runs in wanted.items() for page in [*runs, *appendices(root, name, runs)]):
         if f"book/runs/{page}" not in entries:
             problems.append(f"_toc.yml: has no line `- file: book/runs/{page}`")
-    for name in chapters(root).keys() & notebooks.keys():
-        if '"colab"' not in notebooks[name].read_text(encoding="utf-8"):
-            problems.append(f"book/{name}.ipynb: no cell is tagged colab")
     return problems + _contents_problems(root, entries)
 
 
@@ -179,6 +185,7 @@ def check_top(root: Path) -> list[str]:
 CHECKS = {  # what repairs a problem: the check that tells it
     "`make lib` cleans notebooks": check_clean,
     "`make lib` writes addresses": check_stamps,
+    "`make lib` writes the Colab editions": check_editions,
     "A chapter stands in book/, book/chapters.yml and _toc.yml": check_chapters,
     "Give the inner condition a name, or write the choice as a table": check_conditionals,
     "Divide a cell between two thoughts, or move what others could use into the library": check_lengths,

@@ -5,6 +5,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from tools.colab import all_editions, editions_on_disk
 from tools.make_tests import BANNER, file_name, pytest_module
 from tools.notebooks import (
     METADATA,
@@ -43,6 +44,15 @@ def clean(root: Path) -> list[str]:
 def stamp(root: Path, facts: bool = False) -> list[str]:
     "Write addresses and versions, and computed facts where asked for; the files that changed."
     return write_changed(root, {path: new for path, (_, new) in stamped_files(root, facts).items()})
+
+
+def write_editions(root: Path) -> list[str]:
+    "Write the Colab editions and remove those that no chapter has; the files that changed."
+    wanted, there = all_editions(root), editions_on_disk(root)
+    gone = sorted(there.keys() - wanted.keys())
+    for path in gone:
+        (root / path).unlink()
+    return write_changed(root, wanted) + gone
 
 
 def _room_docstring(room: Path) -> str:

@@ -235,6 +235,19 @@ _COLOURS = {  # fill and border by where an embedding comes from or what becomes
     "left": ("#ffe8e4", "#d1705c", "not in the target vocabulary"),
     "new": ("#dff3e4", "#4b9e67", "new: a convex combination, here of Arabic-speaking places"),
 }
+_DARK = {  # what stands for a light colour where the page is dark
+    "#ffffff": "#161b22",
+    "#24292f": "#e6edf3",
+    "#57606a": "#a9b3bd",
+    "#e3eefb": "#16365a",
+    "#ffe8e4": "#55271f",
+    "#dff3e4": "#174226",
+}
+
+
+def _svg_style():  # an image follows the colour scheme of the page that shows it
+    rules = "".join(f'[fill="{light}"]{{fill:{dark}}}' for light, dark in _DARK.items())
+    return f"<style>@media (prefers-color-scheme: dark){{{rules}}}</style>"
 
 
 def _svg_text(x, y, text, size: float = 13, colour="#57606a", weight=400, anchor="start", font=_SANS):
@@ -312,12 +325,13 @@ def _svg_frame(says, before, after):  # with a place for the boxes
     )
     for y, (label, below) in zip((86, 152, 240), labels):
         texts += [_svg_text(24, y, label, 15, "#24292f"), _svg_text(24, y + 18, below)]
-    lines = "\n".join([frame, *texts, "{}", *_svg_legend()])
+    style = _svg_style().replace("{", "{{").replace("}", "}}")
+    lines = "\n".join([style, frame, *texts, "{}", *_svg_legend()])
     return f'<svg {head} aria-label="{says}"><title>{says}</title>{lines}</svg>\n'
 
 
 N_BOXES = 7  # words of the real verse that the picture shows
-_REAL_MEANING = "Chichewa: But Jonah rose up to flee unto Tarshish"
+_REAL_MEANING = ("But Jonah rose up to flee unto Tarshish", "a line of Chichewa, which is spoken in Malawi")
 
 
 def _first_words(pieces, n):  # those of n words, without the blank before a word
@@ -326,14 +340,14 @@ def _first_words(pieces, n):  # those of n words, without the blank before a wor
     return [(text.strip(), "new" if is_new else "copied") for text, is_new in pieces[: [*starts, len(pieces)][n]]]
 
 
-def _svg_rows(y, tokens, right):  # boxes, with a new row where one would reach too far
+def _svg_rows(left, y, tokens, right):  # boxes, with a new row where one would reach too far
     made, row = [], []
     for token in tokens:
-        if row and _svg_width([*row, token]) > right:
-            made += _svg_boxes(24, y, row, 3)[0]
+        if row and left + _svg_width([*row, token]) > right:
+            made += _svg_boxes(left, y, row, 3)[0]
             y, row = y + 36, []
         row.append(token)
-    return [*made, *_svg_boxes(24, y, row, 3)[0]], y + 36
+    return [*made, *_svg_boxes(left, y, row, 3)[0]], y + 36
 
 
 def _svg_width(tokens):
@@ -379,19 +393,21 @@ def real_picture() -> str:  # SVG
     told = ", ".join(f"{title} from {before} to {after}" for title, (before, after) in numbers.items())
     n = [len(tokens) for tokens in sides]
     says = f"A Chichewa line takes {n[0]} tokens in Gemma 3's vocabulary, {n[1]} with 2,000 more; {told}."
-    body, y = [_svg_text(24, 42, _REAL_MEANING, 17, "#24292f", 600)], 82
-    for title, tokens in zip(("Gemma 3", "with 2,000 tokens more"), sides):
-        body.append(_svg_text(24, y, f"{title}: {len(tokens)} tokens", 17))
-        boxes, y = _svg_rows(y + 12, tokens, 470)
-        body, y = [*body, *boxes], y + 30
+    meaning, says_what = _REAL_MEANING
+    body, y = [_svg_text(16, 32, meaning, 16, "#24292f", 600), _svg_text(16, 54, says_what, 15)], 88
+    for title, tokens in zip(("Gemma 3: {} tokens", "with 2,000 tokens more: {} tokens (green: new)"), sides):
+        body.append(_svg_text(16, y, title.format(len(tokens)), 15))
+        boxes, y = _svg_rows(16, y + 12, tokens, 384)
+        body, y = [*body, *boxes], y + 28
     for i, (title, (before, after)) in enumerate(numbers.items()):
-        x, down = 24 + 250 * (i % 2), y + 12 + 62 * (i // 2)
+        x, down = 16 + 190 * (i % 2), y + 8 + 60 * (i // 2)
         body.append(_svg_text(x, down, title, 16))
-        body.append(_svg_text(x, down + 28, f"{before} → {after}", 21, "#24292f", 600))
-    height = y + 124
-    head = f'xmlns="http://www.w3.org/2000/svg" viewBox="0 0 520 {height}" width="520" height="{height}" role="img"'
-    frame = f'<rect x=".5" y=".5" width="519" height="{height - 1}" rx="10" fill="#ffffff" stroke="#d0d7de"/>'
-    return f'<svg {head} aria-label="{says}"><title>{says}</title>{frame}\n' + "\n".join(body) + "</svg>\n"
+        body.append(_svg_text(x, down + 26, f"{before} → {after}", 20, "#24292f", 600))
+    height = y + 110
+    head = f'xmlns="http://www.w3.org/2000/svg" viewBox="0 0 400 {height}" width="400" height="{height}" role="img"'
+    frame = f'<rect x=".5" y=".5" width="399" height="{height - 1}" rx="10" fill="#ffffff" stroke="#8c959f"/>'
+    drawn = "\n".join([_svg_style(), frame, *body])
+    return f'<svg {head} aria-label="{says}"><title>{says}</title>{drawn}</svg>\n'
 
 
 def social_card() -> Figure:  # 1,200 x 630 pixels

@@ -95,7 +95,6 @@ def write_page(
     under_title: str,  # Markdown
 ) -> None:
     "Turn an executed notebook into a page."
-    nb["cells"] = [cell for cell in nb["cells"] if "colab" not in tags(cell)]
     written = [cell for cell in nb["cells"] if cell["cell_type"] == "markdown"]
     labels = {next(filter(None, label)) for cell in written for label in _LABEL.findall(source(cell))}
     folders = dict(here=here.relative_to(root).as_posix(), there=os.path.relpath(out.parent, root))

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tools.appendix import appendix_of, divide
 from tools.chapters import chapter_path, set_parameters
+from tools.colab import editions
 from tools.notebooks import checkout, read_notebook, settings, source
 from tools.pages import write_page
 from tools.stamps import stamps
@@ -137,7 +138,8 @@ def make(page: Page, bar: dict | None = None) -> Path:
     ran = read_notebook(executed)
     made = ran["metadata"]["made"] | made
     _take_outputs(nb, ran)
-    links = stamps(settings(root), page.notebook.relative_to(root).as_posix())["links"]
+    edition = page.out.stem if page.out.stem in editions(root) else ""
+    links = stamps(settings(root), page.notebook.relative_to(root).as_posix(), edition)["links"]
     under_title = f"{links} · ran in {made['seconds']} s on {os.cpu_count()} cores{page.note}"
     write_page(nb, page.out, page.notebook.parent, root, page.language, page.title, under_title)
     nb["metadata"]["made"] = made

@@ -1,36 +1,11 @@
-"""Addresses, versions and computed facts between the markers of texts, and the cell that installs on Colab."""
+"""Addresses, versions and computed facts between the markers of texts."""
 
 import json
 import re
 from pathlib import Path
 
-from tools.notebooks import defaults, notebook_text, settings, source, tags, texts
-
-_COLAB_CELL = """# On Colab: fetch the repository, install the library beside the PyTorch that is there, and
-# say what this machine is. Elsewhere this cell does nothing.
-import importlib.metadata
-import subprocess
-import sys
-from pathlib import Path
-
-keep_on_drive = False  # @param {type:"boolean"}
-if "google.colab" in sys.modules:
-    address, clone = "URL", Path("/content/REPO")
-    fetch = ["git", "clone", "-q", "--depth=1", "--branch=BRANCH", address, clone]
-    if not clone.exists() and subprocess.run(fetch).returncode:
-        raise SystemExit(f"{address} does not answer, or has no BRANCH; put your copy's address into this cell")
-    kept = [f"{name}=={importlib.metadata.version(name)}" for name in ("torch", "numpy", "pandas")]
-    subprocess.run([sys.executable, "-m", "pip", "install", "-q", *kept, f"{clone}[all]"], check=True)
-    sys.path.insert(0, str(clone))
-    from studies.budget import begin_on_colab
-
-    print(begin_on_colab("CHAPTER", "LANGUAGE", keep_on_drive))"""
-
-
-def colab_cell(cfg: dict[str, str], chapter: str, language: str) -> str:
-    "The cell that fetches the repository on Colab, installs the library and goes to the chapter's folder."
-    words = dict(REPO=cfg["repo"], BRANCH=cfg["branch"], URL=cfg["git_url"], CHAPTER=chapter, LANGUAGE=language)
-    return re.sub(r"\b(REPO|BRANCH|URL|CHAPTER|LANGUAGE)\b", lambda word: words[word[0]], _COLAB_CELL)
+from tools.colab import edition_link, first_edition
+from tools.notebooks import notebook_text, settings, source, texts
 
 
 def _citation(cfg: dict[str, str]) -> str:
@@ -56,17 +31,21 @@ def _badges(cfg: dict[str, str], blob: str) -> str:
     return " ".join(image.format(badge.split("-")[0], badge, link) for badge, link in shields.items())
 
 
-def stamps(cfg: dict[str, str], path: str) -> dict[str, str]:
+def stamps(
+    cfg: dict[str, str],
+    path: str,  # of the file
+    edition: str = "",  # for Colab, empty where it has none
+) -> dict[str, str]:
     "What stands between the markers of a file, by the marker's name."
     url, blob = cfg["git_url"], f"{cfg['git_url']}/blob/{cfg['branch']}"
-    colab = f"https://colab.research.google.com/github/{cfg['user']}/{cfg['repo']}/blob/{cfg['branch']}/{path}"
-    colab = f"[Open in Colab]({colab}) · " if path.startswith("book/") else ""
+    colab = f"[Open in Colab]({edition_link(cfg, edition)}) · " if edition else ""
     return dict(
         links=f"{colab}[this notebook]({blob}/{path}) · [repository]({url})",
         repository=f"[{cfg['user']}/{cfg['repo']}]({url})",
         badges=_badges(cfg, blob),
         license=f"[Apache-2.0]({blob}/LICENSE)",
         clone=f"```bash\ngit clone {url}\ncd {cfg['repo']}\n```",
+        install=f"```bash\npip install '{cfg['lib_name']}[gguf,words] @ git+{url}'\n```",
         python=f"Python {cfg['min_python']} or newer, below {cfg['below_python']}",
         cite=_citation(cfg),
     )
@@ -76,9 +55,9 @@ _MARKED = re.compile(r"<!-- (\w+) -->.*?<!-- /\1 -->", re.S)
 _PAGE_LINK = re.compile(r"\]\((?:https?://[^()\s]+/)?(book/[\w/-]+\.html(?:#[\w-]+)?)\)")  # to a page of the built book
 
 
-def _fill(text: str, path: str, cfg: dict[str, str], facts: bool) -> str:
+def _fill(text: str, path: str, cfg: dict[str, str], facts: bool, edition: str = "") -> str:
     "Fill in the markers of a Markdown text; with facts, `ValueError` for an unknown one."
-    known = stamps(cfg, path)
+    known = stamps(cfg, path, edition)
     others = sorted({marker[1] for marker in _MARKED.finditer(text)} - known.keys())
     if others and facts:
         from tools.facts import FACTS  # which needs the library
@@ -101,7 +80,7 @@ def _fill(text: str, path: str, cfg: dict[str, str], facts: bool) -> str:
     return _PAGE_LINK.sub(rf"]({cfg['doc_host']}{cfg['doc_baseurl']}/\1)", filled) if path == "README.md" else filled
 
 
-def stamped(text: str, path: str, cfg: dict[str, str], facts: bool = False) -> str:
+def stamped(text: str, path: str, cfg: dict[str, str], facts: bool = False, edition: str = "") -> str:
     "The text of a Markdown file, `_config.yml`, `CITATION.cff`, picture or notebook as `settings.ini` has it."
     if path.endswith((".yml", ".cff")):
         entry = r"^(\s*[\w-]+: ).*?( *# settings\.ini: (\w+))$"
@@ -109,7 +88,7 @@ def stamped(text: str, path: str, cfg: dict[str, str], facts: bool = False) -> s
     if path.endswith(".svg"):
         return _picture(path) if facts else text
     if path.endswith(".ipynb"):
-        return _stamped_notebook(text, path, cfg, facts)
+        return _stamped_notebook(text, path, cfg, facts, edition)
     return _fill(text, path, cfg, facts)
 
 
@@ -119,16 +98,12 @@ def _picture(path: str) -> str:
     return real_picture() if path.endswith("real.svg") else idea_picture()
 
 
-def _stamped_notebook(text: str, path: str, cfg: dict[str, str], facts: bool) -> str:
+def _stamped_notebook(text: str, path: str, cfg: dict[str, str], facts: bool, edition: str) -> str:
     nb = json.loads(text)
-    language = defaults(nb).get("language", "")
     for cell in nb["cells"]:
         new = source(cell)
         if cell["cell_type"] == "markdown":
-            new = _fill(new, path, cfg, facts)
-        elif "colab" in tags(cell):
-            new = colab_cell(cfg, Path(path).stem, language)
-            cell["metadata"]["tags"] = ["colab", "remove-cell"]
+            new = _fill(new, path, cfg, facts, edition)
         cell["source"] = new.splitlines(keepends=True)
     return notebook_text(nb)
 
@@ -140,4 +115,4 @@ def stamped_files(root: Path, facts: bool) -> dict[str, tuple[str, str]]:
     paths = [root / "README.md", root / "_config.yml", root / "CITATION.cff", *pictures]
     paths += [*book.glob("*.md"), *book.glob("*.ipynb")]
     there = texts(root, [p for p in paths if p.exists()])
-    return {path: (text, stamped(text, path, cfg, facts)) for path, text in there.items()}
+    return {path: (text, stamped(text, path, cfg, facts, first_edition(root, path))) for path, text in there.items()}

@@ -15,6 +15,7 @@ from sphinx.transforms import SphinxTransform
 
 from tools.book import source_files
 from tools.chapters import chapters
+from tools.colab import edition_link, editions
 from tools.notebooks import settings
 from tools.pages import page_links
 
@@ -68,19 +69,21 @@ def sources(folder):
 
 
 def source_buttons(app, pagename, templatename, context, doctree):
-    "Buttons lead to the file that a page was made from; those of a generated page, which has none, are left out."
+    "Buttons lead to the file that a page was made from, and to its Colab edition; without these they are left out."
+    page, root = Path(pagename).name, Path(app.srcdir)
+    edition = edition_link(settings(root), page) if page in editions(root) else ""
     source, of_page = sources(app.srcdir).get(pagename), re.compile(re.escape(pagename) + r"\.(ipynb|md)$")
 
-    def leads_to_source(button):
-        address = button.get("url", "")
-        return "/edit/" in address or "colab" in address
+    def address(button):
+        there = button.get("url", "")
+        if "colab.research" in there:
+            return edition
+        return of_page.sub(source or "", there) if source or "/edit/" not in there else ""
 
     for group in context.get("header_buttons", []):
-        kept = [button for button in group.get("buttons", []) if source or not leads_to_source(button)]
-        for button in filter(leads_to_source, kept):
-            button["url"] = of_page.sub(source, button["url"])
         if "buttons" in group:
-            group["buttons"] = kept
+            shown = [(button, address(button)) for button in group["buttons"]]
+            group["buttons"] = [button | {"url": url} for button, url in shown if url or "url" not in button]
 
 
 @cache

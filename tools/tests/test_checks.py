@@ -90,7 +90,6 @@ def test_a_chapter_is_a_notebook_a_list_of_languages_and_lines_of_contents(tmp_p
         "book/extra.ipynb: not in book/chapters.yml",
         "_toc.yml: has no line `- file: book/runs/hello-am`",
         "_toc.yml: has no line `- file: book/runs/hall`",
-        "book/hello.ipynb: no cell is tagged colab",
     ]
     listed.write_text("chapters:\npages:\n")
     assert chapters(tmp_path) == {} and pages(tmp_path) == []

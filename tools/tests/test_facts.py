@@ -141,6 +141,19 @@ def test_the_picture_has_all_tokens_the_colours_of_the_plan_and_the_weights_that
         assert f">{weight:.2f} × {name}<".replace(">0", ">") in picture
 
 
+def test_the_real_line_s_boxes_stay_in_the_picture_and_every_filled_colour_has_one_for_dark_pages():
+    picture = facts.real_picture()
+    boxes = re.findall(r'<rect x="([\d.]+)" y="([\d.]+)" width="([\d.]+)" height="30"', picture)
+    assert len(boxes) == sum(int(n) for n in re.findall(r">[^<:]+: (\d+) tokens", picture))
+    height = float(re.search(r'viewBox="0 0 400 (\d+)"', picture)[1])
+    assert all(float(x) + float(width) <= 384 and float(y) + 30 < height for x, y, width in boxes)
+    for drawn in (picture, facts.idea_picture()):
+        style = re.search("<style>.*</style>", drawn)[0]
+        assert set(re.findall('fill="(#[0-9a-f]{6})"', drawn)) <= set(re.findall(r'\[fill="(.{7})"\]', style))
+    for before, after in facts.real_numbers().values():
+        assert f">{before} → {after}<" in picture
+
+
 def test_all_tokens_are_on_the_card_none_beyond_its_right_edge():
     card = facts.social_card()
     shown = {text.get_text() for text in card.texts}

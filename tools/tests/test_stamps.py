@@ -1,15 +1,8 @@
-import subprocess
-import sys
-import types
-from importlib.machinery import ModuleSpec
-from pathlib import Path
-
 import pytest
 
-import studies.budget
 from tools.facts import FACTS
 from tools.notebooks import settings
-from tools.stamps import colab_cell, stamped
+from tools.stamps import stamped
 from tools.tests.toys import insert_text, write_notebook
 
 
@@ -40,16 +33,13 @@ def test_a_new_address_reaches_texts_and_configuration(fork):
     assert block.split("\n")[0] == "<!-- repository -->" and stamped(block, "README.md", fork) == block
 
 
-def test_a_new_address_reaches_the_colab_cell(tmp_path, fork):
-    path = write_notebook(
-        tmp_path / "book" / "demo.ipynb", "old", 'language = "am" # a locale', tags={0: ["colab"], 1: ["parameters"]}
-    )
+def test_a_notebook_leads_to_its_colab_edition_where_it_has_one(tmp_path, fork):
+    path = write_notebook(tmp_path / "book" / "demo.ipynb", "1")
     insert_text(path, "# A\n<!-- links --><!-- /links -->")
-    text = stamped(path.read_text(), "book/demo.ipynb", fork)
-    assert "https://github.com/someone/vocab_lit" in text and '"remove-cell"' in text
-    assert r"begin_on_colab(\"demo\", \"am\", keep_on_drive)" in text and "--branch=main" in text
-    assert "github/someone/vocab_lit/blob/main/book/demo.ipynb)" in text
-    assert stamped(text, "book/demo.ipynb", fork) == text
+    text = stamped(path.read_text(), "book/demo.ipynb", fork, edition="demo-am")
+    assert "github/someone/vocab_lit/blob/main/book/colab/demo-am.ipynb)" in text
+    assert stamped(text, "book/demo.ipynb", fork, edition="demo-am") == text
+    assert "colab" not in stamped(text, "book/demo.ipynb", fork)
 
 
 def test_badges_have_the_versions_of_the_settings(cfg):
@@ -67,42 +57,3 @@ def test_facts_are_computed_where_a_page_has_them_and_asks_for_them_and_unknown_
     assert len(computed) == 1
     with pytest.raises(ValueError, match="no text for the marker '<!-- colour -->"):
         stamped("<!-- colour --><!-- /colour -->", "README.md", cfg, facts=True)
-
-
-def test_the_colab_cell_fetches_and_installs_keeps_what_is_in_memory_and_does_nothing_elsewhere(
-    tmp_path, cfg, monkeypatch
-):
-    calls, printed = [], []
-    assert callable(studies.budget.begin_on_colab)  # imported before this looks like Colab
-    source = colab_cell(cfg, "focus", "sw").replace("/content", str(tmp_path))
-    answers = types.SimpleNamespace(returncode=0)
-
-    def run(command, **_):
-        calls.append(list(map(str, command)))
-        return answers
-
-    monkeypatch.setattr(subprocess, "run", run)
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    monkeypatch.setattr(studies.budget, "COLAB", tmp_path)
-    monkeypatch.chdir(tmp_path)
-    exec(source, {})
-    assert not calls and not list(tmp_path.iterdir())
-    monkeypatch.setitem(sys.modules, "google", types.ModuleType("google"))
-    drive = types.SimpleNamespace(mount=lambda at: calls.append(at))
-    spec = ModuleSpec("google.colab", None)  # as every imported module has one
-    monkeypatch.setitem(sys.modules, "google.colab", types.SimpleNamespace(drive=drive, __spec__=spec))
-    answers.returncode = 128  # as git has it
-    with pytest.raises(SystemExit, match=f"^{cfg['git_url']} does not answer, or has no main; put your copy's address"):
-        exec(source, {})
-    answers.returncode = 0
-    calls.clear()
-    for asked in (False, True):
-        exec(source.replace("keep_on_drive = False", f"keep_on_drive = {asked}"), {"print": printed.append})
-        folder = tmp_path / ("drive/MyDrive" if asked else "") / "vocab_lit" / "book"
-        assert Path.cwd().resolve() == folder.resolve()
-    clone = str(tmp_path / "vocab_lit")
-    fetched, first, second, mounted = calls
-    assert fetched[:2] == ["git", "clone"] and fetched[-2:] == [cfg["git_url"], clone]
-    assert first == second and first[1:5] == ["-m", "pip", "install", "-q"] and first[5].startswith("torch==2.")
-    assert first[-1] == f"{clone}[all]" and sys.path[0] == clone and mounted == str(tmp_path / "drive")
-    assert "scale mini" in printed[0] and "scale paper" in printed[0] and "GB" in printed[0]

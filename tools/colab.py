@@ -1,0 +1,193 @@
+"""Colab editions: of each chapter and language a notebook that Colab shows as it is meant, `book/colab/*.ipynb`.
+
+Colab opens notebooks of the repository, and its links carry no parameters: so the editions are committed, and there is
+one for each language. An edition has plain Markdown, forms in place of code that the page hides, and of the appendix
+only what its code needs. `make lib` writes them.
+"""
+
+import ast
+import json
+import re
+from pathlib import Path
+
+from tools.appendix import TAG as APPENDIX
+from tools.appendix import divide
+from tools.chapters import chapters, colab_pages, page_names, set_parameters
+from tools.make_tests import names
+from tools.markdown import plain
+from tools.notebooks import METADATA, notebook_text, parameters, read_notebook, settings, source, tags, texts
+from tools.pages import page_links
+
+FOLDER = "book/colab"
+SILENT, HIDDEN = "remove-cell", {"remove-cell", "remove-input", "hide-cell", "hide-input"}
+FIRST = ("language", "scale", "steps")  # parameters with a field; a notebook with few has one for each
+FEW = 8
+CHOICES = {"scale": ["mini", "paper", "custom"]}
+_TYPES = {bool: "boolean", int: "integer", float: "number", str: "string"}
+
+_INSTALL = """# @title Install the library, and see what this machine can do
+# @markdown Keep results and checkpoints in your Google Drive, where another session finds them:
+keep_on_drive = False  # @param {type:"boolean"}
+import importlib.metadata
+import subprocess
+import sys
+from pathlib import Path
+
+if "google.colab" in sys.modules:
+    address, clone = "URL", Path("/content/REPO")
+    fetch = ["git", "clone", "-q", "--depth=1", "--branch=BRANCH", address, clone]
+    if not clone.exists() and subprocess.run(fetch).returncode:
+        raise SystemExit(f"{address} does not answer, or has no BRANCH; put your copy's address into this cell")
+    kept = [f"{name}=={importlib.metadata.version(name)}" for name in ("torch", "numpy", "pandas")]
+    subprocess.run([sys.executable, "-m", "pip", "install", "-q", *kept, f"{clone}[all]"], check=True)
+    sys.path.insert(0, str(clone))
+    from studies.colab import begin
+
+    print(begin("CHAPTER", "LANGUAGE", clone, keep_on_drive))"""
+
+
+def editions(root: Path) -> dict[str, tuple[str, str]]:
+    "The editions: name to the notebook `book/NAME.ipynb` that each is made from, and its language."
+    made = {f"{name}-{language}": (name, language) for name, of in chapters(root).items() for language in of}
+    return made | {name: (name, "") for name in colab_pages(root)}
+
+
+def first_edition(root: Path, path: str) -> str:
+    "The edition that a file of the checkout leads to; empty where it has none."
+    name = Path(path).stem
+    pages = page_names(root).get(name, [])
+    is_there = path == f"book/{name}.ipynb" and pages and pages[0] in editions(root)
+    return pages[0] if is_there else ""
+
+
+def edition_link(cfg: dict[str, str], edition: str) -> str:
+    "The address at which Colab opens an edition."
+    place = f"{cfg['user']}/{cfg['repo']}/blob/{cfg['branch']}"
+    return f"https://colab.research.google.com/github/{place}/{FOLDER}/{edition}.ipynb"
+
+
+def install_cell(cfg: dict[str, str], chapter: str, language: str) -> str:
+    "The code that fetches the repository on Colab, installs the library and goes to the chapter's folder."
+    words = dict(REPO=cfg["repo"], BRANCH=cfg["branch"], URL=cfg["git_url"], CHAPTER=chapter, LANGUAGE=language)
+    return re.sub(r"\b(REPO|BRANCH|URL|CHAPTER|LANGUAGE)\b", lambda word: words[word[0]], _INSTALL)
+
+
+def _form(id: str, code: str) -> dict:
+    "A code cell of which Colab shows title and fields."
+    view = {"cellView": "form"}
+    return {"cell_type": "code", "id": id, "execution_count": None, "metadata": view, "outputs": [], "source": code}
+
+
+def _text(id: str, text: str) -> dict:
+    return {"cell_type": "markdown", "id": id, "metadata": {}, "source": text}
+
+
+def _field(name: str, value: object, choices: list[str]) -> str:
+    "A parameter's line with its field."
+    listed = f"{json.dumps(choices)} {{allow-input: true}}" if choices else f'{{type:"{_TYPES[type(value)]}"}}'
+    written = json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
+    return f"{name} = {written}  # @param {listed}"
+
+
+def _parameter_forms(nb: dict, languages: list[str]) -> list[dict]:
+    "The cell of parameters as a form, and a second one of those that few readers change."
+    cell, known = parameters(nb)
+    if cell is None:
+        return []
+    choices, first, others, above = CHOICES | {"language": languages}, [], [], []
+    of_line = {value.lineno: name for name, value in known.items()}
+    for number, line in enumerate(source(cell).split("\n"), 1):
+        name = of_line.get(number)
+        if name is None:
+            above.append(line)
+            continue
+        if len(known) > FEW and name not in FIRST:
+            others += [*above, line]
+        else:
+            about = [*above, line.encode()[known[name].end_col_offset :].decode()]
+            first += [f"# @markdown {text.strip(' #')}" for text in about if text.strip()]
+            first.append(_field(name, ast.literal_eval(known[name]), choices.get(name, [])))
+        above = []
+    made = [_form(cell["id"], "\n".join(["# @title What to run", *first]))]
+    more = ["# @title Other parameters: a double click shows them", *others]
+    return [*made, _form(f"{cell['id']}-more", "\n".join(more))] if others else made
+
+
+def _changed(code: str) -> set[str]:
+    "The names whose methods are called for what they do: `study.cells(...)`."
+    calls = [node.value for node in ast.parse(code).body if isinstance(node, ast.Expr)]
+    methods = [call.func for call in calls if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)]
+    return {method.value.id for method in methods if isinstance(method.value, ast.Name)}
+
+
+def _keep_what_is_needed(cells: list[dict]) -> None:
+    "Of the appendix, take those code cells into the story that it does not run without; nothing of them is shown."
+    needed: set[str] = set()
+    for cell in reversed([cell for cell in cells if cell["cell_type"] == "code"]):
+        bound, used = names(source(cell))
+        if APPENDIX in tags(cell) and (bound | _changed(source(cell))) & needed:
+            cell["metadata"]["tags"] = [SILENT]
+        if APPENDIX not in tags(cell):
+            needed |= used
+
+
+def _story(cells: list[dict]) -> list[dict]:
+    "The cells of an edition behind its forms: hidden code has the title of its section, and stands together."
+    made, section, silent = [], "", []
+    for cell, following in zip(cells, [*cells[1:], {"cell_type": "", "metadata": {}}]):
+        if cell["cell_type"] == "markdown":
+            section = ([section] + re.findall("^##+ (.+)$", source(cell), re.M))[-1]
+            made.append(_text(cell["id"], source(cell)))
+        elif not HIDDEN & set(tags(cell)):
+            made.append(_form(cell["id"], source(cell)) | {"metadata": {}})
+        elif SILENT in tags(cell) and HIDDEN & set(tags(following)):
+            silent.append(source(cell))
+        else:
+            shows_nothing = SILENT in tags(cell)
+            title = ": ".join([section] * bool(section) + ["preparation"] * shows_nothing) or "A first look"
+            code = [f"# @title {title[0].upper()}{title[1:]}", *silent, source(cell).rstrip() + ";" * shows_nothing]
+            made.append(_form(cell["id"], "\n\n".join(code)))
+            silent = []
+    return made
+
+
+def edition(root: Path, page: str) -> str:
+    "The text of an edition's file."
+    name, language = editions(root)[page]
+    cfg, nb = settings(root), read_notebook(root / "book" / f"{name}.ipynb")
+    languages, site = chapters(root).get(name, {}), f"{cfg['doc_host']}{cfg['doc_baseurl']}"
+    if language:
+        set_parameters(nb, name, **languages[language] | {"language": language})
+    forms = _parameter_forms(nb, list(languages))
+    listed, _ = parameters(nb)
+    nb["cells"] = [cell for cell in nb["cells"] if cell is not listed]
+    _keep_what_is_needed(nb["cells"])
+    for cell in nb["cells"]:
+        text = source(cell)
+        is_text = cell["cell_type"] == "markdown"
+        cell["source"] = page_links(text, "book", "book/runs", root, language) if is_text else text
+    divide(nb, page)
+    for cell in nb["cells"]:
+        if cell["cell_type"] == "markdown":
+            cell["source"] = plain(cell["source"], root, cfg, f"{page}.html")
+    title, *story = _story(nb["cells"])
+    heading, _, rest = title["source"].partition("\n")
+    there = f"[This page in the book]({site}/book/runs/{page}.html) · [repository]({cfg['git_url']})"
+    how = "*Runtime, Run all* runs this page from top to bottom. A double click on a form shows its code."
+    title["source"] = f"{heading}\n\n{there}\n\n{how}\n\n{rest.strip()}".strip()
+    install = _form("install", install_cell(cfg, name, language))
+    made = {"cells": [title, install, *forms, *story], "nbformat": 4, "nbformat_minor": 5}
+    colab = {"colab": {"provenance": [], "toc_visible": True}}
+    for cell in made["cells"]:
+        cell["source"] = cell["source"].splitlines(keepends=True)
+    return notebook_text(made | {"metadata": METADATA | colab})
+
+
+def editions_on_disk(root: Path) -> dict[str, str]:
+    "The files where editions belong."
+    return texts(root, (root / FOLDER).glob("*.ipynb"))
+
+
+def all_editions(root: Path) -> dict[str, str]:
+    "The files of all editions, path to text."
+    return {f"{FOLDER}/{page}.ipynb": edition(root, page) for page in editions(root)}

@@ -1,0 +1,303 @@
+import ast
+import json
+import os
+import re
+import runpy
+import subprocess
+import sys
+import types
+from functools import cache
+from importlib.machinery import ModuleSpec
+from importlib.metadata import packages_distributions
+from pathlib import Path
+from unittest import mock
+
+import nbformat
+import pytest
+
+import studies.colab
+from tools.chapters import page_names
+from tools.checks import check_editions
+from tools.colab import FOLDER, all_editions, edition, edition_link, editions, editions_on_disk, install_cell
+from tools.export import write_editions
+from tools.make_tests import names
+from tools.markdown import bibliography, plain
+from tools.notebooks import checkout, settings, source
+from tools.run_editions import code_of, first_cells
+from tools.tests.toys import insert_text, write_notebook
+
+CFG = dict(doc_host="https://x.example", doc_baseurl="/lib", git_url="https://git.example/u/lib", branch="main")
+BIB = r"""@article{one2020, author = {Vuli{\'c}, Ivan and Ramón, Íñ\'{e}s}, year = {2020}, doi = {10.1/x}}
+
+@article{two2021,
+  title = {{BIG} {N}ames},
+  author = {de Melo, A. and B, C. and D, E.},
+  year = {2021}, pages = {1--2}}
+"""
+
+
+@pytest.fixture
+def book(tmp_path):
+    "A repository with a chapter in two languages that has an appendix, and a page."
+    (tmp_path / "book").mkdir()
+    entries = "".join(f"{name} = {value}\n" for name, value in settings().items() if "%" not in value)
+    (tmp_path / "settings.ini").write_text(f"[DEFAULT]\n{entries}")
+    (tmp_path / "book" / "references.bib").write_text(BIB, encoding="utf-8")
+    (tmp_path / "book" / "chapters.yml").write_text(
+        "chapters: {hello: {sw: {}, am: {steps: 3}}}\npages: [hall, field]\ncolab: [hall]\n"
+    )
+    parameters = 'language = "sw"  # a locale\n# of training\nsteps = 0\nfast = True\nrate = 0.5'
+    cells = [
+        parameters,
+        "import math",
+        "unused = 1",
+        "made = [math.pi]",
+        "made.append(2)",
+        "made",
+        "print(made)",
+        "left = 1",
+    ]
+    tagged = [["parameters", "appendix"], ["remove-cell"], *[["appendix", "remove-input"]] * 3, ["remove-input"]]
+    chapter = write_notebook(tmp_path / "book" / "hello.ipynb", *cells, tags=dict(enumerate(tagged)))
+    nb = nbformat.read(chapter, 4)
+    nb.cells[-1].metadata.tags = ["hide-cell", "appendix"]
+    nb.cells.insert(1, nbformat.v4.new_markdown_cell("# Hello\n\nSay {cite:p}`one2020`, see [it](#more).", id="m1"))
+    nb.cells.insert(7, nbformat.v4.new_markdown_cell("## The end\n\n[hall](hall.ipynb#x)", id="m2"))
+    nb.cells.insert(9, nbformat.v4.new_markdown_cell("## More", id="m3", metadata={"tags": ["appendix"]}))
+    nbformat.write(nb, chapter)
+    insert_text(write_notebook(tmp_path / "book" / "hall.ipynb", "1"), "# Hall")
+    return tmp_path
+
+
+@cache
+def committed():
+    "The editions of the book, by name."
+    there = editions_on_disk(checkout())
+    return {Path(path).stem: json.loads(text)["cells"] for path, text in there.items()}
+
+
+def texts(cells, kind):
+    return [source(cell) for cell in cells if cell["cell_type"] == kind]
+
+
+def test_myst_becomes_plain_markdown_with_whole_addresses(book):
+    def seen(text):
+        return plain(text, book, CFG, "hello-sw.html")
+
+    here, references = "https://x.example/lib/book", "https://x.example/lib/book/references.html"
+    assert seen("{cite:p}`one2020,two2021`") == (
+        f"([Vulić and Ramón, 2020](https://doi.org/10.1/x); [de Melo et al., 2021]({references}))"
+    )
+    assert seen("{cite:t}`two2021`") == f"[de Melo et al. (2021)]({references})"
+    for link, address in {
+        "#below": f"{here}/runs/hello-sw.html#below",
+        "hello-am.ipynb": f"{here}/runs/hello-am.html",
+        "../guide.md#x": f"{here}/guide.html#x",
+        "../library/02_tokens/01_vocab.ipynb": f"{here}/library/02_tokens/01_vocab.html",
+        "../_static/idea.svg": "https://x.example/lib/_static/idea.svg",
+        "../../data/x.csv": "https://git.example/u/lib/blob/main/data/x.csv",
+        "https://a.b/c.md": "https://a.b/c.md",
+    }.items():
+        assert seen(f"[a]({link})") == f"[a]({address})"
+    assert seen(":::{admonition} Before\nOne\n\n- two\n:::\nend") == "> **Before**\n>\n> One\n>\n> - two\nend"
+    image = "```{image} ../_static/a.svg\n:class: drawing\n:alt: A frozen model\n```"
+    assert seen(image) == "![A frozen model](https://x.example/lib/_static/a.svg)"
+    assert seen("(label)=\n## A\n`{language}`") == "## A\n`{language}`"
+    for left in ("{doc}`x`", ":::{figure} x\n:::", "```{note}\nx\n```"):
+        with pytest.raises(ValueError, match=r"^hello-sw.html: .* has no plain Markdown; see tools/markdown.py$"):
+            seen(f"Text\n{left}")
+
+
+def test_every_entry_of_the_bibliography_has_authors_and_a_year():
+    entries = bibliography(checkout() / "book" / "references.bib")
+    text = (checkout() / "book" / "references.bib").read_text(encoding="utf-8")
+    assert entries.keys() == set(re.findall(r"^@\w+\{([\w-]+),", text, re.M))
+    assert all(re.fullmatch(r"[^{}\\]+", named) and re.fullmatch(r"\d{4}", year) for named, year, _ in entries.values())
+    assert entries["pfeiffer2020madx"][0] == "Pfeiffer et al."
+
+
+def test_an_edition_has_forms_the_story_and_of_the_appendix_what_the_story_needs(book):
+    assert list(editions(book)) == ["hello-sw", "hello-am", "hall"]
+    made = json.loads(edition(book, "hello-am"))
+    nbformat.validate(made)
+    title, install, form, first, then, end = made["cells"]
+    site = f"{settings(book)['doc_host']}{settings(book)['doc_baseurl']}/book/runs"
+    assert source(title).startswith(f"# Hello\n\n[This page in the book]({site}/hello-am.html)")
+    assert "([Vulić and Ramón, 2020](https://doi.org/10.1/x))" in source(title)
+    assert f"[it]({site}/hello-am-appendix.html#more)" in source(title)
+    assert 'begin("hello", "am", clone, keep_on_drive)' in source(install)
+    assert source(form).split("\n") == [
+        "# @title What to run",
+        "# @markdown a locale",
+        'language = "am"  # @param ["sw", "am"] {allow-input: true}',
+        "# @markdown of training",
+        'steps = 3  # @param {type:"integer"}',
+        'fast = True  # @param {type:"boolean"}',
+        'rate = 0.5  # @param {type:"number"}',
+    ]
+    shown = "# @title A first look\n\nimport math\n\nmade = [math.pi]\n\nmade.append(2)\n\nmade"
+    assert source(first) == shown and first["metadata"] == {"cellView": "form"}
+    assert source(then) == f"## The end\n\n[hall]({site}/hall.html#x)"
+    assert source(end) == "print(made)" and end["metadata"] == {}
+    assert not re.search("unused|left", edition(book, "hello-am"))
+
+
+def test_editions_are_written_checked_and_removed_with_their_chapters(book):
+    assert [line.split(": ")[0] for line in check_editions(book)] == list(all_editions(book))
+    assert write_editions(book) == list(all_editions(book)) and check_editions(book) == [] == write_editions(book)
+    (book / FOLDER / "hall.ipynb").write_text("{}")
+    (book / FOLDER / "gone.ipynb").write_text("{}")
+    assert [line.split(": ")[0] for line in check_editions(book)] == [f"{FOLDER}/{n}.ipynb" for n in ("hall", "gone")]
+    write_editions(book)
+    assert check_editions(book) == []
+
+
+@pytest.mark.parametrize("name", editions(checkout()))
+def test_an_edition_of_the_book_is_valid_plain_and_defines_every_name_before_it_uses_it(name):
+    cells = committed()[name]
+    nbformat.validate({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
+    assert not re.search(r"\{cite|^:::|^```\{|^\([\w-]+\)=|<!-- ", "\n".join(texts(cells, "markdown")), re.M)
+    code, known = texts(cells, "code"), {"display"}
+    assert code[0].startswith("# @title Install") and 'keep_on_drive = False  # @param {type:"boolean"}' in code[0]
+    assert code[1].startswith("# @title What to run") and "# @param" in code[1]
+    for cell in cells:
+        hidden = cell["metadata"].get("cellView") == "form"
+        assert cell["cell_type"] != "code" or hidden == source(cell).startswith("# @title ")
+    for text in code:
+        bound, used = names(text)
+        assert used <= known, f"{used - known} in {text[:200]}"
+        known |= bound
+
+
+def test_every_page_that_offers_colab_opens_the_edition_of_its_language():
+    root, cfg = checkout(), settings()
+    for name, runs in page_names(root).items():
+        text = (root / "book" / f"{name}.ipynb").read_text(encoding="utf-8")
+        offered = re.findall(r"\[Open in Colab\]\(([^)]+)\)", text)
+        assert offered == [edition_link(cfg, page) for page in runs[:1] if page in editions(root)]
+    assert edition_link(cfg, "focus-am").endswith("/blob/main/book/colab/focus-am.ipynb")
+    assert 'language = "am"' in "".join(texts(committed()["focus-am"], "code"))
+
+
+def imported(code, package):
+    "The modules that code imports anywhere, and those of extras that it asks for by name."
+    asked = re.findall(r'(?:import_extra|LazyExtra|check_extra)\("([\w.]+)"', code)
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Import):
+            asked += [alias.name for alias in node.names]
+        if isinstance(node, ast.ImportFrom):
+            above = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+            base = ".".join([*above, *filter(None, [node.module])])
+            asked += [base, *(f"{base}.{alias.name}" for alias in node.names)]
+    return asked
+
+
+@cache
+def imported_by(module):
+    "The modules that a module of this repository imports; none for others."
+    file = checkout() / module.replace(".", "/")
+    file = file / "__init__.py" if file.is_dir() else file.with_suffix(".py")
+    if module.split(".")[0] not in ("vocab_lit", "studies") or not file.is_file():
+        return []
+    package = module if file.name == "__init__.py" else module.rpartition(".")[0]
+    return imported(file.read_text(encoding="utf-8"), package)
+
+
+def modules_behind(code):
+    "All modules that code can come to import, through those of this repository."
+    found, left = set(), imported(code, "")
+    while left:
+        module = left.pop()
+        if module not in found:
+            found.add(module)
+            left += imported_by(module)
+    return {module.split(".")[0] for module in found}
+
+
+@cache
+def distributions():
+    return packages_distributions()
+
+
+def needed_extras(code):
+    "The extras whose packages code can come to import, all but those that the package brings anyway."
+    cfg, of_module = settings(), distributions()
+
+    def listed(entry):
+        return {re.split(r"[<>=;]", package)[0].lower().replace("_", "-") for package in cfg[entry].split()}
+
+    wanted = {d.lower().replace("_", "-") for module in modules_behind(code) for d in of_module.get(module, ())}
+    wanted -= listed("requirements")
+    return {extra for extra in cfg["extras"].split() if wanted & listed(f"{extra}_requirements")}
+
+
+@pytest.mark.parametrize("name", {of[0]: name for name, of in editions(checkout()).items()}.values())
+def test_the_cell_that_installs_names_the_extras_that_its_notebook_can_come_to_import(name):
+    install, *others = texts(committed()[name], "code")
+    with mock.patch("setuptools.setup"):
+        extras = runpy.run_path(str(checkout() / "setup.py"))["extras"](settings())
+    named = re.search(r"\{clone\}\[([\w,]+)\]", install)[1].split(",")
+    packages = {package for extra in named for package in extras[extra]}
+    needed = needed_extras("\n".join(others))
+    assert {"chapters", "tasks", "fasttext"} <= needed <= {e for e in settings()["extras"].split() if e != "book"}
+    assert all(set(extras[extra]) <= packages for extra in needed)
+
+
+def test_the_cell_fetches_and_installs_keeps_what_is_in_memory_and_does_nothing_elsewhere(tmp_path, monkeypatch):
+    calls, printed, cfg = [], [], settings()
+    source = install_cell(cfg, "focus", "sw").replace("/content", str(tmp_path))
+    answers = types.SimpleNamespace(returncode=0)
+
+    def run(command, **_):
+        calls.append(list(map(str, command)))
+        return answers
+
+    monkeypatch.setattr(subprocess, "run", run)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.chdir(tmp_path)
+    exec(source, {})
+    assert not calls and not list(tmp_path.iterdir())
+    monkeypatch.setitem(sys.modules, "google", types.ModuleType("google"))
+    drive = types.SimpleNamespace(mount=lambda at: calls.append(at))
+    spec = ModuleSpec("google.colab", None)  # as every imported module has one
+    monkeypatch.setitem(sys.modules, "google.colab", types.SimpleNamespace(drive=drive, __spec__=spec))
+    answers.returncode = 128  # as git has it
+    with pytest.raises(SystemExit, match=f"^{cfg['git_url']} does not answer, or has no main; put your copy's address"):
+        exec(source, {})
+    answers.returncode = 0
+    calls.clear()
+    for asked in (False, True):
+        exec(source.replace("keep_on_drive = False", f"keep_on_drive = {asked}"), {"print": printed.append})
+        folder = tmp_path / ("drive/MyDrive" if asked else "") / "vocab_lit" / "book"
+        assert Path.cwd().resolve() == folder.resolve()
+    clone = str(tmp_path / "vocab_lit")
+    fetched, first, second, mounted = calls
+    assert fetched[:2] == ["git", "clone"] and fetched[-2:] == [cfg["git_url"], clone]
+    assert first == second and first[1:5] == ["-m", "pip", "install", "-q"] and first[5].startswith("torch==2.")
+    assert first[-1] == f"{clone}[all]" and sys.path[0] == clone and mounted == str(tmp_path / "drive")
+    assert re.search(rf"^This runtime: {os.cpu_count()} cores, \d+ of \d+ GB of memory", printed[0])
+    assert "scale mini" in printed[0] and "scale paper" in printed[0]
+    assert len(studies.colab.begin("own-language", "", tmp_path / "vocab_lit", False).split("\n")) == 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", {of[0]: name for name, of in editions(checkout()).items()}.values())
+def test_an_edition_runs_to_its_end_at_mini(name, tmp_path):
+    papermill = pytest.importorskip("papermill")
+    (tmp_path / "book").mkdir()
+    notebook, ran = checkout() / FOLDER / f"{name}.ipynb", tmp_path / "ran.ipynb"
+    with mock.patch.dict(os.environ, PYTHONPATH=str(checkout())):
+        done = papermill.execute_notebook(notebook, ran, cwd=tmp_path / "book", kernel_name="python3")
+    shown = json.dumps([cell.outputs for cell in done.cells if cell.cell_type == "code"])
+    assert not re.search(r"\{cite|:::", shown) and shown.count("image/png") + shown.count("text/html") > 1
+
+
+def test_the_first_cells_of_an_edition_end_before_its_first_section():
+    cells = committed()["focus-sw"]
+    assert [text.split("\n")[0] for text in first_cells(cells)] == [
+        "# @title Install the library, and see what this machine can do",
+        "# @title What to run",
+        "# @title Other parameters: a double click shows them",
+        "# @title A first look",
+    ]
+    assert len(code_of(cells)) > len(first_cells(cells))
