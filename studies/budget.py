@@ -185,7 +185,7 @@ def _unks_everywhere(
     return Needs(cells, read, {"": shape}, paper, list(dict.fromkeys(filter(None, map(study.published, runs)))))
 
 
-def _wechsel(scale, language, seeds=0, steps=0, vocab_size=0, roberta="", gpt2="", medium="", low="", **_):
+def _wechsel(scale, language, seeds=0, steps=0, vocab_size=0, roberta="", gpt2="", medium="", low="", less="", **_):
     mini, custom, given = scale == "mini", scale == "custom", dict(gpt2=gpt2, roberta=roberta)
     medium, low = (_each(language), []) if custom else (_each(medium, language), _each(low))
     made = {name: not_measured for name, folder in given.items() if folder or not custom}
@@ -194,9 +194,10 @@ def _wechsel(scale, language, seeds=0, steps=0, vocab_size=0, roberta="", gpt2="
     amounts = {"mini": 2, "paper": 4, "custom": 0}[scale]
     if "gpt2" in made:
         training = wechsel_training(scale, "low", **sizes)
-        cells += amount_cells(not_measured, scale, language, range(1, amounts + 1), "", training)
+        for code in _each(less):
+            cells += amount_cells(not_measured, scale, code, range(1, amounts + 1), "", training)
     shapes = {name: _shape(scale, f"wechsel-{name}", given[name]) for name in made}
-    text = _each(*medium, *low, "fr" * (scale == "paper"))
+    text = _each(*medium, *low, *([] if custom else _each(less)))
     probed = [code for code in medium if code != "sw"] or medium
     return Needs(cells, dict(text=text, nli=medium, ner=medium, pos=probed), shapes, "wechsel")
 

@@ -195,6 +195,14 @@ READINGS = {
 }
 
 
+def scored_steps(
+    scale: str,
+    steps: int,  # of a training
+) -> tuple[int, ...]:
+    "When WECHSEL fine-tunes RoBERTa; at mini not early, since that costs more than the training."
+    return (0, steps) if scale == "mini" else (0, max(1, steps // 10), steps)
+
+
 def _course(target, language, start, seeds, scoring):
     rows = target(language).along(seeds=seeds, **scoring, **WECHSEL_STARTS[start])
     losses = [row["value"] for row in rows if row["metric"] == "loss"]
@@ -213,7 +221,7 @@ def wechsel_training(
     if kind == "low":
         config = scale_lapt(scale, "wechsel-gpt2-low-resource", 3 * steps if scale == "mini" else steps)
     if kind == "freezing":
-        config = scale_lapt(scale, "wechsel-gpt2", config.steps * 3 // 10)  # 75,000 of 250,000
+        config = scale_lapt(scale, "wechsel-gpt2", max(1, config.steps * 3 // 10))  # 75,000 of 250,000
     words = {
         "gpt2": " of GPT-2",
         "roberta": " of RoBERTa",
@@ -289,8 +297,7 @@ def wechsel_cells(
         cells["n-grams"] = courses(gpt2, "gpt2", ngrams_in, (*NGRAMS, "WECHSEL"), training=trained("gpt2"))
     if "roberta" in made:
         training = trained("roberta")
-        full, tasks = training.config.steps, list(tasks)
-        at = (0, full) if mini else (0, full // 10, full)  # fine-tuning costs more here than training
+        tasks, at = list(tasks), scored_steps(scale, training.config.steps)
         roberta = partial(courses, made["roberta"], "roberta", training=training, at=at)
         cells["roberta"] = roberta(languages, THREE_STARTS, tasks=tasks)
         cells["n-grams, roberta"] = roberta(ngrams_in, NGRAMS, tasks=other_tasks) if other_tasks else []

@@ -339,15 +339,23 @@ class Target:
         rows = _loss_rows(losses)
         for step, model in models.items():
             for task in tasks:
-                for row in self._task_rows(model, tokenizer, task, self.setup.language, seeds):
+                for row in self.task_rows(model, tokenizer, task, self.setup.language, seeds):
                     rows.append(dict(metric=task, step=step, **row))
         _remove(kept)
         return rows
 
-    def _task_rows(self, model, tokenizer, task, language, seeds):  # of fine-tunings; of ppl, which has none, one row
+    def task_rows(
+        self,
+        model: PreTrainedModel,
+        tokenizer: PreTrainedTokenizerBase,
+        task: str,
+        language: str,
+        seeds: int,  # fine-tunings; ppl has none, and one row
+    ) -> list[dict]:  # records with value and, of a task, task_seed; none where the task has no examples
+        "The scores of a model in a task."
         if task == PERPLEXITY:
             return [dict(value=perplexity(model, tokenizer, self.setup.held_out).bits_per_byte)]
-        if self.setup.has_task and not self.setup.has_task(task, language):
+        if not self.setup.knows(task, language):
             return []
         splits, config = self.setup.splits(task, language), self.setup.tasks[task]
         rows = fine_tune_seeds(model, tokenizer, *splits, task.partition(":")[0], range(seeds), config)
@@ -400,7 +408,7 @@ class Target:
         rows = _loss_rows(losses)
         for language in languages or self.setup.language.split("+"):
             for task in tasks:
-                for row in self._task_rows(model, tokenizer, task, language, seeds):
+                for row in self.task_rows(model, tokenizer, task, language, seeds):
                     rows.append(dict(metric=task, target=language, **row))
         _remove(kept)
         return rows

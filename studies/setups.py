@@ -64,6 +64,10 @@ class Setup:
     vocab_text: Iterable[str] = field(default=(), repr=False)
     vector_epochs: int = 0  # passes of fastText over it; 0: as many as `token_fasttext` makes
 
+    def knows(self, task: str, language: str) -> bool:
+        "Whether a task has examples in a language, as far as is known."
+        return self.has_task is None or self.has_task(task, language)
+
     @property
     def has_word_vectors(self) -> bool:
         "Whether words of the target language have vectors: from a file that is there, or from its text."

@@ -15,7 +15,6 @@ from importlib import import_module
 from itertools import islice
 from pathlib import Path
 
-import numpy as np
 import yaml
 from datasets import ClassLabel, Dataset, Features, Value
 from datasets import Sequence as Many
@@ -37,11 +36,13 @@ from vocab_lit.models.adapterhub import save_adapter
 from vocab_lit.models.madx import LANGUAGE, MadX
 from vocab_lit.text.corpus import data_path
 from vocab_lit.text.phrasebook import dictionary, lines
+from vocab_lit.vectors.word_vectors import save_words, train_words
 
 HUB = {name: words.split() for name, words in yaml.safe_load(Path(__file__).with_name("hub.yml").read_text()).items()}
 NAMES = ["O", "B-PER", "I-PER", "B-ORG", "I-ORG", "B-LOC", "I-LOC"]
 MANY, FEW = (300, 300, 430), (40, 12, 24)  # sentences of training, development and test part
 ARTICLE = 8  # sentences of one
+LONG, SHORT = 160, 32  # tokens a model takes: more than the 128 that windows of questions share; in batches of 512
 _SPLITS = ("train", "validation", "test")
 
 
@@ -181,30 +182,28 @@ class FakeHub:
         "What a reader of WECHSEL downloads by hand: vectors of English, and a dictionary."
         pairs = [(english, own) for english, own in dictionary("en", "sw") if " " not in english + own]
         (self.root / "dictionary.txt").write_text("".join(f"{a} {b}\n" for a, b in pairs), encoding="utf-8")
-        known = list(dict.fromkeys(english for english, _ in pairs))
-        rows = np.random.default_rng(0).normal(size=(len(known), 300)).round(3)
-        lines = [f"{word} {' '.join(map(str, row))}\n" for word, row in zip(known, rows)]
-        (self.root / "cc.en.300.vec").write_text(f"{len(known)} 300\n{''.join(lines)}", encoding="utf-8")
+        english = train_words(lines("en", 4000, seed=0), "fasttext", dim=300)
+        save_words(english, self.root / "cc.en.300.bin")
 
     def models(self) -> None:
         "The papers' models, with two layers and the vocabularies of the bundled ones."
         small = dict(hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64)
         masked = dict(small, max_position_embeddings=514)
         made = {
-            "FacebookAI/xlm-roberta-base": ("mini-xlmr", XLMRobertaConfig, XLMRobertaForMaskedLM),
-            "FacebookAI/roberta-base": ("mini-roberta", RobertaConfig, RobertaForMaskedLM),
-            "almanach/camembert-base": ("mini-roberta", CamembertConfig, CamembertForMaskedLM),
-            "google-bert/bert-base-multilingual-cased": ("mini-mbert", BertConfig, BertForMaskedLM),
-            "deepset/gbert-base": ("mini-mbert", BertConfig, BertForMaskedLM),
-            "google-bert/bert-base-chinese": ("mini-mbert", BertConfig, BertForMaskedLM),
+            "FacebookAI/xlm-roberta-base": ("mini-xlmr", LONG, XLMRobertaConfig, XLMRobertaForMaskedLM),
+            "FacebookAI/roberta-base": ("mini-roberta", SHORT, RobertaConfig, RobertaForMaskedLM),
+            "almanach/camembert-base": ("mini-roberta", SHORT, CamembertConfig, CamembertForMaskedLM),
+            "google-bert/bert-base-multilingual-cased": ("mini-mbert", LONG, BertConfig, BertForMaskedLM),
+            "deepset/gbert-base": ("mini-mbert", SHORT, BertConfig, BertForMaskedLM),
+            "google-bert/bert-base-chinese": ("mini-mbert", SHORT, BertConfig, BertForMaskedLM),
         }
-        for name, (bundled, config, model) in made.items():
-            tokenizer = AutoTokenizer.from_pretrained(data_path("models", bundled), model_max_length=512)
+        for name, (bundled, length, config, model) in made.items():
+            tokenizer = AutoTokenizer.from_pretrained(data_path("models", bundled), model_max_length=length)
             special = dict(pad_token_id=tokenizer.pad_token_id, vocab_size=len(tokenizer))
             model(config(**masked, **special)).save_pretrained(self.root / name)
             tokenizer.save_pretrained(self.root / name)
         self.adapters()
-        tokenizer = AutoTokenizer.from_pretrained(data_path("models", "mini-gpt2"), model_max_length=512)
+        tokenizer = AutoTokenizer.from_pretrained(data_path("models", "mini-gpt2"), model_max_length=SHORT)
         ends = dict(bos_token_id=tokenizer.bos_token_id, eos_token_id=tokenizer.eos_token_id)
         shape = GPT2Config(vocab_size=len(tokenizer), n_embd=32, n_layer=2, n_head=2, n_positions=512, **ends)
         GPT2LMHeadModel(shape).save_pretrained(self.root / "openai-community/gpt2")

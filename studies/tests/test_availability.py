@@ -240,7 +240,7 @@ QUICK |= {"unks-everywhere": dict(vocab_size=300), "wechsel": dict(vocab_size=40
     ("chapter", "language"), [(chapter, code) for chapter in CHAPTERS for code in CHAPTERS[chapter].split()]
 )
 def test_chapters_run_at_scale_paper_in_every_language(fake_hub, chapter, language, tmp_path):
-    by_hand = dict(dictionary=fake_hub / "dictionary.txt", source_vectors=fake_hub / "cc.en.300.vec")
+    by_hand = dict(dictionary=fake_hub / "dictionary.txt", source_vectors=fake_hub / "cc.en.300.bin")
     given = QUICK.get(chapter, {}) | (by_hand if chapter == "wechsel" else {})
     given["records"] = fake_hub / ".records" / chapter  # which the pages of its languages share
     _run(chapter, language, tmp_path / "page.ipynb", **SMALL, **given)

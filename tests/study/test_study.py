@@ -94,7 +94,10 @@ ways:
   start: {vocabulary: keep, lapt: {steps: 0}}
   lapt: {vocabulary: keep}
   lora: {vocabulary: keep, lapt: {lora: r=2}}
-choices: {topic: {test: "{data}/topics.tsv", examples: 2}}
+  replay: {vocabulary: keep, replay: 0.5}
+  same-size: {vocabulary: continued, method: subtoken-mean, extend: 3, same_size: true, lapt: {steps: 0}}
+keep_text: "{data}/en.txt"
+choices: {topic: {test: "{data}/topics.tsv", examples: 2, train: "{data}/topics.tsv"}}
 """.replace("MODEL", str(data_path("models", "mini-gpt2")))
     topics = ["text\tcategory", "Timu ilishinda.\tsports", "Timu.\tsports", "Nyuklia.\tscience", "Bomu.\tscience"]
     (place / "topics.tsv").write_text("\n".join(topics), encoding="utf-8")
@@ -189,7 +192,8 @@ def test_along_the_training_are_cpu_seconds_and_bytes_read_and_other_languages_c
     coded = gpt2.tokenizer(read_lines(place / "causal/prepared/sw-held-out.txt"), add_special_tokens=False)["input_ids"]
     assert values["tokens per word"] == pytest.approx(sum(map(len, coded)) / len(words))
     assert values["parameters"] == gpt2.load().num_parameters() and values["CPU seconds to generate 100 words"] > 0
-    assert values["accuracy"] in (0, 0.5, 1)
+    accuracy = made[(made.setting == "start") & (made.metric == "accuracy")].set_index("task").value
+    assert accuracy["topic"] in (0, 0.5, 1) and accuracy["topic, probe"] == 1  # which has learnt the test
     assert "bits per byte in en at the end" in (place / "causal/report.md").read_text(encoding="utf-8")
 
 
@@ -199,6 +203,16 @@ def test_a_lora_is_measured_as_the_model_that_it_makes_of_the_source(cell_beea66
     assert in_english[0]["lora"] == in_english[0]["lapt"]
     assert 0 < abs(in_english[2] - in_english[0])["lora"] < abs(in_english[2] - in_english[0])["lapt"]
     assert "accuracy" in set(made[made.setting == "lora"].metric)
+
+
+@pytest.mark.cell('nbs/08_study/07_study.ipynb', 'cell "a way may replay text of before, or give its new tokens the places of unused ones" (a6c6a450)')
+def test_a_way_may_replay_text_of_before_or_give_its_new_tokens_the_places_of_unused_ones(cell_beea662e):
+    in_english = made[made.what == "other text"].pivot(index="setting", columns="step", values="value")
+    assert in_english[0]["replay"] == in_english[0]["lapt"] and in_english[2]["replay"] != in_english[2]["lapt"]
+    sizes = made[made.metric == "tokens"].set_index("setting").value
+    assert sizes["same-size"] == sizes["start"]
+    words = made[made.metric == "tokens per word"].set_index("setting").value
+    assert words["same-size"] < words["start"]
 
 
 @pytest.mark.cell('nbs/08_study/07_study.ipynb', 'cell "the time left is that of the same ways, or of all, at the pace of now" (e5ba7c51)')

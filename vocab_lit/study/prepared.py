@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from ..models.device import find_device
 from ..models.factor_files import factorize_files
 from ..models.pipeline import transplant_files, trim_files
 from ..models.source import Source, is_masked
@@ -25,8 +26,10 @@ from .results import made_once
 from .study_file import GridCell, Study, tag_file
 from .study_report import BEST, BITS, HELD_OUT, OTHER, READ, TRAINED_FOR, UNKNOWN
 from .ways import Way
-from ..tasks.choices import choice_accuracy, read_choices
+from ..tasks.choices import Choice, choice_accuracy, read_choices
 from ..tasks.evaluate import evaluate_files, silenced
+from ..tasks.nli import Pair
+from ..tasks.probe import probe
 from ..tasks.settings import EvaluateSettings
 from ..text.corpus import Lines, hold_out, read_lines, sample_lines
 from ..text.extras import import_extra
@@ -36,7 +39,7 @@ from ..tokens.load import load_tokenizer
 from ..tokens.pipeline import save_tokenizer
 from ..training.lapt import lapt
 from ..training.perplexity import perplexity
-from ..training.settings import RunSettings
+from ..training.settings import KeepSettings, RunSettings
 from ..training.training_run import lapt_files
 from ..vectors.settings import VectorTraining, fasttext_or_ppmi
 from ..vectors.vector_files import train_vectors_files
@@ -200,6 +203,8 @@ def _transplanted(prepared: Prepared, way: Way, out: Path) -> None:
         files["tokenizer"], text = str(prepared.tokenizer(way)), ()
         if needs == "token vectors":
             files["vectors"] = str(prepared.token_vectors(way))
+    if way.same_size and prepared.study.keep_text:
+        files["keep_tokens_of"] = (prepared.study.file(prepared.study.keep_text),)
     if needs == "word vectors":
         files["vectors"] = str(prepared.word_vectors(way, "target"))
     if needs == "aligned vectors":
@@ -273,9 +278,16 @@ def _bits(study: Study, tokenizer: PreTrainedTokenizerBase, lines: list[str]) ->
     return lambda model: perplexity(model, tokenizer, lines, **study.windows).bits_per_byte
 
 
+def _loaded(source: Source) -> PreTrainedModel:
+    "A source's model, where this machine computes."
+    model = source.load()
+    model.to(find_device().torch)  # pyright: ignore[reportArgumentType]  # transformers' decorator hides `self`
+    return model
+
+
 def _without_training(study: Study, start: Path, lines: list[str]) -> list[dict]:
     source = Source.from_pretrained(start)
-    bits = _bits(study, source.tokenizer, lines)(source.load())
+    bits = _bits(study, source.tokenizer, lines)(_loaded(source))
     return [_row(BITS, bits, what=HELD_OUT, step=0), _row(BEST, bits, what=HELD_OUT)]
 
 
@@ -299,13 +311,14 @@ def _trained(prepared: Prepared, way: Way, start: Path, out: Path, seed: int, li
     if way.adapter is not None:
         vocabulary = str(start) if way.vocabulary == "new" else ""
         language, model = way.language_adapter(prepared.cell.language, vocabulary), prepared.source
-    teacher = prepared.source if way.lapt.config().mode == "distil" else ""
+    teacher = prepared.source if way.lapt.config().is_taught else ""
     precision = prepared.study.precision or "auto"
     run = RunSettings(held_out=(str(prepared.held_out),), seed=seed, teacher=teacher, precision=precision)
+    keep = KeepSettings((prepared.study.file(prepared.study.keep_text),), way.replay) if way.replay else KeepSettings()
     tokenizer = Source.from_pretrained(start).tokenizer
     watcher = _watcher(_bits(prepared.study, tokenizer, lines))
     with silenced():
-        losses = lapt_files(model, [str(prepared.text)], out, settings, run, language, callbacks=[watcher])
+        losses = lapt_files(model, [str(prepared.text)], out, settings, run, language, keep, callbacks=[watcher])
     best = int(losses.step[losses.loss.idxmin()])
     curve = [_row(BITS, bits, what=HELD_OUT, step=step) for step, bits in watcher.bits.items()]
     end = _row(BEST, watcher.bits[best], what=HELD_OUT)
@@ -317,7 +330,7 @@ def _other_rows(study: Study, source: Source, step: int) -> list[dict]:
     "Bits per byte of a model in other languages."
     if not study.other:
         return []
-    model, rows = source.load(), []
+    model, rows = _loaded(source), []
     for code, name in study.other.items():
         lines = read_lines(study.file(name))[: study.lines]
         bits = _bits(study, source.tokenizer, lines)(model)
@@ -327,14 +340,24 @@ def _other_rows(study: Study, source: Source, step: int) -> list[dict]:
 
 def _choice_rows(study: Study, cell: GridCell, source: Source) -> list[dict]:
     "How often a model chooses right by likelihood."
-    rows = []
-    for name, file in study.choices_of(cell).items():
-        choices = read_choices(study.file(file), cell.language)
-        wanted = study.choices[name].examples or len(choices)
+    model, rows = _loaded(source), []
+    for asked in study.choices_of(cell):
+        choices, *learnt = (read_choices(study.file(file), cell.language) for file in asked.files(cell.language))
+        wanted = asked.examples or len(choices)
         chosen = choices[:: max(1, len(choices) // wanted)][:wanted]  # a file may be sorted by answers
-        accuracy = choice_accuracy(source.load(), source.tokenizer, chosen)
-        rows.append(_row("accuracy", accuracy, what="task", task=name, source=cell.language))
+        scores = {asked.name: choice_accuracy(model, source.tokenizer, chosen)}
+        if learnt:
+            train, test = (list(map(_as_pair, some)) for some in (*learnt, choices))
+            scores[f"{asked.name}, probe"] = probe(model, source.tokenizer, train, test, "nli")["accuracy"]
+        rows += [
+            _row("accuracy", score, what="task", task=task, source=cell.language) for task, score in scores.items()
+        ]
     return rows
+
+
+def _as_pair(choice: Choice) -> Pair:
+    "A text and its answer; nothing stands beside the text."
+    return Pair(choice.before, "", choice.options[choice.answer])
 
 
 _GENERATED = 24  # tokens
@@ -344,7 +367,7 @@ def _text_rows(source: Source, lines: list[str]) -> list[dict]:
     "How long text is in tokens, how large a model is, and what a causal one takes for 100 words."
     coded = source.tokenizer(lines, add_special_tokens=False, verbose=False)["input_ids"]
     n_tokens, n_words = sum(map(len, coded)), sum(len(line.split()) for line in lines)
-    n_bytes, model = sum(len(line.encode()) for line in lines), source.load()
+    n_bytes, model = sum(len(line.encode()) for line in lines), _loaded(source)
     rows = [_row("tokens per word", n_tokens / n_words, what="vocabulary")]
     rows += [_row("bytes per token", n_bytes / n_tokens, what="vocabulary")]
     rows += [_row("parameters", model.num_parameters(), what="cost")]
@@ -356,7 +379,7 @@ def _text_rows(source: Source, lines: list[str]) -> list[dict]:
 
 def _seconds_per_token(model: PreTrainedModel, ids: list[int]) -> float:
     "CPU seconds that a causal model takes for a token, the shorter of two times."
-    inputs, times = torch.tensor([ids[:8]]), []
+    inputs, times = torch.tensor([ids[:8]], device=model.device), []
     for _ in range(2):
         began = time.process_time()
         model.generate(inputs, min_new_tokens=_GENERATED, max_new_tokens=_GENERATED, do_sample=False)  # pyright: ignore

@@ -37,7 +37,7 @@ _FILES = ("text", "held_out", "dictionary")  # of a language
 _KEYS = (
     *("name", "data", "models", "languages", "text", "held_out", "dictionary", "source", "amounts", "seeds"),
     *("vocab_size", "extend", "lapt", "precision", "ways", "tasks", "choices", "other", "baseline", "lines"),
-    *("windows", "evaluations"),
+    *("windows", "evaluations", "keep_text"),
 )
 
 
@@ -84,6 +84,16 @@ class ChoicesOfStudy:
     test: str  # the file; {language} may stand in it
     languages: tuple[str, ...]  # in which they are made; empty: all
     examples: int  # how many of the file, evenly spread; 0: all
+    train: str = ""  # a file from which a linear classifier of frozen states learns too; empty: none does
+
+    @property
+    def facts(self) -> dict:
+        "What decides the numbers."
+        return {name: value for name, value in asdict(self).items() if name != "train" or value}
+
+    def files(self, language: str) -> list[str]:
+        "The files, as the study file names them, with the language filled in."
+        return [name.replace("{language}", language) for name in (self.test, self.train) if name]
 
 
 @dataclass(frozen=True)
@@ -106,6 +116,7 @@ class Study:
     windows: Mapping[str, int]  # length and stride of the windows in which bits per byte are measured, where given
     other: Mapping[str, str]  # held-out text in other languages, on which forgetting is measured
     choices: Mapping[str, ChoicesOfStudy]
+    keep_text: str  # in languages that the models know, for ways with replay or same_size; may be empty
     precision: str  # in which training multiplies, as `RunOptions` takes it
 
     def file(self, name: str) -> str:
@@ -165,13 +176,9 @@ class Study:
             and (way.zero_shot or not task.zero_shot)
         ]
 
-    def choices_of(self, cell: GridCell) -> dict[str, str]:  # file by name, as the study file names it
+    def choices_of(self, cell: GridCell) -> list[ChoicesOfStudy]:
         "The choices that a cell's model makes."
-        return {
-            name: asked.test.replace("{language}", cell.language)
-            for name, asked in self.choices.items()
-            if not asked.languages or cell.language in asked.languages
-        }
+        return [asked for asked in self.choices.values() if not asked.languages or cell.language in asked.languages]
 
     def task_settings(self, task: TaskOfStudy, way: Way, language: str, seed: int = 0) -> EvaluateSettings:
         "The settings of an evaluation."
@@ -182,7 +189,8 @@ class Study:
         "The files that a cell is made of, as the study file names them, with the language filled in."
         names = [*self.languages[cell.language].values(), self.source.get("text", "")]
         names += [file.replace("{language}", cell.language) for t in self.tasks_of(cell) for file in t.files.values()]
-        names += [*self.other.values(), *self.choices_of(cell).values()]
+        names += [*self.other.values(), *(f for asked in self.choices_of(cell) for f in asked.files(cell.language))]
+        names += [self.keep_text] if self.ways[cell.way].keeps_text else []
         return sorted(set(filter(None, names)))
 
     @property
@@ -190,7 +198,7 @@ class Study:
         "The tasks and the sizes that are the same for every cell."
         tasks = {name: task.facts for name, task in self.tasks.items()}
         usual = dict(tasks=tasks, source=dict(self.source), lines=self.lines, evaluations=self.evaluations)
-        choices = {name: asdict(asked) for name, asked in self.choices.items()}
+        choices = {name: asked.facts for name, asked in self.choices.items()}
         more = dict(windows=self.windows, other=self.other, choices=choices, precision=self.precision)
         return usual | {name: value for name, value in more.items() if value}
 
@@ -259,13 +267,14 @@ def _read_task(name: str, given, at: str, languages) -> TaskOfStudy:
 def _read_choices(name: str, given, at: str, languages) -> ChoicesOfStudy:
     given = mapping(given, at)
     for key in given:
-        check_key(key, ("test", "languages", "examples"), at)
+        check_key(key, ("test", "train", "languages", "examples"), at)
     if not given.get("test"):
         raise wrong(at, "no test file; give one")
     chosen = each_once(listed(given.get("languages", [])), f"{at}.languages")
     for code in chosen:
         check_key(code, languages, f"{at}.languages", "language")
-    return ChoicesOfStudy(name, str(given["test"]), chosen, whole(given.get("examples", 0), f"{at}.examples"))
+    examples = whole(given.get("examples", 0), f"{at}.examples")
+    return ChoicesOfStudy(name, str(given["test"]), chosen, examples, str(given.get("train", "")))
 
 
 def _read_windows(given, at: str) -> dict[str, int]:
@@ -342,6 +351,7 @@ def read_study(
         _read_windows(file.get("windows") or {}, f"{at}: windows"),
         _read_other(file.get("other") or {}, f"{at}: other"),
         {name: _read_choices(name, asked, f"{at}: choices.{name}", languages) for name, asked in given.items()},
+        str(file.get("keep_text", "")),
         precision,
     )
     for way in ways.values():
@@ -485,7 +495,12 @@ def _check_choices(study: Study) -> None:
     from vocab_lit.models.source import Source, is_masked
     from vocab_lit.tasks.choices import read_choices
 
-    asked = {(cell.language, name) for cell in study.cells for name in study.choices_of(cell).values()}
+    asked = {
+        (cell.language, name)
+        for cell in study.cells
+        for choices in study.choices_of(cell)
+        for name in choices.files(cell.language)
+    }
     for language, name in sorted(asked):
         read_choices(study.file(name), language)
     for name in study.models if study.choices else ():
@@ -506,6 +521,11 @@ def check_study(study: Study) -> None:
         _check_way_of(study, study.ways[way], language)
     for way, model in dict.fromkeys((cell.way, cell.model) for cell in study.cells):
         _check_training(study, study.ways[way], model)
+    for way in study.ways.values():
+        if way.replay and not study.keep_text:
+            raise wrong(f"{study.path}: ways.{way.name}.replay", "give the text that blocks are taken from, keep_text")
+    if study.keep_text:
+        check_text([study.file(study.keep_text)], "keep_text")
     for code, name in study.other.items():
         check_text([study.file(name)], f"other.{code}")
     _check_choices(study)
@@ -536,14 +556,16 @@ lines: 300   # held-out lines on which bits per byte are measured
 # windows: {length: 256, stride: 192}   # in which they are measured; otherwise those of `vocab-lit evaluate --task ppl`
 evaluations: 5   # along the training
 # other: {en: "{data}/en.held-out.txt"}   # measured before and after training: what is forgotten
+# keep_text: "{data}/en.txt"   # replay: 0.1 reads a tenth of its blocks from it, same_size: true keeps its tokens
 baseline: lapt   # the way that the others are compared with
 
 lapt: {steps: 1000, batch_size: 16, length: 128, mode: all, learning_rate: 5e-5}   # as `vocab-lit lapt` has them
 # precision: bf16   # in which training multiplies
 
 # A way: vocabulary (new where nothing is said, keep, trim, extended or continued), method (of that name where nothing
-# is said; `vocab-lit methods` lists them) and its options, lapt (what differs), adapter (mad-x, mad-x-2 or a shape),
-# fine_tuning (settings of the tasks that differ). models, languages, amounts, seeds and tasks limit a way to some.
+# is said; `vocab-lit methods` lists them) and its options, lapt (what differs), replay (the share of keep_text),
+# adapter (mad-x, mad-x-2 or a shape), fine_tuning (settings of the tasks that differ). models, languages, amounts,
+# seeds and tasks limit a way to some.
 ways:
   lapt: {vocabulary: keep}
   random-mapping: {}
@@ -564,5 +586,6 @@ tasks:
   # pos-en: {task: pos, train: "{data}/en-train.conllu", test: "{data}/{language}-test.conllu"}
 
 # Choices that causal models make by likelihood, without training: files of XCOPA, or a table of text and category.
+# With train, a linear classifier of the model's frozen states learns the answers too, as `vocab-lit evaluate --probe`.
 # choices: {xcopa: {test: "{data}/xcopa.{language}.jsonl", languages: [sw], examples: 100}}
 """

@@ -28,7 +28,7 @@ _T = TypeVar("_T", bound=Settings)
 ADAPTERS: dict[str, dict[str, Any]] = {"mad-x": {}, "mad-x-2": {"last_layer": False}}
 AUXILIARY = "auxiliary"  # vectors of a smaller model, which is trained on the text
 _ONLY = ("models", "languages", "amounts", "seeds", "tasks")  # what a way can be limited to
-_OWN = ("vocabulary", "lapt", "adapter", "fine_tuning", "zero_shot", *_ONLY)
+_OWN = ("vocabulary", "lapt", "replay", "adapter", "fine_tuning", "zero_shot", *_ONLY)
 _LEFT_OUT = {"tokenizer", "expansion", "tokens", "sample", "alpha", "source_text", "dictionary", "seed", "factors"}
 _LEFT_OUT.add("keep_tokens_of")
 _OPTIONS = {
@@ -47,6 +47,7 @@ class Way:
     vocabulary: str  # a name in VOCABULARIES
     given: Mapping[str, Any]  # options of tokenizer, vectors, initialisation and trimming
     lapt: LaptSettings
+    replay: float  # share of the blocks that is the study's text to keep
     adapter: Mapping[str, Any] | None  # the shape of a language adapter; None: the model itself learns
     fine_tuning: Mapping[str, object]  # settings of the tasks that differ from the study's
     zero_shot: bool  # whether it is scored on tasks that are learnt in the source language
@@ -75,6 +76,16 @@ class Way:
     def trim(self) -> TrimSettings:
         "The settings of trimming."
         return self._of(TrimSettings)
+
+    @property
+    def same_size(self) -> bool:
+        "Whether new tokens take the places of unused ones."
+        return bool(self.given.get("same_size"))
+
+    @property
+    def keeps_text(self) -> bool:
+        "Whether it reads the study's text to keep, where there is one."
+        return bool(self.replay) or self.same_size
 
     @property
     def auxiliary(self) -> bool:
@@ -109,6 +120,8 @@ class Way:
         "The settings that decide the result."
         left_out = ("name", "only") if self.fine_tuning else ("name", "only", "fine_tuning")
         facts = {name: value for name, value in asdict(self).items() if name not in left_out}
+        if not self.replay:
+            del facts["replay"]  # as it is in records of before
         return facts | dict(config=asdict(self.lapt.config()) if self.lapt.trains else {})
 
 # %% ../../nbs/08_study/04_ways.ipynb #f3026b2c
@@ -210,24 +223,35 @@ def read_way(
     knows_source = vocabulary in KNOW_SOURCE or adapter is not None
     zero_shot = bool(given.get("zero_shot", knows_source))
     fine_tuning = mapping(given.get("fine_tuning") or {}, f"{at}.fine_tuning")
-    way = Way(name, vocabulary, chosen, training, adapter, fine_tuning, zero_shot, _read_only(given, at))
+    replay = number(given.get("replay", 0), f"{at}.replay")
+    way = Way(name, vocabulary, chosen, training, replay, adapter, fine_tuning, zero_shot, _read_only(given, at))
     _check_way(way, at)
     return way
+
+
+def _check_rows(way: Way, at: str) -> None:
+    "`ValueError` where new embeddings cannot be made as it says."
+    check_key(way.given.get("vectors", "auto"), (*VECTOR_METHODS, AUXILIARY), f"{at}.vectors", "vectors")
+    expansion = {"expansion": "continued"} if way.vocabulary == "continued" else {}
+    for cls, more in ((InitSettings, {}), (TokenizerSettings, expansion)):
+        used = {key: value for key, value in way.given.items() if key in options(cls)}
+        read_settings(cls, used | more, at)
+    if way.auxiliary and way.init.recipe.needs != "token vectors":
+        raise wrong(at, f"{way.method} takes no vectors from an auxiliary model; leave vectors out")
 
 
 def _check_way(way: Way, at: str) -> None:
     "`ValueError` where a way cannot be, whatever the language."
     if way.makes_rows:
-        check_key(way.given.get("vectors", "auto"), (*VECTOR_METHODS, AUXILIARY), f"{at}.vectors", "vectors")
-        for cls in (InitSettings, TokenizerSettings):
-            used = {key: value for key, value in way.given.items() if key in options(cls)}
-            read_settings(cls, used, at)
-        if way.auxiliary and way.init.recipe.needs != "token vectors":
-            raise wrong(at, f"{way.method} takes no vectors from an auxiliary model; leave vectors out")
+        _check_rows(way, at)
     elif way.vocabulary == "keep" and way.given:
         raise wrong(at, f"the vocabulary is kept, and {next(iter(way.given))} has no use; leave it out")
     elif way.vocabulary == "trim":
         read_settings(TrimSettings, dict(way.given), at)
+    if not 0 <= way.replay <= 0.9:
+        raise wrong(f"{at}.replay", f"{way.replay:g} is no share from 0 to 0.9")
+    if way.replay and way.adapter is not None:
+        raise wrong(f"{at}.replay", "an adapter leaves the model as it is, and nothing is forgotten; leave it out")
     if way.adapter is not None:
         way.language_adapter("x").check()
         if way.vocabulary not in ("keep", "new"):
