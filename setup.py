@@ -14,6 +14,7 @@ DATA = (  # what the commands of an installed package read; studies, benchmarks 
     "field/records.csv",
     "field/records.json",  # which describes them
     "field/sources.csv",
+    "real-trial/one-pass.csv",
     "real-trial/records.csv",
 )
 

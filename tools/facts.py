@@ -99,40 +99,37 @@ _READS = {  # models of the real trial, and whether they have read its languages
     "smollm2-135m": "SmolLM2 135M, which has not read it",
     "gemma3-270m-trimmed": "Gemma 3 270M, which has",
 }
-_COMMANDS = {"lapt": "`lapt` alone", "continued": "`--extend {}`", "blend": "`--vocab-size {}`"}
-_REST = "With a dictionary also `wechsel` or `ofa`; for little storage `mf1-lex`; where the model must stay, adapters."
-
-
-def _command(way: str) -> str:
-    "A way of the real trial as a command, or empty where it is no advice."
-    how, _, n = way.rpartition("-")
-    return _COMMANDS.get(how or way, "").format(n)
 
 
 def _real_cell(row: dict[str, float]) -> str:
-    if not {"start", "end", "tokens_per_word", "seconds"} <= row.keys():
-        return "–"
-    return f"{row['start']:.2f} → {row['end']:.2f}; {row['tokens_per_word']:.1f}; {row['seconds']:.0f} s"
+    return f"{row['start']:.2f} → {row['end']:.2f}; {row['tokens_per_word']:.1f}"
+
+
+_WAYS = {"lapt": "`lapt` alone", "continued-500": "`--extend 500`", "continued-2000": "`--extend 2000`"}
+_REST = "With a dictionary also `wechsel` or `ofa`; for little storage `mf1-lex`; where the model must stay, adapters."
+
+
+def _one_pass() -> dict[tuple[str, str], dict[str, dict[str, float]]]:  # by model and language
+    "The numbers of the real trial's whole pass, of ways that learn at the same rate."
+    from vocab_lit.study.shared_records import ONE_PASS, comparable, real_means
+
+    return {
+        (model, language): ways | {name: ways[way] for name, way in comparable(ways).items()}
+        for (model, language, _), ways in real_means(data_path(ONE_PASS)).items()
+    }
 
 
 @_fact
 def advice() -> str:
     "A table of which way when, with what each reaches in the real trial in its first language."
-    from vocab_lit.study.shared_records import real_means
-
-    means = real_means()
-    language, amount = next((language, amount) for _, language, amount in means)
-    by_model = {model: means.get((model, language, amount), {}) for model in _READS}
-    there = {model: ways for model, ways in by_model.items() if ways.keys() - {"untouched"}}
-    ways = [way for way in dict.fromkeys(way for ways in there.values() for way in ways) if _command(way)]
-    rows = [[_command(way), *(_real_cell(ways_of.get(way, {})) for ways_of in there.values())] for way in ways]
-    seeds = min(row["seeds"] for ways_of in there.values() for row in ways_of.values())
+    means, language = _one_pass(), "sw"
+    rows = [[told, *(_real_cell(means[model, language][way]) for model in _READS)] for way, told in _WAYS.items()]
+    seeds = min(row["seeds"] for model in _READS for row in means[model, language].values())
     about = (
-        f"{amount.removesuffix('MB')} MB of `{language}`, {seeds:.0f} seed{'s' * (seeds > 1)}: bits per byte before → "
-        "after the same short training; tokens per word; CPU-seconds for 100 words."
+        f"0.5 MB of `{language}`, {seeds:.0f} seed{'s' * (seeds > 1)}: bits per byte before → after a pass; tokens per "
+        "word."
     )
-    table = markdown_table(["way", *(_READS[model] for model in there)], rows, of_ours)
-    return f"{about}\n\n{table}\n\n{_REST}"
+    return f"{about}\n\n{markdown_table(['way', *_READS.values()], rows, of_ours)}\n\n{_REST}"
 
 
 _UNKNOWN = ("hy", "te")  # scripts of which the bundled model has no letter; the four others are in known ones
@@ -412,12 +409,11 @@ def real_picture() -> str:  # SVG
 
 def _each_language(model: str, ways: tuple[str, ...], key: str = "end") -> str:
     "A number of the real trial by language: one of each way, with an arrow between."
-    from vocab_lit.study.shared_records import real_means
-
-    of_model = {language: cells for (name, language, _), cells in real_means().items() if name == model}
-    digits = 0 if key == "seconds" else 2
+    digits = 1 if key == "tokens_per_word" else 2
     told = {
-        language: " → ".join(f"{cells[way][key]:.{digits}f}" for way in ways) for language, cells in of_model.items()
+        language: " → ".join(f"{cells[way][key]:.{digits}f}" for way in ways)
+        for (name, language), cells in _one_pass().items()
+        if name == model
     }
     return ", ".join(f"{language} {numbers}" for language, numbers in told.items())
 
@@ -436,7 +432,7 @@ def _chat_answers() -> tuple[str, str]:  # bits per byte, right answers
 def decision() -> str:
     "What to do as a tree, as nested lists, with the numbers of the real trial on its leaves."
     reads, unread = "gemma3-270m-trimmed", "smollm2-135m"
-    own, more, gentle = "lapt", "continued-2000", "lapt-1e-5"
+    own, few, more = _WAYS
     unknown, known = ner_scores().unknown, ner_scores().known
     new, keep = _METHODS[:2]
     chat_bits, right = _chat_answers()
@@ -449,13 +445,13 @@ def decision() -> str:
         (3, f"*No:* `--vocab-size N`. NER: {unknown[keep]:.0f} → {unknown[new]:.0f}."),
         (3, f"*Yes:* keep its vocabulary. NER: {known[keep]:.0f} → {known[new]:.0f} with a new one."),
         (2, "*A decoder.* **Does it read the language?**"),
-        (3, "*No:* `--extend 2000 --expansion continued`, then `lapt --learning-rate 1e-4`."),
-        (4, f"Bits per byte, its own tokens → 2,000 more: {_each_language(unread, (own, more))}."),
-        (4, f"Seconds for 100 words: {_each_language(unread, (own, more), 'seconds')}."),
-        (3, "*Yes:* keep its vocabulary, `lapt --learning-rate 1e-5`."),
-        (4, f"Bits per byte, untrained → trained: {_each_language(reads, ('untouched', gentle))}."),
-        (4, f"With 2,000 tokens more, at 1e-4: {_each_language(reads, (more,))}."),
-        (4, f"Seconds for 100 words, its own → 2,000 more: {_each_language(reads, (gentle, more), 'seconds')}."),
+        (3, "*No:* `lapt --learning-rate 1e-4`, after `--extend 2000 --expansion continued` where it spells in bytes."),
+        (4, f"Bits per byte after a pass, its own tokens → 2,000 more: {_each_language(unread, (own, more))}."),
+        (4, f"Tokens per word: {_each_language(unread, (own, more), 'tokens_per_word')}."),
+        (3, "*Yes:* keep its vocabulary, `lapt`, at 1e-5 where it is to keep its English."),
+        (4, f"Bits per byte, untrained → 1e-5 → 3e-5: {_each_language(reads, ('untouched', 'lapt-1e-5', own))}."),
+        (4, f"With 500 tokens more: {_each_language(reads, (few,))}."),
+        (4, f"Tokens per word, its own → 500 more: {_each_language(reads, (own, few), 'tokens_per_word')}."),
         (2, "*A chat model:* as a decoder, and `lapt --keep-text english.txt --replay 0.25`."),
         (3, f"Bits per byte in Chichewa: {chat_bits}; right answers in English: {right}."),
     )

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 # %% auto #0
-__all__ = ['FORMAT', 'ABOUT', 'COLUMNS', 'IN_LANGUAGE', 'ZERO_SHOT', 'TRIAL', 'CURVES', 'RATES', 'about_file', 'shared_form',
-           'write_shared', 'read_shared', 'field_rows', 'own_records', 'with_field', 'contributed_files',
-           'field_evidence', 'real_means', 'way_in_words', 'real_evidence']
+__all__ = ['FORMAT', 'ABOUT', 'COLUMNS', 'IN_LANGUAGE', 'ZERO_SHOT', 'TRIAL', 'CURVES', 'RATES', 'ONE_PASS', 'about_file',
+           'shared_form', 'write_shared', 'read_shared', 'field_rows', 'own_records', 'with_field', 'contributed_files',
+           'field_evidence', 'real_means', 'way_in_words', 'comparable', 'real_evidence']
 
 # %% ../../nbs/08_study/03_shared_records.ipynb #2d1c730b
 FORMAT = "vocab-lit study 1"
@@ -274,7 +274,8 @@ def field_evidence(
     return f"POS accuracy of {with_way:.0f} with {named}, {with_source:.0f} with the source's, {whose}"
 
 # %% ../../nbs/08_study/03_shared_records.ipynb #147b6bf1
-_REAL = "real-trial/records.csv"
+_REAL, ONE_PASS = "real-trial/records.csv", "real-trial/one-pass.csv"
+_READERS = {"gemma3-270m-trimmed": True, "smollm2-135m": False}  # models of the trial: whether they read its languages
 _START, _END = ("bits per byte", "0"), ("bits per byte at the end", "")
 _TIME, _WORDS = ("CPU seconds to generate 100 words", ""), ("tokens per word", "")
 
@@ -316,25 +317,37 @@ def way_in_words(way: str) -> str:  # such as continued-500
     return f"{told} at a rate of {named['rate']}" if named["rate"] else told
 
 
+def comparable(
+    ways: Mapping[str, Mapping[str, float]],  # as `real_means` has them
+) -> dict[str, str]:  # by its name without a rate: lapt, continued-500 ...
+    "The ways of a model that learn at the same rate: that of the first one with other tokens."
+    others = [way for way in ways if not way.startswith(_KEPT) and way_in_words(way) != way]
+    if not others:
+        return {}
+    rate = re.search(r"(-\d+e-\d+)?$", others[0]).group()  # pyright: ignore[reportOptionalMemberAccess] # it always matches
+    named = {way.removesuffix(rate): way for way in (f"{_KEPT}{rate}", *others) if way in ways}
+    return {name: way for name, way in named.items() if not re.search(r"\de-\d", name)}
+
+
 def real_evidence(
-    path: str | Path | None = None,  # of shared records; None: the real trial's
+    reads: bool | None = None,  # whether the model reads the language; None: what is known of both kinds
+    path: str | Path | None = None,  # of shared records; None: the real trial's, of a whole pass
 ) -> list[str]:  # a sentence for each model, language and amount of text that has two ways to compare
     "What the real trial found when a vocabulary was kept, extended or replaced, before and after training."
     told = []
-    for (model, language, amount), ways in real_means(path).items():
-        trained = {way: row for way, row in ways.items() if way != "untouched" and {"start", "end"} <= row.keys()}
-        kept = trained.get(_KEPT)
-        if kept is None or len(trained) < 2:
+    for (model, language, amount), ways in real_means(path or data_path(ONE_PASS)).items():
+        same = {name: way for name, way in comparable(ways).items() if {"start", "end"} <= ways[way].keys()}
+        if _KEPT not in same or (reads is not None and _READERS.get(model, reads) != reads):
             continue
-        found = ", ".join(_found(way, row, kept) for way, row in trained.items())
-        seeds = min(row["seeds"] for row in trained.values())
+        found = ", ".join(_found(way, ways[way], ways[same[_KEPT]]) for way in same.values())
+        seeds = min(ways[way]["seeds"] for way in same.values())
         told.append(f"{model} in {language} ({amount}, {seeds:.0f} seed{'s' * (seeds > 1)}): {found}")
     return told
 
 
 def _found(way: str, row: Mapping[str, float], kept: Mapping[str, float]) -> str:
-    "The bits per byte of a way, and the time that it saves."
+    "The bits per byte of a way, and the tokens that it saves."
     bits = f"{way_in_words(way)} {row['start']:.2f} to {row['end']:.2f}"
-    if way.startswith(_KEPT) or not (row.get("seconds") and kept.get("seconds")):
+    if way.startswith(_KEPT) or not (row.get("tokens_per_word") and kept.get("tokens_per_word")):
         return bits
-    return f"{bits} with {1 - row['seconds'] / kept['seconds']:.0%} less time a word"
+    return f"{bits} with {1 - row['tokens_per_word'] / kept['tokens_per_word']:.0%} fewer tokens"

@@ -180,6 +180,16 @@ class Measured:
         return self.ratio / max(1, (self.beside or {}).get("ratio", 1))
 
 
+def _grow(m: Measured, longer: str) -> tuple[str, str]:
+    "A verdict for more tokens."
+    if m.longer >= TWICE:
+        return "replace", f"{longer}; from {TWICE:g} on a vocabulary of its own is worth it"
+    small = ""
+    if m.too_many:
+        small = f"; the text is too small to learn {m.too_many:,}, of which many occur less than {SEEN} times"
+    return "extend", f"{longer}; from {LONGER:g} on more tokens are worth it{small}"
+
+
 def _decide(m: Measured) -> tuple[str, str]:  # keep, trim, extend or replace; and why
     "The verdict by the thresholds above, the first that applies."
     if sum(m.missing.values()) > MOST_LETTERS:
@@ -192,22 +202,14 @@ def _decide(m: Measured) -> tuple[str, str]:  # keep, trim, extend or replace; a
     )
     if m.beside and m.ratio >= LONGER and m.longer < m.ratio:
         longer += f" ({m.beside['text']} {m.beside['ratio']:.2f} times, which leaves {m.longer:.2f})"
-    if m.longer >= TWICE and not m.reads:
-        return "replace", f"{longer}; from {TWICE:g} on a vocabulary of its own is worth it"
-    if m.longer >= LONGER:
-        return "extend", f"{longer}; from {LONGER:g} on more tokens are worth it{_limits(m)}"
-    needs = f"{longer}, less than {LONGER:g}, and needs {m.needed:.0%} of the vocabulary"
+    if m.longer >= LONGER and not m.reads:
+        return _grow(m, longer)
+    needs = f"needs {m.needed:.0%} of the vocabulary"
+    if m.longer < LONGER:
+        needs = f"{longer}, less than {LONGER:g}, and {needs}"
+    else:
+        needs = f"the model reads the language, and new tokens would buy speed by quality; {longer}, and {needs}"
     return ("trim", f"{needs}, less than {LITTLE:.0%}") if m.needed < LITTLE else ("keep", needs)
-
-
-def _limits(m: Measured) -> str:
-    "Reasons against more than is advised."
-    limits = ""
-    if m.longer >= TWICE:
-        limits += "; the model reads the language, and would lose more with a vocabulary of its own"
-    if m.too_many:
-        limits += f"; the text is too small to learn {m.too_many:,}, of which many occur less than {SEEN} times"
-    return limits
 
 
 def _doubts(m: Measured) -> list[str]:
@@ -220,7 +222,7 @@ def _doubts(m: Measured) -> list[str]:
     near = [line for line in (LONGER, TWICE) if abs(m.longer - line) < 2 * m.error + 0.05]
     if near and sum(m.missing.values()) <= MOST_LETTERS and m.lost <= LOST:
         doubts.append(f"{m.longer:.2f} ± {2 * m.error:.2f} is close to {near[0]:g}, so try both sides of the line")
-    if m.longer < LONGER <= m.tokens_per_word / m.extended:
+    if (m.reads or m.longer < LONGER) and m.tokens_per_word / m.extended >= LONGER:
         fewer = 1 - m.extended / m.tokens_per_word
         doubts.append(f"extended, the vocabulary divides the text into {fewer:.0%} fewer tokens, so try that too")
     if m.unknown > LOST >= m.lost:
