@@ -22,6 +22,7 @@ FOLDER = "book/colab"
 SILENT, HIDDEN = "remove-cell", {"remove-cell", "remove-input", "hide-cell", "hide-input"}
 FIRST = ("language", "scale", "steps")  # parameters with a field; a notebook with few has one for each
 FEW = 8
+SETS_UP = "use_style()"  # what the figures of a notebook look like
 CHOICES = {"scale": ["mini", "paper", "custom"]}
 _TYPES = {bool: "boolean", int: "integer", float: "number", str: "string"}
 
@@ -74,7 +75,7 @@ def install_cell(cfg: dict[str, str], chapter: str, language: str) -> str:
 
 def _form(id: str, code: str) -> dict:
     "A code cell of which Colab shows title and fields."
-    view = {"cellView": "form"}
+    view = {"cellView": "form", "jupyter": {"source_hidden": True}}  # for Colab, and for JupyterLab
     return {"cell_type": "code", "id": id, "execution_count": None, "metadata": view, "outputs": [], "source": code}
 
 
@@ -125,7 +126,8 @@ def _keep_what_is_needed(cells: list[dict]) -> None:
     needed: set[str] = set()
     for cell in reversed([cell for cell in cells if cell["cell_type"] == "code"]):
         bound, used = names(source(cell))
-        if APPENDIX in tags(cell) and (bound | _changed(source(cell))) & needed:
+        gives = (bound | _changed(source(cell))) & needed or SETS_UP in source(cell)
+        if APPENDIX in tags(cell) and gives:
             cell["metadata"]["tags"] = [SILENT]
         if APPENDIX not in tags(cell):
             needed |= used
