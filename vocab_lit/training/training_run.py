@@ -335,7 +335,7 @@ def check_lapt_files(
     run: RunSettings = RunSettings(),
     adapter: LanguageAdapter | None = None,
     keep: KeepSettings = KeepSettings(),
-) -> Estimate | None:  # None where the run has ended, or learns from snippets, whose number is not known yet
+) -> Estimate | None:  # None where the run has ended, or learns from a teacher, whose passes are others
     "Refuse what `lapt_files` refuses before it writes anything, and write nothing; what the run would take."
     prepared = _prepare(source, text, Path(out), settings, run, adapter, keep)
     return _estimated(prepared) if prepared else None
