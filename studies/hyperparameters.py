@@ -44,6 +44,10 @@ _LAPT_SETUPS = {
 _ALL_TASKS = "tasks"
 
 
+_OF_NO_PAPER_HERE = ("embeddings", "lora", "objective")  # hyper-parameters
+_OF_NO_PAPER_HERE += ("distil_layer", "distil_snippets", "distil_lm", "alm_temperature", "alm_lm")
+
+
 def lapt_values(paper: str, scale: str) -> dict[str, dict[str, object]]:  # by setup, by name
     "The hyper-parameters of continued pretraining."
     by_setup = {}
@@ -52,7 +56,7 @@ def lapt_values(paper: str, scale: str) -> dict[str, dict[str, object]]:  # by s
         values = asdict(config)
         values["beta1"], values["beta2"] = values.pop("betas")
         del values["micro_batch"]  # makes no difference to the result
-        for name in ("embeddings", "lora", "distil_layer", "distil_snippets", "distil_lm"):
+        for name in _OF_NO_PAPER_HERE:
             del values[name]
         values["samples"] = config.steps * config.batch_size
         values["tokens"] = values["samples"] * config.length

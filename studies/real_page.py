@@ -5,18 +5,19 @@ from __future__ import annotations
 import json
 import re
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from html import escape
 from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from studies.findings import what_we_see
 from studies.real_chapter import ADDED, CHOSEN, PROMPTS, QUESTIONS, RECORD
-from vocab_lit.study.figures import INK, PALETTE, described, plt, use_style
+from vocab_lit.study.figures import PALETTE, described, plt, use_style
 from vocab_lit.text.corpus import data_path
 
 if TYPE_CHECKING:
-    from IPython.display import Markdown
+    from IPython.display import HTML, Markdown
     from matplotlib.figure import Figure
 
 WIDE = (5.2, 3.5)  # inches: legible on a telephone
@@ -140,36 +141,94 @@ def chat_rows(record: Mapping) -> pd.DataFrame:
     )
 
 
-def _plain(n: int) -> str:
-    return f"{n:,}"
+def added_points(record: Mapping) -> pd.DataFrame:
+    "What adding tokens does: a row for each number of them."
+    steps = {0: ("trim", "trimmed")} | {n: (f"extend by {n}", f"start {n}") for n in ADDED}
+    return pd.DataFrame(
+        {
+            "added": n,
+            "bits per byte": bits(record, side),
+            "after training": bits(record, "trained") if n == CHOSEN else None,
+            "tokens of Jonah": _tokens(record[f"{side} in jonah.txt"]["output"]),
+            "MB": record[made]["file_mb"],
+        }
+        for n, (made, side) in steps.items()
+    )
 
 
-def added_figure(record: Mapping) -> Figure:
-    "Bits per byte against added tokens, at the start and after training."
-    start = [(0, bits(record, "trimmed")), *((n, bits(record, f"start {n}")) for n in ADDED)]
-    trained = [(CHOSEN, bits(record, "trained"))]
-    sides = {"before training": start, f"after {trained_steps(record)} steps": trained}
-    data = pd.DataFrame(
-        [(side, n, value) for side, at in sides.items() for n, value in at], columns=["side", "added", "bits per byte"]
+def _tokens(output: Sequence[str]) -> int:
+    "The tokens of a text, of what `evaluate` printed."
+    return next(int(line.split()[1].replace(",", "")) for line in output if line.split()[:1] == ["tokens"])
+
+
+_SLIDER = """<div class="slider">{drawing}
+<p hidden><label>tokens added <input type="range" min="0" max="{last}" value="{chosen}"></label></p>
+<output>{told}</output>
+<script>(() => {{
+const place = document.currentScript.parentElement, told = {all_told};
+const field = place.querySelector("input"), points = place.querySelectorAll("circle");
+const show = () => {{
+  place.querySelector("output").textContent = told[field.value];
+  points.forEach((point, i) => point.setAttribute("r", i == field.value ? 9 : 5));
+}};
+place.querySelector("p").hidden = false;
+field.addEventListener("input", show);
+show();
+}})();</script></div>"""
+
+
+def added_slider(record: Mapping) -> HTML:
+    "The curve of bits per byte against added tokens, with a slider that tells what each number of them does."
+    from IPython.display import HTML
+
+    points = added_points(record)
+    told = [_told(point) for point in points.to_dict("records")]
+    chosen = int(points.index[points.added == CHOSEN][0])
+    return HTML(
+        _SLIDER.format(
+            drawing=_curve(record, points, "; ".join(told)),
+            last=len(points) - 1,
+            chosen=chosen,
+            told=escape(told[chosen]),
+            all_told=json.dumps(told),
+        )
     )
-    use_style()
-    fig, ax = plt.subplots(figsize=WIDE, layout="constrained")
-    places = {n: i for i, n in enumerate((0, *ADDED))}
-    for (side, points), colour, marker in zip(sides.items(), PALETTE, "os"):
-        x, y = [places[n] for n, _ in points], [value for _, value in points]
-        ax.plot(x, y, marker=marker, color=colour, label=side, linestyle="-" if side == "before training" else "--")
-        for at, value in zip(x, y):
-            ax.annotate(f"{value:.2f}", (at, value), (0, 7), textcoords="offset points", ha="center", color=colour)
-    untouched = bits(record, "untouched")
-    ax.axhline(untouched, color=INK, linestyle=":", label=f"the model as it comes: {untouched:.2f}")
-    ax.set_xticks(range(len(places)), [_plain(n) for n in places])
-    ax.margins(y=0.15)
-    ax.set(xlabel="tokens added", ylabel="bits per byte, Jonah")
-    fig.legend(loc="outside lower center", ncols=1)
-    told = "; ".join(
-        f"{side}: " + ", ".join(f"{value:.2f} with {n:,} tokens" for n, value in at) for side, at in sides.items()
+
+
+def _told(point: Mapping) -> str:
+    trained = point["after training"]
+    after = f", {trained:.2f} after training" if trained == trained else ""  # nan where it was not trained
+    return (
+        f"{point['added']:,} tokens more: {point['bits per byte']:.2f} bits per byte at the start{after}; "
+        f"{point['tokens of Jonah']:,} tokens for Jonah; {point['MB']:.0f} MB"
     )
-    return described(fig, data, f"Curves of bits per byte by tokens added. {told}; as it comes {untouched:.2f}.")
+
+
+def _curve(record: Mapping, points: pd.DataFrame, alt: str) -> str:  # SVG
+    untouched, trained = bits(record, "untouched"), bits(record, "trained")
+    low, high = trained - 0.05, points["bits per byte"].max() + 0.12
+
+    def place(i, value):
+        return 45 + 105 * i, 210 - 190 * (value - low) / (high - low)
+
+    at = [place(i, value) for i, value in enumerate(points["bits per byte"])]
+    end = place(list(points.added).index(CHOSEN), trained)
+    line, level = " ".join(f"{x:.0f},{y:.0f}" for x, y in at), place(0, untouched)[1]
+    style = 'fill="none" stroke="currentColor" stroke-dasharray="2 4"'
+    marks = [
+        f'<path d="M20,{level:.0f} H390" {style}/>',
+        f'<text x="390" y="{level - 5:.0f}" text-anchor="end">as it comes: {untouched:.2f}</text>',
+        f'<polyline points="{line}" fill="none" stroke="#2a8fd8" stroke-width="2"/>',
+        f'<path d="M{at[-2][0]:.0f},{at[-2][1]:.0f} L{end[0]:.0f},{end[1]:.0f}" {style}/>',
+        f'<rect x="{end[0] - 6:.0f}" y="{end[1] - 6:.0f}" width="12" height="12" fill="#de8f05"/>',
+        f'<text x="{end[0] + 12:.0f}" y="{end[1] + 5:.0f}">{trained:.2f} trained</text>',
+    ]
+    for (x, y), (added, value) in zip(at, points[["added", "bits per byte"]].itertuples(index=False)):
+        marks.append(f'<circle cx="{x:.0f}" cy="{y:.0f}" r="5" fill="#2a8fd8"/>')
+        marks.append(f'<text x="{x:.0f}" y="{y - 13:.0f}" text-anchor="middle">{value:.2f}</text>')
+        marks.append(f'<text x="{x:.0f}" y="236" text-anchor="middle">{added:,.0f}</text>')
+    head = 'viewBox="0 0 410 250" width="480" style="max-width: 100%" font-size="14" fill="currentColor"'
+    return f'<svg {head} role="img" aria-label="{escape(alt)}">{"".join(marks)}</svg>'
 
 
 def trained_steps(record: Mapping) -> int:

@@ -83,7 +83,8 @@ def source_buttons(app, pagename, templatename, context, doctree):
     for group in context.get("header_buttons", []):
         if "buttons" in group:
             shown = [(button, address(button)) for button in group["buttons"]]
-            group["buttons"] = [button | {"url": url} for button, url in shown if url or "url" not in button]
+            linked = [button | {"url": url} if url else button for button, url in shown if url or "url" not in button]
+            group["buttons"] = linked  # one without an address runs a script
 
 
 @cache

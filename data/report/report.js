@@ -152,20 +152,45 @@ function directionOf(text) {
   return letter && RIGHT_TO_LEFT.test(letter[0]) ? "rtl" : "ltr";
 }
 
-function targetToken(id, first) {
+// The tokens of a line, with letters in place of bytes: one that has a part of a letter shows all of it and "…".
+function withLetters(texts) {
+  const told = texts.map(() => ""), bytes = [], owners = [], whole = new TextDecoder("utf-8", { fatal: true });
+  texts.forEach((text, n) => {
+    for (const part of text.match(/<0x[0-9A-F]{2}>|./gsu) ?? []) {
+      const these = part.length === 6 ? [parseInt(part.slice(3, 5), 16)] : new TextEncoder().encode(part);
+      for (const byte of these) { bytes.push(byte); owners.push(n); }
+    }
+  });
+  for (let at = 0; at < bytes.length; ) {
+    const [length, letter] = letterAt(bytes, at, whole);
+    const of = [...new Set(owners.slice(at, at + length))];
+    of.forEach((n, i) => { told[n] += `${i ? "…" : ""}${letter}${i < of.length - 1 ? "…" : ""}`; });
+    at += length;
+  }
+  return told;
+}
+
+function letterAt(bytes, at, whole) { // how many bytes it has, and the letter; a byte's number where it is of none
+  for (let length = 1; length <= 4; length += 1) {
+    try { return [length, whole.decode(new Uint8Array(bytes.slice(at, at + length)))]; } catch { /* one byte more */ }
+  }
+  return [1, `<0x${bytes[at].toString(16).toUpperCase().padStart(2, "0")}>`];
+}
+
+function targetToken(id, first, text) {
   const origin = ORIGINS[tokens.origin[id]];
   const initial = tokens.position[id] === WORD_INITIAL ? " initial" : "";
-  const button = make("button", { type: "button", className: `token ${origin.style}${initial}` }, word(marked(tokens, id)));
+  const button = make("button", { type: "button", className: `token ${origin.style}${initial}` }, word(text));
   button.tabIndex = first ? 0 : -1;
   button.dataset.id = id;
   button.append(make("span", { className: "hidden" }, `, ${origin.name}`));
   return button;
 }
 
-function sourceToken(index) {
+function sourceToken(index, text) {
   const unknown = source.ids[index] === data.source.unknown;
   const initial = source.position[index] === WORD_INITIAL ? " initial" : "";
-  return make("span", { className: `token${unknown ? " unknown" : initial}` }, word(marked(source, index)));
+  return make("span", { className: `token${unknown ? " unknown" : initial}` }, word(text));
 }
 
 function lineRow(name, children, direction) {
@@ -178,8 +203,13 @@ function lineRow(name, children, direction) {
 function showLine(line) {
   const direction = directionOf(line.text);
   const box = make("div", { className: "line" }, make("p", { dir: direction }, line.text));
-  if (line.source) box.append(lineRow("source", line.source.map(sourceToken), direction));
-  box.append(lineRow("target", line.target.map((id, n) => targetToken(id, n === 0)), direction));
+  const textsOf = (from, ids) => withLetters(ids.map((id) => marked(from, id)));
+  if (line.source) {
+    const texts = textsOf(source, line.source);
+    box.append(lineRow("source", line.source.map((index, n) => sourceToken(index, texts[n])), direction));
+  }
+  const texts = textsOf(tokens, line.target);
+  box.append(lineRow("target", line.target.map((id, n) => targetToken(id, n === 0, texts[n])), direction));
   return box;
 }
 
@@ -542,9 +572,15 @@ function plainTable(rows) {
   const names = Object.keys(rows[0]);
   const isNumber = (name) => rows.every((row) => typeof row[name] === "number");
   const heads = names.map((name) => make("th", { scope: "col", className: isNumber(name) ? "number" : "" }, name.replaceAll("_", " ")));
-  const cell = (row, name) => make("td", { className: isNumber(name) ? "number" : "", dir: "auto" }, shown(row[name]));
+  const cell = (row, name) => {
+    const made = make("td", { className: isNumber(name) ? "number" : "", dir: "auto" }, shown(row[name]));
+    made.dataset.name = name.replaceAll("_", " "); // which narrow windows show before it
+    return made;
+  };
   const body = rows.map((row) => make("tr", {}, ...names.map((name) => cell(row, name))));
-  return tableOf(heads, body);
+  const made = tableOf(heads, body);
+  made.classList.add("plain");
+  return made;
 }
 
 function showTables() {

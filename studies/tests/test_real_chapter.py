@@ -1,6 +1,7 @@
 """The record of the real model's chapter: whole, as its commands printed it, and what the page shows of it."""
 
 import copy
+import json
 import re
 import shlex
 
@@ -46,9 +47,16 @@ def test_the_page_s_tables_and_figures_have_the_record_s_numbers_and_its_prose_h
     ways = page.way_rows(record).set_index("model")["bits per byte, Chichewa"]
     for title, side in {"as it comes": "untouched", "then trained": "trained"}.items():
         assert float(ways[title]) == pytest.approx(record[f"{side} in jonah.txt"]["bits_per_byte"], abs=6e-4)
-    drawn = page.added_figure(record).data
-    starts = drawn[drawn.side == "before training"].set_index("added")["bits per byte"]
-    assert dict(starts) == {0: page.bits(record, "trimmed")} | {n: page.bits(record, f"start {n}") for n in ADDED}
+    points = page.added_points(record).set_index("added")
+    starts = {0: page.bits(record, "trimmed")} | {n: page.bits(record, f"start {n}") for n in ADDED}
+    assert dict(points["bits per byte"]) == starts and points["tokens of Jonah"].is_monotonic_decreasing
+    slider = page.added_slider(record).data
+    stops = json.loads(re.search(r"told = (\[.*?\]);", slider)[1])
+    assert [f"{n:,} tokens more: {value:.2f} bits" in stop for (n, value), stop in zip(starts.items(), stops)] == [
+        True
+    ] * 4
+    heights = {float(cy): bits for cy, bits in zip(re.findall('cy="(.*?)"', slider), starts.values())}
+    assert [heights[y] for y in sorted(heights)] == sorted(starts.values(), reverse=True)
     speed = page.speed_rows(record).set_index("")
     said = record["said"]["after"]
     words = said["tokens_per_second"] / said["tokens_per_word"]

@@ -307,7 +307,8 @@ def test_in_a_browser_the_search_finds_a_token_pointing_at_it_shows_its_sources_
     const tip = [byId("tip").hidden, byId("tip").innerText];
     const sections = [...document.querySelectorAll("h2")].map((heading) => heading.textContent);
     const loaded = performance.getEntriesByType("resource").map((entry) => entry.name);
-    return { all, found, details, id, onMap, chip: Number(chip.dataset.id), tip, sections, loaded };
+    const letters = withLetters(["▁", "<0xE1>", "<0x88>", "<0x9B>", "x<0xE1><0x8B>", "<0xAD>y", "<0xFF>"]);
+    return { all, found, details, id, onMap, chip: Number(chip.dataset.id), tip, sections, loaded, letters };
     """,
     )
     assert 10 < told["all"] < 60 and len(told["found"]) == 1 and "▁Jumanne" in told["found"][0]
@@ -317,6 +318,7 @@ def test_in_a_browser_the_search_finds_a_token_pointing_at_it_shows_its_sources_
     assert told["tip"][0] is False and of_chip.source[0] in told["tip"][1]
     distances = [abs(page["map"][axis][told["onMap"]] - page["map"][axis][told["id"]]) for axis in "xy"]
     assert max(distances) < 0.02  # of two tokens in one place, either
+    assert told["letters"] == ["▁", "ማ…", "…ማ…", "…ማ", "xይ…", "…ይy", "<0xFF>"]
     assert told["sections"][0] == "Lines before and after" and "Losses" not in told["sections"]
 
 

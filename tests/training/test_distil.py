@@ -135,7 +135,7 @@ def cell_d1571111(cell_d1571105):
 
     def batch_of(name, n=6):
         made, teacher = models[name]
-        rows = lay_out(teacher.snippets(made.tokenizer, swahili, few), 3 * few.length)
+        rows = lay_out(teacher.rows(made.tokenizer, swahili, few), 3 * few.length)
         pairs = SnippetPairs(rows, n, made.tokenizer if name == "masked" else None)
         return {key: torch.stack([pairs[i][key] for i in range(n)]) for key in pairs[0]}
 
@@ -249,7 +249,7 @@ def test_the_loss_is_the_squared_error_at_every_place_where_both_end_taken_one_b
         assert found["input"].abs().sum() > 0 and ("output" in found) == (name == "causal")
     own = models["causal"][0]
     same = Teacher(own.model, own.tokenizer, own.plan.new_tokens)
-    rows = lay_out(same.snippets(own.tokenizer, swahili, few), 90)[:5].view(5, 3, -1)
+    rows = lay_out(same.rows(own.tokenizer, swahili, few), 90)[:5].view(5, 3, -1)
     batch = dict(input_ids=rows[:, 0], teacher_ids=rows[:, 1], labels=rows[:, 2], lm_ids=rows[:, 0], lm_labels=rows[:, 2])
     with only_new_rows(own.model, own.plan.new_tokens):
         assert distil_loss(own.model, **batch, teacher=own.model) == 0
@@ -352,7 +352,9 @@ def test_a_run_from_files_finds_its_teacher_resumes_to_the_bit_and_refuses_befor
         "no token is new: all embeddings are copies": dict(source=copies),
         "mode distil is for a model that learns itself": dict(source=mini, adapter=LanguageAdapter("sw")),
         "distil_layer 5: there are layers 1 to 3, and 0 for the last": dict(config=replace(asked, distil_layer=5)),
-        "a teacher in mode distil, not in mode all": dict(config=replace(asked, mode="all"), teacher=str(mini)),
+        "a teacher is for mode distil and objective alm, and the mode is all": dict(
+            config=replace(asked, mode="all"), teacher=str(mini)
+        ),
         "no new token is in the .* held-out lines": dict(held_out=(place / "am.txt",)),
         "not known which tokens are new: .* has no plan.npz; transplant .* or choose another mode": dict(source=mini),
     }.items():
@@ -360,6 +362,6 @@ def test_a_run_from_files_finds_its_teacher_resumes_to_the_bit_and_refuses_befor
         with pytest.raises(ValueError, match=wrong):
             trained("refused", **given)
         assert not (place / "refused").exists()
-    with pytest.raises(ValueError, match="mode distil needs a teacher, and no other mode has one"):
+    with pytest.raises(ValueError, match="mode distil and objective alm need a teacher, and nothing else has one"):
         distilled("causal", config=replace(few, mode="new"))
     shutil.rmtree(place)

@@ -75,6 +75,24 @@ def test_what_only_mode_distil_uses_is_refused_in_others_and_by_no_preset_of_its
             LaptSettings(**asked).check()
 
 
+@pytest.mark.cell('nbs/06_training/00_settings.ipynb', 'cell "mode alm is all by the objective alm, which other modes take too" (dbac3e04)')
+def test_mode_alm_is_all_by_the_objective_alm_which_other_modes_take_too():
+    config = LaptSettings(mode="alm", alm_lm=0.5).config()
+    assert (config.mode, config.objective, config.alm_lm, config.is_taught) == ("all", "alm", 0.5, True)
+    new = LaptSettings(mode="new", objective="alm").config()
+    assert new.only_new_rows and new.is_taught and not LaptSettings().config().is_taught
+    for wrong, message in (
+        (dict(alm_lm=1.0), "--alm-lm: only objective alm has a use for it; give --objective alm too"),
+        (dict(mode="alm", alm_temperature=0), "--alm-temperature 0: give a number above 0"),
+        (dict(mode="alm", alm_lm=-1), "--alm-lm -1: give at least 0"),
+        (dict(objective="ml"), "--objective: 'ml' is unknown; did you mean lm"),
+        (dict(mode="distil", objective="alm"), "--objective alm: mode distil has an objective of its own"),
+        (dict(preset="token-distillation", objective="alm"), "--objective alm: mode distil has an objective of its own"),
+    ):
+        with pytest.raises(SettingError, match=message):
+            LaptSettings(**wrong).check()
+
+
 @pytest.mark.cell('nbs/06_training/00_settings.ipynb', 'cell "training ends after the steps or the epochs, whichever are less, and steps that were asked for stay" (7d1c9a3e)')
 def test_training_ends_after_the_steps_or_the_epochs_whichever_are_less_and_steps_that_were_asked_for_stay():
     short, long = (PRESETS["unks-everywhere"].within_epochs(n_blocks) for n_blocks in (1_000, 10**6))

@@ -27,6 +27,7 @@ from ..tokens.continued import continued_tokenizer
 from ..tokens.like import build_tokenizer
 from ..tokens.load import load_tokenizer
 from ..tokens.pipeline import Built
+from ..training.alm import ChunkTeacher
 from ..training.distil import Teacher
 from ..training.evaluations import SHARE
 from ..training.forgetting import check_block, check_kept, open_kept
@@ -118,8 +119,9 @@ def _check_training(
     check_lapt(a.opened.open_weights(), a.opened.tokenizer, config)
     if isinstance(a.transplant.recipe(a.text), FactoredRecipe):
         check_low_dimensional(config, "choose another method")
-    if config.mode == "distil":
-        teacher = Teacher(a.opened.open_weights(), a.opened.tokenizer, ())
+    if config.is_taught:
+        kind = Teacher if config.mode == "distil" else ChunkTeacher
+        teacher = kind(a.opened.open_weights(), a.opened.tokenizer)
         teacher.check(teacher.model, tokenizer, config)
     if a.keep.replay and config.mode == "distil":
         raise SettingError("replay", "mode distil reads no text of other languages; leave it out, or give another mode")

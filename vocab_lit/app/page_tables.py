@@ -111,7 +111,7 @@ def _check_table(made: MadeFolder) -> list[dict]:
     about = "What would break in transformers, vLLM or llama.cpp; `vocab-lit check` compares all weights besides."
     rows = [
         dict(
-            weight="breaks" if f.breaks else "note",
+            severity="breaks" if f.breaks else "note",
             servers=", ".join(f.servers),
             part=f.part,
             what=f.what,

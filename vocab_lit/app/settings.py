@@ -179,11 +179,12 @@ class Adaptation:
         check_text(self.transplant.vectors.source_text, "source_text")
 
     def _check_teacher(self) -> None:
-        "`ValueError` where new tokens are to learn from a model that is not there, or do not learn from one."
+        "`ValueError` where a model is to learn from one that is not there, or does not learn from one."
         if not self.run.teacher:
             return
-        if (mode := self.lapt.config().mode) != "distil":
-            raise SettingError("teacher", f"new tokens learn from a teacher in mode distil, not in mode {mode}")
+        if not (config := self.lapt.config()).is_taught:
+            problem = f"a teacher is for mode distil and objective alm, and the mode is {config.mode}"
+            raise SettingError("teacher", f"{problem}; leave it out, or give one of them")
         Source.from_pretrained(self.run.teacher)
 
     def _check_vocabulary(self) -> None:

@@ -311,7 +311,7 @@ def _trained(prepared: Prepared, way: Way, start: Path, out: Path, seed: int, li
     if way.adapter is not None:
         vocabulary = str(start) if way.vocabulary == "new" else ""
         language, model = way.language_adapter(prepared.cell.language, vocabulary), prepared.source
-    teacher = prepared.source if way.lapt.config().mode == "distil" else ""
+    teacher = prepared.source if way.lapt.config().is_taught else ""
     precision = prepared.study.precision or "auto"
     run = RunSettings(held_out=(str(prepared.held_out),), seed=seed, teacher=teacher, precision=precision)
     keep = KeepSettings((prepared.study.file(prepared.study.keep_text),), way.replay) if way.replay else KeepSettings()

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import numpy as np
 import torch
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from vocab_lit.training.settings import LaptConfig
 
 # %% auto #0
-__all__ = ['shared_ends', 'snippet_rows', 'SnippetPairs', 'distil_loss', 'Teacher']
+__all__ = ['FILL', 'NO_TARGET', 'shared_ends', 'with_offsets', 'snippet_rows', 'SnippetPairs', 'distil_loss', 'Teacher']
 
 # %% ../../nbs/06_training/08_distil.ipynb #d1571104
 def _ends(
@@ -54,13 +54,15 @@ def shared_ends(
     return np.stack([our_tokens[at], their_tokens[there]], 1)
 
 # %% ../../nbs/06_training/08_distil.ipynb #d1571109
-_FILL = -1  # behind the end of a sequence
-_NONE = -100  # no target, as in labels
+FILL = -1  # behind the end of a sequence
+NO_TARGET = -100  # no target, as in labels
 
 
-def _tokenized(tokenizer, texts: list[str]) -> list[tuple]:  # of each: ids, offsets
+def with_offsets(tokenizer: PreTrainedTokenizerBase, texts: list[str]) -> list[tuple]:  # of each: ids, offsets
     "Tokenize some texts without special tokens."
-    only = dict(return_attention_mask=False, return_token_type_ids=False, truncation=False, verbose=False)
+    only: dict[str, Any] = dict(
+        return_attention_mask=False, return_token_type_ids=False, truncation=False, verbose=False
+    )
     coded = tokenizer(texts, add_special_tokens=False, return_offsets_mapping=True, **only)
     return list(zip(coded["input_ids"], coded["offset_mapping"]))
 
@@ -101,11 +103,11 @@ def _windows(
 
 def _row(sides: list[np.ndarray], around: list[tuple], pairs: np.ndarray, length: int) -> np.ndarray:  # (3 * length,)
     "A snippet as the student and the teacher read it, with what is compared."
-    row = np.full((3, length), _FILL, "<i4")
+    row = np.full((3, length), FILL, "<i4")
     for side, (ids, (before, after)) in enumerate(zip(sides, around)):
         sequence = [*before, *ids, *after]
         row[side, : len(sequence)] = sequence
-    row[2] = _NONE
+    row[2] = NO_TARGET
     row[2, pairs[:, 0] + len(around[0][0])] = pairs[:, 1] + len(around[1][0])
     return row.ravel()
 
@@ -126,9 +128,9 @@ def snippet_rows(
     room = np.array([length - len(before) - len(after) for before, after in around])
     lines = iter(lines)
     while (wanted > 0).any() and (texts := list(islice(lines, 500))):
-        ours = [(np.array(ids, np.int64), offsets) for ids, offsets in _tokenized(student, texts)]
+        ours = [(np.array(ids, np.int64), offsets) for ids, offsets in with_offsets(student, texts)]
         some = [i for i, (ids, _) in enumerate(ours) if (wanted[ids] > 0).any()]
-        theirs = _tokenized(teacher, [texts[i] for i in some]) if some else []
+        theirs = with_offsets(teacher, [texts[i] for i in some]) if some else []
         for i, (their_ids, their_offsets) in zip(some, theirs):
             (ids, offsets), their_ids = ours[i], np.array(their_ids, np.int64)
             meet = shared_ends(offsets, their_offsets)
@@ -148,7 +150,7 @@ class SnippetPairs(MaskedBlocks):
         "The inputs of `distil_loss`, from rows (n, 3 * length)."
         ids, teacher_ids, labels = blocks.view(len(blocks), 3, -1).unbind(1)
         lm_ids, lm_labels = self.masked(ids, places)
-        lm_labels = lm_labels.where(lm_labels >= 0, _NONE)
+        lm_labels = lm_labels.where(lm_labels >= 0, NO_TARGET)
         return dict(input_ids=ids, teacher_ids=teacher_ids, labels=labels, lm_ids=lm_ids, lm_labels=lm_labels)
 
 # %% ../../nbs/06_training/08_distil.ipynb #d157110f
@@ -213,15 +215,18 @@ class Teacher:
 
     model: PreTrainedModel
     tokenizer: PreTrainedTokenizerBase
-    new: Sequence[int]  # ids of the new tokens in the student's vocabulary
+    new: Sequence[int] = ()  # ids of the new tokens in the student's vocabulary
     name: str = ""  # where it was found
+    parts: ClassVar[int] = 3  # of a row, each as long as a block
+    pairs: ClassVar[type[MaskedBlocks]] = SnippetPairs
+    target: ClassVar[str] = "new token"
 
     @classmethod
     def open(
         cls,
         path: str | Path,  # folder of the source model
-        new: Sequence[int],  # ids of the new tokens in the student's vocabulary
-    ) -> Teacher:
+        new: Sequence[int] = (),  # ids of the new tokens in the student's vocabulary
+    ) -> Self:
         "The model in a folder, which does not learn."
         source = Source.from_pretrained(path)
         model = source.load().float().eval().requires_grad_(False)
@@ -241,16 +246,25 @@ class Teacher:
         layers = min(_text_config(m).num_hidden_layers for m in (self.model, model))
         if not 0 <= config.distil_layer <= layers:
             raise ValueError(f"distil_layer {config.distil_layer}: there are layers 1 to {layers}, and 0 for the last")
+        self.check_tokenizers(tokenizer)
+        for t in (tokenizer, self.tokenizer):
+            around = sum(map(len, ids_around(t)))
+            if config.length < around + 2:
+                raise ValueError(f"snippets of {config.length} tokens have {around} special ones; set length to 50")
+
+    def check_tokenizers(self, tokenizer: PreTrainedTokenizerBase) -> None:
+        "`ValueError` where a tokenizer is not the teacher's, or does not say where its tokens end."
         check_rows(self.model, self.tokenizer)
         for whose, t in (("model", tokenizer), ("teacher", self.tokenizer)):
             if not t.is_fast:
                 problem = f"the {whose}'s tokenizer does not say which characters a token is of"
                 raise ValueError(f"{problem}; give a fast one")
-            around = sum(map(len, ids_around(t)))
-            if config.length < around + 2:
-                raise ValueError(f"snippets of {config.length} tokens have {around} special ones; set length to 50")
 
-    def snippets(
+    def in_words(self, config: LaptConfig) -> str:
+        "What is learnt from it."
+        return f"they learn from {self.name}, {config.distil_snippets} snippets each where the text has them"
+
+    def rows(
         self, tokenizer: PreTrainedTokenizerBase, lines: Iterable[str], config: LaptConfig
     ) -> Iterator[np.ndarray]:
         "Snippets of text, as `snippet_rows` makes them."

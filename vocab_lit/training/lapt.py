@@ -28,7 +28,6 @@ from ..models.settings import LoraSettings
 from ..models.source import check_language_model, is_masked, max_length
 from ..text.collection import garbage_collected_inside
 from ..text.corpus import write_json
-from .distil import SnippetPairs
 from .evaluations import limited
 from .forgetting import NOTHING_KEPT, REPLAY_SEED, Kept, Replayed
 from .lm_data import MaskedBlocks, PackedBlocks, lay_out, pack
@@ -107,8 +106,8 @@ def _check_what_learns(model, tokenizer, config, teacher) -> None:
     "`ValueError` where new tokens or LoRA are to learn and the model is not made ready for it."
     if config.only_new_rows and not hasattr(model, "new_rows"):
         raise ValueError("only new tokens are to learn: say which they are, in `with only_new_rows(model, ids)`")
-    if (config.mode == "distil") != (teacher is not None):
-        raise ValueError("mode distil needs a teacher, and no other mode has one")
+    if config.is_taught != (teacher is not None):
+        raise ValueError("mode distil and objective alm need a teacher, and nothing else has one")
     if teacher:
         teacher.check(model, tokenizer, config)
     if config.lora and not hasattr(model, "peft_config"):
@@ -317,16 +316,17 @@ def _reduce_micro_batch(run: _Run, error) -> None:
     _set_micro_batch(run, smaller)
 
 # %% ../../nbs/06_training/06_lapt.ipynb #649299b3
-def _blocks(run: _Run, text, resume, name, teacher=None) -> torch.Tensor | PackedBlocks:
+def _blocks(run: _Run, text, resume, name) -> torch.Tensor | PackedBlocks:
     "A text as blocks: given as such, in the folder already, or made now."
     if isinstance(text, (torch.Tensor, PackedBlocks)):
         return text
-    length = 3 * run.config.length if teacher else run.config.length
+    teacher = run.teacher
+    length = (teacher.parts if teacher else 1) * run.config.length
     stored = run.folder / name if run.folder else None
     if stored and resume and stored.is_file():
         return PackedBlocks(stored, length)
     if teacher:
-        return lay_out(teacher.snippets(run.tokenizer, text, run.config), length, stored)
+        return lay_out(teacher.rows(run.tokenizer, text, run.config), length, stored)
     return pack(run.tokenizer, text, length, stored)
 
 
@@ -337,7 +337,7 @@ def _prepare(run: _Run, text, resume) -> Dataset:
             resume = resume or run.process.process_index > 0
             run.folder.mkdir(parents=True, exist_ok=True)
             _check_folder(run.folder, resume)
-        texts = [_blocks(run, text, resume, "tokens", run.teacher)]
+        texts = [_blocks(run, text, resume, "tokens")]
         if run.kept.replay:
             texts.append(_blocks(run, run.kept.text, resume, "replay"))
         run.config = run.config.within_epochs(len(texts[0]) / (1 - run.kept.replay))
@@ -349,7 +349,7 @@ def _prepare(run: _Run, text, resume) -> Dataset:
 
 def _training_data(run: _Run, texts) -> Dataset:
     "Blocks of one text, or of two that take turns."
-    kind = SnippetPairs if run.teacher else MaskedBlocks
+    kind = run.teacher.pairs if run.teacher else MaskedBlocks
     masking = run.tokenizer if is_masked(run.model) else None
     n_seen = total_steps(run.config) * run.config.batch_size
     seeds = (run.seed, REPLAY_SEED + run.seed)
@@ -487,7 +487,7 @@ def lapt(
     kept : Kept
         Text in languages that the model knows, whose loss is recorded and of which a share is replayed.
     teacher : Teacher, optional
-        In mode distil: the source model.
+        In mode distil and by objective alm: the model that is learnt from.
     **arguments
         Of transformers' `TrainingArguments`, such as `report_to`.
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 # %% auto #0
-__all__ = ['Perplexity', 'TextStream', 'text_stream', 'perplexity']
+__all__ = ['Perplexity', 'TextStream', 'surrounding_ids', 'text_stream', 'perplexity']
 
 # %% ../../nbs/06_training/03_perplexity.ipynb #287bd070
 @dataclass(frozen=True)
@@ -76,8 +76,11 @@ class TextStream(NamedTuple):
     unknown: int  # tokens that stand for what the vocabulary does not have
 
 
-def _surrounding_ids(tokenizer, masked) -> tuple[list[int], list[int]]:
-    "Ids before and after each text of the stream."
+def surrounding_ids(
+    tokenizer: PreTrainedTokenizerBase,
+    masked: bool,  # for a masked model, or for a causal one
+) -> tuple[list[int], list[int]]:  # before, after
+    "The special tokens around each text of a stream."
     before, after = ids_around(tokenizer)
     ends = [i for i in (tokenizer.eos_token_id, tokenizer.sep_token_id) if i is not None]
     after = after or ends[:1]
@@ -101,7 +104,7 @@ def text_stream(
     masked: bool,  # for a masked model, or for a causal one
 ) -> TextStream:
     "Lay texts end to end, with what is predicted in them; `ValueError` where nothing is."
-    lines, (before, after) = list(lines), _surrounding_ids(tokenizer, masked)
+    lines, (before, after) = list(lines), surrounding_ids(tokenizer, masked)
     parts, targets, unknown = [], [], 0
     unknown_id = cast("int", tokenizer.unk_token_id)  # or None, which no text has
     if not before and not masked:  # something that the first token can follow

@@ -58,12 +58,12 @@ class LaptTrainer(CheckpointTrainer):
     ):
         device = find_device()
         self.fixed_shapes = device.fixed_shapes
-        if device.asynchronous and config.mode != "distil":
+        if device.asynchronous and not config.is_taught:
             targets = dict(probability=config.mask_probability, masked=is_masked(model), fixed_shapes=self.fixed_shapes)
             more.setdefault("data_collator", functools.partial(_with_positions, **targets))
         super().__init__(model, args, frozen=frozen, **more)
         self.config, self.measures = config, measures or {}
-        self._loss_shifts_labels = not is_masked(model) and config.mode != "distil"  # how targets are counted
+        self._loss_shifts_labels = not is_masked(model) and not config.is_taught  # how targets are counted
         if self.is_fsdp_enabled:  # by the launcher, or by the arguments
             version = self.accelerator.state.fsdp_plugin.fsdp_version
             check_fsdp(version, hasattr(model, "peft_config"), hasattr(model, "new_rows"))

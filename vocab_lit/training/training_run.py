@@ -35,6 +35,7 @@ from ..text.reader import TextSource
 from ..text.settings import SettingError
 from ..tokens.pipeline import save_tokenizer
 from ..tokens.vocab import Vocab
+from .alm import ChunkTeacher
 from .distil import Teacher
 from .evaluations import SHARE
 from .forgetting import Kept, bits_in_words, check_kept, forgotten, open_kept, source_beside
@@ -141,7 +142,7 @@ class _Run:
     layer: FactoredEmbedding | None  # of the low-dimensional embeddings, where there are
     new: list[int] | None  # ids of the tokens whose embeddings learn; None: those of all tokens
     keep: KeepSettings
-    teacher: Teacher | None  # from which they learn in mode distil
+    teacher: Teacher | None  # the model that is learnt from, if there is
     lora: LoraAdapter | None  # inside the model
     eval_share: float = 0  # of the computation, which evaluations take at most; 0: any
 
@@ -247,17 +248,18 @@ def _new_tokens(source: Source, tokenizer) -> list[int]:
 
 
 def _open_teacher(source: Source, given: str, new: list[int] | None, config: LaptConfig) -> Teacher | None:
-    "The model that new tokens learn from: the given one, or the one that the model was made from."
-    if config.mode != "distil":
+    "The model that is learnt from: the given one, or the one that the model was made from."
+    if not config.is_taught:
         if given:
-            raise ValueError(f"new tokens learn from a teacher in mode distil, not in mode {config.mode}")
+            raise ValueError(f"a teacher is for mode distil and objective alm, and the mode is {config.mode}")
         return None
     made_from = read_json(source.files / "vocab_lit.json").get("model", "")
     if not given and not Path(made_from or "?").is_dir():
         told = f"the model was made from {made_from}, which is no folder here" if made_from else "none is known"
-        raise ValueError(f"mode distil needs the source model as a teacher, and {told}; give --teacher DIR")
-    assert new is not None  # in mode distil, only they learn
-    return Teacher.open(given or made_from, new)
+        how = "mode distil" if config.mode == "distil" else "objective alm"
+        raise ValueError(f"{how} needs the source model as a teacher, and {told}; give --teacher DIR")
+    kind = Teacher if config.mode == "distil" else ChunkTeacher
+    return kind.open(given or made_from, new or ())
 
 # %% ../../nbs/06_training/07_training_run.ipynb #9be52e3d
 def _read_text(job: _Run) -> tuple[Iterable[str], Sequence[str]]:  # lines to train on, held-out lines
@@ -283,9 +285,9 @@ def _check_held_out(job: _Run, lines: list[str]) -> None:
             f"the {len(lines)} held-out lines make {len(ids)} tokens and a block takes {job.config.length}; "
             "give more text, a file of held-out text, or shorter blocks"
         )
-    if job.teacher and not any(True for _ in job.teacher.snippets(job.tokenizer, lines, job.config)):
+    if job.teacher and not any(True for _ in job.teacher.rows(job.tokenizer, lines, job.config)):
         raise ValueError(
-            f"no new token is in the {len(lines)} held-out lines where both tokenizers divide them; "
+            f"no {job.teacher.target} is in the {len(lines)} held-out lines where both tokenizers divide them; "
             "give more text, or a language that the source model's tokenizer knows"
         )
     unknown = ids.count(job.tokenizer.unk_token_id) / len(ids)
@@ -333,7 +335,7 @@ def check_lapt_files(
     run: RunSettings = RunSettings(),
     adapter: LanguageAdapter | None = None,
     keep: KeepSettings = KeepSettings(),
-) -> Estimate | None:  # None where the run has ended, or learns from snippets, whose number is not known yet
+) -> Estimate | None:  # None where the run has ended, or learns from a teacher, whose passes are others
     "Refuse what `lapt_files` refuses before it writes anything, and write nothing; what the run would take."
     prepared = _prepare(source, text, Path(out), settings, run, adapter, keep)
     return _estimated(prepared) if prepared else None
@@ -456,7 +458,7 @@ def _announce(job: _Run, test: Sequence[str]) -> None:
     if job.new is not None:
         log.info(f"of {len(job.tokenizer):,} tokens, the embeddings of {len(job.new):,} new ones learn")
     if job.teacher:
-        log.info(f"they learn from {job.teacher.name}, {config.distil_snippets} snippets each where the text has them")
+        log.info(job.teacher.in_words(config))
     if job.lora:
         told = ", ".join(f"{n:,} of {what}" for what, n in job.lora.sizes.items() if what != "model")
         log.info(f"trainable parameters: {told}; the model has {job.lora.sizes['model']:,}")
