@@ -410,6 +410,58 @@ def real_picture() -> str:  # SVG
     return f'<svg {head} aria-label="{says}"><title>{says}</title>{drawn}</svg>\n'
 
 
+def _each_language(model: str, ways: tuple[str, ...], key: str = "end") -> str:
+    "A number of the real trial by language: one of each way, with an arrow between."
+    from vocab_lit.study.shared_records import real_means
+
+    of_model = {language: cells for (name, language, _), cells in real_means().items() if name == model}
+    digits = 0 if key == "seconds" else 2
+    told = {
+        language: " → ".join(f"{cells[way][key]:.{digits}f}" for way in ways) for language, cells in of_model.items()
+    }
+    return ", ".join(f"{language} {numbers}" for language, numbers in told.items())
+
+
+def _chat_answers() -> tuple[str, str]:  # bits per byte, right answers
+    "What became of the chat model of the page of the real model."
+    from studies import real_page as page
+
+    record = page.load_record()
+    rights = " → ".join(str(record["chats"][side]["right"]) for side in ("before", "trained"))
+    values = " → ".join(f"{page.bits(record, side):.2f}" for side in ("chat model", "chat model trained"))
+    return values, f"{rights} of {len(page.QUESTIONS)}"
+
+
+@_fact
+def decision() -> str:
+    "What to do as a tree, as nested lists, with the numbers of the real trial on its leaves."
+    reads, unread = "gemma3-270m-trimmed", "smollm2-135m"
+    own, more, gentle = "lapt", "continued-2000", "lapt-1e-5"
+    unknown, known = ner_scores().unknown, ner_scores().known
+    new, keep = _METHODS[:2]
+    chat_bits, right = _chat_answers()
+    lines = (
+        (0, "**Is there text in the language?**"),
+        (1, "*No:* give the words that you need as a list, `transplant MODEL --tokens terms.tsv`."),
+        (1, "*Less than half a megabyte:* ask `vocab-lit inspect`; the trial has no number for so little."),
+        (1, "*More:* **what is the model?**"),
+        (2, "*An encoder.* **Does it know the script?**"),
+        (3, f"*No:* `--vocab-size N`. NER: {unknown[keep]:.0f} → {unknown[new]:.0f}."),
+        (3, f"*Yes:* keep its vocabulary. NER: {known[keep]:.0f} → {known[new]:.0f} with a new one."),
+        (2, "*A decoder.* **Does it read the language?**"),
+        (3, "*No:* `--extend 2000 --expansion continued`, then `lapt --learning-rate 1e-4`."),
+        (4, f"Bits per byte, its own tokens → 2,000 more: {_each_language(unread, (own, more))}."),
+        (4, f"Seconds for 100 words: {_each_language(unread, (own, more), 'seconds')}."),
+        (3, "*Yes:* keep its vocabulary, `lapt --learning-rate 1e-5`."),
+        (4, f"Bits per byte, untrained → trained: {_each_language(reads, ('untouched', gentle))}."),
+        (4, f"With 2,000 tokens more, at 1e-4: {_each_language(reads, (more,))}."),
+        (4, f"Seconds for 100 words, its own → 2,000 more: {_each_language(reads, (gentle, more), 'seconds')}."),
+        (2, "*A chat model:* as a decoder, and `lapt --keep-text english.txt --replay 0.25`."),
+        (3, f"Bits per byte in Chichewa: {chat_bits}; right answers in English: {right}."),
+    )
+    return ":::{div} tree\n" + "\n".join(f"{'  ' * depth}- {text}" for depth, text in lines) + "\n:::"
+
+
 def social_card() -> Figure:  # 1,200 x 630 pixels
     "The example's tokens under both vocabularies, as a picture that goes with links to the book."
     from matplotlib.backends.backend_agg import FigureCanvasAgg

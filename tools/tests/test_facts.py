@@ -86,6 +86,26 @@ def test_the_advice_has_the_numbers_of_the_records_of_the_real_trial():
         assert f"| {told} | {start:.2f} → {end:.2f}; {mean(way, 'tokens per word'):.1f}; " in facts.advice()
 
 
+def test_the_leaves_of_the_tree_have_the_numbers_of_the_real_trial():
+    with open(data_path("real-trial", "records.csv"), encoding="utf-8", newline="") as file:
+        rows = list(DictReader(file))
+
+    def end(model, language, way, metric="bits per byte at the end"):
+        asked = (model, language, way, metric)
+        return statistics.mean(
+            float(r["value"]) for r in rows if (r["model"], r["language"], r["setting"], r["metric"]) == asked
+        )
+
+    tree = facts.decision()
+    for language in ("sw", "ka", "mt"):
+        ends = [end("smollm2-135m", language, way) for way in ("lapt", "continued-2000")]
+        assert f"{language} {ends[0]:.2f} → {ends[1]:.2f}" in tree
+        ends = [end("gemma3-270m-trimmed", language, way) for way in ("untouched", "lapt-1e-5")]
+        assert f"{language} {ends[0]:.2f} → {ends[1]:.2f}" in tree
+        seconds = end("smollm2-135m", language, "continued-2000", "CPU seconds to generate 100 words")
+        assert re.search(rf"100 words: .*{language} \d+ → {seconds:.0f}\b", tree)
+
+
 def test_numbers_of_the_results_are_those_of_the_table_of_records(trial, study_mean):
     ner = dict(chapter="embedding-structure", metric="ner", mode="full")
     unknown, known = ("hy", "te"), ("et", "fi", "he", "uk")
