@@ -196,11 +196,10 @@ READINGS = {
 
 
 def scored_steps(
-    scale: str,
     steps: int,  # of a training
 ) -> tuple[int, ...]:
-    "When WECHSEL fine-tunes RoBERTa; at mini not early, since that costs more than the training."
-    return (0, steps) if scale == "mini" else (0, max(1, steps // 10), steps)
+    "When WECHSEL fine-tunes RoBERTa: before its training, after a tenth of it, and at its end."
+    return 0, max(1, steps // 10), steps
 
 
 def _course(target, language, start, seeds, scoring):
@@ -297,7 +296,7 @@ def wechsel_cells(
         cells["n-grams"] = courses(gpt2, "gpt2", ngrams_in, (*NGRAMS, "WECHSEL"), training=trained("gpt2"))
     if "roberta" in made:
         training = trained("roberta")
-        tasks, at = list(tasks), scored_steps(scale, training.config.steps)
+        tasks, at = list(tasks), scored_steps(training.config.steps)
         roberta = partial(courses, made["roberta"], "roberta", training=training, at=at)
         cells["roberta"] = roberta(languages, THREE_STARTS, tasks=tasks)
         cells["n-grams, roberta"] = roberta(ngrams_in, NGRAMS, tasks=other_tasks) if other_tasks else []

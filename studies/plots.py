@@ -197,7 +197,7 @@ def _write_cells(ax, table, cmap, norm, digits):  # the numbers, in black or whi
     for (i, j), value in np.ndenumerate(table.to_numpy(float)):
         if np.isfinite(value):
             ink = "black" if _light(cmap(norm(value))) > 0.18 else "white"
-            ax.text(j, i, _brief(value, digits), ha="center", va="center", fontsize=8, color=ink)
+            ax.text(j, i, _brief(value, digits), ha="center", va="center", fontsize=9, color=ink)
 
 
 def _colour_scale(low, high, difference, log):  # a map of colours, and what leads to it

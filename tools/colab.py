@@ -22,6 +22,8 @@ FOLDER = "book/colab"
 SILENT, HIDDEN = "remove-cell", {"remove-cell", "remove-input", "hide-cell", "hide-input"}
 FIRST = ("language", "scale", "steps")  # parameters with a field; a notebook with few has one for each
 FEW = 8
+SHOW = {"display", "print", "what_we_see"}  # functions that change nothing
+SETS_UP = "use_style()"  # what the figures of a notebook look like
 CHOICES = {"scale": ["mini", "paper", "custom"]}
 _TYPES = {bool: "boolean", int: "integer", float: "number", str: "string"}
 
@@ -74,7 +76,7 @@ def install_cell(cfg: dict[str, str], chapter: str, language: str) -> str:
 
 def _form(id: str, code: str) -> dict:
     "A code cell of which Colab shows title and fields."
-    view = {"cellView": "form"}
+    view = {"cellView": "form", "jupyter": {"source_hidden": True}}  # for Colab, and for JupyterLab
     return {"cell_type": "code", "id": id, "execution_count": None, "metadata": view, "outputs": [], "source": code}
 
 
@@ -114,10 +116,12 @@ def _parameter_forms(nb: dict, languages: list[str]) -> list[dict]:
 
 
 def _changed(code: str) -> set[str]:
-    "The names whose methods are called for what they do: `study.cells(...)`."
-    calls = [node.value for node in ast.parse(code).body if isinstance(node, ast.Expr)]
-    methods = [call.func for call in calls if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)]
-    return {method.value.id for method in methods if isinstance(method.value, ast.Name)}
+    "The names of what calls change whose value nothing takes: `study.cells(...)`, `learn_languages(study, ...)`."
+    statements = (node.value for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Expr))
+    calls = [call for call in statements if isinstance(call, ast.Call)]
+    objects = [call.func.value for call in calls if isinstance(call.func, ast.Attribute)]
+    objects += [call.args[0] for call in calls if call.args and getattr(call.func, "id", "") not in SHOW]
+    return {changed.id for changed in objects if isinstance(changed, ast.Name)}
 
 
 def _keep_what_is_needed(cells: list[dict]) -> None:
@@ -125,7 +129,8 @@ def _keep_what_is_needed(cells: list[dict]) -> None:
     needed: set[str] = set()
     for cell in reversed([cell for cell in cells if cell["cell_type"] == "code"]):
         bound, used = names(source(cell))
-        if APPENDIX in tags(cell) and (bound | _changed(source(cell))) & needed:
+        gives = (bound | _changed(source(cell))) & needed or SETS_UP in source(cell)
+        if APPENDIX in tags(cell) and gives:
             cell["metadata"]["tags"] = [SILENT]
         if APPENDIX not in tags(cell):
             needed |= used

@@ -228,14 +228,25 @@ def _run(chapter, language, out, **given):  # in this process's Python, on the f
     assert done.returncode == 0, done.stderr[-2000:]
 
 
-SMALL = dict(steps=3, seeds=1)
+SMALL = dict(steps=3, seeds=1, workers=1)
 QUICK = {"focus": dict(vocab_size=300, task_seeds=1), "embedding-structure": dict(vocab_size=300)}
-QUICK |= {"unks-everywhere": dict(vocab_size=300), "wechsel": dict(vocab_size=400)}
+QUICK |= {  # pairs of two or three languages of each kind in the place of all
+    "mad-x": dict(
+        kinds="high resource: en zh; low resource: sw; not seen: qu; not seen, truly low resource: mi",
+        questions="en es",
+    ),
+    "unks-everywhere": dict(
+        vocab_size=300,
+        sources="en zh",
+        targets="seen: ka; covered script: cdo; new script: am",
+        tree_sources="en",
+        tree_targets="seen: hi; covered script: bh; new script: am",
+    ),
+    "wechsel": dict(vocab_size=400),
+}
 
 
-@pytest.mark.slow(
-    reason="runs every chapter at scale paper on models of two layers; hours, most of them WECHSEL's large batches"
-)
+@pytest.mark.slow(reason="runs every chapter at scale paper on models of two layers; one to six minutes for each")
 @pytest.mark.parametrize(
     ("chapter", "language"), [(chapter, code) for chapter in CHAPTERS for code in CHAPTERS[chapter].split()]
 )

@@ -52,18 +52,19 @@ def book(tmp_path):
         "import math",
         "unused = 1",
         "made = [math.pi]",
+        "if made:\n    fill(made)",
         "made.append(2)",
         "made",
         "print(made)",
-        "left = 1",
+        "use_style()\nleft = 1",
     ]
-    tagged = [["parameters", "appendix"], ["remove-cell"], *[["appendix", "remove-input"]] * 3, ["remove-input"]]
+    tagged = [["parameters", "appendix"], ["remove-cell"], *[["appendix", "remove-input"]] * 4, ["remove-input"]]
     chapter = write_notebook(tmp_path / "book" / "hello.ipynb", *cells, tags=dict(enumerate(tagged)))
     nb = nbformat.read(chapter, 4)
     nb.cells[-1].metadata.tags = ["hide-cell", "appendix"]
     nb.cells.insert(1, nbformat.v4.new_markdown_cell("# Hello\n\nSay {cite:p}`one2020`, see [it](#more).", id="m1"))
-    nb.cells.insert(7, nbformat.v4.new_markdown_cell("## The end\n\n[hall](hall.ipynb#x)", id="m2"))
-    nb.cells.insert(9, nbformat.v4.new_markdown_cell("## More", id="m3", metadata={"tags": ["appendix"]}))
+    nb.cells.insert(8, nbformat.v4.new_markdown_cell("## The end\n\n[hall](hall.ipynb#x)", id="m2"))
+    nb.cells.insert(10, nbformat.v4.new_markdown_cell("## More", id="m3", metadata={"tags": ["appendix"]}))
     nbformat.write(nb, chapter)
     insert_text(write_notebook(tmp_path / "book" / "hall.ipynb", "1"), "# Hall")
     return tmp_path
@@ -120,7 +121,7 @@ def test_an_edition_has_forms_the_story_and_of_the_appendix_what_the_story_needs
     assert list(editions(book)) == ["hello-sw", "hello-am", "hall"]
     made = json.loads(edition(book, "hello-am"))
     nbformat.validate(made)
-    title, install, form, first, then, end = made["cells"]
+    title, install, form, first, then, end, style, link = made["cells"]
     site = f"{settings(book)['doc_host']}{settings(book)['doc_baseurl']}/book/runs"
     assert source(title).startswith(f"# Hello\n\n[This page in the book]({site}/hello-am.html)")
     assert "([Vulić and Ramón, 2020](https://doi.org/10.1/x))" in source(title)
@@ -135,11 +136,14 @@ def test_an_edition_has_forms_the_story_and_of_the_appendix_what_the_story_needs
         'fast = True  # @param {type:"boolean"}',
         'rate = 0.5  # @param {type:"number"}',
     ]
-    shown = "# @title A first look\n\nimport math\n\nmade = [math.pi]\n\nmade.append(2)\n\nmade"
-    assert source(first) == shown and first["metadata"] == {"cellView": "form"}
+    shown = (
+        "# @title A first look\n\nimport math\n\nmade = [math.pi]\n\nif made:\n    fill(made)\n\nmade.append(2)\n\nmade"
+    )
+    assert source(first) == shown and first["metadata"]["cellView"] == "form"
     assert source(then) == f"## The end\n\n[hall]({site}/hall.html#x)"
     assert source(end) == "print(made)" and end["metadata"] == {}
-    assert not re.search("unused|left", edition(book, "hello-am"))
+    assert source(style) == "# @title The end: preparation\n\nuse_style()\nleft = 1;"
+    assert "hello-am-appendix.html#more" in source(link) and "unused" not in edition(book, "hello-am")
 
 
 def test_editions_are_written_checked_and_removed_with_their_chapters(book):
