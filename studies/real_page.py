@@ -269,17 +269,19 @@ def training_figure(
     return described(fig, data, f"Curves of bits per byte by CPU seconds of training. {'; '.join(told)}.")
 
 
-def trial_rows(
-    trial: pd.DataFrame,  # records of the real trial
-) -> pd.DataFrame:
-    "What the real trial has for tokens added: bits per byte at the start and at the end."
-    ends = {"tokens per word": "tokens per word", "bits per byte": "at the start"}
-    ends |= {"bits per byte at the end": "after 60 steps"}
-    rows = trial[trial.setting.isin(TRIAL_WAYS) & trial.metric.isin(ends) & ~(trial.step > 0)]
-    wide = rows.pivot_table(index=["model", "language", "setting"], columns="metric", values="value", sort=False)
-    wide = wide.rename(columns=ends)[list(ends.values())].map("{:.2f}".format).reset_index()
-    added = wide.setting.map({"lapt": "0", "continued-500": "500", "continued-2000": "2,000"})
-    return wide.assign(setting=added).replace(NAMES).rename(columns={"setting": "tokens added"})
+def trial_rows() -> pd.DataFrame:
+    "What a pass over the text made of each number of tokens added in the real trial, in bits per byte."
+    from vocab_lit.study.shared_records import ONE_PASS, comparable, real_means
+
+    rows = []
+    for (model, language, _), ways in real_means(data_path(ONE_PASS)).items():
+        for name, way in comparable(ways).items():
+            added = "0" if name == "lapt" else f"{int(name.split('-')[1]):,}"
+            about = {"model": NAMES[model], "language": NAMES[language], "tokens added": added}
+            ends = {"at the start": "start", "after a pass": "end"}
+            numbers = {"tokens per word": "tokens_per_word", **ends}
+            rows.append(about | {title: f"{ways[way][key]:.2f}" for title, key in numbers.items()})
+    return pd.DataFrame(rows)
 
 
 def verse(record: Mapping) -> Markdown:

@@ -71,10 +71,16 @@ def test_of_a_model_that_plain_text_does_not_train_no_command_speaks_that_trains
 
 @pytest.mark.cell('nbs/09_app/12_inspection.ipynb', 'cell "a GGUF file is told of as a folder is, and the next command writes another" (527b0891)')
 def test_a_gguf_file_is_told_of_as_a_folder_is_and_the_next_command_writes_another(cell_da4ebcc5):
+    import pytest
+
     from benchmarks.tiny_gguf import gpt2_tokens, write_tiny
+    from vocab_lit.gguf.opened import CACHE, gguf_folder
 
     file = write_tiny(place / "tiny.gguf", gpt2_tokens())
-    seen = inspect_files(file, [place / "sw.txt"])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(CACHE, str(place / "cache"))
+        seen = inspect_files(file, [place / "sw.txt"])
+        assert seen.reading == inspect_files(gguf_folder(file), [place / "sw.txt"]).reading and seen.reading.reads is False
     assert seen.weights["parameters"] == 2502 * 256 + 2 * (256 * 256 * 2 + 128 * 256 * 2 + 3 * 256 * 256) + 5 * 256
     assert seen.weights["embeddings"] == seen.vocabulary["tokens"] == 2502 and seen.weights["type"] == "Q8_0"
     assert seen.text["tokens"] > 0 and (seen.command == "" or str(file) in seen.command)

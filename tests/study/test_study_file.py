@@ -114,7 +114,7 @@ def test_what_cannot_work_is_refused_in_one_line_with_its_place(cell_563c3ab9):
         ("vocabulary: keep", "vocabulary: keep, replay: 0.1", "replay: give the text that blocks are taken from"),
         ("vocabulary: keep", "vocabulary: keep, replay: 1", "replay: 1 is no share from 0 to 0.9"),
         ("vocabulary: keep", "vocabulary: keep, adapter: mad-x, replay: 0.1", "replay: an adapter leaves the model"),
-        ("seeds: 2", "seeds: 2\nkeep_text: none.txt", "keep_text .*none.txt: no such"),
+        ("seeds: 2", "seeds: 2\nkeep_text: none.txt", "keep-text .*none.txt: no such"),
         ("seeds: 2", "seeds: [1, 1]", "seeds: 1 stands there 2 times"),
         ("seeds: 2", "seeds: 0", "give a whole number of at least 1"),
         ("seeds: 2", "seeds: 2\namounts: [1kB, 1000B]", "amounts: 0.001MB stands there 2 times"),

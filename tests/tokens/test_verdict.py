@@ -115,7 +115,7 @@ def test_a_verdict_for_each_of_the_four_situations_by_the_numbers():
     assert _decide(worse)[0] == "trim" and "(en 1.25 times, which leaves 1.04)" in _decide(worse)[1]
     assert "leaves" not in _decide(of(1.1, beside=dict(text="en", ratio=1.25)))[1]
     assert _decide(of(2.5, reads=False))[0] == "replace" and _decide(of(2.5, reads=True))[0] == "keep"
-    assert "speed by quality" in _decide(of(1.5, reads=True))[1] and _decide(of(1.5, reads=True, needed=0.1))[0] == "trim"
+    assert "quality for speed" in _decide(of(1.5, reads=True))[1] and _decide(of(1.5, reads=True, needed=0.1))[0] == "trim"
     assert "too small to learn 8,000" in _decide(of(1.5, reads=False, too_many=8000))[1]
     assert "into 20% fewer tokens" in _doubts(of(1.5, extended=1.2, reads=True))[0]
     assert _doubts(of()) == [] and "marks and no letters" in _doubts(of(unknown=0.02))[0]

@@ -467,10 +467,12 @@ def test_a_training_step_on_a_gpu_waits_for_nothing_and_the_losses_are_those_of_
         return lapt(fresh(**no_dropout), tokenizer, swahili, held_out, quick, callbacks=callbacks).loss
 
 
-    try:
-        on_card = held_out_losses(Strict())
-    finally:
-        torch.cuda.set_sync_debug_mode("default")
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Synchronization debug mode is a prototype")
+        try:
+            on_card = held_out_losses(Strict())
+        finally:
+            torch.cuda.set_sync_debug_mode("default")
     with pytest.MonkeyPatch.context() as patch:
         for module in (vocab_lit.training.trainer, vocab_lit.training.checkpoints, vocab_lit.models.device):
             patch.setattr(module, "find_device", lambda: Device("cpu", ""))

@@ -203,15 +203,24 @@ def measure_reading(
     return Reading(measured.bits_per_byte, ngram_bits(train, chosen), len(chosen), measured.kind)
 
 
+def _with_weights(source: TokenizerSource) -> Source:
+    "A source whose weights can be computed with; those of a GGUF file are dequantised into the cache."
+    if isinstance(source, Source):
+        return source
+    from vocab_lit.gguf.opened import gguf_folder
+
+    return Source.from_pretrained(gguf_folder(source.path))
+
+
 def _reading(source: TokenizerSource, weights: Mapping[str, Any] | None, lines: Sequence[str]) -> Reading | None:
     "The reading of a model that can be measured here; None for others."
-    if not isinstance(source, Source) or not weights or not weights["continued_pretraining"]:
+    if not weights or not weights["continued_pretraining"]:
         return None
     if weights["parameters"] > _LARGEST:
         log.info(f"bits per byte are not measured: {weights['parameters']:,} parameters take long to load")
         return None
     try:
-        return measure_reading(source, lines)
+        return measure_reading(_with_weights(source), lines)
     except (ValueError, OSError) as e:
         log.info(f"bits per byte are not measured: {e}")
         return None

@@ -121,7 +121,7 @@ def gguf_folder(source: GgufFile | str | Path) -> Path:
     folder.parent.mkdir(parents=True, exist_ok=True)
     with in_turn(folder):
         if not folder.exists():
-            log.info(f"dequantising {file.path.name} for training, into {folder}")
+            log.info(f"dequantising {file.path.name} to compute with it, into {folder}")
             _make(file, folder)
     return folder
 

@@ -339,7 +339,7 @@ def real_evidence(
         same = {name: way for name, way in comparable(ways).items() if {"start", "end"} <= ways[way].keys()}
         if _KEPT not in same or (reads is not None and _READERS.get(model, reads) != reads):
             continue
-        found = ", ".join(_found(way, ways[way], ways[same[_KEPT]]) for way in same.values())
+        found = ", ".join(_found(name, ways[way], ways[same[_KEPT]]) for name, way in same.items())
         seeds = min(ways[way]["seeds"] for way in same.values())
         told.append(f"{model} in {language} ({amount}, {seeds:.0f} seed{'s' * (seeds > 1)}): {found}")
     return told

@@ -208,7 +208,7 @@ def _decide(m: Measured) -> tuple[str, str]:  # keep, trim, extend or replace; a
     if m.longer < LONGER:
         needs = f"{longer}, less than {LONGER:g}, and {needs}"
     else:
-        needs = f"the model reads the language, and new tokens would buy speed by quality; {longer}, and {needs}"
+        needs = f"the model reads the language, and new tokens would trade quality for speed; {longer}, and {needs}"
     return ("trim", f"{needs}, less than {LITTLE:.0%}") if m.needed < LITTLE else ("keep", needs)
 
 
@@ -220,7 +220,7 @@ def _doubts(m: Measured) -> list[str]:
     elif m.sampled < m.lines:
         doubts.append(f"from {m.sampled:,} of {m.lines:,} lines")
     near = [line for line in (LONGER, TWICE) if abs(m.longer - line) < 2 * m.error + 0.05]
-    if near and sum(m.missing.values()) <= MOST_LETTERS and m.lost <= LOST:
+    if near and not m.reads and sum(m.missing.values()) <= MOST_LETTERS and m.lost <= LOST:
         doubts.append(f"{m.longer:.2f} ± {2 * m.error:.2f} is close to {near[0]:g}, so try both sides of the line")
     if (m.reads or m.longer < LONGER) and m.tokens_per_word / m.extended >= LONGER:
         fewer = 1 - m.extended / m.tokens_per_word
