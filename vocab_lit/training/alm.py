@@ -32,6 +32,7 @@ __all__ = ['chunk_rows', 'ChunkPairs', 'binary_divergence', 'chunk_likelihoods',
 
 # %% ../../nbs/06_training/15_alm.ipynb #84eee6cc
 _ROOM = 2  # for the teacher's tokens, in blocks
+_PARTS = 2 + 2 * _ROOM  # blocks in a row
 
 
 def _pieces(
@@ -111,7 +112,7 @@ class ChunkPairs(MaskedBlocks):
 
     def batch(self, blocks: torch.Tensor, places: Sequence[int]) -> dict[str, torch.Tensor]:
         "The inputs of `alm_loss`, from rows (n, 6 * length)."
-        length = blocks.shape[1] // ChunkTeacher.parts
+        length = blocks.shape[1] // _PARTS
         ids, labels, teacher_ids, teacher_labels = blocks.split([length, length, _ROOM * length, _ROOM * length], 1)
         return dict(input_ids=ids, labels=labels, teacher_ids=teacher_ids, teacher_labels=teacher_labels)
 
@@ -183,7 +184,7 @@ def alm_loss(
 class ChunkTeacher(Teacher):
     "A model whose likelihoods of chunks of text another one learns."
 
-    parts: ClassVar[int] = 2 + 2 * _ROOM
+    parts: ClassVar[int] = _PARTS
     pairs: ClassVar[type[MaskedBlocks]] = ChunkPairs
     target: ClassVar[str] = "chunk of text"
 
