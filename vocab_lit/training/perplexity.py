@@ -82,7 +82,7 @@ def surrounding_ids(
 ) -> tuple[list[int], list[int]]:  # before, after
     "The special tokens around each text of a stream."
     before, after = ids_around(tokenizer)
-    ends = [i for i in (tokenizer.eos_token_id, tokenizer.sep_token_id) if i is not None]
+    ends = [i for i in (tokenizer.eos_token_id, tokenizer.sep_token_id) if isinstance(i, int)]
     after = after or ends[:1]
     if not after and not masked:
         raise ValueError(
