@@ -78,7 +78,9 @@ def source_buttons(app, pagename, templatename, context, doctree):
         there = button.get("url", "")
         if "colab.research" in there:
             return edition
-        return of_page.sub(source or "", there) if source or "/edit/" not in there else ""
+        if "/edit/" not in there:
+            return there
+        return of_page.sub(source, there) if source else ""
 
     for group in context.get("header_buttons", []):
         if "buttons" in group:
