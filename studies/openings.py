@@ -79,16 +79,17 @@ def _boxes(tokens: Sequence[str], language: str) -> str:
     return "".join(boxes)
 
 
-def _named(given: str) -> tuple[str, Path]:
-    name, _, folder = given.partition("=")
-    return name, Path(folder)
+def named_path(given: str) -> tuple[str, Path]:
+    "NAME=PATH of a command line."
+    name, _, path = given.partition("=")
+    return name, Path(path)
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     "Record the tokens of the sentences under the vocabularies that are given."
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--vocabulary", type=_named, action="append", default=[], metavar="NAME=FOLDER")
-    parser.add_argument("--own", type=_named, action="append", default=[], metavar="LANGUAGE=FOLDER")
+    parser.add_argument("--vocabulary", type=named_path, action="append", default=[], metavar="NAME=FOLDER")
+    parser.add_argument("--own", type=named_path, action="append", default=[], metavar="LANGUAGE=FOLDER")
     args = parser.parse_args(argv)
     made = {language: dict(text=text, tokens={}) for language, text in SENTENCES.items()}
     for name, folder in args.vocabulary:

@@ -271,15 +271,14 @@ def training_figure(
 
 def trial_rows() -> pd.DataFrame:
     "What a pass over the text made of each number of tokens added in the real trial, in bits per byte."
-    from vocab_lit.study.shared_records import ONE_PASS, comparable, real_means
+    from vocab_lit.study.shared_records import comparable, real_means
 
+    numbers = {"tokens per word": "tokens_per_word", "at the start": "start", "after a pass": "end"}
     rows = []
-    for (model, language, _), ways in real_means(data_path(ONE_PASS)).items():
+    for (model, language, _), ways in real_means().items():
         for name, way in comparable(ways).items():
-            added = "0" if name == "lapt" else f"{int(name.split('-')[1]):,}"
-            about = {"model": NAMES[model], "language": NAMES[language], "tokens added": added}
-            ends = {"at the start": "start", "after a pass": "end"}
-            numbers = {"tokens per word": "tokens_per_word", **ends}
+            added = int(name.partition("-")[2] or 0)
+            about = {"model": NAMES[model], "language": NAMES[language], "tokens added": f"{added:,}"}
             rows.append(about | {title: f"{ways[way][key]:.2f}" for title, key in numbers.items()})
     return pd.DataFrame(rows)
 

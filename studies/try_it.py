@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from studies.openings import SENTENCES
+from studies.openings import SENTENCES, named_path
 from vocab_lit.text.corpus import read_lines
 from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.tokens.pipeline import read_pipeline
@@ -111,16 +111,11 @@ def write(record: Mapping[str, Any], path: Path = SCRIPT) -> None:
     path.write_text(f"{NOTICE}const TRY = {text};\n", encoding="utf-8", newline="\n")
 
 
-def _named(given: str) -> tuple[str, Path]:
-    name, _, path = given.partition("=")
-    return name, Path(path)
-
-
 def main(argv: Sequence[str] | None = None) -> None:
     "Make the vocabularies of the page."
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--vocabulary", type=_named, action="append", required=True, metavar="NAME=FOLDER")
-    parser.add_argument("--text", type=_named, action="append", required=True, metavar="LANGUAGE=FILE")
+    parser.add_argument("--vocabulary", type=named_path, action="append", required=True, metavar="NAME=FOLDER")
+    parser.add_argument("--text", type=named_path, action="append", required=True, metavar="LANGUAGE=FILE")
     args = parser.parse_args(argv)
     tokenizers = {name: load_tokenizer(folder) for name, folder in args.vocabulary}
     write(made(tokenizers, {language: read_lines(file) for language, file in args.text}))

@@ -109,13 +109,14 @@ _WAYS = {"lapt": "`lapt` alone", "continued-500": "`--extend 500`", "continued-2
 _REST = "With a dictionary also `wechsel` or `ofa`; for little storage `mf1-lex`; where the model must stay, adapters."
 
 
+@cache
 def _one_pass() -> dict[tuple[str, str], dict[str, dict[str, float]]]:  # by model and language
     "The numbers of the real trial's whole pass, of ways that learn at the same rate."
-    from vocab_lit.study.shared_records import ONE_PASS, comparable, real_means
+    from vocab_lit.study.shared_records import comparable, real_means
 
     return {
         (model, language): ways | {name: ways[way] for name, way in comparable(ways).items()}
-        for (model, language, _), ways in real_means(data_path(ONE_PASS)).items()
+        for (model, language, _), ways in real_means().items()
     }
 
 

@@ -68,10 +68,15 @@ def sources(folder):
     return source_files(Path(folder))
 
 
+@cache
+def edition_addresses(folder):
+    "Where the Colab edition of a page opens, of each page that has one."
+    return {page: edition_link(settings(folder), page) for page in editions(folder)}
+
+
 def source_buttons(app, pagename, templatename, context, doctree):
     "Buttons lead to the file that a page was made from, and to its Colab edition; without these they are left out."
-    page, root = Path(pagename).name, Path(app.srcdir)
-    edition = edition_link(settings(root), page) if page in editions(root) else ""
+    edition = edition_addresses(Path(app.srcdir)).get(Path(pagename).name, "")
     source, of_page = sources(app.srcdir).get(pagename), re.compile(re.escape(pagename) + r"\.(ipynb|md)$")
 
     def address(button):

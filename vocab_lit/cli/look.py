@@ -95,14 +95,13 @@ def _told_cost(inspection: "Inspection") -> str:
         return ""
     if inspection.reading.reads:
         return (
-            "a model that reads the language is worse before it is trained, and 500 tokens more were made up for by a "
-            "pass over half a megabyte in one of four languages; new tokens buy speed. Learn at --learning-rate 1e-5 "
-            "to keep its English"
+            "a model that reads the language is worse with new tokens before it is trained, and seldom better after a "
+            "pass over half a megabyte; they buy speed. A --learning-rate of 1e-5 keeps its English"
         )
     return (
-        "a model that does not read the language is better from the start, and is overtaken by its own vocabulary "
-        "within a pass over half a megabyte, by 1 to 4%, where that does not spell in bytes; it learns more at "
-        "--learning-rate 1e-4 than at the usual 3e-5"
+        "a model that does not read the language is better with new tokens from the start, but its own vocabulary "
+        "overtakes them within a pass over half a megabyte, unless it spells the text in bytes; they buy speed. It "
+        "learns more at a --learning-rate of 1e-4 than at the usual 3e-5"
     )
 
 

@@ -11,12 +11,16 @@ import os
 import platform
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import psutil
 import torch
 
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
 # %% auto #0
-__all__ = ['Device', 'find_device', 'free_memory', 'device_arguments', 'compilations']
+__all__ = ['Device', 'find_device', 'on_device', 'free_memory', 'device_arguments', 'compilations']
 
 # %% ../../nbs/05_models/01_device.ipynb #490837b1
 @dataclass(frozen=True)
@@ -99,6 +103,13 @@ def find_device() -> Device:
     if torch.backends.mps.is_available():
         return Device("mps", "Apple GPU", torch.mps.recommended_max_memory())
     return _cpu()
+
+
+def on_device(
+    model: PreTrainedModel,
+) -> PreTrainedModel:  # the same one
+    "Move a model to where this process computes."
+    return model.to(find_device().torch)  # pyright: ignore[reportArgumentType]  # transformers' decorator hides `self`
 
 # %% ../../nbs/05_models/01_device.ipynb #5e1b0002
 def _left_in_groups(root: Path) -> list[int]:  # bytes

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import nn
 
-from .device import find_device
+from .device import find_device, on_device
 from .token_tensors import token_parameters, token_tensors
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def only_new_rows(
     "Inside the block only some tokens' embeddings can learn; at its end they are where they belong."
     _check_tables(model, ids)
     if find_device().fixed_shapes:  # where moving a model makes new parameters, so that it is moved before
-        model.to(find_device().torch)  # pyright: ignore[reportArgumentType]  # transformers' decorator hides `self`
+        on_device(model)
         model.tie_weights()
     tables = token_parameters(model)
     where = _places(ids, len(tables["input"]))

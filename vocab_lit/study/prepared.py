@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from ..models.device import find_device
+from ..models.device import on_device
 from ..models.factor_files import factorize_files
 from ..models.pipeline import transplant_files, trim_files
 from ..models.source import Source, is_masked
@@ -278,16 +278,9 @@ def _bits(study: Study, tokenizer: PreTrainedTokenizerBase, lines: list[str]) ->
     return lambda model: perplexity(model, tokenizer, lines, **study.windows).bits_per_byte
 
 
-def _loaded(source: Source) -> PreTrainedModel:
-    "A source's model, where this machine computes."
-    model = source.load()
-    model.to(find_device().torch)  # pyright: ignore[reportArgumentType]  # transformers' decorator hides `self`
-    return model
-
-
 def _without_training(study: Study, start: Path, lines: list[str]) -> list[dict]:
     source = Source.from_pretrained(start)
-    bits = _bits(study, source.tokenizer, lines)(_loaded(source))
+    bits = _bits(study, source.tokenizer, lines)(on_device(source.load()))
     return [_row(BITS, bits, what=HELD_OUT, step=0), _row(BEST, bits, what=HELD_OUT)]
 
 
@@ -330,7 +323,7 @@ def _other_rows(study: Study, source: Source, step: int) -> list[dict]:
     "Bits per byte of a model in other languages."
     if not study.other:
         return []
-    model, rows = _loaded(source), []
+    model, rows = on_device(source.load()), []
     for code, name in study.other.items():
         lines = read_lines(study.file(name))[: study.lines]
         bits = _bits(study, source.tokenizer, lines)(model)
@@ -340,7 +333,7 @@ def _other_rows(study: Study, source: Source, step: int) -> list[dict]:
 
 def _choice_rows(study: Study, cell: GridCell, source: Source) -> list[dict]:
     "How often a model chooses right by likelihood."
-    model, rows = _loaded(source), []
+    model, rows = on_device(source.load()), []
     for asked in study.choices_of(cell):
         choices, *learnt = (read_choices(study.file(file), cell.language) for file in asked.files(cell.language))
         wanted = asked.examples or len(choices)
@@ -367,7 +360,7 @@ def _text_rows(source: Source, lines: list[str]) -> list[dict]:
     "How long text is in tokens, how large a model is, and what a causal one takes for 100 words."
     coded = source.tokenizer(lines, add_special_tokens=False, verbose=False)["input_ids"]
     n_tokens, n_words = sum(map(len, coded)), sum(len(line.split()) for line in lines)
-    n_bytes, model = sum(len(line.encode()) for line in lines), _loaded(source)
+    n_bytes, model = sum(len(line.encode()) for line in lines), on_device(source.load())
     rows = [_row("tokens per word", n_tokens / n_words, what="vocabulary")]
     rows += [_row("bytes per token", n_bytes / n_tokens, what="vocabulary")]
     rows += [_row("parameters", model.num_parameters(), what="cost")]

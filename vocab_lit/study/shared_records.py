@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 # %% auto #0
-__all__ = ['FORMAT', 'ABOUT', 'COLUMNS', 'IN_LANGUAGE', 'ZERO_SHOT', 'TRIAL', 'CURVES', 'RATES', 'ONE_PASS', 'about_file',
-           'shared_form', 'write_shared', 'read_shared', 'field_rows', 'own_records', 'with_field', 'contributed_files',
+__all__ = ['FORMAT', 'ABOUT', 'COLUMNS', 'IN_LANGUAGE', 'ZERO_SHOT', 'TRIAL', 'CURVES', 'RATES', 'about_file', 'shared_form',
+           'write_shared', 'read_shared', 'field_rows', 'own_records', 'with_field', 'contributed_files',
            'field_evidence', 'real_means', 'way_in_words', 'comparable', 'real_evidence']
 
 # %% ../../nbs/08_study/03_shared_records.ipynb #2d1c730b
@@ -274,19 +274,19 @@ def field_evidence(
     return f"POS accuracy of {with_way:.0f} with {named}, {with_source:.0f} with the source's, {whose}"
 
 # %% ../../nbs/08_study/03_shared_records.ipynb #147b6bf1
-_REAL, ONE_PASS = "real-trial/records.csv", "real-trial/one-pass.csv"
+_REAL = "real-trial/one-pass.csv"
 _READERS = {"gemma3-270m-trimmed": True, "smollm2-135m": False}  # models of the trial: whether they read its languages
 _START, _END = ("bits per byte", "0"), ("bits per byte at the end", "")
-_TIME, _WORDS = ("CPU seconds to generate 100 words", ""), ("tokens per word", "")
+_WORDS = ("tokens per word", "")
 
 
 def real_means(
-    path: str | Path | None = None,  # of shared records; None: the real trial's
+    path: str | Path | None = None,  # of shared records; None: the real trial's, of a whole pass
 ) -> dict[tuple[str, str, str], dict[str, dict[str, float]]]:  # by (model, language, amount) and way
-    "The numbers of the real trial: start, end, seconds, tokens per word, and how many seeds there are."
+    "The numbers of the real trial: start, end, tokens per word, and how many seeds there are."
     with open(path or data_path(_REAL), encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))  # without pandas, which takes longer to import than to ask
-    wanted = {_START: "start", _END: "end", _TIME: "seconds", _WORDS: "tokens_per_word"}
+    wanted = {_START: "start", _END: "end", _WORDS: "tokens_per_word"}
     values: dict[tuple, list[float]] = defaultdict(list)
     for row in rows:
         measure = wanted.get((row["metric"], row["step"].removesuffix(".0")))
@@ -303,10 +303,16 @@ _KEPT = "lapt"  # begins the names of ways that keep the vocabulary
 _WAY = re.compile(r"(?P<how>[a-z]+)(-(?P<tokens>\d+))?(-(?P<rate>\d+e-\d+))?")
 
 
+def _parts(way: str) -> re.Match[str] | None:
+    "How a way makes its vocabulary, with how many tokens and at what rate it learns; None where it is named otherwise."
+    named = _WAY.fullmatch(way)
+    return named if named and (named["tokens"] or named["how"] == _KEPT) else None
+
+
 def way_in_words(way: str) -> str:  # such as continued-500
     "A way of the real trial as it is told; one that is named otherwise by its name."
-    named = _WAY.fullmatch(way)
-    if not named or not (named["tokens"] or named["how"] == _KEPT):
+    named = _parts(way)
+    if not named:
         return way
     n_tokens = int(named["tokens"] or 0)
     told = f"replaced by {n_tokens:,} tokens ({named['how']})"
@@ -321,12 +327,10 @@ def comparable(
     ways: Mapping[str, Mapping[str, float]],  # as `real_means` has them
 ) -> dict[str, str]:  # by its name without a rate: lapt, continued-500 ...
     "The ways of a model that learn at the same rate: that of the first one with other tokens."
-    others = [way for way in ways if not way.startswith(_KEPT) and way_in_words(way) != way]
-    if not others:
-        return {}
-    rate = re.search(r"(-\d+e-\d+)?$", others[0]).group()  # pyright: ignore[reportOptionalMemberAccess] # it always matches
-    named = {way.removesuffix(rate): way for way in (f"{_KEPT}{rate}", *others) if way in ways}
-    return {name: way for name, way in named.items() if not re.search(r"\de-\d", name)}
+    parts = {way: named for way in ways if (named := _parts(way))}
+    others = [named for named in parts.values() if named["how"] != _KEPT]
+    same = {way: named for way, named in parts.items() if others and named["rate"] == others[0]["rate"]}
+    return {"-".join(filter(None, named.group("how", "tokens"))): way for way, named in same.items()}
 
 
 def real_evidence(
@@ -335,7 +339,7 @@ def real_evidence(
 ) -> list[str]:  # a sentence for each model, language and amount of text that has two ways to compare
     "What the real trial found when a vocabulary was kept, extended or replaced, before and after training."
     told = []
-    for (model, language, amount), ways in real_means(path or data_path(ONE_PASS)).items():
+    for (model, language, amount), ways in real_means(path).items():
         same = {name: way for name, way in comparable(ways).items() if {"start", "end"} <= ways[way].keys()}
         if _KEPT not in same or (reads is not None and _READERS.get(model, reads) != reads):
             continue

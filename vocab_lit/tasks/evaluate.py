@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import vocab_lit
 from ..models.adapterhub import head_labels, is_task, load_adapter, load_head, write_adapter
-from ..models.device import find_device
+from ..models.device import on_device
 from ..models.madx import TASK, MadX
 from ..models.source import Source
 from .finetune import FineTuned, evaluate, fit, prepare, record, rows_for, with_head
@@ -251,8 +251,7 @@ def _score(source: Source, settings: EvaluateSettings) -> list[dict]:
 def _perplexity(source: Source, settings: EvaluateSettings) -> list[dict]:
     "Perplexity of a model on a file of text."
     check_text([settings.test], "test")
-    lines, model = read_lines(settings.test), source.load()
-    model.to(find_device().torch)  # pyright: ignore[reportArgumentType]  # a decorator hides `self`
+    lines, model = read_lines(settings.test), on_device(source.load())
     log.info(f"read {len(lines):,} test lines")
     measured = perplexity(model, source.tokenizer, lines, settings.max_length or 0, settings.stride or 0)
     if measured.unknown:
@@ -269,8 +268,7 @@ def _probe(source: Source, settings: EvaluateSettings) -> list[dict]:
     splits = [read_examples(task, path, **settings.reading) for path in (settings.train, settings.test)]
     log.info("read {:,} training and {:,} test {}".format(*map(len, splits), task.unit))
     _warn(notes(task, splits[0], [], splits[1]))
-    model, (train, test) = source.load(), splits
-    model.to(find_device().torch)  # pyright: ignore[reportArgumentType]  # a decorator hides `self`
+    model, (train, test) = on_device(source.load()), splits
     probed = probe(model, source.tokenizer, train, test, task, settings.max_length or 0, settings.compare)
     if probed["long"]:
         log.warning(f"note: {probed['long']:,} texts are longer than a row and are read in windows")

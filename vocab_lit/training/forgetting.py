@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from torch.utils.data import Dataset
 
-from ..models.device import find_device
+from ..models.device import on_device
 from ..models.source import Source
 from ..text.corpus import Lines, hold_out
 from ..text.files import read_json
@@ -150,7 +150,7 @@ def forgotten(
     for name, given in models.items():
         log.info(f"bits per byte of the {name} model in {', '.join(Path(file).name for file in parts)}")
         model, tokenizer = (given.load().float(), given.tokenizer) if isinstance(given, Source) else given
-        model.to(find_device().torch)  # pyright: ignore[reportArgumentType]  # transformers' decorator hides `self`
+        on_device(model)
         for file, held_out in parts.items():
             measured = perplexity(model, tokenizer, held_out[:MEASURED])
             rows.append(dict(text=Path(file).name, model=name) | measured.facts)
