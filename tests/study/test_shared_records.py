@@ -153,7 +153,7 @@ def test_the_evidence_of_the_real_trial_are_the_means_of_its_cells_and_ways_with
     assert way_in_words("continued-500-blend") == "continued-500-blend" and way_in_words("untouched") == "untouched"
     assert {line.split()[0] for line in real_evidence(True)} == {"gemma3-270m-trimmed"}
     assert {line.split()[0] for line in real_evidence(False)} == {"smollm2-135m"}
-    assert comparable(dict.fromkeys(("lapt", "lapt-1e-5", "continued-500-1e-5", "lapt-replay"), {})) == {
+    assert comparable(dict.fromkeys(("lapt-1e-5", "lapt", "continued-500-1e-5", "lapt-replay"), {})) == {
         "lapt": "lapt-1e-5",
         "continued-500": "continued-500-1e-5",
     }
