@@ -211,7 +211,7 @@ def test_a_way_may_replay_text_of_before_or_give_its_new_tokens_the_places_of_un
     assert in_english[0]["replay"] == in_english[0]["lapt"] and in_english[2]["replay"] != in_english[2]["lapt"]
     sizes = made[made.metric == "tokens"].set_index("setting").value
     assert sizes["same-size"] == sizes["start"]
-    assert in_english[0]["same-size"] == pytest.approx(in_english[0]["start"], rel=1e-3)  # whose tokens stay
+    assert in_english[0]["same-size"] == pytest.approx(in_english[0]["start"], rel=0.02)  # whose tokens stay
     words = made[made.metric == "tokens per word"].set_index("setting").value
     assert words["same-size"] < words["start"]
 
