@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 # %% auto #0
-__all__ = ['Prepared', 'unknown_share', 'measure_cell']
+__all__ = ['Prepared', 'start_model', 'unknown_share', 'bits_measure', 'training_run', 'kept_text', 'merged_lora', 'measure_cell']
 
 # %% ../../nbs/08_study/06_prepared.ipynb #0c61e8da
 def _short(facts) -> str:
@@ -217,12 +217,18 @@ def _transplanted(prepared: Prepared, way: Way, out: Path) -> None:
     transplant_files(prepared.source, text, out, settings, prepared.cell.language)
 
 
-def _start(prepared: Prepared, way: Way, out: Path, seed: int) -> Path:
+def start_model(
+    prepared: Prepared,
+    way: Way,
+    out: Path,  # is made where the way changes the vocabulary
+    seed: int,
+) -> Path:
     "The folder of the model that training begins with."
     if way.vocabulary == "keep":
         return Path(prepared.source)
     if way.vocabulary == "trim":
-        trim_files(prepared.source, [prepared.text], out, way.trim, prepared.cell.language)
+        texts = [prepared.text, *kept_text(prepared.study, way).keep_text]
+        trim_files(prepared.source, texts, out, way.trim, prepared.cell.language)
         return out
     seeded = replace(way, given={**way.given, "seed": seed})
     _transplanted(prepared, seeded, out)
@@ -273,14 +279,18 @@ def _row(metric: str, value: float, **more) -> dict:
     return dict(scale="field", metric=metric, value=value, **more)
 
 
-def _bits(study: Study, tokenizer: PreTrainedTokenizerBase, lines: list[str]) -> Callable[[PreTrainedModel], float]:
+def bits_measure(
+    study: Study,  # whose windows are read in
+    tokenizer: PreTrainedTokenizerBase,
+    lines: list[str],
+) -> Callable[[PreTrainedModel], float]:
     "What measures a model's bits per byte on lines."
     return lambda model: perplexity(model, tokenizer, lines, **study.windows).bits_per_byte
 
 
 def _without_training(study: Study, start: Path, lines: list[str]) -> list[dict]:
     source = Source.from_pretrained(start)
-    bits = _bits(study, source.tokenizer, lines)(on_device(source.load()))
+    bits = bits_measure(study, source.tokenizer, lines)(on_device(source.load()))
     return [_row(BITS, bits, what=HELD_OUT, step=0), _row(BEST, bits, what=HELD_OUT)]
 
 
@@ -296,6 +306,18 @@ def _seen(way: Way, tokenizer: PreTrainedTokenizerBase, text: Path, watcher) -> 
     return rows + [_row(READ, step * each, what="training", step=step) for step in watcher.seconds]
 
 
+def training_run(prepared: Prepared, way: Way, seed: int) -> RunSettings:
+    "How a way is trained."
+    teacher = prepared.source if way.lapt.config().is_taught else ""
+    precision = prepared.study.precision or "auto"
+    return RunSettings(held_out=(str(prepared.held_out),), seed=seed, teacher=teacher, precision=precision)
+
+
+def kept_text(study: Study, way: Way) -> KeepSettings:
+    "What a way replays."
+    return KeepSettings((study.file(study.keep_text),), way.replay) if way.replay else KeepSettings()
+
+
 def _trained(prepared: Prepared, way: Way, start: Path, out: Path, seed: int, lines: list[str]) -> list[dict]:
     "Train, and measure on the way."
     steps = way.lapt.config().steps
@@ -304,12 +326,9 @@ def _trained(prepared: Prepared, way: Way, start: Path, out: Path, seed: int, li
     if way.adapter is not None:
         vocabulary = str(start) if way.vocabulary == "new" else ""
         language, model = way.language_adapter(prepared.cell.language, vocabulary), prepared.source
-    teacher = prepared.source if way.lapt.config().is_taught else ""
-    precision = prepared.study.precision or "auto"
-    run = RunSettings(held_out=(str(prepared.held_out),), seed=seed, teacher=teacher, precision=precision)
-    keep = KeepSettings((prepared.study.file(prepared.study.keep_text),), way.replay) if way.replay else KeepSettings()
+    run, keep = training_run(prepared, way, seed), kept_text(prepared.study, way)
     tokenizer = Source.from_pretrained(start).tokenizer
-    watcher = _watcher(_bits(prepared.study, tokenizer, lines))
+    watcher = _watcher(bits_measure(prepared.study, tokenizer, lines))
     with silenced():
         losses = lapt_files(model, [str(prepared.text)], out, settings, run, language, keep, callbacks=[watcher])
     best = int(losses.step[losses.loss.idxmin()])
@@ -326,7 +345,7 @@ def _other_rows(study: Study, source: Source, step: int) -> list[dict]:
     model, rows = on_device(source.load()), []
     for code, name in study.other.items():
         lines = read_lines(study.file(name))[: study.lines]
-        bits = _bits(study, source.tokenizer, lines)(model)
+        bits = bits_measure(study, source.tokenizer, lines)(model)
         rows.append(_row(OTHER, bits, what="other text", source=code, step=step))
     return rows
 
@@ -438,7 +457,7 @@ class _Clock:
         return [_row(f"CPU seconds {name}", self.seen - before, what="cost")]
 
 
-def _merged(start: Path, adapter: Path, out: Path) -> Path:  # the third
+def merged_lora(start: Path, adapter: Path, out: Path) -> Path:  # the third
     "Write a model and its LoRA as one model."
     source = Source.from_pretrained(start)
     peft = import_extra("peft", "lora")
@@ -459,7 +478,7 @@ def measure_cell(
     peak, rows = _Peak(), []
     with TemporaryDirectory(prefix=".cell-", dir=folder) as work:
         work, clock = Path(work), _Clock(prepared)
-        start = _start(prepared, way, work / "start", cell.seed)
+        start = start_model(prepared, way, work / "start", cell.seed)
         model = start
         tokenizer = Source.from_pretrained(start).tokenizer
         rows += [_row("tokens", len(tokenizer), what="vocabulary")]
@@ -472,7 +491,7 @@ def measure_cell(
             model = work / "model"
             rows += _trained(prepared, way, start, model, cell.seed, lines)
             if way.lapt.lora:
-                model = _merged(start, model, work / "merged")
+                model = merged_lora(start, model, work / "merged")
         else:
             rows += _without_training(study, start, lines)
         rows += clock.row("of training")
