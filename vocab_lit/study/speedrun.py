@@ -74,7 +74,7 @@ def calibrate() -> float:  # CPU seconds, the median of seven
     "Time a training step of 8 x 64 tokens of a decoder with two layers of 576."
     from transformers import LlamaConfig, LlamaForCausalLM
 
-    sizes = dict(hidden_size=576, intermediate_size=1536, num_attention_heads=9, num_key_value_heads=3)
+    sizes: dict[str, Any] = dict(hidden_size=576, intermediate_size=1536, num_attention_heads=9, num_key_value_heads=3)
     times = []
     with torch.random.fork_rng(devices=[]), one_thread():
         torch.manual_seed(0)
@@ -357,7 +357,7 @@ def _train(run: _Run) -> None:
 
 # %% ../../nbs/08_study/08_speedrun.ipynb #e7e7656d
 RECORD = (  # the columns
-    *("date", "recipe", "hash", "minutes", "score", "kept", "kept_before", "valid", "cpu_seconds"),
+    *("date", "recipe", "hash", "minutes", "score", "before", "kept", "kept_before", "valid", "cpu_seconds"),
     *("calibration", "steps", "tokens_per_word", "parameters", "model", "track", "fingerprint", "library", "curve"),
 )
 
@@ -425,6 +425,7 @@ def _record(run: _Run) -> dict[str, str]:
         hash=asked.digest,
         minutes=f"{asked.minutes:g}",
         score=f"{bits[language]:.4f}",
+        before=f"{before[language]:.4f}",
         kept=" ".join(f"{bits[code]:.4f}" for code in others),
         kept_before=" ".join(f"{before[code]:.4f}" for code in others),
         valid=verdict(kept, before, note["spent"] / run.budget),
