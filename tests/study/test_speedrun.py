@@ -119,8 +119,8 @@ def test_new_tokens_trimming_with_kept_text_and_lora_are_recipes_too(cell_047485
 @pytest.mark.cell('nbs/08_study/08_speedrun.ipynb', 'cell "what cannot be is refused before anything is written" (00cca9a1)')
 def test_what_cannot_be_is_refused_before_anything_is_written(cell_047485f1):
     wrong_ones = {
-        "no track": dict(text=track.replace("other:", "#")),
-        "the language to keep": dict(text=track.replace(', en: "{data}/judge-en.txt"', "")),
+        "give sentences in sw": dict(text=track.replace("other:", "#")),
+        "that the model is to keep": dict(text=track.replace(', en: "{data}/judge-en.txt"', "")),
         "cells of a way": dict(text=track.replace("seeds: 1", "seeds: 2")),
         "judge-fr": dict(text=track.replace("judge-en", "judge-fr")),
         "leave steps": dict(recipe=careful.replace("batch_size", "steps: 9, batch_size")),
@@ -130,11 +130,11 @@ def test_what_cannot_be_is_refused_before_anything_is_written(cell_047485f1):
         "no room for": dict(minutes=0.001),
     }
     for message, given in wrong_ones.items():
-        with pytest.raises((ValueError, OSError)):  # , match=message):
+        with pytest.raises((ValueError, OSError), match=message):
             run_speedrun(opened(**{"recipe": careful, "name": "wrong", **given}), place / "nothing")
     (place / "foreign.csv").write_text("a,b\n1,2\n", encoding="utf-8")
     with pytest.raises(ValueError, match="no file of records"):
         run_speedrun(opened(careful), place / "nothing", place / "foreign.csv")
     with pytest.raises(ValueError, match="another recipe or other data"):
         run_speedrun(opened(careful.replace("1e-5", "3e-5")), place / "out")
-    assert not [file for file in (place / "nothing").rglob("*.safetensors")]
+    assert not list((place / "nothing").rglob("*.safetensors"))

@@ -14,11 +14,10 @@ import os
 import shutil
 import statistics
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -420,7 +419,7 @@ def _record(run: _Run) -> dict[str, str]:
     source = Source.from_pretrained(model)
     steps = f"{note['done']}/{note['planned']}" if note["done"] < note["planned"] else str(note["planned"])
     return dict(
-        date=datetime.now(timezone.utc).strftime("%Y-%m-%d"),
+        date=datetime.now(UTC).strftime("%Y-%m-%d"),
         recipe=asked.way.name,
         hash=asked.digest,
         minutes=f"{asked.minutes:g}",
