@@ -41,6 +41,7 @@ from .evaluations import SHARE
 from .forgetting import Kept, bits_in_words, check_kept, forgotten, open_kept, source_beside
 from .lapt import check_lapt, lapt
 from .settings import KeepSettings, LaptConfig, LaptSettings, RunSettings, check_run
+from .shield import check_shield
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -175,6 +176,8 @@ class _Run:
         if self.keep.keep_text:
             kept = [TextSource.of(source).facts() for source in self.keep.keep_text]
             facts |= dict(keep_text=kept, replay=self.keep.replay)
+        if self.keep.shield:
+            facts |= dict(shield=self.keep.shield)
         return facts
 
 # %% ../../nbs/06_training/07_training_run.ipynb #c6d65f22
@@ -203,6 +206,7 @@ def _open_run(source, text, settings, run, adapter, keep) -> _Run:
     if adapter:
         tokenizer = _add_adapter(model, tokenizer, adapter, config, run.seed)
     layer = _trainable_factors(model, tokenizer, config, adapter.vocabulary if adapter else source.files)
+    check_shield(keep.shield, config)
     if keep.replay and config.mode == "distil":
         raise SettingError("replay", "mode distil reads no text of other languages; replay in a run of another mode")
     new = _new_tokens(source, tokenizer) if config.only_new_rows else None
@@ -535,6 +539,8 @@ def _write(job: _Run, losses, folder: Path, out: Path, kept: Kept) -> None:
     if kept.parts:
         bits = bits_in_words(_forgotten_rows(job, folder, kept))
         told |= dict(replay=f"{kept.replay:.0%} of the blocks", bits_per_byte_in_old_languages=bits)
+    if kept.shield:
+        told |= dict(shield=f"{kept.shield:.0%} of the columns of each matrix")
     if job.lora and not job.lora.settings.merge:
         save_lora(job.lora, folder, job.source.path)
         save_tokenizer(job.tokenizer, folder)
