@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from studies.real_chapter import QUESTIONS, Step, run_step
-from vocab_lit.text.corpus import Lines, data_path, write_json
+from vocab_lit.text.corpus import Lines, data_path, read_lines, write_json
+from vocab_lit.training.perplexity import perplexity
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -69,26 +70,13 @@ def _folder(way: str) -> str:
     return way.replace(",", "").replace(" ", "-").lower()
 
 
-def steps() -> dict[str, list[Step]]:
-    "By each way the commands that make a model and judge it."
+def steps() -> dict[str, Step | None]:
+    "The command that makes the model of each way; None of the one that is there."
     lapt = f"vocab-lit lapt {SOURCE} --text swahili.txt --held-out held-out.txt {TRAINING}"
-    made = {"as it comes": [], **{way: [f"{lapt} {given} --out {_folder(way)}"] for way, given in WAYS.items()}}
+    made = {way: f"{lapt} {given} --out {_folder(way)}" for way, given in WAYS.items()}
     trained = _folder(next(iter(WAYS)))
-    made |= {way: [f"vocab-lit merge {SOURCE} {trained} {given} --out {_folder(way)}"] for way, given in MERGES.items()}
-    return {
-        way: [
-            *(Step(way, command, _folder(way)) for command in commands),
-            *(
-                Step(f"{way}, {code}", f"vocab-lit evaluate {_model(way)} --task ppl --test {code}.txt")
-                for code in JUDGES
-            ),
-        ]
-        for way, commands in made.items()
-    }
-
-
-def _model(way: str) -> str:
-    return _folder(way) if way in (*WAYS, *MERGES) else SOURCE
+    made |= {way: f"vocab-lit merge {SOURCE} {trained} {given} --out {_folder(way)}" for way, given in MERGES.items()}
+    return {"as it comes": None} | {way: Step(way, command, _folder(way)) for way, command in made.items()}
 
 
 def obeyed(answers: dict[str, str]) -> int:
@@ -96,27 +84,31 @@ def obeyed(answers: dict[str, str]) -> int:
     return sum(bool(re.search(INSTRUCTIONS[told], answer)) for told, answer in answers.items())
 
 
-def answers(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> tuple[dict[str, str], int]:
-    "What a model says to each instruction in its chat template, greedily, and how many answers it ends."
+def said(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> dict:
+    "What a model answers to each instruction in its chat template, greedily, and how many answers it ends."
     import torch
 
-    said, ended = {}, 0
-    for told in INSTRUCTIONS:
-        chat = [{"role": "user", "content": told}]
-        asked = tokenizer.apply_chat_template(chat, add_generation_prompt=True, return_tensors="pt", return_dict=True)
-        with torch.inference_mode():
-            made = model.generate(**asked, do_sample=False, max_new_tokens=N_SAID)[0, asked["input_ids"].shape[1] :]
-        said[told] = tokenizer.decode(made, skip_special_tokens=True)
-        ended += int(made[-1]) == tokenizer.eos_token_id
-    return said, ended
+    tokenizer.padding_side = "left"
+    chats = [[{"role": "user", "content": told}] for told in INSTRUCTIONS]
+    options = dict(add_generation_prompt=True, return_tensors="pt", return_dict=True, padding=True)
+    asked = tokenizer.apply_chat_template(chats, **options)
+    with torch.inference_mode():
+        made = model.generate(**asked, do_sample=False, max_new_tokens=N_SAID)[:, asked["input_ids"].shape[1] :]
+    answers = tokenizer.batch_decode(made, skip_special_tokens=True)
+    ended = int((made == tokenizer.eos_token_id).any(1).sum())
+    return dict(answers=dict(zip(INSTRUCTIONS, answers)), ended=ended)
 
 
-def _asked(folder: Path) -> dict:
+def measured(place: Path, way: str) -> dict:
+    "Bits per byte of a way's model in both languages, and what it answers."
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    model = AutoModelForCausalLM.from_pretrained(folder).eval()
-    said, ended = answers(model, AutoTokenizer.from_pretrained(folder))
-    return dict(answers=said, ended=ended)
+    step = steps()[way]
+    folder = place / (step.makes if step else SOURCE)
+    model, tokenizer = AutoModelForCausalLM.from_pretrained(folder).eval(), AutoTokenizer.from_pretrained(folder)
+    found = {code: perplexity(model, tokenizer, read_lines(place / f"{code}.txt")) for code in JUDGES}
+    bits = {code: round(of.bits_per_byte, 3) for code, of in found.items()}
+    return bits | said(model, tokenizer)
 
 
 def _bring(data: Path, place: Path) -> None:
@@ -144,14 +136,13 @@ def run(data: Path, place: Path, ways: Sequence[str]) -> dict:
     record = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
     _bring(data, place)
     for way in ways:
-        for step in steps()[way]:
-            if record.get(step.name, {}).get("command") != step.command:
-                print(step.command, flush=True)
-                record[step.name] = run_step(step, place)
-                write_json(record, file)
-        if f"{way}, asked" not in record:
-            record[f"{way}, asked"] = _asked(place / _model(way))
-            write_json(record, file)
+        step = steps()[way]
+        if step and record.get(way, {}).get("command") != step.command:
+            print(step.command, flush=True)
+            record[way] = run_step(step, place)
+        if f"{way}, measured" not in record:
+            record[f"{way}, measured"] = measured(place, way)
+        write_json(record, file)
     return record
 
 
@@ -159,18 +150,11 @@ def rows(record: dict) -> pd.DataFrame:
     "A row for each way: what its model is worth in both languages, what it obeys, and what making it took."
     told = []
     for way in steps():
-        made, asked = record.get(way, {}), record[f"{way}, asked"]
-        told.append(
-            dict(
-                way=way,
-                command=made.get("command", ""),
-                cpu_seconds=made.get("cpu_seconds", 0),
-                **{f"{code} bits per byte": record[f"{way}, {code}"]["bits_per_byte"] for code in JUDGES},
-                obeyed=obeyed(asked["answers"]),
-                ended=asked["ended"],
-                instructions=len(INSTRUCTIONS),
-            )
-        )
+        made, found = record.get(way, {}), record[f"{way}, measured"]
+        bits = {f"{code} bits per byte": found[code] for code in JUDGES}
+        kept = dict(obeyed=obeyed(found["answers"]), ended=found["ended"], instructions=len(INSTRUCTIONS))
+        cost = dict(cpu_seconds=made.get("cpu_seconds", 0), command=made.get("command", ""))
+        told.append(dict(way=way) | bits | kept | cost)
     return pd.DataFrame(told)
 
 

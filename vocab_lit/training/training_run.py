@@ -26,7 +26,7 @@ from ..models.lora import LoraAdapter, save_lora
 from ..models.madx import MadX
 from ..models.new_rows import only_new_rows
 from ..models.settings import LanguageAdapter, LoraSettings
-from ..models.side_files import copy_beside
+from ..models.side_files import copy_beside, copy_notes
 from ..models.source import Source, is_masked, max_length
 from ..models.token_tensors import token_parameters
 from ..text.corpus import Lines, hold_out, mix, read_lines, write_json
@@ -560,9 +560,7 @@ def _write_model(job: _Run, folder: Path) -> None:
     if job.layer:
         job.layer.save(folder / "factors.safetensors")
     save_tokenizer(job.tokenizer, folder)
-    for file in ("plan.npz", "new_tokens.json", "vocab_lit.json"):  # where the vocabulary came from
-        if (job.source.files / file).is_file():
-            shutil.copy(job.source.files / file, folder / file)
+    copy_notes(job.source.files, folder)
     keep_source_files(str(job.source.files), folder)
 
 
