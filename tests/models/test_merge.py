@@ -37,7 +37,7 @@ def cell_029badea():
 
 
     def weights(folder):
-        return AutoModelForCausalLM.from_pretrained(folder).state_dict()
+        return AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).state_dict()
 
 
     checkpoints = [moved(place / name, by) for by, name in enumerate(("one", "two"))]
@@ -50,7 +50,7 @@ def test_an_average_is_that_of_the_parameters_in_a_folder_that_plain_transformer
     one, two, average = (weights(folder) for folder in (*checkpoints, place / "average"))
     for name, values in average.items():
         torch.testing.assert_close(values, 0.75 * one[name] + 0.25 * two[name])
-    merge_files([checkpoints[0]] * 3, place / "same")
+    merge_files([checkpoints[0]] * 4, place / "same")
     assert all(torch.equal(values, one[name]) for name, values in weights(place / "same").items())
     assert AutoTokenizer.from_pretrained(place / "average")("Habari za asubuhi") == AutoTokenizer.from_pretrained(mini)(
         "Habari za asubuhi"
@@ -66,13 +66,14 @@ def test_a_chat_vector_moves_what_all_models_have_row_by_row_for_the_same_tokens
     before, after, chat, base = map(weights, (place / "adapted", place / "chat", checkpoints[0], mini))
     ours, theirs = (AutoTokenizer.from_pretrained(folder).get_vocab() for folder in (place / "adapted", mini))
     rows, n_new = "transformer.wte.weight", 0
+    half = dict(rtol=1e-3, atol=1e-5)  # the adapted model has 16 bits
     for token, id in ours.items():
         difference = 0.5 * (chat[rows][theirs[token]] - base[rows][theirs[token]]) if token in theirs else 0
-        torch.testing.assert_close(after[rows][id], before[rows][id] + difference)
+        torch.testing.assert_close(after[rows][id], before[rows][id] + difference, **half)
         n_new += token not in theirs
     assert 100 < n_new < len(ours) - 100
     for name in after.keys() - {rows, "lm_head.weight"}:
-        torch.testing.assert_close(after[name], before[name] + 0.5 * (chat[name] - base[name]))
+        torch.testing.assert_close(after[name], before[name] + 0.5 * (chat[name] - base[name]), **half)
     merge_files([place / "adapted"], place / "none", MergeSettings(chat=mini, base=mini))
     assert all(torch.equal(values, before[name]) for name, values in weights(place / "none").items())
     assert (place / "chat/plan.npz").read_bytes() == (place / "adapted/plan.npz").read_bytes()
