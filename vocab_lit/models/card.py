@@ -337,7 +337,19 @@ def _source_card(note, name, folder) -> list[str]:
     return ["## The source model", about]
 
 
-SECTIONS = (_opening, _made_by, _unseen, _embeddings, _notes, _training, _merge, _evaluation, _use, _citation, _source_card)
+SECTIONS = (
+    _opening,
+    _made_by,
+    _unseen,
+    _embeddings,
+    _notes,
+    _training,
+    _merge,
+    _evaluation,
+    _use,
+    _citation,
+    _source_card,
+)
 
 
 def card_text(

@@ -122,7 +122,9 @@ def _with_chat_vector(adapted: Source, chat: Source, base: Source, scale: float)
     terms = [_Term(source, times, _same_rows(adapted, source)) for source, times in ((chat, scale), (base, -scale))]
     shared = np.flatnonzero(np.all([term.rows >= 0 for term in terms], 0))
     if not len(shared):
-        raise ValueError(f"no token of {adapted.path} is in both {chat.path} and {base.path}; they do not belong together")
+        raise ValueError(
+            f"no token of {adapted.path} is in both {chat.path} and {base.path}; they do not belong together"
+        )
     n = len(adapted.vocab)
     log.info(f"{len(shared):,} of {n:,} tokens get the difference; {n - len(shared):,} that are new stay as they are")
     return _Sum(_Term(adapted, 1.0), terms, tokens, torch.from_numpy(shared))

@@ -158,7 +158,7 @@ class MergeSettings(Settings):
 
     weights: str = option(
         "",
-        "how much each MODEL counts in the average, with commas between, such as 0.7,0.3; they are divided by their sum",
+        "how much each MODEL counts in the average, with commas between, such as 0.7,0.3; their sum counts as 1",
         shown="all alike",
     )
     chat: Model = option("", "a chat model: its difference from --base is added to MODEL (a chat vector)")
@@ -172,7 +172,9 @@ class MergeSettings(Settings):
         "`SettingError` in the name of the first option that cannot be as it is."
         super().check()
         if bool(self.chat) != bool(self.base):
-            raise SettingError("base" if self.chat else "chat", "a difference is one of two models; give --chat and --base")
+            raise SettingError(
+                "base" if self.chat else "chat", "a difference is one of two models; give --chat and --base"
+            )
         if self.chat and len(models) != 1:
             raise SettingError("chat", f"its difference is added to one model, and {len(models)} are given")
         if self.chat and self.weights:
@@ -180,7 +182,9 @@ class MergeSettings(Settings):
         if not self.chat and len(models) < 2:
             raise SettingError("chat", "one model is no average; give more, or --chat and --base")
         if not self.chat and self.scale != 1:
-            raise SettingError("scale", f" {self.scale:g}: it is of the difference of --chat and --base; give these too")
+            raise SettingError(
+                "scale", f" {self.scale:g}: it is of the difference of --chat and --base; give these too"
+            )
         self.shares(len(models))
 
     def shares(self, n: int) -> list[float]:

@@ -72,4 +72,3 @@ def copy_notes(
     for name in ("plan.npz", "new_tokens.json", "vocab_lit.json"):
         if (source / name).is_file():
             shutil.copy(source / name, out / name)
-
