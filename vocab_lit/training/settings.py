@@ -516,7 +516,7 @@ class RunSettings(RunOptions):
 
 @settings
 class KeepSettings(Settings):
-    "Text in languages that a model knew before, and how much of it is replayed."
+    "Text in languages that a model knew before, and what is done to keep them."
 
     heading = "Languages that the model knows"
 
@@ -529,6 +529,11 @@ class KeepSettings(Settings):
         0,
         "share of the blocks trained on that is taken from the other lines of --keep-text, such as 0.1",
     )
+    shield: float = option(
+        0,
+        "share of the columns of each of the transformer's matrices that do not learn, such as 0.5: those that matter "
+        "most for the other lines of --keep-text (source-shielded updates). Embeddings of special tokens stay too",
+    )
 
     def check(
         self,
@@ -537,8 +542,11 @@ class KeepSettings(Settings):
         "`SettingError` in the name of the first option that cannot be as it is."
         super().check()
         within("replay", self.replay, 0, 0.9)
+        within("shield", self.shield, 0, 1)
         if self.replay and not self.keep_text:
             raise LacksOption("keep_text", "give the text that --replay takes blocks from")
+        if self.shield and not self.keep_text:
+            raise LacksOption("keep_text", "give the text by which --shield chooses columns")
         if both := _in_both(text, self.keep_text):
             raise SettingError("keep_text", f" {both} is text of the new language too; give another file")
 

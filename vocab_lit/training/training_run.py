@@ -26,7 +26,7 @@ from ..models.lora import LoraAdapter, save_lora
 from ..models.madx import MadX
 from ..models.new_rows import Terms, only_new_rows
 from ..models.settings import LanguageAdapter, LoraSettings
-from ..models.side_files import copy_beside
+from ..models.side_files import copy_beside, copy_notes
 from ..models.source import Source, is_masked, max_length
 from ..models.token_tensors import token_parameters
 from ..text.corpus import Lines, hold_out, mix, read_lines, write_json
@@ -42,6 +42,7 @@ from .forgetting import Kept, bits_in_words, check_kept, forgotten, open_kept, s
 from .lapt import check_lapt, lapt
 from .learned_plan import combined_tokens, plan_terms
 from .settings import KeepSettings, LaptConfig, LaptSettings, RunSettings, check_run
+from .shield import check_shield
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -177,6 +178,8 @@ class _Run:
         if self.keep.keep_text:
             kept = [TextSource.of(source).facts() for source in self.keep.keep_text]
             facts |= dict(keep_text=kept, replay=self.keep.replay)
+        if self.keep.shield:
+            facts |= dict(shield=self.keep.shield)
         return facts
 
 # %% ../../nbs/06_training/07_training_run.ipynb #c6d65f22
@@ -205,6 +208,7 @@ def _open_run(source, text, settings, run, adapter, keep) -> _Run:
     if adapter:
         tokenizer = _add_adapter(model, tokenizer, adapter, config, run.seed)
     layer = _trainable_factors(model, tokenizer, config, adapter.vocabulary if adapter else source.files)
+    check_shield(keep.shield, config)
     if keep.replay and config.mode == "distil":
         raise SettingError("replay", "mode distil reads no text of other languages; replay in a run of another mode")
     new, terms = _new_tokens(source, model, tokenizer, config.mode) if config.only_new_rows else (None, None)
@@ -542,6 +546,8 @@ def _write(job: _Run, losses, folder: Path, out: Path, kept: Kept) -> None:
     if kept.parts:
         bits = bits_in_words(_forgotten_rows(job, folder, kept))
         told |= dict(replay=f"{kept.replay:.0%} of the blocks", bits_per_byte_in_old_languages=bits)
+    if kept.shield:
+        told |= dict(shield=f"{kept.shield:.0%} of the columns of each matrix")
     if job.lora and not job.lora.settings.merge:
         save_lora(job.lora, folder, job.source.path)
         save_tokenizer(job.tokenizer, folder)
@@ -561,9 +567,7 @@ def _write_model(job: _Run, folder: Path) -> None:
     if job.layer:
         job.layer.save(folder / "factors.safetensors")
     save_tokenizer(job.tokenizer, folder)
-    for file in ("plan.npz", "new_tokens.json", "vocab_lit.json"):  # where the vocabulary came from
-        if (job.source.files / file).is_file():
-            shutil.copy(job.source.files / file, folder / file)
+    copy_notes(job.source.files, folder)
     keep_source_files(str(job.source.files), folder)
 
 
