@@ -9,7 +9,7 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -48,7 +48,8 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 # %% auto #0
-__all__ = ['Prepared', 'start_model', 'unknown_share', 'bits_measure', 'training_run', 'kept_text', 'merged_lora', 'measure_cell']
+__all__ = ['write_lines', 'Prepared', 'start_model', 'unknown_share', 'bits_measure', 'training_run', 'kept_text', 'merged_lora',
+           'measure_cell']
 
 # %% ../../nbs/08_study/06_prepared.ipynb #0c61e8da
 def _short(facts) -> str:
@@ -56,7 +57,8 @@ def _short(facts) -> str:
     return hashlib.sha256(json.dumps(facts, sort_keys=True, default=str).encode()).hexdigest()[:8]
 
 
-def _write_lines(lines, path: Path) -> None:
+def write_lines(lines: Iterable[str], path: Path) -> None:
+    "Write lines into a new file, wholly or not at all."
     with write_file(path) as part:
         part.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="\n")
 
@@ -94,7 +96,7 @@ class Prepared:
     def held_out(self) -> Path:
         "The lines on which all is measured."
         path = self._path(f"{self.cell.language}-held-out.txt")
-        return self._made(path, lambda out: _write_lines(self._divided()[1][: self.study.lines], out))
+        return self._made(path, lambda out: write_lines(self._divided()[1][: self.study.lines], out))
 
     @property
     def text(self) -> Path:
@@ -103,7 +105,7 @@ class Prepared:
 
         def make(out):
             train = self._divided()[0]
-            _write_lines(sample_lines(train, amount) if amount else train, out)
+            write_lines(sample_lines(train, amount) if amount else train, out)
 
         return self._made(self._of_text("text.txt"), make)
 

@@ -28,14 +28,24 @@ from transformers import TrainerCallback
 import vocab_lit
 from ..models.device import find_device
 from ..models.source import Source
-from .prepared import Prepared, bits_measure, kept_text, merged_lora, start_model, training_run
+from vocab_lit.study.prepared import (
+    Prepared,
+    bits_measure,
+    kept_text,
+    merged_lora,
+    start_model,
+    training_run,
+    write_lines,
+)
+from .results import made_once
 from .study_file import GridCell, Study, cell_fingerprint, check_study, read_study, study_digests
 from .ways import Way, read_way
 from ..tasks.evaluate import silenced
-from ..text.corpus import data_path, read_lines, write_json
+from ..text.corpus import Amount, Lines, data_path, read_lines, sample_lines, write_json
 from ..text.files import alone, check_file_name, check_output, in_turn
 from ..text.settings import SettingError
 from ..text.yaml_file import read_yaml, wrong
+from ..training.settings import KeepSettings
 from ..training.training_run import lapt_files
 
 if TYPE_CHECKING:
@@ -254,6 +264,7 @@ class _Clock(TrainerCallback):
 
 # %% ../../nbs/08_study/08_speedrun.ipynb #60ecaa1a
 _TRIED = 3  # steps
+_REPLAYED, _LEAST = 4000, 10_000  # bytes of text to keep for a minute of the budget, and for any
 _ALONG = 25  # sentences that are read along the training, evenly spread
 
 
@@ -290,15 +301,24 @@ class _Run:
         self.note |= more
         write_json(self.note, self.folder / "speedrun.json")
 
+    @property
+    def keep(self) -> KeepSettings:
+        "As much of the text to keep as the budget can replay, since a tenth of it is read at each evaluation."
+        keep = kept_text(self.asked.study, self.asked.way)
+        if not keep.replay:
+            return keep
+        amount = Amount(max(_LEAST, round(_REPLAYED * self.asked.minutes)), bytes=True)
+        file = self.out / "prepared" / f"kept-{amount.n}.txt"
+        made_once(file, lambda out: write_lines(sample_lines(Lines(*keep.keep_text), amount), out))
+        return replace(keep, keep_text=(str(file),))
+
     def train(self, out: Path, steps: int, every: int, clock: _Clock, resume: bool = False) -> None:
         "Train a model by the recipe."
         prepared, way = self.prepared, self.asked.way
         settings = replace(way.lapt, steps=steps, eval_every=every)
         run = replace(training_run(prepared, way, self.asked.cell.seed), resume=resume)
         with silenced():
-            lapt_files(
-                self.start, [str(prepared.text)], out, settings, run, None, kept_text(prepared.study, way), [clock]
-            )
+            lapt_files(self.start, [str(prepared.text)], out, settings, run, None, self.keep, [clock])
 
 
 def _make_start(run: _Run) -> None:
@@ -321,7 +341,11 @@ def _try(run: _Run) -> _Costs:
 
 
 def _plan(run: _Run) -> None:
-    "How many steps the budget has; `ValueError` where it has none."
+    "How many steps the budget has; `ValueError` where it has none. Given steps need no plan."
+    if run.asked.steps:
+        last, planned = run.asked.given_steps
+        run.write(planned=planned, last=last, reserve=0)
+        return
     costs = _try(run)
     checks = run.asked.study.evaluations
     left = run.budget - run.note["start"]["seconds"] - costs.other - (checks - 1) * costs.check
@@ -329,13 +353,12 @@ def _plan(run: _Run) -> None:
     if steps < checks:
         problem = f"{run.asked.minutes:g} minutes have no room for {checks} steps of {costs.step:.2f} CPU seconds"
         raise ValueError(f"{run.asked.way.name}: {problem} beside what else it does; give more minutes")
-    done, planned = run.asked.given_steps
-    run.write(planned=planned or steps, last=done or steps, costs=vars(costs))
+    run.write(planned=steps, last=steps, reserve=2 * costs.check)
 
 
 def _train(run: _Run) -> None:
     "Train to the end of the budget, or go on from a checkpoint."
-    note, study, costs = run.note, run.asked.study, _Costs(**run.note["costs"])
+    note, study = run.note, run.asked.study
     sentences = run.asked.judges()[run.asked.cell.language]
     some = sentences[:: max(1, len(sentences) // _ALONG)]
     score = bits_measure(study, Source.from_pretrained(run.start).tokenizer, some)
@@ -346,7 +369,7 @@ def _train(run: _Run) -> None:
         run.write()
 
     budget = math.inf if run.asked.steps else run.budget
-    clock = _Clock(budget, note["start"]["seconds"], 2 * costs.check, score, note["last"], saved, checkpoints)
+    clock = _Clock(budget, note["start"]["seconds"], note["reserve"], score, note["last"], saved, checkpoints)
     out, every = run.folder / "model", max(1, note["planned"] // study.evaluations)
     resume = (out / "lapt.json").is_file()
     if not resume:
