@@ -20,7 +20,8 @@ def test_a_preset_is_replaced_where_something_is_given_and_what_cannot_be_is_ref
         PRESETS["few-passes"], steps=200, max_epochs=0, eval_every=7, micro_batch=4
     )
     assert not LaptSettings(steps=0).trains and LaptSettings().trains
-    assert LaptSettings(mode="new").config().only_new_rows and LaptSettings(embeddings="new").config().only_new_rows
+    for given in (dict(mode="new"), dict(mode="plan"), dict(embeddings="new")):
+        assert LaptSettings(**given).config().only_new_rows
     LaptSettings(lora="r=4", embeddings="none", mode="all").check()
     assert LaptSettings(lora="r=4").config() == LaptSettings(lora="r=4, alpha=8").config() != LaptSettings().config()
     assert [name for name, preset in PRESETS.items() if preset.only_new_rows] == ["token-distillation"]
