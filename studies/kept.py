@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from studies.real_chapter import QUESTIONS, Step, run_step
+from studies.real_chapter import Step, run_step
 from vocab_lit.text.corpus import Lines, data_path, read_lines, write_json
 from vocab_lit.training.perplexity import perplexity
 
@@ -42,7 +42,10 @@ MERGES = {  # what is made of the first of them afterwards
     "half source, half all weights": "--weights 0.5,0.5",
 }
 _COLOR = "(red|green|blue|yellow|orange|purple|black|white|pink|brown)"
-INSTRUCTIONS = QUESTIONS | {  # and what matches an answer that does as it is told
+INSTRUCTIONS = {  # and what matches an answer that does as it is told
+    "What is the capital of France? Answer in one sentence.": "Paris",
+    "How many days does a week have? Answer in one sentence.": "seven|7",
+    "What color is the sky on a clear day? Answer in one word.": r"\bis blue\b|^Blue\W*$",
     "What is the opposite of hot? Answer in one word.": r"(?i)^\W*cold\W*$",
     "Write the word apple in capital letters.": "APPLE",
     "Say hello.": r"(?i)\b(hello|hi)\b",
