@@ -111,6 +111,13 @@ def export_(
     ],
     like: Annotated[Path, typer.Option(help="The GGUF file that training began with.", show_default=False)],
     out: Annotated[Path, typer.Option(help="A new GGUF file.", show_default=False)],
+    tokens_like: Annotated[
+        Path | None,
+        typer.Option(
+            help="A GGUF file of the model whose tokenizer the folder got in place of its own.",
+            show_default="the tokens of --like",
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Write a model that was trained from a GGUF file as one, for llama.cpp, Ollama and LM Studio.
@@ -118,7 +125,12 @@ def export_(
     Tensors that training did not change are copied from the file bit for bit, of embeddings row by row. The others are
     quantised in the type that they had, or in Q8_0 where that cannot be written. A LoRA becomes an adapter file.
 
+    Where the vocabulary was replaced by that of another model, --tokens-like takes the tokenizer from a file of it. A
+    small model under the tokenizer of a large one can then draft for it in llama.cpp (--model-draft).
+
     Example: `vocab-lit export gemma-sw-trained --like gemma-sw.gguf --out gemma-sw-trained.gguf`
+
+    Example: `vocab-lit export smollm2-gemma --like smollm2.gguf --tokens-like gemma-3-27b.gguf --out drafter.gguf`
     """
     if not folder.is_dir():
         raise FileNotFoundError(f"{folder}: no such folder")
@@ -126,7 +138,12 @@ def export_(
         raise FileNotFoundError(f"{like}: no such file; --like is the GGUF file that training began with")
     from vocab_lit.gguf.export import export_gguf, export_lora, is_lora
 
-    told = (export_lora if is_lora(folder) else export_gguf)(folder, like, out)
+    if not is_lora(folder):
+        told = export_gguf(folder, like, out, tokens_like)
+    elif tokens_like:
+        raise SettingError("tokens_like", "a LoRA changes no tokens; leave it out")
+    else:
+        told = export_lora(folder, like, out)
     if as_json:
         tell_json(told)
     else:
