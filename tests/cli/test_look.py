@@ -114,3 +114,24 @@ def test_a_gguf_file_has_a_page_whether_a_command_made_it_or_none(cell_0892a6a7)
     assert (trimmed.embeddings(some) == rows).all()
     (place / "other.plan.npz").unlink()
     assert "there is no other.plan.npz beside it" in run("report", more, "--out", place / "no.html", code=1)
+
+
+@pytest.mark.cell('nbs/10_cli/04_look.ipynb', 'cell "the command opens a page for a model and the one before it, and ends without an error when it is interrupted" (db62808f)')
+def test_the_command_opens_a_page_for_a_model_and_the_one_before_it_and_ends_without_an_error_when_it_is_interrupted(cell_0892a6a7):
+    import http.client
+    import signal
+    import subprocess
+    import sys
+
+    command = [sys.executable, "-m", "vocab_lit.cli", "demo", place / "sw", "--port", "0", "--no-browser"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        address = re.match(r"http://(127\.0\.0\.1:\d+)/ shows ", process.stdout.readline())[1]
+        connection = http.client.HTTPConnection(address)
+        connection.request("GET", "/")
+        assert "Before: <bdi>model</bdi>" in connection.getresponse().read().decode()
+        question = json.dumps(dict(side="after", text="Jumanne"))
+        connection.request("POST", "/tokens", question, {"Content-Type": "application/json"})
+        assert json.loads(connection.getresponse().read())["per_word"] == 1
+        process.send_signal(signal.SIGINT)
+    assert process.returncode == 0
+    assert "no such folder" in run("demo", place / "nothing", "--no-browser", "--port", 0, code=1)

@@ -174,6 +174,17 @@ def test_a_vocabulary_grows_or_is_trained_by_what_a_text_fills_where_no_other_si
     assert re.search(r"ask for at most \d+", told) and not (place / "never").exists()
 
 
+@pytest.mark.cell('nbs/10_cli/06_make.ipynb', 'cell "an average is written or planned from the command line, and never over something that is there" (c4443f9b)')
+def test_an_average_is_written_or_planned_from_the_command_line_and_never_over_something_that_is_there(cell_5438cd13):
+    both = ("merge", place / "model", place / "model", "--weights", "3,1", "--out", place / "merged")
+    assert "the average of 2 models" in run(*both, "--dry-run") and not (place / "merged").exists()
+    run(*both)
+    weights = [Path(folder, "model.safetensors").read_bytes() for folder in (place / "model", place / "merged")]
+    assert weights[0] == weights[1]
+    assert "exists and is not empty" in run(*both, code=1)
+    assert "--chat: one model is no average" in run("merge", place / "model", "--out", place / "alone", code=1)
+
+
 @pytest.mark.cell('nbs/10_cli/06_make.ipynb', 'cell "embeddings are factorised, and the file begins a vocabulary of short rows" (d52a1125)')
 def test_embeddings_are_factorised_and_the_file_begins_a_vocabulary_of_short_rows(cell_5438cd13):
     file = place / "factors.safetensors"

@@ -20,7 +20,8 @@ def test_a_preset_is_replaced_where_something_is_given_and_what_cannot_be_is_ref
         PRESETS["few-passes"], steps=200, max_epochs=0, eval_every=7, micro_batch=4
     )
     assert not LaptSettings(steps=0).trains and LaptSettings().trains
-    assert LaptSettings(mode="new").config().only_new_rows and LaptSettings(embeddings="new").config().only_new_rows
+    for given in (dict(mode="new"), dict(mode="plan"), dict(embeddings="new")):
+        assert LaptSettings(**given).config().only_new_rows
     LaptSettings(lora="r=4", embeddings="none", mode="all").check()
     assert LaptSettings(lora="r=4").config() == LaptSettings(lora="r=4, alpha=8").config() != LaptSettings().config()
     assert [name for name, preset in PRESETS.items() if preset.only_new_rows] == ["token-distillation"]
@@ -56,6 +57,8 @@ def test_a_preset_is_replaced_where_something_is_given_and_what_cannot_be_is_ref
         (KeepSettings(("none.txt",)), "--keep-text none.txt: no such file"),
         (KeepSettings((str(text),), replay=1), "--replay 1: give 0 to 0.9"),
         (KeepSettings(replay=0.1), "--keep-text: give the text that --replay takes blocks from"),
+        (KeepSettings(shield=0.5), "--keep-text: give the text by which --shield chooses columns"),
+        (KeepSettings((str(text),), shield=1.5), "--shield 1.5: give 0 to 1"),
         (RunSettings(seed=2**32), "--seed 4294967296: give 0 to 4,294,967,295"),
     ):
         with pytest.raises(SettingError, match=message):

@@ -174,7 +174,8 @@ def _lapt_line(made: MadeFolder) -> str:
     run = made.run
     given = dict(text=_files(run["text"]), alpha=run.get("alpha"), seed=run["seed"] or "")
     given |= _not_usual(run["config"], LaptSettings)
-    given |= dict(keep_text=_files(run.get("keep_text", [])), replay=run.get("replay") or "")
+    given |= dict(keep_text=_files(run.get("keep_text", [])))
+    given |= {name: run.get(name) or "" for name in ("replay", "shield")}
     return _line("lapt", run["model"], given, made.folder)
 
 

@@ -41,7 +41,7 @@ from ..text.settings import SettingError
 from ..tokens.vocab import Vocab, fit
 
 # %% auto #0
-__all__ = ['N_LINES', 'report_data', 'report_html', 'check_report', 'write_report']
+__all__ = ['N_LINES', 'report_data', 'filled', 'report_html', 'check_report', 'write_report']
 
 # %% ../../nbs/09_app/07_report.ipynb #8c4fcac7
 N_LINES = Amount(12)
@@ -165,16 +165,26 @@ def _group_names(plan: Plan) -> list[str]:
     return [plan.group_text(first[n]) if n in first else name for n, name in enumerate(plan.groups)]
 
 # %% ../../nbs/09_app/07_report.ipynb #459534e4
+def filled(
+    name: str,  # report or demo
+    parts: Mapping[str, str],  # HTML by the names that stand in braces
+) -> str:
+    "A page's template with its parts, style and scripts in it."
+    folder = data_path("report")
+    read = {
+        file: (folder / file).read_text("utf-8") for file in ("report.css", "letters.js", f"{name}.js", f"{name}.html")
+    }
+    script = f"{read['letters.js']}\n{read[f'{name}.js']}"
+    parts = {**parts, "style": read["report.css"], "script": script}
+    return re.sub(r"\{\{(\w+)\}\}", lambda place: parts[place[1]].strip(), read[f"{name}.html"])
+
+
 def report_html(
     data: dict,  # from `report_data`
 ) -> str:
     "A page with its data, style and script in it."
-    folder = data_path("report")
     written = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
-    parts = {name: (folder / f"report.{end}").read_text("utf-8") for name, end in (("style", "css"), ("script", "js"))}
-    parts |= dict(title=html.escape(data["title"]), data=written)
-    template = (folder / "report.html").read_text(encoding="utf-8")
-    return re.sub(r"\{\{(\w+)\}\}", lambda place: parts[place[1]].strip(), template)
+    return filled("report", dict(title=html.escape(data["title"]), data=written))
 
 
 def check_report(

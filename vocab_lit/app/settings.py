@@ -200,6 +200,7 @@ class Adaptation:
         vectors = {name: value for name, value in asdict(self.transplant.vectors).items() if name != "threads"}
         lapt = {name: value for name, value in asdict(self.lapt).items() if name != "micro_batch"}
         keep = dict(keep_text=_text_facts(self.keep.keep_text), replay=self.keep.replay)
+        keep |= dict(shield=self.keep.shield) if self.keep.shield else {}
         return dict(
             text=dict(
                 vocab_lit=vocab_lit.__version__,

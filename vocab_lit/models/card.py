@@ -214,7 +214,8 @@ def _opening(note, name, folder) -> list[str]:
             return [*parts, f"{_base(note)} with {kept}{language}. {same}; no weight has been trained."]
         parts += [f"{_base(note)} with {what}{language}, initialised by {in_code(note['method'])}."]
     else:
-        parts += [f"{_base(note)}, trained further{language}."]
+        how = f"{_base(note)}, merged with others" if note.get("merge") else f"{_base(note)}, trained further"
+        parts += [f"{how}{language}."]
     if not note.get("training") and note.get("method"):
         hint = "They are a start for further training, and not yet a model to use."
         parts += [f"The embeddings of the target vocabulary have not been trained. {hint}"]
@@ -286,6 +287,14 @@ def _training(note, name, folder) -> list[str]:
     return ["## Continued pretraining", markdown_table(["what", "value"], rows.items())]
 
 
+def _merge(note, name, folder) -> list[str]:
+    if not (merge := note.get("merge")):
+        return []
+    rows = [(Markdown(_names([model])), f"{weight:g}") for model, weight in merge]
+    about = "Each weight is the sum of those of these models, multiplied by the numbers beside them."
+    return ["## Merge", about, markdown_table(["model", "times"], rows)]
+
+
 def _evaluation(note, name, folder) -> list[str]:
     scores = note.get("scores")
     if not scores:
@@ -328,7 +337,19 @@ def _source_card(note, name, folder) -> list[str]:
     return ["## The source model", about]
 
 
-SECTIONS = (_opening, _made_by, _unseen, _embeddings, _notes, _training, _evaluation, _use, _citation, _source_card)
+SECTIONS = (
+    _opening,
+    _made_by,
+    _unseen,
+    _embeddings,
+    _notes,
+    _training,
+    _merge,
+    _evaluation,
+    _use,
+    _citation,
+    _source_card,
+)
 
 
 def card_text(

@@ -12,7 +12,7 @@ import math
 import os
 import re
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedModel
 
 # %% auto #0
-__all__ = ['VOCABULARY_FIELDS', 'Shapes', 'StoredTensor', 'read_header', 'stored_tensors', 'vocabulary_fields', 'vocabulary_part',
-           'set_vocabulary_size', 'empty_weights', 'tensor_shapes', 'token_dimensions', 'meta_model',
+__all__ = ['VOCABULARY_FIELDS', 'Shapes', 'Made', 'StoredTensor', 'read_header', 'stored_tensors', 'vocabulary_fields',
+           'vocabulary_part', 'set_vocabulary_size', 'empty_weights', 'tensor_shapes', 'token_dimensions', 'meta_model',
            'quantisation_method', 'input_weight', 'rows_of', 'read_unknown', 'save_model', 'save_meta_model']
 
 # %% ../../nbs/05_models/02_lazy_weights.ipynb #d652b47d
@@ -331,19 +331,24 @@ def _header_bytes(tensors: dict[str, StoredTensor], replaced: dict[str, torch.Te
     return len(text).to_bytes(8, "little") + text
 
 
+Made = Callable[[str, StoredTensor], torch.Tensor | None]  # what is written for a tensor; None: what is there
+
+
 def _write_file(
     out: Path,
     tensors: dict[str, StoredTensor],  # of one file, by name
     replaced: dict[str, torch.Tensor],  # what is written instead of some of them
+    made: Made,
 ) -> None:
     file = next(iter(tensors.values())).file
     with open(file, "rb") as source, open(out, "wb") as target:
         target.write(_header_bytes(tensors, replaced))
         for name, t in tensors.items():
-            if name in replaced:
-                target.write(replaced[name].contiguous().view(torch.uint8).numpy().data)
-            else:
+            new = replaced[name] if name in replaced else made(name, t)
+            if new is None:
                 _copy_part(source, target, t.start, t.size)
+            else:
+                target.write(new.contiguous().view(-1).view(torch.uint8).numpy().data)
 
 
 def read_unknown(
@@ -422,11 +427,16 @@ def save_model(
         )
 
 
+def _as_stored(name: str, t: StoredTensor) -> None:
+    "A tensor that is written as it is."
+
+
 def save_meta_model(
     model: PreTrainedModel,  # a meta model, but for the parameters that were replaced
     folder: str | Path,  # that exists
+    made: Made = _as_stored,  # makes other values of stored tensors, one in memory at a time
 ) -> None:
-    "As `save_pretrained`, for a meta model: its files again, with what was replaced."
+    "As `save_pretrained`, for a meta model: its files again, with what was replaced or is made now."
     folder, parameters, dtype = Path(folder), model.state_dict(keep_vars=True), model.config.dtype
     model.save_pretrained(folder, state_dict={})  # configurations only
     if str(dtype) != f"torch.{model.config.dtype}":  # of the first parameter, where the files mix number formats
@@ -440,8 +450,8 @@ def save_meta_model(
     files = sorted({t.file for t in stored.values()})
     for file in tqdm(files, desc="writing weights", unit=" files", delay=2, leave=False):
         tensors = {name: t for name, t in stored.items() if t.file == file}
-        if tensors.keys() & replaced.keys():
-            _write_file(folder / file.name, tensors, replaced)
+        if made is not _as_stored or tensors.keys() & replaced.keys():
+            _write_file(folder / file.name, tensors, replaced, made)
         else:
             with open(file, "rb") as source, open(folder / file.name, "wb") as target:
                 _copy_part(source, target, 0, file.stat().st_size)

@@ -9,9 +9,11 @@ import copy
 import functools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import torch
+import torch.nn.functional as F
 from torch import nn
 
 from .device import find_device, on_device
@@ -21,28 +23,30 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 # %% auto #0
-__all__ = ['Where', 'table_holders', 'only_new_rows']
+__all__ = ['Where', 'Rows', 'table_holders', 'Terms', 'only_new_rows']
 
 # %% ../../nbs/05_models/12_new_rows.ipynb #d35d2e57
 Where = Callable[[torch.device], tuple[torch.Tensor, torch.Tensor]]  # ids that learn; of each id which row, or -1
+Rows = Callable[[], torch.Tensor]  # (n, dim) the embeddings of those ids, as they are now
 
 
-def _looking_up(module: nn.Module, own: nn.Module, where: Where) -> Callable[[torch.Tensor], torch.Tensor]:
+def _looking_up(module: nn.Module, rows: Rows, where: Where) -> Callable[[torch.Tensor], torch.Tensor]:
     "The forward function of embeddings with rows of their own for new tokens."
 
     def forward(ids):
         at = where(ids.device)[1][ids]  # which of the new rows, -1 where the token is not new
+        own = _with_rows(module, rows())
         old, new = type(module).forward(module, ids), type(module).forward(own, at.clamp(min=0))
         return torch.where(at[..., None] < 0, old, new)
 
     return forward
 
 
-def _giving_logits(module: nn.Module, own: nn.Module, where: Where) -> Callable[[torch.Tensor], torch.Tensor]:
+def _giving_logits(module: nn.Module, rows: Rows, where: Where) -> Callable[[torch.Tensor], torch.Tensor]:
     "The forward function of an output matrix with rows of its own for new tokens."
 
     def forward(hidden):
-        ids, new = where(hidden.device)[0], type(module).forward(own, hidden)
+        ids, new = where(hidden.device)[0], type(module).forward(_with_rows(module, rows()), hidden)
         if isinstance(module.bias, torch.Tensor):
             new = new + module.bias[ids]
         return type(module).forward(module, hidden).index_copy(-1, ids, new)
@@ -50,7 +54,7 @@ def _giving_logits(module: nn.Module, own: nn.Module, where: Where) -> Callable[
     return forward
 
 
-def _with_rows(module: nn.Module, rows: nn.Parameter) -> nn.Module:
+def _with_rows(module: nn.Module, rows: torch.Tensor) -> nn.Module:
     "A module with other rows and without bias, which shares everything else."
     own = copy.copy(module)
     own.__dict__["_parameters"] = module._parameters | {"weight": rows}
@@ -92,13 +96,13 @@ def _places(ids: Sequence[int], n_tokens: int) -> Where:
     return functools.cache(lambda device: (new_ids.to(device), place.to(device)))
 
 
-def _forward_with(module: nn.Module, rows: nn.Parameter, where: Where) -> Callable[[torch.Tensor], torch.Tensor]:
+def _forward_with(module: nn.Module, rows: Rows, where: Where) -> Callable[[torch.Tensor], torch.Tensor]:
     "The forward function of a module, embeddings or an output matrix, with new tokens' rows from elsewhere."
     changed_forward = _looking_up if isinstance(module, nn.Embedding) else _giving_logits
-    return changed_forward(module, _with_rows(module, rows), where)
+    return changed_forward(module, rows, where)
 
 
-def _give_own_rows(model: PreTrainedModel, table: nn.Parameter, rows: nn.Parameter, where: Where) -> list[nn.Module]:
+def _give_own_rows(model: PreTrainedModel, table: nn.Parameter, rows: Rows, where: Where) -> list[nn.Module]:
     "Let the modules of a table take new tokens' rows from elsewhere; the modules that were changed."
     modules = list(table_holders(model, table).values())
     for module in modules:
@@ -106,10 +110,36 @@ def _give_own_rows(model: PreTrainedModel, table: nn.Parameter, rows: nn.Paramet
     return modules
 
 
+@dataclass(frozen=True)
+class Terms:
+    "Embeddings that are added to those of new tokens, times weights that learn; at first these are 0."
+
+    columns: torch.Tensor  # (terms,) which embedding each term takes, a new token's side by side
+    starts: torch.Tensor  # (n_new,) the first term of each new token
+    basis: dict[str, torch.Tensor]  # (n, dim) the embeddings, of each table by its role
+
+
+def _learning_rows(learns: nn.ParameterDict, role: str, begun: torch.Tensor, terms: Terms | None) -> Rows:
+    "Begin to learn the embeddings of a table's new tokens, or the weights of what is added to them."
+    if terms is None:
+        learns[role] = begun
+        return lambda: learns[role]
+    learns[role] = begun.new_zeros(len(terms.columns))
+    tensors = (terms.columns, terms.starts, terms.basis[role], begun)
+    on = functools.cache(lambda device: [tensor.to(device) for tensor in tensors])
+
+    def rows():
+        columns, starts, basis, begun = on(learns[role].device)
+        return begun + F.embedding_bag(columns, basis, starts, mode="sum", per_sample_weights=learns[role])
+
+    return rows
+
+
 @contextmanager
 def only_new_rows(
     model: PreTrainedModel,
     ids: Sequence[int],  # of the tokens that learn, each once, in order
+    terms: Terms | None = None,  # whose weights learn in place of the embeddings; None: these do
 ) -> Iterator[PreTrainedModel]:  # the model
     "Inside the block only some tokens' embeddings can learn; at its end they are where they belong."
     _check_tables(model, ids)
@@ -121,11 +151,13 @@ def only_new_rows(
     new_ids = where(tables["input"].device)[0]
     was_trained = {role: table.requires_grad for role, table in tables.items()}
     matrices = {role: table for role, table in tables.items() if table.dim() == 2}
-    model.new_rows = nn.ParameterDict({role: table.detach()[new_ids] for role, table in matrices.items()})
+    model.new_rows = learns = nn.ParameterDict()
+    rows = {role: _learning_rows(learns, role, table.detach()[new_ids], terms) for role, table in matrices.items()}
     changed, hooks = [], []
     for role, table in tables.items():
         if role in matrices:
-            changed += _give_own_rows(model, table, model.new_rows[role], where)
+            changed += _give_own_rows(model, table, rows[role], where)
+        if role in matrices or terms:
             table.requires_grad_(False)
         elif table.requires_grad:
             hooks.append(table.register_hook(lambda grad: grad * (where(grad.device)[1] >= 0)))
@@ -133,7 +165,7 @@ def only_new_rows(
         yield model
         with torch.no_grad():
             for role, table in matrices.items():
-                table.index_copy_(0, where(table.device)[0], model.new_rows[role])
+                table.index_copy_(0, where(table.device)[0], rows[role]())
     finally:
         for module in changed:
             del module.forward

@@ -5,7 +5,9 @@
 # %% ../../nbs/05_models/00_settings.ipynb #12438593
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +18,7 @@ from ..text.hub import hub_name
 from ..text.settings import Model, Settings, did_you_mean, option, options, required, settings, within
 
 # %% auto #0
-__all__ = ['AdapterConfig', 'LanguageAdapter', 'LoraSettings', 'is_gguf', 'check_model_path']
+__all__ = ['AdapterConfig', 'LanguageAdapter', 'LoraSettings', 'MergeSettings', 'is_gguf', 'check_model_path']
 
 # %% ../../nbs/05_models/00_settings.ipynb #37fb6cdc
 @dataclass(frozen=True)
@@ -146,6 +148,54 @@ def _written(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return f"{value:g}" if isinstance(value, float) else str(value)
+
+# %% ../../nbs/05_models/00_settings.ipynb #a1bd3646
+@settings
+class MergeSettings(Settings):
+    "What a merge makes of several models: an average, or a model with the difference of two others."
+
+    heading = "What is merged"
+
+    weights: str = option(
+        "",
+        "how much each MODEL counts in the average, with commas between, such as 0.7,0.3; their sum counts as 1",
+        shown="all alike",
+    )
+    chat: Model = option("", "a chat model: its difference from --base is added to MODEL (a chat vector)")
+    base: Model = option("", "the model that --chat was trained from")
+    scale: float = option(1, "what that difference is multiplied by")
+
+    def check(
+        self,
+        models: Sequence[str] = (),  # that are merged
+    ) -> None:
+        "`SettingError` in the name of the first option that cannot be as it is."
+        super().check()
+        if bool(self.chat) != bool(self.base):
+            raise SettingError(
+                "base" if self.chat else "chat", "a difference is one of two models; give --chat and --base"
+            )
+        if self.chat and len(models) != 1:
+            raise SettingError("chat", f"its difference is added to one model, and {len(models)} are given")
+        if self.chat and self.weights:
+            raise SettingError("weights", "they are of an average; leave them out, or --chat and --base")
+        if not self.chat and len(models) < 2:
+            raise SettingError("chat", "one model is no average; give more, or --chat and --base")
+        if not self.chat and self.scale != 1:
+            raise SettingError(
+                "scale", f" {self.scale:g}: it is of the difference of --chat and --base; give these too"
+            )
+        self.shares(len(models))
+
+    def shares(self, n: int) -> list[float]:
+        "How much each of n models counts in an average, 1 together."
+        try:
+            given = [float(part) for part in self.weights.split(",")] if self.weights else [1.0] * n
+        except ValueError:
+            given = []
+        if len(given) != n or not math.isfinite(sum(given)) or sum(given) <= 0:
+            raise SettingError("weights", f" {self.weights}: give {n} numbers with commas between, with a sum above 0")
+        return [share / sum(given) for share in given]
 
 # %% ../../nbs/05_models/00_settings.ipynb #74f79ca0
 def _check_config(path: str | Path, config: Path) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from ..text.files import inside
 
 # %% auto #0
-__all__ = ['check_modules', 'copy_beside']
+__all__ = ['check_modules', 'copy_beside', 'copy_notes']
 
 # %% ../../nbs/05_models/07_side_files.ipynb #21f8c7ea
 _BESIDE = (
@@ -62,3 +62,13 @@ def copy_beside(
     for module in _modules_beside(source):
         if module["path"] and (source / module["path"]).is_dir():
             shutil.copytree(source / module["path"], out / module["path"], dirs_exist_ok=True)
+
+
+def copy_notes(
+    source: Path,  # folder of a model whose vocabulary another one has
+    out: Path,  # folder of that one
+) -> None:
+    "Copy what tells where a vocabulary came from."
+    for name in ("plan.npz", "new_tokens.json", "vocab_lit.json"):
+        if (source / name).is_file():
+            shutil.copy(source / name, out / name)

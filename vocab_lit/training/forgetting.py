@@ -46,10 +46,16 @@ class Kept:
     parts: Mapping[str, list[str]]  # held-out lines by file
     text: Iterable[str]  # the other lines, which can be read again
     replay: float = 0.0  # share of the blocks trained on that comes from them
+    shield: float = 0.0  # share of the columns that do not learn, chosen by them
 
     @property
     def held_out(self) -> list[str]:
         return list(itertools.chain.from_iterable(self.parts.values()))
+
+    @property
+    def shares(self) -> dict[str, float]:
+        "What is done to keep them, by its name."
+        return {name: share for name in ("replay", "shield") if (share := getattr(self, name))}
 
 
 NOTHING_KEPT = Kept({}, ())
@@ -76,7 +82,7 @@ def open_kept(
         if not test:
             raise SettingError("keep_text", f" {name}: too few lines to hold some out; give more text")
     parts = {name: test for name, (_, test) in divided.items()}
-    return Kept(parts, _Chained([rest for rest, _ in divided.values()]), keep.replay)
+    return Kept(parts, _Chained([rest for rest, _ in divided.values()]), keep.replay, keep.shield)
 
 
 def check_block(
@@ -97,10 +103,10 @@ def check_block(
 
 
 def check_kept(kept: Kept, tokenizer: PreTrainedTokenizerBase, length: int) -> None:
-    "`SettingError` where the text does not make a block of tokens, in its held-out part or in what is replayed."
+    "`SettingError` where the text does not make a block of tokens, in its held-out part or in the other lines."
     if kept.parts:
         check_block(kept.held_out, tokenizer, length, "keep_text", "held-out")
-    if kept.replay:
+    if kept.replay or kept.shield:
         check_block(kept.text, tokenizer, length, "keep_text", "other")
 
 # %% ../../nbs/06_training/11_forgetting.ipynb #f0269e08

@@ -41,6 +41,7 @@ from vocab_lit.training.memory import (
     smaller_micro_batch,
 )
 from .settings import PRESETS, NonFiniteGradient
+from .shield import check_shield, shielded
 from .stages import Freezer, stage_parameters, stage_starts, total_steps, trainable_parameters
 
 if TYPE_CHECKING:
@@ -150,8 +151,7 @@ def _facts(run: _Run, texts) -> dict:
     "The facts that tell a run from others."
     settings = {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(run.config).items()}
     settings.pop("micro_batch")  # makes no difference to the result
-    if run.kept.replay:
-        settings["replay"] = run.kept.replay
+    settings |= run.kept.shares
     tokenizer = cast("Any", run.tokenizer).backend_tokenizer.to_str()
     taught_by = dict(teacher=_digest(*run.teacher.model.parameters())) if run.teacher else {}
     return taught_by | dict(
@@ -485,7 +485,7 @@ def lapt(
     eval_share : float, default 0
         Of the computation, that evaluations take at most; 0: all that `config` asks for, on all held-out text.
     kept : Kept
-        Text in languages that the model knows, whose loss is recorded and of which a share is replayed.
+        Text in languages that the model knows: its loss is recorded, a share replayed, columns shielded by it.
     teacher : Teacher, optional
         In mode distil and by objective alm: the model that is learnt from.
     **arguments
@@ -528,6 +528,7 @@ def lapt(
 
     check_lapt(model, tokenizer, config)
     _check_what_learns(model, tokenizer, config, teacher)
+    check_shield(kept.shield, config)
     folder = Path(folder) if folder else None
     evaluated = _evaluated(tokenizer, held_out, kept, config.length)
     stop = StopWhenAsked(max_hours)
@@ -561,6 +562,7 @@ def _training(run: _Run, stop: StopWhenAsked, gradient_checkpointing: bool) -> I
     with contextlib.ExitStack() as inside:
         inside.callback(freezer.restore)
         inside.enter_context(random_state_restored())
+        inside.enter_context(shielded(run.model, run.tokenizer, run.kept, run.config.length))
         inside.enter_context(garbage_collected_inside())
         inside.enter_context(answering_with_loss(run.model, loss))
         if gradient_checkpointing:

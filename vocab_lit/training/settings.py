@@ -45,6 +45,7 @@ MODES = {
     "emb": (Stage("outside", 1),),
     "emb-rows": (Stage("rows", 1),),
     "new": (Stage("rows", 1),),
+    "plan": (Stage("rows", 1),),
     "distil": (Stage("rows", 1),),
     "two-stage": (Stage("rows", 0.2), Stage("all", 1, True)),
     "transinner": (Stage("rows", 0.1), Stage("all", 0.9, True)),
@@ -161,7 +162,7 @@ class LaptConfig(Settings):
     @property
     def only_new_rows(self) -> bool:
         "Whether the embeddings of overlapping tokens stay."
-        return self.mode == "distil" or "new" in (self.mode, self.embeddings)
+        return self.mode in ("distil", "new", "plan") or self.embeddings == "new"
 
     @property
     def is_taught(self) -> bool:
@@ -280,7 +281,8 @@ class LaptSettings(Settings):
     mode: str | None = option(
         None,
         "what is trained when: all; full (encoder frozen for the first tenth), emb (encoder frozen throughout), "
-        "emb-rows (only the token embeddings), new (only those of new tokens), distil (those too, from the hidden"
+        "emb-rows (only the token embeddings), new (only those of new tokens), plan (only the weights of the source "
+        "tokens that new ones are made of), distil (embeddings of new tokens, from the hidden"
         " states of the source model, by the preset token-distillation), two-stage (token embeddings for an extra"
         " fifth, then all) or transinner (token embeddings for the first tenth, then all with a new warm-up); alm: all,"
         " by the objective alm",
@@ -514,7 +516,7 @@ class RunSettings(RunOptions):
 
 @settings
 class KeepSettings(Settings):
-    "Text in languages that a model knew before, and how much of it is replayed."
+    "Text in languages that a model knew before, and what is done to keep them."
 
     heading = "Languages that the model knows"
 
@@ -527,6 +529,11 @@ class KeepSettings(Settings):
         0,
         "share of the blocks trained on that is taken from the other lines of --keep-text, such as 0.1",
     )
+    shield: float = option(
+        0,
+        "share of the columns of each of the transformer's matrices that do not learn, such as 0.5: those that matter "
+        "most for the other lines of --keep-text (source-shielded updates). Embeddings of special tokens stay too",
+    )
 
     def check(
         self,
@@ -535,8 +542,11 @@ class KeepSettings(Settings):
         "`SettingError` in the name of the first option that cannot be as it is."
         super().check()
         within("replay", self.replay, 0, 0.9)
+        within("shield", self.shield, 0, 1)
         if self.replay and not self.keep_text:
             raise LacksOption("keep_text", "give the text that --replay takes blocks from")
+        if self.shield and not self.keep_text:
+            raise LacksOption("keep_text", "give the text by which --shield chooses columns")
         if both := _in_both(text, self.keep_text):
             raise SettingError("keep_text", f" {both} is text of the new language too; give another file")
 

@@ -1,0 +1,174 @@
+"""What is left of a chat model's English and of its obedience after training on Swahili, by the way it is trained.
+
+`python -m studies.kept DATA DIR` trains SmolLM2-135M-Instruct in several ways and measures each (an hour on one core).
+DATA is that of `data/real-trial/study.yml`; DIR gets the texts, the models and `kept.json`, where a step that is there
+already is left alone. `data/real-trial/kept.csv` is made of it at the end.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Sequence
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from studies.real_chapter import QUESTIONS, Step, run_step
+from vocab_lit.text.corpus import Lines, data_path, read_lines, write_json
+from vocab_lit.training.perplexity import perplexity
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+RECORD, TABLE = "kept.json", "kept.csv"
+SOURCE = "smollm2-135m"
+BYTES = {"swahili.txt": ("text/sw.txt", 500_000), "english.txt": ("text/en.txt", 40_000)}  # of what is learnt from
+JUDGES = {"sw": "ntrex/sw.txt", "en": "ntrex/en.txt"}
+N_JUDGED, N_HELD_OUT = 40, 40  # lines of NTREX; others choose the checkpoint
+N_SAID = 48  # tokens of an answer at most
+TRAINING = "--steps 40 --eval-every 40 --batch-size 8 --length 64 --precision bf16"
+WAYS = {  # how the model is trained
+    "all weights": "--learning-rate 3e-4",
+    "all weights, a third of the rate": "--learning-rate 1e-4",
+    "replay of English": "--learning-rate 3e-4 --keep-text english.txt --replay 0.1",
+    "LoRA": "--learning-rate 3e-3 --lora r=16,merge=yes --embeddings none",
+    "shielded columns": "--learning-rate 3e-4 --keep-text english.txt --shield 0.5",
+}
+MERGES = {  # what is made of the first of them afterwards
+    "half source, half all weights": "--weights 0.5,0.5",
+}
+INSTRUCTIONS = QUESTIONS | {  # and what matches an answer that does as it is told
+    "What is the opposite of hot? Answer in one word.": r"(?i)^\W*cold\W*$",
+    "Write the word apple in capital letters.": "APPLE",
+    "Say hello.": r"(?i)\b(hello|hi)\b",
+    "List three colors, separated by commas.": r"\w+, \w+,? (and )?\w+",
+    "Write a numbered list of three fruits.": r"1\. .*\s+2\. .*\s+3\. ",
+    "What is 2 + 3? Answer with a number.": r"\b5\b",
+    "Which animal says meow?": r"(?i)\bcats?\b",
+    "Is fire hot? Answer yes or no.": r"(?i)^\W*yes\b",
+    "Is ice hot? Answer yes or no.": r"(?i)^\W*no\b",
+    "Repeat this sentence exactly: The dog runs fast.": "The dog runs fast",
+    "Name the first month of the year.": "January",
+    "Which planet do we live on?": "Earth",
+    "Count from one to five in digits.": r"1\D+2\D+3\D+4\D+5",
+    "Complete the sentence: The sun rises in the": r"(?i)\beast\b",
+    "Write one sentence about a dog.": r"^[^.!?]*\b[Dd]ogs?\b[^.!?]*[.!?]\W*$",
+    "Start your answer with the word Sure. How do I boil an egg?": "^Sure",
+    "Who wrote Romeo and Juliet?": "Shakespeare",
+    "What language is spoken in Spain?": "Spanish",
+    "Write a bullet list of two animals.": r"^\s*[-*•] .*\s+[-*•] ",
+    "What is the plural of mouse? Answer in one word.": r"(?i)^\W*mice\W*$",
+    "Put these words in alphabetical order: cat, apple, banana.": r"(?i)apple\W+banana\W+(and )?cat\b",
+}
+
+
+def _folder(way: str) -> str:
+    return way.replace(",", "").replace(" ", "-").lower()
+
+
+def steps() -> dict[str, Step | None]:
+    "The command that makes the model of each way; None of the one that is there."
+    lapt = f"vocab-lit lapt {SOURCE} --text swahili.txt --held-out held-out.txt {TRAINING}"
+    made = {way: f"{lapt} {given} --out {_folder(way)}" for way, given in WAYS.items()}
+    trained = _folder(next(iter(WAYS)))
+    made |= {way: f"vocab-lit merge {SOURCE} {trained} {given} --out {_folder(way)}" for way, given in MERGES.items()}
+    return {"as it comes": None} | {way: Step(way, command, _folder(way)) for way, command in made.items()}
+
+
+def obeyed(answers: dict[str, str]) -> int:
+    "How many answers do as they are told."
+    return sum(bool(re.search(INSTRUCTIONS[told], answer)) for told, answer in answers.items())
+
+
+def said(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> dict:
+    "What a model answers to each instruction in its chat template, greedily, and how many answers it ends."
+    import torch
+
+    tokenizer.padding_side = "left"
+    chats = [[{"role": "user", "content": told}] for told in INSTRUCTIONS]
+    options = dict(add_generation_prompt=True, return_tensors="pt", return_dict=True, padding=True)
+    asked = tokenizer.apply_chat_template(chats, **options)
+    with torch.inference_mode():
+        made = model.generate(**asked, do_sample=False, max_new_tokens=N_SAID)[:, asked["input_ids"].shape[1] :]
+    answers = tokenizer.batch_decode(made, skip_special_tokens=True)
+    ended = int((made == tokenizer.eos_token_id).any(1).sum())
+    return dict(answers=dict(zip(INSTRUCTIONS, answers)), ended=ended)
+
+
+def measured(place: Path, way: str) -> dict:
+    "Bits per byte of a way's model in both languages, and what it answers."
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    step = steps()[way]
+    folder = place / (step.makes if step else SOURCE)
+    model, tokenizer = AutoModelForCausalLM.from_pretrained(folder).eval(), AutoTokenizer.from_pretrained(folder)
+    found = {code: perplexity(model, tokenizer, read_lines(place / f"{code}.txt")) for code in JUDGES}
+    bits = {code: round(of.bits_per_byte, 3) for code, of in found.items()}
+    return bits | said(model, tokenizer)
+
+
+def _bring(data: Path, place: Path) -> None:
+    "The model, the texts that are learnt from, and the lines that judge."
+    if not (place / SOURCE).exists():
+        (place / SOURCE).symlink_to(data / "models" / SOURCE)
+    for name, (source, size) in BYTES.items():
+        with open(data / source, "rb") as file:
+            text = file.read(size)
+        (place / name).write_bytes(text[: text.rindex(b"\n") + 1])
+    for code, source in JUDGES.items():
+        lines = list(islice(Lines(data / source), N_JUDGED + N_HELD_OUT))
+        _write(place / f"{code}.txt", lines[:N_JUDGED])
+        if code == "sw":
+            _write(place / "held-out.txt", lines[N_JUDGED:])
+
+
+def _write(file: Path, lines: Sequence[str]) -> None:
+    file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="\n")
+
+
+def run(data: Path, place: Path, ways: Sequence[str]) -> dict:
+    "Run what the folder's record does not have yet, and write it after each step."
+    file = place / RECORD
+    record = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    _bring(data, place)
+    for way in ways:
+        step = steps()[way]
+        if step and record.get(way, {}).get("command") != step.command:
+            print(step.command, flush=True)
+            record[way] = run_step(step, place)
+        if f"{way}, measured" not in record:
+            record[f"{way}, measured"] = measured(place, way)
+        write_json(record, file)
+    return record
+
+
+def rows(record: dict) -> pd.DataFrame:
+    "A row for each way: what its model is worth in both languages, what it obeys, and what making it took."
+    told = []
+    for way in steps():
+        made, found = record.get(way, {}), record[f"{way}, measured"]
+        bits = {f"{code} bits per byte": found[code] for code in JUDGES}
+        kept = dict(obeyed=obeyed(found["answers"]), ended=found["ended"], instructions=len(INSTRUCTIONS))
+        cost = dict(cpu_seconds=made.get("cpu_seconds", 0), command=made.get("command", ""))
+        told.append(dict(way=way) | bits | kept | cost)
+    return pd.DataFrame(told)
+
+
+def main(given: Sequence[str]) -> None:
+    "Train and measure; write the table where all ways are measured."
+    if len(given) < 2:
+        raise SystemExit("usage: python -m studies.kept DATA DIR [WAY ...]")
+    data, place, *ways = given
+    folder = Path(place).resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    record = run(Path(data).resolve(), folder, ways or list(steps()))
+    if not ways:
+        rows(record).to_csv(data_path("real-trial") / TABLE, index=False, lineterminator="\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
