@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from vocab_lit.models.drafts import Text, accepted, agreements, expected_tokens, fewer_logits, greedy_texts, step_seconds
+from vocab_lit.models.drafts import (
+    Text,
+    accepted,
+    agreements,
+    expected_tokens,
+    fewer_logits,
+    greedy_texts,
+    step_seconds,
+)
 from vocab_lit.models.source import Source
 from vocab_lit.text.corpus import read_lines
 from vocab_lit.tokens.settings import TrimSettings
@@ -49,7 +57,8 @@ def measured(
     texts = {}
     model = source.load().eval()
     for language, n in PROMPTS.items():
-        texts[language] = greedy_texts(model, source.tokenizer, prompts(folder / f"ntrex/{language}.txt", n), TOKENS, 16)
+        asked = prompts(folder / f"ntrex/{language}.txt", n)
+        texts[language] = greedy_texts(model, source.tokenizer, asked, TOKENS, 16)
     maps = frequent(source.tokenizer, {language: folder / f"text/{language}.txt" for language in PROMPTS})
     pass_seconds = step_seconds(model, time.process_time)
     yield from _of_drafter("itself", model, texts, maps, pass_seconds)
