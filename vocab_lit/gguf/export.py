@@ -36,7 +36,7 @@ from ..text.extras import import_extra
 from ..text.files import read_json
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerFast
+    from transformers import PreTrainedTokenizerBase
 
 log = logging.getLogger("vocab_lit")
 
@@ -234,7 +234,7 @@ def _fields(trained: Trained, tokens_like: GgufFile | None) -> dict[str, Field]:
     return fields
 
 
-def _by_text(tokenizer: PreTrainedTokenizerFast) -> dict[str, int]:
+def _by_text(tokenizer: PreTrainedTokenizerBase) -> dict[str, int]:
     "The ids by tokens, a space written as one: the tokens of spaces alone are written in one way or the other."
     return {piece.replace("▁", " "): id for piece, id in tokenizer.get_vocab().items()}
 
