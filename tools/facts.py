@@ -526,6 +526,18 @@ def laptop() -> str:
 
 
 @_fact
+def speedrun() -> str:
+    "The best recipe of the speedrun's longest budget."
+    from studies.speedrun import best, read_records
+
+    found = best(read_records())
+    return (
+        f"For {found.minutes:g} CPU-minutes: `{found.recipe}`, {found.before:.2f} → {found.score:.2f}, English "
+        f"{found.kept_before:.2f} → {found.kept:.2f}"
+    )
+
+
+@_fact
 def commands() -> str:
     "A table of all commands, in groups."
     from vocab_lit.cli.main import commands_by_group
