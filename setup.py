@@ -15,6 +15,7 @@ DATA = (  # what the commands of an installed package read; studies, benchmarks 
     "field/records.json",  # which describes them
     "field/sources.csv",
     "real-trial/one-pass.csv",
+    "speedrun/*.yml",
 )
 
 

@@ -28,8 +28,9 @@ RECORD = "chapter.json"
 ADDED = (500, 2000, 8000)  # tokens
 CHOSEN = 2000
 MODELS = ("gemma3-270m", "smollm2-135m")
-TRAINING = "--steps 30 --batch-size 4 --length 64 --learning-rate 1e-4 --precision bf16"
-CHAT_TRAINING = "--steps 16 --batch-size 4 --length 64 --learning-rate 1e-4 --precision bf16"
+BLOCKS = "--batch-size 8 --length 64 --precision bf16"
+TRAINING = f"--keep-text english.txt --replay 0.1 --steps 200 --learning-rate 3e-5 {BLOCKS}"
+CHAT_TRAINING = f"--keep-text english.txt --replay 0.25 --steps 60 --learning-rate 1e-4 {BLOCKS}"
 JUDGES = ("jonah.txt", "english-unseen.txt")
 TEMPLATE = "tokenizer.chat_template"
 SHOWN_VERSE = 2  # of Jonah: 1:3
@@ -43,6 +44,9 @@ QUESTIONS = {  # a question, and what a right answer matches
     "What is the capital of France? Answer in one sentence.": "Paris",
     "How many days does a week have? Answer in one sentence.": "seven|7",
     "What color is the sky on a clear day? Answer in one word.": r"\bis blue\b|^Blue\W*$",
+    "Which animal says 'meow'? Answer in one sentence.": r"\bcat",
+    "What is 2 plus 3? Answer with a number.": r"\b(5|five)\b",
+    "What is the opposite of hot? Answer in one word.": r"\b[Cc](old|ool)\b",
 }
 TOLERANCE = {"bits_per_byte": 0.03, "tokens_per_word": 0.01, "tokens": 0, "file_mb": 0.5}  # of a repetition
 _TOKENS_PER_WORD = r"tokens per word +([\d.]+)"
@@ -56,6 +60,10 @@ class Step:
     name: str
     command: str  # as a reader types it
     makes: str = ""  # a file or folder
+
+
+def _training(source: str, out: str) -> str:
+    return f"vocab-lit lapt {source} --text chichewa.txt {TRAINING} --out {out}"
 
 
 def _evaluation(name: str, model: str, text: str) -> Step:
@@ -74,10 +82,10 @@ def _extension(added: int) -> Step:
 
 def _chat_steps() -> list[Step]:
     extend = "vocab-lit transplant smollm2-135m.gguf --text chichewa.txt --extend 2000 --expansion continued"
-    training = "vocab-lit lapt chat-ny.gguf --text chichewa.txt --keep-text english.txt --replay 0.25 --eval-every 16"
+    training = f"vocab-lit lapt chat-ny.gguf --text chichewa.txt {CHAT_TRAINING}"
     return [
         Step("extend the chat model", f"{extend} --out chat-ny.gguf", "chat-ny.gguf"),
-        Step("train the chat model", f"{training} {CHAT_TRAINING} --out chat-ny-trained", "chat-ny-trained"),
+        Step("train the chat model", f"{training} --out chat-ny-trained", "chat-ny-trained"),
         Step(
             "export the chat model",
             "vocab-lit export chat-ny-trained --like chat-ny.gguf --out chat-ny-trained.gguf",
@@ -92,18 +100,20 @@ def steps() -> list[Step]:
     "All commands, in order."
     trim = "vocab-lit trim gemma3-270m.gguf --text chichewa.txt --text english.txt --words en:20000"
     folder, source = f"gemma-ny-{CHOSEN}-trained", _file(CHOSEN)
-    training = f"vocab-lit lapt {source} --text chichewa.txt --held-out jonah.txt --eval-every 30"
+    kept = "gemma-small-trained"
     others = [added for added in ADDED if added != CHOSEN]
     sides = {"untouched": "gemma3-270m.gguf", "trimmed": _file(0)}
     return [
         Step("inspect", "vocab-lit inspect gemma3-270m.gguf --text chichewa.txt"),
         Step("trim", f"{trim} --out {_file(0)}", _file(0)),
         _extension(CHOSEN),
-        Step("train", f"{training} {TRAINING} --out {folder}", folder),
+        Step("train", _training(source, folder), folder),
         *(_evaluation("trained", folder, text) for text in JUDGES),
         Step("export", f"vocab-lit export {folder} --like {source} --out gemma-ny.gguf", "gemma-ny.gguf"),
         _evaluation(f"start {CHOSEN}", source, "jonah.txt"),
         *(_evaluation(side, file, text) for side, file in sides.items() for text in JUDGES),
+        Step("train without new tokens", _training(_file(0), kept), kept),
+        *(_evaluation("trained without new tokens", kept, text) for text in JUDGES),
         *_chat_steps(),
         *(_extension(added) for added in others),
         *(_evaluation(f"start {added}", _file(added), "jonah.txt") for added in others),
@@ -135,8 +145,9 @@ def run_step(
         process = subprocess.Popen(command, cwd=place, env=env, stdout=out, stderr=err)
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
-        out.seek(0), err.seek(0)
-        printed, said = out.read().decode(), err.read().decode()
+        out.seek(0)
+        err.seek(0)
+        printed, said = (file.read().decode().replace(f"{place}/", "") for file in (out, err))
     if status:
         raise SystemExit(f"{step.command}\n{said}")
     log = [line for line in said.splitlines() if line.startswith("· ") and not line.startswith("· loading")]

@@ -36,6 +36,7 @@ TRIAL_WAYS = {  # of the real trial
 }
 _CHATS = {"before": "before", "extended": "extended", "trained": "after training"}
 _CHAT_BITS = {"before": "chat model", "trained": "chat model trained"}
+KEPT = "trained without new tokens"
 _TEXTS = {"jonah.txt": "Chichewa", "english-unseen.txt": "English"}
 
 
@@ -59,9 +60,14 @@ def shown(
     together = re.sub(r"(--[\w-]+) (?!-)", "\\1\N{NO-BREAK SPACE}", entry["command"])  # an option and its value
     parts = textwrap.wrap(together, 76, subsequent_indent="  ", break_on_hyphens=False, break_long_words=False)
     command = " \\\n".join(parts).replace("\N{NO-BREAK SPACE}", " ")
-    lines = [line for line in entry["output"] if re.search(keep, line)]
+    lines = [_wrapped(line) for line in entry["output"] if re.search(keep, line)]
     taken = f"*{entry['cpu_seconds']:.0f} CPU seconds, {entry['memory_mb'] / 1000:.1f} GB of memory*"
     return Markdown(f"```bash\n{command}\n```\n\n```text\n" + "\n".join(lines) + f"\n```\n\n{taken}")
+
+
+def _wrapped(line: str) -> str:
+    "A line of words in lines that fit a page; one of a table as it is."
+    return line if line.startswith(tuple("┏┃┡│└")) else textwrap.fill(line, 76, subsequent_indent="    ")
 
 
 def bits(
@@ -75,22 +81,22 @@ def bits(
 
 def way_rows(record: Mapping) -> pd.DataFrame:
     "What each step did to both languages."
-    ways = {
-        "as it comes": ("untouched", "said before"),
-        "trimmed": ("trimmed", "trim"),
-        f"then extended by {CHOSEN:,}": (f"start {CHOSEN}", f"extend by {CHOSEN}"),
-        "then trained": ("trained", "said after"),
-    }
     sides = record["said"]
-    files = {"said before": sides["before"]["file_mb"], "said after": sides["after"]["file_mb"]}
+    ways = {  # the numbers of a side, and a file's size
+        "as it comes": ("untouched", sides["before"]["file_mb"]),
+        "trimmed": ("trimmed", record["trim"]["file_mb"]),
+        "trimmed and trained": (KEPT, None),
+        f"trimmed and extended by {CHOSEN:,}": (f"start {CHOSEN}", record[f"extend by {CHOSEN}"]["file_mb"]),
+        "trimmed, extended and trained": ("trained", sides["after"]["file_mb"]),
+    }
     rows = []
-    for title, (side, step) in ways.items():
-        size = files.get(step) or (record[step]["file_mb"] if step else None)
+    for title, (side, size) in ways.items():
         numbers = {
             f"bits per byte, {name}": f"{bits(record, side, text):.3f}" if f"{side} in {text}" in record else ""
             for text, name in _TEXTS.items()
         }
-        rows.append({"model": title} | numbers | {"file, MB": f"{size:.0f}" if size else ""})
+        tokens = {"tokens of Jonah": f"{_tokens(record[f'{side} in jonah.txt']['output']):,}"}
+        rows.append({"model": title} | numbers | tokens | {"file, MB": f"{size:.0f}" if size else ""})
     return pd.DataFrame(rows)
 
 
@@ -144,11 +150,12 @@ def chat_rows(record: Mapping) -> pd.DataFrame:
 def added_points(record: Mapping) -> pd.DataFrame:
     "What adding tokens does: a row for each number of them."
     steps = {0: ("trim", "trimmed")} | {n: (f"extend by {n}", f"start {n}") for n in ADDED}
+    trained = {0: KEPT, CHOSEN: "trained"}
     return pd.DataFrame(
         {
             "added": n,
             "bits per byte": bits(record, side),
-            "after training": bits(record, "trained") if n == CHOSEN else None,
+            "after training": bits(record, trained[n]) if n in trained else None,
             "tokens of Jonah": _tokens(record[f"{side} in jonah.txt"]["output"]),
             "MB": record[made]["file_mb"],
         }
@@ -205,24 +212,25 @@ def _told(point: Mapping) -> str:
 
 
 def _curve(record: Mapping, points: pd.DataFrame, alt: str) -> str:  # SVG
-    untouched, trained = bits(record, "untouched"), bits(record, "trained")
-    low, high = trained - 0.05, points["bits per byte"].max() + 0.12
+    untouched = bits(record, "untouched")
+    low, high = points["after training"].min() - 0.05, points["bits per byte"].max() + 0.12
 
     def place(i, value):
         return 45 + 105 * i, 210 - 190 * (value - low) / (high - low)
 
     at = [place(i, value) for i, value in enumerate(points["bits per byte"])]
-    end = place(list(points.added).index(CHOSEN), trained)
     line, level = " ".join(f"{x:.0f},{y:.0f}" for x, y in at), place(0, untouched)[1]
     style = 'fill="none" stroke="currentColor" stroke-dasharray="2 4"'
     marks = [
         f'<path d="M20,{level:.0f} H390" {style}/>',
         f'<text x="390" y="{level - 5:.0f}" text-anchor="end">as it comes: {untouched:.2f}</text>',
         f'<polyline points="{line}" fill="none" stroke="#2a8fd8" stroke-width="2"/>',
-        f'<path d="M{at[-2][0]:.0f},{at[-2][1]:.0f} L{end[0]:.0f},{end[1]:.0f}" {style}/>',
-        f'<rect x="{end[0] - 6:.0f}" y="{end[1] - 6:.0f}" width="12" height="12" fill="#de8f05"/>',
-        f'<text x="{end[0] + 12:.0f}" y="{end[1] + 5:.0f}">{trained:.2f} trained</text>',
     ]
+    for i, value in points["after training"].dropna().items():
+        x, y = place(i, value)
+        marks.append(f'<path d="M{x:.0f},{at[i][1]:.0f} V{y:.0f}" {style}/>')
+        marks.append(f'<rect x="{x - 6:.0f}" y="{y - 6:.0f}" width="12" height="12" fill="#de8f05"/>')
+        marks.append(f'<text x="{x + 12:.0f}" y="{y + 5:.0f}">{value:.2f} trained</text>')
     for (x, y), (added, value) in zip(at, points[["added", "bits per byte"]].itertuples(index=False)):
         marks.append(f'<circle cx="{x:.0f}" cy="{y:.0f}" r="5" fill="#2a8fd8"/>')
         marks.append(f'<text x="{x:.0f}" y="{y - 13:.0f}" text-anchor="middle">{value:.2f}</text>')
@@ -231,9 +239,29 @@ def _curve(record: Mapping, points: pd.DataFrame, alt: str) -> str:  # SVG
     return f'<svg {head} role="img" aria-label="{escape(alt)}">{"".join(marks)}</svg>'
 
 
-def trained_steps(record: Mapping) -> int:
-    "Steps of the training of the chosen model."
-    return int(record["train"]["command"].partition("--steps ")[2].split()[0])
+def trim_points(record: Mapping) -> pd.DataFrame:
+    "The share of unseen lines that are divided as before, by tokens that stay: a row for each number and text."
+    numbers = r"^│ +([\d,]+) │ +[\d.]+% │ +([\d.]+)% │ +([\d.]+)% │$"  # tokens, of the text, and of each text's lines
+    rows = [match.groups() for line in record["trim"]["output"] if (match := re.match(numbers, line))]
+    return pd.DataFrame(
+        {"tokens": int(tokens.replace(",", "")), "text": text, "lines": float(share)}
+        for tokens, *shares in rows
+        for text, share in zip(_TEXTS.values(), shares)
+    )
+
+
+def trim_figure(record: Mapping) -> Figure:
+    "Unseen lines that are divided as before against tokens that stay, a curve for each text."
+    data = trim_points(record)
+    use_style()
+    fig, ax = plt.subplots(figsize=(WIDE[0], 2.9), layout="constrained")
+    told = []
+    for (text, part), colour, marker in zip(data.groupby("text", sort=False), PALETTE, "os"):
+        ax.plot(part.tokens, part.lines, marker=marker, color=colour, label=text)
+        told += [f"{text}, {tokens:,}: {share:.0f}%" for tokens, share in zip(part.tokens, part.lines)]
+    ax.set(xscale="log", xlabel="tokens that stay", ylabel="unseen lines as before (%)", ylim=(0, 105))
+    ax.legend()
+    return described(fig, data, f"Unseen lines that are divided as before by tokens that stay. {'; '.join(told)}.")
 
 
 def _trial_curves(trial: pd.DataFrame) -> pd.DataFrame:
@@ -298,19 +326,21 @@ def verse(record: Mapping) -> Markdown:
 def findings(record: Mapping) -> Markdown:
     "What the table of ways says."
     before, trimmed, start = (bits(record, side) for side in ("untouched", "trimmed", f"start {CHOSEN}"))
-    after = bits(record, "trained")
+    kept, after = bits(record, KEPT), bits(record, "trained")
     english = [bits(record, side, "english-unseen.txt") for side in ("untouched", "trimmed", "trained")]
     words = [record["said"][side]["tokens_per_word"] for side in ("before", "after")]
     return what_we_see(
         {
             f"Chichewa goes from {before:.2f} bits per byte to {after:.2f}, with {words[1]:.2f} tokens a word "
             f"instead of {words[0]:.2f}.": after < before and words[1] < words[0],
+            f"Trained alike, the model comes to {kept:.2f} with the tokens that it had. New ones cost "
+            f"{after - kept:.2f}, and save {1 - words[1] / words[0]:.0%} of all tokens.": after > kept,
             f"Trimming alone costs English {english[1] - english[0]:.2f}, and Chichewa nothing.": (
                 trimmed < before + 0.01 and english[1] > english[0]
             ),
             f"New tokens cost Chichewa {start - trimmed:.2f} before they are trained.": start > trimmed,
-            f"English, which the training never shows, goes from {english[1]:.2f} to {english[2]:.2f}: "
-            "the model forgets.": english[2] > english[1] + 0.1,
+            f"English, a tenth of what is read, goes from {english[0]:.2f} to {english[2]:.2f}: the model "
+            "forgets none of it.": english[2] <= english[0],
         }
     )
 
@@ -337,14 +367,14 @@ def shortcomings(record: Mapping) -> Markdown:
     "What did not come out well, from the record."
     from IPython.display import Markdown
 
-    english = [bits(record, side, "english-unseen.txt") for side in ("untouched", "trimmed", "trained")]
+    kept, after = bits(record, KEPT), bits(record, "trained")
     wrong = len(QUESTIONS) - record["chats"]["trained"]["right"]
     told = [
-        f"English gets {english[2] - english[0]:.2f} bits per byte worse, {english[1] - english[0]:.2f} of it by "
-        "trimming. Whoever wants to keep it gives `--keep-text english.txt --replay 0.25`, as for the chat model.",
+        f"The new tokens are {after - kept:.2f} bits per byte behind the old ones. Who has no need of a faster model "
+        "trims, trains, and adds none.",
         "The model predicts Chichewa better and still writes none: after so little training it repeats a word.",
         f"The chat model answers {wrong} of {len(QUESTIONS)} questions wrongly after training."
         if wrong
-        else "Three questions are no test of a chat model: they show that template and end token still work.",
+        else f"{len(QUESTIONS)} questions are no test of a chat model: they show that template and end token work.",
     ]
     return Markdown("\n".join(f"- {line}" for line in told))

@@ -376,7 +376,8 @@ def real() -> str:
     told = [f"{title} {before} → {after}" for title, (before, after) in real_numbers().items()]
     record = page.load_record()
     english = [page.bits(record, side, "english-unseen.txt") for side in ("untouched", "trained")]
-    told.append(f"English {english[0]:.2f} → {english[1]:.2f} bits without `--replay`")
+    told.append(f"English {english[0]:.2f} → {english[1]:.2f} bits")
+    told.append(f"trained without new tokens {page.bits(record, page.KEPT):.2f} bits")
     return f"Gemma 3 270M, Chichewa, one core: {', '.join(told)}"
 
 
@@ -522,6 +523,18 @@ def laptop() -> str:
         before, after = (np.median(runs.values(measure, side, case)) for side in ("as it is", "vocab_lit"))
         told.append(f"{before:.0f} → {after:.0f} {title}")
     return f"Gemma 3 270M, Q4_K_M: {', '.join(told)}"
+
+
+@_fact
+def speedrun() -> str:
+    "The best recipe of the speedrun's longest budget."
+    from studies.speedrun import best, read_records
+
+    found = best(read_records())
+    return (
+        f"For {found.minutes:g} CPU-minutes: `{found.recipe}`, {found.before:.2f} → {found.score:.2f}, English "
+        f"{found.kept_before:.2f} → {found.kept:.2f}"
+    )
 
 
 @_fact

@@ -51,6 +51,7 @@ def test_the_papers_of_the_book_have_claims_each_well_formed_with_a_reason_where
         "token-distillation",
         "source-shielded-updates",
         "learned-plan",
+        "speculative-decoding",
     }
     assert min(pd.Series([c.paper for c in claims]).value_counts()[:5]) >= 15
     assert all(len(side) > 15 for c in claims for side in (c.published, c.records) if isinstance(side, str))

@@ -45,7 +45,11 @@ def test_the_shown_tokens_are_a_verse_of_the_text_in_both_vocabularies(record):
 
 def test_the_page_s_tables_and_figures_have_the_record_s_numbers_and_its_prose_has_none(record):
     ways = page.way_rows(record).set_index("model")["bits per byte, Chichewa"]
-    for title, side in {"as it comes": "untouched", "then trained": "trained"}.items():
+    for title, side in {
+        "as it comes": "untouched",
+        "trimmed and trained": "trained without new tokens",
+        "trimmed, extended and trained": "trained",
+    }.items():
         assert float(ways[title]) == pytest.approx(record[f"{side} in jonah.txt"]["bits_per_byte"], abs=6e-4)
     points = page.added_points(record).set_index("added")
     starts = {0: page.bits(record, "trimmed")} | {n: page.bits(record, f"start {n}") for n in ADDED}
@@ -57,6 +61,13 @@ def test_the_page_s_tables_and_figures_have_the_record_s_numbers_and_its_prose_h
     ] * 4
     heights = {float(cy): bits for cy, bits in zip(re.findall('cy="(.*?)"', slider), starts.values())}
     assert [heights[y] for y in sorted(heights)] == sorted(starts.values(), reverse=True)
+    assert dict(points["after training"].dropna()) == {
+        0: page.bits(record, page.KEPT),
+        2000: page.bits(record, "trained"),
+    }
+    kept = page.trim_points(record).query("tokens == 30_000").set_index("text").lines
+    [row] = [line for line in record["trim"]["output"] if line.startswith("│  30,000 ")]
+    assert [f"{kept[text]:.1f}%" in row for text in ("Chichewa", "English")] == [True, True]
     speed = page.speed_rows(record).set_index("")
     said = record["said"]["after"]
     words = said["tokens_per_second"] / said["tokens_per_word"]

@@ -203,3 +203,12 @@ def test_every_command_is_in_the_tables_once():
     rows = [row.strip("| ").split(" | ") for row in facts.all_commands().splitlines()[2:]]
     assert sorted(name.strip("`") for name, _ in rows) == sorted(there)
     assert all(told.endswith(".") for _, told in rows)
+
+
+def test_the_speedrun_told_is_the_lowest_valid_record_of_the_longest_budget():
+    with open(data_path("speedrun.csv"), encoding="utf-8", newline="") as file:
+        valid = [row for row in DictReader(file) if row["valid"] == "yes"]
+    longest = max(float(row["minutes"]) for row in valid)
+    first = min((row for row in valid if float(row["minutes"]) == longest), key=lambda row: float(row["score"]))
+    assert f"For {longest:g} CPU-minutes: `{first['recipe']}`" in facts.speedrun()
+    assert f"{float(first['before']):.2f} → {float(first['score']):.2f}" in facts.speedrun()

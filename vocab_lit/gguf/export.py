@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,11 +29,14 @@ from vocab_lit.gguf.container import (
 )
 from .opened import gguf_folder
 from .other_tokens import with_tokenizer
-from .tokens import text_field, token_tables, tokens_of
+from .tokens import text_field, token_tables, tokens_of, with_vocab_size
 from .trim import check_new_gguf
 from ..models.lazy_weights import StoredTensor, stored_tensors
 from ..text.extras import import_extra
 from ..text.files import read_json
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
 
 log = logging.getLogger("vocab_lit")
 
@@ -132,6 +135,9 @@ class Trained:
             if name not in to and (before is None or not _is_same(before, tensor)):
                 what = "is new" if before is None else "has changed"
                 raise ValueError(f"{self.folder}: {name} {what}, and {self.file.path} has no tensor for it")
+        for name in token_tables(self.file):
+            if self.names.get(name) not in self.after:
+                raise ValueError(f"{self.folder} has no tensor for {name} of {self.file.path}; untie its embeddings")
         for name in to:
             if name in self.after and self.after[name].shape[1:] != self.before[name].shape[1:]:
                 raise ValueError(f"{self.folder}: {name} has another width than in {self.file.path}")
@@ -183,6 +189,8 @@ def _table(trained: Trained, name: str, n: int) -> _Written:
     how, _ = trained.way(name)
     if how != "as it is":
         raise ValueError(f"{trained.folder}: {theirs} is written as {how}, which is not known of tables of tokens")
+    if after.shape[0] < n:
+        raise ValueError(f"{trained.folder}: {theirs} has {after.shape[0]:,} rows for {n:,} tokens; make it anew")
     type, shape = _written_type(old.type), (n, *trained.file.tensors[name].shape[1:])
 
     def pieces() -> Iterator[bytes]:
@@ -192,7 +200,7 @@ def _table(trained: Trained, name: str, n: int) -> _Written:
             values = after[rows]
             begun = before[rows].to(after.dtype)
             changed = np.ones(len(values), bool)
-            changed[: len(begun)] = (begun != values[: len(begun)]).reshape(len(begun), -1).any(1).numpy()
+            changed[: len(begun)] = (begun != values[: len(begun)]).reshape(len(begun), values[0].numel()).any(1)
             numbers = values.float().numpy().reshape(len(values), -1)
             made = quantised(numbers, type)
             if type == old.type:
@@ -203,22 +211,39 @@ def _table(trained: Trained, name: str, n: int) -> _Written:
     return _Written(NewTensor(name, shape, type, pieces), f"rows {_what(old.type, type)}")
 
 # %% ../../nbs/11_gguf/11_export.ipynb #2ee4fe16
-def _fields(trained: Trained) -> dict[str, Field]:
+def _fields(trained: Trained, tokens_like: GgufFile | None) -> dict[str, Field]:
     "The metadata with the folder's vocabulary and chat template; `ValueError` where its tokens are others."
     from vocab_lit.gguf.tokenizer import read_tokenizer
     from vocab_lit.tokens.load import load_tokenizer
 
-    before, after = read_tokenizer(trained.file), load_tokenizer(trained.folder)
-    fields = dict(trained.file.fields)
-    old, new = before.get_vocab(), after.get_vocab()
+    named = tokens_like or trained.file
+    before, after = read_tokenizer(named), load_tokenizer(trained.folder)
+    old, new = _by_text(before), _by_text(after)
     if moved := next((piece for piece, id in old.items() if new.get(piece) != id), None):
-        hint = f"trim {trained.file.path.name} first, and train what comes of it"
-        raise ValueError(f"{trained.folder}: the token {moved!r} has another id than in {trained.file.path}; {hint}")
-    if len(new) > len(old):
+        hint = "where the vocabulary was replaced, give a file with the same tokens as --tokens-like"
+        raise ValueError(f"{trained.folder}: the token {moved!r} has another id than in {named.path}; {hint}")
+    fields = dict(trained.file.fields)
+    if tokens_like:
+        if len(new) > len(old):
+            raise ValueError(f"{trained.folder} has {len(new):,} tokens, and {named.path} {len(old):,}; give another")
+        fields = _with_tokens_of(tokens_like, fields)
+    elif len(new) > len(old):
         fields = with_tokenizer(trained.file, after)
     if after.chat_template and after.chat_template != before.chat_template:
         fields["tokenizer.chat_template"] = text_field(str(after.chat_template))
     return fields
+
+
+def _by_text(tokenizer: PreTrainedTokenizerBase) -> dict[str, int]:
+    "The ids by tokens, a space written as one: the tokens of spaces alone are written in one way or the other."
+    return {piece.replace("▁", " "): id for piece, id in tokenizer.get_vocab().items()}
+
+
+def _with_tokens_of(file: GgufFile, fields: Mapping[str, Field]) -> dict[str, Field]:
+    "Metadata with the tokenizer of another file."
+    kept = {name: field for name, field in fields.items() if not name.startswith("tokenizer.")}
+    tokenizer = {name: field for name, field in file.fields.items() if name.startswith("tokenizer.")}
+    return with_vocab_size(kept | tokenizer, len(tokens_of(file)))
 
 
 def _note(trained: Trained) -> Field:
@@ -232,6 +257,7 @@ def export_gguf(
     folder: str | Path,
     like: GgufFile | str | Path,
     out: str | Path,
+    tokens_like: GgufFile | str | Path | None = None,
 ) -> dict[str, int]:
     """Write a model that was trained from a GGUF file as one.
 
@@ -243,6 +269,8 @@ def export_gguf(
         The file that training began with.
     out : path
         A new file. A Modelfile for Ollama is written beside it, where there is none.
+    tokens_like : GgufFile or path, optional
+        A file of another model, with the tokens that the folder has in place of those of `like`.
 
     Returns
     -------
@@ -260,13 +288,13 @@ def export_gguf(
     if not trained.after:
         raise ValueError(f"{folder} has no weights in safetensors; give the folder that lapt wrote")
     trained.check()
-    fields = _fields(trained)
+    fields = _fields(trained, None if tokens_like is None else GgufFile.of(tokens_like))
     n, tables = len(fields["tokenizer.ggml.tokens"].value), token_tables(file)
     written = []
     for name in file.tensors:
         is_table = name in tables and trained.names.get(name) in trained.after
         has_changed = trained.has_changed(name)
-        if is_table and (has_changed or n > len(tokens_of(file))):
+        if is_table and (has_changed or n != len(tokens_of(file))):
             written.append(_table(trained, name, n))
         elif has_changed:
             written.append(_whole(trained, name))

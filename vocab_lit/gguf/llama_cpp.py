@@ -39,6 +39,11 @@ params.cpuparams.n_threads = params.cpuparams_batch.n_threads = given["threads"]
 params.warmup = params.fit_params = params.ui = False
 params.cache_ram_mib = params.n_ctx_checkpoints = 0
 params.lora_adapters = [xllamacpp.CommonAdapterLoraInfo(path, 1.0) for path in given["adapters"]]
+if given["drafter"]:
+    params.speculative.types = [xllamacpp.common_speculative_type.COMMON_SPECULATIVE_TYPE_DRAFT_SIMPLE]
+    draft = params.speculative.draft
+    draft.mparams.path, draft.n_max, draft.n_min, draft.p_min = given["drafter"], given["drafted"], 0, 0.0
+    draft.cpuparams.n_threads = draft.cpuparams_batch.n_threads = given["threads"]
 server = xllamacpp.Server(params)
 with open(given["address"] + ".part", "w") as file:
     file.write(server.listening_address)
@@ -63,6 +68,8 @@ class Generated:
     ids: list[int]  # the end token included where there was one; empty of a chat
     finish_reason: str  # "stop" at an end token, "length" where there was no room for more
     tokens_per_second: float
+    drafted: int = 0  # tokens that a drafter proposed
+    accepted: int = 0  # and how many of them the model took
 
 
 class LlamaCpp:
@@ -80,6 +87,10 @@ class LlamaCpp:
         How long each answer, and the loading, may take.
     adapters : paths
         GGUF files of LoRA adapters, added in full.
+    drafter : path, optional
+        A GGUF file that drafts for the model, in speculative decoding.
+    drafted : int, default 3
+        Tokens that it drafts at a time, at most.
 
     Raises
     ------
@@ -98,6 +109,8 @@ class LlamaCpp:
         threads: int = 1,
         seconds: float = 120,
         adapters: Sequence[str | Path] = (),
+        drafter: str | Path | None = None,
+        drafted: int = 3,
     ):
         if not has_llama_cpp():
             raise MissingExtra("llama.cpp is not installed; pip install xllamacpp", name="xllamacpp")
@@ -107,7 +120,8 @@ class LlamaCpp:
         self._folder = TemporaryDirectory(prefix="llama_cpp_")
         address, log = (Path(self._folder.name, name) for name in ("address", "log"))
         given = dict(model=str(self.path), context=context, threads=threads, address=str(address))
-        given = given | dict(adapters=[str(adapter) for adapter in adapters])
+        given |= dict(adapters=[str(adapter) for adapter in adapters])
+        given |= dict(drafter=str(drafter or ""), drafted=drafted)
         with open(log, "wb") as out:
             command = [sys.executable, "-c", _PROGRAM, json.dumps(given)]
             self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=out, stderr=out)
@@ -201,7 +215,9 @@ class LlamaCpp:
         "The most probable tokens after a prompt."
         answer = self._complete(prompt, n)
         reason = "length" if answer["stop_type"] == "limit" else "stop"
-        return Generated(answer["content"], answer["tokens"], reason, answer["timings"]["predicted_per_second"])
+        times = answer["timings"]
+        of_drafts = (times.get("draft_n", 0), times.get("draft_n_accepted", 0))
+        return Generated(answer["content"], answer["tokens"], reason, times["predicted_per_second"], *of_drafts)
 
     def log_probabilities(
         self,

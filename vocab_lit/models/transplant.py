@@ -386,8 +386,8 @@ def transplant(
 
     References
     ----------
-    The default is half FOCUS (Dobler and de Melo, 2023, Section 2), half Fast Vocabulary Transfer (Gee et
-    al., 2022). `RECIPES[name].paper` names the paper of a method.
+    The default shares between FOCUS (Dobler and de Melo, 2023, Section 2) and Fast Vocabulary Transfer (Gee et
+    al., 2022) by how frequent a token is. `RECIPES[name].paper` names the paper of a method.
 
     Examples
     --------

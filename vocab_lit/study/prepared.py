@@ -9,7 +9,7 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -48,7 +48,8 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 # %% auto #0
-__all__ = ['Prepared', 'unknown_share', 'measure_cell']
+__all__ = ['write_lines', 'Prepared', 'start_model', 'unknown_share', 'bits_measure', 'training_run', 'kept_text', 'merged_lora',
+           'measure_cell']
 
 # %% ../../nbs/08_study/06_prepared.ipynb #0c61e8da
 def _short(facts) -> str:
@@ -56,7 +57,8 @@ def _short(facts) -> str:
     return hashlib.sha256(json.dumps(facts, sort_keys=True, default=str).encode()).hexdigest()[:8]
 
 
-def _write_lines(lines, path: Path) -> None:
+def write_lines(lines: Iterable[str], path: Path) -> None:
+    "Write lines into a new file, wholly or not at all."
     with write_file(path) as part:
         part.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="\n")
 
@@ -94,7 +96,7 @@ class Prepared:
     def held_out(self) -> Path:
         "The lines on which all is measured."
         path = self._path(f"{self.cell.language}-held-out.txt")
-        return self._made(path, lambda out: _write_lines(self._divided()[1][: self.study.lines], out))
+        return self._made(path, lambda out: write_lines(self._divided()[1][: self.study.lines], out))
 
     @property
     def text(self) -> Path:
@@ -103,7 +105,7 @@ class Prepared:
 
         def make(out):
             train = self._divided()[0]
-            _write_lines(sample_lines(train, amount) if amount else train, out)
+            write_lines(sample_lines(train, amount) if amount else train, out)
 
         return self._made(self._of_text("text.txt"), make)
 
@@ -217,12 +219,18 @@ def _transplanted(prepared: Prepared, way: Way, out: Path) -> None:
     transplant_files(prepared.source, text, out, settings, prepared.cell.language)
 
 
-def _start(prepared: Prepared, way: Way, out: Path, seed: int) -> Path:
+def start_model(
+    prepared: Prepared,
+    way: Way,
+    out: Path,  # is made where the way changes the vocabulary
+    seed: int,
+) -> Path:
     "The folder of the model that training begins with."
     if way.vocabulary == "keep":
         return Path(prepared.source)
     if way.vocabulary == "trim":
-        trim_files(prepared.source, [prepared.text], out, way.trim, prepared.cell.language)
+        texts = [prepared.text, *kept_text(prepared.study, way).keep_text]
+        trim_files(prepared.source, texts, out, way.trim, prepared.cell.language)
         return out
     seeded = replace(way, given={**way.given, "seed": seed})
     _transplanted(prepared, seeded, out)
@@ -273,14 +281,18 @@ def _row(metric: str, value: float, **more) -> dict:
     return dict(scale="field", metric=metric, value=value, **more)
 
 
-def _bits(study: Study, tokenizer: PreTrainedTokenizerBase, lines: list[str]) -> Callable[[PreTrainedModel], float]:
+def bits_measure(
+    study: Study,  # whose windows are read in
+    tokenizer: PreTrainedTokenizerBase,
+    lines: list[str],
+) -> Callable[[PreTrainedModel], float]:
     "What measures a model's bits per byte on lines."
     return lambda model: perplexity(model, tokenizer, lines, **study.windows).bits_per_byte
 
 
 def _without_training(study: Study, start: Path, lines: list[str]) -> list[dict]:
     source = Source.from_pretrained(start)
-    bits = _bits(study, source.tokenizer, lines)(on_device(source.load()))
+    bits = bits_measure(study, source.tokenizer, lines)(on_device(source.load()))
     return [_row(BITS, bits, what=HELD_OUT, step=0), _row(BEST, bits, what=HELD_OUT)]
 
 
@@ -296,6 +308,18 @@ def _seen(way: Way, tokenizer: PreTrainedTokenizerBase, text: Path, watcher) -> 
     return rows + [_row(READ, step * each, what="training", step=step) for step in watcher.seconds]
 
 
+def training_run(prepared: Prepared, way: Way, seed: int) -> RunSettings:
+    "How a way is trained."
+    teacher = prepared.source if way.lapt.config().is_taught else ""
+    precision = prepared.study.precision or "auto"
+    return RunSettings(held_out=(str(prepared.held_out),), seed=seed, teacher=teacher, precision=precision)
+
+
+def kept_text(study: Study, way: Way) -> KeepSettings:
+    "What a way replays."
+    return KeepSettings((study.file(study.keep_text),), way.replay) if way.replay else KeepSettings()
+
+
 def _trained(prepared: Prepared, way: Way, start: Path, out: Path, seed: int, lines: list[str]) -> list[dict]:
     "Train, and measure on the way."
     steps = way.lapt.config().steps
@@ -304,12 +328,9 @@ def _trained(prepared: Prepared, way: Way, start: Path, out: Path, seed: int, li
     if way.adapter is not None:
         vocabulary = str(start) if way.vocabulary == "new" else ""
         language, model = way.language_adapter(prepared.cell.language, vocabulary), prepared.source
-    teacher = prepared.source if way.lapt.config().is_taught else ""
-    precision = prepared.study.precision or "auto"
-    run = RunSettings(held_out=(str(prepared.held_out),), seed=seed, teacher=teacher, precision=precision)
-    keep = KeepSettings((prepared.study.file(prepared.study.keep_text),), way.replay) if way.replay else KeepSettings()
+    run, keep = training_run(prepared, way, seed), kept_text(prepared.study, way)
     tokenizer = Source.from_pretrained(start).tokenizer
-    watcher = _watcher(_bits(prepared.study, tokenizer, lines))
+    watcher = _watcher(bits_measure(prepared.study, tokenizer, lines))
     with silenced():
         losses = lapt_files(model, [str(prepared.text)], out, settings, run, language, keep, callbacks=[watcher])
     best = int(losses.step[losses.loss.idxmin()])
@@ -326,7 +347,7 @@ def _other_rows(study: Study, source: Source, step: int) -> list[dict]:
     model, rows = on_device(source.load()), []
     for code, name in study.other.items():
         lines = read_lines(study.file(name))[: study.lines]
-        bits = _bits(study, source.tokenizer, lines)(model)
+        bits = bits_measure(study, source.tokenizer, lines)(model)
         rows.append(_row(OTHER, bits, what="other text", source=code, step=step))
     return rows
 
@@ -438,7 +459,7 @@ class _Clock:
         return [_row(f"CPU seconds {name}", self.seen - before, what="cost")]
 
 
-def _merged(start: Path, adapter: Path, out: Path) -> Path:  # the third
+def merged_lora(start: Path, adapter: Path, out: Path) -> Path:  # the third
     "Write a model and its LoRA as one model."
     source = Source.from_pretrained(start)
     peft = import_extra("peft", "lora")
@@ -459,7 +480,7 @@ def measure_cell(
     peak, rows = _Peak(), []
     with TemporaryDirectory(prefix=".cell-", dir=folder) as work:
         work, clock = Path(work), _Clock(prepared)
-        start = _start(prepared, way, work / "start", cell.seed)
+        start = start_model(prepared, way, work / "start", cell.seed)
         model = start
         tokenizer = Source.from_pretrained(start).tokenizer
         rows += [_row("tokens", len(tokenizer), what="vocabulary")]
@@ -472,7 +493,7 @@ def measure_cell(
             model = work / "model"
             rows += _trained(prepared, way, start, model, cell.seed, lines)
             if way.lapt.lora:
-                model = _merged(start, model, work / "merged")
+                model = merged_lora(start, model, work / "merged")
         else:
             rows += _without_training(study, start, lines)
         rows += clock.row("of training")

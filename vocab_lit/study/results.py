@@ -135,6 +135,8 @@ def environment() -> dict:  # device and versions
 # data that decide no result: what results are compared with, times, and the page that shows a model
 _COMPARED = {"published", "records", "field", "report", "claims.yml", "bench.json"} | {
     "architectures.json",
+    "speedrun",
+    "speedrun.csv",
     "tokenizer_classes.json",
 }
 

@@ -1,0 +1,111 @@
+"""How much of a large model's text small models draft right: `python -m studies.drafts LARGE NAME=FOLDER ...`."""
+
+from __future__ import annotations
+
+import csv
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from vocab_lit.models.drafts import (
+    Text,
+    accepted,
+    agreements,
+    expected_tokens,
+    fewer_logits,
+    greedy_texts,
+    step_seconds,
+)
+from vocab_lit.models.source import Source
+from vocab_lit.text.corpus import read_lines
+from vocab_lit.tokens.settings import TrimSettings
+from vocab_lit.tokens.token_map import most_frequent
+from vocab_lit.tokens.trim import Parts
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+WORDS, TOKENS, LENGTH = 8, 24, 4  # of a prompt; of what is written; of a draft
+PROMPTS = {"en": 50, "sw": 15}
+SIZES = (8_000, 32_000)  # of draft vocabularies
+
+
+def prompts(file: str | Path, n: int) -> list[str]:
+    "The first words of long lines."
+    words = (line.split() for line in read_lines(file))
+    return [" ".join(line[:WORDS]) for line in words if len(line) > 2 * WORDS][:n]
+
+
+def frequent(tokenizer: PreTrainedTokenizerBase, texts: Mapping[str, str | Path]) -> dict[int, list[int]]:
+    "The most frequent tokens of texts, by their number."
+    parts = Parts(tokenizer)
+    counts = {language: parts.count(read_lines(file)) for language, file in texts.items()}
+    return {n: most_frequent(parts, counts, TrimSettings(vocab_size=n)) for n in SIZES}
+
+
+def measured(
+    large: str | Path,
+    drafters: Mapping[str, str | Path],
+    folder: str | Path,  # with ntrex/LANGUAGE.txt for prompts and text/LANGUAGE.txt for counts
+) -> Iterator[dict]:
+    "A row for each drafter, draft vocabulary and language; the large model drafts for itself too."
+    source, folder = Source.from_pretrained(large), Path(folder)
+    texts = {}
+    model = source.load().eval()
+    for language, n in PROMPTS.items():
+        asked = prompts(folder / f"ntrex/{language}.txt", n)
+        texts[language] = greedy_texts(model, source.tokenizer, asked, TOKENS, 16)
+    maps = frequent(source.tokenizer, {language: folder / f"text/{language}.txt" for language in PROMPTS})
+    pass_seconds = step_seconds(model, time.process_time)
+    yield from _of_drafter("itself", model, texts, maps, pass_seconds)
+    del model
+    for name, path in drafters.items():
+        yield from _of_drafter(name, Source.from_pretrained(path).load().eval(), texts, maps, pass_seconds)
+
+
+def _of_drafter(
+    name: str, drafter, texts: Mapping[str, Sequence[Text]], maps: Mapping[int, list[int]], pass_seconds: float
+) -> Iterator[dict]:
+    chosen = {0: None, **maps}
+    costs = {}
+    for n, ids in chosen.items():
+        with fewer_logits(drafter, ids):
+            costs[n] = step_seconds(drafter, time.process_time) / pass_seconds
+    for language, written in texts.items():
+        for n, agreed in zip(chosen, agreements(drafter, written, list(chosen.values()))):
+            told, alpha = accepted(agreed, LENGTH), float(np.concatenate(agreed).mean())
+            yield dict(
+                drafter=name,
+                vocabulary=n or "all",
+                language=language,
+                prompts=len(written),
+                tokens=told.tokens,
+                agreement=round(alpha, 4),
+                length=LENGTH,
+                accepted=round(told.share, 4),
+                per_pass=round(told.per_pass, 3),
+                per_pass_by_formula=round(expected_tokens(alpha, LENGTH), 3),
+                step=round(costs[n], 3),
+                speedup=round(told.speedup(costs[n]), 3),
+            )
+
+
+def main(arguments: Sequence[str]) -> None:
+    "Write the rows to a file."
+    large, folder, out, *named = arguments
+    rows = []
+    for row in measured(large, dict(name.split("=", 1) for name in named), folder):
+        print(row, flush=True)
+        rows.append(row)
+        with open(out, "w", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(rows)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,65 @@
+"""The records of `vocab-lit speedrun`: a table, curves along the training, and the best recipe."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from studies.plots import score_curves
+from vocab_lit.text.corpus import data_path
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+RECORDS = ("speedrun.csv",)  # in the bundled data
+
+
+def read_records(
+    path: str | Path = "",  # empty: the bundled ones
+) -> pd.DataFrame:  # a row per run, the longest budget first, the best recipe first in each
+    "The records of speedruns."
+    records = pd.read_csv(path or data_path(*RECORDS), dtype={"hash": str, "fingerprint": str, "steps": str})
+    records["is_valid"] = records.valid == "yes"
+    by = ["minutes", "is_valid", "score"]
+    return records.sort_values(by, ascending=[False, False, True], kind="stable", ignore_index=True)
+
+
+def best(records: pd.DataFrame) -> pd.Series:
+    "The valid record with the lowest score of the longest budget that has one; `ValueError` where none is valid."
+    valid = records[records.is_valid]
+    if valid.empty:
+        raise ValueError("no record is valid: each rose in English, or costs too much")
+    return valid.iloc[0]
+
+
+def records_table(records: pd.DataFrame) -> pd.DataFrame:  # cells in Markdown
+    "The table of the page."
+    rows = [
+        dict(
+            recipe=f"[{r.recipe}](https://github.com/vocab-lit/vocab_lit/blob/main/data/speedrun/{r.recipe}.yml)",
+            minutes=f"{r.minutes:g}",
+            score=f"**{r.score:.3f}**" if r.is_valid else f"{r.score:.3f}",
+            English=f"{r.kept_before:.3f} → {r.kept:.3f}",
+            valid=r.valid,
+            steps=r.steps,
+        )
+        | {"tokens per word": f"{r.tokens_per_word:.2f}", "CPU seconds": f"{r.cpu_seconds:.0f}", "date": r.date}
+        for r in records.itertuples()
+    ]
+    return pd.DataFrame(rows)
+
+
+def curve_points(records: pd.DataFrame) -> pd.DataFrame:  # recipe, minutes (spent), bits
+    "The points of the curves, in calibrated CPU-minutes and bits per byte."
+    points = [
+        (r.recipe, *map(float, point.split())) for r in records.itertuples() for point in str(r.curve).split("; ")
+    ]
+    return pd.DataFrame(points, columns=["recipe", "minutes", "bits"])
+
+
+def curves(records: pd.DataFrame) -> Figure:
+    "Bits per byte along the training, a curve for each recipe of one budget."
+    points = curve_points(records).rename(columns={"recipe": "language", "minutes": "step", "bits": "value"})
+    return score_curves(points, None, "calibrated CPU-minutes", "bits per byte of 25 sentences")

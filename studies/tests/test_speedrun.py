@@ -1,0 +1,58 @@
+"""The records of the speedrun: every recipe can be read, and table and curves say what the records do."""
+
+import csv
+
+import pytest
+
+from studies.speedrun import best, curve_points, curves, read_records, records_table
+from vocab_lit.study.speedrun import CALIBRATED, RECORD, verdict
+from vocab_lit.study.study_file import read_study
+from vocab_lit.study.ways import read_way
+from vocab_lit.text.corpus import data_path
+from vocab_lit.text.yaml_file import read_yaml
+
+HEADER = "date,recipe,hash,minutes,score,kept,kept_before,valid,cpu_seconds,steps,tokens_per_word,curve\n"
+ROWS = """2026-01-01,slow,aa,3,2.5,1.20,1.10,"no: en rose by 9.1%, and 5% are allowed",175,40,2.8,0.20 3.5; 2.90 2.5
+2026-01-01,good,bb,3,2.6,1.12,1.10,yes,178,44/45,2.8,0.20 3.4; 2.95 2.6
+2026-01-01,late,cc,3,2.7,1.12,1.10,yes,178,44,2.8,0.20 3.4; 2.95 2.7
+2026-01-01,short,dd,1,2.4,1.12,1.10,yes,58,14,2.8,0.20 3.4; 0.95 2.4
+"""
+
+
+@pytest.fixture
+def some(tmp_path):
+    (tmp_path / "records.csv").write_text(HEADER + ROWS, encoding="utf-8")
+    return read_records(tmp_path / "records.csv")
+
+
+def test_the_best_record_is_the_lowest_that_is_valid_of_the_longest_budget(some):
+    assert some.recipe.tolist() == ["good", "late", "slow", "short"]
+    assert best(some).recipe == "good"
+    with pytest.raises(ValueError, match="no record is valid"):
+        best(some[~some.is_valid])
+
+
+def test_the_table_marks_valid_scores_and_the_curves_have_the_points(some):
+    table = records_table(some)
+    assert table.score.tolist() == ["**2.600**", "**2.700**", "2.500", "**2.400**"]
+    assert table.English[0] == "1.100 → 1.120" and table.steps[0] == "44/45"
+    points = curve_points(some)
+    assert points[points.recipe == "short"].iloc[:, 1:].to_numpy().tolist() == [[0.2, 3.4], [0.95, 2.4]]
+    assert {t.get_text() for t in curves(some).axes[0].get_legend().get_texts()} >= set(some.recipe)
+
+
+def test_bundled_records_are_of_bundled_recipes_and_their_verdicts_follow_from_their_numbers():
+    with open(data_path("speedrun.csv"), encoding="utf-8", newline="") as file:
+        assert tuple(next(csv.reader(file))) == RECORD
+    for row in read_records().itertuples():
+        assert data_path("speedrun", f"{row.recipe}.yml").is_file()
+        budget = 60 * row.minutes * row.calibration / CALIBRATED
+        assert verdict({"en": row.kept}, {"en": row.kept_before}, row.cpu_seconds / budget) == row.valid
+
+
+def test_bundled_recipes_and_their_track_can_be_read():
+    track = read_study(data_path("speedrun", "track.yml"), "DIR")
+    assert set(track.other) == {"sw", "en"} and track.keep_text
+    for file in sorted(data_path("speedrun").glob("*.yml")):
+        if file.stem != "track":
+            assert read_way(file.stem, read_yaml(file, "recipe", "").value, {}, {}, file.name).lapt.steps is None
