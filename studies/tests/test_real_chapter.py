@@ -105,3 +105,13 @@ def test_a_command_is_run_and_measured_and_one_that_fails_ends_all(tmp_path):
     assert entry["bits_per_byte"] > 0 and entry["cpu_seconds"] > 0.5 and entry["memory_mb"] > 100
     with pytest.raises(SystemExit, match=r"b\.txt"):
         run_step(Step("x", f"vocab-lit evaluate {model} --task ppl --test b.txt"), tmp_path)
+
+
+def test_the_page_on_plans_that_learn_says_what_its_record_says():
+    rows = pd.read_csv(data_path("real-trial", "learned-plan.csv")).query("metric == 'bits per byte'")
+    bits = rows.set_index(["setting", "step"]).value.unstack()
+    starts, halves, ends = bits[0], bits[30], bits[60].fillna(bits[40])
+    assert ends["all-1e-4"] < ends.drop("all-1e-4").min() - 0.3
+    assert ends.drop("all-1e-4").idxmin() == halves.idxmin() == "mean-new-3e-4"
+    assert all(ends[way] < starts[way] for way in ("mean-plan-1e-3", "mean-plan-3e-3"))
+    assert all(ends[way] > starts[way] for way in ("plan-1e-3", "plan-3e-3", "mean-plan-1e-2"))
