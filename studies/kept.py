@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from studies.real_chapter import QUESTIONS, Step, run_step
+from studies.real_chapter import Step, run_step
 from vocab_lit.text.corpus import Lines, data_path, read_lines, write_json
 from vocab_lit.training.perplexity import perplexity
 
@@ -35,25 +35,29 @@ WAYS = {  # how the model is trained
     "all weights": "--learning-rate 3e-4",
     "all weights, a third of the rate": "--learning-rate 1e-4",
     "replay of English": "--learning-rate 3e-4 --keep-text english.txt --replay 0.1",
-    "LoRA": "--learning-rate 3e-3 --lora r=16,merge=yes --embeddings none",
+    "LoRA": "--learning-rate 3e-3 --lora r=16,merge=yes --embeddings none --mode all",
     "shielded columns": "--learning-rate 3e-4 --keep-text english.txt --shield 0.5",
 }
 MERGES = {  # what is made of the first of them afterwards
     "half source, half all weights": "--weights 0.5,0.5",
 }
-INSTRUCTIONS = QUESTIONS | {  # and what matches an answer that does as it is told
+_COLOR = "(red|green|blue|yellow|orange|purple|black|white|pink|brown)"
+INSTRUCTIONS = {  # and what matches an answer that does as it is told
+    "What is the capital of France? Answer in one sentence.": "Paris",
+    "How many days does a week have? Answer in one sentence.": "seven|7",
+    "What color is the sky on a clear day? Answer in one word.": r"\bis blue\b|^Blue\W*$",
     "What is the opposite of hot? Answer in one word.": r"(?i)^\W*cold\W*$",
     "Write the word apple in capital letters.": "APPLE",
     "Say hello.": r"(?i)\b(hello|hi)\b",
-    "List three colors, separated by commas.": r"\w+, \w+,? (and )?\w+",
-    "Write a numbered list of three fruits.": r"1\. .*\s+2\. .*\s+3\. ",
+    "List three colors, separated by commas.": rf"(?i){_COLOR}, {_COLOR},? (and )?{_COLOR}",
+    "Write a numbered list of three fruits.": r"1\. .*\n+\s*2\. .*\n+\s*3\. ",
     "What is 2 + 3? Answer with a number.": r"\b5\b",
     "Which animal says meow?": r"(?i)\bcats?\b",
     "Is fire hot? Answer yes or no.": r"(?i)^\W*yes\b",
     "Is ice hot? Answer yes or no.": r"(?i)^\W*no\b",
     "Repeat this sentence exactly: The dog runs fast.": "The dog runs fast",
     "Name the first month of the year.": "January",
-    "Which planet do we live on?": "Earth",
+    "Which planet do we live on?": r"(?i)^(\W*|.*\b(on|called|is) (planet )?)earth\b",
     "Count from one to five in digits.": r"1\D+2\D+3\D+4\D+5",
     "Complete the sentence: The sun rises in the": r"(?i)\beast\b",
     "Write one sentence about a dog.": r"^[^.!?]*\b[Dd]ogs?\b[^.!?]*[.!?]\W*$",
@@ -147,10 +151,12 @@ def run(data: Path, place: Path, ways: Sequence[str]) -> dict:
 
 
 def rows(record: dict) -> pd.DataFrame:
-    "A row for each way: what its model is worth in both languages, what it obeys, and what making it took."
+    "A row for each way that is measured: its bits in both languages, what it obeys, and what making it took."
     told = []
     for way in steps():
-        made, found = record.get(way, {}), record[f"{way}, measured"]
+        made, found = record.get(way, {}), record.get(f"{way}, measured")
+        if not found:
+            continue
         bits = {f"{code} bits per byte": found[code] for code in JUDGES}
         kept = dict(obeyed=obeyed(found["answers"]), ended=found["ended"], instructions=len(INSTRUCTIONS))
         cost = dict(cpu_seconds=made.get("cpu_seconds", 0), command=made.get("command", ""))
@@ -159,15 +165,14 @@ def rows(record: dict) -> pd.DataFrame:
 
 
 def main(given: Sequence[str]) -> None:
-    "Train and measure; write the table where all ways are measured."
+    "Train and measure all ways, or some, and write the table of those that are measured."
     if len(given) < 2:
         raise SystemExit("usage: python -m studies.kept DATA DIR [WAY ...]")
     data, place, *ways = given
     folder = Path(place).resolve()
     folder.mkdir(parents=True, exist_ok=True)
     record = run(Path(data).resolve(), folder, ways or list(steps()))
-    if not ways:
-        rows(record).to_csv(data_path("real-trial") / TABLE, index=False, lineterminator="\n")
+    rows(record).to_csv(data_path("real-trial") / TABLE, index=False, lineterminator="\n")
 
 
 if __name__ == "__main__":

@@ -110,7 +110,7 @@ def steps() -> list[Step]:
         Step("train", _training(source, folder), folder),
         *(_evaluation("trained", folder, text) for text in JUDGES),
         Step("export", f"vocab-lit export {folder} --like {source} --out gemma-ny.gguf", "gemma-ny.gguf"),
-        _evaluation(f"start {CHOSEN}", source, "jonah.txt"),
+        *(_evaluation(f"start {CHOSEN}", source, text) for text in JUDGES),
         *(_evaluation(side, file, text) for side, file in sides.items() for text in JUDGES),
         Step("train without new tokens", _training(_file(0), kept), kept),
         *(_evaluation("trained without new tokens", kept, text) for text in JUDGES),

@@ -91,10 +91,7 @@ def way_rows(record: Mapping) -> pd.DataFrame:
     }
     rows = []
     for title, (side, size) in ways.items():
-        numbers = {
-            f"bits per byte, {name}": f"{bits(record, side, text):.3f}" if f"{side} in {text}" in record else ""
-            for text, name in _TEXTS.items()
-        }
+        numbers = {f"bits per byte, {name}": f"{bits(record, side, text):.3f}" for text, name in _TEXTS.items()}
         tokens = {"tokens of Jonah": f"{_tokens(record[f'{side} in jonah.txt']['output']):,}"}
         rows.append({"model": title} | numbers | tokens | {"file, MB": f"{size:.0f}" if size else ""})
     return pd.DataFrame(rows)
@@ -223,7 +220,7 @@ def _curve(record: Mapping, points: pd.DataFrame, alt: str) -> str:  # SVG
     style = 'fill="none" stroke="currentColor" stroke-dasharray="2 4"'
     marks = [
         f'<path d="M20,{level:.0f} H390" {style}/>',
-        f'<text x="390" y="{level - 5:.0f}" text-anchor="end">as it comes: {untouched:.2f}</text>',
+        f'<text x="56" y="{level + 18:.0f}">as it comes: {untouched:.2f}</text>',
         f'<polyline points="{line}" fill="none" stroke="#2a8fd8" stroke-width="2"/>',
     ]
     for i, value in points["after training"].dropna().items():
@@ -260,6 +257,9 @@ def trim_figure(record: Mapping) -> Figure:
         ax.plot(part.tokens, part.lines, marker=marker, color=colour, label=text)
         told += [f"{text}, {tokens:,}: {share:.0f}%" for tokens, share in zip(part.tokens, part.lines)]
     ax.set(xscale="log", xlabel="tokens that stay", ylabel="unseen lines as before (%)", ylim=(0, 105))
+    shown = [10_000, 30_000, 100_000, 262_144]
+    ax.set_xticks(shown, [f"{n:,}" for n in shown])
+    ax.minorticks_off()
     ax.legend()
     return described(fig, data, f"Unseen lines that are divided as before by tokens that stay. {'; '.join(told)}.")
 
@@ -298,16 +298,16 @@ def training_figure(
 
 
 def trial_rows() -> pd.DataFrame:
-    "What a pass over the text made of each number of tokens added in the real trial, in bits per byte."
+    "Bits per byte before and after a pass over the text, and tokens per word, by tokens added in the real trial."
     from vocab_lit.study.shared_records import comparable, real_means
 
-    numbers = {"tokens per word": "tokens_per_word", "at the start": "start", "after a pass": "end"}
     rows = []
     for (model, language, _), ways in real_means().items():
+        row = {"model": NAMES[model], "language": NAMES[language]}
         for name, way in comparable(ways).items():
-            added = int(name.partition("-")[2] or 0)
-            about = {"model": NAMES[model], "language": NAMES[language], "tokens added": f"{added:,}"}
-            rows.append(about | {title: f"{ways[way][key]:.2f}" for title, key in numbers.items()})
+            added, numbers = int(name.partition("-")[2] or 0), ways[way]
+            row[f"{added:,} added"] = "{start:.2f} → {end:.2f} ({tokens_per_word:.1f})".format_map(numbers)
+        rows.append(row)
     return pd.DataFrame(rows)
 
 

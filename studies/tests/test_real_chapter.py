@@ -81,8 +81,8 @@ def test_the_page_s_tables_and_figures_have_the_record_s_numbers_and_its_prose_h
 def test_the_trial_s_table_and_curves_have_the_numbers_of_its_records():
     passed = pd.read_csv(data_path("real-trial", "one-pass.csv")).query("metric == 'bits per byte at the end'")
     ends = passed[passed.setting.isin(["continued-2000", "continued-2000-3e-5"])].value
-    rows = page.trial_rows()
-    assert sorted(rows.loc[rows["tokens added"] == "2,000", "after a pass"]) == sorted(f"{end:.2f}" for end in ends)
+    shown = [re.search(r"→ ([\d.]+) ", cell)[1] for cell in page.trial_rows()["2,000 added"]]
+    assert sorted(shown) == sorted(f"{end:.2f}" for end in ends)
     trial = pd.read_csv(data_path("real-trial", "records.csv"))
     data = page.training_figure(trial).data
     starts = trial.query("metric == 'bits per byte' and step == 0").value
@@ -105,3 +105,13 @@ def test_a_command_is_run_and_measured_and_one_that_fails_ends_all(tmp_path):
     assert entry["bits_per_byte"] > 0 and entry["cpu_seconds"] > 0.5 and entry["memory_mb"] > 100
     with pytest.raises(SystemExit, match=r"b\.txt"):
         run_step(Step("x", f"vocab-lit evaluate {model} --task ppl --test b.txt"), tmp_path)
+
+
+def test_the_page_on_plans_that_learn_says_what_its_record_says():
+    rows = pd.read_csv(data_path("real-trial", "learned-plan.csv")).query("metric == 'bits per byte'")
+    bits = rows.set_index(["setting", "step"]).value.unstack()
+    starts, halves, ends = bits[0], bits[30], bits[60].fillna(bits[40])
+    assert ends["all-1e-4"] < ends.drop("all-1e-4").min() - 0.3
+    assert ends.drop("all-1e-4").idxmin() == halves.idxmin() == "mean-new-3e-4"
+    assert all(ends[way] < starts[way] for way in ("mean-plan-1e-3", "mean-plan-3e-3"))
+    assert all(ends[way] > starts[way] for way in ("plan-1e-3", "plan-3e-3", "mean-plan-1e-2"))

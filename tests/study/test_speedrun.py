@@ -4,7 +4,9 @@ from vocab_lit.models.source import Source
 from vocab_lit.study.speedrun import CALIBRATED, COST, _Clock, _Run, open_speedrun, run_speedrun, verdict
 from vocab_lit.text.corpus import data_path, read_lines
 from vocab_lit.text.phrasebook import lines
+from vocab_lit.training.lapt import lapt
 from vocab_lit.training.perplexity import perplexity
+from vocab_lit.training.settings import LaptConfig
 import csv
 import pytest
 import tempfile
@@ -61,6 +63,14 @@ def test_a_run_stays_within_its_budget_and_its_record_says_what_the_saved_model_
     assert len(curve) >= 3 and curve[-1][0] == pytest.approx(float(record["cpu_seconds"]) / scale / 60, rel=0.5)
     assert curve[0][1] > curve[-1][1]
     assert run_speedrun(opened(careful), place / "out") == record  # nothing is computed again
+
+
+@pytest.mark.cell('nbs/08_study/08_speedrun.ipynb', 'cell "the clock stops a training that would go on for long" (9899d03a)')
+def test_the_clock_stops_a_training_that_would_go_on_for_long():
+    clock, bundled = _Clock(budget=1.5), Source.from_pretrained(data_path("models", "mini-gpt2"))
+    config = LaptConfig(steps=5000, batch_size=4, length=32, eval_every=5000)
+    lapt(bundled.load(), bundled.tokenizer, lines("sw", 200, seed=0), lines("sw", 30, seed=1), config, callbacks=[clock])
+    assert 2 < len(clock.steps) < 5000 and clock.spent < 1.5 * 1.3
 
 
 @pytest.mark.cell('nbs/08_study/08_speedrun.ipynb', 'cell "with the steps of a record its score comes out again, whatever the clock says" (da4d7ce3)')

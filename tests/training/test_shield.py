@@ -53,6 +53,16 @@ def cell_990006b5(cell_cda45c02):
     learner = trained(llama, 0.5)
 
 
+@pytest.fixture(scope='module')
+def cell_89b53eb5():
+    # nbs/06_training/16_shield.ipynb, cell "import pandas as pd" (89b53eb5)
+    global kept, pd
+    import pandas as pd
+
+    kept = pd.read_csv(data_path("real-trial", "kept.csv")).set_index("way")
+    kept.drop(columns=["instructions", "command"])
+
+
 @pytest.mark.cell('nbs/06_training/16_shield.ipynb', 'cell "a column\'s score is the sum over its weights, each times the length of its input, token by token" (8835dff8)')
 def test_a_column_s_score_is_the_sum_over_its_weights_each_times_the_length_of_its_input_token_by_token(cell_cda45c02):
     def by_hand(weight, inputs):  # (outputs, inputs), (tokens, inputs)
@@ -121,3 +131,17 @@ def test_what_would_move_or_could_not_be_moved_is_refused_in_the_name_of_the_opt
         with pytest.raises(SettingError, match=message):
             check_shield(0.5, LaptConfig(**given))
         check_shield(0, LaptConfig(**given))
+
+
+@pytest.mark.cell('nbs/06_training/16_shield.ipynb', 'cell "what is said of the ways is what the record says" (7ce6a082)')
+def test_what_is_said_of_the_ways_is_what_the_record_says(cell_89b53eb5):
+    before, after = kept.loc["as it comes"], kept.loc["all weights"]
+    average = kept.loc["half source, half all weights"]
+    learnt = "sw bits per byte"
+    assert 0.79 < (before[learnt] - average[learnt]) / (before[learnt] - after[learnt]) < 0.83
+    assert 0.02 < after["en bits per byte"] - before["en bits per byte"] < 0.06 and after.ended < before.ended / 2
+    assert average["en bits per byte"] < before["en bits per byte"] and round(average.cpu_seconds) == 7
+    assert 4 * average.obeyed == 3 * before.obeyed and after.obeyed == 1
+    shield = kept.loc["shielded columns"]
+    assert abs(shield["en bits per byte"] - before["en bits per byte"]) < 0.005 and 3 * shield.obeyed == 2 * before.obeyed
+    assert round(shield[learnt] - after[learnt], 2) == 0.08 and shield.cpu_seconds > 1.5 * after.cpu_seconds

@@ -119,8 +119,9 @@ def _with_chat_vector(adapted: Source, chat: Source, base: Source, scale: float)
     tokens = token_dimensions(adapted.model_class, adapted.config)
     for other in (chat, base):
         _check_tensors(adapted, other, tokens)
-    terms = [_Term(source, times, _same_rows(adapted, source)) for source, times in ((chat, scale), (base, -scale))]
-    shared = np.flatnonzero(np.all([term.rows >= 0 for term in terms], 0))
+    rows = [_same_rows(adapted, source) for source in (chat, base)]
+    terms = [_Term(*term) for term in zip((chat, base), (scale, -scale), rows)]
+    shared = np.flatnonzero(np.all(np.array(rows) >= 0, 0))
     if not len(shared):
         raise ValueError(
             f"no token of {adapted.path} is in both {chat.path} and {base.path}; they do not belong together"
@@ -142,9 +143,10 @@ def check_merge(
     others = [Source.from_pretrained(model) for model in (settings.chat, settings.base) if model]
     for source in (*sources, *others):
         _open(source)
-    if others:
-        return _with_chat_vector(sources[0], *others, settings.scale)
-    return _average(sources, settings.shares(len(sources)))
+    if not others:
+        return _average(sources, settings.shares(len(sources)))
+    chat, base = others
+    return _with_chat_vector(sources[0], chat, base, settings.scale)
 
 
 def merge_files(
