@@ -117,6 +117,10 @@ def test_folders_are_measured_as_their_models_are_and_other_tokens_are_refused(c
     assert told.rows()[0]["accepted"] == accepted(agreed, 1).share
     with pytest.raises(ValueError, match="--tokenizer"):
         measure_drafts(folders["other"], folders["large"], english[:2], 4)
+    folders["small"].config.vocab_size = n - 1
+    with pytest.raises(ValueError, match="rows of embeddings, and the large model has"):
+        measure_drafts(folders["small"], folders["large"], english[:2], 4)
+    folders["small"].config.vocab_size = n
     with pytest.raises(ValueError, match="9,999"):
         measure_drafts(folders["small"], folders["large"], english[:2], 4, [1, 9999])
 

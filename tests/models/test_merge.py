@@ -79,6 +79,19 @@ def test_a_chat_vector_moves_what_all_models_have_row_by_row_for_the_same_tokens
     assert (place / "chat/plan.npz").read_bytes() == (place / "adapted/plan.npz").read_bytes()
 
 
+@pytest.mark.cell('nbs/05_models/23_merge.ipynb', 'cell "whole numbers, which old files have beside the weights, stay as they are" (03e02c7d)')
+def test_whole_numbers_which_old_files_have_beside_the_weights_stay_as_they_are(cell_029badea):
+    import shutil
+
+    from safetensors.torch import load_file, save_file
+
+    old = Path(shutil.copytree(checkpoints[0], place / "old"))
+    positions = {"transformer.positions": torch.arange(512)[None]}
+    save_file(load_file(checkpoints[0] / "model.safetensors") | positions, old / "model.safetensors", {"format": "pt"})
+    merge_files([old] * 3, place / "thirds")
+    assert torch.equal(load_file(place / "thirds/model.safetensors")["transformer.positions"], torch.arange(512)[None])
+
+
 @pytest.mark.cell('nbs/05_models/23_merge.ipynb', 'cell "models that do not go together are refused in a line, and nothing is written" (84af7b81)')
 def test_models_that_do_not_go_together_are_refused_in_a_line_and_nothing_is_written(cell_029badea):
     xlmr = data_path("models", "mini-xlmr")

@@ -63,6 +63,9 @@ def test_a_run_stays_within_its_budget_and_its_record_says_what_the_saved_model_
     assert len(curve) >= 3 and curve[-1][0] == pytest.approx(float(record["cpu_seconds"]) / scale / 60, rel=0.5)
     assert curve[0][1] > curve[-1][1]
     assert run_speedrun(opened(careful), place / "out") == record  # nothing is computed again
+    for _ in range(2):
+        run_speedrun(opened(careful), place / "out", place / "sent.csv")  # and a file that lacks the record gets it
+    assert (place / "sent.csv").read_text() == (place / "out/speedrun.csv").read_text()
 
 
 @pytest.mark.cell('nbs/08_study/08_speedrun.ipynb', 'cell "the clock stops a training that would go on for long" (9899d03a)')
@@ -116,11 +119,13 @@ def test_new_tokens_trimming_with_kept_text_and_lora_are_recipes_too(cell_047485
     training = "batch_size: 4, length: 64, micro_batch: 4, learning_rate: 1e-3"
     recipes = {
         "extended": f"{{vocabulary: continued, method: subtoken-mean, extend: 60, lapt: {{{training}}}}}",
+        "replaced": f"{{vocabulary: new, vocab_size: 400, method: subtoken-mean, lapt: {{{training}}}}}",
         "trimmed": f"{{vocabulary: trim, replay: 0.2, lapt: {{{training}}}}}",
         "lora": f"{{vocabulary: keep, lapt: {{{training}, lora: r=2}}}}",
     }
     made = {name: run_speedrun(opened(text, name=name, steps="3"), place / "out") for name, text in recipes.items()}
     words = {name: float(one["tokens_per_word"]) for name, one in made.items()}
+    assert list((place / "out").glob("replaced-*/own/**/tokenizer-*")) and words["replaced"] != words["lora"]
     assert words["extended"] < words["lora"] == float(record["tokens_per_word"])
     assert words["trimmed"] < 1.2 * words["lora"] and int(made["trimmed"]["parameters"]) < int(record["parameters"])
     assert int(made["lora"]["parameters"]) == int(record["parameters"]) and made["lora"]["score"] != record["score"]

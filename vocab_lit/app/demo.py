@@ -241,7 +241,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         "The tokens of a text, or what a model makes of it."
         size, kind = int(self.headers.get("Content-Length") or 0), self.headers.get("Content-Type")
-        if not self._is_ours() or kind != "application/json" or size > _LARGEST:
+        if not self._is_ours() or kind != "application/json" or not 0 < size <= _LARGEST:
             self.close_connection = True
             self._tell(HTTPStatus.FORBIDDEN, {"error": "only this page's own questions are answered"})
             return

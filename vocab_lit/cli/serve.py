@@ -156,7 +156,7 @@ def _draft_in_llama_cpp(small: Path, large: Path, prompts: list[str], tokens: in
     from vocab_lit.gguf.drafts import drafts_in_llama_cpp
 
     told = drafts_in_llama_cpp(small, large, prompts, tokens, length)
-    return [dict(length=length, accepted=told.share) | asdict(told) | dict(accepted_tokens=told.accepted)]
+    return [asdict(told) | dict(length=length, accepted=told.share, accepted_tokens=told.accepted)]
 
 
 def _draft(

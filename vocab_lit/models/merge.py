@@ -53,8 +53,10 @@ class _Sum:
     tokens: dict[str, int]  # of tensors with an entry for each token, by name, its dimension
     shared: torch.Tensor  # ids of the tokens that all have
 
-    def made(self, name: str, stored: StoredTensor) -> torch.Tensor:
-        "The values of a tensor."
+    def made(self, name: str, stored: StoredTensor) -> torch.Tensor | None:
+        "The values of a tensor; None of whole numbers, such as positions, which stay as the first model has them."
+        if stored.dtype is None:
+            return None
         own, added = self.first.of(name), torch.zeros(stored.shape)
         for term in self.others:
             values = term.of(name)

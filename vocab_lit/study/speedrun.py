@@ -55,7 +55,7 @@ log = logging.getLogger("vocab_lit")
 
 # %% auto #0
 __all__ = ['log', 'CALIBRATED', 'ENGLISH', 'COST', 'RECORD', 'cpu_seconds', 'one_thread', 'calibrate', 'Speedrun',
-           'open_speedrun', 'study_digest', 'verdict', 'check_records', 'run_speedrun']
+           'open_speedrun', 'verdict', 'check_records', 'run_speedrun']
 
 # %% ../../nbs/08_study/08_speedrun.ipynb #872ee765
 CALIBRATED = 0.4  # CPU seconds where the first records were made: a core of an EPYC 9004, others at work beside it
@@ -136,6 +136,12 @@ class Speedrun:
     def fingerprint(self) -> str:  # 16 hexadecimal digits
         "A hash of the recipe, the model and the texts."
         return cell_fingerprint(self.study, self.cell, study_digests(self.study))
+
+    @cached_property
+    def track_digest(self) -> str:  # 8 hexadecimal digits
+        "A hash of the track's model and texts."
+        facts = [study_digests(self.study), self.study.measures]
+        return hashlib.sha256(json.dumps(facts, sort_keys=True, default=str).encode()).hexdigest()[:8]
 
     @property
     def given_steps(self) -> tuple[int, int]:  # done, planned; 0, 0: none are given
@@ -283,8 +289,8 @@ class _Run:
 
     @property
     def prepared(self) -> Prepared:
-        "The text, and what else the speedruns of a folder share."
-        return Prepared(self.asked.study, self.out, self.asked.cell)
+        "The text, and what else the speedruns of a track share."
+        return Prepared(self.asked.study, self.out / f"track-{self.asked.track_digest}", self.asked.cell)
 
     @property
     def start(self) -> Path:
@@ -308,7 +314,7 @@ class _Run:
         if not keep.replay:
             return keep
         amount = Amount(max(_LEAST, round(_REPLAYED * self.asked.minutes)), bytes=True)
-        file = self.out / "prepared" / f"kept-{amount.n}.txt"
+        file = self.prepared.folder / f"kept-{amount.n}.txt"
         made_once(file, lambda out: write_lines(sample_lines(Lines(*keep.keep_text), amount), out))
         return replace(keep, keep_text=(str(file),))
 
@@ -323,9 +329,11 @@ class _Run:
 
 def _make_start(run: _Run) -> None:
     "Make the vocabulary and its embeddings."
-    made = run.folder / "start"
-    shutil.rmtree(made, ignore_errors=True)  # the rest of one that was stopped
-    prepared, began = run.prepared, cpu_seconds()
+    made, own = run.folder / "start", run.folder / "own"
+    for rest in (made, own):  # of one that was stopped
+        shutil.rmtree(rest, ignore_errors=True)
+    prepared = replace(run.prepared, folder=own)  # tokenizer and vectors are paid for by each recipe
+    _, began = prepared.text, cpu_seconds()
     start = start_model(prepared, run.asked.way, made, run.asked.cell.seed)
     run.write(start=dict(folder=str(start), seconds=cpu_seconds() - began))
 
@@ -393,16 +401,10 @@ def _bits(study: Study, model: Path | str, sentences: dict[str, list[str]]) -> d
 
 def _source_bits(run: _Run, sentences: dict[str, list[str]]) -> dict[str, float]:
     "Those of the source model, which are measured once."
-    file = run.out / "prepared" / f"source-{study_digest(run.asked.study)}.json"
+    file = run.prepared.folder / "source.json"
     if not file.is_file():
         write_json(_bits(run.asked.study, run.prepared.source, sentences), file)
     return json.loads(file.read_text(encoding="utf-8"))
-
-
-def study_digest(study: Study) -> str:  # 8 hexadecimal digits
-    "A hash of a track's model and files."
-    facts = [study_digests(study), study.measures]
-    return hashlib.sha256(json.dumps(facts, sort_keys=True, default=str).encode()).hexdigest()[:8]
 
 
 def _tokens_per_word(tokenizer: PreTrainedTokenizerBase, lines: list[str]) -> float:
@@ -428,7 +430,8 @@ def _finished(run: _Run) -> Path:
     if not run.asked.way.lapt.lora or (trained / "config.json").is_file():
         return trained
     merged = run.folder / "merged"
-    return merged if merged.is_dir() else merged_lora(run.start, trained, merged)
+    shutil.rmtree(merged, ignore_errors=True)  # the rest of one that was stopped
+    return merged_lora(run.start, trained, merged)
 
 
 def _record(run: _Run) -> dict[str, str]:
@@ -474,10 +477,12 @@ def check_records(path: Path) -> None:
 
 
 def _add_record(record: dict[str, str], path: Path) -> None:
-    "Write a record behind the others."
+    "Write a record behind the others, unless it is among them."
     path.parent.mkdir(parents=True, exist_ok=True)
     with in_turn(path):
         is_new = not path.exists()
+        if not is_new and record in csv.DictReader(path.read_text(encoding="utf-8").splitlines()):
+            return
         with open(path, "a", encoding="utf-8", newline="") as file:
             writer = csv.DictWriter(file, RECORD, lineterminator="\n")
             if is_new:
@@ -518,7 +523,6 @@ def run_speedrun(
                 log.info(f"{asked.way.name}: {make.__name__.strip('_').replace('_', ' ')}")
                 make(run)
         if "record" not in run.note:
-            record = _record(run)
-            _add_record(record, records)
-            run.write(record=record)
+            run.write(record=_record(run))
+        _add_record(run.note["record"], records)
     return run.note["record"]
