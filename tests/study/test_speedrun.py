@@ -138,6 +138,7 @@ def test_what_cannot_be_is_refused_before_anything_is_written(cell_047485f1):
         "that the model is to keep": dict(text=track.replace(', en: "{data}/judge-en.txt"', "")),
         "cells of a way": dict(text=track.replace("seeds: 1", "seeds: 2")),
         "judge-fr": dict(text=track.replace("judge-en", "judge-fr")),
+        "model itself learns": dict(recipe=careful.replace("lapt: {", "adapter: mad-x, lapt: {mode: all, ")),
         "leave steps": dict(recipe=careful.replace("batch_size", "steps: 9, batch_size")),
         "no key 'vocabulry'": dict(recipe=careful.replace("vocabulary", "vocabulry")),
         "a number above 0": dict(minutes=0),

@@ -196,6 +196,8 @@ def open_speedrun(
     study = replace(study, ways={way.name: way}, baseline=way.name)
     if way.lapt.steps is not None or way.lapt.max_epochs is not None:
         raise wrong(f"{recipe}: lapt", "the budget says how long it trains; leave steps and max_epochs out")
+    if way.adapter is not None:
+        raise wrong(f"{recipe}: adapter", "the model itself learns; leave it out")
     _check_track(study)
     check_study(study)
     asked = Speedrun(study, minutes, steps)
