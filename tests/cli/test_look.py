@@ -123,7 +123,9 @@ def test_the_command_opens_a_page_for_a_model_and_the_one_before_it_and_ends_wit
     import subprocess
     import sys
 
-    command = [sys.executable, "-m", "vocab_lit.cli", "demo", place / "sw", "--port", "0", "--no-browser"]
+    interruptible = "import runpy, signal; signal.signal(signal.SIGINT, signal.default_int_handler)"  # behind a shell's & too
+    program = f"{interruptible}; runpy.run_module('vocab_lit.cli', run_name='__main__')"
+    command = [sys.executable, "-c", program, "demo", place / "sw", "--port", "0", "--no-browser"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         address = re.match(r"http://(127\.0\.0\.1:\d+)/ shows ", process.stdout.readline())[1]
         connection = http.client.HTTPConnection(address)
@@ -133,5 +135,6 @@ def test_the_command_opens_a_page_for_a_model_and_the_one_before_it_and_ends_wit
         connection.request("POST", "/tokens", question, {"Content-Type": "application/json"})
         assert json.loads(connection.getresponse().read())["per_word"] == 1
         process.send_signal(signal.SIGINT)
+        process.wait(timeout=60)
     assert process.returncode == 0
     assert "no such folder" in run("demo", place / "nothing", "--no-browser", "--port", 0, code=1)
