@@ -123,7 +123,9 @@ def test_the_command_opens_a_page_for_a_model_and_the_one_before_it_and_ends_wit
     import subprocess
     import sys
 
-    interruptible = "import runpy, signal; signal.signal(signal.SIGINT, signal.default_int_handler)"  # behind a shell's & too
+    interruptible = (
+        "import runpy, signal; signal.signal(signal.SIGINT, signal.default_int_handler)"  # behind a shell's & too
+    )
     program = f"{interruptible}; runpy.run_module('vocab_lit.cli', run_name='__main__')"
     command = [sys.executable, "-c", program, "demo", place / "sw", "--port", "0", "--no-browser"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
