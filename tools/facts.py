@@ -377,7 +377,7 @@ def real() -> str:
     record = page.load_record()
     english = [page.bits(record, side, "english-unseen.txt") for side in ("untouched", "trained")]
     told.append(f"English {english[0]:.2f} → {english[1]:.2f} bits")
-    told.append(f"trained without new tokens {page.bits(record, page.KEPT):.2f} bits")
+    told.append(f"without new tokens, trained alike, {page.bits(record, page.KEPT):.2f} bits")
     return f"Gemma 3 270M, Chichewa, one core: {', '.join(told)}"
 
 
