@@ -373,11 +373,11 @@ def real() -> str:
     "What a new vocabulary did to Gemma 3 270M in Chichewa."
     from studies import real_page as page
 
-    told = [f"{title} {before} → {after}" for title, (before, after) in real_numbers().items()]
     record = page.load_record()
+    told = [f"{title} {before} → {after}" for title, (before, after) in real_numbers().items()]
+    told[0] += f" ({page.bits(record, page.KEPT):.2f} without new tokens)"
     english = [page.bits(record, side, "english-unseen.txt") for side in ("untouched", "trained")]
     told.append(f"English {english[0]:.2f} → {english[1]:.2f} bits")
-    told.append(f"without new tokens, trained alike, {page.bits(record, page.KEPT):.2f} bits")
     return f"Gemma 3 270M, Chichewa, one core: {', '.join(told)}"
 
 
