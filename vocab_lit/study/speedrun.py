@@ -45,11 +45,12 @@ from ..text.corpus import Amount, Lines, data_path, read_lines, sample_lines, wr
 from ..text.files import alone, check_file_name, check_output, in_turn
 from ..text.settings import SettingError
 from ..text.yaml_file import read_yaml, wrong
+from ..tokens.vocab import fertility
 from ..training.settings import KeepSettings
 from ..training.training_run import lapt_files
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedModel, PreTrainedTokenizerBase, TrainerControl, TrainerState, TrainingArguments
+    from transformers import PreTrainedModel, TrainerControl, TrainerState, TrainingArguments
 
 log = logging.getLogger("vocab_lit")
 
@@ -409,11 +410,6 @@ def _source_bits(run: _Run, sentences: dict[str, list[str]]) -> dict[str, float]
     return json.loads(file.read_text(encoding="utf-8"))
 
 
-def _tokens_per_word(tokenizer: PreTrainedTokenizerBase, lines: list[str]) -> float:
-    ids = tokenizer(lines, add_special_tokens=False, verbose=False)["input_ids"]
-    return sum(map(len, ids)) / sum(len(line.split()) for line in lines)
-
-
 def verdict(
     kept: dict[str, float],  # bits per byte of languages that the model is to keep
     before: dict[str, float],  # those of the source model
@@ -459,7 +455,7 @@ def _record(run: _Run) -> dict[str, str]:
         cpu_seconds=f"{note['spent']:.1f}",
         calibration=f"{note['calibration']:.4f}",
         steps=steps,
-        tokens_per_word=f"{_tokens_per_word(source.tokenizer, sentences[language]):.3f}",
+        tokens_per_word=f"{fertility(source.tokenizer, sentences[language]):.3f}",
         parameters=str(source.load().num_parameters()),
         model=asked.cell.model,
         track=asked.study.name,
