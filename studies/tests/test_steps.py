@@ -19,29 +19,31 @@ def test_a_command_is_run_and_measured_and_one_that_fails_ends_all(tmp_path):
         run_step(Step("x", f"vocab-lit evaluate {MODEL} --task ppl --test b.txt"), tmp_path)
 
 
-def _steps(first="vocab-lit methods"):
-    lines = {"half": f"vocab-lit merge {MODEL} {MODEL} --out half", "sizes": "vocab-lit methods --json"}
-    half, sizes = (Step(name, command, name * (name == "half")) for name, command in lines.items())
-    again = Step("again", f"vocab-lit merge half {MODEL} --out again", "again")
-    return [Step("there", "", "there"), Step("first", first), half, again, sizes]
+def _steps(longest=16):
+    commands = {
+        "there": "",
+        "first.txt": "vocab-lit clean text.txt --out first.txt",
+        "short.txt": f"vocab-lit clean text.txt --mean-length {longest} --out short.txt",
+        "shorter.txt": "vocab-lit clean short.txt --mean-length 5 --out shorter.txt",
+        "apart.txt": "vocab-lit clean text.txt --min-tokens 1 --out apart.txt",
+    }
+    return [Step(f"make {makes}", command, makes) for makes, command in commands.items()]
 
 
 def _ran(capsys):
-    return [line.split()[1] for line in capsys.readouterr().out.splitlines()]
+    return [line.rpartition(" ")[2] for line in capsys.readouterr().out.splitlines()]
 
 
 def test_a_step_is_run_once_and_one_whose_command_has_changed_again_with_what_is_made_of_it(tmp_path, capsys):
-    asked = {"again": {"asked": lambda place: {"files": len(list((place / "again").iterdir()))}}}
+    (tmp_path / "text.txt").write_text("a bee\nseven letters\nunderstandable contradictions\n", encoding="utf-8")
+    asked = {"make shorter.txt": {"asked": lambda place: {"lines": (place / "shorter.txt").read_text().splitlines()}}}
     file = tmp_path / "record.json"
     record = run_steps(_steps(), file, asked)
-    assert _ran(capsys) == ["methods", "merge", "merge", "methods"]
-    assert record == json.loads(file.read_text()) and record["asked"]["files"] > 3 and "there" not in record
+    assert _ran(capsys) == ["first.txt", "short.txt", "shorter.txt", "apart.txt"] and "make there" not in record
+    assert record == json.loads(file.read_text()) and record["asked"] == {"lines": ["a bee"]}
 
-    file.write_text(json.dumps(record | {"asked": {"files": -1}}))
-    assert run_steps(_steps(), file, asked)["asked"] == {"files": -1} and not _ran(capsys)
+    file.write_text(json.dumps(record | {"asked": {"lines": ["of before"]}}))
+    assert run_steps(_steps(), file, asked)["asked"] == {"lines": ["of before"]} and not _ran(capsys)
 
-    changed = _steps(first="vocab-lit methods --help")
-    changed[2] = Step("half", f"vocab-lit merge {MODEL} {MODEL} --weights 1,3 --out half", "half")
-    record = run_steps(changed, file, asked)
-    assert record["asked"]["files"] > 3  # asked anew of what was made anew
-    assert _ran(capsys) == ["methods", "merge", "merge"]  # and not the last one, which reads none of it
+    assert run_steps(_steps(longest=6), file, asked)["asked"] == {"lines": ["a bee"]}
+    assert _ran(capsys) == ["short.txt", "shorter.txt"]  # and nothing of what was made of neither
