@@ -175,6 +175,10 @@ def _draft(
     return facts, told.rows()
 
 
+def _rounded(row: dict) -> dict:
+    return {name: round(value, 3) if isinstance(value, float) else value for name, value in row.items()}
+
+
 @commands.command("draft")
 def draft_(
     small: Annotated[Path, typer.Argument(metavar="SMALL", help="The model that drafts.", show_default=False)],
@@ -214,9 +218,9 @@ def draft_(
     if as_json:
         tell_json(facts | dict(drafts=rows))
         return
-    show([{name: round(v, 3) if isinstance(v, float) else v for name, v in row.items()} for row in rows])
+    show([_rounded(row) for row in rows])
     if facts:
-        show_facts({name: round(v, 3) if isinstance(v, float) else v for name, v in facts.items()})
+        show_facts(_rounded(facts))
 
 # %% ../../nbs/10_cli/10_serve.ipynb #684e0f1a
 @commands.command("push")
