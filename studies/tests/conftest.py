@@ -30,7 +30,7 @@ from studies.embedding_plots import alignment_map, embedding_map, show_mixture
 from studies.experiment import FOCUS_METHODS, Target, Targets
 from studies.plots import correlations, growth_curves, heat_map, score_curves, score_dots, score_flops
 from studies.setups import get_setup
-from vocab_lit.study.figures import SANS, label, loss_bars, loss_curves, row_shares
+from vocab_lit.study.figures import SANS, label, loss_bars, loss_curves
 from vocab_lit.study.results import published
 
 
@@ -319,15 +319,6 @@ def random_losses():
         levels=levels,
         losses=losses,
         rng=rng,
-    )
-
-
-@pytest.fixture(scope="module")
-def step_shares():
-    shares = pd.DataFrame(dict(step=["Copy", "SparsemaxSimilarity", "Gaussian"], share=[0.3, 0.65, 0.05]))
-    row_shares(shares)
-    return SimpleNamespace(
-        shares=shares,
     )
 
 

@@ -12,7 +12,7 @@ from matplotlib.text import Text
 
 from studies.embedding_plots import _plane, alignment_map, embedding_map, show_mixture
 from studies.plots import _brief, _spread, correlations, growth_curves, heat_map, score_curves, score_dots, score_flops
-from vocab_lit.study.figures import INK, label, loss_bars, loss_curves, plt, row_shares
+from vocab_lit.study.figures import INK, label, plt
 
 
 def test_dots_stand_at_the_means_bars_at_one_deviation_and_the_line_at_the_baseline(scores_beside_paper):
@@ -233,51 +233,13 @@ def test_figures_keep_their_numbers_beside_them(random_losses, learning_curves, 
     assert not plt.get_fignums()
 
 
-def test_every_figure_says_what_it_shows_with_the_numbers(
-    random_losses, step_shares, mixture, script_panels, training_costs, explained_scores
-):
-    losses, levels = random_losses.losses, random_losses.levels
-    shares = step_shares.shares
+def test_every_figure_says_what_it_shows_with_the_numbers(mixture, script_panels, training_costs, explained_scores):
     anchors, weights, base = mixture.anchors, mixture.weights, mixture.base
     panels = script_panels.panels
     costs = training_costs.costs
     explained = explained_scores.explained
-    flat = losses.assign(value=losses.method.map(levels))
-    bars = loss_bars(flat, uniform=7.6, names={"am": "Amharic"})
-    assert (
-        bars.alt
-        == "Bars, loss at initialisation (nats) by language (sw, Amharic, my) and method, mean over seeds: random 8.2, "
-        "symbolic overlap 7.1, focus 5.1. A dashed line marks a uniform guess."
-    )
-    assert loss_bars(flat).alt.endswith("focus 5.1.") and bars.data.equals(flat)
-    assert loss_bars(flat.assign(value=flat.seed + (flat.language == "am"))).alt.endswith(
-        "random 1 to 2, symbolic overlap 1 to 2, focus 1 to 2."
-    )  # of languages, not of seeds
-    two = pd.DataFrame(
-        [
-            dict(method=m, language=line, step=t, value=v / (t + 1))
-            for m, v in (("a", 8.0), ("b", 6.0))
-            for line in ("sw", "am")
-            for t in (0, 1, 3)
-        ]
-    )
-    assert (
-        loss_curves(two, names={"am": "Amharic"}).alt
-        == "Curves, held-out loss (nats) over steps 0 to 3, a panel for each of sw, Amharic. At the beginning: a 8, "
-        "b 6; at the end: a 2, b 1.5."
-    )
-    assert loss_curves(two.drop(columns="language")).alt.startswith(
-        "Curves, held-out loss (nats) over steps 0 to 3. At"
-    )
-    assert (
-        score_curves(two.query("method == 'a'"), ylabel="score").alt
-        == "Curves, score over steps from 0 to 3. At the end: sw 2, am 2."
-    )
-    assert (
-        row_shares(shares).alt
-        == "One bar, the share of the embeddings that each step initialised: Copy 30%, SparsemaxSimilarity 65%, "
-        "Gaussian 5%."
-    )
+    two = pd.DataFrame([dict(language=line, step=t, value=8 / (t + 1)) for line in ("sw", "am") for t in (0, 1, 3)])
+    assert score_curves(two, ylabel="score").alt == "Curves, score over steps from 0 to 3. At the end: sw 2, am 2."
     assert show_mixture("ሰላም", anchors, weights, base, np.ones((5, 20))).alt.endswith(
         "at the weighted mean of ጤና 0.50, እንኳን 0.30, ደህና 0.20."
     )
