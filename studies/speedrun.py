@@ -26,9 +26,16 @@ def read_records(
     return records.sort_values(by, ascending=[False, False, True], kind="stable", ignore_index=True)
 
 
+def compared(records: pd.DataFrame) -> pd.DataFrame:
+    "The records of the budget that most recipes have run; of several such budgets, of the longest."
+    recipes = records.groupby("minutes").recipe.nunique()
+    return records[records.minutes == recipes[recipes == recipes.max()].index.max()]
+
+
 def best(records: pd.DataFrame) -> pd.Series:
-    "The valid record with the lowest score of the longest budget that has one; `ValueError` where none is valid."
-    valid = records[records.is_valid]
+    "The valid record with the lowest score among those that are compared; `ValueError` where none is valid."
+    some = compared(records)
+    valid = some[some.is_valid]
     if valid.empty:
         raise ValueError("no record is valid: each rose in English, or costs too much")
     return valid.iloc[0]

@@ -527,7 +527,7 @@ def laptop() -> str:
 
 @_fact
 def speedrun() -> str:
-    "The best recipe of the speedrun's longest budget."
+    "The best recipe of the budget that most recipes of the speedrun have run."
     from studies.speedrun import best, read_records
 
     found = best(read_records())

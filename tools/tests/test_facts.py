@@ -2,6 +2,7 @@ import gzip
 import json
 import re
 import statistics
+from collections import Counter
 from csv import DictReader
 
 import numpy as np
@@ -205,10 +206,11 @@ def test_every_command_is_in_the_tables_once():
     assert all(told.endswith(".") for _, told in rows)
 
 
-def test_the_speedrun_told_is_the_lowest_valid_record_of_the_longest_budget():
+def test_the_speedrun_told_is_the_lowest_valid_record_of_the_budget_with_most_records():
     with open(data_path("speedrun.csv"), encoding="utf-8", newline="") as file:
-        valid = [row for row in DictReader(file) if row["valid"] == "yes"]
-    longest = max(float(row["minutes"]) for row in valid)
-    first = min((row for row in valid if float(row["minutes"]) == longest), key=lambda row: float(row["score"]))
-    assert f"For {longest:g} CPU-minutes: `{first['recipe']}`" in facts.speedrun()
+        rows = list(DictReader(file))
+    most = Counter(row["minutes"] for row in rows).most_common(1)[0][0]
+    valid = [row for row in rows if row["valid"] == "yes" and row["minutes"] == most]
+    first = min(valid, key=lambda row: float(row["score"]))
+    assert f"For {most} CPU-minutes: `{first['recipe']}`" in facts.speedrun()
     assert f"{float(first['before']):.2f} → {float(first['score']):.2f}" in facts.speedrun()
