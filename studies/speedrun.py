@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pandas as pd
 
 from studies.plots import score_curves
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 RECORDS = ("speedrun.csv",)  # in the bundled data
+EARLY = 2.5  # calibrated CPU-minutes
 
 
 def read_records(
@@ -56,6 +58,33 @@ def records_table(records: pd.DataFrame) -> pd.DataFrame:  # cells in Markdown
         for r in records.itertuples()
     ]
     return pd.DataFrame(rows)
+
+
+def bits_after(records: pd.DataFrame, minutes: float) -> pd.Series:  # by recipe, of one budget
+    "Bits per byte that each recipe's curve has after so many calibrated CPU-minutes, between its points in a line."
+    points = curve_points(records).groupby("recipe")
+    return pd.Series({name: np.interp(minutes, part.minutes, part.bits) for name, part in points})
+
+
+def findings(records: pd.DataFrame) -> dict[str, bool]:
+    "What the records say, and whether they do."
+    some, first = compared(records).set_index("recipe"), best(records)
+    scores, early = some.score, bits_after(compared(records), EARLY)
+    extended, kept, lora, plan = "extend-2000", "lapt-replay", "lora", "plan"
+    english = some.kept / some.kept_before - 1
+    return {
+        f"`{first.recipe}` leads at {first.minutes:g} minutes: {first.before:.2f} → {first.score:.2f} bits, and English "
+        f"{first.kept_before:.2f} → {first.kept:.2f}.": first.recipe == kept,
+        f"New tokens lead first and are overtaken: after {EARLY:g} minutes `{extended}` has {early[extended]:.2f} and "
+        f"`{kept}` {early[kept]:.2f}, at the end {scores[extended]:.2f} and {scores[kept]:.2f}.": early.idxmin()
+        == extended
+        and scores[extended] > scores[kept],
+        f"2,000 tokens more are better than 500, {scores[extended]:.2f} and {scores['extend-500']:.2f}.": scores[extended]
+        < scores["extend-500"],
+        f"English is kept best by LoRA ({english[lora]:+.0%}) and worst by `{english.idxmax()}` "
+        f"({english.max():+.0%}).": english.idxmin() == lora,
+        f"A plan that learns has too few parameters: {scores[plan]:.2f}.": scores.idxmax() == plan,
+    }
 
 
 def curve_points(records: pd.DataFrame) -> pd.DataFrame:  # recipe, minutes (spent), bits
