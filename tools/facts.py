@@ -183,8 +183,8 @@ def results() -> str:
         f"punctuation alone, {symbols.effect:.1f}.",
         "**The fallback decides more than the rule.** Sampling by script has no rule for an unknown script: NER is "
         f"{unknown[rule]:.0f} with N(0, 1) as the fallback, {unknown[ours]:.0f} with the source's Gaussian.",
-        f"**Training brings initialisations together.** One pass over half a megabyte of real text leaves {kept.min():.0f} to "
-        f"{kept.max():.0f}% of FOCUS's lead.",
+        "**Training brings initialisations together.** One pass over half a megabyte of real text leaves "
+        f"{kept.min():.0f} to {kept.max():.0f}% of FOCUS's lead.",
         f"**Not everything replicates.** Low-dimensional embeddings lose {-short.effect:.0f} points of F1, in "
         f"{short.pairs - short.agree:.0f} of {short.pairs:.0f} pairs.",
     )
