@@ -49,7 +49,7 @@ def standing(
 ) -> str:
     "The best row of a table and the place of a method in it, as the end of a sentence without its stop."
     ranked = numbers.dropna().sort_values(ascending=lower, kind="stable")
-    called = [(names or {}).get(name, name) for name in ranked.index]
+    called = [f"*{(names or {}).get(name, name)}*" for name in ranked.index]
     texts = [f"{value:.{digits}f}" for value in ranked]
     best = f"{called[0]} is {'lowest' if lower else 'best'} with {texts[0]}"
     if method not in ranked.index[1:]:

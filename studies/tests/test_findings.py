@@ -29,8 +29,8 @@ def test_a_page_s_table_keeps_numbers_as_they_are_written_and_has_no_index():
 
 def test_the_best_row_of_a_table_is_named_with_the_place_of_the_method_that_a_text_is_about():
     f1 = pd.Series({"a": 70.3, "b": 80.6, "c": None, "d": 73.8}, dtype=float)
-    assert standing(f1, "a", {"b": "*B*"}) == "*B* is best with 80.6; a, with 70.3, is number 3 of 3"
-    assert standing(f1, "b") == "b is best with 80.6"
-    assert standing(f1, "a", digits=2, lower=True) == "a is lowest with 70.30"
-    assert standing(f1, "d", lower=True, digits=0) == "a is lowest with 70; d, with 74, is number 2 of 3"
-    assert standing(f1, "missing") == standing(f1, "c") == "b is best with 80.6"
+    assert standing(f1, "a", {"b": "B"}) == "*B* is best with 80.6; *a*, with 70.3, is number 3 of 3"
+    assert standing(f1, "b") == "*b* is best with 80.6"
+    assert standing(f1, "a", digits=2, lower=True) == "*a* is lowest with 70.30"
+    assert standing(f1, "d", lower=True, digits=0) == "*a* is lowest with 70; *d*, with 74, is number 2 of 3"
+    assert standing(f1, "missing") == standing(f1, "c") == "*b* is best with 80.6"
