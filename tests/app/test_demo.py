@@ -48,6 +48,20 @@ def cell_851de6f9():
     found
 
 
+@pytest.fixture(scope='module')
+def cell_d714ea84(cell_851de6f9):
+    # nbs/09_app/13_demo.ipynb, cell "gpt = place / "gpt"" (d714ea84)
+    global gpt, size, tokenizer, writer
+    gpt = place / "gpt"
+    tokenizer = Source.from_pretrained(place / "model").tokenizer
+    torch.manual_seed(0)
+    size = dict(vocab_size=len(tokenizer), n_positions=64, n_embd=16, n_layer=1, n_head=2)
+    GPT2LMHeadModel(GPT2Config(**size, eos_token_id=tokenizer.eos_token_id)).save_pretrained(gpt)
+    tokenizer.save_pretrained(gpt)
+    writer = open_side(gpt)
+    writer.answer("Good morning", 8)
+
+
 @pytest.mark.cell('nbs/09_app/13_demo.ipynb', 'cell "the page divides a text as both tokenizers do, and fills in what the models find most probable" (ea8db146)')
 def test_the_page_divides_a_text_as_both_tokenizers_do_and_fills_in_what_the_models_find_most_probable(cell_851de6f9):
     text = "Leo ni ___ na kesho ni Jumanne."
@@ -77,22 +91,17 @@ def test_the_page_divides_a_text_as_both_tokenizers_do_and_fills_in_what_the_mod
 
 
 @pytest.mark.cell('nbs/09_app/13_demo.ipynb', 'cell "a decoder writes on what is most probable, as plain transformers does" (12f567ee)')
-def test_a_decoder_writes_on_what_is_most_probable_as_plain_transformers_does(cell_851de6f9):
-    tokenizer = Source.from_pretrained(place / "model").tokenizer
-    torch.manual_seed(0)
-    size = dict(vocab_size=len(tokenizer), n_positions=64, n_embd=16, n_layer=1, n_head=2)
-    GPT2LMHeadModel(GPT2Config(**size, eos_token_id=tokenizer.eos_token_id)).save_pretrained(place / "gpt")
-    tokenizer.save_pretrained(place / "gpt")
-    writer = open_side(place / "gpt")
+def test_a_decoder_writes_on_what_is_most_probable_as_plain_transformers_does(cell_d714ea84):
     told = writer.answer("Good morning", 8)
     ids = [tokenizer.bos_token_id, *tokenizer("Good morning", add_special_tokens=False)["input_ids"]]
-    model = GPT2LMHeadModel.from_pretrained(place / "gpt").eval()
+    model = GPT2LMHeadModel.from_pretrained(gpt).eval()
     for _ in range(8):
         with torch.no_grad():
             ids.append(int(model(torch.tensor([ids])).logits[0, -1].argmax()))
     assert told["tokens"] == 8 and f"Good morning{told['written']}" == tokenizer.decode(ids, skip_special_tokens=True)
     assert told["bits_per_byte"] == perplexity(model, tokenizer, ["Good morning"]).bits_per_byte
     assert writer.answer("Good morning " * 60, 8)["tokens"] == 8  # of a text longer than the model's
+    assert writer.answer("Good morning", 200)["tokens"] == 63  # as many as the model holds
 
 
 @pytest.mark.cell('nbs/09_app/13_demo.ipynb', 'cell "a GGUF file writes on in llama.cpp, which ends with the page" (b37b0acc)')
@@ -124,18 +133,33 @@ def test_questions_of_another_site_and_those_that_are_none_are_not_answered(cell
             status, answer = ask("POST", "/answer", wrong)
             assert status == 400 and answer["error"].startswith(("a question has", "give at most 2,000 characters"))
         assert ask("POST", "/else", good)[0] == 400
+        assert ask("POST", "/tokens", good, **{"Content-Length": "many"})[0] == 403
+        assert [ask("POST", "/tokens", wrong)[0] for wrong in ([1], good | dict(side=[]))] == [400, 400]
+
+
+@pytest.mark.cell('nbs/09_app/13_demo.ipynb', 'cell "a model that fails, and a gap that it does not reach, are answered by what went wrong" (20d75aa0)')
+def test_a_model_that_fails_and_a_gap_that_it_does_not_reach_are_answered_by_what_went_wrong(cell_851de6f9, cell_d714ea84):
+    broken = open_side(gpt)
+    broken.model.transformer.wpe = torch.nn.Embedding(2, 16)  # fewer positions than its settings say
+    with served(dict(before=broken, after=sides["after"])) as ask:
+        status, answer = ask("POST", "/answer", dict(side="before", text="Good morning", n=5))
+        assert status == 500 and answer["error"].startswith("gpt failed: IndexError: ")
+        far = "Leo ni Jumanne. " * 100
+        status, answer = ask("POST", "/answer", dict(side="after", text=f"{far}___"))
+        assert status == 400 and answer["error"].endswith("tokens, and a gap stands behind them")
+        assert ask("POST", "/tokens", dict(side="after", text=far))[0] == 200
 
 
 @pytest.mark.cell('nbs/09_app/13_demo.ipynb', 'cell "a model that is not there, an adapter and a port that is taken are told in a line" (765db493)')
-def test_a_model_that_is_not_there_an_adapter_and_a_port_that_is_taken_are_told_in_a_line(cell_851de6f9):
+def test_a_model_that_is_not_there_an_adapter_and_a_port_that_is_taken_are_told_in_a_line(cell_851de6f9, cell_d714ea84):
     shutil.copytree(place / "sw", place / "lost")
     note = json.loads((place / "lost/vocab_lit.json").read_text(encoding="utf-8"))
     (place / "lost/vocab_lit.json").write_text(json.dumps(note | dict(model=str(place / "gone"))), encoding="utf-8")
     with pytest.raises(ValueError, match="gone.*lost was made from it, and --source says where it lies now$"):
         open_sides(place / "lost")
     found = open_sides(place / "lost", str(place / "model"))
-    assert found["before"].name == "model" and open_sides(place / "gpt", str(place / "model"))["after"].name == "gpt"
+    assert found["before"].name == "model" and open_sides(gpt, str(place / "model"))["after"].name == "gpt"
     with pytest.raises(ValueError, match="no vocab_lit.json"):
-        open_sides(place / "gpt")
+        open_sides(gpt)
     with DemoServer() as server, pytest.raises(SettingError, match=f"^--port {server.server_port} cannot be opened"):
         DemoServer(server.server_port)

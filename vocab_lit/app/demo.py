@@ -8,6 +8,7 @@ from __future__ import annotations
 import html
 import json
 import os
+import re
 import time
 from functools import cached_property
 from http import HTTPStatus
@@ -99,7 +100,8 @@ class Writer(Loaded):
 
         tokenizer = self.source.tokenizer
         ids = [*self._before, *tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]]
-        ids = ids[-max(1, self.source.longest - n) :]
+        n = min(n, self.source.longest - 1)
+        ids = ids[n - self.source.longest :]
         given, start = torch.tensor([ids]), time.perf_counter()
         options = dict(max_new_tokens=n, do_sample=False, pad_token_id=tokenizer.pad_token_id or 0)
         made = self.model.generate(given, attention_mask=torch.ones_like(given), **options)[0].tolist()  # pyright: ignore
@@ -125,7 +127,10 @@ class Filler(Loaded):
         given = tokenizer(masked, return_tensors="pt", truncation=True, max_length=self.source.longest)
         with torch.no_grad():
             logits = self.model(given["input_ids"], attention_mask=given["attention_mask"]).logits[0]
-        gaps = logits[given["input_ids"][0] == tokenizer.mask_token_id].float().softmax(-1).topk(_GUESSES)
+        is_gap = given["input_ids"][0] == tokenizer.mask_token_id
+        if int(is_gap.sum()) < text.count(GAP):
+            raise ValueError(f"{self.name} reads {self.source.longest} tokens, and a gap stands behind them")
+        gaps = logits[is_gap].float().softmax(-1).topk(_GUESSES)
         pairs = [zip(ids, shares) for ids, shares in zip(gaps.indices.tolist(), gaps.values.tolist())]
         return dict(gaps=[[dict(text=vocab[i].shown, probability=share) for i, share in pair] for pair in pairs])
 
@@ -204,8 +209,9 @@ _LARGEST = 8 * LONGEST  # bytes of a question
 def _question(raw: bytes, sides: dict[str, Side]) -> tuple[Side, str, int]:
     "The side, the text and the number of tokens that are asked for; `ValueError` where that is none."
     asked = json.loads(raw)
+    asked = asked if isinstance(asked, dict) else {}
     side, text, n = asked.get("side"), asked.get("text"), asked.get("n", 1)
-    if side not in sides or not isinstance(text, str) or not isinstance(n, int):
+    if not (isinstance(side, str) and side in sides and isinstance(text, str) and isinstance(n, int)):
         raise ValueError("a question has a side, before or after, a text, and a number of tokens n")
     if len(text) > LONGEST or not 1 <= n <= MOST:
         raise ValueError(f"give at most {LONGEST:,} characters, and 1 to {MOST} tokens")
@@ -240,18 +246,32 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         "The tokens of a text, or what a model makes of it."
-        size, kind = int(self.headers.get("Content-Length") or 0), self.headers.get("Content-Type")
+        size, kind = self._size(), self.headers.get("Content-Type")
         if not self._is_ours() or kind != "application/json" or not 0 < size <= _LARGEST:
             self.close_connection = True
             self._tell(HTTPStatus.FORBIDDEN, {"error": "only this page's own questions are answered"})
             return
+        self._tell(*self._answer(self.rfile.read(size)))
+
+    def _size(self) -> int:
+        "Bytes of the question; 0 where its head does not tell."
+        told = self.headers.get("Content-Length", "")
+        return int(told) if re.fullmatch("[0-9]{1,9}", told) else 0
+
+    def _answer(self, raw: bytes) -> tuple[HTTPStatus, dict[str, Any]]:
+        "What a question is answered, also where a model fails."
         try:
-            side, text, n = _question(self.rfile.read(size), self.server.sides)
-            answers = {"/tokens": lambda: side.tokens(text), "/answer": lambda: side.answer(text, n)}
+            side, text, n = _question(raw, self.server.sides)
+            ask = {"/tokens": lambda: side.tokens(text), "/answer": lambda: side.answer(text, n)}[self.path]
+        except (ValueError, KeyError, RecursionError) as e:
+            return HTTPStatus.BAD_REQUEST, {"error": str(e)}
+        try:
             with side.lock:
-                self._tell(HTTPStatus.OK, answers[self.path]())
-        except (ValueError, KeyError, TimeoutError) as e:
-            self._tell(HTTPStatus.BAD_REQUEST, {"error": str(e)})
+                return HTTPStatus.OK, ask()
+        except (ValueError, TimeoutError) as e:
+            return HTTPStatus.BAD_REQUEST, {"error": str(e)}
+        except Exception as e:  # whatever else a model or its tokenizer raises
+            return HTTPStatus.INTERNAL_SERVER_ERROR, {"error": f"{side.name} failed: {type(e).__name__}: {e}"}
 
     def log_message(self, format: str, *args: Any) -> None:
         "Nothing: questions are no remarks."

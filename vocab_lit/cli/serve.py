@@ -175,6 +175,10 @@ def _draft(
     return facts, told.rows()
 
 
+def _rounded(row: dict) -> dict:
+    return {name: round(value, 3) if isinstance(value, float) else value for name, value in row.items()}
+
+
 @commands.command("draft")
 def draft_(
     small: Annotated[Path, typer.Argument(metavar="SMALL", help="The model that drafts.", show_default=False)],
@@ -194,7 +198,8 @@ def draft_(
     Two folders or two GGUF files, with the same tokens under the same ids: `vocab-lit transplant SMALL --tokenizer
     LARGE` makes a model of another family so. The large model continues prompts, greedily, and it is told what share
     of the drafted tokens it accepts, for each length of a draft, and how many times as fast it writes. Of folders that
-    is computed from what a step of each model takes; of GGUF files llama.cpp writes with the drafter and without.
+    is computed from what a step of each model takes; of GGUF files llama.cpp writes with the drafter and without. A
+    drafter pays where `step`, its time in passes of the large model, is less than `agreement`.
 
     Example: `vocab-lit draft smollm2-gemma gemma-3-1b --prompts prompts.txt`
 
@@ -214,9 +219,9 @@ def draft_(
     if as_json:
         tell_json(facts | dict(drafts=rows))
         return
-    show([{name: round(v, 3) if isinstance(v, float) else v for name, v in row.items()} for row in rows])
+    show([_rounded(row) for row in rows])
     if facts:
-        show_facts({name: round(v, 3) if isinstance(v, float) else v for name, v in facts.items()})
+        show_facts(_rounded(facts))
 
 # %% ../../nbs/10_cli/10_serve.ipynb #684e0f1a
 @commands.command("push")

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -31,12 +31,10 @@ from .opened import gguf_folder
 from .other_tokens import with_tokenizer
 from .tokens import text_field, token_tables, tokens_of, with_vocab_size
 from .trim import check_new_gguf
+from ..models.drafts import pieces_by_id
 from ..models.lazy_weights import StoredTensor, stored_tensors
 from ..text.extras import import_extra
 from ..text.files import read_json
-
-if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerBase
 
 log = logging.getLogger("vocab_lit")
 
@@ -218,10 +216,8 @@ def _fields(trained: Trained, tokens_like: GgufFile | None) -> dict[str, Field]:
 
     named = tokens_like or trained.file
     before, after = read_tokenizer(named), load_tokenizer(trained.folder)
-    old, new = _by_text(before), _by_text(after)
-    if moved := next((piece for piece, id in old.items() if new.get(piece) != id), None):
-        hint = "where the vocabulary was replaced, give a file with the same tokens as --tokens-like"
-        raise ValueError(f"{trained.folder}: the token {moved!r} has another id than in {named.path}; {hint}")
+    old, new = pieces_by_id(before), pieces_by_id(after)
+    _check_tokens(trained.folder, new, named, old)
     fields = dict(trained.file.fields)
     if tokens_like:
         if len(new) > len(old):
@@ -234,9 +230,16 @@ def _fields(trained: Trained, tokens_like: GgufFile | None) -> dict[str, Field]:
     return fields
 
 
-def _by_text(tokenizer: PreTrainedTokenizerBase) -> dict[str, int]:
-    "The ids by tokens, a space written as one: the tokens of spaces alone are written in one way or the other."
-    return {piece.replace("▁", " "): id for piece, id in tokenizer.get_vocab().items()}
+def _check_tokens(folder: Path, new: Mapping[int, str], file: GgufFile, old: Mapping[int, str]) -> None:
+    "`ValueError` where an id of a file is another token in a folder."
+    other = next((id for id, piece in sorted(old.items()) if new.get(id) != piece), None)
+    if other is None:
+        return
+    what = f"the id {other:,} is {new.get(other, 'no token')!r}, and in {file.path} {old[other]!r}"
+    hint = "where the vocabulary was replaced, give a file with the same tokens as --tokens-like"
+    if len(new) < len(old) and set(new.values()) <= set(old.values()):
+        hint = f"it has {len(new):,} of its {len(old):,} tokens; give as --like the file that was trimmed to them"
+    raise ValueError(f"{folder}: {what}; {hint}")
 
 
 def _with_tokens_of(file: GgufFile, fields: Mapping[str, Field]) -> dict[str, Field]:

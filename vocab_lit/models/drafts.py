@@ -24,16 +24,16 @@ if TYPE_CHECKING:
     from vocab_lit.models.source import Source, TokenizerSource
 
 # %% auto #0
-__all__ = ['Text', 'find_other_tokens', 'greedy_texts', 'agreements', 'Accepted', 'accepted', 'expected_tokens',
-           'expected_speedup', 'step_seconds', 'fewer_logits', 'Drafting', 'measure_drafts']
+__all__ = ['Text', 'pieces_by_id', 'find_other_tokens', 'greedy_texts', 'agreements', 'Accepted', 'accepted', 'expected_tokens',
+           'expected_speedup', 'largest_cost', 'step_seconds', 'fewer_logits', 'Drafting', 'measure_drafts']
 
 # %% ../../nbs/05_models/24_drafts.ipynb #6cc4a4f9
 _UNSEEN, _MOST = 5, 128  # ids that llama.cpp does not compare; tokens more or fewer that it allows
 
 
-def _pieces(source: TokenizerSource) -> dict[int, str]:
-    "The tokens by id, a space written as one."
-    return {id: piece.replace("▁", " ") for piece, id in source.tokenizer.get_vocab().items()}
+def pieces_by_id(tokenizer: PreTrainedTokenizerBase) -> dict[int, str]:
+    "The tokens, a space written as one: those of spaces alone are written in one way or the other."
+    return {id: piece.replace("▁", " ") for piece, id in tokenizer.get_vocab().items()}
 
 
 def find_other_tokens(
@@ -42,7 +42,7 @@ def find_other_tokens(
     rows: tuple[int, int],  # of their embeddings
 ) -> Iterator[Finding]:
     "What keeps a small model from drafting for a large one."
-    ours, theirs = _pieces(small), _pieces(large)
+    ours, theirs = pieces_by_id(small.tokenizer), pieces_by_id(large.tokenizer)
     todo = f"vocab-lit transplant {small.path} --tokenizer {large.path}"
     differ = [id for id in sorted(ours.keys() & theirs.keys()) if ours[id] != theirs[id]]
     if differ:
@@ -164,6 +164,15 @@ def expected_speedup(
 ) -> float:
     "How many times as fast the large model writes."
     return expected_tokens(alpha, length) / (length * cost + 1)
+
+
+def largest_cost(
+    alpha: float,
+    speedup: float = 1.0,
+    longest: int = 32,  # tokens in a draft
+) -> float:  # passes of the large model; none is low enough where it is negative
+    "What a drafter's step may cost at most, so that the large model writes so many times as fast."
+    return max((expected_tokens(alpha, length) / speedup - 1) / length for length in range(1, longest + 1))
 
 
 @torch.no_grad()
