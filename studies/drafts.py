@@ -51,7 +51,8 @@ def frequent(tokenizer: PreTrainedTokenizerBase, texts: Mapping[str, str | Path]
     "The most frequent tokens of texts, by their number."
     parts = Parts(tokenizer)
     counts = {language: parts.count(read_lines(file)) for language, file in texts.items()}
-    return {n: most_frequent(parts, counts, TrimSettings(vocab_size=n)) for n in SIZES}
+    sizes = (n for n in SIZES if n < len(tokenizer))
+    return {n: most_frequent(parts, counts, TrimSettings(vocab_size=n)) for n in sizes}
 
 
 def measured(
