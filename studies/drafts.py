@@ -1,4 +1,8 @@
-"""How much of a large model's text small models draft right: `python -m studies.drafts LARGE NAME=FOLDER ...`."""
+"""How much of a large model's text small models draft right, of folders or in llama.cpp.
+
+`python -m studies.drafts LARGE DATA OUT NAME=SMALL ...`: folders, or GGUF files; `DATA` has `ntrex/LANGUAGE.txt` for
+prompts and `text/LANGUAGE.txt` for the most frequent tokens.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from vocab_lit.gguf.drafts import drafts_in_llama_cpp
 from vocab_lit.models.drafts import (
     Text,
     accepted,
@@ -20,6 +25,7 @@ from vocab_lit.models.drafts import (
     greedy_texts,
     step_seconds,
 )
+from vocab_lit.models.settings import is_gguf
 from vocab_lit.models.source import Source
 from vocab_lit.text.corpus import read_lines
 from vocab_lit.tokens.settings import TrimSettings
@@ -32,6 +38,7 @@ if TYPE_CHECKING:
 WORDS, TOKENS, LENGTH = 8, 24, 4  # of a prompt; of what is written; of a draft
 PROMPTS = {"en": 50, "sw": 15}
 SIZES = (8_000, 32_000)  # of draft vocabularies
+IN_LLAMA_CPP = 12  # English prompts
 
 
 def prompts(file: str | Path, n: int) -> list[str]:
@@ -50,7 +57,7 @@ def frequent(tokenizer: PreTrainedTokenizerBase, texts: Mapping[str, str | Path]
 def measured(
     large: str | Path,
     drafters: Mapping[str, str | Path],
-    folder: str | Path,  # with ntrex/LANGUAGE.txt for prompts and text/LANGUAGE.txt for counts
+    folder: str | Path,  # `DATA`
 ) -> Iterator[dict]:
     "A row for each drafter, draft vocabulary and language; the large model drafts for itself too."
     source, folder = Source.from_pretrained(large), Path(folder)
@@ -94,11 +101,34 @@ def _of_drafter(
             )
 
 
+def measured_in_llama_cpp(
+    large: str | Path,  # a GGUF file, as are the drafters
+    drafters: Mapping[str, str | Path],
+    folder: str | Path,  # `DATA`
+) -> Iterator[dict]:
+    "A row for each drafter, on one thread; the large model drafts for itself too. Speeds: tokens a processor second."
+    asked = prompts(Path(folder, "ntrex/en.txt"), IN_LLAMA_CPP)
+    for name, file in {"itself": large, **drafters}.items():
+        told = drafts_in_llama_cpp(file, large, asked, TOKENS, LENGTH)
+        yield dict(
+            drafter=name,
+            prompts=told.prompts,
+            same_texts=told.same_texts,
+            length=LENGTH,
+            drafted=told.drafted,
+            accepted=told.accepted,
+            alone=round(told.alone_of_cpu, 2),
+            with_drafter=round(told.with_drafter_of_cpu, 2),
+            speedup=round(told.with_drafter_of_cpu / told.alone_of_cpu, 3),
+        )
+
+
 def main(arguments: Sequence[str]) -> None:
     "Write the rows to a file."
     large, folder, out, *named = arguments
     rows = []
-    for row in measured(large, dict(name.split("=", 1) for name in named), folder):
+    measure = measured_in_llama_cpp if is_gguf(large) else measured
+    for row in measure(large, dict(name.split("=", 1) for name in named), folder):
         print(row, flush=True)
         rows.append(row)
         with open(out, "w", encoding="utf-8", newline="") as file:

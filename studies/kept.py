@@ -7,18 +7,16 @@ already is left alone. `data/real-trial/kept.csv` is made of it at the end.
 
 from __future__ import annotations
 
-import json
-import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from studies.real_chapter import Step, run_step
-from vocab_lit.text.corpus import Lines, data_path, read_lines, write_json
+from studies.steps import Asked, Step, matching, run_steps
+from vocab_lit.text.corpus import Lines, data_path, read_lines
 from vocab_lit.training.perplexity import perplexity
 
 if TYPE_CHECKING:
@@ -74,18 +72,13 @@ def _folder(way: str) -> str:
     return way.replace(",", "").replace(" ", "-").lower()
 
 
-def steps() -> dict[str, Step | None]:
-    "The command that makes the model of each way; None of the one that is there."
+def steps() -> list[Step]:
+    "What makes the model of each way, that of the first is there."
     lapt = f"vocab-lit lapt {SOURCE} --text swahili.txt --held-out held-out.txt {TRAINING}"
     made = {way: f"{lapt} {given} --out {_folder(way)}" for way, given in WAYS.items()}
     trained = _folder(next(iter(WAYS)))
     made |= {way: f"vocab-lit merge {SOURCE} {trained} {given} --out {_folder(way)}" for way, given in MERGES.items()}
-    return {"as it comes": None} | {way: Step(way, command, _folder(way)) for way, command in made.items()}
-
-
-def obeyed(answers: dict[str, str]) -> int:
-    "How many answers do as they are told."
-    return sum(bool(re.search(INSTRUCTIONS[told], answer)) for told, answer in answers.items())
+    return [Step("as it comes", "", SOURCE), *(Step(way, command, _folder(way)) for way, command in made.items())]
 
 
 def said(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> dict:
@@ -103,16 +96,22 @@ def said(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> dict:
     return dict(answers=dict(zip(INSTRUCTIONS, answers)), ended=ended)
 
 
-def measured(place: Path, way: str) -> dict:
-    "Bits per byte of a way's model in both languages, and what it answers."
+def measured(folder: Path) -> dict:
+    "Bits per byte of a model in both languages, and what it answers."
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    step = steps()[way]
-    folder = place / (step.makes if step else SOURCE)
     model, tokenizer = AutoModelForCausalLM.from_pretrained(folder).eval(), AutoTokenizer.from_pretrained(folder)
-    found = {code: perplexity(model, tokenizer, read_lines(place / f"{code}.txt")) for code in JUDGES}
+    found = {code: perplexity(model, tokenizer, read_lines(folder.parent / f"{code}.txt")) for code in JUDGES}
     bits = {code: round(of.bits_per_byte, 3) for code, of in found.items()}
     return bits | said(model, tokenizer)
+
+
+def _measuring(step: Step) -> Callable[[Path], dict]:
+    return lambda place: measured(place / step.makes)
+
+
+def _asked() -> Asked:
+    return {step.name: {f"{step.name}, measured": _measuring(step)} for step in steps()}
 
 
 def _bring(data: Path, place: Path) -> None:
@@ -134,44 +133,29 @@ def _write(file: Path, lines: Sequence[str]) -> None:
     file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="\n")
 
 
-def run(data: Path, place: Path, ways: Sequence[str]) -> dict:
-    "Run what the folder's record does not have yet, and write it after each step."
-    file = place / RECORD
-    record = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
-    _bring(data, place)
-    for way in ways:
-        step = steps()[way]
-        if step and record.get(way, {}).get("command") != step.command:
-            print(step.command, flush=True)
-            record[way] = run_step(step, place)
-        if f"{way}, measured" not in record:
-            record[f"{way}, measured"] = measured(place, way)
-        write_json(record, file)
-    return record
-
-
 def rows(record: dict) -> pd.DataFrame:
     "A row for each way that is measured: its bits in both languages, what it obeys, and what making it took."
     told = []
-    for way in steps():
+    for way in (step.name for step in steps()):
         made, found = record.get(way, {}), record.get(f"{way}, measured")
         if not found:
             continue
         bits = {f"{code} bits per byte": found[code] for code in JUDGES}
-        kept = dict(obeyed=obeyed(found["answers"]), ended=found["ended"], instructions=len(INSTRUCTIONS))
+        obeyed = matching(found["answers"], INSTRUCTIONS)
+        kept = dict(obeyed=obeyed, ended=found["ended"], instructions=len(INSTRUCTIONS))
         cost = dict(cpu_seconds=made.get("cpu_seconds", 0), command=made.get("command", ""))
         told.append(dict(way=way) | bits | kept | cost)
     return pd.DataFrame(told)
 
 
 def main(given: Sequence[str]) -> None:
-    "Train and measure all ways, or some, and write the table of those that are measured."
-    if len(given) < 2:
-        raise SystemExit("usage: python -m studies.kept DATA DIR [WAY ...]")
-    data, place, *ways = given
-    folder = Path(place).resolve()
-    folder.mkdir(parents=True, exist_ok=True)
-    record = run(Path(data).resolve(), folder, ways or list(steps()))
+    "Train and measure all ways, and write the table."
+    if len(given) != 2:
+        raise SystemExit("usage: python -m studies.kept DATA DIR")
+    data, place = (Path(name).resolve() for name in given)
+    place.mkdir(parents=True, exist_ok=True)
+    _bring(data, place)
+    record = run_steps(steps(), place / RECORD, _asked())
     rows(record).to_csv(data_path("real-trial") / TABLE, index=False, lineterminator="\n")
 
 

@@ -8,21 +8,16 @@ left alone, so that an interrupted run goes on. With `--check` the numbers are c
 
 import json
 import math
-import os
-import re
-import shlex
 import shutil
-import subprocess
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 
 from studies.real_models import TEXTS, fetch, make_texts, models_folder
+from studies.steps import Asked, Step, matching, run_steps, size_mb
 from vocab_lit.gguf.container import GgufFile
 from vocab_lit.gguf.llama_cpp import LlamaCpp
-from vocab_lit.gguf.opened import CACHE
-from vocab_lit.text.corpus import data_path, write_json
+from vocab_lit.text.corpus import data_path
 
 RECORD = "chapter.json"
 ADDED = (500, 2000, 8000)  # tokens
@@ -49,17 +44,6 @@ QUESTIONS = {  # a question, and what a right answer matches
     "What is the opposite of hot? Answer in one word.": r"\b[Cc](old|ool)\b",
 }
 TOLERANCE = {"bits_per_byte": 0.03, "tokens_per_word": 0.01, "tokens": 0, "file_mb": 0.5}  # of a repetition
-_TOKENS_PER_WORD = r"tokens per word +([\d.]+)"
-_BITS = r"bits[_ ]per[_ ]byte +([\d.]+)"
-
-
-@dataclass(frozen=True)
-class Step:
-    "A command of the chapter."
-
-    name: str
-    command: str  # as a reader types it
-    makes: str = ""  # a file or folder
 
 
 def _training(source: str, out: str) -> str:
@@ -120,48 +104,6 @@ def steps() -> list[Step]:
     ]
 
 
-def _size_mb(path: Path) -> float:
-    files = path.glob("*.safetensors") if path.is_dir() else [path]
-    return sum(file.stat().st_size for file in files) / 1e6
-
-
-def _remove(path: Path) -> None:
-    if path.is_dir():
-        shutil.rmtree(path)
-    path.unlink(missing_ok=True)
-
-
-def run_step(
-    step: Step,
-    place: Path,  # the folder that it runs in
-) -> dict:
-    "What a command printed and took; `SystemExit` with its errors where it fails."
-    if step.makes:
-        _remove(place / step.makes)  # what an interrupted run left
-    words = shlex.split(step.command)
-    command = [sys.executable, "-m", "vocab_lit.cli", *words[1:]]
-    env = os.environ | {"COLUMNS": "88", "TQDM_DISABLE": "1", "OMP_NUM_THREADS": "1", CACHE: str(place / "cache")}
-    with open(place / "out", "w+b") as out, open(place / "err", "w+b") as err:
-        process = subprocess.Popen(command, cwd=place, env=env, stdout=out, stderr=err)
-        _, status, used = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        out.seek(0)
-        err.seek(0)
-        printed, said = (file.read().decode().replace(f"{place}/", "") for file in (out, err))
-    if status:
-        raise SystemExit(f"{step.command}\n{said}")
-    log = [line for line in said.splitlines() if line.startswith("· ") and not line.startswith("· loading")]
-    taken = dict(cpu_seconds=round(used.ru_utime + used.ru_stime, 1), memory_mb=round(used.ru_maxrss / 1024))
-    made = dict(file_mb=round(_size_mb(place / step.makes), 1)) if step.makes else {}
-    lines = [line.rstrip() for line in [*log, *printed.splitlines()]]
-    return dict(command=step.command, output=lines) | taken | made | _numbers(printed)
-
-
-def _numbers(printed: str) -> dict:
-    found = {"tokens_per_word": _TOKENS_PER_WORD, "bits_per_byte": _BITS}
-    return {name: float(match[1]) for name, pattern in found.items() if (match := re.search(pattern, printed))}
-
-
 def said(place: Path) -> dict:
     "What llama.cpp writes after the prompts, greedily, and how fast, with the file of the source and the last one."
     told = {}
@@ -179,7 +121,7 @@ def said(place: Path) -> dict:
                 tokens_per_second=round(max(answer.tokens_per_second for answer in answers.values()), 1),
                 tokens_per_word=round(sum(map(len, ids)) / words, 3),
                 pieces=[[model.text([id]), id >= n_old] for id in ids[SHOWN_VERSE]],
-                file_mb=round(_size_mb(place / name), 1),
+                file_mb=round(size_mb(place / name), 1),
                 tokens=len(GgufFile(place / name).get("tokenizer.ggml.tokens")),
                 memory_mb=round(model.peak_bytes / 1e6),
             )
@@ -197,17 +139,14 @@ def chats(place: Path) -> dict:
         told[side] = dict(
             file=name,
             text={q: answer.text for q, answer in answers.items()},
-            right=sum(bool(re.search(QUESTIONS[q], answer.text)) for q, answer in answers.items()),
+            right=matching({q: answer.text for q, answer in answers.items()}, QUESTIONS),
             ended=sum(answer.finish_reason == "stop" for answer in answers.values()),
             same_template=GgufFile(place / name).get(TEMPLATE) == template,
         )
     return told
 
 
-ASKED: dict[str, tuple[str, Callable[[Path], dict]]] = {  # behind which step, and what is asked of llama.cpp
-    "said": ("export", said),
-    "chats": ("export the chat model", chats),
-}
+ASKED: Asked = {"export": {"said": said}, "export the chat model": {"chats": chats}}  # of llama.cpp
 
 
 def _bring(place: Path) -> None:
@@ -221,20 +160,9 @@ def _bring(place: Path) -> None:
 
 
 def run(place: Path) -> dict:
-    "Run what the folder's record does not have yet, and write it after each step."
-    file = place / RECORD
-    record = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    "Run what the folder's record does not have yet."
     _bring(place)
-    for step in steps():
-        if record.get(step.name, {}).get("command") != step.command:
-            print(step.command, flush=True)
-            record[step.name] = run_step(step, place)
-            write_json(record, file)
-        for name, (behind, ask) in ASKED.items():
-            if behind == step.name and name not in record:
-                record[name] = ask(place)
-                write_json(record, file)
-    return record
+    return run_steps(steps(), place / RECORD, ASKED)
 
 
 def differences(

@@ -1,7 +1,10 @@
+import csv
+
 import pytest
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
+from benchmarks.tiny_gguf import TOKENS, write_tiny
 from studies import drafts
 from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.train import train_tokenizer
@@ -29,3 +32,19 @@ def test_a_model_agrees_with_itself_but_for_tokens_that_drafts_cannot_choose(tmp
         assert row["per_pass"] == pytest.approx(row["per_pass_by_formula"], abs=1.5)
     assert all(row["agreement"] == 1 for row in rows if row["vocabulary"] == "all")
     assert any(row["agreement"] < 1 for row in rows)
+
+
+def test_files_are_measured_in_llama_cpp(tmp_path, monkeypatch):
+    monkeypatch.setattr(drafts, "WORDS", 2)
+    monkeypatch.setattr(drafts, "IN_LLAMA_CPP", 4)
+    (tmp_path / "ntrex").mkdir()
+    (tmp_path / "ntrex/en.txt").write_text("\n".join(lines("en", 60, seed=0)), encoding="utf-8")
+    files = [write_tiny(tmp_path / f"{seed}.gguf", TOKENS["llama"](), table="F32", seed=seed) for seed in (0, 1)]
+    drafts.main([str(files[0]), str(tmp_path), str(tmp_path / "out.csv"), f"other={files[1]}"])
+    with open(tmp_path / "out.csv", encoding="utf-8") as file:
+        own, other = csv.DictReader(file)
+    assert (own["drafter"], other["drafter"]) == ("itself", "other")
+    assert int(own["accepted"]) > 0.8 * int(own["drafted"]) and int(other["accepted"]) < 0.5 * int(other["drafted"])
+    for row in (own, other):
+        assert row["prompts"] == row["same_texts"] == str(drafts.IN_LLAMA_CPP)
+        assert float(row["speedup"]) == pytest.approx(float(row["with_drafter"]) / float(row["alone"]), rel=0.02)

@@ -2,7 +2,8 @@
 
 import pandas as pd
 
-from studies.kept import INSTRUCTIONS, JUDGES, TABLE, obeyed, rows, steps
+from studies.kept import INSTRUCTIONS, JUDGES, TABLE, rows, steps
+from studies.steps import matching
 from vocab_lit.text.corpus import data_path
 
 OBEDIENT = {
@@ -35,15 +36,15 @@ OTHERWISE = ("", "The dog says 11 blue words. Cats are here. It is not cold", "H
 
 
 def test_each_rule_takes_an_answer_that_obeys_and_none_that_does_not():
-    assert OBEDIENT.keys() == INSTRUCTIONS.keys() and obeyed(OBEDIENT) == len(INSTRUCTIONS)
+    assert OBEDIENT.keys() == INSTRUCTIONS.keys() and matching(OBEDIENT, INSTRUCTIONS) == len(INSTRUCTIONS)
     for told, answer in OBEDIENT.items():
-        assert obeyed({told: answer}) == 1, told
-    assert [obeyed(dict.fromkeys(INSTRUCTIONS, answer)) for answer in OTHERWISE] == [0, 1, 0]
+        assert matching({told: answer}, INSTRUCTIONS) == 1, told
+    assert [matching(dict.fromkeys(INSTRUCTIONS, answer), INSTRUCTIONS) for answer in OTHERWISE] == [0, 1, 0]
 
 
 def test_the_record_is_that_of_the_commands_and_of_all_instructions():
     table = pd.read_csv(data_path("real-trial", TABLE), keep_default_na=False).set_index("way")
-    commands = {way: step.command if step else "" for way, step in steps().items()}
+    commands = {step.name: step.command for step in steps()}
     assert dict(table.command) == {way: commands[way] for way in table.index}
     assert (table.instructions == len(INSTRUCTIONS)).all() and (table[["obeyed", "ended"]].max(axis=1) <= 24).all()
     assert (table[[f"{code} bits per byte" for code in JUDGES]] > 0.5).all(axis=None)

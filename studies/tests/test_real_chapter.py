@@ -3,13 +3,12 @@
 import copy
 import json
 import re
-import shlex
 
 import pandas as pd
 import pytest
 
 from studies import real_page as page
-from studies.real_chapter import ADDED, QUESTIONS, Step, differences, run_step, steps
+from studies.real_chapter import ADDED, QUESTIONS, differences, steps
 from tools.notebooks import checkout, read_notebook, source
 from vocab_lit.text.corpus import data_path
 
@@ -96,15 +95,6 @@ def test_a_repetition_is_compared_number_by_number(record):
     again["untouched in jonah.txt"]["bits_per_byte"] += 0.02
     again["trained in jonah.txt"]["bits_per_byte"] += 0.2
     assert [line.partition(":")[0] for line in differences(record, again)] == [*("trim", "trained in jonah.txt")]
-
-
-def test_a_command_is_run_and_measured_and_one_that_fails_ends_all(tmp_path):
-    (tmp_path / "a.txt").write_text("habari ya asubuhi\n", encoding="utf-8")
-    model = shlex.quote(str(data_path("models", "mini-gpt2")))
-    entry = run_step(Step("x", f"vocab-lit evaluate {model} --task ppl --test a.txt"), tmp_path)
-    assert entry["bits_per_byte"] > 0 and entry["cpu_seconds"] > 0.5 and entry["memory_mb"] > 100
-    with pytest.raises(SystemExit, match=r"b\.txt"):
-        run_step(Step("x", f"vocab-lit evaluate {model} --task ppl --test b.txt"), tmp_path)
 
 
 def test_the_page_on_plans_that_learn_says_what_its_record_says():

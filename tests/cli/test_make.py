@@ -14,12 +14,14 @@ import vocab_lit.cli.make
 @pytest.fixture(scope='module')
 def cell_5438cd13():
     # nbs/10_cli/06_make.ipynb, cell "import json" (5438cd13)
-    global json, lines, llama_tokens, place, re, remarks, run, subprocess, sys, tempfile, tiny_model, write_tiny
+    global json, lines, llama_tokens, place, pytest, re, remarks, run, subprocess, sys, tempfile, tiny_model, write_tiny
     import json
     import re
     import subprocess
     import sys
     import tempfile
+
+    import pytest
 
     from benchmarks.tiny_gguf import llama_tokens, write_tiny
     from tools.examples import remarks, run, tiny_model
@@ -183,6 +185,11 @@ def test_an_average_is_written_or_planned_from_the_command_line_and_never_over_s
     assert weights[0] == weights[1]
     assert "exists and is not empty" in run(*both, code=1)
     assert "--chat: one model is no average" in run("merge", place / "model", "--out", place / "alone", code=1)
+    assert "exists and is not empty" in run("merge", "one.gguf", "two.gguf", "--out", place / "merged", code=1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("VOCAB_LIT_HUB", str(place))
+        run("merge", "model", "model", "--out", place / "of-names")  # looked up there
+    assert (place / "of-names" / "model.safetensors").is_file()
 
 
 @pytest.mark.cell('nbs/10_cli/06_make.ipynb', 'cell "embeddings are factorised, and the file begins a vocabulary of short rows" (d52a1125)')

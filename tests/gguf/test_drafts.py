@@ -22,7 +22,8 @@ def test_a_file_that_drafts_for_itself_has_all_accepted_but_what_the_end_of_a_te
     own, other = (drafts_in_llama_cpp(file, large, prompts, 16) for file in (large, small))
     assert own.drafted - own.accepted <= len(prompts) and own.drafted > 16 and other.share < 0.5
     assert own.same_texts == other.same_texts == len(prompts)
-    assert min(own.alone, own.with_drafter) > 0
+    assert min(own.alone, own.with_drafter, own.alone_of_cpu, own.with_drafter_of_cpu) > 0
+    assert own.with_drafter_of_cpu < own.alone_of_cpu  # a drafter as large as its model can only cost
 
 
 @pytest.mark.cell('nbs/11_gguf/12_drafts.ipynb', 'cell "files of other tokens are refused, and llama.cpp would not have drafted with them" (a3b87d8f)')

@@ -101,10 +101,13 @@ def test_a_chat_is_rendered_by_the_file_s_template_and_says_how_it_ended(cell_4a
     assert answer.finish_reason == "length" and prompt.startswith("<|user|>")
 
 
-@pytest.mark.cell('nbs/11_gguf/05_llama_cpp.ipynb', 'cell "memory is measured, and the process ends with its context" (9a0da81b)')
-def test_memory_is_measured_and_the_process_ends_with_its_context(cell_4a95d5bb):
+@pytest.mark.cell('nbs/11_gguf/05_llama_cpp.ipynb', 'cell "memory and processor time are measured, and the process ends with its context" (9a0da81b)')
+def test_memory_and_processor_time_are_measured_and_the_process_ends_with_its_context(cell_4a95d5bb):
     with LlamaCpp(files["t5"]) as model:
         pid = model._process.pid
+        begun = model.cpu_seconds
+        model.greedy("a b c", 48)
+        assert 0 < begun < model.cpu_seconds
         assert 10**7 < model.resident_bytes <= model.peak_bytes < 10**9
     assert not psutil.pid_exists(pid)
 

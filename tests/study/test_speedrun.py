@@ -8,6 +8,7 @@ from vocab_lit.training.lapt import lapt
 from vocab_lit.training.perplexity import perplexity
 from vocab_lit.training.settings import LaptConfig
 import csv
+import json
 import pytest
 import tempfile
 
@@ -102,6 +103,20 @@ def test_a_run_that_is_stopped_goes_on_from_its_checkpoint_with_what_it_has_spen
             run_speedrun(slow, stopped)
     whole, resumed = run_speedrun(slow, place / "whole"), run_speedrun(slow, stopped)
     assert resumed["score"] == whole["score"] and resumed["steps"] == "4"
+
+
+    def killed_while_saving(clock, args, state, control, **_):
+        raise KeyboardInterrupt
+
+
+    with patch.context() as p:
+        p.setattr(_Clock, "on_save", killed_while_saving)
+        with pytest.raises(KeyboardInterrupt):
+            run_speedrun(slow, place / "killed")
+    noted = json.loads((place / "killed" / slow.name / "speedrun.json").read_text())["checkpoints"]
+    [saved] = (place / "killed" / slow.name).glob("model/**/checkpoint-*")
+    assert noted[saved.name.rpartition("-")[2]]["spent"] > 0  # what the checkpoint had taken is known
+    assert run_speedrun(slow, place / "killed")["score"] == whole["score"]
 
 
 @pytest.mark.cell('nbs/08_study/08_speedrun.ipynb', 'cell "a recipe that forgets English, or costs more than its budget, is told not to be valid" (640b262d)')

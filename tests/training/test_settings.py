@@ -58,7 +58,7 @@ def test_a_preset_is_replaced_where_something_is_given_and_what_cannot_be_is_ref
         (KeepSettings((str(text),), replay=1), "--replay 1: give 0 to 0.9"),
         (KeepSettings(replay=0.1), "--keep-text: give the text that --replay takes blocks from"),
         (KeepSettings(shield=0.5), "--keep-text: give the text by which --shield chooses columns"),
-        (KeepSettings((str(text),), shield=1.5), "--shield 1.5: give 0 to 1"),
+        (KeepSettings((str(text),), shield=1), "--shield 1: give 0 to 0.9"),
         (RunSettings(seed=2**32), "--seed 4294967296: give 0 to 4,294,967,295"),
     ):
         with pytest.raises(SettingError, match=message):

@@ -364,6 +364,7 @@ def merge_(
     """
     push_to_hub = upload_to(push_to_hub, dry_run)
     merge.check(models)
+    check_output(out)  # before a GGUF file is dequantised
     from vocab_lit.models.merge import check_merge, merge_files
 
     folders = [as_folder(model) for model in models]

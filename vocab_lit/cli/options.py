@@ -113,7 +113,8 @@ def _mirrored(name: str) -> str:
 
 
 def as_folder(model: str) -> str:
-    "The folder of a model, into which a GGUF file is dequantised once."
+    "The folder of a model, in the mirror of the Hub or into which a GGUF file is dequantised once."
+    model = _mirrored(model)
     if not is_gguf(model):
         return model
     from vocab_lit.gguf.opened import gguf_folder

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from .llama_cpp import LlamaCpp
+from .llama_cpp import Generated, LlamaCpp
 from .tokenizer import GgufSource
 from .tokens import tokens_of
 from ..models.drafts import find_other_tokens
@@ -36,11 +36,23 @@ class LlamaDrafts:
     accepted: int
     alone: float  # tokens a second
     with_drafter: float
+    alone_of_cpu: float  # tokens a processor second, in which the prompts are read too
+    with_drafter_of_cpu: float
 
     @property
     def share(self) -> float:
         "The part of the drafted tokens that was accepted."
         return self.accepted / self.drafted if self.drafted else 0.0
+
+
+def _written(llama: LlamaCpp, prompts: Sequence[str], n: int) -> tuple[list[Generated], float, float]:
+    "What a model writes, and how many tokens in a second and in a processor second."
+    with llama as model:
+        begun = model.cpu_seconds
+        written = [model.greedy(prompt, n) for prompt in prompts]
+        of_cpu = model.cpu_seconds - begun
+    tokens = sum(len(w.ids) for w in written)
+    return written, tokens / sum(len(w.ids) / w.tokens_per_second for w in written), tokens / of_cpu
 
 
 def drafts_in_llama_cpp(
@@ -55,15 +67,12 @@ def drafts_in_llama_cpp(
     for finding in check_drafter(small, large):
         if finding.breaks:
             raise ValueError(f"{small} cannot draft for {large}: {finding.what}; {finding.todo}")
-    with LlamaCpp(large, threads=threads) as model:
-        alone = [model.greedy(prompt, n) for prompt in prompts]
-    with LlamaCpp(large, threads=threads, drafter=small, drafted=length) as model:
-        helped = [model.greedy(prompt, n) for prompt in prompts]
-    speeds = [sum(len(w.ids) for w in ws) / sum(len(w.ids) / w.tokens_per_second for w in ws) for ws in (alone, helped)]
+    alone, *alone_speeds = _written(LlamaCpp(large, threads=threads), prompts, n)
+    helped, *speeds = _written(LlamaCpp(large, threads=threads, drafter=small, drafted=length), prompts, n)
     return LlamaDrafts(
         len(prompts),
         sum(a.ids == b.ids for a, b in zip(alone, helped)),
         sum(w.drafted for w in helped),
         sum(w.accepted for w in helped),
-        *speeds,
+        *(speed for pair in zip(alone_speeds, speeds) for speed in pair),
     )

@@ -243,6 +243,12 @@ class LlamaCpp:
         return Generated(text, [], choice["finish_reason"], speed)
 
     @property
+    def cpu_seconds(self) -> float:
+        "Processor time that the process has taken, of all threads."
+        times = psutil.Process(self._process.pid).cpu_times()
+        return times.user + times.system
+
+    @property
     def resident_bytes(self) -> int:
         "Memory that the process has now, mapped files included."
         return psutil.Process(self._process.pid).memory_info().rss

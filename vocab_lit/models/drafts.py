@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 # %% auto #0
 __all__ = ['Text', 'pieces_by_id', 'find_other_tokens', 'greedy_texts', 'agreements', 'Accepted', 'accepted', 'expected_tokens',
-           'expected_speedup', 'step_seconds', 'fewer_logits', 'Drafting', 'measure_drafts']
+           'expected_speedup', 'largest_cost', 'step_seconds', 'fewer_logits', 'Drafting', 'measure_drafts']
 
 # %% ../../nbs/05_models/24_drafts.ipynb #6cc4a4f9
 _UNSEEN, _MOST = 5, 128  # ids that llama.cpp does not compare; tokens more or fewer that it allows
@@ -164,6 +164,15 @@ def expected_speedup(
 ) -> float:
     "How many times as fast the large model writes."
     return expected_tokens(alpha, length) / (length * cost + 1)
+
+
+def largest_cost(
+    alpha: float,
+    speedup: float = 1.0,
+    longest: int = 32,  # tokens in a draft
+) -> float:  # passes of the large model; none is low enough where it is negative
+    "What a drafter's step may cost at most, so that the large model writes so many times as fast."
+    return max((expected_tokens(alpha, length) / speedup - 1) / length for length in range(1, longest + 1))
 
 
 @torch.no_grad()

@@ -5,8 +5,6 @@
 # %% ../../nbs/08_study/06_prepared.ipynb #bf76be4e
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import time
 from collections.abc import Callable, Iterable
@@ -23,7 +21,7 @@ from ..models.factor_files import factorize_files
 from ..models.pipeline import transplant_files, trim_files
 from ..models.source import Source, is_masked
 from .results import made_once
-from .study_file import GridCell, Study, tag_file
+from .study_file import GridCell, Study, facts_digest, tag_file
 from .study_report import BEST, BITS, HELD_OUT, OTHER, READ, TRAINED_FOR, UNKNOWN
 from .ways import Way
 from ..tasks.choices import Choice, choice_accuracy, read_choices
@@ -52,11 +50,6 @@ __all__ = ['write_lines', 'Prepared', 'start_model', 'unknown_share', 'bits_meas
            'measure_cell']
 
 # %% ../../nbs/08_study/06_prepared.ipynb #0c61e8da
-def _short(facts) -> str:
-    "A hash of settings, for names of files that are made by them."
-    return hashlib.sha256(json.dumps(facts, sort_keys=True, default=str).encode()).hexdigest()[:8]
-
-
 def write_lines(lines: Iterable[str], path: Path) -> None:
     "Write lines into a new file, wholly or not at all."
     with write_file(path) as part:
@@ -119,7 +112,7 @@ class Prepared:
             with write_folder(out) as folder:
                 save_tokenizer(built.tokenizer, folder)
 
-        return self._made(self._of_text(f"tokenizer-{self.cell.model}-{_short(asdict(wanted))}"), make)
+        return self._made(self._of_text(f"tokenizer-{self.cell.model}-{facts_digest(asdict(wanted))}"), make)
 
     def token_vectors(self, way: Way) -> Path:
         "Vectors of the tokens of a new vocabulary."
@@ -134,7 +127,7 @@ class Prepared:
         "A smaller model with the new vocabulary, trained on the text as the cell will be."
         tokenizer = self.tokenizer(way)
         training = replace(way.lapt, mode="all", embeddings="all", lora="")
-        path = self._of_text(f"auxiliary-{tokenizer.name}-{_short(asdict(training))}")
+        path = self._of_text(f"auxiliary-{tokenizer.name}-{facts_digest(asdict(training))}")
 
         def make(out):
             from vocab_lit.models.auxiliary import smaller_model
@@ -162,14 +155,14 @@ class Prepared:
     def factors(self, way: Way) -> Path:
         "The factors of the source model's embeddings."
         how = way.init.recipe.factoring  # pyright: ignore[reportAttributeAccessIssue] # of a FactoredRecipe
-        path = self._path(f"factors-{self.cell.model}-{_short(asdict(how))}.safetensors")
+        path = self._path(f"factors-{self.cell.model}-{facts_digest(asdict(how))}.safetensors")
         return self._made(path, lambda out: factorize_files(self.source, out, how))
 
     def source_adapter(self, way: Way) -> Path:
         "The adapter of the source language, of the shape that a way has."
         facts = [way.adapter, asdict(way.lapt)]
         language = way.language_adapter(self.study.source["language"])
-        path = self._path(f"adapter-{self.cell.model}-{language.name}-{_short(facts)}")
+        path = self._path(f"adapter-{self.cell.model}-{language.name}-{facts_digest(facts)}")
 
         def make(out):
             with TemporaryDirectory(dir=out.parent) as work:
@@ -185,7 +178,7 @@ class Prepared:
         language = self.source_adapter(way)
         shape = dict(language_adapter=str(language), last_layer=(way.adapter or {}).get("last_layer", True))
         asked = replace(settings, test=settings.dev or settings.train, **shape)
-        path = self._path(f"task-{settings.task}-{language.name}-{_short(asdict(asked))}")
+        path = self._path(f"task-{settings.task}-{language.name}-{facts_digest(asdict(asked))}")
 
         def make(out):
             with TemporaryDirectory(dir=out.parent) as work:

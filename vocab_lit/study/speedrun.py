@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import csv
-import hashlib
 import json
 import logging
 import math
@@ -14,6 +13,7 @@ import os
 import shutil
 import statistics
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -38,7 +38,15 @@ from vocab_lit.study.prepared import (
     write_lines,
 )
 from .results import made_once
-from .study_file import GridCell, Study, cell_fingerprint, check_study, read_study, study_digests
+from vocab_lit.study.study_file import (
+    GridCell,
+    Study,
+    cell_fingerprint,
+    check_study,
+    facts_digest,
+    read_study,
+    study_digests,
+)
 from .ways import Way, read_way
 from ..tasks.evaluate import silenced
 from ..text.corpus import Amount, Lines, data_path, read_lines, sample_lines, write_json
@@ -59,7 +67,7 @@ __all__ = ['log', 'CALIBRATED', 'ENGLISH', 'COST', 'RECORD', 'cpu_seconds', 'one
            'open_speedrun', 'verdict', 'check_records', 'run_speedrun']
 
 # %% ../../nbs/08_study/08_speedrun.ipynb #872ee765
-CALIBRATED = 0.4  # CPU seconds where the first records were made: a core of an EPYC 9004, others at work beside it
+CALIBRATED = 0.38  # CPU seconds where the records were made: a core of an EPYC 9004
 
 
 def cpu_seconds() -> float:
@@ -80,7 +88,7 @@ def one_thread() -> Iterator[None]:
 
 
 @cache
-def calibrate() -> float:  # CPU seconds, the median of seven
+def calibrate() -> float:  # CPU seconds, the least of seven: what else the machine does adds to some
     "Time a training step of 8 x 64 tokens of a decoder with two layers of 576."
     from transformers import LlamaConfig, LlamaForCausalLM
 
@@ -92,12 +100,12 @@ def calibrate() -> float:  # CPU seconds, the median of seven
         ids = torch.randint(4096, (8, 64))
         optimizer = torch.optim.AdamW(model.parameters(), 1e-5)
         for _ in range(8):
-            began = cpu_seconds()
+            began = time.process_time()
             model(input_ids=ids, labels=ids).loss.backward()
             optimizer.step()
             optimizer.zero_grad()
-            times.append(cpu_seconds() - began)
-    return statistics.median(times[1:])  # the first step makes the optimizer's state
+            times.append(time.process_time() - began)
+    return min(times[1:])  # the first step makes the optimizer's state
 
 # %% ../../nbs/08_study/08_speedrun.ipynb #a2ee49e4
 ENGLISH, COST = 1.05, 1.02  # what other languages' bits per byte, and the budget, may come to, as factors
@@ -130,8 +138,7 @@ class Speedrun:
     @cached_property
     def digest(self) -> str:  # 8 hexadecimal digits
         "A hash of what the recipe says."
-        facts = json.dumps(self.way.facts, sort_keys=True, default=str)
-        return hashlib.sha256(facts.encode()).hexdigest()[:8]
+        return facts_digest(self.way.facts)
 
     @cached_property
     def fingerprint(self) -> str:  # 16 hexadecimal digits
@@ -141,8 +148,7 @@ class Speedrun:
     @cached_property
     def track_digest(self) -> str:  # 8 hexadecimal digits
         "A hash of the track's model and texts."
-        facts = [study_digests(self.study), self.study.measures]
-        return hashlib.sha256(json.dumps(facts, sort_keys=True, default=str).encode()).hexdigest()[:8]
+        return facts_digest([study_digests(self.study), self.study.measures])
 
     @property
     def given_steps(self) -> tuple[int, int]:  # done, planned; 0, 0: none are given
@@ -255,6 +261,8 @@ class _Clock(TrainerCallback):
         out_of_time = now + max(self.steps[-3:]) + self.after > self.budget
         if out_of_time or state.global_step >= self.last:
             control.should_evaluate = control.should_save = control.should_training_stop = True
+        if control.should_save:  # before as well, for a run that is killed while it saves
+            self.saved(self, state.global_step)
 
     def on_evaluate(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, model: Any = None, **_: Any
@@ -395,18 +403,20 @@ RECORD = (  # the columns
 )
 
 
-def _bits(study: Study, model: Path | str, sentences: dict[str, list[str]]) -> dict[str, float]:
-    "Bits per byte of a model in each language."
-    source = Source.from_pretrained(model)
-    loaded = source.load()
-    return {code: bits_measure(study, source.tokenizer, some)(loaded) for code, some in sentences.items()}
+def _measured(study: Study, folder: Path | str, sentences: dict[str, list[str]]) -> tuple[dict[str, float], int]:
+    "Bits per byte of a model in each language, and how many parameters it has."
+    source = Source.from_pretrained(folder)
+    model = source.load()
+    bits = {code: bits_measure(study, source.tokenizer, some)(model) for code, some in sentences.items()}
+    return bits, model.num_parameters()
 
 
 def _source_bits(run: _Run, sentences: dict[str, list[str]]) -> dict[str, float]:
     "Those of the source model, which are measured once."
     file = run.prepared.folder / "source.json"
     if not file.is_file():
-        write_json(_bits(run.asked.study, run.prepared.source, sentences), file)
+        bits, _ = _measured(run.asked.study, run.prepared.source, sentences)
+        write_json(bits, file)
     return json.loads(file.read_text(encoding="utf-8"))
 
 
@@ -436,11 +446,12 @@ def _record(run: _Run) -> dict[str, str]:
     "Score what came of a recipe."
     asked, note, sentences = run.asked, run.note, run.asked.judges()
     model = _finished(run)
-    before, bits = _source_bits(run, sentences), _bits(asked.study, model, sentences)
+    before = _source_bits(run, sentences)
+    bits, parameters = _measured(asked.study, model, sentences)
     language, *others = sentences
     kept = {code: bits[code] for code in others}
     scale = note["calibration"] / CALIBRATED
-    source = Source.from_pretrained(model)
+    tokenizer = Source.from_pretrained(model).tokenizer
     steps = f"{note['done']}/{note['planned']}" if note["done"] < note["planned"] else str(note["planned"])
     return dict(
         date=datetime.now(UTC).strftime("%Y-%m-%d"),
@@ -455,8 +466,8 @@ def _record(run: _Run) -> dict[str, str]:
         cpu_seconds=f"{note['spent']:.1f}",
         calibration=f"{note['calibration']:.4f}",
         steps=steps,
-        tokens_per_word=f"{fertility(source.tokenizer, sentences[language]):.3f}",
-        parameters=str(source.load().num_parameters()),
+        tokens_per_word=f"{fertility(tokenizer, sentences[language]):.3f}",
+        parameters=str(parameters),
         model=asked.cell.model,
         track=asked.study.name,
         fingerprint=asked.fingerprint,

@@ -29,8 +29,8 @@ from ..text.yaml_file import check_key, listed, mapping, number, read_yaml, whol
 from ..training.settings import LaptSettings, RunOptions
 
 # %% auto #0
-__all__ = ['EXAMPLE', 'GridCell', 'TaskOfStudy', 'ChoicesOfStudy', 'Study', 'read_study', 'file_digest', 'study_digests',
-           'cell_fingerprint', 'tag_file', 'check_study']
+__all__ = ['EXAMPLE', 'GridCell', 'TaskOfStudy', 'ChoicesOfStudy', 'Study', 'read_study', 'facts_digest', 'file_digest',
+           'study_digests', 'cell_fingerprint', 'tag_file', 'check_study']
 
 # %% ../../nbs/08_study/05_study_file.ipynb #9cccdb06
 _FILES = ("text", "held_out", "dictionary")  # of a language
@@ -371,6 +371,12 @@ def _check_alike(study: Study, at: str) -> None:
         first[same] = way.name
 
 # %% ../../nbs/08_study/05_study_file.ipynb #f0d12aca
+def facts_digest(facts: object, digits: int = 8) -> str:  # hexadecimal digits
+    "A hash of settings, whatever their order."
+    text = json.dumps(facts, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:digits]
+
+
 def file_digest(path: str | Path) -> str:  # 16 hexadecimal digits
     "A hash of what a file holds, or of the files of a folder but for what is written about it."
     h, path = hashlib.sha256(), Path(path)
@@ -397,7 +403,7 @@ def cell_fingerprint(study: Study, cell: GridCell, digests: Mapping[str, str]) -
     tasks = [task.facts for task in study.tasks_of(cell)]
     measures = study.measures | dict(tasks=tasks)
     facts = dict(key=study.key(cell), way=study.ways[cell.way].facts, measures=measures, files=files)
-    return hashlib.sha256(json.dumps(facts, sort_keys=True, default=str).encode()).hexdigest()[:16]
+    return facts_digest(facts, 16)
 
 
 def _text_size(study: Study, language: str) -> tuple[int, int]:

@@ -542,7 +542,7 @@ class KeepSettings(Settings):
         "`SettingError` in the name of the first option that cannot be as it is."
         super().check()
         within("replay", self.replay, 0, 0.9)
-        within("shield", self.shield, 0, 1)
+        within("shield", self.shield, 0, 0.9)
         if self.replay and not self.keep_text:
             raise LacksOption("keep_text", "give the text that --replay takes blocks from")
         if self.shield and not self.keep_text:
