@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+LETTERS = 9.5  # points, of what is written beside points
+
+
 def write_beside(ax, points, texts, colours):
     "Write texts beside their points, where they cover no point and no other text, as near as there is room."
     places = [
@@ -27,7 +30,7 @@ def write_beside(ax, points, texts, colours):
     for point, centre, text, colour in zip(points, at, texts, colours):
         if not text:
             continue
-        measured = ax.text(0, 0, text, fontsize=8)
+        measured = ax.text(0, 0, text, fontsize=LETTERS)
         size = measured.get_window_extent().size
         measured.remove()
         for x, y in places:
@@ -44,7 +47,7 @@ def write_beside(ax, points, texts, colours):
             (x, y),
             textcoords="offset points",
             color=colour,
-            fontsize=8,
+            fontsize=LETTERS,
             ha={0: "center", 1: "left", -1: "right"}[side],
             va="center",
             in_layout=False,

@@ -246,7 +246,7 @@ def heat_map(
     lines = -(-len(panels) // columns)
     shape = max(p.shape for p in panels.values())
     shown = {language for p in panels.values() for language in (*p.columns, *p.index)}
-    texts = {language: label((names or {}).get(language, str(language))) for language in shown}
+    texts = {language: label((names or {}).get(language, str(language))).replace(", ", ",\n") for language in shown}
     titles = {title: label(title) for title in panels}
     size = (max(0.47 * shape[1] + 0.7, 2.8) * columns + 1, (0.36 * shape[0] + 0.7) * lines + 0.3)
     fig, axes = plt.subplots(lines, columns, squeeze=False, layout="constrained", figsize=size)
@@ -262,8 +262,8 @@ def heat_map(
     if log:
         _log_ticks(bar.ax.yaxis, 4)
     said = (
-        f"Heat map, {' by '.join(map(str, shape))} cells, {ylabel} in rows and {xlabel} in columns, the numbers in "
-        f"the cells: {ranges(data, 'panel')}."
+        f"Heat map, {' by '.join(map(str, shape))} cells, {f'{ylabel} in rows and ' * bool(ylabel)}{xlabel} in "
+        f"columns, the numbers in the cells: {ranges(data, 'panel')}."
     )
     return described(fig, data, said, path)
 
@@ -421,7 +421,7 @@ def before_and_after(
             ax.bar_label(bars, [f"{value:,.0f}" for value in values], padding=2, fontsize="small")
         ax.set(title=panel, xlim=(0, 1.2 * part.max()))
         ax.xaxis.set_visible(False)
-    axes[0][0].set_yticks(np.arange(len(cases)) + 0.4 - height / 2, cases)
+    axes[0][0].set_yticks(np.arange(len(cases)) + 0.4 - height / 2, [case.replace(", ", ",\n") for case in cases])
     axes[0][0].invert_yaxis()
     fig.legend(*axes[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=len(sides))
     told = "; ".join(f"{panel}: {ranges(medians[medians.panel == panel], 'side')}" for panel in panels)

@@ -7,8 +7,17 @@ const watched = new ResizeObserver((entries) => {
   }
 });
 addEventListener("DOMContentLoaded", () => {
-  const places = ".pst-scrollable-table-container, .cell_output, .cell_output > .output, div.math";
+  for (const text of document.querySelectorAll(".cell_output pre")) text.classList.toggle("grid", /[│┃]/.test(text.textContent));
+  // no command breaks within --option
+  for (const command of document.querySelectorAll(".highlight-bash pre"))
+    command.innerHTML = command.innerHTML.replace(/(^|[\s>])(--?[a-z][\w-]*)/gm, '$1<span class="option">$2</span>');
+  const places = ".pst-scrollable-table-container, .cell_output, .cell_output > .output, .cell_output pre.grid, .math";
   for (const place of document.querySelectorAll(places)) watched.observe(place);
+});
+
+// The letters of a figure as narrow as this can be read in a narrow window.
+addEventListener("load", () => {
+  for (const figure of document.querySelectorAll(".cell_output img")) figure.classList.toggle("one-panel", figure.naturalWidth < 620);
 });
 
 // Paper is light.
