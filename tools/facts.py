@@ -447,7 +447,11 @@ def decision() -> str:
         (3, f"*No:* `--vocab-size N`. NER: {unknown[keep]:.0f} → {unknown[new]:.0f}."),
         (3, f"*Yes:* keep its vocabulary. NER: {known[keep]:.0f} → {known[new]:.0f} with a new one."),
         (2, "*A decoder.* **Does it read the language?**"),
-        (3, "*No:* `lapt --learning-rate 1e-4`; if it spells it in bytes, after `--extend 2000 --expansion continued`."),
+        (
+            3,
+            "*No:* `lapt --learning-rate 1e-4`; for a language spelled in bytes, after `--extend 2000 --expansion "
+            "continued`.",
+        ),
         (4, f"Bits per byte after a pass, its own tokens → 2,000 more: {_each_language(unread, (own, more))}."),
         (4, f"Tokens per word: {_each_language(unread, (own, more), 'tokens_per_word')}."),
         (3, "*Yes:* keep its vocabulary and run `lapt`, at 1e-5 if it must keep its English."),
