@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 import torch
 from torch.nn.utils.rnn import pad_sequence
 
+from ..models.source import max_length
 from ..text.reader import json_record, raw_lines
 from ..tokens.pipeline import ids_around
 from ..training.lm_loss import in_mode
@@ -111,7 +112,7 @@ def choose(
     tokenizer: PreTrainedTokenizerBase,  # the model's
     choices: Sequence[Choice],
 ) -> list[int]:  # number of the option that gains most from what is read
-    "What a causal model chooses."
+    "What a causal model chooses; `ValueError` where question and options leave no room for a text."
     begin = ids_around(tokenizer)[0] or [cast("int", tokenizer.eos_token_id)]
 
     def ids(text: str) -> list[int]:
@@ -121,10 +122,14 @@ def choose(
     with in_mode(model, training=False):
         for choice in choices:
             options, question = [ids(option) for option in choice.options], ids(choice.question)
+            room = max_length(model) - len(begin) - len(question) - max(map(len, options))
+            if room < 1:
+                needed = f"{choice.question!r} and the longest option of {choice.options}"
+                raise ValueError(f"{needed} leave no room for a text in {max_length(model)} positions")
             asked = (choice.question, choice.options)
             if asked not in without:
                 without[asked] = log_likelihoods(model, [*begin, *question], options)
-            after = log_likelihoods(model, [*begin, *ids(choice.before), *question], options)
+            after = log_likelihoods(model, [*begin, *ids(choice.before)[-room:], *question], options)
             chosen.append(int((after - without[asked]).argmax()))
     return chosen
 
