@@ -80,7 +80,7 @@ class MadeFolder:
     def begun(self) -> MadeGguf | None:
         "The GGUF file that the training began with, where it was one that is still there."
         file = Path(self.run.get("model", ""))
-        return MadeGguf.open(file) if is_gguf(file) and file.is_file() else None
+        return MadeGguf(file, file, file, {}, {}) if is_gguf(file) and file.is_file() else None
 
     @cached_property
     def note(self) -> dict:
