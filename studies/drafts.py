@@ -33,7 +33,7 @@ from vocab_lit.tokens.token_map import most_frequent
 from vocab_lit.tokens.trim import Parts
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerBase
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 WORDS, TOKENS, LENGTH = 8, 24, 4  # of a prompt; of what is written; of a draft
 PROMPTS = {"en": 50, "sw": 15}
@@ -51,7 +51,8 @@ def frequent(tokenizer: PreTrainedTokenizerBase, texts: Mapping[str, str | Path]
     "The most frequent tokens of texts, by their number."
     parts = Parts(tokenizer)
     counts = {language: parts.count(read_lines(file)) for language, file in texts.items()}
-    return {n: most_frequent(parts, counts, TrimSettings(vocab_size=n)) for n in SIZES}
+    sizes = (n for n in SIZES if n < len(tokenizer))
+    return {n: most_frequent(parts, counts, TrimSettings(vocab_size=n)) for n in sizes}
 
 
 def measured(
@@ -67,21 +68,26 @@ def measured(
         asked = prompts(folder / f"ntrex/{language}.txt", n)
         texts[language] = greedy_texts(model, source.tokenizer, asked, TOKENS, 16)
     maps = frequent(source.tokenizer, {language: folder / f"text/{language}.txt" for language in PROMPTS})
-    pass_seconds = step_seconds(model, time.process_time)
-    yield from _of_drafter("itself", model, texts, maps, pass_seconds)
+    seconds = tuple(step_seconds(model, time.process_time, tokens=n) for n in (1, LENGTH + 1))
+    yield from _of_drafter("itself", model, texts, maps, *seconds)
     del model
     for name, path in drafters.items():
-        yield from _of_drafter(name, Source.from_pretrained(path).load().eval(), texts, maps, pass_seconds)
+        yield from _of_drafter(name, Source.from_pretrained(path).load().eval(), texts, maps, *seconds)
 
 
 def _of_drafter(
-    name: str, drafter, texts: Mapping[str, Sequence[Text]], maps: Mapping[int, list[int]], pass_seconds: float
+    name: str,
+    drafter: PreTrainedModel,
+    texts: Mapping[str, Sequence[Text]],
+    maps: Mapping[int, list[int]],
+    token_seconds: float,  # of the large model for one token, and for the pass over a draft
+    check_seconds: float,
 ) -> Iterator[dict]:
     chosen = {0: None, **maps}
     costs = {}
     for n, ids in chosen.items():
         with fewer_logits(drafter, ids):
-            costs[n] = step_seconds(drafter, time.process_time) / pass_seconds
+            costs[n] = step_seconds(drafter, time.process_time) / token_seconds
     for language, written in texts.items():
         for n, agreed in zip(chosen, agreements(drafter, written, list(chosen.values()))):
             told, alpha = accepted(agreed, LENGTH), float(np.concatenate(agreed).mean())
@@ -98,6 +104,8 @@ def _of_drafter(
                 per_pass_by_formula=round(expected_tokens(alpha, LENGTH), 3),
                 step=round(costs[n], 3),
                 speedup=round(told.speedup(costs[n]), 3),
+                check=round(check_seconds / token_seconds, 3),
+                speedup_with_check=round(told.speedup(costs[n], check_seconds / token_seconds), 3),
             )
 
 

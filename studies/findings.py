@@ -38,3 +38,21 @@ def page_table(
     from IPython.display import Markdown
 
     return Markdown(rows.to_markdown(index=False, disable_numparse=True))
+
+
+def standing(
+    numbers: pd.Series,  # a number for each row of a table
+    method: str,  # the row that the text is about
+    names: Mapping[str, str] | None = None,  # what the text calls a row, where that differs
+    digits: int = 1,
+    lower: bool = False,  # smaller numbers are better, as losses
+) -> str:
+    "The best row of a table and the place of a method in it, as the end of a sentence without its stop."
+    ranked = numbers.dropna().sort_values(ascending=lower, kind="stable")
+    called = [f"*{(names or {}).get(name, name)}*" for name in ranked.index]
+    texts = [f"{value:.{digits}f}" for value in ranked]
+    best = f"{called[0]} is {'lowest' if lower else 'best'} with {texts[0]}"
+    if method not in ranked.index[1:]:
+        return best
+    place = ranked.index.get_loc(method)
+    return f"{best}; {called[place]}, with {texts[place]}, is number {place + 1} of {len(ranked)}"

@@ -246,9 +246,11 @@ def heat_map(
     lines = -(-len(panels) // columns)
     shape = max(p.shape for p in panels.values())
     shown = {language for p in panels.values() for language in (*p.columns, *p.index)}
-    texts = {language: label((names or {}).get(language, str(language))).replace(", ", ",\n") for language in shown}
+    texts = {language: label((names or {}).get(language, str(language))) for language in shown}
+    texts = {language: text.replace(", ", ",\n", 1) for language, text in texts.items()}
     titles = {title: label(title) for title in panels}
-    size = (max(0.47 * shape[1] + 0.7, 2.8) * columns + 1, (0.36 * shape[0] + 0.7) * lines + 0.3)
+    height = 0.42 if any("\n" in text for text in texts.values()) else 0.36  # of a row
+    size = (max(0.47 * shape[1] + 0.7, 2.8) * columns + 1, (height * shape[0] + 0.7) * lines + 0.3)
     fig, axes = plt.subplots(lines, columns, squeeze=False, layout="constrained", figsize=size)
     for ax, (title, table) in zip(axes.flat, panels.items()):
         _draw_heat(ax, table, scale, kinds, texts, digits, INK if difference else "white")

@@ -331,15 +331,15 @@ def findings(record: Mapping) -> Markdown:
     words = [record["said"][side]["tokens_per_word"] for side in ("before", "after")]
     return what_we_see(
         {
-            f"Chichewa goes from {before:.2f} bits per byte to {after:.2f}, with {words[1]:.2f} tokens a word "
-            f"instead of {words[0]:.2f}.": after < before and words[1] < words[0],
-            f"Trained alike, the model comes to {kept:.2f} with the tokens that it had. New ones cost "
-            f"{after - kept:.2f}, and save {1 - words[1] / words[0]:.0%} of all tokens.": after > kept,
-            f"Trimming alone costs English {english[1] - english[0]:.2f}, and Chichewa nothing.": (
+            f"With new tokens Chichewa goes from {before:.2f} to {after:.2f} bits per byte, and from {words[0]:.2f} "
+            f"tokens per word to {words[1]:.2f}.": after < before and words[1] < words[0],
+            f"Lowest is the trimmed model without new tokens, with {kept:.2f} after the same training. New tokens cost "
+            f"{after - kept:.2f} bits and save {1 - words[1] / words[0]:.0%} of all tokens.": after > kept,
+            f"Trimming alone costs English {english[1] - english[0]:.2f} bits, and Chichewa nothing.": (
                 trimmed < before + 0.01 and english[1] > english[0]
             ),
-            f"New tokens cost Chichewa {start - trimmed:.2f} before they are trained.": start > trimmed,
-            f"English, a tenth of what is read, goes from {english[0]:.2f} to {english[2]:.2f}: the model "
+            f"Before training, new tokens cost Chichewa {start - trimmed:.2f} bits.": start > trimmed,
+            f"English, a tenth of the training text, goes from {english[0]:.2f} to {english[2]:.2f}: the model "
             "forgets none of it.": english[2] <= english[0],
         }
     )
@@ -370,9 +370,9 @@ def shortcomings(record: Mapping) -> Markdown:
     kept, after = bits(record, KEPT), bits(record, "trained")
     wrong = len(QUESTIONS) - record["chats"]["trained"]["right"]
     told = [
-        f"The new tokens are {after - kept:.2f} bits per byte behind the old ones. Who has no need of a faster model "
-        "trims, trains, and adds none.",
-        "The model predicts Chichewa better and still writes none: after so little training it repeats a word.",
+        f"With new tokens the model ends {after - kept:.2f} bits per byte higher than without. If you do not need a "
+        "faster model, trim it and train it without new tokens.",
+        "The model predicts Chichewa better but does not write it yet: after so little training it repeats a word.",
         f"The chat model answers {wrong} of {len(QUESTIONS)} questions wrongly after training."
         if wrong
         else f"{len(QUESTIONS)} questions are no test of a chat model: they show that template and end token work.",

@@ -106,7 +106,7 @@ def _real_cell(row: dict[str, float]) -> str:
 
 
 _WAYS = {"lapt": "`lapt` alone", "continued-500": "`--extend 500`", "continued-2000": "`--extend 2000`"}
-_REST = "With a dictionary also `wechsel` or `ofa`; for little storage `mf1-lex`; where the model must stay, adapters."
+_REST = "With a dictionary, `wechsel` or `ofa`; for little storage, `mf1-lex`; to keep the model as it is, adapters."
 
 
 @cache
@@ -127,8 +127,8 @@ def advice() -> str:
     rows = [[told, *(_real_cell(means[model, language][way]) for model in _READS)] for way, told in _WAYS.items()]
     seeds = min(row["seeds"] for model in _READS for row in means[model, language].values())
     about = (
-        f"0.5 MB of `{language}`, {seeds:.0f} seed{'s' * (seeds > 1)}: bits per byte before → after a pass; tokens per "
-        "word."
+        f"0.5 MB of `{language}`, {seeds:.0f} seed{'s' * (seeds > 1)}: bits per byte, before → after one pass; tokens "
+        "per word."
     )
     return f"{about}\n\n{markdown_table(['way', *_READS.values()], rows, of_ours)}\n\n{_REST}"
 
@@ -178,14 +178,14 @@ def results() -> str:
     kept = 100 * leads["bits per byte at the end"] / leads["bits per byte at the start"]
     told = (
         f"**A new vocabulary pays where the source's fails.** NER in unknown scripts: {unknown[focus]:.0f} with FOCUS, "
-        f"{unknown[keep]:.0f} with the source vocabulary; in known ones {known[focus]:.0f} and {known[keep]:.0f}.",
-        f"**The overlap decides.** FOCUS starts {start.effect:.1f} nats below random mapping; with digits and "
-        f"punctuation alone copied, {symbols.effect:.1f}.",
-        f"**The fallback decides more than the rule.** In unknown scripts sampling by script reaches "
-        f"{unknown[rule]:.0f} with N(0, 1) for what no rule covers, {unknown[ours]:.0f} with the source's Gaussian.",
-        f"**Training brings starts together.** One pass over half a megabyte of real text leaves {kept.min():.0f} to "
-        f"{kept.max():.0f}% of FOCUS's lead.",
-        f"**Not all of it replicates.** Low-dimensional embeddings lose {-short.effect:.0f} points of F1, in "
+        f"{unknown[keep]:.0f} with the source vocabulary; in known scripts {known[focus]:.0f} and {known[keep]:.0f}.",
+        f"**The overlap decides.** FOCUS starts {start.effect:.1f} nats below random mapping; copying digits and "
+        f"punctuation alone, {symbols.effect:.1f}.",
+        "**The fallback decides more than the rule.** Sampling by script has no rule for an unknown script: NER is "
+        f"{unknown[rule]:.0f} with N(0, 1) as the fallback, {unknown[ours]:.0f} with the source's Gaussian.",
+        "**Training brings initialisations together.** One pass over half a megabyte of real text leaves "
+        f"{kept.min():.0f} to {kept.max():.0f}% of FOCUS's lead.",
+        f"**Not everything replicates.** Low-dimensional embeddings lose {-short.effect:.0f} points of F1, in "
         f"{short.pairs - short.agree:.0f} of {short.pairs:.0f} pairs.",
     )
     return "\n".join(f"- {line}" for line in told)
@@ -441,20 +441,24 @@ def decision() -> str:
     lines = (
         (0, "**Is there text in the language?**"),
         (1, "*No:* give the words that you need as a list, `transplant MODEL --tokens terms.tsv`."),
-        (1, "*Less than half a megabyte:* ask `vocab-lit inspect`; the trial has no number for so little."),
+        (1, "*Less than half a megabyte:* run `vocab-lit inspect`; the trial has no numbers for so little."),
         (1, "*More:* **what is the model?**"),
         (2, "*An encoder.* **Does it know the script?**"),
         (3, f"*No:* `--vocab-size N`. NER: {unknown[keep]:.0f} → {unknown[new]:.0f}."),
         (3, f"*Yes:* keep its vocabulary. NER: {known[keep]:.0f} → {known[new]:.0f} with a new one."),
         (2, "*A decoder.* **Does it read the language?**"),
-        (3, "*No:* `lapt --learning-rate 1e-4`, after `--extend 2000 --expansion continued` where it spells in bytes."),
+        (
+            3,
+            "*No:* `lapt --learning-rate 1e-4`; for a language spelled in bytes, after `--extend 2000 --expansion "
+            "continued`.",
+        ),
         (4, f"Bits per byte after a pass, its own tokens → 2,000 more: {_each_language(unread, (own, more))}."),
         (4, f"Tokens per word: {_each_language(unread, (own, more), 'tokens_per_word')}."),
-        (3, "*Yes:* keep its vocabulary, `lapt`, at 1e-5 where it is to keep its English."),
+        (3, "*Yes:* keep its vocabulary and run `lapt`, at 1e-5 if it must keep its English."),
         (4, f"Bits per byte, untrained → 1e-5 → 3e-5: {_each_language(reads, ('untouched', 'lapt-1e-5', own))}."),
         (4, f"With 500 tokens more: {_each_language(reads, (few,))}."),
         (4, f"Tokens per word, its own → 500 more: {_each_language(reads, (own, few), 'tokens_per_word')}."),
-        (2, "*A chat model:* as a decoder, and `lapt --keep-text english.txt --replay 0.25`."),
+        (2, "*A chat model:* as for a decoder, with `lapt --keep-text english.txt --replay 0.25`."),
         (3, f"Bits per byte in Chichewa: {chat_bits}; right answers in English: {right}."),
     )
     return ":::{div} tree\n" + "\n".join(f"{'  ' * depth}- {text}" for depth, text in lines) + "\n:::"

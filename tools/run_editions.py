@@ -59,7 +59,7 @@ def _run(name: str, whole: bool, content: Path) -> bool:
     return not done.returncode
 
 
-def _serve_this_checkout(content: Path) -> None:
+def serve_this_checkout(content: Path) -> None:
     "Let git find this checkout's last commit at the repository's address."
     copy, cfg = content / "origin", settings()
     subprocess.run(["git", "clone", "-q", checkout(), copy], check=True)
@@ -78,7 +78,7 @@ def main() -> None:
     one_of = {name.rpartition("-")[0]: name for name in names}  # of each chapter
     with tempfile.TemporaryDirectory() as folder:
         content = Path(folder)
-        _serve_this_checkout(content)
+        serve_this_checkout(content)
         if given.constraints:  # pip divides the variable at blanks
             os.environ["PIP_CONSTRAINT"] = str(shutil.copy(given.constraints, content))
         begun = [_run(name, False, content) for name in one_of.values()]

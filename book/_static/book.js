@@ -7,11 +7,11 @@ const watched = new ResizeObserver((entries) => {
   }
 });
 addEventListener("DOMContentLoaded", () => {
-  for (const text of document.querySelectorAll(".cell_output pre")) text.classList.toggle("grid", /[│┃]/.test(text.textContent));
+  for (const text of document.querySelectorAll(".cell_output pre, .highlight-text pre")) text.classList.toggle("grid", /[│┃]/.test(text.textContent));
   // no command breaks within --option
   for (const command of document.querySelectorAll(".highlight-bash pre"))
     command.innerHTML = command.innerHTML.replace(/(^|[\s>])(--?[a-z][\w-]*)/gm, '$1<span class="option">$2</span>');
-  const places = ".pst-scrollable-table-container, .cell_output, .cell_output > .output, .cell_output pre.grid, .math";
+  const places = ".pst-scrollable-table-container, .cell_output, .cell_output > .output, pre.grid, div.math";
   for (const place of document.querySelectorAll(places)) watched.observe(place);
 });
 

@@ -12,7 +12,7 @@ from vocab_lit.tokens.train import train_tokenizer
 
 def test_a_model_agrees_with_itself_but_for_tokens_that_drafts_cannot_choose(tmp_path, monkeypatch):
     monkeypatch.setattr(drafts, "PROMPTS", {"en": 3, "sw": 2})
-    monkeypatch.setattr(drafts, "SIZES", (60,))
+    monkeypatch.setattr(drafts, "SIZES", (60, 9_999))
     monkeypatch.setattr(drafts, "WORDS", 2)
     for kind in ("ntrex", "text"):
         (tmp_path / kind).mkdir()

@@ -3,7 +3,7 @@ import re
 import pandas as pd
 import pytest
 
-from studies.findings import MUST_HOLD, page_table, what_we_see
+from studies.findings import MUST_HOLD, page_table, standing, what_we_see
 
 
 def test_findings_that_hold_are_told_others_are_named_as_such_and_are_an_error_where_the_book_is_built():
@@ -25,3 +25,12 @@ def test_findings_that_hold_are_told_others_are_named_as_such_and_are_an_error_w
 def test_a_page_s_table_keeps_numbers_as_they_are_written_and_has_no_index():
     shown = page_table(pd.DataFrame({"method": ["`focus`"], "loss": ["3.90"]}, index=["a"])).data
     assert [re.sub(" +", " ", line) for line in shown.split("\n")[::2]] == ["| method | loss |", "| `focus` | 3.90 |"]
+
+
+def test_the_best_row_of_a_table_is_named_with_the_place_of_the_method_that_a_text_is_about():
+    f1 = pd.Series({"a": 70.3, "b": 80.6, "c": None, "d": 73.8}, dtype=float)
+    assert standing(f1, "a", {"b": "B"}) == "*B* is best with 80.6; *a*, with 70.3, is number 3 of 3"
+    assert standing(f1, "b") == "*b* is best with 80.6"
+    assert standing(f1, "a", digits=2, lower=True) == "*a* is lowest with 70.30"
+    assert standing(f1, "d", lower=True, digits=0) == "*a* is lowest with 70; *d*, with 74, is number 2 of 3"
+    assert standing(f1, "missing") == standing(f1, "c") == "*b* is best with 80.6"

@@ -33,3 +33,18 @@ def test_a_folder_tells_what_made_it_and_one_that_nothing_made_is_refused(cell_f
     ):
         with pytest.raises((ValueError, OSError), match=match):
             MadeFolder.open(place / name)
+
+
+@pytest.mark.cell('nbs/09_app/04_made_folder.ipynb', 'cell "a model that was trained from a GGUF file tells what that file was made from" (23b32d8a)')
+def test_a_model_that_was_trained_from_a_gguf_file_tells_what_that_file_was_made_from(cell_f785d263):
+    from benchmarks.tiny_gguf import llama_tokens, write_tiny
+    from tools.examples import run
+
+    text, small, more = place / "sw.txt", place / "small.gguf", place / "more.gguf"
+    run("trim", write_tiny(place / "tiny.gguf", llama_tokens()), "--text", text, "--out", small)
+    run("transplant", small, "--text", text, "--extend", 20, "--expansion", "continued", "--out", more)
+    run("lapt", more, "--text", text, "--steps", 1, "--batch-size", 2, "--length", 32, "--out", place / "trained")
+    made, file = MadeFolder.open(place / "trained"), MadeFolder.open(more)
+    assert made.command == "lapt" and made.run["model"] == str(more) and made.note["model"] == str(small)
+    assert len(made.target) == len(file.target) == len(made.source) + 20
+    assert (made.plan.weights != file.plan.weights).nnz == 0

@@ -114,7 +114,11 @@ def test_folders_are_measured_as_their_models_are_and_other_tokens_are_refused(c
     folders = {name: Source.from_pretrained(place / name) for name in models}
     told = measure_drafts(folders["small"], folders["large"], english[:6], 24)
     assert [text.tolist() for text in told.agreed] == [text.tolist() for text in agreed] and told.cost > 0
-    assert told.rows()[0]["accepted"] == accepted(agreed, 1).share
+    for row in told.rows():
+        counted = accepted(agreed, row["length"])
+        assert row["accepted"] == counted.share and row["check"] > 0
+        seconds = row["check"] * counted.passes + told.cost * counted.drafted
+        assert row["times_as_fast"] == pytest.approx(counted.tokens / seconds)
     with pytest.raises(ValueError, match="--tokenizer"):
         measure_drafts(folders["other"], folders["large"], english[:2], 4)
     folders["small"].config.vocab_size = n - 1

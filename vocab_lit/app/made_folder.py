@@ -57,7 +57,7 @@ class MadeFolder:
             raise FileNotFoundError(f"{folder}: no such folder")
         adaptation = read_json(folder / "adapt.json")
         model = _last_model(folder) if adaptation else folder
-        run = read_json(model / "lapt.json")
+        run = _begun_with_file(read_json(model / "lapt.json"))
         noted = model if (model / "vocab_lit.json").is_file() else Path(run.get("model") or "/nowhere")
         if not run and not (noted / "vocab_lit.json").is_file():
             problem = "no vocab_lit.json, so that none of transplant, trim, lapt and adapt made it"
@@ -77,9 +77,16 @@ class MadeFolder:
         return "trim" if self.note.get("method") == "trim" else "transplant"
 
     @cached_property
+    def begun(self) -> MadeGguf | None:
+        "The GGUF file that the training began with, where it was one that is still there."
+        file = Path(self.run.get("model", ""))
+        return MadeGguf(file, file, file, {}, {}) if is_gguf(file) and file.is_file() else None
+
+    @cached_property
     def note(self) -> dict:
         "The note of a transplant or trim; where there was none, what the model was made from."
-        return read_json(self.noted / "vocab_lit.json") or dict(model=self.run["model"])
+        note = read_json(self.noted / "vocab_lit.json") or dict(model=self.run["model"])
+        return note | self.begun.note if self.begun else note
 
     @cached_property
     def target(self) -> Vocab:
@@ -89,6 +96,8 @@ class MadeFolder:
     @cached_property
     def source(self) -> Vocab | None:
         "The vocabulary of the source model; None where its tokenizer is not at hand."
+        if self.begun:
+            return self.begun.source
         with suppress(ValueError, OSError):
             return Source.from_pretrained(self.opened or self.note["model"]).vocab
         return None
@@ -96,6 +105,8 @@ class MadeFolder:
     @cached_property
     def plan(self) -> Plan:
         "Where the embeddings come from; in a model that kept its vocabulary each from its own."
+        if self.begun:
+            return self.begun.plan
         if "method" not in self.note:
             return _kept_plan(self.target)
         return Plan.load(self.noted, self.target)
@@ -118,6 +129,14 @@ class MadeFolder:
     def findings(self) -> list[Finding]:
         "What would break where it is served."
         return check_folder(self.model, compare=False)
+
+
+def _begun_with_file(run: dict) -> dict:
+    "The settings of a training; where it began with a GGUF file, with that in place of the folder made from it."
+    from vocab_lit.gguf.opened import NOTE
+
+    file = read_json(Path(run.get("model", "")) / NOTE).get("file")
+    return run | dict(model=file) if file else run
 
 
 def _last_model(folder: Path) -> Path:

@@ -198,8 +198,9 @@ def draft_(
     Two folders or two GGUF files, with the same tokens under the same ids: `vocab-lit transplant SMALL --tokenizer
     LARGE` makes a model of another family so. The large model continues prompts, greedily, and it is told what share
     of the drafted tokens it accepts, for each length of a draft, and how many times as fast it writes. Of folders that
-    is computed from what a step of each model takes; of GGUF files llama.cpp writes with the drafter and without. A
-    drafter pays where `step`, its time in passes of the large model, is less than `agreement`.
+    is computed from what a step of each model takes, and a pass over a draft (`check`); of GGUF files llama.cpp writes
+    with the drafter and without. By the formula a drafter pays where `step`, in tokens of the large model, is less than
+    `agreement`.
 
     Example: `vocab-lit draft smollm2-gemma gemma-3-1b --prompts prompts.txt`
 

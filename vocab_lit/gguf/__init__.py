@@ -1,1 +1,1 @@
-"A model in the file that llama.cpp, Ollama and LM Studio run: trimmed, extended, and made of what was trained."
+"A GGUF file, as llama.cpp, Ollama and LM Studio run it: trim it, extend it, train it, write it again."

@@ -1,1 +1,1 @@
-"Methods of initialisation as recipes, which decide where the embedding of each target token comes from."
+"Methods of initialisation, written as recipes, decide where the embedding of each target token comes from."

@@ -1,1 +1,1 @@
-"A pretrained model is opened, given the target vocabulary, and saved for plain transformers; adapters are added to it."
+"Open a pretrained model, give it the target vocabulary, save it for plain transformers; add adapters to it."

@@ -134,9 +134,13 @@ class Accepted:
         "Tokens that a pass of the large model writes."
         return self.tokens / self.passes
 
-    def speedup(self, cost: float) -> float:
-        "How many times as fast the text is written, where a drafter's step takes `cost` passes of the large model."
-        return self.tokens / (self.passes + cost * self.drafted)
+    def speedup(
+        self,
+        cost: float,  # a drafter's step, in the time in which the large model computes one token
+        check: float = 1.0,  # a pass of the large model over a draft, in that time
+    ) -> float:
+        "How many times as fast the text is written."
+        return self.tokens / (check * self.passes + cost * self.drafted)
 
 
 def accepted(agreed: Sequence[np.ndarray], length: int) -> Accepted:
@@ -181,13 +185,14 @@ def step_seconds(
     clock: Callable[[], float] = time.perf_counter,
     before: int = 64,  # tokens in the cache
     steps: int = 6,  # of which the fastest counts
+    tokens: int = 1,  # that are read at a time
 ) -> float:
     "Seconds in which a model computes its next token."
     ids = torch.zeros(1, before, dtype=torch.long, device=model.device)
     cache, seconds = model(input_ids=ids, use_cache=True).past_key_values, []
     for _ in range(steps):
         start = clock()
-        model(input_ids=ids[:, :1], past_key_values=cache, use_cache=True).logits.argmax().item()
+        model(input_ids=ids[:, :tokens], past_key_values=cache, use_cache=True).logits.argmax().item()
         seconds.append(clock() - start)
     return min(seconds)
 
@@ -214,25 +219,30 @@ def fewer_logits(
         model.set_output_embeddings(whole)
 
 # %% ../../nbs/05_models/24_drafts.ipynb #9736b956
+_LENGTHS = (1, 2, 3, 4, 6, 8)  # of drafts
+
+
 @dataclass(frozen=True)
 class Drafting:
     "How a small model drafts for a large one."
 
     agreed: list[np.ndarray]  # of each prompt (tokens,) bool
-    cost: float  # a drafter's step, in passes of the large model
+    cost: float  # a drafter's step, in the time in which the large model computes one token
+    checks: dict[int, float]  # by the length of a draft: the large model's pass over it, in that time
 
     @property
     def alpha(self) -> float:
         "The share of tokens that the drafter would have written too."
         return float(np.concatenate(self.agreed).mean())
 
-    def rows(self, lengths: Sequence[int] = (1, 2, 3, 4, 6, 8)) -> list[dict[str, Any]]:
+    def rows(self) -> list[dict[str, Any]]:
         "What drafts of each length come to, counted and by the formula."
         found = []
-        for told in (accepted(self.agreed, length) for length in lengths):
-            counted = dict(length=told.length, accepted=told.share, tokens_per_pass=told.per_pass)
-            speedups = dict(times_as_fast=told.speedup(self.cost))
-            by_formula = dict(by_formula=expected_speedup(self.alpha, told.length, self.cost))
+        for length, check in self.checks.items():
+            told = accepted(self.agreed, length)
+            counted = dict(length=length, accepted=told.share, tokens_per_pass=told.per_pass)
+            speedups = dict(check=check, times_as_fast=told.speedup(self.cost, check))
+            by_formula = dict(by_formula=expected_speedup(self.alpha, length, self.cost))
             found.append(counted | speedups | by_formula)
         return found
 
@@ -255,9 +265,10 @@ def measure_drafts(
     models = [on_device(source.load()).eval() for source in (small, large)]
     texts = greedy_texts(models[1], large.tokenizer, prompts, n)
     [agreed] = agreements(models[0], texts, [among])
-    of_pass = step_seconds(models[1])
+    of_token = step_seconds(models[1])
+    checks = {length: step_seconds(models[1], tokens=length + 1) / of_token for length in _LENGTHS}
     with fewer_logits(models[0], among):
-        return Drafting(agreed, step_seconds(models[0]) / of_pass)
+        return Drafting(agreed, step_seconds(models[0]) / of_token, checks)
 
 
 def _rows(source: Source) -> int:

@@ -1,1 +1,1 @@
-"Grids of models, languages, amounts of text, adaptations and seeds are computed on one machine or many, kept as records, and reported."
+"Compute grids of models, languages, amounts of text, adaptations and seeds on one machine or many, keep them as records, and report them."

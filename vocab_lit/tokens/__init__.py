@@ -1,1 +1,1 @@
-"Tokenizers and their vocabularies: read one, compare two, train one on text, expand one, trim one, add given tokens to one; carry over what a chat model needs."
+"Tokenizers and their vocabularies: read, compare, train, expand and trim them, add given tokens, and carry over what a chat model needs."

@@ -1,1 +1,1 @@
-"Language-adaptive pretraining: a model and text of the new language make a model that has learnt from that text."
+"Language-adaptive pretraining (LAPT) continues the pretraining of a model on text of the target language."

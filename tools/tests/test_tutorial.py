@@ -1,0 +1,37 @@
+import json
+import os
+import shlex
+from itertools import pairwise
+
+import pytest
+
+from studies.real_models import TEXTS
+from tools.notebooks import checkout
+from tools.tutorial import PAGE, RECORD, follow, sections
+
+
+def test_a_section_s_blocks_run_one_after_another_where_the_last_ones_led_and_a_run_goes_on(tmp_path):
+    one, other, last = (
+        f"```bash\n{code}\n```" for code in ("mkdir in\ncd in", "echo a >there", "cat there >>../seen\npwd")
+    )
+    page = ("# Page", one, "## One", one, "Text", other, "## Two", last, "## Three", "Nothing")
+    commands = sections("\n\n".join(page))
+    assert commands == {"One": "mkdir in\ncd in\necho a >there\n", "Two": "cat there >>../seen\npwd\n"}
+    for _ in range(2):
+        record = follow(commands, tmp_path, dict(os.environ))
+    assert (tmp_path / "seen").read_text() == "a\n" and record["Two"]["output"] == ["in"]
+    assert record == json.loads((tmp_path / RECORD.name).read_text()) and record["One"]["seconds"] < 60
+    with pytest.raises(SystemExit, match="^echo why; false\n\nwhy"):
+        follow({"Three": "echo why; false\n"}, tmp_path, {})
+
+
+def test_the_page_s_commands_make_a_report_and_each_reads_what_those_before_it_made():
+    commands = sections((checkout() / PAGE).read_text(encoding="utf-8"))
+    assert list(commands)[0] == "Install" and list(commands.values())[-1].endswith("--out report.html\n")
+    there = {"gemma3-270m.gguf", *TEXTS}
+    for block in commands.values():
+        for command in (shlex.split(line) for line in block.splitlines() if line.startswith("vocab-lit")):
+            read = {value for name, value in pairwise(command) if name in ("--text", "--keep-text", "--test")}
+            read.add(command[2])
+            assert read <= there, command
+            there |= {value for name, value in pairwise(command) if name == "--out"}
