@@ -54,7 +54,7 @@ def records_table(records: pd.DataFrame) -> pd.DataFrame:  # cells in Markdown
             valid=r.valid,
             steps=r.steps,
         )
-        | {"tokens per word": f"{r.tokens_per_word:.2f}", "CPU seconds": f"{r.cpu_seconds:.0f}", "date": r.date}
+        | {"tokens per word": f"{r.tokens_per_word:.2f}"}
         for r in records.itertuples()
     ]
     return pd.DataFrame(rows)
@@ -70,20 +70,18 @@ def findings(records: pd.DataFrame) -> dict[str, bool]:
     "What the records say, and whether they do."
     some, first = compared(records).set_index("recipe"), best(records)
     scores, early = some.score, bits_after(compared(records), EARLY)
-    extended, kept, lora, plan = "extend-2000", "lapt-replay", "lora", "plan"
     english = some.kept / some.kept_before - 1
+    few, many, kept = (f"{name} {scores[name]:.2f}" for name in ("extend-500", "extend-2000", "lapt-replay"))
+    before, after = f"{first.before:.2f} → {first.score:.2f}", f"{first.kept_before:.2f} → {first.kept:.2f}"
+    leads = scores.idxmin() == "lapt-replay" and early.idxmin() == "extend-2000"
     return {
-        f"`{first.recipe}` leads at {first.minutes:g} minutes: {first.before:.2f} → {first.score:.2f} bits, and English "
-        f"{first.kept_before:.2f} → {first.kept:.2f}.": first.recipe == kept,
-        f"New tokens lead first and are overtaken: after {EARLY:g} minutes `{extended}` has {early[extended]:.2f} and "
-        f"`{kept}` {early[kept]:.2f}, at the end {scores[extended]:.2f} and {scores[kept]:.2f}.": early.idxmin()
-        == extended
-        and scores[extended] > scores[kept],
-        f"2,000 tokens more are better than 500, {scores[extended]:.2f} and {scores['extend-500']:.2f}.": scores[extended]
-        < scores["extend-500"],
-        f"English is kept best by LoRA ({english[lora]:+.0%}) and worst by `{english.idxmax()}` "
-        f"({english.max():+.0%}).": english.idxmin() == lora,
-        f"A plan that learns has too few parameters: {scores[plan]:.2f}.": scores.idxmax() == plan,
+        f"`{first.recipe}` leads at {first.minutes:g} minutes: {before} bits, English {after}.": first.is_valid,
+        f"New tokens lead first and are overtaken: after {EARLY:g} minutes extend-2000 {early['extend-2000']:.2f}, "
+        f"lapt-replay {early['lapt-replay']:.2f}; at the end {many}, {kept}.": leads,
+        f"More new tokens are better: {few}, {many}.": scores["extend-2000"] < scores["extend-500"],
+        f"English is kept best by LoRA ({english['lora']:+.0%}), and worst by {english.idxmax()} "
+        f"({english.max():+.0%}).": english.idxmin() == "lora",
+        f"A plan that learns has too few parameters: {scores['plan']:.2f}.": scores.idxmax() == "plan",
     }
 
 

@@ -123,12 +123,14 @@ def _one_pass() -> dict[tuple[str, str], dict[str, dict[str, float]]]:  # by mod
 @_fact
 def advice() -> str:
     "A table of which way when, with what each reaches in the real trial in its first language."
+    from babel import Locale
+
     means, language = _one_pass(), "sw"
     rows = [[told, *(_real_cell(means[model, language][way]) for model in _READS)] for way, told in _WAYS.items()]
     seeds = min(row["seeds"] for model in _READS for row in means[model, language].values())
     about = (
-        f"0.5 MB of `{language}`, {seeds:.0f} seed{'s' * (seeds > 1)}: bits per byte, before → after one pass; tokens "
-        "per word."
+        f"0.5 MB of {Locale(language).english_name}, {seeds:.0f} seed{'s' * (seeds > 1)}: bits per byte, "
+        "before → after one pass; tokens per word."
     )
     return f"{about}\n\n{markdown_table(['way', *_READS.values()], rows, of_ours)}\n\n{_REST}"
 
@@ -536,7 +538,8 @@ def speedrun() -> str:
 
     found = best(read_records())
     return (
-        f"For {found.minutes:g} CPU-minutes: `{found.recipe}`, {found.before:.2f} → {found.score:.2f}, English "
+        f"Best in {found.minutes:g} CPU-minutes (SmolLM2, Swahili): `{found.recipe}`, {found.before:.2f} → "
+        f"{found.score:.2f} bits per byte, English "
         f"{found.kept_before:.2f} → {found.kept:.2f}"
     )
 
