@@ -76,8 +76,10 @@ def follow(
     "Run what the folder's record does not have yet, and write it after each section."
     file, state = place / RECORD.name, ""
     record = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    anew = False  # what comes behind a section that ran reads what that made
     for title, block in commands.items():
-        if record.get(title, {}).get("commands") != block:
+        anew = anew or record.get(title, {}).get("commands") != block
+        if anew:
             record[title] = dict(commands=block) | run_section(state + block, place, env)
             write_json(record, file)
             print(title, *(record[title][key] for key in ("seconds", "cpu_seconds", "memory_mb")), flush=True)
