@@ -116,6 +116,8 @@ def test_a_gguf_file_writes_on_in_llama_cpp_which_ends_with_the_page(cell_851de6
     assert [side.name for side in pair.values()] == ["tiny.gguf", "less.gguf"]
     with served(pair) as ask:
         status, answer = ask("POST", "/answer", dict(side="before", text="Habari ya", n=5))
+        one = ask("POST", "/answer", dict(side="before", text="Habari ya", n=1))
+        assert one[0] == 200 and one[1]["tokens"] == 1 and one[1]["seconds"] == 0  # llama.cpp does not time a single one
         assert status == 200 and len(ask("POST", "/tokens", dict(side="after", text="Habari ya"))[1]["tokens"]) > 1
     with LlamaCpp(tiny) as llama:
         assert answer["written"] == llama.greedy("Habari ya", 5).text

@@ -37,8 +37,11 @@ def test_a_folder_tells_what_made_it_and_one_that_nothing_made_is_refused(cell_f
 
 @pytest.mark.cell('nbs/09_app/04_made_folder.ipynb', 'cell "a model that was trained from a GGUF file tells what that file was made from" (23b32d8a)')
 def test_a_model_that_was_trained_from_a_gguf_file_tells_what_that_file_was_made_from(cell_f785d263):
+    import contextlib
+
     from benchmarks.tiny_gguf import llama_tokens, write_tiny
     from tools.examples import run
+    from vocab_lit.gguf.opened import gguf_folder
 
     text, small, more = place / "sw.txt", place / "small.gguf", place / "more.gguf"
     run("trim", write_tiny(place / "tiny.gguf", llama_tokens()), "--text", text, "--out", small)
@@ -48,3 +51,5 @@ def test_a_model_that_was_trained_from_a_gguf_file_tells_what_that_file_was_made
     assert made.command == "lapt" and made.run["model"] == str(more) and made.note["model"] == str(small)
     assert len(made.target) == len(file.target) == len(made.source) + 20
     assert (made.plan.weights != file.plan.weights).nnz == 0
+    with contextlib.chdir(gguf_folder(more)):
+        assert MadeFolder.open(place / "trimmed").command == "trim"  # whatever lies in the working directory

@@ -19,11 +19,14 @@ def cell_0c4c228c():
 
 @pytest.mark.cell('nbs/11_gguf/12_drafts.ipynb', 'cell "a file that drafts for itself has all accepted but what the end of a text cuts off, another hardly anything" (09264d47)')
 def test_a_file_that_drafts_for_itself_has_all_accepted_but_what_the_end_of_a_text_cuts_off_another_hardly_anything(cell_0c4c228c):
-    own, other = (drafts_in_llama_cpp(file, large, prompts, 16) for file in (large, small))
-    assert own.drafted - own.accepted <= len(prompts) and own.drafted > 16 and other.share < 0.5
+    own, other = (drafts_in_llama_cpp(file, large, prompts, 200) for file in (large, small))
+    assert own.drafted - own.accepted <= len(prompts) and own.drafted > 200 and other.share < 0.5
     assert own.same_texts == other.same_texts == len(prompts)
     assert min(own.alone, own.with_drafter, own.alone_of_cpu, own.with_drafter_of_cpu) > 0
     assert own.with_drafter_of_cpu < own.alone_of_cpu  # a drafter as large as its model can only cost
+    assert drafts_in_llama_cpp(large, large, prompts, 2).alone_of_cpu > 0  # in less than a tick
+    with pytest.raises(ValueError, match="0.gguf writes at most one token behind each prompt; give more tokens"):
+        drafts_in_llama_cpp(large, large, prompts, 1)
 
 
 @pytest.mark.cell('nbs/11_gguf/12_drafts.ipynb', 'cell "files of other tokens are refused, and llama.cpp would not have drafted with them" (a3b87d8f)')

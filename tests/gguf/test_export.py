@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 from transformers import AutoModelForCausalLM
 from vocab_lit.gguf.container import GgufFile
-from vocab_lit.gguf.export import export_gguf, export_lora
+from vocab_lit.gguf.export import _check_tokens, export_gguf, export_lora
 from vocab_lit.gguf.llama_cpp import LlamaCpp
 from vocab_lit.gguf.opened import gguf_folder
 from vocab_lit.gguf.tokens import tokens_of
@@ -167,8 +167,8 @@ def test_other_tokens_than_those_of_the_file_are_refused_and_so_are_too_few_rows
     assert not (folder / "no.gguf").exists()
 
 
-@pytest.mark.cell('nbs/11_gguf/11_export.ipynb', 'cell "of tokens that are one with a space for each underline none is overlooked" (3eee0969)')
-def test_of_tokens_that_are_one_with_a_space_for_each_underline_none_is_overlooked(cell_35c1a5ca):
+@pytest.mark.cell('nbs/11_gguf/11_export.ipynb', 'cell "a token is not overlooked that has spaces where another one has underlines" (3eee0969)')
+def test_a_token_is_not_overlooked_that_has_spaces_where_another_one_has_underlines(cell_35c1a5ca):
     tokens = llama_tokens()
     tokens = replace(tokens, tokens=[*tokens.tokens])
     tokens.tokens[-2:] = ["▁▁▁", "   "]
@@ -190,3 +190,5 @@ def test_a_trimmed_folder_beside_the_file_that_was_not_trimmed_is_told_which_fil
     with pytest.raises(ValueError, match=r"give as --like the file that was trimmed to them") as refused:
         export_gguf(gguf_folder(folder / "trimmed.gguf"), large, folder / "no.gguf")
     assert "--tokens-like" not in str(refused.value)
+    with pytest.raises(ValueError, match="the id 1 is no token, and in .*f32.gguf 'b'; it has 1 of its 2 tokens"):
+        _check_tokens(folder, {0: "a"}, GgufFile.of(large), {0: "a", 1: "b"})

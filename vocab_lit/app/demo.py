@@ -149,7 +149,7 @@ class GgufWriter(Side):
     def answer(self, text: str, n: int) -> dict[str, Any]:
         "The most probable tokens after a text."
         made = self.llama.greedy(text, n)
-        return dict(written=made.text, tokens=len(made.ids), seconds=len(made.ids) / made.tokens_per_second)
+        return dict(written=made.text, tokens=len(made.ids), seconds=made.seconds)
 
     def close(self) -> None:
         "End llama.cpp."

@@ -135,7 +135,7 @@ def _begun_with_file(run: dict) -> dict:
     "The settings of a training; where it began with a GGUF file, with that in place of the folder made from it."
     from vocab_lit.gguf.opened import NOTE
 
-    file = read_json(Path(run.get("model", "")) / NOTE).get("file")
+    file = read_json(Path(run["model"]) / NOTE).get("file") if run else None
     return run | dict(model=file) if file else run
 
 

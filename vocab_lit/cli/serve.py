@@ -196,10 +196,10 @@ def draft_(
     """Measure how well a small model drafts for a large one, in speculative decoding.
 
     Two folders or two GGUF files, with the same tokens under the same ids: `vocab-lit transplant SMALL --tokenizer
-    LARGE` makes a model of another family so. The large model continues prompts, greedily, and it is told what share
-    of the drafted tokens it accepts, for each length of a draft, and how many times as fast it writes. Of folders that
-    is computed from what a step of each model takes, and a pass over a draft (`check`); of GGUF files llama.cpp writes
-    with the drafter and without. By the formula a drafter pays where `step`, in tokens of the large model, is less than
+    LARGE` makes such a model. The large model continues prompts, greedily. The table has the share of drafted tokens
+    that it accepts, and how many times as fast it writes. For folders this is computed, for each length of a draft,
+    from the times of a step of each model and of a pass over a draft (`check`). GGUF files run in llama.cpp, with the
+    drafter and without. By the formula a drafter pays where `step`, in tokens of the large model, is less than
     `agreement`.
 
     Example: `vocab-lit draft smollm2-gemma gemma-3-1b --prompts prompts.txt`

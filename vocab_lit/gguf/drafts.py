@@ -45,14 +45,19 @@ class LlamaDrafts:
         return self.accepted / self.drafted if self.drafted else 0.0
 
 
+_TICK = 0.01  # seconds; processor time is told in whole ones
+
+
 def _written(llama: LlamaCpp, prompts: Sequence[str], n: int) -> tuple[list[Generated], float, float]:
-    "What a model writes, and how many tokens in a second and in a processor second."
+    "What a model writes, and how many tokens in a second and in a processor second; `ValueError` of too few to tell."
     with llama as model:
         begun = model.cpu_seconds
         written = [model.greedy(prompt, n) for prompt in prompts]
         of_cpu = model.cpu_seconds - begun
-    tokens = sum(len(w.ids) for w in written)
-    return written, tokens / sum(len(w.ids) / w.tokens_per_second for w in written), tokens / of_cpu
+    tokens, seconds = sum(len(w.ids) for w in written), sum(w.seconds for w in written)
+    if not seconds:
+        raise ValueError(f"{model.path} writes at most one token behind each prompt; give more tokens or other prompts")
+    return written, tokens / seconds, tokens / max(of_cpu, _TICK)
 
 
 def drafts_in_llama_cpp(

@@ -235,7 +235,8 @@ def _check_tokens(folder: Path, new: Mapping[int, str], file: GgufFile, old: Map
     other = next((id for id, piece in sorted(old.items()) if new.get(id) != piece), None)
     if other is None:
         return
-    what = f"the id {other:,} is {new.get(other, 'no token')!r}, and in {file.path} {old[other]!r}"
+    here = repr(new[other]) if other in new else "no token"
+    what = f"the id {other:,} is {here}, and in {file.path} {old[other]!r}"
     hint = "where the vocabulary was replaced, give a file with the same tokens as --tokens-like"
     if len(new) < len(old) and set(new.values()) <= set(old.values()):
         hint = f"it has {len(new):,} of its {len(old):,} tokens; give as --like the file that was trimmed to them"

@@ -67,9 +67,14 @@ class Generated:
     text: str
     ids: list[int]  # the end token included where there was one; empty of a chat
     finish_reason: str  # "stop" at an end token, "length" where there was no room for more
-    tokens_per_second: float
+    tokens_per_second: float  # 0 of one token, which llama.cpp computes with the prompt
     drafted: int = 0  # tokens that a drafter proposed
     accepted: int = 0  # and how many of them the model took
+
+    @property
+    def seconds(self) -> float:
+        "In which the tokens were written, by their speed."
+        return len(self.ids) / self.tokens_per_second if self.tokens_per_second else 0.0
 
 
 class LlamaCpp:
