@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING
@@ -381,6 +382,30 @@ def real() -> str:
     english = [page.bits(record, side, "english-unseen.txt") for side in ("untouched", "trained")]
     told.append(f"English {english[0]:.2f} → {english[1]:.2f} bits")
     return f"Gemma 3 270M, Chichewa, one core: {', '.join(told)}"
+
+
+def _tutorial_record() -> dict[str, dict]:
+    return json.loads(data_path("real-trial", "tutorial.json").read_text(encoding="utf-8"))
+
+
+@_fact
+def tutorial() -> str:
+    "What each section of the tutorial took on one core."
+    record = _tutorial_record()
+    rows = [[t, f"{e['cpu_seconds']:,}", f"{e['memory_mb'] / 1000:.1f}"] for t, e in record.items()]
+    total = sum(entry["cpu_seconds"] for entry in record.values())
+    most = max(entry["memory_mb"] for entry in record.values()) / 1000
+    rows.append(["**all**", f"**{total:,}**", f"**{most:.1f}**"])
+    return markdown_table(["section", "CPU seconds", "GB of memory"], rows, of_ours)
+
+
+@_fact
+def tutorial_bits() -> str:
+    "What the tutorial measures before and after."
+    lines = "\n".join(_tutorial_record()["Measure"]["output"])
+    bits, tokens = (re.findall(rf"{name} +([\d.]+)", lines) for name in ("bits per byte", "  tokens"))
+    told = " → ".join(f"{float(value):.2f}" for value in bits)
+    return f"Bits per byte of Jonah: {told}; tokens: {' → '.join(f'{int(n):,}' for n in tokens)}."
 
 
 @cache

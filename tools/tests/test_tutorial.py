@@ -1,5 +1,6 @@
 import json
 import os
+import re
 import shlex
 from itertools import pairwise
 
@@ -35,3 +36,14 @@ def test_the_page_s_commands_make_a_report_and_each_reads_what_those_before_it_m
             read.add(command[2])
             assert read <= there, command
             there |= {value for name, value in pairwise(command) if name == "--out"}
+
+
+def test_the_page_shows_what_its_commands_took_and_measured():
+    record = json.loads((checkout() / RECORD).read_text(encoding="utf-8"))
+    text = (checkout() / PAGE).read_text(encoding="utf-8")
+    assert {title: entry["commands"] for title, entry in record.items()} == sections(text)
+    shown = re.findall(r"^\| (?!\*|-|section)(.+?) \| ([\d,]+) \| ([\d.]+) \|$", text, re.M)
+    assert shown == [(t, f"{e['cpu_seconds']:,}", f"{e['memory_mb'] / 1000:.1f}") for t, e in record.items()]
+    assert sum(entry["cpu_seconds"] for entry in record.values()) < 600
+    before, after = re.findall(r"bits per byte +([\d.]+)", "\n".join(record["Measure"]["output"]))
+    assert float(after) < float(before) and f"{float(before):.2f} → {float(after):.2f}" in text
