@@ -19,7 +19,7 @@ import numpy as np
 import torch
 
 from benchmarks.tiny_configs import SPECIAL_ID, VOCABULARY, tiny_config
-from benchmarks.verdicts import TASKS, Verdict, make_record
+from benchmarks.verdicts import TASKS, Verdict, make_record, one_line
 from vocab_lit.methods.recipe import Copy, InitContext, InitStep, Recipe, RowWeights
 from vocab_lit.tokens.special_ids import NO_TEXT
 
@@ -352,10 +352,6 @@ def check_folder(tiny: Tiny, folder: Path, target) -> None:
     _check_outputs(tiny, after, target, "in the saved model")
 
 
-def _one_line(e: Exception) -> str:
-    return f"{type(e).__name__}: {' '.join(str(e).split())}"[:300]
-
-
 def _check_findings(folder: Path) -> None:
     from vocab_lit.models import check
 
@@ -382,10 +378,10 @@ def _try(tiny: Tiny, out: Path, larger: bool, pad_moved: bool, opened: bool) -> 
         result.save_pretrained(out, model=str(tiny.folder))
     except ValueError as e:
         if "\n" in str(e) or out.exists():
-            return "crashed", f"not refused in one line before anything is written: {_one_line(e)}"
+            return "crashed", f"not refused in one line before anything is written: {one_line(e)}"
         return "refused", str(e)
     except Exception as e:  # noqa: BLE001
-        return "crashed", _one_line(e)
+        return "crashed", one_line(e)
     try:
         check_folder(tiny, out, target)
         if not opened:
@@ -394,7 +390,7 @@ def _try(tiny: Tiny, out: Path, larger: bool, pad_moved: bool, opened: bool) -> 
     except Wrong as e:
         return "wrong", str(e)
     except Exception as e:  # noqa: BLE001  such as a folder that does not load
-        return "wrong", _one_line(e)
+        return "wrong", one_line(e)
     return "right", ""
 
 
@@ -412,7 +408,7 @@ def try_architecture(architecture: Architecture, turn: int = 0) -> Verdict:
         try:
             tiny = build(architecture, Path(place, "model"))
         except Exception as e:  # noqa: BLE001  a configuration that is not understood here
-            return Verdict(**about, result="not built", why=_one_line(e))
+            return Verdict(**about, result="not built", why=one_line(e))
         outcomes = [_try(tiny, Path(place, str(i)), *how) for i, how in enumerate(trials(turn))]
     kept, moved = outcomes[:2], outcomes[2:]
     compared = tiny.outputs is not None

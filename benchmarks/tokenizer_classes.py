@@ -31,7 +31,7 @@ from benchmarks.tiny_tokenizers import (
     tokenizer_classes,
     write_source,
 )
-from benchmarks.verdicts import TokenizerVerdict, make_record
+from benchmarks.verdicts import TokenizerVerdict, make_record, one_line
 from vocab_lit.text.phrasebook import lines
 
 LANGUAGE_CODES = ("fra_Latn", "swh_Latn", "fr_XX", "sw_KE", "fra", "swh")  # of all classes that have src_lang
@@ -337,10 +337,6 @@ def _check_opened(source: Reference, folder: Path, opened: PreTrainedTokenizerBa
     _check("opened", source, opened)
 
 
-def _one_line(e: Exception) -> str:
-    return f"{type(e).__name__}: {' '.join(str(e).split())}"[:300]
-
-
 def _tried(make: Callable[[], PreTrainedTokenizerBase]) -> tuple[PreTrainedTokenizerBase | None, str, str]:
     "What is made; otherwise how it ended, and why."
     try:
@@ -348,7 +344,7 @@ def _tried(make: Callable[[], PreTrainedTokenizerBase]) -> tuple[PreTrainedToken
     except (ValueError, FileNotFoundError) as e:
         return None, "crashed" if "\n" in str(e) else "refused", str(e)
     except Exception as e:  # noqa: BLE001
-        return None, "crashed", _one_line(e)
+        return None, "crashed", one_line(e)
 
 
 def _judged(check: Callable[[], None]) -> tuple[str, str]:  # result, why
@@ -357,7 +353,7 @@ def _judged(check: Callable[[], None]) -> tuple[str, str]:  # result, why
     except Wrong as e:
         return "wrong", str(e)
     except Exception as e:  # noqa: BLE001  such as a tokenizer that does not take what the source does
-        return "wrong", _one_line(e)
+        return "wrong", one_line(e)
     return "right", ""
 
 
@@ -400,7 +396,7 @@ def try_form(c: TokenizerClass, form: Form, steps: Iterable[str] = STEPS) -> Ite
             by_transformers, opened, result, why = _judged_source(folder)
             _must(not (odd := oddity(by_transformers)), odd)
         except Exception as e:  # noqa: BLE001  a form that the class does not have
-            yield TokenizerVerdict(*about, "opened", "not built", _one_line(e))
+            yield TokenizerVerdict(*about, "opened", "not built", one_line(e))
             return
         if opened is None:
             yield TokenizerVerdict(*about, "opened", result, why)

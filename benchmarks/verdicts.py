@@ -164,6 +164,11 @@ REASONS = [  # what a refusal says, and why that is
 ]
 
 
+def one_line(error: Exception) -> str:
+    "What went wrong, for a verdict."
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"[:300]
+
+
 def reason_of(verdict: Verdict) -> str:
     "The group that the reason of a verdict belongs to; empty for a class that is right throughout."
     told = verdict.why or verdict.pad_moved

@@ -14,6 +14,7 @@ import yaml
 
 from vocab_lit.study.results import RECORDS, ResultStore, _text, fingerprint, published, record_rows
 from vocab_lit.text.corpus import data_path
+from vocab_lit.text.yaml_file import listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -176,7 +177,7 @@ def with_starts(
 def _chosen(rows, where):
     chosen = np.ones(len(rows), bool)
     for column, wanted in where.items():
-        chosen &= rows[column].isin([_text(value) for value in _listed(wanted)]).to_numpy(bool)
+        chosen &= rows[column].isin([_text(value) for value in listed(wanted)]).to_numpy(bool)
     return rows[chosen]
 
 
@@ -193,11 +194,7 @@ def _cells(rows, side, over, predicate):  # one number for each pair
 
 def _others(rows, better):  # all methods, or what is compared, but those of one side
     column, mine = next(iter(better.items()))
-    return {column: sorted(set(rows[column]) - {_text(value) for value in _listed(mine)})}
-
-
-def _listed(value):
-    return value if isinstance(value, list) else [value]
+    return {column: sorted(set(rows[column]) - {_text(value) for value in listed(mine)})}
 
 
 def differences(
@@ -384,7 +381,7 @@ def _look_up(predicate, rows, at):
     for part in (predicate, *filter(lambda s: isinstance(s, dict), _sides(predicate))):
         for column in set(NAMES) & set(part):
             known = set(rows[column].unique())
-            if unknown := [w for w in _listed(part[column]) if _text(w) not in known]:
+            if unknown := [w for w in listed(part[column]) if _text(w) not in known]:
                 raise _Unknown(f"{at}: no {column} {unknown[0]!r}{_near(unknown[0], sorted(known))}")
     if inner := predicate.get("more_than"):
         _look_up(inner, rows, at)

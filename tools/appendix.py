@@ -6,7 +6,7 @@ Cells tagged `appendix` run where they stand in the notebook. On the page their 
 import re
 from pathlib import Path
 
-from tools.notebooks import read_notebook, source, tags
+from tools.notebooks import read_notebook, source, tags, text_cell
 
 TAG = "appendix"
 UNDER_TITLE = "This page"  # heads, in the appendix, what stands before the first section
@@ -30,10 +30,6 @@ def _section(cell: dict) -> str:
     "The heading of the section that a cell begins, empty where it begins none."
     headings = re.findall(r"^## (.+)$", source(cell), re.M) if cell["cell_type"] == "markdown" else []
     return headings[-1] if headings else ""
-
-
-def _text(id: str, text: str) -> dict:
-    return {"cell_type": "markdown", "id": id, "metadata": {}, "source": text}
 
 
 def _sections(cells: list[dict]) -> list[tuple[str, list[dict]]]:
@@ -92,9 +88,9 @@ def divide(
             continue
         if heading and rest:
             link = f"*More on this: [the appendix]({appendix_of(name)}.ipynb#{_slug(heading)}).*"
-            kept.append(_text(f"more-{more[0]['id']}", link))
+            kept.append(text_cell(f"more-{more[0]['id']}", link))
         if not _section(more[0]):
-            taken.append(_text(f"section-{more[0]['id']}", f"## {heading or UNDER_TITLE}"))
+            taken.append(text_cell(f"section-{more[0]['id']}", f"## {heading or UNDER_TITLE}"))
         taken += more
     if not taken:
         return None
@@ -102,4 +98,4 @@ def divide(
     title = next(found[1] for cell in kept if (found := re.search("^# (.+)$", source(cell), re.M)))
     begin = f"# {title}: appendix\n\nThe tables, figures and settings that [the chapter]({name}.ipynb) leaves out."
     nb["cells"] = kept
-    return nb | {"cells": [_text(TAG, begin), *taken]}
+    return nb | {"cells": [text_cell(TAG, begin), *taken]}

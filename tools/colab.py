@@ -15,7 +15,7 @@ from tools.appendix import divide
 from tools.chapters import chapters, colab_pages, page_names, set_parameters
 from tools.make_tests import names
 from tools.markdown import plain
-from tools.notebooks import METADATA, notebook_text, parameters, read_notebook, settings, source, tags, texts
+from tools.notebooks import METADATA, notebook_text, parameters, read_notebook, settings, source, tags, text_cell, texts
 from tools.pages import page_links
 
 FOLDER = "book/colab"
@@ -80,10 +80,6 @@ def _form(id: str, code: str) -> dict:
     return {"cell_type": "code", "id": id, "execution_count": None, "metadata": view, "outputs": [], "source": code}
 
 
-def _text(id: str, text: str) -> dict:
-    return {"cell_type": "markdown", "id": id, "metadata": {}, "source": text}
-
-
 def _field(name: str, value: object, choices: list[str]) -> str:
     "A parameter's line with its field."
     listed = f"{json.dumps(choices)} {{allow-input: true}}" if choices else f'{{type:"{_TYPES[type(value)]}"}}'
@@ -142,7 +138,7 @@ def _story(cells: list[dict]) -> list[dict]:
     for cell, following in zip(cells, [*cells[1:], {"cell_type": "", "metadata": {}}]):
         if cell["cell_type"] == "markdown":
             section = ([section] + re.findall("^##+ (.+)$", source(cell), re.M))[-1]
-            made.append(_text(cell["id"], source(cell)))
+            made.append(text_cell(cell["id"], source(cell)))
         elif not HIDDEN & set(tags(cell)):
             made.append(_form(cell["id"], source(cell)) | {"metadata": {}})
         elif SILENT in tags(cell) and HIDDEN & set(tags(following)):

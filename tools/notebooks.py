@@ -52,6 +52,11 @@ def notebook_text(nb: dict) -> str:
     return json.dumps(nb, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
 
 
+def text_cell(id: str, text: str) -> dict:
+    "A cell of Markdown."
+    return {"cell_type": "markdown", "id": id, "metadata": {}, "source": text}
+
+
 def source(cell: dict) -> str:
     "The text of a cell, which the file has as a string or as lines."
     return "".join(cell["source"])

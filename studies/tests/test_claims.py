@@ -19,7 +19,6 @@ from studies.claims import (
     Claim,
     _comparison,
     _correlation,
-    _listed,
     _sides,
     _text,
     differences,
@@ -38,6 +37,7 @@ from studies.transfer import FMT, METHODS, UNKS
 from vocab_lit.methods.reinit import paper_methods
 from vocab_lit.study.results import ResultStore, fingerprint
 from vocab_lit.text.corpus import data_path, write_json
+from vocab_lit.text.yaml_file import listed
 
 
 def test_the_papers_of_the_book_have_claims_each_well_formed_with_a_reason_wherever_a_side_is_not_checked(all_claims):
@@ -69,7 +69,7 @@ def test_both_sides_of_a_claim_compare_the_same_and_each_claim_is_asked_once(all
     otherwise = {"wechsel-neighbours", "wechsel-less-text"}
 
     def compared(predicate):
-        sides = [len(_listed(side.get("method", ""))) for side in _sides(predicate)]
+        sides = [len(listed(side.get("method", ""))) for side in _sides(predicate)]
         return sides, predicate.get("by"), predicate.get("sides"), predicate.get("as"), "more_than" in predicate
 
     def exact_words(predicate):
@@ -369,7 +369,7 @@ def test_names_of_methods_in_the_claims_are_those_that_the_chapters_give_their_r
     for c in claims:
         if isinstance(c.records, dict) and (chapter := c.records["chapter"]) in known:
             for part in (c.records, c.records.get("more_than", {})):
-                assert {m for side in (*_sides(part), part) for m in _listed(side.get("method", []))} <= known[
+                assert {m for side in (*_sides(part), part) for m in listed(side.get("method", []))} <= known[
                     chapter
                 ] | {"MF10-KMEANS-LEX, longer rows"}, c.id
 
@@ -395,7 +395,7 @@ def test_names_in_the_predicates_over_the_field_trial_are_those_of_its_study(all
     for name, predicate in predicates.items():
         sides = (*_sides(predicate), predicate, predicate.get("more_than", {}))
         for column, known in (("method", study["ways"]), ("language", study["languages"])):
-            asked = {value for side in sides for value in _listed(side.get(column, []))}
+            asked = {value for side in sides for value in listed(side.get(column, []))}
             assert asked <= set(known), name
 
 
@@ -436,4 +436,4 @@ def test_the_starts_of_pretrained_models_are_asked_by_cells_of_model_and_languag
     predicates = {c.id: c.real for c in all_claims.claims if c.real}
     assert len(predicates) == 6
     for name, predicate in predicates.items():
-        assert {m for side in _sides(predicate) for m in _listed(side["method"])} <= measured, name
+        assert {m for side in _sides(predicate) for m in listed(side["method"])} <= measured, name

@@ -4,7 +4,7 @@ import csv
 
 import pytest
 
-from studies.speedrun import best, compared, curve_points, curves, read_records, records_table
+from studies.speedrun import best, bits_after, compared, curve_points, curves, findings, read_records, records_table
 from vocab_lit.study.speedrun import CALIBRATED, RECORD, verdict
 from vocab_lit.study.study_file import read_study
 from vocab_lit.study.ways import read_way
@@ -41,6 +41,13 @@ def test_the_table_marks_valid_scores_and_the_curves_have_the_points(some):
     points = curve_points(some)
     assert points[points.recipe == "short"].iloc[:, 1:].to_numpy().tolist() == [[0.2, 3.4], [0.95, 2.4]]
     assert {t.get_text() for t in curves(some).axes[0].get_legend().get_texts()} >= set(some.recipe)
+
+
+def test_what_a_curve_has_between_two_points_lies_on_their_line_and_the_page_s_findings_hold(some):
+    halfway = bits_after(compared(some), (0.2 + 2.9) / 2)
+    assert halfway["slow"] == pytest.approx(3.0) and bits_after(compared(some), 0.2)["late"] == 3.4
+    told = findings(read_records())
+    assert all(told.values()) and f"`{best(read_records()).recipe}` leads" in next(iter(told))
 
 
 def test_bundled_records_are_of_bundled_recipes_and_their_verdicts_follow_from_their_numbers():
