@@ -69,8 +69,10 @@ def bits_after(records: pd.DataFrame, minutes: float) -> pd.Series:  # by recipe
 
 def findings(records: pd.DataFrame) -> dict[str, bool]:
     "What the records say, and whether they do."
-    some, first = compared(records).set_index("recipe"), best(records)
-    scores, early = some.score, bits_after(compared(records), EARLY)
+    some, first = compared(records), best(records)
+    early = bits_after(some, EARLY)
+    some = some.set_index("recipe")
+    scores = some.score
     english = some.kept / some.kept_before - 1
     few, many, kept = (f"{name} {scores[name]:.3f}" for name in ("extend-500", "extend-2000", "lapt-replay"))
     before, after = f"{first.before:.2f} → {first.score:.2f}", f"{first.kept_before:.2f} → {first.kept:.2f}"

@@ -403,9 +403,8 @@ RECORD = (  # the columns
 )
 
 
-def _measured(study: Study, folder: Path | str, sentences: dict[str, list[str]]) -> tuple[dict[str, float], int]:
+def _measured(study: Study, source: Source, sentences: dict[str, list[str]]) -> tuple[dict[str, float], int]:
     "Bits per byte of a model in each language, and how many parameters it has."
-    source = Source.from_pretrained(folder)
     model = source.load()
     bits = {code: bits_measure(study, source.tokenizer, some)(model) for code, some in sentences.items()}
     return bits, model.num_parameters()
@@ -415,7 +414,7 @@ def _source_bits(run: _Run, sentences: dict[str, list[str]]) -> dict[str, float]
     "Those of the source model, which are measured once."
     file = run.prepared.folder / "source.json"
     if not file.is_file():
-        bits, _ = _measured(run.asked.study, run.prepared.source, sentences)
+        bits, _ = _measured(run.asked.study, Source.from_pretrained(run.prepared.source), sentences)
         write_json(bits, file)
     return json.loads(file.read_text(encoding="utf-8"))
 
@@ -445,13 +444,12 @@ def _finished(run: _Run) -> Path:
 def _record(run: _Run) -> dict[str, str]:
     "Score what came of a recipe."
     asked, note, sentences = run.asked, run.note, run.asked.judges()
-    model = _finished(run)
+    source = Source.from_pretrained(_finished(run))
     before = _source_bits(run, sentences)
-    bits, parameters = _measured(asked.study, model, sentences)
+    bits, parameters = _measured(asked.study, source, sentences)
     language, *others = sentences
     kept = {code: bits[code] for code in others}
     scale = note["calibration"] / CALIBRATED
-    tokenizer = Source.from_pretrained(model).tokenizer
     steps = f"{note['done']}/{note['planned']}" if note["done"] < note["planned"] else str(note["planned"])
     return dict(
         date=datetime.now(UTC).strftime("%Y-%m-%d"),
@@ -466,7 +464,7 @@ def _record(run: _Run) -> dict[str, str]:
         cpu_seconds=f"{note['spent']:.1f}",
         calibration=f"{note['calibration']:.4f}",
         steps=steps,
-        tokens_per_word=f"{fertility(tokenizer, sentences[language]):.3f}",
+        tokens_per_word=f"{fertility(source.tokenizer, sentences[language]):.3f}",
         parameters=str(parameters),
         model=asked.cell.model,
         track=asked.study.name,
