@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from vocab_lit.gguf.drafts import drafts_in_llama_cpp
 from vocab_lit.models.drafts import (
     Text,
     accepted,
@@ -25,6 +24,7 @@ from vocab_lit.models.drafts import (
     greedy_texts,
     step_seconds,
 )
+from vocab_lit.models.gguf_drafts import drafts_in_llama_cpp
 from vocab_lit.models.settings import is_gguf
 from vocab_lit.models.source import Source
 from vocab_lit.text.corpus import read_lines
@@ -61,7 +61,7 @@ def measured(
     folder: str | Path,  # `DATA`
 ) -> Iterator[dict]:
     "A row for each drafter, draft vocabulary and language; the large model drafts for itself too."
-    source, folder = Source.from_pretrained(large), Path(folder)
+    source, folder = Source.open(large), Path(folder)
     texts = {}
     model = source.load().eval()
     for language, n in PROMPTS.items():
@@ -72,7 +72,7 @@ def measured(
     yield from _of_drafter("itself", model, texts, maps, *seconds)
     del model
     for name, path in drafters.items():
-        yield from _of_drafter(name, Source.from_pretrained(path).load().eval(), texts, maps, *seconds)
+        yield from _of_drafter(name, Source.open(path).load().eval(), texts, maps, *seconds)
 
 
 def _of_drafter(

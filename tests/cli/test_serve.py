@@ -101,7 +101,7 @@ def test_a_gguf_file_is_checked_and_options_that_are_for_one_are_refused_for_a_f
 @pytest.mark.cell('nbs/10_cli/10_serve.ipynb', 'cell "two models are measured as drafter and large model, and one of each kind is refused" (1b3d5d6a)')
 def test_two_models_are_measured_as_drafter_and_large_model_and_one_of_each_kind_is_refused(cell_db4ba9d5):
     from benchmarks.tiny_gguf import TOKENS, write_tiny
-    from vocab_lit.gguf.opened import gguf_folder
+    from vocab_lit.models.gguf_weights import gguf_folder
 
     pair = [write_tiny(place / f"d{seed}.gguf", TOKENS["llama"](), table="F32", seed=seed) for seed in (0, 1)]
     folders = [gguf_folder(file) for file in pair]

@@ -2,9 +2,12 @@
 from pathlib import Path
 from safetensors.torch import load_file, save_file
 from transformers import LlamaConfig, LlamaForCausalLM
+from vocab_lit.models.beside_source import find_gguf_tokenizer
 from vocab_lit.models.check import check_folder
+from vocab_lit.models.served import ServedFolder
 from vocab_lit.models.source import Source
 from vocab_lit.models.transplant import transplant
+from vocab_lit.text.corpus import data_path
 from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.train import train_tokenizer
 import json
@@ -13,7 +16,6 @@ import pytest
 import re
 import shutil
 import tempfile
-import vocab_lit.models.beside_source
 
 
 @pytest.fixture(scope='module')
@@ -74,3 +76,11 @@ def test_a_source_that_moved_may_be_given_and_what_is_seen_without_it_is_told(ce
     assert any("not the copies" in line for line in told) and not any("were not compared" in line for line in told)
     np.savez_compressed(place / "moved" / "plan.npz", meta=json.dumps({}))
     assert any("plan: " in str(finding) for finding in check_folder(place / "moved"))
+
+
+@pytest.mark.cell('nbs/05_models/18_beside_source.ipynb', 'cell "a tokenizer that llama.cpp reads from another file is told" (9c2a00d0)')
+def test_a_tokenizer_that_llama_cpp_reads_from_another_file_is_told():
+    assert not list(find_gguf_tokenizer(ServedFolder(data_path("models", "mini-xlmr"))))
+    unigram = ServedFolder(data_path("models", "mini-xlmr"))
+    unigram.model.config.model_type = "bert"
+    assert [finding.servers for finding in find_gguf_tokenizer(unigram)] == [("gguf",)]

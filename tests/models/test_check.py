@@ -5,7 +5,7 @@ from transformers import BartConfig, BartForConditionalGeneration, CLIPConfig, C
 from vocab_lit.models.check import REMARKS, check_folder, find_rows, shares, verdict
 from vocab_lit.models.lazy_weights import stored_tensors
 from vocab_lit.models.served import ServedFolder
-from vocab_lit.models.source import Source, load_model
+from vocab_lit.models.source import FolderSource, load_model
 from vocab_lit.models.transplant import transplant
 from vocab_lit.text.errors import SettingError
 from vocab_lit.text.phrasebook import lines
@@ -291,7 +291,7 @@ def test_a_folder_whose_tokenizer_s_class_does_less_than_the_source_s_is_found_o
         config = M2M100Config(vocab_size=len(tokenizer), **sizes, **layers)
         M2M100ForConditionalGeneration(config).save_pretrained(place / name)
         tokenizer.save_pretrained(place / name)
-        return Source.from_pretrained(place / name)
+        return FolderSource.open(place / name)
 
 
     pieces = ["<s>", "<pad>", "</s>", "<unk>", "▁", *"aimou"]

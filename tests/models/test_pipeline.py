@@ -664,7 +664,7 @@ def test_given_tokens_come_last_on_top_of_a_vocabulary_that_is_trained_given_exp
         assert ids == list(range(len(loaded) - 4, len(loaded))), name
         assert any(m.startswith("4 tokens are given: 3 are pieces of the model now, 1 added") for m in told), name
         rows = result.model.get_input_embeddings().weight
-        source = Source.from_pretrained(place / options.get("source", "model"))
+        source = Source.open(place / options.get("source", "model"))
         assert torch.equal(rows[ids[0]], source.load().get_input_embeddings().weight[source.vocab.find(" Kenya")[0].id])
     found = trim_files(place / "with-terms", [place / "few.txt"], place / "terms-then-trimmed", TrimSettings(coverage=0.9))
     trimmed = AutoTokenizer.from_pretrained(place / "terms-then-trimmed")

@@ -33,8 +33,8 @@ def test_every_part_is_read_once_and_a_source_is_opened_by_itself():
         count(tokenizers, "load_tokenizer")
         count(module, "_read_config")
         count(lazy_weights, "stored_tensors")
-        source = module.Source.from_pretrained(data_path("models", "mini-xlmr"))
-        assert not reads and module.Source.from_pretrained(source) is source
+        source = module.Source.open(data_path("models", "mini-xlmr"))
+        assert not reads and module.Source.open(source) is source
         for _ in range(2):
             assert len(source.vocab) == len(source.tokenizer) and source.template is None and source.around == (True, True)
             assert source.open_weights() is not source.open_weights() and not source.load().training
@@ -53,7 +53,7 @@ def test_the_class_that_a_folder_names_is_loaded_and_one_that_says_nothing_of_th
         config = json.loads((folder / "config.json").read_text())
         del config["architectures"]
         (folder / "config.json").write_text(json.dumps(config))
-        kinds[cls] = Source.from_pretrained(folder).model_class
+        kinds[cls] = Source.open(folder).model_class
         assert learns_from_text(cls(small)) == (cls in (BertForMaskedLM, BertLMHeadModel))
         if learns_from_text(cls(small)):
             check_language_model(cls(small))
@@ -89,7 +89,7 @@ def test_an_index_may_name_a_tied_tensor_that_no_file_has_and_a_tensor_that_is_n
     assert output not in files
     files[output] = files["cls.predictions.bias"]
     index.write_text(json.dumps(named))
-    source = Source.from_pretrained(place)
+    source = Source.open(place)
     plain = BertForMaskedLM.from_pretrained(place)
     assert source.stored.keys() == files.keys() - {output}
     assert all(torch.equal(tensor, plain.state_dict()[name]) for name, tensor in source.load().state_dict().items())
@@ -103,7 +103,7 @@ def test_an_index_may_name_a_tied_tensor_that_no_file_has_and_a_tensor_that_is_n
     shard = place / files[norm]
     save_file({name: tensor for name, tensor in load_file(shard).items() if name != norm}, shard)
     with pytest.raises(ValueError, match=f"lacks 1 of the weights of a BertForMaskedLM, such as {norm}"):
-        Source.from_pretrained(place).open_weights()
+        Source.open(place).open_weights()
 
 
 @pytest.mark.cell('nbs/05_models/04_source.ipynb', 'cell "what holds no model is refused without a look at weights" (69b83e71)')
@@ -138,14 +138,14 @@ def test_what_holds_no_model_is_refused_without_a_look_at_weights():
         ("code class", "needs Python code of its own"),
     ):
         with pytest.raises((ValueError, OSError), match=match) as e:
-            Source.from_pretrained(place / name).model_class  # noqa: B018
+            Source.open(place / name).model_class  # noqa: B018
         assert "\n" not in str(e.value)
 
 
 @pytest.mark.cell('nbs/05_models/04_source.ipynb', 'cell "a quantised model is read, and refused where it is to be trained" (9c41d7e2)')
 def test_a_quantised_model_is_read_and_refused_where_it_is_to_be_trained():
     mini, folder = data_path("models", "mini-xlmr"), Path(tempfile.mkdtemp())
-    Source.from_pretrained(mini).check_unquantised()
+    Source.open(mini).check_unquantised()
     config = json.loads((mini / "config.json").read_text())
     for noted, method in (
         (dict(quant_method="fp8"), "fp8"),
@@ -153,7 +153,7 @@ def test_a_quantised_model_is_read_and_refused_where_it_is_to_be_trained():
         (dict(bits=4), "an unknown method"),
     ):
         (folder / "config.json").write_text(json.dumps(config | dict(quantization_config=noted)))
-        quantised = Source.from_pretrained(folder)
+        quantised = Source.open(folder)
         with pytest.raises(ValueError, match=f"{folder} is quantised by {method}, .*; give the model that was quantised$"):
             quantised.check_unquantised()
         assert quantised.model_class.__name__ == "XLMRobertaForMaskedLM"

@@ -48,7 +48,7 @@ commands = typer.Typer(rich_markup_mode="markdown")
 def _check_out(model: str, out: Path) -> None:
     "`ValueError` where the result cannot have its name; of a GGUF file it is one."
     if is_gguf(model):
-        from vocab_lit.gguf.trim import check_new_gguf
+        from vocab_lit.models.gguf_trim import check_new_gguf
 
         check_new_gguf(out)
     elif is_gguf(out):
@@ -133,8 +133,8 @@ def transplant_(
     _check_upload(push_to_hub, is_gguf(model))
     push_to_hub = upload_to(push_to_hub, dry_run)
     if is_gguf(model):
-        from vocab_lit.gguf.transplant import check_transplant_gguf as check
-        from vocab_lit.gguf.transplant import transplant_gguf as transplant
+        from vocab_lit.models.gguf_transplant import check_transplant_gguf as check
+        from vocab_lit.models.gguf_transplant import transplant_gguf as transplant
     else:
         from vocab_lit.models.pipeline import check_transplant as check
         from vocab_lit.models.pipeline import transplant_files as transplant
@@ -224,13 +224,13 @@ def _check_place(model: str, out: Path | None, token_map: Path | None, trim: Tri
 def _map_tokens(model: str, text: list[str], out: Path, trim: TrimSettings) -> dict:
     "Write the ids of the most frequent tokens of texts; returns how much of each text they are."
     from vocab_lit.gguf.container import GgufFile
-    from vocab_lit.gguf.trim import GgufParts
-    from vocab_lit.models.source import Source
+    from vocab_lit.models.gguf_trim import GgufParts
+    from vocab_lit.models.source import FolderSource
     from vocab_lit.text.corpus import Lines
     from vocab_lit.tokens.token_map import most_frequent, write_token_map
     from vocab_lit.tokens.trim import Parts
 
-    parts = GgufParts(GgufFile(model)) if is_gguf(model) else Parts(Source(model).tokenizer)
+    parts = GgufParts(GgufFile(model)) if is_gguf(model) else Parts(FolderSource(model).tokenizer)
     counts = {name: parts.count(Lines(name)) for name in text}
     ids = most_frequent(parts, counts, trim)
     write_token_map(ids, out)
@@ -319,7 +319,7 @@ def trim_(
     assert out is not None  # `_check_place` says so
     push_to_hub = upload_to(push_to_hub)
     if is_gguf(model):
-        from vocab_lit.gguf.trim import trim_gguf as trim_model
+        from vocab_lit.models.gguf_trim import trim_gguf as trim_model
     else:
         from vocab_lit.models.pipeline import trim_files as trim_model
 

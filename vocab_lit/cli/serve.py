@@ -84,7 +84,7 @@ def check_(
 
     asked = check_servers([name.strip() for name in servers.split(",")])
     if is_gguf(folder):
-        from vocab_lit.gguf.check import check_gguf
+        from vocab_lit.models.gguf_check import check_gguf
 
         if "gguf" not in asked:
             raise SettingError("for", f" {servers}: a GGUF file is for llama.cpp; leave it out")
@@ -136,7 +136,7 @@ def export_(
         raise FileNotFoundError(f"{folder}: no such folder")
     if not like.is_file():
         raise FileNotFoundError(f"{like}: no such file; --like is the GGUF file that training began with")
-    from vocab_lit.gguf.export import export_gguf, export_lora, is_lora
+    from vocab_lit.models.export import export_gguf, export_lora, is_lora
 
     if not is_lora(folder):
         told = export_gguf(folder, like, out, tokens_like)
@@ -153,7 +153,7 @@ def export_(
 # %% ../../nbs/10_cli/10_serve.ipynb #c7b84d11
 def _draft_in_llama_cpp(small: Path, large: Path, prompts: list[str], tokens: int, length: int) -> list[dict]:
     "The row of two GGUF files."
-    from vocab_lit.gguf.drafts import drafts_in_llama_cpp
+    from vocab_lit.models.gguf_drafts import drafts_in_llama_cpp
 
     told = drafts_in_llama_cpp(small, large, prompts, tokens, length)
     return [asdict(told) | dict(length=length, accepted=told.share, accepted_tokens=told.accepted)]
@@ -166,9 +166,9 @@ def _draft(
     import torch
 
     from vocab_lit.models.drafts import measure_drafts
-    from vocab_lit.models.source import Source
+    from vocab_lit.models.source import FolderSource
 
-    sources = Source.from_pretrained(small), Source.from_pretrained(large)
+    sources = FolderSource.open(small), FolderSource.open(large)
     among = torch.load(token_map, weights_only=True) if token_map else None
     told = measure_drafts(*sources, prompts, tokens, among)
     facts = dict(agreement=told.alpha, step=told.cost, draft_vocabulary=len(among) if among else "all")

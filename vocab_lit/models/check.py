@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from .beside_source import find_changed_rows, find_old_ids, find_other_tie
+from .beside_source import find_changed_rows, find_gguf_tokenizer, find_old_ids, find_other_tie
 from .lazy_weights import stored_tensors, token_dimensions
-from .llama_cpp import find_gguf_tokenizer
 from .served import SERVERS, Finding, ServedFolder, check_servers
-from .source import Source
+from .source import FolderSource
 from .undertrained import find_not_finite, find_unreachable, find_untrained
 from ..text.collection import no_collection
 from ..text.errors import first_line
@@ -156,7 +155,7 @@ def _has_template(folder: Path | None) -> bool:
 def _has_tokens_of_model(served: ServedFolder) -> bool:
     "Whether it has the tokenizer of another model, for which it can draft; a drafter needs no chat template."
     try:
-        return bool(Source.from_pretrained(served.note["tokenizer"]).config)
+        return bool(FolderSource.open(served.note["tokenizer"]).config)
     except (KeyError, ValueError, OSError):
         return False
 

@@ -21,7 +21,7 @@ from ..tokens.special_ids import text_part
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-    from vocab_lit.models.source import Source, TokenizerSource
+    from vocab_lit.models.source import FolderSource, Source
 
 # %% auto #0
 __all__ = ['Text', 'pieces_by_id', 'find_other_tokens', 'greedy_texts', 'agreements', 'Accepted', 'accepted', 'expected_tokens',
@@ -37,8 +37,8 @@ def pieces_by_id(tokenizer: PreTrainedTokenizerBase) -> dict[int, str]:
 
 
 def find_other_tokens(
-    small: TokenizerSource,
-    large: TokenizerSource,
+    small: Source,
+    large: Source,
     rows: tuple[int, int],  # of their embeddings
 ) -> Iterator[Finding]:
     "What keeps a small model from drafting for a large one."
@@ -248,8 +248,8 @@ class Drafting:
 
 
 def measure_drafts(
-    small: Source,
-    large: Source,
+    small: FolderSource,
+    large: FolderSource,
     prompts: Sequence[str],
     n: int = 48,  # tokens of each text
     among: Sequence[int] | None = None,  # ids that drafts choose among; all
@@ -271,5 +271,5 @@ def measure_drafts(
         return Drafting(agreed, step_seconds(models[0]) / of_token, checks)
 
 
-def _rows(source: Source) -> int:
+def _rows(source: FolderSource) -> int:
     return getattr(text_part(source.config), "vocab_size", 0)

@@ -27,7 +27,7 @@ from transformers import TrainerCallback
 
 import vocab_lit
 from ..models.device import find_device
-from ..models.source import Source
+from ..models.source import FolderSource
 from vocab_lit.study.prepared import (
     Prepared,
     bits_measure,
@@ -380,7 +380,7 @@ def _train(run: _Run) -> None:
     note, study = run.note, run.asked.study
     sentences = run.asked.judges()[run.asked.cell.language]
     some = sentences[:: max(1, len(sentences) // _ALONG)]
-    score = bits_measure(study, Source.from_pretrained(run.start).tokenizer, some)
+    score = bits_measure(study, FolderSource.open(run.start).tokenizer, some)
     checkpoints = note.setdefault("checkpoints", {})
 
     def saved(clock: _Clock, step: int) -> None:
@@ -403,7 +403,7 @@ RECORD = (  # the columns
 )
 
 
-def _measured(study: Study, source: Source, sentences: dict[str, list[str]]) -> tuple[dict[str, float], int]:
+def _measured(study: Study, source: FolderSource, sentences: dict[str, list[str]]) -> tuple[dict[str, float], int]:
     "Bits per byte of a model in each language, and how many parameters it has."
     model = source.load()
     bits = {code: bits_measure(study, source.tokenizer, some)(model) for code, some in sentences.items()}
@@ -414,7 +414,7 @@ def _source_bits(run: _Run, sentences: dict[str, list[str]]) -> dict[str, float]
     "Those of the source model, which are measured once."
     file = run.prepared.folder / "source.json"
     if not file.is_file():
-        bits, _ = _measured(run.asked.study, Source.from_pretrained(run.prepared.source), sentences)
+        bits, _ = _measured(run.asked.study, FolderSource.open(run.prepared.source), sentences)
         write_json(bits, file)
     return json.loads(file.read_text(encoding="utf-8"))
 
@@ -444,7 +444,7 @@ def _finished(run: _Run) -> Path:
 def _record(run: _Run) -> dict[str, str]:
     "Score what came of a recipe."
     asked, note, sentences = run.asked, run.note, run.asked.judges()
-    source = Source.from_pretrained(_finished(run))
+    source = FolderSource.open(_finished(run))
     before = _source_bits(run, sentences)
     bits, parameters = _measured(asked.study, source, sentences)
     language, *others = sentences

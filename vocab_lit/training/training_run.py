@@ -27,7 +27,7 @@ from ..models.madx import MadX
 from ..models.new_rows import Terms, only_new_rows
 from ..models.settings import LanguageAdapter, LoraSettings
 from ..models.side_files import copy_beside, copy_notes
-from ..models.source import Source, is_masked, max_length
+from ..models.source import FolderSource, is_masked, max_length
 from ..models.token_tensors import token_parameters
 from ..text.corpus import Lines, hold_out, mix, read_lines, write_json
 from ..text.files import check_output, read_json, write_folder
@@ -109,7 +109,7 @@ def _add_adapter(model, tokenizer, adapter: LanguageAdapter, config, seed) -> Pr
     madx = MadX(model)
     rows: dict[str, Tensor] | None = None
     if adapter.vocabulary:
-        own = Source.from_pretrained(adapter.vocabulary)
+        own = FolderSource.open(adapter.vocabulary)
         rows = {**token_parameters(own.load())}
         tokenizer = own.tokenizer
     madx.add_language(adapter.name, adapter.config, rows, tokenizer, seed)
@@ -134,7 +134,7 @@ def _factors_beside(model, folder) -> FactoredEmbedding | None:
 class _Run:
     "A model that was opened to be trained, with all that goes into the training."
 
-    source: Source
+    source: FolderSource
     text: Sequence[str]
     run: RunSettings
     config: LaptConfig
@@ -198,7 +198,7 @@ def _open_run(source, text, settings, run, adapter, keep) -> _Run:
     from vocab_lit.training.trainer import check_installed
 
     check_installed(run)
-    source = Source.from_pretrained(source)
+    source = FolderSource.open(source)
     source.check_unquantised()
     model, tokenizer = source.load().float(), source.tokenizer
     config, share = settings, 0.0
@@ -243,7 +243,7 @@ def check_low_dimensional(
         raise SettingError("embeddings", f"{problem}; give all, and another mode than new or distil")
 
 
-def _new_tokens(source: Source, model, tokenizer, mode: str) -> tuple[list[int], Terms | None]:
+def _new_tokens(source: FolderSource, model, tokenizer, mode: str) -> tuple[list[int], Terms | None]:
     "Ids of the tokens whose embeddings are no copies, or in mode plan combinations; `ValueError` where there is none."
     if not (source.files / "plan.npz").is_file():
         problem = f"it is not known which tokens are new: {source.path} has no plan.npz"
@@ -257,7 +257,7 @@ def _new_tokens(source: Source, model, tokenizer, mode: str) -> tuple[list[int],
     return new, plan_terms(plan, new, model, source.files)
 
 
-def _open_teacher(source: Source, given: str, new: list[int] | None, config: LaptConfig) -> Teacher | None:
+def _open_teacher(source: FolderSource, given: str, new: list[int] | None, config: LaptConfig) -> Teacher | None:
     "The model that is learnt from: the given one, or the one that the model was made from."
     if not config.is_taught:
         if given:
@@ -338,7 +338,7 @@ def _prepare(source, text, out, settings, run, adapter, keep) -> _Prepared | Non
 
 
 def check_lapt_files(
-    source: Source | str | Path,  # this and the others as in `lapt_files`
+    source: FolderSource | str | Path,  # this and the others as in `lapt_files`
     text: Sequence[str | Path],
     out: str | Path,
     settings: LaptSettings | LaptConfig = LaptSettings(),
@@ -370,7 +370,7 @@ def _say_plan(prepared: _Prepared) -> None:
 
 
 def lapt_files(
-    source: Source | str | Path,
+    source: FolderSource | str | Path,
     text: Sequence[str | Path],
     out: str | Path,
     settings: LaptSettings | LaptConfig = LaptSettings(),
@@ -385,7 +385,7 @@ def lapt_files(
 
     Parameters
     ----------
-    source : Source or path
+    source : FolderSource or path
         Folder of the model, or its name on the Hugging Face Hub when online.
     text : sequence of paths
         Text sources, one sentence or paragraph a line: files of any format that the reader knows, folders, data sets.
@@ -563,7 +563,7 @@ def _write_model(job: _Run, folder: Path) -> None:
     "Save a whole model, with what stood beside the one that was trained."
     save_model(job.model, folder)
     if job.model.source_folder:
-        copy_beside(cast("Path", job.model.source_folder), folder)  # noted by `Source.load`
+        copy_beside(cast("Path", job.model.source_folder), folder)  # noted by `FolderSource.load`
     if job.layer:
         job.layer.save(folder / "factors.safetensors")
     save_tokenizer(job.tokenizer, folder)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..models.pipeline import trim_recipe
-from ..models.source import Source, check_language_model
+from ..models.source import FolderSource, check_language_model
 from ..models.transplant import replace_vocabulary
 from ..text.corpus import Lines
 from ..tokens.settings import TrimSettings
@@ -36,7 +36,7 @@ def _bits(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, unseen: di
 
 
 def trim_bits(
-    source: Source | str | Path,
+    source: FolderSource | str | Path,
     text: Sequence[str | Path],
     settings: TrimSettings = TrimSettings(),
     most: int = LINES,
@@ -45,7 +45,7 @@ def trim_bits(
 
     Parameters
     ----------
-    source : Source or path
+    source : FolderSource or path
         Folder of a masked or causal language model.
     text : sequence of paths
         As for `trim_files`.
@@ -65,7 +65,7 @@ def trim_bits(
     ValueError
         Where the model has no language-model head, or as `trim_files` does.
     """
-    source = Source.from_pretrained(source)
+    source = FolderSource.open(source)
     model = source.load()
     check_language_model(model)
     trimming = Trimming(Parts(source.tokenizer), {str(file): Lines(file) for file in text}, settings)
