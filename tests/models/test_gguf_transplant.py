@@ -7,7 +7,8 @@ from vocab_lit.gguf.container import GgufFile, NewTensor, gguf_bytes, same_tenso
 from vocab_lit.gguf.llama_cpp import LlamaCpp
 from vocab_lit.gguf.tokens import token_tables
 from vocab_lit.methods.settings import TransplantSettings
-from vocab_lit.models.gguf_transplant import _PADDING, _filled_up, id_map_beside, transplant_gguf
+from vocab_lit.models.gguf_transplant import _PADDING, _filled_up, transplant_gguf
+from vocab_lit.models.source import id_map_beside
 from vocab_lit.text.errors import SettingError
 import json
 import numpy as np

@@ -12,7 +12,8 @@ from vocab_lit.methods.plan import Plan
 from vocab_lit.methods.registry import RECIPES, get_recipe
 from vocab_lit.models.factored_embedding import load_embedding
 from vocab_lit.models.lazy_weights import StoredTensor
-from vocab_lit.models.source import FolderSource, is_masked, load_model, max_length, open_model
+from vocab_lit.models.model_class import is_masked, max_length
+from vocab_lit.models.source import FolderSource, load_model, open_model
 from vocab_lit.models.token_tensors import token_parameters
 from vocab_lit.models.transplant import transplant
 from vocab_lit.tokens.expansion import expand_tokenizer

@@ -20,7 +20,8 @@ from .adapt_stages import AdaptRun, Stage, TimeLimit, TrainingStage
 from .settings import Adaptation, check_report_packages
 from ..methods.plan import Plan
 from ..models.check import check_folder, verdict
-from ..models.source import FolderSource, learns_from_text
+from ..models.model_class import learns_from_text
+from ..models.source import FolderSource
 from ..text.corpus import write_json
 from ..text.files import alone, check_output
 from ..training.processes import Processes

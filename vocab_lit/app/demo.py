@@ -20,8 +20,9 @@ from typing import TYPE_CHECKING, Any
 from .made_folder import MadeFolder
 from .page_tokens import position
 from .report import filled
+from ..models.model_class import is_masked, learns_from_text
 from ..models.settings import is_gguf
-from ..models.source import FolderSource, Source, is_masked, learns_from_text
+from ..models.source import FolderSource, Source
 from ..text.settings import SettingError
 from ..tokens.vocab import fit
 from ..training.perplexity import perplexity, surrounding_ids

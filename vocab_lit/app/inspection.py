@@ -13,8 +13,9 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..models.model_class import is_decoder, learns_from_text
 from ..models.settings import is_gguf
-from ..models.source import FolderSource, Source, is_decoder, learns_from_text
+from ..models.source import FolderSource, Source
 from ..models.token_tensors import token_parameters
 from ..text.byte_ngrams import ngram_bits
 from ..text.collection import no_collection

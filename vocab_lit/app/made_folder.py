@@ -202,11 +202,9 @@ class MadeGguf(MadeFolder):
     @cached_property
     def plan(self) -> Plan:
         "Where the embeddings come from; `ValueError` where there is no plan beside the file."
-        from vocab_lit.models.gguf_transplant import load_plan
-
         if self.note.get("method", "trim") == "trim":
             return _kept_plan(self.target, self.source)
-        return load_plan(self.note.get("like", self.folder), self.target)
+        return GgufSource(self.note["like"]).plan if "like" in self.note else self.file.plan
 
     @property
     def is_model(self) -> bool:

@@ -48,7 +48,7 @@ commands = typer.Typer(rich_markup_mode="markdown")
 def _check_out(model: str, out: Path) -> None:
     "`ValueError` where the result cannot have its name; of a GGUF file it is one."
     if is_gguf(model):
-        from vocab_lit.models.gguf_trim import check_new_gguf
+        from vocab_lit.models.source import check_new_gguf
 
         check_new_gguf(out)
     elif is_gguf(out):
@@ -223,14 +223,11 @@ def _check_place(model: str, out: Path | None, token_map: Path | None, trim: Tri
 
 def _map_tokens(model: str, text: list[str], out: Path, trim: TrimSettings) -> dict:
     "Write the ids of the most frequent tokens of texts; returns how much of each text they are."
-    from vocab_lit.gguf.container import GgufFile
-    from vocab_lit.models.gguf_trim import GgufParts
-    from vocab_lit.models.source import FolderSource
+    from vocab_lit.models.source import FolderSource, GgufSource
     from vocab_lit.text.corpus import Lines
     from vocab_lit.tokens.token_map import most_frequent, write_token_map
-    from vocab_lit.tokens.trim import Parts
 
-    parts = GgufParts(GgufFile(model)) if is_gguf(model) else Parts(FolderSource(model).tokenizer)
+    parts = (GgufSource if is_gguf(model) else FolderSource)(model).parts
     counts = {name: parts.count(Lines(name)) for name in text}
     ids = most_frequent(parts, counts, trim)
     write_token_map(ids, out)

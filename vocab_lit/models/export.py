@@ -29,9 +29,9 @@ from vocab_lit.gguf.container import (
 )
 from ..gguf.tokens import text_field, token_tables, tokens_of, with_vocab_size
 from .drafts import pieces_by_id
-from .gguf_trim import check_new_gguf
 from .gguf_weights import gguf_folder
 from .lazy_weights import StoredTensor, stored_tensors
+from .source import check_new_gguf
 from ..text.extras import import_extra
 from ..text.files import read_json
 from ..tokens.gguf_vocabulary import with_tokenizer

@@ -33,16 +33,15 @@ from ..gguf.tokens import names_of_ids, text_field, token_tables
 from ..methods.factored import FactoredRecipe
 from ..methods.plan import Plan
 from ..methods.settings import TransplantSettings
-from .gguf_trim import check_new_gguf
+from .gguf_weights import TableRows
 from .pipeline import NewVocabulary, check_wanted
-from .source import GgufSource
+from .source import GgufSource, id_map_beside, plan_beside
 from ..text.corpus import write_json
 from ..text.errors import SettingError
 from ..tokens.gguf_tokenizer import GgufTokens
 from ..tokens.gguf_vocabulary import with_tokenizer
 from ..tokens.pipeline import ids_before
 from ..tokens.pre_tokenizers import IGNORE_MERGES
-from ..tokens.same_size import ID_MAP
 from ..tokens.vocab import Vocab, no_collection, read_settings
 
 if TYPE_CHECKING:
@@ -53,31 +52,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'TableRows', 'check_transplant_gguf', 'plan_beside', 'load_plan', 'id_map_beside', 'check_no_plan',
-           'GgufTransplant', 'transplant_gguf']
-
-# %% ../../nbs/05_models/26_gguf_transplant.ipynb #209a04d6
-class TableRows:
-    "The rows of a table as numbers, each read when it is asked for; in place of a matrix in `Plan.apply`."
-
-    dtype = torch.float32
-
-    def __init__(self, file: GgufFile, name: str):
-        self.file, self.name = file, name
-        self.shape = file.tensors[name].by_row.shape
-
-    def __len__(self) -> int:
-        return self.shape[0]
-
-    def dim(self) -> int:
-        "Rows and columns; a bias is a table of one column."
-        return 2
-
-    def __getitem__(self, index: slice | torch.Tensor | tuple) -> torch.Tensor:
-        "Some rows, and of these some columns."
-        rows, columns = index if isinstance(index, tuple) else (index, slice(None))
-        ids = rows.numpy() if isinstance(rows, torch.Tensor) else np.arange(len(self))[rows]
-        return torch.from_numpy(self.file.values(self.name, ids)[:, columns])
+__all__ = ['log', 'check_transplant_gguf', 'GgufTransplant', 'transplant_gguf']
 
 # %% ../../nbs/05_models/26_gguf_transplant.ipynb #e381ec7c
 def _check_grows(source: GgufSource, text: Sequence[str | Path], settings: TransplantSettings) -> None:
@@ -104,9 +79,8 @@ def check_transplant_gguf(
     settings: TransplantSettings,
 ) -> tuple[GgufSource, Built | None]:  # and the tokenizer with given tokens, where nothing has to be trained
     "Check what can be checked before anything is computed; `ValueError` or `OSError` say what is wrong."
-    check_new_gguf(out)
-    check_no_plan(out)
     opened = GgufSource(source)
+    opened.check_new(out)
     names_of_ids(opened.file)
     for name in token_tables(opened.file):
         opened.file.values(name, [0])
@@ -184,31 +158,6 @@ def _remark_on_terms(tokenizer: PreTrainedTokenizerFast) -> None:
     terms = [a["content"] for a in read_settings(tokenizer)["added_tokens"] if a["single_word"]]
     if terms:
         log.warning(f"note: llama.cpp finds {len(terms):,} given tokens inside longer words too, such as {terms[0]!r}")
-
-
-def plan_beside(file: str | Path) -> Path:
-    "Where the plan lies by which the new rows of a GGUF file were made."
-    return Path(file).with_suffix(".plan.npz")
-
-
-def load_plan(file: str | Path, vocab: Vocab) -> Plan:
-    "The plan of a GGUF file; `ValueError` where there is none beside it."
-    if not plan_beside(file).is_file():
-        what = f"there is no {plan_beside(file).name} beside it"
-        raise ValueError(f"{file}: {what}; only files that vocab-lit transplant wrote can be explained")
-    return Plan.load(plan_beside(file), vocab)
-
-
-def id_map_beside(file: str | Path) -> Path:
-    "Where it is told which ids of a GGUF file have another token than those of its source."
-    return Path(file).with_suffix(f".{ID_MAP}")
-
-
-def check_no_plan(out: str | Path) -> None:
-    "`SettingError` where something lies already where what belongs to a new file would."
-    for file in (plan_beside(out), id_map_beside(out)):
-        if file.exists():
-            raise SettingError("out", f" {out}: {file} is there already; give another name")
 
 
 def _filled_up(fields: dict[str, Field], tensors: Sequence[NewTensor], size: int) -> dict[str, Field]:

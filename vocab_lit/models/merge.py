@@ -15,9 +15,8 @@ import numpy as np
 import torch
 
 from .card import keep_source_files, write_card
-from .lazy_weights import StoredTensor, save_meta_model, token_dimensions
+from .lazy_weights import StoredTensor, copy_beside, copy_notes, save_meta_model, token_dimensions
 from .settings import MergeSettings
-from .side_files import copy_beside, copy_notes
 from .source import FolderSource
 from ..text.files import check_output, write_folder
 from ..tokens.pipeline import save_tokenizer

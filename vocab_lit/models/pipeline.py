@@ -340,7 +340,7 @@ class FileTransplant(NewVocabulary):
         "Read, make tokenizer and vectors, and transplant."
         from vocab_lit.models.check import ROWS_OF_DECODERS
         from vocab_lit.models.lazy_weights import input_weight
-        from vocab_lit.models.source import is_decoder
+        from vocab_lit.models.model_class import is_decoder
         from vocab_lit.models.transplant import check_tokenizers, replace_vocabulary
 
         self._read()
@@ -435,7 +435,7 @@ def transplant_files(
     """
     source, out, with_tokens = check_transplant(source, text, out, settings)
     from vocab_lit.models.check import check_folder, verdict
-    from vocab_lit.models.source import learns_from_text
+    from vocab_lit.models.model_class import learns_from_text
 
     transplanting = FileTransplant(source, tuple(map(str, text)), settings, with_tokens)
     result = transplanting.run()
@@ -529,7 +529,7 @@ def trim_files(
     settings.check()
     from vocab_lit.models.check import ROWS_OF_DECODERS
     from vocab_lit.models.compatibility import check_source, check_target
-    from vocab_lit.models.source import is_decoder
+    from vocab_lit.models.model_class import is_decoder
     from vocab_lit.models.transplant import check_tokenizers, replace_vocabulary
     from vocab_lit.models.trim_report import compared, lost, sizes
     from vocab_lit.tokens.vocab import Vocab

@@ -11,7 +11,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from .source import FolderSource, is_masked
+from .model_class import is_masked
+from .source import FolderSource
 from .token_tensors import token_tensors
 from ..text.errors import SettingError
 from ..text.files import read_json

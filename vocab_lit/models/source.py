@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from safetensors import SafetensorError
 
+from .model_class import is_decoder, is_masked, max_length, model_class_of, model_sizes, read_config
 from .settings import check_model_path, is_gguf
 from ..text.errors import SettingError, first_line, reading
 from ..text.files import check_output, read_json
@@ -35,156 +36,9 @@ if TYPE_CHECKING:
     from vocab_lit.tokens.vocab import Vocab
 
 # %% auto #0
-__all__ = ['is_masked', 'check_language_model', 'learns_from_text', 'is_decoder', 'model_sizes', 'max_length', 'Source',
-           'FolderSource', 'GgufSource', 'plan_beside', 'id_map_beside', 'check_new_gguf', 'load_model', 'open_model']
+__all__ = ['Source', 'FolderSource', 'GgufSource', 'plan_beside', 'id_map_beside', 'check_new_gguf', 'load_model', 'open_model']
 
-# %% ../../nbs/05_models/04_source.ipynb #94a83c17
-def _read_config(path: str) -> PreTrainedConfig:
-    from transformers import AutoConfig
-
-    from vocab_lit.tokens.special_ids import check_ids_written, text_part
-
-    check_model_path(path)
-    try:
-        with reading(path, "config.json"):
-            config = AutoConfig.from_pretrained(path, trust_remote_code=False)
-            text_part(config)  # that its parts are configurations
-            check_ids_written(config, f"{path}: config.json")
-    except (OSError, ValueError) as e:
-        if "custom code" in str(e):
-            raise _needs_code(path) from None
-        if "model type" in str(e):
-            raise _unknown_type(path) from None
-        raise
-    named = config.architectures or []
-    if not isinstance(named, list) or not all(isinstance(name, str) for name in named):
-        raise ValueError(f"{path}: config.json has architectures {named!r}; write the name of the class in a list")
-    return config
-
-
-_GIVE_KNOWN = "give a model of a class that transformers has"
-
-
-def _needs_code(path: str) -> ValueError:
-    return ValueError(f"{path} needs Python code of its own, which is not run here; {_GIVE_KNOWN}")
-
-
-def _unknown_type(path: str) -> ValueError:
-    "Why transformers has no configuration for a folder."
-    from transformers import PreTrainedConfig, __version__
-
-    written, _ = PreTrainedConfig.get_config_dict(path)
-    if "auto_map" in written:
-        return _needs_code(path)
-    if not (kind := written.get("model_type")):
-        return ValueError(f"{path}: config.json has no model_type, so that transformers cannot tell what model it is")
-    return ValueError(
-        f"{path} is a {kind} model, which transformers {__version__} does not know; update it, or {_GIVE_KNOWN}"
-    )
-
-
-def _named_class(config: PreTrainedConfig) -> type | None:
-    "The class that a configuration names, if transformers has it for such a configuration."
-    import transformers
-
-    named = (config.architectures or [""])[0]
-    model_class = getattr(transformers, named.removeprefix("TF").removeprefix("Flax"), None)
-    takes = getattr(model_class, "config_class", None)
-    return model_class if takes and isinstance(config, takes) else None
-
-
-def _language_models(config: PreTrainedConfig) -> list[type]:
-    "The language models that transformers has for a configuration, the likeliest first."
-    from transformers.models.auto import modeling_auto as auto
-
-    named = (config.architectures or [""])[0]
-    decoder = named.endswith(("ForCausalLM", "LMHeadModel")) or getattr(config, "is_decoder", False)
-    masked, causal = auto.MODEL_FOR_MASKED_LM_MAPPING, auto.MODEL_FOR_CAUSAL_LM_MAPPING
-    wanted = [causal, masked] if decoder else [masked, causal]
-    if config.is_encoder_decoder:
-        wanted.insert(0, auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING)
-    classes = [mapping[type(config)] for mapping in wanted if type(config) in mapping]
-    return cast("list[type]", classes)  # transformers declares pairs
-
-
-def _model_class(path: str, config: PreTrainedConfig) -> type:
-    "The class that a configuration names, otherwise its masked, causal or sequence-to-sequence language model."
-    if named := _named_class(config):
-        return named
-    known = _language_models(config)
-    if not known:
-        kinds = "and transformers has no language model for it"
-        raise ValueError(f"{path} is a {config.model_type} model, {kinds}")
-    _check_same_class(path, config, known[0])
-    return known[0]
-
-
-def _check_same_class(path: str, config: PreTrainedConfig, model_class: type) -> None:
-    "`ValueError` where a configuration names a class that transformers does not have, and another would be taken."
-    import transformers
-
-    named = (config.architectures or [""])[0]
-    if not named or hasattr(transformers, named) or named.lower() == model_class.__name__.lower():
-        return
-    if getattr(config, "auto_map", None):
-        raise _needs_code(path)
-    raise ValueError(f"{path} names the class {named}, which transformers does not have; {_GIVE_KNOWN}")
-
-
-def is_masked(model: PreTrainedModel) -> bool:
-    "Whether it is a masked language model."
-    from transformers import MODEL_FOR_MASKED_LM_MAPPING as masked
-
-    if type(model.config) not in masked:
-        return False
-    return isinstance(model, cast("type", masked[type(model.config)]))  # transformers declares pairs
-
-
-def _is_language_model(model: PreTrainedModel) -> bool:
-    "Whether a model says how probable a token is."
-    from transformers import MODEL_FOR_CAUSAL_LM_MAPPING as causal
-    from transformers import MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING as to_sequence
-
-    kinds = [mapping[type(model.config)] for mapping in (causal, to_sequence) if type(model.config) in mapping]
-    return is_masked(model) or isinstance(model, cast("tuple[type, ...]", tuple(kinds)))
-
-
-def check_language_model(model: PreTrainedModel) -> None:
-    "`ValueError` where a model does not say how probable a token is."
-    if not _is_language_model(model):
-        raise ValueError(f"a {type(model).__name__} has no language-model head; give a model that has one")
-
-
-def learns_from_text(model: PreTrainedModel) -> bool:
-    "Whether plain text can train a model further: a masked or causal language model, and no encoder-decoder."
-    return _is_language_model(model) and not model.config.is_encoder_decoder
-
-
-def is_decoder(model: PreTrainedModel) -> bool:
-    "Whether it generates text from left to right, without an encoder."
-    return model.can_generate() and not is_masked(model) and not model.config.is_encoder_decoder
-
-
-def model_sizes(model: PreTrainedModel, n_tokens: int) -> dict[str, float]:
-    "How much a model is."
-    parameters = list(model.parameters())
-    return {
-        "tokens": n_tokens,
-        "parameters": sum(p.numel() for p in parameters),
-        "weights, MB": sum(p.numel() * p.element_size() for p in parameters) / 1e6,
-    }
-
-
-def max_length(model: PreTrainedModel) -> int:  # tokens in the longest input
-    "How many positions a model has for text; RoBERTa's first ones are reserved."
-    from vocab_lit.tokens.special_ids import text_part
-
-    positions = getattr(getattr(model.base_model, "embeddings", None), "position_embeddings", None)
-    padding = getattr(positions, "padding_idx", None)
-    reserved = 0 if padding is None else padding + 1
-    return getattr(text_part(model.config) or model.config, "max_position_embeddings", 10**9) - reserved
-
-# %% ../../nbs/05_models/04_source.ipynb #a9306397
+# %% ../../nbs/05_models/04_source.ipynb #4f0ba019
 class Source:
     """A model folder, a name on the Hugging Face Hub or a GGUF file, of which each part is read once, when asked for.
 
@@ -378,7 +232,7 @@ class FolderSource(Source):
     @cached_property
     def config(self) -> PreTrainedConfig:
         "The model's configuration."
-        return _read_config(self.path)
+        return read_config(self.path)
 
     def check_unquantised(self) -> None:
         "`ValueError` where the weights are quantised: such a model cannot be trained."
@@ -392,7 +246,7 @@ class FolderSource(Source):
     @cached_property
     def model_class(self) -> type:
         "The class of the model."
-        return _model_class(self.path, self.config)
+        return model_class_of(self.path, self.config)
 
     @cached_property
     def stored(self) -> dict[str, StoredTensor]:
@@ -584,7 +438,7 @@ class FolderSource(Source):
             model.generation_config = GenerationConfig.from_pretrained(self.files, **origin)
         check_ids_written(model.generation_config, str(file))
 
-# %% ../../nbs/05_models/04_source.ipynb #d5ca87d6
+# %% ../../nbs/05_models/04_source.ipynb #423f999a
 class GgufSource(Source):
     """A GGUF file; of a model in several parts the path of any stands for all.
 
@@ -608,6 +462,13 @@ class GgufSource(Source):
         from vocab_lit.tokens.gguf_tokenizer import read_tokenizer
 
         return read_tokenizer(self.file)
+
+    @cached_property
+    def parts(self) -> Parts:
+        "The tokenizer taken apart as the file writes it; transformers' is not made for it."
+        from vocab_lit.tokens.gguf_vocabulary import GgufParts
+
+        return GgufParts(self.file)
 
     @cached_property
     def tables(self) -> dict[str, GgufTable]:
@@ -694,7 +555,7 @@ def check_new_gguf(out: str | Path) -> None:
         raise SettingError("out", f" {out} exists; give another name")
     check_output(out)
 
-# %% ../../nbs/05_models/04_source.ipynb #03a86a17
+# %% ../../nbs/05_models/04_source.ipynb #c7323e2d
 def load_model(path: str | Path | Source) -> PreTrainedModel:
     """Load a model of the class that its folder names.
 

@@ -21,11 +21,11 @@ from ..methods.registry import get_recipe
 from .card import keep_source_files, write_card
 from .compatibility import check_source, check_target
 from .factored_embedding import FactoredEmbedding, check_tied
-from .lazy_weights import input_weight, save_model, tensor_shapes, vocabulary_part
-from .positions import move_positions
-from .side_files import copy_beside
-from .source import FolderSource, max_length
+from .lazy_weights import copy_beside, input_weight, save_model, tensor_shapes, vocabulary_part
+from .model_class import max_length
+from .source import FolderSource
 from vocab_lit.models.token_tensors import (
+    move_positions,
     rename_value,
     replace_token_embeddings,
     token_parameters,

@@ -18,8 +18,9 @@ import torch
 
 from ..models.device import on_device
 from ..models.factor_files import factorize_files
+from ..models.model_class import is_masked
 from ..models.pipeline import transplant_files, trim_files
-from ..models.source import FolderSource, is_masked
+from ..models.source import FolderSource
 from .results import made_once
 from .study_file import GridCell, Study, facts_digest, tag_file
 from .study_report import BEST, BITS, HELD_OUT, OTHER, READ, TRAINED_FOR, UNKNOWN

@@ -498,7 +498,8 @@ def _check_tasks(study: Study) -> None:
 
 
 def _check_choices(study: Study) -> None:
-    from vocab_lit.models.source import FolderSource, is_masked
+    from vocab_lit.models.model_class import is_masked
+    from vocab_lit.models.source import FolderSource
     from vocab_lit.tasks.choices import read_choices
 
     asked = {

@@ -16,7 +16,7 @@ import torch
 from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
 
-from ..models.source import is_masked, max_length
+from ..models.model_class import is_masked, max_length
 from .distil import FILL, NO_TARGET, Teacher, shared_ends, with_offsets
 from .lm_data import MaskedBlocks
 from .lm_loss import head_logits

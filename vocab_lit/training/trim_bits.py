@@ -10,8 +10,9 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..models.model_class import check_language_model
 from ..models.pipeline import trim_recipe
-from ..models.source import FolderSource, check_language_model
+from ..models.source import FolderSource
 from ..models.transplant import replace_vocabulary
 from ..text.corpus import Lines
 from ..tokens.settings import TrimSettings
