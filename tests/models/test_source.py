@@ -39,7 +39,7 @@ def test_every_part_is_read_once_and_a_source_is_opened_by_itself():
         for _ in range(2):
             assert len(source.vocab) == len(source.tokenizer) and source.template is None and source.around == (True, True)
             assert source.open_weights() is not source.open_weights() and not source.load().training
-        assert sorted(reads) == ["read_config", "load_tokenizer", "stored_tensors"]
+        assert sorted(reads) == ["load_tokenizer", "read_config", "stored_tensors"]
 
 
 @pytest.mark.cell('nbs/05_models/04_source.ipynb', 'cell "the class that a folder names is loaded" (69229c6c)')
