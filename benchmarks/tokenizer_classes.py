@@ -313,7 +313,7 @@ STEPS = {"trimmed": _trimmed, "extended": _extended, "continued": _continued, "r
 def _saved(tokenizer: PreTrainedTokenizerBase, model_type: str, folder: Path) -> PreTrainedTokenizerBase:
     "A tokenizer in a model's folder, as plain transformers opens it."
     from vocab_lit.tokens.load import check_loads_again
-    from vocab_lit.tokens.pipeline import save_tokenizer
+    from vocab_lit.tokens.tokenizer_file import save_tokenizer
 
     check_loads_again(tokenizer, model_type)
     folder.mkdir()
