@@ -29,7 +29,7 @@ def cell_e851af7b():
     swahili.add_special_tokens(dict(eos_token="<|end|>", pad_token="<|pad|>"))
     LlamaForCausalLM(LlamaConfig(**sizes, **ids)).save_pretrained(place / "source")
     english.save_pretrained(place / "source")
-    source = Source.from_pretrained(place / "source")
+    source = Source.open(place / "source")
     result = transplant(source.open_weights(), source, swahili, "identity")
     result.save_pretrained(place / "made", model=str(place / "source"))
     last = max(i for i, of in enumerate(result.plan.copied) if of >= 0)

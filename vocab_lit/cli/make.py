@@ -227,7 +227,7 @@ def _map_tokens(model: str, text: list[str], out: Path, trim: TrimSettings) -> d
     from vocab_lit.text.corpus import Lines
     from vocab_lit.tokens.token_map import most_frequent, write_token_map
 
-    parts = (GgufSource if is_gguf(model) else FolderSource)(model).parts
+    parts = (GgufSource if is_gguf(model) else FolderSource)(model).tokenizer_file
     counts = {name: parts.count(Lines(name)) for name in text}
     ids = most_frequent(parts, counts, trim)
     write_token_map(ids, out)

@@ -32,8 +32,8 @@ from vocab_lit.models.token_tensors import (
     token_tensors,
     with_padding,
 )
-from ..tokens.pipeline import ids_around
 from ..tokens.special_ids import config_parts, text_part
+from ..tokens.tokenizer_file import ids_around
 from ..tokens.vocab import SAME_ROLE
 
 if TYPE_CHECKING:

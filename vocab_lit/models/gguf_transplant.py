@@ -38,16 +38,16 @@ from .pipeline import NewVocabulary, check_wanted
 from .source import GgufSource, id_map_beside, plan_beside
 from ..text.corpus import write_json
 from ..text.errors import SettingError
-from ..tokens.gguf_tokenizer import GgufTokens
+from ..tokens.gguf_tokenizer import GgufTokenizer
 from ..tokens.gguf_vocabulary import with_tokenizer
-from ..tokens.pipeline import ids_before
 from ..tokens.pre_tokenizers import IGNORE_MERGES
+from ..tokens.tokenizer_file import ids_before
 from ..tokens.vocab import Vocab, no_collection, read_settings
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
-    from vocab_lit.tokens.pipeline import Built
+    from vocab_lit.tokens.tokenizer_file import Built
 
 log = logging.getLogger("vocab_lit")
 
@@ -66,8 +66,8 @@ def _check_grows(source: GgufSource, text: Sequence[str | Path], settings: Trans
         raise SettingError("method", f"{problem}; give another, as blend or identity")
     if settings.init.pad_to_multiple_of:
         raise SettingError("pad_to_multiple_of", "a GGUF file has a token for each row; leave it out")
-    tokens = GgufTokens(source.file)
-    if wanted.extend and not wanted.continues and tokens.model == "gpt2" and tokens.pre not in IGNORE_MERGES:
+    tokens = GgufTokenizer(source.file)
+    if wanted.extend and not wanted.continues and tokens.name == "gpt2" and tokens.pre not in IGNORE_MERGES:
         problem = f" {wanted.expansion}: llama.cpp does not look up whole words with the pre-tokenizer {tokens.pre!r}"
         raise SettingError("expansion", f"{problem}; give --expansion continued")
 

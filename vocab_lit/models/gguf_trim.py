@@ -16,13 +16,14 @@ from ..gguf.container import ARRAY, STRING, Field, GgufFile, same_tensor, some_r
 from ..gguf.tokens import TokenType, text_field, token_tables, tokens_of
 from .source import check_new_gguf
 from .trim_report import by_script, compared
+from ..text.collection import no_collection
 from ..text.corpus import Lines
 from ..text.files import check_text
-from ..tokens.gguf_vocabulary import GgufParts
+from ..tokens.gguf_tokenizer import GgufTokenizer
 from ..tokens.settings import TrimSettings
 from ..tokens.trim import Trimming
 from ..tokens.trim_cost import told_of
-from ..tokens.vocab import no_collection, read_token
+from ..tokens.vocab import read_token
 
 log = logging.getLogger("vocab_lit")
 
@@ -36,7 +37,7 @@ def _sizes(file: GgufFile) -> dict[str, float]:
     return {"tokens": len(tokens_of(file)), "parameters": parameters, "file, MB": file.bytes / 1e6}
 
 
-def _lost(parts: GgufParts, kept: np.ndarray) -> dict[str, int]:  # {script: tokens}
+def _lost(parts: GgufTokenizer, kept: np.ndarray) -> dict[str, int]:  # {script: tokens}
     "The scripts in which tokens that are gone begin, those first that lost most."
     gone = np.flatnonzero(parts.types == TokenType.NORMAL)
     return by_script(read_token(id, parts.pieces[id], parts.dialect) for id in np.setdiff1d(gone, kept).tolist())
@@ -87,7 +88,7 @@ def trim_gguf(
     check_new_gguf(out)
     with no_collection():
         file = GgufFile.of(source)
-        parts, tables = GgufParts(file), token_tables(file)
+        parts, tables = GgufTokenizer(file), token_tables(file)
         trimming = Trimming(parts, {name: Lines(name) for name in files}, settings)
         kept = np.array(sorted(trimming.kept))
         log.info(trimming.about)

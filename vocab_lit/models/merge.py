@@ -19,7 +19,7 @@ from .lazy_weights import StoredTensor, copy_beside, copy_notes, save_meta_model
 from .settings import MergeSettings
 from .source import FolderSource
 from ..text.files import check_output, write_folder
-from ..tokens.pipeline import save_tokenizer
+from ..tokens.tokenizer_file import save_tokenizer
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel

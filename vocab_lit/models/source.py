@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from vocab_lit.models.gguf_weights import GgufTable
     from vocab_lit.models.lazy_weights import StoredTensor
     from vocab_lit.models.token_tensors import TokenTensor
-    from vocab_lit.tokens.trim import Parts
+    from vocab_lit.tokens.tokenizer_file import TokenizerFile
     from vocab_lit.tokens.vocab import Vocab
 
 # %% auto #0
@@ -60,8 +60,8 @@ class Source:
         The chat template.
     around : tuple of two bools
         Whether special tokens stand before and after a text.
-    parts : Parts
-        The tokenizer taken apart, for trimming.
+    tokenizer_file : TokenizerFile
+        The tokenizer as it is read, taken apart, trimmed and written.
     tables : dict of str to TokenTensor or GgufTable
         What has a row for each token: ``"input"``, ``"output"`` where it is not tied, ``"bias"`` and others. Of each,
         ``len`` is the number of rows, ``name`` the name in the files, and ``rows(n)`` gives rows by index.
@@ -139,6 +139,13 @@ class Source:
         return str(Path(self.path).resolve()) if Path(self.path).exists() else self.path
 
     @cached_property
+    def tokenizer_file(self) -> TokenizerFile:
+        "The tokenizer, read once: what is asked of it, and what is made of it."
+        from vocab_lit.tokens.tokenizer_file import TokenizerFile
+
+        return TokenizerFile(self.tokenizer)
+
+    @cached_property
     def tokenizer(self) -> PreTrainedTokenizerBase:
         "The tokenizer that the model was trained with."
         raise NotImplementedError
@@ -160,16 +167,9 @@ class Source:
     @cached_property
     def around(self) -> tuple[bool, bool]:  # before, after
         "Whether special tokens stand before and after a text."
-        from vocab_lit.tokens.pipeline import special_around
+        from vocab_lit.tokens.tokenizer_file import special_around
 
         return special_around(self.tokenizer)
-
-    @cached_property
-    def parts(self) -> Parts:
-        "The tokenizer taken apart, for trimming."
-        from vocab_lit.tokens.trim import Parts
-
-        return Parts(self.tokenizer)
 
     @property
     def rows(self) -> int:
@@ -457,18 +457,16 @@ class GgufSource(Source):
         super().__init__(self.file.path)
 
     @cached_property
+    def tokenizer_file(self) -> TokenizerFile:
+        "The tokenizer as the file writes it; transformers' is made when it is asked for."
+        from vocab_lit.tokens.gguf_tokenizer import GgufTokenizer
+
+        return GgufTokenizer(self.file)
+
+    @property
     def tokenizer(self) -> PreTrainedTokenizerBase:
         "The tokenizer as transformers has it."
-        from vocab_lit.tokens.gguf_tokenizer import read_tokenizer
-
-        return read_tokenizer(self.file)
-
-    @cached_property
-    def parts(self) -> Parts:
-        "The tokenizer taken apart as the file writes it; transformers' is not made for it."
-        from vocab_lit.tokens.gguf_vocabulary import GgufParts
-
-        return GgufParts(self.file)
+        return self.tokenizer_file.tokenizer
 
     @cached_property
     def tables(self) -> dict[str, GgufTable]:
