@@ -44,10 +44,13 @@ class Source:
 
     `Source.open` makes a `FolderSource` or a `GgufSource`.
 
+    Parameters
+    ----------
+    path : str or pathlib.Path
+        Kept as a string, ``path``.
+
     Attributes
     ----------
-    path : str
-        As it was given.
     is_gguf : bool
         Whether it is a GGUF file.
     name : str
