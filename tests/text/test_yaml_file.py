@@ -123,7 +123,10 @@ def test_settings_are_made_from_a_part_and_a_mistake_has_its_line(cell_4dfef358)
         ("name: a\ntexts:\n  sw: [1]", "x.yml, line 3: sw [1]: give lines of the form `key: value`"),
         ("name: a\ntexts:\n  sw:\n    first: 0", "x.yml, line 4: first 0: give at least 1"),
         ("name: a\ntexts:\n  sw:\n    fist: 2", "x.yml, line 4: fist: no such option; did you mean first?"),
-        ("name: a\ntexts:\n  sw:\n    order: rnd", "x.yml, line 4: order: 'rnd' is unknown; did you mean random? Choose from"),
+        (
+            "name: a\ntexts:\n  sw:\n    order: rnd",
+            "x.yml, line 4: order: 'rnd' is unknown; did you mean random? Choose from",
+        ),
         ("- a", "x.yml: lines of the form"),
     ):
         (place / "x.yml").write_text(text, encoding="utf-8")

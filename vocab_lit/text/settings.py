@@ -60,8 +60,8 @@ def option(
 ) -> _T:  # for the type checker; it is a dataclass field
     "A field of a settings class, with its default and its help."
     metadata = dict(help=help, shown=shown, choices=tuple(choices), **bounds)
-    described: Any = field(default_factory=dict, metadata=metadata) if default == {} else field(
-        default=default, metadata=metadata
+    described: Any = (
+        field(default_factory=dict, metadata=metadata) if default == {} else field(default=default, metadata=metadata)
     )
     return described
 
