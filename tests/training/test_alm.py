@@ -2,12 +2,12 @@
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
+from studies.phrasebook import lines
 from tools.examples import remarks
 from transformers import AutoModelForCausalLM, LlamaConfig, LlamaForCausalLM
 from vocab_lit.methods.settings import TransplantSettings
 from vocab_lit.models.pipeline import transplant_files
 from vocab_lit.text.corpus import data_path
-from vocab_lit.text.phrasebook import lines
 from vocab_lit.training import alm
 from vocab_lit.training.alm import ChunkPairs, alm_loss, binary_divergence, chunk_rows
 from vocab_lit.training.distil import NO_TARGET
@@ -38,11 +38,11 @@ def cell_f72675f2():
     import pytest
     from transformers import AutoModelForCausalLM, LlamaConfig, LlamaForCausalLM
 
+    from studies.phrasebook import lines
     from tools.examples import remarks
     from vocab_lit.methods.settings import TransplantSettings
     from vocab_lit.models.pipeline import transplant_files
     from vocab_lit.text.corpus import data_path
-    from vocab_lit.text.phrasebook import lines
     from vocab_lit.tokens.train import train_tokenizer
     from vocab_lit.training import alm
     from vocab_lit.training.lm_data import lay_out

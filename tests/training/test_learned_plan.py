@@ -2,6 +2,7 @@
 from pathlib import Path
 from safetensors.torch import load_file
 from scipy import sparse
+from studies.phrasebook import lines
 from tools.examples import remarks
 from transformers import AutoModelForCausalLM
 from vocab_lit.methods.settings import TransplantSettings
@@ -9,7 +10,6 @@ from vocab_lit.models.new_rows import only_new_rows
 from vocab_lit.models.pipeline import transplant_files
 from vocab_lit.models.token_tensors import token_parameters
 from vocab_lit.text.corpus import data_path
-from vocab_lit.text.phrasebook import lines
 from vocab_lit.training.learned_plan import combined_tokens, plan_terms
 from vocab_lit.training.settings import LaptSettings, RunSettings
 from vocab_lit.training.stages import Freezer
@@ -36,6 +36,7 @@ def cell_213c357e():
     from safetensors.torch import load_file
     from transformers import AutoModelForCausalLM, LlamaConfig, LlamaForCausalLM
 
+    from studies.phrasebook import lines
     from tools.examples import remarks
     from vocab_lit.methods.plan import Plan
     from vocab_lit.methods.settings import TransplantSettings
@@ -43,7 +44,6 @@ def cell_213c357e():
     from vocab_lit.models.pipeline import transplant_files
     from vocab_lit.models.token_tensors import replace_token_embeddings
     from vocab_lit.text.corpus import data_path
-    from vocab_lit.text.phrasebook import lines
     from vocab_lit.tokens.vocab import Token, Vocab
     from vocab_lit.training.settings import LaptSettings, RunSettings
     from vocab_lit.training.stages import Freezer
