@@ -394,7 +394,8 @@ def align_tokens(
     >>> english, swahili = (read_lines(data_path("text", f"{code}.txt"))[:1000] for code in ("en", "sw"))
     >>> words = word_ppmi(english, dim=32), word_ppmi(swahili, dim=32)
     >>> tokenizers = train_tokenizer(english, "bpe", 800), train_tokenizer(swahili, "bpe", 800)
-    >>> aligned = align_tokens(*words, *tokenizers, [("french", "kifaransa"), ("arabic", "kiarabu")])
+    >>> identical = [(word, word) for word in words[0].words if word in words[1].words]
+    >>> aligned = align_tokens(*words, *tokenizers, identical)
     >>> aligned.source.matrix.shape, len(aligned)
     ((800, 32), 800)
     """
