@@ -14,7 +14,7 @@ from vocab_lit.tasks.splits import hold_out
 from vocab_lit.tasks.tagging import Tagged, TaggingConfig, UPOS, accuracy, entity_f1, ner, pos, read_bio, read_conllu, split_wikiann, to_bio, windows, word_scores, word_subtokens
 from vocab_lit.text.corpus import data_path
 from vocab_lit.tokens.load import load_tokenizer
-from vocab_lit.tokens.pipeline import ids_around
+from vocab_lit.tokens.tokenizer_file import ids_around
 from vocab_lit.tokens.train import train_tokenizer
 import gzip
 import hypothesis
