@@ -4,8 +4,17 @@ import csv
 
 import pytest
 
-from studies.speedrun import best, bits_after, compared, curve_points, curves, findings, read_records, records_table
-from vocab_lit.study.speedrun import CALIBRATED, RECORD, verdict
+from studies.speedrun import CALIBRATED, RECORD, verdict
+from studies.speedrun_records import (
+    best,
+    bits_after,
+    compared,
+    curve_points,
+    curves,
+    findings,
+    read_records,
+    records_table,
+)
 from vocab_lit.study.study_file import read_study
 from vocab_lit.study.ways import read_way
 from vocab_lit.text.corpus import data_path
