@@ -170,7 +170,8 @@ def test_a_study_that_is_complete_is_shared_and_one_that_is_not_is_refused(tmp_p
 )
 def test_a_part_of_the_field_trial_measured_anew_lies_within_its_spread(tmp_path):
     asked = yaml.safe_load((data_path("field") / "study.yml").read_text(encoding="utf-8"))
-    asked |= dict(models={"field-xlmr": str(data_path("models", "field-xlmr"))}, seeds=1, baseline="focus")
+    model = data_path("models", "field-xlmr", "model.safetensors").parent
+    asked |= dict(models={"field-xlmr": str(model)}, seeds=1, baseline="focus")
     asked["languages"] = {"ka": asked["languages"]["ka"]}
     asked["ways"] = {way: asked["ways"][way] for way in ("random-mapping", "focus")}
     asked["tasks"] = {"pos": asked["tasks"]["pos"] | dict(languages=["ka"])}
