@@ -30,12 +30,12 @@ from studies.field import (
     with_field,
     write_shared,
 )
+from studies.phrasebook import lines
 from studies.recorded import beside_study
 from vocab_lit.study.study import StudyRun, run_study
 from vocab_lit.study.study_file import read_study
 from vocab_lit.study.study_report import BEST, BITS, HELD_OUT
 from vocab_lit.text.corpus import data_path
-from vocab_lit.text.phrasebook import lines
 
 rows = [
     dict(what=HELD_OUT, metric=BITS, step=0, value=4.5),

@@ -8,10 +8,10 @@ import pytest
 from typer.testing import CliRunner
 
 from studies.__main__ import app
+from studies.phrasebook import lines
 from studies.speedrun import CALIBRATED, COST, _Clock, _Run, open_speedrun, run_speedrun, verdict
 from vocab_lit.models.source import Source
 from vocab_lit.text.corpus import data_path, read_lines
-from vocab_lit.text.phrasebook import lines
 from vocab_lit.training.lapt import lapt
 from vocab_lit.training.perplexity import perplexity
 from vocab_lit.training.settings import LaptConfig
