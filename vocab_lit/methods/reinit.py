@@ -8,8 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .baselines import DOWNEY_TITLE
-from .recipe import Copy, Gaussian, InitStep, Recipe, StandardNormal
+from .recipe import DOWNEY_TITLE, Copy, Gaussian, InitStep, Recipe, StandardNormal
 from ..tokens.vocab import Token
 
 # %% auto #0
