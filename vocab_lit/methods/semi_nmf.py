@@ -11,8 +11,6 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from scipy.linalg.lapack import dpotrf, dpotri
-from sklearn.cluster import KMeans
-from sklearn.utils import assert_all_finite
 from tqdm.auto import tqdm
 
 # %% auto #0
@@ -71,12 +69,17 @@ def hals_step(
 _BLOCK = 2**20  # numbers in a block
 
 
+def _check_finite(X: np.ndarray) -> None:
+    if not np.isfinite(X).all():
+        raise ValueError("the matrix contains NaN or infinity")
+
+
 def _blocks(
     X: np.ndarray,  # (V, D)
 ) -> Iterator[tuple[slice, np.ndarray]]:  # which rows, and these in float64
     size = max(1, _BLOCK // X.shape[1])
     for i in range(0, len(X), size):
-        assert_all_finite(X[i : i + size], input_name="X")
+        _check_finite(X[i : i + size])
         yield slice(i, i + size), X[i : i + size].astype(np.float64, copy=False)
 
 
@@ -131,6 +134,8 @@ def semi_nmf(
     clusters: int = 1,  # of rows, by k-means, each with a G
 ) -> Factorisation:
     "Semi-NMF, X ≈ F G with G ≥ 0 (Ding et al., 2010; Pfeiffer et al., 2021, Section 3.3, MF and MF-KMEANS)."
+    from sklearn.cluster import KMeans
+
     if solver not in _STEPS:
         raise ValueError(f"no solver {solver!r}; choose from {', '.join(_STEPS)}")
     step, usual = _STEPS[solver]
@@ -214,7 +219,7 @@ def singular_values(
     k: int,
 ) -> Factorisation:
     "The factors of a rank with the smallest error (Liu et al., 2024, Section 3.1)."
-    assert_all_finite(X, input_name="X")
+    _check_finite(X)
     # X'X = V S² V', so that G = S V' and F = X V / S
     blocks = (b.astype(np.float64) for b in np.array_split(X, len(X) // 8192 + 1))
     values, vectors = np.linalg.eigh(sum(b.T @ b for b in blocks))
