@@ -14,7 +14,7 @@ def _place(place: Path) -> tuple:
     "Write a model and a text; return them with two tokenizers and a configuration."
     from transformers import XLMRobertaConfig, XLMRobertaForMaskedLM
 
-    from vocab_lit.text.phrasebook import lines
+    from studies.phrasebook import lines
     from vocab_lit.tokens.train import train_tokenizer
 
     old, new = (train_tokenizer(lines(language, 300, seed=0), "unigram", 300) for language in ("en", "sw"))
@@ -39,7 +39,7 @@ def writers(place: Path) -> dict[str, tuple[Callable, Callable]]:
     from vocab_lit.text.corpus import write_json
     from vocab_lit.text.files import write_folder, write_text
     from vocab_lit.tokens.load import load_tokenizer
-    from vocab_lit.tokens.pipeline import save_tokenizer
+    from vocab_lit.tokens.tokenizer_file import save_tokenizer
     from vocab_lit.vectors.vector_files import train_vectors_files
     from vocab_lit.vectors.word_vectors import open_words
 

@@ -3,10 +3,10 @@ from dataclasses import replace
 from pathlib import Path
 from safetensors.torch import load_file, save_file
 from scipy import sparse
+from studies.phrasebook import lines
 from vocab_lit.methods.factored import Factoring, factorize, factors_facts, load_factors, low_dimensional
 from vocab_lit.methods.registry import get_recipe
 from vocab_lit.text.corpus import data_path
-from vocab_lit.text.phrasebook import lines
 from vocab_lit.text.settings import SettingError
 from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.tokens.train import train_tokenizer

@@ -2,6 +2,7 @@
 from contextlib import nullcontext
 from gensim.models.fasttext import save_facebook_model
 from pathlib import Path
+from studies.phrasebook import dictionary, lines
 from studies.plan_check import check_plan
 from tools.examples import remarks
 from transformers import AutoModelForMaskedLM, AutoTokenizer, GPT2Config, GPT2LMHeadModel, Gemma3TextConfig, LlamaConfig, MistralConfig, Qwen3Config, XLMRobertaConfig, XLMRobertaForMaskedLM
@@ -14,11 +15,10 @@ from vocab_lit.models.factor_files import factorize_files
 from vocab_lit.models.pipeline import transplant_files, trim_files
 from vocab_lit.models.source import Source
 from vocab_lit.text import corpus
-from vocab_lit.text.phrasebook import dictionary, lines
 from vocab_lit.tokens.chat import chat_tokenizer
 from vocab_lit.tokens.load import load_tokenizer
-from vocab_lit.tokens.pipeline import Built, save_tokenizer, special_around
 from vocab_lit.tokens.settings import TrimSettings
+from vocab_lit.tokens.tokenizer_file import Built, save_tokenizer, special_around
 from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.tokens.vocab import Vocab
 from vocab_lit.vectors.token_vectors import save_vectors, token_ppmi

@@ -43,9 +43,8 @@ def init(
 ) -> None:
     """Say what there is for a language, and write a commented setup file for it.
 
-    Told are the script, what Babel's CLDR names in the language (of which text at scale mini is made), and which of
-    the papers' corpora, treebanks, name lists, question sets, dictionaries and vectors have it. Every command takes
-    the file by --setup.
+    Told are the script, and which of the papers' corpora, treebanks, name lists, question sets, dictionaries and
+    vectors have it. Every command takes the file by --setup.
 
     Example: `vocab-lit init swahili`, then edit sw.yml, then `vocab-lit adapt --setup sw.yml --out xlmr-sw`
     """
@@ -130,7 +129,7 @@ def tokenizer(
     check_text(text)
     check_vocab_size(settings, text)
     from vocab_lit.text.files import write_folder
-    from vocab_lit.tokens.pipeline import save_tokenizer
+    from vocab_lit.tokens.tokenizer_file import save_tokenizer
     from vocab_lit.tokens.train import train_tokenizer
 
     lines = settings.training_lines(text)

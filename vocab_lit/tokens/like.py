@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from .own_pipeline import can_train_for, train_in_own_pipeline
-from .pipeline import Built, special_around, tokenizer_kind
 from .settings import TokenizerSettings
+from .tokenizer_file import Built, TokenizerFile, special_around
 from .train import train_tokenizer
 from .vocab import read_settings
 
@@ -75,15 +75,14 @@ def train_tokenizer_like(
 
     Examples
     --------
-    >>> from vocab_lit.text.corpus import data_path
-    >>> from vocab_lit.text.phrasebook import lines
+    >>> from vocab_lit.text.corpus import data_path, read_lines
     >>> from vocab_lit.tokens.load import load_tokenizer
     >>> source = load_tokenizer(data_path("models", "mini-xlmr"))
-    >>> target = train_tokenizer_like(source, lines("sw", 1000, seed=0), vocab_size=500)
+    >>> target = train_tokenizer_like(source, read_lines(data_path("text", "sw.txt"))[:1000], vocab_size=500)
     >>> len(target), target.mask_token
     (500, '<mask>')
     """
-    own_kind = tokenizer_kind(source)
+    own_kind = TokenizerFile(source).kind
     options: dict[str, Any] = dict(character_coverage=character_coverage, split_digits=split_digits, at_most=at_most)
     if kind in (None, own_kind) and can_train_for(source):
         return train_in_own_pipeline(source, lines, vocab_size, keep_reserved=keep_reserved, **options)
@@ -98,7 +97,7 @@ def build_tokenizer(
     settings: TokenizerSettings,
 ) -> Built:
     "Train a tokenizer like the source's."
-    kind = settings.kind or tokenizer_kind(source)
+    kind = settings.kind or TokenizerFile(source).kind
     options: dict[str, Any] = dict(character_coverage=settings.character_coverage, at_most=settings.at_most)
     made = train_tokenizer_like(source, lines, settings.vocab_size, kind, settings.keep_reserved, **options)
     return Built(made, f"a {kind} tokenizer of {len(made):,} tokens is trained on the text")

@@ -19,8 +19,8 @@ from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalize
 from tqdm.auto import tqdm
 
 from ..text.corpus import Amount, reread, sample_lines
-from .pipeline import SPECIAL_ROLES
 from .settings import KINDS
+from .tokenizer_file import SPECIAL_ROLES
 
 if TYPE_CHECKING:
     from tokenizers.normalizers import Normalizer
@@ -329,8 +329,8 @@ def train_tokenizer(
 
     Examples
     --------
-    >>> from vocab_lit.text.phrasebook import lines
-    >>> tokenizer = train_tokenizer(lines("sw", 2000, seed=1), "bpe", 600)
+    >>> from vocab_lit.text.corpus import data_path, read_lines
+    >>> tokenizer = train_tokenizer(read_lines(data_path("text", "sw.txt"))[:2000], "bpe", 600)
     >>> len(tokenizer)
     600
     """
