@@ -61,7 +61,7 @@ def test_a_run_keeps_to_its_budget_and_records_what_its_model_scores(place, open
     scale = float(record["calibration"]) / CALIBRATED
     cost = float(record["cpu_seconds"]) / scale / 60 / 0.05
     assert 0.4 < cost < COST and record["valid"] == "yes"
-    saved = FolderSource.open(place / "out/careful-0.05min/model")
+    saved = Source.open(place / "out/careful-0.05min/model")
     for code, column in (("sw", "score"), ("en", "kept")):
         sentences = read_lines(place / f"judge-{code}.txt")
         bits = perplexity(saved.load(), saved.tokenizer, sentences, length=64, stride=48).bits_per_byte
