@@ -45,7 +45,7 @@ def _write_model(kind: str, tokenizer: PreTrainedTokenizerBase, folder: Path, sm
     "Write a masked or a causal model with a tokenizer, of the size of a base model."
     from transformers import GPT2Config, GPT2LMHeadModel, XLMRobertaConfig, XLMRobertaForMaskedLM
 
-    from vocab_lit.tokens.pipeline import save_tokenizer
+    from vocab_lit.tokens.tokenizer_file import save_tokenizer
 
     shape = dict(vocab_size=len(tokenizer), **(TINY if small else {}))
     if kind == "causal":

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import argparse
 import inspect
 import itertools
 import json
 import re
-import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Iterator
@@ -313,7 +313,7 @@ STEPS = {"trimmed": _trimmed, "extended": _extended, "continued": _continued, "r
 def _saved(tokenizer: PreTrainedTokenizerBase, model_type: str, folder: Path) -> PreTrainedTokenizerBase:
     "A tokenizer in a model's folder, as plain transformers opens it."
     from vocab_lit.tokens.load import check_loads_again
-    from vocab_lit.tokens.pipeline import save_tokenizer
+    from vocab_lit.tokens.tokenizer_file import save_tokenizer
 
     check_loads_again(tokenizer, model_type)
     folder.mkdir()
@@ -423,7 +423,11 @@ def sweep(chosen: list[TokenizerClass] | None = None) -> Iterator[TokenizerVerdi
 
 def main() -> None:
     "Try all classes and write the record, or those named behind the file."
-    file, *names = sys.argv[1:]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("file", type=Path, help="JSON file of the record")
+    parser.add_argument("names", nargs="*", help="names of tokenizer classes; none: all")
+    given = parser.parse_args()
+    file, names = given.file, given.names
     verdicts = []
     for v in sweep([c for c in tokenizer_classes() if c.name in names] if names else None):
         print(v.result, v.name, v.model_type, v.form, v.step, v.why, sep=" | ", flush=True)

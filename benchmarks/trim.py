@@ -22,7 +22,7 @@ def write_trim_case(folder: Path, n_tokens: int, dim: int, n_lines: int) -> dict
     from tokenizers import pre_tokenizers
     from transformers import XLMRobertaConfig, XLMRobertaForMaskedLM
 
-    from vocab_lit.tokens.pipeline import save_tokenizer
+    from vocab_lit.tokens.tokenizer_file import save_tokenizer
     from vocab_lit.tokens.vocab import toy_tokenizer
 
     rng = np.random.default_rng(0)

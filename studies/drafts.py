@@ -24,7 +24,7 @@ from vocab_lit.models.source import Source
 from vocab_lit.text.corpus import read_lines
 from vocab_lit.tokens.settings import TrimSettings
 from vocab_lit.tokens.token_map import most_frequent
-from vocab_lit.tokens.trim import Parts
+from vocab_lit.tokens.tokenizer_file import TokenizerFile
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -152,7 +152,7 @@ def fewer_logits(model: PreTrainedModel, ids: Sequence[int] | None) -> Iterator[
 
 def frequent(tokenizer: PreTrainedTokenizerBase, texts: Mapping[str, str | Path]) -> dict[int, list[int]]:
     "The most frequent tokens of texts, by their number."
-    parts = Parts(tokenizer)
+    parts = TokenizerFile(tokenizer)
     counts = {language: parts.count(read_lines(file)) for language, file in texts.items()}
     sizes = (n for n in SIZES if n < len(tokenizer))
     return {n: most_frequent(parts, counts, TrimSettings(vocab_size=n)) for n in sizes}

@@ -7,7 +7,7 @@ already is left alone. `data/real-trial/kept.csv` is made of it at the end.
 
 from __future__ import annotations
 
-import sys
+import argparse
 from collections.abc import Callable, Sequence
 from itertools import islice
 from pathlib import Path
@@ -148,11 +148,13 @@ def rows(record: dict) -> pd.DataFrame:
     return pd.DataFrame(told)
 
 
-def main(given: Sequence[str]) -> None:
+def main(argv: Sequence[str] | None = None) -> None:
     "Train and measure all ways, and write the table."
-    if len(given) != 2:
-        raise SystemExit("usage: python -m studies.kept DATA DIR")
-    data, place = (Path(name).resolve() for name in given)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path, help="the folder that data/real-trial/study.yml stands on")
+    parser.add_argument("dir", type=Path, help="a folder for texts, models and the record")
+    given = parser.parse_args(argv)
+    data, place = given.data.resolve(), given.dir.resolve()
     place.mkdir(parents=True, exist_ok=True)
     _bring(data, place)
     record = run_steps(steps(), place / RECORD, _asked())
@@ -160,4 +162,4 @@ def main(given: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

@@ -30,7 +30,7 @@ from vocab_lit.tasks.registry import task_settings
 from vocab_lit.text.files import write_file, write_folder
 from vocab_lit.text.mirror import in_mirror
 from vocab_lit.tokens.load import load_tokenizer
-from vocab_lit.tokens.pipeline import save_tokenizer
+from vocab_lit.tokens.tokenizer_file import save_tokenizer
 from vocab_lit.training.lm_loss import heldout_loss
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 from studies.openings import SENTENCES, named_path
 from vocab_lit.text.corpus import read_lines
 from vocab_lit.tokens.load import load_tokenizer
-from vocab_lit.tokens.pipeline import read_pipeline
 from vocab_lit.tokens.settings import TrimSettings
+from vocab_lit.tokens.tokenizer_file import read_pipeline
 from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.tokens.trim import trim
 

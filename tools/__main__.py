@@ -14,18 +14,18 @@ def _check(_: argparse.Namespace) -> None:
 
 
 def _lib(_: argparse.Namespace) -> None:
-    from tools.export import clean, regenerate, stamp, write_editions
+    from tools.export import clean, regenerate, stamp
 
     root = checkout()
-    for path in dict.fromkeys(clean(root) + stamp(root) + write_editions(root) + regenerate(root)):
+    for path in dict.fromkeys(clean(root) + stamp(root) + regenerate(root)):
         print("changed:", path)
 
 
 def _facts(_: argparse.Namespace) -> None:
-    from tools.export import stamp, write_editions
+    from tools.export import stamp
 
     root = checkout()
-    for path in stamp(root, facts=True) + write_editions(root):
+    for path in stamp(root, facts=True):
         print("changed:", path)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tools.appendix import appendices
 from tools.chapters import chapters, page_names, pages
-from tools.colab import edition_link
+from tools.colab import EDITIONS, edition_link, write_editions
 from tools.jobs import Job, run_jobs
 from tools.kernels import forked_kernels
 from tools.links import check_html
@@ -182,7 +182,8 @@ def _check_built(root: Path, html: Path) -> None:
     "List the addresses outside of the book; `RuntimeError` for dead links and other faults of `check_html`."
     cfg = settings(root)
     colab = edition_link(cfg, "").partition("/blob/")[0]
-    faults, outside = check_html(html, {f"{start}/blob/{cfg['branch']}/": root for start in (cfg["git_url"], colab)})
+    there = {f"{cfg['git_url']}/blob/{cfg['branch']}/": root, f"{colab}/blob/{EDITIONS}/": write_editions(root)}
+    faults, outside = check_html(html, there)
     listed = root / "_build" / "outside.txt"
     listed.write_text("\n".join(outside) + "\n", encoding="utf-8")
     print(f"{len(outside)} addresses outside the book are listed in {listed}", flush=True)

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from tools.appendix import appendices
 from tools.chapters import page_names
-from tools.colab import all_editions, editions_on_disk
 from tools.export import clean_notebook, generated, on_disk
 from tools.notebooks import (
     code_cells,
@@ -71,14 +70,6 @@ def check_generated(root: Path) -> list[str]:
     problems += [f"{path}: is not what the notebooks generate; edit the notebook, not this file" for path in different]
     problems += [f"{path}: missing" for path in sorted(new.keys() - old.keys())]
     return problems + [f"{path}: no notebook generates it" for path in sorted(old.keys() - new.keys())]
-
-
-def check_editions(root: Path) -> list[str]:
-    "The Colab editions that are not what their chapters say, and those without one."
-    wanted, there = all_editions(root), editions_on_disk(root)
-    stale = [path for path, text in wanted.items() if there.get(path) != text]
-    told = [f"{path}: is not what its notebook in book/ says" for path in stale]
-    return told + [f"{path}: no notebook of the book has this edition" for path in sorted(there.keys() - wanted.keys())]
 
 
 def _plain_modules(root: Path) -> list[Path]:
@@ -185,7 +176,6 @@ def check_top(root: Path) -> list[str]:
 CHECKS = {  # what repairs a problem: the check that tells it
     "`make lib` cleans notebooks": check_clean,
     "`make lib` writes addresses": check_stamps,
-    "`make lib` writes the Colab editions": check_editions,
     "A chapter stands in book/, book/chapters.yml and _toc.yml": check_chapters,
     "Give the inner condition a name, or write the choice as a table": check_conditionals,
     "Divide a cell between two thoughts, or move what others could use into the library": check_lengths,

@@ -1,13 +1,14 @@
-"""Colab editions: of each chapter and language a notebook that Colab shows as it is meant, `book/colab/*.ipynb`.
+"""Colab editions: of each chapter and language a notebook that Colab shows as it is meant.
 
-Colab opens notebooks of the repository, and its links carry no parameters: so the editions are committed, and there is
-one for each language. An edition has plain Markdown, forms in place of code that the page hides, and of the appendix
-only what its code needs. `make lib` writes them.
+Colab opens notebooks of a repository, and its links carry no parameters: so there is one for each language, on a branch
+of their own to which the book's workflow pushes what `make book` has written into `_build/colab`. An edition has plain
+Markdown, forms in place of code that the page hides, and of the appendix only what its code needs.
 """
 
 import ast
 import json
 import re
+import shutil
 from pathlib import Path
 
 from tools.appendix import TAG as APPENDIX
@@ -15,10 +16,11 @@ from tools.appendix import divide
 from tools.chapters import chapters, colab_pages, page_names, set_parameters
 from tools.make_tests import names
 from tools.markdown import plain
-from tools.notebooks import METADATA, notebook_text, parameters, read_notebook, settings, source, tags, text_cell, texts
+from tools.notebooks import METADATA, notebook_text, parameters, read_notebook, settings, source, tags, text_cell
 from tools.pages import page_links
 
-FOLDER = "book/colab"
+BUILT = "_build/colab"
+EDITIONS = "colab"  # a branch of the repository
 SILENT, HIDDEN = "remove-cell", {"remove-cell", "remove-input", "hide-cell", "hide-input"}
 FIRST = ("language", "scale", "steps")  # parameters with a field; a notebook with few has one for each
 FEW = 8
@@ -64,8 +66,8 @@ def first_edition(root: Path, path: str) -> str:
 
 def edition_link(cfg: dict[str, str], edition: str) -> str:
     "The address at which Colab opens an edition."
-    place = f"{cfg['user']}/{cfg['repo']}/blob/{cfg['branch']}"
-    return f"https://colab.research.google.com/github/{place}/{FOLDER}/{edition}.ipynb"
+    place = f"{cfg['user']}/{cfg['repo']}/blob/{EDITIONS}"
+    return f"https://colab.research.google.com/github/{place}/{edition}.ipynb"
 
 
 def install_cell(cfg: dict[str, str], chapter: str, language: str) -> str:
@@ -184,11 +186,11 @@ def edition(root: Path, page: str) -> str:
     return notebook_text(made | {"metadata": METADATA | colab})
 
 
-def editions_on_disk(root: Path) -> dict[str, str]:
-    "The files where editions belong."
-    return texts(root, (root / FOLDER).glob("*.ipynb"))
-
-
-def all_editions(root: Path) -> dict[str, str]:
-    "The files of all editions, path to text."
-    return {f"{FOLDER}/{page}.ipynb": edition(root, page) for page in editions(root)}
+def write_editions(root: Path) -> Path:
+    "Write all editions into a folder that holds nothing else; the folder."
+    folder = root / BUILT
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    for page in editions(root):
+        (folder / f"{page}.ipynb").write_text(edition(root, page), encoding="utf-8")
+    return folder

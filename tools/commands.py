@@ -3,6 +3,7 @@
 What a system or a version of Python must pass that the tests do not run on. All is written to the folder.
 """
 
+import argparse
 import os
 import sys
 from pathlib import Path
@@ -41,8 +42,12 @@ def run(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    if sys.argv[2:] == ["--as-windows"]:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path, help="what the commands write goes there")
+    parser.add_argument("--as-windows", action="store_true", help="pretend to be Windows where Python can tell")
+    given = parser.parse_args()
+    if given.as_windows:
         from tools.windows import pretend
 
         pretend()
-    run(Path(sys.argv[1]))
+    run(given.folder)

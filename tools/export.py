@@ -1,14 +1,18 @@
 """`make lib`: notebooks are cleaned and stamped, the library is exported and the tests are made. Imports no library."""
 
+import ast
+import hashlib
+import json
 import re
 import shutil
+import subprocess
 import tempfile
 from pathlib import Path
 
-from tools.colab import all_editions, editions_on_disk
 from tools.make_tests import BANNER, file_name, pytest_module
 from tools.notebooks import (
     METADATA,
+    code_cells,
     library_notebooks,
     notebook_text,
     read_notebook,
@@ -44,15 +48,6 @@ def clean(root: Path) -> list[str]:
 def stamp(root: Path, facts: bool = False) -> list[str]:
     "Write addresses and versions, and computed facts where asked for; the files that changed."
     return write_changed(root, {path: new for path, (_, new) in stamped_files(root, facts).items()})
-
-
-def write_editions(root: Path) -> list[str]:
-    "Write the Colab editions and remove those that no chapter has; the files that changed."
-    wanted, there = all_editions(root), editions_on_disk(root)
-    gone = sorted(there.keys() - wanted.keys())
-    for path in gone:
-        (root / path).unlink()
-    return write_changed(root, wanted) + gone
 
 
 def _room_docstring(room: Path) -> str:
@@ -104,13 +99,57 @@ def on_disk(root: Path) -> dict[str, str]:
     return texts(root, [*_library_files(root / settings(root)["lib_path"]), *(root / "tests").rglob("*.py")])
 
 
+def check_syntax(root: Path) -> list[str]:
+    "The cells of the library's notebooks that Python cannot read, with the line."
+    problems = []
+    for path in library_notebooks(root):
+        for cell in code_cells(path):
+            try:
+                ast.parse(cell.source)
+            except SyntaxError as e:
+                problems.append(f"{path.relative_to(root).as_posix()}, {cell.label}, line {e.lineno}: {e.msg}")
+    return problems
+
+
+WRITTEN = "_build/generated.json"  # the digest of each file that `regenerate` has written
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _not_in_git(root: Path) -> set[str]:
+    "The files that are not as git's index has them; all are where there is no git."
+    listed = subprocess.run(["git", "diff", "--name-only", "--relative"], cwd=root, capture_output=True, text=True)
+    more = subprocess.run(["git", "ls-files", "--others"], cwd=root, capture_output=True, text=True)
+    return {*listed.stdout.splitlines(), *more.stdout.splitlines()}
+
+
+def edited_by_hand(root: Path, new: dict[str, str], old: dict[str, str]) -> list[str]:
+    "The generated files that would lose what somebody wrote into them: neither git nor an earlier export has that."
+    record = root / WRITTEN
+    written = json.loads(record.read_text(encoding="utf-8")) if record.exists() else {}
+    changed = _not_in_git(root)
+    lost = [path for path in sorted(old.keys() & new.keys() & changed) if old[path] != new[path]]
+    return [path for path in lost if written.get(path) != _digest(old[path])]
+
+
 def regenerate(root: Path) -> list[str]:
-    "Write the library and the tests and remove what has no notebook; `ValueError` for a cell that cannot be a test."
+    """Write the library and the tests and remove what has no notebook.
+
+    All is checked before anything is written: `ValueError` for a cell that Python cannot read or that cannot be a test,
+    and for a file that somebody has edited by hand.
+    """
+    if problems := check_syntax(root):
+        raise ValueError("\n".join(problems))
     (new, problems), old = generated(root), on_disk(root)
+    hint = "edited by hand; move the change into its notebook, then `git checkout` the file"
+    problems += [f"{path}: {hint}" for path in edited_by_hand(root, new, old)]
+    if problems:
+        raise ValueError("\n".join(problems))
     changed = write_changed(root, new)
+    write_changed(root, {WRITTEN: json.dumps({path: _digest(text) for path, text in new.items()})})
     gone = [path for path in sorted(old.keys() - new.keys()) if BANNER.strip() in old[path][:500]]
     for path in gone:
         (root / path).unlink()
-    if problems:
-        raise ValueError("\n".join(problems))
     return changed + gone

@@ -3,11 +3,12 @@
 python -m tools.run_editions                      the first cells of every chapter's edition, to its first section
 python -m tools.run_editions --whole focus-sw     this one to its end, at scale mini
 
-It runs where nothing of this package is installed, and imports nothing but the standard library. The repository's
+It runs where nothing of this package is installed, and imports PyYAML and the standard library. The repository's
 address leads to this checkout's last commit, and /content to a folder that is removed.
 """
 
 import argparse
+import json
 import os
 import re
 import shutil
@@ -16,9 +17,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tools.notebooks import checkout, read_notebook, settings, source
+from tools.colab import edition, editions
+from tools.notebooks import checkout, settings, source
 
-FOLDER = Path("book", "colab")
 _COLAB = """import sys, types
 from importlib.machinery import ModuleSpec
 from IPython.core.interactiveshell import InteractiveShell
@@ -46,7 +47,7 @@ def first_cells(cells: list[dict]) -> list[str]:
 
 def _run(name: str, whole: bool, content: Path) -> bool:
     "Run an edition in a process of its own; whether it came to its end."
-    cells = read_notebook(checkout() / FOLDER / f"{name}.ipynb")["cells"]
+    cells = json.loads(edition(checkout(), name))["cells"]
     code = [cell.replace("/content", str(content)) for cell in (code_of if whole else first_cells)(cells)]
     log = content / f"{name}.log"
     with log.open("w", encoding="utf-8") as f:
@@ -74,8 +75,7 @@ def main() -> None:
     parser.add_argument("--whole", nargs="*", default=[], help="editions that run to their end")
     parser.add_argument("--constraints", type=Path, help="versions that the cell installs, as pip reads them")
     given = parser.parse_args()
-    names = sorted(path.stem for path in (checkout() / FOLDER).glob("*.ipynb"))
-    one_of = {name.rpartition("-")[0]: name for name in names}  # of each chapter
+    one_of = {chapter: name for name, (chapter, _) in editions(checkout()).items()}  # of each chapter
     with tempfile.TemporaryDirectory() as folder:
         content = Path(folder)
         serve_this_checkout(content)

@@ -16,8 +16,8 @@ from benchmarks.tests.test_robust_commands import call
 from vocab_lit.cli.main import app
 from vocab_lit.gguf.check import check_gguf
 from vocab_lit.gguf.container import GgufFile
+from vocab_lit.gguf.tokenizer import GgufTokenizer
 from vocab_lit.gguf.tokens import names_of_ids, token_tables
-from vocab_lit.gguf.trim import GgufParts
 
 TRIALS = 300  # changed headers of each of two tokenizers
 _READ = """
@@ -142,7 +142,7 @@ def test_no_memory_is_taken_by_what_a_header_promises(tmp_path):
 def _read(path: Path) -> None:
     "All that trimming reads before it counts."
     file = GgufFile(path)
-    GgufParts(file)
+    GgufTokenizer(file)
     names_of_ids(file)
     token_tables(file)
 

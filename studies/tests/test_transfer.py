@@ -52,7 +52,7 @@ from vocab_lit.tasks.finetune import evaluate, fine_tune
 from vocab_lit.text.corpus import data_path
 from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.load import load_tokenizer
-from vocab_lit.tokens.pipeline import save_tokenizer
+from vocab_lit.tokens.tokenizer_file import save_tokenizer
 from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.training.lapt import lapt
 from vocab_lit.training.lm_data import pack

@@ -4,13 +4,13 @@ from dataclasses import replace
 from pathlib import Path
 from vocab_lit.gguf.container import GgufFile
 from vocab_lit.gguf.llama_cpp import LlamaCpp
-from vocab_lit.gguf.tokenizer import log, read_tokenizer, template_tokenizer
+from vocab_lit.gguf.tokenizer import GgufTokenizer, log, read_tokenizer
 from vocab_lit.gguf.tokens import TokenType, token_types, tokens_of
 from vocab_lit.text import phrasebook
 from vocab_lit.tokens.continued import extend_on_text
 from vocab_lit.tokens.load import load_tokenizer
-from vocab_lit.tokens.pipeline import save_tokenizer
 from vocab_lit.tokens.pre_tokenizers import PRE_TOKENIZERS
+from vocab_lit.tokens.tokenizer_file import save_tokenizer, template_lines
 from vocab_lit.tokens.vocab import Vocab
 import numpy as np
 import pytest
@@ -93,13 +93,11 @@ def test_tokens_special_tokens_template_and_what_stands_around_a_text_are_the_fi
 
 @pytest.mark.cell('nbs/11_gguf/02_tokenizer.ipynb', 'cell "of `llama`, a chat template is rendered and cut without words and merges as with them" (1073f061)')
 def test_of_llama_a_chat_template_is_rendered_and_cut_without_words_and_merges_as_with_them(cell_5b686ec8):
-    from vocab_lit.tokens.pipeline import template_lines
-
     file = GgufFile(files["llama"])
     said = "{{ bos_token }}{% for m in messages %}<|im_start|>{{ m.role }}: maji 水 😀 "
     template = said + "{{ m.content }}<table>{% endfor %} jibu"
     file.fields["tokenizer.chat_template"] = file.fields["tokenizer.chat_template"]._replace(value=template)
-    told = template_lines(template_tokenizer(file))
+    told = GgufTokenizer(file).template_lines
     assert told == template_lines(read_tokenizer(file)) and " jibu" in told
 
 

@@ -9,7 +9,7 @@ from vocab_lit.text.corpus import Lines
 from vocab_lit.text.errors import SettingError
 from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.settings import TrimSettings
-from vocab_lit.tokens.trim import Parts, Trimming
+from vocab_lit.tokens.trim import Trimming
 from vocab_lit.tokens.trim_cost import told_of
 import numpy as np
 import pytest
@@ -91,13 +91,14 @@ def test_a_chat_is_the_same_as_before_and_ends_at_the_end_token(cell_91771aa0):
 @pytest.mark.cell('nbs/11_gguf/06_trim.ipynb', 'cell "what stays depends on the settings as it does for a folder" (2a02e4d9)')
 def test_what_stays_depends_on_the_settings_as_it_does_for_a_folder(cell_91771aa0):
     from vocab_lit.gguf.tokenizer import read_tokenizer
+    from vocab_lit.tokens.tokenizer_file import TokenizerFile
 
     for name in ("llama", "gpt2"):
         for settings in (TrimSettings(coverage=0.9), TrimSettings(vocab_size=800)):
             out = Path(tempfile.mkdtemp(), "out.gguf")
             told = trim_gguf(files[name], texts.values(), out, settings)
             source = read_tokenizer(files[name])
-            trimming = Trimming(Parts(source), {str(path): Lines(path) for path in texts.values()}, settings)
+            trimming = Trimming(TokenizerFile(source), {str(path): Lines(path) for path in texts.values()}, settings)
             built, of_folder = trimming.built, told_of(trimming)
             assert max(row["divided_otherwise"] for row in told["texts"]) > 0
             for row, other in zip(told["texts"], of_folder["texts"], strict=True):

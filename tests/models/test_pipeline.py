@@ -17,8 +17,8 @@ from vocab_lit.text import corpus
 from vocab_lit.text.phrasebook import dictionary, lines
 from vocab_lit.tokens.chat import chat_tokenizer
 from vocab_lit.tokens.load import load_tokenizer
-from vocab_lit.tokens.pipeline import Built, save_tokenizer, special_around
 from vocab_lit.tokens.settings import TrimSettings
+from vocab_lit.tokens.tokenizer_file import Built, save_tokenizer, special_around
 from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.tokens.vocab import Vocab
 from vocab_lit.vectors.token_vectors import save_vectors, token_ppmi

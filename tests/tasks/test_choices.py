@@ -5,7 +5,7 @@ from vocab_lit.models.source import load_model
 from vocab_lit.tasks.choices import Choice, choice_accuracy, choose, log_likelihoods, read_choices
 from vocab_lit.text.corpus import data_path
 from vocab_lit.tokens.load import load_tokenizer
-from vocab_lit.tokens.pipeline import ids_around
+from vocab_lit.tokens.tokenizer_file import ids_around
 import pytest
 import tempfile
 import torch

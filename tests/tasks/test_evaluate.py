@@ -23,7 +23,7 @@ from vocab_lit.text.corpus import data_path, read_lines
 from vocab_lit.text.phrasebook import sentences
 from vocab_lit.text.phrasebook_tasks import inferences
 from vocab_lit.tokens.load import load_tokenizer
-from vocab_lit.tokens.pipeline import save_tokenizer
+from vocab_lit.tokens.tokenizer_file import save_tokenizer
 from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.training.perplexity import perplexity
 from vocab_lit.training.settings import RunStopped

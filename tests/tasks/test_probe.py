@@ -8,7 +8,7 @@ from vocab_lit.text.corpus import data_path
 from vocab_lit.text.phrasebook import lines, sentences
 from vocab_lit.text.phrasebook_tasks import inferences
 from vocab_lit.tokens.load import load_tokenizer
-from vocab_lit.tokens.pipeline import ids_around
+from vocab_lit.tokens.tokenizer_file import ids_around
 from vocab_lit.tokens.train import train_tokenizer
 import multiprocessing
 import numpy as np

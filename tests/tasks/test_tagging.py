@@ -14,7 +14,7 @@ from vocab_lit.tasks.tagging import Tagged, TaggingConfig, UPOS, accuracy, entit
 from vocab_lit.text.corpus import data_path
 from vocab_lit.text.phrasebook import lines, sentences
 from vocab_lit.tokens.load import load_tokenizer
-from vocab_lit.tokens.pipeline import ids_around
+from vocab_lit.tokens.tokenizer_file import ids_around
 from vocab_lit.tokens.train import train_tokenizer
 import gzip
 import hypothesis

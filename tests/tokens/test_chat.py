@@ -5,7 +5,7 @@ from vocab_lit.tokens.chat import CHAT_FAMILIES, add_special_tokens, carry_templ
 from vocab_lit.tokens.expansion import expand_tokenizer
 from vocab_lit.tokens.like import train_tokenizer_like
 from vocab_lit.tokens.load import load_tokenizer
-from vocab_lit.tokens.pipeline import save_tokenizer
+from vocab_lit.tokens.tokenizer_file import save_tokenizer
 from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.tokens.vocab import fertility, read_pipeline, read_settings
 import pytest

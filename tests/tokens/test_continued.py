@@ -6,10 +6,9 @@ from tokenizers import models
 from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.chat import chat_tokenizer
 from vocab_lit.tokens.continued import Merges, UnigramScores, _still_unknown, check_extends, continued_tokenizer, count_words, extend_on_text
-from vocab_lit.tokens.pipeline import unknown_piece, with_pipeline
 from vocab_lit.tokens.settings import KINDS, TokenizerSettings
+from vocab_lit.tokens.tokenizer_file import TokenizerFile, unknown_piece, with_pipeline
 from vocab_lit.tokens.train import train_tokenizer
-from vocab_lit.tokens.trim import Parts
 from vocab_lit.tokens.vocab import fertility, read_settings, toy_tokenizer
 import json
 import pytest
@@ -21,7 +20,7 @@ def cell_8266400a():
     # nbs/02_tokens/09_continued.ipynb, cell "letters = toy_tokenizer("bpe", ["m"], "abdegijkmnotuwz")" (8266400a)
     global letters, toy
     letters = toy_tokenizer("bpe", ["m"], "abdegijkmnotuwz")
-    toy = Merges(Parts(letters), Counter({"Ġmaji": 5, "majini": 3, "jioni": 2, "Ġmoto": 1}))
+    toy = Merges(TokenizerFile(letters), Counter({"Ġmaji": 5, "majini": 3, "jioni": 2, "Ġmoto": 1}))
     toy.go_on(4)
     {"new": toy.new, "merges": toy.learned, "divided": dict(zip(toy.words, toy.divided))}
 
@@ -80,7 +79,7 @@ def test_merges_are_those_of_training_by_brute_force_word_after_word_divided_ane
 
 
     for kind in ("bpe", "llama3"):
-        parts = Parts(sources[kind])
+        parts = TokenizerFile(sources[kind])
         words = count_words(parts, swahili[:60])
         merges = Merges(parts, words).go_on(40)
         assert merges.learned == brute_force(sources[kind], words, len(parts.ids) + 40), kind
@@ -94,7 +93,7 @@ def test_a_merge_may_make_a_token_of_the_source_and_the_source_s_merges_go_on_fr
     pipeline["model"] |= dict(merges=[["a", "b"], ["b", "d"], ["a", "bd"], ["abd", "e"]], ignore_merges=False)
     pipeline["model"]["vocab"] |= {piece: 60 + i for i, piece in enumerate(("ab", "bd", "abd", "abde"))}
     odd = with_pipeline(letters, pipeline)
-    merges = Merges(Parts(odd), Counter({"abde": 3, "abdem": 2, "abdm": 1}))
+    merges = Merges(TokenizerFile(odd), Counter({"abde": 3, "abdem": 2, "abdm": 1}))
     assert merges.divided[:2] == [["ab", "d", "e"], ["ab", "d", "e", "m"]]  # ab is made before bd
     merges.go_on(1)
     assert merges.learned == [["ab", "d"], ["abde", "m"]] and merges.new == {"abdem": 2}  # and abd with e at once
@@ -105,7 +104,7 @@ def test_words_without_a_new_pair_are_divided_as_before(cell_700dc572):
     for kind in ("bpe", "llama3", "gemma3", "mistral"):
         source, built = sources[kind], extended[kind]
         model = json.loads(built.tokenizer.backend_tokenizer.to_str())["model"]
-        new = {tuple(pair) for pair in model["merges"][len(Parts(source).model["merges"]) :]}
+        new = {tuple(pair) for pair in model["merges"][len(TokenizerFile(source).model["merges"]) :]}
         same = []
         for line in english + unseen:
             pieces = source.tokenize(line)
@@ -153,11 +152,11 @@ def test_words_are_looked_at_for_unknown_tokens_where_a_byte_has_no_token_and_on
 
 @pytest.mark.cell('nbs/02_tokens/09_continued.ipynb', 'cell "scores of a Unigram source stay, and a new piece\'s loss is measured against the best division without it" (43223642)')
 def test_scores_of_a_unigram_source_stay_and_a_new_piece_s_loss_is_measured_against_the_best_division_without_it(cell_700dc572):
-    old, new = (dict(Parts(t).model["vocab"]) for t in (sources["unigram"], extended["unigram"].tokenizer))
+    old, new = (dict(TokenizerFile(t).model["vocab"]) for t in (sources["unigram"], extended["unigram"].tokenizer))
     assert all(new[piece] == score for piece, score in old.items())
     added = dict(list(new.items())[-200:])
     assert max(added.values()) <= max(old.values()) and min(added.values()) >= min(old.values())
-    parts = Parts(sources["unigram"])
+    parts = TokenizerFile(sources["unigram"])
     measured = UnigramScores(parts, count_words(parts, swahili))
     losses = {}
     for piece in added:

@@ -2,8 +2,8 @@
 from tokenizers import AddedToken, normalizers
 from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.expansion import expand_tokenizer, write_piece
-from vocab_lit.tokens.pipeline import with_pipeline
 from vocab_lit.tokens.settings import KINDS
+from vocab_lit.tokens.tokenizer_file import with_pipeline
 from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.tokens.vocab import Vocab, fertility, read_pipeline, read_token, toy_tokenizer
 import copy

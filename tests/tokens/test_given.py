@@ -6,7 +6,7 @@ from vocab_lit.text.errors import SettingError
 from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.given import add_given
 from vocab_lit.tokens.given_file import GivenToken
-from vocab_lit.tokens.pipeline import save_tokenizer, with_pipeline
+from vocab_lit.tokens.tokenizer_file import save_tokenizer, with_pipeline
 from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.tokens.vocab import read_pipeline, toy_tokenizer
 import json

@@ -3,8 +3,8 @@ from tokenizers import decoders, normalizers, pre_tokenizers
 from vocab_lit.text import phrasebook
 from vocab_lit.tokens.like import train_tokenizer_like
 from vocab_lit.tokens.own_pipeline import _with_pieces
-from vocab_lit.tokens.pipeline import with_pipeline
 from vocab_lit.tokens.settings import KINDS
+from vocab_lit.tokens.tokenizer_file import with_pipeline
 from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.tokens.vocab import read_dialect, read_pipeline, toy_tokenizer
 import json

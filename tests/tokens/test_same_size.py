@@ -6,8 +6,8 @@ from vocab_lit.tokens.chat import chat_tokenizer
 from vocab_lit.tokens.continued import extend_on_text
 from vocab_lit.tokens.same_size import first_to_go, id_map, in_place_of_unused, let_go, unused_ids
 from vocab_lit.tokens.settings import KINDS
+from vocab_lit.tokens.tokenizer_file import TokenizerFile
 from vocab_lit.tokens.train import train_tokenizer
-from vocab_lit.tokens.trim import Parts
 import hashlib
 import numpy as np
 import pytest
@@ -42,7 +42,9 @@ def test_every_id_but_those_of_new_tokens_has_its_piece_and_special_tokens_are_n
         assert len(before) == len(after) and len(changed) == 150 and len(set(after)) == len(after), kind
         assert (np.flatnonzero(same[kind].source_ids < 0) == changed).all()
         assert {after[id] for id in changed} == set(extended[kind].tokenizer.get_vocab()) - set(before)
-        assert not Parts(source).special & set(changed) and same[kind].tokenizer.chat_template == source.chat_template
+        assert (
+            not TokenizerFile(source).special & set(changed) and same[kind].tokenizer.chat_template == source.chat_template
+        )
 
 
 @pytest.mark.cell('nbs/02_tokens/20_same_size.ipynb', 'cell "texts are divided as if no token had gone, and another as by the source where no lost or new token comes up" (6a4364d8)')
@@ -59,10 +61,10 @@ def test_texts_are_divided_as_if_no_token_had_gone_and_another_as_by_the_source_
 @pytest.mark.cell('nbs/02_tokens/20_same_size.ipynb', 'cell "no token that stays is built from one that went; those of other scripts go first, single characters last" (d9b6d4d3)')
 def test_no_token_that_stays_is_built_from_one_that_went_those_of_other_scripts_go_first_single_characters_last(cell_f83655ab):
     for kind in ("bpe", "gemma3", "llama3"):
-        parts, gone = Parts(sources[kind]), set(np.flatnonzero(same[kind].source_ids < 0).tolist())
+        parts, gone = TokenizerFile(sources[kind]), set(np.flatnonzero(same[kind].source_ids < 0).tolist())
         stay = parts.pieces.keys() - gone - parts.special
         assert all(gone.isdisjoint(parts.needs(id)) for id in stay), kind
-        larger, new = Parts(extended[kind].tokenizer), np.flatnonzero(extended[kind].source_ids < 0).tolist()
+        larger, new = TokenizerFile(extended[kind].tokenizer), np.flatnonzero(extended[kind].source_ids < 0).tolist()
         counts = larger.count(swahili + english)
         unused = unused_ids(larger, counts, new)
         order, texts = first_to_go(larger, counts, unused), {id: larger.tokenizer.decode([id]).strip() for id in unused}
@@ -77,7 +79,7 @@ def test_no_token_that_stays_is_built_from_one_that_went_those_of_other_scripts_
 def test_more_new_tokens_than_unused_ones_are_refused_and_a_text_whose_tokens_stay_makes_fewer_of_them(cell_f83655ab):
     with pytest.raises(SettingError, match="--same-size: the texts leave .* tokens unused that can go, and 150 "):
         in_place_of_unused(sources["bpe"], extended["bpe"], swahili + english + others)
-    parts = Parts(extended["bpe"].tokenizer)
+    parts = TokenizerFile(extended["bpe"].tokenizer)
     few, more = (len(unused_ids(parts, parts.count(text), [])) for text in (swahili + english + others, swahili))
     assert few < more
 

@@ -5,8 +5,8 @@ from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.chat import chat_tokenizer
 from vocab_lit.tokens.settings import KINDS, TrimSettings
 from vocab_lit.tokens.token_map import most_frequent, write_token_map
+from vocab_lit.tokens.tokenizer_file import TokenizerFile
 from vocab_lit.tokens.train import train_tokenizer
-from vocab_lit.tokens.trim import Parts
 import pytest
 import torch
 
@@ -18,7 +18,7 @@ def cell_a449ca71():
     english, swahili = lines("en", 300, seed=0), lines("sw", 300, seed=0)
     sources = {kind: train_tokenizer(english + swahili, kind, 700) for kind in KINDS}
     sources["gemma3"] = chat_tokenizer("gemma3", english + swahili, 700)
-    bpe = Parts(sources["bpe"])
+    bpe = TokenizerFile(sources["bpe"])
     counts = {"sw": bpe.count(swahili)}
     [bpe.pieces[id] for id in most_frequent(bpe, counts, TrimSettings(vocab_size=8))]
 
@@ -29,7 +29,7 @@ def test_ids_are_read_as_sglang_reads_them_the_most_frequent_first_and_the_end_o
     from tempfile import TemporaryDirectory
 
     for source in sources.values():
-        parts = Parts(source)
+        parts = TokenizerFile(source)
         ids = most_frequent(parts, {"sw": parts.count(swahili)}, TrimSettings(vocab_size=100))
         with TemporaryDirectory() as folder:
             write_token_map(ids, Path(folder, "map.pt"))
@@ -53,6 +53,6 @@ def test_there_are_as_many_as_the_coverage_needs_all_texts_weigh_alike_and_a_num
     alike = {"sw": bpe.count(swahili), "en": bpe.count(english * 5)}
     few = TrimSettings(vocab_size=50)
     assert most_frequent(bpe, both, few) == most_frequent(bpe, alike, few)
-    gemma = Parts(sources["gemma3"])
+    gemma = TokenizerFile(sources["gemma3"])
     with pytest.raises(SettingError, match="--vocab-size 2: the special tokens that a model writes are 3 of them"):
         most_frequent(gemma, {"sw": gemma.count(swahili)}, TrimSettings(vocab_size=2))

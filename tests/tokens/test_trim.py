@@ -2,10 +2,10 @@
 from vocab_lit.text.errors import SettingError
 from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.chat import chat_tokenizer
-from vocab_lit.tokens.pipeline import with_pipeline
 from vocab_lit.tokens.settings import KINDS, TrimSettings
+from vocab_lit.tokens.tokenizer_file import TokenizerFile, _counted_words, _divides_at_spaces, count_tokens, with_pipeline
 from vocab_lit.tokens.train import train_tokenizer
-from vocab_lit.tokens.trim import Parts, _counted_words, _divides_at_spaces, count_tokens, trim
+from vocab_lit.tokens.trim import trim
 from vocab_lit.tokens.vocab import backend_of, read_pipeline, toy_tokenizer, unk_rate
 import json
 import numpy as np
@@ -18,7 +18,7 @@ def cell_498ae08b():
     global bpe, english, swahili
     english, swahili = lines("en", 200, seed=0), lines("sw", 200, seed=0)
     bpe = train_tokenizer(english + swahili, "bpe", 700)
-    sorted(Parts(bpe).built_from("ĠTanzania"), key=len)
+    sorted(TokenizerFile(bpe).built_from("ĠTanzania"), key=len)
 
 
 @pytest.fixture(scope='module')
@@ -35,7 +35,7 @@ def cell_5d64ddcf(cell_498ae08b):
 
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Parts, "needs", lambda parts, id: {id})
+        patch.setattr(TokenizerFile, "needs", lambda parts, id: {id})
         naive = trim(bpe, {"sw": swahili})
     changed = [i for i, row in enumerate(rows_of(bpe, swahili)) if in_source(naive, swahili[i : i + 1])[0] != row]
     {"tokens": len(naive.tokenizer), "lines divided otherwise": len(changed), "of": len(swahili)}
@@ -80,7 +80,7 @@ def test_nothing_becomes_unknown_that_was_not_whatever_the_text(cell_498ae08b, c
         small.tokenizer, ["jim"]
     )
     least = trim(sources["unigram"], {"sw": swahili}, TrimSettings(coverage=1, characters="none"))
-    parts = Parts(sources["unigram"])
+    parts = TokenizerFile(sources["unigram"])
     rarest = min(parts.model["vocab"], key=lambda entry: entry[1])[0]
     needed = set(np.flatnonzero(least.counts["sw"]).tolist()) | {parts.ids[rarest], *sources["unigram"].all_special_ids}
     assert set(least.source_ids.tolist()) == needed and rows_of(sources["unigram"], swahili) == in_source(least, swahili)
@@ -147,7 +147,7 @@ def test_merges_of_one_token_are_told_apart_and_words_that_are_looked_up_whole_s
     others = [[piece[:1], piece[1:]] for piece in long if piece[1:] in vocab and [piece[:1], piece[1:]] not in merges]
     pipeline["model"]["merges"] = merges + others
     several = with_pipeline(sources["gemma3"], pipeline)
-    assert others and Parts(several).built_from(others[0][0] + others[0][1]) >= set(first["".join(others[0])][0])
+    assert others and TokenizerFile(several).built_from(others[0][0] + others[0][1]) >= set(first["".join(others[0])][0])
     built = trim(several, {"sw": swahili[:50]})
     kept = set(built.source_ids.tolist())
     assert all(a == b for a, b in zip(rows_of(several, more), in_source(built, more)) if set(a) <= kept)

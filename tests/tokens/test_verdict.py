@@ -6,8 +6,8 @@ from vocab_lit.tokens.continued import extend_on_text
 from vocab_lit.tokens.coverage import coverage
 from vocab_lit.tokens.like import train_tokenizer_like
 from vocab_lit.tokens.load import load_tokenizer
+from vocab_lit.tokens.tokenizer_file import TokenizerFile
 from vocab_lit.tokens.train import train_tokenizer
-from vocab_lit.tokens.trim import Parts
 from vocab_lit.tokens.verdict import Beside, HELD_OUT, Measured, ModelSize, SAMPLE, SEEN, SIZES, _decide, _doubts, _extension, _fits, _seen_share, costs, first_tokens, judge, largest_tokenizer, last_worth, length_ratio, lost_letters, sampled, write_curve
 from vocab_lit.tokens.vocab import Fit, fertility, unk_rate
 import numpy as np
@@ -49,14 +49,14 @@ def test_the_first_tokens_are_a_smaller_vocabulary():
     swahili, unseen = lines("sw", 500, seed=1), lines("sw", 200, seed=2, held_out=True)
     for kind in ("bpe", "wordpiece", "unigram"):
         whole, trained = (train_tokenizer(swahili, kind, n) for n in (600, 450))
-        few, all_of_them = (built.tokenizer for built in first_tokens(Parts(whole), (450, 600)))
+        few, all_of_them = (built.tokenizer for built in first_tokens(TokenizerFile(whole), (450, 600)))
         assert len(few) == 450 and len(all_of_them) == 600
         if kind != "unigram":
             assert set(few.get_vocab()) == set(trained.get_vocab()) and few.tokenize(unseen[0]) == trained.tokenize(
                 unseen[0]
             )
         assert abs(length_ratio(_fits(few, unseen), _fits(trained, unseen))[0] - 1) < 0.05, kind
-    assert list(first_tokens(Parts(whole), [20])) == [None]
+    assert list(first_tokens(TokenizerFile(whole), [20])) == [None]
     assert len(largest_tokenizer(whole, swahili[:200])) in SIZES
     with pytest.raises(ValueError, match="too short"):
         largest_tokenizer(whole, ["a b c"])
@@ -134,7 +134,7 @@ def test_an_extension_ends_where_its_tokens_are_too_rare_in_the_text_by_a_count_
     assert _extension([row | dict(seen=0.9) for row in sizes], 3.0)["too_many"] == 0
     text = lines("sw", 300, seed=1)
     large = extend_on_text(source, text, 80).tokenizer
-    built = next(first_tokens(Parts(large), [len(source) + 40]))
+    built = next(first_tokens(TokenizerFile(large), [len(source) + 40]))
     ids = [id for row in built.tokenizer(text, add_special_tokens=False)["input_ids"] for id in row]
     often = [ids.count(id) >= SEEN for id, old in enumerate(built.source_ids) if old >= len(source)]
     assert len(often) == 40 and _seen_share(built, len(source), text, 1) == pytest.approx(sum(often) / 40)

@@ -12,7 +12,7 @@ from vocab_lit.models.source import load_model
 from vocab_lit.models.transplant import transplant
 from vocab_lit.text.corpus import data_path
 from vocab_lit.tokens.load import load_tokenizer
-from vocab_lit.tokens.pipeline import ids_around
+from vocab_lit.tokens.tokenizer_file import ids_around
 from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.training.distil import SnippetPairs, Teacher, distil_loss, shared_ends, snippet_rows
 from vocab_lit.training.lapt import lapt

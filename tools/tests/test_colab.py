@@ -17,9 +17,7 @@ import pytest
 
 import studies.colab
 from tools.chapters import page_names
-from tools.checks import check_editions
-from tools.colab import FOLDER, all_editions, edition, edition_link, editions, editions_on_disk, install_cell
-from tools.export import write_editions
+from tools.colab import edition, edition_link, editions, install_cell, write_editions
 from tools.make_tests import names
 from tools.markdown import bibliography, plain
 from tools.notebooks import checkout, settings, source
@@ -71,10 +69,9 @@ def book(tmp_path):
 
 
 @cache
-def committed():
-    "The editions of the book, by name."
-    there = editions_on_disk(checkout())
-    return {Path(path).stem: json.loads(text)["cells"] for path, text in there.items()}
+def cells_of(name):
+    "The cells of an edition of the book."
+    return json.loads(edition(checkout(), name))["cells"]
 
 
 def texts(cells, kind):
@@ -146,19 +143,17 @@ def test_an_edition_has_forms_the_story_and_of_the_appendix_what_the_story_needs
     assert "hello-am-appendix.html#more" in source(link) and "unused" not in edition(book, "hello-am")
 
 
-def test_editions_are_written_checked_and_removed_with_their_chapters(book):
-    assert [line.split(": ")[0] for line in check_editions(book)] == list(all_editions(book))
-    assert write_editions(book) == list(all_editions(book)) and check_editions(book) == [] == write_editions(book)
-    (book / FOLDER / "hall.ipynb").write_text("{}")
-    (book / FOLDER / "gone.ipynb").write_text("{}")
-    assert [line.split(": ")[0] for line in check_editions(book)] == [f"{FOLDER}/{n}.ipynb" for n in ("hall", "gone")]
-    write_editions(book)
-    assert check_editions(book) == []
+def test_editions_are_written_into_a_folder_of_their_own(book):
+    folder = write_editions(book)
+    (folder / "gone.ipynb").write_text("{}")
+    assert write_editions(book) == folder
+    assert {path.stem for path in folder.iterdir()} == set(editions(book))
+    assert (folder / "hall.ipynb").read_text(encoding="utf-8") == edition(book, "hall")
 
 
 @pytest.mark.parametrize("name", editions(checkout()))
 def test_an_edition_of_the_book_is_valid_plain_and_defines_every_name_before_it_uses_it(name):
-    cells = committed()[name]
+    cells = cells_of(name)
     nbformat.validate({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
     assert not re.search(r"\{cite|^:::|^```\{|^\([\w-]+\)=|<!-- ", "\n".join(texts(cells, "markdown")), re.M)
     code, known = texts(cells, "code"), {"display"}
@@ -179,8 +174,8 @@ def test_every_page_that_offers_colab_opens_the_edition_of_its_language():
         text = (root / "book" / f"{name}.ipynb").read_text(encoding="utf-8")
         offered = re.findall(r"\[Open in Colab\]\(([^)]+)\)", text)
         assert offered == [edition_link(cfg, page) for page in runs[:1] if page in editions(root)]
-    assert edition_link(cfg, "focus-am").endswith("/blob/main/book/colab/focus-am.ipynb")
-    assert 'language = "am"' in "".join(texts(committed()["focus-am"], "code"))
+    assert edition_link(cfg, "focus-am").endswith("/blob/colab/focus-am.ipynb")
+    assert 'language = "am"' in "".join(texts(cells_of("focus-am"), "code"))
 
 
 def imported(code, package):
@@ -237,7 +232,7 @@ def needed_extras(code):
 
 @pytest.mark.parametrize("name", {of[0]: name for name, of in editions(checkout()).items()}.values())
 def test_the_cell_that_installs_names_the_extras_that_its_notebook_can_come_to_import(name):
-    install, *others = texts(committed()[name], "code")
+    install, *others = texts(cells_of(name), "code")
     with mock.patch("setuptools.setup"):
         extras = runpy.run_path(str(checkout() / "setup.py"))["extras"](settings())
     named = re.search(r"\{clone\}\[([\w,]+)\]", install)[1].split(",")
@@ -289,7 +284,8 @@ def test_the_cell_fetches_and_installs_keeps_what_is_in_memory_and_does_nothing_
 def test_an_edition_runs_to_its_end_at_mini(name, tmp_path):
     papermill = pytest.importorskip("papermill")
     (tmp_path / "book").mkdir()
-    notebook, ran = checkout() / FOLDER / f"{name}.ipynb", tmp_path / "ran.ipynb"
+    notebook, ran = tmp_path / f"{name}.ipynb", tmp_path / "ran.ipynb"
+    notebook.write_text(edition(checkout(), name), encoding="utf-8")
     with mock.patch.dict(os.environ, PYTHONPATH=str(checkout())):
         done = papermill.execute_notebook(notebook, ran, cwd=tmp_path / "book", kernel_name="python3")
     shown = json.dumps([cell.outputs for cell in done.cells if cell.cell_type == "code"])
@@ -297,7 +293,7 @@ def test_an_edition_runs_to_its_end_at_mini(name, tmp_path):
 
 
 def test_the_first_cells_of_an_edition_end_before_its_first_section():
-    cells = committed()["focus-sw"]
+    cells = cells_of("focus-sw")
     assert [text.split("\n")[0] for text in first_cells(cells)] == [
         "# @title Install the library, and see what this machine can do",
         "# @title What to run",

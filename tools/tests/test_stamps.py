@@ -37,7 +37,7 @@ def test_a_notebook_leads_to_its_colab_edition_where_it_has_one(tmp_path, fork):
     path = write_notebook(tmp_path / "book" / "demo.ipynb", "1")
     insert_text(path, "# A\n<!-- links --><!-- /links -->")
     text = stamped(path.read_text(), "book/demo.ipynb", fork, edition="demo-am")
-    assert "github/someone/vocab_lit/blob/main/book/colab/demo-am.ipynb)" in text
+    assert "github/someone/vocab_lit/blob/colab/demo-am.ipynb)" in text
     assert stamped(text, "book/demo.ipynb", fork, edition="demo-am") == text
     assert "colab" not in stamped(text, "book/demo.ipynb", fork)
 

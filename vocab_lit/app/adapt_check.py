@@ -26,7 +26,7 @@ from ..text.settings import SettingError
 from ..tokens.continued import continued_tokenizer
 from ..tokens.like import build_tokenizer
 from ..tokens.load import load_tokenizer
-from ..tokens.pipeline import Built
+from ..tokens.tokenizer_file import Built
 from ..training.alm import ChunkTeacher
 from ..training.distil import Teacher
 from ..training.evaluations import SHARE

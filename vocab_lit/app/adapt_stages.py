@@ -31,8 +31,8 @@ from ..text.cleaning import CleanReport, clean
 from ..text.corpus import Lines, hold_out, read_lines, size_of, write_json
 from ..text.files import write_folder
 from ..text.settings import options
-from ..tokens.pipeline import save_tokenizer
 from ..tokens.settings import TokenizerSettings
+from ..tokens.tokenizer_file import save_tokenizer
 from ..training.forgetting import forgotten, open_kept
 from ..training.processes import Processes
 from ..training.settings import RunSettings, RunStopped

@@ -224,13 +224,13 @@ def _check_place(model: str, out: Path | None, token_map: Path | None, trim: Tri
 def _map_tokens(model: str, text: list[str], out: Path, trim: TrimSettings) -> dict:
     "Write the ids of the most frequent tokens of texts; returns how much of each text they are."
     from vocab_lit.gguf.container import GgufFile
-    from vocab_lit.gguf.trim import GgufParts
+    from vocab_lit.gguf.tokenizer import GgufTokenizer
     from vocab_lit.models.source import Source
     from vocab_lit.text.corpus import Lines
     from vocab_lit.tokens.token_map import most_frequent, write_token_map
-    from vocab_lit.tokens.trim import Parts
+    from vocab_lit.tokens.tokenizer_file import TokenizerFile
 
-    parts = GgufParts(GgufFile(model)) if is_gguf(model) else Parts(Source(model).tokenizer)
+    parts = GgufTokenizer(GgufFile(model)) if is_gguf(model) else TokenizerFile(Source(model).tokenizer)
     counts = {name: parts.count(Lines(name)) for name in text}
     ids = most_frequent(parts, counts, trim)
     write_token_map(ids, out)

@@ -130,7 +130,7 @@ def tokenizer(
     check_text(text)
     check_vocab_size(settings, text)
     from vocab_lit.text.files import write_folder
-    from vocab_lit.tokens.pipeline import save_tokenizer
+    from vocab_lit.tokens.tokenizer_file import save_tokenizer
     from vocab_lit.tokens.train import train_tokenizer
 
     lines = settings.training_lines(text)

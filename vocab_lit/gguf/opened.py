@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .container import Field, GgufFile, parts_of, same_tensor, write_gguf
-from .tokenizer import GgufTokens, read_tokenizer
+from .tokenizer import GgufTokenizer, read_tokenizer
 from .tokens import check_whole, tokens_of
 from ..text.corpus import write_json
 from ..text.errors import first_line
 from ..text.files import in_turn, scratch_folder, write_folder
-from ..tokens.pipeline import save_tokenizer
+from ..tokens.tokenizer_file import save_tokenizer
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -60,7 +60,7 @@ def load_gguf(file: GgufFile) -> PreTrainedModel:
         what = f"{len(missing):,} tensors of the architecture {file.architecture!r} are missing, the first {missing[0]}"
         raise ValueError(f"{file.path}: {what}; get it again, or convert the model anew")
     _set_plain(model)
-    _set_ids(model, GgufTokens(file))
+    _set_ids(model, GgufTokenizer(file))
     return model
 
 
@@ -71,7 +71,7 @@ def _set_plain(model: Any) -> None:
     model.hf_quantizer, model.is_quantized = None, False
 
 
-def _set_ids(model: PreTrainedModel, tokens: GgufTokens) -> None:
+def _set_ids(model: PreTrainedModel, tokens: GgufTokenizer) -> None:
     "Name the special tokens in the configurations, every token that ends an answer among them."
     ends = [id for name in ("eos", "eot", "eom") if (id := tokens.get(f"{name}_token_id")) is not None]
     ids = {role: tokens.roles.get(role) for role in ("bos_token", "pad_token")}

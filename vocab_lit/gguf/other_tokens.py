@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .container import ARRAY, STRING, Field, GgufFile
-from .tokenizer import GgufTokens
+from .tokenizer import GgufTokenizer
 from .tokens import TokenType, moved, named_ids, names_of_ids, with_vocab_size
 from ..tokens.pre_tokenizers import IGNORE_MERGES, PRE_TOKENIZERS, known_pre_tokenizer, splitters
 from ..tokens.vocab import FALLBACK, read_pipeline
@@ -37,8 +37,8 @@ class _Written:
         tokenizer: PreTrainedTokenizerBase,  # fast
         size: int | None,  # rows of the embeddings, where these are more than tokens
     ):
-        before = GgufTokens(file)
-        self.kind, self.pipeline = before.model, read_pipeline(tokenizer)
+        before = GgufTokenizer(file)
+        self.kind, self.pipeline = before.name, read_pipeline(tokenizer)
         self.model: dict[str, Any] = self.pipeline["model"]
         self.added = {a["id"]: a["special"] for a in self.pipeline["added_tokens"]}
         pieces = {id: piece for piece, id in tokenizer.get_vocab().items()}
@@ -102,7 +102,7 @@ class _Written:
 # %% ../../nbs/11_gguf/07_other_tokens.ipynb #66293270
 def _with_merges(
     fields: dict[str, Field],
-    before: GgufTokens,
+    before: GgufTokenizer,
     pipeline: dict[str, Any],  # a parsed `tokenizer.json`
 ) -> None:
     "Write the merges of a byte-level tokenizer, and how it splits; `ValueError` where llama.cpp would do otherwise."
@@ -129,7 +129,7 @@ def with_tokenizer(
 
     `ValueError` where the tokenizer lacks a token that the file names, or llama.cpp would divide words otherwise.
     """
-    written, before, fields = _Written(file, tokenizer, size), GgufTokens(file), dict(file.fields)
+    written, before, fields = _Written(file, tokenizer, size), GgufTokenizer(file), dict(file.fields)
     fields.pop("tokenizer.huggingface.json", None)  # the vocabulary once more, which llama.cpp does not read
     new_ids = {int(id): new for new, id in enumerate(written.source) if id >= 0}
     if lost := named_ids(file) - new_ids.keys():

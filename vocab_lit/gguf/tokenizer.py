@@ -5,9 +5,10 @@
 # %% ../../nbs/11_gguf/02_tokenizer.ipynb #dc530294
 from __future__ import annotations
 
+import copy
 import json
 import logging
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,13 +16,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from tokenizers import normalizers
 
-from .container import GgufFile
-from .tokens import TokenType, check_tokens, token_types, tokenizer_model, tokens_of
+from .container import Field, GgufFile
+from .scored_pieces import ScoredPieces
+from vocab_lit.gguf.tokens import (
+    MODELS,
+    TokenType,
+    check_tokens,
+    named_ids,
+    token_types,
+    tokenizer_model,
+    tokens_of,
+    with_tokens,
+)
 from ..models.source import TokenizerSource
+from ..text.collection import no_collection
 from ..text.files import scratch_folder
 from ..tokens.pre_tokenizers import ADD_BOS, CLEAN_SPACES, IGNORE_MERGES, PRE_TOKENIZERS, pre_tokenizer_named
 from ..tokens.sentencepiece_model import decoder_of, merges_by_score, normalizer_steps
-from ..tokens.vocab import no_collection
+from ..tokens.tokenizer_file import TokenizerFile, template_lines, with_progress
+from ..tokens.vocab import Dialect
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -29,7 +42,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'GgufTokens', 'read_tokenizer', 'template_tokenizer', 'GgufSource']
+__all__ = ['log', 'GgufTokenizer', 'read_tokenizer', 'GgufSource']
 
 # %% ../../nbs/11_gguf/02_tokenizer.ipynb #ddce2811
 _MARK = "▁"  # written for a space
@@ -50,11 +63,16 @@ _DEFAULTS = {  # where a file names none
 }
 
 
-@dataclass(frozen=True)
-class GgufTokens:
-    "The tokenizer of a file, as its metadata have it."
+_LASTING = (TokenType.UNKNOWN, TokenType.CONTROL, TokenType.USER_DEFINED)
 
-    file: GgufFile
+
+class GgufTokenizer(TokenizerFile):
+    "The tokenizer of a GGUF file; `ValueError` where it is not known or damaged."
+
+    def __init__(self, file: GgufFile | str | Path):
+        self.file = GgufFile.of(file)
+        check_tokens(self.file)
+        self.last = {}
 
     def get(self, name: str, default: Any = None) -> Any:
         "An entry of the tokenizer."
@@ -65,7 +83,7 @@ class GgufTokens:
         return ValueError(f"{self.file.path}: {what}")
 
     @cached_property
-    def model(self) -> str:
+    def name(self) -> str:
         "llama, gpt2, t5 or bert; `ValueError` for another."
         return tokenizer_model(self.file)
 
@@ -73,15 +91,14 @@ class GgufTokens:
     def pre(self) -> str:
         "The name of the split before the merges; `ValueError` for one that is not known."
         name = self.get("pre", "default")
-        if self.model == "gpt2" and name not in PRE_TOKENIZERS:
+        if self.name == "gpt2" and name not in PRE_TOKENIZERS:
             hint = "of llama.cpp's pre-tokenizers, only those that are tried against it are read"
             raise self.wrong(f"the pre-tokenizer {name!r} is not known; {hint}")
         return name
 
     @cached_property
     def tokens(self) -> list[str]:
-        "The tokens by id, an empty one as llama.cpp renames it; `ValueError` where they cannot be used."
-        check_tokens(self.file)
+        "The tokens by id, an empty one as llama.cpp renames it."
         return [token or f"[EMPTY_{id}]" for id, token in enumerate(tokens_of(self.file))]
 
     @cached_property
@@ -98,7 +115,7 @@ class GgufTokens:
     def roles(self) -> dict[str, int]:
         "The ids of special tokens, by the name that transformers has for their role."
         n = len(self.tokens)
-        ids = {role: self.get(f"{name}_token_id", _DEFAULTS[self.model].get(role)) for role, name in _ROLES.items()}
+        ids = {role: self.get(f"{name}_token_id", _DEFAULTS[self.name].get(role)) for role, name in _ROLES.items()}
         return {role: id for role, id in ids.items() if id is not None and 0 <= id < n}
 
     def id_of(self, role: str) -> int:
@@ -108,13 +125,13 @@ class GgufTokens:
             raise self.wrong(f"its tokenizer needs {name}, which it does not have; convert the model anew")
         return self.roles[role]
 
-    @property
-    def around(self) -> tuple[list[int], list[int]]:
-        "The ids before and after a text."
-        if self.model == "bert":
+    @cached_property
+    def around(self) -> tuple[list[int], list[int]]:  # before, after
+        "The special tokens around a text."
+        if self.name == "bert":
             return [self.id_of("bos_token")], [self.id_of("sep_token")]
-        before = self.get("add_bos_token", self.model == "llama" or (self.model == "gpt2" and self.pre in ADD_BOS))
-        after = self.get("add_eos_token", self.model == "t5")
+        before = self.get("add_bos_token", self.name == "llama" or (self.name == "gpt2" and self.pre in ADD_BOS))
+        after = self.get("add_eos_token", self.name == "t5")
         return [self.id_of("bos_token")] if before else [], [self.id_of("eos_token")] if after else []
 
     def has_types(self, *types: TokenType) -> list[int]:
@@ -124,10 +141,99 @@ class GgufTokens:
     @property
     def has_space_first(self) -> bool:
         "Whether a space is put before a text."
-        return self.get("add_space_prefix", self.model == "llama")
+        return self.get("add_space_prefix", self.name == "llama")
+
+    @property
+    def template(self) -> str | None:
+        "The chat template, if there is one."
+        return self.file.get("tokenizer.chat_template")
+
+    @cached_property
+    def tokenizer(self) -> PreTrainedTokenizerFast:
+        "The tokenizer as transformers has it, with the ids that llama.cpp gives."
+        return _loaded(self, _PIPELINES[self.name](self), _added(self), _around(self))
+
+    @cached_property
+    def dialect(self) -> Dialect:
+        "How it writes its pieces."
+        mark = "" if self.name == "gpt2" else _MARK
+        return Dialect(MODELS[self.name], self.name == "gpt2", bool(self.has_types(TokenType.BYTE)), mark, "", "")
+
+    @cached_property
+    def ids(self) -> dict[str, int]:  # {token: id}
+        "The tokens, special ones included."
+        return {token: id for id, token in enumerate(self.tokens)}
+
+    @property
+    def size(self) -> int:
+        "How many tokens there are."
+        return len(self.tokens)
+
+    @cached_property
+    def model(self) -> dict[str, Any]:
+        "What builds tokens from characters or bytes."
+        return dict(vocab=self.ids, merges=[merge.split(" ", 1) for merge in self.get("merges", [])])
+
+    @cached_property
+    def scored(self) -> ScoredPieces:
+        "The pieces of a `llama` tokenizer."
+        whole = [self.tokens[id] for id in self.has_types(TokenType.USER_DEFINED)]
+        return ScoredPieces(self.tokens, self.scores, whole, self.get("add_space_prefix", True))
+
+    @cached_property
+    def special(self) -> set[int]:
+        "The ids of tokens that are no part of a text, or found in it whatever stands beside them."
+        return named_ids(self.file) | set(self.has_types(*_LASTING))
+
+    @cached_property
+    def template_lines(self) -> list[str]:
+        "The stretches of plain text in a chat template, none where there is no template."
+        if not self.template:
+            return []
+        return template_lines(_without_words(self) if self.name == "llama" else self.tokenizer)
+
+    @property
+    def least_likely(self) -> int:
+        "The ordinary token with the lowest score, by which a Unigram model scores unknown characters."
+        return int(np.where(self.types == TokenType.NORMAL, self.scores, np.inf).argmin())
+
+    def symbols(self, piece: str) -> list[str]:
+        "The characters that a piece consists of, written as they are at their position in the word."
+        if self.name == "bert" and piece.startswith(_MARK):
+            return [piece[:2], *piece[2:]]
+        return list(piece)
+
+    def find_needs(self, id: int) -> set[int]:
+        "A token and all others that come up while it is built."
+        return {id, *self.scored.needs(self.pieces[id])} if self.name == "llama" else super().find_needs(id)
+
+    def count(self, lines: Iterable[str]) -> np.ndarray:  # (tokens,) int64, by id
+        "Count the tokens of a text."
+        return self.scored.count(with_progress(lines)) if self.name == "llama" else super().count(lines)
+
+    def rows(self, lines: Sequence[str]) -> list[list[int]]:
+        "The ids of each line."
+        return list(map(self.scored.encode, lines)) if self.name == "llama" else super().rows(lines)
+
+    @property
+    def unknown_id(self) -> int | None:
+        "The token for what the vocabulary does not have."
+        return self.get("unknown_token_id")
+
+    def fields(self, kept: set[int]) -> dict[str, Field]:
+        "The metadata with some of the tokens."
+        ids, written = sorted(kept), self.get("merges")
+        merges = [written[rank] for rank in self.merges_among(ids)] if written else None
+        return with_tokens(self.file, np.array(ids), merges)
+
+    def trimmed(self, kept: set[int]) -> GgufTokenizer:
+        "A tokenizer with some of the tokens."
+        file = copy.copy(self.file)
+        file.fields = self.fields(kept)
+        return GgufTokenizer(file)
 
 # %% ../../nbs/11_gguf/02_tokenizer.ipynb #497d55d8
-def _tell_ties(t: GgufTokens, normal: list[int]) -> None:
+def _tell_ties(t: GgufTokenizer, normal: list[int]) -> None:
     "A warning where ids of some texts may differ from llama.cpp's."
     known, scores = set(t.tokens), t.scores[normal]
     if tied := len(scores) - len(np.unique(scores)):
@@ -138,7 +244,7 @@ def _tell_ties(t: GgufTokens, normal: list[int]) -> None:
         log.warning(what, t.file.path, len(odd), odd[0])
 
 
-def _llama(t: GgufTokens) -> dict[str, Any]:
+def _llama(t: GgufTokenizer) -> dict[str, Any]:
     "The pipeline of merges by scores."
     ids = {piece: id for id, piece in enumerate(t.tokens)}
     _tell_ties(t, t.has_types(TokenType.NORMAL))
@@ -146,7 +252,7 @@ def _llama(t: GgufTokens) -> dict[str, Any]:
 
 
 def _merging(
-    t: GgufTokens,
+    t: GgufTokenizer,
     ids: dict[str, int],  # of the tokens
     merges: list[list[str]],
 ) -> dict[str, Any]:
@@ -161,7 +267,7 @@ def _merging(
     )
 
 
-def _gpt2(t: GgufTokens) -> dict[str, Any]:
+def _gpt2(t: GgufTokenizer) -> dict[str, Any]:
     "The pipeline of listed merges of bytes."
     ids = {piece: id for id, piece in enumerate(t.tokens)}
     merges: dict[tuple[str, str], None] = {}
@@ -179,7 +285,7 @@ def _gpt2(t: GgufTokens) -> dict[str, Any]:
     )
 
 # %% ../../nbs/11_gguf/02_tokenizer.ipynb #7703112a
-def _t5(t: GgufTokens) -> dict[str, Any]:
+def _t5(t: GgufTokenizer) -> dict[str, Any]:
     "The pipeline of a Unigram model."
     normal = t.has_types(TokenType.NORMAL)
     scores = np.where(np.isin(t.types, (TokenType.NORMAL, TokenType.UNUSED)), t.scores, t.scores[normal].min())
@@ -211,7 +317,7 @@ def _replace(pattern: str, content: str) -> dict[str, Any]:
     return dict(type="Replace", pattern=dict(Regex=pattern), content=content)
 
 
-def _word_steps(t: GgufTokens) -> list[dict[str, Any]]:
+def _word_steps(t: GgufTokenizer) -> list[dict[str, Any]]:
     "What is done to a text before words are looked up."
     lowercase = t.get("normalizer.lowercase", True)
     strips = t.get("normalizer.strip_accents", lowercase)
@@ -231,7 +337,7 @@ def _word_piece(token: str, type: int) -> str:
     return token if is_special or (token[0] == "[" and token[-1] == "]" and len(token) > 2) else f"##{token}"
 
 
-def _bert(t: GgufTokens) -> dict[str, Any]:
+def _bert(t: GgufTokenizer) -> dict[str, Any]:
     "The pipeline of the longest tokens of a word."
     pieces = {_word_piece(token, type): id for id, (token, type) in enumerate(zip(t.tokens, t.types.tolist()))}
     unknown = t.tokens[t.id_of("unk_token")]
@@ -248,7 +354,7 @@ def _bert(t: GgufTokens) -> dict[str, Any]:
 _PIPELINES = {"llama": _llama, "gpt2": _gpt2, "t5": _t5, "bert": _bert}
 
 
-def _added(t: GgufTokens) -> list[dict[str, Any]]:
+def _added(t: GgufTokenizer) -> list[dict[str, Any]]:
     "The tokens that are found in a text before it is divided."
     rules = dict(single_word=False, lstrip=False, rstrip=False, normalized=False)
     ids = t.has_types(TokenType.CONTROL, TokenType.UNKNOWN, TokenType.USER_DEFINED)
@@ -256,15 +362,15 @@ def _added(t: GgufTokens) -> list[dict[str, Any]]:
     return [dict(id=id, content=t.tokens[id], special=bool(special[id])) | rules for id in ids]
 
 
-def _around(t: GgufTokens) -> dict[str, Any] | None:
+def _around(t: GgufTokenizer) -> dict[str, Any] | None:
     "What stands before and after a text, and between two."
     before, after = t.around
     if not before and not after:
         return None
     put = {t.tokens[id]: dict(id=t.tokens[id], ids=[id], tokens=[t.tokens[id]]) for id in (*before, *after)}
-    second = int(t.model == "bert")  # the type of the second text
+    second = int(t.name == "bert")  # the type of the second text
     start, end = ([dict(SpecialToken=dict(id=t.tokens[id], type_id=0)) for id in ids] for ids in (before, after))
-    between = [] if t.model == "bert" else start
+    between = [] if t.name == "bert" else start
     last = [dict(SpecialToken=dict(id=t.tokens[id], type_id=second)) for id in after]
     a, b = dict(Sequence=dict(id="A", type_id=0)), dict(Sequence=dict(id="B", type_id=second))
     pair = [*start, a, *end, *between, b, *last]
@@ -272,35 +378,13 @@ def _around(t: GgufTokens) -> dict[str, Any] | None:
 
 
 @no_collection()
-def read_tokenizer(
-    file: GgufFile | str | Path,
-) -> PreTrainedTokenizerFast:
-    """The tokenizer of a GGUF file, with the ids that llama.cpp gives.
-
-    Parameters
-    ----------
-    file : GgufFile or path
-        A file with a tokenizer `llama`, `gpt2`, `t5` or `bert`.
-
-    Returns
-    -------
-    PreTrainedTokenizerFast
-        A tokenizer whose token i is the file's, with special tokens and chat template.
-
-    Raises
-    ------
-    ValueError
-        Where the tokenizer or its pre-tokenizer is not known, or the file lacks what it needs.
-    """
-    t = GgufTokens(GgufFile.of(file))
-    return _loaded(t, _PIPELINES[t.model](t), _added(t), _around(t))
+def read_tokenizer(file: GgufFile | str | Path) -> PreTrainedTokenizerFast:
+    "The tokenizer of a GGUF file, with the ids that llama.cpp gives."
+    return GgufTokenizer(file).tokenizer
 
 
-def template_tokenizer(
-    file: GgufFile,  # with a tokenizer `llama`
-) -> PreTrainedTokenizerFast:
-    "All of a tokenizer by which a chat template is rendered and cut: single characters and added tokens."
-    t = GgufTokens(file)
+def _without_words(t: GgufTokenizer) -> PreTrainedTokenizerFast:
+    "All of a tokenizer `llama` by which a chat template is rendered and cut: single characters and added tokens."
     added = _added(t)
     pieces = [*(a["content"] for a in added), *(piece for piece in t.tokens if len(piece) == 1)]
     ids = {piece: id for id, piece in enumerate(dict.fromkeys(pieces))}
@@ -308,7 +392,7 @@ def template_tokenizer(
 
 
 def _loaded(
-    t: GgufTokens,
+    t: GgufTokenizer,
     pipeline: dict[str, Any],
     added: list[dict[str, Any]],
     around: dict[str, Any] | None = None,
@@ -318,9 +402,9 @@ def _loaded(
 
     whole = dict(version="1.0", truncation=None, padding=None, added_tokens=added, post_processor=around)
     roles: dict[str, Any] = {role: t.tokens[id] for role, id in t.roles.items()}
-    if t.model == "bert":
+    if t.name == "bert":
         roles["cls_token"] = roles.pop("bos_token")
-    cleans = t.model == "bert" or (t.model == "gpt2" and t.pre in CLEAN_SPACES)
+    cleans = t.name == "bert" or (t.name == "gpt2" and t.pre in CLEAN_SPACES)
     with scratch_folder() as folder:
         path = Path(folder, "tokenizer.json")
         path.write_text(json.dumps(whole | pipeline), encoding="utf-8", newline="\n")
@@ -330,7 +414,7 @@ def _loaded(
             model_max_length=t.file.setting("context_length", int(1e30)),
             **roles,
         )
-    made.chat_template = t.file.get("tokenizer.chat_template")
+    made.chat_template = t.template
     return made
 
 

@@ -30,7 +30,7 @@ from vocab_lit.gguf.container import (
     write_gguf,
 )
 from .other_tokens import with_tokenizer
-from .tokenizer import GgufSource, GgufTokens
+from .tokenizer import GgufSource, GgufTokenizer
 from .tokens import names_of_ids, text_field, token_tables
 from .trim import check_new_gguf
 from ..methods.factored import FactoredRecipe
@@ -39,15 +39,15 @@ from ..methods.settings import TransplantSettings
 from ..models.pipeline import NewVocabulary, check_wanted
 from ..text.corpus import write_json
 from ..text.errors import SettingError
-from ..tokens.pipeline import ids_before
 from ..tokens.pre_tokenizers import IGNORE_MERGES
 from ..tokens.same_size import ID_MAP
+from ..tokens.tokenizer_file import ids_before
 from ..tokens.vocab import Vocab, no_collection, read_settings
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
-    from vocab_lit.tokens.pipeline import Built
+    from vocab_lit.tokens.tokenizer_file import Built
 
 log = logging.getLogger("vocab_lit")
 
@@ -90,8 +90,8 @@ def _check_grows(source: GgufSource, text: Sequence[str | Path], settings: Trans
         raise SettingError("method", f"{problem}; give another, as blend or identity")
     if settings.init.pad_to_multiple_of:
         raise SettingError("pad_to_multiple_of", "a GGUF file has a token for each row; leave it out")
-    tokens = GgufTokens(source.file)
-    if wanted.extend and not wanted.continues and tokens.model == "gpt2" and tokens.pre not in IGNORE_MERGES:
+    tokens = GgufTokenizer(source.file)
+    if wanted.extend and not wanted.continues and tokens.name == "gpt2" and tokens.pre not in IGNORE_MERGES:
         problem = f" {wanted.expansion}: llama.cpp does not look up whole words with the pre-tokenizer {tokens.pre!r}"
         raise SettingError("expansion", f"{problem}; give --expansion continued")
 

@@ -5,148 +5,31 @@
 # %% ../../nbs/11_gguf/06_trim.ipynb #519453e2
 from __future__ import annotations
 
-import copy
 import json
 import logging
 import os
-from collections.abc import Iterable, Sequence
-from functools import cached_property
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .container import ARRAY, PART, STRING, Field, GgufFile, same_tensor, some_rows, write_gguf
-from .scored_pieces import ScoredPieces
-from vocab_lit.gguf.tokens import (
-    MODELS,
-    TokenType,
-    check_tokens,
-    named_ids,
-    text_field,
-    token_tables,
-    token_types,
-    tokenizer_model,
-    tokens_of,
-    with_tokens,
-)
+from .tokenizer import GgufTokenizer
+from .tokens import TokenType, text_field, token_tables, tokens_of
 from ..models.trim_report import by_script, compared
+from ..text.collection import no_collection
 from ..text.corpus import Lines
 from ..text.errors import SettingError
 from ..text.files import check_output, check_text
 from ..tokens.settings import TrimSettings
-from ..tokens.trim import Parts, Trimming, with_progress
+from ..tokens.trim import Trimming
 from ..tokens.trim_cost import told_of
-from ..tokens.vocab import Dialect, no_collection, read_token
-
-if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerFast
+from ..tokens.vocab import read_token
 
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'GgufParts', 'trim_gguf', 'check_new_gguf']
-
-# %% ../../nbs/11_gguf/06_trim.ipynb #6656c383
-_MARK = "▁"  # written for a space
-_LASTING = (TokenType.UNKNOWN, TokenType.CONTROL, TokenType.USER_DEFINED)
-_NO_SCORE = float("inf")  # of what is no ordinary token
-
-
-def _dialect(name: str, types: np.ndarray) -> Dialect:
-    "How llama.cpp's tokenizers write their pieces."
-    has_bytes = bool((types == TokenType.BYTE).any())
-    return Dialect(MODELS[name], name == "gpt2", has_bytes, "" if name == "gpt2" else _MARK, "", "")
-
-
-class GgufParts(Parts):
-    "The tokenizer of a GGUF file, taken apart; `ValueError` where it is not known."
-
-    def __init__(self, file: GgufFile):
-        check_tokens(file)
-        self.file, self.name = file, tokenizer_model(file)
-        tokens, self.types = tokens_of(file), token_types(file)
-        self.size = len(tokens)
-        self.ids = {piece: id for id, piece in enumerate(tokens)}
-        self.dialect = _dialect(self.name, self.types)
-        self.last = {}
-        merges = [merge.split(" ", 1) for merge in file.get("tokenizer.ggml.merges", [])]
-        self.model = dict(vocab=self.ids, merges=merges)
-
-    @cached_property
-    def tokenizer(self) -> PreTrainedTokenizerFast:
-        "The tokenizer as transformers has it."
-        from vocab_lit.gguf.tokenizer import read_tokenizer
-
-        return read_tokenizer(self.file)
-
-    @cached_property
-    def scored(self) -> ScoredPieces:
-        "The pieces of a `llama` tokenizer."
-        tokens, scores = list(self.ids), self.file.get("tokenizer.ggml.scores")
-        whole = [tokens[id] for id in np.flatnonzero(self.types == TokenType.USER_DEFINED).tolist()]
-        return ScoredPieces(tokens, scores, whole, self.file.get("tokenizer.ggml.add_space_prefix", True))
-
-    @cached_property
-    def special(self) -> set[int]:
-        "The ids of tokens that are no part of a text, or found in it whatever stands beside them."
-        return named_ids(self.file) | set(np.flatnonzero(np.isin(self.types, _LASTING)).tolist())
-
-    @property
-    def template(self) -> set[int]:
-        "The tokens that the words of a chat template are divided into, and those that they are built from."
-        return super().template if self.file.get("tokenizer.chat_template") else set()
-
-    @property
-    def template_tokenizer(self) -> PreTrainedTokenizerFast:
-        "The tokenizer that renders the chat template, of `llama` without its words and merges."
-        from vocab_lit.gguf.tokenizer import template_tokenizer
-
-        return template_tokenizer(self.file) if self.name == "llama" else self.tokenizer
-
-    @property
-    def scores(self) -> list[float]:
-        "The scores of ordinary tokens, by id."
-        return np.where(self.types == TokenType.NORMAL, self.file.get("tokenizer.ggml.scores"), _NO_SCORE).tolist()
-
-    def symbols(self, piece: str) -> list[str]:
-        "The characters that a piece consists of, written as they are at their position in the word."
-        if self.name == "bert" and piece.startswith(_MARK):
-            return [piece[:2], *piece[2:]]
-        return list(piece)
-
-    def find_needs(self, id: int) -> set[int]:
-        "A token and all others that come up while it is built."
-        return {id, *self.scored.needs(self.pieces[id])} if self.name == "llama" else super().find_needs(id)
-
-    def count(self, lines: Iterable[str]) -> np.ndarray:  # (tokens,) int64, by id
-        "Count the tokens of a text."
-        return self.scored.count(with_progress(lines)) if self.name == "llama" else super().count(lines)
-
-    def rows(self, lines: Sequence[str]) -> list[list[int]]:
-        "The ids of each line."
-        return list(map(self.scored.encode, lines)) if self.name == "llama" else super().rows(lines)
-
-    @property
-    def unknown_id(self) -> int | None:
-        "The token for what the vocabulary does not have."
-        return self.file.get("tokenizer.ggml.unknown_token_id")
-
-    def fields(self, kept: set[int]) -> dict[str, Field]:
-        "The metadata with some of the tokens."
-        ids = np.array(sorted(kept))
-        return with_tokens(self.file, ids, self.written_merges(ids) if self.model["merges"] else None)
-
-    def trimmed(self, kept: set[int]) -> GgufParts:
-        "A tokenizer with some of the tokens, taken apart."
-        file = copy.copy(self.file)
-        file.fields = self.fields(kept)
-        return GgufParts(file)
-
-    def written_merges(self, kept: np.ndarray) -> list[str]:
-        "The merges between some of the tokens, as the file writes them."
-        written = self.file.get("tokenizer.ggml.merges", [])
-        return [written[rank] for rank in self.merges_among(kept.tolist())]
+__all__ = ['log', 'trim_gguf', 'check_new_gguf']
 
 # %% ../../nbs/11_gguf/06_trim.ipynb #c4e69e4f
 def _sizes(file: GgufFile) -> dict[str, float]:
@@ -155,7 +38,7 @@ def _sizes(file: GgufFile) -> dict[str, float]:
     return {"tokens": len(tokens_of(file)), "parameters": parameters, "file, MB": file.bytes / 1e6}
 
 
-def _lost(parts: GgufParts, kept: np.ndarray) -> dict[str, int]:  # {script: tokens}
+def _lost(parts: GgufTokenizer, kept: np.ndarray) -> dict[str, int]:  # {script: tokens}
     "The scripts in which tokens that are gone begin, those first that lost most."
     gone = np.flatnonzero(parts.types == TokenType.NORMAL)
     return by_script(read_token(id, parts.pieces[id], parts.dialect) for id in np.setdiff1d(gone, kept).tolist())
@@ -206,7 +89,7 @@ def trim_gguf(
     check_new_gguf(out)
     with no_collection():
         file = GgufFile.of(source)
-        parts, tables = GgufParts(file), token_tables(file)
+        parts, tables = GgufTokenizer(file), token_tables(file)
         trimming = Trimming(parts, {name: Lines(name) for name in files}, settings)
         kept = np.array(sorted(trimming.kept))
         log.info(trimming.about)

@@ -15,7 +15,7 @@ from ..tokens.given import GivenToken, add_given, known_id, written_parts
 from ..tokens.vocab import Token, Vocab
 
 if TYPE_CHECKING:
-    from vocab_lit.tokens.pipeline import Built
+    from vocab_lit.tokens.tokenizer_file import Built
 
 # %% auto #0
 __all__ = ['KEEP', 'given_sources', 'Given', 'with_given', 'check_given']

@@ -25,7 +25,7 @@ from .source import load_model
 from ..text.files import check_output, read_json, write_folder
 from ..text.settings import first_line
 from ..tokens.load import load_tokenizer
-from ..tokens.pipeline import save_tokenizer
+from ..tokens.tokenizer_file import save_tokenizer
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel

@@ -22,8 +22,8 @@ from ..text.collection import no_collection
 from ..text.errors import first_line
 from ..text.files import read_json
 from ..tokens.chat import chat_templates, listed
-from ..tokens.pipeline import own_methods
 from ..tokens.special_ids import role_of
+from ..tokens.tokenizer_file import own_methods
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase

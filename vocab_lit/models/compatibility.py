@@ -31,8 +31,8 @@ from vocab_lit.models.positions import (
 from .side_files import check_modules
 from .source import is_masked
 from .token_tensors import TokenTensor, token_tensors
-from ..tokens.pipeline import ids_around
 from ..tokens.special_ids import config_parts, text_part
+from ..tokens.tokenizer_file import ids_around
 from ..tokens.vocab import SAME_ROLE
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from .settings import MergeSettings
 from .side_files import copy_beside, copy_notes
 from .source import Source
 from ..text.files import check_output, write_folder
-from ..tokens.pipeline import save_tokenizer
+from ..tokens.tokenizer_file import save_tokenizer
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel

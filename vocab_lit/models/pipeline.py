@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from vocab_lit.methods.factored import Factors
     from vocab_lit.methods.recipe import Recipe
     from vocab_lit.models.transplant import Transplant
-    from vocab_lit.tokens.pipeline import Built
+    from vocab_lit.tokens.tokenizer_file import Built
     from vocab_lit.tokens.vocab import Vocab
     from vocab_lit.vectors.align import AlignedVectors
     from vocab_lit.vectors.token_vectors import TokenVectors
@@ -47,14 +47,14 @@ def check_tokens(
         return None
     from vocab_lit.methods.given import check_given
     from vocab_lit.tokens.load import load_tokenizer
-    from vocab_lit.tokens.pipeline import tokenizer_kind
+    from vocab_lit.tokens.tokenizer_file import TokenizerFile
     from vocab_lit.tokens.vocab import Vocab
 
     base, only_adds = source.vocab, not (text or wanted.tokenizer or wanted.extend)
     is_given = wanted.tokenizer and (wanted.continues or not wanted.extend)
     if is_given:
         base = Vocab.from_tokenizer(load_tokenizer(wanted.tokenizer))
-    elif wanted.kind and not wanted.extend and wanted.kind != tokenizer_kind(source.tokenizer):
+    elif wanted.kind and not wanted.extend and wanted.kind != TokenizerFile(source.tokenizer).kind:
         base = None  # one of another kind is yet to be trained
     built = check_given(wanted.given, source.vocab, base, bool(wanted.extend) or only_adds)
     return built if (is_given or only_adds) and not wanted.add_special_tokens else None
@@ -157,7 +157,7 @@ def target_tokenizers(
 def _with_given(tokenizer: PreTrainedTokenizerBase, wanted: TokenizerSettings) -> Built:
     "A target tokenizer with the tokens that are given."
     from vocab_lit.tokens.given import add_given
-    from vocab_lit.tokens.pipeline import Built
+    from vocab_lit.tokens.tokenizer_file import Built
 
     if wanted.tokens:
         return add_given(tokenizer, wanted.given)
@@ -462,10 +462,11 @@ def _trimmed(
     settings: TrimSettings,
 ) -> tuple[Built, dict[str, list[dict]]]:
     "The tokenizer with the tokens that texts need, and what is told of the texts; nothing else is left in memory."
-    from vocab_lit.tokens.trim import Parts, Trimming
+    from vocab_lit.tokens.tokenizer_file import TokenizerFile
+    from vocab_lit.tokens.trim import Trimming
     from vocab_lit.tokens.trim_cost import told_of
 
-    trimming = Trimming(Parts(tokenizer), {file: Lines(file) for file in files}, settings)
+    trimming = Trimming(TokenizerFile(tokenizer), {file: Lines(file) for file in files}, settings)
     log.info(trimming.about)
     return trimming.built, told_of(trimming)
 

@@ -204,7 +204,7 @@ class TokenizerSource:
     @cached_property
     def around(self) -> tuple[bool, bool]:  # before, after
         "Whether special tokens stand before and after a text."
-        from vocab_lit.tokens.pipeline import special_around
+        from vocab_lit.tokens.tokenizer_file import special_around
 
         return special_around(self.tokenizer)
 

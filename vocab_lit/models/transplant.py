@@ -35,9 +35,9 @@ from ..text.corpus import write_json
 from ..text.files import write_folder
 from ..tokens.chat import carry_template, check_templates
 from ..tokens.load import check_loads_again
-from ..tokens.pipeline import save_tokenizer
 from ..tokens.same_size import ID_MAP
 from ..tokens.special_ids import carry_ids, check_ids, role_of
+from ..tokens.tokenizer_file import save_tokenizer
 from ..tokens.vocab import Token, Vocab
 from ..vectors.align import AlignedVectors
 

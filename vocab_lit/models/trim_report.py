@@ -14,7 +14,7 @@ from ..text.scripts import script_of
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-    from vocab_lit.tokens.pipeline import Built
+    from vocab_lit.tokens.tokenizer_file import Built
     from vocab_lit.tokens.vocab import Token, Vocab
 
 # %% auto #0

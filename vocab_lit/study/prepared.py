@@ -34,7 +34,7 @@ from ..text.extras import import_extra
 from ..text.files import write_file, write_folder
 from ..tokens.like import build_tokenizer
 from ..tokens.load import load_tokenizer
-from ..tokens.pipeline import save_tokenizer
+from ..tokens.tokenizer_file import save_tokenizer
 from ..training.lapt import lapt
 from ..training.perplexity import perplexity
 from ..training.settings import KeepSettings, RunSettings

@@ -15,7 +15,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from ..models.source import max_length
 from ..text.reader import json_record, raw_lines
-from ..tokens.pipeline import ids_around
+from ..tokens.tokenizer_file import ids_around
 from ..training.lm_loss import in_mode
 
 if TYPE_CHECKING:

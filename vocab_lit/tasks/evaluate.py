@@ -29,7 +29,7 @@ from .task import Task
 from ..text.corpus import read_lines, write_json
 from ..text.files import check_output, check_text
 from ..text.settings import SettingError
-from ..tokens.pipeline import save_tokenizer
+from ..tokens.tokenizer_file import save_tokenizer
 from ..training.perplexity import perplexity
 from ..training.settings import RunStopped
 from ..training.training_run import check_same_run, finish_run

@@ -18,7 +18,7 @@ from .tagging import lay_out
 from .task import Row, Task, forward, make_row
 from ..text.reader import json_record, raw_lines
 from ..text.settings import settings
-from ..tokens.pipeline import ids_around
+from ..tokens.tokenizer_file import ids_around
 
 if TYPE_CHECKING:
     import torch

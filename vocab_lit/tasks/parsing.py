@@ -18,7 +18,7 @@ from .task import Row, Task, forward, make_row
 from ..text.corpus import raw_lines
 from ..text.files import write_text
 from ..text.settings import option, settings
-from ..tokens.pipeline import ids_around
+from ..tokens.tokenizer_file import ids_around
 
 if TYPE_CHECKING:
     import torch

@@ -20,7 +20,7 @@ from .task import Row, Task, forward, label_weights, make_row
 from ..text.corpus import raw_lines
 from ..text.extras import import_extra
 from ..text.settings import option, settings
-from ..tokens.pipeline import ids_around, word_ids
+from ..tokens.tokenizer_file import ids_around, word_ids
 
 if TYPE_CHECKING:
     import torch

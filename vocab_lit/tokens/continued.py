@@ -19,11 +19,10 @@ from tqdm.auto import tqdm
 from ..text.corpus import Lines
 from .expansion import UNKNOWN_PENALTY, append_pieces
 from .own_pipeline import digits_are_single, training_rule, training_splits
-from .pipeline import Built, ids_before, unknown_piece, with_pipeline
 from .same_size import in_place_of_unused
 from .settings import TokenizerSettings
+from .tokenizer_file import Built, TokenizerFile, ids_before, unknown_piece, with_pipeline
 from .train import word_limit
-from .trim import Parts
 from .visible import visible
 from .vocab import FALLBACK_PIECES, backend_of, read_settings
 
@@ -34,13 +33,13 @@ if TYPE_CHECKING:
 __all__ = ['count_words', 'to_merge', 'Merges', 'UnigramScores', 'extend_on_text', 'check_extends', 'continued_tokenizer']
 
 # %% ../../nbs/02_tokens/09_continued.ipynb #4ae70d0d
-def _single_digits(parts: Parts) -> bool:
+def _single_digits(parts: TokenizerFile) -> bool:
     "Whether the source has every digit as a token."
     return digits_are_single(parts.pipeline, parts.dialect)
 
 
 def count_words(
-    parts: Parts,
+    parts: TokenizerFile,
     lines: Iterable[str],
 ) -> Counter[str]:  # in the order in which they come up first
     "Count the words of a text, as the tokenizer's model is given them."
@@ -57,7 +56,7 @@ def count_words(
 
 
 def to_merge(
-    parts: Parts,
+    parts: TokenizerFile,
     words: Counter[str],
 ) -> Counter[str]:  # in the order in which they come up first
     "Words as they are divided before merges are learned."
@@ -86,7 +85,7 @@ class Merges:
 
     def __init__(
         self,
-        parts: Parts,  # of the source's tokenizer
+        parts: TokenizerFile,  # of the source's tokenizer
         words: Counter[str],  # {word: how often}
         model: models.Model | None = None,  # that divides the words; None: the tokenizer's own
     ):
@@ -246,7 +245,7 @@ def _substrings(word: str, longest: int) -> Iterator[str]:
 class UnigramScores:
     "Scores of new pieces, on the scale of a Unigram model; of its own pieces those that the words can have."
 
-    def __init__(self, parts: Parts, words: Counter[str]):
+    def __init__(self, parts: TokenizerFile, words: Counter[str]):
         # {piece: logarithm of its probability}
         scores: dict[str, float] = dict(parts.model["vocab"])
         self.words, self.best, self.least = words, max(scores.values()), min(scores.values())
@@ -301,7 +300,9 @@ def _estimate(model: UnigramScores, counts: dict[str, int], total: int) -> tuple
     return counts, total
 
 
-def _continue_unigram(parts: Parts, words: Counter[str], n: int) -> tuple[dict[str, float], str]:  # {piece: score}
+def _continue_unigram(
+    parts: TokenizerFile, words: Counter[str], n: int
+) -> tuple[dict[str, float], str]:  # {piece: score}
     "New pieces for a Unigram model, and how they are chosen."
     model = UnigramScores(parts, words)
     counts = Merges(parts, to_merge(parts, words)).go_on(_CANDIDATES * n).new
@@ -319,7 +320,7 @@ def _continue_unigram(parts: Parts, words: Counter[str], n: int) -> tuple[dict[s
     return {piece: scores[piece] for piece in chosen}, "those without which the text would be least likely"
 
 
-def _continue_wordpiece(parts: Parts, words: Counter[str], n: int) -> tuple[dict[str, None], str]:
+def _continue_wordpiece(parts: TokenizerFile, words: Counter[str], n: int) -> tuple[dict[str, None], str]:
     "New pieces for a WordPiece model, and how they are chosen."
     names = ("unk_token", "max_input_chars_per_word", "continuing_subword_prefix")
     most = word_limit(max(map(len, words), default=0), parts.model["max_input_chars_per_word"])
@@ -335,7 +336,7 @@ def _continue_wordpiece(parts: Parts, words: Counter[str], n: int) -> tuple[dict
     return dict.fromkeys(chosen), "the most frequent pairs of what the source divides words into"
 
 # %% ../../nbs/02_tokens/09_continued.ipynb #1a51b39a
-def _continue_bpe(parts: Parts, words: Counter[str], n: int) -> tuple[dict[str, None], str]:
+def _continue_bpe(parts: TokenizerFile, words: Counter[str], n: int) -> tuple[dict[str, None], str]:
     "Add merges to a BPE model; returns the pieces that they make, and how they are chosen."
     merges = Merges(parts, to_merge(parts, words)).go_on(n)
     parts.model["merges"] += merges.learned
@@ -378,7 +379,7 @@ def extend_on_text(
     kind = read_settings(source)["model"]["type"]
     if kind not in _BY_MODEL:
         raise ValueError(f"a {kind} tokenizer does not build tokens from smaller ones; replace its vocabulary instead")
-    parts = Parts(source)
+    parts = TokenizerFile(source)
     words = count_words(parts, lines)
     new, how = _BY_MODEL[kind](parts, words, n)
     if not new:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokenizers import Tokenizer, models
 
-from .pipeline import model_pieces, own_methods, template_lines, with_pipeline, with_vocabulary
+from .tokenizer_file import model_pieces, own_methods, template_lines, with_pipeline, with_vocabulary
 from .vocab import CHARACTERS, Dialect, Token, Vocab, overlap, read_pipeline, read_token
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ..text.errors import SettingError
 from .expansion import UNKNOWN_PENALTY, append_pieces, write_piece
 from .given_file import GivenToken
-from .pipeline import Built, ids_before, own_methods, with_pipeline
+from .tokenizer_file import Built, ids_before, own_methods, with_pipeline
 from .vocab import Token, Vocab, backend_of, components, read_pipeline
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from .own_pipeline import can_train_for, train_in_own_pipeline
-from .pipeline import Built, special_around, tokenizer_kind
 from .settings import TokenizerSettings
+from .tokenizer_file import Built, TokenizerFile, special_around
 from .train import train_tokenizer
 from .vocab import read_settings
 
@@ -83,7 +83,7 @@ def train_tokenizer_like(
     >>> len(target), target.mask_token
     (500, '<mask>')
     """
-    own_kind = tokenizer_kind(source)
+    own_kind = TokenizerFile(source).kind
     options: dict[str, Any] = dict(character_coverage=character_coverage, split_digits=split_digits, at_most=at_most)
     if kind in (None, own_kind) and can_train_for(source):
         return train_in_own_pipeline(source, lines, vocab_size, keep_reserved=keep_reserved, **options)
@@ -98,7 +98,7 @@ def build_tokenizer(
     settings: TokenizerSettings,
 ) -> Built:
     "Train a tokenizer like the source's."
-    kind = settings.kind or tokenizer_kind(source)
+    kind = settings.kind or TokenizerFile(source).kind
     options: dict[str, Any] = dict(character_coverage=settings.character_coverage, at_most=settings.at_most)
     made = train_tokenizer_like(source, lines, settings.vocab_size, kind, settings.keep_reserved, **options)
     return Built(made, f"a {kind} tokenizer of {len(made):,} tokens is trained on the text")

@@ -17,8 +17,8 @@ from ..text.collection import no_collection
 from ..text.errors import first_line, reading
 from ..text.files import read_json, scratch_folder
 from ..text.hub import hub_name
-from .pipeline import save_tokenizer
 from .sentencepiece_model import TRIALS, as_specified, in_groups, tokenized_otherwise
+from .tokenizer_file import save_tokenizer
 from .train import BERT_ROLES, ROBERTA_ROLES
 from .vocab import backend_of, components, ids_of_lines
 

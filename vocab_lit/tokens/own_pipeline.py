@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
 
-from vocab_lit.tokens.pipeline import (
+from vocab_lit.tokens.tokenizer_file import (
     model_pieces,
     needed_tokens,
     template_lines,

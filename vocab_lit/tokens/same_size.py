@@ -14,8 +14,8 @@ import numpy as np
 
 from ..text.errors import SettingError
 from ..text.scripts import script_of
-from .pipeline import Built, ids_before, with_pipeline
-from .trim import Parts, count_tokens, kept_in_any_case
+from .tokenizer_file import Built, TokenizerFile, count_tokens, ids_before, with_pipeline
+from .trim import kept_in_any_case
 from .vocab import read_token
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ __all__ = ['ID_MAP', 'unused_ids', 'first_to_go', 'let_go', 'in_place_of_unused'
 
 # %% ../../nbs/02_tokens/20_same_size.ipynb #3f70856e
 def unused_ids(
-    parts: Parts,  # of a tokenizer that has the new tokens too
+    parts: TokenizerFile,  # of a tokenizer that has the new tokens too
     counts: np.ndarray,  # (tokens,) of each in all texts
     new: list[int],  # ids of the new tokens
 ) -> set[int]:
@@ -43,7 +43,7 @@ _ANY = ("Zyyy", "Zinh")  # the scripts of punctuation, digits, symbols and marks
 
 
 def first_to_go(
-    parts: Parts,
+    parts: TokenizerFile,
     counts: np.ndarray,  # (tokens,) of each in all texts
     unused: set[int],
 ) -> list[int]:
@@ -63,7 +63,7 @@ def first_to_go(
 
 
 def let_go(
-    parts: Parts,
+    parts: TokenizerFile,
     order: list[int],  # tokens that can go, in the order in which they are to
     n: int,  # at most as many as there are
 ) -> set[int]:
@@ -78,7 +78,7 @@ def let_go(
     return gone
 
 # %% ../../nbs/02_tokens/20_same_size.ipynb #99df8a03
-def _with_pieces(source: Parts, extended: Parts, new_ids: dict[str, int]) -> dict[str, Any]:
+def _with_pieces(source: TokenizerFile, extended: TokenizerFile, new_ids: dict[str, int]) -> dict[str, Any]:
     "The source's pipeline with other pieces under some of its ids."
     vocab, pieces = source.model["vocab"], {**source.pieces, **{id: piece for piece, id in new_ids.items()}}
     model = dict(source.model)
@@ -102,7 +102,7 @@ def in_place_of_unused(
     lines: Iterable[str],  # all texts whose tokens stay, that of the new tokens included
 ) -> Built:
     "Let new tokens take the ids of tokens that texts never use; `SettingError` where these are too few."
-    before, parts = Parts(source), Parts(built.tokenizer)
+    before, parts = TokenizerFile(source), TokenizerFile(built.tokenizer)
     new = np.flatnonzero(np.asarray(built.source_ids) < 0).tolist()
     counts = count_tokens(built.tokenizer, lines, size=parts.size)
     unused = unused_ids(parts, counts, new)

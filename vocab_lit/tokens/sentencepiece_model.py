@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import sentencepiece
 from tokenizers import normalizers
 
-from .pipeline import with_pipeline
+from .tokenizer_file import with_pipeline
 from .vocab import components, ids_of_lines, read_pipeline
 
 if TYPE_CHECKING:

@@ -14,13 +14,14 @@ from ..text.errors import SettingError
 from ..text.files import write_file
 from .chat import template_tokens
 from .settings import TrimSettings
-from .trim import Parts, ordinary_counts, wanted_tokens
+from .tokenizer_file import TokenizerFile
+from .trim import ordinary_counts, wanted_tokens
 
 # %% auto #0
 __all__ = ['most_frequent', 'write_token_map']
 
 # %% ../../nbs/02_tokens/18_token_map.ipynb #f20276d3
-def _written(parts: Parts) -> list[int]:
+def _written(parts: TokenizerFile) -> list[int]:
     "The special tokens that a model writes: the end of a text, and those of a chat template."
     tokenizer = parts.tokenizer
     ids = [tokenizer.eos_token_id, *map(tokenizer.convert_tokens_to_ids, template_tokens(tokenizer))]
@@ -28,7 +29,7 @@ def _written(parts: Parts) -> list[int]:
 
 
 def most_frequent(
-    parts: Parts,
+    parts: TokenizerFile,
     counts: Mapping[str, np.ndarray],  # {text: (tokens,) of each}
     settings: TrimSettings,
 ) -> list[int]:

@@ -19,8 +19,8 @@ from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalize
 from tqdm.auto import tqdm
 
 from ..text.corpus import Amount, reread, sample_lines
-from .pipeline import SPECIAL_ROLES
 from .settings import KINDS
+from .tokenizer_file import SPECIAL_ROLES
 
 if TYPE_CHECKING:
     from tokenizers.normalizers import Normalizer

@@ -5,303 +5,50 @@
 # %% ../../nbs/02_tokens/08_trim.ipynb #107995cd
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property
-from itertools import chain, groupby, islice, repeat
-from typing import TYPE_CHECKING, Any
+from itertools import chain
+from typing import TYPE_CHECKING
 
 import numpy as np
-from tqdm.auto import tqdm
 
 from ..text.collection import no_collection
 from ..text.corpus import is_held_out
 from ..text.errors import SettingError
 from ..text.word_lists import WordList, read_words, word_lines, word_lists
-from vocab_lit.tokens.pipeline import (
-    Built,
-    needed_tokens,
-    template_lines,
-    with_pipeline,
-    with_vocabulary,
-)
 from .settings import TrimSettings
-from vocab_lit.tokens.vocab import (
-    BYTES,
-    FALLBACK_PIECES,
-    backend_of,
-    check_ids,
-    components,
-    ids_of_lines,
-    read_dialect,
-    read_pipeline,
-)
+from .tokenizer_file import Built, TokenizerFile
 
 if TYPE_CHECKING:
-    from tokenizers import Tokenizer
-    from tokenizers.normalizers import Normalizer
-    from tokenizers.pre_tokenizers import PreTokenizer
     from transformers import PreTrainedTokenizerBase
 
 # %% auto #0
-__all__ = ['UNSEEN', 'MOST_UNSEEN', 'Parts', 'kept_in_any_case', 'with_progress', 'count_tokens', 'TextCounts', 'covering',
-           'wanted_tokens', 'keep_tokens', 'ordinary_counts', 'Trimming', 'trim']
-
-# %% ../../nbs/02_tokens/08_trim.ipynb #0fd0e424
-class Parts:
-    "A tokenizer's own model, taken apart."
-
-    def __init__(
-        self,
-        tokenizer: PreTrainedTokenizerBase,  # fast; `ValueError` where its model cannot be trimmed
-    ):
-        self.tokenizer = tokenizer
-        self.pipeline = read_pipeline(tokenizer)
-        self.model: dict[str, Any] = self.pipeline["model"]
-        self.dialect = read_dialect(self.pipeline)
-        if self.dialect.model not in ("BPE", "Unigram", "WordPiece"):
-            problem = "a token that is left out would be unknown; only BPE, Unigram and WordPiece can be trimmed"
-            raise ValueError(f"a {self.dialect.model} tokenizer does not build tokens from smaller ones, and {problem}")
-        vocab = self.model["vocab"]
-        listed = isinstance(vocab, list)
-        # {piece: id} of the model
-        self.ids: dict[str, int] = {piece: i for i, (piece, _) in enumerate(vocab)} if listed else vocab
-        added = sorted(self.pipeline["added_tokens"], key=lambda a: a["id"])
-        self.last = {a["content"]: a["id"] for a in added if a["content"] not in self.ids}  # that the model lacks
-        check_ids(self.ids | {a["content"]: a["id"] for a in added})
-        self._check_model()
-        self.size = 1 + max([*self.ids.values(), *self.last.values()])
-
-    def _check_model(self) -> None:
-        "`ValueError` where the model does not divide a text alike each time, or its unknown token has two ids."
-        if self.model.get("dropout"):
-            hint = "set tokenizer.backend_tokenizer.model.dropout = None"
-            raise ValueError(f"the tokenizer has BPE dropout, and divides a text otherwise each time; {hint}")
-        listed = self.model.get("unk_id")  # of a Unigram model
-        if listed is None:
-            return
-        piece = self.model["vocab"][listed][0]
-        if self.ids[piece] != listed:
-            what = f"the unknown token {piece!r} stands twice in the vocabulary, under {listed} and {self.ids[piece]}"
-            raise ValueError(f"{what}; give one of them another name")
-
-    @property
-    def spells_bytes(self) -> bool:
-        "Whether any text can be written in bytes."
-        return self.dialect.byte_level or self.dialect.byte_fallback
-
-    def symbols(self, piece: str) -> list[str]:
-        "The characters that the model begins with to build a piece, written as they are at their position in the word."
-        d = self.dialect
-        inside = d.continuation and len(piece) > len(d.continuation) and piece.startswith(d.continuation)
-        ends = d.end and len(piece) > len(d.end) and piece.endswith(d.end)
-        bare = piece.removeprefix(d.continuation) if inside else piece
-        symbols = list(bare.removesuffix(d.end) if ends else bare)
-        first = 0 if inside else 1
-        symbols[first:] = [d.continuation + symbol for symbol in symbols[first:]]
-        if ends:
-            symbols[-1] += d.end
-        return symbols
-
-    @cached_property
-    def ranks(self) -> dict[tuple[str, str], int]:
-        "The place in the table of merges of each two pieces."
-        return {(a, b): rank for rank, (a, b) in enumerate(self.model["merges"])}
-
-    def merges_among(self, ids: Iterable[int]) -> list[int]:
-        "The places of those merges that have both pieces and what they make among some tokens."
-        there = {self.pieces[id] for id in ids if id in self.pieces}
-        pairs = ((rank, pair) for rank, pair in enumerate(self.model["merges"]) if there.issuperset(pair))
-        return [rank for rank, pair in pairs if self.joined(*pair) in there]
-
-    def joined(self, a: str, b: str) -> str:
-        "The piece that the merge of two pieces makes."
-        return a + b.removeprefix(self.dialect.continuation)
-
-    def built_from(self, piece: str) -> set[str]:
-        "The pieces that come up while merges build a piece, itself included."
-        parts = self.symbols(piece)
-        made = {piece, *parts}
-        ranks = [self.ranks.get(pair, math.inf) for pair in zip(parts, parts[1:])]
-        while ranks and (first := min(ranks)) < math.inf:  # otherwise a word that is looked up whole
-            at = ranks.index(first)
-            parts[at : at + 2] = [self.joined(parts[at], parts[at + 1])]
-            made.add(parts[at])
-            del ranks[at]
-            for i in range(max(at - 1, 0), min(at + 1, len(ranks))):
-                ranks[i] = self.ranks.get((parts[i], parts[i + 1]), math.inf)
-        return made
-
-    def needs(self, id: int) -> set[int]:
-        "A token and all others without which no text would give it."
-        if id not in self._needed:
-            self._needed[id] = self.find_needs(id)
-        return self._needed[id]
-
-    @cached_property
-    def _needed(self) -> dict[int, set[int]]:
-        "What `needs` has told, which is asked for more than once."
-        return {}
-
-    def find_needs(self, id: int) -> set[int]:
-        "A token and all others that come up while it is built."
-        if self.dialect.model != "BPE" or id not in self.pieces:
-            return {id}
-        return {self.ids[piece] for piece in self.built_from(self.pieces[id]) if piece in self.ids}
-
-    @cached_property
-    def pieces(self) -> dict[int, str]:
-        "The model's piece of each id; added tokens have none."
-        return {i: piece for piece, i in self.ids.items()}
-
-    @cached_property
-    def special(self) -> set[int]:
-        "The ids of added tokens, and of those that the tokenizer needs."
-        model = needed_tokens(self.tokenizer, self.pipeline) & self.ids.keys()
-        added = {a["id"] for a in self.pipeline["added_tokens"]}
-        return added | {self.ids[piece] for piece in model} | set(self.last.values())
-
-    @cached_property
-    def characters(self) -> set[int]:
-        "What no piece of the vocabulary could be spelled without."
-        return _character_ids(self, set(self.ids))
-
-    @cached_property
-    def template(self) -> set[int]:
-        "The tokens that the words of a chat template are divided into, and those that they are built from."
-        lines = template_lines(self.template_tokenizer)
-        return set().union(*(self.needs(id) for row in self.rows(lines) for id in row))
-
-    @property
-    def template_tokenizer(self) -> PreTrainedTokenizerBase:
-        "The tokenizer that renders the chat template."
-        return self.tokenizer
-
-    def count(self, lines: Iterable[str]) -> np.ndarray:  # (tokens,) int64, by id
-        "Count the tokens of a text."
-        return count_tokens(self.tokenizer, lines, size=self.size)
-
-    def rows(self, lines: Sequence[str]) -> list[list[int]]:
-        "The ids of each line."
-        return ids_of_lines(self.tokenizer, lines)
-
-    @property
-    def unknown_id(self) -> int | None:
-        "The token for what the vocabulary does not have."
-        unknown: Any = self.tokenizer.unk_token_id  # transformers declares lists besides
-        return unknown
-
-    def trimmed(self, kept: set[int]) -> Parts:
-        "A tokenizer with some of the tokens, taken apart."
-        return Parts(with_pipeline(self.tokenizer, keep_tokens(self, kept)[0]))
-
-    @property
-    def bytes(self) -> set[int]:
-        "The tokens of single bytes."
-        if self.dialect.byte_level:
-            return {id for piece, id in self.ids.items() if len(self.symbols(piece)) == 1 and piece[0] in BYTES}
-        return {self.ids[piece] for piece in FALLBACK_PIECES if piece in self.ids}
-
-    @property
-    def scores(self) -> list[float]:
-        "The scores of a Unigram model, by id."
-        return [score for _, score in self.model["vocab"]]
+__all__ = ['UNSEEN', 'MOST_UNSEEN', 'kept_in_any_case', 'TextCounts', 'covering', 'wanted_tokens', 'ordinary_counts', 'Trimming',
+           'trim']
 
 # %% ../../nbs/02_tokens/08_trim.ipynb #bd10a3f9
-def _character_ids(parts: Parts, used: set[str]) -> set[int]:
-    "Single characters among the symbols of some pieces, and those pieces that have a character that is no token."
-    symbols = set().union(*map(parts.symbols, used))
-    ids = {parts.ids[symbol] for symbol in symbols & parts.ids.keys()}
-    missing = symbols - parts.ids.keys()
-    if missing:
-        alone = [parts.ids[piece] for piece in used if not missing.isdisjoint(parts.symbols(piece))]
-        ids |= set().union(*(parts.needs(id) for id in alone if id not in parts.special))
-    return ids
-
-
 def kept_in_any_case(
-    parts: Parts,
+    parts: TokenizerFile,
     characters: str,  # "all", "text" or "none"
     counts: np.ndarray,  # (tokens,) of each in the texts
 ) -> set[int]:
     "The ids of what stays whatever else does."
-    kept = parts.special | parts.template
+    kept = parts.special | parts.template_ids
     if parts.dialect.model == "Unigram":
-        kept.add(parts.scores.index(min(parts.scores)))
+        kept.add(parts.least_likely)
     if parts.spells_bytes:
         return kept | parts.bytes
     if characters == "none":
         return kept
     if characters == "all":
         return kept | parts.characters
-    return kept | _character_ids(
-        parts, {parts.pieces[id] for id in np.flatnonzero(counts).tolist() if id in parts.pieces}
+    return kept | parts.characters_of(
+        {parts.pieces[id] for id in np.flatnonzero(counts).tolist() if id in parts.pieces}
     )
 
 # %% ../../nbs/02_tokens/08_trim.ipynb #f905696d
-_DIVIDE = {"BertPreTokenizer", "WhitespaceSplit"}  # at white space, before all else
-_WITHIN_WORDS = {"BertNormalizer", "Lowercase", "NFC", "NFD", "NFKC", "NFKD", "Nmt", "Precompiled", "StripAccents"}
-
-
-def _leaves(component: Normalizer | PreTokenizer | None) -> list[dict[str, Any]]:
-    "The components that a part of a backend tokenizer is a sequence of."
-    return [c for c in components(component and json.loads(component.__getstate__())) if c["type"] != "Sequence"]
-
-
-def _divides_at_spaces(backend: Tokenizer) -> bool:
-    "Whether each word between spaces gives the same tokens whatever is beside it."
-    splits, changes = _leaves(backend.pre_tokenizer), _leaves(backend.normalizer)
-    for_all = all(split.get("prepend_scheme", "always") == "always" for split in splits)
-    by_word = all(c["type"] in _WITHIN_WORDS or c.get("pattern") == {"Regex": " {2,}"} for c in changes)
-    whole = not any(" " in token.content for token in backend.get_added_tokens_decoder().values())
-    return bool(splits) and splits[0]["type"] in _DIVIDE and for_all and by_word and whole
-
-
-def _counted_words(
-    lines: Iterable[str],
-    most: int = 300_000,  # different words that are held
-    together: int = 100,  # words in a line
-) -> Iterator[tuple[str, int]]:  # a line, and how often the text has its words
-    "The words of a text, each once as long as there is room for more, those together that are equally frequent."
-    lines = iter(lines)
-    while True:
-        counts = Counter()
-        for line in lines:
-            counts.update(line.split(" "))
-            if len(counts) >= most:
-                break
-        if not counts:
-            return
-        for times, words in groupby(sorted(counts, key=counts.__getitem__), key=counts.__getitem__):
-            while some := list(islice(words, together)):
-                yield " ".join(some), times
-
-
-def with_progress(lines: Iterable[str]) -> Iterable[str]:
-    "Lines whose tokens are counted, with a progress bar where there are many."
-    return tqdm(lines, desc="tokens", unit=" lines", delay=2, leave=False)
-
-
-def count_tokens(
-    tokenizer: PreTrainedTokenizerBase,
-    lines: Iterable[str],  # read once, some at a time
-    batch: int = 1000,  # lines tokenized at a time
-    size: int | None = None,  # ids that there are; None: as many as the tokenizer says
-) -> np.ndarray:  # (tokens,) int64, by id
-    "Count the tokens of a text."
-    counts = np.zeros(size or max(tokenizer.get_vocab().values()) + 1, np.int64)
-    read = with_progress(lines)
-    by_word = _divides_at_spaces(backend_of(tokenizer))
-    weighted = iter(_counted_words(read) if by_word else zip(read, repeat(1)))
-    while some := list(islice(weighted, batch)):
-        rows = ids_of_lines(tokenizer, [line for line, _ in some])
-        weights = np.repeat([times for _, times in some], [len(row) for row in rows])
-        counts += np.bincount(list(chain(*rows)), weights, len(counts)).astype(np.int64)
-    return counts
-
-
 UNSEEN = 0.1  # share of the different lines of a text that stand apart
 MOST_UNSEEN = 2000  # of them; the others count with the rest
 _FEWEST_SEEN = 20  # other lines; of a shorter text no line stands apart
@@ -310,7 +57,7 @@ _FEWEST_SEEN = 20  # other lines; of a shorter text no line stands apart
 class TextCounts:
     "How often a text has each token; a tenth of its lines, chosen by their hash, count apart."
 
-    def __init__(self, parts: Parts, lines: Iterable[str]):
+    def __init__(self, parts: TokenizerFile, lines: Iterable[str]):
         self.unseen: Counter[str] = Counter()  # lines that stand apart, and how often the text has them
         self._others = 0  # lines
         self.seen = parts.count(self._read(lines))  # (tokens,) in all other lines
@@ -359,26 +106,7 @@ def wanted_tokens(
     return sorted(needed, key=lambda id: (-mean[id], id))
 
 # %% ../../nbs/02_tokens/08_trim.ipynb #6115db14
-def keep_tokens(
-    parts: Parts,
-    kept: set[int],  # ids
-) -> tuple[dict[str, Any], list[int]]:  # the pipeline, and of each of its tokens the id before
-    "A tokenizer's pipeline with some of its tokens, in the order of their ids, and all added tokens."
-    model = parts.model
-    ids = sorted(parts.pieces.keys() & kept)
-    pieces = [parts.pieces[id] for id in ids]
-    made: dict[str, Any]
-    if isinstance(model["vocab"], list):
-        made = dict(vocab=[model["vocab"][id] for id in ids])
-        made["unk_id"] = None if model["unk_id"] is None else ids.index(model["unk_id"])
-    else:
-        made = dict(vocab={piece: i for i, piece in enumerate(pieces)})
-    if parts.dialect.model == "BPE":
-        made["merges"] = [model["merges"][rank] for rank in parts.merges_among(ids)]
-    return with_vocabulary(parts.pipeline, made, list(parts.last)), ids + list(parts.last.values())
-
-
-def ordinary_counts(parts: Parts, counts: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+def ordinary_counts(parts: TokenizerFile, counts: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     "The counts without those of special and unknown tokens; `ValueError` where nothing is left of a text."
     special, ordinary = list(parts.special), {}
     mark = [parts.ids[parts.dialect.mark]] if parts.dialect.mark in parts.ids else []  # stands before any word
@@ -390,12 +118,12 @@ def ordinary_counts(parts: Parts, counts: Mapping[str, np.ndarray]) -> dict[str,
     return ordinary
 
 
-def _always_kept(parts: Parts) -> str:
+def _always_kept(parts: TokenizerFile) -> str:
     "The tokens that stay whatever the texts need, in words."
     return f"special tokens and {'bytes' if parts.spells_bytes else 'single characters'}"
 
 
-def _check_room(parts: Parts, always: int, settings: TrimSettings) -> None:
+def _check_room(parts: TokenizerFile, always: int, settings: TrimSettings) -> None:
     "`SettingError` where what stays in any case is more than there is room for."
     if settings.vocab_size and always > settings.vocab_size:
         fewer = " or give --characters none" if settings.characters != "none" and not parts.spells_bytes else ""
@@ -408,7 +136,7 @@ class Trimming:
 
     def __init__(
         self,
-        parts: Parts,
+        parts: TokenizerFile,
         texts: Mapping[str, Iterable[str]],  # lines by the name of the text
         settings: TrimSettings,
     ):
@@ -452,14 +180,14 @@ class Trimming:
     @cached_property
     def built(self) -> Built:
         "The trimmed tokenizer."
-        pipeline, ids = keep_tokens(self.parts, self.kept)
+        pipeline, ids = self.parts.kept(self.kept)
         counts = {name: text.all for name, text in self.texts.items()}
-        return Built(with_pipeline(self.parts.tokenizer, pipeline), self.about, np.array(ids), counts)
+        return Built(self.parts.with_pipeline(pipeline).tokenizer, self.about, np.array(ids), counts)
 
 
 @no_collection()
 def trim(
-    source: PreTrainedTokenizerBase,
+    source: PreTrainedTokenizerBase | TokenizerFile,
     texts: Mapping[str, Iterable[str]],
     settings: TrimSettings = TrimSettings(),
 ) -> Built:
@@ -467,7 +195,7 @@ def trim(
 
     Parameters
     ----------
-    source : PreTrainedTokenizerBase
+    source : PreTrainedTokenizerBase or TokenizerFile
         A fast tokenizer with a BPE, Unigram or WordPiece model.
     texts : mapping of str to iterable of str
         Lines by the name of the text, such as a text for each language. Each text is covered by itself and read once.
@@ -504,4 +232,4 @@ def trim(
     True
     """
     settings.check()
-    return Trimming(Parts(source), texts, settings).built
+    return Trimming(TokenizerFile.of(source), texts, settings).built

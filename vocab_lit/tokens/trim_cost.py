@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from .trim import Parts, Trimming
+from .tokenizer_file import TokenizerFile
+from .trim import Trimming
 
 # %% auto #0
 __all__ = ['Rows', 'log', 'Judged', 'judged', 'trim_costs', 'size_by_token', 'coverage_curve', 'told_of']
@@ -31,7 +32,7 @@ class Judged:
 
     def __init__(
         self,
-        parts: Parts,
+        parts: TokenizerFile,
         kept: set[int],  # ids
     ):
         self.parts, self.kept = parts, kept
@@ -39,7 +40,7 @@ class Judged:
         self.stays[list(kept)] = True
 
     @cached_property
-    def trimmed(self) -> Parts:
+    def trimmed(self) -> TokenizerFile:
         "The tokenizer with these tokens alone."
         return self.parts.trimmed(self.kept)
 

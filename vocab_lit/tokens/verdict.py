@@ -23,9 +23,9 @@ from ..text.files import write_text
 from ..text.scripts import script_name, script_of
 from .continued import extend_on_text
 from .like import train_tokenizer_like
-from .pipeline import Built, with_pipeline
+from .tokenizer_file import Built, TokenizerFile
 from .train import TooManyCharacters
-from .trim import Parts, keep_tokens, kept_in_any_case, trim
+from .trim import kept_in_any_case, trim
 from .vocab import Fit, Vocab, fit, overlap, sum_fits
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ _CHARACTERS_PER_TOKEN = 60  # of a text, so that it can fill a vocabulary
 
 
 def first_tokens(
-    parts: Parts,  # of a trained tokenizer, its tokens in the order in which they were found
+    parts: TokenizerFile,  # of a trained tokenizer, its tokens in the order in which they were found
     sizes: Iterable[int],  # numbers of tokens, with special tokens and single characters
 ) -> Iterator[Built | None]:  # of each size, None where these alone are more
     "The tokenizer with fewer tokens; `source_ids` are those that they had."
@@ -73,8 +73,8 @@ def first_tokens(
         if len(always) > n:
             yield None
             continue
-        pipeline, ids = keep_tokens(parts, always.union(others[: n - len(always)]))
-        yield Built(with_pipeline(parts.tokenizer, pipeline), "", np.array(ids))
+        pipeline, ids = parts.kept(always.union(others[: n - len(always)]))
+        yield Built(parts.with_pipeline(pipeline).tokenizer, "", np.array(ids))
 
 
 def largest_tokenizer(
@@ -424,8 +424,10 @@ def _curve(compared: _Compared, n_lines: int) -> list[dict[str, Any]]:
     largest, rows = _grown(small, compared.train, len(own)), []
     is_text, is_shared = _text_and_shared(compared.source, own)
     grown_sizes = [len(small) + size for size in sizes]
-    more = first_tokens(Parts(largest), grown_sizes) if largest else repeat(None)
-    for size, first, grown in zip(tqdm(sizes, desc="sizes", leave=False), first_tokens(Parts(own), sizes), more):
+    more = first_tokens(TokenizerFile(largest), grown_sizes) if largest else repeat(None)
+    for size, first, grown in zip(
+        tqdm(sizes, desc="sizes", leave=False), first_tokens(TokenizerFile(own), sizes), more
+    ):
         if first is None:
             continue
         ids = first.source_ids
@@ -452,7 +454,7 @@ def _read_well(source: PreTrainedTokenizerBase, beside: Beside, size: int) -> di
     if beside.is_comparable:
         train, held_out = _split(beside.lines)
         own = largest_tokenizer(source, train)
-        fewer = next(first_tokens(Parts(own), [size]))
+        fewer = next(first_tokens(TokenizerFile(own), [size]))
         own = fewer.tokenizer if fewer else own
         ratio, _ = length_ratio(_fits(source, held_out), _fits(own, held_out))
         row["ratio"] = round(ratio, 3)

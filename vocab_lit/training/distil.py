@@ -17,8 +17,8 @@ import torch
 
 from ..models.compatibility import check_rows
 from ..models.source import Source
-from ..tokens.pipeline import ids_around
 from ..tokens.special_ids import text_part
+from ..tokens.tokenizer_file import ids_around
 from .lm_data import MaskedBlocks
 from .lm_loss import lm_loss
 

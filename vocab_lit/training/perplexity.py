@@ -16,7 +16,7 @@ from tqdm.auto import tqdm
 
 from ..models.compatibility import check_rows
 from ..models.source import check_language_model, is_masked, max_length
-from ..tokens.pipeline import ids_around
+from ..tokens.tokenizer_file import ids_around
 from .lm_loss import in_mode, lm_loss
 
 if TYPE_CHECKING:

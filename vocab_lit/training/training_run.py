@@ -33,7 +33,7 @@ from ..text.corpus import Lines, hold_out, mix, read_lines, write_json
 from ..text.files import check_output, read_json, write_folder
 from ..text.reader import TextSource
 from ..text.settings import SettingError
-from ..tokens.pipeline import save_tokenizer
+from ..tokens.tokenizer_file import save_tokenizer
 from ..tokens.vocab import Vocab
 from .alm import ChunkTeacher
 from .distil import Teacher

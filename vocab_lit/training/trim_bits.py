@@ -15,7 +15,8 @@ from ..models.source import Source, check_language_model
 from ..models.transplant import replace_vocabulary
 from ..text.corpus import Lines
 from ..tokens.settings import TrimSettings
-from ..tokens.trim import Parts, Trimming
+from ..tokens.tokenizer_file import TokenizerFile
+from ..tokens.trim import Trimming
 from ..tokens.trim_cost import judged
 from ..tokens.vocab import Vocab
 from .perplexity import perplexity
@@ -68,7 +69,7 @@ def trim_bits(
     source = Source.from_pretrained(source)
     model = source.load()
     check_language_model(model)
-    trimming = Trimming(Parts(source.tokenizer), {str(file): Lines(file) for file in text}, settings)
+    trimming = Trimming(TokenizerFile(source.tokenizer), {str(file): Lines(file) for file in text}, settings)
     unseen = {name: list(islice(counts.unseen, most)) for name, counts in trimming.texts.items() if counts.unseen}
     if not unseen:
         return []

@@ -23,7 +23,7 @@ from ..text.errors import first_line
 from ..text.extras import import_extra
 from ..text.fasttext_file import MAGIC, check_fasttext, load_fasttext
 from ..text.reader import raw_lines
-from ..tokens.pipeline import word_ids
+from ..tokens.tokenizer_file import word_ids
 from ..tokens.vocab import Vocab
 from .settings import FASTTEXT_MIN_CHARACTERS, SUBWORDS, fasttext_or_ppmi
 from vocab_lit.vectors.token_vectors import (
