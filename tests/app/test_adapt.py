@@ -324,7 +324,7 @@ def test_what_cannot_work_is_refused_before_anything_is_written(cell_f9dd68a0):
         (dict(lapt=quick["lapt"] | dict(report_to="nobody")), "--report-to nobody: transformers finds no such package"),
         (
             dict(lapt=quick["lapt"] | dict(teacher=str(place / "model"))),
-            "--teacher: a teacher is for mode distil and objective alm",
+            "--teacher: a teacher is for mode distil",
         ),
         (dict(factors=str(place / "sw.txt")), "holds no factors"),
         (dict(expansion="continued"), "--expansion continued: it adds to the source vocabulary; give --extend N too"),
