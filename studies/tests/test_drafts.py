@@ -8,7 +8,7 @@ from transformers import LlamaConfig, LlamaForCausalLM
 
 from benchmarks.tiny_gguf import TOKENS, write_tiny
 from studies import drafts
-from vocab_lit.text.phrasebook import lines
+from studies.phrasebook import lines
 from vocab_lit.tokens.train import train_tokenizer
 
 

@@ -2,8 +2,8 @@
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from studies.phrasebook import lines
 from tokenizers import models
-from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.chat import chat_tokenizer
 from vocab_lit.tokens.continued import Merges, UnigramScores, _still_unknown, check_extends, continued_tokenizer, count_words, extend_on_text
 from vocab_lit.tokens.settings import KINDS, TokenizerSettings

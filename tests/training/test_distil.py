@@ -50,6 +50,7 @@ def cell_d1571105():
         XLMRobertaForMaskedLM,
     )
 
+    from studies.phrasebook import lines
     from tools.examples import remarks
     from vocab_lit.methods.settings import TransplantSettings
     from vocab_lit.models.new_rows import only_new_rows
@@ -58,7 +59,6 @@ def cell_d1571105():
     from vocab_lit.models.source import load_model
     from vocab_lit.models.transplant import transplant
     from vocab_lit.text.corpus import data_path
-    from vocab_lit.text.phrasebook import lines
     from vocab_lit.tokens.load import load_tokenizer
     from vocab_lit.tokens.train import train_tokenizer
     from vocab_lit.training.lapt import lapt

@@ -3,6 +3,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from safetensors.torch import load_file
+from studies.phrasebook import lines
 from tools.examples import remarks
 from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokenizer, Qwen3Config, Qwen3ForCausalLM
 from vocab_lit.methods.factored import factorize
@@ -17,7 +18,6 @@ from vocab_lit.models.pipeline import transplant_files
 from vocab_lit.models.settings import LanguageAdapter, LoraSettings
 from vocab_lit.models.source import load_model
 from vocab_lit.text.corpus import data_path
-from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.training.contexts import activations_recomputed
 from vocab_lit.training.lapt import lapt

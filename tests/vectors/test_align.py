@@ -2,7 +2,7 @@
 from gensim.models.keyedvectors import KeyedVectors
 from scipy.stats import special_ortho_group
 from sklearn.neighbors import NearestNeighbors
-from vocab_lit.text.phrasebook import dictionary, lines
+from studies.phrasebook import dictionary, lines
 from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.tokens.vocab import Vocab, toy_tokenizer
 from vocab_lit.vectors.align import align_tokens, alignment_quality, known_pairs, nearest, nearest_words, rotation

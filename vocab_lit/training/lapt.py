@@ -513,12 +513,11 @@ def lapt(
     --------
     >>> import vocab_lit as vl
     >>> from vocab_lit.text.corpus import data_path
-    >>> from vocab_lit.text.phrasebook import lines
     >>> folder = data_path("models", "mini-xlmr")
     >>> model, tokenizer = vl.load_model(folder), vl.load_tokenizer(folder)
     >>> config = vl.LaptConfig(steps=2, batch_size=4, length=32, eval_every=1)
-    >>> train, held_out = lines("sw", 200, seed=0), lines("sw", 40, seed=0, held_out=True)
-    >>> losses = vl.lapt(model, tokenizer, train, held_out, config)
+    >>> lines = vl.read_lines(data_path("text", "sw.txt"))
+    >>> losses = vl.lapt(model, tokenizer, lines[40:240], lines[:40], config)
     >>> losses.step.tolist()
     [0, 1, 2]
     """

@@ -412,12 +412,10 @@ def lapt_files(
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
     >>> from vocab_lit.text.corpus import data_path
-    >>> from vocab_lit.text.phrasebook import lines
+    >>> text = data_path("text", "sw.txt")
     >>> with TemporaryDirectory() as folder:
-    ...     file = Path(folder, "sw.txt")
-    ...     _ = file.write_text("\n".join(lines("sw", 600, seed=0)))
     ...     settings = LaptSettings(steps=2, batch_size=2)
-    ...     losses = lapt_files(data_path("models", "mini-xlmr"), [file], Path(folder, "out"), settings)
+    ...     losses = lapt_files(data_path("models", "mini-xlmr"), [text], Path(folder, "out"), settings)
     >>> list(losses.columns)
     ['step', 'loss']
     """
