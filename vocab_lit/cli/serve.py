@@ -189,7 +189,7 @@ def draft_(
     length: Annotated[int, typer.Option(min=1, help="Tokens in a draft, of GGUF files; of folders all are told.")] = 3,
     token_map: Annotated[
         Path | None,
-        typer.Option(help="Let drafts choose among these tokens (vocab-lit trim --token-map).", show_default="all"),
+        typer.Option(help="Let drafts choose among these tokens, a list of ids saved by torch.", show_default="all"),
     ] = None,
     as_json: Json = False,
 ) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from .recipe import Copy, Gaussian, InitContext, InitStep, Recipe, RowWeights
-from ..tokens.coverage import with_neutral_letter
+from ..tokens.tokenizer_file import with_neutral_letter
 from ..tokens.vocab import Token, Vocab
 
 # %% auto #0
