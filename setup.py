@@ -11,6 +11,7 @@ DATA = (  # what the commands of an installed package read; studies, benchmarks 
     "languages.yml",
     "models/mini-*/*",
     "report/*",
+    "text/*",
     "field/records.csv",
     "field/records.json",  # which describes them
     "field/sources.csv",

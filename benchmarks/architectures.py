@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import argparse
 import collections
 import contextlib
 import json
 import re
-import sys
 import tempfile
 import warnings
 from collections.abc import Iterator
@@ -432,7 +432,11 @@ def sweep(chosen: list[Architecture] | None = None) -> Iterator[Verdict]:  # cho
 
 def main() -> None:
     "Try all classes, or those named behind the file, and write the record."
-    file, *names = sys.argv[1:]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("file", type=Path, help="JSON file of the record")
+    parser.add_argument("names", nargs="*", help="names of architectures; none: all")
+    given = parser.parse_args()
+    file, names = given.file, given.names
     verdicts = []
     for verdict in sweep([a for a in architectures() if a.name in names] if names else None):
         print(verdict.result, verdict.name, verdict.why or verdict.pad_moved, flush=True)

@@ -78,7 +78,7 @@ HEAPS = 0.6  # power of the text's length with which the number of different wor
 
 def write_zipf_text(path: Path, mb: float, seed: int = 0) -> None:
     "Write lines of twelve words by Zipf's law until the file has so many MB."
-    from vocab_lit.text.phrasebook import lines
+    from studies.phrasebook import lines
 
     known = list(dict.fromkeys(word for line in lines("sw", 400, seed=0) for word in line.split() if word.isalpha()))
     letters = "aeioubdgklmnprstwyz"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import ctypes
 import gc
@@ -94,9 +95,13 @@ def apart(
 
 def main() -> None:
     "Run the side that the command line names, and print what was measured as JSON."
-    module, _, name = sys.argv[1].rpartition(".")
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("side", help="a function by its module, such as benchmarks.focus.ours")
+    parser.add_argument("arguments", type=json.loads, help="what it is called with, a list as JSON")
+    given = parser.parse_args()
+    module, _, name = given.side.rpartition(".")
     side = getattr(importlib.import_module(module), name)
-    print(f"\n{json.dumps(measure(side, *json.loads(sys.argv[2])))}")
+    print(f"\n{json.dumps(measure(side, *given.arguments))}")
 
 
 if __name__ == "__main__":

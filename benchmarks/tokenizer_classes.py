@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import argparse
 import inspect
 import itertools
 import json
 import re
-import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Iterator
@@ -32,7 +32,7 @@ from benchmarks.tiny_tokenizers import (
     write_source,
 )
 from benchmarks.verdicts import TokenizerVerdict, make_record, one_line
-from vocab_lit.text.phrasebook import lines
+from studies.phrasebook import lines
 
 LANGUAGE_CODES = ("fra_Latn", "swh_Latn", "fr_XX", "sw_KE", "fra", "swh")  # of all classes that have src_lang
 SETTINGS = ("padding_side", "truncation_side", "model_input_names", "clean_up_tokenization_spaces", "chat_template")
@@ -423,7 +423,11 @@ def sweep(chosen: list[TokenizerClass] | None = None) -> Iterator[TokenizerVerdi
 
 def main() -> None:
     "Try all classes and write the record, or those named behind the file."
-    file, *names = sys.argv[1:]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("file", type=Path, help="JSON file of the record")
+    parser.add_argument("names", nargs="*", help="names of tokenizer classes; none: all")
+    given = parser.parse_args()
+    file, names = given.file, given.names
     verdicts = []
     for v in sweep([c for c in tokenizer_classes() if c.name in names] if names else None):
         print(v.result, v.name, v.model_type, v.form, v.step, v.why, sep=" | ", flush=True)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import shutil
+import subprocess
 import time
 from collections import defaultdict
 from collections.abc import Iterable
@@ -406,10 +408,31 @@ def load_source_model(
 
 def _bundled(name):  # its folder
     try:
-        return data_path("models", name)
+        return data_path("models", name, "model.safetensors").parent
     except FileNotFoundError:
-        advice = f"take it from the repository, or train it with `{training_command(name)} --text FOLDER`"
-        raise FileNotFoundError(f"{name} is not in the installed package; {advice}") from None
+        take = f"a checkout takes it from the repository's history by `{training_command(name)} --fetch`"
+        train = f"`{training_command(name)} --text FOLDER` trains it"
+        raise FileNotFoundError(f"{name} is not there; {take}, {train}") from None
+
+
+_IN_HISTORY = "5db8120f"  # the last commit that has the weights of field-xlmr
+_FIELD_FILES = {
+    "model.safetensors": "102e1ef077b34fd28dc9a605f6a4e0d6f24c9b452f0baeef6f211ec38b330ba2",
+    "tokenizer.json": "9fd1ac6b9c0520f9c0112e6aeb386d34df1d35fde98eac4352b88d22e7dcf875",
+}
+
+
+def fetch_field_model(folder: Path) -> Path:
+    "Take the weights and the tokenizer of field-xlmr from the repository's history; the folder."
+    for name, sha256 in _FIELD_FILES.items():
+        git = ["git", "show", f"{_IN_HISTORY}:data/models/field-xlmr/{name}"]
+        shown = subprocess.run(git, cwd=Path(__file__).parent, capture_output=True)
+        if hashlib.sha256(shown.stdout).hexdigest() != sha256:
+            hint = "`git fetch --unshallow` brings it where it was left out"
+            raise FileNotFoundError(f"commit {_IN_HISTORY} with {name} is not in this repository's history; {hint}")
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(shown.stdout)
+    return folder
 
 
 def evaluate_language(
@@ -484,3 +507,10 @@ def store(model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, folder: st
     half = {name: weight.half() for name, weight in load_file(file).items()}
     save_file(half, file, metadata={"format": "pt"})
     tokenizer.save_pretrained(folder)
+    _make_compact(Path(folder) / "tokenizer.json")
+
+
+def _make_compact(file: Path) -> None:
+    "Write a JSON file without line breaks and indentation: half the size, for a tokenizer."
+    content = json.loads(file.read_text(encoding="utf-8"))
+    file.write_text(json.dumps(content, ensure_ascii=False, separators=(",", ":")) + "\n", encoding="utf-8")

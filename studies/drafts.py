@@ -6,8 +6,8 @@ prompts and `text/LANGUAGE.txt` for the most frequent tokens.
 
 from __future__ import annotations
 
+import argparse
 import csv
-import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -154,9 +154,15 @@ def measured_in_llama_cpp(
         )
 
 
-def main(arguments: Sequence[str]) -> None:
+def main(argv: Sequence[str] | None = None) -> None:
     "Write the rows to a file."
-    large, folder, out, *named = arguments
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("large", help="the model that is drafted for: a folder, or a GGUF file")
+    parser.add_argument("folder", help="of the prompts")
+    parser.add_argument("out", help="CSV file of the rows")
+    parser.add_argument("small", nargs="+", metavar="NAME=MODEL", help="drafters")
+    given = parser.parse_args(argv)
+    large, folder, out, named = given.large, given.folder, given.out, given.small
     rows = []
     measure = measured_in_llama_cpp if is_gguf(large) else measured
     for row in measure(large, dict(name.split("=", 1) for name in named), folder):
@@ -169,4 +175,4 @@ def main(arguments: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

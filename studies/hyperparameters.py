@@ -44,8 +44,7 @@ _LAPT_SETUPS = {
 _ALL_TASKS = "tasks"
 
 
-_OF_NO_PAPER_HERE = ("embeddings", "lora", "objective")  # hyper-parameters
-_OF_NO_PAPER_HERE += ("distil_layer", "distil_snippets", "distil_lm", "alm_temperature", "alm_lm")
+_OF_NO_PAPER_HERE = ("embeddings", "lora", "distil_layer", "distil_snippets", "distil_lm")  # hyper-parameters
 
 
 def lapt_values(paper: str, scale: str) -> dict[str, dict[str, object]]:  # by setup, by name

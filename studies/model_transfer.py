@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 import torch
 from tqdm.auto import tqdm
 
-from studies.bundled_models import is_trained, load_source_model, train_source_model
+from studies.bundled_models import fetch_field_model, is_trained, load_source_model, train_source_model
 from studies.model_cards import model_card
 from studies.model_recipes import FIELD_RECIPES, RECIPES
 from vocab_lit.tasks.config import NO_EARLY_STOP
 from vocab_lit.tasks.settings import SPLITS
 from vocab_lit.tasks.tagging import TaggingConfig
-from vocab_lit.text.corpus import write_json
+from vocab_lit.text.corpus import data_path, write_json
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -149,6 +149,8 @@ def _parser():
         help="folder with en.train.conllu, en.dev.conllu and CODE.test.conllu of each language: "
         "measure zero-shot POS tagging of the trained model",
     )
+    fetch = "take field-xlmr's weights from the repository's history into data/models/field-xlmr, or --out"
+    parser.add_argument("--fetch", action="store_true", help=fetch)
     parser.add_argument("--steps", type=int, help="optimizer steps (default: its recipe's)")
     parser.add_argument("--frames", type=int, help="frames per locale (default: its recipe's)")
     parser.add_argument("--seed", type=int, help="default: its recipe's")
@@ -176,6 +178,9 @@ def main(arguments=None):
     asked = parser.parse_args(arguments)
     out = Path(asked.out or asked.model)
     try:
+        if asked.fetch:
+            print(fetch_field_model(Path(asked.out or data_path("models", "field-xlmr"))))
+            return
         if asked.treebanks:
             check_treebanks(asked.treebanks)
         if not (asked.treebanks and is_trained(out)):

@@ -6,10 +6,10 @@ left alone, so that an interrupted run goes on. With `--check` the numbers are c
 `data/real-trial/chapter.json`, which the chapter shows.
 """
 
+import argparse
 import json
 import math
 import shutil
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -178,15 +178,15 @@ def differences(
     return found
 
 
-def main(given: Sequence[str]) -> None:
+def main(argv: Sequence[str] | None = None) -> None:
     "Run the chapter's commands in a folder; with --check compare what comes out."
-    places = [Path(word) for word in given if word != "--check"]
-    if len(places) != 1:
-        raise SystemExit("usage: python -m studies.real_chapter DIR [--check]")
-    [place] = places
-    place.mkdir(parents=True, exist_ok=True)
-    record = run(place.resolve())
-    if "--check" in given:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("dir", type=Path, help="a folder for models, texts and the record")
+    parser.add_argument("--check", action="store_true", help="compare with the record that the chapter shows")
+    given = parser.parse_args(argv)
+    given.dir.mkdir(parents=True, exist_ok=True)
+    record = run(given.dir.resolve())
+    if given.check:
         shown = json.loads(data_path("real-trial", RECORD).read_text(encoding="utf-8"))
         if problems := differences(shown, record):
             raise SystemExit("\n".join(problems))
@@ -194,4 +194,4 @@ def main(given: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

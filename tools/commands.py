@@ -3,6 +3,7 @@
 What a system or a version of Python must pass that the tests do not run on. All is written to the folder.
 """
 
+import argparse
 import os
 import sys
 from pathlib import Path
@@ -25,9 +26,9 @@ evaluate {gpt2} --task ppl --test few.txt
 
 def run(folder: Path) -> None:
     "Run the commands, one after the other; `SystemExit` with the first that fails."
+    from studies.phrasebook import lines
     from vocab_lit.cli.main import app
     from vocab_lit.text.corpus import data_path
-    from vocab_lit.text.phrasebook import lines
 
     folder.mkdir(parents=True, exist_ok=True)
     os.chdir(folder)
@@ -41,8 +42,12 @@ def run(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    if sys.argv[2:] == ["--as-windows"]:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path, help="what the commands write goes there")
+    parser.add_argument("--as-windows", action="store_true", help="pretend to be Windows where Python can tell")
+    given = parser.parse_args()
+    if given.as_windows:
         from tools.windows import pretend
 
         pretend()
-    run(Path(sys.argv[1]))
+    run(given.folder)

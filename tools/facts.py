@@ -199,8 +199,8 @@ EXAMPLE = "Kiajemi – Afghanistan; Kipashto – Kiarabu."  # Swahili: Persian �
 
 @cache
 def _example_run():  # as in the README: source tokenizer, target tokenizer and the plan of FOCUS
+    from studies.phrasebook import lines
     from vocab_lit.methods.registry import get_recipe
-    from vocab_lit.text.phrasebook import lines
     from vocab_lit.tokens.load import load_tokenizer
     from vocab_lit.tokens.train import train_tokenizer
     from vocab_lit.tokens.vocab import Vocab

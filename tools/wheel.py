@@ -1,12 +1,13 @@
 """What a wheel holds: the library and the data that its commands read, and nothing of the workshop."""
 
+import argparse
 import re
 import sys
 import zipfile
 from pathlib import Path
 
 DATA = re.compile(
-    r"languages\.yml|field/records\.(csv|json)|field/sources\.csv|real-trial/one-pass\.csv|report/[\w.]+"
+    r"languages\.yml|field/records\.(csv|json)|field/sources\.csv|real-trial/one-pass\.csv|report/[\w.]+|text/\w+\.txt"
     r"|speedrun/[\w-]+\.yml|models/mini-(gpt2|mbert|roberta|xlmr)/[\w.]+"
 )
 
@@ -35,5 +36,7 @@ def library_files(root: Path) -> set[str]:
 if __name__ == "__main__":
     from tools.notebooks import checkout
 
-    with zipfile.ZipFile(sys.argv[1]) as wheel:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("wheel", help="its file")
+    with zipfile.ZipFile(parser.parse_args().wheel) as wheel:
         sys.exit("\n".join(problems(wheel.namelist(), library_files(checkout()))) or None)

@@ -6,9 +6,9 @@ from transformers import LlamaConfig, LlamaForCausalLM
 
 from benchmarks.tiny_gguf import TOKENS, write_tiny
 from studies import drafts
+from studies.phrasebook import lines
 from studies.toy_tokenizers import chat_tokenizer
 from vocab_lit.text.errors import SettingError
-from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.settings import TrimSettings
 from vocab_lit.tokens.tokenizer_file import TokenizerFile
 from vocab_lit.tokens.train import train_tokenizer

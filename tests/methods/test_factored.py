@@ -3,11 +3,11 @@ from dataclasses import replace
 from pathlib import Path
 from safetensors.torch import load_file, save_file
 from scipy import sparse
+from studies.phrasebook import lines
 from vocab_lit.methods.factored import factorize, load_factors, low_dimensional
 from vocab_lit.methods.factoring import Factoring
 from vocab_lit.methods.registry import get_recipe
 from vocab_lit.text.corpus import data_path
-from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.tokens.vocab import Vocab

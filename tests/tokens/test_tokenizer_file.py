@@ -70,7 +70,7 @@ def test_a_post_processor_s_token_that_the_vocabulary_lacks_is_the_unknown_one_a
 def test_what_a_class_does_beside_its_pipeline_is_kept_in_a_folder_that_plain_transformers_opens():
     from transformers import AutoTokenizer, BertTokenizer, MBartTokenizer, NllbTokenizer, T5Tokenizer
 
-    from vocab_lit.text.phrasebook import lines
+    from studies.phrasebook import lines
     from vocab_lit.tokens.continued import extend_on_text
     from vocab_lit.tokens.expansion import expand_tokenizer
     from vocab_lit.tokens.given import add_given

@@ -3,10 +3,10 @@ from gensim.models import FastText, Word2Vec
 from gensim.models.fasttext import save_facebook_model
 from gensim.models.keyedvectors import KeyedVectors
 from pathlib import Path
+from studies.phrasebook import lines
 from studies.toy_tokenizers import toy_tokenizer
 from tokenizers import pre_tokenizers
 from vocab_lit.text.arrays_file import read_arrays
-from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.tokens.vocab import Vocab
 from vocab_lit.vectors.token_vectors import ngrams, ppmi_vectors, save_vectors, token_fasttext, token_ppmi, train_fasttext

@@ -424,12 +424,10 @@ def transplant_files(
     >>> from tempfile import TemporaryDirectory
     >>> import vocab_lit as vl
     >>> from vocab_lit.text.corpus import data_path
-    >>> from vocab_lit.text.phrasebook import lines
+    >>> text = data_path("text", "sw.txt")
     >>> with TemporaryDirectory() as folder:
-    ...     file = Path(folder, "sw.txt")
-    ...     _ = file.write_text("\\n".join(lines("sw", 400, seed=0)), encoding="utf-8")
     ...     settings = vl.TransplantSettings.of(method="identity", vocab_size=600)
-    ...     result = vl.transplant_files(data_path("models/mini-xlmr"), [file], Path(folder, "out"), settings)
+    ...     result = vl.transplant_files(data_path("models/mini-xlmr"), [text], Path(folder, "out"), settings)
     >>> len(result.tokenizer)
     600
     """
@@ -517,11 +515,9 @@ def trim_files(
     >>> from tempfile import TemporaryDirectory
     >>> import vocab_lit as vl
     >>> from vocab_lit.text.corpus import data_path
-    >>> from vocab_lit.text.phrasebook import lines
+    >>> text = data_path("text", "sw.txt")
     >>> with TemporaryDirectory() as folder:
-    ...     file = Path(folder, "sw.txt")
-    ...     _ = file.write_text("\\n".join(lines("sw", 400, seed=0)), encoding="utf-8")
-    ...     sizes = vl.trim_files(data_path("models/mini-xlmr"), [file], Path(folder, "out"))["sizes"]
+    ...     sizes = vl.trim_files(data_path("models/mini-xlmr"), [text], Path(folder, "out"))["sizes"]
     >>> sizes[0]["before"] > sizes[0]["after"]
     True
     """
