@@ -7,8 +7,7 @@ from studies.toy_tokenizers import toy_tokenizer
 from tokenizers import processors
 from torch import nn
 from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokenizer, BartConfig, BartForConditionalGeneration, BertConfig, BertForMaskedLM, BertForPreTraining, BertModel, CpmAntConfig, CpmAntForCausalLM, DiffLlamaConfig, DiffLlamaForCausalLM, FSMTConfig, FSMTForConditionalGeneration, GPT2Config, GPT2LMHeadModel, Gemma3nForCausalLM, Gemma3nTextConfig, LlamaConfig, LlamaForCausalLM, M2M100Config, M2M100ForConditionalGeneration, MPNetConfig, MPNetModel, Qwen3NextConfig, Qwen3NextForCausalLM, RobertaConfig, RobertaForMaskedLM, RobertaForSequenceClassification, ViTConfig, ViTModel, XLMRobertaConfig, XLMRobertaForMaskedLM
-from vocab_lit.methods.factored import FactoredRecipe, LEX, factorize
-from vocab_lit.methods.factoring import Factoring
+from vocab_lit.methods.factored import FactoredRecipe, Factoring, LEX, factorize
 from vocab_lit.methods.plan import Plan
 from vocab_lit.methods.registry import RECIPES, get_recipe
 from vocab_lit.models.factored_embedding import load_embedding
