@@ -22,9 +22,11 @@ from vocab_lit.gguf.llama_cpp import LlamaCpp
 from vocab_lit.models.settings import is_gguf
 from vocab_lit.models.source import Source
 from vocab_lit.text.corpus import read_lines
+from vocab_lit.text.errors import SettingError
+from vocab_lit.tokens.chat import template_tokens
 from vocab_lit.tokens.settings import TrimSettings
-from vocab_lit.tokens.token_map import most_frequent
 from vocab_lit.tokens.tokenizer_file import TokenizerFile
+from vocab_lit.tokens.trim import ordinary_counts, wanted_tokens
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -40,6 +42,27 @@ def prompts(file: str | Path, n: int) -> list[str]:
     "The first words of long lines."
     words = (line.split() for line in read_lines(file))
     return [" ".join(line[:WORDS]) for line in words if len(line) > 2 * WORDS][:n]
+
+
+def _written(parts: TokenizerFile) -> list[int]:
+    "The special tokens that a model writes: the end of a text, and those of a chat template."
+    tokenizer = parts.tokenizer
+    ids = [tokenizer.eos_token_id, *map(tokenizer.convert_tokens_to_ids, template_tokens(tokenizer))]
+    return list(dict.fromkeys(id for id in ids if isinstance(id, int)))
+
+
+def most_frequent(
+    parts: TokenizerFile,
+    counts: Mapping[str, np.ndarray],  # {text: (tokens,) of each}
+    settings: TrimSettings,
+) -> list[int]:
+    "The ids of the most frequent tokens, with those that end a text; `SettingError` where there is no room for these."
+    n, ends = settings.vocab_size, _written(parts)
+    if n and n <= len(ends):
+        problem = f" {n:,}: the special tokens that a model writes are {len(ends):,} of them; ask for more"
+        raise SettingError("vocab_size", problem)
+    ids = wanted_tokens(ordinary_counts(parts, counts), 1.0 if n else settings.coverage)
+    return [*ends, *(id for id in ids if id not in ends)][: n or None]
 
 
 @torch.no_grad()

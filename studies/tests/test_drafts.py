@@ -9,6 +9,10 @@ from transformers import LlamaConfig, LlamaForCausalLM
 from benchmarks.tiny_gguf import TOKENS, write_tiny
 from studies import drafts
 from studies.phrasebook import lines
+from studies.toy_tokenizers import chat_tokenizer
+from vocab_lit.text.errors import SettingError
+from vocab_lit.tokens.settings import TrimSettings
+from vocab_lit.tokens.tokenizer_file import TokenizerFile
 from vocab_lit.tokens.train import train_tokenizer
 
 
@@ -128,3 +132,20 @@ def test_files_are_measured_in_llama_cpp(tmp_path, monkeypatch):
     for row in (own, other):
         assert row["prompts"] == row["same_texts"] == str(drafts.IN_LLAMA_CPP)
         assert float(row["speedup"]) == pytest.approx(float(row["with_drafter"]) / float(row["alone"]), rel=0.02)
+
+
+def test_frequent_tokens_cover_all_texts_alike_with_those_that_end_a_text():
+    english, swahili = lines("en", 300, seed=0), lines("sw", 300, seed=0)
+    bpe = TokenizerFile(train_tokenizer(english + swahili, "bpe", 700))
+    counts = {"sw": bpe.count(swahili)}
+    half, whole = (drafts.most_frequent(bpe, counts, TrimSettings(coverage=share)) for share in (0.5, 1))
+    assert whole[: len(half)] == half and set(whole) - bpe.special == set(counts["sw"].nonzero()[0].tolist())
+    both = {"sw": bpe.count(swahili * 9), "en": bpe.count(english)}
+    alike = {"sw": bpe.count(swahili), "en": bpe.count(english * 5)}
+    few = TrimSettings(vocab_size=50)
+    assert drafts.most_frequent(bpe, both, few) == drafts.most_frequent(bpe, alike, few)
+    gemma = TokenizerFile(chat_tokenizer("gemma3", english + swahili, 700))
+    ids = drafts.most_frequent(gemma, {"sw": gemma.count(swahili)}, TrimSettings(vocab_size=100))
+    assert len(set(ids)) == 100 and gemma.tokenizer.convert_tokens_to_ids("<end_of_turn>") in ids
+    with pytest.raises(SettingError, match="--vocab-size 2: the special tokens that a model writes are 3 of them"):
+        drafts.most_frequent(gemma, {"sw": gemma.count(swahili)}, TrimSettings(vocab_size=2))
