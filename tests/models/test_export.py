@@ -82,7 +82,9 @@ def test_what_was_not_trained_comes_back_as_the_file_that_it_was_byte_for_byte(c
 
 @pytest.mark.cell('nbs/05_models/28_export.ipynb', 'cell "of a table, only the rows that changed are written anew" (88fe235d)')
 def test_of_a_table_only_the_rows_that_changed_are_written_anew(cell_35c1a5ca):
-    from vocab_lit.models.gguf_check import ServedGguf, find_changes
+    from vocab_lit.models.findings import ServedGguf
+
+    from vocab_lit.models.beside_source import find_changed_tokens
 
     before, after = GgufFile(files["Q8_0"]), GgufFile(folder / "rows.gguf")
     for name in before.tensors:
@@ -93,7 +95,7 @@ def test_of_a_table_only_the_rows_that_changed_are_written_anew(cell_35c1a5ca):
         rows = len(tokens_of(before))
         changed = (old.reshape(rows, -1) != new.reshape(rows, -1)).any(1)
         assert np.flatnonzero(changed).tolist() == [5, 700]
-    [changes] = find_changes(before, ServedGguf(folder / "rows.gguf"))
+    [changes] = find_changed_tokens(ServedGguf(folder / "rows.gguf", files["Q8_0"]))
     assert not changes.breaks and "2 of" in changes.what and "trained" in changes.todo
     assert (folder / "Modelfile").read_text() == "FROM ./rows.gguf\n"
 

@@ -9,7 +9,7 @@ from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokeniz
 from vocab_lit.methods.factored import Factoring, factorize
 from vocab_lit.methods.settings import TransplantSettings
 from vocab_lit.models.adapterhub import describe_adapter, load_adapter
-from vocab_lit.models.check import check_folder
+from vocab_lit.models.check import check_model
 from vocab_lit.models.factored_embedding import FactoredEmbedding, load_embedding
 from vocab_lit.models.lora import LoraAdapter
 from vocab_lit.models.madx import MadX
@@ -394,7 +394,7 @@ def test_lora_leaves_an_adapter_that_plain_peft_loads_or_the_same_as_a_whole_mod
         assert (place / "lora-cut" / file).read_bytes() == (place / "lora" / file).read_bytes()
     with pytest.raises(ValueError, match="is of the library PEFT, which loads it beside "):
         describe_adapter(place / "lora")
-    for use in (load_model, check_folder):
+    for use in (load_model, check_model):
         with pytest.raises(
             ValueError, match="is an adapter; give the folder of the model that it is for, or merge the two"
         ):

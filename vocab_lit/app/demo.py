@@ -18,8 +18,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from .made_folder import MadeFolder
-from .page_tokens import position
-from .report import filled
+from .report import filled, position
 from ..models.model_class import is_masked, learns_from_text
 from ..models.settings import is_gguf
 from ..models.source import FolderSource, Source

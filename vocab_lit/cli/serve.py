@@ -9,37 +9,19 @@ __all__ = ['log', 'commands', 'check_', 'export_', 'push_']
 import logging
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from .console import Json, show, show_line, tell_json
 from .options import TEXT_HELP, Field, sources
-from ..models.settings import check_model_path, is_gguf
+from ..models.settings import is_gguf
 from ..text.settings import SettingError
-
-if TYPE_CHECKING:
-    from vocab_lit.models.served import Finding
 
 log = logging.getLogger("vocab_lit")
 commands = typer.Typer(rich_markup_mode="markdown")
 
 # %% ../../nbs/10_cli/10_serve.ipynb #f6e17f63
-def _check_folder(
-    folder: Path, servers: tuple[str, ...], source: Path | None, text: list[str] | None
-) -> "list[Finding]":
-    "What is found in a model's folder."
-    if text:
-        raise SettingError("text", "ids of a GGUF file are compared on it, and this is none; leave it out")
-    if not folder.is_dir():
-        raise FileNotFoundError(f"{folder}: no such folder")
-    for path in (folder, source) if source else (folder,):
-        check_model_path(path)
-    from vocab_lit.models.check import check_folder
-
-    return check_folder(folder, servers, source=source)
-
-
 @commands.command("check")
 def check_(
     folder: Annotated[
@@ -72,26 +54,25 @@ def check_(
     finding is a line: what, where, and what to do. The exit status is 1 where a finding breaks a server that was asked
     for; notes break nothing.
 
-    Of a GGUF file: tokens, merges and ids, rows that are no numbers, the chat template; beside the file that it was
-    made from (--source) all other tensors, and rows and ids of tokens that were kept, byte for byte. Where the package
-    xllamacpp is installed, llama.cpp loads the file, its ids are compared, and a line is written.
+    Of a GGUF file: tokens, merges and ids, embeddings that are not finite, the chat template; beside the file that it
+    was made from (--source) all other tensors, and rows and ids of tokens that were kept. Where the package xllamacpp
+    is installed, llama.cpp loads the file, its ids are compared, and a line is written.
 
     Example: `vocab-lit check xlmr-sw --for vllm`
 
     Example: `vocab-lit check gemma-sw-en.gguf --source gemma-3-Q4_K_M.gguf --text swahili.txt`
     """
-    from vocab_lit.models.served import check_servers
+    from vocab_lit.models.check import check_model
+    from vocab_lit.models.findings import check_servers
 
     asked = check_servers([name.strip() for name in servers.split(",")])
     if is_gguf(folder):
-        from vocab_lit.models.gguf_check import check_gguf
-
         if "gguf" not in asked:
             raise SettingError("for", f" {servers}: a GGUF file is for llama.cpp; leave it out")
         asked = ("gguf",)
-        findings = check_gguf(folder, source, text or ())
-    else:
-        findings = _check_folder(folder, asked, source, text)
+    elif not folder.is_dir():
+        raise FileNotFoundError(f"{folder}: no such folder")
+    findings = check_model(folder, asked, source=source, text=text or ())
     breaking = sum(finding.breaks for finding in findings)
     if as_json:
         tell_json([asdict(finding) for finding in findings])

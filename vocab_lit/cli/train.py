@@ -88,7 +88,7 @@ def _draw_losses(out: Path) -> None:
             check_extra(package, "chapters")
         import pandas as pd
 
-        from vocab_lit.app.page_tables import logged_losses
+        from vocab_lit.app.made_folder import logged_losses
         from vocab_lit.study.figures import loss_curves
 
         with TemporaryDirectory() as folder:  # the figure's data are in metrics.jsonl, and losses.csv is another table
