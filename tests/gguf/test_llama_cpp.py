@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 from vocab_lit.gguf.container import GgufFile
 from vocab_lit.gguf.llama_cpp import LlamaCpp
-from vocab_lit.text.extras import MissingExtra
+from vocab_lit.text.errors import MissingExtra
 import math
 import os
 import psutil

@@ -6,8 +6,8 @@ from vocab_lit.text.settings import COPIES, CleanSettings, File, Files, Option, 
 import pytest
 
 
-@pytest.mark.cell('nbs/01_text/00_settings.ipynb', 'cell "help and kind come from the field, also from an inherited one, and checks name the option" (7122a4f5)')
-def test_help_and_kind_come_from_the_field_also_from_an_inherited_one_and_checks_name_the_option():
+@pytest.mark.cell('nbs/01_text/00_settings.ipynb', 'cell "help and kind come from the field" (7122a4f5)')
+def test_help_and_kind_come_from_the_field():
     @settings
     class Base(Settings):
         "Some text."

@@ -5,7 +5,7 @@ from gensim.models.keyedvectors import KeyedVectors
 from pathlib import Path
 from studies.phrasebook import lines
 from tokenizers import pre_tokenizers
-from vocab_lit.text.arrays_file import read_arrays
+from vocab_lit.text.binary_files import read_arrays
 from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.tokens.vocab import Vocab, toy_tokenizer
 from vocab_lit.vectors.token_vectors import ngrams, ppmi_vectors, save_vectors, token_fasttext, token_ppmi, train_fasttext

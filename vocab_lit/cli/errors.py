@@ -21,7 +21,7 @@ from typer.core import TyperGroup
 
 import vocab_lit
 from .console import print_utf8, remarks_shown
-from ..text.extras import MissingExtra
+from ..text.errors import MissingExtra
 from ..tokens.settings import AS_ADVISED
 from ..training.settings import RunStopped
 

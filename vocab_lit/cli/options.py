@@ -18,7 +18,7 @@ from typing import Annotated, Any
 import typer
 
 from ..models.settings import is_gguf
-from ..text.mirror import in_mirror
+from ..text.files import in_mirror
 from ..text.reader import FIELD_HELP, with_field
 from ..text.settings import Option, Settings, options
 

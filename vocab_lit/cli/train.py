@@ -22,7 +22,7 @@ from .errors import resumes
 from .options import DryRun, Field, ModelName, PushToHub, RunText, SetupFile, as_folder, with_settings
 from .planned import show_plan, upload_if_named, upload_to
 from ..models.settings import LanguageAdapter, check_model_path
-from ..text.extras import MissingExtra, check_extra
+from ..text.errors import MissingExtra, check_extra
 from ..text.files import check_output
 from ..training.settings import KeepSettings, LaptSettings, RunSettings, check_run
 

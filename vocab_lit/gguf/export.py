@@ -33,7 +33,7 @@ from .tokens import text_field, token_tables, tokens_of, with_vocab_size
 from .trim import check_new_gguf
 from ..models.drafts import pieces_by_id
 from ..models.lazy_weights import StoredTensor, stored_tensors
-from ..text.extras import import_extra
+from ..text.errors import import_extra
 from ..text.files import read_json
 
 log = logging.getLogger("vocab_lit")

@@ -29,7 +29,7 @@ from vocab_lit.gguf.tokens import (
     with_tokens,
 )
 from ..models.source import TokenizerSource
-from ..text.collection import no_collection
+from ..text.errors import no_collection
 from ..text.files import scratch_folder
 from ..tokens.pre_tokenizers import ADD_BOS, CLEAN_SPACES, IGNORE_MERGES, PRE_TOKENIZERS, pre_tokenizer_named
 from ..tokens.sentencepiece_model import decoder_of, merges_by_score, normalizer_steps

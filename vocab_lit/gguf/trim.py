@@ -17,9 +17,8 @@ from .container import ARRAY, PART, STRING, Field, GgufFile, same_tensor, some_r
 from .tokenizer import GgufTokenizer
 from .tokens import TokenType, text_field, token_tables, tokens_of
 from ..models.trim_report import by_script, compared
-from ..text.collection import no_collection
 from ..text.corpus import Lines
-from ..text.errors import SettingError
+from ..text.errors import SettingError, no_collection
 from ..text.files import check_output, check_text
 from ..tokens.settings import TrimSettings
 from ..tokens.trim import Trimming

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
+from ..text.binary_files import read_arrays
 
-from ..text.arrays_file import read_arrays
 from ..text.errors import first_line
 from ..tokens.vocab import Token, Vocab
 

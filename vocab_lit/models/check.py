@@ -19,8 +19,7 @@ from .llama_cpp import find_gguf_tokenizer
 from .served import SERVERS, Finding, ServedFolder, check_servers
 from .source import Source
 from .undertrained import find_not_finite, find_unreachable, find_untrained
-from ..text.collection import no_collection
-from ..text.errors import first_line
+from ..text.errors import first_line, no_collection
 from ..text.files import read_json
 from ..tokens.chat import chat_templates, listed
 from ..tokens.special_ids import role_of

@@ -16,7 +16,7 @@ from safetensors import SafetensorError
 
 from .settings import check_model_path
 from ..text.errors import first_line, reading
-from ..text.hub import why_not
+from ..text.files import why_not
 
 if TYPE_CHECKING:
     import torch

@@ -17,7 +17,7 @@ import regex
 from fontTools import unicodedata as ucd
 from fontTools.ttLib import TTFont
 
-from ..text.extras import LazyExtra
+from ..text.errors import LazyExtra
 from ..text.markup import plain_cell
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ from ..tasks.nli import Pair
 from ..tasks.probe import probe
 from ..tasks.settings import EvaluateSettings
 from ..text.corpus import Lines, hold_out, read_lines, sample_lines
-from ..text.extras import import_extra
+from ..text.errors import import_extra
 from ..text.files import write_file, write_folder
 from ..tokens.like import build_tokenizer
 from ..tokens.load import load_tokenizer

@@ -18,14 +18,13 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from io import BufferedReader
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any
 
-from .errors import SettingError, first_line
-from .extras import import_extra
+from .errors import SettingError, first_line, import_extra
 
 # %% auto #0
 __all__ = ['LONGEST_LINE', 'FIELD', 'FIELD_HELP', 'raw_lines', 'check_characters', 'read_json', 'json_record', 'table_cells',
@@ -327,15 +326,19 @@ def _format_of(path: Path, field: str, lines: list[str]) -> _Texts:
     return _plain_texts
 
 
-_FORMATS: dict[tuple[object, ...], _Texts] = {}  # by path, size, time of change and field of files looked into before
+_FORMATS: dict[tuple[object, ...], _Texts] = {}  # of files that were looked into before
+
+
+def _state(found: os.stat_result) -> tuple[int, int]:
+    "What changes with a file: its size, and when it was written."
+    return found.st_size, found.st_mtime_ns
 
 
 def _texts_of(path: Path, field: str, file: BufferedReader) -> Iterator[str]:
     "The texts of an open file."
     if file.peek(4).startswith(b"PAR1"):
         return _parquet_texts(path, field or FIELD, file)
-    lines, state = _decoded_lines(path, file), os.fstat(file.fileno())
-    known = (path, state.st_size, state.st_mtime_ns, field)
+    lines, known = _decoded_lines(path, file), (path, field, *_state(os.fstat(file.fileno())))
     if known not in _FORMATS:
         first = _first_lines(lines)
         _FORMATS[known] = _format_of(path, field, [line for line in first if not line.isspace()])
@@ -356,6 +359,12 @@ def file_lines(
     with open(path, "rb") as file:
         for text in _texts_of(path, field, file):
             yield from _lines_of(text)
+
+
+@cache
+def _begins(path: Path, field: str, size: int, changed: int) -> bool:
+    "Whether a file in such a state has a line."
+    return bool(list(islice(file_lines(path, field), 3)))
 
 # %% ../../nbs/01_text/06_reader.ipynb #6a3f0121
 _HUB = "hf:"
@@ -429,6 +438,13 @@ class TextSource:
         "Stream the lines; `ValueError` says in which file and line something is wrong."
         for part in self.parts():
             yield from part
+
+    def is_empty(self) -> bool:
+        "Whether there is no line; what is wrong at the beginning of a file raises."
+        if self.is_data_set:
+            return not any(True for _ in islice(self.lines(), 3))
+        begins = [_begins(file, self.field, *_state(file.stat())) for file in self.files]  # all are looked into
+        return not any(begins)
 
     def size(self) -> int | None:
         "Bytes on disk; None of a data set."

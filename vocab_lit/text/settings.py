@@ -16,9 +16,8 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, TypeVar, dataclass_transform
 
 from .errors import LacksOption as LacksOption  # that settings of other rooms take from here
-from .errors import SettingError
+from .errors import SettingError, check_extra
 from .errors import first_line as first_line
-from .extras import check_extra
 from .reader import TextSource
 
 # %% auto #0

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
+from ..text.words import block_of, script_of
 
-from ..text.collection import no_collection
-from ..text.scripts import block_of, script_of
+from ..text.errors import no_collection
 from .visible import visible, visible_bytes
 
 if TYPE_CHECKING:
