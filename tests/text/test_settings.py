@@ -2,22 +2,20 @@
 from dataclasses import MISSING, replace
 from pathlib import Path
 from vocab_lit.text.errors import SettingError
-from vocab_lit.text.settings import COPIES, CleanSettings, File, Files, Option, Settings, did_you_mean, distribute, one_of, option, options, required, settings, within
+from vocab_lit.text.settings import COPIES, CleanSettings, File, Files, Option, Settings, checked, did_you_mean, distribute, option, options, required, settings
 import pytest
 
 
-@pytest.mark.cell('nbs/01_text/00_settings.ipynb', 'cell "help and kind come from the field" (7122a4f5)')
-def test_help_and_kind_come_from_the_field():
+@pytest.fixture(scope='module')
+def cell_d1a595e9():
+    # nbs/01_text/00_settings.ipynb, cell "@settings" (d1a595e9)
+    global Base, Derived, Named
     @settings
     class Base(Settings):
         "Some text."
 
         text: Files = option((), "the text")
-        size: int | None = option(None, "how many lines", shown="all")
-
-        def check(self) -> None:
-            super().check()
-            within("size", self.size, 1, 9)
+        size: int | None = option(None, "how many lines", shown="all", ge=1, le=9)
 
 
     @settings
@@ -26,10 +24,6 @@ def test_help_and_kind_come_from_the_field():
 
         size: int | None = 3
         vectors: File = option("", "a file of them")
-
-        def check(self) -> None:
-            super().check()
-            one_of("vectors", self.vectors, ("", "auto"))
 
 
     @settings
@@ -40,38 +34,57 @@ def test_help_and_kind_come_from_the_field():
         size: int | None = option(None, "how many lines", shown="all")
 
 
+    options(Derived)["size"]
+
+
+@pytest.mark.cell('nbs/01_text/00_settings.ipynb', 'cell "help, kinds and bounds are those of the field" (7122a4f5)')
+def test_help_kinds_and_bounds_are_those_of_the_field(cell_d1a595e9):
     text, size, vectors = options(Derived).values()
     assert [o.kind for o in (text, size, vectors)] == ["Files", "int", "File"]
     assert text.help == "the text" and vectors.help == "a file of them"
     assert (size.default, size.help, size.shown) == (3, "how many lines", "all")
     first = "Text with vectors.\n\nParameters\n----------\ntext : Files, default ()\n    the text\n"
     assert Derived.__doc__.startswith(first)
-    with pytest.raises(TypeError, match="name"):
+    with pytest.raises(SettingError, match="--name: it is missing; give it"):
         Named()
     assert options(Named)["name"] == Option("name", "str", MISSING, "of the text")
     assert "name : str\n    of the text\nsize : int, default all\n" in Named.__doc__
     Derived().check()
-    for wrong, message in (
-        (Derived(size=10), "^--size 10: give 1 to 9$"),
-        (Derived(text=("/none",)), "^--text /none: no such file or folder$"),
-        (Derived(vectors="/"), "^--vectors /: no such file, but a folder$"),
-        (replace(CleanSettings(), duplicates="exakt"), "^--duplicates: 'exakt' is unknown; did you mean exact"),
-        (CleanSettings(min_tokens=-1), "^--min-tokens -1: give at least 0$"),
-        (CleanSettings(only_languages="sw"), "^--language-model: give both"),
-        (CleanSettings(without_languages="en"), "^--language-model: give both"),
-        (CleanSettings(confidence=2), "^--confidence 2: give 0 to 1"),
-        (CleanSettings(alphabetic=float("nan")), "--alphabetic nan: give 0 to 1"),
-    ):
-        with pytest.raises(SettingError, match=message):
-            wrong.check()
     made = distribute(dict(text=[Path("a")], min_tokens=3), Base, CleanSettings)
-    assert made == [Base(("a",)), CleanSettings(min_tokens=3)]
+    assert made == [Base(("a",)), CleanSettings(min_tokens=3)] and checked(CleanSettings, "confidence", "1e-1") == 0.1
     with pytest.raises(SettingError, match="--min-token: no such option; did you mean min_tokens"):
         distribute(dict(min_token=3), Base, CleanSettings)
     assert did_you_mean("exat", COPIES) == "did you mean exact?" and did_you_mean("zzz", ["a"]) == "choose from a"
 
 
-@pytest.mark.cell('nbs/01_text/00_settings.ipynb', 'cell "postponed annotations give the same kinds" (41b24511)')
-def test_postponed_annotations_give_the_same_kinds():
+@pytest.mark.cell('nbs/01_text/00_settings.ipynb', 'cell "what a setting cannot be is refused by name, value and remedy" (41b24511)')
+def test_what_a_setting_cannot_be_is_refused_by_name_value_and_remedy(cell_d1a595e9):
+    for cls, given, message in (
+        (Derived, dict(size=10), "^--size 10: give at most 9$"),
+        (Derived, dict(text=("/none",)), "^--text /none: no such file or folder$"),
+        (Derived, dict(vectors="/"), "^--vectors /: no such file, but a folder$"),
+        (CleanSettings, dict(duplicates="exakt"), "^--duplicates: 'exakt' is unknown; did you mean exact"),
+        (CleanSettings, dict(min_tokens=-1), "^--min-tokens -1: give at least 0$"),
+        (CleanSettings, dict(min_tokens="few"), "^--min-tokens few: give a whole number$"),
+        (CleanSettings, dict(mean_length="short"), "^--mean-length short: give a number$"),
+        (CleanSettings, dict(min_tokens=True), "^--min-tokens True: give a whole number$"),
+        (CleanSettings, dict(confidence=False), "^--confidence False: give a number$"),
+        (CleanSettings, dict(only_languages=False), "^--only-languages False: give text, in quotes where YAML"),
+        (CleanSettings, dict(min_token=1), "^--min-token: no such option; did you mean min_tokens"),
+        (CleanSettings, dict(only_languages="sw"), "^--language-model: give both"),
+        (CleanSettings, dict(without_languages="en"), "^--language-model: give both"),
+        (CleanSettings, dict(confidence=2), "^--confidence 2: give at most 1"),
+        (CleanSettings, dict(alphabetic=float("nan")), "--alphabetic nan: give at"),
+    ):
+        with pytest.raises(SettingError, match=message):
+            cls(**given).check()
+        if "give" in message and "both" not in message:
+            with pytest.raises(SettingError, match=message):
+                checked(cls, *given.popitem())
+    with pytest.raises(SettingError, match="^--min-tokens -1: give at least 0$"):
+        replace(CleanSettings(), min_tokens=-1)
+    with pytest.raises(SettingError, match="^--size 0: give at least 1$"):
+        Base((), 0)
     kinds = [o.kind for o in options(CleanSettings).values()]
     assert kinds == ["int", "float", "int", "float", "str", "float", "File", "str", "str", "float"]
+    assert [type(CleanSettings(mean_length=given).mean_length) for given in (3, 3.0)] == [int, float]

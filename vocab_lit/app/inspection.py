@@ -13,8 +13,6 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..text.words import ngram_bits, script_name
-
 from ..models.served import is_decoder
 from ..models.settings import is_gguf
 from ..models.source import Source, TokenizerSource, learns_from_text
@@ -22,6 +20,7 @@ from ..models.token_tensors import token_parameters
 from ..text.corpus import Lines, data_path, read_lines, split_lines
 from ..text.errors import no_collection
 from ..text.settings import SettingError
+from ..text.words import ngram_bits, script_name
 from ..tokens.settings import TokenizerSettings
 from ..tokens.verdict import HELD_OUT, Beside, ModelSize, Verdict, judge, sampled, script_counts
 from ..tokens.vocab import fit

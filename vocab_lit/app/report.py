@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from ..text.words import script_name
 
 import vocab_lit
 from .made_folder import MadeFolder
@@ -38,6 +37,7 @@ from ..text.corpus import Amount, Lines, data_path, sample_lines
 from ..text.errors import no_collection
 from ..text.files import check_output, check_text, write_text
 from ..text.settings import SettingError
+from ..text.words import script_name
 from ..tokens.vocab import Vocab, fit
 
 # %% auto #0

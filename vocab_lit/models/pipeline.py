@@ -45,7 +45,7 @@ def check_tokens(
     "`SettingError` names the first of the given tokens that cannot be added, and its line."
     if not wanted.tokens:
         return None
-    from vocab_lit.methods.given import check_given
+    from vocab_lit.methods.fvt import check_given
     from vocab_lit.tokens.load import load_tokenizer
     from vocab_lit.tokens.tokenizer_file import TokenizerFile
     from vocab_lit.tokens.vocab import Vocab
@@ -173,9 +173,8 @@ def changed_settings(settings: TransplantSettings) -> dict[str, object]:
 
 def _tell_replaced(source: Vocab, id_map: dict[str, Any]) -> None:
     "Tell which tokens gave their ids to new ones."
-    from vocab_lit.text.words import script_name
-
     from vocab_lit.models.trim_report import by_script
+    from vocab_lit.text.words import script_name
 
     if not id_map:
         return
@@ -248,7 +247,7 @@ class NewVocabulary:
     @cached_property
     def recipe(self) -> Recipe:
         "The method, with a step for the tokens that are given."
-        from vocab_lit.methods.given import with_given
+        from vocab_lit.methods.fvt import with_given
 
         return with_given(self.settings.recipe(self.text), self.built.given)
 

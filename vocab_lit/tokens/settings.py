@@ -11,11 +11,10 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..text.words import check_words
-
 from ..text.errors import LacksOption, SettingError
 from ..text.reader import TextSource
 from ..text.settings import File, Files, Model, Settings, one_of, option, settings, within
+from ..text.words import check_words
 from .given_file import GivenToken, read_given
 
 if TYPE_CHECKING:

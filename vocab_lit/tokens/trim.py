@@ -13,10 +13,10 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
-from ..text.words import WordList, read_words, word_lines, word_lists
 
 from ..text.corpus import is_held_out
 from ..text.errors import SettingError, no_collection
+from ..text.words import WordList, read_words, word_lines, word_lists
 from .settings import TrimSettings
 from .tokenizer_file import Built, TokenizerFile
 

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import regex
 from tqdm.auto import tqdm
-from ..text.binary_files import MAGIC, check_fasttext, load_fasttext, read_arrays
 
+from ..text.binary_files import MAGIC, check_fasttext, load_fasttext, read_arrays
 from ..text.corpus import reread
 from ..text.errors import first_line, import_extra
 from ..text.reader import raw_lines
@@ -450,10 +450,10 @@ def read_vectors(path: str | Path, tokenizer: PreTrainedTokenizerBase | Vocab) -
     Examples
     --------
     >>> import tempfile
-    >>> from vocab_lit.tokens.vocab import toy_tokenizer
+    >>> from vocab_lit.tokens.vocab import Token, Vocab
     >>> file = Path(tempfile.mkdtemp()) / "tokens.vec"
-    >>> _ = file.write_text("1 2\\n▁maji 0.5 1\\n", encoding="utf-8")
-    >>> vectors = read_vectors(file, toy_tokenizer("unigram", ["maji", "ziwa"]))
+    >>> _ = file.write_text("1 2\\nmaji 0.5 1\\n", encoding="utf-8")
+    >>> vectors = read_vectors(file, Vocab([Token(0, "maji", "maji", True, "text")]))
     >>> vectors.matrix[vectors.known].tolist()
     [[0.5, 1.0]]
     """
