@@ -5,6 +5,7 @@
 # %% ../../nbs/01_text/08_words.ipynb #d8ab6103
 from __future__ import annotations
 
+import csv
 import functools
 import re
 from collections.abc import Iterable, Iterator
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from fontTools import unicodedata as ucd
 
+from .corpus import data_path
 from .errors import SettingError, check_extra, import_extra
 from .settings import existing_text
 
@@ -20,8 +22,8 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 # %% auto #0
-__all__ = ['block_of', 'CONTEXT', 'WordList', 'word_lists', 'check_words', 'read_words', 'word_lines', 'script_of', 'script_name',
-           'ngram_bits']
+__all__ = ['CONTEXT', 'block_of', 'WordList', 'word_lists', 'check_words', 'read_words', 'word_lines', 'ngram_bits', 'script_of',
+           'script_name', 'languages']
 
 # %% ../../nbs/01_text/08_words.ipynb #1ad95499
 class WordList(NamedTuple):
@@ -113,22 +115,6 @@ def word_lines(
     if forms:
         yield from _behind_spaces(forms)
 
-# %% ../../nbs/01_text/08_words.ipynb #ea24ece3
-block_of = functools.lru_cache(maxsize=None)(ucd.block)  # the Unicode block of a character
-
-
-@functools.cache
-def script_of(character: str) -> str:
-    "The Unicode script of a character, as its ISO 15924 code."
-    return ucd.script(character)
-
-
-def script_name(
-    code: str,  # ISO 15924
-) -> str:  # such as Latin (Latn)
-    "The name of a script, with its code."
-    return f"{ucd.script_name(code, default=code)} ({code})"  # pyright: ignore[reportArgumentType]
-
 # %% ../../nbs/01_text/08_words.ipynb #cd878821
 CONTEXT = 3  # bytes; with more, the bits depend on how much text is counted
 
@@ -170,3 +156,26 @@ def ngram_bits(
         count, new = times[whole] * is_seen, np.where(is_known, followers[context], 1)
         probability = (count + new * probability) / (total[context] * is_known + new)
     return float(-np.log2(probability).mean())
+
+# %% ../../nbs/01_text/08_words.ipynb #ea24ece3
+block_of = functools.lru_cache(maxsize=None)(ucd.block)  # the Unicode block of a character
+
+
+@functools.cache
+def script_of(character: str) -> str:
+    "The Unicode script of a character, as its ISO 15924 code."
+    return ucd.script(character)
+
+
+def script_name(
+    code: str,  # ISO 15924
+) -> str:  # such as Latin (Latn)
+    "The name of a script, with its code."
+    return f"{ucd.script_name(code, default=code)} ({code})"  # pyright: ignore[reportArgumentType]
+
+
+@functools.cache
+def languages() -> dict[str, dict[str, str]]:  # by code: name and own_name, script, aliases (with spaces between)
+    "The languages that CLDR names in English, and those that have data."
+    with data_path("languages.csv").open(encoding="utf-8", newline="") as file:
+        return {row["code"]: row for row in csv.DictReader(file)}
