@@ -4,6 +4,7 @@ from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import check_estimator
+from types import SimpleNamespace
 from vocab_lit.methods.semi_nmf import ClusteredSemiNMF, NeuralMF, SemiNMF, _blocks, _encode, _grams, _hals_step, _inverse, _mu_step, _svd_start
 from vocab_lit.text.corpus import data_path
 from vocab_lit.tokens.load import load_tokenizer
@@ -18,17 +19,16 @@ import warnings
 @pytest.fixture(scope='module')
 def cell_9dc68f85():
     # nbs/04_methods/13_semi_nmf.ipynb, cell "rows = load_file(data_path("models", "mini-xlmr", "model.saf" (9dc68f85)
-    global rows
     rows = load_file(data_path("models", "mini-xlmr", "model.safetensors"))[
         "roberta.embeddings.word_embeddings.weight"
     ].astype(np.float32)
     rows.shape, f"{(rows < 0).mean():.0%} of the numbers are negative"
+    return SimpleNamespace(rows=rows)
 
 
 @pytest.fixture(scope='module')
 def cell_68dd816a():
     # nbs/04_methods/13_semi_nmf.ipynb, cell "def naive(X, G, n_steps):  # the updates as they are printed" (68dd816a)
-    global naive
     def naive(X, G, n_steps):  # the updates as they are printed
         def plus(M):
             return (abs(M) + M) / 2
@@ -40,12 +40,13 @@ def cell_68dd816a():
             F = X @ G.T @ np.linalg.inv(G @ G.T)
             G = G * np.sqrt((plus(F.T @ X) + minus(F.T @ F) @ G) / (minus(F.T @ X) + plus(F.T @ F) @ G + 1e-9))
         return G
+    return SimpleNamespace(naive=naive)
 
 
 @pytest.fixture(scope='module')
 def cell_7cba8b00(cell_9dc68f85):
     # nbs/04_methods/13_semi_nmf.ipynb, cell "start = np.random.RandomState(0).random_sample((16, rows.sha" (7cba8b00)
-    global gram, some, start, steps
+    rows = cell_9dc68f85.rows
     start = np.random.RandomState(0).random_sample((16, rows.shape[1])) + 1e-4
     some = rows[:3000].astype(np.float64)
     gram = some.T @ some
@@ -57,21 +58,24 @@ def cell_7cba8b00(cell_9dc68f85):
             G, error = step(G, S)
             errors.append(error)
         return G, np.array(errors)
+    return SimpleNamespace(gram=gram, some=some, start=start, steps=steps)
 
 
 @pytest.fixture(scope='module')
 def cell_5ea4c4f4(cell_9dc68f85):
     # nbs/04_methods/13_semi_nmf.ipynb, cell "model = SemiNMF(16, solver="hals", random_state=0)" (5ea4c4f4)
-    global F, model
+    rows = cell_9dc68f85.rows
     model = SemiNMF(16, solver="hals", random_state=0)
     F = model.fit_transform(rows)
     F.shape, F.dtype, f"relative error {model.reconstruction_err_ / np.linalg.norm(rows):.4f}"
+    return SimpleNamespace(F=F)
 
 
 @pytest.fixture(scope='module')
 def cell_cfe0bf92(cell_9dc68f85, cell_5ea4c4f4):
     # nbs/04_methods/13_semi_nmf.ipynb, cell "pieces = load_tokenizer(data_path("models", "mini-xlmr")).co" (cfe0bf92)
-    global part, pieces, same_direction
+    F = cell_5ea4c4f4.F
+    rows = cell_9dc68f85.rows
     pieces = load_tokenizer(data_path("models", "mini-xlmr")).convert_ids_to_tokens(range(len(rows)))
     part = F / np.linalg.norm(F, axis=1, keepdims=True)
 
@@ -82,12 +86,12 @@ def cell_cfe0bf92(cell_9dc68f85, cell_5ea4c4f4):
 
 
     pd.DataFrame({f"as {p}": same_direction(p) for p in ("▁English", "▁Spain", "▁बेनिन", "Τ")})
+    return SimpleNamespace(part=part, pieces=pieces)
 
 
 @pytest.fixture(scope='module')
 def cell_5f04e9e3():
     # nbs/04_methods/13_semi_nmf.ipynb, cell "def svd_error(X, k):  # relative error of the singular value" (5f04e9e3)
-    global lifted, relative_error, svd_error
     def svd_error(X, k):  # relative error of the singular value decomposition of rank k
         s = np.linalg.svd(X, compute_uv=False)
         return np.sqrt((s[k:] ** 2).sum() / (s**2).sum())
@@ -102,22 +106,24 @@ def cell_5f04e9e3():
 
     def relative_error(X, *args, **kwargs):
         return SemiNMF(*args, random_state=0, **kwargs).fit(X).reconstruction_err_ / np.linalg.norm(X)
+    return SimpleNamespace(lifted=lifted, relative_error=relative_error, svd_error=svd_error)
 
 
 @pytest.fixture(scope='module')
 def cell_a23c0386():
     # nbs/04_methods/13_semi_nmf.ipynb, cell "def decaying(seed, n_tokens, dim, power=0.6):  # singular va" (a23c0386)
-    global decaying
     def decaying(seed, n_tokens, dim, power=0.6):  # singular values decay as those of embeddings do; a common mean
         rng = np.random.default_rng(seed)
         turn = np.linalg.qr(rng.normal(size=(dim, dim)))[0]
         return rng.normal(size=(n_tokens, dim)) * np.arange(1, dim + 1.0) ** -power @ turn + 0.05 * rng.normal(size=dim)
+    return SimpleNamespace(decaying=decaying)
 
 
 @pytest.fixture(scope='module')
 def cell_1edc83cf(cell_9dc68f85, cell_cfe0bf92):
     # nbs/04_methods/13_semi_nmf.ipynb, cell "clustered = ClusteredSemiNMF(4, 16, "hals", max_iter=50, ran" (1edc83cf)
-    global F_clustered, clustered
+    pieces = cell_cfe0bf92.pieces
+    rows = cell_9dc68f85.rows
     clustered = ClusteredSemiNMF(4, 16, "hals", max_iter=50, random_state=0)
     F_clustered = clustered.fit_transform(rows)
     pd.DataFrame(
@@ -126,12 +132,14 @@ def cell_1edc83cf(cell_9dc68f85, cell_cfe0bf92):
             "for example": [" ".join(np.array(pieces)[clustered.labels_ == c][::50][:10]) for c in range(4)],
         }
     )
+    return SimpleNamespace(F_clustered=F_clustered, clustered=clustered)
 
 
 @pytest.fixture(scope='module')
 def cell_eef243d3(cell_7cba8b00, cell_5f04e9e3):
     # nbs/04_methods/13_semi_nmf.ipynb, cell "neural = NeuralMF(4, 16, max_iter=100, random_state=0)" (eef243d3)
-    global F_neural, by_kmeans, neural
+    relative_error = cell_5f04e9e3.relative_error
+    some = cell_7cba8b00.some
     neural = NeuralMF(4, 16, max_iter=100, random_state=0)
     F_neural = neural.fit_transform(some)
     by_kmeans = ClusteredSemiNMF(4, 16, "hals", max_iter=100, random_state=0).fit(some)
@@ -143,10 +151,15 @@ def cell_eef243d3(cell_7cba8b00, cell_5f04e9e3):
         },
         ["relative error", "tokens in each cluster"],
     )
+    return SimpleNamespace(F_neural=F_neural, neural=neural)
 
 
 @pytest.mark.cell('nbs/04_methods/13_semi_nmf.ipynb', 'cell "the updates from the Gram matrix are the naive iterates" (5a0a9b28)')
 def test_the_updates_from_the_gram_matrix_are_the_naive_iterates(cell_68dd816a, cell_7cba8b00):
+    naive = cell_68dd816a.naive
+    some = cell_7cba8b00.some
+    start = cell_7cba8b00.start
+    steps = cell_7cba8b00.steps
     for X, counts in ((some, (1, 50)), (some[:200], (50, 500)), (1e3 * some[:500] + 50, (1, 500))):
         for n in counts:
             expected, bound = naive(X, start, n), 1e-12 if n <= 50 else 1e-11
@@ -155,6 +168,9 @@ def test_the_updates_from_the_gram_matrix_are_the_naive_iterates(cell_68dd816a, 
 
 @pytest.mark.cell('nbs/04_methods/13_semi_nmf.ipynb', 'cell "no multiplicative update raises the error" (f33a921f)')
 def test_no_multiplicative_update_raises_the_error(cell_7cba8b00):
+    gram = cell_7cba8b00.gram
+    start = cell_7cba8b00.start
+    steps = cell_7cba8b00.steps
     errors = steps(start, gram, 1000)[1]
     assert np.all(np.diff(errors) <= 1e-13 * gram.trace()) and errors[-1] < 0.6 * errors[0]
 
@@ -175,6 +191,10 @@ def test_singular_products_get_the_pseudo_inverse_others_the_inverse_whatever_th
 
 @pytest.mark.cell('nbs/04_methods/13_semi_nmf.ipynb', 'cell "every sweep of HALS ends at the best row, and no step raises the error" (dfa41e2d)')
 def test_every_sweep_of_hals_ends_at_the_best_row_and_no_step_raises_the_error(cell_7cba8b00):
+    gram = cell_7cba8b00.gram
+    some = cell_7cba8b00.some
+    start = cell_7cba8b00.start
+    steps = cell_7cba8b00.steps
     G = steps(start, gram, 3, _hals_step)[0]
     F_ = some @ np.linalg.pinv(G)
     expected = G.copy()
@@ -191,6 +211,9 @@ def test_every_sweep_of_hals_ends_at_the_best_row_and_no_step_raises_the_error(c
 
 @pytest.mark.cell('nbs/04_methods/13_semi_nmf.ipynb', 'cell "a row of zeros comes back, and twin rows part" (8d3b4147)')
 def test_a_row_of_zeros_comes_back_and_twin_rows_part(cell_7cba8b00):
+    gram = cell_7cba8b00.gram
+    start = cell_7cba8b00.start
+    steps = cell_7cba8b00.steps
     G = start.copy()
     G[3], G[5] = 0, G[4]
     after, errors = steps(G, gram, 30, _hals_step)
@@ -199,6 +222,7 @@ def test_a_row_of_zeros_comes_back_and_twin_rows_part(cell_7cba8b00):
 
 @pytest.mark.cell('nbs/04_methods/13_semi_nmf.ipynb', 'cell "every row of every block counts once, and in its cluster" (d4ed3adc)')
 def test_every_row_of_every_block_counts_once_and_in_its_cluster(cell_7cba8b00):
+    some = cell_7cba8b00.some
     X = np.concatenate([some] * 6)
     labels = np.random.default_rng(0).integers(0, 3, len(X))
     G = np.stack([np.random.RandomState(c).random_sample((5, 128)) for c in range(3)])
@@ -215,6 +239,8 @@ def test_every_row_of_every_block_counts_once_and_in_its_cluster(cell_7cba8b00):
 
 @pytest.mark.cell('nbs/04_methods/13_semi_nmf.ipynb', 'cell "components hold tokens of a kind" (333f6345)')
 def test_components_hold_tokens_of_a_kind(cell_cfe0bf92):
+    part = cell_cfe0bf92.part
+    pieces = cell_cfe0bf92.pieces
     column = part[:, part[pieces.index("▁Spain")].argmax()]
     places = {"▁Spain", "▁Brazil", "▁Poland", "▁Paraguay", "▁Germany", "▁Pakistan", "▁Luxembourg", "▁Angola"}
     assert len(places & {pieces[i] for i in column.argsort()[::-1][:40]}) >= 4
@@ -232,6 +258,10 @@ def test_scikit_learn_s_estimator_checks_pass():
 
 @pytest.mark.cell('nbs/04_methods/13_semi_nmf.ipynb', 'cell "what fit, transform and inverse_transform return belongs together" (c4124f7e)')
 def test_what_fit_transform_and_inverse_transform_return_belongs_together(cell_7cba8b00):
+    gram = cell_7cba8b00.gram
+    some = cell_7cba8b00.some
+    start = cell_7cba8b00.start
+    steps = cell_7cba8b00.steps
     for solver in ("mu", "hals"):
         model_ = SemiNMF(12, solver, max_iter=30, random_state=0)
         short = model_.fit_transform(some)
@@ -251,6 +281,7 @@ def test_what_fit_transform_and_inverse_transform_return_belongs_together(cell_7
 
 @pytest.mark.cell('nbs/04_methods/13_semi_nmf.ipynb', 'cell "the same seed gives the same factors, whatever the global state" (39bbeb50)')
 def test_the_same_seed_gives_the_same_factors_whatever_the_global_state(cell_7cba8b00):
+    some = cell_7cba8b00.some
     a = SemiNMF(8, max_iter=20, random_state=5).fit_transform(some)
     np.random.random(3)
     b = SemiNMF(8, max_iter=20, random_state=5).fit_transform(some)
@@ -259,6 +290,9 @@ def test_the_same_seed_gives_the_same_factors_whatever_the_global_state(cell_7cb
 
 @pytest.mark.cell('nbs/04_methods/13_semi_nmf.ipynb', 'cell "the number of steps is the paper\'s, and the tolerance stops earlier or says that it did not" (cad689fc)')
 def test_the_number_of_steps_is_the_paper_s_and_the_tolerance_stops_earlier_or_says_that_it_did_not(cell_7cba8b00):
+    some = cell_7cba8b00.some
+    start = cell_7cba8b00.start
+    steps = cell_7cba8b00.steps
     small = some[:, :10]
     assert SemiNMF(3, random_state=0).fit(small).n_iter_ == 3000
     assert SemiNMF(3, "hals", random_state=0).fit(small).n_iter_ == 300
@@ -275,6 +309,8 @@ def test_the_number_of_steps_is_the_paper_s_and_the_tolerance_stops_earlier_or_s
 
 @pytest.mark.cell('nbs/04_methods/13_semi_nmf.ipynb', 'cell "float32 stays float32 and fits as float64 does; float16 becomes float32, integers float64" (202e8007)')
 def test_float32_stays_float32_and_fits_as_float64_does_float16_becomes_float32_integers_float64(cell_9dc68f85, cell_7cba8b00):
+    rows = cell_9dc68f85.rows
+    some = cell_7cba8b00.some
     wide, single, half = (SemiNMF(10, max_iter=50, random_state=0) for _ in range(3))
     F64, F32, F16 = (
         wide.fit_transform(some),
@@ -292,6 +328,10 @@ def test_float32_stays_float32_and_fits_as_float64_does_float16_becomes_float32_
 
 @pytest.mark.cell('nbs/04_methods/13_semi_nmf.ipynb', 'cell "the error lies between the singular values of rank k and k - 1 at convergence" (3f4dcfbd)')
 def test_the_error_lies_between_the_singular_values_of_rank_k_and_k_1_at_convergence(cell_5f04e9e3, cell_a23c0386):
+    decaying = cell_a23c0386.decaying
+    lifted = cell_5f04e9e3.lifted
+    relative_error = cell_5f04e9e3.relative_error
+    svd_error = cell_5f04e9e3.svd_error
     X = decaying(0, 300, 24)
     for k in (1, 2, 6):
         low, high = svd_error(X, k), svd_error(X, k - 1)
@@ -305,6 +345,11 @@ def test_the_error_lies_between_the_singular_values_of_rank_k_and_k_1_at_converg
 
 @pytest.mark.cell('nbs/04_methods/13_semi_nmf.ipynb', 'cell "the start from singular vectors spans them, and is non-negative" (5caec662)')
 def test_the_start_from_singular_vectors_spans_them_and_is_non_negative(cell_7cba8b00, cell_5f04e9e3):
+    gram = cell_7cba8b00.gram
+    lifted = cell_5f04e9e3.lifted
+    relative_error = cell_5f04e9e3.relative_error
+    some = cell_7cba8b00.some
+    svd_error = cell_5f04e9e3.svd_error
     G = _svd_start(gram, 9)
     V = np.linalg.svd(some, full_matrices=False)[2][:8]
     assert G.shape == (9, 128)
@@ -317,6 +362,9 @@ def test_the_start_from_singular_vectors_spans_them_and_is_non_negative(cell_7cb
 
 @pytest.mark.cell('nbs/04_methods/13_semi_nmf.ipynb', 'cell "100 steps of HALS, 300 sweeps, are better than 3,000 multiplicative updates" (b55a2802)')
 def test_100_steps_of_hals_300_sweeps_are_better_than_3_000_multiplicative_updates(cell_7cba8b00, cell_5f04e9e3, cell_a23c0386):
+    decaying = cell_a23c0386.decaying
+    relative_error = cell_5f04e9e3.relative_error
+    some = cell_7cba8b00.some
     for X, k in ((decaying(0, 1000, 64), 16), (decaying(1, 1000, 128, 1.0), 16), (some, 16)):
         assert relative_error(X, k, "hals", max_iter=100) < relative_error(X, k, max_iter=3000)
     flat = decaying(1, 1000, 64, 0.3)
@@ -356,6 +404,9 @@ def test_degenerate_matrices_are_factorised():
 
 @pytest.mark.cell('nbs/04_methods/13_semi_nmf.ipynb', 'cell "what cannot be factorised is refused with a sentence" (aabb83c4)')
 def test_what_cannot_be_factorised_is_refused_with_a_sentence(cell_9dc68f85, cell_7cba8b00):
+    rows = cell_9dc68f85.rows
+    some = cell_7cba8b00.some
+    start = cell_7cba8b00.start
     for change, message in (
         (dict(n_components=129), "n_components=129 is not between 1 and n_features=128"),
         (dict(n_components=0), "n_components=0"),
@@ -380,6 +431,7 @@ def test_what_cannot_be_factorised_is_refused_with_a_sentence(cell_9dc68f85, cel
 
 @pytest.mark.cell('nbs/04_methods/13_semi_nmf.ipynb', 'cell "a memory map equals the array, and is never copied as a whole" (8cc187ed)')
 def test_a_memory_map_equals_the_array_and_is_never_copied_as_a_whole(cell_9dc68f85):
+    rows = cell_9dc68f85.rows
     big = np.tile(rows, (8, 1))
 
 
@@ -413,6 +465,7 @@ def test_a_memory_map_equals_the_array_and_is_never_copied_as_a_whole(cell_9dc68
 
 @pytest.mark.cell('nbs/04_methods/13_semi_nmf.ipynb', 'cell "each cluster\'s factors are those of a run of its own" (537f43ae)')
 def test_each_cluster_s_factors_are_those_of_a_run_of_its_own(cell_7cba8b00):
+    some = cell_7cba8b00.some
     for solver in ("mu", "hals"):
         together = ClusteredSemiNMF(4, 6, solver, max_iter=20, random_state=7)
         F_ = together.fit_transform(some)
@@ -431,6 +484,9 @@ def test_each_cluster_s_factors_are_those_of_a_run_of_its_own(cell_7cba8b00):
 
 @pytest.mark.cell('nbs/04_methods/13_semi_nmf.ipynb', 'cell "rows find their cluster again, and come back from it" (1dfe959f)')
 def test_rows_find_their_cluster_again_and_come_back_from_it(cell_9dc68f85, cell_1edc83cf):
+    F_clustered = cell_1edc83cf.F_clustered
+    clustered = cell_1edc83cf.clustered
+    rows = cell_9dc68f85.rows
     assert (clustered.predict(rows) == clustered.labels_).all() and (clustered.transform(rows) == F_clustered).all()
     back = clustered.inverse_transform(F_clustered)
     assert back.dtype == np.float32 and np.isclose(np.linalg.norm(rows - back), clustered.reconstruction_err_, rtol=1e-4)
@@ -442,6 +498,7 @@ def test_rows_find_their_cluster_again_and_come_back_from_it(cell_9dc68f85, cell
 
 @pytest.mark.cell('nbs/04_methods/13_semi_nmf.ipynb', 'cell "empty and small clusters have a G as well" (745bdb66)')
 def test_empty_and_small_clusters_have_a_g_as_well(cell_7cba8b00):
+    some = cell_7cba8b00.some
     repeated_rows = np.repeat(some[:3], [1, 5, 40], 0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # k-means says that it found three
@@ -467,6 +524,10 @@ def test_scikit_learn_s_estimator_checks_pass_with_clusters():
 
 @pytest.mark.cell('nbs/04_methods/13_semi_nmf.ipynb', 'cell "the clusters are the largest z, and F is the best for them" (8fc3630c)')
 def test_the_clusters_are_the_largest_z_and_f_is_the_best_for_them(cell_7cba8b00, cell_5f04e9e3, cell_eef243d3):
+    F_neural = cell_eef243d3.F_neural
+    neural = cell_eef243d3.neural
+    relative_error = cell_5f04e9e3.relative_error
+    some = cell_7cba8b00.some
     assert (neural.labels_ == neural.logits_.argmax(1)).all()
     assert neural.logits_.shape == (3000, 4)
     assert neural.components_.shape == (4, 16, 128)
@@ -493,6 +554,8 @@ def test_tokens_that_were_made_in_groups_are_told_apart():
 
 @pytest.mark.cell('nbs/04_methods/13_semi_nmf.ipynb', 'cell "neural factors follow the seed, the dtype and the scale" (f4d1b8c3)')
 def test_neural_factors_follow_the_seed_the_dtype_and_the_scale(cell_9dc68f85, cell_7cba8b00):
+    rows = cell_9dc68f85.rows
+    some = cell_7cba8b00.some
     first, again, other, large = (
         NeuralMF(3, 4, max_iter=20, random_state=seed).fit(factor * rows[:400])
         for seed, factor in ((0, 1), (0, 1), (1, 1), (0, 1000))

@@ -4,6 +4,7 @@ from contextlib import contextmanager, nullcontext
 from functools import cache
 from matplotlib.colors import to_rgb
 from pathlib import Path
+from types import SimpleNamespace
 from vocab_lit.study.figures import INK, PALETTE, SANS, _number, _short, described, has_glyphs, label, loss_bars, loss_curves, plt, ranges, romanise, row_shares, size_curves, use_style
 import itertools
 import numpy as np
@@ -17,7 +18,6 @@ import warnings
 @pytest.fixture(scope='module')
 def cell_20b35de3():
     # nbs/08_study/00_figures.ipynb, cell "def contrast(a, b):  # WCAG 2: 1 for equal colours, 21 for b" (20b35de3)
-    global contrast
     def contrast(a, b):  # WCAG 2: 1 for equal colours, 21 for black on white
         def light(c):
             return np.dot(
@@ -29,12 +29,12 @@ def cell_20b35de3():
 
 
     pd.DataFrame({page: {c: contrast(c, page) for c in PALETTE} for page in ("#ffffff", "#121212")}).round(1)
+    return SimpleNamespace(contrast=contrast)
 
 
 @pytest.fixture(scope='module')
 def cell_f9928d35():
     # nbs/08_study/00_figures.ipynb, cell "words = {" (f9928d35)
-    global words
     words = {
         "Latin": "Ŋaari",
         "Arabic": "سلام",
@@ -44,12 +44,13 @@ def cell_f9928d35():
         "Han": "语言",
     }
     pd.DataFrame({"text": words, "in Latin letters": {k: romanise(w) for k, w in words.items()}})
+    return SimpleNamespace(words=words)
 
 
 @pytest.fixture(scope='module')
 def cell_ebe4e840(cell_f9928d35):
     # nbs/08_study/00_figures.ipynb, cell "@contextmanager" (ebe4e840)
-    global fonts_of_matplotlib, hints, spelled
+    words = cell_f9928d35.words
     @contextmanager
     def fonts_of_matplotlib():
         "No fonts but matplotlib's own, as on a machine without others."
@@ -64,12 +65,12 @@ def cell_ebe4e840(cell_f9928d35):
     with fonts_of_matplotlib(), warnings.catch_warnings(record=True, action="always") as hints:
         spelled = {name: label(word) for name, word in words.items()}
     spelled, [str(hint.message) for hint in hints][:1]
+    return SimpleNamespace(fonts_of_matplotlib=fonts_of_matplotlib, hints=hints, spelled=spelled)
 
 
 @pytest.fixture(scope='module')
 def cell_2adbbf8c():
     # nbs/08_study/00_figures.ipynb, cell "rng = np.random.default_rng(0)" (2adbbf8c)
-    global folder, levels, losses, rng
     rng = np.random.default_rng(0)
     levels = {"random": 8.2, "symbolic overlap": 7.1, "focus": 5.1}
     losses = pd.DataFrame(
@@ -85,31 +86,34 @@ def cell_2adbbf8c():
         names={"am": "አማርኛ", "my": "မြန်မာ", "sw": "Kiswahili"},
         path=folder / "bars.png",
     )
+    return SimpleNamespace(levels=levels, losses=losses, rng=rng)
 
 
 @pytest.fixture(scope='module')
 def cell_1aa20db8():
     # nbs/08_study/00_figures.ipynb, cell "shares = pd.DataFrame(dict(step=["Copy", "SparsemaxSimilarit" (1aa20db8)
-    global shares
     shares = pd.DataFrame(dict(step=["Copy", "SparsemaxSimilarity", "Gaussian"], share=[0.3, 0.65, 0.05]))
+    return SimpleNamespace(shares=shares)
 
 
 @pytest.fixture(scope='module')
 def cell_f2c1aa28(cell_2adbbf8c):
     # nbs/08_study/00_figures.ipynb, cell "curves = pd.DataFrame(" (f2c1aa28)
-    global curves
+    levels = cell_2adbbf8c.levels
+    rng = cell_2adbbf8c.rng
     curves = pd.DataFrame(
         [
             dict(method=m, language=line, seed=s, step=t, value=3 + (v - 3) * np.exp(-t / 120) + rng.normal(0, 0.08))
             for (m, v), line, s, t in itertools.product(levels.items(), ("sw", "am"), range(3), range(0, 401, 50))
         ]
     )
+    return SimpleNamespace(curves=curves)
 
 
 @pytest.fixture(scope='module')
 def cell_82df53d4(cell_2adbbf8c):
     # nbs/08_study/00_figures.ipynb, cell "start = {"transinner": 3e4, "wechsel": 3e3}" (82df53d4)
-    global perplexities, slow, start
+    rng = cell_2adbbf8c.rng
     start = {"transinner": 3e4, "wechsel": 3e3}
 
 
@@ -132,12 +136,12 @@ def cell_82df53d4(cell_2adbbf8c):
             )
         ]
     )
+    return SimpleNamespace(perplexities=perplexities, start=start)
 
 
 @pytest.fixture(scope='module')
 def cell_8aa21fa3():
     # nbs/08_study/00_figures.ipynb, cell "lengths = pd.DataFrame(" (8aa21fa3)
-    global lengths
     lengths = pd.DataFrame(
         [
             dict(panel=panel, curve=curve, size=size, value=value)
@@ -146,10 +150,12 @@ def cell_8aa21fa3():
             for size, value in zip((500, 1000, 2000), values)
         ]
     )
+    return SimpleNamespace(lengths=lengths)
 
 
 @pytest.mark.cell('nbs/08_study/00_figures.ipynb', 'cell "colours stand out from white and from dark pages" (9decbb1f)')
 def test_colours_stand_out_from_white_and_from_dark_pages(cell_20b35de3):
+    contrast = cell_20b35de3.contrast
     assert contrast("#000", "#fff") == pytest.approx(21) and contrast("#777", "#777") == 1
     assert all(contrast(c, page) >= 3 for c in PALETTE for page in ("#ffffff", "#121212"))
     assert min(contrast(INK, "#ffffff"), contrast(INK, "#121212")) > 4
@@ -157,6 +163,10 @@ def test_colours_stand_out_from_white_and_from_dark_pages(cell_20b35de3):
 
 @pytest.mark.cell('nbs/08_study/00_figures.ipynb', 'cell "the packages of fonts have the scripts of the book, and without them labels are spelled in Latin letters" (22fd3006)')
 def test_the_packages_of_fonts_have_the_scripts_of_the_book_and_without_them_labels_are_spelled_in_latin_letters(cell_f9928d35, cell_ebe4e840):
+    fonts_of_matplotlib = cell_ebe4e840.fonts_of_matplotlib
+    hints = cell_ebe4e840.hints
+    spelled = cell_ebe4e840.spelled
+    words = cell_f9928d35.words
     assert all(has_glyphs(word) and label(word) == word for word in words.values())
     assert Path(figures._fonts()["Noto Sans Ethiopic"]).is_file()
     assert spelled == {
@@ -189,6 +199,8 @@ def test_a_text_without_a_font_is_spelled_in_latin_letters_with_one_hint():
 
 @pytest.mark.cell('nbs/08_study/00_figures.ipynb', 'cell "nothing drawn is an empty box, with fonts and without" (26468ff1)')
 def test_nothing_drawn_is_an_empty_box_with_fonts_and_without(cell_f9928d35, cell_ebe4e840):
+    fonts_of_matplotlib = cell_ebe4e840.fonts_of_matplotlib
+    words = cell_f9928d35.words
     for fonts in (nullcontext(), fonts_of_matplotlib()):
         use_style()
         with fonts, warnings.catch_warnings():
@@ -231,6 +243,7 @@ def test_a_notebook_keeps_the_numbers_and_the_description_with_the_image():
 
 @pytest.mark.cell('nbs/08_study/00_figures.ipynb', 'cell "every step has its part of the bar, and small ones are in the legend only" (5d0209c8)')
 def test_every_step_has_its_part_of_the_bar_and_small_ones_are_in_the_legend_only(cell_1aa20db8):
+    shares = cell_1aa20db8.shares
     ax = row_shares(shares).axes[0]
     assert [round(b.get_width(), 2) for b in ax.patches] == [0.3, 0.65, 0.05] and [
         round(b.get_x(), 2) for b in ax.patches
@@ -244,6 +257,10 @@ def test_every_step_has_its_part_of_the_bar_and_small_ones_are_in_the_legend_onl
 
 @pytest.mark.cell('nbs/08_study/00_figures.ipynb', 'cell "curves go through the means, on a logarithmic axis with plain numbers, and variants differ in dashes only" (2367927b)')
 def test_curves_go_through_the_means_on_a_logarithmic_axis_with_plain_numbers_and_variants_differ_in_dashes_only(cell_2adbbf8c, cell_f2c1aa28, cell_82df53d4):
+    curves = cell_f2c1aa28.curves
+    levels = cell_2adbbf8c.levels
+    perplexities = cell_82df53d4.perplexities
+    start = cell_82df53d4.start
     figure = loss_curves(perplexities, ylabel="perplexity", log=True, ylim=(15, 500))
     means = perplexities.groupby(["language", "method", "variant", "step"]).value.mean()
     assert [a.get_title() for a in figure.axes] == ["de", "zh"] and figure.axes[0].get_ylabel() == "perplexity"
@@ -285,6 +302,7 @@ def test_curves_go_through_the_means_on_a_logarithmic_axis_with_plain_numbers_an
 
 @pytest.mark.cell('nbs/08_study/00_figures.ipynb', 'cell "curves by size go through the points, a panel for each text" (8aa21fa4)')
 def test_curves_by_size_go_through_the_points_a_panel_for_each_text(cell_8aa21fa3):
+    lengths = cell_8aa21fa3.lengths
     drawn = size_curves(lengths)
     assert [ax.get_title() for ax in drawn.axes] == ["Swahili", "Amharic"]
     for ax in drawn.axes:
@@ -296,6 +314,7 @@ def test_curves_by_size_go_through_the_points_a_panel_for_each_text(cell_8aa21fa
 
 @pytest.mark.cell('nbs/08_study/00_figures.ipynb', 'cell "bars are as high as the means and the guess is marked" (643d4fd1)')
 def test_bars_are_as_high_as_the_means_and_the_guess_is_marked(cell_2adbbf8c):
+    losses = cell_2adbbf8c.losses
     ax = loss_bars(losses, uniform=7.6).axes[0]
     heights = sorted(p.get_height() for p in ax.patches if p.get_width() > 0 and p.get_height() > 0)
     assert np.allclose(heights, sorted(losses.groupby(["method", "language"]).value.mean()))
@@ -304,6 +323,9 @@ def test_bars_are_as_high_as_the_means_and_the_guess_is_marked(cell_2adbbf8c):
 
 @pytest.mark.cell('nbs/08_study/00_figures.ipynb', 'cell "every figure says what it shows, with the numbers" (b00ab882)')
 def test_every_figure_says_what_it_shows_with_the_numbers(cell_2adbbf8c, cell_1aa20db8):
+    levels = cell_2adbbf8c.levels
+    losses = cell_2adbbf8c.losses
+    shares = cell_1aa20db8.shares
     flat = losses.assign(value=losses.method.map(levels))
     bars = loss_bars(flat, uniform=7.6, names={"am": "Amharic"})
     assert (

@@ -2,6 +2,7 @@
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from vocab_lit.study.results import Cell, GROUPS, PAPER_NAMES, ResultStore, Workers, _on_worker, beside_paper, cell_stamp, fingerprint, mismatches, paper_languages, published, recompute_averages, table, unstack_in_order, with_needs
 import itertools
 import json
@@ -21,15 +22,14 @@ import time
 @pytest.fixture(scope='module')
 def cell_602bbff3():
     # nbs/08_study/01_results.ipynb, cell "averages = recompute_averages(published("focus"))" (602bbff3)
-    global averages
     averages = recompute_averages(published("focus"))
     mismatches(averages)[["table", "setup", "method", "dataset", "printed", "mean"]].round(2)
+    return SimpleNamespace(averages=averages)
 
 
 @pytest.fixture(scope='module')
 def cell_1c8d65d5():
     # nbs/08_study/01_results.ipynb, cell "structure = published("embedding-structure")" (1c8d65d5)
-    global gaps, no_armenian, scores, structure
     structure = published("embedding-structure")
     scores = structure[structure.metric.isin(["accuracy", "F1"])]
     gaps = recompute_averages(scores)
@@ -37,12 +37,12 @@ def cell_1c8d65d5():
     mismatches(gaps).join(no_armenian)[["table", "setup", "method", "printed", "mean", "mean without Armenian"]].round(
         2
     ).tail(5)
+    return SimpleNamespace(gaps=gaps, no_armenian=no_armenian, scores=scores, structure=structure)
 
 
 @pytest.fixture(scope='module')
 def cell_672d45a7():
     # nbs/08_study/01_results.ipynb, cell "mad_x = published("mad-x")" (672d45a7)
-    global apart, columns, mad_x, transfers
     mad_x = published("mad-x")
     transfers = mad_x[mad_x.table.isin([f"F{n}" for n in range(7, 13)])]
     columns = mad_x[(mad_x.table == "2") & (mad_x.language != "avg")]
@@ -56,12 +56,12 @@ def cell_672d45a7():
             for how, a in apart.items()
         }
     ).rename_axis("columns that agree, of 16")
+    return SimpleNamespace(apart=apart, columns=columns, mad_x=mad_x, transfers=transfers)
 
 
 @pytest.fixture(scope='module')
 def cell_d38cb79e():
     # nbs/08_study/01_results.ipynb, cell "def million(*sizes, biases):  # of the dimensions of bottlen" (d38cb79e)
-    global added, inverse, million
     def million(*sizes, biases):  # of the dimensions of bottlenecks: language 384, task 48, in each of 12 layers
         return sum(12 * (2 * 768 * d + biases * (768 + d)) for d in sizes) / 1e6
 
@@ -83,21 +83,22 @@ def cell_d38cb79e():
     added.join(
         published("mad-x", 4).query("metric == 'added parameters, million'").set_index("method").value.rename("Table 4")
     )
+    return SimpleNamespace(added=added)
 
 
 @pytest.fixture(scope='module')
 def cell_180a49e0():
     # nbs/08_study/01_results.ipynb, cell "unks = published("unks-everywhere")" (180a49e0)
-    global grouped, unks
     unks = published("unks-everywhere")
     grouped = recompute_averages(unks[unks.task.isin(["NER", "DP"]) & unks.table.str.fullmatch("3.|5.|9.")])
     mismatches(grouped)[["table", "method", "metric", "language", "printed", "mean", "note"]].round(2)
+    return SimpleNamespace(grouped=grouped, unks=unks)
 
 
 @pytest.fixture(scope='module')
 def cell_3798e4cd(cell_180a49e0):
     # nbs/08_study/01_results.ipynb, cell "exchange = {" (3798e4cd)
-    global exchange, over_sources, plain, trees
+    unks = cell_180a49e0.unks
     exchange = {
         f"MF10-{a}-{s}": f"MF10-{b}-{s}" for a, b in (("KMEANS", "NEURAL"), ("NEURAL", "KMEANS")) for s in ("RAND", "LEX")
     }
@@ -112,12 +113,15 @@ def cell_3798e4cd(cell_180a49e0):
     pd.DataFrame(
         {how: a.groupby("method", sort=False).difference.agg(lambda d: d.abs().max()) for how, a in over_sources.items()}
     ).round(2).rename_axis("Table 3b and the mean of Table 9, largest difference")
+    return SimpleNamespace(exchange=exchange, over_sources=over_sources, plain=plain)
 
 
 @pytest.fixture(scope='module')
 def cell_8dd345f9(cell_180a49e0, cell_3798e4cd):
     # nbs/08_study/01_results.ipynb, cell "targets, f1 = sum(GROUPS.values(), []), unks[unks.table == "" (8dd345f9)
-    global f1, from_chinese, implied, japanese, targets
+    exchange = cell_3798e4cd.exchange
+    plain = cell_3798e4cd.plain
+    unks = cell_180a49e0.unks
     targets, f1 = sum(GROUPS.values(), []), unks[unks.table == "3a"].set_index(["method", "language"]).value
 
 
@@ -142,12 +146,13 @@ def cell_8dd345f9(cell_180a49e0, cell_3798e4cd):
             )
         }
     ).round(1)
+    return SimpleNamespace(f1=f1, from_chinese=from_chinese, implied=implied, targets=targets)
 
 
 @pytest.fixture(scope='module')
 def cell_a655f1e0(cell_180a49e0):
     # nbs/08_study/01_results.ipynb, cell "new_parameters = (" (a655f1e0)
-    global full, new_parameters, saved
+    unks = cell_180a49e0.unks
     new_parameters = (
         unks[unks.table == "2"]
         .pivot(index="method", columns="metric", values="value")[["new parameters", "new parameters for each cluster"]]
@@ -161,21 +166,22 @@ def cell_a655f1e0(cell_180a49e0):
         for g in (0, 1)
     }
     pd.Series(saved, name="saved, %").round(1).to_frame()
+    return SimpleNamespace(new_parameters=new_parameters, saved=saved)
 
 
 @pytest.fixture(scope='module')
 def cell_ddb168fe():
     # nbs/08_study/01_results.ipynb, cell "wechsel = published("wechsel")" (ddb168fe)
-    global over_tasks, wechsel
     wechsel = published("wechsel")
     over_tasks = recompute_averages(wechsel)
     over_tasks.groupby("table").difference.agg(["size", "min", "max"]).round(4)
+    return SimpleNamespace(over_tasks=over_tasks, wechsel=wechsel)
 
 
 @pytest.fixture(scope='module')
 def cell_8a42fae9(cell_ddb168fe):
     # nbs/08_study/01_results.ipynb, cell "before = wechsel[" (8a42fae9)
-    global before
+    wechsel = cell_ddb168fe.wechsel
     before = wechsel[
         wechsel.table.isin(["3", "8"]) & (wechsel.metric == "perplexity") & wechsel.setup.isin(["0", "", "k=10, tau=0.1"])
     ]
@@ -185,12 +191,13 @@ def cell_8a42fae9(cell_ddb168fe):
         .dropna()
     )
     before.assign(ratio=before["8"] / before["3"]).round(1)
+    return SimpleNamespace(before=before)
 
 
 @pytest.fixture(scope='module')
 def cell_72e0b0e1(cell_ddb168fe):
     # nbs/08_study/01_results.ipynb, cell "probes = wechsel[(wechsel.table == "8") & (wechsel.method ==" (72e0b0e1)
-    global higher, probes
+    wechsel = cell_ddb168fe.wechsel
     probes = wechsel[(wechsel.table == "8") & (wechsel.method == "WECHSEL@0")].pivot(
         index="setup", columns=["language", "task"], values="value"
     )
@@ -201,24 +208,25 @@ def cell_72e0b0e1(cell_ddb168fe):
             "rank of its columns, mean": higher.rank(ascending=False).mean(axis=1).round(1),
         }
     )
+    return SimpleNamespace(higher=higher, probes=probes)
 
 
 @pytest.fixture(scope='module')
 def cell_3bcf566a():
     # nbs/08_study/01_results.ipynb, cell "study = ResultStore(Path(tempfile.mkdtemp()) / "toy")" (3bcf566a)
-    global key, language, level, seed, study
     study = ResultStore(Path(tempfile.mkdtemp()) / "toy")
     for language, level in (("sw", 5.0), ("am", 7.0)):
         for seed in range(3):
             key = dict(setup="mini", method="focus", language=language, seed=seed)
             study.cell(key, partial(dict, loss=level + 0.1 * seed), fingerprint="toy text")
     study.frame().drop(columns=["seconds", "device", "library"])
+    return SimpleNamespace(study=study)
 
 
 @pytest.fixture(scope='module')
 def cell_4876d855(cell_3bcf566a):
     # nbs/08_study/01_results.ipynb, cell "import vocab_lit.study.results  # what is sent to another pr" (4876d855)
-    global shared, side, squares, vocab_lit, workers
+    study = cell_3bcf566a.study
     import vocab_lit.study.results  # what is sent to another process must be importable there
 
 
@@ -236,6 +244,7 @@ def cell_4876d855(cell_3bcf566a):
     shared.cells(squares(6), "v1")
     side = shared.frame("v1").query("what == 'side by side'").pivot(index="n", columns="metric", values="value")
     side.square
+    return SimpleNamespace(shared=shared, side=side, squares=squares)
 
 
 @pytest.mark.cell('nbs/08_study/01_results.ipynb', 'cell "every paper of the book has printed numbers" (5c1a7e0a)')
@@ -245,6 +254,7 @@ def test_every_paper_of_the_book_has_printed_numbers():
 
 @pytest.mark.cell('nbs/08_study/01_results.ipynb', 'cell "printed averages follow from the printed rows but for four that are known" (963b439e)')
 def test_printed_averages_follow_from_the_printed_rows_but_for_four_that_are_known(cell_602bbff3):
+    averages = cell_602bbff3.averages
     wrong = mismatches(averages)
     assert (
         len(averages) == 30
@@ -304,6 +314,9 @@ def test_the_published_tables_have_the_columns_and_numbers_they_should_have():
 
 @pytest.mark.cell('nbs/08_study/01_results.ipynb', 'cell "printed averages of Embedding Structure follow from the printed rows but for nineteen that are known" (25c97add)')
 def test_printed_averages_of_embedding_structure_follow_from_the_printed_rows_but_for_nineteen_that_are_known(cell_1c8d65d5):
+    gaps = cell_1c8d65d5.gaps
+    no_armenian = cell_1c8d65d5.no_armenian
+    scores = cell_1c8d65d5.scores
     uneven = mismatches(gaps)
     assert len(gaps) == 94 and len(uneven) == 19
     left_out = gaps.note == "leaves out Armenian"
@@ -330,6 +343,8 @@ def test_printed_averages_of_embedding_structure_follow_from_the_printed_rows_bu
 
 @pytest.mark.cell('nbs/08_study/01_results.ipynb', 'cell "the tables of Embedding Structure are whole" (b4375c66)')
 def test_the_tables_of_embedding_structure_are_whole(cell_1c8d65d5):
+    scores = cell_1c8d65d5.scores
+    structure = cell_1c8d65d5.structure
     assert structure.groupby("table").size().to_dict() == {
         "1": 138,
         "2": 123,
@@ -362,6 +377,10 @@ def test_the_tables_of_embedding_structure_are_whole(cell_1c8d65d5):
 
 @pytest.mark.cell('nbs/08_study/01_results.ipynb', 'cell "what follows from the matrices of MAD-X and what does not" (9afb9e0c)')
 def test_what_follows_from_the_matrices_of_mad_x_and_what_does_not(cell_672d45a7):
+    apart = cell_672d45a7.apart
+    columns = cell_672d45a7.columns
+    mad_x = cell_672d45a7.mad_x
+    transfers = cell_672d45a7.transfers
     agree = {
         how: 16 - mismatches(a).groupby("method").size().reindex(columns.method.unique(), fill_value=0)
         for how, a in apart.items()
@@ -400,6 +419,8 @@ def test_what_follows_from_the_matrices_of_mad_x_and_what_does_not(cell_672d45a7
 
 @pytest.mark.cell('nbs/08_study/01_results.ipynb', 'cell "averages and parameters of MAD-X" (e1d559fa)')
 def test_averages_and_parameters_of_mad_x(cell_672d45a7, cell_d38cb79e):
+    added = cell_d38cb79e.added
+    mad_x = cell_672d45a7.mad_x
     tabled = mad_x[mad_x.table.isin(["2", "3", "5"])]
     wrong = mismatches(recompute_averages(tabled))
     assert (
@@ -424,6 +445,8 @@ def test_averages_and_parameters_of_mad_x(cell_672d45a7, cell_d38cb79e):
 
 @pytest.mark.cell('nbs/08_study/01_results.ipynb', 'cell "the tables of MAD-X are whole" (487c9a21)')
 def test_the_tables_of_mad_x_are_whole(cell_672d45a7):
+    mad_x = cell_672d45a7.mad_x
+    transfers = cell_672d45a7.transfers
     assert mad_x.groupby("table").size().to_dict() == {"1": 48, "2": 102, "3": 72, "4": 6, "5": 119} | {
         f"F{n}": 256 for n in (3, 4, 5, *range(7, 13))
     }
@@ -447,6 +470,7 @@ def test_the_tables_of_mad_x_are_whole(cell_672d45a7):
 
 @pytest.mark.cell('nbs/08_study/01_results.ipynb', 'cell "printed averages of UNKs Everywhere follow from the printed cells but for four that are known" (9f88d3e3)')
 def test_printed_averages_of_unks_everywhere_follow_from_the_printed_cells_but_for_four_that_are_known(cell_180a49e0):
+    grouped = cell_180a49e0.grouped
     assert (
         grouped.groupby("language").size().to_dict() == {"avg": 31, "avg covered": 182, "avg new": 82, "avg seen": 183}
         and len(grouped) == 478
@@ -470,6 +494,14 @@ def test_printed_averages_of_unks_everywhere_follow_from_the_printed_cells_but_f
 
 @pytest.mark.cell('nbs/08_study/01_results.ipynb', 'cell "Table 3 is the mean of Tables 5 and 9 with KMEANS and NEURAL exchanged" (47c8a50f)')
 def test_table_3_is_the_mean_of_tables_5_and_9_with_kmeans_and_neural_exchanged(cell_180a49e0, cell_3798e4cd, cell_8dd345f9):
+    exchange = cell_3798e4cd.exchange
+    f1 = cell_8dd345f9.f1
+    from_chinese = cell_8dd345f9.from_chinese
+    implied = cell_8dd345f9.implied
+    over_sources = cell_3798e4cd.over_sources
+    plain = cell_3798e4cd.plain
+    targets = cell_8dd345f9.targets
+    unks = cell_180a49e0.unks
     assert (over_sources["by name"].cells == 4).all() and len(over_sources["by name"]) == 10 * 6 * 2
     for metric in ("UAS", "LAS"):
         largest = {
@@ -508,6 +540,8 @@ def test_table_3_is_the_mean_of_tables_5_and_9_with_kmeans_and_neural_exchanged(
 
 @pytest.mark.cell('nbs/08_study/01_results.ipynb', 'cell "parameters of UNKs Everywhere" (a2199410)')
 def test_parameters_of_unks_everywhere(cell_a655f1e0):
+    new_parameters = cell_a655f1e0.new_parameters
+    saved = cell_a655f1e0.saved
     assert new_parameters.iloc[:, 0].to_dict() == {
         "EL-LEX": 7_680_000,
         "EL-RAND": 10_000 * 768,
@@ -519,6 +553,9 @@ def test_parameters_of_unks_everywhere(cell_a655f1e0):
 
 @pytest.mark.cell('nbs/08_study/01_results.ipynb', 'cell "the tables of UNKs Everywhere are whole but for the one from Japanese" (35f055dc)')
 def test_the_tables_of_unks_everywhere_are_whole_but_for_the_one_from_japanese(cell_180a49e0, cell_3798e4cd, cell_8dd345f9):
+    over_sources = cell_3798e4cd.over_sources
+    targets = cell_8dd345f9.targets
+    unks = cell_180a49e0.unks
     cells_of = unks.groupby("table").size().to_dict()
     assert cells_of == {
         "1": 84,
@@ -571,6 +608,7 @@ def test_the_tables_of_unks_everywhere_are_whole_but_for_the_one_from_japanese(c
 
 @pytest.mark.cell('nbs/08_study/01_results.ipynb', 'cell "averages of WECHSEL follow from its tables" (a50e2464)')
 def test_averages_of_wechsel_follow_from_its_tables(cell_ddb168fe):
+    over_tasks = cell_ddb168fe.over_tasks
     assert (
         over_tasks.groupby("table").size().to_dict() == {"2": 43, "10": 24}
         and over_tasks.difference.abs().max() < 0.0051
@@ -580,6 +618,10 @@ def test_averages_of_wechsel_follow_from_its_tables(cell_ddb168fe):
 
 @pytest.mark.cell('nbs/08_study/01_results.ipynb', 'cell "effort, parameters and perplexities of WECHSEL" (9a3eee3d)')
 def test_effort_parameters_and_perplexities_of_wechsel(cell_ddb168fe, cell_8a42fae9, cell_72e0b0e1):
+    before = cell_8a42fae9.before
+    higher = cell_72e0b0e1.higher
+    probes = cell_72e0b0e1.probes
+    wechsel = cell_ddb168fe.wechsel
     read = wechsel[wechsel.table == "1"].pivot(index="method", columns="metric", values="value")
     billion, factor = read["tokens trained on, billion"], read["tokens trained on, factor"]
     five = wechsel[wechsel.table == "5"].pivot(index="metric", columns="task", values="value").dropna()
@@ -649,6 +691,7 @@ def test_effort_parameters_and_perplexities_of_wechsel(cell_ddb168fe, cell_8a42f
 
 @pytest.mark.cell('nbs/08_study/01_results.ipynb', 'cell "the tables of WECHSEL are whole" (d5ad79fd)')
 def test_the_tables_of_wechsel_are_whole(cell_ddb168fe):
+    wechsel = cell_ddb168fe.wechsel
     assert wechsel.groupby("table").size().to_dict() == {
         "1": 12,
         "2": 129,
@@ -836,6 +879,10 @@ def test_curves_are_kept_step_by_step_and_values_that_are_not_finite_as_missing(
 
 @pytest.mark.cell('nbs/08_study/01_results.ipynb', 'cell "cells computed side by side are complete, are read again, and a failure is not lost" (04005242)')
 def test_cells_computed_side_by_side_are_complete_are_read_again_and_a_failure_is_not_lost(cell_3bcf566a, cell_4876d855):
+    shared = cell_4876d855.shared
+    side = cell_4876d855.side
+    squares = cell_4876d855.squares
+    study = cell_3bcf566a.study
     assert list(side.square) == [n * n for n in range(6)]
     assert os.getpid() not in set(side.process)
     shared.cells([Cell(cell.key, lambda: 1 / 0) for cell in squares(6)], "v1")  # nothing is computed
@@ -985,6 +1032,7 @@ def test_every_value_of_an_incomplete_table_stays_in_its_cell():
 
 @pytest.mark.cell('nbs/08_study/01_results.ipynb', 'cell "the paper\'s numbers stand beside ours under one name" (96865b16)')
 def test_the_paper_s_numbers_stand_beside_ours_under_one_name(cell_3bcf566a):
+    study = cell_3bcf566a.study
     t = beside_paper(study.frame(), published("focus", 4), names={"focus": "FOCUS"})
     assert t.loc["focus", ("sw", "ours")] == "5.10 ± 0.10 (3)" and t.loc["focus", ("sw", "paper")] == "4.8"
     assert (

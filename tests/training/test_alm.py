@@ -4,6 +4,7 @@ from itertools import product
 from pathlib import Path
 from tools.examples import remarks
 from transformers import AutoModelForCausalLM, LlamaConfig, LlamaForCausalLM
+from types import SimpleNamespace
 from vocab_lit.methods.settings import TransplantSettings
 from vocab_lit.models.pipeline import transplant_files
 from vocab_lit.text.corpus import data_path
@@ -25,7 +26,6 @@ import torch
 @pytest.fixture(scope='module')
 def cell_f72675f2():
     # nbs/06_training/15_alm.ipynb, cell "import copy" (f72675f2)
-    global AutoModelForCausalLM, KeepSettings, LaptSettings, LlamaConfig, LlamaForCausalLM, Path, RunSettings, TransplantSettings, alm, copy, data_path, ids, json, labels, lapt_files, lay_out, lines, pd, product, pytest, read, remarks, replace, row, shutil, sides, swahili, teacher_ids, teacher_labels, tempfile, tokenizers, train_tokenizer, transplant_files
     import copy
     import json
     import shutil
@@ -66,12 +66,14 @@ def cell_f72675f2():
             for name, (t, i, at) in zip(("student", "teacher"), sides)
         }
     ).T
+    return SimpleNamespace(read=read, swahili=swahili, tokenizers=tokenizers)
 
 
 @pytest.fixture(scope='module')
 def cell_4fbb7d3b(cell_f72675f2):
     # nbs/06_training/15_alm.ipynb, cell "torch.manual_seed(0)" (4fbb7d3b)
-    global batch, batch_of, gradients, shape, student, teacher
+    swahili = cell_f72675f2.swahili
+    tokenizers = cell_f72675f2.tokenizers
     torch.manual_seed(0)
     shape = dict(
         hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=24, max_position_embeddings=80
@@ -93,10 +95,14 @@ def cell_4fbb7d3b(cell_f72675f2):
 
     batch = batch_of(*tokenizers.values())
     alm_loss(student, **batch, teacher=teacher).item()
+    return SimpleNamespace(batch=batch, batch_of=batch_of, gradients=gradients, shape=shape, student=student, teacher=teacher)
 
 
 @pytest.mark.cell('nbs/06_training/15_alm.ipynb', 'cell "both halves of a row are the same text, chunk by chunk, and no piece of it is lost" (a0766402)')
 def test_both_halves_of_a_row_are_the_same_text_chunk_by_chunk_and_no_piece_of_it_is_lost(cell_f72675f2):
+    read = cell_f72675f2.read
+    swahili = cell_f72675f2.swahili
+    tokenizers = cell_f72675f2.tokenizers
     some = swahili[:50]
     for student, teacher in product(tokenizers.values(), repeat=2):
         rows, seen = lay_out(chunk_rows(student, teacher, some, 40), 240), 0
@@ -116,6 +122,9 @@ def test_both_halves_of_a_row_are_the_same_text_chunk_by_chunk_and_no_piece_of_i
 
 @pytest.mark.cell('nbs/06_training/15_alm.ipynb', 'cell "the loss is that of chunks taken one by one, token by token" (6b0b7c09)')
 def test_the_loss_is_that_of_chunks_taken_one_by_one_token_by_token(cell_4fbb7d3b):
+    batch = cell_4fbb7d3b.batch
+    student = cell_4fbb7d3b.student
+    teacher = cell_4fbb7d3b.teacher
     @torch.no_grad()
     def likelihoods(model, ids, chunks):
         probabilities = model(ids[ids >= 0][None]).logits[0].softmax(-1)
@@ -152,6 +161,10 @@ def test_a_chunk_counts_for_the_more_the_further_the_student_is_behind():
 
 @pytest.mark.cell('nbs/06_training/15_alm.ipynb', 'cell "a model that is its own teacher has a loss of 0 and nothing to learn" (8322d656)')
 def test_a_model_that_is_its_own_teacher_has_a_loss_of_0_and_nothing_to_learn(cell_f72675f2, cell_4fbb7d3b):
+    batch_of = cell_4fbb7d3b.batch_of
+    gradients = cell_4fbb7d3b.gradients
+    teacher = cell_4fbb7d3b.teacher
+    tokenizers = cell_f72675f2.tokenizers
     source = tokenizers["source"]
     same, twin = batch_of(source, source), copy.deepcopy(teacher)
     loss, of = gradients(twin, same, teacher=teacher)
@@ -164,6 +177,10 @@ def test_a_model_that_is_its_own_teacher_has_a_loss_of_0_and_nothing_to_learn(ce
 
 @pytest.mark.cell('nbs/06_training/15_alm.ipynb', 'cell "logits in parts give the same loss and the same gradients" (b8228b0b)')
 def test_logits_in_parts_give_the_same_loss_and_the_same_gradients(cell_4fbb7d3b):
+    batch = cell_4fbb7d3b.batch
+    gradients = cell_4fbb7d3b.gradients
+    student = cell_4fbb7d3b.student
+    teacher = cell_4fbb7d3b.teacher
     whole = gradients(student, batch, teacher=teacher, lm=0.5)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(alm, "_at_once", lambda *_: 7)
@@ -174,6 +191,9 @@ def test_logits_in_parts_give_the_same_loss_and_the_same_gradients(cell_4fbb7d3b
 
 @pytest.mark.cell('nbs/06_training/15_alm.ipynb', 'cell "a run from files learns from the model before, or from one of another family, all of it or a part" (f58a6217)')
 def test_a_run_from_files_learns_from_the_model_before_or_from_one_of_another_family_all_of_it_or_a_part(cell_f72675f2, cell_4fbb7d3b):
+    shape = cell_4fbb7d3b.shape
+    swahili = cell_f72675f2.swahili
+    tokenizers = cell_f72675f2.tokenizers
     place, told, mini = Path(tempfile.mkdtemp()), [], data_path("models", "mini-gpt2")
     text, family = place / "sw.txt", place / "llama"
     text.write_text("\n".join(swahili), encoding="utf-8")

@@ -4,6 +4,7 @@ from safetensors.torch import load_file
 from scipy import sparse
 from tools.examples import remarks
 from transformers import AutoModelForCausalLM
+from types import SimpleNamespace
 from vocab_lit.methods.settings import TransplantSettings
 from vocab_lit.models.new_rows import only_new_rows
 from vocab_lit.models.pipeline import transplant_files
@@ -25,7 +26,6 @@ import torch
 @pytest.fixture(scope='module')
 def cell_213c357e():
     # nbs/06_training/16_learned_plan.ipynb, cell "import copy" (213c357e)
-    global AutoModelForCausalLM, Freezer, LaptSettings, LlamaConfig, LlamaForCausalLM, Path, Plan, RunSettings, Token, TransplantSettings, Vocab, copy, data_path, dense, i, ids, lapt_files, left, lines, load_file, made, only_new_rows, plan, plans, pytest, remarks, replace, replace_token_embeddings, right, shape, shutil, tempfile, text, transplant_files, weights
     import copy
     import shutil
     import tempfile
@@ -94,10 +94,16 @@ def cell_213c357e():
 
     assert combined_tokens(plan) == ids
     plan.explain(20)
+    return SimpleNamespace(dense=dense, ids=ids, made=made, plans=plans, text=text)
 
 
 @pytest.mark.cell('nbs/06_training/16_learned_plan.ipynb', 'cell "the gradient of a weight is the embedding\'s gradient times the source embedding, in every table" (3fc563ac)')
 def test_the_gradient_of_a_weight_is_the_embedding_s_gradient_times_the_source_embedding_in_every_table(cell_213c357e):
+    dense = cell_213c357e.dense
+    ids = cell_213c357e.ids
+    made = cell_213c357e.made
+    plans = cell_213c357e.plans
+    text = cell_213c357e.text
     for one in plans:
         for tie in (True, False):
             source, model = made(one, tie)
@@ -117,6 +123,11 @@ def test_the_gradient_of_a_weight_is_the_embedding_s_gradient_times_the_source_e
 
 @pytest.mark.cell('nbs/06_training/16_learned_plan.ipynb', 'cell "without a step all is the recipe\'s to the bit; afterwards new embeddings are the changed plan times the source" (80daffda)')
 def test_without_a_step_all_is_the_recipe_s_to_the_bit_afterwards_new_embeddings_are_the_changed_plan_times_the_source(cell_213c357e):
+    dense = cell_213c357e.dense
+    ids = cell_213c357e.ids
+    made = cell_213c357e.made
+    plans = cell_213c357e.plans
+    text = cell_213c357e.text
     for one in plans:
         source, model = made(one, tie=False)
         began = copy.deepcopy(model.state_dict())
