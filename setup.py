@@ -11,11 +11,11 @@ DATA = (  # what the commands of an installed package read; studies, benchmarks 
     "languages.yml",
     "models/mini-*/*",
     "report/*",
+    "text/*",
     "field/records.csv",
     "field/records.json",  # which describes them
     "field/sources.csv",
     "real-trial/one-pass.csv",
-    "speedrun/*.yml",
 )
 
 

@@ -22,6 +22,7 @@ def run() -> dict:  # what is compared
     from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, TrainerCallback
     from transformers.trainer import DEFAULT_CALLBACKS
 
+    from studies.phrasebook import lines, sentences
     from vocab_lit.models.device import compilations, find_device
     from vocab_lit.models.factored_embedding import factored
     from vocab_lit.models.madx import MadX
@@ -31,7 +32,6 @@ def run() -> dict:  # what is compared
     from vocab_lit.tasks.finetune import fine_tune
     from vocab_lit.tasks.tagging import Tagged
     from vocab_lit.text.corpus import data_path
-    from vocab_lit.text.phrasebook import lines, sentences
     from vocab_lit.tokens.load import load_tokenizer
     from vocab_lit.tokens.train import train_tokenizer
     from vocab_lit.training.lapt import lapt

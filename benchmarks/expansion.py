@@ -70,7 +70,7 @@ def expansion(meter: Meter, side: str, folder: str, n: int) -> dict:
 
 def expansion_cases(place: Path, sizes: tuple, small: bool) -> Iterator[Case]:
     "Texts of four sizes, with one source tokenizer and one text to judge by."
-    from vocab_lit.text.phrasebook import lines
+    from studies.phrasebook import lines
     from vocab_lit.tokens.train import train_tokenizer
 
     n_lines, size, n = (300, 400, 100) if small else (3000, 2000, 4000)

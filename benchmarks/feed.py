@@ -162,7 +162,7 @@ def feed_cases(
     models: Sequence[str] = (),  # folders or hub names, whose vocabularies take the place of those
 ) -> Iterator[Case]:
     "Masked and causal feeds of each vocabulary, and packing."
-    from vocab_lit.text.phrasebook import lines
+    from studies.phrasebook import lines
     from vocab_lit.tokens.load import load_tokenizer
 
     n_written, n_blocks, n_lines = (40, 80, 60) if small else (4000, 8000, 20_000)

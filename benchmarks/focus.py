@@ -61,7 +61,7 @@ def focus_cases(place: Path, sizes: tuple, small: bool) -> Iterator[Case]:
 
 
 def _trained(language, kinds) -> dict:
-    from vocab_lit.text.phrasebook import lines
+    from studies.phrasebook import lines
     from vocab_lit.tokens.train import train_tokenizer
 
     text = lines(language, 3000, seed=0)

@@ -13,11 +13,11 @@ import numpy as np
 from benchmarks.claims import Claim, Value, checks
 from benchmarks.process import Meter
 from benchmarks.runner import Case, Part
+from studies.phrasebook import lines
 from vocab_lit.gguf.container import GgufFile
 from vocab_lit.gguf.llama_cpp import LlamaCpp
 from vocab_lit.gguf.tokens import tokens_of
 from vocab_lit.text.corpus import Lines, write_json
-from vocab_lit.text.phrasebook import lines
 
 SCRIPTS = ("sw", "en", "am", "ar", "zh", "hi", "ka", "ko", "ru", "te", "th")  # one language of each, two of the first
 N_PROMPTS, N_WORDS, N_TOKENS = 5, 5, 24  # greedy text: of so many prompts, words of each, tokens after them

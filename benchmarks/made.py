@@ -26,7 +26,7 @@ def random_words(n: int) -> list[str]:
 
 def random_tokenizers(n_old: int, n_new: int, shared: int) -> tuple[PreTrainedTokenizerFast, PreTrainedTokenizerFast]:
     "Source and target Unigram tokenizers of random words, with so many overlapping tokens."
-    from vocab_lit.tokens.vocab import toy_tokenizer
+    from studies.toy_tokenizers import toy_tokenizer
 
     words, end = random_words(n_old + n_new), n_old - 5  # five tokens are special
     old, new = words[:end], words[end - shared : end - shared + n_new - 5]
@@ -78,7 +78,7 @@ HEAPS = 0.6  # power of the text's length with which the number of different wor
 
 def write_zipf_text(path: Path, mb: float, seed: int = 0) -> None:
     "Write lines of twelve words by Zipf's law until the file has so many MB."
-    from vocab_lit.text.phrasebook import lines
+    from studies.phrasebook import lines
 
     known = list(dict.fromkeys(word for line in lines("sw", 400, seed=0) for word in line.split() if word.isalpha()))
     letters = "aeioubdgklmnprstwyz"

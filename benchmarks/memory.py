@@ -15,7 +15,7 @@ from vocab_lit.text.corpus import data_path
 
 def write_text(path: Path, mb: float) -> None:
     "Write numbered phrasebook lines until the file has so many MB."
-    from vocab_lit.text.phrasebook import lines
+    from studies.phrasebook import lines
 
     enough = int(mb * 10**6 / 20) + 1  # lines are longer than 20 bytes
     size, some = 0, lines("sw", min(enough, 5000), seed=0)

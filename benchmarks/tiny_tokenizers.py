@@ -15,7 +15,7 @@ import sentencepiece
 from tokenizers import AddedToken, Tokenizer, pre_tokenizers, trainers
 from transformers import AutoTokenizer, PreTrainedTokenizerBase, TokenizersBackend
 
-from vocab_lit.text.phrasebook import lines
+from studies.phrasebook import lines
 
 LANGUAGES = ("sw", "el", "ru", "ar", "hi", "te", "th", "am", "zh", "ka")  # ten scripts
 OTHERS = ("de", "vi", "ko")  # what the sources are trained on besides

@@ -32,7 +32,7 @@ from benchmarks.tiny_tokenizers import (
     write_source,
 )
 from benchmarks.verdicts import TokenizerVerdict, make_record, one_line
-from vocab_lit.text.phrasebook import lines
+from studies.phrasebook import lines
 
 LANGUAGE_CODES = ("fra_Latn", "swh_Latn", "fr_XX", "sw_KE", "fra", "swh")  # of all classes that have src_lang
 SETTINGS = ("padding_side", "truncation_side", "model_input_names", "clean_up_tokenization_spaces", "chat_template")

@@ -100,7 +100,7 @@ def wechsel_cases(place: Path, sizes: tuple, small: bool) -> Iterator[Case]:
 
 
 def _trained_cases(place, warm_up) -> Iterator[Case]:
-    from vocab_lit.text.phrasebook import dictionary, lines
+    from studies.phrasebook import dictionary, lines
     from vocab_lit.tokens.train import train_tokenizer
     from vocab_lit.vectors.word_vectors import word_fasttext
 

@@ -10,9 +10,9 @@ from types import ModuleType
 
 import regex
 
+from studies import phrasebook
 from studies.constructed_events import COMPANIES, CONCEPTS, FAMILIES, GIVEN, PLACES, TOPICS, events, seeded
-from vocab_lit.text import phrasebook
-from vocab_lit.text.phrasebook import find_locale
+from studies.phrasebook import find_locale
 
 CONSONANTS, VOWELS = "ptkbdgfsxvzmnlryhc", "aeiou"
 
@@ -482,7 +482,7 @@ def dictionary(
 
 def world_of(
     code: str,  # CLDR locale or constructed language
-) -> ModuleType:  # vocab_lit.text.phrasebook or studies.constructed
+) -> ModuleType:  # studies.phrasebook or studies.constructed
     "The module that speaks a language; `ValueError` where neither does."
     if code in LANGUAGES:
         return sys.modules[__name__]

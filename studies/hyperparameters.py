@@ -44,8 +44,7 @@ _LAPT_SETUPS = {
 _ALL_TASKS = "tasks"
 
 
-_OF_NO_PAPER_HERE = ("embeddings", "lora", "objective")  # hyper-parameters
-_OF_NO_PAPER_HERE += ("distil_layer", "distil_snippets", "distil_lm", "alm_temperature", "alm_lm")
+_OF_NO_PAPER_HERE = ("embeddings", "lora", "distil_layer", "distil_snippets", "distil_lm")  # hyper-parameters
 
 
 def lapt_values(paper: str, scale: str) -> dict[str, dict[str, object]]:  # by setup, by name
@@ -93,7 +92,7 @@ def task_values(paper: str, scale: str) -> dict[str, dict[str, dict[str, object]
 
 def other_values(paper: str, scale: str) -> dict[tuple[str, str], object]:  # by stage and name
     "What is neither of continued pretraining nor of fine-tuning."
-    from vocab_lit.methods.factoring import Factoring
+    from vocab_lit.methods.factored import Factoring
     from vocab_lit.methods.wechsel import NearestNeighbours
     from vocab_lit.models.madx import LANGUAGE, TASK
     from vocab_lit.training.stages import MODES
@@ -129,8 +128,7 @@ def other_values(paper: str, scale: str) -> dict[tuple[str, str], object]:  # by
         others["adapters", "dimension of the task adapter"] = width // TASK.reduction
         others["adapters", "activation"] = LANGUAGE.activation
     if paper == "unks-everywhere":
-        nmf = Factoring().estimator(768)
-        others["factorisation", "components"] = nmf.n_components
+        others["factorisation", "components"] = Factoring().size(768)
     if paper == "wechsel":
         others["method", "neighbours"] = NearestNeighbours().k
         others["method", "temperature"] = NearestNeighbours().temperature

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from studies.constructed import LANGUAGES
-from vocab_lit.text.phrasebook import SOURCE_LOCALES
+from studies.phrasebook import SOURCE_LOCALES
 
 if TYPE_CHECKING:
     pass

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from studies.phrasebook import lines as phrases
 from vocab_lit.text.corpus import data_path, read_lines
-from vocab_lit.text.phrasebook import lines as phrases
 
 if TYPE_CHECKING:
     import pandas as pd

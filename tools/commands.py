@@ -26,9 +26,9 @@ evaluate {gpt2} --task ppl --test few.txt
 
 def run(folder: Path) -> None:
     "Run the commands, one after the other; `SystemExit` with the first that fails."
+    from studies.phrasebook import lines
     from vocab_lit.cli.main import app
     from vocab_lit.text.corpus import data_path
-    from vocab_lit.text.phrasebook import lines
 
     folder.mkdir(parents=True, exist_ok=True)
     os.chdir(folder)

@@ -41,7 +41,7 @@ def tiny_model(folder: str | Path, tokens: int = 800) -> Path:
     import torch
     from transformers import XLMRobertaConfig, XLMRobertaForMaskedLM
 
-    from vocab_lit.text.phrasebook import lines
+    from studies.phrasebook import lines
     from vocab_lit.tokens.train import train_tokenizer
 
     folder = Path(folder)

@@ -150,7 +150,7 @@ def make(page: Page, bar: dict | None = None) -> Path:
 
 def _check_run(language: str, scale: str) -> None:
     "`ValueError` for a scale or language that no chapter can run with."
-    from vocab_lit.text.phrasebook import find_locale
+    from studies.phrasebook import find_locale
 
     if scale not in ("mini", "paper", "custom"):
         raise ValueError(f"no scale {scale!r}; choose from mini, paper, custom")

@@ -14,7 +14,7 @@ def _place(place: Path) -> tuple:
     "Write a model and a text; return them with two tokenizers and a configuration."
     from transformers import XLMRobertaConfig, XLMRobertaForMaskedLM
 
-    from vocab_lit.text.phrasebook import lines
+    from studies.phrasebook import lines
     from vocab_lit.tokens.train import train_tokenizer
 
     old, new = (train_tokenizer(lines(language, 300, seed=0), "unigram", 300) for language in ("en", "sw"))
@@ -30,8 +30,7 @@ def writers(place: Path) -> dict[str, tuple[Callable, Callable]]:
     "How each thing is written and read."
     from transformers import XLMRobertaForMaskedLM
 
-    from vocab_lit.methods.factored import load_factors
-    from vocab_lit.methods.factoring import Factoring
+    from vocab_lit.methods.factored import Factoring, load_factors
     from vocab_lit.models.adapterhub import load_adapter, save_adapter
     from vocab_lit.models.factor_files import factorize_files
     from vocab_lit.models.madx import MadX

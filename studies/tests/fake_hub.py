@@ -33,10 +33,10 @@ from transformers import (
     XLMRobertaForMaskedLM,
 )
 
+from studies.phrasebook import dictionary, lines
 from vocab_lit.models.adapterhub import save_adapter
 from vocab_lit.models.madx import LANGUAGE, MadX
 from vocab_lit.text.corpus import data_path
-from vocab_lit.text.phrasebook import dictionary, lines
 
 HUB = {name: words.split() for name, words in yaml.safe_load(Path(__file__).with_name("hub.yml").read_text()).items()}
 NAMES = ["O", "B-PER", "I-PER", "B-ORG", "I-ORG", "B-LOC", "I-LOC"]

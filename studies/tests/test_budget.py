@@ -23,11 +23,11 @@ from studies.costs import (
     shape_of,
 )
 from studies.hub_sources import MODELS
+from studies.phrasebook import lines
 from studies.transfer import UNKS
 from vocab_lit.models.madx import MadX
 from vocab_lit.models.source import load_model
 from vocab_lit.text.corpus import data_path
-from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.training.lapt import lapt_flops
 from vocab_lit.training.settings import MODES, PRESETS, LaptConfig

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from studies.__main__ import app
 from studies.claims import load_claims
-from vocab_lit.text.phrasebook import lines
+from studies.phrasebook import lines
 from vocab_lit.tokens.train import train_tokenizer
 
 

@@ -9,9 +9,9 @@ import torch
 from studies.experiment import Target, focus_methods
 from studies.hub import HubText
 from studies.hub_sources import word_files
+from studies.phrasebook import dictionary as names_in
 from studies.presets import PAPER_TEXT
 from studies.setups import SetupOptions, _hub_text, get_setup, scale_lapt
-from vocab_lit.text.phrasebook import dictionary as names_in
 from vocab_lit.training.lm_data import PackedBlocks, pack
 from vocab_lit.training.settings import PRESETS
 

@@ -10,6 +10,7 @@ import pytest
 import torch
 from transformers import AutoModel, AutoModelForCausalLM, AutoTokenizer
 
+from studies.phrasebook import lines
 from studies.real_models import model_path, models_folder
 from vocab_lit.gguf.container import GgufFile
 from vocab_lit.gguf.export import export_lora
@@ -23,7 +24,6 @@ from vocab_lit.methods.settings import TransplantSettings
 from vocab_lit.models.lora import LoraAdapter, save_lora
 from vocab_lit.models.pipeline import trim_files
 from vocab_lit.models.settings import LoraSettings
-from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.settings import TrimSettings
 from vocab_lit.training.perplexity import perplexity
 

@@ -7,9 +7,9 @@ import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from studies.package_starts import PackageCase
+from studies.phrasebook import lines
 from studies.starts import COLUMNS, Start, add_rows, bits_per_byte, first_lines, main
 from vocab_lit.models.source import Source
-from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.tokenizer_file import save_tokenizer
 from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.vectors.token_vectors import token_vectors

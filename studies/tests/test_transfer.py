@@ -9,6 +9,7 @@ import pytest
 import torch
 import transformers
 
+from studies.phrasebook import lines
 from studies.setups import get_setup
 from studies.transfer import (
     _EMBEDDINGS,
@@ -39,8 +40,7 @@ from studies.transfer import (
     transfer_by_steps,
     transfer_scores,
 )
-from vocab_lit.methods.factored import factorize
-from vocab_lit.methods.factoring import Factoring
+from vocab_lit.methods.factored import Factoring, factorize
 from vocab_lit.models.adapterhub import load_adapter, save_adapter
 from vocab_lit.models.factored_embedding import factored
 from vocab_lit.models.madx import TASK, AdapterConfig, MadX
@@ -50,7 +50,6 @@ from vocab_lit.study.adaptation import Adaptation
 from vocab_lit.study.results import Workers
 from vocab_lit.tasks.finetune import evaluate, fine_tune
 from vocab_lit.text.corpus import data_path
-from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.tokens.tokenizer_file import save_tokenizer
 from vocab_lit.tokens.train import train_tokenizer

@@ -8,8 +8,8 @@ import pytest
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
 from studies import try_it
+from studies.phrasebook import lines
 from vocab_lit.text.corpus import data_path
-from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.load import load_tokenizer
 
 STATIC = try_it.SCRIPT.parent

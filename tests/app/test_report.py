@@ -2,6 +2,7 @@
 from collections import Counter
 from pathlib import Path
 from scipy import sparse
+from studies.phrasebook import lines
 from types import SimpleNamespace
 from vocab_lit.app.made_folder import MadeFolder
 from vocab_lit.app.page_tables import MODELS
@@ -11,7 +12,6 @@ from vocab_lit.methods.plan import Plan
 from vocab_lit.methods.settings import TransplantSettings
 from vocab_lit.models.pipeline import transplant_files, trim_files
 from vocab_lit.text.corpus import data_path
-from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.vocab import Dialect, Token, Vocab
 from vocab_lit.training.settings import KeepSettings, LaptSettings, RunSettings
 from vocab_lit.training.training_run import lapt_files

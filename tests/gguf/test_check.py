@@ -14,9 +14,9 @@ def cell_e6d55d54():
     import tempfile
 
     from benchmarks.tiny_gguf import llama_tokens, write_tiny
+    from studies.phrasebook import lines
     from vocab_lit.gguf.container import Field, same_tensor, write_gguf
     from vocab_lit.gguf.trim import trim_gguf
-    from vocab_lit.text.phrasebook import lines
 
     folder = Path(tempfile.mkdtemp())
     chat = GgufFile(write_tiny(folder / "chat.gguf", llama_tokens()))

@@ -2,12 +2,12 @@
 from benchmarks.tiny_gguf import SPLIT_TRIALS, TOKENS, bert_tokens, gpt2_tokens, llama_tokens, t5_tokens, trial_lines, write_tiny
 from dataclasses import replace
 from pathlib import Path
+from studies import phrasebook
 from types import SimpleNamespace
 from vocab_lit.gguf.container import GgufFile
 from vocab_lit.gguf.llama_cpp import LlamaCpp
 from vocab_lit.gguf.tokenizer import GgufTokenizer, log, read_tokenizer
 from vocab_lit.gguf.tokens import TokenType, token_types, tokens_of
-from vocab_lit.text import phrasebook
 from vocab_lit.tokens.continued import extend_on_text
 from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.tokens.pre_tokenizers import PRE_TOKENIZERS

@@ -131,8 +131,8 @@ def test_what_is_told_later_is_added_and_stays(cell_70f65e82):
 @pytest.mark.cell('nbs/05_models/09_card.ipynb', 'cell "a card of a trimmed model tells what lines that were not counted lose" (53350764)')
 def test_a_card_of_a_trimmed_model_tells_what_lines_that_were_not_counted_lose(cell_1d9303d3):
     place = cell_1d9303d3.place
+    from studies.phrasebook import lines
     from vocab_lit.models.pipeline import trim_files
-    from vocab_lit.text.phrasebook import lines
 
     (place / "sw.txt").write_text("\n".join(lines("sw", 200, seed=0)), encoding="utf-8")
     told = trim_files(data_path("models", "mini-xlmr"), [place / "sw.txt"], place / "trimmed")

@@ -2,6 +2,7 @@
 from dataclasses import replace
 from pathlib import Path
 from safetensors.torch import load_file
+from studies.phrasebook import lines
 from torch import nn
 from transformers import BertConfig, BertForMaskedLM, DistilBertConfig, DistilBertForMaskedLM, GPT2Config, GPT2LMHeadModel, RobertaConfig, RobertaForMaskedLM, XLMRobertaConfig, XLMRobertaForMaskedLM
 from types import SimpleNamespace
@@ -12,7 +13,6 @@ from vocab_lit.tasks.finetune import Collate, evaluate, fine_tune, fine_tune_see
 from vocab_lit.tasks.registry import register
 from vocab_lit.tasks.task import Row, Task, forward, label_weights
 from vocab_lit.text.corpus import data_path
-from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.training.callbacks import StopWhenAsked
 from vocab_lit.training.settings import RunStopped

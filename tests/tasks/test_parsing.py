@@ -2,6 +2,7 @@
 from dataclasses import replace
 from pathlib import Path
 from safetensors.torch import load_file, save_file
+from studies.phrasebook import lines
 from transformers import BertConfig, BertForMaskedLM, DistilBertConfig, DistilBertForMaskedLM, GPT2Config, GPT2LMHeadModel, MBartConfig, RobertaConfig, RobertaForMaskedLM, XLMRobertaConfig, XLMRobertaForMaskedLM
 from types import SimpleNamespace
 from vocab_lit.models.adapterhub import head_labels, is_task, load_adapter, load_head, save_adapter
@@ -12,7 +13,6 @@ from vocab_lit.tasks.parser import PARSERS, load_parser
 from vocab_lit.tasks.parsing import Parsed, ParsingConfig, attachment, best_tree, dp, fault, parsing_rows, read_trees, stretches, write_trees
 from vocab_lit.tasks.splits import notes, row_notes
 from vocab_lit.text.corpus import data_path
-from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.tokens.train import train_tokenizer
 import gzip

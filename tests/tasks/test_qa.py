@@ -2,6 +2,7 @@
 from dataclasses import replace
 from hypothesis import given, strategies as st
 from pathlib import Path
+from studies.phrasebook import lines
 from transformers import BertConfig, BertForMaskedLM, DistilBertConfig, DistilBertForMaskedLM, GPT2Config, GPT2LMHeadModel, RobertaConfig, RobertaForMaskedLM, XLMRobertaConfig, XLMRobertaForMaskedLM
 from types import SimpleNamespace
 from vocab_lit.models.source import load_model
@@ -9,7 +10,6 @@ from vocab_lit.tasks.finetune import evaluate, fine_tune, predict, with_head
 from vocab_lit.tasks.qa import Answer, QAConfig, Question, _spans, best_spans, normalized, qa_rows, qa_task, read_squad, squad_scores, word_f1
 from vocab_lit.tasks.task import Row
 from vocab_lit.text.corpus import data_path
-from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.tokens.train import train_tokenizer
 import hypothesis

@@ -4,6 +4,7 @@ from pathlib import Path
 from seqeval.metrics.sequence_labeling import get_entities
 from sklearn.metrics import accuracy_score
 from studies.constructed import sentences as constructed_sentences, to_conllu
+from studies.phrasebook import lines, sentences
 from tokenizers import pre_tokenizers
 from torch.nn import functional as F
 from transformers import AutoModelForTokenClassification, BertConfig, BertForMaskedLM, ByT5Tokenizer, DistilBertConfig, DistilBertForMaskedLM, GPT2Config, GPT2LMHeadModel, MBartConfig, RobertaConfig, RobertaForMaskedLM, XLMRobertaConfig, XLMRobertaForMaskedLM
@@ -13,7 +14,6 @@ from vocab_lit.tasks.finetune import Collate, fine_tune, prepare, tag, with_head
 from vocab_lit.tasks.splits import hold_out
 from vocab_lit.tasks.tagging import Tagged, TaggingConfig, UPOS, accuracy, entity_f1, ner, pos, read_bio, read_conllu, split_wikiann, to_bio, windows, word_scores, word_subtokens
 from vocab_lit.text.corpus import data_path
-from vocab_lit.text.phrasebook import lines, sentences
 from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.tokens.tokenizer_file import ids_around
 from vocab_lit.tokens.train import train_tokenizer

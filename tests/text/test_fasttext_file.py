@@ -2,9 +2,9 @@
 from gensim.models import FastText
 from gensim.models.fasttext import save_facebook_model
 from pathlib import Path
+from studies.phrasebook import lines
 from types import SimpleNamespace
 from vocab_lit.text.fasttext_file import check_fasttext, load_fasttext
-from vocab_lit.text.phrasebook import lines
 import fasttext
 import pytest
 import struct

@@ -11,9 +11,9 @@ import pytest
 
 @pytest.fixture(scope='module')
 def cell_7eedb4b3():
-    # nbs/02_tokens/19_trim_cost.ipynb, cell "from vocab_lit.text.corpus import is_held_out" (7eedb4b3)
+    # nbs/02_tokens/19_trim_cost.ipynb, cell "from studies.phrasebook import lines" (7eedb4b3)
+    from studies.phrasebook import lines
     from vocab_lit.text.corpus import is_held_out
-    from vocab_lit.text.phrasebook import lines
     from vocab_lit.tokens.settings import KINDS, TrimSettings
     from vocab_lit.tokens.train import train_tokenizer
     from vocab_lit.tokens.trim import trim

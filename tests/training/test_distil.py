@@ -50,6 +50,7 @@ def cell_d1571105():
         XLMRobertaForMaskedLM,
     )
 
+    from studies.phrasebook import lines
     from tools.examples import remarks
     from vocab_lit.methods.settings import TransplantSettings
     from vocab_lit.models.new_rows import only_new_rows
@@ -58,7 +59,6 @@ def cell_d1571105():
     from vocab_lit.models.source import load_model
     from vocab_lit.models.transplant import transplant
     from vocab_lit.text.corpus import data_path
-    from vocab_lit.text.phrasebook import lines
     from vocab_lit.tokens.load import load_tokenizer
     from vocab_lit.tokens.train import train_tokenizer
     from vocab_lit.training.lapt import lapt
@@ -393,9 +393,7 @@ def test_a_run_from_files_finds_its_teacher_resumes_to_the_bit_and_refuses_befor
         "no token is new: all embeddings are copies": dict(source=copies),
         "mode distil is for a model that learns itself": dict(source=mini, adapter=LanguageAdapter("sw")),
         "distil_layer 5: there are layers 1 to 3, and 0 for the last": dict(config=replace(asked, distil_layer=5)),
-        "a teacher is for mode distil and objective alm, and the mode is all": dict(
-            config=replace(asked, mode="all"), teacher=str(mini)
-        ),
+        "a teacher is for mode distil, and the mode is all": dict(config=replace(asked, mode="all"), teacher=str(mini)),
         "no new token is in the .* held-out lines": dict(held_out=(place / "am.txt",)),
         "not known which tokens are new: .* has no plan.npz; transplant .* or choose another mode": dict(source=mini),
     }.items():
@@ -403,6 +401,6 @@ def test_a_run_from_files_finds_its_teacher_resumes_to_the_bit_and_refuses_befor
         with pytest.raises(ValueError, match=wrong):
             trained("refused", **given)
         assert not (place / "refused").exists()
-    with pytest.raises(ValueError, match="mode distil and objective alm need a teacher, and nothing else has one"):
+    with pytest.raises(ValueError, match="mode distil needs a teacher, and nothing else has one"):
         distilled("causal", config=replace(few, mode="new"))
     shutil.rmtree(place)

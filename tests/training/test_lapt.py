@@ -3,13 +3,13 @@ from collections import Counter
 from dataclasses import replace
 from packaging.version import Version
 from pathlib import Path
+from studies.phrasebook import lines
 from tools.examples import remarks
 from transformers import GPT2Config, GPT2LMHeadModel, RobertaConfig, RobertaForMaskedLM, Trainer, TrainerCallback, TrainingArguments, XLMRobertaConfig, XLMRobertaForMaskedLM
 from types import SimpleNamespace
 from unittest import mock
 from vocab_lit.models.device import Device
 from vocab_lit.models.source import is_masked
-from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.training.contexts import check_compiler
 from vocab_lit.training.lapt import lapt, lapt_flops
@@ -94,7 +94,7 @@ def cell_1a970006():
     import vocab_lit.training.lapt
     import vocab_lit.training.checkpoints
     from vocab_lit.models.lora import LoraAdapter
-    from vocab_lit.text.phrasebook import lines
+    from studies.phrasebook import lines
     from vocab_lit.tokens.train import train_tokenizer
     from vocab_lit.training.lapt import lapt
     from vocab_lit.training.settings import LaptConfig

@@ -20,7 +20,7 @@ def test_a_preset_is_replaced_where_something_is_given_and_what_cannot_be_is_ref
         PRESETS["few-passes"], steps=200, max_epochs=0, eval_every=7, micro_batch=4
     )
     assert not LaptSettings(steps=0).trains and LaptSettings().trains
-    for given in (dict(mode="new"), dict(mode="plan"), dict(embeddings="new")):
+    for given in (dict(mode="new"), dict(embeddings="new")):
         assert LaptSettings(**given).config().only_new_rows
     LaptSettings(lora="r=4", embeddings="none", mode="all").check()
     assert LaptSettings(lora="r=4").config() == LaptSettings(lora="r=4, alpha=8").config() != LaptSettings().config()
@@ -57,8 +57,6 @@ def test_a_preset_is_replaced_where_something_is_given_and_what_cannot_be_is_ref
         (KeepSettings(("none.txt",)), "--keep-text none.txt: no such file"),
         (KeepSettings((str(text),), replay=1), "--replay 1: give 0 to 0.9"),
         (KeepSettings(replay=0.1), "--keep-text: give the text that --replay takes blocks from"),
-        (KeepSettings(shield=0.5), "--keep-text: give the text by which --shield chooses columns"),
-        (KeepSettings((str(text),), shield=1), "--shield 1: give 0 to 0.9"),
         (RunSettings(seed=2**32), "--seed 4294967296: give 0 to 4,294,967,295"),
     ):
         with pytest.raises(SettingError, match=message):
@@ -76,24 +74,6 @@ def test_what_only_mode_distil_uses_is_refused_in_others_and_by_no_preset_of_its
     for asked in (dict(distil_layer=3), dict(mode="new", distil_snippets=5), dict(mode="all", distil_lm=True)):
         with pytest.raises(LacksOption, match="--distil-.*: mode .* has no use for it; give --mode distil too"):
             LaptSettings(**asked).check()
-
-
-@pytest.mark.cell('nbs/06_training/00_settings.ipynb', 'cell "mode alm is all by the objective alm, which other modes take too" (dbac3e04)')
-def test_mode_alm_is_all_by_the_objective_alm_which_other_modes_take_too():
-    config = LaptSettings(mode="alm", alm_lm=0.5).config()
-    assert (config.mode, config.objective, config.alm_lm, config.is_taught) == ("all", "alm", 0.5, True)
-    new = LaptSettings(mode="new", objective="alm").config()
-    assert new.only_new_rows and new.is_taught and not LaptSettings().config().is_taught
-    for wrong, message in (
-        (dict(alm_lm=1.0), "--alm-lm: only objective alm has a use for it; give --objective alm too"),
-        (dict(mode="alm", alm_temperature=0), "--alm-temperature 0: give a number above 0"),
-        (dict(mode="alm", alm_lm=-1), "--alm-lm -1: give at least 0"),
-        (dict(objective="ml"), "--objective: 'ml' is unknown; did you mean lm"),
-        (dict(mode="distil", objective="alm"), "--objective alm: mode distil has an objective of its own"),
-        (dict(preset="token-distillation", objective="alm"), "--objective alm: mode distil has an objective of its own"),
-    ):
-        with pytest.raises(SettingError, match=message):
-            LaptSettings(**wrong).check()
 
 
 @pytest.mark.cell('nbs/06_training/00_settings.ipynb', 'cell "training ends after the steps or the epochs, whichever are less, and steps that were asked for stay" (7d1c9a3e)')

@@ -3,11 +3,11 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from safetensors.torch import load_file
+from studies.phrasebook import lines
 from tools.examples import remarks
 from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokenizer, Qwen3Config, Qwen3ForCausalLM
 from types import SimpleNamespace
-from vocab_lit.methods.factored import factorize
-from vocab_lit.methods.factoring import Factoring
+from vocab_lit.methods.factored import Factoring, factorize
 from vocab_lit.methods.settings import TransplantSettings
 from vocab_lit.models.adapterhub import describe_adapter, load_adapter
 from vocab_lit.models.check import check_folder
@@ -18,7 +18,6 @@ from vocab_lit.models.pipeline import transplant_files
 from vocab_lit.models.settings import LanguageAdapter, LoraSettings
 from vocab_lit.models.source import load_model
 from vocab_lit.text.corpus import data_path
-from vocab_lit.text.phrasebook import lines
 from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.training.contexts import activations_recomputed
 from vocab_lit.training.lapt import lapt
@@ -356,15 +355,15 @@ def test_new_tokens_embeddings_learn_by_themselves_or_with_the_encoder_and_an_in
     assert not (place / "x").exists()
 
 
-@pytest.mark.cell('nbs/06_training/07_training_run.ipynb', 'cell "what is forgotten is measured, blocks are replayed, columns shielded, and a stopped run ends as a whole one" (f0269e21)')
-def test_what_is_forgotten_is_measured_blocks_are_replayed_columns_shielded_and_a_stopped_run_ends_as_a_whole_one(cell_b2b2638a, cell_929c7dd9):
+@pytest.mark.cell('nbs/06_training/07_training_run.ipynb', 'cell "replay and what is forgotten, and a stopped run ends alike" (f0269e21)')
+def test_replay_and_what_is_forgotten_and_a_stopped_run_ends_alike(cell_b2b2638a, cell_929c7dd9):
     few = cell_b2b2638a.few
     interrupted = cell_b2b2638a.interrupted
     mini = cell_b2b2638a.mini
     place = cell_b2b2638a.place
     swahili = cell_929c7dd9.swahili
     (place / "en.txt").write_text("\n".join(lines("en", 400, seed=0)), encoding="utf-8")
-    keep = KeepSettings((str(place / "en.txt"),), replay=0.5, shield=0.3)
+    keep = KeepSettings((str(place / "en.txt"),), replay=0.5)
     knows_english = data_path("models", "mini-xlmr")
     transplant_files(
         knows_english, [place / "am.txt"], place / "start", TransplantSettings.of(method="fvt", vocab_size=400)
@@ -382,15 +381,12 @@ def test_what_is_forgotten_is_measured_blocks_are_replayed_columns_shielded_and_
     assert [(row["text"], row["model"]) for row in rows] == [("en.txt", name) for name in ("source", "start", "trained")]
     assert rows[0]["bits_per_byte"] < rows[1]["bits_per_byte"] and rows[1]["bits_per_byte"] > rows[2]["bits_per_byte"]
     card = (place / "kept/README.md").read_text()
-    assert "| shield | 30% of the columns of each matrix |" in card
     assert "| replay | 50% of the blocks |" in card and f"source {rows[0]['bits_per_byte']:.3f}, start" in card
     with interrupted(Freezer, "at", lambda _, step: step == 3):
         runs.lapt_files(place / "start", out=place / "kept-cut", keep=keep, **given)
     resume = RunSettings(resume=True)
     with pytest.raises(ValueError, match="holds another run: it has replay 0.5, not 0.2"):
         runs.lapt_files(place / "start", out=place / "kept-cut", run=resume, keep=replace(keep, replay=0.2), **given)
-    with pytest.raises(ValueError, match="holds another run: it has shield 0.3, not 0.5"):
-        runs.lapt_files(place / "start", out=place / "kept-cut", run=resume, keep=replace(keep, shield=0.5), **given)
     resumed = runs.lapt_files(place / "start", out=place / "kept-cut", run=resume, keep=keep, **given)
     assert resumed.round(9).equals(whole.round(9))
     assert (place / "kept-cut/model.safetensors").read_bytes() == (place / "kept/model.safetensors").read_bytes()

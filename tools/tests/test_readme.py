@@ -12,10 +12,10 @@ import typer
 import benchmarks.__main__
 import studies.__main__
 import vocab_lit.cli.main
+from studies.phrasebook import lines
 from studies.real_page import load_record
 from tools.notebooks import checkout, read_notebook, source
 from vocab_lit.text.corpus import data_path
-from vocab_lit.text.phrasebook import lines
 
 ROOT = checkout()
 PROGRAMS = {

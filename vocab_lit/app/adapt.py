@@ -199,12 +199,9 @@ def adapt_files(
     >>> from tempfile import TemporaryDirectory
     >>> import vocab_lit as vl
     >>> from vocab_lit.text.corpus import data_path
-    >>> from vocab_lit.text.phrasebook import lines
     >>> with TemporaryDirectory() as folder:
-    ...     text = Path(folder, "sw.txt")
-    ...     _ = text.write_text("\\n".join(lines("sw", 900, seed=0)), encoding="utf-8")
     ...     options = dict(method="identity", vocab_size=600, language="sw", lapt=dict(steps=0))
-    ...     asked = vl.Adaptation.of(data_path("models/mini-xlmr"), [text], **options)
+    ...     asked = vl.Adaptation.of(data_path("models/mini-xlmr"), [data_path("text/sw.txt")], **options)
     ...     report = vl.adapt_files(asked, Path(folder, "out"))
     >>> list(report["held_out"])
     ['source', 'start']

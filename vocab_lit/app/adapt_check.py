@@ -27,12 +27,10 @@ from ..tokens.continued import continued_tokenizer
 from ..tokens.like import build_tokenizer
 from ..tokens.load import load_tokenizer
 from ..tokens.tokenizer_file import Built
-from ..training.alm import ChunkTeacher
 from ..training.distil import Teacher
 from ..training.evaluations import SHARE
 from ..training.forgetting import check_block, check_kept, open_kept
 from ..training.lapt import check_lapt
-from ..training.shield import check_shield
 from ..training.training_run import check_low_dimensional
 
 if TYPE_CHECKING:
@@ -121,10 +119,8 @@ def _check_training(
     if isinstance(a.transplant.recipe(a.text), FactoredRecipe):
         check_low_dimensional(config, "choose another method")
     if config.is_taught:
-        kind = Teacher if config.mode == "distil" else ChunkTeacher
-        teacher = kind(a.opened.open_weights(), a.opened.tokenizer)
+        teacher = Teacher(a.opened.open_weights(), a.opened.tokenizer)
         teacher.check(teacher.model, tokenizer, config)
-    check_shield(a.keep.shield, config)
     if a.keep.replay and config.mode == "distil":
         raise SettingError("replay", "mode distil reads no text of other languages; leave it out, or give another mode")
     if not (held_out := _first_held_out(a)):

@@ -19,8 +19,7 @@ from ..models.source import Source, TokenizerSource, learns_from_text
 from ..models.token_tensors import token_parameters
 from ..text.byte_ngrams import ngram_bits
 from ..text.collection import no_collection
-from ..text.corpus import Lines, split_lines
-from ..text.phrasebook import lines as phrasebook_lines
+from ..text.corpus import Lines, data_path, read_lines, split_lines
 from ..text.scripts import script_name
 from ..text.settings import SettingError
 from ..tokens.settings import TokenizerSettings
@@ -149,14 +148,11 @@ def text_facts(
     )
 
 
-_ENGLISH = 1000  # lines of bundled text
-
-
 def _known_text(files: Sequence[str | Path]) -> Beside:
     "Text in a language that the model reads well: a user's, or what is bundled of English."
     if files:
         return Beside(", ".join(map(str, files)), sampled(Lines(*files))[0])
-    bundled = phrasebook_lines("en", _ENGLISH, 0)
+    bundled = read_lines(data_path("text", "en.txt"))
     return Beside("English names and dates of CLDR", bundled, is_comparable=False)
 
 # %% ../../nbs/09_app/12_inspection.ipynb #ee13c693

@@ -64,18 +64,14 @@ def _near(name: str, names: Mapping[str, str], by_name: Mapping[str, str]) -> li
     return [f"{code} ({names[code]})" for code in codes if code in names]
 
 
-def _mini_text(code: str) -> tuple[str, str]:  # the language's own name and what there is
-    "The text of the phrasebook in a language."
-    from vocab_lit.text.phrasebook import find_locale, world
+def _own_name(code: str) -> str:
+    "What a language calls itself, where CLDR knows."
+    from babel import Locale, UnknownLocaleError
 
     try:
-        locale = find_locale(code)
-    except ValueError as e:
-        return "", f"none: {str(e).split(': ')[1].split('.')[0]}"
-    territories = sum(t in locale.territories for t in world())
-    counts = f"{territories} of {len(world())} territories, {len(locale.languages)} languages"
-    name = locale.get_language_name(str(locale)) or ""
-    return name, f"CLDR names {counts}, {len(locale.currencies)} currencies"
+        return Locale.parse(code.replace("-", "_")).get_language_name(code) or ""
+    except (UnknownLocaleError, ValueError):
+        return ""
 
 
 def _script(code: str, locale: Locale) -> str:
@@ -90,18 +86,16 @@ def _script(code: str, locale: Locale) -> str:
 
 
 def language_facts(code: str) -> dict[str, str]:  # of a code from `find_language`
-    "Name, script and CLDR coverage of a language, and which models have seen it."
+    "Name and script of a language, and which models have seen it."
     from babel import Locale
 
     locale = Locale("en")
-    own_name, text = _mini_text(code)
     models = [r["name"] for r in _resources() if r["kind"] == "model" and code in r["languages"]]
     return {
         "name": locale.languages.get(code, code),
-        "own name": own_name,
+        "own name": _own_name(code),
         "script": _script(code, locale),
         "models that have seen it": ", ".join(models) or "neither XLM-R nor mBERT",
-        "text at scale mini": text,
     }
 
 
@@ -158,7 +152,6 @@ def _known_of(code: str) -> list[str]:
     none = "# There is nothing for it that we know of."
     return [
         f"# {facts['name']}{f' ({own})' if own else ''}, {facts['script']}",
-        f"# Text of the phrasebook, for chapters at scale mini: {facts['text at scale mini']}.",
         "#",
         "# What there is for it:" if there else none,
         *there,

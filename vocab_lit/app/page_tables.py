@@ -175,7 +175,7 @@ def _lapt_line(made: MadeFolder) -> str:
     given = dict(text=_files(run["text"]), alpha=run.get("alpha"), seed=run["seed"] or "")
     given |= _not_usual(run["config"], LaptSettings)
     given |= dict(keep_text=_files(run.get("keep_text", [])))
-    given |= {name: run.get(name) or "" for name in ("replay", "shield")}
+    given |= dict(replay=run.get("replay") or "")
     return _line("lapt", run["model"], given, made.folder)
 
 

@@ -183,8 +183,8 @@ class Adaptation:
         if not self.run.teacher:
             return
         if not (config := self.lapt.config()).is_taught:
-            problem = f"a teacher is for mode distil and objective alm, and the mode is {config.mode}"
-            raise SettingError("teacher", f"{problem}; leave it out, or give one of them")
+            problem = f"a teacher is for mode distil, and the mode is {config.mode}"
+            raise SettingError("teacher", f"{problem}; leave it out")
         Source.from_pretrained(self.run.teacher)
 
     def _check_vocabulary(self) -> None:
@@ -200,7 +200,6 @@ class Adaptation:
         vectors = {name: value for name, value in asdict(self.transplant.vectors).items() if name != "threads"}
         lapt = {name: value for name, value in asdict(self.lapt).items() if name != "micro_batch"}
         keep = dict(keep_text=_text_facts(self.keep.keep_text), replay=self.keep.replay)
-        keep |= dict(shield=self.keep.shield) if self.keep.shield else {}
         return dict(
             text=dict(
                 vocab_lit=vocab_lit.__version__,

@@ -43,9 +43,8 @@ def init(
 ) -> None:
     """Say what there is for a language, and write a commented setup file for it.
 
-    Told are the script, what Babel's CLDR names in the language (of which text at scale mini is made), and which of
-    the papers' corpora, treebanks, name lists, question sets, dictionaries and vectors have it. Every command takes
-    the file by --setup.
+    Told are the script, and which of the papers' corpora, treebanks, name lists, question sets, dictionaries and
+    vectors have it. Every command takes the file by --setup.
 
     Example: `vocab-lit init swahili`, then edit sw.yml, then `vocab-lit adapt --setup sw.yml --out xlmr-sw`
     """

@@ -22,10 +22,9 @@ from .tokenizer import read_tokenizer
 from .tokens import TokenType, check_whole, token_tables, token_types, tokens_of
 from ..models.check import find_template
 from ..models.served import Finding, ServedFolder
-from ..text.corpus import Lines
+from ..text.corpus import Lines, data_path, read_lines
 from ..text.errors import first_line
 from ..text.files import check_text
-from ..text.phrasebook import lines as phrasebook_lines
 from ..tokens.vocab import Vocab, no_collection
 
 if TYPE_CHECKING:
@@ -288,7 +287,7 @@ def _ids_by_llama_cpp(model: LlamaCpp, sample: Sequence[str], served: ServedGguf
 def _sample(text: Sequence[str | Path]) -> list[str]:
     "Lines to compare: those of texts, or bundled ones."
     if not text:
-        return phrasebook_lines("en", _LINES // 10, seed=0)
+        return read_lines(data_path("text", "en.txt"))[: _LINES // 10]
     return [line for part in text for line in islice(Lines(part), _LINES // len(text))]
 
 

@@ -9,11 +9,9 @@ import copy
 import functools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import torch
-import torch.nn.functional as F
 from torch import nn
 
 from .device import find_device, on_device
@@ -23,7 +21,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 # %% auto #0
-__all__ = ['Where', 'Rows', 'table_holders', 'Terms', 'only_new_rows']
+__all__ = ['Where', 'Rows', 'table_holders', 'only_new_rows']
 
 # %% ../../nbs/05_models/12_new_rows.ipynb #d35d2e57
 Where = Callable[[torch.device], tuple[torch.Tensor, torch.Tensor]]  # ids that learn; of each id which row, or -1
@@ -110,36 +108,10 @@ def _give_own_rows(model: PreTrainedModel, table: nn.Parameter, rows: Rows, wher
     return modules
 
 
-@dataclass(frozen=True)
-class Terms:
-    "Embeddings that are added to those of new tokens, times weights that learn; at first these are 0."
-
-    columns: torch.Tensor  # (terms,) which embedding each term takes, a new token's side by side
-    starts: torch.Tensor  # (n_new,) the first term of each new token
-    basis: dict[str, torch.Tensor]  # (n, dim) the embeddings, of each table by its role
-
-
-def _learning_rows(learns: nn.ParameterDict, role: str, begun: torch.Tensor, terms: Terms | None) -> Rows:
-    "Begin to learn the embeddings of a table's new tokens, or the weights of what is added to them."
-    if terms is None:
-        learns[role] = begun
-        return lambda: learns[role]
-    learns[role] = begun.new_zeros(len(terms.columns))
-    tensors = (terms.columns, terms.starts, terms.basis[role], begun)
-    on = functools.cache(lambda device: [tensor.to(device) for tensor in tensors])
-
-    def rows():
-        columns, starts, basis, begun = on(learns[role].device)
-        return begun + F.embedding_bag(columns, basis, starts, mode="sum", per_sample_weights=learns[role])
-
-    return rows
-
-
 @contextmanager
 def only_new_rows(
     model: PreTrainedModel,
     ids: Sequence[int],  # of the tokens that learn, each once, in order
-    terms: Terms | None = None,  # whose weights learn in place of the embeddings; None: these do
 ) -> Iterator[PreTrainedModel]:  # the model
     "Inside the block only some tokens' embeddings can learn; at its end they are where they belong."
     _check_tables(model, ids)
@@ -151,13 +123,12 @@ def only_new_rows(
     new_ids = where(tables["input"].device)[0]
     was_trained = {role: table.requires_grad for role, table in tables.items()}
     matrices = {role: table for role, table in tables.items() if table.dim() == 2}
-    model.new_rows = learns = nn.ParameterDict()
-    rows = {role: _learning_rows(learns, role, table.detach()[new_ids], terms) for role, table in matrices.items()}
+    model.new_rows = learns = nn.ParameterDict({role: table.detach()[new_ids] for role, table in matrices.items()})
     changed, hooks = [], []
     for role, table in tables.items():
         if role in matrices:
-            changed += _give_own_rows(model, table, rows[role], where)
-        if role in matrices or terms:
+            changed += _give_own_rows(model, table, functools.partial(learns.__getitem__, role), where)
+        if role in matrices:
             table.requires_grad_(False)
         elif table.requires_grad:
             hooks.append(table.register_hook(lambda grad: grad * (where(grad.device)[1] >= 0)))
@@ -165,7 +136,7 @@ def only_new_rows(
         yield model
         with torch.no_grad():
             for role, table in matrices.items():
-                table.index_copy_(0, where(table.device)[0], rows[role]())
+                table.index_copy_(0, where(table.device)[0], learns[role])
     finally:
         for module in changed:
             del module.forward

@@ -45,7 +45,7 @@ def check_tokens(
     "`SettingError` names the first of the given tokens that cannot be added, and its line."
     if not wanted.tokens:
         return None
-    from vocab_lit.methods.given import check_given
+    from vocab_lit.methods.fvt import check_given
     from vocab_lit.tokens.load import load_tokenizer
     from vocab_lit.tokens.tokenizer_file import TokenizerFile
     from vocab_lit.tokens.vocab import Vocab
@@ -247,7 +247,7 @@ class NewVocabulary:
     @cached_property
     def recipe(self) -> Recipe:
         "The method, with a step for the tokens that are given."
-        from vocab_lit.methods.given import with_given
+        from vocab_lit.methods.fvt import with_given
 
         return with_given(self.settings.recipe(self.text), self.built.given)
 
@@ -424,12 +424,10 @@ def transplant_files(
     >>> from tempfile import TemporaryDirectory
     >>> import vocab_lit as vl
     >>> from vocab_lit.text.corpus import data_path
-    >>> from vocab_lit.text.phrasebook import lines
+    >>> text = data_path("text", "sw.txt")
     >>> with TemporaryDirectory() as folder:
-    ...     file = Path(folder, "sw.txt")
-    ...     _ = file.write_text("\\n".join(lines("sw", 400, seed=0)), encoding="utf-8")
     ...     settings = vl.TransplantSettings.of(method="identity", vocab_size=600)
-    ...     result = vl.transplant_files(data_path("models/mini-xlmr"), [file], Path(folder, "out"), settings)
+    ...     result = vl.transplant_files(data_path("models/mini-xlmr"), [text], Path(folder, "out"), settings)
     >>> len(result.tokenizer)
     600
     """
@@ -517,11 +515,9 @@ def trim_files(
     >>> from tempfile import TemporaryDirectory
     >>> import vocab_lit as vl
     >>> from vocab_lit.text.corpus import data_path
-    >>> from vocab_lit.text.phrasebook import lines
+    >>> text = data_path("text", "sw.txt")
     >>> with TemporaryDirectory() as folder:
-    ...     file = Path(folder, "sw.txt")
-    ...     _ = file.write_text("\\n".join(lines("sw", 400, seed=0)), encoding="utf-8")
-    ...     sizes = vl.trim_files(data_path("models/mini-xlmr"), [file], Path(folder, "out"))["sizes"]
+    ...     sizes = vl.trim_files(data_path("models/mini-xlmr"), [text], Path(folder, "out"))["sizes"]
     >>> sizes[0]["before"] > sizes[0]["after"]
     True
     """

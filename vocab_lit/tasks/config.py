@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -37,7 +37,7 @@ class TaskConfig:
     max_train: int = option(32_768, "examples to train on; a sample where there are more")
 
 
-@dataclass(frozen=True)
+@settings
 class WholeConfig(TaskConfig):
     "Training on all examples for a set number of epochs, as XTREME's (Hu et al., 2020)."
 

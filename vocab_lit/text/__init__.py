@@ -1,1 +1,1 @@
-"Text from files, and text that the package generates: clean lines, labelled sentences, trees and dictionaries."
+"Text from files: lines, clean ones and samples of them."

@@ -18,8 +18,10 @@ class SettingError(ValueError):
         name: str,  # of the field
         problem: str,  # what is wrong, and what to give
     ):
-        super().__init__(f"--{name.replace('_', '-')}{'' if problem.startswith(' ') else ': '}{problem}")
-        self.name, self.problem = name, problem.strip()
+        told = f"{'' if problem.startswith(' ') else ': '}{problem}"
+        super().__init__(f"--{name.replace('_', '-')}{told}")
+        self.name, self.problem, self.in_file = name, problem.strip(), f"{name}{told}"
+        self.at: tuple[object, ...] = (name,)  # the keys that lead to it, where settings are nested
 
 
 class LacksOption(SettingError):

@@ -10,17 +10,21 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+import pydantic
 import yaml
 
 from .reader import check_characters
-from .settings import did_you_mean
+from .settings import SettingError, did_you_mean, refusal
 
 # %% auto #0
 __all__ = ['wrong', 'check_key', 'mapping', 'listed', 'number', 'whole', 'in_yaml', 'Part', 'read_yaml']
 
 # %% ../../nbs/01_text/11_yaml_file.ipynb #540daa80
+_T = TypeVar("_T")
+
+
 def wrong(at: str, problem: str) -> ValueError:
     "The error that tells a problem and where it is."
     return ValueError(f"{at}: {problem}")
@@ -107,7 +111,29 @@ class Part:
         "The values of a mapping by key; `ValueError` where it is no mapping."
         if not isinstance(self.node, yaml.MappingNode):
             raise wrong(self.at, "lines of the form `key: value` are expected")
-        return {str(key.value): Part(value, _place(self.file, key)) for key, value in self.node.value}
+        return self._below()
+
+    def _below(self) -> dict[str, Part]:
+        "The values of a mapping by key, those of a list by number."
+        if isinstance(self.node, yaml.MappingNode):
+            return {str(key.value): Part(value, _place(self.file, key)) for key, value in self.node.value}
+        values = self.node.value if isinstance(self.node, yaml.SequenceNode) else []
+        return {str(i): Part(value, _place(self.file, value)) for i, value in enumerate(values)}
+
+    def wrong(self, error: SettingError) -> ValueError:
+        "The error with the line that its keys lead to."
+        part = self
+        for key in map(str, error.at):
+            part = part._below().get(key, part)
+        return wrong(part.at, error.in_file)
+
+    def make(self, cls: type[_T]) -> _T:
+        "An object of a settings class from a mapping, also of nested ones; `ValueError` names the line of a mistake."
+        _ = self.parts()
+        try:
+            return pydantic.TypeAdapter(cls).validate_python(self.value)
+        except pydantic.ValidationError as e:
+            raise self.wrong(refusal(e)) from None
 
 
 def _place(file: str, node: yaml.Node) -> str:

@@ -196,10 +196,10 @@ def expand_tokenizer(
 
     Examples
     --------
-    >>> from vocab_lit.text.phrasebook import lines
+    >>> from vocab_lit.text.corpus import data_path, read_lines
     >>> from vocab_lit.tokens.train import train_tokenizer
-    >>> source = train_tokenizer(lines("en", 600, seed=0), "wordpiece", 500)
-    >>> auxiliary = train_tokenizer(lines("sw", 600, seed=0), "wordpiece", 500)
+    >>> source = train_tokenizer(read_lines(data_path("text", "en.txt"))[:600], "wordpiece", 500)
+    >>> auxiliary = train_tokenizer(read_lines(data_path("text", "sw.txt"))[:600], "wordpiece", 500)
     >>> expanded = expand_tokenizer(source, auxiliary, 400)
     >>> len(source) < len(expanded) <= len(source) + 400
     True

@@ -75,11 +75,10 @@ def train_tokenizer_like(
 
     Examples
     --------
-    >>> from vocab_lit.text.corpus import data_path
-    >>> from vocab_lit.text.phrasebook import lines
+    >>> from vocab_lit.text.corpus import data_path, read_lines
     >>> from vocab_lit.tokens.load import load_tokenizer
     >>> source = load_tokenizer(data_path("models", "mini-xlmr"))
-    >>> target = train_tokenizer_like(source, lines("sw", 1000, seed=0), vocab_size=500)
+    >>> target = train_tokenizer_like(source, read_lines(data_path("text", "sw.txt"))[:1000], vocab_size=500)
     >>> len(target), target.mask_token
     (500, '<mask>')
     """

@@ -329,8 +329,8 @@ def train_tokenizer(
 
     Examples
     --------
-    >>> from vocab_lit.text.phrasebook import lines
-    >>> tokenizer = train_tokenizer(lines("sw", 2000, seed=1), "bpe", 600)
+    >>> from vocab_lit.text.corpus import data_path, read_lines
+    >>> tokenizer = train_tokenizer(read_lines(data_path("text", "sw.txt"))[:2000], "bpe", 600)
     >>> len(tokenizer)
     600
     """

@@ -221,9 +221,9 @@ def trim(
 
     Examples
     --------
-    >>> from vocab_lit.text.phrasebook import lines
+    >>> from vocab_lit.text.corpus import data_path, read_lines
     >>> from vocab_lit.tokens.train import train_tokenizer
-    >>> english, swahili = lines("en", 200, seed=0), lines("sw", 200, seed=0)
+    >>> english, swahili = (read_lines(data_path("text", f"{code}.txt"))[:200] for code in ("en", "sw"))
     >>> source = train_tokenizer(english + swahili, "bpe", 700)
     >>> trimmed = trim(source, {"sw": swahili})
     >>> len(trimmed.tokenizer) < len(source)

@@ -46,7 +46,6 @@ class Kept:
     parts: Mapping[str, list[str]]  # held-out lines by file
     text: Iterable[str]  # the other lines, which can be read again
     replay: float = 0.0  # share of the blocks trained on that comes from them
-    shield: float = 0.0  # share of the columns that do not learn, chosen by them
 
     @property
     def held_out(self) -> list[str]:
@@ -55,7 +54,7 @@ class Kept:
     @property
     def shares(self) -> dict[str, float]:
         "What is done to keep them, by its name."
-        return {name: share for name in ("replay", "shield") if (share := getattr(self, name))}
+        return dict(replay=self.replay) if self.replay else {}
 
 
 NOTHING_KEPT = Kept({}, ())
@@ -82,7 +81,7 @@ def open_kept(
         if not test:
             raise SettingError("keep_text", f" {name}: too few lines to hold some out; give more text")
     parts = {name: test for name, (_, test) in divided.items()}
-    return Kept(parts, _Chained([rest for rest, _ in divided.values()]), keep.replay, keep.shield)
+    return Kept(parts, _Chained([rest for rest, _ in divided.values()]), keep.replay)
 
 
 def check_block(
@@ -106,7 +105,7 @@ def check_kept(kept: Kept, tokenizer: PreTrainedTokenizerBase, length: int) -> N
     "`SettingError` where the text does not make a block of tokens, in its held-out part or in the other lines."
     if kept.parts:
         check_block(kept.held_out, tokenizer, length, "keep_text", "held-out")
-    if kept.replay or kept.shield:
+    if kept.replay:
         check_block(kept.text, tokenizer, length, "keep_text", "other")
 
 # %% ../../nbs/06_training/11_forgetting.ipynb #f0269e08

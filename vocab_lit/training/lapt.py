@@ -41,7 +41,6 @@ from vocab_lit.training.memory import (
     smaller_micro_batch,
 )
 from .settings import PRESETS, NonFiniteGradient
-from .shield import check_shield, shielded
 from .stages import Freezer, stage_parameters, stage_starts, total_steps, trainable_parameters
 
 if TYPE_CHECKING:
@@ -108,7 +107,7 @@ def _check_what_learns(model, tokenizer, config, teacher) -> None:
     if config.only_new_rows and not hasattr(model, "new_rows"):
         raise ValueError("only new tokens are to learn: say which they are, in `with only_new_rows(model, ids)`")
     if config.is_taught != (teacher is not None):
-        raise ValueError("mode distil and objective alm need a teacher, and nothing else has one")
+        raise ValueError("mode distil needs a teacher, and nothing else has one")
     if teacher:
         teacher.check(model, tokenizer, config)
     if config.lora and not hasattr(model, "peft_config"):
@@ -485,9 +484,9 @@ def lapt(
     eval_share : float, default 0
         Of the computation, that evaluations take at most; 0: all that `config` asks for, on all held-out text.
     kept : Kept
-        Text in languages that the model knows: its loss is recorded, a share replayed, columns shielded by it.
+        Text in languages that the model knows: its loss is recorded, and a share replayed.
     teacher : Teacher, optional
-        In mode distil and by objective alm: the model that is learnt from.
+        In mode distil: the model that is learnt from.
     **arguments
         Of transformers' `TrainingArguments`, such as `report_to`.
 
@@ -514,12 +513,11 @@ def lapt(
     --------
     >>> import vocab_lit as vl
     >>> from vocab_lit.text.corpus import data_path
-    >>> from vocab_lit.text.phrasebook import lines
     >>> folder = data_path("models", "mini-xlmr")
     >>> model, tokenizer = vl.load_model(folder), vl.load_tokenizer(folder)
     >>> config = vl.LaptConfig(steps=2, batch_size=4, length=32, eval_every=1)
-    >>> train, held_out = lines("sw", 200, seed=0), lines("sw", 40, seed=0, held_out=True)
-    >>> losses = vl.lapt(model, tokenizer, train, held_out, config)
+    >>> lines = vl.read_lines(data_path("text", "sw.txt"))
+    >>> losses = vl.lapt(model, tokenizer, lines[40:240], lines[:40], config)
     >>> losses.step.tolist()
     [0, 1, 2]
     """
@@ -528,7 +526,6 @@ def lapt(
 
     check_lapt(model, tokenizer, config)
     _check_what_learns(model, tokenizer, config, teacher)
-    check_shield(kept.shield, config)
     folder = Path(folder) if folder else None
     evaluated = _evaluated(tokenizer, held_out, kept, config.length)
     stop = StopWhenAsked(max_hours)
@@ -562,7 +559,6 @@ def _training(run: _Run, stop: StopWhenAsked, gradient_checkpointing: bool) -> I
     with contextlib.ExitStack() as inside:
         inside.callback(freezer.restore)
         inside.enter_context(random_state_restored())
-        inside.enter_context(shielded(run.model, run.tokenizer, run.kept, run.config.length))
         inside.enter_context(garbage_collected_inside())
         inside.enter_context(answering_with_loss(run.model, loss))
         if gradient_checkpointing:

@@ -26,8 +26,8 @@ from vocab_lit.text.settings import (
 )
 
 # %% auto #0
-__all__ = ['MODES', 'EMBEDDINGS', 'OBJECTIVES', 'FEW', 'PRESETS', 'DECODER_RATE', 'PRECISIONS', 'Stage', 'LaptConfig',
-           'LaptSettings', 'RunStopped', 'NonFiniteGradient', 'RunOptions', 'RunSettings', 'KeepSettings', 'check_run']
+__all__ = ['MODES', 'EMBEDDINGS', 'FEW', 'PRESETS', 'DECODER_RATE', 'PRECISIONS', 'Stage', 'LaptConfig', 'LaptSettings',
+           'RunStopped', 'NonFiniteGradient', 'RunOptions', 'RunSettings', 'KeepSettings', 'check_run']
 
 # %% ../../nbs/06_training/00_settings.ipynb #1695c301
 @dataclass(frozen=True)
@@ -45,13 +45,11 @@ MODES = {
     "emb": (Stage("outside", 1),),
     "emb-rows": (Stage("rows", 1),),
     "new": (Stage("rows", 1),),
-    "plan": (Stage("rows", 1),),
     "distil": (Stage("rows", 1),),
     "two-stage": (Stage("rows", 0.2), Stage("all", 1, True)),
     "transinner": (Stage("rows", 0.1), Stage("all", 0.9, True)),
 }
 EMBEDDINGS = ("all", "new", "none")
-OBJECTIVES = ("lm", "alm")  # language modelling; the likelihoods of the source model
 
 # %% ../../nbs/06_training/00_settings.ipynb #b4ae67bc
 def _mode(given: LaptConfig | LaptSettings) -> str:
@@ -74,19 +72,6 @@ def _check_lora(given: LaptConfig | LaptSettings) -> None:
             raise SettingError("lora", f"{where}, or leave it out")
     if given.embeddings == "none" and not (given.lora and mode == "all"):
         raise SettingError("embeddings", " none: only LoRA learns without them; give it --lora and --mode all")
-
-
-def _check_objective(given: LaptConfig | LaptSettings) -> None:
-    "`SettingError` where a model cannot learn by an objective, or something is set of another one."
-    one_of("objective", given.objective, OBJECTIVES)
-    if given.objective != "lm" and _mode(given) == "distil":
-        raise SettingError("objective", f" {given.objective}: mode distil has an objective of its own; leave one out")
-    if not given.alm_temperature > 0:
-        raise SettingError("alm_temperature", f" {given.alm_temperature}: give a number above 0")
-    within("alm_lm", given.alm_lm, 0)
-    for name in ("alm_temperature", "alm_lm"):
-        if given.objective != "alm" and getattr(given, name) != options(LaptConfig)[name].default:
-            raise LacksOption(name, "only objective alm has a use for it; give --objective alm too, or leave it out")
 
 
 FEW = -1  # passes: one to three; up to four are nearly as good as new text (Muennighoff et al., 2023)
@@ -147,9 +132,6 @@ class LaptConfig(Settings):
     distil_layer: int = option(0, "whose hidden states are compared, 1 for the first; 0: the last")
     distil_snippets: int = option(25, "of text for each new token")
     distil_lm: bool = option(False, "whether input embeddings learn language modelling besides")
-    objective: str = option("lm", "what it learns by, a name in OBJECTIVES; mode distil has its own")
-    alm_temperature: float = option(100.0, "of the likelihoods that are compared")
-    alm_lm: float = option(0.0, "weight of the loss of language modelling besides")
 
     def check(self) -> None:
         "`SettingError` in the name of the first option that cannot be as it is."
@@ -157,17 +139,16 @@ class LaptConfig(Settings):
         one_of("mode", self.mode, MODES)
         one_of("embeddings", self.embeddings, EMBEDDINGS)
         _check_lora(self)
-        _check_objective(self)
 
     @property
     def only_new_rows(self) -> bool:
         "Whether the embeddings of overlapping tokens stay."
-        return self.mode in ("distil", "new", "plan") or self.embeddings == "new"
+        return self.mode in ("distil", "new") or self.embeddings == "new"
 
     @property
     def is_taught(self) -> bool:
         "Whether a model learns from another one, the teacher."
-        return self.mode == "distil" or self.objective == "alm"
+        return self.mode == "distil"
 
     @property
     def in_words(self) -> str:
@@ -281,11 +262,9 @@ class LaptSettings(Settings):
     mode: str | None = option(
         None,
         "what is trained when: all; full (encoder frozen for the first tenth), emb (encoder frozen throughout), "
-        "emb-rows (only the token embeddings), new (only those of new tokens), plan (only the weights of the source "
-        "tokens that new ones are made of), distil (embeddings of new tokens, from the hidden"
-        " states of the source model, by the preset token-distillation), two-stage (token embeddings for an extra"
-        " fifth, then all) or transinner (token embeddings for the first tenth, then all with a new warm-up); alm: all,"
-        " by the objective alm",
+        "emb-rows (only the token embeddings), new (only those of new tokens), distil (those, from the hidden states"
+        " of the source model, by the preset token-distillation), two-stage (token embeddings for an extra"
+        " fifth, then all) or transinner (token embeddings for the first tenth, then all with a new warm-up)",
         shown="the preset's",
     )
     embeddings: str = option(
@@ -334,18 +313,6 @@ class LaptSettings(Settings):
         "mode distil: let input embeddings learn language modelling besides, with a weight that makes both losses"
         " equal",
     )
-    objective: str = option(
-        "lm",
-        "what decoders learn by: lm (language modelling), or alm (to give chunks of text the likelihood that the "
-        "source model gives, whose tokenizer may be another)",
-    )
-    alm_temperature: float = option(100.0, "objective alm: the temperature of the likelihoods that are compared")
-    alm_lm: float = option(0.0, "objective alm: weight of the loss of language modelling besides")
-
-    def __post_init__(self) -> None:
-        if self.mode == "alm":
-            object.__setattr__(self, "mode", "all")
-            object.__setattr__(self, "objective", "alm")
 
     def check(self) -> None:
         "`SettingError` in the name of the first option that cannot be as it is."
@@ -359,7 +326,6 @@ class LaptSettings(Settings):
             one_of("mode", self.mode, MODES)
         one_of("embeddings", self.embeddings, EMBEDDINGS)
         _check_lora(self)
-        _check_objective(self)
         within("steps", self.steps, 0)
         within("max_epochs", self.max_epochs, FEW)
         if self.learning_rate is not None and not 0 < self.learning_rate < math.inf:
@@ -455,7 +421,7 @@ class RunOptions(Settings):
     save_total: int = option(1, "checkpoints that are kept besides the best one; 0: all")
     teacher: Model = option(
         "",
-        "mode distil, objective alm: folder of the model that is learnt from",
+        "mode distil: folder of the model that is learnt from",
         shown="what the model was made from",
     )
 
@@ -529,11 +495,6 @@ class KeepSettings(Settings):
         0,
         "share of the blocks trained on that is taken from the other lines of --keep-text, such as 0.1",
     )
-    shield: float = option(
-        0,
-        "share of the columns of each of the transformer's matrices that do not learn, such as 0.5: those that matter "
-        "most for the other lines of --keep-text (source-shielded updates). Embeddings of special tokens stay too",
-    )
 
     def check(
         self,
@@ -542,11 +503,8 @@ class KeepSettings(Settings):
         "`SettingError` in the name of the first option that cannot be as it is."
         super().check()
         within("replay", self.replay, 0, 0.9)
-        within("shield", self.shield, 0, 0.9)
         if self.replay and not self.keep_text:
             raise LacksOption("keep_text", "give the text that --replay takes blocks from")
-        if self.shield and not self.keep_text:
-            raise LacksOption("keep_text", "give the text by which --shield chooses columns")
         if both := _in_both(text, self.keep_text):
             raise SettingError("keep_text", f" {both} is text of the new language too; give another file")
 

@@ -24,7 +24,7 @@ from ..models.factored_embedding import FactoredEmbedding, factored, load_embedd
 from ..models.lazy_weights import save_model
 from ..models.lora import LoraAdapter, save_lora
 from ..models.madx import MadX
-from ..models.new_rows import Terms, only_new_rows
+from ..models.new_rows import only_new_rows
 from ..models.settings import LanguageAdapter, LoraSettings
 from ..models.side_files import copy_beside, copy_notes
 from ..models.source import Source, is_masked, max_length
@@ -35,14 +35,11 @@ from ..text.reader import TextSource
 from ..text.settings import SettingError
 from ..tokens.tokenizer_file import save_tokenizer
 from ..tokens.vocab import Vocab
-from .alm import ChunkTeacher
 from .distil import Teacher
 from .evaluations import SHARE
 from .forgetting import Kept, bits_in_words, check_kept, forgotten, open_kept, source_beside
 from .lapt import check_lapt, lapt
-from .learned_plan import combined_tokens, plan_terms
 from .settings import KeepSettings, LaptConfig, LaptSettings, RunSettings, check_run
-from .shield import check_shield
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -143,7 +140,6 @@ class _Run:
     tokenizer: PreTrainedTokenizerBase  # of the text
     layer: FactoredEmbedding | None  # of the low-dimensional embeddings, where there are
     new: list[int] | None  # ids of the tokens whose embeddings learn; None: those of all tokens
-    terms: Terms | None  # what these are combined of, where the weights of that learn
     keep: KeepSettings
     teacher: Teacher | None  # the model that is learnt from, if there is
     lora: LoraAdapter | None  # inside the model
@@ -178,8 +174,6 @@ class _Run:
         if self.keep.keep_text:
             kept = [TextSource.of(source).facts() for source in self.keep.keep_text]
             facts |= dict(keep_text=kept, replay=self.keep.replay)
-        if self.keep.shield:
-            facts |= dict(shield=self.keep.shield)
         return facts
 
 # %% ../../nbs/06_training/07_training_run.ipynb #c6d65f22
@@ -208,17 +202,16 @@ def _open_run(source, text, settings, run, adapter, keep) -> _Run:
     if adapter:
         tokenizer = _add_adapter(model, tokenizer, adapter, config, run.seed)
     layer = _trainable_factors(model, tokenizer, config, adapter.vocabulary if adapter else source.files)
-    check_shield(keep.shield, config)
     if keep.replay and config.mode == "distil":
         raise SettingError("replay", "mode distil reads no text of other languages; replay in a run of another mode")
-    new, terms = _new_tokens(source, model, tokenizer, config.mode) if config.only_new_rows else (None, None)
+    new = _new_tokens(source, tokenizer) if config.only_new_rows else None
     teacher = _open_teacher(source, run.teacher, new, config)
     if teacher:
         teacher.check(model, tokenizer, config)
     lora = None
     if config.lora:
         lora = LoraAdapter(model, LoraSettings.read(config.lora), config.embeddings, new or (), run.seed)
-    return _Run(source, text, run, config, adapter, model, tokenizer, layer, new, terms, keep, teacher, lora, share)
+    return _Run(source, text, run, config, adapter, model, tokenizer, layer, new, keep, teacher, lora, share)
 
 
 def _trainable_factors(model, tokenizer, config: LaptConfig, folder) -> FactoredEmbedding | None:
@@ -243,33 +236,28 @@ def check_low_dimensional(
         raise SettingError("embeddings", f"{problem}; give all, and another mode than new or distil")
 
 
-def _new_tokens(source: Source, model, tokenizer, mode: str) -> tuple[list[int], Terms | None]:
-    "Ids of the tokens whose embeddings are no copies, or in mode plan combinations; `ValueError` where there is none."
+def _new_tokens(source: Source, tokenizer) -> list[int]:
+    "Ids of the tokens whose embeddings are no copies; `ValueError` where there is none."
     if not (source.files / "plan.npz").is_file():
         problem = f"it is not known which tokens are new: {source.path} has no plan.npz"
         raise ValueError(f"{problem}; transplant the model by vocab_lit, or choose another mode, with embeddings all")
     plan = Plan.load(source.files, Vocab.from_tokenizer(tokenizer))
     if not plan.new_tokens:
         raise ValueError("no token is new: all embeddings are copies, and nothing would learn; train those of all")
-    if mode != "plan":
-        return plan.new_tokens, None
-    new = combined_tokens(plan)
-    return new, plan_terms(plan, new, model, source.files)
+    return plan.new_tokens
 
 
 def _open_teacher(source: Source, given: str, new: list[int] | None, config: LaptConfig) -> Teacher | None:
     "The model that is learnt from: the given one, or the one that the model was made from."
     if not config.is_taught:
         if given:
-            raise ValueError(f"a teacher is for mode distil and objective alm, and the mode is {config.mode}")
+            raise ValueError(f"a teacher is for mode distil, and the mode is {config.mode}")
         return None
     made_from = read_json(source.files / "vocab_lit.json").get("model", "")
     if not given and not Path(made_from or "?").is_dir():
         told = f"the model was made from {made_from}, which is no folder here" if made_from else "none is known"
-        how = "mode distil" if config.mode == "distil" else "objective alm"
-        raise ValueError(f"{how} needs the source model as a teacher, and {told}; give --teacher DIR")
-    kind = Teacher if config.mode == "distil" else ChunkTeacher
-    return kind.open(given or made_from, new or ())
+        raise ValueError(f"mode distil needs the source model as a teacher, and {told}; give --teacher DIR")
+    return Teacher.open(given or made_from, new or ())
 
 # %% ../../nbs/06_training/07_training_run.ipynb #9be52e3d
 def _read_text(job: _Run) -> tuple[Iterable[str], Sequence[str]]:  # lines to train on, held-out lines
@@ -424,12 +412,10 @@ def lapt_files(
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
     >>> from vocab_lit.text.corpus import data_path
-    >>> from vocab_lit.text.phrasebook import lines
+    >>> text = data_path("text", "sw.txt")
     >>> with TemporaryDirectory() as folder:
-    ...     file = Path(folder, "sw.txt")
-    ...     _ = file.write_text("\n".join(lines("sw", 600, seed=0)))
     ...     settings = LaptSettings(steps=2, batch_size=2)
-    ...     losses = lapt_files(data_path("models", "mini-xlmr"), [file], Path(folder, "out"), settings)
+    ...     losses = lapt_files(data_path("models", "mini-xlmr"), [text], Path(folder, "out"), settings)
     >>> list(losses.columns)
     ['step', 'loss']
     """
@@ -466,8 +452,7 @@ def _announce(job: _Run, test: Sequence[str]) -> None:
         full = job.layer.low_dim.shape[0] * job.layer.up.shape[-1]
         log.info(f"low-dimensional embeddings are trained: {trainable:,} parameters in place of {full:,}")
     if job.new is not None:
-        by = f", by {len(job.terms.columns):,} weights of their plan" if job.terms else ""
-        log.info(f"of {len(job.tokenizer):,} tokens, the embeddings of {len(job.new):,} new ones learn{by}")
+        log.info(f"of {len(job.tokenizer):,} tokens, the embeddings of {len(job.new):,} new ones learn")
     if job.teacher:
         log.info(job.teacher.in_words(config))
     if job.lora:
@@ -484,7 +469,7 @@ def _learning(job: _Run) -> Iterator[None]:
         if job.layer:
             inside.enter_context(factored(job.model, job.layer))
         if job.new is not None:
-            inside.enter_context(only_new_rows(job.model, job.new, job.terms))
+            inside.enter_context(only_new_rows(job.model, job.new))
         yield
 
 
@@ -546,8 +531,6 @@ def _write(job: _Run, losses, folder: Path, out: Path, kept: Kept) -> None:
     if kept.parts:
         bits = bits_in_words(_forgotten_rows(job, folder, kept))
         told |= dict(replay=f"{kept.replay:.0%} of the blocks", bits_per_byte_in_old_languages=bits)
-    if kept.shield:
-        told |= dict(shield=f"{kept.shield:.0%} of the columns of each matrix")
     if job.lora and not job.lora.settings.merge:
         save_lora(job.lora, folder, job.source.path)
         save_tokenizer(job.tokenizer, folder)

@@ -388,13 +388,14 @@ def align_tokens(
 
     Examples
     --------
-    >>> from vocab_lit.text.phrasebook import dictionary, lines
+    >>> from vocab_lit.text.corpus import data_path, read_lines
     >>> from vocab_lit.tokens.train import train_tokenizer
     >>> from vocab_lit.vectors.word_vectors import word_ppmi
-    >>> english, swahili = lines("en", 1000, seed=1), lines("sw", 1000, seed=2)
+    >>> english, swahili = (read_lines(data_path("text", f"{code}.txt"))[:1000] for code in ("en", "sw"))
     >>> words = word_ppmi(english, dim=32), word_ppmi(swahili, dim=32)
     >>> tokenizers = train_tokenizer(english, "bpe", 800), train_tokenizer(swahili, "bpe", 800)
-    >>> aligned = align_tokens(*words, *tokenizers, dictionary("en", "sw"))
+    >>> identical = [(word, word) for word in words[0].words if word in words[1].words]
+    >>> aligned = align_tokens(*words, *tokenizers, identical)
     >>> aligned.source.matrix.shape, len(aligned)
     ((800, 32), 800)
     """

@@ -400,9 +400,9 @@ def token_vectors(
 
     Examples
     --------
-    >>> from vocab_lit.text.phrasebook import lines
+    >>> from vocab_lit.text.corpus import data_path, read_lines
     >>> from vocab_lit.tokens.train import train_tokenizer
-    >>> text = lines("sw", 300, seed=0)
+    >>> text = read_lines(data_path("text", "sw.txt"))[:300]
     >>> token_vectors(train_tokenizer(text, "unigram", 400), text).matrix.shape
     (400, 64)
     """
