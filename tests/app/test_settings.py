@@ -2,7 +2,7 @@
 from pathlib import Path
 from types import SimpleNamespace
 from vocab_lit.app.settings import AdaptSettings, Adaptation, check_report_packages
-from vocab_lit.models.source import Source
+from vocab_lit.models.source import FolderSource
 from vocab_lit.text.extras import MissingExtra
 from vocab_lit.text.settings import SettingError
 from vocab_lit.training.settings import LaptSettings
@@ -58,8 +58,8 @@ def test_a_setting_decides_its_own_stage_and_those_after_it(cell_d7f63b76):
     asked = cell_d7f63b76.asked
     place = cell_d7f63b76.place
     vocab = Adaptation.of(asked.source, asked.text, lapt=dict(steps=100), language="sw", vocab_size=800)
-    object.__setattr__(asked, "opened", Source(place))
-    object.__setattr__(vocab, "opened", Source(place))
+    object.__setattr__(asked, "opened", FolderSource(place))
+    object.__setattr__(vocab, "opened", FolderSource(place))
     assert list(asked.facts()) == ["text", "tokenizer", "vectors", "transplant", "training", "scores", "report"]
     assert asked.facts_until("text") == vocab.facts_until("text")
     different = [name for name, facts in vocab.facts().items() if facts != asked.facts()[name]]

@@ -2,7 +2,7 @@
 from pathlib import Path
 from studies.phrasebook import lines
 from types import SimpleNamespace
-from vocab_lit.models.source import Source, load_model
+from vocab_lit.models.source import FolderSource, load_model
 from vocab_lit.text.corpus import Lines, data_path
 from vocab_lit.text.settings import SettingError
 from vocab_lit.tokens.load import load_tokenizer
@@ -22,7 +22,7 @@ def cell_f0269e11():
     for name in ("en", "sw"):
         (place / f"{name}.txt").write_text("\n".join(lines(name, 200, seed=0)), encoding="utf-8")
     files = [str(place / f"{name}.txt") for name in ("en", "sw")]
-    mini = Source.from_pretrained(data_path("models", "mini-xlmr"))
+    mini = FolderSource.open(data_path("models", "mini-xlmr"))
     kept = open_kept(KeepSettings(files, replay=0.25))
     rows = forgotten({"source": mini}, {name: test[:8] for name, test in kept.parts.items()})
     pd.DataFrame(bits_by_text(rows))

@@ -9,7 +9,7 @@ from transformers import GPT2Config, GPT2LMHeadModel, RobertaConfig, RobertaForM
 from types import SimpleNamespace
 from unittest import mock
 from vocab_lit.models.device import Device
-from vocab_lit.models.source import is_masked
+from vocab_lit.models.model_class import is_masked
 from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.training.contexts import check_compiler
 from vocab_lit.training.lapt import lapt, lapt_flops
