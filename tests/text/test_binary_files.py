@@ -4,6 +4,7 @@ from gensim.models.fasttext import save_facebook_model
 from numpy.lib import format as npy
 from pathlib import Path
 from studies.phrasebook import lines
+from types import SimpleNamespace
 from vocab_lit.text.binary_files import check_fasttext, load_fasttext, read_arrays
 import fasttext
 import io
@@ -17,7 +18,6 @@ import zipfile
 @pytest.fixture(scope='module')
 def cell_188800b8():
     # nbs/01_text/09_binary_files.ipynb, cell "place = Path(tempfile.mkdtemp())" (188800b8)
-    global classifier, labelled, place, quick, text, trained
     place = Path(tempfile.mkdtemp())
     text = [line.split() for line in lines("sw", 200, seed=0)]
     trained = FastText(sentences=text, vector_size=8, min_count=2, epochs=1, workers=1, seed=0, bucket=500)
@@ -30,21 +30,25 @@ def cell_188800b8():
     classifier.quantize(qnorm=True)
     classifier.save_model(str(place / "languages.ftz"))
     load_fasttext(place / "words.bin").get_dimension(), load_fasttext(place / "languages.ftz").get_labels()
+    return SimpleNamespace(place=place, quick=quick, trained=trained)
 
 
 @pytest.fixture(scope='module')
 def cell_707bf83d():
     # nbs/01_text/09_binary_files.ipynb, cell "folder = Path(tempfile.mkdtemp())" (707bf83d)
-    global folder, numbers
     folder = Path(tempfile.mkdtemp())
     numbers = dict(many=np.zeros((300, 40)), text=np.array("maji"), none=np.zeros((0, 3), np.float32))
     np.savez(folder / "plain.npz", **numbers)
     np.savez_compressed(folder / "packed.npz", **numbers)
     {file.name: sum(a.nbytes for a in read_arrays(file).values()) / file.stat().st_size for file in folder.iterdir()}
+    return SimpleNamespace(folder=folder, numbers=numbers)
 
 
 @pytest.mark.cell('nbs/01_text/09_binary_files.ipynb', 'cell "every kind of model that fastText writes is opened" (f42456fb)')
 def test_every_kind_of_model_that_fasttext_writes_is_opened(cell_188800b8):
+    place = cell_188800b8.place
+    quick = cell_188800b8.quick
+    trained = cell_188800b8.trained
     assert load_fasttext(place / "words.bin").get_words() == trained.wv.index_to_key
     for name in ("languages.bin", "languages.ftz"):
         assert set(load_fasttext(place / name).get_labels()) == {"__label__sw", "__label__x"}
@@ -56,6 +60,8 @@ def test_every_kind_of_model_that_fasttext_writes_is_opened(cell_188800b8):
 
 @pytest.mark.cell('nbs/01_text/09_binary_files.ipynb', 'cell "a file whose sizes are wrong is refused" (3025d26c)')
 def test_a_file_whose_sizes_are_wrong_is_refused(cell_188800b8):
+    place = cell_188800b8.place
+    quick = cell_188800b8.quick
     for name in ("words.bin", "languages.bin", "languages.ftz"):
         whole = (place / name).read_bytes()
         for cut in (0, 3, 8, 40, 90, 200, len(whole) // 2, len(whole) - 1):
@@ -88,6 +94,8 @@ def test_a_file_whose_sizes_are_wrong_is_refused(cell_188800b8):
 
 @pytest.mark.cell('nbs/01_text/09_binary_files.ipynb', 'cell "arrays come back as they were" (3f1f4285)')
 def test_arrays_come_back_as_they_were(cell_707bf83d):
+    folder = cell_707bf83d.folder
+    numbers = cell_707bf83d.numbers
     for file in ("plain.npz", "packed.npz"):
         back = read_arrays(folder / file)
         assert back.keys() == numbers.keys()
@@ -96,6 +104,7 @@ def test_arrays_come_back_as_they_were(cell_707bf83d):
 
 @pytest.mark.cell('nbs/01_text/09_binary_files.ipynb', 'cell "an array file that promises more than it has is refused" (204cc934)')
 def test_an_array_file_that_promises_more_than_it_has_is_refused(cell_707bf83d):
+    folder = cell_707bf83d.folder
     def lying(shape, descr="<f8", kind=zipfile.ZIP_DEFLATED, directory=None):
         header, file = io.BytesIO(), folder / "lying.npz"
         npy.write_array_header_1_0(header, dict(descr=descr, fortran_order=False, shape=shape))

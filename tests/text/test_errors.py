@@ -2,6 +2,7 @@
 from configparser import ConfigParser
 from importlib.metadata import PackageNotFoundError, packages_distributions, requires
 from pathlib import Path
+from types import SimpleNamespace
 from vocab_lit.text.errors import EXTRAS, LacksOption, LazyExtra, MissingExtra, SettingError, check_extra, first_line, import_extra, reading
 import multiprocessing
 import pytest
@@ -15,7 +16,6 @@ import vocab_lit
 @pytest.fixture(scope='module')
 def cell_a1e07a11():
     # nbs/01_text/07_errors.ipynb, cell "def requirements() -> ConfigParser:" (a1e07a11)
-    global IMPORTED_WITHOUT, plain_name, requirements, with_requirements
     def requirements() -> ConfigParser:
         folders = Path(vocab_lit.__file__).resolve().parents
         ini = ConfigParser(delimiters=["="])
@@ -61,12 +61,12 @@ for module in pkgutil.walk_packages(vocab_lit.__path__, "vocab_lit."):
     except ImportError as e: failed[module.name] = str(e)
 told.send(failed)
 """
+    return SimpleNamespace(IMPORTED_WITHOUT=IMPORTED_WITHOUT, plain_name=plain_name, requirements=requirements, with_requirements=with_requirements)
 
 
 @pytest.fixture(scope='module')
 def cell_460d5248():
     # nbs/01_text/07_errors.ipynb, cell "import subprocess" (460d5248)
-    global in_a_new_process, subprocess, sys
     import subprocess
     import sys
 
@@ -78,6 +78,7 @@ class Ring:
     def __init__(self):
         self.own, self.others = self, [[] for _ in range(2000)]
 """
+    return SimpleNamespace(in_a_new_process=in_a_new_process)
 
 
 @pytest.mark.cell('nbs/01_text/07_errors.ipynb', 'cell "the message begins with the option" (f0c561fe)')
@@ -153,6 +154,10 @@ def test_looking_for_extras_imports_nothing_else():
 
 @pytest.mark.cell('nbs/01_text/07_errors.ipynb', 'cell "every module can be imported without any extra" (a1e07a12)')
 def test_every_module_can_be_imported_without_any_extra(cell_a1e07a11):
+    IMPORTED_WITHOUT = cell_a1e07a11.IMPORTED_WITHOUT
+    plain_name = cell_a1e07a11.plain_name
+    requirements = cell_a1e07a11.requirements
+    with_requirements = cell_a1e07a11.with_requirements
     cfg = requirements()
     assert list(EXTRAS) == cfg["extras"].split()
     core = with_requirements(cfg["requirements"].split())
@@ -174,6 +179,7 @@ def test_every_module_can_be_imported_without_any_extra(cell_a1e07a11):
 
 @pytest.mark.cell('nbs/01_text/07_errors.ipynb', 'cell "what is made without collection is collected later" (8d13f015)')
 def test_what_is_made_without_collection_is_collected_later(cell_460d5248):
+    in_a_new_process = cell_460d5248.in_a_new_process
     without_collection = """
 gc.collect()
 runs = gc.get_stats()
@@ -192,6 +198,7 @@ assert gc.collect() and gone() is None
 
 @pytest.mark.cell('nbs/01_text/07_errors.ipynb', 'cell "what was there before a block is left alone in it" (938dde5d)')
 def test_what_was_there_before_a_block_is_left_alone_in_it(cell_460d5248):
+    in_a_new_process = cell_460d5248.in_a_new_process
     nested = """
 old, inside = Ring(), []
 gone = weakref.ref(old)

@@ -2,6 +2,7 @@
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from huggingface_hub import constants
 from pathlib import Path
+from types import SimpleNamespace
 from vocab_lit.text.files import alone, check_file_name, check_output, check_text, hub_name, in_mirror, in_turn, inside, read_json, write_folder, write_text
 import contextlib
 import os
@@ -15,7 +16,6 @@ import unittest
 @pytest.fixture(scope='module')
 def cell_ea6f171c():
     # nbs/01_text/05_files.ipynb, cell "class Hub(BaseHTTPRequestHandler):" (ea6f171c)
-    global Hub, asked, name, server, site
     class Hub(BaseHTTPRequestHandler):
         "Answers as the Hub does."
 
@@ -55,18 +55,19 @@ def cell_ea6f171c():
     site = f"http://127.0.0.1:{server.server_port}"
     for name in ("org/there", "org/gated", "org/misspelt", "org/bare"):
         print(asked(name, site))
+    return SimpleNamespace(asked=asked, site=site)
 
 
 @pytest.fixture(scope='module')
 def cell_b7f49cc1():
     # nbs/01_text/05_files.ipynb, cell "mirror = Path(tempfile.mkdtemp())" (b7f49cc1)
-    global folder_of_model, mirror, patch
     mirror = Path(tempfile.mkdtemp())
     (mirror / "us/model").mkdir(parents=True)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("VOCAB_LIT_HUB", str(mirror))
         folder_of_model = in_mirror("us/model")
     folder_of_model
+    return SimpleNamespace(folder_of_model=folder_of_model, mirror=mirror)
 
 
 @pytest.mark.cell('nbs/01_text/05_files.ipynb', 'cell "an output folder is written wholly or not at all" (3cc92a51)')
@@ -232,6 +233,8 @@ def test_a_file_of_json_has_an_object_or_it_is_damaged():
 
 @pytest.mark.cell('nbs/01_text/05_files.ipynb', 'cell "a name that is there, gated, misspelt, bare" (28e15cb9)')
 def test_a_name_that_is_there_gated_misspelt_bare(cell_ea6f171c):
+    asked = cell_ea6f171c.asked
+    site = cell_ea6f171c.site
     assert asked("org/there", site) == "org/there" and asked("org/bare", site) == "org/bare"
     for name, endpoint, match in (
         ("org/gated", site, f"org/gated: no such model folder, and on the .* is gated; ask for access at {site}/org/gated"),
@@ -247,6 +250,8 @@ def test_a_name_that_is_there_gated_misspelt_bare(cell_ea6f171c):
 
 @pytest.mark.cell('nbs/01_text/05_files.ipynb', 'cell "a name is a folder of the mirror, or of none" (d8b3d137)')
 def test_a_name_is_a_folder_of_the_mirror_or_of_none(cell_b7f49cc1):
+    folder_of_model = cell_b7f49cc1.folder_of_model
+    mirror = cell_b7f49cc1.mirror
     assert folder_of_model == mirror / "us/model"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("VOCAB_LIT_HUB", str(mirror))

@@ -2,6 +2,7 @@
 from collections import Counter, defaultdict
 from pathlib import Path
 from studies.phrasebook import lines
+from types import SimpleNamespace
 from vocab_lit.text.errors import SettingError
 from vocab_lit.text.words import check_words, ngram_bits, read_words, script_name, word_lines, word_lists
 import math
@@ -12,10 +13,10 @@ import tempfile
 @pytest.fixture(scope='module')
 def cell_bb4e5841():
     # nbs/01_text/08_words.ipynb, cell "swahili, unseen = lines("sw", 400, seed=0), lines("sw", 40, " (bb4e5841)
-    global swahili, texts, unseen
     swahili, unseen = lines("sw", 400, seed=0), lines("sw", 40, seed=0, held_out=True)
     texts = dict(Swahili=swahili, English=lines("en", 400, seed=0))
     {name: round(ngram_bits(text, unseen), 2) for name, text in texts.items()}
+    return SimpleNamespace(swahili=swahili, unseen=unseen)
 
 
 @pytest.mark.cell('nbs/01_text/08_words.ipynb', 'cell "every word stands alone and behind a space" (a3086332)')
@@ -60,6 +61,8 @@ def test_a_language_that_wordfreq_lacks_is_refused():
 
 @pytest.mark.cell('nbs/01_text/08_words.ipynb', 'cell "the bits are those of a loop over dictionaries" (bcc44a2c)')
 def test_the_bits_are_those_of_a_loop_over_dictionaries(cell_bb4e5841):
+    swahili = cell_bb4e5841.swahili
+    unseen = cell_bb4e5841.unseen
     def by_hand(train, test):
         counts = defaultdict(Counter)
         data = b"\n" * 3 + "".join(f"{line}\n" for line in train).encode()
