@@ -11,7 +11,7 @@ from vocab_lit.methods.recipe import Recipe
 from vocab_lit.methods.registry import get_recipe
 
 if TYPE_CHECKING:
-    from vocab_lit.methods.factoring import Factoring
+    from vocab_lit.methods.factored import Factoring
     from vocab_lit.models.madx import AdapterConfig
 
 

@@ -415,11 +415,11 @@ def _check_way_of(study: Study, way: Way, language: str) -> None:
 
 
 def _check_training(study: Study, way: Way, model: str) -> None:
-    from vocab_lit.models.source import Source
+    from vocab_lit.models.source import FolderSource
     from vocab_lit.training.lapt import check_lapt
 
     if way.lapt.trains:
-        source = Source.from_pretrained(study.model(model))
+        source = FolderSource.open(study.model(model))
         config = way.lapt.config(source.longest, source.is_causal)
         try:
             check_lapt(source.open_weights(), source.tokenizer, config)
@@ -442,14 +442,15 @@ def _check_task(study: Study, cell: GridCell, task: TaskOfStudy, read: set) -> N
 
 
 def _check_choices(study: Study) -> None:
-    from vocab_lit.models.source import Source, is_masked
+    from vocab_lit.models.model_class import is_masked
+    from vocab_lit.models.source import FolderSource
     from vocab_lit.tasks.choices import read_choices
 
     asked = {(c.language, name) for c in study.cells for one in study.choices_of(c) for name in one.files(c.language)}
     for language, name in sorted(asked):
         read_choices(study.file(name), language)
     for name in study.models if study.choices else ():
-        if is_masked(Source.from_pretrained(study.model(name)).open_weights()):
+        if is_masked(FolderSource.open(study.model(name)).open_weights()):
             problem = f"{name} is a masked model, and causal ones choose by likelihood; leave choices out"
             raise SettingError("choices", problem)
 
