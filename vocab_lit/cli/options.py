@@ -4,18 +4,20 @@
 
 # %% auto #0
 __all__ = ['MARKUP_LESS', 'ModelName', 'ModelOrGguf', 'TEXT_HELP', 'Texts', 'RunText', 'Field', 'NewFolder', 'NewModel',
-           'Language', 'PushToHub', 'DryRun', 'SetupFile', 'sentence', 'with_settings', 'info_of', 'as_folder',
-           'sources']
+           'Language', 'PushToHub', 'DryRun', 'SetupFile', 'sentence', 'with_settings', 'command', 'info_of',
+           'as_folder', 'sources']
 
 # %% ../../nbs/10_cli/02_options.ipynb #d9a882bd
 import inspect as signatures
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import MISSING
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import typer
+from typer.models import OptionInfo
 
 from ..models.settings import is_gguf
 from ..text.mirror import in_mirror
@@ -56,50 +58,85 @@ def _typed(option: Option, default: object, panel: str | None) -> signatures.Par
     return signatures.Parameter(option.name, signatures.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
-def _parameters(
-    cls: type[Settings],
-    usual: object,  # the default of the command's parameter; Parameter.empty where it has none
-) -> dict[str, signatures.Parameter]:
-    "The options of a settings class by name."
-    parameters = {}
-    for option in options(cls).values():
-        if option.kind in _TYPES:
-            default = option.default if usual is signatures.Parameter.empty else getattr(usual, option.name)
-            parameters[option.name] = _typed(option, default, cls.heading or None)
-    return parameters
+def _parameters(cls: type[Settings], usual: object) -> dict[str, signatures.Parameter]:
+    "The options of a settings class by name, with the defaults of an object of it."
+    known = [option for option in options(cls).values() if option.kind in _TYPES]
+    heading = cls.heading or None
+    return {o.name: _typed(o, getattr(usual, o.name, o.default), heading) for o in known}
 
 
-def _made(cls: type, parameters: Iterable[str], values: Mapping[str, object]) -> object:
+def _made(cls: type, names: Mapping[str, object], values: Mapping[str, object]) -> object:
     "The settings object, from the values of options."
-
-    def given(name):
-        value = values[name]
-        if value is None:
-            return options(cls)[name].default
-        return tuple(value) if isinstance(value, list) else value
-
-    return cls(**{name: given(name) for name in parameters})
+    given = {name: options(cls)[name].default if values[name] is None else values[name] for name in names}
+    return cls(**given)
 
 
-def with_settings(command: Callable[..., None]) -> Callable[..., None]:
+def _print_all(ctx: typer.Context, asked: bool) -> None:
+    "Print the help with the options that it leaves out otherwise."
+    if not asked:
+        return
+    aside = [p for p in ctx.command.params if getattr(p, "hidden", False)]
+    for is_hidden in (False, True):
+        for parameter in aside:
+            setattr(parameter, "hidden", is_hidden)  # noqa: B010
+        if not is_hidden:
+            typer.echo(ctx.get_help(), nl=False)
+    raise typer.Exit
+
+
+_ALL = typer.Option("--help-all", is_eager=True, callback=_print_all, help="Show the other options too, and exit.")
+_HELP_ALL = signatures.Parameter(
+    "help_all", signatures.Parameter.KEYWORD_ONLY, default=False, annotation=Annotated[bool, _ALL]
+)
+
+
+def _placed(parameter: signatures.Parameter, main: list[str]) -> signatures.Parameter:
+    "A parameter, under no heading where it is a main option, and left out of the usual help where it is another."
+    kind, info = get_args(parameter.annotation)
+    if not isinstance(info, OptionInfo):
+        return parameter
+    info = copy(info)
+    info.hidden = parameter.name not in main
+    info.rich_help_panel = (info.rich_help_panel or "Further options") if info.hidden else None
+    return parameter.replace(annotation=Annotated[kind, info])
+
+
+def with_settings(command: Callable[..., None], main: str = "") -> Callable[..., None]:
     "A command for Typer, whose settings objects come from options, one for each of their fields."
     own, groups, parameters = {}, {}, {}
-    for p in signatures.signature(command).parameters.values():
+    for p in signatures.signature(command, eval_str=True).parameters.values():
         if isinstance(p.annotation, type) and issubclass(p.annotation, Settings):
             groups[p.name] = (p.annotation, _parameters(p.annotation, p.default))
             parameters |= {name: p for name, p in groups[p.name][1].items() if name not in parameters}
         else:
             own[p.name] = p.replace(kind=signatures.Parameter.KEYWORD_ONLY)
+    parameters = own | {name: p for name, p in parameters.items() if name not in own}
+    if main:
+        shown = main.split()
+        parameters = {name: _placed(p, shown) for name, p in parameters.items()} | dict(help_all=_HELP_ALL)
 
     def call(**values: object) -> None:
-        made = {name: _made(cls, fields, values) for name, (cls, fields) in groups.items()}
+        made = {name: _made(cls, names, values) for name, (cls, names) in groups.items()}
         command(**{name: values[name] for name in own}, **made)
 
-    parameters = own | {name: p for name, p in parameters.items() if name not in own}
     call.__name__, call.__doc__ = command.__name__, command.__doc__
     vars(call)["__signature__"] = signatures.Signature(list(parameters.values()))
     call.__annotations__ = {name: p.annotation for name, p in parameters.items()}
     return call
+
+
+def command(
+    group: typer.Typer,
+    name: str,
+    main: str = "",  # names of the options that --help shows, with spaces between; empty: all
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    "Make a function a command, whose settings objects come from options."
+
+    def register(function: Callable[..., None]) -> Callable[..., None]:
+        group.command(name)(with_settings(function, main))
+        return function
+
+    return register
 
 
 def info_of(cls: type, name: str) -> Any:
