@@ -16,7 +16,6 @@ DATA = (  # what the commands of an installed package read; studies, benchmarks 
     "field/records.json",  # which describes them
     "field/sources.csv",
     "real-trial/one-pass.csv",
-    "speedrun/*.yml",
 )
 
 

@@ -1,4 +1,4 @@
-"""The workshop's command line: `python -m studies chapter|claims|records|vocabularies|model`."""
+"""The workshop's command line: `python -m studies --help`."""
 
 import json
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from vocab_lit.cli.console import Json, show, tell_json
+from vocab_lit.cli.console import Json, show, show_facts, tell_json
 from vocab_lit.cli.errors import OneLine
 from vocab_lit.cli.options import SetupFile
 
@@ -16,7 +16,7 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
-    help="Run the chapters of the book, check the papers' claims, compute the recorded study, train a bundled model.",
+    help="Run the chapters of the book, check the papers' claims, compute the recorded study, run speedruns.",
 )
 Language = Annotated[str, typer.Option(help="Language code, as CLDR writes it.")]
 Scale = Annotated[
@@ -158,8 +158,8 @@ def claims(
     Example: `python -m studies claims --paper focus`
     """
     from studies.claims import load_claims, read_records, summary, verdicts, with_starts
+    from studies.field import with_field
     from studies.recorded import with_study
-    from vocab_lit.study.shared_records import with_field
 
     known = load_claims()
     papers = list(dict.fromkeys(claim.paper for claim in known))
@@ -212,6 +212,70 @@ def vocabularies(
     from studies.real_vocabularies import record
 
     print("written:", record(tokenizers, texts))
+
+
+_SHOWN = ("recipe", "minutes", "score", "kept_before", "kept", "valid", "cpu_seconds", "steps", "tokens_per_word")
+
+
+@app.command()
+def speedrun(
+    recipe: Annotated[Path, typer.Argument(help="A recipe in YAML: a way of a study in a file of its own.")],
+    data: Annotated[Path, typer.Option(help="Folder of the track's model and texts, which {data} stands for.")],
+    out: Annotated[Path, typer.Option(help="Folder of all runs; an interrupted one resumes.")] = Path("speedrun"),
+    minutes: Annotated[float, typer.Option(help="The budget, in calibrated CPU-minutes.")] = 30,
+    track: Annotated[
+        str,
+        typer.Option(help="A study file of one cell, whose `other` judges.", show_default="SmolLM2 135M in Swahili"),
+    ] = "",
+    steps: Annotated[
+        str,
+        typer.Option(help="Steps of a record, such as 290 or 290/300, to repeat it.", show_default="the budget's"),
+    ] = "",
+    records: Annotated[
+        str,
+        typer.Option(help="CSV file that the record is added to.", show_default="speedrun.csv in the folder"),
+    ] = "",
+    as_json: Json = False,
+) -> None:
+    """Run a recipe to the end of a budget of CPU minutes, and record how well its model reads the language.
+
+    The score is bits per byte of sentences that no recipe sees, lower is better; a record is valid where bits per byte
+    of the other languages of the track rise by at most 5%. CPU seconds are scaled by a short calibration, so that
+    records of different machines compare; what measures costs nothing.
+
+    Example: `python -m studies speedrun data/speedrun/lapt.yml --data DIR`
+
+    Example: `python -m studies speedrun mine.yml --data DIR --minutes 3` for a first look
+    """
+    from studies.speedrun import open_speedrun, run_speedrun
+
+    record = run_speedrun(open_speedrun(recipe, data, minutes, track, steps), out, records)
+    if as_json:
+        tell_json(record)
+        return
+    show_facts({name: record[name] for name in _SHOWN}, "record")
+
+
+@app.command()
+def share(
+    file: Annotated[Path, typer.Argument(help="A study in YAML, which `vocab-lit study` has finished.")],
+    contributor: Annotated[str, typer.Option(help="Who made the records.")],
+    out: Annotated[
+        Path | None, typer.Option(help="The folder of the study.", show_default="the name of the file without .yml")
+    ] = None,
+    data: Annotated[str, typer.Option(help="Folder that {data} in names of files stands for.")] = "",
+) -> None:
+    """Check the records of a study, and write them as one file for data/field/contributed.
+
+    Example: `python -m studies share mine.yml --contributor 'A. Reader'`
+    """
+    from studies.field import share_study
+    from vocab_lit.study.study import StudyRun
+    from vocab_lit.study.study_file import read_study
+
+    run = StudyRun.open(read_study(file, data), out or file.with_suffix(""), write=False)
+    path = share_study(run, contributor.strip())
+    print(f"{path} is whole; to send it, add it to data/field/contributed/ of the repository in a pull request")
 
 
 @app.command(context_settings=dict(ignore_unknown_options=True, allow_extra_args=True), add_help_option=False)

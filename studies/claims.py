@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import yaml
 
-from vocab_lit.study.results import RECORDS, ResultStore, _text, fingerprint, published, record_rows
+from studies.published import RECORDS, _text, published, record_rows
+from vocab_lit.study.results import ResultStore, fingerprint
 from vocab_lit.text.corpus import data_path
 from vocab_lit.text.yaml_file import listed
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from studies.availability import Datum, data_of, state_of
 from studies.hub_sources import SOURCES, get_source, word_files
 from studies.presets import PAPER_TEXT
-from vocab_lit.study.results import PAPER_NAMES, published
+from studies.published import PAPER_NAMES, published
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,25 +8,125 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from studies.embedding_plots import write_beside
-from vocab_lit.study.figures import (
-    INK,
-    PALETTE,
-    _log_ticks,
-    _number,
-    _short,
-    colors,
-    described,
-    label,
-    plt,
-    ranges,
-    sns,
-    ticker,
-    use_style,
-)
+from studies.labels import label
+from vocab_lit.study.figures import INK, PALETTE, _number, _short, described, plt, ranges, sns, use_style
+from vocab_lit.text.extras import LazyExtra
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
+
+colors = LazyExtra("matplotlib.colors", "chapters")
+ticker = LazyExtra("matplotlib.ticker", "chapters")
+
+
+def loss_bars(
+    df: pd.DataFrame,  # columns method, language, value; a row per seed
+    # loss of a uniform guess, ln of the vocabulary's size; one or one per language
+    uniform: float | dict[str, float] | None = None,
+    names: dict[str, str] | None = None,  # what to write for a language
+    ylabel: str = "loss at initialisation (nats)",
+    path: str | Path | None = None,
+) -> Figure:
+    "Bars of the mean over seeds with the standard deviation, by language and method."
+    use_style()
+    languages = list(dict.fromkeys(df.language))
+    ticks = [label((names or {}).get(language) or language) for language in languages]
+    fig, ax = plt.subplots(figsize=(max(5, 1.1 * len(languages) + 1.5), 3.4))
+    sns.barplot(
+        df,
+        x="language",
+        y="value",
+        hue="method",
+        errorbar="sd",
+        err_kws=dict(linewidth=1, color=INK),
+        ax=ax,
+        saturation=1,
+        edgecolor="none",
+    )
+    for i, language in enumerate(languages):
+        height = uniform.get(language) if isinstance(uniform, dict) else uniform
+        if height:
+            ax.plot([i - 0.45, i + 0.45], [height] * 2, color=INK, dashes=(3, 2), label="_" if i else "uniform guess")
+    ax.set_xticks(range(len(languages)), ticks)
+    ax.set(xlabel="", ylabel=ylabel)
+    ax.legend(loc="upper left", bbox_to_anchor=(1, 1), title=None)
+    means = df.groupby(["language", "method"], sort=False, as_index=False).value.mean()
+    return described(
+        fig,
+        df,
+        f"Bars, {ylabel} by language ({', '.join(ticks)}) and method, mean over seeds: {ranges(means, 'method')}."
+        + (" A dashed line marks a uniform guess." if uniform else ""),
+        path,
+    )
+
+
+def _log_ticks(
+    axis, most
+):  # at 1, 2 and 5 of each power of ten, or at the powers only where that would be more than `most`
+    low, high = np.log10(axis.get_view_interval())
+    axis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5) if 3 * (high - low) <= most else (1,), numticks=20))
+    axis.set_major_formatter(lambda v, _: _short(v))
+    axis.set_minor_locator(ticker.NullLocator())
+
+
+def loss_curves(
+    # columns method, step, value and, for a panel each, language, for dashes of their own, variant; a row per seed
+    df: pd.DataFrame,
+    names: dict[str, str] | None = None,  # what to write for a language
+    ylabel: str = "held-out loss (nats)",
+    log: bool = False,  # whether the values have a logarithmic axis, as perplexities should
+    ylim: tuple[float, float] | None = None,  # lowest and highest value shown; None: all
+    columns: int = 3,  # panels side by side
+    path: str | Path | None = None,
+) -> Figure:
+    "Curves of the mean over seeds with a band of the standard deviation, a panel for each language."
+    use_style()
+    languages = list(dict.fromkeys(df.language)) if "language" in df else [None]
+    titles = [label((names or {}).get(language) or language) if language else "" for language in languages]
+    style = "variant" if "variant" in df else "method"
+    columns = min(columns, len(languages))
+    lines = -(-len(languages) // columns)
+    fig, axes = plt.subplots(
+        lines, columns, figsize=(3.2 * columns + 1.6, 3 * lines), sharey=True, squeeze=False, layout="constrained"
+    )
+    for ax, language, title in zip(axes.flat, languages, titles):
+        part = df if language is None else df[df.language == language]
+        sns.lineplot(
+            part,
+            x="step",
+            y="value",
+            hue="method",
+            style=style,
+            errorbar="sd",
+            ax=ax,
+            legend=ax is axes[0, -1],
+            hue_order=list(dict.fromkeys(df.method)),
+            style_order=list(dict.fromkeys(df[style])),
+        )
+        ax.set(ylabel=ylabel, title=title)
+    for ax in list(axes.flat)[len(languages) :]:
+        ax.remove()
+    axes[0, 0].set(yscale="log" if log else "linear", ylim=ylim)
+    if log:
+        _log_ticks(axes[0, 0].yaxis, 9)
+    handles = {
+        text: handle
+        for handle, text in zip(*axes[0, -1].get_legend_handles_labels())
+        if text not in ("method", "variant")
+    }  # seaborn's headings
+    for text in set(df[style]) - set(df.method):
+        handles[text].set_color(INK)
+    axes[0, -1].legend(handles.values(), handles, loc="upper left", bbox_to_anchor=(1, 1))
+    ends = df[df.step == df.step.max()]
+    return described(
+        fig,
+        df,
+        f"Curves, {ylabel} over steps {df.step.min():g} to "
+        f"{df.step.max():g}{', a panel for each of ' + ', '.join(titles) if len(languages) > 1 else ''}. "
+        f"At the beginning: {ranges(df[df.step == df.step.min()], 'method')}; at the end: {ranges(ends, 'method')}.",
+        path,
+    )
 
 
 def _mean_sd(df, by):  # mean over seeds; its deviation, or that of a column std where there is a single row

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from studies.published import published
 from vocab_lit.methods.settings import find_recipe
-from vocab_lit.study.results import published
 from vocab_lit.text.corpus import data_path, read_lines, split_lines
 from vocab_lit.tokens.coverage import coverage, overlap_kinds
 from vocab_lit.tokens.like import train_tokenizer_like

@@ -1,106 +1,535 @@
-"""The records of `vocab-lit speedrun`: a table, curves along the training, and the best recipe."""
+"""Thirty CPU-minutes: which recipe reads best, and keeps its English? `python -m studies.speedrun --help`"""
 
 from __future__ import annotations
 
+import csv
+import json
+import logging
+import math
+import os
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import pandas as pd
+import torch
+from transformers import TrainerCallback
 
-from studies.plots import score_curves
-from vocab_lit.text.corpus import data_path
+import vocab_lit
+from vocab_lit.models.device import find_device
+from vocab_lit.models.source import Source
+from vocab_lit.study.prepared import (
+    Prepared,
+    bits_measure,
+    kept_text,
+    merged_lora,
+    start_model,
+    training_run,
+    write_lines,
+)
+from vocab_lit.study.results import made_once
+from vocab_lit.study.study_file import (
+    GridCell,
+    Study,
+    cell_fingerprint,
+    check_study,
+    facts_digest,
+    read_study,
+    study_digests,
+)
+from vocab_lit.study.ways import Way, read_way
+from vocab_lit.tasks.evaluate import silenced
+from vocab_lit.text.corpus import Amount, Lines, data_path, read_lines, sample_lines, write_json
+from vocab_lit.text.files import alone, check_file_name, check_output, in_turn
+from vocab_lit.text.settings import SettingError
+from vocab_lit.text.yaml_file import read_yaml, wrong
+from vocab_lit.tokens.vocab import fertility
+from vocab_lit.training.settings import KeepSettings
+from vocab_lit.training.training_run import lapt_files
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from transformers import PreTrainedModel, TrainerControl, TrainerState, TrainingArguments
 
-RECORDS = ("speedrun.csv",)  # in the bundled data
-RETIRED = dict.fromkeys(("alm-lm", "plan"), "5db8120f")  # recipes of ways that left the library, and where they are
-_RECIPES = "https://github.com/vocab-lit/vocab_lit/blob/{}/data/speedrun"
-EARLY = 2.5  # calibrated CPU-minutes
-BETWEEN_SEEDS = 0.03  # bits per byte, the range of three seeds of the same training in data/real-trial/seeds.csv
+log = logging.getLogger("vocab_lit")
 
 
-def read_records(
-    path: str | Path = "",  # empty: the bundled ones
-) -> pd.DataFrame:  # a row per run, the longest budget first, the best recipe first in each
-    "The records of speedruns."
-    records = pd.read_csv(path or data_path(*RECORDS), dtype={"hash": str, "fingerprint": str, "steps": str})
-    records["is_valid"] = records.valid == "yes"
-    by = ["minutes", "is_valid", "score"]
-    return records.sort_values(by, ascending=[False, False, True], kind="stable", ignore_index=True)
+CALIBRATED = 0.38  # CPU seconds where the records were made: a core of an EPYC 9004
 
 
-def compared(records: pd.DataFrame) -> pd.DataFrame:
-    "The records of the budget that most recipes have run; of several such budgets, of the longest."
-    recipes = records.groupby("minutes").recipe.nunique()
-    return records[records.minutes == recipes[recipes == recipes.max()].index.max()]
+def cpu_seconds() -> float:
+    "CPU seconds of this process and of those that it has waited for, user and system."
+    spent = os.times()
+    return spent.user + spent.system + spent.children_user + spent.children_system
 
 
-def best(records: pd.DataFrame) -> pd.Series:
-    "The valid record with the lowest score among those that are compared; `ValueError` where none is valid."
-    some = compared(records)
-    valid = some[some.is_valid]
-    if valid.empty:
-        raise ValueError("no record is valid: each rose in English, or costs too much")
-    return valid.iloc[0]
+@contextmanager
+def one_thread() -> Iterator[None]:
+    "Inside the block torch computes on one thread."
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
-def records_table(records: pd.DataFrame) -> pd.DataFrame:  # cells in Markdown
-    "The table of the page."
-    rows = [
-        dict(
-            recipe=f"[{r.recipe}]({_RECIPES.format(RETIRED.get(r.recipe, 'main'))}/{r.recipe}.yml)",
-            minutes=f"{r.minutes:g}",
-            score=f"**{r.score:.3f}**" if r.is_valid else f"{r.score:.3f}",
-            English=f"{r.kept_before:.3f} → {r.kept:.3f}",
-            valid=r.valid,
-            steps=r.steps,
-        )
-        | {"tokens per word": f"{r.tokens_per_word:.2f}"}
-        for r in records.itertuples()
-    ]
-    return pd.DataFrame(rows)
+@cache
+def calibrate() -> float:  # CPU seconds, the least of seven: what else the machine does adds to some
+    "Time a training step of 8 x 64 tokens of a decoder with two layers of 576."
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    sizes: dict[str, Any] = dict(hidden_size=576, intermediate_size=1536, num_attention_heads=9, num_key_value_heads=3)
+    times = []
+    with torch.random.fork_rng(devices=[]), one_thread():
+        torch.manual_seed(0)
+        model = LlamaForCausalLM(LlamaConfig(**sizes, num_hidden_layers=2, vocab_size=4096))
+        ids = torch.randint(4096, (8, 64))
+        optimizer = torch.optim.AdamW(model.parameters(), 1e-5)
+        for _ in range(8):
+            began = time.process_time()
+            model(input_ids=ids, labels=ids).loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+            times.append(time.process_time() - began)
+    return min(times[1:])  # the first step makes the optimizer's state
 
 
-def bits_after(records: pd.DataFrame, minutes: float) -> pd.Series:  # by recipe, of one budget
-    "Bits per byte that each recipe's curve has after so many calibrated CPU-minutes, between its points in a line."
-    points = curve_points(records).groupby("recipe")
-    return pd.Series({name: np.interp(minutes, part.minutes, part.bits) for name, part in points})
+ENGLISH, COST = 1.05, 1.02  # what other languages' bits per byte, and the budget, may come to, as factors
 
 
-def findings(records: pd.DataFrame) -> dict[str, bool]:
-    "What the records say, and whether they do."
-    some, first = compared(records), best(records)
-    early = bits_after(some, EARLY)
-    some = some.set_index("recipe")
-    scores = some.score
-    english = some.kept / some.kept_before - 1
-    few, many, kept = (f"{name} {scores[name]:.3f}" for name in ("extend-500", "extend-2000", "lapt-replay"))
-    before, after = f"{first.before:.2f} → {first.score:.2f}", f"{first.kept_before:.2f} → {first.kept:.2f}"
-    overtaken = early.idxmin() == "extend-2000" and scores["extend-2000"] > scores[["lapt-replay", "trim"]].max()
-    near = 0 < scores["lapt-replay"] - scores["trim"] < BETWEEN_SEEDS
-    return {
-        f"`{first.recipe}` leads at {first.minutes:g} minutes: {before} bits, English {after}.": first.is_valid,
-        f"Its lead over {kept} is less than seeds differ by, {BETWEEN_SEEDS:g} in the trial.": near,
-        f"New tokens lead first and are overtaken: after {EARLY:g} minutes extend-2000 {early['extend-2000']:.2f}, "
-        f"lapt-replay {early['lapt-replay']:.2f}; at the end {many}, {kept}.": overtaken,
-        f"More new tokens are better: {few}, {many}.": scores["extend-2000"] < scores["extend-500"],
-        f"English is kept best by LoRA ({english['lora']:+.0%}), and worst by {english.idxmax()} "
-        f"({english.max():+.0%}).": english.idxmin() == "lora",
-        f"A plan that learns has too few parameters: {scores['plan']:.2f}.": scores.idxmax() == "plan",
-    }
+@dataclass(frozen=True)
+class Speedrun:
+    "A recipe on a track, with its budget."
+
+    study: Study  # of one cell
+    minutes: float  # calibrated CPU-minutes
+    steps: str = ""  # as a record has them, to repeat it; empty: as many as the budget is planned for
+
+    @property
+    def cell(self) -> GridCell:
+        "The one cell of the study."
+        return self.study.cells[0]
+
+    @property
+    def way(self) -> Way:
+        "The recipe."
+        return self.study.ways[self.cell.way]
+
+    @property
+    def name(self) -> str:
+        "What the run's folder is called."
+        again = f"-{self.steps.replace('/', '-of-')}-steps" if self.steps else ""
+        return f"{self.way.name}-{self.minutes:g}min{again}"
+
+    @cached_property
+    def digest(self) -> str:  # 8 hexadecimal digits
+        "A hash of what the recipe says."
+        return facts_digest(self.way.facts)
+
+    @cached_property
+    def fingerprint(self) -> str:  # 16 hexadecimal digits
+        "A hash of the recipe, the model and the texts."
+        return cell_fingerprint(self.study, self.cell, study_digests(self.study))
+
+    @cached_property
+    def track_digest(self) -> str:  # 8 hexadecimal digits
+        "A hash of the track's model and texts."
+        return facts_digest([study_digests(self.study), self.study.measures])
+
+    @property
+    def given_steps(self) -> tuple[int, int]:  # done, planned; 0, 0: none are given
+        "The steps that are to be repeated."
+        done, _, planned = (self.steps or "0").partition("/")
+        return int(done), int(planned or done)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        "What a folder's run was begun with."
+        return dict(fingerprint=self.fingerprint, minutes=self.minutes, steps=self.steps)
+
+    def judges(self) -> dict[str, list[str]]:  # the language first
+        "The sentences of each language on which models are scored."
+        codes = sorted(self.study.other, key=lambda code: code != self.cell.language)
+        return {code: read_lines(self.study.file(self.study.other[code])) for code in codes}
 
 
-def curve_points(records: pd.DataFrame) -> pd.DataFrame:  # recipe, minutes (spent), bits
-    "The points of the curves, in calibrated CPU-minutes and bits per byte."
-    points = [
-        (r.recipe, *map(float, point.split())) for r in records.itertuples() for point in str(r.curve).split("; ")
-    ]
-    return pd.DataFrame(points, columns=["recipe", "minutes", "bits"])
+def _check_track(study: Study) -> None:
+    "`ValueError` where a study is no track."
+    at = str(study.path)
+    if len(study.cells) != 1:
+        has = "a track has one model, one language, one amount of text and one seed"
+        raise wrong(at, f"{has}, and this makes {len(study.cells)} cells of a way")
+    code = study.cells[0].language
+    if set(study.other) <= {code} or code not in study.other:
+        raise wrong(f"{at}: other", f"give sentences in {code} and in a language that the model is to keep")
 
 
-def curves(records: pd.DataFrame) -> Figure:
-    "Bits per byte along the training, a curve for each recipe of one budget."
-    points = curve_points(records).rename(columns={"recipe": "language", "minutes": "step", "bits": "value"})
-    return score_curves(points, None, "calibrated CPU-minutes", "bits per byte of 25 sentences")
+def _check_steps(steps: str) -> None:
+    done, slash, planned = steps.partition("/")
+    numbers = [done, planned] if slash else [done]
+    if steps and not (all(n.isdecimal() and int(n) for n in numbers) and int(done) <= int(numbers[-1])):
+        raise SettingError("steps", f" {steps}: give the steps of a record, such as 290 or 290/300")
+
+
+def open_speedrun(
+    recipe: str | Path,  # a way of a study in a YAML file of its own
+    data: str | Path,  # folder that {data} stands for in the track
+    minutes: float = 30,
+    track: str | Path = "",  # empty: the bundled one
+    steps: str = "",
+) -> Speedrun:
+    "Read and check a recipe and its track; `ValueError` or an `OSError` say what cannot be, and nothing is written."
+    recipe = Path(recipe)
+    if not 0 < minutes < math.inf:
+        raise SettingError("minutes", f" {minutes}: give a number above 0")
+    _check_steps(steps)
+    study = read_study(track or data_path("speedrun", "track.yml"), data)
+    given = read_yaml(recipe, "recipe", "data/speedrun has some to begin with").value
+    way = read_way(check_file_name(recipe.stem, str(recipe)), given, {}, {}, str(recipe))
+    study = replace(study, ways={way.name: way}, baseline=way.name)
+    if way.lapt.steps is not None or way.lapt.max_epochs is not None:
+        raise wrong(f"{recipe}: lapt", "the budget says how long it trains; leave steps and max_epochs out")
+    if way.adapter is not None:
+        raise wrong(f"{recipe}: adapter", "the model itself learns; leave it out")
+    _check_track(study)
+    check_study(study)
+    asked = Speedrun(study, minutes, steps)
+    asked.judges()
+    if find_device().kind != "cpu":
+        raise ValueError("a speedrun counts CPU seconds, and this process sees a GPU; hide it: CUDA_VISIBLE_DEVICES=''")
+    return asked
+
+
+@dataclass
+class _Costs:
+    "CPU seconds of a training's parts."
+
+    step: float  # one of them
+    check: float  # an evaluation with its checkpoint
+    other: float  # all besides steps, of a training with an evaluation at the start and one at the end
+
+
+class _Clock(TrainerCallback):
+    "Counts the CPU seconds of a recipe, scores it on the way, and stops its training in time."
+
+    def __init__(
+        self,
+        budget: float = math.inf,  # CPU seconds
+        spent: float = 0,  # before
+        after: float = 0,  # the last step: evaluation, checkpoint, saving
+        score: Callable[[PreTrainedModel], float] | None = None,
+        last: float = math.inf,  # step
+        saved: Callable[[_Clock, int], None] = lambda clock, step: None,  # told of each checkpoint
+        notes: dict | None = None,  # of the checkpoint from which a run goes on: spent, curve
+    ):
+        self.budget, self.after, self.score, self.last, self.saved = budget, after, score, last, saved
+        self.notes, self.curve = notes or {}, []
+        self.before, self.began, self.unpaid = spent, cpu_seconds(), 0.0
+        self.steps, self.ended, self.step_began = [], [], 0.0
+
+    @property
+    def spent(self) -> float:
+        "CPU seconds so far."
+        return self.before + cpu_seconds() - self.began - self.unpaid
+
+    def on_train_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
+        if note := self.notes.get(str(state.global_step)):
+            self.before, self.curve = note["spent"], list(note["curve"])
+            self.began, self.unpaid = cpu_seconds(), 0.0
+
+    def on_step_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
+        self.step_began = self.spent
+
+    def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
+        now = self.spent
+        self.steps.append(now - self.step_began)
+        self.ended.append(now)
+        out_of_time = now + max(self.steps[-3:]) + self.after > self.budget
+        if out_of_time or state.global_step >= self.last:
+            control.should_evaluate = control.should_save = control.should_training_stop = True
+        if control.should_save:  # before as well, for a run that is killed while it saves
+            self.saved(self, state.global_step)
+
+    def on_evaluate(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, model: Any = None, **_: Any
+    ) -> None:
+        if self.score is None:
+            return
+        spent, began = self.spent, cpu_seconds()
+        self.curve.append([spent, self.score(model)])
+        self.unpaid += cpu_seconds() - began
+
+    def on_save(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
+        self.saved(self, state.global_step)
+
+    def on_train_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
+        self.ended.append(self.spent)
+
+
+_TRIED = 3  # steps
+_REPLAYED, _LEAST = 4000, 10_000  # bytes of text to keep for a minute of the budget, and for any
+_ALONG = 25  # sentences that are read along the training, evenly spread
+
+
+@dataclass
+class _Run:
+    "A speedrun under way, in its folder."
+
+    asked: Speedrun
+    out: Path  # of many speedruns
+    note: dict[str, Any] = field(default_factory=dict)  # what is known so far
+
+    @property
+    def folder(self) -> Path:
+        "The run's own folder."
+        return self.out / self.asked.name
+
+    @property
+    def prepared(self) -> Prepared:
+        "The text, and what else the speedruns of a track share."
+        return Prepared(self.asked.study, self.out / f"track-{self.asked.track_digest}", self.asked.cell)
+
+    @property
+    def start(self) -> Path:
+        "The model that training begins with."
+        return Path(self.note["start"]["folder"])
+
+    @property
+    def budget(self) -> float:
+        "CPU seconds that this machine has for the recipe."
+        return 60 * self.asked.minutes * self.note["calibration"] / CALIBRATED
+
+    def write(self, **more: Any) -> None:
+        "Note what has become known."
+        self.note |= more
+        write_json(self.note, self.folder / "speedrun.json")
+
+    @property
+    def keep(self) -> KeepSettings:
+        "As much of the text to keep as the budget can replay, since a tenth of it is read at each evaluation."
+        keep = kept_text(self.asked.study, self.asked.way)
+        if not keep.replay:
+            return keep
+        amount = Amount(max(_LEAST, round(_REPLAYED * self.asked.minutes)), bytes=True)
+        file = self.prepared.folder / f"kept-{amount.n}.txt"
+        made_once(file, lambda out: write_lines(sample_lines(Lines(*keep.keep_text), amount), out))
+        return replace(keep, keep_text=(str(file),))
+
+    def train(self, out: Path, steps: int, every: int, clock: _Clock, resume: bool = False) -> None:
+        "Train a model by the recipe."
+        prepared, way = self.prepared, self.asked.way
+        settings = replace(way.lapt, steps=steps, eval_every=every)
+        run = replace(training_run(prepared, way, self.asked.cell.seed), resume=resume)
+        with silenced():
+            lapt_files(self.start, [str(prepared.text)], out, settings, run, None, self.keep, [clock])
+
+
+def _make_start(run: _Run) -> None:
+    "Make the vocabulary and its embeddings."
+    made, own = run.folder / "start", run.folder / "own"
+    for rest in (made, own):  # of one that was stopped
+        shutil.rmtree(rest, ignore_errors=True)
+    prepared = replace(run.prepared, folder=own)  # tokenizer and vectors are paid for by each recipe
+    _, began = prepared.text, cpu_seconds()
+    start = start_model(prepared, run.asked.way, made, run.asked.cell.seed)
+    run.write(start=dict(folder=str(start), seconds=cpu_seconds() - began))
+
+
+def _try(run: _Run) -> _Costs:
+    "Train a few steps, to see what they cost."
+    with tempfile.TemporaryDirectory(dir=run.folder) as folder:
+        clock = _Clock()
+        run.train(Path(folder, "model"), _TRIED, _TRIED, clock)
+        other = clock.spent - sum(clock.steps)
+    step = statistics.mean(clock.steps[1:])
+    return _Costs(step, clock.ended[-1] - clock.ended[-2], other + clock.steps[0] - step)
+
+
+def _plan(run: _Run) -> None:
+    "How many steps the budget has; `ValueError` where it has none. Given steps need no plan."
+    if run.asked.steps:
+        last, planned = run.asked.given_steps
+        run.write(planned=planned, last=last, reserve=0)
+        return
+    costs = _try(run)
+    checks = run.asked.study.evaluations
+    left = run.budget - run.note["start"]["seconds"] - costs.other - (checks - 1) * costs.check
+    steps = int(left / costs.step)
+    if steps < checks:
+        problem = f"{run.asked.minutes:g} minutes have no room for {checks} steps of {costs.step:.2f} CPU seconds"
+        raise ValueError(f"{run.asked.way.name}: {problem} beside what else it does; give more minutes")
+    run.write(planned=steps, last=steps, reserve=2 * costs.check)
+
+
+def _train(run: _Run) -> None:
+    "Train to the end of the budget, or go on from a checkpoint."
+    note, study = run.note, run.asked.study
+    sentences = run.asked.judges()[run.asked.cell.language]
+    some = sentences[:: max(1, len(sentences) // _ALONG)]
+    score = bits_measure(study, Source.from_pretrained(run.start).tokenizer, some)
+    checkpoints = note.setdefault("checkpoints", {})
+
+    def saved(clock: _Clock, step: int) -> None:
+        checkpoints[str(step)] = dict(spent=clock.spent, curve=clock.curve)
+        run.write()
+
+    budget = math.inf if run.asked.steps else run.budget
+    clock = _Clock(budget, note["start"]["seconds"], note["reserve"], score, note["last"], saved, checkpoints)
+    out, every = run.folder / "model", max(1, note["planned"] // study.evaluations)
+    resume = (out / "lapt.json").is_file()
+    if not resume:
+        shutil.rmtree(out, ignore_errors=True)
+    run.train(out, note["planned"], every, clock, resume)
+    run.write(spent=clock.spent, curve=clock.curve, done=max(map(int, checkpoints)))
+
+
+RECORD = (  # the columns
+    *("date", "recipe", "hash", "minutes", "score", "before", "kept", "kept_before", "valid", "cpu_seconds"),
+    *("calibration", "steps", "tokens_per_word", "parameters", "model", "track", "fingerprint", "library", "curve"),
+)
+
+
+def _measured(study: Study, source: Source, sentences: dict[str, list[str]]) -> tuple[dict[str, float], int]:
+    "Bits per byte of a model in each language, and how many parameters it has."
+    model = source.load()
+    bits = {code: bits_measure(study, source.tokenizer, some)(model) for code, some in sentences.items()}
+    return bits, model.num_parameters()
+
+
+def _source_bits(run: _Run, sentences: dict[str, list[str]]) -> dict[str, float]:
+    "Those of the source model, which are measured once."
+    file = run.prepared.folder / "source.json"
+    if not file.is_file():
+        bits, _ = _measured(run.asked.study, Source.from_pretrained(run.prepared.source), sentences)
+        write_json(bits, file)
+    return json.loads(file.read_text(encoding="utf-8"))
+
+
+def verdict(
+    kept: dict[str, float],  # bits per byte of languages that the model is to keep
+    before: dict[str, float],  # those of the source model
+    cost: float,  # as a share of the budget
+) -> str:  # yes, or why not
+    "Whether a record is valid."
+    for code, bits in kept.items():
+        if bits > ENGLISH * before[code]:
+            return f"no: {code} rose by {bits / before[code] - 1:.1%}, and {ENGLISH - 1:.0%} are allowed"
+    return f"no: {cost - 1:.1%} over the budget" if cost > COST else "yes"
+
+
+def _finished(run: _Run) -> Path:
+    "The folder of the whole model that came of it."
+    trained = run.folder / "model"
+    if not run.asked.way.lapt.lora or (trained / "config.json").is_file():
+        return trained
+    merged = run.folder / "merged"
+    shutil.rmtree(merged, ignore_errors=True)  # the rest of one that was stopped
+    return merged_lora(run.start, trained, merged)
+
+
+def _record(run: _Run) -> dict[str, str]:
+    "Score what came of a recipe."
+    asked, note, sentences = run.asked, run.note, run.asked.judges()
+    source = Source.from_pretrained(_finished(run))
+    before = _source_bits(run, sentences)
+    bits, parameters = _measured(asked.study, source, sentences)
+    language, *others = sentences
+    kept = {code: bits[code] for code in others}
+    scale = note["calibration"] / CALIBRATED
+    steps = f"{note['done']}/{note['planned']}" if note["done"] < note["planned"] else str(note["planned"])
+    return dict(
+        date=datetime.now(UTC).strftime("%Y-%m-%d"),
+        recipe=asked.way.name,
+        hash=asked.digest,
+        minutes=f"{asked.minutes:g}",
+        score=f"{bits[language]:.4f}",
+        before=f"{before[language]:.4f}",
+        kept=" ".join(f"{bits[code]:.4f}" for code in others),
+        kept_before=" ".join(f"{before[code]:.4f}" for code in others),
+        valid=verdict(kept, before, note["spent"] / run.budget),
+        cpu_seconds=f"{note['spent']:.1f}",
+        calibration=f"{note['calibration']:.4f}",
+        steps=steps,
+        tokens_per_word=f"{fertility(source.tokenizer, sentences[language]):.3f}",
+        parameters=str(parameters),
+        model=asked.cell.model,
+        track=asked.study.name,
+        fingerprint=asked.fingerprint,
+        library=vocab_lit.__version__,
+        curve="; ".join(f"{spent / scale / 60:.2f} {bits:.4f}" for spent, bits in note["curve"]),
+    )
+
+
+def check_records(path: Path) -> None:
+    "`ValueError` where a file is there that has other columns than records have."
+    if path.is_file():
+        with open(path, encoding="utf-8", newline="") as file:
+            columns = next(csv.reader(file), [])
+        if columns != list(RECORD):
+            raise ValueError(f"{path} is no file of records: its columns are {', '.join(columns)}; give another file")
+
+
+def _add_record(record: dict[str, str], path: Path) -> None:
+    "Write a record behind the others, unless it is among them."
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with in_turn(path):
+        is_new = not path.exists()
+        if not is_new and record in csv.DictReader(path.read_text(encoding="utf-8").splitlines()):
+            return
+        with open(path, "a", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, RECORD, lineterminator="\n")
+            if is_new:
+                writer.writeheader()
+            writer.writerow(record)
+
+
+def _begin(run: _Run) -> None:
+    "Open the run's folder; `ValueError` where it holds another one."
+    file = run.folder / "speedrun.json"
+    if not file.is_file():
+        check_output(run.folder)
+        return
+    run.note = json.loads(file.read_text(encoding="utf-8"))
+    if run.note["asked"] != run.asked.facts:
+        raise ValueError(f"{run.folder} holds a run of another recipe or other data; remove it, or give another --out")
+
+
+_STAGES = {"start": _make_start, "planned": _plan, "spent": _train}  # by what is known after each
+
+
+def run_speedrun(
+    asked: Speedrun,
+    out: str | Path,  # folder of many speedruns
+    records: str | Path = "",  # CSV; empty: in the folder
+) -> dict[str, str]:  # the record, by the columns of `RECORD`
+    "Run a recipe to the end of its budget and record its score; interrupted, it goes on where it was."
+    run, records = _Run(asked, Path(out).absolute()), Path(records or Path(out, "speedrun.csv"))
+    check_records(records)
+    _begin(run)
+    run.folder.mkdir(parents=True, exist_ok=True)
+    with alone(run.folder), one_thread():
+        _ = run.prepared.text, run.prepared.held_out  # which all recipes are given
+        if "calibration" not in run.note:
+            run.write(asked=asked.facts, calibration=calibrate())
+        for known, make in _STAGES.items():
+            if known not in run.note:
+                log.info(f"{asked.way.name}: {make.__name__.strip('_').replace('_', ' ')}")
+                make(run)
+        if "record" not in run.note:
+            run.write(record=_record(run))
+        _add_record(run.note["record"], records)
+    return run.note["record"]
+
+
+if __name__ == "__main__":
+    from studies.__main__ import app
+
+    app(["speedrun", *sys.argv[1:]], prog_name="python -m studies")

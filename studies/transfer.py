@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from studies.costs import OnTask, OnText
 from studies.experiment import Target, Targets
 from studies.hub import hub_model
+from studies.published import unstack_in_order
 from studies.setups import scale_lapt, scale_models, scale_vocab_size
 from vocab_lit.methods.factored import Factors, factorize, load_factors
 from vocab_lit.methods.factoring import Factoring
@@ -23,7 +24,7 @@ from vocab_lit.models.madx import LANGUAGE, TASK, AdapterConfig, MadX
 from vocab_lit.models.source import load_model
 from vocab_lit.models.token_tensors import token_parameters
 from vocab_lit.study.adaptation import Adaptation
-from vocab_lit.study.results import Cell, ResultStore, Workers, cell_stamp, made_once, unstack_in_order, with_needs
+from vocab_lit.study.results import Cell, ResultStore, Workers, cell_stamp, made_once, with_needs
 from vocab_lit.tasks.config import TaskConfig
 from vocab_lit.tasks.finetune import evaluate, fine_tune
 from vocab_lit.tasks.registry import task_settings

@@ -37,8 +37,8 @@ EVIDENCE = {  # source of verdicts to its heading; one of which there are no rec
 def judged() -> pd.DataFrame:  # a row for each claim and source, as `verdicts` gives
     "What the papers' numbers, the recorded study and the field trial say about every claim."
     from studies.claims import load_claims, read_records, verdicts
+    from studies.field import with_field
     from studies.recorded import with_study
-    from vocab_lit.study.shared_records import with_field
 
     records = with_field(with_study(read_records("no records but those of the package")))
     judgements = verdicts(load_claims(), records.loc[records.scale.isin(list(EVIDENCE))], strict=False)
@@ -79,7 +79,7 @@ def evidence() -> str:
 @_fact
 def averages() -> str:
     "How many printed averages there are, and how many do not follow from their rows."
-    from vocab_lit.study.results import mismatches, published, recompute_averages
+    from studies.published import mismatches, published, recompute_averages
 
     scores = ["accuracy", "F1", "EM", "UAS", "LAS", "accuracy / F1"]
     papers = [published(name) for name in ("focus", "embedding-structure", "wechsel", "mad-x", "unks-everywhere")]
@@ -90,7 +90,7 @@ def averages() -> str:
 @cache
 def field_means() -> pd.DataFrame:  # rows: ways; columns: measure, language
     "Means over seeds of all that the field trial has measured."
-    from vocab_lit.study.shared_records import own_records, read_shared
+    from studies.field import own_records, read_shared
     from vocab_lit.study.study_report import measures
 
     return measures(read_shared(own_records())).pivot_table("value", "setting", ["measure", "language"])
@@ -113,7 +113,7 @@ _REST = "With a dictionary, `wechsel` or `ofa`; for little storage, `mf1-lex`; t
 @cache
 def _one_pass() -> dict[tuple[str, str], dict[str, dict[str, float]]]:  # by model and language
     "The numbers of the real trial's whole pass, of ways that learn at the same rate."
-    from vocab_lit.study.shared_records import comparable, real_means
+    from vocab_lit.study.evidence import comparable, real_means
 
     return {
         (model, language): ways | {name: ways[way] for name, way in comparable(ways).items()}
@@ -561,7 +561,7 @@ def laptop() -> str:
 @_fact
 def speedrun() -> str:
     "The best recipe of the budget that most recipes of the speedrun have run."
-    from studies.speedrun import best, read_records
+    from studies.speedrun_records import best, read_records
 
     found = best(read_records())
     return (

@@ -8,7 +8,7 @@ from pathlib import Path
 
 DATA = re.compile(
     r"languages\.yml|field/records\.(csv|json)|field/sources\.csv|real-trial/one-pass\.csv|report/[\w.]+|text/\w+\.txt"
-    r"|speedrun/[\w-]+\.yml|models/mini-(gpt2|mbert|roberta|xlmr)/[\w.]+"
+    r"|models/mini-(gpt2|mbert|roberta|xlmr)/[\w.]+"
 )
 
 

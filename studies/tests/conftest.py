@@ -17,7 +17,7 @@ from datasets import ClassLabel, Dataset, Features, Value
 from datasets import Sequence as Many
 from matplotlib.colors import to_rgb
 
-import vocab_lit.study.figures as plots
+import studies.labels as plots
 from studies.claims import (
     RECORDS,
     differences,
@@ -28,10 +28,19 @@ from studies.claims import (
 )
 from studies.embedding_plots import alignment_map, embedding_map, show_mixture
 from studies.experiment import FOCUS_METHODS, Target, Targets
-from studies.plots import correlations, growth_curves, heat_map, score_curves, score_dots, score_flops
+from studies.labels import SANS, label
+from studies.plots import (
+    correlations,
+    growth_curves,
+    heat_map,
+    loss_bars,
+    loss_curves,
+    score_curves,
+    score_dots,
+    score_flops,
+)
+from studies.published import published
 from studies.setups import get_setup
-from vocab_lit.study.figures import SANS, label, loss_bars, loss_curves
-from vocab_lit.study.results import published
 
 
 @pytest.fixture(scope="session")

@@ -11,8 +11,20 @@ from matplotlib.colors import to_rgb
 from matplotlib.text import Text
 
 from studies.embedding_plots import _plane, alignment_map, embedding_map, show_mixture
-from studies.plots import _brief, _spread, correlations, growth_curves, heat_map, score_curves, score_dots, score_flops
-from vocab_lit.study.figures import INK, label, plt
+from studies.labels import label
+from studies.plots import (
+    _brief,
+    _spread,
+    correlations,
+    growth_curves,
+    heat_map,
+    loss_bars,
+    loss_curves,
+    score_curves,
+    score_dots,
+    score_flops,
+)
+from vocab_lit.study.figures import INK, PALETTE, _short, plt
 
 
 def test_dots_stand_at_the_means_bars_at_one_deviation_and_the_line_at_the_baseline(scores_beside_paper):
@@ -413,3 +425,101 @@ def test_the_plane_keeps_the_largest_differences():
         np.linalg.norm(got[0] - got[2]), 2, atol=0.1
     )
     assert _plane(np.ones((3, 1))).shape == (3, 2)
+
+
+def _perplexities(rng):
+    start, below = {"transinner": 3e4, "wechsel": 3e3}, {"transinner": 45, "wechsel": 30}
+    variants = {"embeddings first": 1, "all at once": 1.4}
+
+    def value(method, variant, shift, step):
+        slow = below[method] * (variants[variant] if method == "transinner" else 1)
+        return 20 + shift + start[method] * np.exp(-step / slow) * np.exp(rng.normal(0, 0.1))
+
+    rows = itertools.product(start, variants, {"de": 0, "zh": 30}.items(), range(2), range(0, 501, 25))
+    return pd.DataFrame(
+        [
+            dict(method=m, variant=v, language=code, seed=s, step=t, value=value(m, v, d, t))
+            for m, v, (code, d), s, t in rows
+        ]
+    )
+
+
+def test_curves_go_through_the_means_on_a_logarithmic_axis_with_plain_numbers(random_losses, learning_curves):
+    perplexities, curves, levels = _perplexities(random_losses.rng), learning_curves.curves, random_losses.levels
+    start = ("transinner", "wechsel")
+    figure = loss_curves(perplexities, ylabel="perplexity", log=True, ylim=(15, 500))
+    means = perplexities.groupby(["language", "method", "variant", "step"]).value.mean()
+    assert [a.get_title() for a in figure.axes] == ["de", "zh"] and figure.axes[0].get_ylabel() == "perplexity"
+    for ax, language in zip(figure.axes, ("de", "zh")):
+        drawn = [line for line in ax.lines if len(line.get_xdata())]
+        kinds_of_line = list(itertools.product(start, ("embeddings first", "all at once")))
+        assert ax.get_yscale() == "log" and ax.get_ylim() == (15, 500) and len(drawn) == 4
+        for line, kind in zip(drawn, kinds_of_line):
+            assert np.allclose(line.get_ydata(), means[(language, *kind)])
+        assert [to_rgb(line.get_color()) for line in drawn] == [to_rgb(PALETTE[i]) for i in (0, 0, 1, 1)]
+        assert [line.is_dashed() for line in drawn] == [False, True] * 2
+    figure.draw_without_rendering()
+    assert [_short(v) for v in (0.5, 20, 50000, 1e5, 5e12)] == ["0.5", "20", "50000", "1e5", "5e12"]
+    assert [t.get_text() for t in figure.axes[0].get_yticklabels() if 15 <= t.get_position()[1] <= 500] == [
+        "20",
+        "50",
+        "100",
+        "200",
+        "500",
+    ]
+    assert [to_rgb(line.get_color()) for line in figure.axes[1].get_legend().get_lines()] == [
+        to_rgb(c) for c in (PALETTE[0], PALETTE[1], INK, INK)
+    ]
+    assert [t.get_text() for t in figure.axes[1].get_legend().get_texts()] == [
+        "transinner",
+        "wechsel",
+        "embeddings first",
+        "all at once",
+    ]
+    assert [t.get_text() for t in loss_curves(curves).axes[1].get_legend().get_texts()] == list(levels)
+    uncut = loss_curves(perplexities, log=True)
+    uncut.draw_without_rendering()
+    ticks = {t.get_text() for t in uncut.axes[0].get_yticklabels()}
+    assert {"100", "1000", "10000"} <= ticks and not {"20", "5000"} & ticks
+    six = pd.concat([curves.assign(language=line) for line in "abcdef"])
+    rows_of_panels = [a.get_subplotspec().rowspan.start for a in loss_curves(six.query("seed == 0")).axes]
+    assert rows_of_panels == [0, 0, 0, 1, 1, 1]
+
+
+def test_bars_are_as_high_as_the_means_and_the_guess_is_marked(random_losses):
+    losses = random_losses.losses
+    ax = loss_bars(losses, uniform=7.6).axes[0]
+    heights = sorted(p.get_height() for p in ax.patches if p.get_width() > 0 and p.get_height() > 0)
+    assert np.allclose(heights, sorted(losses.groupby(["method", "language"]).value.mean()))
+    assert sum(np.allclose(line.get_ydata(), 7.6) for line in ax.lines) == 3
+
+
+def test_figures_of_losses_say_what_they_show(random_losses):
+    losses, levels = random_losses.losses, random_losses.levels
+    flat = losses.assign(value=losses.method.map(levels))
+    bars = loss_bars(flat, uniform=7.6, names={"am": "Amharic"})
+    assert (
+        bars.alt
+        == "Bars, loss at initialisation (nats) by language (sw, Amharic, my) and method, mean over seeds: random 8.2, "
+        "symbolic overlap 7.1, focus 5.1. A dashed line marks a uniform guess."
+    )
+    assert loss_bars(flat).alt.endswith("focus 5.1.") and bars.data.equals(flat)
+    assert loss_bars(flat.assign(value=flat.seed + (flat.language == "am"))).alt.endswith(
+        "random 1 to 2, symbolic overlap 1 to 2, focus 1 to 2."
+    )  # of languages, not of seeds
+    two = pd.DataFrame(
+        [
+            dict(method=m, language=line, step=t, value=v / (t + 1))
+            for m, v in (("a", 8.0), ("b", 6.0))
+            for line in ("sw", "am")
+            for t in (0, 1, 3)
+        ]
+    )
+    assert (
+        loss_curves(two, names={"am": "Amharic"}).alt
+        == "Curves, held-out loss (nats) over steps 0 to 3, a panel for each of sw, Amharic. At the beginning: a 8, "
+        "b 6; at the end: a 2, b 1.5."
+    )
+    assert loss_curves(two.drop(columns="language")).alt.startswith(
+        "Curves, held-out loss (nats) over steps 0 to 3. At"
+    )

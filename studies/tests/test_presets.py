@@ -11,7 +11,7 @@ from studies.presets import (
     paper_of,
     scale_parameters,
 )
-from vocab_lit.study.results import paper_languages, published
+from studies.published import paper_languages, published
 
 
 @pytest.fixture(scope="module")

@@ -3,8 +3,8 @@
 import pytest
 
 from studies.phrasebook import lines
+from studies.published import published
 from studies.real_vocabularies import COLUMNS, FOOTNOTE, TRAINED, beside, measure, recorded
-from vocab_lit.study.results import published
 from vocab_lit.text.corpus import data_path
 from vocab_lit.tokens.load import load_tokenizer
 

@@ -4,7 +4,8 @@ import csv
 
 import pytest
 
-from studies.speedrun import (
+from studies.speedrun import CALIBRATED, RECORD, verdict
+from studies.speedrun_records import (
     RETIRED,
     best,
     bits_after,
@@ -15,7 +16,6 @@ from studies.speedrun import (
     read_records,
     records_table,
 )
-from vocab_lit.study.speedrun import CALIBRATED, RECORD, verdict
 from vocab_lit.study.study_file import read_study
 from vocab_lit.study.ways import read_way
 from vocab_lit.text.corpus import data_path

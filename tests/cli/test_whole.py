@@ -2,7 +2,6 @@
 from pathlib import Path
 from studies.phrasebook import dictionary, lines, sentences
 from tools.examples import run
-from vocab_lit.text.corpus import data_path
 import json
 import pytest
 import shutil
@@ -13,7 +12,7 @@ import vocab_lit.cli.whole
 @pytest.fixture(scope='module')
 def cell_f0134685():
     # nbs/10_cli/09_whole.ipynb, cell "import json" (f0134685)
-    global data_path, dictionary, json, lines, place, pytest, run, sentences, shutil, tempfile, tiny_model
+    global dictionary, json, lines, place, pytest, run, sentences, shutil, tempfile, tiny_model
     import json
     import shutil
     import tempfile
@@ -22,7 +21,6 @@ def cell_f0134685():
 
     from studies.phrasebook import dictionary, lines, sentences
     from tools.examples import run, tiny_model
-    from vocab_lit.text.corpus import data_path
 
     place = tiny_model(tempfile.mkdtemp())
 
@@ -144,8 +142,8 @@ def test_given_tokens_and_continued_expansion_come_from_a_setup_file_as_from_the
     assert by_setup == by_hand and by_setup[2].tokenizer.tokens == str(kit / "terms.tsv")
 
 
-@pytest.mark.cell('nbs/10_cli/09_whole.ipynb', 'cell "a study is printed, planned, computed, shared, and tells of cells that fail" (898ceb4c)')
-def test_a_study_is_printed_planned_computed_shared_and_tells_of_cells_that_fail(cell_f0134685):
+@pytest.mark.cell('nbs/10_cli/09_whole.ipynb', 'cell "a study is printed, planned, computed, and tells of failures" (898ceb4c)')
+def test_a_study_is_printed_planned_computed_and_tells_of_failures(cell_f0134685):
     folder = Path(tempfile.mkdtemp())
     (folder / "sw.txt").write_text("\n".join(lines("sw", 400, seed=0)), encoding="utf-8")
     (folder / "study.yml").write_text(
@@ -162,8 +160,7 @@ def test_a_study_is_printed_planned_computed_shared_and_tells_of_cells_that_fail
         patch.setenv("TQDM_DISABLE", "1")
         assert json.loads(run(*given, "--json")) == dict(cells=1, computed=1, failed={})
         assert "1" in run(*given, "--dry-run")
-        run(*given, "--share", "--contributor", "A. Reader")
-        assert (folder / "study/study-A.-Reader.csv").is_file() and (folder / "study/report.md").is_file()
+        assert (folder / "study/report.md").is_file()
         text = (folder / "study.yml").read_text(encoding="utf-8") + "  large: {method: identity, vocab_size: 5000}\n"
         (folder / "study.yml").write_text(text, encoding="utf-8")
         assert "1 of 2 cells failed, the first with ValueError: the text" in run(*given, code=1)
@@ -171,28 +168,5 @@ def test_a_study_is_printed_planned_computed_shared_and_tells_of_cells_that_fail
         (("study",), "no study file is given; `vocab-lit study --example` prints one"),
         (("study", folder / "none.yml"), "none.yml: no such study file"),
         (("study", folder / "study.yml"), "say which folder that is by `data:` or --data DIR"),
-        ((*given, "--share"), "--share and --contributor NAME go together"),
-        ((*given, "--share", "--contributor", "me"), "1 of 2 cells have no record"),
     ):
         assert match in run(*wrong, code=1)
-
-
-@pytest.mark.cell('nbs/10_cli/09_whole.ipynb', 'cell "a recipe runs to the end of its steps, and what is wrong with it is told in a line" (900edc6c)')
-def test_a_recipe_runs_to_the_end_of_its_steps_and_what_is_wrong_with_it_is_told_in_a_line():
-    folder = Path(tempfile.mkdtemp())
-    for code in ("sw", "en"):
-        (folder / f"{code}.txt").write_text("\n".join(lines(code, 400, seed=0)), encoding="utf-8")
-        (folder / f"judge-{code}.txt").write_text("\n".join(lines(code, 9, seed=1)), encoding="utf-8")
-    (folder / "track.yml").write_text(
-        f"models: {{mini: {data_path('models', 'mini-gpt2')}}}\n"
-        'languages: [sw]\ntext: "{data}/{language}.txt"\nseeds: 1\nlines: 9\nevaluations: 1\n'
-        'other: {sw: "{data}/judge-sw.txt", en: "{data}/judge-en.txt"}\nways: {any: {vocabulary: keep}}\n',
-        encoding="utf-8",
-    )
-    (folder / "mine.yml").write_text("{vocabulary: keep, lapt: {batch_size: 2, length: 32}}", encoding="utf-8")
-    given = ("speedrun", folder / "mine.yml", "--data", folder, "--track", folder / "track.yml", "--steps", "2")
-    told = json.loads(run(*given, "--out", folder / "runs", "--json"))
-    assert (told["recipe"], told["steps"]) == ("mine", "2") and float(told["score"]) > 0
-    assert f"{told['score']}" in run(*given, "--out", folder / "runs")
-    assert "give the steps of a record" in run(*given[:-1], "3/2", "--out", folder / "none", code=1)
-    assert not (folder / "none").exists()

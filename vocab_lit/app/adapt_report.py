@@ -256,11 +256,8 @@ class AdaptReport:
 
     def draw(self, folder: Path) -> None:
         "Draw the figures, each with its data in a CSV file."
-        numbers, language = self.numbers, self.language
-        bits = [
-            dict(method=model, language=language, value=row["bits_per_byte"])
-            for model, row in numbers["held_out"].items()
-        ]
+        numbers = self.numbers
+        bits = [dict(method=model, value=row["bits_per_byte"]) for model, row in numbers["held_out"].items()]
         row_shares(pd.DataFrame(numbers["rows"]), path=folder / "rows.png")
         loss_bars(pd.DataFrame(bits), ylabel="bits per byte of held-out text", path=folder / "bits.png")
         if numbers["losses"]:

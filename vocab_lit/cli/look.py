@@ -108,7 +108,7 @@ def _told_cost(inspection: "Inspection") -> str:
 
 
 def _show_verdict(inspection: "Inspection", verdict: "Verdict") -> None:
-    from vocab_lit.study.shared_records import field_evidence, real_evidence
+    from vocab_lit.study.evidence import field_evidence, real_evidence
 
     m, beside = verdict.measured, verdict.measured.beside or {}
     show(

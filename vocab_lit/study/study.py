@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING
 
 from .prepared import measure_cell
 from .results import Cell, ResultStore, WorkerKilled, Workers
-from .shared_records import write_shared
 from .study_file import GridCell, Study, cell_fingerprint, check_study, study_digests
 from .study_report import BEST, write_report
 from ..text.corpus import write_json
@@ -37,7 +36,7 @@ log = logging.getLogger("vocab_lit")
 
 # %% auto #0
 __all__ = ['log', 'NOTE', 'CELLS', 'FAILED', 'study_facts', 'StudyRun', 'time_left', 'in_words', 'to_compute', 'planned',
-           'StudyResult', 'run_study', 'write_results', 'share_study']
+           'StudyResult', 'run_study', 'write_results']
 
 # %% ../../nbs/08_study/07_study.ipynb #a56e618f
 NOTE, CELLS, FAILED = "study.json", "cells", "failed"
@@ -307,21 +306,3 @@ def write_results(run: StudyRun) -> None:
     missing = len(run.study.cells) - table.fingerprint.nunique()
     write_report(table, run.out / "report.md", run.study.name, run.study.baseline, errors, missing)
     log.info(f"the report is {run.out / 'report.md'}, all numbers are in {run.out / 'records.csv'}")
-
-# %% ../../nbs/08_study/07_study.ipynb #4052efb6
-def share_study(
-    run: StudyRun,
-    contributor: str,
-    path: Path,  # a new file
-) -> None:
-    "Write the records of a study that is complete as a file for others; `ValueError` where one is missing."
-    missing = [cell for cell in run.study.cells if not run.record(cell)]
-    if missing:
-        problem = f"{len(missing)} of {len(run.study.cells)} cells have no record, such as {missing[0]}"
-        raise ValueError(f"{problem}; finish the study by `vocab-lit study {run.study.path}`, and share it then")
-    study = run.study
-    seeds = {name: list(way.only.get("seeds", study.seeds)) for name, way in study.ways.items()}
-    facts = study_facts(study, run.digests)
-    files = {name if "{data}" in name else Path(name).name: digest for name, digest in facts["files"].items()}
-    about = dict(study=study.name, files=files, ways=facts["ways"], measures=facts["measures"], seeds=seeds)
-    write_shared(path, run.frame(), about, contributor)

@@ -15,12 +15,10 @@ from ..text.markup import markdown_table, markdown_text
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.figure import Figure
 
 # %% auto #0
 __all__ = ['HELD_OUT', 'BITS', 'BEST', 'UNKNOWN', 'OTHER', 'READ', 'TRAINED_FOR', 'PLACE', 'MUCH_UNKNOWN', 'at_equal', 'measures',
-           'unknown_ways', 'way_tables', 'costs', 'holm', 'paired_p', 'paired_tests', 'distances', 'distance_dots',
-           'report_text', 'write_report']
+           'unknown_ways', 'way_tables', 'costs', 'holm', 'paired_p', 'paired_tests', 'report_text', 'write_report']
 
 # %% ../../nbs/08_study/02_study_report.ipynb #59ec7047
 HELD_OUT, BITS, BEST, UNKNOWN = "held-out text", "bits per byte", "bits per byte at the end", "unknown characters"
@@ -176,53 +174,6 @@ def paired_tests(
             rows += _compared(values.xs(place, level=PLACE), baseline, measure=measure, where=" ".join(place))
     columns = ["measure", "where", "way", "pairs", "value", "baseline", "difference", "p", "p_holm"]
     return pd.DataFrame(rows, columns=columns)
-
-# %% ../../nbs/08_study/02_study_report.ipynb #f5a572d3
-def distances(
-    table: pd.DataFrame,  # as for `measures`
-    baseline: str,  # the way that the others are compared with
-    measure: str,  # of those that `measures` names
-) -> pd.DataFrame:  # rows: model, language, limit; a column for each way
-    "The ways' values less the baseline's, means over seeds; `ValueError` where nothing can be compared."
-    rows = measures(table)
-    if measure not in set(rows.measure):
-        raise ValueError(f"no measure {measure!r}; choose from {', '.join(rows.measure.unique())}")
-    rows = rows[rows.measure == measure]
-    values = rows.pivot_table(index=[*PLACE, "seed"], columns="setting", values="value", sort=False)
-    if baseline not in values:
-        raise ValueError(f"no {measure} of the way {baseline!r}; choose from {', '.join(values)}")
-    apart = values.drop(columns=baseline).sub(values[baseline], axis=0)
-    return apart.groupby(list(PLACE), sort=False).mean()
-
-
-def distance_dots(
-    table: pd.DataFrame,
-    baseline: str,
-    measure: str,
-    path: str | Path | None = None,
-) -> Figure:
-    "How far each way is from the baseline: a dot for each language, and a bar at their mean; the best way is on top."
-    from vocab_lit.study.figures import INK, PALETTE, described, plt, use_style
-
-    use_style()
-    apart = distances(table, baseline, measure)
-    less_is_better = measure.startswith(BITS)
-    means = apart.mean().sort_values(ascending=less_is_better)
-    fig, ax = plt.subplots(figsize=(7.5, 0.28 * len(means) + 1.1), layout="constrained")
-    for i, (language, part) in enumerate(apart[means.index].groupby(level="language", sort=False)):
-        places = np.tile(np.arange(len(means)), len(part))  # for each model and amount
-        style = dict(linestyle="", marker="osD^vP"[i % 6], markersize=5, color=PALETTE[i % len(PALETTE)])
-        ax.plot(part.to_numpy().ravel(), places, label=language, **style)
-    bar = dict(linestyle="", marker="|", markersize=13, markeredgewidth=2, color=INK)
-    ax.plot(means, range(len(means)), label="mean", **bar)
-    ax.axvline(0, color=INK, linewidth=1)
-    better = "left" if less_is_better else "right"
-    xlabel = f"{measure}, less that of {baseline}: {better} is better"
-    ax.set(yticks=range(len(means)), yticklabels=means.index, ylim=(len(means) - 0.4, -0.6), xlabel=xlabel)
-    ax.grid(axis="x", visible=False)
-    fig.legend(loc="outside right upper")
-    told = ", ".join(f"{way} {mean:+.3g}" for way, mean in means.items())
-    return described(fig, apart.stack().rename("distance").reset_index(), f"{xlabel}. Means: {told}.", path)
 
 # %% ../../nbs/08_study/02_study_report.ipynb #3d4b7fb4
 def _rounded(value):

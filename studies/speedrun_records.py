@@ -1,0 +1,106 @@
+"""The records of the speedrun: a table, curves along the training, and the best recipe."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from studies.plots import score_curves
+from vocab_lit.text.corpus import data_path
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+RECORDS = ("speedrun.csv",)  # in the bundled data
+RETIRED = dict.fromkeys(("alm-lm", "plan"), "5db8120f")  # recipes of ways that left the library, and where they are
+_RECIPES = "https://github.com/vocab-lit/vocab_lit/blob/{}/data/speedrun"
+EARLY = 2.5  # calibrated CPU-minutes
+BETWEEN_SEEDS = 0.03  # bits per byte, the range of three seeds of the same training in data/real-trial/seeds.csv
+
+
+def read_records(
+    path: str | Path = "",  # empty: the bundled ones
+) -> pd.DataFrame:  # a row per run, the longest budget first, the best recipe first in each
+    "The records of speedruns."
+    records = pd.read_csv(path or data_path(*RECORDS), dtype={"hash": str, "fingerprint": str, "steps": str})
+    records["is_valid"] = records.valid == "yes"
+    by = ["minutes", "is_valid", "score"]
+    return records.sort_values(by, ascending=[False, False, True], kind="stable", ignore_index=True)
+
+
+def compared(records: pd.DataFrame) -> pd.DataFrame:
+    "The records of the budget that most recipes have run; of several such budgets, of the longest."
+    recipes = records.groupby("minutes").recipe.nunique()
+    return records[records.minutes == recipes[recipes == recipes.max()].index.max()]
+
+
+def best(records: pd.DataFrame) -> pd.Series:
+    "The valid record with the lowest score among those that are compared; `ValueError` where none is valid."
+    some = compared(records)
+    valid = some[some.is_valid]
+    if valid.empty:
+        raise ValueError("no record is valid: each rose in English, or costs too much")
+    return valid.iloc[0]
+
+
+def records_table(records: pd.DataFrame) -> pd.DataFrame:  # cells in Markdown
+    "The table of the page."
+    rows = [
+        dict(
+            recipe=f"[{r.recipe}]({_RECIPES.format(RETIRED.get(r.recipe, 'main'))}/{r.recipe}.yml)",
+            minutes=f"{r.minutes:g}",
+            score=f"**{r.score:.3f}**" if r.is_valid else f"{r.score:.3f}",
+            English=f"{r.kept_before:.3f} → {r.kept:.3f}",
+            valid=r.valid,
+            steps=r.steps,
+        )
+        | {"tokens per word": f"{r.tokens_per_word:.2f}"}
+        for r in records.itertuples()
+    ]
+    return pd.DataFrame(rows)
+
+
+def bits_after(records: pd.DataFrame, minutes: float) -> pd.Series:  # by recipe, of one budget
+    "Bits per byte that each recipe's curve has after so many calibrated CPU-minutes, between its points in a line."
+    points = curve_points(records).groupby("recipe")
+    return pd.Series({name: np.interp(minutes, part.minutes, part.bits) for name, part in points})
+
+
+def findings(records: pd.DataFrame) -> dict[str, bool]:
+    "What the records say, and whether they do."
+    some, first = compared(records), best(records)
+    early = bits_after(some, EARLY)
+    some = some.set_index("recipe")
+    scores = some.score
+    english = some.kept / some.kept_before - 1
+    few, many, kept = (f"{name} {scores[name]:.3f}" for name in ("extend-500", "extend-2000", "lapt-replay"))
+    before, after = f"{first.before:.2f} → {first.score:.2f}", f"{first.kept_before:.2f} → {first.kept:.2f}"
+    overtaken = early.idxmin() == "extend-2000" and scores["extend-2000"] > scores[["lapt-replay", "trim"]].max()
+    near = 0 < scores["lapt-replay"] - scores["trim"] < BETWEEN_SEEDS
+    return {
+        f"`{first.recipe}` leads at {first.minutes:g} minutes: {before} bits, English {after}.": first.is_valid,
+        f"Its lead over {kept} is less than seeds differ by, {BETWEEN_SEEDS:g} in the trial.": near,
+        f"New tokens lead first and are overtaken: after {EARLY:g} minutes extend-2000 {early['extend-2000']:.2f}, "
+        f"lapt-replay {early['lapt-replay']:.2f}; at the end {many}, {kept}.": overtaken,
+        f"More new tokens are better: {few}, {many}.": scores["extend-2000"] < scores["extend-500"],
+        f"English is kept best by LoRA ({english['lora']:+.0%}), and worst by {english.idxmax()} "
+        f"({english.max():+.0%}).": english.idxmin() == "lora",
+        f"A plan that learns has too few parameters: {scores['plan']:.2f}.": scores.idxmax() == "plan",
+    }
+
+
+def curve_points(records: pd.DataFrame) -> pd.DataFrame:  # recipe, minutes (spent), bits
+    "The points of the curves, in calibrated CPU-minutes and bits per byte."
+    points = [
+        (r.recipe, *map(float, point.split())) for r in records.itertuples() for point in str(r.curve).split("; ")
+    ]
+    return pd.DataFrame(points, columns=["recipe", "minutes", "bits"])
+
+
+def curves(records: pd.DataFrame) -> Figure:
+    "Bits per byte along the training, a curve for each recipe of one budget."
+    points = curve_points(records).rename(columns={"recipe": "language", "minutes": "step", "bits": "value"})
+    return score_curves(points, None, "calibrated CPU-minutes", "bits per byte of 25 sentences")
