@@ -56,10 +56,10 @@ def test_text_is_cleaned_a_model_trained_on_and_evaluated(cell_a42a8f16):
         *training, "--max-hours", "1e-9", code=75
     )
     losses = json.loads(run(*training, "--resume"))
-    assert losses[0]["kept_loss"] > 0 and "languages known before" in (place / "sw-lapt/losses.svg").read_text()
+    assert losses[0]["kept_loss"] > 0
     shown = run(*(a for a in training if a != "--json"), "--resume")  # which has ended
     assert "what was forgotten" in shown and re.search(r"en.txt +\S? *\d\.\d+", shown), shown
-    assert (place / "sw-lapt/losses.svg").is_file() and (place / "sw-lapt/metrics.jsonl").is_file()
+    assert (place / "sw-lapt/metrics.jsonl").is_file()
     assert [r["step"] for r in losses] == [0, 1, 2, 3, 4] and losses[-1]["loss"] < losses[0]["loss"]
     assert "Jumanne" in run("explain", place / "sw-lapt", "Jumanne")  # the plan came along
     said = sentences("sw", 120, seed=0)

@@ -23,6 +23,7 @@ def cell_f0134685():
     from tools.examples import run, tiny_model
 
     place = tiny_model(tempfile.mkdtemp())
+    run("transplant", place / "model", "--text", place / "sw.txt", "--vocab-size", 700, "--out", place / "sw")
 
 
 @pytest.mark.cell('nbs/10_cli/09_whole.ipynb', 'cell "a setup file gives what the command line leaves out, and an adaptation goes from it to a report" (9c7c7b94)')

@@ -162,7 +162,7 @@ def _training_lines() -> list[str]:
     "The part of continued pretraining."
     lapt, paper = PRESETS["few-passes"], PRESETS["embedding-structure"]
     names = ("max_epochs", "learning_rate", "batch_size", "length", "eval_every", "patience")
-    names += ("distil_layer", "distil_snippets", "distil_lm", "objective", "alm_temperature", "alm_lm")
+    names += ("distil_layer", "distil_snippets", "distil_lm")
     values: dict[str, object] = dict(mode=lapt.mode, embeddings=lapt.embeddings, lora="r=16,merge=yes")
     values |= {name: getattr(lapt, name) for name in names}
     values |= dict(max_epochs=3, max_hours=20)

@@ -12,7 +12,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-
 from .console import FIRST, Json, output, resumes, show, show_facts, tell_json
 from vocab_lit.cli.options import (
     DryRun,
