@@ -214,7 +214,7 @@ def test_embeddings_are_factorised_and_the_file_begins_a_vocabulary_of_short_row
     )["factors"]["clusters"] == 3
     assert f"vocab-lit: --out {file} exists" in run("factorize", place / "model", "--out", file, code=1)
     for match, arguments in (
-        ("n_components=99 is not between 1 and n_features=16", ("factorize", place / "model", "--components", 99)),
+        ("--components 99: the embeddings have 16 dimensions", ("factorize", place / "model", "--components", 99)),
         ("--solver: 'newton' is unknown; choose from mu, hals, svd", ("factorize", place / "model", "--solver", "newton")),
         (
             "holds no factors",

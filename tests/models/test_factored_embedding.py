@@ -2,9 +2,8 @@
 from pathlib import Path
 from safetensors.torch import load_file
 from transformers import AutoModelForMaskedLM, BertConfig, BertForMaskedLM, GPT2Config, GPT2LMHeadModel
-from vocab_lit.methods.factored import factorize
-from vocab_lit.methods.factoring import Factoring
-from vocab_lit.methods.up_projection import gumbel_one_hot, up_project
+from vocab_lit.methods.factored import Factoring, factorize
+from vocab_lit.methods.semi_nmf import gumbel_one_hot, up_project
 from vocab_lit.models.factored_embedding import FactoredEmbedding, _Logits, _logits_of_fixed_shapes, factored, load_embedding
 from vocab_lit.text.corpus import data_path
 import numpy as np

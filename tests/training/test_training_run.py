@@ -6,8 +6,7 @@ from safetensors.torch import load_file
 from studies.phrasebook import lines
 from tools.examples import remarks
 from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokenizer, Qwen3Config, Qwen3ForCausalLM
-from vocab_lit.methods.factored import factorize
-from vocab_lit.methods.factoring import Factoring
+from vocab_lit.methods.factored import Factoring, factorize
 from vocab_lit.methods.settings import TransplantSettings
 from vocab_lit.models.adapterhub import describe_adapter, load_adapter
 from vocab_lit.models.check import check_folder

@@ -3,8 +3,9 @@ from gensim.models.keyedvectors import KeyedVectors
 from scipy.stats import special_ortho_group
 from sklearn.neighbors import NearestNeighbors
 from studies.phrasebook import dictionary, lines
+from studies.toy_tokenizers import toy_tokenizer
 from vocab_lit.tokens.train import train_tokenizer
-from vocab_lit.tokens.vocab import Vocab, toy_tokenizer
+from vocab_lit.tokens.vocab import Vocab
 from vocab_lit.vectors.align import align_tokens, alignment_quality, known_pairs, nearest, nearest_words, rotation
 from vocab_lit.vectors.word_vectors import from_words, open_words, word_ppmi
 import numpy as np

@@ -4,10 +4,11 @@ from gensim.models.fasttext import save_facebook_model
 from gensim.models.keyedvectors import KeyedVectors
 from pathlib import Path
 from studies.phrasebook import lines
+from studies.toy_tokenizers import toy_tokenizer
 from tokenizers import pre_tokenizers
 from vocab_lit.text.arrays_file import read_arrays
 from vocab_lit.tokens.train import train_tokenizer
-from vocab_lit.tokens.vocab import Vocab, toy_tokenizer
+from vocab_lit.tokens.vocab import Vocab
 from vocab_lit.vectors.token_vectors import ngrams, ppmi_vectors, save_vectors, token_fasttext, token_ppmi, train_fasttext
 from vocab_lit.vectors.word_vectors import _TOKEN_DEFAULTS, _WORD, from_words, open_words, read_vectors, save_words, static_vectors, train_words, word_fasttext, word_ppmi
 import fasttext

@@ -33,7 +33,7 @@ from vocab_lit.cli.options import (
     upload_if_named,
     upload_to,
 )
-from ..methods.factoring import Factoring
+from ..methods.factored import Factoring
 from ..methods.settings import InitSettings, TransplantSettings
 from ..models.settings import MergeSettings, check_model_path, is_gguf
 from ..text.files import check_output, check_text

@@ -13,8 +13,7 @@ from .source import Source
 from ..text.files import write_file
 
 if TYPE_CHECKING:
-    from vocab_lit.methods.factored import Factors
-    from vocab_lit.methods.factoring import Factoring
+    from vocab_lit.methods.factored import Factoring, Factors
     from vocab_lit.tokens.vocab import Vocab
 
 log = logging.getLogger("vocab_lit")
@@ -63,7 +62,7 @@ def factorize_files(
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
     >>> import vocab_lit as vl
-    >>> from vocab_lit.methods.factoring import Factoring
+    >>> from vocab_lit.methods.factored import Factoring
     >>> from vocab_lit.text.corpus import data_path
     >>> with TemporaryDirectory() as folder:
     ...     how = Factoring(components=8, steps=5)
@@ -71,8 +70,7 @@ def factorize_files(
     >>> factors.F.shape[1], len(vocab)
     (8, 8000)
     """
-    from vocab_lit.methods.factored import factorize
-    from vocab_lit.methods.factoring import Factoring
+    from vocab_lit.methods.factored import Factoring, factorize
     from vocab_lit.models.compatibility import check_source, check_target
     from vocab_lit.models.lazy_weights import input_weight, rows_of
 
@@ -80,7 +78,7 @@ def factorize_files(
         source = Source.from_pretrained(source)
         how = how or Factoring()
         model = source.open_weights()
-        how.estimator(input_weight(model).shape[1], seed)  # refuses settings that cannot be
+        how.size(input_weight(model).shape[1])  # refuses settings that cannot be
         check_source(model, source.vocab)
         check_target(model, source.vocab, source.vocab)
         embeddings = rows_of(input_weight(model))[: len(source.vocab)]

@@ -45,7 +45,7 @@ def check_tokens(
     "`SettingError` names the first of the given tokens that cannot be added, and its line."
     if not wanted.tokens:
         return None
-    from vocab_lit.methods.given import check_given
+    from vocab_lit.methods.fvt import check_given
     from vocab_lit.tokens.load import load_tokenizer
     from vocab_lit.tokens.tokenizer_file import TokenizerFile
     from vocab_lit.tokens.vocab import Vocab
@@ -247,7 +247,7 @@ class NewVocabulary:
     @cached_property
     def recipe(self) -> Recipe:
         "The method, with a step for the tokens that are given."
-        from vocab_lit.methods.given import with_given
+        from vocab_lit.methods.fvt import with_given
 
         return with_given(self.settings.recipe(self.text), self.built.given)
 
