@@ -53,7 +53,7 @@ def cell_d714ea84(cell_851de6f9):
     # nbs/09_app/13_demo.ipynb, cell "gpt = place / "gpt"" (d714ea84)
     global gpt, size, tokenizer, writer
     gpt = place / "gpt"
-    tokenizer = Source.from_pretrained(place / "model").tokenizer
+    tokenizer = Source.open(place / "model").tokenizer
     torch.manual_seed(0)
     size = dict(vocab_size=len(tokenizer), n_positions=64, n_embd=16, n_layer=1, n_head=2)
     GPT2LMHeadModel(GPT2Config(**size, eos_token_id=tokenizer.eos_token_id)).save_pretrained(gpt)
@@ -69,7 +69,7 @@ def test_the_page_divides_a_text_as_both_tokenizers_do_and_fills_in_what_the_mod
         status, shown = ask("GET", "/")
         assert status == 200 and "Before: <bdi>model</bdi>" in shown and "{{" not in shown and Filler.about in shown
         for name, folder in dict(before="model", after="sw").items():
-            source = Source.from_pretrained(place / folder)
+            source = Source.open(place / folder)
             status, divided = ask("POST", "/tokens", dict(side=name, text=text))
             ids = source.tokenizer(text, add_special_tokens=False)["input_ids"]
             assert status == 200 and [token["text"] for token in divided["tokens"]] == [

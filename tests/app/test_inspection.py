@@ -4,7 +4,7 @@ from pathlib import Path
 from tools.examples import remarks, tiny_model
 from transformers import XLMRobertaModel
 from vocab_lit.app.inspection import Reading, advised, inspect_files
-from vocab_lit.models.source import Source
+from vocab_lit.models.source import FolderSource
 from vocab_lit.tokens.settings import TokenizerSettings
 import pytest
 import tempfile
@@ -31,7 +31,7 @@ def test_a_record_tells_what_there_is_and_a_short_text_gets_no_verdict(cell_da4e
     alone = inspect_files(place / "model").record()
     assert "text" not in alone and sum(alone["kinds"].values()) == 800
     (place / "only").mkdir()
-    Source(place / "model").tokenizer.save_pretrained(place / "only")
+    FolderSource(place / "model").tokenizer.save_pretrained(place / "only")
     assert "weights" not in inspect_files(place / "only").record()
     assert inspect_files(place / "only", [place / "sw.txt"]).command == ""
 
@@ -59,7 +59,7 @@ def test_what_is_left_open_follows_the_verdict_and_what_is_asked_for_stays(cell_
 @pytest.mark.cell('nbs/09_app/12_inspection.ipynb', 'cell "of a model that plain text does not train, no command speaks that trains it so" (b67762a4)')
 def test_of_a_model_that_plain_text_does_not_train_no_command_speaks_that_trains_it_so(cell_da4ebcc5):
     without_head = Path(tempfile.mkdtemp())
-    source = Source(place / "model")
+    source = FolderSource(place / "model")
     XLMRobertaModel(source.config).save_pretrained(without_head)
     source.tokenizer.save_pretrained(without_head)
     headless = inspect_files(without_head, [place / "sw.txt"])
@@ -74,7 +74,7 @@ def test_a_gguf_file_is_told_of_as_a_folder_is_and_the_next_command_writes_anoth
     import pytest
 
     from benchmarks.tiny_gguf import gpt2_tokens, write_tiny
-    from vocab_lit.gguf.opened import CACHE, gguf_folder
+    from vocab_lit.models.gguf_weights import CACHE, gguf_folder
 
     file = write_tiny(place / "tiny.gguf", gpt2_tokens())
     with pytest.MonkeyPatch.context() as patch:

@@ -41,7 +41,7 @@ def test_a_model_that_was_trained_from_a_gguf_file_tells_what_that_file_was_made
 
     from benchmarks.tiny_gguf import llama_tokens, write_tiny
     from tools.examples import run
-    from vocab_lit.gguf.opened import gguf_folder
+    from vocab_lit.models.gguf_weights import gguf_folder
 
     text, small, more = place / "sw.txt", place / "small.gguf", place / "more.gguf"
     run("trim", write_tiny(place / "tiny.gguf", llama_tokens()), "--text", text, "--out", small)

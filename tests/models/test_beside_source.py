@@ -3,9 +3,12 @@ from pathlib import Path
 from safetensors.torch import load_file, save_file
 from studies.phrasebook import lines
 from transformers import LlamaConfig, LlamaForCausalLM
+from vocab_lit.models.beside_source import find_gguf_tokenizer
 from vocab_lit.models.check import check_folder
+from vocab_lit.models.served import ServedFolder
 from vocab_lit.models.source import Source
 from vocab_lit.models.transplant import transplant
+from vocab_lit.text.corpus import data_path
 from vocab_lit.tokens.train import train_tokenizer
 import json
 import numpy as np
@@ -13,7 +16,6 @@ import pytest
 import re
 import shutil
 import tempfile
-import vocab_lit.models.beside_source
 
 
 @pytest.fixture(scope='module')
@@ -27,7 +29,7 @@ def cell_e851af7b():
     swahili.add_special_tokens(dict(eos_token="<|end|>", pad_token="<|pad|>"))
     LlamaForCausalLM(LlamaConfig(**sizes, **ids)).save_pretrained(place / "source")
     english.save_pretrained(place / "source")
-    source = Source.from_pretrained(place / "source")
+    source = Source.open(place / "source")
     result = transplant(source.open_weights(), source, swahili, "identity")
     result.save_pretrained(place / "made", model=str(place / "source"))
     last = max(i for i, of in enumerate(result.plan.copied) if of >= 0)
@@ -74,3 +76,11 @@ def test_a_source_that_moved_may_be_given_and_what_is_seen_without_it_is_told(ce
     assert any("not the copies" in line for line in told) and not any("were not compared" in line for line in told)
     np.savez_compressed(place / "moved" / "plan.npz", meta=json.dumps({}))
     assert any("plan: " in str(finding) for finding in check_folder(place / "moved"))
+
+
+@pytest.mark.cell('nbs/05_models/18_beside_source.ipynb', 'cell "a tokenizer that llama.cpp reads from another file is told" (9c2a00d0)')
+def test_a_tokenizer_that_llama_cpp_reads_from_another_file_is_told():
+    assert not list(find_gguf_tokenizer(ServedFolder(data_path("models", "mini-xlmr"))))
+    unigram = ServedFolder(data_path("models", "mini-xlmr"))
+    unigram.model.config.model_type = "bert"
+    assert [finding.servers for finding in find_gguf_tokenizer(unigram)] == [("gguf",)]

@@ -278,7 +278,7 @@ def test_a_tokenizer_s_class_that_does_less_than_the_source_s(cell_b826d96a):
         config = M2M100Config(vocab_size=len(tokenizer), **sizes, **layers)
         M2M100ForConditionalGeneration(config).save_pretrained(place / name)
         tokenizer.save_pretrained(place / name)
-        return Source.from_pretrained(place / name)
+        return Source.open(place / name)
 
 
     pieces = ["<s>", "<pad>", "</s>", "<unk>", "▁", *"aimou"]

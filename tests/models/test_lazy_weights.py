@@ -3,7 +3,7 @@ from pathlib import Path
 from safetensors.torch import load_file
 from torch import nn
 from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForMaskedLM, BertConfig, BertForMaskedLM, LlamaConfig, LlamaForCausalLM
-from vocab_lit.models.lazy_weights import _copy_part, meta_model, rows_of, save_meta_model, save_model, stored_tensors
+from vocab_lit.models.lazy_weights import _copy_part, check_modules, copy_beside, meta_model, rows_of, save_meta_model, save_model, stored_tensors
 import json
 import numpy as np
 import os
@@ -65,6 +65,28 @@ def cell_bf61f463(cell_47976626, cell_13f09eb7):
 
 
     [beside_source(file) for file in sorted((place / "more").glob("*.safetensors"))]
+
+
+@pytest.fixture(scope='module')
+def cell_f360c2a4():
+    # nbs/05_models/02_lazy_weights.ipynb, cell "desk = Path(tempfile.mkdtemp())" (f360c2a4)
+    global base, desk, encoder, folder, modules, name, out, text
+    desk = Path(tempfile.mkdtemp())
+    encoder, out = desk / "encoder", desk / "out"
+    (encoder / "1_Pooling").mkdir(parents=True)
+    for folder in (out, desk / "third"):
+        folder.mkdir()
+    base = "sentence_transformers.models"
+    modules = [dict(path="", type=f"{base}.Transformer"), dict(path="1_Pooling", type=f"{base}.Pooling")]
+    for name, text in {
+        "modules.json": json.dumps(modules),
+        "1_Pooling/config.json": "{}",
+        "preprocessor_config.json": "{}",
+        "config.json": "{}",
+    }.items():
+        (encoder / name).write_text(text)
+    copy_beside(encoder, out)
+    sorted(str(file.relative_to(out)) for file in out.rglob("*") if file.is_file())
 
 
 @pytest.mark.cell('nbs/05_models/02_lazy_weights.ipynb', 'cell "rows read from a file are the tensor\'s own" (610e0f41)')
@@ -267,3 +289,23 @@ def test_parts_are_copied_the_same_where_the_system_cannot_copy_by_itself_and_a_
         ended = pytest.raises(OSError, match="from ended before")
         with ended, open(place / "from", "rb") as source, open(place / "to", "wb") as target:
             _copy_part(source, target, 0, 6_000_000)
+
+
+@pytest.mark.cell('nbs/05_models/02_lazy_weights.ipynb', 'cell "files of other libraries go along, or are refused" (975bd2e7)')
+def test_files_of_other_libraries_go_along_or_are_refused(cell_f360c2a4):
+    copied = {str(file.relative_to(out)) for file in out.rglob("*") if file.is_file()}
+    assert copied == {"modules.json", "1_Pooling/config.json", "preprocessor_config.json"}
+    check_modules(encoder)
+    check_modules(desk)  # no folder of sentence-transformers
+    (out / "modules.json").write_text(json.dumps([dict(path="0", type=f"{base}.BoW")]))
+    with pytest.raises(ValueError, match="has a sentence-transformers module BoW, and may know tokens by itself"):
+        check_modules(out)
+    for path in ("../1_Pooling", "1_Pooling/../..", str(encoder), ".", 5):
+        (out / "modules.json").write_text(json.dumps([dict(path=path, type=f"{base}.Pooling")]))
+        for refused in (check_modules, lambda folder: copy_beside(folder, desk / "third")):
+            with pytest.raises(ValueError, match="modules.json: .* cannot be the name of a file"):
+                refused(out)
+    for damaged in ("{", "{}x", '[{"path": ""}]', "[1]"):
+        (out / "modules.json").write_text(damaged)
+        with pytest.raises(ValueError, match="modules.json is damaged"):
+            check_modules(out)

@@ -12,7 +12,8 @@ from vocab_lit.methods.plan import Plan
 from vocab_lit.methods.registry import RECIPES, get_recipe
 from vocab_lit.models.factored_embedding import load_embedding
 from vocab_lit.models.lazy_weights import StoredTensor
-from vocab_lit.models.source import Source, is_masked, load_model, max_length, open_model
+from vocab_lit.models.model_class import is_masked, max_length
+from vocab_lit.models.source import FolderSource, load_model, open_model
 from vocab_lit.models.token_tensors import token_parameters
 from vocab_lit.models.transplant import transplant
 from vocab_lit.tokens.expansion import expand_tokenizer
@@ -829,7 +830,7 @@ def test_a_name_on_the_hub_is_opened_in_the_download_cache_with_all_that_stands_
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(constants, "HF_HUB_CACHE", str(cache))
         patch.setattr(constants, "HF_HUB_OFFLINE", True)
-        named = Source.from_pretrained("me/name")
+        named = FolderSource.open("me/name")
         assert load_model(named).source_folder == snapshot
         made = transplant(named.open_weights(), named, toy_tokenizer("unigram", NEW), "identity")
         out = made.save_pretrained(cache / "out", model=named.path)
@@ -837,7 +838,7 @@ def test_a_name_on_the_hub_is_opened_in_the_download_cache_with_all_that_stands_
             assert (out / name).read_bytes() == (snapshot / name).read_bytes()
         assert made.model.stored and json.loads((out / "vocab_lit.json").read_text())["model"] == named.name == "me/name"
         with pytest.raises(FileNotFoundError, match="me/other: no such model folder, and HF_HUB_OFFLINE is set"):
-            Source.from_pretrained("me/other")
+            FolderSource.open("me/other")
 
 
 @pytest.mark.cell('nbs/05_models/10_transplant.ipynb', 'cell "sentence-transformers loads the result, which says the same of a text of overlapping tokens" (188cb512)')

@@ -124,7 +124,7 @@ def test_cells_are_recorded_one_that_fails_is_noted_and_the_others_go_on(cell_9b
     assert not list((place / "out").glob(".cell-*")) and (place / "out/prepared/sw-all/text.txt").is_file()
     start = table[(table.metric == BITS) & (table.setting == "lapt") & (table.step == 0)].value.item()
     held_out = read_lines(place / "out/prepared/sw-held-out.txt")
-    source = Source.from_pretrained(place / "model")
+    source = Source.open(place / "model")
     assert start == pytest.approx(perplexity(source.load(), source.tokenizer, held_out).bits_per_byte)
     assert len(held_out) == 20
 
@@ -166,7 +166,7 @@ def test_what_is_recorded_is_not_computed_again_more_can_come_to_it_and_nothing_
 
 @pytest.mark.cell('nbs/08_study/07_study.ipynb', 'cell "along the training are CPU seconds and bytes read, and other languages, choices and sizes are measured" (c0814a6d)')
 def test_along_the_training_are_cpu_seconds_and_bytes_read_and_other_languages_choices_and_sizes_are_measured(cell_9b84640a, cell_beea662e):
-    gpt2 = Source.from_pretrained(data_path("models", "mini-gpt2"))
+    gpt2 = Source.open(data_path("models", "mini-gpt2"))
     begun = made[(made.setting == "start") & made.step.isin([0])].set_index("metric").value
     windows = dict(length=32, stride=24)
     measured = {"bits per byte": "causal/prepared/sw-held-out.txt", "bits per byte in another language": "en.txt"}

@@ -2,7 +2,7 @@
 from studies.phrasebook import lines
 from torch.nn import functional as F
 from transformers import BertConfig, BertForMaskedLM, DistilBertConfig, DistilBertForMaskedLM, ElectraConfig, ElectraForMaskedLM, GPT2Config, GPT2LMHeadModel, Gemma2Config, Gemma2ForCausalLM, LlamaConfig, LlamaForCausalLM, RobertaConfig, RobertaForMaskedLM, XLMRobertaConfig, XLMRobertaForMaskedLM
-from vocab_lit.models.source import is_masked
+from vocab_lit.models.model_class import is_masked
 from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.training.lm_data import mask_tokens, pack
 from vocab_lit.training.lm_loss import head_logits, heldout_loss, label_positions, lm_loss

@@ -3,7 +3,7 @@ from dataclasses import replace
 from studies.phrasebook import lines
 from transformers import GPT2Config, GPT2LMHeadModel, TrainerCallback, XLMRobertaConfig, XLMRobertaForMaskedLM, default_data_collator
 from vocab_lit.models.device import Device
-from vocab_lit.models.source import is_masked
+from vocab_lit.models.model_class import is_masked
 from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.training.callbacks import StageCallback
 from vocab_lit.training.checkpoints import FiniteTrainer

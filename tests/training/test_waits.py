@@ -12,8 +12,8 @@ from transformers import GPT2Config, GPT2LMHeadModel, TrainerCallback, XLMRobert
 from vocab_lit.models.device import Device
 from vocab_lit.models.factored_embedding import FactoredEmbedding, factored
 from vocab_lit.models.madx import MadX
+from vocab_lit.models.model_class import is_masked
 from vocab_lit.models.new_rows import only_new_rows
-from vocab_lit.models.source import is_masked
 from vocab_lit.text.collection import garbage_collected_inside
 from vocab_lit.training.callbacks import StageCallback
 from vocab_lit.training.contexts import answering_with_loss

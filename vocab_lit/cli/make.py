@@ -52,7 +52,7 @@ _PANEL = "Make"
 def _check_out(model: str, out: Path) -> None:
     "`ValueError` where the result cannot have its name; of a GGUF file it is one."
     if is_gguf(model):
-        from vocab_lit.gguf.trim import check_new_gguf
+        from vocab_lit.models.source import check_new_gguf
 
         check_new_gguf(out)
     elif is_gguf(out):
@@ -140,8 +140,8 @@ def transplant_(
     _check_upload(push_to_hub, is_gguf(model))
     push_to_hub = upload_to(push_to_hub, dry_run)
     if is_gguf(model):
-        from vocab_lit.gguf.transplant import check_transplant_gguf as check
-        from vocab_lit.gguf.transplant import transplant_gguf as transplant
+        from vocab_lit.models.gguf_transplant import check_transplant_gguf as check
+        from vocab_lit.models.gguf_transplant import transplant_gguf as transplant
     else:
         from vocab_lit.models.pipeline import check_transplant as check
         from vocab_lit.models.pipeline import transplant_files as transplant
@@ -272,7 +272,7 @@ def trim_(
     check_text(text)
     push_to_hub = upload_to(push_to_hub)
     if is_gguf(model):
-        from vocab_lit.gguf.trim import trim_gguf as trim_model
+        from vocab_lit.models.gguf_trim import trim_gguf as trim_model
     else:
         from vocab_lit.models.pipeline import trim_files as trim_model
 

@@ -316,7 +316,7 @@ def check_(
 
     asked = check_servers([name.strip() for name in servers.split(",")])
     if is_gguf(folder):
-        from vocab_lit.gguf.check import check_gguf
+        from vocab_lit.models.gguf_check import check_gguf
 
         if "gguf" not in asked:
             raise SettingError("for", f" {servers}: a GGUF file is for llama.cpp; leave it out")
@@ -354,7 +354,7 @@ def export_(
         raise FileNotFoundError(f"{folder}: no such folder")
     if not like.is_file():
         raise FileNotFoundError(f"{like}: no such file; --like is the GGUF file that training began with")
-    from vocab_lit.gguf.export import export_gguf, export_lora, is_lora
+    from vocab_lit.models.export import export_gguf, export_lora, is_lora
 
     told = (export_lora if is_lora(folder) else export_gguf)(folder, like, out)
     if as_json:

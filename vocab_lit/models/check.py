@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from .beside_source import find_changed_rows, find_old_ids, find_other_tie
+from .beside_source import find_changed_rows, find_gguf_tokenizer, find_old_ids, find_other_tie
 from .lazy_weights import stored_tensors, token_dimensions
-from .llama_cpp import find_gguf_tokenizer
 from .served import SERVERS, Finding, ServedFolder, check_servers
 from .undertrained import find_not_finite, find_unreachable, find_untrained
 from ..text.collection import no_collection
