@@ -3,6 +3,7 @@ from pathlib import Path
 from studies import constructed
 from studies.phrasebook import lines, sentences
 from tools.examples import run
+from types import SimpleNamespace
 import json
 import pytest
 import re
@@ -12,7 +13,6 @@ import vocab_lit.cli.train
 @pytest.fixture(scope='module')
 def cell_a42a8f16():
     # nbs/10_cli/07_train.ipynb, cell "import re" (a42a8f16)
-    global constructed, lines, place, re, run, sentences, tempfile, tiny_model
     import re
     import tempfile
 
@@ -22,10 +22,12 @@ def cell_a42a8f16():
 
     place = tiny_model(tempfile.mkdtemp())
     run("transplant", place / "model", "--text", place / "sw.txt", "--vocab-size", 700, "--out", place / "sw")
+    return SimpleNamespace(place=place)
 
 
 @pytest.mark.cell('nbs/10_cli/07_train.ipynb', 'cell "text is cleaned, a model trained on, and evaluated" (e489924c)')
 def test_text_is_cleaned_a_model_trained_on_and_evaluated(cell_a42a8f16):
+    place = cell_a42a8f16.place
     def treebank(sentences):  # word and tag a line
         return (
             "\n\n".join(
@@ -105,6 +107,7 @@ def test_text_is_cleaned_a_model_trained_on_and_evaluated(cell_a42a8f16):
 
 @pytest.mark.cell('nbs/10_cli/07_train.ipynb', 'cell "a language adapter is trained, used, listed and converted" (0bec5041)')
 def test_a_language_adapter_is_trained_used_listed_and_converted(cell_a42a8f16):
+    place = cell_a42a8f16.place
     short = ("--steps", 4, "--batch-size", 4, "--length", 32, "--learning-rate", "1e-2", "--json")
     for name, more in (
         ("sw", ()),
@@ -218,6 +221,7 @@ def test_a_language_adapter_is_trained_used_listed_and_converted(cell_a42a8f16):
 
 @pytest.mark.cell('nbs/10_cli/07_train.ipynb', 'cell "a dry run says steps, passes, time and memory, and writes nothing" (67d31a8e)')
 def test_a_dry_run_says_steps_passes_time_and_memory_and_writes_nothing(cell_a42a8f16):
+    place = cell_a42a8f16.place
     common = (place / "model", "--text", place / "sw.txt", "--length", 32, "--out", place / "never", "--dry-run")
     for arguments in (("lapt", *common), ("adapter", "train", *common, "--name", "sw", "--max-epochs", 2)):
         told = run(*arguments)
@@ -228,6 +232,7 @@ def test_a_dry_run_says_steps_passes_time_and_memory_and_writes_nothing(cell_a42
 
 @pytest.mark.cell('nbs/10_cli/07_train.ipynb', 'cell "perplexity is told, and states are probed, with nothing trained" (a06c81e0)')
 def test_perplexity_is_told_and_states_are_probed_with_nothing_trained(cell_a42a8f16):
+    place = cell_a42a8f16.place
     told = json.loads(
         run("evaluate", place / "model", "--task", "ppl", "--test", place / "sw.txt", "--max-length", 64, "--json")
     )[0]
@@ -279,6 +284,7 @@ def test_perplexity_is_told_and_states_are_probed_with_nothing_trained(cell_a42a
 
 @pytest.mark.cell('nbs/10_cli/07_train.ipynb', 'cell "a parser is trained, with adapters as well, and scored in another language" (14e07689)')
 def test_a_parser_is_trained_with_adapters_as_well_and_scored_in_another_language(cell_a42a8f16):
+    place = cell_a42a8f16.place
     for code, n in (("qaa", 60), ("qal", 20)):
         (place / f"{code}.conllu").write_text(constructed.to_conllu(constructed.sentences(code, n, 0)), encoding="utf-8")
     trees, quick = (

@@ -2,6 +2,7 @@
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from vocab_lit.gguf.container import Field, GgufFile, same_tensor, write_gguf
 from vocab_lit.models.gguf_check import check_gguf
 import pytest
@@ -10,7 +11,6 @@ import pytest
 @pytest.fixture(scope='module')
 def cell_e6d55d54():
     # nbs/05_models/27_gguf_check.ipynb, cell "import tempfile" (e6d55d54)
-    global Field, chat, fields, finding, folder, lines, llama_tokens, same_tensor, tempfile, trim_gguf, write_gguf, write_tiny
     import tempfile
 
     from benchmarks.tiny_gguf import llama_tokens, write_tiny
@@ -26,10 +26,12 @@ def cell_e6d55d54():
     trim_gguf(folder / "tiny.gguf", [folder / "sw.txt"], folder / "sw.gguf")
     for finding in check_gguf(folder / "sw.gguf", folder / "tiny.gguf", [folder / "sw.txt"]):
         print(finding)
+    return SimpleNamespace(folder=folder)
 
 
 @pytest.mark.cell('nbs/05_models/27_gguf_check.ipynb', 'cell "what is wrong with a file is named, and beside its source what changed" (7917e5a6)')
 def test_what_is_wrong_with_a_file_is_named_and_beside_its_source_what_changed(cell_e6d55d54):
+    folder = cell_e6d55d54.folder
     def changed(name, tensors=None, more=None):
         "A copy of the trimmed file with other entries and bytes."
         file = GgufFile(folder / "sw.gguf")
@@ -69,6 +71,7 @@ def test_what_is_wrong_with_a_file_is_named_and_beside_its_source_what_changed(c
 
 @pytest.mark.cell('nbs/05_models/27_gguf_check.ipynb', 'cell "without llama.cpp it is said that it was not tried" (c71d4991)')
 def test_without_llama_cpp_it_is_said_that_it_was_not_tried(cell_e6d55d54):
+    folder = cell_e6d55d54.folder
     import pytest
 
     with pytest.MonkeyPatch.context() as patch:
