@@ -10,6 +10,7 @@ from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from studies.adaptation import Adaptation
 from studies.costs import OnTask, OnText
 from studies.experiment import Target, Targets
 from studies.hub import hub_model
@@ -22,7 +23,6 @@ from vocab_lit.models.factored_embedding import factored
 from vocab_lit.models.madx import LANGUAGE, TASK, AdapterConfig, MadX
 from vocab_lit.models.source import load_model
 from vocab_lit.models.token_tensors import token_parameters
-from vocab_lit.study.adaptation import Adaptation
 from vocab_lit.study.results import Cell, ResultStore, Workers, cell_stamp, made_once, with_needs
 from vocab_lit.tasks.config import TaskConfig
 from vocab_lit.tasks.finetune import evaluate, fine_tune
