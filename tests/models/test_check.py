@@ -5,6 +5,7 @@ from pathlib import Path
 from studies.phrasebook import lines
 from tokenizers import Regex, pre_tokenizers
 from transformers import BartConfig, BartForConditionalGeneration, CLIPConfig, CLIPModel, GPT2Config, GPT2LMHeadModel, M2M100Config, M2M100ForConditionalGeneration, NllbTokenizer, Qwen3Config, Qwen3ForCausalLM
+from types import SimpleNamespace
 from vocab_lit.gguf.container import Field, GgufFile, same_tensor, write_gguf
 from vocab_lit.models.check import REMARKS, check_model, find_rows, shares, verdict
 from vocab_lit.models.findings import ServedFolder
@@ -29,7 +30,6 @@ import torch
 @pytest.fixture(scope='module')
 def cell_b826d96a():
     # nbs/05_models/19_check.ipynb, cell "TEMPLATE = (" (b826d96a)
-    global QWEN, TEMPLATE, chat_model, chat_tokenizer, finding, place, swahili
     TEMPLATE = (
         "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
         "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
@@ -72,12 +72,13 @@ def cell_b826d96a():
     swahili.save_pretrained(place / "chat")
     for finding in check_model(place / "chat"):
         print(finding)
+    return SimpleNamespace(TEMPLATE=TEMPLATE, chat_model=chat_model, chat_tokenizer=chat_tokenizer, place=place, swahili=swahili)
 
 
 @pytest.fixture(scope='module')
 def cell_ade3381d(cell_b826d96a):
     # nbs/05_models/19_check.ipynb, cell "def damaged(name, change=None, config=None, generation=None)" (ade3381d)
-    global damaged, write_template
+    place = cell_b826d96a.place
     def damaged(name, change=None, config=None, generation=None):
         "A copy of the chat model in which something is changed."
         folder = place / name
@@ -96,12 +97,12 @@ def cell_ade3381d(cell_b826d96a):
 
 
     damaged("other-end", generation=dict(eos_token_id=2))
+    return SimpleNamespace(damaged=damaged, write_template=write_template)
 
 
 @pytest.fixture(scope='module')
 def cell_e6d55d54():
     # nbs/05_models/19_check.ipynb, cell "from functools import partial" (e6d55d54)
-    global Field, chat, fields, finding, folder, lines, llama_tokens, partial, same_tensor, trim_gguf, write_gguf, write_tiny
     from functools import partial
 
     from benchmarks.tiny_gguf import llama_tokens, write_tiny
@@ -117,10 +118,12 @@ def cell_e6d55d54():
     trim_gguf(folder / "tiny.gguf", [folder / "sw.txt"], folder / "sw.gguf")
     for finding in check_model(folder / "sw.gguf", source=folder / "tiny.gguf", text=[folder / "sw.txt"]):
         print(finding)
+    return SimpleNamespace(folder=folder)
 
 
 @pytest.mark.cell('nbs/05_models/19_check.ipynb', 'cell "a chat model as its makers ship it breaks nothing" (4292425a)')
 def test_a_chat_model_as_its_makers_ship_it_breaks_nothing(cell_b826d96a):
+    place = cell_b826d96a.place
     findings = check_model(place / "chat")
     assert not [finding for finding in findings if finding.breaks], findings
     with pytest.raises(SettingError, match="did you mean vllm"):
@@ -129,6 +132,9 @@ def test_a_chat_model_as_its_makers_ship_it_breaks_nothing(cell_b826d96a):
 
 @pytest.mark.cell('nbs/05_models/19_check.ipynb', 'cell "each damage is found, with what to do, and breaks whom it breaks" (7a2c4a62)')
 def test_each_damage_is_found_with_what_to_do_and_breaks_whom_it_breaks(cell_b826d96a, cell_ade3381d):
+    TEMPLATE = cell_b826d96a.TEMPLATE
+    damaged = cell_ade3381d.damaged
+    write_template = cell_ade3381d.write_template
     cases = {
         "end": (dict(generation=dict(eos_token_id=2)), "breaks transformers, vllm, gguf: special ids: generation does not"),
         "beyond": (dict(generation=dict(pad_token_id=4000)), "breaks transformers, vllm: special ids: .* 4,000, and there"),
@@ -155,6 +161,9 @@ def test_each_damage_is_found_with_what_to_do_and_breaks_whom_it_breaks(cell_b82
 
 @pytest.mark.cell('nbs/05_models/19_check.ipynb', 'cell "rows below the ids and rows that no 64 divides are told" (6e557a36)')
 def test_rows_below_the_ids_and_rows_that_no_64_divides_are_told(cell_b826d96a):
+    chat_model = cell_b826d96a.chat_model
+    place = cell_b826d96a.place
+    swahili = cell_b826d96a.swahili
     small, odd = place / "small", place / "odd"
     for folder, rows in ((small, 300), (odd, 403)):
         chat_model(swahili, rows).save_pretrained(folder)
@@ -168,6 +177,8 @@ def test_rows_below_the_ids_and_rows_that_no_64_divides_are_told(cell_b826d96a):
 
 @pytest.mark.cell('nbs/05_models/19_check.ipynb', 'cell "vLLM\'s limit of rows for LoRA is told from the first row above it" (82bcef38)')
 def test_vllm_s_limit_of_rows_for_lora_is_told_from_the_first_row_above_it(cell_b826d96a):
+    place = cell_b826d96a.place
+    swahili = cell_b826d96a.swahili
     for rows, is_told in ((258_048, False), (258_049, True)):
         GPT2LMHeadModel(GPT2Config(vocab_size=rows, n_embd=2, n_layer=1, n_head=1, n_positions=8)).save_pretrained(
             place / str(rows)
@@ -179,6 +190,9 @@ def test_vllm_s_limit_of_rows_for_lora_is_told_from_the_first_row_above_it(cell_
 
 @pytest.mark.cell('nbs/05_models/19_check.ipynb', 'cell "what llama.cpp can tokenize is told by family" (453a5b8b)')
 def test_what_llama_cpp_can_tokenize_is_told_by_family(cell_b826d96a):
+    chat_model = cell_b826d96a.chat_model
+    chat_tokenizer = cell_b826d96a.chat_tokenizer
+    place = cell_b826d96a.place
     assert known_pre_tokenizer(read_pipeline(chat_tokenizer("sw"))) == "qwen2"
     new = chat_tokenizer("sw", 350)
     split = pre_tokenizers.Split(Regex(r"\S+"), "isolated")
@@ -197,6 +211,9 @@ def test_what_llama_cpp_can_tokenize_is_told_by_family(cell_b826d96a):
 
 @pytest.mark.cell('nbs/05_models/19_check.ipynb', 'cell "a template may want parts, or have a name, and is not misunderstood" (8d7720d4)')
 def test_a_template_may_want_parts_or_have_a_name_and_is_not_misunderstood(cell_b826d96a, cell_ade3381d):
+    TEMPLATE = cell_b826d96a.TEMPLATE
+    damaged = cell_ade3381d.damaged
+    write_template = cell_ade3381d.write_template
     PARTS = (
         "{% for m in messages %}<|im_start|>{{ m.role }}\n{% for part in m.content %}{{ part.text }}{% endfor %}"
         "<|im_end|>\n{% endfor %}"
@@ -225,6 +242,8 @@ def test_a_template_may_want_parts_or_have_a_name_and_is_not_misunderstood(cell_
 
 @pytest.mark.cell('nbs/05_models/19_check.ipynb', 'cell "a model of several parts, whose class names no input embeddings, is looked at" (845e1228)')
 def test_a_model_of_several_parts_whose_class_names_no_input_embeddings_is_looked_at(cell_b826d96a):
+    place = cell_b826d96a.place
+    swahili = cell_b826d96a.swahili
     small = dict(hidden_size=16, intermediate_size=16, num_hidden_layers=1, num_attention_heads=2)
     ids = dict(eos_token_id=swahili.eos_token_id, bos_token_id=0, pad_token_id=0)
     clip = CLIPConfig(
@@ -240,6 +259,9 @@ def test_a_model_of_several_parts_whose_class_names_no_input_embeddings_is_looke
 
 @pytest.mark.cell('nbs/05_models/19_check.ipynb', 'cell "a tensor that has the tokens in its second dimension is not compared, and a source elsewhere is told" (00e3ebfb)')
 def test_a_tensor_that_has_the_tokens_in_its_second_dimension_is_not_compared_and_a_source_elsewhere_is_told(cell_b826d96a):
+    chat_tokenizer = cell_b826d96a.chat_tokenizer
+    place = cell_b826d96a.place
+    swahili = cell_b826d96a.swahili
     few = dict(encoder_layers=1, decoder_layers=1, encoder_attention_heads=2, decoder_attention_heads=2)
     few |= dict(encoder_ffn_dim=16, decoder_ffn_dim=16, max_position_embeddings=32, d_model=16)
     bart = BartForConditionalGeneration(BartConfig(vocab_size=len(swahili), **few))
@@ -258,6 +280,9 @@ def test_a_tensor_that_has_the_tokens_in_its_second_dimension_is_not_compared_an
 
 @pytest.mark.cell('nbs/05_models/19_check.ipynb', 'cell "whether most is random is counted over the tokens that are added to a vocabulary" (cea90e30)')
 def test_whether_most_is_random_is_counted_over_the_tokens_that_are_added_to_a_vocabulary(cell_b826d96a):
+    chat_tokenizer = cell_b826d96a.chat_tokenizer
+    place = cell_b826d96a.place
+    swahili = cell_b826d96a.swahili
     larger = expand_tokenizer(swahili, chat_tokenizer("de", 380), 300)
     result = transplant(load_model(place / "chat"), swahili, larger, "identity", pad_to_multiple_of=64)
     assert 0 < shares(result.plan)["random"] < 0.4
@@ -266,6 +291,9 @@ def test_whether_most_is_random_is_counted_over_the_tokens_that_are_added_to_a_v
 
 @pytest.mark.cell('nbs/05_models/19_check.ipynb', 'cell "a transplant is compared with its source, and what matters is told in three lines" (ece880a7)')
 def test_a_transplant_is_compared_with_its_source_and_what_matters_is_told_in_three_lines(cell_b826d96a):
+    chat_tokenizer = cell_b826d96a.chat_tokenizer
+    place = cell_b826d96a.place
+    swahili = cell_b826d96a.swahili
     german = chat_tokenizer("de", 380)
     result = transplant(load_model(place / "chat"), swahili, german, "identity", pad_to_multiple_of=64)
     result.save_pretrained(place / "german", model=str(place / "chat"))
@@ -296,6 +324,7 @@ def test_a_transplant_is_compared_with_its_source_and_what_matters_is_told_in_th
 
 @pytest.mark.cell('nbs/05_models/19_check.ipynb', 'cell "a tokenizer\'s class that does less than the source\'s" (fed6c02c)')
 def test_a_tokenizer_s_class_that_does_less_than_the_source_s(cell_b826d96a):
+    place = cell_b826d96a.place
     def nllb_model(name, tokenizer):
         sizes = dict(d_model=16, encoder_ffn_dim=16, decoder_ffn_dim=16, max_position_embeddings=64)
         layers = dict(encoder_layers=1, decoder_layers=1, encoder_attention_heads=2, decoder_attention_heads=2)
@@ -316,6 +345,7 @@ def test_a_tokenizer_s_class_that_does_less_than_the_source_s(cell_b826d96a):
 
 @pytest.mark.cell('nbs/05_models/19_check.ipynb', 'cell "what is wrong with a GGUF file, and what changed" (7917e5a6)')
 def test_what_is_wrong_with_a_gguf_file_and_what_changed(cell_e6d55d54):
+    folder = cell_e6d55d54.folder
     def changed(name, tensors=None, more=None):
         "A copy of the trimmed file with other entries and bytes."
         file = GgufFile(folder / "sw.gguf")
@@ -355,6 +385,7 @@ def test_what_is_wrong_with_a_gguf_file_and_what_changed(cell_e6d55d54):
 
 @pytest.mark.cell('nbs/05_models/19_check.ipynb', 'cell "without llama.cpp it is said that it was not tried" (c71d4991)')
 def test_without_llama_cpp_it_is_said_that_it_was_not_tried(cell_e6d55d54):
+    folder = cell_e6d55d54.folder
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("vocab_lit.models.check.has_llama_cpp", lambda: False)
         assert "the package xllamacpp is not installed" in " ".join(map(str, check_model(folder / "sw.gguf")))

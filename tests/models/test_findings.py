@@ -4,6 +4,7 @@ from studies.phrasebook import lines
 from studies.toy_tokenizers import toy_tokenizer
 from tokenizers import normalizers
 from transformers import GPT2Config, GPT2LMHeadModel
+from types import SimpleNamespace
 from vocab_lit.models.findings import Finding, ServedFolder, _NEVER_IN_UTF8, _unlikeness, check_servers, find_not_finite, unreachable_tokens, untrained_tokens
 from vocab_lit.text.corpus import data_path
 from vocab_lit.text.errors import SettingError
@@ -18,15 +19,14 @@ import torch
 @pytest.fixture(scope='module')
 def cell_02132b21():
     # nbs/05_models/16_findings.ipynb, cell "served = ServedFolder(data_path("models", "mini-gpt2"))" (02132b21)
-    global served
     served = ServedFolder(data_path("models", "mini-gpt2"))
     served.generates, served.rows, list(served.tables)
+    return SimpleNamespace(served=served)
 
 
 @pytest.fixture(scope='module')
 def cell_50cf8181():
     # nbs/05_models/16_findings.ipynb, cell "tokenizer = train_tokenizer(lines("sw", 200, seed=0), "bpe"," (50cf8181)
-    global bytes_unused, never, saved, set_rows, tokenizer, vocab
     tokenizer = train_tokenizer(lines("sw", 200, seed=0), "bpe", 400, around=(False, False))
     vocab = Vocab.from_tokenizer(tokenizer)
     never = [300, 301, 302]
@@ -53,12 +53,13 @@ def cell_50cf8181():
 
 
     [token.piece for token in untrained_tokens(saved(False, set_rows(0.01)))]
+    return SimpleNamespace(never=never, saved=saved, set_rows=set_rows, vocab=vocab)
 
 
 @pytest.fixture(scope='module')
 def cell_f64f6eae(cell_50cf8181):
     # nbs/05_models/16_findings.ipynb, cell "def set_row(id, value):" (f64f6eae)
-    global set_row
+    saved = cell_50cf8181.saved
     def set_row(id, value):
         def change(rows):
             rows[id, -1] = value
@@ -67,10 +68,12 @@ def cell_f64f6eae(cell_50cf8181):
 
 
     [str(finding) for finding in find_not_finite(saved(True, set_row(7, float("nan"))))]
+    return SimpleNamespace(set_row=set_row)
 
 
 @pytest.mark.cell('nbs/05_models/16_findings.ipynb', 'cell "each part of a folder is read once, and a finding says whom it breaks" (249dbf0b)')
 def test_each_part_of_a_folder_is_read_once_and_a_finding_says_whom_it_breaks(cell_02132b21):
+    served = cell_02132b21.served
     assert served.model is served.model and served.rows == len(served.vocab) and served.before is None
     assert served.generates and not ServedFolder(data_path("models", "mini-xlmr")).generates
     assert str(Finding("rows", "too few", "add some", ("vllm",))) == "breaks vllm: rows: too few; add some"
@@ -97,6 +100,9 @@ def test_tokens_that_no_text_gives_are_found_in_every_family_and_no_others():
 
 @pytest.mark.cell('nbs/05_models/16_findings.ipynb', 'cell "untrained rows are found by norm, tied ones by direction" (3e1a920b)')
 def test_untrained_rows_are_found_by_norm_tied_ones_by_direction(cell_50cf8181):
+    never = cell_50cf8181.never
+    saved = cell_50cf8181.saved
+    set_rows = cell_50cf8181.set_rows
     drifted = torch.randn(16, generator=torch.Generator().manual_seed(1))
     for tied, value in ((False, 0.01), (True, drifted)):
         assert [token.id for token in untrained_tokens(saved(tied, set_rows(value)))] == never
@@ -114,6 +120,9 @@ def test_the_norm_of_tied_tables_the_distance_to_unused_rows():
 
 @pytest.mark.cell('nbs/05_models/16_findings.ipynb', 'cell "an embedding that is not finite is found, wherever it is" (20d93254)')
 def test_an_embedding_that_is_not_finite_is_found_wherever_it_is(cell_50cf8181, cell_f64f6eae):
+    saved = cell_50cf8181.saved
+    set_row = cell_f64f6eae.set_row
+    vocab = cell_50cf8181.vocab
     for value in (float("nan"), float("inf")):
         told = [str(finding) for finding in find_not_finite(saved(True, set_row(7, value)))]
         assert len(told) == 1 and told[0].startswith("breaks transformers, vllm, gguf: embeddings: 1 of 448 rows of"), told

@@ -3,6 +3,7 @@ from benchmarks.tiny_gguf import TOKENS, trial_lines, write_tiny
 from benchmarks.tiny_tokenizers import new_text
 from pathlib import Path
 from tools.examples import remarks
+from types import SimpleNamespace
 from vocab_lit.gguf.container import GgufFile, NewTensor, gguf_bytes, same_tensor, type_name, write_gguf
 from vocab_lit.gguf.llama_cpp import LlamaCpp
 from vocab_lit.gguf.tokens import token_tables
@@ -20,7 +21,6 @@ import torch
 @pytest.fixture(scope='module')
 def cell_aacecddd():
     # nbs/05_models/26_gguf_transplant.ipynb, cell "place = Path(tempfile.mkdtemp())" (aacecddd)
-    global extended, made, more, place
     place = Path(tempfile.mkdtemp())
     (place / "new.txt").write_text("\n".join(new_text()), encoding="utf-8")
     more = TransplantSettings.of(extend=150, expansion="continued")
@@ -34,12 +34,13 @@ def cell_aacecddd():
 
     made = {kind: extended(kind) for kind in ("llama", "gpt2", "bert")}
     made["llama"].plan.summary()
+    return SimpleNamespace(extended=extended, made=made, more=more, place=place)
 
 
 @pytest.fixture(scope='module')
 def cell_3a4cd62d(cell_aacecddd):
     # nbs/05_models/26_gguf_transplant.ipynb, cell "(place / "keep.txt").write_text("\n".join(trial_lines()[:40]" (3a4cd62d)
-    global in_place, kept, names, same
+    place = cell_aacecddd.place
     (place / "keep.txt").write_text("\n".join(trial_lines()[:40]), encoding="utf-8")
     names = (str(place / "keep.txt"),)
     kept = TransplantSettings.of(extend=60, expansion="continued", same_size=True, keep_tokens_of=names)
@@ -53,10 +54,13 @@ def cell_3a4cd62d(cell_aacecddd):
 
     same = {kind: in_place(f"{kind}-a") for kind in ("llama", "gpt2")}
     [(place / f"{kind}-a{end}.gguf").stat().st_size for kind in same for end in ("", "-same")]
+    return SimpleNamespace(same=same)
 
 
 @pytest.mark.cell('nbs/05_models/26_gguf_transplant.ipynb', 'cell "llama.cpp gives the ids of the target tokenizer, in ten scripts" (ead90807)')
 def test_llama_cpp_gives_the_ids_of_the_target_tokenizer_in_ten_scripts(cell_aacecddd):
+    made = cell_aacecddd.made
+    place = cell_aacecddd.place
     for kind, result in made.items():
         trial = [*trial_lines(), *new_text()]
         with LlamaCpp(place / f"{kind}-more.gguf") as model:
@@ -69,6 +73,8 @@ def test_llama_cpp_gives_the_ids_of_the_target_tokenizer_in_ten_scripts(cell_aac
 
 @pytest.mark.cell('nbs/05_models/26_gguf_transplant.ipynb', 'cell "old rows and other tensors stay byte for byte, and new rows are the plan\'s in the type of the table" (fe99aa8a)')
 def test_old_rows_and_other_tensors_stay_byte_for_byte_and_new_rows_are_the_plan_s_in_the_type_of_the_table(cell_aacecddd):
+    extended = cell_aacecddd.extended
+    place = cell_aacecddd.place
     for table in ("Q8_0", "Q6_K", "Q4_K", "F16"):
         result = extended(f"gpt2-{table}", table=table, tied=False)
         before, after = (GgufFile(place / f"gpt2-{table}{end}.gguf") for end in ("", "-more"))
@@ -86,6 +92,8 @@ def test_old_rows_and_other_tensors_stay_byte_for_byte_and_new_rows_are_the_plan
 
 @pytest.mark.cell('nbs/05_models/26_gguf_transplant.ipynb', 'cell "what a GGUF file cannot be given is refused before anything is written" (7c0d0122)')
 def test_what_a_gguf_file_cannot_be_given_is_refused_before_anything_is_written(cell_aacecddd):
+    more = cell_aacecddd.more
+    place = cell_aacecddd.place
     source, text = place / "gpt2.gguf", [place / "new.txt"]
     for match, options in (
         ("--extend: a GGUF file keeps its vocabulary and gets more tokens: give --extend N", dict(vocab_size=500)),
@@ -103,6 +111,8 @@ def test_what_a_gguf_file_cannot_be_given_is_refused_before_anything_is_written(
 
 @pytest.mark.cell('nbs/05_models/26_gguf_transplant.ipynb', 'cell "a table of a type whose rows cannot be written becomes Q8_0, and it is said by how much the file grows" (bf9ea0bc)')
 def test_a_table_of_a_type_whose_rows_cannot_be_written_becomes_q8_0_and_it_is_said_by_how_much_the_file_grows(cell_aacecddd):
+    more = cell_aacecddd.more
+    place = cell_aacecddd.place
     from gguf import GGMLQuantizationType
 
     file = GgufFile(place / "llama.gguf")
@@ -123,6 +133,7 @@ def test_a_table_of_a_type_whose_rows_cannot_be_written_becomes_q8_0_and_it_is_s
 
 @pytest.mark.cell('nbs/05_models/26_gguf_transplant.ipynb', 'cell "given tokens are found by llama.cpp, and it is told that it finds them inside words too" (aaedddc8)')
 def test_given_tokens_are_found_by_llama_cpp_and_it_is_told_that_it_finds_them_inside_words_too(cell_aacecddd):
+    place = cell_aacecddd.place
     (place / "terms.tsv").write_text("token\tdescription\tspecial\nkisukari\tsukari\t\n<dawa>\tmaji\ttrue\n")
     with remarks() as told:
         given = transplant_gguf(
@@ -136,6 +147,8 @@ def test_given_tokens_are_found_by_llama_cpp_and_it_is_told_that_it_finds_them_i
 
 @pytest.mark.cell('nbs/05_models/26_gguf_transplant.ipynb', 'cell "rows of other tokens stay byte for byte, and the file is filled up to its size" (94f5410a)')
 def test_rows_of_other_tokens_stay_byte_for_byte_and_the_file_is_filled_up_to_its_size(cell_aacecddd, cell_3a4cd62d):
+    place = cell_aacecddd.place
+    same = cell_3a4cd62d.same
     for kind, result in same.items():
         before, after = (GgufFile(place / f"{kind}-a{end}.gguf") for end in ("", "-same"))
         changed = json.loads(id_map_beside(after.path).read_text("utf-8"))["changed"]
@@ -159,6 +172,8 @@ def test_rows_of_other_tokens_stay_byte_for_byte_and_the_file_is_filled_up_to_it
 
 @pytest.mark.cell('nbs/05_models/26_gguf_transplant.ipynb', 'cell "llama.cpp gives the ids of the tokenizer, and logits of other tokens as before" (06ed237b)')
 def test_llama_cpp_gives_the_ids_of_the_tokenizer_and_logits_of_other_tokens_as_before(cell_aacecddd, cell_3a4cd62d):
+    place = cell_aacecddd.place
+    same = cell_3a4cd62d.same
     for kind, result in same.items():
         trial, result.target.split_special_tokens = [*trial_lines(), *new_text()], True
         with LlamaCpp(place / f"{kind}-a.gguf") as before, LlamaCpp(place / f"{kind}-a-same.gguf") as after:

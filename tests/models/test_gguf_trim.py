@@ -2,6 +2,7 @@
 from benchmarks.tiny_gguf import TOKENS, write_tiny
 from pathlib import Path
 from studies.phrasebook import lines
+from types import SimpleNamespace
 from vocab_lit.gguf.container import GgufFile
 from vocab_lit.gguf.llama_cpp import LlamaCpp
 from vocab_lit.gguf.tokens import token_tables, tokens_of
@@ -19,7 +20,6 @@ import tempfile
 @pytest.fixture(scope='module')
 def cell_91771aa0():
     # nbs/05_models/25_gguf_trim.ipynb, cell "folder = Path(tempfile.mkdtemp())" (91771aa0)
-    global code, files, folder, held_out, judged, path, texts, told
     folder = Path(tempfile.mkdtemp())
     texts = {code: folder / f"{code}.txt" for code in ("sw", "en")}
     for code, path in texts.items():
@@ -29,10 +29,14 @@ def cell_91771aa0():
     files = {name: write_tiny(folder / f"{name}.gguf", tokens()) for name, tokens in TOKENS.items()}
     told = {name: trim_gguf(file, texts.values(), folder / f"{name}-sw-en.gguf") for name, file in files.items()}
     {name: (sizes["sizes"][0]["before"], sizes["sizes"][0]["after"]) for name, sizes in told.items()}
+    return SimpleNamespace(files=files, folder=folder, judged=judged, texts=texts)
 
 
 @pytest.mark.cell('nbs/05_models/25_gguf_trim.ipynb', 'cell "in llama.cpp a line all of whose tokens stay has the tokens that it had, under every tokenizer" (219a1d74)')
 def test_in_llama_cpp_a_line_all_of_whose_tokens_stay_has_the_tokens_that_it_had_under_every_tokenizer(cell_91771aa0):
+    files = cell_91771aa0.files
+    folder = cell_91771aa0.folder
+    judged = cell_91771aa0.judged
     for name, file in files.items():
         small = folder / f"{name}-sw-en.gguf"
         with LlamaCpp(file) as before, LlamaCpp(small) as after:
@@ -46,6 +50,8 @@ def test_in_llama_cpp_a_line_all_of_whose_tokens_stay_has_the_tokens_that_it_had
 
 @pytest.mark.cell('nbs/05_models/25_gguf_trim.ipynb', 'cell "rows are the source\'s, and all other tensors too, byte for byte" (27075968)')
 def test_rows_are_the_source_s_and_all_other_tensors_too_byte_for_byte(cell_91771aa0):
+    files = cell_91771aa0.files
+    folder = cell_91771aa0.folder
     def data(file, name):
         return b"".join(file.pieces(name))
 
@@ -65,6 +71,8 @@ def test_rows_are_the_source_s_and_all_other_tensors_too_byte_for_byte(cell_9177
 
 @pytest.mark.cell('nbs/05_models/25_gguf_trim.ipynb', 'cell "the log-probabilities of tokens that stay differ by what those that are gone had" (cfe9291a)')
 def test_the_log_probabilities_of_tokens_that_stay_differ_by_what_those_that_are_gone_had(cell_91771aa0):
+    files = cell_91771aa0.files
+    folder = cell_91771aa0.folder
     with LlamaCpp(files["gpt2"]) as before, LlamaCpp(folder / "gpt2-sw-en.gguf") as after:
         [ids], [new_ids] = before.ids(["one two"]), after.ids(["one two"])
         old = before.log_probabilities(ids, len(tokens_of(GgufFile(files["gpt2"]))))
@@ -80,6 +88,8 @@ def test_the_log_probabilities_of_tokens_that_stay_differ_by_what_those_that_are
 
 @pytest.mark.cell('nbs/05_models/25_gguf_trim.ipynb', 'cell "a chat is the same as before, and ends at the end token" (edebea2a)')
 def test_a_chat_is_the_same_as_before_and_ends_at_the_end_token(cell_91771aa0):
+    files = cell_91771aa0.files
+    folder = cell_91771aa0.folder
     asked = [dict(role="user", content="habari ya asubuhi")]
     small = folder / "gpt2-sw-en.gguf"
     with LlamaCpp(files["gpt2"], context=128) as before, LlamaCpp(small, context=128) as after:
@@ -90,6 +100,9 @@ def test_a_chat_is_the_same_as_before_and_ends_at_the_end_token(cell_91771aa0):
 
 @pytest.mark.cell('nbs/05_models/25_gguf_trim.ipynb', 'cell "what stays depends on the settings as it does for a folder" (2a02e4d9)')
 def test_what_stays_depends_on_the_settings_as_it_does_for_a_folder(cell_91771aa0):
+    files = cell_91771aa0.files
+    folder = cell_91771aa0.folder
+    texts = cell_91771aa0.texts
     from vocab_lit.tokens.gguf_tokenizer import read_tokenizer
     from vocab_lit.tokens.tokenizer_file import TokenizerFile
 

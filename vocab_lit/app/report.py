@@ -24,11 +24,11 @@ import vocab_lit
 from .made_folder import MadeFolder, commands, curves, settings_tables, tables
 from ..methods.plan import Plan
 from ..models.card import without_folders
-from ..text.collection import no_collection
 from ..text.corpus import Amount, Lines, data_path, sample_lines
+from ..text.errors import no_collection
 from ..text.files import check_output, check_text, write_text
-from ..text.scripts import script_name
 from ..text.settings import SettingError
+from ..text.words import script_name
 from ..tokens.vocab import Token, Vocab, fit, visible
 
 # %% auto #0

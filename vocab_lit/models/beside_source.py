@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from .findings import Bytes, Finding, Served, ServedFolder, ServedGguf
 
 from ..gguf.tokens import tokens_of
 from ..methods.plan import PLAN_FILE, Plan
+from .findings import Bytes, Finding, Served, ServedFolder, ServedGguf
 from .lazy_weights import set_vocabulary_size
 from ..text.errors import first_line
 from ..tokens.pre_tokenizers import known_pre_tokenizer, splitters

@@ -38,8 +38,7 @@ from vocab_lit.models.findings import (
     ids_in,
 )
 from .settings import check_model_path, is_gguf
-from ..text.collection import no_collection
-from ..text.errors import SettingError, first_line
+from ..text.errors import SettingError, first_line, no_collection
 from ..text.files import check_text, read_json
 from ..tokens.chat import chat_templates, listed
 from ..tokens.special_ids import role_of
