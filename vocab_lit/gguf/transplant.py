@@ -39,8 +39,8 @@ from ..methods.settings import TransplantSettings
 from ..models.pipeline import NewVocabulary, check_wanted
 from ..text.corpus import write_json
 from ..text.errors import SettingError
+from ..tokens.continued import ID_MAP
 from ..tokens.pre_tokenizers import IGNORE_MERGES
-from ..tokens.same_size import ID_MAP
 from ..tokens.tokenizer_file import ids_before
 from ..tokens.vocab import Vocab, no_collection, read_settings
 
