@@ -5,8 +5,9 @@ from pathlib import Path
 from studies.phrasebook import lines
 from studies.toy_tokenizers import chat_tokenizer, toy_tokenizer
 from tokenizers import models
+from types import SimpleNamespace
 from vocab_lit.text.errors import SettingError
-from vocab_lit.text.scripts import script_of
+from vocab_lit.text.words import script_of
 from vocab_lit.tokens.continued import Merges, UnigramScores, _still_unknown, check_extends, continued_tokenizer, count_words, evicted, extend_on_text, first_to_go, id_map, in_place_of_unused, unused_ids
 from vocab_lit.tokens.settings import KINDS, TokenizerSettings
 from vocab_lit.tokens.tokenizer_file import TokenizerFile
@@ -22,17 +23,16 @@ import tempfile
 @pytest.fixture(scope='module')
 def cell_8266400a():
     # nbs/02_tokens/09_continued.ipynb, cell "letters = toy_tokenizer("bpe", ["m"], "abdegijkmnotuwz")" (8266400a)
-    global letters, toy
     letters = toy_tokenizer("bpe", ["m"], "abdegijkmnotuwz")
     toy = Merges(TokenizerFile(letters), Counter({"Ġmaji": 5, "majini": 3, "jioni": 2, "Ġmoto": 1}))
     toy.go_on(4)
     {"new": toy.new, "merges": toy.learned, "divided": dict(zip(toy.words, toy.divided))}
+    return SimpleNamespace(letters=letters)
 
 
 @pytest.fixture(scope='module')
 def cell_700dc572():
     # nbs/02_tokens/09_continued.ipynb, cell "english, swahili, unseen = lines("en", 300, seed=0), lines("" (700dc572)
-    global english, extended, row, sources, swahili, unseen
     english, swahili, unseen = lines("en", 300, seed=0), lines("sw", 300, seed=0), lines("sw", 100, seed=1)
     sources = {kind: train_tokenizer(english, kind, 500) for kind in KINDS}
     sources |= {family: chat_tokenizer(family, english, 700) for family in ("llama3", "gemma3", "mistral")}
@@ -42,12 +42,12 @@ def cell_700dc572():
     def row(kind):
         before, after = (round(fertility(t, unseen), 2) for t in (sources[kind], extended[kind].tokenizer))
         return {"fertility, source": before, "fertility, extended": after, "about": extended[kind].about}
+    return SimpleNamespace(english=english, extended=extended, sources=sources, swahili=swahili, unseen=unseen)
 
 
 @pytest.fixture(scope='module')
 def cell_f83655ab():
     # nbs/02_tokens/09_continued.ipynb, cell "en, sw, fi = (lines(code, n, seed=0) for code, n in (("en", " (f83655ab)
-    global en, fi, larger_ones, many, others, same, sw
     en, sw, fi = (lines(code, n, seed=0) for code, n in (("en", 300), ("sw", 300), ("fi", 100)))
     others = [line for code in ("fi", "de", "uk") for line in lines(code, 200, seed=0)]
     many = {kind: train_tokenizer(en + others, kind, 1500) for kind in KINDS}
@@ -55,18 +55,25 @@ def cell_f83655ab():
     larger_ones = {kind: extend_on_text(source, sw, 150) for kind, source in many.items()}
     same = {kind: in_place_of_unused(TokenizerFile(many[kind]), built, sw + en) for kind, built in larger_ones.items()}
     same["gemma3"].about
+    return SimpleNamespace(en=en, fi=fi, larger_ones=larger_ones, many=many, others=others, same=same, sw=sw)
 
 
 @pytest.fixture(scope='module')
 def cell_801a7e3f(cell_f83655ab):
     # nbs/02_tokens/09_continued.ipynb, cell "told = id_map(many["gemma3"], same["gemma3"].tokenizer)" (801a7e3f)
-    global told
+    many = cell_f83655ab.many
+    same = cell_f83655ab.same
     told = id_map(many["gemma3"], same["gemma3"].tokenizer)
     list(told["changed"].items())[:3]
+    return SimpleNamespace(told=told)
 
 
 @pytest.mark.cell('nbs/02_tokens/09_continued.ipynb', 'cell "ids of the source stay, and every new token is of use" (0af01c97)')
 def test_ids_of_the_source_stay_and_every_new_token_is_of_use(cell_700dc572):
+    extended = cell_700dc572.extended
+    sources = cell_700dc572.sources
+    swahili = cell_700dc572.swahili
+    unseen = cell_700dc572.unseen
     for kind, source in sources.items():
         built, before = extended[kind], source.get_vocab()
         after = built.tokenizer.get_vocab()
@@ -87,6 +94,8 @@ def test_ids_of_the_source_stay_and_every_new_token_is_of_use(cell_700dc572):
 
 @pytest.mark.cell('nbs/02_tokens/09_continued.ipynb', 'cell "merges are those of training by brute force" (0a73dc3d)')
 def test_merges_are_those_of_training_by_brute_force(cell_700dc572):
+    sources = cell_700dc572.sources
+    swahili = cell_700dc572.swahili
     def brute_force(source, words, n):
         pipeline, made = json.loads(source.backend_tokenizer.to_str()), []
         model = pipeline["model"]
@@ -117,6 +126,7 @@ def test_merges_are_those_of_training_by_brute_force(cell_700dc572):
 
 @pytest.mark.cell('nbs/02_tokens/09_continued.ipynb', 'cell "a merge may make a token of the source" (f68c2e4b)')
 def test_a_merge_may_make_a_token_of_the_source(cell_8266400a):
+    letters = cell_8266400a.letters
     pipeline = json.loads(letters.backend_tokenizer.to_str())
     pipeline["model"] |= dict(merges=[["a", "b"], ["b", "d"], ["a", "bd"], ["abd", "e"]], ignore_merges=False)
     pipeline["model"]["vocab"] |= {piece: 60 + i for i, piece in enumerate(("ab", "bd", "abd", "abde"))}
@@ -129,6 +139,10 @@ def test_a_merge_may_make_a_token_of_the_source(cell_8266400a):
 
 @pytest.mark.cell('nbs/02_tokens/09_continued.ipynb', 'cell "words without a new pair are divided as before" (1582cf39)')
 def test_words_without_a_new_pair_are_divided_as_before(cell_700dc572):
+    english = cell_700dc572.english
+    extended = cell_700dc572.extended
+    sources = cell_700dc572.sources
+    unseen = cell_700dc572.unseen
     for kind in ("bpe", "llama3", "gemma3", "mistral"):
         source, built = sources[kind], extended[kind]
         model = json.loads(built.tokenizer.backend_tokenizer.to_str())["model"]
@@ -143,6 +157,7 @@ def test_words_without_a_new_pair_are_divided_as_before(cell_700dc572):
 
 @pytest.mark.cell('nbs/02_tokens/09_continued.ipynb', 'cell "a character that is written in bytes gets a token" (35ab8347)')
 def test_a_character_that_is_written_in_bytes_gets_a_token(cell_700dc572):
+    sources = cell_700dc572.sources
     amharic = ["ሰላም ለዓለም", "ሰላም ሰላም 😀"]
     for family in ("gemma3", "unigram", "wordpiece"):
         source, built = sources[family], extend_on_text(sources[family], amharic, 8)
@@ -154,6 +169,8 @@ def test_a_character_that_is_written_in_bytes_gets_a_token(cell_700dc572):
 
 @pytest.mark.cell('nbs/02_tokens/09_continued.ipynb', 'cell "WordPiece learns long words, unknown characters first" (0b97240d)')
 def test_wordpiece_learns_long_words_unknown_characters_first(cell_700dc572):
+    sources = cell_700dc572.sources
+    swahili = cell_700dc572.swahili
     source = sources["wordpiece"]
     spaceless = ["".join(filter(str.isalpha, 5 * line)) for line in swahili[:20]]
     assert source.unk_token in source.tokenize(max(spaceless, key=len))
@@ -180,6 +197,9 @@ def test_unknown_words_are_told_where_a_byte_has_no_token():
 
 @pytest.mark.cell('nbs/02_tokens/09_continued.ipynb', 'cell "a new Unigram piece\'s loss is that of the best rest" (43223642)')
 def test_a_new_unigram_piece_s_loss_is_that_of_the_best_rest(cell_700dc572):
+    extended = cell_700dc572.extended
+    sources = cell_700dc572.sources
+    swahili = cell_700dc572.swahili
     old, new = (dict(TokenizerFile(t).model["vocab"]) for t in (sources["unigram"], extended["unigram"].tokenizer))
     assert all(new[piece] == score for piece, score in old.items())
     added = dict(list(new.items())[-200:])
@@ -206,6 +226,10 @@ def test_a_new_unigram_piece_s_loss_is_that_of_the_best_rest(cell_700dc572):
 
 @pytest.mark.cell('nbs/02_tokens/09_continued.ipynb', 'cell "a text that gives nothing is refused, fewer tokens are told" (b10c7406)')
 def test_a_text_that_gives_nothing_is_refused_fewer_tokens_are_told(cell_8266400a, cell_700dc572):
+    extended = cell_700dc572.extended
+    letters = cell_8266400a.letters
+    sources = cell_700dc572.sources
+    swahili = cell_700dc572.swahili
     with pytest.raises(ValueError, match="by 0 tokens"):
         extend_on_text(sources["bpe"], swahili, 0)
     check_extends(sources["bpe"], extended["bpe"].tokenizer)
@@ -230,6 +254,9 @@ def test_a_text_that_gives_nothing_is_refused_fewer_tokens_are_told(cell_8266400
 
 @pytest.mark.cell('nbs/02_tokens/09_continued.ipynb', 'cell "every id but those of new tokens has its piece" (a124996e)')
 def test_every_id_but_those_of_new_tokens_has_its_piece(cell_f83655ab):
+    larger_ones = cell_f83655ab.larger_ones
+    many = cell_f83655ab.many
+    same = cell_f83655ab.same
     for kind, source in many.items():
         before, after = (t.convert_ids_to_tokens(range(len(t))) for t in (source, same[kind].tokenizer))
         changed = [id for id, (a, b) in enumerate(zip(before, after)) if a != b]
@@ -243,6 +270,12 @@ def test_every_id_but_those_of_new_tokens_has_its_piece(cell_f83655ab):
 
 @pytest.mark.cell('nbs/02_tokens/09_continued.ipynb', 'cell "texts are tokenized as if no token had gone" (6a4364d8)')
 def test_texts_are_tokenized_as_if_no_token_had_gone(cell_f83655ab):
+    en = cell_f83655ab.en
+    fi = cell_f83655ab.fi
+    larger_ones = cell_f83655ab.larger_ones
+    many = cell_f83655ab.many
+    same = cell_f83655ab.same
+    sw = cell_f83655ab.sw
     for kind, source in many.items():
         small, large = same[kind].tokenizer, larger_ones[kind].tokenizer
         for line in [*en, *sw]:
@@ -254,6 +287,11 @@ def test_texts_are_tokenized_as_if_no_token_had_gone(cell_f83655ab):
 
 @pytest.mark.cell('nbs/02_tokens/09_continued.ipynb', 'cell "no token that stays is built from one that went" (d9b6d4d3)')
 def test_no_token_that_stays_is_built_from_one_that_went(cell_f83655ab):
+    en = cell_f83655ab.en
+    larger_ones = cell_f83655ab.larger_ones
+    many = cell_f83655ab.many
+    same = cell_f83655ab.same
+    sw = cell_f83655ab.sw
     for kind in ("bpe", "gemma3", "llama3"):
         parts, gone = TokenizerFile(many[kind]), set(np.flatnonzero(same[kind].source_ids < 0).tolist())
         stay = parts.pieces.keys() - gone - parts.special
@@ -271,6 +309,11 @@ def test_no_token_that_stays_is_built_from_one_that_went(cell_f83655ab):
 
 @pytest.mark.cell('nbs/02_tokens/09_continued.ipynb', 'cell "more new tokens than unused ones are refused" (e609ee0c)')
 def test_more_new_tokens_than_unused_ones_are_refused(cell_f83655ab):
+    en = cell_f83655ab.en
+    larger_ones = cell_f83655ab.larger_ones
+    many = cell_f83655ab.many
+    others = cell_f83655ab.others
+    sw = cell_f83655ab.sw
     with pytest.raises(SettingError, match="--same-size: the texts leave .* tokens unused that can go, and 150 "):
         in_place_of_unused(TokenizerFile(many["bpe"]), larger_ones["bpe"], sw + en + others)
     parts = TokenizerFile(larger_ones["bpe"].tokenizer)
@@ -280,6 +323,9 @@ def test_more_new_tokens_than_unused_ones_are_refused(cell_f83655ab):
 
 @pytest.mark.cell('nbs/02_tokens/09_continued.ipynb', 'cell "tokens of other texts stay where these are named" (03bf73ff)')
 def test_tokens_of_other_texts_stay_where_these_are_named(cell_700dc572):
+    english = cell_700dc572.english
+    sources = cell_700dc572.sources
+    swahili = cell_700dc572.swahili
     text = Path(tempfile.mkdtemp(), "en.txt")
     text.write_text("\n".join(english[:9]), encoding="utf-8")
     wanted = TokenizerSettings(extend=15, expansion="continued", same_size=True)
@@ -295,6 +341,10 @@ def test_tokens_of_other_texts_stay_where_these_are_named(cell_700dc572):
 
 @pytest.mark.cell('nbs/02_tokens/09_continued.ipynb', 'cell "the map names all ids that changed" (5a535f84)')
 def test_the_map_names_all_ids_that_changed(cell_f83655ab, cell_801a7e3f):
+    larger_ones = cell_f83655ab.larger_ones
+    many = cell_f83655ab.many
+    same = cell_f83655ab.same
+    told = cell_801a7e3f.told
     assert list(told["changed"]) == np.flatnonzero(same["gemma3"].source_ids < 0).tolist()
     pieces = many["gemma3"].convert_ids_to_tokens(range(len(many["gemma3"])))
     text = "".join(f"{id} {piece}\n" for id, piece in enumerate(pieces))

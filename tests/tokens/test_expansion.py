@@ -5,6 +5,7 @@ from studies.toy_tokenizers import toy_tokenizer
 from tempfile import TemporaryDirectory
 from tokenizers import AddedToken, normalizers
 from transformers import AutoTokenizer
+from types import SimpleNamespace
 from vocab_lit.text.errors import SettingError
 from vocab_lit.tokens.expansion import add_given, expand_tokenizer, write_piece
 from vocab_lit.tokens.given_file import GivenToken
@@ -20,7 +21,6 @@ import pytest
 @pytest.fixture(scope='module')
 def cell_7a463304():
     # nbs/02_tokens/03_expansion.ipynb, cell "english, swahili = lines("en", 600, seed=0), lines("sw", 600" (7a463304)
-    global comparison, english, expanded, pairs, swahili
     english, swahili = lines("en", 600, seed=0), lines("sw", 600, seed=0)
     pairs = {kind: (train_tokenizer(english, kind, 700), train_tokenizer(swahili, kind, 700)) for kind in KINDS}
     expanded = {kind: expand_tokenizer(source, own, 600) for kind, (source, own) in pairs.items()}
@@ -30,12 +30,12 @@ def cell_7a463304():
         source, own = pairs[kind]
         tokenizers = {"source": source, "expanded": expanded[kind], "own": own}
         return {f"fertility, {name}": round(fertility(t, swahili), 2) for name, t in tokenizers.items()}
+    return SimpleNamespace(expanded=expanded, pairs=pairs, swahili=swahili)
 
 
 @pytest.fixture(scope='module')
 def cell_a5d74e5d():
     # nbs/02_tokens/03_expansion.ipynb, cell "given = [" (a5d74e5d)
-    global given
     given = [
         GivenToken("malaria", description="ugonjwa wa mbu"),
         GivenToken("hospitali", like="nyumba"),
@@ -43,12 +43,13 @@ def cell_a5d74e5d():
         GivenToken("<kumbuka>", special=True),
     ]
     given
+    return SimpleNamespace(given=given)
 
 
 @pytest.fixture(scope='module')
 def cell_da5423da(cell_a5d74e5d):
     # nbs/02_tokens/03_expansion.ipynb, cell "few_lines = lines("sw", 250, seed=0)" (da5423da)
-    global built, divided, few_lines, plain, replaced, sentence, tokenizers
+    given = cell_a5d74e5d.given
     few_lines = lines("sw", 250, seed=0)
     tokenizers = {kind: train_tokenizer(few_lines, kind, 400) for kind in ("unigram", "wordpiece", "bpe")}
     built = {kind: add_given(t, given) for kind, t in tokenizers.items()}
@@ -72,6 +73,7 @@ def cell_da5423da(cell_a5d74e5d):
 
 
     {kind: (divided(tokenizers[kind]), divided(b.tokenizer), b.about) for kind, b in built.items()}
+    return SimpleNamespace(built=built, few_lines=few_lines, plain=plain, replaced=replaced, tokenizers=tokenizers)
 
 
 @pytest.mark.cell('nbs/02_tokens/03_expansion.ipynb', 'cell "writing is the inverse of reading in every dialect" (aeb40aeb)')
@@ -90,6 +92,9 @@ def test_writing_is_the_inverse_of_reading_in_every_dialect():
 
 @pytest.mark.cell('nbs/02_tokens/03_expansion.ipynb', 'cell "ids of the source stay, and the text needs fewer tokens" (109968e6)')
 def test_ids_of_the_source_stay_and_the_text_needs_fewer_tokens(cell_7a463304):
+    expanded = cell_7a463304.expanded
+    pairs = cell_7a463304.pairs
+    swahili = cell_7a463304.swahili
     for kind, (source, own) in pairs.items():
         t, before = expanded[kind], source.get_vocab()
         after = t.get_vocab()
@@ -107,6 +112,8 @@ def test_ids_of_the_source_stay_and_the_text_needs_fewer_tokens(cell_7a463304):
 
 @pytest.mark.cell('nbs/02_tokens/03_expansion.ipynb', 'cell "words are known as long as either tokenizer knows" (26184607)')
 def test_words_are_known_as_long_as_either_tokenizer_knows(cell_7a463304):
+    pairs = cell_7a463304.pairs
+    swahili = cell_7a463304.swahili
     word = "".join(filter(str.isalpha, swahili[0])) * 9
     long = train_tokenizer([*swahili, word], "wordpiece", 700)
     source = pairs["wordpiece"][0]
@@ -117,6 +124,8 @@ def test_words_are_known_as_long_as_either_tokenizer_knows(cell_7a463304):
 
 @pytest.mark.cell('nbs/02_tokens/03_expansion.ipynb', 'cell "vocabularies that have been read give the same tokenizer" (2630d643)')
 def test_vocabularies_that_have_been_read_give_the_same_tokenizer(cell_7a463304):
+    expanded = cell_7a463304.expanded
+    pairs = cell_7a463304.pairs
     source, own = pairs["unigram"]
     again = expand_tokenizer(Vocab.from_tokenizer(source), Vocab.from_tokenizer(own), 600)
     assert again.get_vocab() == expanded["unigram"].get_vocab()
@@ -124,6 +133,8 @@ def test_vocabularies_that_have_been_read_give_the_same_tokenizer(cell_7a463304)
 
 @pytest.mark.cell('nbs/02_tokens/03_expansion.ipynb', 'cell "a token that is matched behind a space is not found elsewhere" (de304539)')
 def test_a_token_that_is_matched_behind_a_space_is_not_found_elsewhere(cell_7a463304):
+    pairs = cell_7a463304.pairs
+    swahili = cell_7a463304.swahili
     from vocab_lit.tokens.continued import extend_on_text
 
     spaced = copy.deepcopy(pairs["unigram"][0])
@@ -144,6 +155,8 @@ def test_a_token_that_is_matched_behind_a_space_is_not_found_elsewhere(cell_7a46
 
 @pytest.mark.cell('nbs/02_tokens/03_expansion.ipynb', 'cell "what is no word is built by merges of the source and new ones" (cf14a37b)')
 def test_what_is_no_word_is_built_by_merges_of_the_source_and_new_ones(cell_7a463304):
+    expanded = cell_7a463304.expanded
+    pairs = cell_7a463304.pairs
     source, t = pairs["bpe"][0], expanded["bpe"]
     pipeline = read_pipeline(t)
     pipeline["model"]["ignore_merges"] = False
@@ -154,6 +167,7 @@ def test_what_is_no_word_is_built_by_merges_of_the_source_and_new_ones(cell_7a46
 
 @pytest.mark.cell('nbs/02_tokens/03_expansion.ipynb', 'cell "what a chat template writes is tokenized as before" (7e1da3c9)')
 def test_what_a_chat_template_writes_is_tokenized_as_before(cell_7a463304):
+    pairs = cell_7a463304.pairs
     for kind, (source, own) in pairs.items():
         chat = copy.deepcopy(source)
         chat.chat_template = "{% for m in messages %}{{ 'habari ' + m.role + ' mtoto: ' + m.content }}{% endfor %}"
@@ -165,6 +179,7 @@ def test_what_a_chat_template_writes_is_tokenized_as_before(cell_7a463304):
 
 @pytest.mark.cell('nbs/02_tokens/03_expansion.ipynb', 'cell "tokenizers of different kinds are not mixed" (e0d2fa6d)')
 def test_tokenizers_of_different_kinds_are_not_mixed(cell_7a463304):
+    pairs = cell_7a463304.pairs
     with pytest.raises(ValueError, match="a Unigram tokenizer cannot be expanded by a WordPiece one"):
         expand_tokenizer(pairs["unigram"][0], pairs["wordpiece"][1])
     with pytest.raises(ValueError, match="by 0 tokens"):
@@ -175,6 +190,11 @@ def test_tokenizers_of_different_kinds_are_not_mixed(cell_7a463304):
 
 @pytest.mark.cell('nbs/02_tokens/03_expansion.ipynb', 'cell "given terms come out whole, and all else stays as it was" (3ed6246d)')
 def test_given_terms_come_out_whole_and_all_else_stays_as_it_was(cell_a5d74e5d, cell_da5423da):
+    built = cell_da5423da.built
+    few_lines = cell_da5423da.few_lines
+    given = cell_a5d74e5d.given
+    plain = cell_da5423da.plain
+    tokenizers = cell_da5423da.tokenizers
     for kind, made in built.items():
         old, new = tokenizers[kind], made.tokenizer
         vocab, n = old.get_vocab(), max(old.get_vocab().values()) + 1
@@ -200,6 +220,12 @@ def test_given_terms_come_out_whole_and_all_else_stays_as_it_was(cell_a5d74e5d, 
 
 @pytest.mark.cell('nbs/02_tokens/03_expansion.ipynb', 'cell "a Unigram term takes the place of its subtokens alone" (e193a144)')
 def test_a_unigram_term_takes_the_place_of_its_subtokens_alone(cell_a5d74e5d, cell_da5423da):
+    built = cell_da5423da.built
+    few_lines = cell_da5423da.few_lines
+    given = cell_a5d74e5d.given
+    plain = cell_da5423da.plain
+    replaced = cell_da5423da.replaced
+    tokenizers = cell_da5423da.tokenizers
     old, new = tokenizers["unigram"], built["unigram"].tokenizer
     spelled = {t.token: plain(old, t.token) for t in given if not t.special}
     ids_of = {t.token: id for id, t in built["unigram"].given.items()}
@@ -212,6 +238,10 @@ def test_a_unigram_term_takes_the_place_of_its_subtokens_alone(cell_a5d74e5d, ce
 
 @pytest.mark.cell('nbs/02_tokens/03_expansion.ipynb', 'cell "a Unigram term of several words comes out whole" (5e7e0a11)')
 def test_a_unigram_term_of_several_words_comes_out_whole(cell_da5423da):
+    few_lines = cell_da5423da.few_lines
+    plain = cell_da5423da.plain
+    replaced = cell_da5423da.replaced
+    tokenizers = cell_da5423da.tokenizers
     metaspace = read_pipeline(tokenizers["unigram"])
     metaspace["pre_tokenizer"] = metaspace["pre_tokenizer"]["pretokenizers"][1]  # which divides at spaces itself
     several = [GivenToken(t) for t in ("homa ya manjano", "maji moto", "homa")]
@@ -243,6 +273,11 @@ def test_a_unigram_term_of_several_words_comes_out_whole(cell_da5423da):
 
 @pytest.mark.cell('nbs/02_tokens/03_expansion.ipynb', 'cell "tokens that are never produced are named" (c05c49d9)')
 def test_tokens_that_are_never_produced_are_named(cell_a5d74e5d, cell_da5423da):
+    built = cell_da5423da.built
+    few_lines = cell_da5423da.few_lines
+    given = cell_a5d74e5d.given
+    plain = cell_da5423da.plain
+    tokenizers = cell_da5423da.tokenizers
     lower = train_tokenizer([line.lower() for line in few_lines], "wordpiece", 300, lowercase=True)
     with pytest.raises(SettingError, match="a.tsv, line 2: 'Malaria' is never produced: .* makes 'malaria' of it first"):
         add_given(lower, [GivenToken("Malaria", place="a.tsv, line 2")])
@@ -271,6 +306,8 @@ def test_tokens_that_are_never_produced_are_named(cell_a5d74e5d, cell_da5423da):
 
 @pytest.mark.cell('nbs/02_tokens/03_expansion.ipynb', 'cell "added tokens keep ids and flags, and are found where they were" (52224aa1)')
 def test_added_tokens_keep_ids_and_flags_and_are_found_where_they_were(cell_7a463304):
+    pairs = cell_7a463304.pairs
+    swahili = cell_7a463304.swahili
     from vocab_lit.tokens.continued import extend_on_text
 
 

@@ -3,6 +3,7 @@ from studies.phrasebook import lines
 from studies.toy_tokenizers import toy_tokenizer
 from tokenizers import AddedToken, decoders, normalizers, pre_tokenizers
 from transformers import AutoTokenizer
+from types import SimpleNamespace
 from vocab_lit.tokens.settings import KINDS
 from vocab_lit.tokens.tokenizer_file import TokenizerFile, special_around
 from vocab_lit.tokens.train import _with_pieces, train_tokenizer, train_tokenizer_like
@@ -21,32 +22,32 @@ import vocab_lit.tokens.train as train
 @pytest.fixture(scope='module')
 def cell_c0c0a021():
     # nbs/02_tokens/02_train.ipynb, cell "some = lines("sw", 300, seed=1)" (c0c0a021)
-    global some
     some = lines("sw", 300, seed=1)
+    return SimpleNamespace(some=some)
 
 
 @pytest.fixture(scope='module')
 def cell_bc2e044b():
     # nbs/02_tokens/02_train.ipynb, cell "swahili = lines("sw", 2000, seed=1)" (bc2e044b)
-    global swahili, trained
     swahili = lines("sw", 2000, seed=1)
     trained = {kind: train_tokenizer(swahili, kind, 600) for kind in KINDS}
+    return SimpleNamespace(swahili=swahili, trained=trained)
 
 
 @pytest.fixture(scope='module')
 def cell_0567e843(cell_bc2e044b):
     # nbs/02_tokens/02_train.ipynb, cell "sentence = lines("sw", 1, seed=3, held_out=True)[0]" (0567e843)
-    global kind, sentence, tokenizer
+    trained = cell_bc2e044b.trained
     sentence = lines("sw", 1, seed=3, held_out=True)[0]
     print(sentence)
     for kind, tokenizer in trained.items():
         print(f"{kind:10}", tokenizer.tokenize(sentence))
+    return SimpleNamespace(sentence=sentence)
 
 
 @pytest.fixture(scope='module')
 def cell_1dca2488():
     # nbs/02_tokens/02_train.ipynb, cell "english, target_text = lines("en", 300, seed=0), lines("sw"," (1dca2488)
-    global english, fallback, kind, replaced, sources, target_text, texts, tokenizer
     english, target_text = lines("en", 300, seed=0), lines("sw", 300, seed=0)
     sources = {kind: train_tokenizer(english, kind, 400) for kind in KINDS}
     for tokenizer in sources.values():
@@ -56,12 +57,13 @@ def cell_1dca2488():
     fallback = toy_tokenizer("byte-fallback", texts, texts)
     for kind, tokenizer in replaced.items():
         print(f"{kind:10}", tokenizer.tokenize("sw_KE Tanzania na Kenya"))
+    return SimpleNamespace(english=english, fallback=fallback, replaced=replaced, sources=sources, target_text=target_text, texts=texts)
 
 
 @pytest.fixture(scope='module')
 def cell_11b969b3(cell_1dca2488):
     # nbs/02_tokens/02_train.ipynb, cell "telugu = ["తెలుగు భాష చాలా బాగుంది", "నేను ఇంటికి వెళ్తున్నా" (11b969b3)
-    global accents_stay, bases, changed, others, telugu, words_end
+    english = cell_1dca2488.english
     telugu = ["తెలుగు భాష చాలా బాగుంది", "నేను ఇంటికి వెళ్తున్నాను, É"] * 300
     bases = {kind: train_tokenizer([*english, *telugu], kind, 420) for kind in KINDS}
 
@@ -84,10 +86,12 @@ def cell_11b969b3(cell_1dca2488):
         changed("bpe", **words_end),
         changed("bpe", normalizer=normalizers.Lowercase()),
     ]
+    return SimpleNamespace(bases=bases, others=others, telugu=telugu)
 
 
 @pytest.mark.cell('nbs/02_tokens/02_train.ipynb', 'cell "specials around a text can be left out on either side" (7b55dff7)')
 def test_specials_around_a_text_can_be_left_out_on_either_side(cell_c0c0a021):
+    some = cell_c0c0a021.some
     for kind in KINDS:
         for around in ((True, True), (True, False), (False, False)):
             one = train_tokenizer(some, kind, 300, around=around)
@@ -98,6 +102,7 @@ def test_specials_around_a_text_can_be_left_out_on_either_side(cell_c0c0a021):
 
 @pytest.mark.cell('nbs/02_tokens/02_train.ipynb', 'cell "on either side stands the special token of its family" (c0c0a020)')
 def test_on_either_side_stands_the_special_token_of_its_family(cell_c0c0a021):
+    some = cell_c0c0a021.some
     for kind in KINDS:
         first, last = ("[CLS]", "[SEP]") if kind == "wordpiece" else ("<s>", "</s>")
         for around in ((True, True), (True, False), (False, True), (False, False)):
@@ -108,6 +113,8 @@ def test_on_either_side_stands_the_special_token_of_its_family(cell_c0c0a021):
 
 @pytest.mark.cell('nbs/02_tokens/02_train.ipynb', 'cell "a vocabulary has the size asked for and its special tokens" (7c7936ff)')
 def test_a_vocabulary_has_the_size_asked_for_and_its_special_tokens(cell_bc2e044b, cell_0567e843):
+    sentence = cell_0567e843.sentence
+    trained = cell_bc2e044b.trained
     for tokenizer in trained.values():
         assert len(tokenizer) == 600 and sorted(tokenizer.get_vocab().values()) == list(range(600))
         assert tokenizer.unk_token_id not in tokenizer(sentence)["input_ids"]
@@ -124,6 +131,7 @@ def test_a_vocabulary_has_the_size_asked_for_and_its_special_tokens(cell_bc2e044
 
 @pytest.mark.cell('nbs/02_tokens/02_train.ipynb', 'cell "texts and pairs of texts get the special tokens that BERT, RoBERTa and XLM-R put there" (65f0a44c)')
 def test_texts_and_pairs_of_texts_get_the_special_tokens_that_bert_roberta_and_xlm_r_put_there(cell_bc2e044b):
+    trained = cell_bc2e044b.trained
     framed = {kind: "".join(tok.convert_ids_to_tokens(tok("a", "a")["input_ids"])) for kind, tok in trained.items()}
     assert framed["unigram"] == "<s>▁a</s></s>▁a</s>"
     assert framed["bpe"] == "<s>Ġa</s></s>Ġa</s>"
@@ -135,6 +143,7 @@ def test_texts_and_pairs_of_texts_get_the_special_tokens_that_bert_roberta_and_x
 
 @pytest.mark.cell('nbs/02_tokens/02_train.ipynb', 'cell "text survives encoding and decoding" (67837636)')
 def test_text_survives_encoding_and_decoding(cell_bc2e044b):
+    trained = cell_bc2e044b.trained
     for line in lines("sw", 50, seed=8):
         for kind in ("unigram", "bpe"):
             assert trained[kind].decode(trained[kind](line)["input_ids"], skip_special_tokens=True).strip() == line
@@ -172,6 +181,8 @@ print(json.dumps({kind: train_tokenizer(lines("ka", 800, 0), kind, 500).get_voca
 
 @pytest.mark.cell('nbs/02_tokens/02_train.ipynb', 'cell "SentencePiece itself cuts unseen text into the same pieces" (085d89cf)')
 def test_sentencepiece_itself_cuts_unseen_text_into_the_same_pieces(cell_bc2e044b):
+    swahili = cell_bc2e044b.swahili
+    trained = cell_bc2e044b.trained
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(swahili),
@@ -193,6 +204,7 @@ def test_sentencepiece_itself_cuts_unseen_text_into_the_same_pieces(cell_bc2e044
 
 @pytest.mark.cell('nbs/02_tokens/02_train.ipynb', 'cell "what cannot be trained is refused in one line" (4c77627c)')
 def test_what_cannot_be_trained_is_refused_in_one_line(cell_bc2e044b):
+    swahili = cell_bc2e044b.swahili
     few = lines("ka", 20, seed=0)
     with pytest.raises(ValueError, match="no tokenizer of kind 'word'; choose from unigram"):
         train_tokenizer(swahili, "word", 600)
@@ -221,6 +233,8 @@ def test_sentencepiece_gets_a_sample_of_text_that_is_too_large_for_it_and_that_i
 
 @pytest.mark.cell('nbs/02_tokens/02_train.ipynb', 'cell "character coverage drops the rarest characters, digits split on request" (96f41d23)')
 def test_character_coverage_drops_the_rarest_characters_digits_split_on_request(cell_bc2e044b):
+    swahili = cell_bc2e044b.swahili
+    trained = cell_bc2e044b.trained
     noisy = [*swahili, "漢字"]
     for kind in ("unigram", "wordpiece"):
         assert "漢" in "".join(train_tokenizer(noisy, kind, 600).get_vocab())
@@ -233,6 +247,7 @@ def test_character_coverage_drops_the_rarest_characters_digits_split_on_request(
 
 @pytest.mark.cell('nbs/02_tokens/02_train.ipynb', 'cell "a tokenizer like another has its kind, its specials around a text and its length" (c555247d)')
 def test_a_tokenizer_like_another_has_its_kind_its_specials_around_a_text_and_its_length(cell_c0c0a021):
+    some = cell_c0c0a021.some
     for kind in KINDS:
         for around in ((True, True), (False, False)):
             source = train_tokenizer(some, kind, 300, max_length=77, around=around)
@@ -248,6 +263,9 @@ def test_a_tokenizer_like_another_has_its_kind_its_specials_around_a_text_and_it
 
 @pytest.mark.cell('nbs/02_tokens/02_train.ipynb', 'cell "added tokens and pipeline are kept under every kind of model, reserved tokens on request" (341470b1)')
 def test_added_tokens_and_pipeline_are_kept_under_every_kind_of_model_reserved_tokens_on_request(cell_1dca2488):
+    replaced = cell_1dca2488.replaced
+    sources = cell_1dca2488.sources
+    target_text = cell_1dca2488.target_text
     for kind, tokenizer in replaced.items():
         before, after = read_pipeline(sources[kind]), read_pipeline(tokenizer)
         assert all(before[part] == after[part] for part in ("normalizer", "pre_tokenizer", "decoder"))
@@ -262,6 +280,8 @@ def test_added_tokens_and_pipeline_are_kept_under_every_kind_of_model_reserved_t
 
 @pytest.mark.cell('nbs/02_tokens/02_train.ipynb', 'cell "an added token that is a word of the text has its flags, and the vocabulary its size" (a03516b3)')
 def test_an_added_token_that_is_a_word_of_the_text_has_its_flags_and_the_vocabulary_its_size(cell_1dca2488):
+    english = cell_1dca2488.english
+    target_text = cell_1dca2488.target_text
     for kind in KINDS:
         worded = train_tokenizer(english, kind, 400)
         worded.add_tokens([AddedToken(piece, single_word=True, normalized=False) for piece in ("maji", "▁na", "Ġna", "ya")])
@@ -274,6 +294,8 @@ def test_an_added_token_that_is_a_word_of_the_text_has_its_flags_and_the_vocabul
 
 @pytest.mark.cell('nbs/02_tokens/02_train.ipynb', 'cell "words of a template stay the tokens that they are under every kind of model" (e3247022)')
 def test_words_of_a_template_stay_the_tokens_that_they_are_under_every_kind_of_model(cell_1dca2488):
+    english = cell_1dca2488.english
+    target_text = cell_1dca2488.target_text
     template = "{% for m in messages %}{{ '<turn>' + m.role }}{% endfor %}"
     talk = [dict(role=role, content="a") for role in ("system", "user", "assistant")]
     for kind in KINDS:
@@ -289,6 +311,8 @@ def test_words_of_a_template_stay_the_tokens_that_they_are_under_every_kind_of_m
 
 @pytest.mark.cell('nbs/02_tokens/02_train.ipynb', 'cell "the vocabulary is the one that is replaced from scratch where the pipelines are the same" (1837fc02)')
 def test_the_vocabulary_is_the_one_that_is_replaced_from_scratch_where_the_pipelines_are_the_same(cell_1dca2488):
+    english = cell_1dca2488.english
+    target_text = cell_1dca2488.target_text
     for kind in KINDS:
         plain = train_tokenizer(english, kind, 400)
         own, scratch = train_tokenizer_like(plain, target_text, 380), train_tokenizer(target_text, kind, 380)
@@ -298,6 +322,7 @@ def test_the_vocabulary_is_the_one_that_is_replaced_from_scratch_where_the_pipel
 
 @pytest.mark.cell('nbs/02_tokens/02_train.ipynb', 'cell "reserved tokens are kept on request where they are the only ones beside those with a role" (9b69c9c3)')
 def test_reserved_tokens_are_kept_on_request_where_they_are_the_only_ones_beside_those_with_a_role(cell_1dca2488):
+    target_text = cell_1dca2488.target_text
     from transformers import BertTokenizer, T5Tokenizer
 
     pieces = [(piece, -1.0 - i) for i, piece in enumerate(["▁", *"abcdefghijklmnopqrstuvwxyz"])]
@@ -317,6 +342,10 @@ def test_reserved_tokens_are_kept_on_request_where_they_are_the_only_ones_beside
 
 @pytest.mark.cell('nbs/02_tokens/02_train.ipynb', 'cell "a pipeline is the source\'s where nothing was added to it, and a text is read as the source reads it" (47801f1c)')
 def test_a_pipeline_is_the_source_s_where_nothing_was_added_to_it_and_a_text_is_read_as_the_source_reads_it(cell_1dca2488, cell_11b969b3):
+    bases = cell_11b969b3.bases
+    others = cell_11b969b3.others
+    target_text = cell_1dca2488.target_text
+    telugu = cell_11b969b3.telugu
     def but_vocabulary(tokenizer):
         pipeline = read_pipeline(tokenizer)
         model = {name: value for name, value in pipeline["model"].items() if name not in ("vocab", "merges")}
@@ -341,6 +370,9 @@ def test_a_pipeline_is_the_source_s_where_nothing_was_added_to_it_and_a_text_is_
 
 @pytest.mark.cell('nbs/02_tokens/02_train.ipynb', 'cell "BPE is replaced with the marks and the digits of its source" (02e03b59)')
 def test_bpe_is_replaced_with_the_marks_and_the_digits_of_its_source(cell_1dca2488):
+    fallback = cell_1dca2488.fallback
+    target_text = cell_1dca2488.target_text
+    texts = cell_1dca2488.texts
     suffix = toy_tokenizer("suffix", texts, texts)
     numbered = [*target_text, *["mwaka 1987 na 1988"] * 50]
     made = train_tokenizer_like(fallback, numbered, 500)
@@ -355,12 +387,16 @@ def test_bpe_is_replaced_with_the_marks_and_the_digits_of_its_source(cell_1dca24
 
 @pytest.mark.cell('nbs/02_tokens/02_train.ipynb', 'cell "an uncased BERT gets an uncased tokenizer" (8ec89a9c)')
 def test_an_uncased_bert_gets_an_uncased_tokenizer(cell_1dca2488):
+    english = cell_1dca2488.english
+    target_text = cell_1dca2488.target_text
     uncased = train_tokenizer(english, "wordpiece", 300, lowercase=True)
     assert train_tokenizer_like(uncased, target_text, 300).tokenize("TANZANIA") != ["[UNK]"]
 
 
 @pytest.mark.cell('nbs/02_tokens/02_train.ipynb', 'cell "a vocabulary without room, or text without words, is refused in one line" (6b47ff92)')
 def test_a_vocabulary_without_room_or_text_without_words_is_refused_in_one_line(cell_1dca2488):
+    fallback = cell_1dca2488.fallback
+    target_text = cell_1dca2488.target_text
     with pytest.raises(ValueError, match=r"at least \d+ tokens \(special and added tokens, bytes\), and not 100"):
         train_tokenizer_like(fallback, target_text, 100)
     with pytest.raises(ValueError, match="the text is empty"):

@@ -18,6 +18,7 @@ from ..methods.registry import RECIPES
 from ..text.corpus import data_path
 from ..text.files import read_json
 from ..text.markup import Markdown, in_code, markdown_table, markdown_text
+from ..text.words import languages
 
 # %% auto #0
 __all__ = ['source_facts', 'keep_source_files', 'papers_of', 'language_code', 'without_folders', 'card_text', 'write_card',
@@ -117,12 +118,10 @@ def papers_of(method: str) -> list[str]:
 
 def language_code(name: str) -> str | None:  # None where it is neither a code nor an English name
     "The code of a language, as the head of a card has it."
-    from babel import Locale
-
     if re.fullmatch(r"[a-z]{2,3}([-_][A-Za-z0-9]+)*", name):
         return name.replace("_", "-")
-    names = Locale("en").languages
-    return next((code.replace("_", "-") for code, known in names.items() if known.lower() == name.lower()), None)
+    codes = (code.replace("_", "-") for code, row in languages().items() if row["name"].lower() == name.lower())
+    return next(codes, None) if name else None
 
 
 _AUTO = {  # Auto class: task that the Hub shows; where several load a class, the first is the one that people use

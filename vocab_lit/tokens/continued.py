@@ -20,7 +20,7 @@ from tqdm.auto import tqdm
 
 from ..text.corpus import Lines
 from ..text.errors import SettingError
-from ..text.scripts import script_of
+from ..text.words import script_of
 from .expansion import UNKNOWN_PENALTY, append_pieces
 from .settings import TokenizerSettings
 from .tokenizer_file import Built, TokenizerFile, ids_before
