@@ -168,7 +168,7 @@ def gpu(
     "Steps of training after a warm-up."
     import torch
 
-    from vocab_lit.tokens.vocab import toy_tokenizer
+    from studies.toy_tokenizers import toy_tokenizer
 
     warm_up, batch = 1 if small else 10, batch if side in OURS else 8
     tokenizer = toy_tokenizer("unigram", (f"w{i}" for i in range(n_tokens - 5)))

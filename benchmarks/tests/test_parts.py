@@ -28,9 +28,10 @@ from benchmarks.peers import open_case, peer_python
 from benchmarks.process import measure
 from benchmarks.runner import run_part
 from benchmarks.wechsel import compare_neighbours, wechsel, wechsel_cases
+from studies.toy_tokenizers import toy_tokenizer
 from vocab_lit.methods.plan import Plan
 from vocab_lit.methods.semi_nmf import semi_nmf
-from vocab_lit.tokens.vocab import Vocab, overlap, toy_tokenizer
+from vocab_lit.tokens.vocab import Vocab, overlap
 from vocab_lit.training.lm_data import MaskedBlocks
 from vocab_lit.vectors.word_vectors import read_vectors
 

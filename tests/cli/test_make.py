@@ -108,9 +108,6 @@ finally:
     (place / "tiny.gguf").rename(place / "blob")
     assert GgufFile(place / "blob").get("tokenizer.ggml.model") == "llama"
     assert "tokens" in run("trim", place / "blob", "--text", place / "sw.txt", "--out", place / "of-blob.gguf")
-    told = run("trim", place / "blob", "--text", place / "sw.txt", "--vocab-size", 200, "--token-map", place / "map.pt")
-    assert "200 of 2,500 tokens" in told and (place / "map.pt").is_file()
-    (place / "map.pt").unlink()
     assert sorted(place.iterdir()) == sorted({*before, place / "blob", place / "of-blob.gguf"} - {place / "tiny.gguf"})
 
 
@@ -138,26 +135,6 @@ def test_a_gguf_file_gets_more_tokens_from_the_command_line_and_a_dry_run_writes
     ):
         assert match in run(*arguments, code=1)
     assert not (place / "never.gguf").exists()
-
-
-@pytest.mark.cell('nbs/10_cli/06_make.ipynb', 'cell "the most frequent ids are written for speculative decoding, and nothing else" (dfcad745)')
-def test_the_most_frequent_ids_are_written_for_speculative_decoding_and_nothing_else(cell_5438cd13):
-    import torch
-
-    of_text = ("trim", place / "model", "--text", place / "sw.txt")
-    told = json.loads(run(*of_text, "--vocab-size", 200, "--token-map", place / "sw.pt", "--json"))
-    ids = torch.tensor(torch.load(place / "sw.pt", weights_only=True), dtype=torch.int64)
-    assert told["tokens"] == len(ids) == 200 and told["of"] == 800 and 0.5 < told["texts"][0]["covered"] < 1
-    assert "200 of 800 tokens" in run(*of_text, "--vocab-size", 200, "--token-map", place / "sw2.pt")
-    for wrong, problem in (
-        (("--token-map", place / "sw.pt"), "sw.pt exists"),
-        (("--token-map", place / "sw3.pt", "--out", place / "sw3"), "leave one of the two out"),
-        (("--token-map", place / "sw3.pt", "--characters", "none"), "keeps nothing"),
-        (("--token-map", place / "sw3.pt", "--words", place / "sw.txt"), "keeps nothing"),
-        ((), "--out: give a new folder, or of a GGUF file a new one, or --token-map FILE"),
-    ):
-        assert problem in " ".join(run(*of_text, *wrong, code=1).split())
-    assert not any(place.glob("sw3*"))
 
 
 @pytest.mark.cell('nbs/10_cli/06_make.ipynb', 'cell "a vocabulary grows, or is trained, by what a text fills where no other size is asked for" (68dc443b)')

@@ -96,21 +96,3 @@ def test_a_gguf_file_is_checked_and_options_that_are_for_one_are_refused_for_a_f
     assert "none.gguf: no such file" in run("check", place / "none.gguf", code=1)
     (place / "cut.gguf").write_bytes(tiny.read_bytes()[:-100])
     run("check", place / "cut.gguf", code=1)
-
-
-@pytest.mark.cell('nbs/10_cli/10_serve.ipynb', 'cell "two models are measured as drafter and large model, and one of each kind is refused" (1b3d5d6a)')
-def test_two_models_are_measured_as_drafter_and_large_model_and_one_of_each_kind_is_refused(cell_db4ba9d5):
-    from benchmarks.tiny_gguf import TOKENS, write_tiny
-    from vocab_lit.gguf.opened import gguf_folder
-
-    pair = [write_tiny(place / f"d{seed}.gguf", TOKENS["llama"](), table="F32", seed=seed) for seed in (0, 1)]
-    folders = [gguf_folder(file) for file in pair]
-    (place / "prompts.txt").write_text("Habari ya asubuhi\none two three\n", encoding="utf-8")
-    given = ("--prompts", place / "prompts.txt", "--tokens", 12, "--json")
-    own = json.loads(run("draft", folders[0], folders[0], *given))
-    assert own["agreement"] == 1 and all(row["accepted"] == 1 for row in own["drafts"])
-    other = json.loads(run("draft", folders[1], folders[0], *given))
-    [told] = json.loads(run("draft", pair[0], pair[0], *given))["drafts"]
-    assert other["agreement"] < 0.5 and told["same_texts"] == 2
-    assert told["accepted"] == told["accepted_tokens"] / told["drafted"] > 0.5
-    assert "give two folders" in run("draft", folders[0], pair[0], *given, code=1)

@@ -54,11 +54,11 @@ def cell_35c1a5ca():
 
 @pytest.fixture(scope='module')
 def cell_49e1caa8(cell_35c1a5ca):
-    # nbs/11_gguf/11_export.ipynb, cell "def under_other_tokens(n: int) -> Path:" (49e1caa8)
+    # nbs/11_gguf/11_export.ipynb, cell "def under_other_tokens(n: int, file: str = "Q8_0") -> Path:" (49e1caa8)
     global large, replaced, under_other_tokens
-    def under_other_tokens(n: int) -> Path:
-        "The model of one file with rows for the tokens of the other."
-        model = AutoModelForCausalLM.from_pretrained(plain["Q8_0"])
+    def under_other_tokens(n: int, file: str = "Q8_0") -> Path:
+        "The model of a file with so many rows and the tokens of the other."
+        model = AutoModelForCausalLM.from_pretrained(plain[file])
         with torch.random.fork_rng():
             torch.manual_seed(0)
             model.resize_token_embeddings(n, mean_resizing=False)
@@ -70,7 +70,6 @@ def cell_49e1caa8(cell_35c1a5ca):
 
 
     replaced, large = under_other_tokens(len(tokens_of(GgufFile(files["F32"])))), files["F32"]
-    export_gguf(replaced, files["Q8_0"], folder / "drafter.gguf", tokens_like=large)
 
 
 @pytest.mark.cell('nbs/11_gguf/11_export.ipynb', 'cell "what was not trained comes back as the file that it was, byte for byte" (07480edb)')
@@ -140,30 +139,12 @@ def test_a_lora_in_llama_cpp_is_the_merged_model_in_transformers(cell_35c1a5ca):
     assert next(iter(theirs)) == ours.argmax() and theirs != without
 
 
-@pytest.mark.cell('nbs/11_gguf/11_export.ipynb', 'cell "a replaced vocabulary is that of the other file in llama.cpp, and the model computes what the folder does" (99197861)')
-def test_a_replaced_vocabulary_is_that_of_the_other_file_in_llama_cpp_and_the_model_computes_what_the_folder_does(cell_35c1a5ca, cell_49e1caa8):
-    from benchmarks.tiny_gguf import trial_lines
-
-    texts, model = trial_lines()[:200], AutoModelForCausalLM.from_pretrained(replaced)
-    ids = [1, 500, 600, 700, 800]
-    with torch.no_grad():
-        ours = model(torch.tensor([ids])).logits[0, -1].log_softmax(-1)
-    with LlamaCpp(folder / "drafter.gguf") as small, LlamaCpp(large) as other:
-        assert small.ids(texts, around=True) == other.ids(texts, around=True)
-        theirs = small.log_probabilities(ids, 8)
-    assert max(abs(ours[id].item() - value) for id, value in theirs.items()) < 0.2
-    with LlamaCpp(large) as alone, LlamaCpp(large, drafter=folder / "drafter.gguf") as helped:
-        assert alone.greedy(ids, 8).ids == helped.greedy(ids, 8).ids
-
-
-@pytest.mark.cell('nbs/11_gguf/11_export.ipynb', 'cell "other tokens than those of the file are refused, and so are too few rows" (fba6878e)')
-def test_other_tokens_than_those_of_the_file_are_refused_and_so_are_too_few_rows(cell_35c1a5ca, cell_49e1caa8):
-    with pytest.raises(ValueError, match="the id .* and in .*f32.gguf"):
-        export_gguf(plain["Q8_0"], files["Q8_0"], folder / "no.gguf", tokens_like=large)
-    with pytest.raises(ValueError, match="--tokens-like"):
+@pytest.mark.cell('nbs/11_gguf/11_export.ipynb', 'cell "other tokens than those of the file are refused, and too few rows" (fba6878e)')
+def test_other_tokens_than_those_of_the_file_are_refused_and_too_few_rows(cell_35c1a5ca, cell_49e1caa8):
+    with pytest.raises(ValueError, match="the id .* and in .*q8.gguf"):
         export_gguf(replaced, files["Q8_0"], folder / "no.gguf")
     with pytest.raises(ValueError, match="2,000 rows for"):
-        export_gguf(under_other_tokens(2000), files["Q8_0"], folder / "no.gguf", tokens_like=large)
+        export_gguf(under_other_tokens(2000, "F32"), large, folder / "no.gguf")
     assert not (folder / "no.gguf").exists()
 
 
@@ -187,8 +168,7 @@ def test_a_trimmed_folder_beside_the_file_that_was_not_trimmed_is_told_which_fil
 
     (folder / "texts.txt").write_text("\n".join(trial_lines()[:50]), encoding="utf-8")
     trim_gguf(large, [folder / "texts.txt"], folder / "trimmed.gguf")
-    with pytest.raises(ValueError, match=r"give as --like the file that was trimmed to them") as refused:
+    with pytest.raises(ValueError, match=r"give as --like the file that was trimmed to them"):
         export_gguf(gguf_folder(folder / "trimmed.gguf"), large, folder / "no.gguf")
-    assert "--tokens-like" not in str(refused.value)
     with pytest.raises(ValueError, match="the id 1 is no token, and in .*f32.gguf 'b'; it has 1 of its 2 tokens"):
         _check_tokens(folder, {0: "a"}, GgufFile.of(large), {0: "a", 1: "b"})

@@ -57,23 +57,6 @@ def test_greedy_text_takes_the_most_probable_token_each_time(cell_4a95d5bb):
         assert model.text(written.ids) == written.text
 
 
-@pytest.mark.cell('nbs/11_gguf/05_llama_cpp.ipynb', 'cell "with a drafter the text is what it was, and a model that drafts for itself has all of it taken" (a39bc2ff)')
-def test_with_a_drafter_the_text_is_what_it_was_and_a_model_that_drafts_for_itself_has_all_of_it_taken(cell_4a95d5bb):
-    f32 = [write_tiny(folder / f"f32-{seed}.gguf", TOKENS["llama"](), table="F32", seed=seed) for seed in (0, 1)]
-    with LlamaCpp(f32[0]) as model:
-        alone = model.greedy("Habari ya asubuhi", 24)
-    assert alone.drafted == alone.accepted == 0
-    with LlamaCpp(f32[0], drafter=f32[0], drafted=4) as model:
-        own = model.greedy("Habari ya asubuhi", 24)
-    with LlamaCpp(f32[0], drafter=f32[1], drafted=4) as model:
-        other = model.greedy("Habari ya asubuhi", 24)
-    assert own.ids == other.ids == alone.ids
-    assert 12 < own.accepted == own.drafted and other.accepted < other.drafted
-    with LlamaCpp(f32[0], drafter=files["gpt2"]) as model:  # of other tokens: it goes on without
-        without = model.greedy("Habari ya asubuhi", 24)
-    assert without.ids == alone.ids and not without.drafted
-
-
 @pytest.mark.cell('nbs/11_gguf/05_llama_cpp.ipynb', 'cell "log-probabilities are those of all tokens together" (c87f51be)')
 def test_log_probabilities_are_those_of_all_tokens_together(cell_4a95d5bb):
     with LlamaCpp(files["gpt2"]) as model:

@@ -3,6 +3,7 @@ from dataclasses import replace
 from itertools import product
 from studies.phrasebook import lines
 from studies.plan_check import check_plan
+from studies.toy_tokenizers import toy_tokenizer
 from vocab_lit.methods.fvt import KEEP, check_given, source_subtokens, with_given
 from vocab_lit.methods.registry import get_recipe
 from vocab_lit.text.corpus import data_path
@@ -10,7 +11,7 @@ from vocab_lit.text.settings import SettingError
 from vocab_lit.tokens.given import GivenToken, add_given
 from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.tokens.train import train_tokenizer
-from vocab_lit.tokens.vocab import Token, Vocab, toy_tokenizer
+from vocab_lit.tokens.vocab import Token, Vocab
 import numpy as np
 import pandas as pd
 import pytest

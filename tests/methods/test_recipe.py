@@ -2,10 +2,11 @@
 from pathlib import Path
 from scipy import sparse
 from studies.plan_check import check_plan
+from studies.toy_tokenizers import toy_tokenizer
 from vocab_lit.methods.plan import Plan
 from vocab_lit.methods.recipe import Copy, Gaussian, InitStep, METHODS, Recipe, RowWeights, StandardNormal
 from vocab_lit.methods.registry import get_recipe
-from vocab_lit.tokens.vocab import Token, Vocab, toy_tokenizer
+from vocab_lit.tokens.vocab import Token, Vocab
 import numpy as np
 import pandas as pd
 import pytest

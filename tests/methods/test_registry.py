@@ -2,9 +2,10 @@
 from hypothesis import given, settings, strategies as st
 from importlib import import_module
 from studies.plan_check import check_plan
+from studies.toy_tokenizers import toy_tokenizer
 from vocab_lit.methods.recipe import InitStep, Recipe
 from vocab_lit.methods.registry import MODULES, RECIPES, get_recipe, method_table, register
-from vocab_lit.tokens.vocab import Token, Vocab, toy_tokenizer
+from vocab_lit.tokens.vocab import Token, Vocab
 import inspect
 import pkgutil
 import pytest

@@ -3,9 +3,10 @@ from hypothesis import given, settings, strategies as st
 from itertools import product
 from studies.cells import paper_methods
 from studies.plan_check import check_plan
+from studies.toy_tokenizers import toy_tokenizer
 from vocab_lit.methods.registry import get_recipe
 from vocab_lit.methods.reinit import FALLBACKS, Group, METHODS, reinit
-from vocab_lit.tokens.vocab import Token, Vocab, toy_tokenizer
+from vocab_lit.tokens.vocab import Token, Vocab
 import numpy as np
 import pandas as pd
 import pytest

@@ -4,6 +4,7 @@ from gensim.models.fasttext import save_facebook_model
 from pathlib import Path
 from studies.phrasebook import dictionary, lines
 from studies.plan_check import check_plan
+from studies.toy_tokenizers import chat_tokenizer
 from tools.examples import remarks
 from transformers import AutoModelForMaskedLM, AutoTokenizer, GPT2Config, GPT2LMHeadModel, Gemma3TextConfig, LlamaConfig, MistralConfig, Qwen3Config, XLMRobertaConfig, XLMRobertaForMaskedLM
 from unittest import mock
@@ -15,7 +16,6 @@ from vocab_lit.models.factor_files import factorize_files
 from vocab_lit.models.pipeline import transplant_files, trim_files
 from vocab_lit.models.source import Source
 from vocab_lit.text import corpus
-from vocab_lit.tokens.chat import chat_tokenizer
 from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.tokens.settings import TrimSettings
 from vocab_lit.tokens.tokenizer_file import Built, save_tokenizer, special_around

@@ -3,6 +3,7 @@ from huggingface_hub import constants
 from hypothesis import given, settings, strategies as st
 from pathlib import Path
 from safetensors.torch import load_file, save_file
+from studies.toy_tokenizers import toy_tokenizer
 from tokenizers import processors
 from torch import nn
 from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokenizer, BartConfig, BartForConditionalGeneration, BertConfig, BertForMaskedLM, BertForPreTraining, BertModel, CpmAntConfig, CpmAntForCausalLM, DiffLlamaConfig, DiffLlamaForCausalLM, FSMTConfig, FSMTForConditionalGeneration, GPT2Config, GPT2LMHeadModel, Gemma3nForCausalLM, Gemma3nTextConfig, LlamaConfig, LlamaForCausalLM, M2M100Config, M2M100ForConditionalGeneration, MPNetConfig, MPNetModel, Qwen3NextConfig, Qwen3NextForCausalLM, RobertaConfig, RobertaForMaskedLM, RobertaForSequenceClassification, ViTConfig, ViTModel, XLMRobertaConfig, XLMRobertaForMaskedLM
@@ -15,7 +16,7 @@ from vocab_lit.models.source import Source, is_masked, load_model, max_length, o
 from vocab_lit.models.token_tensors import token_parameters
 from vocab_lit.models.transplant import transplant
 from vocab_lit.tokens.expansion import expand_tokenizer
-from vocab_lit.tokens.vocab import Vocab, toy_tokenizer
+from vocab_lit.tokens.vocab import Vocab
 from vocab_lit.vectors.align import AlignedVectors
 from vocab_lit.vectors.token_vectors import TokenVectors
 import collections

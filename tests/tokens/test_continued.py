@@ -3,13 +3,13 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from studies.phrasebook import lines
+from studies.toy_tokenizers import chat_tokenizer, toy_tokenizer
 from tokenizers import models
-from vocab_lit.tokens.chat import chat_tokenizer
 from vocab_lit.tokens.continued import Merges, UnigramScores, _still_unknown, check_extends, continued_tokenizer, count_words, extend_on_text
 from vocab_lit.tokens.settings import KINDS, TokenizerSettings
 from vocab_lit.tokens.tokenizer_file import TokenizerFile, unknown_piece, with_pipeline
 from vocab_lit.tokens.train import train_tokenizer
-from vocab_lit.tokens.vocab import fertility, read_settings, toy_tokenizer
+from vocab_lit.tokens.vocab import fertility, read_settings
 import json
 import pytest
 import tempfile

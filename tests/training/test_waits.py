@@ -3,6 +3,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from studies.toy_tokenizers import toy_tokenizer
 from torch import nn
 from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -14,7 +15,6 @@ from vocab_lit.models.madx import MadX
 from vocab_lit.models.new_rows import only_new_rows
 from vocab_lit.models.source import is_masked
 from vocab_lit.text.collection import garbage_collected_inside
-from vocab_lit.tokens.vocab import toy_tokenizer
 from vocab_lit.training.callbacks import StageCallback
 from vocab_lit.training.contexts import answering_with_loss
 from vocab_lit.training.lm_data import MaskedBlocks

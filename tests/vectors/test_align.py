@@ -4,8 +4,9 @@ from pathlib import Path
 from scipy.stats import special_ortho_group
 from sklearn.neighbors import NearestNeighbors
 from studies.phrasebook import dictionary, lines
+from studies.toy_tokenizers import toy_tokenizer
 from vocab_lit.tokens.train import train_tokenizer
-from vocab_lit.tokens.vocab import Vocab, toy_tokenizer
+from vocab_lit.tokens.vocab import Vocab
 from vocab_lit.vectors.align import align_tokens, align_word_files, alignment_quality, known_pairs, nearest, nearest_words, rotation
 from vocab_lit.vectors.dictionary import read_dictionary
 from vocab_lit.vectors.settings import VectorTraining

@@ -2,9 +2,10 @@
 from gensim.models.keyedvectors import KeyedVectors
 from pathlib import Path
 from studies.phrasebook import lines
+from studies.toy_tokenizers import toy_tokenizer
 from vocab_lit.tokens.expansion import expand_tokenizer
 from vocab_lit.tokens.train import train_tokenizer
-from vocab_lit.tokens.vocab import Vocab, toy_tokenizer
+from vocab_lit.tokens.vocab import Vocab
 from vocab_lit.vectors.token_vectors import TokenVectors, _cooccurrences, _ppmi, blocks, carry_vectors, count_ids, encode_lines, ngrams, save_vectors, stored, token_vectors, train_fasttext, write_table
 import math
 import numpy as np
@@ -137,7 +138,7 @@ def test_the_same_seed_gives_the_same_vectors_in_any_process():
 import hashlib
 import warnings
 from studies.phrasebook import lines
-from vocab_lit.tokens.vocab import toy_tokenizer
+from studies.toy_tokenizers import toy_tokenizer
 from vocab_lit.vectors.token_vectors import token_vectors
 
 def fingerprint(seed):

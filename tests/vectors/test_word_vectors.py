@@ -4,12 +4,13 @@ from gensim.models.fasttext import save_facebook_model
 from gensim.models.keyedvectors import KeyedVectors
 from pathlib import Path
 from studies.phrasebook import lines
+from studies.toy_tokenizers import toy_tokenizer
 from tokenizers import pre_tokenizers
 from vocab_lit.text.arrays_file import read_arrays
 from vocab_lit.text.corpus import Lines
 from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.tokens.train import train_tokenizer
-from vocab_lit.tokens.vocab import Vocab, toy_tokenizer
+from vocab_lit.tokens.vocab import Vocab
 from vocab_lit.vectors.settings import VectorTraining
 from vocab_lit.vectors.token_vectors import ngrams, save_vectors, token_vectors
 from vocab_lit.vectors.word_vectors import _WORD, from_words, open_words, read_vectors, save_words, static_vectors, train_vectors_files, train_words

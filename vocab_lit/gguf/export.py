@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,12 +29,14 @@ from vocab_lit.gguf.container import (
 )
 from .opened import gguf_folder
 from .other_tokens import with_tokenizer
-from .tokens import text_field, token_tables, tokens_of, with_vocab_size
+from .tokens import text_field, token_tables, tokens_of
 from .trim import check_new_gguf
-from ..models.drafts import pieces_by_id
 from ..models.lazy_weights import StoredTensor, stored_tensors
 from ..text.extras import import_extra
 from ..text.files import read_json
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
 
 log = logging.getLogger("vocab_lit")
 
@@ -209,22 +211,20 @@ def _table(trained: Trained, name: str, n: int) -> _Written:
     return _Written(NewTensor(name, shape, type, pieces), f"rows {_what(old.type, type)}")
 
 # %% ../../nbs/11_gguf/11_export.ipynb #2ee4fe16
-def _fields(trained: Trained, tokens_like: GgufFile | None) -> dict[str, Field]:
+def _pieces(tokenizer: PreTrainedTokenizerBase) -> dict[int, str]:
+    "The tokens, a space written as one: those of spaces alone are written in one way or the other."
+    return {id: piece.replace("▁", " ") for piece, id in tokenizer.get_vocab().items()}
+
+
+def _fields(trained: Trained) -> dict[str, Field]:
     "The metadata with the folder's vocabulary and chat template; `ValueError` where its tokens are others."
     from vocab_lit.gguf.tokenizer import read_tokenizer
     from vocab_lit.tokens.load import load_tokenizer
 
-    named = tokens_like or trained.file
-    before, after = read_tokenizer(named), load_tokenizer(trained.folder)
-    old, new = pieces_by_id(before), pieces_by_id(after)
-    _check_tokens(trained.folder, new, named, old)
-    fields = dict(trained.file.fields)
-    if tokens_like:
-        if len(new) > len(old):
-            raise ValueError(f"{trained.folder} has {len(new):,} tokens, and {named.path} {len(old):,}; give another")
-        fields = _with_tokens_of(tokens_like, fields)
-    elif len(new) > len(old):
-        fields = with_tokenizer(trained.file, after)
+    before, after = read_tokenizer(trained.file), load_tokenizer(trained.folder)
+    old, new = _pieces(before), _pieces(after)
+    _check_tokens(trained.folder, new, trained.file, old)
+    fields = with_tokenizer(trained.file, after) if len(new) > len(old) else dict(trained.file.fields)
     if after.chat_template and after.chat_template != before.chat_template:
         fields["tokenizer.chat_template"] = text_field(str(after.chat_template))
     return fields
@@ -237,17 +237,10 @@ def _check_tokens(folder: Path, new: Mapping[int, str], file: GgufFile, old: Map
         return
     here = repr(new[other]) if other in new else "no token"
     what = f"the id {other:,} is {here}, and in {file.path} {old[other]!r}"
-    hint = "where the vocabulary was replaced, give a file with the same tokens as --tokens-like"
+    hint = "give as --like the file that training began with; a vocabulary that was replaced has none"
     if len(new) < len(old) and set(new.values()) <= set(old.values()):
         hint = f"it has {len(new):,} of its {len(old):,} tokens; give as --like the file that was trimmed to them"
     raise ValueError(f"{folder}: {what}; {hint}")
-
-
-def _with_tokens_of(file: GgufFile, fields: Mapping[str, Field]) -> dict[str, Field]:
-    "Metadata with the tokenizer of another file."
-    kept = {name: field for name, field in fields.items() if not name.startswith("tokenizer.")}
-    tokenizer = {name: field for name, field in file.fields.items() if name.startswith("tokenizer.")}
-    return with_vocab_size(kept | tokenizer, len(tokens_of(file)))
 
 
 def _note(trained: Trained) -> Field:
@@ -261,7 +254,6 @@ def export_gguf(
     folder: str | Path,
     like: GgufFile | str | Path,
     out: str | Path,
-    tokens_like: GgufFile | str | Path | None = None,
 ) -> dict[str, int]:
     """Write a model that was trained from a GGUF file as one.
 
@@ -273,8 +265,6 @@ def export_gguf(
         The file that training began with.
     out : path
         A new file. A Modelfile for Ollama is written beside it, where there is none.
-    tokens_like : GgufFile or path, optional
-        A file of another model, with the tokens that the folder has in place of those of `like`.
 
     Returns
     -------
@@ -292,7 +282,7 @@ def export_gguf(
     if not trained.after:
         raise ValueError(f"{folder} has no weights in safetensors; give the folder that lapt wrote")
     trained.check()
-    fields = _fields(trained, None if tokens_like is None else GgufFile.of(tokens_like))
+    fields = _fields(trained)
     n, tables = len(fields["tokenizer.ggml.tokens"].value), token_tables(file)
     written = []
     for name in file.tensors:

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from .recipe import Copy, Gaussian, InitContext, InitStep, Recipe, RowWeights
-from ..tokens.coverage import with_neutral_letter
 from ..tokens.given import GivenToken, add_given, known_id, written_parts
+from ..tokens.tokenizer_file import with_neutral_letter
 from ..tokens.vocab import Token, Vocab
 
 if TYPE_CHECKING:

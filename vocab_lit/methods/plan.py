@@ -161,17 +161,17 @@ class Plan:
     Examples
     --------
     >>> from vocab_lit.methods.registry import get_recipe
-    >>> from vocab_lit.tokens.vocab import Vocab, toy_tokenizer
-    >>> source = Vocab.from_tokenizer(toy_tokenizer("unigram", ["maji", "moto"]))
-    >>> target = Vocab.from_tokenizer(toy_tokenizer("unigram", ["maji", "ziwa"]))
+    >>> from vocab_lit.tokens.vocab import Token, Vocab
+    >>> words = ["maji", "moto"], ["maji", "ziwa"]
+    >>> source, target = (Vocab([Token(i, w, w, True, "text") for i, w in enumerate(some)]) for some in words)
     >>> plan = get_recipe("identity").plan(source, target)
     >>> plan.summary()[["step", "embeddings"]].values.tolist()
-    [['Copy', 6], ['Gaussian', 1]]
+    [['Copy', 1], ['Gaussian', 1]]
     >>> plan.explain("maji").source.tolist()
     ['▁maji']
     >>> import torch
     >>> plan.apply(torch.randn(len(source), 3)).shape
-    torch.Size([7, 3])
+    torch.Size([2, 3])
     """
 
     target: Vocab

@@ -260,12 +260,12 @@ class Recipe:
 
     Examples
     --------
-    >>> from vocab_lit.tokens.vocab import Vocab, toy_tokenizer
-    >>> source = Vocab.from_tokenizer(toy_tokenizer("unigram", ["maji", "moto"]))
-    >>> target = Vocab.from_tokenizer(toy_tokenizer("unigram", ["maji", "ziwa"]))
+    >>> from vocab_lit.tokens.vocab import Token, Vocab
+    >>> words = ["maji", "moto"], ["maji", "ziwa"]
+    >>> source, target = (Vocab([Token(i, w, w, True, "text") for i, w in enumerate(some)]) for some in words)
     >>> recipe = Recipe("mine", (Copy(), Gaussian()), "nobody", "Copy, and sample the rest.")
     >>> recipe.plan(source, target, seed=1).summary()[["step", "embeddings"]].values.tolist()
-    [['Copy', 6], ['Gaussian', 1]]
+    [['Copy', 1], ['Gaussian', 1]]
     """
 
     name: str
