@@ -183,7 +183,7 @@ def frequent(tokenizer: PreTrainedTokenizerBase, texts: Mapping[str, str | Path]
 
 def measured(large: str | Path, drafters: Mapping[str, str | Path], folder: str | Path) -> Iterator[dict]:
     "A row for each drafter, draft vocabulary and language; the large model drafts for itself too."
-    source, folder, texts = Source.from_pretrained(large), Path(folder), {}
+    source, folder, texts = Source.open(large), Path(folder), {}
     model = source.load().eval()
     for language, n in PROMPTS.items():
         asked = prompts(folder / f"ntrex/{language}.txt", n)
@@ -192,7 +192,7 @@ def measured(large: str | Path, drafters: Mapping[str, str | Path], folder: str 
     token, check = (step_seconds(model, tokens=n) for n in (1, LENGTH + 1))
     yield from _of_drafter("itself", model, texts, maps, token, check / token)
     for name, path in drafters.items():
-        yield from _of_drafter(name, Source.from_pretrained(path).load().eval(), texts, maps, token, check / token)
+        yield from _of_drafter(name, Source.open(path).load().eval(), texts, maps, token, check / token)
 
 
 def _of_drafter(

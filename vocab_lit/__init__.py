@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import lazy_loader as lazy
 
 # %% ../nbs/00_vocab_lit.ipynb #8ca0cb67
-ROOMS = ("text", "tokens", "vectors", "methods", "models", "training", "tasks", "study", "app", "cli")
+ROOMS = ("text", "gguf", "tokens", "vectors", "methods", "models", "training", "tasks", "study", "app", "cli")
 PUBLIC = {  # module: what a script needs of it
     "text.cleaning": ("clean",),
     "text.corpus": ("Lines", "read_lines"),

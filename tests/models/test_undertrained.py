@@ -4,6 +4,7 @@ from studies.phrasebook import lines
 from studies.toy_tokenizers import toy_tokenizer
 from tokenizers import normalizers
 from transformers import GPT2Config, GPT2LMHeadModel
+from types import SimpleNamespace
 from vocab_lit.models.served import ServedFolder
 from vocab_lit.models.undertrained import _NEVER_IN_UTF8, _unlikeness, find_not_finite, unreachable_tokens, untrained_tokens
 from vocab_lit.text.corpus import data_path
@@ -18,7 +19,6 @@ import torch
 @pytest.fixture(scope='module')
 def cell_50cf8181():
     # nbs/05_models/17_undertrained.ipynb, cell "tokenizer = train_tokenizer(lines("sw", 200, seed=0), "bpe"," (50cf8181)
-    global bytes_unused, never, saved, set_rows, tokenizer, vocab
     tokenizer = train_tokenizer(lines("sw", 200, seed=0), "bpe", 400, around=(False, False))
     vocab = Vocab.from_tokenizer(tokenizer)
     never = [300, 301, 302]
@@ -45,12 +45,13 @@ def cell_50cf8181():
 
 
     [token.piece for token in untrained_tokens(saved(False, set_rows(0.01)))]
+    return SimpleNamespace(never=never, saved=saved, set_rows=set_rows, vocab=vocab)
 
 
 @pytest.fixture(scope='module')
 def cell_f64f6eae(cell_50cf8181):
     # nbs/05_models/17_undertrained.ipynb, cell "def set_row(id, value):" (f64f6eae)
-    global set_row
+    saved = cell_50cf8181.saved
     def set_row(id, value):
         def change(rows):
             rows[id, -1] = value
@@ -59,6 +60,7 @@ def cell_f64f6eae(cell_50cf8181):
 
 
     [str(finding) for finding in find_not_finite(saved(True, set_row(7, float("nan"))))]
+    return SimpleNamespace(set_row=set_row)
 
 
 @pytest.mark.cell('nbs/05_models/17_undertrained.ipynb', 'cell "tokens that no text gives are found in every family, and no others" (3f37b674)')
@@ -78,6 +80,9 @@ def test_tokens_that_no_text_gives_are_found_in_every_family_and_no_others():
 
 @pytest.mark.cell('nbs/05_models/17_undertrained.ipynb', 'cell "untrained rows are found by norm, or where tables are tied by direction, if something is known to be unused" (3e1a920b)')
 def test_untrained_rows_are_found_by_norm_or_where_tables_are_tied_by_direction_if_something_is_known_to_be_unused(cell_50cf8181):
+    never = cell_50cf8181.never
+    saved = cell_50cf8181.saved
+    set_rows = cell_50cf8181.set_rows
     drifted = torch.randn(16, generator=torch.Generator().manual_seed(1))
     for tied, value in ((False, 0.01), (True, drifted)):
         assert [token.id for token in untrained_tokens(saved(tied, set_rows(value)))] == never
@@ -95,6 +100,9 @@ def test_how_much_is_unlike_the_unused_rows_is_the_norm_or_where_tables_are_tied
 
 @pytest.mark.cell('nbs/05_models/17_undertrained.ipynb', 'cell "a row that is no numbers is found, wherever it is" (20d93254)')
 def test_a_row_that_is_no_numbers_is_found_wherever_it_is(cell_50cf8181, cell_f64f6eae):
+    saved = cell_50cf8181.saved
+    set_row = cell_f64f6eae.set_row
+    vocab = cell_50cf8181.vocab
     for value in (float("nan"), float("inf")):
         told = [str(finding) for finding in find_not_finite(saved(True, set_row(7, value)))]
         assert len(told) == 1 and told[0].startswith("breaks transformers, vllm, gguf: weights: 1 of 448 input rows"), told

@@ -2,6 +2,7 @@
 from studies.phrasebook import lines
 from studies.toy_tokenizers import toy_tokenizer
 from tokenizers import AddedToken, normalizers
+from types import SimpleNamespace
 from vocab_lit.tokens.expansion import expand_tokenizer, write_piece
 from vocab_lit.tokens.settings import KINDS
 from vocab_lit.tokens.tokenizer_file import with_pipeline
@@ -14,7 +15,6 @@ import pytest
 @pytest.fixture(scope='module')
 def cell_7a463304():
     # nbs/02_tokens/03_expansion.ipynb, cell "english, swahili = lines("en", 600, seed=0), lines("sw", 600" (7a463304)
-    global comparison, english, expanded, pairs, swahili
     english, swahili = lines("en", 600, seed=0), lines("sw", 600, seed=0)
     pairs = {kind: (train_tokenizer(english, kind, 700), train_tokenizer(swahili, kind, 700)) for kind in KINDS}
     expanded = {kind: expand_tokenizer(source, own, 600) for kind, (source, own) in pairs.items()}
@@ -24,6 +24,7 @@ def cell_7a463304():
         source, own = pairs[kind]
         tokenizers = {"source": source, "expanded": expanded[kind], "own": own}
         return {f"fertility, {name}": round(fertility(t, swahili), 2) for name, t in tokenizers.items()}
+    return SimpleNamespace(expanded=expanded, pairs=pairs, swahili=swahili)
 
 
 @pytest.mark.cell('nbs/02_tokens/03_expansion.ipynb', 'cell "writing is the inverse of reading in every dialect" (aeb40aeb)')
@@ -42,6 +43,9 @@ def test_writing_is_the_inverse_of_reading_in_every_dialect():
 
 @pytest.mark.cell('nbs/02_tokens/03_expansion.ipynb', 'cell "ids of the source stay, new tokens follow, and the text needs fewer of them" (109968e6)')
 def test_ids_of_the_source_stay_new_tokens_follow_and_the_text_needs_fewer_of_them(cell_7a463304):
+    expanded = cell_7a463304.expanded
+    pairs = cell_7a463304.pairs
+    swahili = cell_7a463304.swahili
     for kind, (source, own) in pairs.items():
         t, before = expanded[kind], source.get_vocab()
         after = t.get_vocab()
@@ -59,6 +63,8 @@ def test_ids_of_the_source_stay_new_tokens_follow_and_the_text_needs_fewer_of_th
 
 @pytest.mark.cell('nbs/02_tokens/03_expansion.ipynb', 'cell "words are known that are as long as the longest that one of the two tokenizers knows" (26184607)')
 def test_words_are_known_that_are_as_long_as_the_longest_that_one_of_the_two_tokenizers_knows(cell_7a463304):
+    pairs = cell_7a463304.pairs
+    swahili = cell_7a463304.swahili
     word = "".join(filter(str.isalpha, swahili[0])) * 9
     long = train_tokenizer([*swahili, word], "wordpiece", 700)
     source = pairs["wordpiece"][0]
@@ -69,6 +75,8 @@ def test_words_are_known_that_are_as_long_as_the_longest_that_one_of_the_two_tok
 
 @pytest.mark.cell('nbs/02_tokens/03_expansion.ipynb', 'cell "vocabularies that have been read give the same tokenizer" (2630d643)')
 def test_vocabularies_that_have_been_read_give_the_same_tokenizer(cell_7a463304):
+    expanded = cell_7a463304.expanded
+    pairs = cell_7a463304.pairs
     source, own = pairs["unigram"]
     again = expand_tokenizer(Vocab.from_tokenizer(source), Vocab.from_tokenizer(own), 600)
     assert again.get_vocab() == expanded["unigram"].get_vocab()
@@ -76,6 +84,8 @@ def test_vocabularies_that_have_been_read_give_the_same_tokenizer(cell_7a463304)
 
 @pytest.mark.cell('nbs/02_tokens/03_expansion.ipynb', 'cell "what is added as a whole word is not found within words, and added tokens keep flags and, but for such, ids" (52224aa1)')
 def test_what_is_added_as_a_whole_word_is_not_found_within_words_and_added_tokens_keep_flags_and_but_for_such_ids(cell_7a463304):
+    pairs = cell_7a463304.pairs
+    swahili = cell_7a463304.swahili
     from vocab_lit.tokens.continued import extend_on_text
     from vocab_lit.tokens.given import add_given
     from vocab_lit.tokens.given_file import GivenToken
@@ -103,6 +113,8 @@ def test_what_is_added_as_a_whole_word_is_not_found_within_words_and_added_token
 
 @pytest.mark.cell('nbs/02_tokens/03_expansion.ipynb', 'cell "a token that is only matched with a space before it, or that begins a whole word, is not found elsewhere" (de304539)')
 def test_a_token_that_is_only_matched_with_a_space_before_it_or_that_begins_a_whole_word_is_not_found_elsewhere(cell_7a463304):
+    pairs = cell_7a463304.pairs
+    swahili = cell_7a463304.swahili
     from vocab_lit.tokens.continued import extend_on_text
 
     spaced = copy.deepcopy(pairs["unigram"][0])
@@ -123,6 +135,8 @@ def test_a_token_that_is_only_matched_with_a_space_before_it_or_that_begins_a_wh
 
 @pytest.mark.cell('nbs/02_tokens/03_expansion.ipynb', 'cell "what is no word is built by merges of the source and new ones" (cf14a37b)')
 def test_what_is_no_word_is_built_by_merges_of_the_source_and_new_ones(cell_7a463304):
+    expanded = cell_7a463304.expanded
+    pairs = cell_7a463304.pairs
     source, t = pairs["bpe"][0], expanded["bpe"]
     pipeline = read_pipeline(t)
     pipeline["model"]["ignore_merges"] = False
@@ -133,6 +147,7 @@ def test_what_is_no_word_is_built_by_merges_of_the_source_and_new_ones(cell_7a46
 
 @pytest.mark.cell('nbs/02_tokens/03_expansion.ipynb', 'cell "what a chat template writes is tokenized as before" (7e1da3c9)')
 def test_what_a_chat_template_writes_is_tokenized_as_before(cell_7a463304):
+    pairs = cell_7a463304.pairs
     for kind, (source, own) in pairs.items():
         chat = copy.deepcopy(source)
         chat.chat_template = "{% for m in messages %}{{ 'habari ' + m.role + ' mtoto: ' + m.content }}{% endfor %}"
@@ -144,6 +159,7 @@ def test_what_a_chat_template_writes_is_tokenized_as_before(cell_7a463304):
 
 @pytest.mark.cell('nbs/02_tokens/03_expansion.ipynb', 'cell "tokenizers of different kinds are not mixed" (e0d2fa6d)')
 def test_tokenizers_of_different_kinds_are_not_mixed(cell_7a463304):
+    pairs = cell_7a463304.pairs
     with pytest.raises(ValueError, match="a Unigram tokenizer cannot be expanded by a WordPiece one"):
         expand_tokenizer(pairs["unigram"][0], pairs["wordpiece"][1])
     with pytest.raises(ValueError, match="by 0 tokens"):

@@ -4,6 +4,7 @@ from studies.phrasebook import lines
 from studies.toy_tokenizers import toy_tokenizer
 from tempfile import TemporaryDirectory
 from transformers import AutoTokenizer
+from types import SimpleNamespace
 from vocab_lit.text.errors import SettingError
 from vocab_lit.tokens.given import add_given
 from vocab_lit.tokens.given_file import GivenToken
@@ -17,7 +18,6 @@ import pytest
 @pytest.fixture(scope='module')
 def cell_a5d74e5d():
     # nbs/02_tokens/10_given.ipynb, cell "given = [" (a5d74e5d)
-    global given
     given = [
         GivenToken("malaria", description="ugonjwa wa mbu"),
         GivenToken("hospitali", like="nyumba"),
@@ -25,12 +25,13 @@ def cell_a5d74e5d():
         GivenToken("<kumbuka>", special=True),
     ]
     given
+    return SimpleNamespace(given=given)
 
 
 @pytest.fixture(scope='module')
 def cell_da5423da(cell_a5d74e5d):
     # nbs/02_tokens/10_given.ipynb, cell "swahili = lines("sw", 250, seed=0)" (da5423da)
-    global built, divided, plain, replaced, sentence, swahili, tokenizers
+    given = cell_a5d74e5d.given
     swahili = lines("sw", 250, seed=0)
     tokenizers = {kind: train_tokenizer(swahili, kind, 400) for kind in ("unigram", "wordpiece", "bpe")}
     built = {kind: add_given(t, given) for kind, t in tokenizers.items()}
@@ -54,10 +55,16 @@ def cell_da5423da(cell_a5d74e5d):
 
 
     {kind: (divided(tokenizers[kind]), divided(b.tokenizer), b.about) for kind, b in built.items()}
+    return SimpleNamespace(built=built, plain=plain, replaced=replaced, swahili=swahili, tokenizers=tokenizers)
 
 
 @pytest.mark.cell('nbs/02_tokens/10_given.ipynb', 'cell "given terms come out of a sentence, sentences without them and ids of the source stay as they were" (3ed6246d)')
 def test_given_terms_come_out_of_a_sentence_sentences_without_them_and_ids_of_the_source_stay_as_they_were(cell_a5d74e5d, cell_da5423da):
+    built = cell_da5423da.built
+    given = cell_a5d74e5d.given
+    plain = cell_da5423da.plain
+    swahili = cell_da5423da.swahili
+    tokenizers = cell_da5423da.tokenizers
     for kind, made in built.items():
         old, new = tokenizers[kind], made.tokenizer
         vocab, n = old.get_vocab(), max(old.get_vocab().values()) + 1
@@ -83,6 +90,12 @@ def test_given_terms_come_out_of_a_sentence_sentences_without_them_and_ids_of_th
 
 @pytest.mark.cell('nbs/02_tokens/10_given.ipynb', 'cell "a Unigram term takes the place of the subtokens that it was made of, and of no others" (e193a144)')
 def test_a_unigram_term_takes_the_place_of_the_subtokens_that_it_was_made_of_and_of_no_others(cell_a5d74e5d, cell_da5423da):
+    built = cell_da5423da.built
+    given = cell_a5d74e5d.given
+    plain = cell_da5423da.plain
+    replaced = cell_da5423da.replaced
+    swahili = cell_da5423da.swahili
+    tokenizers = cell_da5423da.tokenizers
     old, new = tokenizers["unigram"], built["unigram"].tokenizer
     spelled = {t.token: plain(old, t.token) for t in given if not t.special}
     ids_of = {t.token: id for id, t in built["unigram"].given.items()}
@@ -95,6 +108,10 @@ def test_a_unigram_term_takes_the_place_of_the_subtokens_that_it_was_made_of_and
 
 @pytest.mark.cell('nbs/02_tokens/10_given.ipynb', 'cell "a Unigram term of several words comes out whole, and all other text stays as it was" (5e7e0a11)')
 def test_a_unigram_term_of_several_words_comes_out_whole_and_all_other_text_stays_as_it_was(cell_da5423da):
+    plain = cell_da5423da.plain
+    replaced = cell_da5423da.replaced
+    swahili = cell_da5423da.swahili
+    tokenizers = cell_da5423da.tokenizers
     metaspace = read_pipeline(tokenizers["unigram"])
     metaspace["pre_tokenizer"] = metaspace["pre_tokenizer"]["pretokenizers"][1]  # which divides at spaces itself
     several = [GivenToken(t) for t in ("homa ya manjano", "maji moto", "homa")]
@@ -126,6 +143,11 @@ def test_a_unigram_term_of_several_words_comes_out_whole_and_all_other_text_stay
 
 @pytest.mark.cell('nbs/02_tokens/10_given.ipynb', 'cell "tokens that a tokenizer would never produce are named, with what becomes of them" (c05c49d9)')
 def test_tokens_that_a_tokenizer_would_never_produce_are_named_with_what_becomes_of_them(cell_a5d74e5d, cell_da5423da):
+    built = cell_da5423da.built
+    given = cell_a5d74e5d.given
+    plain = cell_da5423da.plain
+    swahili = cell_da5423da.swahili
+    tokenizers = cell_da5423da.tokenizers
     lower = train_tokenizer([line.lower() for line in swahili], "wordpiece", 300, lowercase=True)
     with pytest.raises(SettingError, match="a.tsv, line 2: 'Malaria' is never produced: .* makes 'malaria' of it first"):
         add_given(lower, [GivenToken("Malaria", place="a.tsv, line 2")])

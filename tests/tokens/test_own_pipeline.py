@@ -2,6 +2,7 @@
 from studies import phrasebook
 from studies.toy_tokenizers import toy_tokenizer
 from tokenizers import decoders, normalizers, pre_tokenizers
+from types import SimpleNamespace
 from vocab_lit.tokens.like import train_tokenizer_like
 from vocab_lit.tokens.own_pipeline import _with_pieces
 from vocab_lit.tokens.settings import KINDS
@@ -15,7 +16,6 @@ import pytest
 @pytest.fixture(scope='module')
 def cell_1dca2488():
     # nbs/02_tokens/05_own_pipeline.ipynb, cell "english, swahili = phrasebook.lines("en", 300, seed=0), phra" (1dca2488)
-    global english, fallback, kind, sources, swahili, texts, tokenizer, trained
     english, swahili = phrasebook.lines("en", 300, seed=0), phrasebook.lines("sw", 300, seed=0)
     sources = {kind: train_tokenizer(english, kind, 400) for kind in KINDS}
     for tokenizer in sources.values():
@@ -25,12 +25,13 @@ def cell_1dca2488():
     fallback = toy_tokenizer("byte-fallback", texts, texts)
     for kind, tokenizer in trained.items():
         print(f"{kind:10}", tokenizer.tokenize("sw_KE Tanzania na Kenya"))
+    return SimpleNamespace(english=english, fallback=fallback, sources=sources, swahili=swahili, texts=texts, trained=trained)
 
 
 @pytest.fixture(scope='module')
 def cell_11b969b3(cell_1dca2488):
     # nbs/02_tokens/05_own_pipeline.ipynb, cell "telugu = ["తెలుగు భాష చాలా బాగుంది", "నేను ఇంటికి వెళ్తున్నా" (11b969b3)
-    global accents_stay, bases, changed, others, telugu, words_end
+    english = cell_1dca2488.english
     telugu = ["తెలుగు భాష చాలా బాగుంది", "నేను ఇంటికి వెళ్తున్నాను, É"] * 300
     bases = {kind: train_tokenizer([*english, *telugu], kind, 420) for kind in KINDS}
 
@@ -53,10 +54,14 @@ def cell_11b969b3(cell_1dca2488):
         changed("bpe", **words_end),
         changed("bpe", normalizer=normalizers.Lowercase()),
     ]
+    return SimpleNamespace(bases=bases, others=others, telugu=telugu)
 
 
 @pytest.mark.cell('nbs/02_tokens/05_own_pipeline.ipynb', 'cell "added tokens and pipeline are kept under every kind of model, reserved tokens on request" (341470b1)')
 def test_added_tokens_and_pipeline_are_kept_under_every_kind_of_model_reserved_tokens_on_request(cell_1dca2488):
+    sources = cell_1dca2488.sources
+    swahili = cell_1dca2488.swahili
+    trained = cell_1dca2488.trained
     for kind, tokenizer in trained.items():
         before, after = read_pipeline(sources[kind]), read_pipeline(tokenizer)
         assert all(before[part] == after[part] for part in ("normalizer", "pre_tokenizer", "decoder"))
@@ -71,6 +76,8 @@ def test_added_tokens_and_pipeline_are_kept_under_every_kind_of_model_reserved_t
 
 @pytest.mark.cell('nbs/02_tokens/05_own_pipeline.ipynb', 'cell "an added token that is a word of the text has its flags, and the vocabulary its size" (a03516b3)')
 def test_an_added_token_that_is_a_word_of_the_text_has_its_flags_and_the_vocabulary_its_size(cell_1dca2488):
+    english = cell_1dca2488.english
+    swahili = cell_1dca2488.swahili
     from tokenizers import AddedToken
 
     for kind in KINDS:
@@ -85,6 +92,8 @@ def test_an_added_token_that_is_a_word_of_the_text_has_its_flags_and_the_vocabul
 
 @pytest.mark.cell('nbs/02_tokens/05_own_pipeline.ipynb', 'cell "words of a template stay the tokens that they are under every kind of model" (e3247022)')
 def test_words_of_a_template_stay_the_tokens_that_they_are_under_every_kind_of_model(cell_1dca2488):
+    english = cell_1dca2488.english
+    swahili = cell_1dca2488.swahili
     template = "{% for m in messages %}{{ '<turn>' + m.role }}{% endfor %}"
     talk = [dict(role=role, content="a") for role in ("system", "user", "assistant")]
     for kind in KINDS:
@@ -100,6 +109,8 @@ def test_words_of_a_template_stay_the_tokens_that_they_are_under_every_kind_of_m
 
 @pytest.mark.cell('nbs/02_tokens/05_own_pipeline.ipynb', 'cell "the vocabulary is the one that is trained from scratch where the pipelines are the same" (1837fc02)')
 def test_the_vocabulary_is_the_one_that_is_trained_from_scratch_where_the_pipelines_are_the_same(cell_1dca2488):
+    english = cell_1dca2488.english
+    swahili = cell_1dca2488.swahili
     for kind in KINDS:
         plain = train_tokenizer(english, kind, 400)
         own, scratch = train_tokenizer_like(plain, swahili, 380), train_tokenizer(swahili, kind, 380)
@@ -109,6 +120,7 @@ def test_the_vocabulary_is_the_one_that_is_trained_from_scratch_where_the_pipeli
 
 @pytest.mark.cell('nbs/02_tokens/05_own_pipeline.ipynb', 'cell "reserved tokens are kept on request where they are the only ones beside those with a role" (9b69c9c3)')
 def test_reserved_tokens_are_kept_on_request_where_they_are_the_only_ones_beside_those_with_a_role(cell_1dca2488):
+    swahili = cell_1dca2488.swahili
     from transformers import BertTokenizer, T5Tokenizer
 
     pieces = [(piece, -1.0 - i) for i, piece in enumerate(["▁", *"abcdefghijklmnopqrstuvwxyz"])]
@@ -126,6 +138,10 @@ def test_reserved_tokens_are_kept_on_request_where_they_are_the_only_ones_beside
 
 @pytest.mark.cell('nbs/02_tokens/05_own_pipeline.ipynb', 'cell "a pipeline is the source\'s where nothing was added to it, and a text is read as the source reads it" (47801f1c)')
 def test_a_pipeline_is_the_source_s_where_nothing_was_added_to_it_and_a_text_is_read_as_the_source_reads_it(cell_1dca2488, cell_11b969b3):
+    bases = cell_11b969b3.bases
+    others = cell_11b969b3.others
+    swahili = cell_1dca2488.swahili
+    telugu = cell_11b969b3.telugu
     def but_vocabulary(tokenizer):
         pipeline = read_pipeline(tokenizer)
         model = {name: value for name, value in pipeline["model"].items() if name not in ("vocab", "merges")}
@@ -150,6 +166,9 @@ def test_a_pipeline_is_the_source_s_where_nothing_was_added_to_it_and_a_text_is_
 
 @pytest.mark.cell('nbs/02_tokens/05_own_pipeline.ipynb', 'cell "BPE is trained with the marks and the digits of its source" (02e03b59)')
 def test_bpe_is_trained_with_the_marks_and_the_digits_of_its_source(cell_1dca2488):
+    fallback = cell_1dca2488.fallback
+    swahili = cell_1dca2488.swahili
+    texts = cell_1dca2488.texts
     suffix = toy_tokenizer("suffix", texts, texts)
     numbered = [*swahili, *["mwaka 1987 na 1988"] * 50]
     made = train_tokenizer_like(fallback, numbered, 500)
@@ -164,12 +183,16 @@ def test_bpe_is_trained_with_the_marks_and_the_digits_of_its_source(cell_1dca248
 
 @pytest.mark.cell('nbs/02_tokens/05_own_pipeline.ipynb', 'cell "an uncased BERT gets an uncased tokenizer" (8ec89a9c)')
 def test_an_uncased_bert_gets_an_uncased_tokenizer(cell_1dca2488):
+    english = cell_1dca2488.english
+    swahili = cell_1dca2488.swahili
     uncased = train_tokenizer(english, "wordpiece", 300, lowercase=True)
     assert train_tokenizer_like(uncased, swahili, 300).tokenize("TANZANIA") != ["[UNK]"]
 
 
 @pytest.mark.cell('nbs/02_tokens/05_own_pipeline.ipynb', 'cell "a vocabulary without room, or text without words, is refused in one line" (6b47ff92)')
 def test_a_vocabulary_without_room_or_text_without_words_is_refused_in_one_line(cell_1dca2488):
+    fallback = cell_1dca2488.fallback
+    swahili = cell_1dca2488.swahili
     with pytest.raises(ValueError, match=r"at least \d+ tokens \(special and added tokens, bytes\), and not 100"):
         train_tokenizer_like(fallback, swahili, 100)
     with pytest.raises(ValueError, match="the text is empty"):

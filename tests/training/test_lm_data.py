@@ -3,6 +3,7 @@ from pathlib import Path
 from studies.phrasebook import lines
 from studies.toy_tokenizers import toy_tokenizer
 from torch.utils.data import DataLoader
+from types import SimpleNamespace
 from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.training.lm_data import MaskedBlocks, PackedBlocks, _permuted_index, mask_tokens, pack
 import hashlib
@@ -18,22 +19,25 @@ import tracemalloc
 @pytest.fixture(scope='module')
 def cell_5f1b3e62():
     # nbs/06_training/01_lm_data.ipynb, cell "swahili = lines("sw", 1500, seed=0)" (5f1b3e62)
-    global blocks, swahili, tokenizer
     swahili = lines("sw", 1500, seed=0)
     tokenizer = train_tokenizer(swahili, "unigram", 500)
     blocks = pack(tokenizer, swahili, 32)
     blocks.shape, tokenizer.decode(blocks[0])
+    return SimpleNamespace(blocks=blocks, swahili=swahili, tokenizer=tokenizer)
 
 
 @pytest.fixture(scope='module')
 def cell_feed0003():
     # nbs/06_training/01_lm_data.ipynb, cell "counted, toy = torch.arange(5, 805).view(20, 40), toy_tokeni" (feed0003)
-    global counted, toy
     counted, toy = torch.arange(5, 805).view(20, 40), toy_tokenizer("unigram", (f"w{i}" for i in range(995)))
+    return SimpleNamespace(counted=counted, toy=toy)
 
 
 @pytest.mark.cell('nbs/06_training/01_lm_data.ipynb', 'cell "packing keeps every token in order and leaves out only the last rest" (a12074eb)')
 def test_packing_keeps_every_token_in_order_and_leaves_out_only_the_last_rest(cell_5f1b3e62):
+    blocks = cell_5f1b3e62.blocks
+    swahili = cell_5f1b3e62.swahili
+    tokenizer = cell_5f1b3e62.tokenizer
     stream = [i for line in swahili for i in tokenizer(line)["input_ids"]]
     assert blocks.flatten().tolist() == stream[: blocks.numel()] and len(stream) - blocks.numel() < 32
     with pytest.raises(ValueError, match=r"the text makes \d+ tokens and a block takes 512"):
@@ -42,6 +46,9 @@ def test_packing_keeps_every_token_in_order_and_leaves_out_only_the_last_rest(ce
 
 @pytest.mark.cell('nbs/06_training/01_lm_data.ipynb', 'cell "blocks in a file are the same, and a file is whole or not there" (42c70c9d)')
 def test_blocks_in_a_file_are_the_same_and_a_file_is_whole_or_not_there(cell_5f1b3e62):
+    blocks = cell_5f1b3e62.blocks
+    swahili = cell_5f1b3e62.swahili
+    tokenizer = cell_5f1b3e62.tokenizer
     with tempfile.TemporaryDirectory() as folder:
         stored = pack(tokenizer, swahili, 32, f"{folder}/tokens")
         assert len(stored) == len(blocks) and all(torch.equal(stored[i], blocks[i]) for i in range(len(blocks)))
@@ -60,6 +67,8 @@ def test_blocks_in_a_file_are_the_same_and_a_file_is_whole_or_not_there(cell_5f1
 
 @pytest.mark.cell('nbs/06_training/01_lm_data.ipynb', 'cell "what packing holds in memory does not grow with the text" (a0220e3d)')
 def test_what_packing_holds_in_memory_does_not_grow_with_the_text(cell_5f1b3e62):
+    swahili = cell_5f1b3e62.swahili
+    tokenizer = cell_5f1b3e62.tokenizer
     def peak(times):
         with tempfile.TemporaryDirectory() as folder:
             tracemalloc.start()
@@ -90,6 +99,8 @@ def test_a_tokenizer_that_adds_no_special_tokens_gets_an_end_of_text_after_each_
 
 @pytest.mark.cell('nbs/06_training/01_lm_data.ipynb', 'cell "masks follow 15% and 80/10/10, leave special tokens alone and repeat with the seed" (a61ee866)')
 def test_masks_follow_15_and_80_10_10_leave_special_tokens_alone_and_repeat_with_the_seed(cell_5f1b3e62):
+    blocks = cell_5f1b3e62.blocks
+    tokenizer = cell_5f1b3e62.tokenizer
     inputs_all, labels_all = mask_tokens(blocks, tokenizer, torch.Generator().manual_seed(1))
     special = torch.tensor(tokenizer.all_special_ids)
     asked = labels_all != -100
@@ -111,6 +122,8 @@ def test_masks_follow_15_and_80_10_10_leave_special_tokens_alone_and_repeat_with
 
 @pytest.mark.cell('nbs/06_training/01_lm_data.ipynb', 'cell "masks are those of a search through the vocabulary, whatever the ids" (b7d20c11)')
 def test_masks_are_those_of_a_search_through_the_vocabulary_whatever_the_ids(cell_5f1b3e62):
+    blocks = cell_5f1b3e62.blocks
+    tokenizer = cell_5f1b3e62.tokenizer
     def searched(ids, tokenizer, generator, probability=0.15):  # every token is looked up among all ordinary ones
         ordinary = torch.tensor(sorted(set(tokenizer.get_vocab().values()) - set(tokenizer.all_special_ids)))
         is_target = torch.isin(ids, ordinary) & (torch.rand(ids.shape, generator=generator) < probability)
@@ -140,6 +153,8 @@ def test_every_pass_sees_every_block_once_in_another_order():
 
 @pytest.mark.cell('nbs/06_training/01_lm_data.ipynb', 'cell "what is seen depends on seed and position alone, and each visit is masked anew" (df68963e)')
 def test_what_is_seen_depends_on_seed_and_position_alone_and_each_visit_is_masked_anew(cell_5f1b3e62):
+    blocks = cell_5f1b3e62.blocks
+    tokenizer = cell_5f1b3e62.tokenizer
     masked_blocks, few = MaskedBlocks(blocks, 5000, tokenizer, seed=3), blocks[:7]
     far = [masked_blocks[4321] for _ in range(2)]
     assert torch.equal(far[0]["input_ids"], far[1]["input_ids"]) and torch.equal(far[0]["labels"], far[1]["labels"])
@@ -154,6 +169,8 @@ def test_what_is_seen_depends_on_seed_and_position_alone_and_each_visit_is_maske
 
 @pytest.mark.cell('nbs/06_training/01_lm_data.ipynb', 'cell "order and masks have the seed, the pass and the position as their own causes" (28efb586)')
 def test_order_and_masks_have_the_seed_the_pass_and_the_position_as_their_own_causes(cell_5f1b3e62):
+    blocks = cell_5f1b3e62.blocks
+    tokenizer = cell_5f1b3e62.tokenizer
     same = blocks[:1].repeat(40, 1)
 
 
@@ -176,6 +193,8 @@ def test_order_and_masks_have_the_seed_the_pass_and_the_position_as_their_own_ca
 
 @pytest.mark.cell('nbs/06_training/01_lm_data.ipynb', 'cell "order and masks at a seed stay what they were, so that older runs resume" (feed0001)')
 def test_order_and_masks_at_a_seed_stay_what_they_were_so_that_older_runs_resume(cell_feed0003):
+    counted = cell_feed0003.counted
+    toy = cell_feed0003.toy
     seen = MaskedBlocks(counted, 100, toy, seed=3, probability=0.5)
     numbers = torch.stack([torch.stack([row["input_ids"], row["labels"]]) for row in map(seen.__getitem__, range(100))])
     assert numbers[77, 0, :12].tolist() == [125, 4, 127, 128, 129, 4, 4, 4, 4, 4, 135, 4]
@@ -189,6 +208,8 @@ def test_order_and_masks_at_a_seed_stay_what_they_were_so_that_older_runs_resume
 
 @pytest.mark.cell('nbs/06_training/01_lm_data.ipynb', 'cell "blocks that are asked for together are those that are asked for one at a time, from memory and from a file" (feed0002)')
 def test_blocks_that_are_asked_for_together_are_those_that_are_asked_for_one_at_a_time_from_memory_and_from_a_file(cell_feed0003):
+    counted = cell_feed0003.counted
+    toy = cell_feed0003.toy
     with tempfile.TemporaryDirectory() as place:
         file = Path(place, "tokens")
         counted.numpy().astype("<i4").tofile(file)

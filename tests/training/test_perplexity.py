@@ -2,6 +2,7 @@
 from studies.phrasebook import lines
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers
 from transformers import BertConfig, BertForMaskedLM, GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast, RobertaConfig, RobertaForMaskedLM
+from types import SimpleNamespace
 from vocab_lit.models.source import load_model
 from vocab_lit.text.corpus import data_path
 from vocab_lit.tokens.load import load_tokenizer
@@ -16,34 +17,35 @@ import torch
 @pytest.fixture(scope='module')
 def cell_a420bf6b():
     # nbs/06_training/03_perplexity.ipynb, cell "even = Perplexity("causal", nats=30 * math.log(500), tokens=" (a420bf6b)
-    global even
     even = Perplexity("causal", nats=30 * math.log(500), tokens=30, bytes=100, unknown=0)  # 30 tokens, each one of 500
     even.per_token, even.per_byte, even.bits_per_byte
+    return SimpleNamespace(even=even)
 
 
 @pytest.fixture(scope='module')
 def cell_7f6fa9e7():
     # nbs/06_training/03_perplexity.ipynb, cell "english = lines("en", 60, seed=0, held_out=True)" (7f6fa9e7)
-    global bare, english, shown, stream
     english = lines("en", 60, seed=0, held_out=True)
     # as GPT-2: no special tokens around a text
     bare = train_tokenizer(lines("en", 500, seed=0), "bpe", 400, around=(False, False))
     stream = text_stream(bare, english[:1], masked=False)
     shown = [f"[{bare.decode(i)}]" if target else bare.decode(i) for i, target in zip(stream.ids, stream.is_target)]
     english[0], " ".join(shown), stream.bytes
+    return SimpleNamespace(bare=bare, english=english)
 
 
 @pytest.fixture(scope='module')
 def cell_20ea75f0():
     # nbs/06_training/03_perplexity.ipynb, cell "around = train_tokenizer(lines("en", 500, seed=0), "wordpiec" (20ea75f0)
-    global around
     around = train_tokenizer(lines("en", 500, seed=0), "wordpiece", 300)  # as BERT
+    return SimpleNamespace(around=around)
 
 
 @pytest.fixture(scope='module')
 def cell_d47275c1(cell_7f6fa9e7):
     # nbs/06_training/03_perplexity.ipynb, cell "def counting(counts, positions=32):  # GPT-2 whose guess is " (d47275c1)
-    global counting, counts, ids_of, knows_counts, knows_nothing
+    bare = cell_7f6fa9e7.bare
+    english = cell_7f6fa9e7.english
     def counting(counts, positions=32):  # GPT-2 whose guess is the share of each token, whatever came before
         ends = dict(bos_token_id=0, eos_token_id=0)
         config = GPT2Config(vocab_size=len(counts), n_embd=4, n_layer=1, n_head=1, n_positions=positions, **ends)
@@ -62,12 +64,13 @@ def cell_d47275c1(cell_7f6fa9e7):
     counts = np.bincount(ids_of(english), minlength=len(bare)).astype(np.float32)
     knows_counts, knows_nothing = (perplexity(counting(c), bare, english) for c in (counts, np.ones_like(counts)))
     [(round(p.per_token, 1), round(p.bits_per_byte, 2)) for p in (knows_counts, knows_nothing)]
+    return SimpleNamespace(counting=counting, counts=counts, ids_of=ids_of, knows_counts=knows_counts, knows_nothing=knows_nothing)
 
 
 @pytest.fixture(scope='module')
 def cell_d55a635f(cell_d47275c1):
     # nbs/06_training/03_perplexity.ipynb, cell "def cutting(pattern, tokens):  # a tokenizer that cuts texts" (d55a635f)
-    global by_letters, by_pairs, cutting, letters, pairs, words
+    counting = cell_d47275c1.counting
     def cutting(pattern, tokens):  # a tokenizer that cuts texts by a pattern
         tok = Tokenizer(models.WordLevel({p: i for i, p in enumerate([".", "?", *tokens])}, unk_token="?"))
         tok.pre_tokenizer = pre_tokenizers.Split(Regex(pattern), "isolated")
@@ -80,12 +83,14 @@ def cell_d55a635f(cell_d47275c1):
     by_pairs = perplexity(counting([3.0, 2, 1, 1, 1, 1]), pairs, words)
     print(pairs.tokenize(words[0]))
     [(p.tokens, p.bytes, round(p.per_token, 3), round(p.per_byte, 3)) for p in (by_letters, by_pairs)]
+    return SimpleNamespace(by_letters=by_letters, by_pairs=by_pairs, pairs=pairs)
 
 
 @pytest.fixture(scope='module')
 def cell_93c21c05(cell_7f6fa9e7, cell_20ea75f0):
     # nbs/06_training/03_perplexity.ipynb, cell "torch.manual_seed(0)" (93c21c05)
-    global bert, causal, gpt, llama, one_by_one, tiny
+    around = cell_20ea75f0.around
+    bare = cell_7f6fa9e7.bare
     torch.manual_seed(0)
     tiny = dict(
         hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32, max_position_embeddings=24
@@ -106,19 +111,21 @@ def cell_93c21c05(cell_7f6fa9e7, cell_20ea75f0):
                 logits = model.eval()(torch.tensor([ids[max(0, end - length) : i]])).logits[0, -1]
             total -= logits.double().log_softmax(-1)[ids[i]].item()
         return total
+    return SimpleNamespace(bert=bert, gpt=gpt, llama=llama, one_by_one=one_by_one, tiny=tiny)
 
 
 @pytest.fixture(scope='module')
 def cell_32f26f3b():
     # nbs/06_training/03_perplexity.ipynb, cell "mini, mini_tokenizer = load_model(data_path("models", "mini-" (32f26f3b)
-    global known, mini, mini_tokenizer
     mini, mini_tokenizer = load_model(data_path("models", "mini-xlmr")), load_tokenizer(data_path("models", "mini-xlmr"))
     known = {code: perplexity(mini, mini_tokenizer, lines(code, 30, seed=1, held_out=True)) for code in ("en", "sw")}
     [(code, round(p.per_token, 2), round(p.bits_per_byte, 2), p.tokens, p.bytes) for code, p in known.items()]
+    return SimpleNamespace(known=known)
 
 
 @pytest.mark.cell('nbs/06_training/03_perplexity.ipynb', 'cell "the numbers are those of their definitions" (3e403e3e)')
 def test_the_numbers_are_those_of_their_definitions(cell_a420bf6b):
+    even = cell_a420bf6b.even
     assert even.per_token == pytest.approx(500)
     assert even.bits_per_byte == pytest.approx(math.log2(500) * 30 / 100)
     assert even.per_byte == pytest.approx(2**even.bits_per_byte)
@@ -126,6 +133,8 @@ def test_the_numbers_are_those_of_their_definitions(cell_a420bf6b):
 
 @pytest.mark.cell('nbs/06_training/03_perplexity.ipynb', 'cell "every token of every line is predicted once, with its end in a causal model, and bytes are those of the lines" (b463d1eb)')
 def test_every_token_of_every_line_is_predicted_once_with_its_end_in_a_causal_model_and_bytes_are_those_of_the_lines(cell_7f6fa9e7, cell_20ea75f0):
+    around = cell_20ea75f0.around
+    bare = cell_7f6fa9e7.bare
     texts = ["Zürich", "", "Māori – New Zealand."]
     found = text_stream(bare, texts, masked=False)
     assert found.ids.tolist() == [2, *(i for t in texts for i in [*bare(t)["input_ids"], 2])]
@@ -157,6 +166,13 @@ def test_windows_reach_every_token_once_with_the_context_that_they_promise():
 
 @pytest.mark.cell('nbs/06_training/03_perplexity.ipynb', 'cell "models whose guesses are known have the perplexity that follows, whatever the windows" (c678ea22)')
 def test_models_whose_guesses_are_known_have_the_perplexity_that_follows_whatever_the_windows(cell_7f6fa9e7, cell_d47275c1):
+    bare = cell_7f6fa9e7.bare
+    counting = cell_d47275c1.counting
+    counts = cell_d47275c1.counts
+    english = cell_7f6fa9e7.english
+    ids_of = cell_d47275c1.ids_of
+    knows_counts = cell_d47275c1.knows_counts
+    knows_nothing = cell_d47275c1.knows_nothing
     shares = counts[counts > 0] / counts.sum()
     entropy = -(shares * np.log(shares)).sum()
     assert knows_counts.per_token == pytest.approx(math.exp(entropy), rel=1e-5)
@@ -171,6 +187,10 @@ def test_models_whose_guesses_are_known_have_the_perplexity_that_follows_whateve
 
 @pytest.mark.cell('nbs/06_training/03_perplexity.ipynb', 'cell "perplexity per byte is one for two ways of cutting the same text, and what is unknown is counted" (da190518)')
 def test_perplexity_per_byte_is_one_for_two_ways_of_cutting_the_same_text_and_what_is_unknown_is_counted(cell_d47275c1, cell_d55a635f):
+    by_letters = cell_d55a635f.by_letters
+    by_pairs = cell_d55a635f.by_pairs
+    counting = cell_d47275c1.counting
+    pairs = cell_d55a635f.pairs
     assert by_pairs.bytes == by_letters.bytes == 15 and (by_letters.tokens, by_pairs.tokens) == (15, 9)
     assert by_letters.nats == pytest.approx(15 * math.log(3)) and by_pairs.nats == pytest.approx(by_letters.nats)
     assert by_letters.per_byte == pytest.approx(3) and by_pairs.per_byte == pytest.approx(3)
@@ -180,6 +200,11 @@ def test_perplexity_per_byte_is_one_for_two_ways_of_cutting_the_same_text_and_wh
 
 @pytest.mark.cell('nbs/06_training/03_perplexity.ipynb', 'cell "a causal model\'s perplexity is that of one token at a time, in any batches, and of transformers\' own loss" (8f1d1a7b)')
 def test_a_causal_model_s_perplexity_is_that_of_one_token_at_a_time_in_any_batches_and_of_transformers_own_loss(cell_7f6fa9e7, cell_93c21c05):
+    bare = cell_7f6fa9e7.bare
+    english = cell_7f6fa9e7.english
+    gpt = cell_93c21c05.gpt
+    llama = cell_93c21c05.llama
+    one_by_one = cell_93c21c05.one_by_one
     for model in (gpt.train(), llama):
         for length, stride, batch_size in ((16, 0, 8), (16, 5, 3), (24, 23, 1), (0, 0, 2)):
             got = perplexity(model, bare, english[:2], length, stride, batch_size)
@@ -199,6 +224,9 @@ def test_a_causal_model_s_perplexity_is_that_of_one_token_at_a_time_in_any_batch
 
 @pytest.mark.cell('nbs/06_training/03_perplexity.ipynb', 'cell "a masked model predicts every ordinary token once, as in the given passes" (eb934779)')
 def test_a_masked_model_predicts_every_ordinary_token_once_as_in_the_given_passes(cell_7f6fa9e7, cell_20ea75f0, cell_93c21c05):
+    around = cell_20ea75f0.around
+    bert = cell_93c21c05.bert
+    english = cell_7f6fa9e7.english
     def masked_once(model, tok, texts, length, passes, seed):  # nats and number of tokens
         ids = torch.tensor([i for t in texts for i in tok(t)["input_ids"]])
         ordinary = (~torch.isin(ids, torch.tensor(tok.all_special_ids))).nonzero()[:, 0]
@@ -226,6 +254,7 @@ def test_a_masked_model_predicts_every_ordinary_token_once_as_in_the_given_passe
 
 @pytest.mark.cell('nbs/06_training/03_perplexity.ipynb', 'cell "a model predicts the text that it knows better" (04150d61)')
 def test_a_model_predicts_the_text_that_it_knows_better(cell_32f26f3b):
+    known = cell_32f26f3b.known
     assert known["en"].per_token < 0.2 * known["sw"].per_token
     assert known["en"].bits_per_byte < 0.6 * known["sw"].bits_per_byte
     assert known["en"].unknown == 0
@@ -233,6 +262,12 @@ def test_a_model_predicts_the_text_that_it_knows_better(cell_32f26f3b):
 
 @pytest.mark.cell('nbs/06_training/03_perplexity.ipynb', 'cell "windows that do not fit, other vocabularies and empty texts are refused with what to do" (6c807353)')
 def test_windows_that_do_not_fit_other_vocabularies_and_empty_texts_are_refused_with_what_to_do(cell_7f6fa9e7, cell_20ea75f0, cell_93c21c05):
+    around = cell_20ea75f0.around
+    bare = cell_7f6fa9e7.bare
+    bert = cell_93c21c05.bert
+    english = cell_7f6fa9e7.english
+    gpt = cell_93c21c05.gpt
+    tiny = cell_93c21c05.tiny
     def refused(match, model, tok, texts=english[:2], **options):
         with pytest.raises(ValueError, match=match):
             perplexity(model, tok, texts, **options)

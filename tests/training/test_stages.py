@@ -2,6 +2,7 @@
 from dataclasses import replace
 from torch import nn
 from transformers import AlbertConfig, AlbertForMaskedLM, BertConfig, BertForMaskedLM, DistilBertConfig, DistilBertForMaskedLM, GPT2Config, GPT2LMHeadModel, RobertaConfig, RobertaForMaskedLM, XLMRobertaConfig, XLMRobertaForMaskedLM
+from types import SimpleNamespace
 from vocab_lit.training.settings import LaptConfig, PRESETS, Stage
 from vocab_lit.training.stages import Freezer, rate_factor, stage_parameters, stage_starts, total_steps, transformer_blocks
 import pytest
@@ -10,15 +11,17 @@ import pytest
 @pytest.fixture(scope='module')
 def cell_9a2dd1d3():
     # nbs/06_training/04_stages.ipynb, cell "tiny = dict(vocab_size=500, hidden_size=32, num_hidden_layer" (9a2dd1d3)
-    global names, tiny, xlmr
     tiny = dict(vocab_size=500, hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=48)
     xlmr = XLMRobertaForMaskedLM(XLMRobertaConfig(**tiny, pad_token_id=1, max_position_embeddings=34))
     names = {id(p): name for name, p in xlmr.named_parameters()}
     {learns: [names[id(p)] for p in stage_parameters(xlmr, learns)] for learns in ("rows", "outside")}
+    return SimpleNamespace(tiny=tiny, xlmr=xlmr)
 
 
 @pytest.mark.cell('nbs/06_training/04_stages.ipynb', 'cell "freezing leaves out the blocks, the whole blocks and nothing but the blocks" (3981322c)')
 def test_freezing_leaves_out_the_blocks_the_whole_blocks_and_nothing_but_the_blocks(cell_9a2dd1d3):
+    tiny = cell_9a2dd1d3.tiny
+    xlmr = cell_9a2dd1d3.xlmr
     def outside(model):
         kept = set(stage_parameters(model, "outside"))
         return sorted(n for n, p in model.named_parameters() if p in kept)
@@ -67,6 +70,7 @@ def test_stages_and_rates_are_those_of_the_papers():
 
 @pytest.mark.cell('nbs/06_training/04_stages.ipynb', 'cell "parameters learn in their stage, and what was frozen before stays so" (57a6e509)')
 def test_parameters_learn_in_their_stage_and_what_was_frozen_before_stays_so(cell_9a2dd1d3):
+    xlmr = cell_9a2dd1d3.xlmr
     def unfrozen():
         return [name for name, p in xlmr.named_parameters() if p.requires_grad]
 

@@ -2,8 +2,9 @@
 from dataclasses import replace
 from studies.phrasebook import lines
 from transformers import GPT2Config, GPT2LMHeadModel, TrainerCallback, XLMRobertaConfig, XLMRobertaForMaskedLM, default_data_collator
+from types import SimpleNamespace
 from vocab_lit.models.device import Device
-from vocab_lit.models.source import is_masked
+from vocab_lit.models.model_class import is_masked
 from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.training.callbacks import StageCallback
 from vocab_lit.training.checkpoints import FiniteTrainer
@@ -22,7 +23,6 @@ import vocab_lit.training.checkpoints
 @pytest.fixture(scope='module')
 def cell_7a11e712():
     # nbs/06_training/05_trainer.ipynb, cell "swahili = lines("sw", 600, seed=0)" (7a11e712)
-    global blocks, first_loss, gpt, no_dropout, one_step, swahili, tiny, tiny_gpt, tokenizer, train, xlmr
     swahili = lines("sw", 600, seed=0)
     tokenizer = train_tokenizer(swahili, "unigram", 500)
     blocks = pack(tokenizer, swahili, 32)
@@ -46,10 +46,14 @@ def cell_7a11e712():
         data = MaskedBlocks(blocks, 16, tokenizer if is_masked(model) else None, probability=probability)
         trainer = train(model, replace(one_step, micro_batch=micro), data, logging_first_step=True)
         return trainer.state.log_history[0]["loss"], default_data_collator(list(data))
+    return SimpleNamespace(blocks=blocks, first_loss=first_loss, gpt=gpt, no_dropout=no_dropout, one_step=one_step, tiny=tiny, tokenizer=tokenizer, train=train, xlmr=xlmr)
 
 
 @pytest.mark.cell('nbs/06_training/05_trainer.ipynb', 'cell "the loss in the log is the mean over the targets, and a batch without targets changes nothing" (00f5f6a7)')
 def test_the_loss_in_the_log_is_the_mean_over_the_targets_and_a_batch_without_targets_changes_nothing(cell_7a11e712):
+    first_loss = cell_7a11e712.first_loss
+    gpt = cell_7a11e712.gpt
+    xlmr = cell_7a11e712.xlmr
     for model, micro in ((xlmr, 16), (xlmr, 4), (gpt, 4)):
         before = {k: v.clone() for k, v in model.state_dict().items()}
         loss, batch = first_loss(model, micro)
@@ -63,6 +67,11 @@ def test_the_loss_in_the_log_is_the_mean_over_the_targets_and_a_batch_without_ta
 
 @pytest.mark.cell('nbs/06_training/05_trainer.ipynb', 'cell "parameters of the blocks get no gradient before their stage" (7a11e713)')
 def test_parameters_of_the_blocks_get_no_gradient_before_their_stage(cell_7a11e712):
+    blocks = cell_7a11e712.blocks
+    one_step = cell_7a11e712.one_step
+    tokenizer = cell_7a11e712.tokenizer
+    train = cell_7a11e712.train
+    xlmr = cell_7a11e712.xlmr
     class Watch(TrainerCallback):
         def __init__(self):
             self.with_gradient = []
@@ -80,6 +89,8 @@ def test_parameters_of_the_blocks_get_no_gradient_before_their_stage(cell_7a11e7
 
 @pytest.mark.cell('nbs/06_training/05_trainer.ipynb', 'cell "a gradient that is not finite is refused at its step, before the weights" (7a11e714)')
 def test_a_gradient_that_is_not_finite_is_refused_at_its_step_before_the_weights(cell_7a11e712):
+    first_loss = cell_7a11e712.first_loss
+    xlmr = cell_7a11e712.xlmr
     hook = xlmr.lm_head.dense.weight.register_hook(lambda grad: grad * math.nan)
     before = {k: v.clone() for k, v in xlmr.state_dict().items()}
     with pytest.raises(NonFiniteGradient, match="the gradient at step 1 is not finite") as refused:
@@ -90,6 +101,12 @@ def test_a_gradient_that_is_not_finite_is_refused_at_its_step_before_the_weights
 
 @pytest.mark.cell('nbs/06_training/05_trainer.ipynb', 'cell "a GPU says that a gradient is not finite when losses are written down, and keeps the weights of the step before" (b7d20c22)')
 def test_a_gpu_says_that_a_gradient_is_not_finite_when_losses_are_written_down_and_keeps_the_weights_of_the_step_before(cell_7a11e712):
+    blocks = cell_7a11e712.blocks
+    no_dropout = cell_7a11e712.no_dropout
+    one_step = cell_7a11e712.one_step
+    tiny = cell_7a11e712.tiny
+    tokenizer = cell_7a11e712.tokenizer
+    train = cell_7a11e712.train
     def struck(kind):  # the weights after a run whose gradient is spoilt at the seventh step, and the steps that were noted
         torch.manual_seed(7)
         config = XLMRobertaConfig(**tiny, **no_dropout, pad_token_id=1, max_position_embeddings=34)
@@ -119,6 +136,7 @@ def test_a_gpu_says_that_a_gradient_is_not_finite_when_losses_are_written_down_a
 
 @pytest.mark.cell('nbs/06_training/05_trainer.ipynb', 'cell "a batch is divided evenly, or refused" (7a11e715)')
 def test_a_batch_is_divided_evenly_or_refused(cell_7a11e712):
+    one_step = cell_7a11e712.one_step
     made = []
     for batch_size, micro_batch in ((16, 0), (200, 0), (200, 50)):
         made.append(training_arguments(replace(one_step, batch_size=batch_size, micro_batch=micro_batch), 0, "-"))

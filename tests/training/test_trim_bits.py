@@ -2,6 +2,7 @@
 from pathlib import Path
 from studies.phrasebook import lines
 from transformers import AutoModel, AutoTokenizer
+from types import SimpleNamespace
 from vocab_lit.models.pipeline import trim_files
 from vocab_lit.text.corpus import data_path, is_held_out
 from vocab_lit.tokens.settings import TrimSettings
@@ -15,7 +16,6 @@ import vocab_lit as vl
 @pytest.fixture(scope='module')
 def cell_cac9756c():
     # nbs/06_training/14_trim_bits.ipynb, cell "place, source = Path(tempfile.mkdtemp()), data_path("models/" (cac9756c)
-    global code, files, less, place, some, source, texts, told
     place, source = Path(tempfile.mkdtemp()), data_path("models/mini-xlmr")
     texts = {code: lines(code, 300, seed=0) for code in ("sw", "en")}
     for code, some in texts.items():
@@ -23,10 +23,16 @@ def cell_cac9756c():
     files, less = [place / "sw.txt", place / "en.txt"], TrimSettings(coverage=0.98)
     told = trim_bits(source, files, less, most=8)
     told
+    return SimpleNamespace(files=files, less=less, place=place, source=source, texts=texts, told=told)
 
 
 @pytest.mark.cell('nbs/06_training/14_trim_bits.ipynb', 'cell "bits per byte are those of a model that is trimmed to the other lines, on lines that it has not counted" (fcd9daed)')
 def test_bits_per_byte_are_those_of_a_model_that_is_trimmed_to_the_other_lines_on_lines_that_it_has_not_counted(cell_cac9756c):
+    less = cell_cac9756c.less
+    place = cell_cac9756c.place
+    source = cell_cac9756c.source
+    texts = cell_cac9756c.texts
+    told = cell_cac9756c.told
     apart = {code: [line for line in dict.fromkeys(some) if is_held_out(line, 0.1, 0)] for code, some in texts.items()}
     for code, some in texts.items():
         others = [line for line in some if line not in apart[code]]
@@ -44,6 +50,10 @@ def test_bits_per_byte_are_those_of_a_model_that_is_trimmed_to_the_other_lines_o
 
 @pytest.mark.cell('nbs/06_training/14_trim_bits.ipynb', 'cell "a model without a head is refused, and short texts are left out" (687c0c99)')
 def test_a_model_without_a_head_is_refused_and_short_texts_are_left_out(cell_cac9756c):
+    files = cell_cac9756c.files
+    place = cell_cac9756c.place
+    source = cell_cac9756c.source
+    texts = cell_cac9756c.texts
     AutoModel.from_pretrained(source).save_pretrained(place / "headless")
     AutoTokenizer.from_pretrained(source).save_pretrained(place / "headless")
     with pytest.raises(ValueError, match="no language-model head"):

@@ -9,7 +9,7 @@ import logging
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .source import Source
+from .source import FolderSource
 from ..text.files import write_file
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ __all__ = ['log', 'factorize_files']
 
 # %% ../../nbs/05_models/21_factor_files.ipynb #d823e8c6
 def factorize_files(
-    source: Source | str | Path,
+    source: FolderSource | str | Path,
     out: str | Path,
     how: Factoring | None = None,
     seed: int = 0,
@@ -32,7 +32,7 @@ def factorize_files(
 
     Parameters
     ----------
-    source : Source or path
+    source : FolderSource or path
         Folder of the model, or its name on the Hugging Face Hub when online.
     out : path
         A new file in the format of safetensors.
@@ -75,7 +75,7 @@ def factorize_files(
     from vocab_lit.models.lazy_weights import input_weight, rows_of
 
     with write_file(out) as part:
-        source = Source.from_pretrained(source)
+        source = FolderSource.open(source)
         how = how or Factoring()
         model = source.open_weights()
         how.size(input_weight(model).shape[1])  # refuses settings that cannot be

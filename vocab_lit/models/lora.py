@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any, cast
 import torch
 from torch import nn
 
+from .model_class import is_masked
 from .new_rows import table_holders
 from .settings import LoraSettings
-from .source import is_masked
 from .token_tensors import token_parameters
-from ..text.errors import SettingError
-from ..text.extras import import_extra
+from ..text.errors import SettingError, import_extra
 from ..text.settings import one_of
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from torch.utils.data import Dataset
 
 from ..models.device import on_device
-from ..models.source import Source
+from ..models.source import FolderSource
 from ..text.corpus import Lines, hold_out
 from ..text.files import read_json
 from ..text.settings import SettingError
@@ -132,13 +132,13 @@ class Replayed(Dataset):
         return self.old[before] if after > before else self.new[i - before]
 
 # %% ../../nbs/06_training/11_forgetting.ipynb #f0269e10
-def source_beside(folder: str | Path) -> Source | None:  # None where it is not known, or not there
+def source_beside(folder: str | Path) -> FolderSource | None:  # None where it is not known, or not there
     "The model that the model of a folder was made from, as the note beside it says."
     name = read_json(Path(folder) / "vocab_lit.json").get("model")
     if not name:
         return None
     try:
-        source = Source.from_pretrained(name)
+        source = FolderSource.open(name)
         source.open_weights()  # they may be gone
     except (OSError, ValueError):
         return None
@@ -147,14 +147,14 @@ def source_beside(folder: str | Path) -> Source | None:  # None where it is not 
 
 def forgotten(
     # by what they are called: source, start, trained; model and tokenizer where they are in memory already
-    models: Mapping[str, Source | tuple[PreTrainedModel, PreTrainedTokenizerBase]],
+    models: Mapping[str, FolderSource | tuple[PreTrainedModel, PreTrainedTokenizerBase]],
     parts: Mapping[str, list[str]],  # held-out lines by file
 ) -> list[dict]:  # a row for each text and model: text, model, bits_per_byte and other numbers of `Perplexity`
     "How well models predict the text of the languages that the first of them knew."
     rows = []
     for name, given in models.items():
         log.info(f"bits per byte of the {name} model in {', '.join(Path(file).name for file in parts)}")
-        model, tokenizer = (given.load().float(), given.tokenizer) if isinstance(given, Source) else given
+        model, tokenizer = (given.load().float(), given.tokenizer) if isinstance(given, FolderSource) else given
         on_device(model)
         for file, held_out in parts.items():
             measured = perplexity(model, tokenizer, held_out[:MEASURED])

@@ -15,7 +15,7 @@ import torch
 from tqdm.auto import tqdm
 
 from ..models.compatibility import check_rows
-from ..models.source import check_language_model, is_masked, max_length
+from ..models.model_class import check_language_model, is_masked, max_length
 from ..tokens.tokenizer_file import ids_around
 from .lm_loss import in_mode, lm_loss
 

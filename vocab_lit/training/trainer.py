@@ -17,7 +17,7 @@ from torch.utils.data import SequentialSampler
 from transformers import TrainingArguments, default_data_collator
 
 from ..models.device import device_arguments, find_device
-from ..models.source import is_masked
+from ..models.model_class import is_masked
 from ..text.errors import SettingError
 from .checkpoints import CheckpointTrainer
 from .contexts import check_compiler

@@ -21,13 +21,13 @@ from ..methods.plan import Plan
 from ..models.adapterhub import write_adapter
 from ..models.card import keep_source_files, write_card, write_lora_card
 from ..models.factored_embedding import FactoredEmbedding, factored, load_embedding
-from ..models.lazy_weights import save_model
+from ..models.lazy_weights import copy_beside, copy_notes, save_model
 from ..models.lora import LoraAdapter, save_lora
 from ..models.madx import MadX
+from ..models.model_class import is_masked, max_length
 from ..models.new_rows import only_new_rows
 from ..models.settings import LanguageAdapter, LoraSettings
-from ..models.side_files import copy_beside, copy_notes
-from ..models.source import Source, is_masked, max_length
+from ..models.source import FolderSource
 from ..models.token_tensors import token_parameters
 from ..text.corpus import Lines, hold_out, mix, read_lines, write_json
 from ..text.files import check_output, read_json, write_folder
@@ -106,7 +106,7 @@ def _add_adapter(model, tokenizer, adapter: LanguageAdapter, config, seed) -> Pr
     madx = MadX(model)
     rows: dict[str, Tensor] | None = None
     if adapter.vocabulary:
-        own = Source.from_pretrained(adapter.vocabulary)
+        own = FolderSource.open(adapter.vocabulary)
         rows = {**token_parameters(own.load())}
         tokenizer = own.tokenizer
     madx.add_language(adapter.name, adapter.config, rows, tokenizer, seed)
@@ -131,7 +131,7 @@ def _factors_beside(model, folder) -> FactoredEmbedding | None:
 class _Run:
     "A model that was opened to be trained, with all that goes into the training."
 
-    source: Source
+    source: FolderSource
     text: Sequence[str]
     run: RunSettings
     config: LaptConfig
@@ -192,7 +192,7 @@ def _open_run(source, text, settings, run, adapter, keep) -> _Run:
     from vocab_lit.training.trainer import check_installed
 
     check_installed(run)
-    source = Source.from_pretrained(source)
+    source = FolderSource.open(source)
     source.check_unquantised()
     model, tokenizer = source.load().float(), source.tokenizer
     config, share = settings, 0.0
@@ -236,7 +236,7 @@ def check_low_dimensional(
         raise SettingError("embeddings", f"{problem}; give all, and another mode than new or distil")
 
 
-def _new_tokens(source: Source, tokenizer) -> list[int]:
+def _new_tokens(source: FolderSource, tokenizer) -> list[int]:
     "Ids of the tokens whose embeddings are no copies; `ValueError` where there is none."
     if not (source.files / "plan.npz").is_file():
         problem = f"it is not known which tokens are new: {source.path} has no plan.npz"
@@ -247,7 +247,7 @@ def _new_tokens(source: Source, tokenizer) -> list[int]:
     return plan.new_tokens
 
 
-def _open_teacher(source: Source, given: str, new: list[int] | None, config: LaptConfig) -> Teacher | None:
+def _open_teacher(source: FolderSource, given: str, new: list[int] | None, config: LaptConfig) -> Teacher | None:
     "The model that is learnt from: the given one, or the one that the model was made from."
     if not config.is_taught:
         if given:
@@ -326,7 +326,7 @@ def _prepare(source, text, out, settings, run, adapter, keep) -> _Prepared | Non
 
 
 def check_lapt_files(
-    source: Source | str | Path,  # this and the others as in `lapt_files`
+    source: FolderSource | str | Path,  # this and the others as in `lapt_files`
     text: Sequence[str | Path],
     out: str | Path,
     settings: LaptSettings | LaptConfig = LaptSettings(),
@@ -358,7 +358,7 @@ def _say_plan(prepared: _Prepared) -> None:
 
 
 def lapt_files(
-    source: Source | str | Path,
+    source: FolderSource | str | Path,
     text: Sequence[str | Path],
     out: str | Path,
     settings: LaptSettings | LaptConfig = LaptSettings(),
@@ -373,7 +373,7 @@ def lapt_files(
 
     Parameters
     ----------
-    source : Source or path
+    source : FolderSource or path
         Folder of the model, or its name on the Hugging Face Hub when online.
     text : sequence of paths
         Text sources, one sentence or paragraph a line: files of any format that the reader knows, folders, data sets.
@@ -546,7 +546,7 @@ def _write_model(job: _Run, folder: Path) -> None:
     "Save a whole model, with what stood beside the one that was trained."
     save_model(job.model, folder)
     if job.model.source_folder:
-        copy_beside(cast("Path", job.model.source_folder), folder)  # noted by `Source.load`
+        copy_beside(cast("Path", job.model.source_folder), folder)  # noted by `FolderSource.load`
     if job.layer:
         job.layer.save(folder / "factors.safetensors")
     save_tokenizer(job.tokenizer, folder)

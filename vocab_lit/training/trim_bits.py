@@ -10,8 +10,9 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..models.model_class import check_language_model
 from ..models.pipeline import trim_recipe
-from ..models.source import Source, check_language_model
+from ..models.source import FolderSource
 from ..models.transplant import replace_vocabulary
 from ..text.corpus import Lines
 from ..tokens.settings import TrimSettings
@@ -37,7 +38,7 @@ def _bits(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, unseen: di
 
 
 def trim_bits(
-    source: Source | str | Path,
+    source: FolderSource | str | Path,
     text: Sequence[str | Path],
     settings: TrimSettings = TrimSettings(),
     most: int = LINES,
@@ -46,7 +47,7 @@ def trim_bits(
 
     Parameters
     ----------
-    source : Source or path
+    source : FolderSource or path
         Folder of a masked or causal language model.
     text : sequence of paths
         As for `trim_files`.
@@ -66,7 +67,7 @@ def trim_bits(
     ValueError
         Where the model has no language-model head, or as `trim_files` does.
     """
-    source = Source.from_pretrained(source)
+    source = FolderSource.open(source)
     model = source.load()
     check_language_model(model)
     trimming = Trimming(TokenizerFile(source.tokenizer), {str(file): Lines(file) for file in text}, settings)

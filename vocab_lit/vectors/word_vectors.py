@@ -18,11 +18,9 @@ import numpy as np
 import regex
 from tqdm.auto import tqdm
 
-from ..text.arrays_file import read_arrays
+from ..text.binary_files import MAGIC, check_fasttext, load_fasttext, read_arrays
 from ..text.corpus import Lines, reread
-from ..text.errors import first_line
-from ..text.extras import import_extra
-from ..text.fasttext_file import MAGIC, check_fasttext, load_fasttext
+from ..text.errors import first_line, import_extra
 from ..text.files import check_output, check_text, write_file
 from ..text.reader import raw_lines
 from ..text.settings import SettingError
