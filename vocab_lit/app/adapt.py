@@ -23,9 +23,9 @@ from ..models.check import check_folder, verdict
 from ..models.source import Source, learns_from_text
 from ..text.corpus import write_json
 from ..text.files import alone, check_output
+from ..training.lapt import differences
 from ..training.processes import Processes
 from ..training.trainer import check_installed
-from ..training.training_run import differences
 
 log = logging.getLogger("vocab_lit")
 

@@ -105,7 +105,7 @@ def _show_losses(losses: "pd.DataFrame") -> None:
 
 
 def _show_forgotten(out: Path) -> None:
-    from vocab_lit.training.forgetting import FORGOTTEN, bits_by_text
+    from vocab_lit.training.perplexity import FORGOTTEN, bits_by_text
 
     show(bits_by_text(json.loads((out / "forgotten.json").read_text(encoding="utf-8"))), FORGOTTEN)
 
