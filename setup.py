@@ -9,6 +9,7 @@ from setuptools import find_packages, setup
 HERE = Path(__file__).parent
 DATA = (  # what the commands of an installed package read; studies, benchmarks and the book read more, in a checkout
     "languages.yml",
+    "languages.csv",
     "models/mini-*/*",
     "report/*",
     "text/*",

@@ -90,8 +90,8 @@ def _saved_embeddings(folder: Path) -> np.ndarray:  # (rows, dim) float32
 
 def compare_saved(folder: Path) -> dict:
     "Which of the saved embeddings differ, and by how much if the other side's copies are taken for right."
+    from vocab_lit.methods.focus import sparsemax_weights
     from vocab_lit.methods.plan import Plan
-    from vocab_lit.methods.sparsemax import sparsemax_weights
     from vocab_lit.tokens.load import load_tokenizer
     from vocab_lit.vectors.word_vectors import read_vectors
 

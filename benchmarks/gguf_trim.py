@@ -46,7 +46,7 @@ def as_it_is(meter: Meter, folder: str, model: str, texts: list[str], prompts: l
 
 def trimmed(meter: Meter, folder: str, model: str, texts: list[str], prompts: list[str]) -> dict[str, float]:
     "The file trimmed to the texts."
-    from vocab_lit.gguf.trim import trim_gguf
+    from vocab_lit.models.gguf_trim import trim_gguf
 
     _result(folder).unlink(missing_ok=True)
     with meter:
@@ -103,7 +103,7 @@ def _judged_lines(texts: Sequence[str]) -> list[str]:
 
 def compare_in_llama_cpp(folder: Path) -> dict[str, int]:
     "What llama.cpp says of both files: equal ids, and equal greedy text."
-    from vocab_lit.gguf.tokenizer import read_tokenizer
+    from vocab_lit.tokens.gguf_tokenizer import read_tokenizer
 
     given = json.loads((folder / "case.json").read_text(encoding="utf-8"))
     model, prompts, judged = given["model"], given["prompts"], _judged_lines(given["texts"])

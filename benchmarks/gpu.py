@@ -57,7 +57,7 @@ def model_of(
 
 
 def _our_trainer(model, tokenizer, file, length, batch, steps, folder) -> Trainer:
-    from vocab_lit.models.source import is_masked
+    from vocab_lit.models.model_class import is_masked
     from vocab_lit.training.lm_data import MaskedBlocks, PackedBlocks
     from vocab_lit.training.settings import LaptConfig
     from vocab_lit.training.trainer import LaptTrainer, training_arguments
@@ -74,7 +74,7 @@ def _their_trainer(model, tokenizer, file, length, batch, steps, folder, bf16) -
     import torch
     from transformers import DataCollatorForLanguageModeling, Trainer, TrainingArguments, default_data_collator
 
-    from vocab_lit.models.source import is_masked
+    from vocab_lit.models.model_class import is_masked
 
     on_gpu = torch.cuda.is_available()
     args = TrainingArguments(
@@ -137,7 +137,7 @@ def loss_difference(
     import torch
 
     from vocab_lit.models.device import find_device
-    from vocab_lit.models.source import is_masked
+    from vocab_lit.models.model_class import is_masked
     from vocab_lit.training.lm_data import mask_tokens
     from vocab_lit.training.lm_loss import lm_loss
 
@@ -168,7 +168,7 @@ def gpu(
     "Steps of training after a warm-up."
     import torch
 
-    from vocab_lit.tokens.vocab import toy_tokenizer
+    from studies.toy_tokenizers import toy_tokenizer
 
     warm_up, batch = 1 if small else 10, batch if side in OURS else 8
     tokenizer = toy_tokenizer("unigram", (f"w{i}" for i in range(n_tokens - 5)))
@@ -217,7 +217,7 @@ def _timed(meter, side, model, tokenizer, blocks, batch, warm_up) -> tuple[float
 
 def _flops(model, tokenizer, blocks) -> int:
     "Operations of a pass forwards and backwards over some blocks."
-    from vocab_lit.models.source import is_masked
+    from vocab_lit.models.model_class import is_masked
     from vocab_lit.training.lm_data import MaskedBlocks
 
     data = MaskedBlocks(blocks, len(blocks), tokenizer if is_masked(model) else None)

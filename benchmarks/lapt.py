@@ -104,7 +104,7 @@ def lapt(
     "Steps of training."
     import torch
 
-    from vocab_lit.tokens.vocab import toy_tokenizer
+    from studies.toy_tokenizers import toy_tokenizer
     from vocab_lit.training.contexts import answering_with_loss
 
     tokenizer = toy_tokenizer("unigram", (f"w{i}" for i in range(n_tokens - 5)))

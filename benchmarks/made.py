@@ -26,7 +26,7 @@ def random_words(n: int) -> list[str]:
 
 def random_tokenizers(n_old: int, n_new: int, shared: int) -> tuple[PreTrainedTokenizerFast, PreTrainedTokenizerFast]:
     "Source and target Unigram tokenizers of random words, with so many overlapping tokens."
-    from vocab_lit.tokens.vocab import toy_tokenizer
+    from studies.toy_tokenizers import toy_tokenizer
 
     words, end = random_words(n_old + n_new), n_old - 5  # five tokens are special
     old, new = words[:end], words[end - shared : end - shared + n_new - 5]

@@ -51,14 +51,14 @@ def nmf(
     steps: dict[str, int],  # of each side
 ) -> dict:
     "A factorisation of an embedding matrix: its seconds and its error."
-    from vocab_lit.methods.semi_nmf import SemiNMF
+    from vocab_lit.methods.semi_nmf import semi_nmf
 
-    X, start = embedding_like(n_tokens, dim), np.random.default_rng(1).random((components, dim)) + 1e-4
+    X, start = embedding_like(n_tokens, dim), np.random.RandomState(1).random_sample((components, dim)) + 1e-4
 
     def run(n):
         if side == "printed":
             return printed_steps(X.astype(np.float64), start, n)
-        return SemiNMF(components, "mu" if side == "vocab_lit" else side, start, max_iter=n).fit(X)
+        return semi_nmf(X, components, "mu" if side == "vocab_lit" else side, n, seed=1)
 
     with (once := Meter()):
         run(1)  # starts threads and takes memory
@@ -67,7 +67,7 @@ def nmf(
     step = (meter.record["cpu_seconds"] - once.record["cpu_seconds"]) / (steps[side] - 1)
     if side == "printed":  # a few steps stand for as many as this package makes
         return dict(cpu_seconds=steps["vocab_lit"] * step, step_seconds=step)
-    return dict(step_seconds=step, error=float(made.reconstruction_err_ / np.linalg.norm(X)))
+    return dict(step_seconds=step, error=float(made.error / np.linalg.norm(X)))
 
 
 def nmf_cases(place: Path, sizes: tuple, small: bool) -> Iterator[Case]:

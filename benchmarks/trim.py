@@ -22,8 +22,8 @@ def write_trim_case(folder: Path, n_tokens: int, dim: int, n_lines: int) -> dict
     from tokenizers import pre_tokenizers
     from transformers import XLMRobertaConfig, XLMRobertaForMaskedLM
 
+    from studies.toy_tokenizers import toy_tokenizer
     from vocab_lit.tokens.tokenizer_file import save_tokenizer
-    from vocab_lit.tokens.vocab import toy_tokenizer
 
     rng = np.random.default_rng(0)
     words = list(dict.fromkeys(map("".join, rng.choice(list(LETTERS), (n_tokens, 8)))))[: n_tokens - 5 - len(LETTERS)]

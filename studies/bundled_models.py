@@ -331,7 +331,7 @@ def _causal_twin(model):
 def _fit(model, tokenizer, blocks, recipe, config, work, options):
     "Train the model, from the last checkpoint in the folder if there is one."
     from vocab_lit.models.device import find_device
-    from vocab_lit.models.source import is_masked
+    from vocab_lit.models.model_class import is_masked
 
     log = dict(path=work / "training.csv", steps=recipe.causal_steps + recipe.steps)
     if options.get("bf16") and find_device().kind == "cpu":

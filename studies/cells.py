@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from studies.availability import has_task
 from studies.costs import OnTask, OnText
@@ -14,7 +15,7 @@ from studies.presets import languages_by_kind
 from studies.setups import scale_lapt, scale_models, scale_vocab_size
 from studies.transfer import ALL_LAYERS, FMT, LANGUAGE_ONLY, MBERT, METHODS, UNKS, WIRINGS, Method
 from vocab_lit.methods.registry import get_recipe
-from vocab_lit.methods.reinit import paper_methods
+from vocab_lit.methods.reinit import reinit
 from vocab_lit.study.adaptation import Adaptation
 from vocab_lit.study.results import Cell
 
@@ -25,6 +26,20 @@ Make = Callable[..., Target]  # of a language and a seed, as `Targets`
 def not_measured(*_: object) -> list[dict]:
     "In place of a measurement that a chapter has and a plan does not need."
     raise NotImplementedError("this cell was declared for a plan")
+
+
+def paper_methods(
+    fallback: str = "standard-normal",  # for tokens that no rule covers: "standard-normal" (the paper's) or "source"
+) -> dict[str, str]:  # {name in the paper: name of the recipe}
+    "The seven methods that Downey et al. (2023) compare, the weakest first."
+    forms: dict[str, dict[str, Any]] = {
+        "RANDOM": {},
+        "IDENT": dict(ident=True),
+        "SCRIPT": dict(by="script"),
+        "SCRIPT+POSN": dict(by="script", position=True),
+    }
+    forms |= {f"{name}+IDENT": forms[name] | dict(ident=True) for name in ("SCRIPT", "SCRIPT+POSN")}
+    return {name: reinit(fallback=fallback, **form).name for name, form in forms.items()} | {"FOCUS+IDENT": "focus"}
 
 
 def _tuned(tasks: Iterable[str], times: int, model: str = "") -> tuple[OnTask, ...]:

@@ -92,7 +92,7 @@ def task_values(paper: str, scale: str) -> dict[str, dict[str, dict[str, object]
 
 def other_values(paper: str, scale: str) -> dict[tuple[str, str], object]:  # by stage and name
     "What is neither of continued pretraining nor of fine-tuning."
-    from vocab_lit.methods.factoring import Factoring
+    from vocab_lit.methods.factored import Factoring
     from vocab_lit.methods.wechsel import NearestNeighbours
     from vocab_lit.models.madx import LANGUAGE, TASK
     from vocab_lit.training.stages import MODES
@@ -128,8 +128,7 @@ def other_values(paper: str, scale: str) -> dict[tuple[str, str], object]:  # by
         others["adapters", "dimension of the task adapter"] = width // TASK.reduction
         others["adapters", "activation"] = LANGUAGE.activation
     if paper == "unks-everywhere":
-        nmf = Factoring().estimator(768)
-        others["factorisation", "components"] = nmf.n_components
+        others["factorisation", "components"] = Factoring().size(768)
     if paper == "wechsel":
         others["method", "neighbours"] = NearestNeighbours().k
         others["method", "temperature"] = NearestNeighbours().temperature

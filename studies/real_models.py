@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from vocab_lit.gguf.opened import gguf_folder
+from vocab_lit.models.gguf_weights import gguf_folder
 from vocab_lit.text.files import scratch_folder, write_file, write_folder
 
 PLACE = "VOCAB_LIT_REAL"  # in the environment: the folder of the models

@@ -374,7 +374,7 @@ def _train(run: _Run) -> None:
     note, study = run.note, run.asked.study
     sentences = run.asked.judges()[run.asked.cell.language]
     some = sentences[:: max(1, len(sentences) // _ALONG)]
-    score = bits_measure(study, Source.from_pretrained(run.start).tokenizer, some)
+    score = bits_measure(study, Source.open(run.start).tokenizer, some)
     checkpoints = note.setdefault("checkpoints", {})
 
     def saved(clock: _Clock, step: int) -> None:
@@ -408,7 +408,7 @@ def _source_bits(run: _Run, sentences: dict[str, list[str]]) -> dict[str, float]
     "Those of the source model, which are measured once."
     file = run.prepared.folder / "source.json"
     if not file.is_file():
-        bits, _ = _measured(run.asked.study, Source.from_pretrained(run.prepared.source), sentences)
+        bits, _ = _measured(run.asked.study, Source.open(run.prepared.source), sentences)
         write_json(bits, file)
     return json.loads(file.read_text(encoding="utf-8"))
 
@@ -438,7 +438,7 @@ def _finished(run: _Run) -> Path:
 def _record(run: _Run) -> dict[str, str]:
     "Score what came of a recipe."
     asked, note, sentences = run.asked, run.note, run.asked.judges()
-    source = Source.from_pretrained(_finished(run))
+    source = Source.open(_finished(run))
     before = _source_bits(run, sentences)
     bits, parameters = _measured(asked.study, source, sentences)
     language, *others = sentences

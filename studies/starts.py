@@ -233,7 +233,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         methods = [m for m in args.methods if (folder.name, args.language, m, str(args.seed)) not in known]
         if not methods:
             continue
-        source = Source.from_pretrained(folder)
+        source = Source.open(folder)
         if args.extend:
             tokenizer = extend_on_text(source.tokenizer, lines, args.extend).tokenizer
         else:

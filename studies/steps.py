@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from vocab_lit.gguf.opened import CACHE
+from vocab_lit.models.gguf_weights import CACHE
 from vocab_lit.text.corpus import write_json
 
 _TOKENS_PER_WORD = r"tokens per word +([\d.]+)"

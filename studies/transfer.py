@@ -15,8 +15,7 @@ from studies.experiment import Target, Targets
 from studies.hub import hub_model
 from studies.published import unstack_in_order
 from studies.setups import scale_lapt, scale_models, scale_vocab_size
-from vocab_lit.methods.factored import Factors, factorize, load_factors
-from vocab_lit.methods.factoring import Factoring
+from vocab_lit.methods.factored import Factoring, Factors, factorize, load_factors
 from vocab_lit.models.adapterhub import load_adapter, save_adapter
 from vocab_lit.models.device import find_device
 from vocab_lit.models.factored_embedding import factored

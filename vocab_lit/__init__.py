@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import lazy_loader as lazy
 
 # %% ../nbs/00_vocab_lit.ipynb #8ca0cb67
-ROOMS = ("text", "tokens", "vectors", "methods", "models", "training", "tasks", "study", "app", "cli")
+ROOMS = ("text", "gguf", "tokens", "vectors", "methods", "models", "training", "tasks", "study", "app", "cli")
 PUBLIC = {  # module: what a script needs of it
     "text.cleaning": ("clean",),
     "text.corpus": ("Lines", "read_lines"),
@@ -32,10 +32,9 @@ PUBLIC = {  # module: what a script needs of it
     "methods.recipe": ("Recipe",),
     "methods.registry": ("RECIPES", "get_recipe", "method_table", "register"),
     "methods.settings": ("InitSettings", "TransplantSettings"),
-    "methods.ofa": ("ofa",),
-    "methods.omp": ("omp",),
+    "methods.focus": ("omp",),
     "methods.reinit": ("reinit",),
-    "methods.wechsel": ("wechsel",),
+    "methods.wechsel": ("ofa", "wechsel"),
     "models.check": ("check_folder",),
     "models.madx": ("MadX",),
     "models.factor_files": ("factorize_files",),
@@ -65,8 +64,7 @@ if TYPE_CHECKING:
     from vocab_lit.app.adapt import adapt_files as adapt_files
     from vocab_lit.app.inspection import inspect_files as inspect_files
     from vocab_lit.app.settings import Adaptation as Adaptation
-    from vocab_lit.methods.ofa import ofa as ofa
-    from vocab_lit.methods.omp import omp as omp
+    from vocab_lit.methods.focus import omp as omp
     from vocab_lit.methods.plan import Plan as Plan
     from vocab_lit.methods.recipe import Recipe as Recipe
     from vocab_lit.methods.registry import RECIPES as RECIPES
@@ -76,6 +74,7 @@ if TYPE_CHECKING:
     from vocab_lit.methods.reinit import reinit as reinit
     from vocab_lit.methods.settings import InitSettings as InitSettings
     from vocab_lit.methods.settings import TransplantSettings as TransplantSettings
+    from vocab_lit.methods.wechsel import ofa as ofa
     from vocab_lit.methods.wechsel import wechsel as wechsel
     from vocab_lit.models.check import check_folder as check_folder
     from vocab_lit.models.factor_files import factorize_files as factorize_files

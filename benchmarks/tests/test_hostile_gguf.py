@@ -14,16 +14,16 @@ from typer.testing import CliRunner
 from benchmarks.tests.hostile_gguf import DATA, TEXT, gguf_file, gpt2, hostile, places
 from benchmarks.tests.test_robust_commands import call
 from vocab_lit.cli.main import app
-from vocab_lit.gguf.check import check_gguf
 from vocab_lit.gguf.container import GgufFile
-from vocab_lit.gguf.tokenizer import GgufTokenizer
 from vocab_lit.gguf.tokens import names_of_ids, token_tables
+from vocab_lit.models.gguf_check import check_gguf
+from vocab_lit.tokens.gguf_tokenizer import GgufTokenizer
 
 TRIALS = 300  # changed headers of each of two tokenizers
 _READ = """
 import json, re, resource, sys
 from pathlib import Path
-from vocab_lit.gguf.trim import trim_gguf
+from vocab_lit.models.gguf_trim import trim_gguf
 
 def in_status(name):  # bytes
     return int(re.search(rf"{name}:\\s*(\\d+)", Path("/proc/self/status").read_text())[1]) << 10

@@ -30,8 +30,7 @@ def writers(place: Path) -> dict[str, tuple[Callable, Callable]]:
     "How each thing is written and read."
     from transformers import XLMRobertaForMaskedLM
 
-    from vocab_lit.methods.factored import load_factors
-    from vocab_lit.methods.factoring import Factoring
+    from vocab_lit.methods.factored import Factoring, load_factors
     from vocab_lit.models.adapterhub import load_adapter, save_adapter
     from vocab_lit.models.factor_files import factorize_files
     from vocab_lit.models.madx import MadX

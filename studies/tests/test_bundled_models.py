@@ -38,7 +38,7 @@ from studies.model_cards import model_card
 from studies.model_recipes import FIELD_RECIPES, RECIPES, ModelRecipe
 from studies.model_transfer import POS_CONFIG, main, measure_transfer, transfer_section, zero_shot_pos
 from studies.phrasebook import lines
-from vocab_lit.models.source import max_length
+from vocab_lit.models.model_class import max_length
 from vocab_lit.text.corpus import data_path
 from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.tokens.vocab import Vocab, unk_rate

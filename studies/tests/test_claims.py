@@ -12,6 +12,7 @@ import pytest
 import yaml
 from matplotlib import pyplot as plt
 
+from studies.cells import paper_methods
 from studies.claims import (
     EXACT,
     FIELD,
@@ -34,7 +35,6 @@ from studies.claims import (
 from studies.plots import PALETTE
 from studies.recorded import with_study
 from studies.transfer import FMT, METHODS, UNKS
-from vocab_lit.methods.reinit import paper_methods
 from vocab_lit.study.results import ResultStore, fingerprint
 from vocab_lit.text.corpus import data_path, write_json
 from vocab_lit.text.yaml_file import listed

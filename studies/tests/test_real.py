@@ -13,17 +13,18 @@ from transformers import AutoModel, AutoModelForCausalLM, AutoTokenizer
 from studies.phrasebook import lines
 from studies.real_models import model_path, models_folder
 from vocab_lit.gguf.container import GgufFile
-from vocab_lit.gguf.export import export_lora
 from vocab_lit.gguf.llama_cpp import LlamaCpp
-from vocab_lit.gguf.opened import gguf_folder
-from vocab_lit.gguf.tokenizer import read_tokenizer
 from vocab_lit.gguf.tokens import tokens_of
-from vocab_lit.gguf.transplant import id_map_beside, transplant_gguf
-from vocab_lit.gguf.trim import trim_gguf
 from vocab_lit.methods.settings import TransplantSettings
+from vocab_lit.models.export import export_lora
+from vocab_lit.models.gguf_transplant import transplant_gguf
+from vocab_lit.models.gguf_trim import trim_gguf
+from vocab_lit.models.gguf_weights import gguf_folder
 from vocab_lit.models.lora import LoraAdapter, save_lora
 from vocab_lit.models.pipeline import trim_files
 from vocab_lit.models.settings import LoraSettings
+from vocab_lit.models.source import id_map_beside
+from vocab_lit.tokens.gguf_tokenizer import read_tokenizer
 from vocab_lit.tokens.settings import TrimSettings
 from vocab_lit.training.perplexity import perplexity
 

@@ -61,7 +61,7 @@ def test_a_run_keeps_to_its_budget_and_records_what_its_model_scores(place, open
     scale = float(record["calibration"]) / CALIBRATED
     cost = float(record["cpu_seconds"]) / scale / 60 / 0.05
     assert 0.4 < cost < COST and record["valid"] == "yes"
-    saved = Source.from_pretrained(place / "out/careful-0.05min/model")
+    saved = Source.open(place / "out/careful-0.05min/model")
     for code, column in (("sw", "score"), ("en", "kept")):
         sentences = read_lines(place / f"judge-{code}.txt")
         bits = perplexity(saved.load(), saved.tokenizer, sentences, length=64, stride=48).bits_per_byte
@@ -78,7 +78,7 @@ def test_a_run_keeps_to_its_budget_and_records_what_its_model_scores(place, open
 
 
 def test_the_clock_stops_a_training_that_would_go_on_for_long():
-    clock, bundled = _Clock(budget=1.5), Source.from_pretrained(data_path("models", "mini-gpt2"))
+    clock, bundled = _Clock(budget=1.5), Source.open(data_path("models", "mini-gpt2"))
     train, test = lines("sw", 200, seed=0), lines("sw", 30, seed=1)
     config = LaptConfig(steps=5000, batch_size=4, length=32, eval_every=5000)
     lapt(bundled.load(), bundled.tokenizer, train, test, config, callbacks=[clock])

@@ -95,7 +95,7 @@ def test_other_packages_start_from_the_same_vectors(english, tmp_path):
 
 def test_a_model_gets_the_embeddings_of_a_package_on_both_sides(english):
     folder, model, tokenizer = english
-    start = Start(Source.from_pretrained(folder / "model"), tokenizer, lines("en", 10, seed=0), 0)
+    start = Start(Source.open(folder / "model"), tokenizer, lines("en", 10, seed=0), 0)
     given = np.random.default_rng(0).normal(size=(len(tokenizer), 16)).astype(np.float32)
     made = start.with_embeddings(given)
     assert np.array_equal(made.get_output_embeddings().weight.detach().numpy(), given)

@@ -40,8 +40,7 @@ from studies.transfer import (
     transfer_by_steps,
     transfer_scores,
 )
-from vocab_lit.methods.factored import factorize
-from vocab_lit.methods.factoring import Factoring
+from vocab_lit.methods.factored import Factoring, factorize
 from vocab_lit.models.adapterhub import load_adapter, save_adapter
 from vocab_lit.models.factored_embedding import factored
 from vocab_lit.models.madx import TASK, AdapterConfig, MadX

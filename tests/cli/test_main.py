@@ -2,6 +2,7 @@
 from tools.examples import run, tiny_model
 from typer.main import get_command
 from typer.testing import CliRunner
+from types import SimpleNamespace
 from vocab_lit.cli import measure, train, whole
 from vocab_lit.cli.main import GROUPS, app, commands_by_group
 import json
@@ -17,23 +18,23 @@ import tempfile
 @pytest.fixture(scope='module')
 def cell_8c96c27f():
     # nbs/10_cli/11_main.ipynb, cell "CALL = [sys.executable, "-c", "from vocab_lit.cli.main impor" (8c96c27f)
-    global CALL
     CALL = [sys.executable, "-c", "from vocab_lit.cli.main import app; app(prog_name='vocab-lit')"]
+    return SimpleNamespace(CALL=CALL)
 
 
 @pytest.fixture(scope='module')
 def cell_a5fb69cf():
     # nbs/10_cli/11_main.ipynb, cell "place = tiny_model(tempfile.mkdtemp())" (a5fb69cf)
-    global place
     place = tiny_model(tempfile.mkdtemp())
     run("transplant", place / "model", "--text", place / "sw.txt", "--vocab-size", 700, "--out", place / "sw")
     print(run("transplant", place / "model", "--text", place / "sw.txt", "--out", place / "x", "--method", "fokus", code=1))
+    return SimpleNamespace(place=place)
 
 
 @pytest.fixture(scope='module')
 def cell_e98a4e66(cell_a5fb69cf):
     # nbs/10_cli/11_main.ipynb, cell "(place / "long.txt").write_text("maji ya ziwa\n" * 20_000)" (e98a4e66)
-    global ADAPT, EVALUATE, LAPT, MISTAKES, TRANSPLANT, WECHSEL, long, nowhere, out
+    place = cell_a5fb69cf.place
     (place / "long.txt").write_text("maji ya ziwa\n" * 20_000)
     (place / "pairs.txt").write_text("a\tb\tc\n")
     (place / "words.vec").write_text("no vectors here\n")
@@ -109,12 +110,13 @@ def cell_e98a4e66(cell_a5fb69cf):
         (("vectors", "nearest", place / "words.vec", "maji"), "--file .*words.vec: not a file of vectors"),
     ]
     len(MISTAKES)
+    return SimpleNamespace(MISTAKES=MISTAKES)
 
 
 @pytest.fixture(scope='module')
 def cell_d7072f64(cell_a5fb69cf):
     # nbs/10_cli/11_main.ipynb, cell "STARTS = [" (d7072f64)
-    global STARTS, _STARTED, started, starts
+    place = cell_a5fb69cf.place
     STARTS = [
         ["--version"],
         ["--help"],
@@ -156,12 +158,13 @@ print(json.dumps(measured))
 
     starts = started(STARTS)
     starts
+    return SimpleNamespace(STARTS=STARTS, starts=starts)
 
 
 @pytest.mark.cell('nbs/10_cli/11_main.ipynb', 'cell "every command is in a group" (40ed3434)')
 def test_every_command_is_in_a_group():
     groups = commands_by_group()
-    assert [len(commands) for commands in groups.values()] == [5, 4, 4, 2, 1, 2, 4]
+    assert [len(commands) for commands in groups.values()] == [5, 4, 4, 2, 1, 2, 3]
     assert set(groups["Look first"]) == {"methods", "inspect", "explain", "report", "demo"}
     assert groups["Make"]["trim"].startswith("Keep of a model's vocabulary what texts need")
     help_text = run("--help")
@@ -174,6 +177,7 @@ def test_every_command_is_in_a_group():
 
 @pytest.mark.cell('nbs/10_cli/11_main.ipynb', 'cell "a reader who leaves, as `| head` does, ends a command without a word" (0c0421b2)')
 def test_a_reader_who_leaves_as_head_does_ends_a_command_without_a_word(cell_8c96c27f):
+    CALL = cell_8c96c27f.CALL
     for arguments in (["methods"], ["methods", "--json"], ["study", "--example"], ["--help"]):
         read, write = os.pipe()
         os.close(read)
@@ -184,6 +188,7 @@ def test_a_reader_who_leaves_as_head_does_ends_a_command_without_a_word(cell_8c9
 
 @pytest.mark.cell('nbs/10_cli/11_main.ipynb', 'cell "the shell completes commands" (3d00431a)')
 def test_the_shell_completes_commands(cell_8c96c27f):
+    CALL = cell_8c96c27f.CALL
     asked = dict(os.environ, _VOCAB_LIT_COMPLETE="complete_bash", COMP_WORDS="vocab-lit ins", COMP_CWORD="1")
     done = subprocess.run(CALL, env=asked, capture_output=True, text=True)
     assert done.stdout.split() == ["inspect"] and not done.stderr
@@ -212,6 +217,7 @@ def test_help_shows_every_word_of_every_text_that_it_has():
 
 @pytest.mark.cell('nbs/10_cli/11_main.ipynb', 'cell "mistakes are one line, leave with code 1 and write nothing" (ecd18ad7)')
 def test_mistakes_are_one_line_leave_with_code_1_and_write_nothing(cell_a5fb69cf):
+    place = cell_a5fb69cf.place
     (place / "latin.txt").write_bytes("schön".encode("latin-1"))
     (place / "empty.txt").write_text(" \n")
     (place / "one.txt").write_text("habari\n")
@@ -282,6 +288,7 @@ def test_mistakes_are_one_line_leave_with_code_1_and_write_nothing(cell_a5fb69cf
 
 @pytest.mark.cell('nbs/10_cli/11_main.ipynb', 'cell "a signal before training ends a command with code 75 and says how to resume" (63158ab8)')
 def test_a_signal_before_training_ends_a_command_with_code_75_and_says_how_to_resume(cell_a5fb69cf):
+    place = cell_a5fb69cf.place
     (place / "begun/run").mkdir(parents=True)
     (place / "begun/lapt.json").write_text("{}")
     before = {name: signal.getsignal(name) for name in (signal.SIGTERM, signal.SIGUSR1)}
@@ -306,6 +313,8 @@ def test_a_signal_before_training_ends_a_command_with_code_75_and_says_how_to_re
 
 @pytest.mark.cell('nbs/10_cli/11_main.ipynb', 'cell "a mistake is told before text is read" (abc9903e)')
 def test_a_mistake_is_told_before_text_is_read(cell_a5fb69cf, cell_e98a4e66):
+    MISTAKES = cell_e98a4e66.MISTAKES
+    place = cell_a5fb69cf.place
     import vocab_lit.text.corpus as corpus
 
     with pytest.MonkeyPatch.context() as patch:
@@ -326,5 +335,7 @@ def test_a_mistake_is_told_before_text_is_read(cell_a5fb69cf, cell_e98a4e66):
 
 @pytest.mark.cell('nbs/10_cli/11_main.ipynb', 'cell "help and errors import nothing that takes seconds" (d3f5f94e)')
 def test_help_and_errors_import_nothing_that_takes_seconds(cell_d7072f64):
+    STARTS = cell_d7072f64.STARTS
+    starts = cell_d7072f64.starts
     for arguments, (seconds, heavy) in zip(STARTS, starts, strict=True):
         assert not heavy and seconds <= 3, (arguments, seconds, heavy)  # about half a second on an idle machine

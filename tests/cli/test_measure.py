@@ -2,6 +2,7 @@
 from studies import constructed
 from studies.phrasebook import sentences
 from tools.examples import run
+from types import SimpleNamespace
 import json
 import pytest
 import re
@@ -11,7 +12,6 @@ import vocab_lit.cli.measure
 @pytest.fixture(scope='module')
 def cell_be233bff():
     # nbs/10_cli/08_measure.ipynb, cell "import json" (be233bff)
-    global constructed, json, place, re, run, sentences, tempfile, tiny_model
     import json
     import re
     import tempfile
@@ -21,10 +21,12 @@ def cell_be233bff():
     from tools.examples import run, tiny_model
 
     place = tiny_model(tempfile.mkdtemp())
+    return SimpleNamespace(place=place)
 
 
 @pytest.mark.cell('nbs/10_cli/08_measure.ipynb', 'cell "perplexity is told, and states are probed, with nothing trained" (a06c81e0)')
 def test_perplexity_is_told_and_states_are_probed_with_nothing_trained(cell_be233bff):
+    place = cell_be233bff.place
     told = json.loads(
         run("evaluate", place / "model", "--task", "ppl", "--test", place / "sw.txt", "--max-length", 64, "--json")
     )[0]
@@ -76,6 +78,7 @@ def test_perplexity_is_told_and_states_are_probed_with_nothing_trained(cell_be23
 
 @pytest.mark.cell('nbs/10_cli/08_measure.ipynb', 'cell "a parser is trained, with adapters as well, and scored in another language" (14e07689)')
 def test_a_parser_is_trained_with_adapters_as_well_and_scored_in_another_language(cell_be233bff):
+    place = cell_be233bff.place
     for code, n in (("qaa", 60), ("qal", 20)):
         (place / f"{code}.conllu").write_text(constructed.to_conllu(constructed.sentences(code, n, 0)), encoding="utf-8")
     trees, quick = (

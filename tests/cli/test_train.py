@@ -2,6 +2,7 @@
 from pathlib import Path
 from studies.phrasebook import lines, sentences
 from tools.examples import run
+from types import SimpleNamespace
 import json
 import pytest
 import re
@@ -11,7 +12,6 @@ import vocab_lit.cli.train
 @pytest.fixture(scope='module')
 def cell_a42a8f16():
     # nbs/10_cli/07_train.ipynb, cell "import re" (a42a8f16)
-    global lines, place, re, run, sentences, tempfile, tiny_model
     import re
     import tempfile
 
@@ -20,10 +20,12 @@ def cell_a42a8f16():
 
     place = tiny_model(tempfile.mkdtemp())
     run("transplant", place / "model", "--text", place / "sw.txt", "--vocab-size", 700, "--out", place / "sw")
+    return SimpleNamespace(place=place)
 
 
 @pytest.mark.cell('nbs/10_cli/07_train.ipynb', 'cell "text is cleaned, a model trained on, and evaluated" (e489924c)')
 def test_text_is_cleaned_a_model_trained_on_and_evaluated(cell_a42a8f16):
+    place = cell_a42a8f16.place
     def treebank(sentences):  # word and tag a line
         return (
             "\n\n".join(
@@ -103,6 +105,7 @@ def test_text_is_cleaned_a_model_trained_on_and_evaluated(cell_a42a8f16):
 
 @pytest.mark.cell('nbs/10_cli/07_train.ipynb', 'cell "a language adapter is trained, used, listed and converted" (0bec5041)')
 def test_a_language_adapter_is_trained_used_listed_and_converted(cell_a42a8f16):
+    place = cell_a42a8f16.place
     short = ("--steps", 4, "--batch-size", 4, "--length", 32, "--learning-rate", "1e-2", "--json")
     for name, more in (
         ("sw", ()),
@@ -216,6 +219,7 @@ def test_a_language_adapter_is_trained_used_listed_and_converted(cell_a42a8f16):
 
 @pytest.mark.cell('nbs/10_cli/07_train.ipynb', 'cell "a dry run says steps, passes, time and memory, and writes nothing" (67d31a8e)')
 def test_a_dry_run_says_steps_passes_time_and_memory_and_writes_nothing(cell_a42a8f16):
+    place = cell_a42a8f16.place
     common = (place / "model", "--text", place / "sw.txt", "--length", 32, "--out", place / "never", "--dry-run")
     for arguments in (("lapt", *common), ("adapter", "train", *common, "--name", "sw", "--max-epochs", 2)):
         told = run(*arguments)

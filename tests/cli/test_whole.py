@@ -2,6 +2,7 @@
 from pathlib import Path
 from studies.phrasebook import dictionary, lines, sentences
 from tools.examples import run
+from types import SimpleNamespace
 import json
 import pytest
 import shutil
@@ -12,7 +13,6 @@ import vocab_lit.cli.whole
 @pytest.fixture(scope='module')
 def cell_f0134685():
     # nbs/10_cli/09_whole.ipynb, cell "import json" (f0134685)
-    global dictionary, json, lines, place, pytest, run, sentences, shutil, tempfile, tiny_model
     import json
     import shutil
     import tempfile
@@ -23,10 +23,12 @@ def cell_f0134685():
     from tools.examples import run, tiny_model
 
     place = tiny_model(tempfile.mkdtemp())
+    return SimpleNamespace(place=place)
 
 
 @pytest.mark.cell('nbs/10_cli/09_whole.ipynb', 'cell "a setup file gives what the command line leaves out, and an adaptation goes from it to a report" (9c7c7b94)')
 def test_a_setup_file_gives_what_the_command_line_leaves_out_and_an_adaptation_goes_from_it_to_a_report(cell_f0134685):
+    place = cell_f0134685.place
     run("transplant", place / "model", "--text", place / "sw.txt", "--vocab-size", 650, "--out", place / "by-hand")
     said = sentences("sw", 90, seed=2)
     (place / "names.tsv").write_text(
@@ -109,6 +111,7 @@ def test_a_setup_file_gives_what_the_command_line_leaves_out_and_an_adaptation_g
 
 @pytest.mark.cell('nbs/10_cli/09_whole.ipynb', 'cell "given tokens and continued expansion come from a setup file as from the command line" (aaeab68a)')
 def test_given_tokens_and_continued_expansion_come_from_a_setup_file_as_from_the_command_line(cell_f0134685):
+    place = cell_f0134685.place
     (place / "kit").mkdir()
     shutil.copy(place / "sw.txt", place / "kit")
     (place / "kit/terms.tsv").write_text(
@@ -144,6 +147,7 @@ def test_given_tokens_and_continued_expansion_come_from_a_setup_file_as_from_the
 
 @pytest.mark.cell('nbs/10_cli/09_whole.ipynb', 'cell "a study is printed, planned, computed, and tells of failures" (898ceb4c)')
 def test_a_study_is_printed_planned_computed_and_tells_of_failures(cell_f0134685):
+    place = cell_f0134685.place
     folder = Path(tempfile.mkdtemp())
     (folder / "sw.txt").write_text("\n".join(lines("sw", 400, seed=0)), encoding="utf-8")
     (folder / "study.yml").write_text(

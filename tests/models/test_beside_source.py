@@ -3,9 +3,13 @@ from pathlib import Path
 from safetensors.torch import load_file, save_file
 from studies.phrasebook import lines
 from transformers import LlamaConfig, LlamaForCausalLM
+from types import SimpleNamespace
+from vocab_lit.models.beside_source import find_gguf_tokenizer
 from vocab_lit.models.check import check_folder
+from vocab_lit.models.served import ServedFolder
 from vocab_lit.models.source import Source
 from vocab_lit.models.transplant import transplant
+from vocab_lit.text.corpus import data_path
 from vocab_lit.tokens.train import train_tokenizer
 import json
 import numpy as np
@@ -13,13 +17,11 @@ import pytest
 import re
 import shutil
 import tempfile
-import vocab_lit.models.beside_source
 
 
 @pytest.fixture(scope='module')
 def cell_e851af7b():
     # nbs/05_models/18_beside_source.ipynb, cell "place = Path(tempfile.mkdtemp())" (e851af7b)
-    global english, ids, last, place, planted, result, sizes, source, swahili
     place = Path(tempfile.mkdtemp())
     english, swahili = (train_tokenizer(lines(name, 200, seed=0), "bpe", 320) for name in ("en", "sw"))
     sizes = dict(hidden_size=16, intermediate_size=16, num_hidden_layers=1, num_attention_heads=2, vocab_size=320)
@@ -27,7 +29,7 @@ def cell_e851af7b():
     swahili.add_special_tokens(dict(eos_token="<|end|>", pad_token="<|pad|>"))
     LlamaForCausalLM(LlamaConfig(**sizes, **ids)).save_pretrained(place / "source")
     english.save_pretrained(place / "source")
-    source = Source.from_pretrained(place / "source")
+    source = Source.open(place / "source")
     result = transplant(source.open_weights(), source, swahili, "identity")
     result.save_pretrained(place / "made", model=str(place / "source"))
     last = max(i for i, of in enumerate(result.plan.copied) if of >= 0)
@@ -47,10 +49,14 @@ def cell_e851af7b():
 
 
     planted("old", dict(eos_token_id=english.eos_token_id))
+    return SimpleNamespace(english=english, last=last, place=place, planted=planted, swahili=swahili)
 
 
 @pytest.mark.cell('nbs/05_models/18_beside_source.ipynb', 'cell "an id that stayed, a tie that turned and a copied row that changed are found, and nothing in what was made" (aecb3ce5)')
 def test_an_id_that_stayed_a_tie_that_turned_and_a_copied_row_that_changed_are_found_and_nothing_in_what_was_made(cell_e851af7b):
+    last = cell_e851af7b.last
+    place = cell_e851af7b.place
+    planted = cell_e851af7b.planted
     told = "as the source model|tie_word|not the copies"
     assert not [finding for finding in check_folder(place / "made") if re.search(told, str(finding))]
     old = json.loads((place / "source" / "config.json").read_text())
@@ -64,6 +70,11 @@ def test_an_id_that_stayed_a_tie_that_turned_and_a_copied_row_that_changed_are_f
 
 @pytest.mark.cell('nbs/05_models/18_beside_source.ipynb', 'cell "a source that moved may be given, and what is seen without it is told" (77b3b533)')
 def test_a_source_that_moved_may_be_given_and_what_is_seen_without_it_is_told(cell_e851af7b):
+    english = cell_e851af7b.english
+    last = cell_e851af7b.last
+    place = cell_e851af7b.place
+    planted = cell_e851af7b.planted
+    swahili = cell_e851af7b.swahili
     moved = planted("moved", dict(eos_token_id=english.eos_token_id, pad_token_id=swahili.get_vocab()["a"]), last)
     assert any("a, and the tokenizer's pad token is <|pad|>" in line for line in moved), moved
     (place / "source").rename(place / "elsewhere")
@@ -74,3 +85,11 @@ def test_a_source_that_moved_may_be_given_and_what_is_seen_without_it_is_told(ce
     assert any("not the copies" in line for line in told) and not any("were not compared" in line for line in told)
     np.savez_compressed(place / "moved" / "plan.npz", meta=json.dumps({}))
     assert any("plan: " in str(finding) for finding in check_folder(place / "moved"))
+
+
+@pytest.mark.cell('nbs/05_models/18_beside_source.ipynb', 'cell "a tokenizer that llama.cpp reads from another file is told" (9c2a00d0)')
+def test_a_tokenizer_that_llama_cpp_reads_from_another_file_is_told():
+    assert not list(find_gguf_tokenizer(ServedFolder(data_path("models", "mini-xlmr"))))
+    unigram = ServedFolder(data_path("models", "mini-xlmr"))
+    unigram.model.config.model_type = "bert"
+    assert [finding.servers for finding in find_gguf_tokenizer(unigram)] == [("gguf",)]

@@ -2,6 +2,7 @@
 from contextlib import nullcontext
 from pathlib import Path
 from transformers import BertConfig, BertForMaskedLM, GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM, Qwen3Config, Qwen3ForCausalLM, XLMRobertaConfig, XLMRobertaForMaskedLM
+from types import SimpleNamespace
 from vocab_lit.models.lora import LoraAdapter, save_lora
 from vocab_lit.models.new_rows import only_new_rows
 from vocab_lit.models.settings import LoraSettings
@@ -18,7 +19,6 @@ import warnings
 @pytest.fixture(scope='module')
 def cell_4f0f64e9():
     # nbs/05_models/13_lora.ipynb, cell "def tiny(kind, config, **more):" (4f0f64e9)
-    global decoder, models, new, small, text, tiny
     def tiny(kind, config, **more):
         torch.manual_seed(0)
         model = kind(config(vocab_size=50, bos_token_id=1, eos_token_id=1, pad_token_id=0, **more)).eval()
@@ -40,12 +40,15 @@ def cell_4f0f64e9():
     new = [*range(5, 25, 2)]
     text = torch.arange(48).view(2, 24) + 2
     {name: LoraAdapter(copy.deepcopy(model), LoraSettings(r=4)).sizes for name, model in models.items()}
+    return SimpleNamespace(models=models, new=new, text=text)
 
 
 @pytest.fixture(scope='module')
 def cell_9a2bdf31(cell_4f0f64e9):
     # nbs/05_models/13_lora.ipynb, cell "def learn(model):" (9a2bdf31)
-    global check_files, learn, logits
+    models = cell_4f0f64e9.models
+    new = cell_4f0f64e9.new
+    text = cell_4f0f64e9.text
     def learn(model):
         "A few steps with a rate that shows."
         learning = [p for p in model.parameters() if p.requires_grad]
@@ -86,10 +89,14 @@ def cell_9a2bdf31(cell_4f0f64e9):
         assert type(trained) is type(model) and all(p.requires_grad for p in trained.parameters())
         assert [n for n, _ in trained.named_parameters()] == [n for n, _ in model.named_parameters()]
         return settings
+    return SimpleNamespace(check_files=check_files, learn=learn, logits=logits)
 
 
 @pytest.mark.cell('nbs/05_models/13_lora.ipynb', 'cell "what learns is the matrices and the embeddings that were asked for, and the model answers as before" (9bd875d2)')
 def test_what_learns_is_the_matrices_and_the_embeddings_that_were_asked_for_and_the_model_answers_as_before(cell_4f0f64e9):
+    models = cell_4f0f64e9.models
+    new = cell_4f0f64e9.new
+    text = cell_4f0f64e9.text
     for name, model in models.items():
         plain = model(text).logits
         for embeddings in ("all", "new", "none"):
@@ -124,6 +131,8 @@ def test_what_learns_is_the_matrices_and_the_embeddings_that_were_asked_for_and_
 
 @pytest.mark.cell('nbs/05_models/13_lora.ipynb', 'cell "plain PEFT loads the adapter beside the model and answers as the model that learnt, and merged models do too" (5d1a0e01)')
 def test_plain_peft_loads_the_adapter_beside_the_model_and_answers_as_the_model_that_learnt_and_merged_models_do_too(cell_4f0f64e9, cell_9a2bdf31):
+    check_files = cell_9a2bdf31.check_files
+    new = cell_4f0f64e9.new
     found = {name: check_files(name, "new") for name in ("Qwen 3", "Llama, not tied", "BERT")}
     assert found["Qwen 3"]["trainable_token_indices"] == {"model.embed_tokens": new}
     assert found["Llama, not tied"]["trainable_token_indices"] == {"model.embed_tokens": new, "lm_head": new}
@@ -135,6 +144,8 @@ def test_plain_peft_loads_the_adapter_beside_the_model_and_answers_as_the_model_
 @pytest.mark.slow
 @pytest.mark.cell('nbs/05_models/13_lora.ipynb', 'cell "every kind of model is loaded by plain PEFT, whichever embeddings have learnt" (5d1a0e02)')
 def test_every_kind_of_model_is_loaded_by_plain_peft_whichever_embeddings_have_learnt(cell_4f0f64e9, cell_9a2bdf31):
+    check_files = cell_9a2bdf31.check_files
+    models = cell_4f0f64e9.models
     for name in models:
         for embeddings in ("all", "new", "none"):
             check_files(name, embeddings)
@@ -142,6 +153,10 @@ def test_every_kind_of_model_is_loaded_by_plain_peft_whichever_embeddings_have_l
 
 @pytest.mark.cell('nbs/05_models/13_lora.ipynb', 'cell "the book\'s lines let plain PEFT train the new tokens of a transplant" (5d1a0e04)')
 def test_the_book_s_lines_let_plain_peft_train_the_new_tokens_of_a_transplant(cell_4f0f64e9, cell_9a2bdf31):
+    learn = cell_9a2bdf31.learn
+    logits = cell_9a2bdf31.logits
+    models = cell_4f0f64e9.models
+    new = cell_4f0f64e9.new
     page = Path(vocab_lit.__file__).parents[1] / "book/running.md"
     if not page.is_file():
         pytest.skip("the package is not in a checkout")

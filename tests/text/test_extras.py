@@ -2,6 +2,7 @@
 from configparser import ConfigParser
 from importlib.metadata import PackageNotFoundError, packages_distributions, requires
 from pathlib import Path
+from types import SimpleNamespace
 from vocab_lit.text.extras import EXTRAS, LazyExtra, MissingExtra, check_extra, import_extra
 import multiprocessing
 import pytest
@@ -15,7 +16,6 @@ import vocab_lit
 @pytest.fixture(scope='module')
 def cell_a1e07a11():
     # nbs/01_text/04_extras.ipynb, cell "def requirements() -> ConfigParser:" (a1e07a11)
-    global IMPORTED_WITHOUT, plain_name, requirements, with_requirements
     def requirements() -> ConfigParser:
         folders = Path(vocab_lit.__file__).resolve().parents
         ini = ConfigParser(delimiters=["="])
@@ -61,6 +61,7 @@ for module in pkgutil.walk_packages(vocab_lit.__path__, "vocab_lit."):
     except ImportError as e: failed[module.name] = str(e)
 told.send(failed)
 """
+    return SimpleNamespace(IMPORTED_WITHOUT=IMPORTED_WITHOUT, plain_name=plain_name, requirements=requirements, with_requirements=with_requirements)
 
 
 @pytest.mark.cell('nbs/01_text/04_extras.ipynb', 'cell "a module is imported, and a missing one is named with its extra in one line" (a1e07a07)')
@@ -102,6 +103,10 @@ def test_looking_for_extras_imports_nothing_else():
 
 @pytest.mark.cell('nbs/01_text/04_extras.ipynb', 'cell "every module but those of the book can be imported without any extra, and the extras are those of settings.ini" (a1e07a12)')
 def test_every_module_but_those_of_the_book_can_be_imported_without_any_extra_and_the_extras_are_those_of_settings_ini(cell_a1e07a11):
+    IMPORTED_WITHOUT = cell_a1e07a11.IMPORTED_WITHOUT
+    plain_name = cell_a1e07a11.plain_name
+    requirements = cell_a1e07a11.requirements
+    with_requirements = cell_a1e07a11.with_requirements
     cfg = requirements()
     assert list(EXTRAS) == cfg["extras"].split()
     core = with_requirements(cfg["requirements"].split())

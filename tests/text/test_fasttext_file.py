@@ -3,6 +3,7 @@ from gensim.models import FastText
 from gensim.models.fasttext import save_facebook_model
 from pathlib import Path
 from studies.phrasebook import lines
+from types import SimpleNamespace
 from vocab_lit.text.fasttext_file import check_fasttext, load_fasttext
 import fasttext
 import pytest
@@ -13,7 +14,6 @@ import tempfile
 @pytest.fixture(scope='module')
 def cell_188800b8():
     # nbs/01_text/14_fasttext_file.ipynb, cell "place = Path(tempfile.mkdtemp())" (188800b8)
-    global classifier, labelled, place, quick, text, trained
     place = Path(tempfile.mkdtemp())
     text = [line.split() for line in lines("sw", 200, seed=0)]
     trained = FastText(sentences=text, vector_size=8, min_count=2, epochs=1, workers=1, seed=0, bucket=500)
@@ -26,10 +26,14 @@ def cell_188800b8():
     classifier.quantize(qnorm=True)
     classifier.save_model(str(place / "languages.ftz"))
     load_fasttext(place / "words.bin").get_dimension(), load_fasttext(place / "languages.ftz").get_labels()
+    return SimpleNamespace(place=place, quick=quick, trained=trained)
 
 
 @pytest.mark.cell('nbs/01_text/14_fasttext_file.ipynb', 'cell "every kind of model that fastText writes is opened" (f42456fb)')
 def test_every_kind_of_model_that_fasttext_writes_is_opened(cell_188800b8):
+    place = cell_188800b8.place
+    quick = cell_188800b8.quick
+    trained = cell_188800b8.trained
     assert load_fasttext(place / "words.bin").get_words() == trained.wv.index_to_key
     for name in ("languages.bin", "languages.ftz"):
         assert set(load_fasttext(place / name).get_labels()) == {"__label__sw", "__label__x"}
@@ -41,6 +45,8 @@ def test_every_kind_of_model_that_fasttext_writes_is_opened(cell_188800b8):
 
 @pytest.mark.cell('nbs/01_text/14_fasttext_file.ipynb', 'cell "a file whose sizes are wrong is refused, wherever it is cut off and whatever number is changed" (3025d26c)')
 def test_a_file_whose_sizes_are_wrong_is_refused_wherever_it_is_cut_off_and_whatever_number_is_changed(cell_188800b8):
+    place = cell_188800b8.place
+    quick = cell_188800b8.quick
     for name in ("words.bin", "languages.bin", "languages.ftz"):
         whole = (place / name).read_bytes()
         for cut in (0, 3, 8, 40, 90, 200, len(whole) // 2, len(whole) - 1):

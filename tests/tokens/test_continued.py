@@ -3,13 +3,14 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from studies.phrasebook import lines
+from studies.toy_tokenizers import chat_tokenizer, toy_tokenizer
 from tokenizers import models
-from vocab_lit.tokens.chat import chat_tokenizer
+from types import SimpleNamespace
 from vocab_lit.tokens.continued import Merges, UnigramScores, _still_unknown, check_extends, continued_tokenizer, count_words, extend_on_text
 from vocab_lit.tokens.settings import KINDS, TokenizerSettings
 from vocab_lit.tokens.tokenizer_file import TokenizerFile, unknown_piece, with_pipeline
 from vocab_lit.tokens.train import train_tokenizer
-from vocab_lit.tokens.vocab import fertility, read_settings, toy_tokenizer
+from vocab_lit.tokens.vocab import fertility, read_settings
 import json
 import pytest
 import tempfile
@@ -18,17 +19,16 @@ import tempfile
 @pytest.fixture(scope='module')
 def cell_8266400a():
     # nbs/02_tokens/09_continued.ipynb, cell "letters = toy_tokenizer("bpe", ["m"], "abdegijkmnotuwz")" (8266400a)
-    global letters, toy
     letters = toy_tokenizer("bpe", ["m"], "abdegijkmnotuwz")
     toy = Merges(TokenizerFile(letters), Counter({"Ġmaji": 5, "majini": 3, "jioni": 2, "Ġmoto": 1}))
     toy.go_on(4)
     {"new": toy.new, "merges": toy.learned, "divided": dict(zip(toy.words, toy.divided))}
+    return SimpleNamespace(letters=letters)
 
 
 @pytest.fixture(scope='module')
 def cell_700dc572():
     # nbs/02_tokens/09_continued.ipynb, cell "english, swahili, unseen = lines("en", 300, seed=0), lines("" (700dc572)
-    global english, extended, row, sources, swahili, unseen
     english, swahili, unseen = lines("en", 300, seed=0), lines("sw", 300, seed=0), lines("sw", 100, seed=1)
     sources = {kind: train_tokenizer(english, kind, 500) for kind in KINDS}
     sources |= {family: chat_tokenizer(family, english, 700) for family in ("llama3", "gemma3", "mistral")}
@@ -38,10 +38,15 @@ def cell_700dc572():
     def row(kind):
         before, after = (round(fertility(t, unseen), 2) for t in (sources[kind], extended[kind].tokenizer))
         return {"fertility, source": before, "fertility, extended": after, "about": extended[kind].about}
+    return SimpleNamespace(english=english, extended=extended, sources=sources, swahili=swahili, unseen=unseen)
 
 
 @pytest.mark.cell('nbs/02_tokens/09_continued.ipynb', 'cell "ids and pieces of the source stay, and every new token is in use on the text or a step to one that is" (0af01c97)')
 def test_ids_and_pieces_of_the_source_stay_and_every_new_token_is_in_use_on_the_text_or_a_step_to_one_that_is(cell_700dc572):
+    extended = cell_700dc572.extended
+    sources = cell_700dc572.sources
+    swahili = cell_700dc572.swahili
+    unseen = cell_700dc572.unseen
     for kind, source in sources.items():
         built, before = extended[kind], source.get_vocab()
         after = built.tokenizer.get_vocab()
@@ -62,6 +67,8 @@ def test_ids_and_pieces_of_the_source_stay_and_every_new_token_is_in_use_on_the_
 
 @pytest.mark.cell('nbs/02_tokens/09_continued.ipynb', 'cell "merges are those of training by brute force, word after word divided anew at every step" (0a73dc3d)')
 def test_merges_are_those_of_training_by_brute_force_word_after_word_divided_anew_at_every_step(cell_700dc572):
+    sources = cell_700dc572.sources
+    swahili = cell_700dc572.swahili
     def brute_force(source, words, n):
         pipeline, made = json.loads(source.backend_tokenizer.to_str()), []
         model = pipeline["model"]
@@ -89,6 +96,7 @@ def test_merges_are_those_of_training_by_brute_force_word_after_word_divided_ane
 
 @pytest.mark.cell('nbs/02_tokens/09_continued.ipynb', 'cell "a merge may make a token of the source, and the source\'s merges go on from there" (f68c2e4b)')
 def test_a_merge_may_make_a_token_of_the_source_and_the_source_s_merges_go_on_from_there(cell_8266400a):
+    letters = cell_8266400a.letters
     pipeline = json.loads(letters.backend_tokenizer.to_str())
     pipeline["model"] |= dict(merges=[["a", "b"], ["b", "d"], ["a", "bd"], ["abd", "e"]], ignore_merges=False)
     pipeline["model"]["vocab"] |= {piece: 60 + i for i, piece in enumerate(("ab", "bd", "abd", "abde"))}
@@ -101,6 +109,10 @@ def test_a_merge_may_make_a_token_of_the_source_and_the_source_s_merges_go_on_fr
 
 @pytest.mark.cell('nbs/02_tokens/09_continued.ipynb', 'cell "words without a new pair are divided as before" (1582cf39)')
 def test_words_without_a_new_pair_are_divided_as_before(cell_700dc572):
+    english = cell_700dc572.english
+    extended = cell_700dc572.extended
+    sources = cell_700dc572.sources
+    unseen = cell_700dc572.unseen
     for kind in ("bpe", "llama3", "gemma3", "mistral"):
         source, built = sources[kind], extended[kind]
         model = json.loads(built.tokenizer.backend_tokenizer.to_str())["model"]
@@ -115,6 +127,7 @@ def test_words_without_a_new_pair_are_divided_as_before(cell_700dc572):
 
 @pytest.mark.cell('nbs/02_tokens/09_continued.ipynb', 'cell "a character without a token gets one where bytes are all that the source has for it" (35ab8347)')
 def test_a_character_without_a_token_gets_one_where_bytes_are_all_that_the_source_has_for_it(cell_700dc572):
+    sources = cell_700dc572.sources
     amharic = ["ሰላም ለዓለም", "ሰላም ሰላም 😀"]
     for family in ("gemma3", "unigram", "wordpiece"):
         source, built = sources[family], extend_on_text(sources[family], amharic, 8)
@@ -126,6 +139,8 @@ def test_a_character_without_a_token_gets_one_where_bytes_are_all_that_the_sourc
 
 @pytest.mark.cell('nbs/02_tokens/09_continued.ipynb', 'cell "WordPiece learns words of more than 100 characters, and first the characters for which they would be unknown" (0b97240d)')
 def test_wordpiece_learns_words_of_more_than_100_characters_and_first_the_characters_for_which_they_would_be_unknown(cell_700dc572):
+    sources = cell_700dc572.sources
+    swahili = cell_700dc572.swahili
     source = sources["wordpiece"]
     spaceless = ["".join(filter(str.isalpha, 5 * line)) for line in swahili[:20]]
     assert source.unk_token in source.tokenize(max(spaceless, key=len))
@@ -152,6 +167,9 @@ def test_words_are_looked_at_for_unknown_tokens_where_a_byte_has_no_token_and_on
 
 @pytest.mark.cell('nbs/02_tokens/09_continued.ipynb', 'cell "scores of a Unigram source stay, and a new piece\'s loss is measured against the best division without it" (43223642)')
 def test_scores_of_a_unigram_source_stay_and_a_new_piece_s_loss_is_measured_against_the_best_division_without_it(cell_700dc572):
+    extended = cell_700dc572.extended
+    sources = cell_700dc572.sources
+    swahili = cell_700dc572.swahili
     old, new = (dict(TokenizerFile(t).model["vocab"]) for t in (sources["unigram"], extended["unigram"].tokenizer))
     assert all(new[piece] == score for piece, score in old.items())
     added = dict(list(new.items())[-200:])
@@ -178,6 +196,10 @@ def test_scores_of_a_unigram_source_stay_and_a_new_piece_s_loss_is_measured_agai
 
 @pytest.mark.cell('nbs/02_tokens/09_continued.ipynb', 'cell "a text that gives nothing is refused, one that gives fewer is told, and special tokens are no parts" (b10c7406)')
 def test_a_text_that_gives_nothing_is_refused_one_that_gives_fewer_is_told_and_special_tokens_are_no_parts(cell_8266400a, cell_700dc572):
+    extended = cell_700dc572.extended
+    letters = cell_8266400a.letters
+    sources = cell_700dc572.sources
+    swahili = cell_700dc572.swahili
     with pytest.raises(ValueError, match="by 0 tokens"):
         extend_on_text(sources["bpe"], swahili, 0)
     check_extends(sources["bpe"], extended["bpe"].tokenizer)
@@ -198,6 +220,9 @@ def test_a_text_that_gives_nothing_is_refused_one_that_gives_fewer_is_told_and_s
 
 @pytest.mark.cell('nbs/02_tokens/09_continued.ipynb', 'cell "new tokens take ids of unused ones, and tokens of other texts stay where these are named" (03bf73ff)')
 def test_new_tokens_take_ids_of_unused_ones_and_tokens_of_other_texts_stay_where_these_are_named(cell_700dc572):
+    english = cell_700dc572.english
+    sources = cell_700dc572.sources
+    swahili = cell_700dc572.swahili
     text = Path(tempfile.mkdtemp(), "en.txt")
     text.write_text("\n".join(english[:9]), encoding="utf-8")
     wanted = TokenizerSettings(extend=15, expansion="continued", same_size=True)

@@ -2,6 +2,7 @@
 from dataclasses import replace
 from studies.phrasebook import lines
 from transformers import GPT2Config, GPT2LMHeadModel, XLMRobertaConfig, XLMRobertaForMaskedLM
+from types import SimpleNamespace
 from vocab_lit.models.factored_embedding import FactoredEmbedding, factored
 from vocab_lit.models.madx import MadX
 from vocab_lit.models.new_rows import only_new_rows
@@ -22,7 +23,6 @@ import torch
 @pytest.fixture(scope='module')
 def cell_5e1a0009():
     # nbs/06_training/10_estimate.ipynb, cell "def sized(kind, width=64, layers=2, vocab=3000):" (5e1a0009)
-    global sized, some
     def sized(kind, width=64, layers=2, vocab=3000):
         if kind == "masked":
             sizes = dict(hidden_size=width, num_hidden_layers=layers, intermediate_size=4 * width)
@@ -35,12 +35,12 @@ def cell_5e1a0009():
 
 
     some = LaptConfig(batch_size=32, length=128)
+    return SimpleNamespace(sized=sized, some=some)
 
 
 @pytest.fixture(scope='module')
 def cell_5e1a000f():
     # nbs/06_training/10_estimate.ipynb, cell "measured = textwrap.dedent("""" (5e1a000f)
-    global measured
     measured = textwrap.dedent("""
     import re
     import sys
@@ -74,21 +74,24 @@ def cell_5e1a000f():
         optimizer.zero_grad()
     print(expected, used("VmHWM") - before)
     """)
+    return SimpleNamespace(measured=measured)
 
 
 @pytest.fixture(scope='module')
 def cell_10f0c26f():
     # nbs/06_training/10_estimate.ipynb, cell "model, tokenizer = (load(data_path("models", "mini-xlmr")) f" (10f0c26f)
-    global config, estimate, held_out, model, text, tokenizer
     model, tokenizer = (load(data_path("models", "mini-xlmr")) for load in (load_model, load_tokenizer))
     text, held_out = lines("sw", 5000, seed=0), lines("sw", 200, seed=1)
     config = LaptSettings(length=32).config()
     estimate = estimate_run(model, tokenizer, text, held_out, config)
     estimate.rows
+    return SimpleNamespace(config=config, estimate=estimate, held_out=held_out, model=model, text=text, tokenizer=tokenizer)
 
 
 @pytest.mark.cell('nbs/06_training/10_estimate.ipynb', 'cell "gradients and moments are those of what is trainable" (5e1a000b)')
 def test_gradients_and_moments_are_those_of_what_is_trainable(cell_5e1a0009):
+    sized = cell_5e1a0009.sized
+    some = cell_5e1a0009.some
     model = sized("causal").train()
     n_all = sum(p.numel() for p in model.parameters())
     whole, twice = step_memory(model, some, 4), step_memory(model, some, 8)
@@ -111,6 +114,8 @@ def test_gradients_and_moments_are_those_of_what_is_trainable(cell_5e1a0009):
 
 @pytest.mark.cell('nbs/06_training/10_estimate.ipynb', 'cell "a rehearsal leaves model and generator as they were" (5e1a000c)')
 def test_a_rehearsal_leaves_model_and_generator_as_they_were(cell_5e1a0009):
+    sized = cell_5e1a0009.sized
+    some = cell_5e1a0009.some
     model, ids = sized("masked").train(), torch.arange(64).view(1, 64)
     for p in model.parameters():
         p.grad = torch.ones_like(p)
@@ -123,6 +128,8 @@ def test_a_rehearsal_leaves_model_and_generator_as_they_were(cell_5e1a0009):
 
 @pytest.mark.cell('nbs/06_training/10_estimate.ipynb', 'cell "adapters, factors and new rows are rehearsed as they are" (5e1a000d)')
 def test_adapters_factors_and_new_rows_are_rehearsed_as_they_are(cell_5e1a0009):
+    sized = cell_5e1a0009.sized
+    some = cell_5e1a0009.some
     full = step_memory(sized("masked").train(), some, 4)
     model = sized("masked").train()
     madx = MadX(model)
@@ -144,6 +151,8 @@ def test_adapters_factors_and_new_rows_are_rehearsed_as_they_are(cell_5e1a0009):
 @pytest.mark.slow
 @pytest.mark.cell('nbs/06_training/10_estimate.ipynb', 'cell "a step takes what was rehearsed, give or take a quarter" (5e1a0010)')
 def test_a_step_takes_what_was_rehearsed_give_or_take_a_quarter(cell_5e1a0009, cell_5e1a000f):
+    measured = cell_5e1a000f.measured
+    sized = cell_5e1a0009.sized
     if not sys.platform.startswith("linux"):
         pytest.skip("Linux says how much memory a process has had")
     imports = "from transformers import GPT2Config, GPT2LMHeadModel, XLMRobertaConfig, XLMRobertaForMaskedLM\n\n"
@@ -161,6 +170,8 @@ def test_a_step_takes_what_was_rehearsed_give_or_take_a_quarter(cell_5e1a0009, c
 
 @pytest.mark.cell('nbs/06_training/10_estimate.ipynb', 'cell "the micro-batch is the largest that fits" (5e1a0013)')
 def test_the_micro_batch_is_the_largest_that_fits(cell_5e1a0009):
+    sized = cell_5e1a0009.sized
+    some = cell_5e1a0009.some
     model, few = sized("causal", layers=1).train(), replace(some, batch_size=8)
     needs = {m: step_memory(model, few, m).more for m in (8, 4)}
     assert choose_micro_batch(model, few, 10**12) == (8, None)
@@ -188,6 +199,12 @@ def test_a_lack_of_memory_is_told_from_other_errors():
 
 @pytest.mark.cell('nbs/06_training/10_estimate.ipynb', 'cell "blocks, steps and passes are those of the run" (cea8d1eb)')
 def test_blocks_steps_and_passes_are_those_of_the_run(cell_10f0c26f):
+    config = cell_10f0c26f.config
+    estimate = cell_10f0c26f.estimate
+    held_out = cell_10f0c26f.held_out
+    model = cell_10f0c26f.model
+    text = cell_10f0c26f.text
+    tokenizer = cell_10f0c26f.tokenizer
     exact = len(pack(tokenizer, text, 32))
     assert abs(estimate.blocks / exact - 1) < 0.05 and count_blocks(tokenizer, held_out, 32) == round(
         pack(tokenizer, held_out, 1).numel() / 32
@@ -201,6 +218,12 @@ def test_blocks_steps_and_passes_are_those_of_the_run(cell_10f0c26f):
 
 @pytest.mark.cell('nbs/06_training/10_estimate.ipynb', 'cell "memory is that of a step, time goes with blocks" (dd3ce4eb)')
 def test_memory_is_that_of_a_step_time_goes_with_blocks(cell_10f0c26f):
+    config = cell_10f0c26f.config
+    estimate = cell_10f0c26f.estimate
+    held_out = cell_10f0c26f.held_out
+    model = cell_10f0c26f.model
+    text = cell_10f0c26f.text
+    tokenizer = cell_10f0c26f.tokenizer
     assert estimate.memory is not None
     assert estimate.memory.weights == sum(p.numel() * 4 for p in model.parameters())
     assert 0 < estimate.hours < 1 and "minutes" in estimate.rows["time"] and "GB" in estimate.rows["memory"]

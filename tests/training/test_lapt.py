@@ -6,9 +6,10 @@ from pathlib import Path
 from studies.phrasebook import lines
 from tools.examples import remarks
 from transformers import GPT2Config, GPT2LMHeadModel, RobertaConfig, RobertaForMaskedLM, Trainer, TrainerCallback, TrainingArguments, XLMRobertaConfig, XLMRobertaForMaskedLM
+from types import SimpleNamespace
 from unittest import mock
 from vocab_lit.models.device import Device
-from vocab_lit.models.source import is_masked
+from vocab_lit.models.model_class import is_masked
 from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.training.contexts import check_compiler
 from vocab_lit.training.estimate import memory_for, step_memory
@@ -42,7 +43,6 @@ import warnings
 @pytest.fixture(scope='module')
 def cell_ed44b6ca():
     # nbs/06_training/06_lapt.ipynb, cell "tiny = dict(vocab_size=500, hidden_size=32, num_hidden_layer" (ed44b6ca)
-    global fresh, held_out, no_dropout, quick, swahili, tiny, tokenizer
     tiny = dict(vocab_size=500, hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=48)
     no_dropout = dict(hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
 
@@ -57,12 +57,12 @@ def cell_ed44b6ca():
     swahili, held_out = lines("sw", 500, seed=0), lines("sw", 100, seed=0, held_out=True)
     tokenizer = train_tokenizer(swahili, "unigram", 500)
     quick = LaptConfig(steps=30, learning_rate=5e-3, batch_size=16, length=32, eval_every=15)
+    return SimpleNamespace(fresh=fresh, held_out=held_out, no_dropout=no_dropout, quick=quick, swahili=swahili, tiny=tiny, tokenizer=tokenizer)
 
 
 @pytest.fixture(scope='module')
 def cell_5e1d0003():
     # nbs/06_training/06_lapt.ipynb, cell "class Stops(TrainerCallback):" (5e1d0003)
-    global Stops
     class Stops(TrainerCallback):
         "Interrupt a run after a step."
 
@@ -72,12 +72,12 @@ def cell_5e1d0003():
         def on_step_end(self, args, state, control, **_):
             if state.global_step == self.step:
                 raise KeyboardInterrupt
+    return SimpleNamespace(Stops=Stops)
 
 
 @pytest.fixture(scope='module')
 def cell_1a970006():
     # nbs/06_training/06_lapt.ipynb, cell "tiny_runs = textwrap.dedent("""" (1a970006)
-    global tiny_runs
     tiny_runs = textwrap.dedent("""
     import json
     import os
@@ -110,12 +110,13 @@ def cell_1a970006():
         torch.manual_seed(7)
         return XLMRobertaForMaskedLM(XLMRobertaConfig(**size, pad_token_id=1, max_position_embeddings=34, **more))
     """)
+    return SimpleNamespace(tiny_runs=tiny_runs)
 
 
 @pytest.fixture(scope='module')
 def cell_a35ed2f9(cell_1a970006):
     # nbs/06_training/06_lapt.ipynb, cell "killed_runs = tiny_runs + textwrap.dedent("""" (a35ed2f9)
-    global killed_runs, run_program
+    tiny_runs = cell_1a970006.tiny_runs
     killed_runs = tiny_runs + textwrap.dedent("""
     config = LaptConfig(steps=8, mode="full", learning_rate=5e-3, batch_size=8, micro_batch=4, length=32, eval_every=3,
                         schedule="linear")
@@ -193,12 +194,17 @@ def cell_a35ed2f9(cell_1a970006):
         ended = process.exitcode
         process.terminate()
         assert ended == 0, "it failed" if ended else "it has not ended in 15 minutes; one process waits for another"
+    return SimpleNamespace(killed_runs=killed_runs, run_program=run_program)
 
 
 @pytest.fixture(scope='module')
 def cell_1a970008(cell_ed44b6ca):
     # nbs/06_training/06_lapt.ipynb, cell "def struck(times):  # a model whose gradient is spoilt at th" (1a970008)
-    global struck, train
+    fresh = cell_ed44b6ca.fresh
+    held_out = cell_ed44b6ca.held_out
+    quick = cell_ed44b6ca.quick
+    swahili = cell_ed44b6ca.swahili
+    tokenizer = cell_ed44b6ca.tokenizer
     def struck(times):  # a model whose gradient is spoilt at the seventh step, as often as asked
         model, calls = fresh(), [0]
 
@@ -213,12 +219,13 @@ def cell_1a970008(cell_ed44b6ca):
     def train(model, folder, eval_every=3, **more):
         config = replace(quick, steps=9, eval_every=eval_every)
         return lapt(model, tokenizer, swahili, held_out, config, folder=folder, **more)
+    return SimpleNamespace(struck=struck, train=train)
 
 
 @pytest.fixture(scope='module')
 def cell_af2c6dd7(cell_1a970006):
     # nbs/06_training/06_lapt.ipynb, cell "several_processes = tiny_runs + textwrap.dedent("""" (af2c6dd7)
-    global several_processes
+    tiny_runs = cell_1a970006.tiny_runs
     several_processes = tiny_runs + textwrap.dedent("""
     from torch.distributed.launcher.api import LaunchConfig, elastic_launch # what torchrun is
 
@@ -264,12 +271,13 @@ def cell_af2c6dd7(cell_1a970006):
     elastic_launch(two, rank)(parent)
     run(f"{parent}/one")
     """)
+    return SimpleNamespace(several_processes=several_processes)
 
 
 @pytest.fixture(scope='module')
 def cell_5e1d0005(cell_1a970006):
     # nbs/06_training/06_lapt.ipynb, cell "parts = tiny_runs + textwrap.dedent("""" (5e1d0005)
-    global parts
+    tiny_runs = cell_1a970006.tiny_runs
     parts = tiny_runs + textwrap.dedent("""
     import sys
     from contextlib import contextmanager
@@ -312,12 +320,13 @@ def cell_5e1d0005(cell_1a970006):
     for kind in ("adapter", "factors"):
         run(parent, "one", kind)
     """)
+    return SimpleNamespace(parts=parts)
 
 
 @pytest.fixture(scope='module')
 def cell_5e1d0008(cell_1a970006):
     # nbs/06_training/06_lapt.ipynb, cell "hosts = tiny_runs + textwrap.dedent("""" (5e1d0008)
-    global hosts
+    tiny_runs = cell_1a970006.tiny_runs
     hosts = tiny_runs + textwrap.dedent("""
     class Stop(TrainerCallback):
         def on_step_end(self, args, state, control, **_):
@@ -335,10 +344,16 @@ def cell_5e1d0008(cell_1a970006):
             continue
     torch.save([model.state_dict(), losses.loss.tolist()], folder / "end")
     """)
+    return SimpleNamespace(hosts=hosts)
 
 
 @pytest.mark.cell('nbs/06_training/06_lapt.ipynb', 'cell "training repeats, learns and restores the random state" (d8e61329)')
 def test_training_repeats_learns_and_restores_the_random_state(cell_ed44b6ca):
+    fresh = cell_ed44b6ca.fresh
+    held_out = cell_ed44b6ca.held_out
+    quick = cell_ed44b6ca.quick
+    swahili = cell_ed44b6ca.swahili
+    tokenizer = cell_ed44b6ca.tokenizer
     def twelve_steps(model, seed=0):
         return lapt(model, tokenizer, swahili, held_out, replace(quick, steps=12, eval_every=8), seed=seed)
 
@@ -366,6 +381,11 @@ def test_training_repeats_learns_and_restores_the_random_state(cell_ed44b6ca):
 
 @pytest.mark.cell('nbs/06_training/06_lapt.ipynb', 'cell "recomputed activations change nothing, bf16 little" (13175cb1)')
 def test_recomputed_activations_change_nothing_bf16_little(cell_ed44b6ca):
+    fresh = cell_ed44b6ca.fresh
+    held_out = cell_ed44b6ca.held_out
+    quick = cell_ed44b6ca.quick
+    swahili = cell_ed44b6ca.swahili
+    tokenizer = cell_ed44b6ca.tokenizer
     losses, forward_passes = {}, Counter()
     for name, asked in (
         ("plain", RunSettings()),
@@ -389,6 +409,13 @@ def test_recomputed_activations_change_nothing_bf16_little(cell_ed44b6ca):
 @pytest.mark.slow
 @pytest.mark.cell('nbs/06_training/06_lapt.ipynb', 'cell "compiled blocks learn the same and resume to the bit" (5e1d0002)')
 def test_compiled_blocks_learn_the_same_and_resume_to_the_bit(cell_ed44b6ca, cell_5e1d0003):
+    Stops = cell_5e1d0003.Stops
+    fresh = cell_ed44b6ca.fresh
+    held_out = cell_ed44b6ca.held_out
+    no_dropout = cell_ed44b6ca.no_dropout
+    quick = cell_ed44b6ca.quick
+    swahili = cell_ed44b6ca.swahili
+    tokenizer = cell_ed44b6ca.tokenizer
     weights = {}
     with tempfile.TemporaryDirectory() as folder:
         config = replace(quick, steps=6, eval_every=3)
@@ -422,6 +449,12 @@ def test_blocks_are_not_compiled_without_a_compiler_or_under_fsdp():
 
 @pytest.mark.cell('nbs/06_training/06_lapt.ipynb', 'cell "where shapes are fixed all batches have one shape" (c9e47b32)')
 def test_where_shapes_are_fixed_all_batches_have_one_shape(cell_ed44b6ca):
+    fresh = cell_ed44b6ca.fresh
+    held_out = cell_ed44b6ca.held_out
+    no_dropout = cell_ed44b6ca.no_dropout
+    quick = cell_ed44b6ca.quick
+    swahili = cell_ed44b6ca.swahili
+    tokenizer = cell_ed44b6ca.tokenizer
     def on(device):
         seen = []
 
@@ -447,6 +480,12 @@ def test_where_shapes_are_fixed_all_batches_have_one_shape(cell_ed44b6ca):
 @pytest.mark.gpu
 @pytest.mark.cell('nbs/06_training/06_lapt.ipynb', 'cell "a training step on a GPU waits for nothing" (b7d20c23)')
 def test_a_training_step_on_a_gpu_waits_for_nothing(cell_ed44b6ca):
+    fresh = cell_ed44b6ca.fresh
+    held_out = cell_ed44b6ca.held_out
+    no_dropout = cell_ed44b6ca.no_dropout
+    quick = cell_ed44b6ca.quick
+    swahili = cell_ed44b6ca.swahili
+    tokenizer = cell_ed44b6ca.tokenizer
     class Strict(TrainerCallback):
         def on_step_begin(self, *_, **__):
             torch.cuda.set_sync_debug_mode("error")
@@ -473,6 +512,12 @@ def test_a_training_step_on_a_gpu_waits_for_nothing(cell_ed44b6ca):
 
 @pytest.mark.cell('nbs/06_training/06_lapt.ipynb', 'cell "each mode changes what it may and nothing else" (83618b32)')
 def test_each_mode_changes_what_it_may_and_nothing_else(cell_ed44b6ca):
+    fresh = cell_ed44b6ca.fresh
+    held_out = cell_ed44b6ca.held_out
+    quick = cell_ed44b6ca.quick
+    swahili = cell_ed44b6ca.swahili
+    tiny = cell_ed44b6ca.tiny
+    tokenizer = cell_ed44b6ca.tokenizer
     def changed(model, mode, steps):
         before = {name: p.clone() for name, p in model.named_parameters()}
         config = replace(quick, steps=steps, mode=mode, batch_size=4, eval_every=50, schedule="constant", warmup=0)
@@ -498,6 +543,12 @@ def test_each_mode_changes_what_it_may_and_nothing_else(cell_ed44b6ca):
 
 @pytest.mark.cell('nbs/06_training/06_lapt.ipynb', 'cell "a run in parts ends as a run at once and a loop by hand" (e775f2ff)')
 def test_a_run_in_parts_ends_as_a_run_at_once_and_a_loop_by_hand(cell_ed44b6ca):
+    fresh = cell_ed44b6ca.fresh
+    held_out = cell_ed44b6ca.held_out
+    no_dropout = cell_ed44b6ca.no_dropout
+    quick = cell_ed44b6ca.quick
+    swahili = cell_ed44b6ca.swahili
+    tokenizer = cell_ed44b6ca.tokenizer
     config = replace(quick, steps=4, learning_rate=1e-3, schedule="constant", warmup=0, eval_every=50)
 
 
@@ -536,6 +587,10 @@ def test_a_run_in_parts_ends_as_a_run_at_once_and_a_loop_by_hand(cell_ed44b6ca):
 
 @pytest.mark.cell('nbs/06_training/06_lapt.ipynb', 'cell "every setting reaches the trainer" (4f0996b3)')
 def test_every_setting_reaches_the_trainer(cell_ed44b6ca):
+    fresh = cell_ed44b6ca.fresh
+    held_out = cell_ed44b6ca.held_out
+    swahili = cell_ed44b6ca.swahili
+    tokenizer = cell_ed44b6ca.tokenizer
     trainers, usual_train = [], Trainer.train
 
 
@@ -572,6 +627,8 @@ def test_every_setting_reaches_the_trainer(cell_ed44b6ca):
 
 @pytest.mark.cell('nbs/06_training/06_lapt.ipynb', 'cell "a run that is killed anywhere ends as one that is not" (d8fe55b3)')
 def test_a_run_that_is_killed_anywhere_ends_as_one_that_is_not(cell_a35ed2f9):
+    killed_runs = cell_a35ed2f9.killed_runs
+    run_program = cell_a35ed2f9.run_program
     with tempfile.TemporaryDirectory() as folder:
         run_program(killed_runs, folder, first=0)  # every other point
         points = json.loads(Path(folder, "points.json").read_text())
@@ -584,6 +641,8 @@ def test_a_run_that_is_killed_anywhere_ends_as_one_that_is_not(cell_a35ed2f9):
 @pytest.mark.slow
 @pytest.mark.cell('nbs/06_training/06_lapt.ipynb', 'cell "a run killed at the other points ends as one that is not" (a35ed2fb)')
 def test_a_run_killed_at_the_other_points_ends_as_one_that_is_not(cell_a35ed2f9):
+    killed_runs = cell_a35ed2f9.killed_runs
+    run_program = cell_a35ed2f9.run_program
     with tempfile.TemporaryDirectory() as folder:
         run_program(killed_runs, folder, first=1)
         points = json.loads(Path(folder, "points.json").read_text())
@@ -592,6 +651,11 @@ def test_a_run_killed_at_the_other_points_ends_as_one_that_is_not(cell_a35ed2f9)
 
 @pytest.mark.cell('nbs/06_training/06_lapt.ipynb', 'cell "a run that is asked to stop ends as one that was not" (6faefca8)')
 def test_a_run_that_is_asked_to_stop_ends_as_one_that_was_not(cell_ed44b6ca):
+    fresh = cell_ed44b6ca.fresh
+    held_out = cell_ed44b6ca.held_out
+    quick = cell_ed44b6ca.quick
+    swahili = cell_ed44b6ca.swahili
+    tokenizer = cell_ed44b6ca.tokenizer
     class Ask(TrainerCallback):
         "Send this process a signal in the middle of a step."
 
@@ -628,6 +692,11 @@ def test_a_run_that_is_asked_to_stop_ends_as_one_that_was_not(cell_ed44b6ca):
 
 @pytest.mark.cell('nbs/06_training/06_lapt.ipynb', 'cell "a run asked to stop in an evaluation makes up for it" (32a2b151)')
 def test_a_run_asked_to_stop_in_an_evaluation_makes_up_for_it(cell_ed44b6ca):
+    fresh = cell_ed44b6ca.fresh
+    held_out = cell_ed44b6ca.held_out
+    quick = cell_ed44b6ca.quick
+    swahili = cell_ed44b6ca.swahili
+    tokenizer = cell_ed44b6ca.tokenizer
     class AskAfter(TrainerCallback):
         "Send this process a signal when a step that is evaluated has ended."
 
@@ -657,6 +726,11 @@ def test_a_run_asked_to_stop_in_an_evaluation_makes_up_for_it(cell_ed44b6ca):
 
 @pytest.mark.cell('nbs/06_training/06_lapt.ipynb', 'cell "a folder with another run is refused and left as it is" (ceb4b5b1)')
 def test_a_folder_with_another_run_is_refused_and_left_as_it_is(cell_ed44b6ca):
+    fresh = cell_ed44b6ca.fresh
+    held_out = cell_ed44b6ca.held_out
+    quick = cell_ed44b6ca.quick
+    swahili = cell_ed44b6ca.swahili
+    tokenizer = cell_ed44b6ca.tokenizer
     with tempfile.TemporaryDirectory() as folder:
         config = replace(quick, steps=4, eval_every=2)
         blocks = pack(tokenizer, swahili, 32)
@@ -698,6 +772,11 @@ def test_a_folder_with_another_run_is_refused_and_left_as_it_is(cell_ed44b6ca):
 
 @pytest.mark.cell('nbs/06_training/06_lapt.ipynb', 'cell "the best checkpoint is taken, two at most are kept" (271fbd6d)')
 def test_the_best_checkpoint_is_taken_two_at_most_are_kept(cell_ed44b6ca):
+    fresh = cell_ed44b6ca.fresh
+    held_out = cell_ed44b6ca.held_out
+    quick = cell_ed44b6ca.quick
+    swahili = cell_ed44b6ca.swahili
+    tokenizer = cell_ed44b6ca.tokenizer
     config = replace(quick, steps=12, eval_every=2, learning_rate=0.9, warmup=1)
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as elsewhere:
         model, moved = fresh(), fresh()
@@ -715,6 +794,11 @@ def test_the_best_checkpoint_is_taken_two_at_most_are_kept(cell_ed44b6ca):
 
 @pytest.mark.cell('nbs/06_training/06_lapt.ipynb', 'cell "as many new checkpoints are kept as are asked for" (5e1d0001)')
 def test_as_many_new_checkpoints_are_kept_as_are_asked_for(cell_ed44b6ca):
+    fresh = cell_ed44b6ca.fresh
+    held_out = cell_ed44b6ca.held_out
+    quick = cell_ed44b6ca.quick
+    swahili = cell_ed44b6ca.swahili
+    tokenizer = cell_ed44b6ca.tokenizer
     config = replace(quick, steps=10, eval_every=2, learning_rate=0.9, warmup=0.0)
     for total in (2, 0):
         with tempfile.TemporaryDirectory() as folder:
@@ -729,6 +813,11 @@ def test_as_many_new_checkpoints_are_kept_as_are_asked_for(cell_ed44b6ca):
 
 @pytest.mark.cell('nbs/06_training/06_lapt.ipynb', 'cell "a run stops early by its patience, also when it is resumed" (f4464879)')
 def test_a_run_stops_early_by_its_patience_also_when_it_is_resumed(cell_ed44b6ca):
+    fresh = cell_ed44b6ca.fresh
+    held_out = cell_ed44b6ca.held_out
+    quick = cell_ed44b6ca.quick
+    swahili = cell_ed44b6ca.swahili
+    tokenizer = cell_ed44b6ca.tokenizer
     config = replace(quick, steps=40, eval_every=2, learning_rate=0.05, warmup=0, patience=6)
     with tempfile.TemporaryDirectory() as folder:
         model, again, patient = fresh(), fresh(), fresh()
@@ -745,6 +834,8 @@ def test_a_run_stops_early_by_its_patience_also_when_it_is_resumed(cell_ed44b6ca
 
 @pytest.mark.cell('nbs/06_training/06_lapt.ipynb', 'cell "after a broken gradient a run tries with half the norm" (3e03c86d)')
 def test_after_a_broken_gradient_a_run_tries_with_half_the_norm(cell_1a970008):
+    struck = cell_1a970008.struck
+    train = cell_1a970008.train
     back_to_6 = r"gradient at step 7 is not finite; going back to checkpoint-6 with max_grad_norm 0.5"
     with tempfile.TemporaryDirectory() as folder:
         model = struck(1)
@@ -758,6 +849,9 @@ def test_after_a_broken_gradient_a_run_tries_with_half_the_norm(cell_1a970008):
 
 @pytest.mark.cell('nbs/06_training/06_lapt.ipynb', 'cell "a run remembers its lower norm, and gives up after three" (1a970007)')
 def test_a_run_remembers_its_lower_norm_and_gives_up_after_three(cell_ed44b6ca, cell_1a970008):
+    fresh = cell_ed44b6ca.fresh
+    struck = cell_1a970008.struck
+    train = cell_1a970008.train
     norms, usual_train = [], Trainer.train
 
 
@@ -781,6 +875,12 @@ def test_a_run_remembers_its_lower_norm_and_gives_up_after_three(cell_ed44b6ca, 
 
 @pytest.mark.cell('nbs/06_training/06_lapt.ipynb', 'cell "out of memory, a run goes on with half the micro-batch" (5e1c0002)')
 def test_out_of_memory_a_run_goes_on_with_half_the_micro_batch(cell_ed44b6ca):
+    fresh = cell_ed44b6ca.fresh
+    held_out = cell_ed44b6ca.held_out
+    no_dropout = cell_ed44b6ca.no_dropout
+    quick = cell_ed44b6ca.quick
+    swahili = cell_ed44b6ca.swahili
+    tokenizer = cell_ed44b6ca.tokenizer
     def greedy(most, after=0):  # a model whose passes of more blocks take all memory there is, from some pass on
         model, passes = fresh(**no_dropout), itertools.count()
 
@@ -830,6 +930,11 @@ def test_out_of_memory_a_run_goes_on_with_half_the_micro_batch(cell_ed44b6ca):
 
 @pytest.mark.cell('nbs/06_training/06_lapt.ipynb', 'cell "the micro-batch is that of the free memory, and is kept" (5e1c0003)')
 def test_the_micro_batch_is_that_of_the_free_memory_and_is_kept(cell_ed44b6ca):
+    fresh = cell_ed44b6ca.fresh
+    held_out = cell_ed44b6ca.held_out
+    quick = cell_ed44b6ca.quick
+    swahili = cell_ed44b6ca.swahili
+    tokenizer = cell_ed44b6ca.tokenizer
     class Interrupt(TrainerCallback):
         def on_step_end(self, args, state, control, **_):
             raise KeyboardInterrupt
@@ -861,6 +966,11 @@ def test_the_micro_batch_is_that_of_the_free_memory_and_is_kept(cell_ed44b6ca):
 
 @pytest.mark.cell('nbs/06_training/06_lapt.ipynb', 'cell "what cannot be trained is refused before any writing" (7b5d2a06)')
 def test_what_cannot_be_trained_is_refused_before_any_writing(cell_ed44b6ca):
+    fresh = cell_ed44b6ca.fresh
+    held_out = cell_ed44b6ca.held_out
+    quick = cell_ed44b6ca.quick
+    swahili = cell_ed44b6ca.swahili
+    tokenizer = cell_ed44b6ca.tokenizer
     with tempfile.TemporaryDirectory() as folder:
 
         def refused(message, model=None, config=quick, text=swahili):
@@ -880,6 +990,8 @@ def test_what_cannot_be_trained_is_refused_before_any_writing(cell_ed44b6ca):
 
 @pytest.mark.cell('nbs/06_training/06_lapt.ipynb', 'cell "two processes train what one trains, divided or not" (c3fcd0df)')
 def test_two_processes_train_what_one_trains_divided_or_not(cell_a35ed2f9, cell_af2c6dd7):
+    run_program = cell_a35ed2f9.run_program
+    several_processes = cell_af2c6dd7.several_processes
     if Version(transformers.__version__) < Version("5.23"):
         pytest.skip("the state of an optimizer on the CPU is loaded to cpu:0 here, a device that torch does not know")
     with tempfile.TemporaryDirectory() as folder:
@@ -902,6 +1014,8 @@ def test_two_processes_train_what_one_trains_divided_or_not(cell_a35ed2f9, cell_
 @pytest.mark.slow
 @pytest.mark.cell('nbs/06_training/06_lapt.ipynb', 'cell "adapters and factors learn the same in two processes" (5e1d0006)')
 def test_adapters_and_factors_learn_the_same_in_two_processes(cell_a35ed2f9, cell_5e1d0005):
+    parts = cell_5e1d0005.parts
+    run_program = cell_a35ed2f9.run_program
     with tempfile.TemporaryDirectory() as folder:
         run_program(parts, folder)
         for kind in ("adapter", "factors"):
@@ -916,6 +1030,7 @@ def test_adapters_and_factors_learn_the_same_in_two_processes(cell_a35ed2f9, cel
 @pytest.mark.slow
 @pytest.mark.cell('nbs/06_training/06_lapt.ipynb', 'cell "two hosts with folders of their own train what one does" (5e1d0009)')
 def test_two_hosts_with_folders_of_their_own_train_what_one_does(cell_5e1d0008):
+    hosts = cell_5e1d0008.hosts
     with tempfile.TemporaryDirectory() as folder, socket.socket() as free:
         free.bind(("localhost", 0))
         port = free.getsockname()[1]

@@ -3,8 +3,9 @@ from pathlib import Path
 from studies.phrasebook import lines
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers
 from transformers import AutoModel, AutoTokenizer, BertConfig, BertForMaskedLM, GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast, RobertaConfig, RobertaForMaskedLM
+from types import SimpleNamespace
 from vocab_lit.models.pipeline import trim_files
-from vocab_lit.models.source import Source, load_model
+from vocab_lit.models.source import FolderSource, load_model
 from vocab_lit.text.corpus import data_path, is_held_out
 from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.tokens.settings import TrimSettings
@@ -26,34 +27,35 @@ import vocab_lit as vl
 @pytest.fixture(scope='module')
 def cell_a420bf6b():
     # nbs/06_training/03_perplexity.ipynb, cell "even = Perplexity("causal", nats=30 * math.log(500), tokens=" (a420bf6b)
-    global even
     even = Perplexity("causal", nats=30 * math.log(500), tokens=30, bytes=100, unknown=0)  # 30 tokens, each one of 500
     even.per_token, even.per_byte, even.bits_per_byte
+    return SimpleNamespace(even=even)
 
 
 @pytest.fixture(scope='module')
 def cell_7f6fa9e7():
     # nbs/06_training/03_perplexity.ipynb, cell "english = lines("en", 60, seed=0, held_out=True)" (7f6fa9e7)
-    global bare, english, shown, stream
     english = lines("en", 60, seed=0, held_out=True)
     # as GPT-2: no special tokens around a text
     bare = train_tokenizer(lines("en", 500, seed=0), "bpe", 400, around=(False, False))
     stream = text_stream(bare, english[:1], masked=False)
     shown = [f"[{bare.decode(i)}]" if target else bare.decode(i) for i, target in zip(stream.ids, stream.is_target)]
     english[0], " ".join(shown), stream.bytes
+    return SimpleNamespace(bare=bare, english=english)
 
 
 @pytest.fixture(scope='module')
 def cell_20ea75f0():
     # nbs/06_training/03_perplexity.ipynb, cell "around = train_tokenizer(lines("en", 500, seed=0), "wordpiec" (20ea75f0)
-    global around
     around = train_tokenizer(lines("en", 500, seed=0), "wordpiece", 300)  # as BERT
+    return SimpleNamespace(around=around)
 
 
 @pytest.fixture(scope='module')
 def cell_d47275c1(cell_7f6fa9e7):
     # nbs/06_training/03_perplexity.ipynb, cell "def counting(counts, positions=32):  # GPT-2 whose guess is " (d47275c1)
-    global counting, counts, ids_of, knows_counts, knows_nothing
+    bare = cell_7f6fa9e7.bare
+    english = cell_7f6fa9e7.english
     def counting(counts, positions=32):  # GPT-2 whose guess is the share of each token, whatever came before
         ends = dict(bos_token_id=0, eos_token_id=0)
         config = GPT2Config(vocab_size=len(counts), n_embd=4, n_layer=1, n_head=1, n_positions=positions, **ends)
@@ -72,12 +74,13 @@ def cell_d47275c1(cell_7f6fa9e7):
     counts = np.bincount(ids_of(english), minlength=len(bare)).astype(np.float32)
     knows_counts, knows_nothing = (perplexity(counting(c), bare, english) for c in (counts, np.ones_like(counts)))
     [(round(p.per_token, 1), round(p.bits_per_byte, 2)) for p in (knows_counts, knows_nothing)]
+    return SimpleNamespace(counting=counting, counts=counts, ids_of=ids_of, knows_counts=knows_counts, knows_nothing=knows_nothing)
 
 
 @pytest.fixture(scope='module')
 def cell_d55a635f(cell_d47275c1):
     # nbs/06_training/03_perplexity.ipynb, cell "def cutting(pattern, tokens):  # a tokenizer that cuts texts" (d55a635f)
-    global by_letters, by_pairs, cutting, letters, pairs, words
+    counting = cell_d47275c1.counting
     def cutting(pattern, tokens):  # a tokenizer that cuts texts by a pattern
         tok = Tokenizer(models.WordLevel({p: i for i, p in enumerate([".", "?", *tokens])}, unk_token="?"))
         tok.pre_tokenizer = pre_tokenizers.Split(Regex(pattern), "isolated")
@@ -90,12 +93,14 @@ def cell_d55a635f(cell_d47275c1):
     by_pairs = perplexity(counting([3.0, 2, 1, 1, 1, 1]), pairs, words)
     print(pairs.tokenize(words[0]))
     [(p.tokens, p.bytes, round(p.per_token, 3), round(p.per_byte, 3)) for p in (by_letters, by_pairs)]
+    return SimpleNamespace(by_letters=by_letters, by_pairs=by_pairs, pairs=pairs)
 
 
 @pytest.fixture(scope='module')
 def cell_93c21c05(cell_7f6fa9e7, cell_20ea75f0):
     # nbs/06_training/03_perplexity.ipynb, cell "torch.manual_seed(0)" (93c21c05)
-    global bert, causal, gpt, llama, one_by_one, tiny
+    around = cell_20ea75f0.around
+    bare = cell_7f6fa9e7.bare
     torch.manual_seed(0)
     tiny = dict(
         hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32, max_position_embeddings=24
@@ -116,35 +121,35 @@ def cell_93c21c05(cell_7f6fa9e7, cell_20ea75f0):
                 logits = model.eval()(torch.tensor([ids[max(0, end - length) : i]])).logits[0, -1]
             total -= logits.double().log_softmax(-1)[ids[i]].item()
         return total
+    return SimpleNamespace(bert=bert, gpt=gpt, llama=llama, one_by_one=one_by_one, tiny=tiny)
 
 
 @pytest.fixture(scope='module')
 def cell_32f26f3b():
     # nbs/06_training/03_perplexity.ipynb, cell "mini, mini_tokenizer = load_model(data_path("models", "mini-" (32f26f3b)
-    global known, mini, mini_tokenizer
     mini, mini_tokenizer = load_model(data_path("models", "mini-xlmr")), load_tokenizer(data_path("models", "mini-xlmr"))
     known = {code: perplexity(mini, mini_tokenizer, lines(code, 30, seed=1, held_out=True)) for code in ("en", "sw")}
     [(code, round(p.per_token, 2), round(p.bits_per_byte, 2), p.tokens, p.bytes) for code, p in known.items()]
+    return SimpleNamespace(known=known)
 
 
 @pytest.fixture(scope='module')
 def cell_f0269e11():
     # nbs/06_training/03_perplexity.ipynb, cell "place = Path(tempfile.mkdtemp())" (f0269e11)
-    global files, kept, knows_both, name, place, rows
     place = Path(tempfile.mkdtemp())
     for name in ("en", "sw"):
         (place / f"{name}.txt").write_text("\n".join(lines(name, 200, seed=0)), encoding="utf-8")
     files = [str(place / f"{name}.txt") for name in ("en", "sw")]
-    knows_both = Source.from_pretrained(data_path("models", "mini-xlmr"))
+    knows_both = FolderSource.open(data_path("models", "mini-xlmr"))
     kept = open_kept(KeepSettings(files, replay=0.25))
     rows = forgotten({"source": knows_both}, {name: test[:8] for name, test in kept.parts.items()})
     pd.DataFrame(bits_by_text(rows))
+    return SimpleNamespace(files=files, kept=kept, knows_both=knows_both, place=place, rows=rows)
 
 
 @pytest.fixture(scope='module')
 def cell_f0269e41():
     # nbs/06_training/03_perplexity.ipynb, cell "def replayed_table(folder):" (f0269e41)
-    global replayed_table
     def replayed_table(folder):
         "Losses before and after some steps, by the share that is replayed."
         from vocab_lit.training.settings import LaptConfig
@@ -162,12 +167,12 @@ def cell_f0269e41():
             told = dict(share=share, swahili_before=before.loss, swahili=after.loss)
             rows.append(told | dict(english_before=before.kept_loss, english=after.kept_loss))
         return pd.DataFrame(rows).set_index("share")
+    return SimpleNamespace(replayed_table=replayed_table)
 
 
 @pytest.fixture(scope='module')
 def cell_cac9756c():
     # nbs/06_training/03_perplexity.ipynb, cell "trimmed, source = Path(tempfile.mkdtemp()), data_path("model" (cac9756c)
-    global both, code, less, some, source, texts, told, trimmed
     trimmed, source = Path(tempfile.mkdtemp()), data_path("models/mini-xlmr")
     texts = {code: lines(code, 300, seed=0) for code in ("sw", "en")}
     for code, some in texts.items():
@@ -175,10 +180,12 @@ def cell_cac9756c():
     both, less = [trimmed / "sw.txt", trimmed / "en.txt"], TrimSettings(coverage=0.98)
     told = trim_bits(source, both, less, most=8)
     told
+    return SimpleNamespace(both=both, less=less, source=source, texts=texts, told=told, trimmed=trimmed)
 
 
 @pytest.mark.cell('nbs/06_training/03_perplexity.ipynb', 'cell "the numbers are those of their definitions" (3e403e3e)')
 def test_the_numbers_are_those_of_their_definitions(cell_a420bf6b):
+    even = cell_a420bf6b.even
     assert even.per_token == pytest.approx(500)
     assert even.bits_per_byte == pytest.approx(math.log2(500) * 30 / 100)
     assert even.per_byte == pytest.approx(2**even.bits_per_byte)
@@ -186,6 +193,8 @@ def test_the_numbers_are_those_of_their_definitions(cell_a420bf6b):
 
 @pytest.mark.cell('nbs/06_training/03_perplexity.ipynb', 'cell "every token of every line is predicted once" (b463d1eb)')
 def test_every_token_of_every_line_is_predicted_once(cell_7f6fa9e7, cell_20ea75f0):
+    around = cell_20ea75f0.around
+    bare = cell_7f6fa9e7.bare
     texts = ["Zürich", "", "Māori – New Zealand."]
     found = text_stream(bare, texts, masked=False)
     assert found.ids.tolist() == [2, *(i for t in texts for i in [*bare(t)["input_ids"], 2])]
@@ -217,6 +226,13 @@ def test_windows_reach_every_token_once_with_the_context_promised():
 
 @pytest.mark.cell('nbs/06_training/03_perplexity.ipynb', 'cell "known guesses have the perplexity that follows" (c678ea22)')
 def test_known_guesses_have_the_perplexity_that_follows(cell_7f6fa9e7, cell_d47275c1):
+    bare = cell_7f6fa9e7.bare
+    counting = cell_d47275c1.counting
+    counts = cell_d47275c1.counts
+    english = cell_7f6fa9e7.english
+    ids_of = cell_d47275c1.ids_of
+    knows_counts = cell_d47275c1.knows_counts
+    knows_nothing = cell_d47275c1.knows_nothing
     shares = counts[counts > 0] / counts.sum()
     entropy = -(shares * np.log(shares)).sum()
     assert knows_counts.per_token == pytest.approx(math.exp(entropy), rel=1e-5)
@@ -231,6 +247,10 @@ def test_known_guesses_have_the_perplexity_that_follows(cell_7f6fa9e7, cell_d472
 
 @pytest.mark.cell('nbs/06_training/03_perplexity.ipynb', 'cell "perplexity per byte is the same for two tokenizations" (da190518)')
 def test_perplexity_per_byte_is_the_same_for_two_tokenizations(cell_d47275c1, cell_d55a635f):
+    by_letters = cell_d55a635f.by_letters
+    by_pairs = cell_d55a635f.by_pairs
+    counting = cell_d47275c1.counting
+    pairs = cell_d55a635f.pairs
     assert by_pairs.bytes == by_letters.bytes == 15 and (by_letters.tokens, by_pairs.tokens) == (15, 9)
     assert by_letters.nats == pytest.approx(15 * math.log(3)) and by_pairs.nats == pytest.approx(by_letters.nats)
     assert by_letters.per_byte == pytest.approx(3) and by_pairs.per_byte == pytest.approx(3)
@@ -240,6 +260,11 @@ def test_perplexity_per_byte_is_the_same_for_two_tokenizations(cell_d47275c1, ce
 
 @pytest.mark.cell('nbs/06_training/03_perplexity.ipynb', 'cell "a causal model\'s perplexity is that of single tokens" (8f1d1a7b)')
 def test_a_causal_model_s_perplexity_is_that_of_single_tokens(cell_7f6fa9e7, cell_93c21c05):
+    bare = cell_7f6fa9e7.bare
+    english = cell_7f6fa9e7.english
+    gpt = cell_93c21c05.gpt
+    llama = cell_93c21c05.llama
+    one_by_one = cell_93c21c05.one_by_one
     for model in (gpt.train(), llama):
         for length, stride, batch_size in ((16, 0, 8), (16, 5, 3), (24, 23, 1), (0, 0, 2)):
             got = perplexity(model, bare, english[:2], length, stride, batch_size)
@@ -259,6 +284,9 @@ def test_a_causal_model_s_perplexity_is_that_of_single_tokens(cell_7f6fa9e7, cel
 
 @pytest.mark.cell('nbs/06_training/03_perplexity.ipynb', 'cell "a masked model predicts every ordinary token once" (eb934779)')
 def test_a_masked_model_predicts_every_ordinary_token_once(cell_7f6fa9e7, cell_20ea75f0, cell_93c21c05):
+    around = cell_20ea75f0.around
+    bert = cell_93c21c05.bert
+    english = cell_7f6fa9e7.english
     def masked_once(model, tok, texts, length, passes, seed):  # nats and number of tokens
         ids = torch.tensor([i for t in texts for i in tok(t)["input_ids"]])
         ordinary = (~torch.isin(ids, torch.tensor(tok.all_special_ids))).nonzero()[:, 0]
@@ -286,6 +314,7 @@ def test_a_masked_model_predicts_every_ordinary_token_once(cell_7f6fa9e7, cell_2
 
 @pytest.mark.cell('nbs/06_training/03_perplexity.ipynb', 'cell "a model predicts the text that it knows better" (04150d61)')
 def test_a_model_predicts_the_text_that_it_knows_better(cell_32f26f3b):
+    known = cell_32f26f3b.known
     assert known["en"].per_token < 0.2 * known["sw"].per_token
     assert known["en"].bits_per_byte < 0.6 * known["sw"].bits_per_byte
     assert known["en"].unknown == 0
@@ -293,6 +322,12 @@ def test_a_model_predicts_the_text_that_it_knows_better(cell_32f26f3b):
 
 @pytest.mark.cell('nbs/06_training/03_perplexity.ipynb', 'cell "windows that do not fit and empty texts are refused" (6c807353)')
 def test_windows_that_do_not_fit_and_empty_texts_are_refused(cell_7f6fa9e7, cell_20ea75f0, cell_93c21c05):
+    around = cell_20ea75f0.around
+    bare = cell_7f6fa9e7.bare
+    bert = cell_93c21c05.bert
+    english = cell_7f6fa9e7.english
+    gpt = cell_93c21c05.gpt
+    tiny = cell_93c21c05.tiny
     def refused(match, model, tok, texts=english[:2], **options):
         with pytest.raises(ValueError, match=match):
             perplexity(model, tok, texts, **options)
@@ -316,6 +351,11 @@ def test_windows_that_do_not_fit_and_empty_texts_are_refused(cell_7f6fa9e7, cell
 
 @pytest.mark.cell('nbs/06_training/03_perplexity.ipynb', 'cell "what was forgotten is each model\'s perplexity in each text" (f0269e14)')
 def test_what_was_forgotten_is_each_model_s_perplexity_in_each_text(cell_f0269e11):
+    files = cell_f0269e11.files
+    kept = cell_f0269e11.kept
+    knows_both = cell_f0269e11.knows_both
+    place = cell_f0269e11.place
+    rows = cell_f0269e11.rows
     found = pd.DataFrame(rows).set_index("text")
     assert list(found.index) == ["en.txt", "sw.txt"] and set(found.model) == {"source"}
     expected = perplexity(load_model(knows_both.path), load_tokenizer(knows_both.path), kept.parts[files[1]][:8])
@@ -329,6 +369,8 @@ def test_what_was_forgotten_is_each_model_s_perplexity_in_each_text(cell_f0269e1
 @pytest.mark.slow
 @pytest.mark.cell('nbs/06_training/03_perplexity.ipynb', 'cell "replay keeps most of what is lost without it" (f0269e42)')
 def test_replay_keeps_most_of_what_is_lost_without_it(cell_f0269e11, cell_f0269e41):
+    place = cell_f0269e11.place
+    replayed_table = cell_f0269e41.replayed_table
     table = replayed_table(place)
     print(table.round(2))
     lost = table.english - table.english_before
@@ -338,6 +380,11 @@ def test_replay_keeps_most_of_what_is_lost_without_it(cell_f0269e11, cell_f0269e
 
 @pytest.mark.cell('nbs/06_training/03_perplexity.ipynb', 'cell "bits per byte are those of a model that is trimmed" (fcd9daed)')
 def test_bits_per_byte_are_those_of_a_model_that_is_trimmed(cell_cac9756c):
+    less = cell_cac9756c.less
+    source = cell_cac9756c.source
+    texts = cell_cac9756c.texts
+    told = cell_cac9756c.told
+    trimmed = cell_cac9756c.trimmed
     apart = {code: [line for line in dict.fromkeys(some) if is_held_out(line, 0.1, 0)] for code, some in texts.items()}
     for code, some in texts.items():
         others = [line for line in some if line not in apart[code]]
@@ -355,6 +402,10 @@ def test_bits_per_byte_are_those_of_a_model_that_is_trimmed(cell_cac9756c):
 
 @pytest.mark.cell('nbs/06_training/03_perplexity.ipynb', 'cell "a model without a head is refused, short texts are left out" (687c0c99)')
 def test_a_model_without_a_head_is_refused_short_texts_are_left_out(cell_cac9756c):
+    both = cell_cac9756c.both
+    source = cell_cac9756c.source
+    texts = cell_cac9756c.texts
+    trimmed = cell_cac9756c.trimmed
     AutoModel.from_pretrained(source).save_pretrained(trimmed / "headless")
     AutoTokenizer.from_pretrained(source).save_pretrained(trimmed / "headless")
     with pytest.raises(ValueError, match="no language-model head"):

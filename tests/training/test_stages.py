@@ -2,6 +2,7 @@
 from dataclasses import replace
 from torch import nn
 from transformers import AlbertConfig, AlbertForMaskedLM, BertConfig, BertForMaskedLM, DistilBertConfig, DistilBertForMaskedLM, GPT2Config, GPT2LMHeadModel, RobertaConfig, RobertaForMaskedLM, XLMRobertaConfig, XLMRobertaForMaskedLM
+from types import SimpleNamespace
 from vocab_lit.training.settings import LaptConfig, LaptSettings, PRESETS, Stage
 from vocab_lit.training.stages import Evaluations, Freezer, forward_share, limited, rate_factor, spread, stage_parameters, stage_starts, total_steps, transformer_blocks
 import pytest
@@ -11,15 +12,17 @@ import torch
 @pytest.fixture(scope='module')
 def cell_9a2dd1d3():
     # nbs/06_training/04_stages.ipynb, cell "tiny = dict(vocab_size=500, hidden_size=32, num_hidden_layer" (9a2dd1d3)
-    global names, tiny, xlmr
     tiny = dict(vocab_size=500, hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=48)
     xlmr = XLMRobertaForMaskedLM(XLMRobertaConfig(**tiny, pad_token_id=1, max_position_embeddings=34))
     names = {id(p): name for name, p in xlmr.named_parameters()}
     {learns: [names[id(p)] for p in stage_parameters(xlmr, learns)] for learns in ("rows", "outside")}
+    return SimpleNamespace(tiny=tiny, xlmr=xlmr)
 
 
 @pytest.mark.cell('nbs/06_training/04_stages.ipynb', 'cell "freezing leaves out the whole blocks and nothing else" (3981322c)')
 def test_freezing_leaves_out_the_whole_blocks_and_nothing_else(cell_9a2dd1d3):
+    tiny = cell_9a2dd1d3.tiny
+    xlmr = cell_9a2dd1d3.xlmr
     def outside(model):
         kept = set(stage_parameters(model, "outside"))
         return sorted(n for n, p in model.named_parameters() if p in kept)
@@ -68,6 +71,7 @@ def test_stages_and_rates_are_those_of_the_papers():
 
 @pytest.mark.cell('nbs/06_training/04_stages.ipynb', 'cell "parameters are trainable in their stage alone" (57a6e509)')
 def test_parameters_are_trainable_in_their_stage_alone(cell_9a2dd1d3):
+    xlmr = cell_9a2dd1d3.xlmr
     def unfrozen():
         return [name for name, p in xlmr.named_parameters() if p.requires_grad]
 

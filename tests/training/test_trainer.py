@@ -3,8 +3,9 @@ from dataclasses import replace
 from studies.phrasebook import lines
 from tools.examples import remarks
 from transformers import GPT2Config, GPT2LMHeadModel, TrainerCallback, TrainerControl, TrainerState, TrainingArguments, XLMRobertaConfig, XLMRobertaForMaskedLM, default_data_collator
+from types import SimpleNamespace
 from vocab_lit.models.device import Device
-from vocab_lit.models.source import is_masked
+from vocab_lit.models.model_class import is_masked
 from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.training.contexts import answering_with_loss, random_state_restored
 from vocab_lit.training.lm_data import MaskedBlocks, pack
@@ -21,7 +22,6 @@ import vocab_lit.training.trainer
 @pytest.fixture(scope='module')
 def cell_7a11e712():
     # nbs/06_training/05_trainer.ipynb, cell "swahili = lines("sw", 600, seed=0)" (7a11e712)
-    global blocks, first_loss, gpt, no_dropout, one_step, swahili, tiny, tiny_gpt, tokenizer, train, xlmr
     swahili = lines("sw", 600, seed=0)
     tokenizer = train_tokenizer(swahili, "unigram", 500)
     blocks = pack(tokenizer, swahili, 32)
@@ -45,6 +45,7 @@ def cell_7a11e712():
         data = MaskedBlocks(blocks, 16, tokenizer if is_masked(model) else None, probability=probability)
         trainer = train(model, replace(one_step, micro_batch=micro), data, logging_first_step=True)
         return trainer.state.log_history[0]["loss"], default_data_collator(list(data))
+    return SimpleNamespace(blocks=blocks, first_loss=first_loss, gpt=gpt, no_dropout=no_dropout, one_step=one_step, tiny=tiny, tokenizer=tokenizer, train=train, xlmr=xlmr)
 
 
 @pytest.mark.cell('nbs/06_training/05_trainer.ipynb', 'cell "a run without gain says so at the end, and no other does" (486c7623)')
@@ -82,6 +83,9 @@ def test_a_rate_that_spoils_the_model_is_told_of_once():
 
 @pytest.mark.cell('nbs/06_training/05_trainer.ipynb', 'cell "the logged loss is the mean over the targets" (00f5f6a7)')
 def test_the_logged_loss_is_the_mean_over_the_targets(cell_7a11e712):
+    first_loss = cell_7a11e712.first_loss
+    gpt = cell_7a11e712.gpt
+    xlmr = cell_7a11e712.xlmr
     for model, micro in ((xlmr, 16), (xlmr, 4), (gpt, 4)):
         before = {k: v.clone() for k, v in model.state_dict().items()}
         loss, batch = first_loss(model, micro)
@@ -95,6 +99,11 @@ def test_the_logged_loss_is_the_mean_over_the_targets(cell_7a11e712):
 
 @pytest.mark.cell('nbs/06_training/05_trainer.ipynb', 'cell "blocks get no gradient before their stage" (7a11e713)')
 def test_blocks_get_no_gradient_before_their_stage(cell_7a11e712):
+    blocks = cell_7a11e712.blocks
+    one_step = cell_7a11e712.one_step
+    tokenizer = cell_7a11e712.tokenizer
+    train = cell_7a11e712.train
+    xlmr = cell_7a11e712.xlmr
     class Watch(TrainerCallback):
         def __init__(self):
             self.with_gradient = []
@@ -112,6 +121,8 @@ def test_blocks_get_no_gradient_before_their_stage(cell_7a11e712):
 
 @pytest.mark.cell('nbs/06_training/05_trainer.ipynb', 'cell "a gradient that is not finite never reaches the weights" (7a11e714)')
 def test_a_gradient_that_is_not_finite_never_reaches_the_weights(cell_7a11e712):
+    first_loss = cell_7a11e712.first_loss
+    xlmr = cell_7a11e712.xlmr
     hook = xlmr.lm_head.dense.weight.register_hook(lambda grad: grad * math.nan)
     before = {k: v.clone() for k, v in xlmr.state_dict().items()}
     with pytest.raises(NonFiniteGradient, match="the gradient at step 1 is not finite") as refused:
@@ -122,6 +133,12 @@ def test_a_gradient_that_is_not_finite_never_reaches_the_weights(cell_7a11e712):
 
 @pytest.mark.cell('nbs/06_training/05_trainer.ipynb', 'cell "a GPU tells of a broken gradient when losses are logged" (b7d20c22)')
 def test_a_gpu_tells_of_a_broken_gradient_when_losses_are_logged(cell_7a11e712):
+    blocks = cell_7a11e712.blocks
+    no_dropout = cell_7a11e712.no_dropout
+    one_step = cell_7a11e712.one_step
+    tiny = cell_7a11e712.tiny
+    tokenizer = cell_7a11e712.tokenizer
+    train = cell_7a11e712.train
     def struck(kind):  # the weights after a run whose gradient is spoilt at the seventh step, and the steps that were noted
         torch.manual_seed(7)
         config = XLMRobertaConfig(**tiny, **no_dropout, pad_token_id=1, max_position_embeddings=34)
@@ -151,6 +168,7 @@ def test_a_gpu_tells_of_a_broken_gradient_when_losses_are_logged(cell_7a11e712):
 
 @pytest.mark.cell('nbs/06_training/05_trainer.ipynb', 'cell "a batch is divided evenly, or refused" (7a11e715)')
 def test_a_batch_is_divided_evenly_or_refused(cell_7a11e712):
+    one_step = cell_7a11e712.one_step
     made = []
     for batch_size, micro_batch in ((16, 0), (200, 0), (200, 50)):
         made.append(training_arguments(replace(one_step, batch_size=batch_size, micro_batch=micro_batch), 0, "-"))

@@ -6,8 +6,8 @@ from safetensors.torch import load_file
 from studies.phrasebook import lines
 from tools.examples import remarks
 from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokenizer, Qwen3Config, Qwen3ForCausalLM
-from vocab_lit.methods.factored import factorize
-from vocab_lit.methods.factoring import Factoring
+from types import SimpleNamespace
+from vocab_lit.methods.factored import Factoring, factorize
 from vocab_lit.methods.settings import TransplantSettings
 from vocab_lit.models.adapterhub import describe_adapter, load_adapter
 from vocab_lit.models.check import check_folder
@@ -40,7 +40,6 @@ import vocab_lit.training.training_run as runs
 @pytest.fixture(scope='module')
 def cell_b2b2638a():
     # nbs/06_training/07_training_run.ipynb, cell "place = Path(tempfile.mkdtemp())" (b2b2638a)
-    global code, few, interrupted, mini, place, shallow, tokenizer, trained
     place = Path(tempfile.mkdtemp())
     for code in ("sw", "am"):
         (place / f"{code}.txt").write_text("\n".join(lines(code, 150, seed=0)), encoding="utf-8")
@@ -73,18 +72,25 @@ def cell_b2b2638a():
 
 
     trained(mini, [place / "sw.txt"], place / "out", few).round(3)
+    return SimpleNamespace(few=few, interrupted=interrupted, mini=mini, place=place, trained=trained)
 
 
 @pytest.fixture(scope='module')
 def cell_929c7dd9(cell_b2b2638a):
     # nbs/06_training/07_training_run.ipynb, cell "swahili = LanguageAdapter("sw")" (929c7dd9)
-    global swahili
+    few = cell_b2b2638a.few
+    mini = cell_b2b2638a.mini
+    place = cell_b2b2638a.place
+    trained = cell_b2b2638a.trained
     swahili = LanguageAdapter("sw")
     trained(mini, [place / "sw.txt"], place / "adapter", few, adapter=swahili).round(3)
+    return SimpleNamespace(swahili=swahili)
 
 
 @pytest.mark.cell('nbs/06_training/07_training_run.ipynb', 'cell "plain transformers loads the result, which is better" (3827cc7e)')
 def test_plain_transformers_loads_the_result_which_is_better(cell_b2b2638a):
+    mini = cell_b2b2638a.mini
+    place = cell_b2b2638a.place
     losses = pd.read_csv(place / "out/losses.csv")
     assert list(losses.step) == [0, 2, 4] and losses.loss.iloc[-1] < losses.loss[0]
     assert not (place / "out/run").exists() and not list((place / "out").glob(".*"))
@@ -97,6 +103,10 @@ def test_plain_transformers_loads_the_result_which_is_better(cell_b2b2638a):
 
 @pytest.mark.cell('nbs/06_training/07_training_run.ipynb', 'cell "what stands beside the model stands beside the result" (9b78f8d8)')
 def test_what_stands_beside_the_model_stands_beside_the_result(cell_b2b2638a):
+    few = cell_b2b2638a.few
+    mini = cell_b2b2638a.mini
+    place = cell_b2b2638a.place
+    trained = cell_b2b2638a.trained
     shutil.copytree(mini, place / "encoder")
     (place / "encoder/modules.json").write_text(json.dumps([dict(type="models.Pooling", path="1_Pooling")]))
     (place / "encoder/1_Pooling").mkdir()
@@ -109,6 +119,11 @@ def test_what_stands_beside_the_model_stands_beside_the_result(cell_b2b2638a):
 
 @pytest.mark.cell('nbs/06_training/07_training_run.ipynb', 'cell "an interrupted run resumes with the same arguments only" (763d96e8)')
 def test_an_interrupted_run_resumes_with_the_same_arguments_only(cell_b2b2638a):
+    few = cell_b2b2638a.few
+    interrupted = cell_b2b2638a.interrupted
+    mini = cell_b2b2638a.mini
+    place = cell_b2b2638a.place
+    trained = cell_b2b2638a.trained
     files = [place / "sw.txt", place / "am.txt"]
     whole = trained(mini, files, place / "whole", few, alpha=0.2)
     with interrupted(runs, "finish_run"):
@@ -138,6 +153,11 @@ def test_an_interrupted_run_resumes_with_the_same_arguments_only(cell_b2b2638a):
 
 @pytest.mark.cell('nbs/06_training/07_training_run.ipynb', 'cell "a run stopped while it begins or ends is resumed" (3526722c)')
 def test_a_run_stopped_while_it_begins_or_ends_is_resumed(cell_b2b2638a):
+    few = cell_b2b2638a.few
+    interrupted = cell_b2b2638a.interrupted
+    mini = cell_b2b2638a.mini
+    place = cell_b2b2638a.place
+    trained = cell_b2b2638a.trained
     source = place / "source"  # in half precision, from a transplant, with a text of its own
     shutil.copytree(mini, source)
     AutoModelForMaskedLM.from_pretrained(mini).bfloat16().save_pretrained(source)
@@ -192,6 +212,12 @@ def test_a_run_stopped_while_it_begins_or_ends_is_resumed(cell_b2b2638a):
 
 @pytest.mark.cell('nbs/06_training/07_training_run.ipynb', 'cell "a language adapter is trained, with a vocabulary or without" (de231abc)')
 def test_a_language_adapter_is_trained_with_a_vocabulary_or_without(cell_b2b2638a, cell_929c7dd9):
+    few = cell_b2b2638a.few
+    interrupted = cell_b2b2638a.interrupted
+    mini = cell_b2b2638a.mini
+    place = cell_b2b2638a.place
+    swahili = cell_929c7dd9.swahili
+    trained = cell_b2b2638a.trained
     transplant_files(
         mini,
         [place / "am.txt"],
@@ -243,6 +269,11 @@ def test_a_language_adapter_is_trained_with_a_vocabulary_or_without(cell_b2b2638
 
 @pytest.mark.cell('nbs/06_training/07_training_run.ipynb', 'cell "low-dimensional embeddings are trained and resume to the bit" (58f3a287)')
 def test_low_dimensional_embeddings_are_trained_and_resume_to_the_bit(cell_b2b2638a):
+    few = cell_b2b2638a.few
+    interrupted = cell_b2b2638a.interrupted
+    mini = cell_b2b2638a.mini
+    place = cell_b2b2638a.place
+    trained = cell_b2b2638a.trained
     folder = place / "short"
     factorize(load_model(mini).get_input_embeddings().weight, Factoring(10, components=17, solver="hals", steps=20)).save(
         place / "factors"
@@ -284,6 +315,12 @@ def test_low_dimensional_embeddings_are_trained_and_resume_to_the_bit(cell_b2b26
 
 @pytest.mark.cell('nbs/06_training/07_training_run.ipynb', 'cell "new tokens\' embeddings are trained alone or with the encoder" (8032c414)')
 def test_new_tokens_embeddings_are_trained_alone_or_with_the_encoder(cell_b2b2638a, cell_929c7dd9):
+    few = cell_b2b2638a.few
+    interrupted = cell_b2b2638a.interrupted
+    mini = cell_b2b2638a.mini
+    place = cell_b2b2638a.place
+    swahili = cell_929c7dd9.swahili
+    trained = cell_b2b2638a.trained
     folder = place / "replaced"
     replaced = transplant_files(mini, [place / "am.txt"], folder, TransplantSettings.of(method="fvt", vocab_size=400))
     new, told = torch.tensor(replaced.plan.new_tokens), []
@@ -320,6 +357,11 @@ def test_new_tokens_embeddings_are_trained_alone_or_with_the_encoder(cell_b2b263
 
 @pytest.mark.cell('nbs/06_training/07_training_run.ipynb', 'cell "replay and what is forgotten, and a stopped run ends alike" (f0269e21)')
 def test_replay_and_what_is_forgotten_and_a_stopped_run_ends_alike(cell_b2b2638a, cell_929c7dd9):
+    few = cell_b2b2638a.few
+    interrupted = cell_b2b2638a.interrupted
+    mini = cell_b2b2638a.mini
+    place = cell_b2b2638a.place
+    swahili = cell_929c7dd9.swahili
     (place / "en.txt").write_text("\n".join(lines("en", 400, seed=0)), encoding="utf-8")
     keep = KeepSettings((str(place / "en.txt"),), replay=0.5)
     knows_english = data_path("models", "mini-xlmr")
@@ -361,6 +403,10 @@ def test_replay_and_what_is_forgotten_and_a_stopped_run_ends_alike(cell_b2b2638a
 
 @pytest.mark.cell('nbs/06_training/07_training_run.ipynb', 'cell "LoRA leaves an adapter for PEFT, or the same merged" (5d1a0f01)')
 def test_lora_leaves_an_adapter_for_peft_or_the_same_merged(cell_b2b2638a):
+    few = cell_b2b2638a.few
+    interrupted = cell_b2b2638a.interrupted
+    place = cell_b2b2638a.place
+    trained = cell_b2b2638a.trained
     from peft import PeftModel
 
     told, model = [], data_path("models", "mini-gpt2")
@@ -404,6 +450,11 @@ def test_lora_leaves_an_adapter_for_peft_or_the_same_merged(cell_b2b2638a):
 
 @pytest.mark.cell('nbs/06_training/07_training_run.ipynb', 'cell "what LoRA cannot learn beside is refused" (5d1a0f02)')
 def test_what_lora_cannot_learn_beside_is_refused(cell_b2b2638a, cell_929c7dd9):
+    few = cell_b2b2638a.few
+    mini = cell_b2b2638a.mini
+    place = cell_b2b2638a.place
+    swahili = cell_929c7dd9.swahili
+    trained = cell_b2b2638a.trained
     given = dict(model=mini, text=[place / "sw.txt"], out=place / "x")
     with pytest.raises(ValueError, match="a language adapter is all that learns; leave lora out"):
         trained(config=replace(few, lora="r=4"), adapter=swahili, **given)
@@ -445,6 +496,9 @@ def test_losses_and_gradients_of_lora_are_those_of_peft():
 @pytest.mark.slow
 @pytest.mark.cell('nbs/06_training/07_training_run.ipynb', 'cell "LoRA beside new tokens\' embeddings, in two stages" (5d1a0f04)')
 def test_lora_beside_new_tokens_embeddings_in_two_stages(cell_b2b2638a):
+    few = cell_b2b2638a.few
+    place = cell_b2b2638a.place
+    trained = cell_b2b2638a.trained
     from peft import PeftModel
 
     for name, kind in (("mini-xlmr", AutoModelForMaskedLM), ("mini-gpt2", AutoModelForCausalLM)):
@@ -469,6 +523,10 @@ def test_lora_beside_new_tokens_embeddings_in_two_stages(cell_b2b2638a):
 
 @pytest.mark.cell('nbs/06_training/07_training_run.ipynb', 'cell "unknown tokens are said where a low loss means nothing" (50bdc445)')
 def test_unknown_tokens_are_said_where_a_low_loss_means_nothing(cell_b2b2638a):
+    few = cell_b2b2638a.few
+    mini = cell_b2b2638a.mini
+    place = cell_b2b2638a.place
+    trained = cell_b2b2638a.trained
     told = []
     trained(mini, [place / "am.txt"], place / "unknown", replace(few, steps=1), say=told.append)
     assert any(re.match("note: [2-9][0-9]% of the tokens are unknown", m) for m in told)
@@ -479,6 +537,10 @@ def test_unknown_tokens_are_said_where_a_low_loss_means_nothing(cell_b2b2638a):
 
 @pytest.mark.cell('nbs/06_training/07_training_run.ipynb', 'cell "the preset\'s blocks are no longer than the model" (551eda53)')
 def test_the_preset_s_blocks_are_no_longer_than_the_model(cell_b2b2638a):
+    interrupted = cell_b2b2638a.interrupted
+    mini = cell_b2b2638a.mini
+    place = cell_b2b2638a.place
+    trained = cell_b2b2638a.trained
     with interrupted(LaptRun, "_blocks"):
         trained(mini, [place / "sw.txt"], place / "preset")
     assert json.loads((place / "preset/lapt.json").read_text())["config"]["length"] == 72
@@ -486,6 +548,9 @@ def test_the_preset_s_blocks_are_no_longer_than_the_model(cell_b2b2638a):
 
 @pytest.mark.cell('nbs/06_training/07_training_run.ipynb', 'cell "without a number of steps a run tells its length and trains" (7a1c33e0)')
 def test_without_a_number_of_steps_a_run_tells_its_length_and_trains(cell_b2b2638a):
+    mini = cell_b2b2638a.mini
+    place = cell_b2b2638a.place
+    trained = cell_b2b2638a.trained
     told = []
     settings = LaptSettings(max_epochs=1, batch_size=8, length=72)
     losses = trained(mini, [place / "sw.txt"], place / "one pass", settings, say=told.append)
@@ -494,6 +559,7 @@ def test_without_a_number_of_steps_a_run_tells_its_length_and_trains(cell_b2b263
 
 @pytest.mark.cell('nbs/06_training/07_training_run.ipynb', 'cell "with alpha every file is a language of its own" (97933a63)')
 def test_with_alpha_every_file_is_a_language_of_its_own(cell_b2b2638a):
+    place = cell_b2b2638a.place
     (place / "few.txt").write_text(
         "\n".join((place / "am.txt").read_text(encoding="utf-8").splitlines()[:100]), encoding="utf-8"
     )
@@ -535,6 +601,10 @@ def test_with_alpha_every_file_is_a_language_of_its_own(cell_b2b2638a):
 
 @pytest.mark.cell('nbs/06_training/07_training_run.ipynb', 'cell "no line of a mixture is lost" (e8db20a1)')
 def test_no_line_of_a_mixture_is_lost(cell_b2b2638a):
+    few = cell_b2b2638a.few
+    mini = cell_b2b2638a.mini
+    place = cell_b2b2638a.place
+    trained = cell_b2b2638a.trained
     with pytest.MonkeyPatch.context() as patch:
         given = []
 
@@ -550,6 +620,9 @@ def test_no_line_of_a_mixture_is_lost(cell_b2b2638a):
 
 @pytest.mark.cell('nbs/06_training/07_training_run.ipynb', 'cell "bad input is refused before anything is written" (c547cd70)')
 def test_bad_input_is_refused_before_anything_is_written(cell_b2b2638a):
+    few = cell_b2b2638a.few
+    mini = cell_b2b2638a.mini
+    place = cell_b2b2638a.place
     (place / "one.txt").write_text("habari\n")
     (place / "short.txt").write_text("".join(f"neno {i}\n" for i in range(60)))
 

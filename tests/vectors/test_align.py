@@ -3,8 +3,10 @@ from gensim.models.keyedvectors import KeyedVectors
 from scipy.stats import special_ortho_group
 from sklearn.neighbors import NearestNeighbors
 from studies.phrasebook import dictionary, lines
+from studies.toy_tokenizers import toy_tokenizer
+from types import SimpleNamespace
 from vocab_lit.tokens.train import train_tokenizer
-from vocab_lit.tokens.vocab import Vocab, toy_tokenizer
+from vocab_lit.tokens.vocab import Vocab
 from vocab_lit.vectors.align import align_tokens, alignment_quality, known_pairs, nearest, nearest_words, rotation
 from vocab_lit.vectors.word_vectors import from_words, open_words, word_ppmi
 import numpy as np
@@ -15,37 +17,42 @@ import pytest
 @pytest.fixture(scope='module')
 def cell_9b0846ba():
     # nbs/03_vectors/04_align.ipynb, cell "texts = {"en": lines("en", 3000, seed=1), "sw": lines("sw", " (9b0846ba)
-    global R, english, found_few, pairs, swahili, texts
     texts = {"en": lines("en", 3000, seed=1), "sw": lines("sw", 3000, seed=2)}
     english, swahili = (open_words(word_ppmi(text), code) for code, text in texts.items())
     pairs = dictionary("en", "sw")
     R = rotation(english, swahili, known_pairs(english, swahili, pairs))
     found_few = known_pairs(english, swahili, pairs)[:2]
     len(pairs), len(known_pairs(english, swahili, pairs)), R.shape
+    return SimpleNamespace(R=R, english=english, found_few=found_few, pairs=pairs, swahili=swahili, texts=texts)
 
 
 @pytest.fixture(scope='module')
 def cell_d6db232b():
     # nbs/03_vectors/04_align.ipynb, cell "rng = np.random.default_rng(0)" (d6db232b)
-    global keys, queries, rng
     rng = np.random.default_rng(0)
     keys, queries = rng.normal(size=(1000, 32)).astype(np.float32), rng.normal(size=(300, 32)).astype(np.float32)
     nearest(queries[:2], keys, 3)
+    return SimpleNamespace(keys=keys, queries=queries, rng=rng)
 
 
 @pytest.fixture(scope='module')
 def cell_e73463d0(cell_9b0846ba):
     # nbs/03_vectors/04_align.ipynb, cell "tokenizers = {code: train_tokenizer(text, "bpe", 1500) for c" (e73463d0)
-    global both, tokenizers
+    english = cell_9b0846ba.english
+    pairs = cell_9b0846ba.pairs
+    swahili = cell_9b0846ba.swahili
+    texts = cell_9b0846ba.texts
     tokenizers = {code: train_tokenizer(text, "bpe", 1500) for code, text in texts.items()}
     both = align_tokens(english, swahili, *tokenizers.values(), pairs)
     pd.Series(both.report).map(lambda v: f"{v:.2f}" if isinstance(v, float) else v).to_frame("en to sw")
+    return SimpleNamespace(both=both, tokenizers=tokenizers)
 
 
 @pytest.fixture(scope='module')
 def cell_2c3acc62(cell_e73463d0):
     # nbs/03_vectors/04_align.ipynb, cell "source_vocab, target_vocab = (Vocab.from_tokenizer(t) for t " (2c3acc62)
-    global asked, nearest_source, source_vocab, target_vocab
+    both = cell_e73463d0.both
+    tokenizers = cell_e73463d0.tokenizers
     source_vocab, target_vocab = (Vocab.from_tokenizer(t) for t in tokenizers.values())
 
 
@@ -57,10 +64,12 @@ def cell_2c3acc62(cell_e73463d0):
 
     asked = ("Kijerumani", "Kirusi", "gigabaiti", "Jumapili", "Misri")
     pd.Series({text: nearest_source(text) for text in asked}, name="nearest English tokens").to_frame()
+    return SimpleNamespace(source_vocab=source_vocab)
 
 
 @pytest.mark.cell('nbs/03_vectors/04_align.ipynb', 'cell "a known rotation comes back exactly" (7447b94b)')
 def test_a_known_rotation_comes_back_exactly(cell_9b0846ba):
+    english = cell_9b0846ba.english
     Q = special_ortho_group.rvs(english.dim, random_state=0)
     turned = KeyedVectors(english.dim)
     turned.add_vectors(english.words, english.matrix(english.words) @ Q)
@@ -71,6 +80,10 @@ def test_a_known_rotation_comes_back_exactly(cell_9b0846ba):
 
 @pytest.mark.cell('nbs/03_vectors/04_align.ipynb', 'cell "the rotation is the closed form and none is better" (5556365c)')
 def test_the_rotation_is_the_closed_form_and_none_is_better(cell_9b0846ba):
+    R = cell_9b0846ba.R
+    english = cell_9b0846ba.english
+    pairs = cell_9b0846ba.pairs
+    swahili = cell_9b0846ba.swahili
     known = known_pairs(english, swahili, pairs)
     A = np.array([english.vector(a) for a, _ in known], np.float64)
     B = np.array([swahili.vector(b) for _, b in known], np.float64)
@@ -101,6 +114,11 @@ def test_pairs_are_looked_up_in_their_casings_and_repeated_as_the_reference_does
 
 @pytest.mark.cell('nbs/03_vectors/04_align.ipynb', 'cell "spaces that do not go together are refused" (c9e69b00)')
 def test_spaces_that_do_not_go_together_are_refused(cell_9b0846ba):
+    english = cell_9b0846ba.english
+    found_few = cell_9b0846ba.found_few
+    pairs = cell_9b0846ba.pairs
+    swahili = cell_9b0846ba.swahili
+    texts = cell_9b0846ba.texts
     told = r"of the dictionary's 618 pairs \d+ have vectors on both sides, and \d{3} with the columns exchanged \(en, sw\)"
     with pytest.raises(ValueError, match=told):
         known_pairs(english, swahili, [(b, a) for a, b in pairs])
@@ -118,6 +136,9 @@ def test_spaces_that_do_not_go_together_are_refused(cell_9b0846ba):
 
 @pytest.mark.cell('nbs/03_vectors/04_align.ipynb', 'cell "the nearest are those of a brute-force search, in either precision" (3257d026)')
 def test_the_nearest_are_those_of_a_brute_force_search_in_either_precision(cell_d6db232b):
+    keys = cell_d6db232b.keys
+    queries = cell_d6db232b.queries
+    rng = cell_d6db232b.rng
     close = (1 + 0.03 * rng.normal(size=(400, 32))).astype(np.float32)  # too near each other for bfloat16
     searches = (
         (10, queries, keys),
@@ -143,6 +164,9 @@ def test_the_nearest_are_those_of_a_brute_force_search_in_either_precision(cell_
 
 @pytest.mark.cell('nbs/03_vectors/04_align.ipynb', 'cell "the quality is that of a search by hand" (32978cbd)')
 def test_the_quality_is_that_of_a_search_by_hand(cell_9b0846ba):
+    english = cell_9b0846ba.english
+    pairs = cell_9b0846ba.pairs
+    swahili = cell_9b0846ba.swahili
     known = known_pairs(english, swahili, pairs)
     told = alignment_quality(english, swahili, known, share=0.3, seed=3)
     words = list(dict.fromkeys(a.lower() for a, _ in known))
@@ -170,6 +194,10 @@ def test_the_quality_is_that_of_a_search_by_hand(cell_9b0846ba):
 
 @pytest.mark.cell('nbs/03_vectors/04_align.ipynb', 'cell "the words nearest to a word are those of gensim" (ff8c0a0e)')
 def test_the_words_nearest_to_a_word_are_those_of_gensim(cell_9b0846ba):
+    R = cell_9b0846ba.R
+    english = cell_9b0846ba.english
+    swahili = cell_9b0846ba.swahili
+    texts = cell_9b0846ba.texts
     one = word_ppmi(texts["sw"])
     peer = KeyedVectors(one.dim)
     peer.add_vectors(one.words, one.matrix(one.words))
@@ -186,6 +214,14 @@ def test_the_words_nearest_to_a_word_are_those_of_gensim(cell_9b0846ba):
 
 @pytest.mark.cell('nbs/03_vectors/04_align.ipynb', 'cell "tokens are aligned by the rotation of their words" (f98468bd)')
 def test_tokens_are_aligned_by_the_rotation_of_their_words(cell_9b0846ba, cell_e73463d0, cell_2c3acc62):
+    R = cell_9b0846ba.R
+    both = cell_e73463d0.both
+    english = cell_9b0846ba.english
+    pairs = cell_9b0846ba.pairs
+    source_vocab = cell_2c3acc62.source_vocab
+    swahili = cell_9b0846ba.swahili
+    texts = cell_9b0846ba.texts
+    tokenizers = cell_e73463d0.tokenizers
     by_hand = from_words(english, tokenizers["en"]).matrix @ R
     assert np.allclose(both.source.matrix, by_hand, atol=1e-5)
     assert (both.target.matrix == from_words(swahili, tokenizers["sw"]).matrix).all()

@@ -20,7 +20,8 @@ from .adapt_stages import AdaptRun, Stage, TimeLimit, TrainingStage
 from .settings import Adaptation, check_report_packages
 from ..methods.plan import Plan
 from ..models.check import check_folder, verdict
-from ..models.source import Source, learns_from_text
+from ..models.model_class import learns_from_text
+from ..models.source import FolderSource
 from ..text.corpus import write_json
 from ..text.files import alone, check_output
 from ..training.lapt import differences
@@ -141,7 +142,7 @@ def _make(run: AdaptRun, stage: Stage, at: str) -> None:
 
 def _closing_lines(run: AdaptRun) -> list[str]:
     "Closing remarks on the transplant and on the model that was made."
-    final, start = run.asked.final(run.out), Source.from_pretrained(run.out / "start")
+    final, start = run.asked.final(run.out), FolderSource.open(run.out / "start")
     note = json.loads((run.out / "start/vocab_lit.json").read_text(encoding="utf-8"))
     plan = Plan.load(run.out / "start", start.vocab)
     findings = check_folder(final, compare=False, remarks=False)

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from babel import Locale
 from jinja2 import Environment, StrictUndefined
 
 import vocab_lit
@@ -32,6 +31,7 @@ from ..tasks.task_files import KEEP
 from ..text.corpus import data_path, read_lines, write_json
 from ..text.files import write_folder
 from ..text.markup import markdown_table, markdown_text
+from ..text.scripts import languages
 from ..tokens.load import load_tokenizer
 from ..tokens.vocab import fit
 from ..training.perplexity import bits_by_text
@@ -191,7 +191,7 @@ class AdaptReport:
     def language(self) -> str:
         "The language's name."
         given = self.asked.adapt.language
-        return Locale("en").languages.get(given, given) or "the language"
+        return languages().get(given, {}).get("name") or given or "the language"
 
     def _heading(self) -> dict:
         causal = self.numbers["held_out"]["source"]["metric"] == "perplexity"

@@ -24,7 +24,7 @@ from .adapt_check import TriedTokenizer, build_target
 from .adapt_report import SAMPLE, AdaptReport, task_in_words
 from .settings import Adaptation
 from ..models.pipeline import transplant_files
-from ..models.source import Source
+from ..models.source import FolderSource
 from ..tasks.evaluate import evaluate_files, silenced
 from ..tasks.settings import PERPLEXITY, EvaluateSettings, TaskRun
 from ..text.cleaning import CleanReport, clean
@@ -358,9 +358,9 @@ class ScoresStage(Stage):
             self._keep(last, "kept", partial(self._forgotten, models))
         write_json(dict(models=list(models), tasks=list(self.asked.tasks)), self.path)
 
-    def _models(self) -> dict[str, Source]:
-        models = {"source": self.asked.opened, "start": Source.from_pretrained(self.out / "start")}
-        return models | ({"trained": Source.from_pretrained(self.out / "model")} if self.asked.lapt.trains else {})
+    def _models(self) -> dict[str, FolderSource]:
+        models = {"source": self.asked.opened, "start": FolderSource.open(self.out / "start")}
+        return models | ({"trained": FolderSource.open(self.out / "model")} if self.asked.lapt.trains else {})
 
     def _decided_by(self, name: str, task: str) -> dict:
         "The settings that decide a model's scores."
@@ -381,7 +381,7 @@ class ScoresStage(Stage):
 
     def score(
         self,
-        model: Source,
+        model: FolderSource,
         name: str,
         task: str,
         work: Path | None,  # folder for checkpoints
@@ -394,7 +394,7 @@ class ScoresStage(Stage):
                 return evaluate_files(model, EvaluateSettings(PERPLEXITY, test=str(self.sample)))
         return evaluate_files(model, self.asked.tasks[task], run=TaskRun(max_hours=left), folder=work)
 
-    def _forgotten(self, models: dict[str, Source], work: Path) -> list[dict]:
+    def _forgotten(self, models: dict[str, FolderSource], work: Path) -> list[dict]:
         "Bits per byte in languages known before, as training has measured them or, without training, as they are."
         if self.asked.lapt.trains:
             return json.loads((self.out / "model/forgotten.json").read_text(encoding="utf-8"))

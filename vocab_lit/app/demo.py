@@ -20,8 +20,9 @@ from typing import TYPE_CHECKING, Any
 from .made_folder import MadeFolder
 from .page_tokens import position
 from .report import filled
+from ..models.model_class import is_masked, learns_from_text
 from ..models.settings import is_gguf
-from ..models.source import Source, TokenizerSource, is_masked, learns_from_text
+from ..models.source import FolderSource, Source
 from ..text.settings import SettingError
 from ..tokens.vocab import fit
 from ..training.perplexity import perplexity, surrounding_ids
@@ -44,7 +45,7 @@ class Side:
 
     about = ""  # what a reader can ask for
 
-    def __init__(self, source: TokenizerSource):
+    def __init__(self, source: Source):
         self.source, self.lock = source, Lock()  # a model answers one question at a time
         self.name = Path(source.path).name
 
@@ -72,9 +73,9 @@ class Side:
 class Loaded(Side):
     "A model of a folder, in memory."
 
-    source: Source
+    source: FolderSource
 
-    def __init__(self, source: Source, model: PreTrainedModel):
+    def __init__(self, source: FolderSource, model: PreTrainedModel):
         super().__init__(source)
         self.model = model
 
@@ -140,7 +141,7 @@ class GgufWriter(Side):
 
     about = Writer.about
 
-    def __init__(self, source: TokenizerSource):
+    def __init__(self, source: Source):
         from vocab_lit.gguf.llama_cpp import LlamaCpp
 
         super().__init__(source)
@@ -161,10 +162,10 @@ def open_side(
 ) -> Side:
     "Load a model; `ValueError`, `OSError` or `MissingExtra` where that cannot be done."
     if is_gguf(path):
-        from vocab_lit.gguf.tokenizer import GgufSource
+        from vocab_lit.models.source import GgufSource
 
         return GgufWriter(GgufSource(path))
-    source = Source.from_pretrained(path)
+    source = FolderSource.open(path)
     model = source.load()
     if is_masked(model) and source.tokenizer.mask_token:
         return Filler(source, model)

@@ -13,9 +13,9 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..models.served import is_decoder
+from ..models.model_class import is_decoder, learns_from_text
 from ..models.settings import is_gguf
-from ..models.source import Source, TokenizerSource, learns_from_text
+from ..models.source import FolderSource, Source
 from ..models.token_tensors import token_parameters
 from ..text.byte_ngrams import ngram_bits
 from ..text.collection import no_collection
@@ -49,7 +49,7 @@ def _head(model: PreTrainedModel, tables: Mapping[str, object]) -> str:
     return "none" if model.get_output_embeddings() is None else "tied"
 
 
-def weight_facts(source: Source) -> dict[str, object]:
+def weight_facts(source: FolderSource) -> dict[str, object]:
     "The architecture of a model, and the shape of its embeddings."
     model = source.open_weights()
     tables = token_parameters(model)
@@ -64,7 +64,7 @@ def weight_facts(source: Source) -> dict[str, object]:
     )
 
 
-def model_size(source: Source) -> ModelSize:
+def model_size(source: FolderSource) -> ModelSize:
     "How much of a model's size depends on its vocabulary; also of shapes alone."
     model = source.open_weights()
     tables = token_parameters(model)
@@ -111,7 +111,7 @@ def gguf_size(file: GgufFile) -> ModelSize:
     return ModelSize(body, of_tokens // table.rows, table.shape[-1] * generates, generates)
 
 
-def vocabulary_facts(source: TokenizerSource) -> dict[str, object]:
+def vocabulary_facts(source: Source) -> dict[str, object]:
     "The kinds, special tokens and scripts of a vocabulary."
     vocab = source.vocab
     return dict(
@@ -130,7 +130,7 @@ def _shares_of_scripts(lines: Iterable[str]) -> str:  # as Latin 97%, Arabic 3%
 
 
 def text_facts(
-    source: TokenizerSource,
+    source: Source,
     lines: list[str],  # a sample
     n_lines: int,  # of all the text
 ) -> dict[str, object]:
@@ -199,16 +199,16 @@ def measure_reading(
     return Reading(measured.bits_per_byte, ngram_bits(train, chosen), len(chosen), measured.kind)
 
 
-def _with_weights(source: TokenizerSource) -> Source:
+def _with_weights(source: Source) -> FolderSource:
     "A source whose weights can be computed with; those of a GGUF file are dequantised into the cache."
-    if isinstance(source, Source):
+    if isinstance(source, FolderSource):
         return source
-    from vocab_lit.gguf.opened import gguf_folder
+    from vocab_lit.models.gguf_weights import gguf_folder
 
-    return Source.from_pretrained(gguf_folder(source.path))
+    return FolderSource.open(gguf_folder(source.path))
 
 
-def _reading(source: TokenizerSource, weights: Mapping[str, Any] | None, lines: Sequence[str]) -> Reading | None:
+def _reading(source: Source, weights: Mapping[str, Any] | None, lines: Sequence[str]) -> Reading | None:
     "The reading of a model that can be measured here; None for others."
     if not weights or not weights["continued_pretraining"]:
         return None
@@ -256,16 +256,16 @@ class Inspection:
         return record
 
 
-def _opened(model: str | Path) -> tuple[TokenizerSource, dict[str, object] | None, ModelSize | None]:
+def _opened(model: str | Path) -> tuple[Source, dict[str, object] | None, ModelSize | None]:
     "What the tokenizer comes from; the facts and the size of the weights, where there are any."
     if is_gguf(model):
-        from vocab_lit.gguf.tokenizer import GgufSource
         from vocab_lit.gguf.tokens import check_whole
+        from vocab_lit.models.source import GgufSource
 
         opened = GgufSource(model)
         check_whole(opened.file)
         return opened, gguf_facts(opened.file), gguf_size(opened.file)
-    source = Source(model)
+    source = FolderSource(model)
     return (source, weight_facts(source), model_size(source)) if _has_model(model) else (source, None, None)
 
 
@@ -332,7 +332,7 @@ def advised(
         return wanted
     source, _, size = _opened(model)
     lines, n_lines = sampled(Lines(*text))
-    weights = weight_facts(source) if isinstance(source, Source) else None
+    weights = weight_facts(source) if isinstance(source, FolderSource) else None
     reading = _reading(source, weights, lines)
     try:
         found = judge(source.vocab, lines, n_lines, size, reads=reading.reads if reading else None)

@@ -9,7 +9,6 @@ import csv
 import difflib
 from collections.abc import Mapping
 from functools import cache
-from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import yaml
@@ -18,11 +17,9 @@ from .setup_file import KEYS, LAPT_KEYS, Key
 from ..tasks.registry import TASKS
 from ..tasks.task_files import KEEP
 from ..text.corpus import data_path
+from ..text.scripts import languages
 from ..text.yaml_file import in_yaml
 from ..training.settings import PRESETS
-
-if TYPE_CHECKING:
-    from babel import Locale
 
 # %% auto #0
 __all__ = ['find_language', 'language_facts', 'language_resources', 'example_setup']
@@ -37,64 +34,28 @@ def find_language(
     name: str,  # a code, such as sw or swa, or an English name
 ) -> str:  # the code as CLDR writes it
     "The code of a language; `ValueError` says which are near."
-    from babel import Locale
-    from babel.core import get_global
-
-    names, aliases = Locale("en").languages, get_global("language_aliases")
-    code = name.strip().replace("_", "-")
-    code = aliases.get(code.lower(), code)
-    if code.lower() in names:
-        return code.lower()
-    if code in names or any(code in resource["languages"] for resource in _resources()):
-        return code
-    by_name = {known.lower(): its_code for its_code, known in names.items()}
-    if name.lower() in by_name:
-        return by_name[name.lower()]
-    near = _near(name, names, by_name)
-    if 2 <= len(code) <= 3 and code.isalpha() and code.islower() and not near:
-        return code  # one that CLDR has no name for
-    hint = f"near it: {', '.join(near)}" if near else "give a code such as sw, or an English name"
+    given, known = name.strip().lower().replace("_", "-"), languages()
+    codes = {row["name"].lower(): code for code, row in known.items() if row["name"]}
+    codes |= {code.lower().replace("_", "-"): code for code in known}
+    codes |= {alias: code for code, row in known.items() for alias in row["aliases"].split()}
+    if given in codes:
+        return codes[given]
+    near = dict.fromkeys(codes[match] for match in difflib.get_close_matches(given, codes, 3, 0.6))
+    if 2 <= len(given) <= 3 and given.isalpha() and name.islower() and not near:
+        return given  # one that CLDR has no name for
+    named = ", ".join(f"{code} ({known[code]['name']})" for code in near)
+    hint = f"near it: {named}" if near else "give a code such as sw, or an English name"
     raise ValueError(f"no language {name!r}; {hint}")
-
-
-def _near(name: str, names: Mapping[str, str], by_name: Mapping[str, str]) -> list[str]:  # as sw (Swahili)
-    "The languages whose codes or names are like one that is none."
-    matches = difflib.get_close_matches(name.lower(), [*by_name, *names], 3, 0.6)
-    codes = dict.fromkeys(by_name.get(match, match) for match in matches)
-    return [f"{code} ({names[code]})" for code in codes if code in names]
-
-
-def _own_name(code: str) -> str:
-    "What a language calls itself, where CLDR knows."
-    from babel import Locale, UnknownLocaleError
-
-    try:
-        return Locale.parse(code.replace("-", "_")).get_language_name(code) or ""
-    except (UnknownLocaleError, ValueError):
-        return ""
-
-
-def _script(code: str, locale: Locale) -> str:
-    "The script that a language is usually written in."
-    from babel.core import get_global
-
-    likely = get_global("likely_subtags").get(code, "")
-    if likely.count("_") != 2:
-        return "not known to CLDR"
-    script = likely.split("_")[1]
-    return f"{locale.scripts.get(script, script)} ({script})"
 
 
 def language_facts(code: str) -> dict[str, str]:  # of a code from `find_language`
     "Name and script of a language, and which models have seen it."
-    from babel import Locale
-
-    locale = Locale("en")
+    row = languages().get(code, dict(name="", own_name="", script=""))
     models = [r["name"] for r in _resources() if r["kind"] == "model" and code in r["languages"]]
     return {
-        "name": locale.languages.get(code, code),
-        "own name": _own_name(code),
-        "script": _script(code, locale),
+        "name": row["name"] or code,
+        "own name": row["own_name"],
+        "script": row["script"] or "not known to CLDR",
         "models that have seen it": ", ".join(models) or "neither XLM-R nor mBERT",
     }
 
@@ -162,7 +123,7 @@ def _training_lines() -> list[str]:
     "The part of continued pretraining."
     lapt, paper = PRESETS["few-passes"], PRESETS["embedding-structure"]
     names = ("max_epochs", "learning_rate", "batch_size", "length", "eval_every", "patience")
-    names += ("distil_layer", "distil_snippets", "distil_lm", "objective", "alm_temperature", "alm_lm")
+    names += ("distil_layer", "distil_snippets", "distil_lm")
     values: dict[str, object] = dict(mode=lapt.mode, embeddings=lapt.embeddings, lora="r=16,merge=yes")
     values |= {name: getattr(lapt, name) for name in names}
     values |= dict(max_epochs=3, max_hours=20)

@@ -18,14 +18,14 @@ from scipy import sparse
 from ..methods.plan import Plan
 from ..models.check import check_folder
 from ..models.settings import is_gguf
-from ..models.source import Source
+from ..models.source import FolderSource
 from ..models.token_tensors import token_tensors
 from ..text.files import read_json
 from ..tokens.vocab import Vocab
 
 if TYPE_CHECKING:
-    from vocab_lit.gguf.tokenizer import GgufSource
     from vocab_lit.models.served import Finding
+    from vocab_lit.models.source import GgufSource
 
 # %% auto #0
 __all__ = ['MadeFolder', 'MadeGguf']
@@ -41,7 +41,7 @@ class MadeFolder:
     run: dict  # settings of the training, as in lapt.json; empty without one
     asked: dict  # settings of an adaptation by name; empty where it was none
     scores: dict = field(default_factory=dict)  # an adaptation's report, as in report.json
-    opened: Source | None = None  # the source model, where it is open already
+    opened: FolderSource | None = None  # the source model, where it is open already
 
     @classmethod
     def open(
@@ -91,7 +91,7 @@ class MadeFolder:
     @cached_property
     def target(self) -> Vocab:
         "The vocabulary of the model."
-        return Source(self.model).vocab
+        return FolderSource(self.model).vocab
 
     @cached_property
     def source(self) -> Vocab | None:
@@ -99,7 +99,7 @@ class MadeFolder:
         if self.begun:
             return self.begun.source
         with suppress(ValueError, OSError):
-            return Source.from_pretrained(self.opened or self.note["model"]).vocab
+            return FolderSource.open(self.opened or self.note["model"]).vocab
         return None
 
     @cached_property
@@ -123,7 +123,7 @@ class MadeFolder:
         "The input embeddings of some tokens; `ValueError` where they do not load."
         import torch
 
-        rows = token_tensors(Source(self.model).open_weights())["input"].rows(len(self.plan))
+        rows = token_tensors(FolderSource(self.model).open_weights())["input"].rows(len(self.plan))
         return rows[torch.from_numpy(ids)].detach().float().numpy()
 
     def findings(self) -> list[Finding]:
@@ -133,7 +133,7 @@ class MadeFolder:
 
 def _begun_with_file(run: dict) -> dict:
     "The settings of a training; where it began with a GGUF file, with that in place of the folder made from it."
-    from vocab_lit.gguf.opened import NOTE
+    from vocab_lit.models.gguf_weights import NOTE
 
     file = read_json(Path(run["model"]) / NOTE).get("file") if run else None
     return run | dict(model=file) if file else run
@@ -169,7 +169,7 @@ class MadeGguf(MadeFolder):
     @cached_property
     def file(self) -> GgufSource:
         "The file, opened."
-        from vocab_lit.gguf.tokenizer import GgufSource
+        from vocab_lit.models.source import GgufSource
 
         return GgufSource(self.folder)
 
@@ -191,7 +191,7 @@ class MadeGguf(MadeFolder):
     @cached_property
     def source(self) -> Vocab | None:
         "The vocabulary of the source file; None where that is not at hand."
-        from vocab_lit.gguf.tokenizer import GgufSource
+        from vocab_lit.models.source import GgufSource
 
         if self.note["model"] == str(self.folder):
             return self.target
@@ -202,11 +202,9 @@ class MadeGguf(MadeFolder):
     @cached_property
     def plan(self) -> Plan:
         "Where the embeddings come from; `ValueError` where there is no plan beside the file."
-        from vocab_lit.gguf.transplant import load_plan
-
         if self.note.get("method", "trim") == "trim":
             return _kept_plan(self.target, self.source)
-        return load_plan(self.note.get("like", self.folder), self.target)
+        return GgufSource(self.note["like"]).plan if "like" in self.note else self.file.plan
 
     @property
     def is_model(self) -> bool:
@@ -222,6 +220,6 @@ class MadeGguf(MadeFolder):
 
     def findings(self) -> list[Finding]:
         "What would break in llama.cpp."
-        from vocab_lit.gguf.check import check_gguf
+        from vocab_lit.models.gguf_check import check_gguf
 
         return check_gguf(self.folder)

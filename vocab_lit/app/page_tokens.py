@@ -14,8 +14,7 @@ from numpy.typing import ArrayLike
 
 from .made_folder import MadeFolder
 from ..methods.plan import Plan
-from ..tokens.visible import visible
-from ..tokens.vocab import Token, Vocab
+from ..tokens.vocab import Token, Vocab, visible
 
 # %% auto #0
 __all__ = ['POSITIONS', 'MOST_BYTES', 'MOST_OF_ONE', 'ORIGINS', 'position', 'column', 'Terms', 'room_for_terms', 'terms_of',

@@ -13,7 +13,7 @@ from pathlib import Path
 import vocab_lit
 from ..methods.settings import InitSettings, TransplantSettings
 from ..models.settings import LoraSettings
-from ..models.source import Source
+from ..models.source import FolderSource
 from ..tasks.settings import EvaluateSettings
 from ..tasks.task_files import evaluation
 from ..text.extras import check_extra
@@ -148,9 +148,9 @@ class Adaptation:
         return self.transplant.init.seed
 
     @cached_property
-    def opened(self) -> Source:
+    def opened(self) -> FolderSource:
         "The source model, opened once."
-        return Source.from_pretrained(self.source)
+        return FolderSource.open(self.source)
 
     def final(self, out: Path) -> Path:
         "The folder of the model that an adaptation ends with."
@@ -185,7 +185,7 @@ class Adaptation:
         if not (config := self.lapt.config()).is_taught:
             problem = f"a teacher is for mode distil, and the mode is {config.mode}"
             raise SettingError("teacher", f"{problem}; leave it out")
-        Source.from_pretrained(self.run.teacher)
+        FolderSource.open(self.run.teacher)
 
     def _check_vocabulary(self) -> None:
         self.opened  # noqa: B018  that there is a model

@@ -240,9 +240,9 @@ def _in_words(task: Mapping[str, Any]) -> str:
 
 
 def _is_masked(model: str) -> bool:
-    from vocab_lit.models.source import Source
+    from vocab_lit.models.source import FolderSource
 
-    return "Masked" in (Source(model).config.architectures or [""])[0]
+    return "Masked" in (FolderSource(model).config.architectures or [""])[0]
 
 
 _OF_FILES = {"roberta", "gpt2", "texts", "cluster", "dictionary"} | {

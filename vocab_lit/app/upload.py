@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import logging
-from fnmatch import fnmatchcase
 from pathlib import Path
 
 import vocab_lit
@@ -52,14 +51,10 @@ def check_upload(
         raise SettingError(_OPTION, "no token of the Hugging Face Hub; set HF_TOKEN, or log in by `hf auth login`")
     try:
         user = HfApi().whoami()
-    except HfHubHTTPError as e:
-        raise SettingError(_OPTION, f"the Hub does not take the token: {first_line(e)}") from None
     except Exception as e:  # connections fail in many ways, and the client's own errors are of no common class
-        raise SettingError(_OPTION, f"the Hub cannot be reached at {constants.ENDPOINT}: {first_line(e)}") from None
-    return _in_namespace(name, user)
-
-
-def _in_namespace(name: str, user: dict) -> str:
+        problem = f"the Hub cannot be reached at {constants.ENDPOINT}"
+        problem = "the Hub does not take the token" if isinstance(e, HfHubHTTPError) else problem
+        raise SettingError(_OPTION, f"{problem}: {first_line(e)}") from None
     namespace, _, last = name.rpartition("/")
     known = [user["name"], *(group["name"] for group in user.get("orgs", []))]
     if namespace and namespace not in known:
@@ -68,23 +63,15 @@ def _in_namespace(name: str, user: dict) -> str:
     return f"{namespace or user['name']}/{last}"
 
 # %% ../../nbs/09_app/03_upload.ipynb #afc1ca7c
-_KNOWN = (  # patterns of names, as for `fnmatch`
+_KNOWN = (
     *("*config.json", "*.safetensors", "*.safetensors.index.json", "pytorch_*.bin", "pytorch_*.bin.index.json"),
     *("tokenizer.json", "special_tokens_map.json", "added_tokens.json", "vocab.txt", "vocab.json", "merges.txt"),
     *("*.model", "chat_template.*", "additional_chat_templates/*.jinja", "modules.json", "*head_config.json"),
     *("README*.md", "LICEN[SC]E*", "NOTICE*", "USE_POLICY*", "vocab_lit.json", "plan.npz", "new_tokens.json"),
     *("losses.csv", "losses.svg", "metrics.jsonl", "forgotten.json", "scores.json"),
 )
-_FOLDERS = ("[0-9]*_*/*", "vocabulary/*")  # modules of a sentence encoder; the tokenizer of an adapter
+_FOLDERS = ("", "[0-9]*_*/", "vocabulary/")  # modules of a sentence encoder; the tokenizer of an adapter
 _PATHS = ("model", "text", "tokenizer", "vectors", "settings")  # in the note
-
-
-def _is_known(name: str) -> bool:  # with slashes
-    "Whether a file is one that models and adapters have."
-    inner = name.partition("/")[2]
-    in_folder = any(fnmatchcase(name, pattern) for pattern in _FOLDERS) and "/" not in inner
-    given = inner if in_folder else name
-    return any(fnmatchcase(given, known) and given.count("/") == known.count("/") for known in _KNOWN)
 
 
 def files_to_upload(folder: str | Path) -> dict[str, Path | bytes]:  # by name in the repository, sorted
@@ -94,13 +81,11 @@ def files_to_upload(folder: str | Path) -> dict[str, Path | bytes]:  # by name i
         raise FileNotFoundError(f"{folder}: no such folder")
     if not any((folder / name).is_file() for name in ("config.json", "adapter_config.json", "modules.json")):
         raise ValueError(f"{folder} has no config.json and no adapter_config.json; give the folder of a model")
-    uploaded = {}
-    for file in sorted(path for path in folder.rglob("*") if path.is_file()):
-        name = file.relative_to(folder).as_posix()
-        if _is_known(name) and file.resolve().is_relative_to(folder.resolve()):
-            uploaded[name] = file
+    known = {file for inner in _FOLDERS for name in _KNOWN for file in folder.glob(inner + name) if file.is_file()}
+    inside = (file for file in sorted(known) if file.resolve().is_relative_to(folder.resolve()))
+    uploaded: dict[str, Path | bytes] = {file.relative_to(folder).as_posix(): file for file in inside}
     if "vocab_lit.json" in uploaded:
-        note = read_json(uploaded["vocab_lit.json"])
+        note = read_json(folder / "vocab_lit.json")
         note |= {key: without_folders(note[key]) for key in _PATHS if key in note}
         uploaded["vocab_lit.json"] = (json.dumps(note, indent=2, ensure_ascii=False) + "\n").encode()
     return uploaded
@@ -117,8 +102,10 @@ def left_out(folder: str | Path) -> list[str]:
 def upload_rows(folder: str | Path) -> list[dict]:
     "The files that are uploaded, as rows of a table: file, bytes."
     files = files_to_upload(folder)
-    sizes = {name: len(file) if isinstance(file, bytes) else file.stat().st_size for name, file in files.items()}
-    return [dict(file=name, bytes=size) for name, size in sizes.items()]
+    return [
+        dict(file=name, bytes=len(file) if isinstance(file, bytes) else file.stat().st_size)
+        for name, file in files.items()
+    ]
 
 # %% ../../nbs/09_app/03_upload.ipynb #9cdf62c1
 def upload(

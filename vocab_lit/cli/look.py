@@ -212,10 +212,9 @@ def _plan_of(made: Path) -> "Plan":
         if not (made / "plan.npz").is_file():
             raise ValueError(f"{made} has no plan.npz; only models made by vocab_lit can be explained")
         return Plan.load(made)
-    from vocab_lit.gguf.tokenizer import GgufSource
-    from vocab_lit.gguf.transplant import load_plan
+    from vocab_lit.models.source import GgufSource
 
-    return load_plan(made, GgufSource(made).vocab)
+    return GgufSource(made).plan
 
 
 @commands.command()

@@ -29,7 +29,7 @@ from vocab_lit.cli.options import (
     with_settings,
 )
 from .planned import show_plan, upload_if_named, upload_to
-from ..methods.factoring import Factoring
+from ..methods.factored import Factoring
 from ..methods.settings import InitSettings, TransplantSettings
 from ..models.settings import MergeSettings, check_model_path, is_gguf
 from ..text.files import check_output, check_text
@@ -48,7 +48,7 @@ commands = typer.Typer(rich_markup_mode="markdown")
 def _check_out(model: str, out: Path) -> None:
     "`ValueError` where the result cannot have its name; of a GGUF file it is one."
     if is_gguf(model):
-        from vocab_lit.gguf.trim import check_new_gguf
+        from vocab_lit.models.source import check_new_gguf
 
         check_new_gguf(out)
     elif is_gguf(out):
@@ -133,8 +133,8 @@ def transplant_(
     _check_upload(push_to_hub, is_gguf(model))
     push_to_hub = upload_to(push_to_hub, dry_run)
     if is_gguf(model):
-        from vocab_lit.gguf.transplant import check_transplant_gguf as check
-        from vocab_lit.gguf.transplant import transplant_gguf as transplant
+        from vocab_lit.models.gguf_transplant import check_transplant_gguf as check
+        from vocab_lit.models.gguf_transplant import transplant_gguf as transplant
     else:
         from vocab_lit.models.pipeline import check_transplant as check
         from vocab_lit.models.pipeline import transplant_files as transplant
@@ -204,59 +204,13 @@ def _point(row: dict) -> dict[str, str]:
     return dict(tokens=f"{row['tokens']:,}", of_the_text=_share(row["coverage"])) | shares
 
 
-def _check_place(model: str, out: Path | None, token_map: Path | None, trim: TrimSettings) -> None:
-    "`SettingError` where nothing, or more than one thing, would be written, or where it cannot be."
-    if token_map is None:
-        if out is None:
-            raise SettingError("out", "give a new folder, or of a GGUF file a new one, or --token-map FILE")
-        _check_out(model, out)
-        return
-    if out:
-        raise SettingError("out", f" {out}: --token-map writes ids and nothing else; leave one of the two out")
-    for name in ("characters", "words"):
-        if getattr(trim, name) != getattr(TrimSettings, name):
-            raise SettingError(name, "--token-map writes ids of frequent tokens and keeps nothing; leave it out")
-    if token_map.exists():
-        raise SettingError("token_map", f" {token_map} exists; choose another file or remove it")
-    check_output(token_map)
-
-
-def _map_tokens(model: str, text: list[str], out: Path, trim: TrimSettings) -> dict:
-    "Write the ids of the most frequent tokens of texts; returns how much of each text they are."
-    from vocab_lit.gguf.container import GgufFile
-    from vocab_lit.gguf.tokenizer import GgufTokenizer
-    from vocab_lit.models.source import Source
-    from vocab_lit.text.corpus import Lines
-    from vocab_lit.tokens.token_map import most_frequent, write_token_map
-    from vocab_lit.tokens.tokenizer_file import TokenizerFile
-
-    parts = GgufTokenizer(GgufFile(model)) if is_gguf(model) else TokenizerFile(Source(model).tokenizer)
-    counts = {name: parts.count(Lines(name)) for name in text}
-    ids = most_frequent(parts, counts, trim)
-    write_token_map(ids, out)
-    covered = [dict(text=name, covered=round(float(n[ids].sum() / n.sum()), 6)) for name, n in counts.items()]
-    return dict(tokens=len(ids), of=parts.size, texts=covered)
-
-
 @commands.command("trim")
 @with_settings
 def trim_(
     model: ModelOrGguf,
     text: RunText,
     trim: TrimSettings,
-    out: Annotated[
-        Path | None, typer.Option(help="A new or empty folder; of a GGUF file a new one.", show_default=False)
-    ] = None,
-    token_map: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Write nothing but the ids of the most frequent tokens, --vocab-size of them, to a new file. SGLang "
-            "takes it as --speculative-token-map: drafts of speculative decoding choose among these tokens only, and "
-            "are made faster (FR-Spec).",
-            show_default=False,
-        ),
-    ] = None,
+    out: NewModel,
     languages: Annotated[
         str,
         typer.Option(
@@ -301,25 +255,18 @@ def trim_(
     --out gemma-sw-en`
 
     Example: `vocab-lit trim gemma-3-Q4_K_M.gguf --text swahili.txt --text english.txt --out gemma-sw-en.gguf`
-
-    Example: `vocab-lit trim meta-llama/Llama-3.1-8B --text swahili.txt --vocab-size 16384 --token-map swahili.pt`
     """
     trim.check()
-    _check_place(model, out, token_map, trim)
-    _check_upload(push_to_hub, is_file=token_map is not None or is_gguf(model))
+    _check_out(model, out)
+    _check_upload(push_to_hub, is_file=is_gguf(model))
     if not is_gguf(model):
         check_model_path(model)
     chosen = languages or language * any("{language}" in name for name in text)  # a setup names one
     text = in_languages(text, _codes(chosen) if chosen else [])
     check_text(text)
-    if token_map:
-        told = _map_tokens(model, text, token_map, trim)
-        tell_json(told) if as_json else show(told.pop("texts"), f"{told['tokens']:,} of {told['of']:,} tokens")
-        return
-    assert out is not None  # `_check_place` says so
     push_to_hub = upload_to(push_to_hub)
     if is_gguf(model):
-        from vocab_lit.gguf.trim import trim_gguf as trim_model
+        from vocab_lit.models.gguf_trim import trim_gguf as trim_model
     else:
         from vocab_lit.models.pipeline import trim_files as trim_model
 

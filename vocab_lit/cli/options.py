@@ -117,7 +117,7 @@ def as_folder(model: str) -> str:
     model = _mirrored(model)
     if not is_gguf(model):
         return model
-    from vocab_lit.gguf.opened import gguf_folder
+    from vocab_lit.models.gguf_weights import gguf_folder
 
     return str(gguf_folder(model))
 

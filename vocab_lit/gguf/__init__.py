@@ -1,1 +1,1 @@
-"A GGUF file, as llama.cpp, Ollama and LM Studio run it: trim it, extend it, train it, write it again."
+"A GGUF file, as llama.cpp, Ollama and LM Studio run it: its format, read and written, and llama.cpp itself."

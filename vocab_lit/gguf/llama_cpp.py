@@ -39,11 +39,7 @@ params.cpuparams.n_threads = params.cpuparams_batch.n_threads = given["threads"]
 params.warmup = params.fit_params = params.ui = False
 params.cache_ram_mib = params.n_ctx_checkpoints = 0
 params.lora_adapters = [xllamacpp.CommonAdapterLoraInfo(path, 1.0) for path in given["adapters"]]
-if given["drafter"]:
-    params.speculative.types = [xllamacpp.common_speculative_type.COMMON_SPECULATIVE_TYPE_DRAFT_SIMPLE]
-    draft = params.speculative.draft
-    draft.mparams.path, draft.n_max, draft.n_min, draft.p_min = given["drafter"], given["drafted"], 0, 0.0
-    draft.cpuparams.n_threads = draft.cpuparams_batch.n_threads = given["threads"]
+exec(given["more"])
 server = xllamacpp.Server(params)
 with open(given["address"] + ".part", "w") as file:
     file.write(server.listening_address)
@@ -68,8 +64,6 @@ class Generated:
     ids: list[int]  # the end token included where there was one; empty of a chat
     finish_reason: str  # "stop" at an end token, "length" where there was no room for more
     tokens_per_second: float  # 0 of one token, which llama.cpp computes with the prompt
-    drafted: int = 0  # tokens that a drafter proposed
-    accepted: int = 0  # and how many of them the model took
 
     @property
     def seconds(self) -> float:
@@ -92,10 +86,8 @@ class LlamaCpp:
         How long each answer, and the loading, may take.
     adapters : paths
         GGUF files of LoRA adapters, added in full.
-    drafter : path, optional
-        A GGUF file that drafts for the model, in speculative decoding.
-    drafted : int, default 3
-        Tokens that it drafts at a time, at most.
+    more : str
+        Python that sets further `params` of llama.cpp's server.
 
     Raises
     ------
@@ -114,8 +106,7 @@ class LlamaCpp:
         threads: int = 1,
         seconds: float = 120,
         adapters: Sequence[str | Path] = (),
-        drafter: str | Path | None = None,
-        drafted: int = 3,
+        more: str = "",
     ):
         if not has_llama_cpp():
             raise MissingExtra("llama.cpp is not installed; pip install xllamacpp", name="xllamacpp")
@@ -125,8 +116,7 @@ class LlamaCpp:
         self._folder = TemporaryDirectory(prefix="llama_cpp_")
         address, log = (Path(self._folder.name, name) for name in ("address", "log"))
         given = dict(model=str(self.path), context=context, threads=threads, address=str(address))
-        given |= dict(adapters=[str(adapter) for adapter in adapters])
-        given |= dict(drafter=str(drafter or ""), drafted=drafted)
+        given |= dict(adapters=[str(adapter) for adapter in adapters], more=more)
         with open(log, "wb") as out:
             command = [sys.executable, "-c", _PROGRAM, json.dumps(given)]
             self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=out, stderr=out)
@@ -207,7 +197,8 @@ class LlamaCpp:
         "The text of token ids."
         return self.ask("/detokenize", "write out tokens", tokens=list(ids))["content"]
 
-    def _complete(self, prompt: str | Sequence[int], n: int, **options: Any) -> dict[str, Any]:
+    def complete(self, prompt: str | Sequence[int], n: int, **options: Any) -> dict[str, Any]:
+        "The server's answer to a prompt, which it continues greedily."
         given = prompt if isinstance(prompt, str) else list(prompt)
         options |= dict(temperature=0, cache_prompt=False, return_tokens=True)
         return self.ask("/completion", f"continue a prompt by {n} tokens", prompt=given, n_predict=n, **options)
@@ -218,11 +209,9 @@ class LlamaCpp:
         n: int = 24,  # tokens at most
     ) -> Generated:
         "The most probable tokens after a prompt."
-        answer = self._complete(prompt, n)
+        answer = self.complete(prompt, n)
         reason = "length" if answer["stop_type"] == "limit" else "stop"
-        times = answer["timings"]
-        of_drafts = (times.get("draft_n", 0), times.get("draft_n_accepted", 0))
-        return Generated(answer["content"], answer["tokens"], reason, times["predicted_per_second"], *of_drafts)
+        return Generated(answer["content"], answer["tokens"], reason, answer["timings"]["predicted_per_second"])
 
     def log_probabilities(
         self,
@@ -231,7 +220,7 @@ class LlamaCpp:
     ) -> dict[int, float]:  # {id: log-probability}, the most probable first
         "The most probable next tokens, whatever llama.cpp would write: of a part of a character it tells none."
         whole = self.ids(["a"])[0][-1]
-        [position] = self._complete(prompt, 1, n_probs=n, logit_bias=[[whole, _CERTAIN]])["completion_probabilities"]
+        [position] = self.complete(prompt, 1, n_probs=n, logit_bias=[[whole, _CERTAIN]])["completion_probabilities"]
         return {token["id"]: token["logprob"] for token in position["top_logprobs"]}
 
     def chat(

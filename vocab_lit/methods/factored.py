@@ -13,19 +13,83 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .baselines import ARTETXE_TITLE
-from .factoring import Factoring
 from .plan import Plan
-from .recipe import Copy, Gaussian, Recipe
+from .recipe import ARTETXE_TITLE, Copy, Gaussian, Recipe
+from ..text.settings import SettingError, Settings, existing_file, one_of, option, settings, within
 
 if TYPE_CHECKING:
     import torch
 
 # %% auto #0
-__all__ = ['RAND', 'LEX', 'METHODS', 'Factors', 'factorize', 'load_factors', 'FactoredRecipe', 'low_dimensional']
+__all__ = ['RAND', 'LEX', 'METHODS', 'Factoring', 'factors_facts', 'Factors', 'factorize', 'load_factors', 'FactoredRecipe',
+           'low_dimensional']
+
+# %% ../../nbs/04_methods/15_factored.ipynb #a5789b7a
+@settings
+class Factoring(Settings):
+    "The factorisation of an embedding matrix; the defaults are those of Pfeiffer et al. (2021, Section 4.3)."
+
+    heading = "Factorisation"
+
+    clusters: int = option(1, "how many up-projections, each for a cluster of tokens; the paper has 1 and 10")
+    grouping: str = option("kmeans", "how tokens are put into clusters: kmeans, or neural (learned with the factors)")
+    components: int = option(
+        0,
+        "dimensions of the low-dimensional embeddings; 0: 100, in a model of fewer than 768 dimensions the same share",
+    )
+    solver: str = option(
+        "mu",
+        "mu (multiplicative updates, the paper's), hals (a faster descent to a lower error) or, of one up-projection, "
+        "svd (singular values, for ofa)",
+    )
+    steps: int = option(0, "0: 3,000 of mu, 300 of hals, 500 of neural")
+
+    def check(self) -> None:
+        super().check()
+        within("clusters", self.clusters, 1)
+        one_of("grouping", self.grouping, ("kmeans", "neural"))
+        within("components", self.components, 0)
+        one_of("solver", self.solver, ("mu", "hals", "svd"))
+        within("steps", self.steps, 0)
+
+    @property
+    def kind(self) -> str:
+        "The kind of factors, which are no use for a recipe of another kind."
+        if self.clusters > 1:
+            return f"clusters by {self.grouping}"
+        return "singular values" if self.solver == "svd" else "a single up-projection"
+
+    def unlike(
+        self,
+        facts: dict[str, Any],  # of how factors were made
+    ) -> str:  # empty where they were made in this way
+        "The difference to factors that were made in another way, as the end of a sentence."
+        given = Factoring(facts["clusters"], facts["grouping"], solver=facts["solver"]).kind
+        return "" if given == self.kind else f"wants {self.kind}; these factors have {given}"
+
+    def size(self, dim: int) -> int:
+        "Dimensions of the low-dimensional embeddings of a model; `ValueError` for settings that do not fit it."
+        self.check()
+        if self.components > dim:
+            problem = f" {self.components}: the embeddings have {dim} dimensions; give no more than that"
+            raise SettingError("components", problem)
+        return self.components or max(1, min(100, round(dim * 100 / 768)))
+
+
+def factors_facts(path: str | Path) -> dict[str, Any]:  # settings, seed, relative error, digest of the matrix
+    "The facts of how the factors in a file were made; of the file no more is read than that."
+    existing_file("factors", path)
+    try:
+        with open(path, "rb") as file:
+            header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
+        return json.loads(header["__metadata__"]["factors"])
+    except (ValueError, LookupError, TypeError, OverflowError, MemoryError):
+        problem = f" {path} holds no factors, or is damaged; make it by `vocab-lit factorize`"
+        raise SettingError("factors", problem) from None
 
 # %% ../../nbs/04_methods/15_factored.ipynb #526e0fa9
-def _digest(matrix: torch.Tensor) -> str:  # of the numbers in float32
+def _digest(matrix: torch.Tensor) -> str:
+    "A digest of the numbers in float32."
     numbers = matrix.detach().float().cpu().contiguous().numpy()
     return hashlib.blake2b(numbers.tobytes(), digest_size=8).hexdigest()
 
@@ -44,7 +108,7 @@ class Factors:
         "The full-dimensional embeddings that the factors make."
         from torch.nn.functional import one_hot
 
-        from vocab_lit.methods.up_projection import up_project
+        from vocab_lit.methods.semi_nmf import up_project
 
         return up_project(self.F, self.G, one_hot(self.labels, len(self.G)).to(self.F))
 
@@ -68,29 +132,34 @@ class Factors:
 
 def factorize(
     matrix: torch.Tensor,  # (V, D) embeddings
-    how: Factoring = Factoring(),
+    how: Factoring,
     seed: int = 0,
 ) -> Factors:
     "Factorise an embedding matrix; `ValueError` for settings that do not fit it."
     import torch
 
-    X = matrix.detach().float().cpu().numpy()
-    made = how.estimator(X.shape[1], seed)
-    F = made.fit_transform(X)
-    clustered = how.clusters > 1
+    from vocab_lit.methods.semi_nmf import neural_mf, semi_nmf, singular_values
+
+    X, k, clusters = matrix.detach().float().cpu().numpy(), how.size(matrix.shape[1]), how.clusters
+    neural = clusters > 1 and how.grouping == "neural"
+    if neural:
+        made = neural_mf(X, k, clusters, how.steps, seed)
+    elif clusters == 1 and how.solver == "svd":
+        made = singular_values(X, k)
+    else:
+        made = semi_nmf(X, k, how.solver, how.steps, seed, clusters)
     facts = dict(
-        clusters=how.clusters,
-        grouping=how.grouping if clustered else "",
-        solver="" if clustered and how.grouping == "neural" else how.solver,
-        components=made.n_components,
-        steps=made.n_iter_,
+        clusters=clusters,
+        grouping=how.grouping if clusters > 1 else "",
+        solver="" if neural else how.solver,
+        components=k,
+        steps=made.steps,
         seed=seed,
-        relative_error=float(made.reconstruction_err_ / np.linalg.norm(X)),
+        relative_error=float(made.error / np.linalg.norm(X)),
         matrix=_digest(matrix),
     )
-    G = made.components_.reshape(-1, *made.components_.shape[-2:])
-    labels = np.asarray(getattr(made, "labels_", np.zeros(len(X))), np.int64)
-    return Factors(torch.from_numpy(F), torch.from_numpy(G), torch.from_numpy(labels), facts)
+    labels = made.labels.astype(np.int64)
+    return Factors(torch.from_numpy(made.F), torch.from_numpy(made.G), torch.from_numpy(labels), facts)
 
 
 def load_factors(path: str | Path) -> Factors:

@@ -5,15 +5,20 @@
 # %% ../../nbs/04_methods/05_fvt.ipynb #9cb65320
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from .recipe import Copy, Gaussian, InitContext, InitStep, Recipe, RowWeights
-from ..tokens.coverage import with_neutral_letter
+from ..tokens.given import GivenToken, add_given, known_id, written_parts
+from ..tokens.tokenizer_file import with_neutral_letter
 from ..tokens.vocab import Token, Vocab
 
+if TYPE_CHECKING:
+    from vocab_lit.tokens.tokenizer_file import Built
+
 # %% auto #0
-__all__ = ['METHODS', 'source_subtokens', 'SubtokenMean']
+__all__ = ['METHODS', 'KEEP', 'source_subtokens', 'SubtokenMean', 'given_sources', 'Given', 'with_given', 'check_given']
 
 # %% ../../nbs/04_methods/05_fvt.ipynb #60d5a11d
 def source_subtokens(
@@ -97,3 +102,97 @@ METHODS = (
         titles=("Fast Vocabulary Transfer for Language Model Compression. EMNLP Industry Track",),
     ),
 )
+
+# %% ../../nbs/04_methods/05_fvt.ipynb #77287ff5
+def _tokenizer(source: Vocab) -> Any:
+    "The tokenizer of the source vocabulary."
+    if source.tokenizer is None:
+        raise ValueError("given tokens need a source vocabulary with its tokenizer")
+    return source.tokenizer
+
+
+def _like(given: GivenToken, source: Vocab, inside: bool) -> list[int]:
+    "The source token that another is like: word-initial rather than not, unless that other is inside a word."
+    ids = [source.id_of(given.like, start) for start in (not inside, inside)]
+    native = _tokenizer(source).backend_tokenizer.token_to_id(given.like)
+    known = [id for id in (*ids, native) if id is not None]
+    if not known:
+        parts = written_parts(_tokenizer(source), given.like)
+        hint = f"the source tokenizer makes {parts} of it; give it as a description"
+        raise given.problem(f"is like {given.like!r}, which is no token of the source: {hint}")
+    return known[:1]
+
+
+def _described(given: GivenToken, source: Vocab) -> list[int]:
+    "The source tokens of a description."
+    byte_level = source.dialect is not None and source.dialect.byte_level
+    space = " " * byte_level  # so that its first word is written as the others
+    ids = _tokenizer(source)(space + given.description, add_special_tokens=False)["input_ids"]
+    known = [id for id in ids if source[id].kind == "byte" or source[id].kind == "text" and source[id].text.strip()]
+    if not known:
+        raise given.problem(f"is described by {given.description!r}, of which the source tokenizer knows nothing")
+    return known
+
+
+def given_sources(
+    given: Mapping[int, GivenToken],  # by id
+    source: Vocab,
+    inside: Collection[int] = (),  # ids of those that do not begin a word
+) -> dict[int, list[int]]:  # {id: source ids}
+    "The source tokens whose embeddings make those of given tokens; `SettingError` where there are none."
+    plain = {id: g for id, g in given.items() if not (g.like or g.description)}
+    own = source_subtokens(source, [Token(id, g.token, g.token, id not in inside, "text") for id, g in plain.items()])
+    sources = {}
+    for id, g in given.items():
+        if g.like:
+            sources[id] = _like(g, source, id in inside)
+        elif g.description:
+            sources[id] = _described(g, source)
+        elif id in own:
+            sources[id] = own[id]
+        elif g.special:  # its brackets may be unknown
+            sources[id] = _described(replace(g, description=g.token), source)
+        else:
+            raise g.problem("has parts that the source tokenizer does not know; say what it is like, or describe it")
+    return sources
+
+# %% ../../nbs/04_methods/05_fvt.ipynb #89a71905
+@dataclass
+class Given(InitStep):
+    """Copy the embedding of the source token that a given token is like, or take the mean of several.
+
+    e'_x = (e_1 + ... + e_n) / n over the tokens of the description, or over x's own subtokens (FVT; Gee et al.,
+    2022, Section 3).
+    """
+
+    formula = r"E'_x = \frac{1}{n} \sum_{i=1}^{n} E_{y_i}, \text{ where } y_1 \dots y_n \text{ describe } x"
+    tokens: dict[int, GivenToken]  # by target id
+
+    def fill(self, context: InitContext) -> RowWeights:
+        inside = {id for id in self.tokens if not context.target[id].word_start}
+        return RowWeights.mean(given_sources(self.tokens, context.source, inside), len(context.source))
+
+
+KEEP = Recipe("given", (Copy(fuzzy=False), Gaussian()), "", "The source vocabulary stays, and tokens are added to it.")
+
+
+def with_given(recipe: Recipe, tokens: dict[int, GivenToken]) -> Recipe:
+    "A recipe that begins with given tokens, by target id."
+    return replace(recipe, steps=(Given(tokens), *recipe.steps)) if tokens else recipe
+
+# %% ../../nbs/04_methods/05_fvt.ipynb #1ec6f8f9
+def check_given(
+    tokens: Sequence[GivenToken],
+    source: Vocab,  # of the model
+    base: Vocab | None,  # of the tokenizer that gets the tokens, or of one that treats text as it will
+    stays: bool = True,  # whether the source's tokens stay
+) -> Built | None:  # the tokenizer of `base` with the tokens
+    "`SettingError` names the first token that cannot be added, or whose embedding would be made of nothing."
+    for given in tokens:
+        id = _tokenizer(source).backend_tokenizer.token_to_id(given.token)
+        if id is not None and source[id].kind == "special":
+            raise given.problem(f"is a special token of the source (id {id:,}); leave it out")
+        if stays and (id := known_id(given, source)) is not None:
+            raise given.problem(f"is in the vocabulary already (id {id:,}); leave it out")
+    given_sources(dict(enumerate(tokens)), source)
+    return add_given(base, tokens) if base else None

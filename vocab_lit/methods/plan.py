@@ -65,46 +65,45 @@ _META: dict[str, type] = dict(source_pieces=dict, groups=list, steps=list, recip
 _PADDING = 2**20  # rows without a token, of which models have some thousands
 
 
+def _check(holds: bool, what: str) -> None:
+    if not holds:
+        raise ValueError(what)
+
+
 def _check_meta(meta: dict[str, Any]) -> None:
     "`ValueError` where what is told of a plan has another type."
-    wrong = [name for name, kind in _META.items() if not isinstance(meta[name], kind)]
-    texts = [*meta["source_pieces"].values(), *meta["groups"], *meta["steps"]] if not wrong else []
-    if wrong or not all(isinstance(text, str) for text in texts):
-        raise ValueError(f"its {wrong[0] if wrong else 'names'} cannot be read")
-    if not all(isinstance(share, (int, float)) for share in meta["covariance"].values()):
-        raise ValueError("its covariance is no number")
+    for name, kind in _META.items():
+        _check(isinstance(meta[name], kind), f"its {name} cannot be read")
+    texts = [*meta["source_pieces"].values(), *meta["groups"], *meta["steps"]]
+    _check(all(isinstance(text, str) for text in texts), "its names cannot be read")
+    shares = meta["covariance"].values()
+    _check(all(isinstance(share, (int, float)) for share in shares), "its covariance is no number")
 
 
-def _check_ids(name: str, ids: np.ndarray, least: int, most: int) -> None:
-    "`ValueError` where an array is no list of whole numbers between two bounds."
-    if ids.ndim != 1 or ids.size and (ids.dtype.kind not in "iu" or ids.min() < least or ids.max() > most):
-        raise ValueError(f"{name} is no list of numbers from {least} to {most}")
-
-
-def _check_weights(name: str, matrix: sparse.csr_array, shape: tuple[int, int]) -> None:
-    "`ValueError` where a sparse matrix has another shape, something else than numbers, or an index out of bounds."
-    if matrix.shape != shape or matrix.data.dtype.kind != "f":
-        raise ValueError(f"{name} is no matrix of numbers of shape {shape}")
-    matrix.check_format(full_check=True)
-
-
-def _check_plan(fields: dict[str, Any]) -> None:
+def _check_plan(p: dict[str, Any]) -> None:
     "`ValueError` where the fields of a plan do not go together."
-    weights, left, right = (fields[name] for name in ("weights", "left", "right"))
-    rows, n_source = len(fields["step"]), weights.shape[1]
-    _check_ids("step", fields["step"], 0, len(fields["steps"]) - 1)
-    _check_ids("group", fields["group"], -1, len(fields["groups"]) - 1)
-    for name, ids in fields["groups"].items():
-        _check_ids(f"group {name!r}", ids, 0, n_source - 1)
-    _check_weights("weights", weights, (rows, n_source))
-    used = weights.indices
-    if left is not None:
-        _check_weights("right", right, (left.shape[-1], n_source))
-        used = np.concatenate([used, right.indices])
-    if len(fields["group"]) != rows or left is not None and (left.shape[:-1] != (rows,) or left.dtype.kind != "f"):
-        raise ValueError(f"it has no group or no factors for each of its {rows:,} rows")
-    if not fields["source_pieces"].keys() >= set(np.unique(used).tolist()):
-        raise ValueError("it does not name every source token that it uses")
+    (rows, n_source), used = p["weights"].shape, p["weights"].indices
+    bounds = {"step": (0, len(p["steps"])), "group": (-1, len(p["groups"]))}
+    ids = {name: (p[name], *bounds[name]) for name in bounds}
+    ids |= {f"group {name!r}": (members, 0, n_source) for name, members in p["groups"].items()}
+    for name, (given, least, end) in ids.items():
+        within = given.ndim == 1 and (
+            not given.size or given.dtype.kind in "iu" and least <= given.min() <= given.max() < end
+        )
+        _check(within, f"{name} is no list of numbers from {least} to {end - 1}")
+    matrices = [p["weights"]]
+    if p["left"] is not None:
+        matrices.append(p["right"])
+        used = np.concatenate([used, p["right"].indices])
+        fits = p["left"].shape == (rows, p["right"].shape[0]) and p["right"].shape[1] == n_source
+        _check(fits and p["left"].dtype.kind == "f", "its factors do not go together")
+    for matrix in matrices:
+        _check(matrix.data.dtype.kind == "f", "its weights are no numbers")
+        matrix.check_format(full_check=True)
+    _check(len(p["step"]) == len(p["group"]) == rows, f"it has no step or no group for each of its {rows:,} rows")
+    _check(
+        p["source_pieces"].keys() >= set(np.unique(used).tolist()), "it does not name every source token that it uses"
+    )
 
 
 def _read_plan(path: Path) -> dict[str, Any]:
@@ -112,28 +111,17 @@ def _read_plan(path: Path) -> dict[str, Any]:
     file = read_arrays(path)
     meta = json.loads(str(file["meta"]))
     _check_meta(meta)
-    fields = dict(
+    fields = {name: meta[name] for name in ("steps", "recipe", "seed", "covariance")} | dict(
         source_pieces={int(i): piece for i, piece in meta["source_pieces"].items()},
         weights=_matrix(file, "weights"),
         group=file["group"],
         groups={name: file[f"group_{n}"] for n, name in enumerate(meta["groups"])},
         step=file["step"],
-        steps=meta["steps"],
-        recipe=meta["recipe"],
-        seed=meta["seed"],
-        covariance=meta["covariance"],
         left=file.get("left"),
         right=_matrix(file, "right") if "left" in file else None,
     )
     _check_plan(fields)
     return fields
-
-
-def _folder_vocab(folder: Path) -> Vocab:
-    "The vocabulary of the tokenizer in a model's folder."
-    from vocab_lit.tokens.load import load_tokenizer
-
-    return Vocab.from_tokenizer(load_tokenizer(folder))
 
 # %% ../../nbs/04_methods/01_plan.ipynb #7744f6d6
 @dataclass
@@ -173,17 +161,17 @@ class Plan:
     Examples
     --------
     >>> from vocab_lit.methods.registry import get_recipe
-    >>> from vocab_lit.tokens.vocab import Vocab, toy_tokenizer
-    >>> source = Vocab.from_tokenizer(toy_tokenizer("unigram", ["maji", "moto"]))
-    >>> target = Vocab.from_tokenizer(toy_tokenizer("unigram", ["maji", "ziwa"]))
+    >>> from vocab_lit.tokens.vocab import Token, Vocab
+    >>> words = ["maji", "moto"], ["maji", "ziwa"]
+    >>> source, target = (Vocab([Token(i, w, w, True, "text") for i, w in enumerate(some)]) for some in words)
     >>> plan = get_recipe("identity").plan(source, target)
     >>> plan.summary()[["step", "embeddings"]].values.tolist()
-    [['Copy', 6], ['Gaussian', 1]]
+    [['Copy', 1], ['Gaussian', 1]]
     >>> plan.explain("maji").source.tolist()
     ['▁maji']
     >>> import torch
     >>> plan.apply(torch.randn(len(source), 3)).shape
-    torch.Size([7, 3])
+    torch.Size([2, 3])
     """
 
     target: Vocab
@@ -298,14 +286,18 @@ class Plan:
         """
         import pandas as pd
 
-        sources, lines = self.n_sources, []
-        for s, name in enumerate(self.steps):
-            rows = np.flatnonzero(self.step == s)
-            if not len(rows):
-                continue
-            line = dict(step=name, embeddings=len(rows), share=len(rows) / len(self))
-            line["sources"] = round(float(sources[rows].mean()), 1)
-            lines.append(line | dict(examples=self._examples(rows)))
+        sources, made = self.n_sources, [np.flatnonzero(self.step == s) for s in range(len(self.steps))]
+        lines = [
+            dict(
+                step=name,
+                embeddings=len(rows),
+                share=len(rows) / len(self),
+                sources=round(float(sources[rows].mean()), 1),
+                examples=self._examples(rows),
+            )
+            for name, rows in zip(self.steps, made)
+            if len(rows)
+        ]
         return pd.DataFrame(lines)
 
     def apply(self, matrix: torch.Tensor, stream: int = 0) -> torch.Tensor:
@@ -403,7 +395,9 @@ class Plan:
         if not file.is_file():
             raise FileNotFoundError(f"{file}: no such plan; only models made by vocab_lit have one")
         if target is None:
-            target = _folder_vocab(file.parent)
+            from vocab_lit.tokens.load import load_tokenizer
+
+            target = Vocab.from_tokenizer(load_tokenizer(file.parent))
         try:
             fields = _read_plan(file)
         except Exception as e:  # of zlib, zipfile, numpy or scipy, or what a wrong type makes of it

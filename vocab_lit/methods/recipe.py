@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -18,7 +18,8 @@ from ..vectors.align import AlignedVectors
 from ..vectors.token_vectors import TokenVectors
 
 # %% auto #0
-__all__ = ['InitContext', 'RowWeights', 'InitStep', 'Copy', 'Gaussian', 'StandardNormal', 'RandomMapping', 'Recipe']
+__all__ = ['ARTETXE_TITLE', 'DOWNEY_TITLE', 'METHODS', 'InitContext', 'with_vectors', 'RowWeights', 'InitStep', 'Copy',
+           'Gaussian', 'StandardNormal', 'RandomMapping', 'Recipe']
 
 # %% ../../nbs/04_methods/03_recipe.ipynb #58f95773
 @dataclass
@@ -29,29 +30,19 @@ class InitContext:
     target: Vocab  # the target vocabulary
     open: np.ndarray  # (n_target,) bool, tokens that no earlier step initialised
     copied: np.ndarray  # (n_target,) source id of tokens copied so far, -1 elsewhere
-    # static embeddings of the target tokens, or aligned ones of both vocabularies
-    vectors: TokenVectors | AlignedVectors | None = None
+    vectors: Any = None  # what the step needs: `TokenVectors` of the target tokens, or `AlignedVectors`
     seed: int = 0
-
-    @property
-    def token_vectors(self) -> TokenVectors:  # (n_target, dim)
-        "The static embeddings of the target tokens, for a step that needs token or word vectors."
-        if not isinstance(self.vectors, TokenVectors):
-            raise ValueError("a step that needs token vectors was given none")
-        return self.vectors
-
-    @property
-    def aligned_vectors(self) -> AlignedVectors:  # (n_source, dim) and (n_target, dim)
-        "The static embeddings of both vocabularies, for a step that needs aligned vectors."
-        if not isinstance(self.vectors, AlignedVectors):
-            raise ValueError("a step that needs aligned vectors was given none")
-        return self.vectors
 
     def close(self, made: RowWeights) -> None:
         "Take note of the tokens that a step initialised."
         self.open[made.rows] = False
         if made.weights is not None:
             self.copied[made.rows] = copied_tokens(made.weights) if made.left is None else -1
+
+
+def with_vectors(vocab: Vocab, vectors: TokenVectors) -> np.ndarray:  # (n_tokens,) bool
+    "The ordinary tokens that have a vector."
+    return vectors.known & np.array([t.kind not in ("special", "unused") for t in vocab])
 
 
 @dataclass
@@ -208,72 +199,37 @@ class RandomMapping(InitStep):
         return RowWeights.copy(rows, np.concatenate(shuffled)[: len(rows)], len(context.source))
 
 # %% ../../nbs/04_methods/03_recipe.ipynb #d9759e3e
-class _Draft:
-    "A plan while its steps are being run."
+def _weights(made: Sequence[RowWeights], shape: tuple[int, int]) -> sparse.csr_array:  # (n_target, n_source)
+    "The weights of all steps in one matrix."
+    blocks = [(m.rows, m.weights.tocoo()) for m in made if m.weights is not None]
+    row = np.concatenate([np.array([], np.int64), *(rows[b.coords[0]] for rows, b in blocks)])
+    column = np.concatenate([np.array([], np.int64), *(b.coords[1] for _, b in blocks)])
+    data = np.concatenate([np.array([], np.float32), *(b.data for _, b in blocks)])
+    return sparse.csr_array((data.astype(np.float32), (row, column)), shape=shape)
 
-    def __init__(self, n_target: int, n_source: int):
-        self.shape = n_target, n_source
-        self.step, self.group = np.full(n_target, -1), np.full(n_target, -1)
-        self.groups: dict[str, np.ndarray] = {}
-        self.covariance: dict[str, float] = {}
-        self.sparse: list[tuple[np.ndarray, sparse.csr_array]] = []  # rows, and their weights
-        self.low_rank: list[tuple[np.ndarray, np.ndarray, sparse.csr_array]] = []  # rows, left, right
 
-    def add(self, number: int, made: RowWeights) -> None:
-        "Take in what a step answers."
-        self.step[made.rows] = number
-        if made.group is not None:
-            self._add_groups(number, made, made.group)
-            return
-        if made.left is not None and made.right is not None:
-            self.low_rank.append((made.rows, made.left, made.right))
-        if made.weights is not None:
-            self.sparse.append((made.rows, made.weights))
+def _products(made: Sequence[RowWeights], n_target: int) -> dict[str, Any]:  # left (n_target, d), right (d, n_source)
+    "The factors of all steps side by side, by the names of a plan."
+    steps = [(m.rows, m.left, m.right) for m in made if m.left is not None and m.right is not None]
+    if not steps:
+        return {}
+    ends = np.cumsum([right.shape[0] for *_, right in steps])
+    left = np.zeros((n_target, ends[-1]), np.float32)
+    for (rows, part, right), end in zip(steps, ends):
+        left[rows, end - right.shape[0] : end] = part
+    return dict(left=left, right=sparse.vstack([right for *_, right in steps], format="csr"))
 
-    def _add_groups(self, number: int, made: RowWeights, group: np.ndarray) -> None:
-        self.group[made.rows] = group + len(self.groups)
-        named = {k if k not in self.groups else f"{k} ({number})": ids for k, ids in made.groups.items()}
-        if made.covariance:
-            self.covariance |= dict.fromkeys(named, made.covariance)
-        self.groups |= named
 
-    @property
-    def weights(self) -> sparse.csr_array:  # (n_target, n_source)
-        "The weights of all steps in one matrix."
-        blocks = [(rows, weights.tocoo()) for rows, weights in self.sparse]
-        row = np.concatenate([np.array([], np.int64), *(rows[b.coords[0]] for rows, b in blocks)])
-        column = np.concatenate([np.array([], np.int64), *(b.coords[1] for _, b in blocks)])
-        data = np.concatenate([np.array([], np.float32), *(b.data for _, b in blocks)])
-        return sparse.csr_array((data.astype(np.float32), (row, column)), shape=self.shape)
-
-    @property
-    def products(self) -> tuple[np.ndarray | None, sparse.csr_array | None]:  # left (n_target, d), right (d, n_source)
-        "The factors of all steps beside each other."
-        if not self.low_rank:
-            return None, None
-        left, at = np.zeros((self.shape[0], sum(right.shape[0] for _, _, right in self.low_rank)), np.float32), 0
-        for rows, part, right in self.low_rank:
-            left[rows, at : at + right.shape[0]] = part
-            at += right.shape[0]
-        return left, sparse.vstack([right for _, _, right in self.low_rank], format="csr")
-
-    def plan(self, source: Vocab, target: Vocab, recipe: Recipe, seed: int) -> Plan:
-        "The plan that all steps have made."
-        left, right = self.products
-        return Plan(
-            target,
-            source_pieces=[t.shown for t in source],
-            weights=self.weights,
-            group=self.group,
-            groups=self.groups,
-            step=self.step,
-            steps=[s.label for s in recipe.steps],
-            recipe=recipe.name,
-            seed=seed,
-            covariance=self.covariance,
-            left=left,
-            right=right,
-        )
+def _groups(made: Sequence[RowWeights], n_target: int) -> dict[str, Any]:
+    "The groups that tokens are sampled from, by the names of a plan."
+    group, groups, covariance = np.full(n_target, -1), {}, {}
+    for number, m in enumerate(made):
+        if m.group is not None:
+            group[m.rows] = m.group + len(groups)
+            named = {k if k not in groups else f"{k} ({number})": ids for k, ids in m.groups.items()}
+            groups |= named
+            covariance |= dict.fromkeys(named, m.covariance) if m.covariance else {}
+    return dict(group=group, groups=groups, covariance=covariance)
 
 # %% ../../nbs/04_methods/03_recipe.ipynb #3cbf28c1
 @dataclass(frozen=True)
@@ -304,12 +260,12 @@ class Recipe:
 
     Examples
     --------
-    >>> from vocab_lit.tokens.vocab import Vocab, toy_tokenizer
-    >>> source = Vocab.from_tokenizer(toy_tokenizer("unigram", ["maji", "moto"]))
-    >>> target = Vocab.from_tokenizer(toy_tokenizer("unigram", ["maji", "ziwa"]))
+    >>> from vocab_lit.tokens.vocab import Token, Vocab
+    >>> words = ["maji", "moto"], ["maji", "ziwa"]
+    >>> source, target = (Vocab([Token(i, w, w, True, "text") for i, w in enumerate(some)]) for some in words)
     >>> recipe = Recipe("mine", (Copy(), Gaussian()), "nobody", "Copy, and sample the rest.")
     >>> recipe.plan(source, target, seed=1).summary()[["step", "embeddings"]].values.tolist()
-    [['Copy', 6], ['Gaussian', 1]]
+    [['Copy', 1], ['Gaussian', 1]]
     """
 
     name: str
@@ -336,12 +292,7 @@ class Recipe:
         cited = [paper if paper.endswith(")") else f"{paper})" for paper in self.paper.split("), ")]
         return [f"{paper}: {title}" for paper, title in zip(cited, self.titles)]
 
-    def check(
-        self,
-        source: Vocab,
-        target: Vocab,
-        vectors: TokenVectors | AlignedVectors | None = None,
-    ) -> None:
+    def check(self, source: Vocab, target: Vocab, vectors: TokenVectors | AlignedVectors | None = None) -> None:
         "`ValueError` where the recipe cannot make a plan from these."
         for name, vocab in (("target", target), ("source", source)):
             if not len(vocab):
@@ -384,14 +335,66 @@ class Recipe:
             Where a vocabulary is empty, vectors are lacking or of other vocabularies, or tokens are left open.
         """
         self.check(source, target, vectors)
-        n = len(target)
+        n, step, made = len(target), np.full(len(target), -1), []
         context = InitContext(source, target, np.ones(n, bool), np.full(n, -1, np.int64), vectors, seed)
-        draft = _Draft(n, len(source))
-        for number, step in enumerate(self.steps):
-            made = step.fill(context)
-            draft.add(number, made)
-            context.close(made)
+        for number, init_step in enumerate(self.steps):
+            made.append(init_step.fill(context))
+            step[made[-1].rows] = number
+            context.close(made[-1])
         if context.open.any():
             lacking = context.open.sum()
             raise ValueError(f"recipe {self.name!r} leaves {lacking} tokens open; end it with Gaussian()")
-        return draft.plan(source, target, self, seed)
+        return Plan(
+            target,
+            source_pieces=[t.shown for t in source],
+            weights=_weights(made, (n, len(source))),
+            step=step,
+            steps=[s.label for s in self.steps],
+            recipe=self.name,
+            seed=seed,
+            **_groups(made, n),
+            **_products(made, n),
+        )
+
+# %% ../../nbs/04_methods/03_recipe.ipynb #9d3f31a4
+_ZOPH = "Transfer Learning for Low-Resource Neural Machine Translation. EMNLP"
+_DE_VRIES = (
+    "As Good as New. How to Successfully Recycle English GPT-2 to Make Models for Other Languages. "
+    "Findings of ACL-IJCNLP"
+)
+_HEWITT = "Initializing New Word Embeddings for Pretrained Language Models"
+ARTETXE_TITLE = "On the Cross-lingual Transferability of Monolingual Representations. ACL"
+DOWNEY_TITLE = "Embedding Structure Matters: Comparing Methods to Adapt Multilingual Vocabularies to New Languages. MRL"
+
+METHODS = (
+    Recipe(
+        "random-mapping",
+        (Copy("specials"), RandomMapping()),
+        "Zoph et al. (2016)",
+        "Every target token gets the embedding of a random source token.",
+        aliases=("random",),
+        titles=(_ZOPH,),
+    ),
+    Recipe(
+        "normal",
+        (Copy("specials"), Gaussian()),
+        "de Vries and Nissim (2021)",
+        "Every embedding is sampled from the Gaussian of the source embeddings.",
+        titles=(_DE_VRIES,),
+    ),
+    Recipe(
+        "identity",
+        (Copy(), Gaussian()),
+        "Artetxe et al. (2020), Downey et al. (2023)",
+        "Overlapping tokens are copied, others sampled from the Gaussian of the source embeddings.",
+        titles=(ARTETXE_TITLE, DOWNEY_TITLE),
+    ),
+    Recipe(
+        "mean-resizing",
+        (Copy(), Gaussian(covariance=1e-5)),
+        "Hewitt (2021)",
+        "Overlapping tokens are copied, others are the mean of all source embeddings with a trace of noise.",
+        aliases=("hewitt",),
+        titles=(_HEWITT,),
+    ),
+)

@@ -8,25 +8,18 @@ from __future__ import annotations
 import difflib
 from importlib import import_module
 
-import numpy as np
-
-from .plan import Plan
 from .recipe import Recipe
 
 # %% auto #0
-__all__ = ['MODULES', 'RECIPES', 'register', 'get_recipe', 'method_table', 'check_plan']
+__all__ = ['MODULES', 'RECIPES', 'register', 'get_recipe', 'method_table']
 
 # %% ../../nbs/04_methods/17_registry.ipynb #4d532199
 MODULES = (  # of this room, whose METHODS are registered; in the order of `vocab-lit methods`
-    "baselines",
-    "blend",
-    "clp",
-    "factored",
+    "recipe",
     "focus",
     "fvt",
     "wechsel",
-    "ofa",
-    "omp",
+    "factored",
     "reinit",
 )
 RECIPES: dict[str, Recipe] = {}
@@ -102,9 +95,7 @@ def get_recipe(name: str) -> Recipe:
     raise ValueError(f"unknown method {name!r}{hint}; choose from {', '.join(RECIPES)}")
 
 # %% ../../nbs/04_methods/17_registry.ipynb #a075efaa
-def method_table(
-    about: bool = False,
-) -> list[dict[str, str]]:
+def method_table(about: bool = False) -> list[dict[str, str]]:
     """Every method with its aliases, the static embeddings it needs, and its paper.
 
     Parameters
@@ -122,21 +113,3 @@ def method_table(
         line = dict(method=r.name, aliases=", ".join(r.aliases), needs=r.needs or "nothing", paper=r.paper)
         table.append(line | (dict(about=r.about) if about else {}))
     return table
-
-# %% ../../nbs/04_methods/17_registry.ipynb #5e83dd01
-def check_plan(plan: Plan, dim: int = 5) -> None:
-    "Assert that a plan accounts for every token, by means where its method has them, and repeats with its seed."
-    import torch
-
-    weighed, sampled = np.diff(plan.weights.indptr) > 0, plan.group >= 0
-    assert ((plan.step >= 0) & (plan.step < len(plan.steps))).all(), "a token without a step"
-    assert ((weighed | plan.is_low_rank) != sampled).all(), "a token is neither weighed nor sampled, or both"
-    assert (plan.group < len(plan.groups)).all(), "a token is sampled from no group"
-    if plan.recipe not in RECIPES or RECIPES[plan.recipe].means:
-        sums = np.asarray(plan.weights.sum(axis=1)).ravel()
-        assert np.allclose(sums[weighed], 1, atol=1e-5) and (plan.weights.data >= 0).all(), "a row is no mean"
-    matrix = torch.randn(plan.n_source, dim, generator=torch.Generator().manual_seed(0))
-    torch.manual_seed(torch.randint(1 << 30, ()).item())
-    first = plan.apply(matrix)
-    _ = torch.randn(3), np.random.rand(3)
-    assert first.shape == (len(plan), dim) and torch.isfinite(first).all() and torch.equal(first, plan.apply(matrix))

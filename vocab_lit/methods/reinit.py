@@ -8,12 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .baselines import DOWNEY_TITLE
-from .recipe import Copy, Gaussian, InitStep, Recipe, StandardNormal
+from .recipe import DOWNEY_TITLE, Copy, Gaussian, InitStep, Recipe, StandardNormal
 from ..tokens.vocab import Token
 
 # %% auto #0
-__all__ = ['FALLBACKS', 'METHODS', 'Group', 'reinit', 'paper_methods']
+__all__ = ['FALLBACKS', 'METHODS', 'Group', 'reinit']
 
 # %% ../../nbs/04_methods/07_reinit.ipynb #e5c145b8
 @dataclass(frozen=True)
@@ -140,17 +139,3 @@ METHODS = (
     *(reinit(by, fallback=f, **form) for f in FALLBACKS for by in ("script", "block") for form in _FORMS),
     *(reinit("script", legacy=True, **form) for form in _FORMS),
 )
-
-
-def paper_methods(
-    fallback: str = "standard-normal",  # for tokens that no rule covers: "standard-normal" (the paper's) or "source"
-) -> dict[str, str]:  # {name in the paper: name of the recipe}
-    "The seven methods that the paper compares, the weakest first."
-    forms: dict[str, dict[str, Any]] = {
-        "RANDOM": {},
-        "IDENT": dict(ident=True),
-        "SCRIPT": dict(by="script"),
-        "SCRIPT+POSN": dict(by="script", position=True),
-    }
-    forms |= {f"{name}+IDENT": forms[name] | dict(ident=True) for name in ("SCRIPT", "SCRIPT+POSN")}
-    return {name: reinit(fallback=fallback, **form).name for name, form in forms.items()} | {"FOCUS+IDENT": "focus"}

@@ -5,25 +5,17 @@
 # %% ../../nbs/04_methods/13_semi_nmf.ipynb #94d463f5
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
-from typing import Any, Self
+from dataclasses import dataclass
 
 import numpy as np
 import torch
 from scipy.linalg.lapack import dpotrf, dpotri
-from scipy.sparse import issparse
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.cluster import KMeans
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import assert_all_finite, check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
 from tqdm.auto import tqdm
 
-from .up_projection import gumbel_one_hot, up_project
-
 # %% auto #0
-__all__ = ['SemiNMF', 'ClusteredSemiNMF', 'NeuralMF']
+__all__ = ['mu_step', 'hals_step', 'Factorisation', 'semi_nmf', 'up_project', 'one_hot_rows', 'gumbel_one_hot', 'neural_mf',
+           'singular_values']
 
 # %% ../../nbs/04_methods/13_semi_nmf.ipynb #29240c05
 def _inverse(
@@ -49,7 +41,10 @@ def _products(
     return FX, (FF + FF.T) / 2
 
 
-def _mu_step(G: np.ndarray, S: np.ndarray) -> tuple[np.ndarray, float]:  # the next G, and the squared error of this one
+def mu_step(
+    G: np.ndarray,  # (k, D)
+    S: np.ndarray,  # (D, D): X'X
+) -> tuple[np.ndarray, float]:  # the next G, and the squared error of this one
     "One multiplicative update (Ding et al., 2010)."
     FX, FF = _products(G, S)
     size = abs(FF)
@@ -57,8 +52,9 @@ def _mu_step(G: np.ndarray, S: np.ndarray) -> tuple[np.ndarray, float]:  # the n
     return G * np.sqrt(ratio), S.trace() - np.vdot(FX, G)
 
 # %% ../../nbs/04_methods/13_semi_nmf.ipynb #f3a91b79
-def _hals_step(
-    G: np.ndarray, S: np.ndarray
+def hals_step(
+    G: np.ndarray,  # (k, D)
+    S: np.ndarray,  # (D, D): X'X
 ) -> tuple[np.ndarray, float]:  # the next G, and the squared error of this one
     "The best F, then each row of G at its best three times over (Gillis and Kumar, 2015)."
     FX, FF = _products(G, S)
@@ -73,321 +69,161 @@ def _hals_step(
 _BLOCK = 2**20  # numbers in a block
 
 
+def _check_finite(X: np.ndarray) -> None:
+    if not np.isfinite(X).all():
+        raise ValueError("the matrix contains NaN or infinity")
+
+
 def _blocks(
-    X: Any,  # (V, D), rows can be sliced
+    X: np.ndarray,  # (V, D)
 ) -> Iterator[tuple[slice, np.ndarray]]:  # which rows, and these in float64
     size = max(1, _BLOCK // X.shape[1])
-    for i in range(0, X.shape[0], size):
-        block = np.asarray(X[i : i + size])
-        assert_all_finite(block, input_name="X")
-        yield slice(i, i + len(block)), block.astype(np.float64, copy=False)
+    for i in range(0, len(X), size):
+        _check_finite(X[i : i + size])
+        yield slice(i, i + size), X[i : i + size].astype(np.float64, copy=False)
 
 
 def _parts(
-    labels: np.ndarray | None,  # (rows of a block,) clusters; None: there is only one
-) -> Iterator[tuple[int, Any]]:  # cluster and the index of its rows
-    return iter([(0, slice(None))]) if labels is None else ((c, labels == c) for c in np.unique(labels))
+    labels: np.ndarray,  # (rows of a block,) clusters
+    n_clusters: int,
+) -> list[tuple[int, slice | np.ndarray]]:  # each cluster and the index of its rows
+    return [(0, slice(None))] if n_clusters == 1 else [(c, labels == c) for c in np.unique(labels)]
 
 
-def _grams(
-    X: Any, labels: np.ndarray | None = None, n_clusters: int = 1
-) -> np.ndarray:  # (n_clusters, D, D): X'X of each cluster
+def _grams(X: np.ndarray, labels: np.ndarray, n_clusters: int) -> np.ndarray:  # (n_clusters, D, D)
+    "X'X of each cluster."
     S = np.zeros((n_clusters, X.shape[1], X.shape[1]))
     for rows, block in _blocks(X):
-        for c, part in _parts(None if labels is None else labels[rows]):
+        for c, part in _parts(labels[rows], n_clusters):
             S[c] += block[part].T @ block[part]
     return S
 
 # %% ../../nbs/04_methods/13_semi_nmf.ipynb #f59bd920
-def _encode(
-    X: Any,  # (V, D)
-    components: np.ndarray,  # (n_clusters, k, D)
-    labels: np.ndarray | None = None,  # (V,) clusters
-    out: np.ndarray | None = None,  # (V, k): where F goes; None: it is not wanted
-) -> float:  # Frobenius norm of X - F G
-    "The best F of every row for the G of its cluster."
-    G, error = components.astype(np.float64), 0.0
-    down = [_inverse(g @ g.T) @ g for g in G]
+@dataclass
+class Factorisation:
+    "X ≈ F G, with the G of each row's cluster."
+
+    F: np.ndarray  # (V, k), float32 where X is, otherwise float64, as G
+    G: np.ndarray  # (C, k, D)
+    labels: np.ndarray  # (V,) clusters
+    steps: int
+    error: float  # Frobenius norm of X - F G
+
+
+def _with_best_F(X: np.ndarray, G: np.ndarray, labels: np.ndarray, steps: int) -> Factorisation:
+    "The factorisation by the G (C, k, D) of each row's cluster."
+    G = G.astype(np.float32 if X.dtype in (np.float16, np.float32) else np.float64, copy=False)
+    F, error, wide = np.empty((len(X), G.shape[1]), G.dtype), 0.0, G.astype(np.float64)
+    down = [_inverse(g @ g.T) @ g for g in wide]
     for rows, block in _blocks(X):
-        for c, part in _parts(None if labels is None else labels[rows]):
-            F = block[part] @ down[c].T
-            error += np.square(block[part] - F @ G[c]).sum()
-            if out is not None:
-                out[rows][part] = F
-    return float(np.sqrt(error))
-
-# %% ../../nbs/04_methods/13_semi_nmf.ipynb #4c2fd215
-class _Factors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    "X ≈ F G with the G of a row's cluster. A subclass has `_learn`, which sets components_, n_iter_ and labels_."
-
-    n_components: int  # k
-    max_iter: Any  # int, or None where the solver decides
-    components_: np.ndarray  # G, (k, D), or (C, k, D) of C clusters
-    labels_: np.ndarray  # (V,) clusters, where there are several
-    n_features_in_: int  # D
-    reconstruction_err_: float  # Frobenius norm of X - F G
-
-    def fit(
-        self,
-        X: Any,  # (V, D) rows: an array, or anything with shape, dtype and rows to slice
-        y: Any = None,  # ignored
-    ) -> Self:
-        "Learn the components G."
-        X = self._fit(X)
-        self.reconstruction_err_ = self._encode(X, getattr(self, "labels_", None), None)
-        return self
-
-    def fit_transform(
-        self,
-        X: Any,  # (V, D), as in `fit`
-        y: Any = None,  # ignored
-    ) -> np.ndarray:  # (V, k): F
-        "Learn G, and return F."
-        X = self._fit(X)
-        F = np.empty((X.shape[0], self.n_components), _kind(X))
-        self.reconstruction_err_ = self._encode(X, getattr(self, "labels_", None), F)
-        return F
-
-    def transform(self, X: Any) -> np.ndarray:  # (V, k): F
-        "The best F for rows that need not be those of `fit`."
-        check_is_fitted(self)
-        X = self._check(X, reset=False)
-        F = np.empty((X.shape[0], self.n_components), _kind(X))
-        self._encode(X, self._label(X), F)
-        return F
-
-    def _fit(self, X: Any) -> Any:  # X as scikit-learn checked it
-        "Learn G."
-        X = self._check(X, reset=True)
-        if not 1 <= self.n_components <= X.shape[1]:
-            raise ValueError(
-                f"n_components={self.n_components} is not between 1 and n_features={X.shape[1]}; "
-                "more components than features say nothing more"
-            )
-        if self.max_iter is not None and self.max_iter < 1:
-            raise ValueError(f"max_iter={self.max_iter}: at least one step is needed")
-        self._learn(X)
-        self.components_ = self.components_.astype(_kind(X), copy=False)
-        return X
-
-    def _learn(self, X: Any) -> None:
-        raise NotImplementedError
-
-    def _encode(self, X: Any, labels: np.ndarray | None, out: np.ndarray | None) -> float:
-        "The error of the best F, which goes to `out` (V, k)."
-        return _encode(X, self.components_.reshape(-1, *self.components_.shape[-2:]), labels, out)
-
-    def _check(self, X, reset):
-        if _only_sliced(X):
-            validate_data(self, X, skip_check_array=True, reset=reset)
-            return X
-        return validate_data(self, X, dtype=[np.float64, np.float32, np.float16], ensure_all_finite=False, reset=reset)
-
-    def _label(self, X: Any) -> Any:  # (V,) clusters, None where there is one
-        return None
-
-    @property
-    def _n_features_out(self):
-        return self.components_.shape[-2]
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
-
-def _only_sliced(X: Any) -> bool:
-    "Whether X has rows to slice and is no array; it is then never asked for all of them."
-    if isinstance(X, np.ndarray) or issparse(X):
-        return False
-    dtype = getattr(X, "dtype", None)
-    return isinstance(dtype, np.dtype) and dtype.kind in "fiu" and len(X.shape) == 2
-
-
-def _kind(X: Any) -> type:  # of the results: float16 is too coarse, and integers have no fractions
-    return np.float32 if X.dtype in (np.float16, np.float32) else np.float64
+        for c, part in _parts(labels[rows], len(G)):
+            F[rows][part] = best = block[part] @ down[c].T
+            error += np.square(block[part] - best @ wide[c]).sum()
+    return Factorisation(F, G, labels, steps, float(np.sqrt(error)))
 
 # %% ../../nbs/04_methods/13_semi_nmf.ipynb #16167f8d
-def _svd_start(
-    S: np.ndarray,  # (D, D)
-    k: int,
-) -> np.ndarray:  # (k, D)
-    first = np.linalg.eigh(S)[1][:, ::-1][:, : k - 1].T
-    return np.concatenate([first - np.minimum(first.min(1, keepdims=True), 0), np.full((1, len(S)), len(S) ** -0.5)])
+_STEPS = {"mu": (mu_step, 3000), "hals": (hals_step, 300)}
 
 
-class SemiNMF(_Factors):
-    "Semi-non-negative matrix factorisation: X ≈ F G, G ≥ 0 (Ding et al., 2010; Pfeiffer et al., 2021, Section 3.3)."
+def semi_nmf(
+    X: np.ndarray,  # (V, D)
+    k: int,  # rows of G
+    solver: str = "mu",  # mu: multiplicative updates; hals: row by row
+    steps: int = 0,  # 0: 3,000 of mu, 300 of hals
+    seed: int = 0,
+    clusters: int = 1,  # of rows, by k-means, each with a G
+) -> Factorisation:
+    "Semi-NMF, X ≈ F G with G ≥ 0 (Ding et al., 2010; Pfeiffer et al., 2021, Section 3.3, MF and MF-KMEANS)."
+    from sklearn.cluster import KMeans
 
-    def __init__(
-        self,
-        n_components: int = 100,  # rows of G, at most the dimensions of X
-        solver: str = "mu",  # mu: multiplicative updates; hals: row by row
-        # random, svd, or G to start from (n_components, D); mu leaves zeros in it zero
-        init: str | np.ndarray = "random",
-        max_iter: int | None = None,  # steps; None: 3,000 of mu, 300 of hals
-        # stop after a step that lowers the squared error by no more than this share of |X|²; 0: never
-        tol: float = 0.0,
-        random_state: int | np.random.RandomState | None = None,
-    ):
-        self.n_components, self.solver, self.init = n_components, solver, init
-        self.max_iter, self.tol, self.random_state = max_iter, tol, random_state
+    if solver not in _STEPS:
+        raise ValueError(f"no solver {solver!r}; choose from {', '.join(_STEPS)}")
+    step, usual = _STEPS[solver]
+    labels = KMeans(clusters, random_state=seed).fit(X).labels_ if clusters > 1 else np.zeros(len(X), np.int64)
+    S = _grams(X, labels, clusters)
+    S[np.bincount(labels, minlength=clusters) == 0] = S.sum(0)
+    start = np.random.RandomState(seed).random_sample((k, X.shape[1])) + 1e-4
+    G = [start] * clusters
+    for _ in tqdm(range(steps or usual), desc="Semi-NMF", delay=2, leave=False):
+        G = [step(g, s)[0] for g, s in zip(G, S)]
+    return _with_best_F(X, np.stack(G), labels, steps or usual)
 
-    def _learn(self, X):
-        self.components_, self.n_iter_ = self._solve(_grams(X)[0])
+# %% ../../nbs/04_methods/13_semi_nmf.ipynb #feaf920d
+def up_project(
+    F: torch.Tensor,  # (n, k) low-dimensional embeddings
+    G: torch.Tensor,  # (C, k, D) up-projections
+    assignments: torch.Tensor,  # (n, C) each row with a single one
+) -> torch.Tensor:  # (n, D)
+    "Full-dimensional embeddings: the sum over clusters of diag(i_c) F G^c (equation 2)."
+    return (assignments[:, :, None] * F[:, None, :]).flatten(1) @ G.flatten(0, 1)
 
-    def _solve(
-        self,
-        S: np.ndarray,  # (D, D): X'X
-    ) -> tuple[np.ndarray, int]:  # G, steps
-        "G from the Gram matrix."
-        if self.solver not in ("mu", "hals"):
-            raise ValueError(f"no solver {self.solver!r}; choose from mu, hals")
-        step, usual = (_mu_step, 3000) if self.solver == "mu" else (_hals_step, 300)
-        G, before, limit = self._start(S), np.inf, self.tol * S.trace()
-        n = usual if self.max_iter is None else self.max_iter
-        for i in tqdm(range(1, n + 1), desc="Semi-NMF", delay=2, leave=False):
-            G, error = step(G, S)
-            if self.tol and before - error <= limit:
-                return G, i
-            before = error
-        if self.tol:
-            message = f"Semi-NMF still improves after {n} steps; raise max_iter or tol"
-            warnings.warn(message, ConvergenceWarning, stacklevel=5)  # where `fit` is called
-        return G, n
-
-    def _start(self, S):
-        shape = self.n_components, len(S)
-        if isinstance(self.init, str):
-            if self.init == "random":
-                return check_random_state(self.random_state).random_sample(shape) + 1e-4
-            if self.init == "svd":
-                return _svd_start(S, self.n_components)
-            raise ValueError(f"no init {self.init!r}; choose from random, svd, or give an array")
-        G = np.array(self.init, dtype=np.float64)
-        if G.shape != shape:
-            raise ValueError(
-                f"init has shape {G.shape}; {self.n_components} components of {len(S)} features need {shape}"
-            )
-        if not np.isfinite(G).all() or (G < 0).any():
-            raise ValueError("init has entries that are negative or not finite; G is non-negative")
-        return G
-
-    def inverse_transform(
-        self,
-        F: np.ndarray,  # (V, k)
-    ) -> np.ndarray:  # (V, D)
-        "Full-dimensional embeddings from low-dimensional ones: F G."
-        check_is_fitted(self)
-        return np.asarray(F) @ self.components_
-
-# %% ../../nbs/04_methods/13_semi_nmf.ipynb #a7ab2df4
-class _Clustered(_Factors):
-    "The estimators with several G, each for a cluster of rows."
-
-    def inverse_transform(
-        self,
-        F: np.ndarray,  # (V, k)
-        labels: np.ndarray | None = None,  # (V,) clusters of the rows; None: those of `fit`, in its order
-    ) -> np.ndarray:  # (V, D)
-        "Full-dimensional embeddings from low-dimensional ones, each by the G of its cluster (equation 2)."
-        check_is_fitted(self)
-        F, labels = np.asarray(F), self.labels_ if labels is None else np.asarray(labels)
-        if len(F) != len(labels):
-            raise ValueError(
-                f"{len(F)} rows and {len(labels)} labels; give each row its cluster, as `predict` finds it"
-            )
-        out = np.empty((len(F), self.n_features_in_), np.result_type(F, self.components_))
-        for c, part in _parts(labels):
-            out[part] = F[part] @ self.components_[c]
-        return out
-
-    def predict(self, X: Any) -> np.ndarray:  # (V,) clusters
-        "The clusters of rows that need not be those of `fit`."
-        check_is_fitted(self)
-        return self._label(self._check(X, reset=False))
+# %% ../../nbs/04_methods/13_semi_nmf.ipynb #a0eecd01
+def one_hot_rows(
+    labels: torch.Tensor,  # (n,)
+    n_labels: int,
+) -> torch.Tensor:  # (n, n_labels) boolean
+    "One-hot rows; torch's function looks at the labels first, for which a GPU has to be waited for."
+    return labels[:, None] == torch.arange(n_labels, device=labels.device)
 
 
-class ClusteredSemiNMF(_Clustered):
-    "k-means, then a `SemiNMF` for each cluster (Pfeiffer et al., 2021, MF-KMEANS)."
-
-    def __init__(
-        self,
-        n_clusters: int = 10,
-        # the others as in `SemiNMF`
-        n_components: int = 100,
-        solver: str = "mu",
-        init: str | np.ndarray = "random",
-        max_iter: int | None = None,
-        tol: float = 0.0,
-        random_state: int | np.random.RandomState | None = None,
-    ):
-        self.n_clusters, self.n_components, self.solver, self.init = n_clusters, n_components, solver, init
-        self.max_iter, self.tol, self.random_state = max_iter, tol, random_state
-
-    def _learn(self, X):
-        seed = self.random_state
-        self.kmeans_ = KMeans(self.n_clusters, random_state=seed).fit(X)
-        self.labels_ = self.kmeans_.labels_
-        S = _grams(X, self.labels_, self.n_clusters)
-        S[np.bincount(self.labels_, minlength=self.n_clusters) == 0] = S.sum(0)
-        one = SemiNMF(self.n_components, self.solver, self.init, self.max_iter, self.tol, seed)
-        components, n_steps = zip(*(one._solve(s) for s in S))
-        self.components_, self.n_iter_ = np.stack(components), max(n_steps)
-
-    def _label(self, X):
-        return self.kmeans_.predict(np.asarray(X, self.kmeans_.cluster_centers_.dtype))
+def gumbel_one_hot(
+    log_z: torch.Tensor,  # (n, C)
+    tau: float,  # temperature of the gradient; the choice itself does not depend on it
+    generator: torch.Generator | None = None,  # on the CPU, so that every device sees the same noise
+) -> torch.Tensor:  # (n, C) one-hot, with the gradient of equation 3
+    "Straight-through Gumbel-softmax."
+    u = torch.rand(log_z.shape, generator=generator, dtype=torch.float64).clamp_min(1e-300)
+    g = -torch.log(-torch.log(u)).to(log_z.dtype).to(log_z.device)
+    soft = ((log_z + g) / tau).softmax(-1)
+    return one_hot_rows(soft.argmax(-1), log_z.shape[-1]) + (soft - soft.detach())
 
 # %% ../../nbs/04_methods/13_semi_nmf.ipynb #1bec1260
-class NeuralMF(_Clustered):
-    "Clusters, F and G by gradient descent (Pfeiffer et al., 2021, MF-NEURAL, equations 3 and 4). G is not constrained."
+def neural_mf(
+    X: np.ndarray,  # (V, D)
+    k: int,  # rows of each G
+    clusters: int,
+    steps: int = 0,  # each over all rows; 0: 500
+    seed: int = 0,
+) -> Factorisation:
+    "Clusters, F and G by gradient descent (Pfeiffer et al., 2021, MF-NEURAL, equations 3 and 4)."
+    G = _descend(X, k, clusters, steps or 500, seed)
+    onto = [g.T @ _inverse(g @ g.T) @ g for g in G.astype(np.float64)]  # projections to the rows of each G
+    labels = [np.argmin([np.square(b - b @ p).sum(1) for p in onto], 0) for _, b in _blocks(X)]
+    return _with_best_F(X, G, np.concatenate(labels), steps or 500)
 
-    def __init__(
-        self,
-        n_clusters: int = 10,
-        n_components: int = 100,
-        max_iter: int = 500,  # steps, each over all rows
-        learning_rate: float = 0.2,  # of Adam
-        tau: tuple[float, float] = (5.0, 0.5),  # temperature at the first and the last step; geometric between
-        random_state: int | np.random.RandomState | None = None,
-        device: str = "cpu",
-    ):
-        self.n_clusters, self.n_components, self.max_iter = n_clusters, n_components, max_iter
-        self.learning_rate, self.tau, self.random_state, self.device = learning_rate, tau, random_state, device
 
-    def _learn(self, X):
-        if self.n_clusters < 1:
-            raise ValueError(f"n_clusters={self.n_clusters}: at least one cluster is needed")
-        if not min(self.tau) > 0:
-            raise ValueError(f"tau={self.tau}: a temperature is above 0")
-        z, self.components_ = self._descend(X)
-        self.n_iter_ = self.max_iter
-        each, largest, best = np.arange(len(z)), z.argmax(1), self._label(X)
-        z[each, largest], z[each, best] = z[each, best], z[each, largest]
-        self.logits_, self.labels_ = z, z.argmax(1)
+@torch.enable_grad()  # also where the caller does without gradients
+def _descend(X: np.ndarray, k: int, clusters: int, steps: int, seed: int) -> np.ndarray:  # G (C, k, D)
+    V, D = X.shape
+    rng = torch.Generator().manual_seed(int(np.random.RandomState(seed).randint(2**31 - 1)))
+    dtype = torch.float32 if X.dtype in (np.float16, np.float32) else torch.float64
 
-    @torch.enable_grad()  # also where the caller does without gradients
-    def _descend(self, X) -> tuple[np.ndarray, np.ndarray]:  # log z (V, C) and G (C, k, D)
-        (V, D), C, k = X.shape, self.n_clusters, self.n_components
-        rng = torch.Generator().manual_seed(int(check_random_state(self.random_state).randint(2**31 - 1)))
-        dtype = torch.from_numpy(np.empty(0, _kind(X))).dtype
+    def parameter(*shape, std):
+        return torch.nn.Parameter(std * torch.randn(shape, generator=rng, dtype=dtype))
 
-        def parameter(shape, std):
-            return torch.nn.Parameter((std * torch.randn(shape, generator=rng, dtype=dtype)).to(self.device))
+    F, G, log_z = parameter(V, k, std=1.0), parameter(clusters, k, D, std=k**-0.5), parameter(V, clusters, std=0.01)
+    scale = float(np.sqrt(sum(np.square(block).sum() for _, block in _blocks(X)) / (V * D))) or 1.0
+    adam = torch.optim.Adam([F, G, log_z], 0.2)
+    for i in tqdm(range(steps), desc="Neural factorisation", delay=2, leave=False):
+        tau = 5.0 * 0.1 ** (i / max(1, steps - 1))  # from 5 to 0.5
+        adam.zero_grad()
+        for s, block in _blocks(X):
+            made = up_project(F[s], G, gumbel_one_hot(log_z[s], tau, rng))
+            ((torch.from_numpy(block / scale).to(made) - made).square().sum() / V).backward()
+        adam.step()
+    return G.detach().numpy()
 
-        F, G, log_z = parameter((V, k), 1.0), parameter((C, k, D), k**-0.5), parameter((V, C), 0.01)
-        scale = float(np.sqrt(sum(np.square(block).sum() for _, block in _blocks(X)) / (V * D))) or 1.0
-        adam = torch.optim.Adam([F, G, log_z], self.learning_rate)
-        for i in tqdm(range(self.max_iter), desc="Neural factorisation", delay=2, leave=False):
-            tau = self.tau[0] * (self.tau[1] / self.tau[0]) ** (i / max(1, self.max_iter - 1))
-            adam.zero_grad()
-            for s, block in _blocks(X):
-                made = up_project(F[s], G, gumbel_one_hot(log_z[s], tau, rng))
-                ((torch.from_numpy(block / scale).to(made) - made).square().sum() / V).backward()
-            adam.step()
-        return log_z.detach().cpu().numpy(), G.detach().cpu().numpy()
-
-    def _label(self, X):
-        G = self.components_.astype(np.float64)
-        onto = [g.T @ _inverse(g @ g.T) @ g for g in G]  # projections to the rows of each G
-        return np.concatenate([np.argmin([np.square(b - b @ p).sum(1) for p in onto], 0) for _, b in _blocks(X)])
+# %% ../../nbs/04_methods/13_semi_nmf.ipynb #29295a99
+def singular_values(
+    X: np.ndarray,  # (V, D)
+    k: int,
+) -> Factorisation:
+    "The factors of a rank with the smallest error (Liu et al., 2024, Section 3.1)."
+    _check_finite(X)
+    # X'X = V S² V', so that G = S V' and F = X V / S
+    blocks = (b.astype(np.float64) for b in np.array_split(X, len(X) // 8192 + 1))
+    values, vectors = np.linalg.eigh(sum(b.T @ b for b in blocks))
+    singular, directions = np.sqrt(values[::-1].clip(0))[:k], vectors[:, ::-1][:, :k]
+    G = (singular[:, None] * directions.T).astype(X.dtype)
+    F = (X @ (directions / np.where(singular > singular[0] * 1e-6, singular, np.inf))).astype(X.dtype)
+    return Factorisation(F, G[None], np.zeros(len(X), np.int64), 1, float(np.linalg.norm(X - F @ G)))

@@ -93,7 +93,7 @@ class InitSettings(Settings):
             self._check_factors(recipe)
 
     def _check_factors(self, recipe: Recipe) -> None:
-        from vocab_lit.methods.factoring import factors_facts
+        from vocab_lit.methods.factored import factors_facts
 
         facts, how = factors_facts(self.factors), getattr(recipe, "factoring", None)
         if how is None:
@@ -172,7 +172,7 @@ class TransplantSettings:
         "The recipe that makes the embeddings of all but given tokens."
         if not self.only_adds(text):
             return self.init.recipe
-        from vocab_lit.methods.given import KEEP
+        from vocab_lit.methods.fvt import KEEP
 
         return KEEP
 

@@ -6,24 +6,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import sparse
+from scipy.special import softmax
 
-from .recipe import Copy, Gaussian, InitContext, InitStep, Recipe, RowWeights
-from ..tokens.vocab import Vocab
+from .factored import FactoredRecipe, Factoring
+from .recipe import Copy, Gaussian, InitContext, InitStep, Recipe, RowWeights, with_vectors
 from ..vectors.align import nearest
-from ..vectors.token_vectors import TokenVectors
 
 # %% auto #0
-__all__ = ['METHODS', 'NearestNeighbours', 'wechsel']
+__all__ = ['METHODS', 'NearestNeighbours', 'wechsel', 'ofa']
 
 # %% ../../nbs/04_methods/09_wechsel.ipynb #0a5a5421
-def _with_vectors(vocab: Vocab, vectors: TokenVectors) -> np.ndarray:  # (n_tokens,) bool
-    "The ordinary tokens that have a vector."
-    return vectors.known & np.array([t.kind not in ("special", "unused") for t in vocab])
-
-
 @dataclass
 class NearestNeighbours(InitStep):
     """Convex combinations of the k nearest source tokens J_x: e'_x = Σ_y w_y e_y, w = softmax(s_xy / τ).
@@ -44,11 +40,9 @@ class NearestNeighbours(InitStep):
             )
 
     def fill(self, context: InitContext) -> RowWeights:
-        from scipy.special import softmax
-
-        source, target = context.aligned_vectors.source, context.aligned_vectors.target
-        neighbours = np.flatnonzero(_with_vectors(context.source, source))
-        rows = np.flatnonzero(_with_vectors(context.target, target) & context.open)
+        source, target = context.vectors.source, context.vectors.target
+        neighbours = np.flatnonzero(with_vectors(context.source, source))
+        rows = np.flatnonzero(with_vectors(context.target, target) & context.open)
         shape = len(rows), len(context.source)
         if not len(rows):
             return RowWeights(rows, sparse.csr_array(shape, dtype=np.float32))
@@ -63,10 +57,12 @@ class NearestNeighbours(InitStep):
         return RowWeights(rows, sparse.csr_array((weights.ravel(), ids.ravel(), starts), shape=shape))
 
 # %% ../../nbs/04_methods/09_wechsel.ipynb #444f3e66
-_PAPER = "Minixhofer et al. (2022)"
-_TITLES = (
-    "WECHSEL: Effective initialization of subword embeddings for cross-lingual transfer of monolingual language "
-    "models. NAACL",
+_WECHSEL: dict[str, Any] = dict(
+    paper="Minixhofer et al. (2022)",
+    titles=(
+        "WECHSEL: Effective initialization of subword embeddings for cross-lingual transfer of monolingual language "
+        "models. NAACL",
+    ),
 )
 
 
@@ -106,9 +102,58 @@ def wechsel(k: int = 10, temperature: float = 0.1) -> Recipe:
     return Recipe(
         "wechsel",
         (Copy("specials"), NearestNeighbours(k, temperature), Gaussian()),
-        _PAPER,
-        "Every token is a combination of semantically similar source tokens, by aligned word vectors of two languages.",
-        titles=_TITLES,
+        about="Every token is a combination of semantically similar source tokens, by aligned word vectors of two "
+        "languages.",
+        **_WECHSEL,
+    )
+
+# %% ../../nbs/04_methods/09_wechsel.ipynb #f7ae0e95
+_OFA: dict[str, Any] = dict(
+    steps=(Copy(), NearestNeighbours(), Gaussian()),
+    paper="Liu et al. (2024)",
+    titles=(
+        "OFA: A Framework of Initializing Unseen Subword Embeddings for Efficient Large-scale Multilingual Continued "
+        "Pretraining. Findings of NAACL",
+    ),
+)
+
+
+def ofa(components: int = 0, train_up: bool = True) -> FactoredRecipe:
+    """OFA with low-dimensional embeddings of another size, or with an up-projection that stays as it is.
+
+    E ≈ F G by singular values. The low-dimensional embedding of a target token is copied where it overlaps, and
+    otherwise f'_x = Σ_y w_y f_y over its ten nearest source tokens, with w = softmax(s_xy / 0.1); e'_x = f'_x G.
+
+    Parameters
+    ----------
+    components : int, default 0
+        Dimensions of an embedding (the paper has 100, 200 and 400); 0: 100 in a model of 768 dimensions, in a
+        narrower one the same share.
+    train_up : bool, default True
+        Whether the up-projection G is trained too.
+
+    Returns
+    -------
+    FactoredRecipe
+        It needs aligned vectors (`align_tokens` makes them from word vectors and a dictionary).
+
+    References
+    ----------
+    Liu et al. (2024): OFA, Sections 3.1 and 3.2.
+
+    Examples
+    --------
+    >>> recipe = ofa(200, train_up=False)
+    >>> recipe.name, recipe.factoring.components
+    ('ofa-200-frozen', 200)
+    """
+    learns = "is trained too" if train_up else "stays as it is"
+    return FactoredRecipe(
+        f"ofa-{components or 100}" + "-frozen" * (not train_up),
+        about=f"As ofa, with low-dimensional embeddings by singular values and one up-projection, which {learns}.",
+        factoring=Factoring(components=components, solver="svd"),
+        train_up=train_up,
+        **_OFA,
     )
 
 
@@ -117,9 +162,16 @@ METHODS = (
     Recipe(
         "full-rand",
         (Gaussian(),),
-        _PAPER,
-        "All weights of the model are randomly initialised: training from scratch.",
+        about="All weights of the model are randomly initialised: training from scratch.",
         untrained=True,
-        titles=_TITLES,
+        **_WECHSEL,
     ),
+    Recipe(
+        "ofa",
+        about="Overlapping tokens are copied, others combine semantically similar source tokens, by aligned word "
+        "vectors.",
+        **_OFA,
+    ),
+    ofa(),
+    ofa(train_up=False),
 )

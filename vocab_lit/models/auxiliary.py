@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
     from vocab_lit.methods.settings import TransplantSettings
-    from vocab_lit.models.source import TokenizerSource
+    from vocab_lit.models.source import Source
     from vocab_lit.vectors.align import AlignedVectors
 
 log = logging.getLogger("vocab_lit")
@@ -90,7 +90,7 @@ def _shown(value: object) -> str:
 
 
 def aligned_vectors(
-    source: TokenizerSource,
+    source: Source,
     tokenizer: PreTrainedTokenizerBase,  # of the target language
     lines: Iterable[str],  # text in the target language, that can be read again
     settings: TransplantSettings,

@@ -18,6 +18,7 @@ from .lazy_weights import set_vocabulary_size
 from .served import Finding, ServedFolder
 from .token_tensors import token_tensors
 from ..text.errors import first_line
+from ..tokens.pre_tokenizers import known_pre_tokenizer, splitters
 from ..tokens.special_ids import carry_ids, config_parts, written_ids
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from vocab_lit.models.token_tensors import TokenTensor
 
 # %% auto #0
-__all__ = ['find_old_ids', 'find_other_tie', 'find_changed_rows']
+__all__ = ['find_old_ids', 'find_other_tie', 'find_changed_rows', 'find_gguf_tokenizer']
 
 # %% ../../nbs/05_models/18_beside_source.ipynb #af523e50
 def _configs(model: PreTrainedModel) -> dict[str, Any]:
@@ -113,3 +114,43 @@ def find_changed_rows(served: ServedFolder) -> Iterator[Finding]:
             few = " ".join(plan.target[i].shown or str(i) for i in changed[:3])
             what = f"{len(changed):,} rows of {served.tables[role].name} are not the copies that {PLAN_FILE} calls them"
             yield Finding("embeddings", f"{what}, such as {few}", "make the folder anew")
+
+# %% ../../nbs/05_models/18_beside_source.ipynb #c248aa5a
+_BY_HASH = "the converter knows tokenizers by a hash of ids, and this vocabulary is in no table"
+_BY_HASH_GROWN = f"{_BY_HASH.partition(',')[0]}, which is the source's unless its test text has one of the added tokens"
+
+
+def find_gguf_tokenizer(served: ServedFolder) -> Iterator[Finding]:
+    "Whether llama.cpp can tokenize as the model does, as far as that can be told."
+    dialect, only = served.vocab.dialect, ("gguf",)
+    if (served.folder / "tokenizer.model").is_file():
+        return
+    if dialect.model == "Unigram" and served.model.config.model_type != "xlm-roberta":
+        what = "llama.cpp reads Unigram tokenizers from tokenizer.model, which is not there"
+        yield Finding("pre-tokenizer", what, "train the vocabulary with --kind bpe", only)
+    elif dialect.byte_fallback and served.model.config.model_type.startswith("gemma"):
+        what = "llama.cpp's converter reads Gemma's tokenizer from tokenizer.model, which is not there"
+        todo = "where there is a GGUF file of the source, `vocab-lit export --like SOURCE.gguf` needs no converter"
+        yield Finding("pre-tokenizer", what, todo, only)
+    elif dialect.model == "WordPiece" and served.note:
+        todo = "convert, and give the hash that it prints the name jina-v2-en or bert-bge in get_vocab_base_pre"
+        yield Finding("pre-tokenizer", _BY_HASH, todo, only)
+    elif dialect.byte_level:
+        yield from _find_byte_level(served)
+
+
+def _find_byte_level(served: ServedFolder) -> Iterator[Finding]:
+    "Whether llama.cpp has the pre-tokenizer of a byte-level tokenizer, and what its converter must be told."
+    name, only = known_pre_tokenizer(served.pipeline), ("gguf",)
+    if name is None:
+        what = f"the pre-tokenizer {splitters(served.pipeline.get('pre_tokenizer'))} is none that is known here"
+        yield Finding("pre-tokenizer", what, "look for it in llama.cpp, or keep the source model's", only)
+        return
+    if served.note:
+        todo = f'convert, and give the hash that it prints the name "{name}" in get_vocab_base_pre'
+        grown = bool(served.note.get("extended_by"))
+        yield Finding("pre-tokenizer", _BY_HASH_GROWN if grown else _BY_HASH, todo, only, breaks=not grown)
+    bare, spaced = served.tokenizer(["a", " a"], add_special_tokens=False)["input_ids"]
+    if served.generates and bare == spaced:
+        what = "the tokenizer puts a space before the text, and llama.cpp does not"
+        yield Finding("pre-tokenizer", what, "begin texts with a space, or keep the source model's", only, breaks=False)

@@ -8,25 +8,29 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import vocab_lit
 from ..methods.registry import RECIPES
+from ..text.corpus import data_path
 from ..text.files import read_json
 from ..text.markup import Markdown, in_code, markdown_table, markdown_text
+from ..text.scripts import languages
 
 # %% auto #0
-__all__ = ['SECTIONS', 'read_head', 'source_facts', 'keep_source_files', 'papers_of', 'language_code', 'without_folders',
-           'card_text', 'write_card', 'write_lora_card', 'write_adapter_card']
+__all__ = ['source_facts', 'keep_source_files', 'papers_of', 'language_code', 'without_folders', 'card_text', 'write_card',
+           'write_lora_card', 'write_adapter_card']
 
 # %% ../../nbs/05_models/09_card.ipynb #e65061c9
 _OURS = "<!-- written by vocab_lit from vocab_lit.json -->"
 _KEPT = "README-source.md"
+_LINK = re.compile(r"https?://[^\s<>\"']+|[\w.-]+")  # a page, or a file in the repository
 
 
-def read_head(file: Path) -> dict:  # empty where there is no card, or one without a head that is YAML
+def _read_head(file: Path) -> dict:  # empty where there is no card, or one without a head that is YAML
     "The fields at the head of the model card in a file."
     from huggingface_hub import metadata_load
     from yaml import YAMLError
@@ -43,7 +47,7 @@ def _hub_head(name: str) -> dict:
 
     cached = try_to_load_from_cache(name, "README.md")
     if isinstance(cached, str):
-        return read_head(Path(cached))
+        return _read_head(Path(cached))
     with suppress(HfHubHTTPError, OSError, RuntimeError):
         if card := HfApi().model_info(name, timeout=5).card_data:
             return card.to_dict()
@@ -58,35 +62,25 @@ def source_facts(
     source: str,  # model folder, or a name on the Hub
 ) -> dict:  # base_model, license, license_name, license_link, pipeline_tag, as far as they are known
     "Read about the source model from its card, and from where it is."
-    folder = Path(source)
-    facts = {}
-    if folder.is_dir():
-        head = read_head(folder / "README.md")
-        snapshot = re.search(r"models--([\w.-]+?)--([\w.-]+)/snapshots", str(folder.absolute()))
-        if snapshot:
-            facts["base_model"] = "/".join(snapshot.groups())
-        elif head.get("base_model") and _is_ours(folder / "README.md"):
-            facts["base_model"] = head["base_model"]
-    else:
+    folder, base = Path(source), source
+    if not folder.is_dir():
         head = _hub_head(source)
-        facts["base_model"] = source
-    return {name: value for name, value in facts.items() if _is_hub_name(value)} | _of_head(head)
-
-
-_LINK = re.compile(r"https?://[^\s<>\"']+|[\w.-]+")  # a page, or a file in the repository
+    else:
+        head = _read_head(folder / "README.md")
+        snapshot = re.search(r"models--([\w.-]+?)--([\w.-]+)/snapshots", str(folder.absolute()))
+        base = head.get("base_model", "") if head and _is_ours(folder / "README.md") else ""
+        base = "/".join(snapshot.groups()) if snapshot else base
+    return (dict(base_model=base) if _is_hub_name(base) else {}) | _of_head(head)
 
 
 def _is_hub_name(value: object) -> bool:
     from huggingface_hub.errors import HFValidationError
     from huggingface_hub.utils import validate_repo_id
 
-    if not isinstance(value, str):
-        return False
-    try:
-        validate_repo_id(value)
-    except HFValidationError:
-        return False
-    return True
+    with suppress(HFValidationError):
+        validate_repo_id(value)  # pyright: ignore[reportArgumentType]
+        return True
+    return False
 
 
 def _of_head(head: dict) -> dict:
@@ -103,9 +97,7 @@ def keep_source_files(
     folder: Path,  # of the model that was made from it
 ) -> None:
     "Copy the licence's text, and the source's own card under another name."
-    beside = Path(source) if source else None
-    if beside is None or not beside.is_dir():
-        return
+    beside = Path(source or "/nowhere")
     for pattern in ("LICENSE*", "LICENCE*", "NOTICE*", _KEPT):
         for file in filter(Path.is_file, beside.glob(pattern)):
             shutil.copy(file, folder / file.name)
@@ -126,12 +118,10 @@ def papers_of(method: str) -> list[str]:
 
 def language_code(name: str) -> str | None:  # None where it is neither a code nor an English name
     "The code of a language, as the head of a card has it."
-    from babel import Locale
-
     if re.fullmatch(r"[a-z]{2,3}([-_][A-Za-z0-9]+)*", name):
         return name.replace("_", "-")
-    names = Locale("en").languages
-    return next((code.replace("_", "-") for code, known in names.items() if known.lower() == name.lower()), None)
+    codes = (code.replace("_", "-") for code, row in languages().items() if row["name"].lower() == name.lower())
+    return next(codes, None) if name else None
 
 
 _AUTO = {  # Auto class: task that the Hub shows; where several load a class, the first is the one that people use
@@ -149,15 +139,6 @@ _AUTO = {  # Auto class: task that the Hub shows; where several load a class, th
 }
 
 
-def _mapped_class(auto: str, model_type: str) -> str | None:
-    "The name of the class that an Auto class makes of a model type."
-    import transformers
-
-    names = getattr(transformers, auto)._model_mapping._model_mapping
-    name = names.get(model_type)
-    return name[0] if isinstance(name, tuple) else name
-
-
 def _loader(folder: Path) -> tuple[str, str | None]:  # class, task
     "The Auto class that loads a model as the class it was saved as; where there is none, that class."
     import transformers
@@ -165,15 +146,12 @@ def _loader(folder: Path) -> tuple[str, str | None]:  # class, task
     config = read_json(folder / "config.json")
     named = (config.get("architectures") or [""])[0]
     for auto, task in _AUTO.items():
-        if named and _mapped_class(auto, config.get("model_type", "")) == named:
+        loaded = getattr(transformers, auto)._model_mapping._model_mapping.get(config.get("model_type", ""))
+        if named and named == (loaded[0] if isinstance(loaded, tuple) else loaded):
             return auto, task
     return (named if hasattr(transformers, named) else "AutoModel"), None
 
 # %% ../../nbs/05_models/09_card.ipynb #c7efbe5f
-def _names(files) -> str:  # of a reader's machine no more than the names of files
-    return ", ".join(in_code(Path(file).name) for file in files)
-
-
 def without_folders(value: Any) -> Any:
     "A note with files by their names alone: of the machine no reader needs to know."
     if isinstance(value, (list, tuple)):
@@ -187,10 +165,80 @@ def without_folders(value: Any) -> Any:
     return re.sub(r"(?<!\S)(?:~|\.{0,2}/)\S*/(\S+)", r"\1", value)  # in words, such as "embeddings of ../xlmr"
 
 
-def _shown(value) -> str:
+def _names(files: Iterable[str]) -> Markdown:
+    return Markdown(", ".join(in_code(Path(file).name) for file in files))
+
+
+def _shown(value: object) -> str:
     "A setting as the card shows it."
     shown = without_folders(value)
     return ", ".join(map(str, shown)) if isinstance(shown, list) else str(shown)
+
+
+def _pairs(values: Mapping[str, object]) -> list[dict[str, object]]:
+    return [dict(what=name.replace("_", " "), value=value) for name, value in values.items()]
+
+
+def _table(rows: Sequence[Mapping[str, object]]) -> str:
+    "A table with a column for each name in any of its rows."
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    header = [name if isinstance(name, Markdown) else name.replace("_", " ") for name in names]
+    return markdown_table(header, ([row.get(name, "") for name in names] for row in rows))
+
+
+def _quoted(name: str) -> str:  # as Python reads it
+    return json.dumps(name, ensure_ascii=False)
+
+
+_FILTERS = dict(text=markdown_text, code=in_code, table=_table, pairs=_pairs, quoted=_quoted, number="{:,}".format)
+
+
+def _filled(template: str, **parts: object) -> str:
+    "A card in Markdown."
+    from jinja2 import Environment
+
+    environment = Environment(trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)
+    environment.filters |= _FILTERS
+    made = environment.from_string(data_path("report", template).read_text("utf-8")).render(parts)
+    return re.sub(r"\n{3,}", "\n\n", made).rstrip() + "\n"
+
+
+def _write(folder: Path, text: str) -> Path:
+    readme = folder / "README.md"
+    readme.write_text(text, encoding="utf-8", newline="\n")
+    return readme
+
+
+def _made_by(note: dict) -> list[dict[str, object]]:
+    "The settings by which a model was made."
+    rows: dict[str, object] = {}
+    if note.get("text"):
+        measured = ", ".join(f"{n:,} {what}" for what, n in note.get("text_size", {}).items())
+        rows["text"] = Markdown(_names(note["text"]) + (f" ({measured})" if measured else ""))
+    known = {"target tokenizer": note.get("tokenizer"), "static vectors": note.get("vectors"), "seed": note.get("seed")}
+    known = {what: value for what, value in known.items() if value not in (None, "none")} | note.get("settings", {})
+    known |= {f"alignment: {what}": value for what, value in note.get("alignment", {}).items()}
+    rows |= {what: _shown(value) for what, value in known.items()}
+    return _pairs(rows | {"made with": f"vocab_lit {note.get('vocab_lit', vocab_lit.__version__)}"})
+
+
+def _lost(unseen: dict) -> dict[str, list[dict[str, str]]]:
+    "What trimming costs lines that were not counted, and how many are divided as before, by size."
+    lost = [
+        {
+            "text": _names([row["text"]]),
+            "lines": f"{row['unseen_lines']:,}",
+            "divided otherwise": f"{row['divided_otherwise']:.1%}",
+            "tokens per word": f"{row['tokens_per_word']:.3f} → {row['after']:.3f}",
+        }
+        for row in unseen.get("texts", [])
+        if row["unseen_lines"]
+    ]
+    by_size = [
+        {"tokens": f"{row['tokens']:,}"} | {_names([text]): f"{share:.1%}" for text, share in row["as_before"].items()}
+        for row in unseen.get("curve", [])
+    ]
+    return dict(lost=lost, by_size=by_size)
 
 
 def _base(note: dict) -> str:
@@ -198,158 +246,6 @@ def _base(note: dict) -> str:
     if isinstance(base, str):
         return f"[{base}](https://huggingface.co/{base})"  # a name on the Hub, as `source_facts` says
     return in_code(Path(note["model"]).name) if note.get("model") else "its source model"
-
-
-def _opening(note, name, folder) -> list[str]:
-    language = f" for {markdown_text(note['language'])}" if note.get("language") else ""
-    parts = [f"# {markdown_text(name)}", _OURS]
-    if note.get("method"):
-        grown = note.get("extended_by")
-        what = f"{grown:,} further tokens" if grown else f"a vocabulary of {note['tokens']:,} tokens"
-        if note.get("settings", {}).get("same_size"):
-            what = f"{grown:,} new tokens in the place of others, which id_map.json names"
-        if before := note.get("trimmed_from"):
-            kept = f"its vocabulary trimmed from {before:,} to {note['tokens']:,} tokens"
-            same = "On a text whose tokens are all kept it computes what the source model does"
-            return [*parts, f"{_base(note)} with {kept}{language}. {same}; no weight has been trained."]
-        parts += [f"{_base(note)} with {what}{language}, initialised by {in_code(note['method'])}."]
-    else:
-        how = f"{_base(note)}, merged with others" if note.get("merge") else f"{_base(note)}, trained further"
-        parts += [f"{how}{language}."]
-    if not note.get("training") and note.get("method"):
-        hint = "They are a start for further training, and not yet a model to use."
-        parts += [f"The embeddings of the target vocabulary have not been trained. {hint}"]
-    return parts
-
-
-def _made_by(note, name, folder) -> list[str]:
-    rows = {}
-    if note.get("text"):
-        size = note.get("text_size", {})
-        measured = ", ".join(f"{n:,} {what}" for what, n in size.items())
-        rows["text"] = Markdown(_names(note["text"]) + (f" ({measured})" if measured else ""))
-    known = {"target tokenizer": note.get("tokenizer"), "static vectors": note.get("vectors"), "seed": note.get("seed")}
-    rows |= {what: value for what, value in known.items() if value not in (None, "none")}
-    rows |= {what.replace("_", " "): value for what, value in note.get("settings", {}).items()}
-    rows |= {f"alignment: {what}": value for what, value in note.get("alignment", {}).items()}
-    rows = {what: value if what == "text" else _shown(value) for what, value in rows.items()}
-    rows["made with"] = f"vocab_lit {note.get('vocab_lit', vocab_lit.__version__)}"
-    return ["## How it was made", markdown_table(["what", "value"], rows.items())]
-
-
-def _embeddings(note, name, folder) -> list[str]:
-    if not note.get("rows"):
-        return []
-    total = sum(note["rows"].values())
-    shares = {step: f"{n:,} ({n / total:.1%})" for step, n in note["rows"].items()}
-    about = "`vocab-lit explain` names the source tokens of a token; `plan.npz` has them all."
-    return ["## Where the embeddings come from", markdown_table(["step", "embeddings"], shares.items()), about]
-
-
-def _unseen(note, name, folder) -> list[str]:
-    "What trimming costs lines that were not counted."
-    unseen = note.get("unseen", {})
-    rows = [
-        (
-            Markdown(_names([row["text"]])),
-            f"{row['unseen_lines']:,}",
-            f"{row['divided_otherwise']:.1%}",
-            f"{row['tokens_per_word']:.3f} → {row['after']:.3f}",
-        )
-        for row in unseen.get("texts", [])
-        if row["unseen_lines"]
-    ]
-    if not rows:
-        return []
-    about = "A tenth of each text's lines was not counted. By the other lines' tokens they are divided as follows."
-    columns = ["text", "lines", "divided otherwise", "tokens per word"]
-    return ["## What trimming costs", about, markdown_table(columns, rows), *_by_size(unseen["curve"])]
-
-
-def _by_size(curve: list[dict]) -> list[str]:
-    "How many lines are divided as before, by the size of the vocabulary."
-    texts = [Markdown(_names([text])) for text in curve[0]["as_before"]]
-    rows = [(f"{row['tokens']:,}", *(f"{share:.1%}" for share in row["as_before"].values())) for row in curve]
-    return ["Lines that are divided as before, by the number of tokens:", markdown_table(["tokens", *texts], rows)]
-
-
-def _notes(note, name, folder) -> list[str]:
-    if not note.get("notes"):
-        return []
-    return ["## Special tokens and chat template", "\n".join(f"- {markdown_text(line)}" for line in note["notes"])]
-
-
-def _training(note, name, folder) -> list[str]:
-    training = note.get("training")
-    if not training:
-        return []
-    rows = {what.replace("_", " "): value for what, value in training.items()}
-    return ["## Continued pretraining", markdown_table(["what", "value"], rows.items())]
-
-
-def _merge(note, name, folder) -> list[str]:
-    if not (merge := note.get("merge")):
-        return []
-    rows = [(Markdown(_names([model])), f"{weight:g}") for model, weight in merge]
-    about = "Each weight is the sum of those of these models, multiplied by the numbers beside them."
-    return ["## Merge", about, markdown_table(["model", "times"], rows)]
-
-
-def _evaluation(note, name, folder) -> list[str]:
-    scores = note.get("scores")
-    if not scores:
-        return []
-    names = list(dict.fromkeys(key for score in scores for key in score))
-    rows = ([score.get(n, "") for n in names] for score in scores)
-    return ["## Evaluation", markdown_table([n.replace("_", " ") for n in names], rows)]
-
-
-def _quoted(name: str) -> str:  # as Python reads it
-    return json.dumps(name, ensure_ascii=False)
-
-
-def _use(note, name, folder) -> list[str]:
-    if (folder / "modules.json").is_file():
-        lines = [
-            "from sentence_transformers import SentenceTransformer",
-            "",
-            f"model = SentenceTransformer({_quoted(name)})",
-        ]
-    else:
-        auto, _ = _loader(folder)
-        lines = [f"from transformers import {', '.join(sorted([auto, 'AutoTokenizer']))}", ""]
-        lines += [f"model = {auto}.from_pretrained({_quoted(name)})"]
-        lines += [f"tokenizer = AutoTokenizer.from_pretrained({_quoted(name)})"]
-    code = "\n".join(["```python", *lines, "```"])
-    return ["## Use", "The name is that of the folder, or of the model on the Hugging Face Hub.", code]
-
-
-def _citation(note, name, folder) -> list[str]:
-    ours = "vocab_lit (its `CITATION.cff` has an entry): https://github.com/vocab-lit/vocab_lit"
-    works = [*papers_of(note.get("method", "")), ours]
-    return ["## Citation", "Please cite the source model, and:", "\n".join(f"- {work}" for work in works)]
-
-
-def _source_card(note, name, folder) -> list[str]:
-    if not (folder / _KEPT).is_file():
-        return []
-    about = f"[{_KEPT}]({_KEPT}) is the source model's own card, with its limitations and conditions of use."
-    return ["## The source model", about]
-
-
-SECTIONS = (
-    _opening,
-    _made_by,
-    _unseen,
-    _embeddings,
-    _notes,
-    _training,
-    _merge,
-    _evaluation,
-    _use,
-    _citation,
-    _source_card,
-)
 
 
 def card_text(
@@ -360,15 +256,27 @@ def card_text(
     "The model card of a folder."
     from huggingface_hub import ModelCardData
 
-    note = note | {"source": note.get("source", {})}
-    _, task = _loader(folder)
-    is_encoder = (folder / "modules.json").is_file()
+    note = dict(settings={}) | note | {"source": note.get("source", {})}
+    (auto, task), is_encoder = _loader(folder), (folder / "modules.json").is_file()
     known = dict(pipeline_tag=task) | note["source"] | dict(language=language_code(note.get("language", "")))
     tags = ["vocab_lit", "tokenizer-transfer", *filter(None, [note.get("method")])]
     library = "sentence-transformers" if is_encoder else "transformers"
     head = ModelCardData(**{k: v for k, v in known.items() if v}, library_name=library, tags=tags)
-    parts = [part for section in SECTIONS for part in section(note, name, folder)]
-    return f"---\n{head.to_yaml()}\n---\n\n" + "\n\n".join(parts) + "\n"
+    total = sum(note.get("rows", {}).values())
+    merge = [dict(model=_names([model]), times=f"{weight:g}") for model, weight in note.get("merge", ())]
+    more = dict(
+        base=_base(note),
+        for_language=f" for {markdown_text(note['language'])}" if note.get("language") else "",
+        made_by=_made_by(note),
+        steps=[dict(step=k, embeddings=f"{n:,} ({n / total:.1%})") for k, n in note.get("rows", {}).items()],
+        merge=merge,
+        auto=auto,
+        imports=", ".join(sorted([auto, "AutoTokenizer"])),
+        is_encoder=is_encoder,
+        works=papers_of(note.get("method", "")),
+        source_card=_KEPT if (folder / _KEPT).is_file() else "",
+    )
+    return _filled("card.md", **note | _lost(note.get("unseen", {})) | more, head=head.to_yaml(), name=name)
 
 # %% ../../nbs/05_models/09_card.ipynb #78abead2
 def write_card(
@@ -380,16 +288,14 @@ def write_card(
     "Write the model card of a folder from its note, and add to the note what more is known."
     folder = Path(folder)
     file = folder / "vocab_lit.json"
-    note = read_json(file) or dict(vocab_lit=vocab_lit.__version__)
-    note |= more
+    note = (read_json(file) or dict(vocab_lit=vocab_lit.__version__)) | more
     if model:
         note.setdefault("model", model)
     if note.get("model") and "source" not in note:
         note["source"] = source_facts(note["model"])
     text = card_text(note, folder, name or folder.resolve().name)
     file.write_text(json.dumps(note, indent=2, ensure_ascii=False) + "\n", encoding="utf-8", newline="\n")
-    (folder / "README.md").write_text(text, encoding="utf-8", newline="\n")
-    return folder / "README.md"
+    return _write(folder, text)
 
 # %% ../../nbs/05_models/09_card.ipynb #c5b726de
 def write_lora_card(
@@ -404,26 +310,10 @@ def write_lora_card(
 
     facts, (auto, task) = source_facts(model), _loader(files)
     known: dict[str, Any] = {k: v for k, v in (dict(pipeline_tag=task) | facts).items() if v}
-    head = ModelCardData(**known, library_name="peft", tags=["vocab_lit", "lora"])
-    base = Path(model).name if Path(model).is_dir() else model
-    code = f"""```python
-from peft import PeftModel
-from transformers import {", ".join(sorted([auto, "AutoTokenizer"]))}
-
-model = PeftModel.from_pretrained({auto}.from_pretrained({_quoted(base)}), {_quoted(name)})
-tokenizer = AutoTokenizer.from_pretrained({_quoted(name)})
-```"""
-    parts = [
-        f"---\n{head.to_yaml()}\n---",
-        f"# {markdown_text(name)}",
-        _OURS,
-        f"LoRA matrices for {in_code(base)}, with the token embeddings that learnt beside them, in PEFT's files.",
-        "## Use",
-        code,
-        "`model.merge_and_unload()` makes a plain model of the two, for programs that do not take such adapters.",
-        *_training(dict(training=training), name, folder),
-    ]
-    (folder / "README.md").write_text("\n\n".join(parts) + "\n", encoding="utf-8", newline="\n")
+    head = ModelCardData(**known, library_name="peft", tags=["vocab_lit", "lora"]).to_yaml()
+    base, imports = Path(model).name if Path(model).is_dir() else model, ", ".join(sorted([auto, "AutoTokenizer"]))
+    parts = dict(head=head, name=name, base=base, auto=auto, imports=imports, training=training)
+    _write(folder, _filled("card-lora.md", **parts))
 
 
 def write_adapter_card(
@@ -435,19 +325,9 @@ def write_adapter_card(
 
     if (folder / "README.md").is_file():
         return
-    config = read_json(folder / "adapter_config.json")
-    facts = source_facts(model)
-    head = ModelCardData(
-        **{key: value for key, value in facts.items() if key != "pipeline_tag"},
-        library_name="adapters",
-        tags=["vocab_lit", "adapters", str(config.get("model_type"))],
-    )
-    base = facts.get("base_model") or Path(model).name
-    parts = [
-        f"---\n{head.to_yaml()}\n---",
-        f"# {markdown_text(config.get('name') or folder.name)}",
-        _OURS,
-        f"An adapter for {in_code(base)}, in the files of the `adapters` library (MAD-X; Pfeiffer et al., 2020).",
-        f"## Use\n\n```python\nmodel.load_adapter({_quoted(folder.name)})\n```",
-    ]
-    (folder / "README.md").write_text("\n\n".join(parts) + "\n", encoding="utf-8", newline="\n")
+    config, facts = read_json(folder / "adapter_config.json"), source_facts(model)
+    tags = ["vocab_lit", "adapters", str(config.get("model_type"))]
+    known = {key: value for key, value in facts.items() if key != "pipeline_tag"}
+    head = ModelCardData(**known, library_name="adapters", tags=tags).to_yaml()
+    base, name = facts.get("base_model") or Path(model).name, config.get("name") or folder.name
+    _write(folder, _filled("card-adapter.md", head=head, name=name, base=base, folder=folder))

@@ -13,11 +13,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from .beside_source import find_changed_rows, find_old_ids, find_other_tie
+from .beside_source import find_changed_rows, find_gguf_tokenizer, find_old_ids, find_other_tie
 from .lazy_weights import stored_tensors, token_dimensions
-from .llama_cpp import find_gguf_tokenizer
 from .served import SERVERS, Finding, ServedFolder, check_servers
-from .source import Source
 from .undertrained import find_not_finite, find_unreachable, find_untrained
 from ..text.collection import no_collection
 from ..text.errors import first_line
@@ -153,21 +151,13 @@ def _has_template(folder: Path | None) -> bool:
     return "chat_template" in read_json(folder / "tokenizer_config.json") or (folder / "chat_template.jinja").is_file()
 
 
-def _has_tokens_of_model(served: ServedFolder) -> bool:
-    "Whether it has the tokenizer of another model, for which it can draft; a drafter needs no chat template."
-    try:
-        return bool(Source.from_pretrained(served.note["tokenizer"]).config)
-    except (KeyError, ValueError, OSError):
-        return False
-
-
 def find_template(served: ServedFolder) -> Iterator[Finding]:
     "Whether there is a chat template where there should be one, and the tokenizer has what it writes."
     if not served.generates:
         return
     if not served.tokenizer.chat_template:
         what, todo = "there is no chat template", "copy chat_template.jinja from the source model"
-        if _has_template(served.origin) and not _has_tokens_of_model(served):
+        if _has_template(served.origin):
             yield Finding("template", f"{what}, and the source model has one", todo, ("transformers", "vllm"))
         else:
             yield Finding("template", what, "completions work, chat requests need --chat-template", ("vllm",), False)

@@ -14,6 +14,7 @@ from torch import nn
 from ..methods.apply import row_blocks
 from vocab_lit.models.lazy_weights import (
     Shapes,
+    check_modules,
     input_weight,
     quantisation_method,
     set_vocabulary_size,
@@ -21,16 +22,16 @@ from vocab_lit.models.lazy_weights import (
     token_dimensions,
     vocabulary_part,
 )
-from vocab_lit.models.positions import (
+from .model_class import is_masked
+from vocab_lit.models.token_tensors import (
     POSITION_BUFFERS,
+    TokenTensor,
     check_positions,
     positions_from_padding,
     set_positions,
+    token_tensors,
     with_padding,
 )
-from .side_files import check_modules
-from .source import is_masked
-from .token_tensors import TokenTensor, token_tensors
 from ..tokens.special_ids import config_parts, text_part
 from ..tokens.tokenizer_file import ids_around
 from ..tokens.vocab import SAME_ROLE

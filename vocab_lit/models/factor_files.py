@@ -9,12 +9,11 @@ import logging
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .source import Source
+from .source import FolderSource
 from ..text.files import write_file
 
 if TYPE_CHECKING:
-    from vocab_lit.methods.factored import Factors
-    from vocab_lit.methods.factoring import Factoring
+    from vocab_lit.methods.factored import Factoring, Factors
     from vocab_lit.tokens.vocab import Vocab
 
 log = logging.getLogger("vocab_lit")
@@ -24,7 +23,7 @@ __all__ = ['log', 'factorize_files']
 
 # %% ../../nbs/05_models/21_factor_files.ipynb #d823e8c6
 def factorize_files(
-    source: Source | str | Path,
+    source: FolderSource | str | Path,
     out: str | Path,
     how: Factoring | None = None,
     seed: int = 0,
@@ -33,7 +32,7 @@ def factorize_files(
 
     Parameters
     ----------
-    source : Source or path
+    source : FolderSource or path
         Folder of the model, or its name on the Hugging Face Hub when online.
     out : path
         A new file in the format of safetensors.
@@ -63,7 +62,7 @@ def factorize_files(
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
     >>> import vocab_lit as vl
-    >>> from vocab_lit.methods.factoring import Factoring
+    >>> from vocab_lit.methods.factored import Factoring
     >>> from vocab_lit.text.corpus import data_path
     >>> with TemporaryDirectory() as folder:
     ...     how = Factoring(components=8, steps=5)
@@ -71,16 +70,15 @@ def factorize_files(
     >>> factors.F.shape[1], len(vocab)
     (8, 8000)
     """
-    from vocab_lit.methods.factored import factorize
-    from vocab_lit.methods.factoring import Factoring
+    from vocab_lit.methods.factored import Factoring, factorize
     from vocab_lit.models.compatibility import check_source, check_target
     from vocab_lit.models.lazy_weights import input_weight, rows_of
 
     with write_file(out) as part:
-        source = Source.from_pretrained(source)
+        source = FolderSource.open(source)
         how = how or Factoring()
         model = source.open_weights()
-        how.estimator(input_weight(model).shape[1], seed)  # refuses settings that cannot be
+        how.size(input_weight(model).shape[1])  # refuses settings that cannot be
         check_source(model, source.vocab)
         check_target(model, source.vocab, source.vocab)
         embeddings = rows_of(input_weight(model))[: len(source.vocab)]

@@ -15,7 +15,7 @@ import torch
 from torch import nn
 from torch.nn.functional import embedding
 
-from ..methods.up_projection import gumbel_one_hot, one_hot_rows, up_project
+from ..methods.semi_nmf import gumbel_one_hot, one_hot_rows, up_project
 from .device import find_device
 from ..text.settings import first_line
 

@@ -11,6 +11,7 @@ import json
 import math
 import os
 import re
+import shutil
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -23,7 +24,7 @@ from safetensors import safe_open
 from torch import nn
 from tqdm.auto import tqdm
 
-from ..text.files import check_file_name
+from ..text.files import check_file_name, inside
 from ..tokens.special_ids import NO_TEXT, config_parts, text_part
 
 if TYPE_CHECKING:
@@ -32,7 +33,8 @@ if TYPE_CHECKING:
 # %% auto #0
 __all__ = ['VOCABULARY_FIELDS', 'Shapes', 'Made', 'StoredTensor', 'read_header', 'stored_tensors', 'vocabulary_fields',
            'vocabulary_part', 'set_vocabulary_size', 'empty_weights', 'tensor_shapes', 'token_dimensions', 'meta_model',
-           'quantisation_method', 'input_weight', 'rows_of', 'read_unknown', 'save_model', 'save_meta_model']
+           'quantisation_method', 'input_weight', 'rows_of', 'read_unknown', 'save_model', 'save_meta_model',
+           'check_modules', 'copy_beside', 'copy_notes']
 
 # %% ../../nbs/05_models/02_lazy_weights.ipynb #d652b47d
 _FORMATS = {"F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16}
@@ -473,3 +475,62 @@ def _write_index(folder: Path, model: PreTrainedModel, replaced: dict[str, torch
     }
     text = json.dumps(index, indent=2, sort_keys=True) + "\n"
     (folder / "model.safetensors.index.json").write_text(text, encoding="utf-8", newline="\n")
+
+# %% ../../nbs/05_models/02_lazy_weights.ipynb #21f8c7ea
+_BESIDE = (
+    "modules.json",
+    "config_sentence_transformers.json",
+    "sentence_*_config.json",
+    "*processor_config.json",
+    "chat_template.json",
+    "USE_POLICY*",
+)
+_WITHOUT_TOKENS = {"Transformer", "Pooling", "Dense", "Normalize", "LayerNorm", "Dropout", "WeightedLayerPooling"}
+_WITHOUT_TOKENS |= {"CNN", "LSTM"}
+
+
+def _modules_beside(folder: Path) -> list[dict[str, str]]:  # type and path of each
+    "The modules of a sentence-transformers folder; none of another folder."
+    file = folder / "modules.json"
+    if not file.is_file():
+        return []
+    try:
+        given = json.loads(file.read_text(encoding="utf-8"))
+        modules = [{"type": m["type"].rpartition(".")[2], "path": m["path"]} for m in given]
+    except (ValueError, LookupError, TypeError, AttributeError):
+        raise ValueError(f"{file} is damaged; download or copy the model again") from None
+    for module in modules:
+        if module["path"]:
+            inside(folder, module["path"], str(file))
+    return modules
+
+
+def check_modules(folder: Path) -> None:
+    "`ValueError` where a module of a sentence-transformers folder has a vocabulary of its own."
+    for module in _modules_beside(folder):
+        if module["type"] not in _WITHOUT_TOKENS:
+            hint = "and may know tokens by itself; such folders are not supported"
+            raise ValueError(f"{folder} has a sentence-transformers module {module['type']}, {hint}")
+
+
+def copy_beside(
+    source: Path,  # folder of the model that another was made from
+    out: Path,  # folder of that one
+) -> None:
+    "Copy what a model is used with: the modules of a sentence encoder, processors of images and sound."
+    for pattern in _BESIDE:
+        for file in filter(Path.is_file, source.glob(pattern)):
+            shutil.copyfile(file, out / file.name)
+    for module in _modules_beside(source):
+        if module["path"] and (source / module["path"]).is_dir():
+            shutil.copytree(source / module["path"], out / module["path"], dirs_exist_ok=True)
+
+
+def copy_notes(
+    source: Path,  # folder of a model whose vocabulary another one has
+    out: Path,  # folder of that one
+) -> None:
+    "Copy what tells where a vocabulary came from."
+    for name in ("plan.npz", "new_tokens.json", "vocab_lit.json"):
+        if (source / name).is_file():
+            shutil.copy(source / name, out / name)

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, cast
 import torch
 from torch import nn
 
+from .model_class import is_masked
 from .new_rows import table_holders
 from .settings import LoraSettings
-from .source import is_masked
 from .token_tensors import token_parameters
 from ..text.errors import SettingError
 from ..text.extras import import_extra

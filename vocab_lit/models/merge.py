@@ -15,10 +15,9 @@ import numpy as np
 import torch
 
 from .card import keep_source_files, write_card
-from .lazy_weights import StoredTensor, save_meta_model, token_dimensions
+from .lazy_weights import StoredTensor, copy_beside, copy_notes, save_meta_model, token_dimensions
 from .settings import MergeSettings
-from .side_files import copy_beside, copy_notes
-from .source import Source
+from .source import FolderSource
 from ..text.files import check_output, write_folder
 from ..tokens.tokenizer_file import save_tokenizer
 
@@ -35,7 +34,7 @@ __all__ = ['log', 'check_merge', 'merge_files']
 class _Term:
     "A model in a sum, and what it is multiplied by."
 
-    source: Source
+    source: FolderSource
     times: float
     rows: np.ndarray | None = None  # of each token of the first model its row here; None: the same tokens
 
@@ -69,13 +68,15 @@ class _Sum:
         return (own.mul_(self.first.times) + added).to(stored.dtype)
 
 
-def _same_rows(first: Source, other: Source) -> np.ndarray:  # (tokens of the first,) -1 where the other lacks one
+def _same_rows(
+    first: FolderSource, other: FolderSource
+) -> np.ndarray:  # (tokens of the first,) -1 where the other lacks one
     "The row of each token in another model."
     same = [other.vocab.same(token) for token in first.vocab]
     return np.array([-1 if id is None else id for id in same], np.int64)
 
 # %% ../../nbs/05_models/23_merge.ipynb #efa1c839
-def _open(source: Source) -> PreTrainedModel:
+def _open(source: FolderSource) -> PreTrainedModel:
     "A model whose weights stay in their files; `ValueError` where they cannot be read one by one."
     model = source.open_weights()
     if not hasattr(model, "stored") or getattr(source.config, "quantization_config", None):
@@ -84,7 +85,7 @@ def _open(source: Source) -> PreTrainedModel:
     return model
 
 
-def _check_tensors(first: Source, other: Source, apart: dict[str, int]) -> None:
+def _check_tensors(first: FolderSource, other: FolderSource, apart: dict[str, int]) -> None:
     "`ValueError` where a tensor of one model is not in the other, or has another shape; of some the rows may differ."
     if unlike := sorted(first.stored.keys() ^ other.stored.keys()):
         has, lacks = (first, other) if unlike[0] in first.stored else (other, first)
@@ -98,7 +99,7 @@ def _check_tensors(first: Source, other: Source, apart: dict[str, int]) -> None:
             raise ValueError(f"{problem}; merge models of one architecture and size")
 
 
-def _check_tokenizers(first: Source, other: Source) -> None:
+def _check_tokenizers(first: FolderSource, other: FolderSource) -> None:
     "`ValueError` where two tokenizers are not the same."
     ours, theirs = first.tokenizer.get_vocab(), other.tokenizer.get_vocab()
     if unlike := [token for token in ours.keys() | theirs.keys() if ours.get(token) != theirs.get(token)]:
@@ -106,7 +107,7 @@ def _check_tokenizers(first: Source, other: Source) -> None:
         raise ValueError(f"{problem} the same; an average needs one tokenizer, --chat and --base do not")
 
 
-def _average(sources: Sequence[Source], shares: Sequence[float]) -> _Sum:
+def _average(sources: Sequence[FolderSource], shares: Sequence[float]) -> _Sum:
     "The sum that is an average."
     first, *others = sources
     for other in others:
@@ -116,7 +117,7 @@ def _average(sources: Sequence[Source], shares: Sequence[float]) -> _Sum:
     return _Sum(terms[0], terms[1:], {}, torch.empty(0, dtype=torch.long))
 
 
-def _with_chat_vector(adapted: Source, chat: Source, base: Source, scale: float) -> _Sum:
+def _with_chat_vector(adapted: FolderSource, chat: FolderSource, base: FolderSource, scale: float) -> _Sum:
     "The sum that adds the difference of a chat model and its base."
     tokens = token_dimensions(adapted.model_class, adapted.config)
     for other in (chat, base):
@@ -134,15 +135,15 @@ def _with_chat_vector(adapted: Source, chat: Source, base: Source, scale: float)
 
 
 def check_merge(
-    models: Sequence[Source | str | Path],
+    models: Sequence[FolderSource | str | Path],
     out: str | Path,  # a new or empty folder
     settings: MergeSettings = MergeSettings(),
 ) -> _Sum:
     "Refuse what `merge_files` refuses, and write nothing; the sum that it would write."
     settings.check(list(map(str, models)))
     check_output(out)
-    sources = [Source.from_pretrained(model) for model in models]
-    others = [Source.from_pretrained(model) for model in (settings.chat, settings.base) if model]
+    sources = [FolderSource.open(model) for model in models]
+    others = [FolderSource.open(model) for model in (settings.chat, settings.base) if model]
     for source in (*sources, *others):
         _open(source)
     if not others:
@@ -152,7 +153,7 @@ def check_merge(
 
 
 def merge_files(
-    models: Sequence[Source | str | Path],  # folders or names; the result has tokenizer and settings of the first
+    models: Sequence[FolderSource | str | Path],  # folders or names; the result has tokenizer and settings of the first
     out: str | Path,  # a new or empty folder
     settings: MergeSettings = MergeSettings(),
 ) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from ..methods.settings import TransplantSettings, copies_overlap
-from .source import Source, TokenizerSource
+from .source import FolderSource, Source
 from ..text.collection import no_collection
 from ..text.corpus import KeptLines, Lines, size_of
 from ..text.files import check_output, check_text
@@ -38,14 +38,14 @@ __all__ = ['log', 'check_tokens', 'check_wanted', 'check_transplant', 'TargetTok
 
 # %% ../../nbs/05_models/20_pipeline.ipynb #484a9cae
 def check_tokens(
-    source: TokenizerSource,
+    source: Source,
     text: Sequence[str | Path],
     wanted: TokenizerSettings,
 ) -> Built | None:  # the target tokenizer with the tokens, where nothing has to be trained for it
     "`SettingError` names the first of the given tokens that cannot be added, and its line."
     if not wanted.tokens:
         return None
-    from vocab_lit.methods.given import check_given
+    from vocab_lit.methods.fvt import check_given
     from vocab_lit.tokens.load import load_tokenizer
     from vocab_lit.tokens.tokenizer_file import TokenizerFile
     from vocab_lit.tokens.vocab import Vocab
@@ -61,7 +61,7 @@ def check_tokens(
 
 
 def check_wanted(
-    source: TokenizerSource,
+    source: Source,
     text: Sequence[str | Path],
     settings: TransplantSettings,
 ) -> Built | None:  # what `check_tokens` makes
@@ -79,9 +79,9 @@ def check_transplant(
     text: Sequence[str | Path],
     out: str | Path,  # a new or empty folder
     settings: TransplantSettings,
-) -> tuple[Source, Path, Built | None]:  # the source, the folder, and what `check_tokens` makes
+) -> tuple[FolderSource, Path, Built | None]:  # the source, the folder, and what `check_tokens` makes
     "Check what can be checked of a transplant before the model is loaded; `ValueError` or `OSError` say what is wrong."
-    source, out = Source.from_pretrained(source), check_output(out)
+    source, out = FolderSource.open(source), check_output(out)
     return source, out, check_wanted(source, text, settings)
 
 # %% ../../nbs/05_models/20_pipeline.ipynb #8ae37bf2
@@ -94,7 +94,7 @@ class TargetTokenizers:
 
 
 def _continued(
-    source: TokenizerSource,
+    source: Source,
     lines: Iterable[str],
     wanted: TokenizerSettings,
     given: PreTrainedTokenizerBase | None,
@@ -113,7 +113,7 @@ def _continued(
 
 
 def _expanded(
-    source: TokenizerSource,
+    source: Source,
     tokenizer: PreTrainedTokenizerBase,
     n: int,  # tokens of the target language's that are tried
 ) -> PreTrainedTokenizerFast:
@@ -128,7 +128,7 @@ def _expanded(
 
 
 def target_tokenizers(
-    source: TokenizerSource,
+    source: Source,
     lines: Iterable[str],  # text in the target language, that can be read again; an empty list for none
     settings: TransplantSettings,
 ) -> TargetTokenizers:
@@ -190,7 +190,7 @@ _SCRIPTS = 6  # that are named
 class NewVocabulary:
     "What a transplant between files makes before it touches a model, each once: tokenizer, recipe and vectors."
 
-    source: TokenizerSource
+    source: Source
     text: tuple[str, ...]  # files in the target language
     settings: TransplantSettings
     with_tokens: Built | None = None  # the target tokenizer with given tokens, where nothing has to be trained for it
@@ -247,7 +247,7 @@ class NewVocabulary:
     @cached_property
     def recipe(self) -> Recipe:
         "The method, with a step for the tokens that are given."
-        from vocab_lit.methods.given import with_given
+        from vocab_lit.methods.fvt import with_given
 
         return with_given(self.settings.recipe(self.text), self.built.given)
 
@@ -308,7 +308,7 @@ class NewVocabulary:
 class FileTransplant(NewVocabulary):
     "A transplant between model folders: what is read and made on the way, each once, in the order of `run`."
 
-    source: Source
+    source: FolderSource
 
     @cached_property
     def model(self) -> PreTrainedModel:
@@ -340,7 +340,7 @@ class FileTransplant(NewVocabulary):
         "Read, make tokenizer and vectors, and transplant."
         from vocab_lit.models.check import ROWS_OF_DECODERS
         from vocab_lit.models.lazy_weights import input_weight
-        from vocab_lit.models.served import is_decoder
+        from vocab_lit.models.model_class import is_decoder
         from vocab_lit.models.transplant import check_tokenizers, replace_vocabulary
 
         self._read()
@@ -433,7 +433,7 @@ def transplant_files(
     """
     source, out, with_tokens = check_transplant(source, text, out, settings)
     from vocab_lit.models.check import check_folder, verdict
-    from vocab_lit.models.source import learns_from_text
+    from vocab_lit.models.model_class import learns_from_text
 
     transplanting = FileTransplant(source, tuple(map(str, text)), settings, with_tokens)
     result = transplanting.run()
@@ -521,12 +521,12 @@ def trim_files(
     >>> sizes[0]["before"] > sizes[0]["after"]
     True
     """
-    source, out, files = Source.from_pretrained(source), check_output(out), list(map(str, text))
+    source, out, files = FolderSource.open(source), check_output(out), list(map(str, text))
     check_text(files)
     settings.check()
     from vocab_lit.models.check import ROWS_OF_DECODERS
     from vocab_lit.models.compatibility import check_source, check_target
-    from vocab_lit.models.served import is_decoder
+    from vocab_lit.models.model_class import is_decoder
     from vocab_lit.models.transplant import check_tokenizers, replace_vocabulary
     from vocab_lit.models.trim_report import compared, lost, sizes
     from vocab_lit.tokens.vocab import Vocab

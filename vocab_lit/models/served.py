@@ -11,7 +11,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from .source import Source, is_masked
+from .model_class import is_masked
+from .source import FolderSource
 from .token_tensors import token_tensors
 from ..text.errors import SettingError
 from ..text.files import read_json
@@ -68,7 +69,7 @@ class ServedFolder:
         folder: str | Path,
         origin: str | Path | None = None,  # the source model's folder; None: where vocab_lit.json says
     ):
-        self.source = Source.from_pretrained(folder)
+        self.source = FolderSource.open(folder)
         self.folder = Path(self.source.path)
         self._origin = origin
 
@@ -104,9 +105,9 @@ class ServedFolder:
         return at if (at / "config.json").is_file() else None
 
     @cached_property
-    def source_model(self) -> Source | None:
+    def source_model(self) -> FolderSource | None:
         "The model that this one was made from, where it is at hand."
-        return Source.from_pretrained(self.origin) if self.origin else None
+        return FolderSource.open(self.origin) if self.origin else None
 
     @property
     def generates(self) -> bool:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
@@ -16,18 +17,23 @@ from torch import nn
 from vocab_lit.models.lazy_weights import (
     VOCABULARY_FIELDS,
     StoredTensor,
+    empty_weights,
     rows_of,
     set_vocabulary_size,
     token_dimensions,
     vocabulary_part,
 )
+from ..tokens.special_ids import config_parts
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedModel
+    from transformers import PreTrainedConfig, PreTrainedModel
+
+    from vocab_lit.tokens.vocab import Vocab
 
 # %% auto #0
-__all__ = ['TokenTensor', 'ContinuedRows', 'token_tensors', 'token_parameters', 'replace_tensor', 'rename_value',
-           'replace_token_embeddings']
+__all__ = ['POSITION_BUFFERS', 'TokenTensor', 'ContinuedRows', 'token_tensors', 'token_parameters', 'replace_tensor',
+           'rename_value', 'replace_token_embeddings', 'positions_from_padding', 'with_padding', 'set_positions',
+           'check_positions', 'move_positions']
 
 # %% ../../nbs/05_models/05_token_tensors.ipynb #44171c93
 @dataclass(frozen=True)
@@ -188,3 +194,93 @@ def replace_token_embeddings(
     rename_value(model, VOCABULARY_FIELDS, vocabulary_part(model.config).vocab_size, size)
     rename_value(model, VOCABULARY_FIELDS, len(tensors["input"]), size)
     set_vocabulary_size(model.config, size)
+
+# %% ../../nbs/05_models/05_token_tensors.ipynb #3e82e7cb
+POSITION_BUFFERS = ("position_ids", "token_type_ids")  # have an entry for each position
+
+
+def positions_from_padding(model: PreTrainedModel) -> dict[str, tuple[nn.Module, nn.Module]]:
+    "Tables of positions that begin at the padding id, by name, each after the module that it is part of."
+    modules = dict(model.named_modules())
+    tables = {}
+    for name, module in modules.items():
+        parent, _, last = name.rpartition(".")
+        if "position" not in last or getattr(module, "padding_idx", None) is None:
+            continue
+        # a plain table may leave out a row in training, and its module not count from it
+        if type(module) is not nn.Embedding or hasattr(modules[parent], "padding_idx"):
+            tables[name] = (modules[parent], module)
+    return tables
+
+
+def with_padding(config: PreTrainedConfig, pad: int) -> PreTrainedConfig:
+    "A copy of a configuration with another padding id."
+    config = copy.deepcopy(config)
+    for part in config_parts(config):
+        if getattr(part, "pad_token_id", None) is not None:
+            part.pad_token_id = pad
+    return config
+
+
+def set_positions(config: PreTrainedConfig, old: int, new: int) -> None:
+    "Write another number of positions wherever a configuration has the old one."
+    for part in config_parts(config):
+        if getattr(part, "max_position_embeddings", None) == old:
+            part.max_position_embeddings = new
+
+
+def _can_move(model: PreTrainedModel, pad: int) -> set[str]:
+    "Names of the tables of positions that can be moved to where another padding id makes positions begin."
+    with empty_weights():
+        other = positions_from_padding(type(model)(with_padding(model.config, pad)))
+    return {
+        name
+        for name, (parent, table) in positions_from_padding(model).items()
+        if type(table) is nn.Embedding
+        and getattr(parent, "padding_idx", None) == table.padding_idx
+        and name in other
+        and other[name][1].padding_idx == pad
+    }
+
+
+def check_positions(model: PreTrainedModel, target: Vocab) -> None:
+    "`ValueError` where the padding id moves and positions cannot move with it."
+    positions, pad = positions_from_padding(model), target.roles.get("pad")
+    moved = {name for name, (_, table) in positions.items() if table.padding_idx != pad}
+    if pad is None or not moved:
+        return
+    if moved - _can_move(model, min(pad, vocabulary_part(model.config).vocab_size - 1)):
+        old = positions[min(moved)][1].padding_idx
+        raise ValueError(
+            f"a {type(model).__name__} numbers positions from its padding token on, which has id {old}, and that of "
+            f"the target tokenizer has id {pad}; give a target tokenizer whose padding token has id {old}"
+        )
+
+
+def _moved_rows(table: nn.Embedding, pad: int) -> torch.Tensor:  # (pad - old + positions, dim)
+    "The rows of a table of positions, shifted to where a new padding id makes positions begin."
+    rows, old = rows_of(table.weight)[:], cast("int", table.padding_idx)  # which such tables have
+    first = rows[old : old + 1].expand(pad + 1, -1)  # never looked up but by padding itself
+    return torch.cat([first, rows[old + 1 :]]).detach().clone()
+
+
+def _resize_buffers(module: nn.Module, n: int) -> None:
+    "Make the buffers with an entry for each position anew."
+    for name in POSITION_BUFFERS:
+        if name in module._buffers:
+            kept = torch.arange(n)[None] if name == "position_ids" else torch.zeros(1, n, dtype=torch.long)
+            module._buffers[name] = kept
+
+
+def move_positions(model: PreTrainedModel, pad: int) -> None:
+    "Shift the tables of positions to where the new padding id makes positions begin."
+    for module, positions in positions_from_padding(model).values():
+        table = cast("nn.Embedding", positions)  # `check_positions` refuses others
+        if table.padding_idx == pad:
+            continue
+        before = len(table.weight)
+        replace_tensor(model, table.weight, _moved_rows(table, pad))
+        numbering = cast("Any", module)  # torch declares tensors and modules, and this is a number
+        numbering.padding_idx = table.padding_idx = pad
+        _resize_buffers(module, len(table.weight))
+        set_positions(model.config, before, len(table.weight))

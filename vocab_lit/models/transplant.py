@@ -21,11 +21,11 @@ from ..methods.registry import get_recipe
 from .card import keep_source_files, write_card
 from .compatibility import check_source, check_target
 from .factored_embedding import FactoredEmbedding, check_tied
-from .lazy_weights import input_weight, save_model, tensor_shapes, vocabulary_part
-from .positions import move_positions
-from .side_files import copy_beside
-from .source import Source, max_length
+from .lazy_weights import copy_beside, input_weight, save_model, tensor_shapes, vocabulary_part
+from .model_class import max_length
+from .source import FolderSource
 from vocab_lit.models.token_tensors import (
+    move_positions,
     rename_value,
     replace_token_embeddings,
     token_parameters,
@@ -180,9 +180,9 @@ class Transplant:
         Examples
         --------
         >>> import tempfile
-        >>> from vocab_lit.models.source import Source
+        >>> from vocab_lit.models.source import FolderSource
         >>> from vocab_lit.text.corpus import data_path
-        >>> source = Source.from_pretrained(data_path("models", "mini-xlmr"))
+        >>> source = FolderSource.open(data_path("models", "mini-xlmr"))
         >>> result = transplant(source.open_weights(), source, source.tokenizer, "identity")
         >>> folder = result.save_pretrained(tempfile.mkdtemp(), language="sw")
         >>> (folder / "model.safetensors").is_file()
@@ -338,7 +338,7 @@ def replace_vocabulary(
 
 def transplant(
     model: PreTrainedModel,
-    source: PreTrainedTokenizerBase | Source,
+    source: PreTrainedTokenizerBase | FolderSource,
     tokenizer: PreTrainedTokenizerBase,
     recipe: str | Recipe = "blend",
     vectors: TokenVectors | AlignedVectors | None = None,
@@ -357,7 +357,7 @@ def transplant(
     model : PreTrainedModel
         A model of any class whose tokens can be told, from `load_model` or, with its weights left in their files, from
         `open_model`. It is changed in place.
-    source : PreTrainedTokenizerBase or Source
+    source : PreTrainedTokenizerBase or FolderSource
         The tokenizer that the model was trained with, or where the model comes from.
     tokenizer : PreTrainedTokenizerBase
         The target tokenizer.
@@ -391,10 +391,10 @@ def transplant(
 
     Examples
     --------
-    >>> from vocab_lit.models.source import Source
+    >>> from vocab_lit.models.source import FolderSource
     >>> from vocab_lit.text.corpus import data_path
     >>> from vocab_lit.tokens.like import train_tokenizer_like
-    >>> source = Source.from_pretrained(data_path("models", "mini-xlmr"))
+    >>> source = FolderSource.open(data_path("models", "mini-xlmr"))
     >>> tokenizer = train_tokenizer_like(source.tokenizer, ["Maji ni uhai", "Nyumba ya maji"] * 20, 18)
     >>> result = transplant(source.load(), source, tokenizer, "subtoken-mean")
     >>> result.model.config.vocab_size == len(tokenizer)
@@ -403,7 +403,7 @@ def transplant(
     ['Copy', 'SubtokenMean']
     """
     recipe = get_recipe(recipe) if isinstance(recipe, str) else recipe
-    vocab = source.vocab if isinstance(source, Source) else Vocab.from_tokenizer(source)
+    vocab = source.vocab if isinstance(source, FolderSource) else Vocab.from_tokenizer(source)
     target = Vocab.from_tokenizer(tokenizer)
     check_source(model, vocab)
     check_tokenizers(model, vocab, target)

@@ -12,8 +12,8 @@ import numpy as np
 import torch
 
 from .lazy_weights import StoredTensor
+from .model_class import learns_from_text
 from .served import Finding, ServedFolder
-from .source import learns_from_text
 from .token_tensors import ContinuedRows
 from ..tokens.vocab import backend_of
 

@@ -14,7 +14,7 @@ from ..methods.recipe import Recipe
 from ..methods.registry import get_recipe
 
 if TYPE_CHECKING:
-    from vocab_lit.methods.factoring import Factoring
+    from vocab_lit.methods.factored import Factoring
     from vocab_lit.models.madx import AdapterConfig
 
 # %% auto #0

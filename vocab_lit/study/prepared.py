@@ -18,8 +18,9 @@ import torch
 
 from ..models.device import on_device
 from ..models.factor_files import factorize_files
+from ..models.model_class import is_masked
 from ..models.pipeline import transplant_files, trim_files
-from ..models.source import Source, is_masked
+from ..models.source import FolderSource
 from .results import made_once
 from .study_file import GridCell, Study, facts_digest, tag_file
 from .study_report import BEST, BITS, HELD_OUT, OTHER, READ, TRAINED_FOR, UNKNOWN
@@ -105,7 +106,7 @@ class Prepared:
     def tokenizer(self, way: Way) -> Path:
         "The tokenizer of a new vocabulary."
         wanted = way.transplant().tokenizer
-        kind = Source.from_pretrained(self.source).tokenizer
+        kind = FolderSource.open(self.source).tokenizer
 
         def make(out):
             built = build_tokenizer(kind, Lines(self.text), wanted)
@@ -132,7 +133,7 @@ class Prepared:
         def make(out):
             from vocab_lit.models.auxiliary import smaller_model
 
-            source, own = Source.from_pretrained(self.source), load_tokenizer(tokenizer)
+            source, own = FolderSource.open(self.source), load_tokenizer(tokenizer)
             model = smaller_model(source.load(), source.tokenizer, own)
             config = training.config(source.longest, source.is_causal)
             lapt(model, own, Lines(self.text), read_lines(self.held_out), config)
@@ -284,7 +285,7 @@ def bits_measure(
 
 
 def _without_training(study: Study, start: Path, lines: list[str]) -> list[dict]:
-    source = Source.from_pretrained(start)
+    source = FolderSource.open(start)
     bits = bits_measure(study, source.tokenizer, lines)(on_device(source.load()))
     return [_row(BITS, bits, what=HELD_OUT, step=0), _row(BEST, bits, what=HELD_OUT)]
 
@@ -322,7 +323,7 @@ def _trained(prepared: Prepared, way: Way, start: Path, out: Path, seed: int, li
         vocabulary = str(start) if way.vocabulary == "new" else ""
         language, model = way.language_adapter(prepared.cell.language, vocabulary), prepared.source
     run, keep = training_run(prepared, way, seed), kept_text(prepared.study, way)
-    tokenizer = Source.from_pretrained(start).tokenizer
+    tokenizer = FolderSource.open(start).tokenizer
     watcher = _watcher(bits_measure(prepared.study, tokenizer, lines))
     with silenced():
         losses = lapt_files(model, [str(prepared.text)], out, settings, run, language, keep, callbacks=[watcher])
@@ -333,7 +334,7 @@ def _trained(prepared: Prepared, way: Way, start: Path, out: Path, seed: int, li
     return [*curve, end, learning, *_seen(way, tokenizer, prepared.text, watcher)]
 
 
-def _other_rows(study: Study, source: Source, step: int) -> list[dict]:
+def _other_rows(study: Study, source: FolderSource, step: int) -> list[dict]:
     "Bits per byte of a model in other languages."
     if not study.other:
         return []
@@ -345,7 +346,7 @@ def _other_rows(study: Study, source: Source, step: int) -> list[dict]:
     return rows
 
 
-def _choice_rows(study: Study, cell: GridCell, source: Source) -> list[dict]:
+def _choice_rows(study: Study, cell: GridCell, source: FolderSource) -> list[dict]:
     "How often a model chooses right by likelihood."
     model, rows = on_device(source.load()), []
     for asked in study.choices_of(cell):
@@ -370,7 +371,7 @@ def _as_pair(choice: Choice) -> Pair:
 _GENERATED = 24  # tokens
 
 
-def _text_rows(source: Source, lines: list[str]) -> list[dict]:
+def _text_rows(source: FolderSource, lines: list[str]) -> list[dict]:
     "How long text is in tokens, how large a model is, and what a causal one takes for 100 words."
     coded = source.tokenizer(lines, add_special_tokens=False, verbose=False)["input_ids"]
     n_tokens, n_words = sum(map(len, coded)), sum(len(line.split()) for line in lines)
@@ -454,7 +455,7 @@ class _Clock:
 
 def merged_lora(start: Path, adapter: Path, out: Path) -> Path:  # the third
     "Write a model and its LoRA as one model."
-    source = Source.from_pretrained(start)
+    source = FolderSource.open(start)
     peft = import_extra("peft", "lora")
     peft.PeftModel.from_pretrained(source.load(), adapter).merge_and_unload().save_pretrained(out)
     save_tokenizer(source.tokenizer, out)
@@ -475,12 +476,12 @@ def measure_cell(
         work, clock = Path(work), _Clock(prepared)
         start = start_model(prepared, way, work / "start", cell.seed)
         model = start
-        tokenizer = Source.from_pretrained(start).tokenizer
+        tokenizer = FolderSource.open(start).tokenizer
         rows += [_row("tokens", len(tokenizer), what="vocabulary")]
         rows += [_row(UNKNOWN, unknown_share(tokenizer, lines), what="vocabulary")]
         rows += clock.row("of the vocabulary")
-        rows += _other_rows(study, Source.from_pretrained(start), 0)
-        rows += _text_rows(Source.from_pretrained(start), lines)
+        rows += _other_rows(study, FolderSource.open(start), 0)
+        rows += _text_rows(FolderSource.open(start), lines)
         rows += clock.row("of measures at the start")
         if way.lapt.trains:
             model = work / "model"
@@ -491,9 +492,9 @@ def measure_cell(
             rows += _without_training(study, start, lines)
         rows += clock.row("of training")
         if way.lapt.trains and way.adapter is None:
-            rows += _other_rows(study, Source.from_pretrained(model), way.lapt.config().steps)
+            rows += _other_rows(study, FolderSource.open(model), way.lapt.config().steps)
         if way.adapter is None:
-            rows += _choice_rows(study, cell, Source.from_pretrained(model))
+            rows += _choice_rows(study, cell, FolderSource.open(model))
         for task in study.tasks_of(cell):
             rows += _scores(prepared, way, model, task, cell.seed, work)
         if study.tasks_of(cell) or study.choices_of(cell):

@@ -463,11 +463,11 @@ def tag_file(
 
 
 def _check_training(study: Study, way: Way, model: str) -> None:
-    from vocab_lit.models.source import Source
+    from vocab_lit.models.source import FolderSource
     from vocab_lit.training.lapt import check_lapt
 
     if way.lapt.trains:
-        source = Source.from_pretrained(study.model(model))
+        source = FolderSource.open(study.model(model))
         config = way.lapt.config(source.longest, source.is_causal)
         try:
             check_lapt(source.open_weights(), source.tokenizer, config)
@@ -498,7 +498,8 @@ def _check_tasks(study: Study) -> None:
 
 
 def _check_choices(study: Study) -> None:
-    from vocab_lit.models.source import Source, is_masked
+    from vocab_lit.models.model_class import is_masked
+    from vocab_lit.models.source import FolderSource
     from vocab_lit.tasks.choices import read_choices
 
     asked = {
@@ -510,7 +511,7 @@ def _check_choices(study: Study) -> None:
     for language, name in sorted(asked):
         read_choices(study.file(name), language)
     for name in study.models if study.choices else ():
-        if is_masked(Source.from_pretrained(study.model(name)).open_weights()):
+        if is_masked(FolderSource.open(study.model(name)).open_weights()):
             problem = f"{name} is a masked model, and causal ones choose by likelihood; leave choices out"
             raise wrong(f"{study.path}: choices", problem)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 import torch
 from torch.nn.utils.rnn import pad_sequence
 
-from ..models.source import max_length
+from ..models.model_class import max_length
 from ..text.reader import json_record, raw_lines
 from ..tokens.tokenizer_file import ids_around
 from ..training.lm_loss import in_mode

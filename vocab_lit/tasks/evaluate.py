@@ -19,7 +19,7 @@ import vocab_lit
 from ..models.adapterhub import head_labels, is_task, load_adapter, load_head, write_adapter
 from ..models.device import on_device
 from ..models.madx import TASK, MadX
-from ..models.source import Source
+from ..models.source import FolderSource
 from .finetune import FineTuned, evaluate, fit, prepare, record, rows_for, with_head
 from .probe import probe
 from .registry import get_task
@@ -165,7 +165,9 @@ def _fit_seeds(model, data, attach, settings, run, folder) -> Iterator[tuple[int
             yield seed, fit(model, data, seed, attach, **place)
 
 # %% ../../nbs/07_tasks/12_evaluate.ipynb #691832f3
-def _opened(source: Source, settings: EvaluateSettings, task: Task) -> tuple:  # model, tokenizer, what is attached
+def _opened(
+    source: FolderSource, settings: EvaluateSettings, task: Task
+) -> tuple:  # model, tokenizer, what is attached
     "A model to fine-tune, in its language where only a task adapter is trained."
     model = source.load()
     if not settings.language_adapter:
@@ -175,7 +177,7 @@ def _opened(source: Source, settings: EvaluateSettings, task: Task) -> tuple:  #
     return model, tokenizer, cast("MadX", model.madx).attach(task.name, language, shape)
 
 
-def _fine_tune(source: Source, settings: EvaluateSettings, out, run, folder) -> list[dict]:
+def _fine_tune(source: FolderSource, settings: EvaluateSettings, out, run, folder) -> list[dict]:
     "Fine-tune a model from several seeds on the splits in three files."
     task = get_task(settings.task)
     splits, told = _read_splits(task, settings)
@@ -229,7 +231,7 @@ def _scoring_config(folder: Path, task: Task, settings: EvaluateSettings) -> Tas
     return replace(config, **settings.overrides)
 
 
-def _score(source: Source, settings: EvaluateSettings) -> list[dict]:
+def _score(source: FolderSource, settings: EvaluateSettings) -> list[dict]:
     "Score a saved task adapter on a file."
     task, folder = get_task(settings.task), Path(settings.task_adapter)
     examples, labels = read_examples(task, settings.test, **settings.reading), head_labels(folder)
@@ -249,7 +251,7 @@ def _score(source: Source, settings: EvaluateSettings) -> list[dict]:
     return [dict(task=task.name, metric=metric, test=test, **dict(others))]
 
 # %% ../../nbs/07_tasks/12_evaluate.ipynb #312ff40d
-def _perplexity(source: Source, settings: EvaluateSettings) -> list[dict]:
+def _perplexity(source: FolderSource, settings: EvaluateSettings) -> list[dict]:
     "Perplexity of a model on a file of text."
     check_text([settings.test], "test")
     lines, model = read_lines(settings.test), on_device(source.load())
@@ -263,7 +265,7 @@ def _perplexity(source: Source, settings: EvaluateSettings) -> list[dict]:
     return [dict(task=PERPLEXITY) | measured.facts]
 
 
-def _probe(source: Source, settings: EvaluateSettings) -> list[dict]:
+def _probe(source: FolderSource, settings: EvaluateSettings) -> list[dict]:
     "Accuracy of a linear classifier on a model's frozen states, with the examples in two files."
     task = get_task(settings.task)
     splits = [read_examples(task, path, **settings.reading) for path in (settings.train, settings.test)]
@@ -300,7 +302,7 @@ def check_evaluation(
 
 
 def evaluate_files(
-    source: Source | str | Path,
+    source: FolderSource | str | Path,
     settings: EvaluateSettings,
     out: str | Path | None = None,
     run: TaskRun = TaskRun(),
@@ -310,7 +312,7 @@ def evaluate_files(
 
     Parameters
     ----------
-    source : Source, str or Path
+    source : FolderSource, str or Path
         Folder of a masked or causal language model, or its name on the Hugging Face Hub.
     settings : EvaluateSettings
         The task, its files and hyper-parameters.
@@ -355,7 +357,7 @@ def evaluate_files(
     """
     settings.check()
     run.check()
-    source = Source.from_pretrained(source)
+    source = FolderSource.open(source)
     check_evaluation(settings, out, run, folder)
     if settings.task == PERPLEXITY:
         return _perplexity(source, settings)

@@ -29,7 +29,8 @@ from tqdm.auto import tqdm
 
 from ..models.compatibility import check_rows
 from ..models.device import find_device
-from ..models.source import load_model, max_length
+from ..models.model_class import max_length
+from ..models.source import load_model
 from .parsing import Parsed, dp
 from .registry import get_task, settings_for
 from .splits import divide

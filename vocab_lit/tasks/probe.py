@@ -15,7 +15,7 @@ import torch
 from tqdm.auto import tqdm
 
 from ..models.compatibility import check_rows
-from ..models.source import max_length
+from ..models.model_class import max_length
 from .finetune import Collate
 from .registry import TASKS, get_task
 from .splits import divide

@@ -23,8 +23,7 @@ from .same_size import in_place_of_unused
 from .settings import TokenizerSettings
 from .tokenizer_file import Built, TokenizerFile, ids_before, unknown_piece, with_pipeline
 from .train import word_limit
-from .visible import visible
-from .vocab import FALLBACK_PIECES, backend_of, read_settings
+from .vocab import FALLBACK_PIECES, backend_of, read_settings, visible
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase

@@ -18,6 +18,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from tokenizers import Tokenizer
 from tqdm.auto import tqdm
 
 from ..text.files import scratch_folder
@@ -36,7 +37,6 @@ from vocab_lit.tokens.vocab import (
 )
 
 if TYPE_CHECKING:
-    from tokenizers import Tokenizer
     from tokenizers.normalizers import Normalizer
     from tokenizers.pre_tokenizers import PreTokenizer
     from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
@@ -44,9 +44,9 @@ if TYPE_CHECKING:
     from vocab_lit.tokens.given_file import GivenToken
 
 # %% auto #0
-__all__ = ['SPECIAL_ROLES', 'role_tokens', 'ids_around', 'special_around', 'word_ids', 'model_pieces', 'unknown_piece',
-           'needed_tokens', 'template_lines', 'with_vocabulary', 'own_methods', 'with_pipeline', 'ids_before', 'Built',
-           'save_tokenizer', 'with_progress', 'count_tokens', 'TokenizerFile']
+__all__ = ['SPECIAL_ROLES', 'role_tokens', 'ids_around', 'special_around', 'word_ids', 'with_neutral_letter', 'model_pieces',
+           'unknown_piece', 'needed_tokens', 'template_lines', 'with_vocabulary', 'own_methods', 'with_pipeline',
+           'ids_before', 'Built', 'save_tokenizer', 'with_progress', 'count_tokens', 'TokenizerFile']
 
 # %% ../../nbs/02_tokens/12_tokenizer_file.ipynb #27624beb
 SPECIAL_ROLES = ("bos_token", "eos_token", "cls_token", "sep_token", "unk_token", "pad_token", "mask_token")
@@ -84,6 +84,22 @@ def word_ids(
     texts = [another, *(f"{another}{blank}{word}" for word in distinct)]
     before, *coded = tokenizer(texts, add_special_tokens=False, verbose=False)["input_ids"]
     return {word: ids[len(before) :] for word, ids in zip(distinct, coded)}
+
+# %% ../../nbs/02_tokens/12_tokenizer_file.ipynb #c0c0a012
+def with_neutral_letter(
+    tokenizer: PreTrainedTokenizerBase,
+) -> tuple[Tokenizer, str]:  # the copy, and the letter
+    "A copy of a tokenizer that knows one more letter, which is in no other token: what follows it is inside a word."
+    pipeline: dict[str, Any] = read_pipeline(tokenizer) | {"truncation": None, "padding": None}
+    vocab = pipeline["model"]["vocab"]
+    seen = set().union(*((p for p, _ in vocab) if isinstance(vocab, list) else vocab))
+    hieroglyphs = map(chr, range(0x13000, 0x13430))  # letters, and no normaliser changes them
+    new = next(c for c in hieroglyphs if c not in seen)
+    if isinstance(vocab, list):
+        vocab.append([new, 0.0])
+    else:
+        vocab[new] = max(tokenizer.get_vocab().values()) + 1
+    return Tokenizer.from_str(json.dumps(pipeline)), new
 
 # %% ../../nbs/02_tokens/12_tokenizer_file.ipynb #3f8485c4
 def model_pieces(model: dict[str, Any]) -> list[str]:

@@ -9,26 +9,47 @@ import functools
 import json
 import re
 import string
+import unicodedata
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
+from tokenizers import Tokenizer, models
 
 from ..text.collection import no_collection
 from ..text.scripts import block_of, script_of
-from .visible import visible, visible_bytes
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
+    from transformers import PreTrainedTokenizerBase
 
 # %% auto #0
-__all__ = ['BYTES', 'CHARACTERS', 'FALLBACK', 'FALLBACK_PIECES', 'ROLES', 'SAME_ROLE', 'Token', 'Dialect', 'components',
-           'backend_of', 'ids_of_lines', 'read_pipeline', 'read_settings', 'read_dialect', 'is_reserved', 'read_token',
-           'check_ids', 'Vocab', 'toy_tokenizer', 'match_specials', 'overlap', 'Fit', 'fit', 'sum_fits', 'unk_rate',
-           'fertility']
+__all__ = ['BYTES', 'CHARACTERS', 'FALLBACK', 'FALLBACK_PIECES', 'ROLES', 'SAME_ROLE', 'visible', 'visible_bytes', 'Token',
+           'Dialect', 'components', 'backend_of', 'ids_of_lines', 'read_pipeline', 'read_settings', 'read_dialect',
+           'is_reserved', 'read_token', 'check_ids', 'Vocab', 'match_specials', 'overlap', 'Fit', 'fit', 'sum_fits',
+           'unk_rate', 'fertility']
+
+# %% ../../nbs/02_tokens/01_vocab.ipynb #6365abba
+def visible(text: str) -> str:
+    "A text in which every character can be seen; one that joins letters stays between them."
+    if text.isprintable():  # as nearly all are; of all white space this has the space alone
+        return text.replace(" ", "▁")
+    seen = any(c.isprintable() and not c.isspace() for c in text)
+
+    def shown(c):
+        joins = seen and unicodedata.category(c) == "Cf"
+        if joins or c.isprintable():
+            return c
+        is_byte = "\udc80" <= c <= "\udcff"
+        return f"<0x{ord(c) - 0xDC00:02X}>" if is_byte else f"<U+{ord(c):04X}>"
+
+    return "".join(map(shown, text)).replace(" ", "▁")
+
+
+def visible_bytes(data: bytes) -> str:
+    "Bytes as text, as far as they are text; the others by their numbers."
+    return visible(data.decode(errors="surrogateescape"))
 
 # %% ../../nbs/02_tokens/01_vocab.ipynb #b6a243b4
 def _majority(values: list[str], default: str) -> str:
@@ -292,13 +313,15 @@ class Vocab:
 
     Examples
     --------
-    >>> vocab = Vocab.from_tokenizer(toy_tokenizer("unigram", ["maji", "moto"], ["ni"]))
-    >>> len(vocab), vocab.roles["mask"]
-    (8, 4)
-    >>> vocab.find("maji")[0].piece
-    '▁maji'
-    >>> vocab.id_of("ni", word_start=False)
-    7
+    >>> from vocab_lit.text.corpus import data_path
+    >>> from vocab_lit.tokens.load import load_tokenizer
+    >>> vocab = Vocab.from_tokenizer(load_tokenizer(data_path("models", "mini-xlmr")))
+    >>> vocab[vocab.roles["mask"]].piece
+    '<mask>'
+    >>> vocab.find("Kenya")[0].piece
+    '▁Kenya'
+    >>> vocab.id_of("Kenya") == vocab.find("Kenya")[0].id
+    True
     """
 
     def __init__(
@@ -428,70 +451,6 @@ def _is_written(token: Token, text: str) -> bool:
         return True
     starts_word = text.startswith(" ")
     return token.kind == "text" and token.text == text.removeprefix(" ") and (token.word_start or not starts_word)
-
-# %% ../../nbs/02_tokens/01_vocab.ipynb #4103da9b
-_TOY_PIECES = {  # how a family writes a token that starts a word and one inside a word
-    "unigram": ("▁{}", "{}"),
-    "bpe": ("Ġ{}", "{}"),
-    "wordpiece": ("{}", "##{}"),
-    "suffix": ("{}</w>", "{}"),
-    "byte-fallback": ("▁{}", "{}"),
-}
-
-
-def _toy_model(family: str, vocab: dict[str, int]) -> models.Model:
-    if family == "unigram":
-        return models.Unigram([(p, -float(i)) for p, i in vocab.items()], unk_id=3)
-    if family == "wordpiece":
-        return models.WordPiece(vocab, unk_token="[UNK]")
-    options = {
-        "bpe": {},
-        "suffix": dict(end_of_word_suffix="</w>", unk_token="<unk>"),
-        "byte-fallback": dict(byte_fallback=True, unk_token="<unk>"),
-    }
-    return models.BPE(vocab, [], ignore_merges=True, **options[family])
-
-
-def _toy_backend(family: str, vocab: dict[str, int]) -> Tokenizer:
-    "A family's model with what the family does to text before and after it."
-    tokenizer = Tokenizer(_toy_model(family, vocab))
-    if family == "byte-fallback":
-        tokenizer.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
-        tokenizer.decoder = decoders.Sequence([decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()])
-        return tokenizer
-    tokenizer.pre_tokenizer, tokenizer.decoder = {
-        "unigram": (pre_tokenizers.Metaspace(), decoders.Metaspace()),
-        "bpe": (pre_tokenizers.ByteLevel(), decoders.ByteLevel()),
-        "wordpiece": (pre_tokenizers.BertPreTokenizer(), decoders.WordPiece()),
-        "suffix": (pre_tokenizers.BertPreTokenizer(), decoders.BPEDecoder()),
-    }[family]
-    return tokenizer
-
-
-def toy_tokenizer(
-    # "unigram" (XLM-R), "bpe" (byte-level, RoBERTa), "wordpiece" (BERT), "suffix" (GPT-1) or "byte-fallback" (Llama)
-    family: str,
-    starts: Iterable[str],  # texts that start a word
-    medial: Iterable[str] = (),  # texts inside a word
-) -> PreTrainedTokenizerFast:
-    "A small tokenizer of one family over the given texts."
-    from transformers import PreTrainedTokenizerFast
-
-    if family not in _TOY_PIECES:
-        raise ValueError(f"unknown family {family!r}; choose from {', '.join(_TOY_PIECES)}")
-    special = ("[CLS] [PAD] [SEP] [UNK] [MASK]" if family == "wordpiece" else "<s> <pad> </s> <unk> <mask>").split()
-    in_bytes = FALLBACK_PIECES if family == "byte-fallback" else []
-
-    def encode(text):
-        return "".join(CHARACTERS[b] for b in text.encode()) if family == "bpe" else text
-
-    start, inside = _TOY_PIECES[family]
-    pieces = [start.format(encode(s)) for s in starts] + [inside.format(encode(s)) for s in medial]
-    vocab = {p: i for i, p in enumerate(dict.fromkeys([*special, *in_bytes, *pieces]))}
-    roles = dict(zip(("cls_token", "pad_token", "sep_token", "unk_token", "mask_token"), special))
-    return PreTrainedTokenizerFast(
-        tokenizer_object=_toy_backend(family, vocab), bos_token=special[0], eos_token=special[2], **roles
-    )
 
 # %% ../../nbs/02_tokens/01_vocab.ipynb #a4de853c
 SAME_ROLE = {"cls": "bos", "bos": "cls", "sep": "eos", "eos": "sep"}

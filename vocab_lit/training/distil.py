@@ -16,7 +16,7 @@ import numpy as np
 import torch
 
 from ..models.compatibility import check_rows
-from ..models.source import Source
+from ..models.source import FolderSource
 from ..tokens.special_ids import text_part
 from ..tokens.tokenizer_file import ids_around
 from .lm_data import MaskedBlocks
@@ -220,7 +220,7 @@ class Teacher:
         new: Sequence[int] = (),  # ids of the new tokens in the student's vocabulary
     ) -> Self:
         "The model in a folder, whose parameters are frozen."
-        source = Source.from_pretrained(path)
+        source = FolderSource.open(path)
         model = source.load().float().eval().requires_grad_(False)
         return cls(model, source.tokenizer, new, source.name)
 

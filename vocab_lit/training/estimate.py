@@ -20,7 +20,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from ..models.device import find_device, free_memory
-from ..models.source import is_masked
+from ..models.model_class import is_masked
 from ..text.corpus import Amount, sample_lines
 from ..text.errors import first_line
 from .lm_data import pack

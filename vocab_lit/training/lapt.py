@@ -23,8 +23,8 @@ from transformers.trainer_utils import get_last_checkpoint
 
 from ..models.compatibility import check_rows
 from ..models.lora import lora_config
+from ..models.model_class import check_language_model, is_masked, max_length
 from ..models.settings import LoraSettings
-from ..models.source import check_language_model, is_masked, max_length
 from ..text.collection import garbage_collected_inside
 from ..text.corpus import write_json
 from ..text.files import read_json

@@ -17,7 +17,7 @@ from torch.nn import functional as F
 from tqdm.auto import tqdm
 
 from ..models.device import Device
-from ..models.source import is_masked
+from ..models.model_class import is_masked
 from .lm_data import mask_tokens, pack
 
 if TYPE_CHECKING:

@@ -19,8 +19,9 @@ from tqdm.auto import tqdm
 
 from ..models.compatibility import check_rows
 from ..models.device import on_device
+from ..models.model_class import check_language_model, is_masked, max_length
 from ..models.pipeline import trim_recipe
-from ..models.source import Source, check_language_model, is_masked, max_length
+from ..models.source import FolderSource
 from ..models.transplant import replace_vocabulary
 from ..text.corpus import Lines
 from ..text.files import read_json
@@ -268,13 +269,13 @@ def perplexity(
 MEASURED = 300  # held-out lines of a file whose bits per byte are measured
 
 
-def source_beside(folder: str | Path) -> Source | None:  # None where it is not known, or not there
+def source_beside(folder: str | Path) -> FolderSource | None:  # None where it is not known, or not there
     "The model that the model of a folder was made from, as the note beside it says."
     name = read_json(Path(folder) / "vocab_lit.json").get("model")
     if not name:
         return None
     try:
-        source = Source.from_pretrained(name)
+        source = FolderSource.open(name)
         source.open_weights()  # they may be gone
     except (OSError, ValueError):
         return None
@@ -283,14 +284,14 @@ def source_beside(folder: str | Path) -> Source | None:  # None where it is not 
 
 def forgotten(
     # by what they are called: source, start, trained; model and tokenizer where they are in memory already
-    models: Mapping[str, Source | tuple[PreTrainedModel, PreTrainedTokenizerBase]],
+    models: Mapping[str, FolderSource | tuple[PreTrainedModel, PreTrainedTokenizerBase]],
     parts: Mapping[str, list[str]],  # held-out lines by file
 ) -> list[dict]:  # a row for each text and model: text, model, bits_per_byte and other numbers of `Perplexity`
     "How well models predict the text of the languages that the first of them knew."
     rows = []
     for name, given in models.items():
         log.info(f"bits per byte of the {name} model in {', '.join(Path(file).name for file in parts)}")
-        model, tokenizer = (given.load().float(), given.tokenizer) if isinstance(given, Source) else given
+        model, tokenizer = (given.load().float(), given.tokenizer) if isinstance(given, FolderSource) else given
         on_device(model)
         for file, held_out in parts.items():
             measured = perplexity(model, tokenizer, held_out[:MEASURED])
@@ -321,7 +322,7 @@ def _bits(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, unseen: di
 
 
 def trim_bits(
-    source: Source | str | Path,
+    source: FolderSource | str | Path,
     text: Sequence[str | Path],
     settings: TrimSettings = TrimSettings(),
     most: int = LINES,
@@ -330,7 +331,7 @@ def trim_bits(
 
     Parameters
     ----------
-    source : Source or path
+    source : FolderSource or path
         Folder of a masked or causal language model.
     text : sequence of paths
         As for `trim_files`.
@@ -350,7 +351,7 @@ def trim_bits(
     ValueError
         Where the model has no language-model head, or as `trim_files` does.
     """
-    source = Source.from_pretrained(source)
+    source = FolderSource.open(source)
     model = source.load()
     check_language_model(model)
     trimming = Trimming(TokenizerFile(source.tokenizer), {str(file): Lines(file) for file in text}, settings)

@@ -31,7 +31,7 @@ from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArgu
 from transformers.trainer_utils import get_last_checkpoint
 
 from ..models.device import device_arguments, find_device
-from ..models.source import is_masked
+from ..models.model_class import is_masked
 from ..text.errors import SettingError, first_line
 from .contexts import check_compiler, check_fsdp, full_tensor, reshard, shard
 from .estimate import micro_batches

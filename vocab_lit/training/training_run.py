@@ -20,13 +20,13 @@ from ..methods.plan import Plan
 from ..models.adapterhub import write_adapter
 from ..models.card import keep_source_files, write_card, write_lora_card
 from ..models.factored_embedding import FactoredEmbedding, factored, load_embedding
-from ..models.lazy_weights import save_model
+from ..models.lazy_weights import copy_beside, copy_notes, save_model
 from ..models.lora import LoraAdapter, save_lora
 from ..models.madx import MadX
+from ..models.model_class import is_masked, max_length
 from ..models.new_rows import only_new_rows
 from ..models.settings import LanguageAdapter, LoraSettings
-from ..models.side_files import copy_beside, copy_notes
-from ..models.source import Source, is_masked, max_length
+from ..models.source import FolderSource
 from ..models.token_tensors import token_parameters
 from ..text.corpus import Lines, hold_out, mix, read_lines, write_json
 from ..text.files import check_output, read_json, write_folder
@@ -64,7 +64,7 @@ def _add_adapter(model, tokenizer, adapter: LanguageAdapter, config, seed) -> Pr
     madx = MadX(model)
     rows: dict[str, Tensor] | None = None
     if adapter.vocabulary:
-        own = Source.from_pretrained(adapter.vocabulary)
+        own = FolderSource.open(adapter.vocabulary)
         rows, tokenizer = {**token_parameters(own.load())}, own.tokenizer
     madx.add_language(adapter.name, adapter.config, rows, tokenizer, seed)
     madx.activate(adapter.name)
@@ -98,7 +98,7 @@ def check_low_dimensional(
         raise SettingError("embeddings", f"{problem}; give all, and another mode than new or distil")
 
 
-def _new_tokens(source: Source, tokenizer) -> list[int]:
+def _new_tokens(source: FolderSource, tokenizer) -> list[int]:
     "Ids of the tokens whose embeddings are no copies; `ValueError` where there is none."
     if not (source.files / "plan.npz").is_file():
         problem = f"it is not known which tokens are new: {source.path} has no plan.npz"
@@ -109,7 +109,7 @@ def _new_tokens(source: Source, tokenizer) -> list[int]:
     return new
 
 
-def _open_teacher(source: Source, given: str, new: list[int] | None, config: LaptConfig) -> Teacher | None:
+def _open_teacher(source: FolderSource, given: str, new: list[int] | None, config: LaptConfig) -> Teacher | None:
     "The model that is learnt from: the given one, or the one that the model was made from."
     if not config.is_taught:
         if given:
@@ -139,7 +139,7 @@ class FolderRun(LaptRun):
     "A training of the model in a folder on text files, which leaves a folder."
 
     out: Path
-    source: Source
+    source: FolderSource
     text: Sequence[str]
     run: RunSettings
     keep: KeepSettings
@@ -270,7 +270,7 @@ def _open_run(source, text, out: Path, settings, run: RunSettings, adapter, keep
     from vocab_lit.training.trainer import check_installed
 
     check_installed(run)
-    source = Source.from_pretrained(source)
+    source = FolderSource.open(source)
     source.check_unquantised()
     model, tokenizer = source.load().float(), source.tokenizer
     config, share = settings, 0.0
@@ -324,7 +324,7 @@ def _prepare(source, text, out: Path, settings, run: RunSettings, adapter, keep:
 
 
 def check_lapt_files(
-    source: Source | str | Path,  # this and the others as in `lapt_files`
+    source: FolderSource | str | Path,  # this and the others as in `lapt_files`
     text: Sequence[str | Path],
     out: str | Path,
     settings: LaptSettings | LaptConfig = LaptSettings(),
@@ -338,7 +338,7 @@ def check_lapt_files(
 
 # %% ../../nbs/06_training/07_training_run.ipynb #4dff7e7d
 def lapt_files(
-    source: Source | str | Path,
+    source: FolderSource | str | Path,
     text: Sequence[str | Path],
     out: str | Path,
     settings: LaptSettings | LaptConfig = LaptSettings(),
@@ -353,7 +353,7 @@ def lapt_files(
 
     Parameters
     ----------
-    source : Source or path
+    source : FolderSource or path
         Folder of the model, or its name on the Hugging Face Hub when online.
     text : sequence of paths
         Text sources, one sentence or paragraph a line: files of any format that the reader knows, folders, data sets.
@@ -476,7 +476,7 @@ def _write(run: FolderRun, losses: pd.DataFrame, folder: Path) -> None:
         run.lora.merge()
     save_model(run.model, folder)
     if run.model.source_folder:
-        copy_beside(cast("Path", run.model.source_folder), folder)  # noted by `Source.load`
+        copy_beside(cast("Path", run.model.source_folder), folder)  # noted by `FolderSource.load`
     if run.layer:
         run.layer.save(folder / "factors.safetensors")
     save_tokenizer(run.tokenizer, folder)

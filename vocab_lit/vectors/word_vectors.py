@@ -452,10 +452,10 @@ def read_vectors(path: str | Path, tokenizer: PreTrainedTokenizerBase | Vocab) -
     Examples
     --------
     >>> import tempfile
-    >>> from vocab_lit.tokens.vocab import toy_tokenizer
+    >>> from vocab_lit.tokens.vocab import Token, Vocab
     >>> file = Path(tempfile.mkdtemp()) / "tokens.vec"
-    >>> _ = file.write_text("1 2\\n▁maji 0.5 1\\n", encoding="utf-8")
-    >>> vectors = read_vectors(file, toy_tokenizer("unigram", ["maji", "ziwa"]))
+    >>> _ = file.write_text("1 2\\nmaji 0.5 1\\n", encoding="utf-8")
+    >>> vectors = read_vectors(file, Vocab([Token(0, "maji", "maji", True, "text")]))
     >>> vectors.matrix[vectors.known].tolist()
     [[0.5, 1.0]]
     """
