@@ -3,8 +3,9 @@ from tools.examples import run, tiny_model
 from typer.main import get_command
 from typer.testing import CliRunner
 from types import SimpleNamespace
-from vocab_lit.cli import measure, train, whole
-from vocab_lit.cli.main import GROUPS, app, commands_by_group
+from vocab_lit.cli import train, whole
+from vocab_lit.cli.main import commands_by_group
+from vocab_lit.cli.options import app
 import json
 import os
 import pytest
@@ -20,6 +21,20 @@ def cell_8c96c27f():
     # nbs/10_cli/11_main.ipynb, cell "CALL = [sys.executable, "-c", "from vocab_lit.cli.main impor" (8c96c27f)
     CALL = [sys.executable, "-c", "from vocab_lit.cli.main import app; app(prog_name='vocab-lit')"]
     return SimpleNamespace(CALL=CALL)
+
+
+@pytest.fixture(scope='module')
+def cell_d9070758():
+    # nbs/10_cli/11_main.ipynb, cell "def commands_below(command, path=()):" (d9070758)
+    def commands_below(command, path=()):
+        "A command and those below it, with what is typed for each."
+        yield command, path
+        for name, below in getattr(command, "commands", {}).items():
+            yield from commands_below(below, (*path, name))
+
+
+    len(list(commands_below(get_command(app))))
+    return SimpleNamespace(commands_below=commands_below)
 
 
 @pytest.fixture(scope='module')
@@ -164,11 +179,11 @@ print(json.dumps(measured))
 @pytest.mark.cell('nbs/10_cli/11_main.ipynb', 'cell "every command is in a group" (40ed3434)')
 def test_every_command_is_in_a_group():
     groups = commands_by_group()
-    assert [len(commands) for commands in groups.values()] == [5, 4, 4, 2, 1, 2, 3]
+    assert [*map(len, groups.values())] == [5, 4, 4, 3, 2, 3]
     assert set(groups["Look first"]) == {"methods", "inspect", "explain", "report", "demo"}
     assert groups["Make"]["trim"].startswith("Keep of a model's vocabulary what texts need")
     help_text = run("--help")
-    assert all(f"{group} " in help_text for group in GROUPS) and help_text.index("inspect") < help_text.index("push")
+    assert all(f"{group} " in help_text for group in groups) and help_text.index("inspect") < help_text.index("push")
     assert run("--version").strip()
     unknown = ["trim", "nowhere", "--text", "none.txt", "--out", "never"]
     assert isinstance(CliRunner().invoke(app, ["--traceback", *unknown]).exception, FileNotFoundError)
@@ -194,15 +209,20 @@ def test_the_shell_completes_commands(cell_8c96c27f):
     assert done.stdout.split() == ["inspect"] and not done.stderr
 
 
+@pytest.mark.cell('nbs/10_cli/11_main.ipynb', 'cell "the main road of every command is short" (3baa264c)')
+def test_the_main_road_of_every_command_is_short(cell_d9070758):
+    commands_below = cell_d9070758.commands_below
+    MOST = {("adapt",): 14, ("lapt",): 14}
+    for command, path in commands_below(get_command(app)):
+        options = [p for p in command.params if p.param_type_name == "option" and not p.hidden and p.name != "help_all"]
+        assert len(options) <= MOST.get(path, 12), (path, [p.name for p in options])
+        needed = [p.name for p in command.params if p.required and getattr(p, "hidden", False)]
+        assert not needed, (path, needed)
+
+
 @pytest.mark.cell('nbs/10_cli/11_main.ipynb', 'cell "help shows every word of every text that it has" (89cb79eb)')
-def test_help_shows_every_word_of_every_text_that_it_has():
-    def commands_below(command, path=()):
-        "A command and those below it, with what is typed for each."
-        yield command, path
-        for name, below in getattr(command, "commands", {}).items():
-            yield from commands_below(below, (*path, name))
-
-
+def test_help_shows_every_word_of_every_text_that_it_has(cell_d9070758):
+    commands_below = cell_d9070758.commands_below
     def words(text):
         return re.findall(r"[^\s│╭╮╰╯─]+", re.sub(r"[`\\]", "", text))
 
@@ -210,7 +230,8 @@ def test_help_shows_every_word_of_every_text_that_it_has():
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("COLUMNS", "500")
         for command, path in commands_below(get_command(app)):
-            printed = " ".join(words(run(*path, "--help")))
+            has_more = any(p.name == "help_all" for p in command.params)
+            printed = " ".join(words(run(*path, "--help-all" if has_more else "--help")))
             for text in (command.help or "", *(getattr(p, "help", None) or "" for p in command.params)):
                 assert not set(words(text)) - set(words(printed)), path
 
@@ -299,7 +320,7 @@ def test_a_signal_before_training_ends_a_command_with_code_75_and_says_how_to_re
         for arguments, room, how in (
             ((*train_model, place / "never"), train, "call it again"),
             ((*train_model, place / "begun", "--resume"), train, "call it again with --resume"),
-            (score, measure, "call it again"),
+            (score, train, "call it again"),
             (adapt, whole, "call it again"),
         ):
             with pytest.MonkeyPatch.context() as patch:

@@ -44,7 +44,7 @@ def test_text_is_taken_in_any_form_with_a_field_for_all_that_name_none_also_from
     (place / "posts.yml").write_text("text: posts\nfield: body\n")
     (place / "cut.jsonl").write_text('{"text": "Habari ya asubuhi."}\n{"text": "Kar')
     cleaned = ["Habari ya asubuhi.", "Karibu sana.", "Habari ya jioni."]
-    for n, given in enumerate(
+    for n, asked in enumerate(
         (
             (place / "posts", "--field", "body"),
             (f"{place}/posts/*::body",),
@@ -52,15 +52,15 @@ def test_text_is_taken_in_any_form_with_a_field_for_all_that_name_none_also_from
             ("--setup", place / "posts.yml"),
         )
     ):
-        run("clean", *given, "--out", place / f"posts-{n}.txt")
+        run("clean", *asked, "--out", place / f"posts-{n}.txt")
         assert (place / f"posts-{n}.txt").read_text().splitlines() == cleaned
-    for match, given in (
+    for match, asked in (
         ("a.jsonl, line 1: no field 'text'; there are body", (place / "posts",)),
         ("b.csv.gz: no column 'titel'; there are id, body, title", (place / "posts/b.csv.gz", "--field", "titel")),
         ("cut.jsonl, line 2: not a whole JSON object", (place / "cut.jsonl",)),
         ("gone: no such file or folder", (place / "gone",)),
     ):
-        assert match in run("clean", *given, "--out", place / "never", code=1) and not (place / "never").exists()
+        assert match in run("clean", *asked, "--out", place / "never", code=1) and not (place / "never").exists()
 
 
 @pytest.mark.cell('nbs/10_cli/05_prepare.ipynb', 'cell "a tokenizer trained by one command serves another" (097a0a1a)')
