@@ -41,7 +41,7 @@ from ..training.perplexity import perplexity
 from ..training.settings import KeepSettings, RunSettings
 from ..training.training_run import lapt_files
 from ..vectors.settings import VectorTraining, fasttext_or_ppmi
-from ..vectors.vector_files import train_vectors_files
+from ..vectors.word_vectors import train_vectors_files
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
