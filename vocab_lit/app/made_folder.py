@@ -28,7 +28,7 @@ from ..models.source import FolderSource, GgufSource, Source
 from ..text.files import read_json
 from ..text.settings import options
 from ..tokens.settings import TokenizerSettings
-from ..training.forgetting import bits_by_text
+from ..training.perplexity import bits_by_text
 from ..training.settings import KeepSettings, LaptSettings, RunOptions
 from ..vectors.settings import VectorSettings
 
