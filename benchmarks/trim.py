@@ -89,7 +89,7 @@ CLAIMS = (
         for peer in PEER_NAMES
     ),
     Claim("embeddings left, vocab_lit / the smallest other side, the same", _rows_beside_smallest, high=1.001),
-    Claim("lines of the text divided otherwise by vocab_lit", checks("lines otherwise, vocab_lit"), high=0),
+    Claim("lines of the text tokenized differently by vocab_lit", checks("lines otherwise, vocab_lit"), high=0),
 )
 PART = Part(
     "trim",

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
+from vocab_lit.tokens.special_tokens import template_tokens
 
 from vocab_lit.gguf.llama_cpp import LlamaCpp
 from vocab_lit.models.settings import is_gguf
 from vocab_lit.models.source import Source
 from vocab_lit.text.corpus import read_lines
 from vocab_lit.text.errors import SettingError
-from vocab_lit.tokens.chat import template_tokens
 from vocab_lit.tokens.settings import TrimSettings
 from vocab_lit.tokens.tokenizer_file import TokenizerFile
 from vocab_lit.tokens.trim import ordinary_counts, wanted_tokens

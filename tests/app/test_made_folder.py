@@ -74,7 +74,7 @@ def test_the_page_of_a_trimmed_model_has_what_lines_that_were_not_counted_lose()
     from pathlib import Path
     from tempfile import TemporaryDirectory
 
-    row = dict(text="/my/sw.txt", unseen_lines=40, divided_otherwise=0.25, tokens_per_word=1.5, after=1.75)
+    row = dict(text="/my/sw.txt", unseen_lines=40, tokenized_differently=0.25, tokens_per_word=1.5, after=1.75)
     unseen = dict(texts=[row], curve=[dict(tokens=900, coverage=1.0, as_before={"/my/sw.txt": 0.75})])
     with TemporaryDirectory() as folder:
         folder = Path(folder)

@@ -138,7 +138,9 @@ def test_a_card_of_a_trimmed_model_tells_what_lines_that_were_not_counted_lose(c
     told = trim_files(data_path("models", "mini-xlmr"), [place / "sw.txt"], place / "trimmed")
     card = (place / "trimmed/README.md").read_text("utf-8")
     [row], largest = told["texts"], told["curve"][-2]
-    assert f"| `sw.txt` | {row['unseen_lines']} | {row['divided_otherwise']:.1%} | {row['tokens_per_word']:.3f} → " in card
+    assert (
+        f"| `sw.txt` | {row['unseen_lines']} | {row['tokenized_differently']:.1%} | {row['tokens_per_word']:.3f} → " in card
+    )
     assert str(place) not in json.dumps(without_folders(dict(curve=told["curve"])))
     assert f"| {largest['tokens']:,} | {largest['as_before'][str(place / 'sw.txt')]:.1%} |" in card
 

@@ -8,13 +8,15 @@ from vocab_lit.gguf.container import GgufFile
 from vocab_lit.gguf.llama_cpp import LlamaCpp
 from vocab_lit.gguf.tokens import TokenType, token_types, tokens_of
 from vocab_lit.tokens.continued import extend_on_text
-from vocab_lit.tokens.gguf_tokenizer import GgufTokenizer, log, read_tokenizer
+from vocab_lit.tokens.gguf_tokenizer import GgufTokenizer, ScoredPieces, log, read_tokenizer
 from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.tokens.pre_tokenizers import PRE_TOKENIZERS
 from vocab_lit.tokens.tokenizer_file import TokenizerFile, save_tokenizer
 from vocab_lit.tokens.vocab import Vocab
+import io
 import numpy as np
 import pytest
+import sentencepiece
 import tempfile
 
 
@@ -46,6 +48,35 @@ def cell_5b686ec8():
     files = {name: trial_file(tokens(), f"{name}.gguf") for name, tokens in TOKENS.items()}
     {name: read_tokenizer(file).tokenize("Habari ya asubuhi, 2026!") for name, file in files.items()}
     return SimpleNamespace(differing=differing, files=files, folder=folder, lines=lines, trial_file=trial_file)
+
+
+@pytest.fixture(scope='module')
+def cell_20146efc():
+    # nbs/02_tokens/21_gguf_tokenizer.ipynb, cell "script_lines = [line for code in ("sw", "en", "am", "th", "t" (20146efc)
+    script_lines = [line for code in ("sw", "en", "am", "th", "te") for line in phrasebook.lines(code, 80, seed=0)]
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(script_lines),
+        model_writer=model,
+        model_type="bpe",
+        vocab_size=1500,
+        byte_fallback=True,
+        normalization_rule_name="identity",
+        remove_extra_whitespaces=False,
+        user_defined_symbols=["<turn>", "\t"],
+        minloglevel=2,
+    )
+    theirs = sentencepiece.SentencePieceProcessor(model_proto=model.getvalue())
+    spelled = [theirs.id_to_piece(id) for id in range(len(theirs))]
+    scores = np.array([theirs.get_score(id) for id in range(len(theirs))])
+    ours = ScoredPieces(spelled, scores, ["<turn>", "\t"], after_space=True)
+    held_out = [
+        line for code in ("sw", "en", "am", "th", "te", "zh", "ar", "ka") for line in phrasebook.lines(code, 60, seed=1)
+    ]
+    odd = ["", " ", "a  b", "x<turn>", "naïve 😀 \u0000", "a\tb<turn>c", "ሰላም ▁ ዓለም", "e\u0301"]
+    left, made = ours.merge("▁Tanzania")
+    {"left": left, "made": made}
+    return SimpleNamespace(held_out=held_out, odd=odd, ours=ours, scores=scores, spelled=spelled, theirs=theirs)
 
 
 @pytest.mark.cell('nbs/02_tokens/21_gguf_tokenizer.ipynb', 'cell "ids are those of llama.cpp, of raw text and with special tokens" (4eb74867)')
@@ -165,3 +196,40 @@ def test_scores_that_do_not_settle_which_merge_comes_first_are_told(cell_5b686ec
         assert "tokens have the score of another" in told[0]
         read_tokenizer(trial_file(replace(tokens, tokens=[*tokens.tokens[:-1], "aꙮ"])))
         assert "1 tokens such as 'aꙮ' have a character that is none" in told[-1]
+
+
+@pytest.mark.cell('nbs/02_tokens/21_gguf_tokenizer.ipynb', 'cell "ids are SentencePiece\'s in every script" (291a6c49)')
+def test_ids_are_sentencepiece_s_in_every_script(cell_20146efc):
+    held_out = cell_20146efc.held_out
+    odd = cell_20146efc.odd
+    ours = cell_20146efc.ours
+    theirs = cell_20146efc.theirs
+    plain = [line for line in held_out + odd if "<turn>" not in line and "\t" not in line and "  " not in line]
+    assert len(plain) > 400 and all(ours.encode(line) == theirs.encode(line) for line in plain)
+    assert ours.encode("x<turn>")[-1] == ours.ids["<turn>"]
+
+
+@pytest.mark.cell('nbs/02_tokens/21_gguf_tokenizer.ipynb', 'cell "pieces over the end of a word are counted" (8d300916)')
+def test_pieces_over_the_end_of_a_word_are_counted(cell_20146efc):
+    held_out = cell_20146efc.held_out
+    odd = cell_20146efc.odd
+    ours = cell_20146efc.ours
+    scores = cell_20146efc.scores
+    spelled = cell_20146efc.spelled
+    whole = [id for line in held_out + odd for id in ours.encode(line)]
+    assert np.array_equal(ours.count(held_out + odd), np.bincount(whole, minlength=len(spelled)))
+    over = ScoredPieces([*spelled, "i▁n"], np.array([*scores, 1.0]))
+    assert over.encode("ni na") != ScoredPieces(spelled, scores).encode("ni na")
+    assert len(spelled) in over.encode("ni na") and over.count(["ni na"])[len(spelled)] == 1
+
+
+@pytest.mark.cell('nbs/02_tokens/21_gguf_tokenizer.ipynb', 'cell "what a piece needs is enough to make it" (d17858f8)')
+def test_what_a_piece_needs_is_enough_to_make_it(cell_20146efc):
+    held_out = cell_20146efc.held_out
+    ours = cell_20146efc.ours
+    scores = cell_20146efc.scores
+    spelled = cell_20146efc.spelled
+    for id in np.flatnonzero(ours.count(held_out)).tolist():
+        kept = sorted(ours.needs(spelled[id]))
+        fewer = ScoredPieces([spelled[i] for i in kept], scores[kept])
+        assert fewer.merge(spelled[id])[0] == ours.merge(spelled[id])[0]

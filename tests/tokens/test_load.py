@@ -3,13 +3,13 @@ from huggingface_hub import constants
 from pathlib import Path
 from studies.phrasebook import lines
 from tokenizers import normalizers
-from transformers import AutoTokenizer, LayoutLMv2Tokenizer, LayoutLMv3Tokenizer, PreTrainedTokenizerFast, Qwen2Tokenizer
+from transformers import AlbertTokenizer, AutoTokenizer, CamembertTokenizer, LayoutLMv2Tokenizer, LayoutLMv3Tokenizer, LlamaTokenizer, PegasusTokenizer, PreTrainedTokenizerFast, Qwen2Tokenizer, T5Tokenizer, XLMRobertaTokenizer
 from transformers.utils import is_protobuf_available
 from types import SimpleNamespace
 from vocab_lit.tokens.continued import extend_on_text
 from vocab_lit.tokens.expansion import add_given
 from vocab_lit.tokens.given_file import GivenToken
-from vocab_lit.tokens.load import check_loads_again, load_tokenizer
+from vocab_lit.tokens.load import as_specified, check_loads_again, load_tokenizer, sentencepiece_pipeline, tokenized_differently
 from vocab_lit.tokens.settings import KINDS
 from vocab_lit.tokens.train import train_tokenizer, train_tokenizer_like
 from vocab_lit.tokens.trim import trim
@@ -19,6 +19,22 @@ import json
 import pytest
 import sentencepiece
 import tempfile
+
+
+@pytest.fixture(scope='module')
+def cell_c33753ca():
+    # nbs/02_tokens/14_load.ipynb, cell "spoken = lines("sw", 600, seed=1)" (c33753ca)
+    spoken = lines("sw", 600, seed=1)
+
+
+    def train_model(place, name, **options):
+        "A folder with a SentencePiece model, and the model."
+        buffer = io.BytesIO()
+        options = dict(vocab_size=380, minloglevel=2, num_threads=1, sentence_iterator=iter(spoken)) | options
+        sentencepiece.SentencePieceTrainer.train(model_writer=buffer, **options)
+        (Path(place) / name).write_bytes(buffer.getvalue())
+        return sentencepiece.SentencePieceProcessor(model_proto=buffer.getvalue())
+    return SimpleNamespace(spoken=spoken, train_model=train_model)
 
 
 @pytest.fixture(scope='module')
@@ -69,12 +85,92 @@ def cell_f6d34784(cell_30fea6fa, cell_0cbf40bc):
     return SimpleNamespace(written=written)
 
 
+@pytest.mark.cell('nbs/02_tokens/14_load.ipynb', 'cell "a SentencePiece model under any class is read as it specifies" (a9acd70b)')
+def test_a_sentencepiece_model_under_any_class_is_read_as_it_specifies(cell_c33753ca):
+    spoken = cell_c33753ca.spoken
+    train_model = cell_c33753ca.train_model
+    normalisations = ("identity", "nmt_nfkc", "nmt_nfkc_cf")
+    kinds = [("bpe", True), ("unigram", True), ("unigram", False)]
+    text = spoken[0].upper() + "  ｱ①  తెలుగు 😀 "
+    for tokenizer_class, name in ((LlamaTokenizer, "tokenizer.model"), (T5Tokenizer, "spiece.model")):
+        for (kind, fallback), rule in zip(kinds, normalisations):
+            with tempfile.TemporaryDirectory() as folder:
+                options = dict(model_type=kind, byte_fallback=fallback, normalization_rule_name=rule)
+                model = train_model(folder, name, **options)
+                made = tokenizer_class.from_pretrained(folder)
+                assert tokenized_differently(made, model) is not None
+                mended = as_specified(made, Path(folder, name))
+                assert tokenized_differently(mended, model) is None
+                assert mended.get_vocab() == made.get_vocab()
+                ids = mended(text, add_special_tokens=False)["input_ids"]
+                assert ids == model.encode(text)
+                assert 0 in ids or mended.decode(ids) == model.decode(ids)
+
+
+@pytest.mark.cell('nbs/02_tokens/14_load.ipynb', 'cell "a class that reads its model rightly is let through" (c590db7d)')
+def test_a_class_that_reads_its_model_rightly_is_let_through(cell_c33753ca):
+    train_model = cell_c33753ca.train_model
+    with tempfile.TemporaryDirectory() as folder:
+        model = train_model(folder, "sentencepiece.bpe.model", model_type="unigram", normalization_rule_name="nmt_nfkc")
+        made = XLMRobertaTokenizer.from_pretrained(folder)
+        assert tokenized_differently(made, model) is None
+        made.backend_tokenizer.normalizer = None
+        assert tokenized_differently(made, model) is not None
+    with tempfile.TemporaryDirectory() as folder:
+        ids = dict(pad_id=0, unk_id=1, bos_id=-1, eos_id=-1, control_symbols="[CLS],[SEP],[MASK]")
+        model = train_model(folder, "spiece.model", model_type="unigram", normalization_rule_name="nmt_nfkc", **ids)
+        albert = AlbertTokenizer.from_pretrained(folder)
+        assert albert.tokenize("HABARI") == albert.tokenize("habari") != model.encode("HABARI", out_type=str)
+        assert tokenized_differently(albert, model) is None
+        assert as_specified(albert, Path(folder, "spiece.model")).tokenize("HÀBARI") == albert.tokenize("habari")
+
+
+@pytest.mark.cell('nbs/02_tokens/14_load.ipynb', 'cell "pieces that a class has twice keep their ids" (157a2f4f)')
+def test_pieces_that_a_class_has_twice_keep_their_ids(cell_c33753ca):
+    spoken = cell_c33753ca.spoken
+    train_model = cell_c33753ca.train_model
+    casefold = dict(model_type="unigram", normalization_rule_name="nmt_nfkc_cf", vocab_size=900)
+    casefold["sentence_iterator"] = iter([*spoken, *lines("ko", 300, seed=0)])
+    for tokenizer_class, name in ((CamembertTokenizer, "sentencepiece.bpe.model"), (PegasusTokenizer, "spiece.model")):
+        with tempfile.TemporaryDirectory() as folder:
+            few = dict(sentence_iterator=iter(spoken), vocab_size=380, pad_id=0, bos_id=1, eos_id=2, unk_id=3)
+            model = train_model(folder, name, **casefold | few)
+            made = tokenizer_class.from_pretrained(folder)
+            pieces = [piece for piece, _ in json.loads(made.backend_tokenizer.to_str())["model"]["vocab"]]
+            assert len(set(pieces)) < len(pieces)
+            assert tokenized_differently(as_specified(made, Path(folder, name)), model) is None
+    with tempfile.TemporaryDirectory() as folder:
+        ids = dict(pad_id=0, unk_id=1, bos_id=-1, eos_id=-1, control_symbols="[CLS],[SEP],[MASK]")
+        model = train_model(folder, "spiece.model", **casefold | ids)
+        made = AlbertTokenizer.from_pretrained(folder)
+        assert tokenized_differently(made, model) is not None
+        mended = as_specified(made, Path(folder, "spiece.model"))
+        korean = lines("ko", 1, seed=1)[0]
+        assert tokenized_differently(mended, model) is None and mended.tokenize(korean) == model.encode(
+            korean, out_type=str
+        )
+
+
+@pytest.mark.cell('nbs/02_tokens/14_load.ipynb', 'cell "the space that is put before a text is not decoded" (c0c0a030)')
+def test_the_space_that_is_put_before_a_text_is_not_decoded():
+    from tokenizers import Tokenizer
+
+    for space_first in (True, False):
+        pieces = ["<unk>", "▁", "▁maji", *"maji"]
+        model = dict(type="Unigram", vocab=[[piece, -1.0] for piece in pieces], unk_id=0)
+        made = sentencepiece_pipeline(model, [], b"", False, space_first, True)
+        whole = dict(version="1.0", truncation=None, padding=None, added_tokens=[], post_processor=None)
+        backend = Tokenizer.from_str(json.dumps(whole | made))
+        for text in ("maji maji", " maji", "  maji", ""):
+            assert backend.decode(backend.encode(text).ids) == text, (space_first, text)
+
+
 @pytest.mark.cell('nbs/02_tokens/14_load.ipynb', 'cell "a tokenizer that transformers would load as another is refused for the models where it does" (d5c8aaec)')
 def test_a_tokenizer_that_transformers_would_load_as_another_is_refused_for_the_models_where_it_does(cell_30fea6fa):
     trained = cell_30fea6fa.trained
     for model_type in ("qwen2", "qwen3_5"):
         with pytest.raises(
-            ValueError, match=f"tokenizer of a {model_type} model as a Qwen.*Tokenizer, which tokenizes other"
+            ValueError, match=f"tokenizer of a {model_type} model as a Qwen.*Tokenizer, which tokenizes diff"
         ):
             check_loads_again(trained["unigram"], model_type)
     check_loads_again(trained["unigram"], "qwen3")
@@ -92,7 +188,7 @@ def test_what_is_made_in_the_pipeline_of_the_class_that_transformers_takes_is_le
     for tokenizer in (train_tokenizer_like(qwen, swahili, 500), *(built.tokenizer for built in made)):
         check_loads_again(tokenizer, "qwen2")
         tokenizer.backend_tokenizer.normalizer = normalizers.Lowercase()  # upper case shows it, the vocabulary may not
-        with pytest.raises(ValueError, match="as a Qwen2Tokenizer, which tokenizes otherwise"):
+        with pytest.raises(ValueError, match="as a Qwen2Tokenizer, which tokenizes differently"):
             check_loads_again(tokenizer, "qwen2")
 
 

@@ -2,11 +2,12 @@
 from studies.phrasebook import lines
 from studies.toy_tokenizers import chat_tokenizer, toy_tokenizer
 from types import SimpleNamespace
+from vocab_lit.text.corpus import is_held_out
 from vocab_lit.text.errors import SettingError
 from vocab_lit.tokens.settings import KINDS, TrimSettings
 from vocab_lit.tokens.tokenizer_file import TokenizerFile, _counted_words, _divides_at_spaces, count_tokens
 from vocab_lit.tokens.train import train_tokenizer
-from vocab_lit.tokens.trim import trim
+from vocab_lit.tokens.trim import Trimming, coverage_curve, size_by_token, trim, trim_costs
 from vocab_lit.tokens.vocab import backend_of, read_pipeline, unk_rate
 import json
 import numpy as np
@@ -40,7 +41,7 @@ def cell_5d64ddcf(cell_498ae08b):
         patch.setattr(TokenizerFile, "needs", lambda parts, id: {id})
         naive = trim(bpe, {"sw": swahili})
     changed = [i for i, row in enumerate(rows_of(bpe, swahili)) if in_source(naive, swahili[i : i + 1])[0] != row]
-    {"tokens": len(naive.tokenizer), "lines divided otherwise": len(changed), "of": len(swahili)}
+    {"tokens": len(naive.tokenizer), "lines tokenized differently": len(changed), "of": len(swahili)}
     return SimpleNamespace(changed=changed, in_source=in_source, rows_of=rows_of)
 
 
@@ -55,8 +56,16 @@ def cell_9b5ce5a1(cell_498ae08b):
     return SimpleNamespace(more=more, sources=sources)
 
 
-@pytest.mark.cell('nbs/02_tokens/08_trim.ipynb', 'cell "a text whose tokens all stay is divided as before under every kind of model" (ea3d4d3c)')
-def test_a_text_whose_tokens_all_stay_is_divided_as_before_under_every_kind_of_model(cell_498ae08b, cell_5d64ddcf, cell_9b5ce5a1):
+@pytest.fixture(scope='module')
+def cell_7eedb4b4():
+    # nbs/02_tokens/08_trim.ipynb, cell "many = {kind: train_tokenizer(lines("en", 300, seed=0) + lin" (7eedb4b4)
+    many = {kind: train_tokenizer(lines("en", 300, seed=0) + lines("sw", 300, seed=0), kind, 900) for kind in KINDS}
+    texts = {"sw": lines("sw", 300, seed=0), "en": lines("en", 150, seed=0)}
+    return SimpleNamespace(many=many, texts=texts)
+
+
+@pytest.mark.cell('nbs/02_tokens/08_trim.ipynb', 'cell "a text whose tokens all stay is tokenized as before" (ea3d4d3c)')
+def test_a_text_whose_tokens_all_stay_is_tokenized_as_before(cell_498ae08b, cell_5d64ddcf, cell_9b5ce5a1):
     changed = cell_5d64ddcf.changed
     in_source = cell_5d64ddcf.in_source
     more = cell_9b5ce5a1.more
@@ -104,8 +113,8 @@ def test_nothing_becomes_unknown_that_was_not_whatever_the_text(cell_498ae08b, c
     assert {"xy", "##b"} <= trim(holes, {"sw": ["a b"]}).tokenizer.get_vocab().keys()
 
 
-@pytest.mark.cell('nbs/02_tokens/08_trim.ipynb', 'cell "counts by word are those of whole lines, also where the words are counted in turns" (f59eea3d)')
-def test_counts_by_word_are_those_of_whole_lines_also_where_the_words_are_counted_in_turns(cell_498ae08b, cell_5d64ddcf, cell_9b5ce5a1):
+@pytest.mark.cell('nbs/02_tokens/08_trim.ipynb', 'cell "counts by word are those of whole lines" (f59eea3d)')
+def test_counts_by_word_are_those_of_whole_lines(cell_498ae08b, cell_5d64ddcf, cell_9b5ce5a1):
     more = cell_9b5ce5a1.more
     rows_of = cell_5d64ddcf.rows_of
     sources = cell_9b5ce5a1.sources
@@ -134,8 +143,8 @@ def test_counts_by_word_are_those_of_whole_lines_also_where_the_words_are_counte
     assert not _divides_at_spaces(spaced.backend_tokenizer) and count_tokens(spaced, ["maji na"]).sum() == 1
 
 
-@pytest.mark.cell('nbs/02_tokens/08_trim.ipynb', 'cell "every text is covered, and where room is scarce those tokens come first that are frequent in their mean" (94ebe40f)')
-def test_every_text_is_covered_and_where_room_is_scarce_those_tokens_come_first_that_are_frequent_in_their_mean(cell_498ae08b, cell_9b5ce5a1):
+@pytest.mark.cell('nbs/02_tokens/08_trim.ipynb', 'cell "every text is covered, also where room is scarce" (94ebe40f)')
+def test_every_text_is_covered_also_where_room_is_scarce(cell_498ae08b, cell_9b5ce5a1):
     english = cell_498ae08b.english
     sources = cell_9b5ce5a1.sources
     swahili = cell_498ae08b.swahili
@@ -163,8 +172,8 @@ def test_what_stands_around_a_text_templates_and_special_tokens_stay(cell_498ae0
             assert built.tokenize(said) == source.tokenize(said), kind
 
 
-@pytest.mark.cell('nbs/02_tokens/08_trim.ipynb', 'cell "merges of one token are told apart, and words that are looked up whole stay" (6cea64ce)')
-def test_merges_of_one_token_are_told_apart_and_words_that_are_looked_up_whole_stay(cell_498ae08b, cell_5d64ddcf, cell_9b5ce5a1):
+@pytest.mark.cell('nbs/02_tokens/08_trim.ipynb', 'cell "merges of one token are told apart" (6cea64ce)')
+def test_merges_of_one_token_are_told_apart(cell_498ae08b, cell_5d64ddcf, cell_9b5ce5a1):
     in_source = cell_5d64ddcf.in_source
     more = cell_9b5ce5a1.more
     rows_of = cell_5d64ddcf.rows_of
@@ -205,8 +214,8 @@ def test_what_an_unknown_character_costs_stays_as_it_was(cell_9b5ce5a1):
     assert built.tokenizer.tokenize("xabcdefg") == narrow.tokenize("xabcdefg") == ["▁", "xa", "bc", "de", "fg"]
 
 
-@pytest.mark.cell('nbs/02_tokens/08_trim.ipynb', 'cell "a text without a known token, or no room for what has to stay, is refused" (a20f6c79)')
-def test_a_text_without_a_known_token_or_no_room_for_what_has_to_stay_is_refused(cell_498ae08b, cell_9b5ce5a1):
+@pytest.mark.cell('nbs/02_tokens/08_trim.ipynb', 'cell "a text without a known token or room is refused" (a20f6c79)')
+def test_a_text_without_a_known_token_or_room_is_refused(cell_498ae08b, cell_9b5ce5a1):
     sources = cell_9b5ce5a1.sources
     swahili = cell_498ae08b.swahili
     with pytest.raises(SettingError, match=r"--vocab-size 20: special tokens and single characters alone are \d+; ask for"):
@@ -217,8 +226,8 @@ def test_a_text_without_a_known_token_or_no_room_for_what_has_to_stay_is_refused
         trim(sources["unigram"], {"sw.txt": swahili, "am.txt": ["ሰላም"]})
 
 
-@pytest.mark.cell('nbs/02_tokens/08_trim.ipynb', 'cell "tokens are counted by the pipeline where a class takes no text without boxes" (2207d526)')
-def test_tokens_are_counted_by_the_pipeline_where_a_class_takes_no_text_without_boxes(cell_498ae08b, cell_9b5ce5a1):
+@pytest.mark.cell('nbs/02_tokens/08_trim.ipynb', 'cell "tokens are counted where a class wants boxes" (2207d526)')
+def test_tokens_are_counted_where_a_class_wants_boxes(cell_498ae08b, cell_9b5ce5a1):
     sources = cell_9b5ce5a1.sources
     swahili = cell_498ae08b.swahili
     from transformers import LayoutLMv2Tokenizer
@@ -229,8 +238,8 @@ def test_tokens_are_counted_by_the_pipeline_where_a_class_takes_no_text_without_
     assert [row.tokens for row in both[0]] == [row.tokens for row in both[1]] and type(trimmed) is type(boxed)
 
 
-@pytest.mark.cell('nbs/02_tokens/08_trim.ipynb', 'cell "ids with holes and pieces that stand twice are trimmed as others are, or refused" (449c17cc)')
-def test_ids_with_holes_and_pieces_that_stand_twice_are_trimmed_as_others_are_or_refused(cell_498ae08b):
+@pytest.mark.cell('nbs/02_tokens/08_trim.ipynb', 'cell "ids with holes and pieces that stand twice are trimmed" (449c17cc)')
+def test_ids_with_holes_and_pieces_that_stand_twice_are_trimmed(cell_498ae08b):
     swahili = cell_498ae08b.swahili
     def changed(kind, change):
         "A tokenizer whose pipeline is changed."
@@ -263,7 +272,77 @@ def test_ids_with_holes_and_pieces_that_stand_twice_are_trimmed_as_others_are_or
     with pytest.raises(ValueError, match="the unknown token '<unk>' stands twice in the vocabulary, under 3 and"):
         trim(changed("unigram", twice(3)), {"sw": swahili})
     random = changed("bpe", lambda pipeline: pipeline["model"].update(dropout=0.3))
-    with pytest.raises(ValueError, match="BPE dropout, and divides a text otherwise each time; set tokenizer.backend"):
+    with pytest.raises(ValueError, match="BPE dropout, and tokenizes a text differently each time; set tokenizer.backend"):
         trim(random, {"sw": swahili})
     random.backend_tokenizer.model.dropout = None
     assert trim(random, {"sw": swahili}).tokenizer.tokenize(swahili[0]) == changed("bpe", dict.copy).tokenize(swahili[0])
+
+
+@pytest.mark.cell('nbs/02_tokens/08_trim.ipynb', 'cell "unseen lines lose what trimming without them costs" (dd249355)')
+def test_unseen_lines_lose_what_trimming_without_them_costs(cell_7eedb4b4):
+    many = cell_7eedb4b4.many
+    texts = cell_7eedb4b4.texts
+    less = TrimSettings(coverage=0.97)
+    for source in many.values():
+        told = {row["text"]: row for row in trim_costs(Trimming(TokenizerFile(source), texts, less))}
+        unseen = {name: [line for line in dict.fromkeys(text) if is_held_out(line, 0.1, 0)] for name, text in texts.items()}
+        others = {name: [line for line in text if line not in unseen[name]] for name, text in texts.items()}
+        without = trim(source, others, less).tokenizer
+        for name, lines_apart in unseen.items():
+            before, after = (list(map(tokenizer.tokenize, lines_apart)) for tokenizer in (source, without))
+            row, words = told[name], sum(len(line.split()) for line in lines_apart)
+            assert row["unseen_lines"] == len(lines_apart) > 5
+            assert row["tokenized_differently"] == round(sum(a != b for a, b in zip(before, after)) / len(before), 4)
+            assert row["tokens_per_word"] == round(sum(map(len, before)) / words, 4)
+            assert row["after"] == round(sum(map(len, after)) / words, 4)
+        assert max(row["tokenized_differently"] for row in told.values()) > 0
+
+
+@pytest.mark.cell('nbs/02_tokens/08_trim.ipynb', 'cell "the curve has the lines that each size tokenizes as before" (f1f586d1)')
+def test_the_curve_has_the_lines_that_each_size_tokenizes_as_before(cell_7eedb4b4):
+    many = cell_7eedb4b4.many
+    texts = cell_7eedb4b4.texts
+    for source in many.values():
+        trimming = Trimming(TokenizerFile(source), texts, TrimSettings())
+        curve = coverage_curve(trimming)
+        for row in curve[:-1:2]:
+            kept = set(np.flatnonzero(size_by_token(trimming) <= row["tokens"]).tolist())
+            small = trimming.parts.trimmed(kept).tokenizer
+            assert len(small) == len(kept) <= row["tokens"]
+            for name, text in trimming.texts.items():
+                same = [source.tokenize(line) == small.tokenize(line) for line in text.unseen]
+                assert row["as_before"][name] == round(sum(same) / len(same), 4)
+        assert [row["tokens"] for row in curve] == sorted(row["tokens"] for row in curve)
+        assert curve[-2]["coverage"] == 1 and curve[-1]["as_before"] == dict.fromkeys(texts, 1.0)
+
+
+@pytest.mark.cell('nbs/02_tokens/08_trim.ipynb', 'cell "words of a list stay whole" (5c2b5d67)')
+def test_words_of_a_list_stay_whole(cell_7eedb4b4):
+    many = cell_7eedb4b4.many
+    texts = cell_7eedb4b4.texts
+    from pathlib import Path
+    from tempfile import TemporaryDirectory
+
+    with TemporaryDirectory() as folder:
+        file = Path(folder, "words.txt")
+        file.write_text("\n".join({word.lower() for line in texts["en"] for word in line.split()}), encoding="utf-8")
+        for source in many.values():
+            both = [TrimSettings(), TrimSettings(words=str(file))]
+            only, listed = (Trimming(TokenizerFile(source), {"sw": texts["sw"]}, settings) for settings in both)
+            word = next(w for w in file.read_text("utf-8").split() if w.isalpha() and len(w) > 5)
+            for text in (f"x {word}", word, f"x {word.capitalize()}", word.capitalize()):
+                kept = [set(source(text, add_special_tokens=False)["input_ids"]) <= t.kept for t in (only, listed)]
+                assert kept[1], text
+            assert len(only.kept) < len(listed.kept) < len(source)
+            share = [sum(row["as_before"]["sw"] for row in coverage_curve(t)[-2:-1]) for t in (only, listed)]
+            assert share[0] <= share[1]
+
+
+@pytest.mark.cell('nbs/02_tokens/08_trim.ipynb', 'cell "of a short text no line stands apart" (1158d8d7)')
+def test_of_a_short_text_no_line_stands_apart(cell_7eedb4b4):
+    many = cell_7eedb4b4.many
+    texts = cell_7eedb4b4.texts
+    [row] = trim_costs(Trimming(TokenizerFile(many["bpe"]), {"sw": texts["sw"][:15]}, TrimSettings()))
+    assert row == dict(text="sw", tokens_that_stay=1.0, unseen_lines=0)
+    repeated = Trimming(TokenizerFile(many["bpe"]), {"sw": texts["sw"] * 3}, TrimSettings()).texts["sw"]
+    assert (repeated.all == TokenizerFile(many["bpe"]).count(texts["sw"] * 3)).all() and repeated.rows

@@ -181,12 +181,12 @@ def _show_trimmed(told: dict) -> None:
 def _text_trimmed(row: dict) -> dict[str, str]:
     "What trimming did to lines of a text that were not counted."
     if not row["unseen_lines"]:
-        columns = ("divided_otherwise", "tokens_lost", "tokens_per_word")
+        columns = ("tokenized_differently", "tokens_lost", "tokens_per_word")
         return dict(text=row["text"], unseen_lines="none, it is short") | dict.fromkeys(columns, "")
     return dict(
         text=row["text"],
         unseen_lines=f"{row['unseen_lines']:,}",
-        divided_otherwise=f"{row['divided_otherwise']:.1%}",
+        tokenized_differently=f"{row['tokenized_differently']:.1%}",
         tokens_lost=f"{row['share_lost']:.2%}",
         tokens_per_word=f"{row['tokens_per_word']:.3f} → {row['after']:.3f}",
     )

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from ..tokens.special_tokens import carry_ids, config_parts, written_ids
 
 from ..gguf.tokens import tokens_of
 from ..methods.plan import PLAN_FILE, Plan
@@ -19,7 +20,6 @@ from .findings import Bytes, Finding, Served, ServedFolder, ServedGguf
 from .lazy_weights import set_vocabulary_size
 from ..text.errors import first_line
 from ..tokens.pre_tokenizers import known_pre_tokenizer, splitters
-from ..tokens.special_ids import carry_ids, config_parts, written_ids
 from ..tokens.vocab import read_settings
 
 if TYPE_CHECKING:

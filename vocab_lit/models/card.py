@@ -228,7 +228,7 @@ def _lost(unseen: dict) -> dict[str, list[dict[str, str]]]:
         {
             "text": _names([row["text"]]),
             "lines": f"{row['unseen_lines']:,}",
-            "divided otherwise": f"{row['divided_otherwise']:.1%}",
+            "tokenized differently": f"{row['tokenized_differently']:.1%}",
             "tokens per word": f"{row['tokens_per_word']:.3f} → {row['after']:.3f}",
         }
         for row in unseen.get("texts", [])

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+from ..tokens.special_tokens import chat_templates, listed, role_of
 
 from ..gguf.container import GgufFile, in_short
 from ..gguf.llama_cpp import LlamaCpp, has_llama_cpp
@@ -40,8 +41,6 @@ from vocab_lit.models.findings import (
 from .settings import check_model_path, is_gguf
 from ..text.errors import SettingError, first_line, no_collection
 from ..text.files import check_text, read_json
-from ..tokens.chat import chat_templates, listed
-from ..tokens.special_ids import role_of
 from ..tokens.tokenizer_file import own_methods
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 import torch
 from torch import nn
+from ..tokens.special_tokens import config_parts, text_part
 
 from ..methods.apply import row_blocks
 from vocab_lit.models.lazy_weights import (
@@ -32,7 +33,6 @@ from vocab_lit.models.token_tensors import (
     token_tensors,
     with_padding,
 )
-from ..tokens.special_ids import config_parts, text_part
 from ..tokens.tokenizer_file import ids_around
 from ..tokens.vocab import SAME_ROLE
 

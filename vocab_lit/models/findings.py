@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 import torch
+from ..tokens.special_tokens import text_part
 
 from ..gguf.tokens import TokenType, token_tables, token_types, tokens_of
 from .lazy_weights import StoredTensor, stored_tensors, token_dimensions
@@ -24,7 +25,6 @@ from .token_tensors import ContinuedRows, TokenTensor, token_tensors
 from ..text.corpus import Lines, data_path, read_lines
 from ..text.errors import SettingError, first_line
 from ..text.settings import did_you_mean
-from ..tokens.special_ids import text_part
 from ..tokens.vocab import backend_of
 
 if TYPE_CHECKING:

@@ -21,8 +21,7 @@ from ..text.errors import no_collection
 from ..text.files import check_text
 from ..tokens.gguf_tokenizer import GgufTokenizer
 from ..tokens.settings import TrimSettings
-from ..tokens.trim import Trimming
-from ..tokens.trim_cost import told_of
+from ..tokens.trim import Trimming, told_of
 from ..tokens.vocab import read_token
 
 log = logging.getLogger("vocab_lit")

@@ -21,8 +21,7 @@ __all__ = ['read_config', 'model_class_of', 'is_masked', 'check_language_model',
 def read_config(path: str) -> PreTrainedConfig:
     "The configuration of a folder or name; `ValueError` says in a line why there is none."
     from transformers import AutoConfig
-
-    from vocab_lit.tokens.special_ids import check_ids_written, text_part
+    from vocab_lit.tokens.special_tokens import check_ids_written, text_part
 
     check_model_path(path)
     try:
@@ -157,7 +156,7 @@ def model_sizes(model: PreTrainedModel, n_tokens: int) -> dict[str, float]:
 
 def max_length(model: PreTrainedModel) -> int:  # tokens in the longest input
     "How many positions a model has for text; RoBERTa's first ones are reserved."
-    from vocab_lit.tokens.special_ids import text_part
+    from vocab_lit.tokens.special_tokens import text_part
 
     positions = getattr(getattr(model.base_model, "embeddings", None), "position_embeddings", None)
     padding = getattr(positions, "padding_idx", None)

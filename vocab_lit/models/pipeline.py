@@ -133,7 +133,8 @@ def target_tokenizers(
     settings: TransplantSettings,
 ) -> TargetTokenizers:
     "Read, train, expand or continue a tokenizer, as the settings say."
-    from vocab_lit.tokens.chat import add_special_tokens
+    from vocab_lit.tokens.special_tokens import add_special_tokens
+
     from vocab_lit.tokens.load import load_tokenizer
     from vocab_lit.tokens.train import build_tokenizer
 
@@ -277,7 +278,7 @@ class NewVocabulary:
 
     def make_tokenizer(self) -> None:
         "Read the text, and make the target tokenizer of it."
-        from vocab_lit.tokens.chat import check_templates
+        from vocab_lit.tokens.special_tokens import check_templates
 
         check_templates(self.source.tokenizer, self.source.path)
         if self.text:
@@ -461,8 +462,7 @@ def _trimmed(
 ) -> tuple[Built, dict[str, list[dict]]]:
     "The tokenizer with the tokens that texts need, and what is told of the texts; nothing else is left in memory."
     from vocab_lit.tokens.tokenizer_file import TokenizerFile
-    from vocab_lit.tokens.trim import Trimming
-    from vocab_lit.tokens.trim_cost import told_of
+    from vocab_lit.tokens.trim import Trimming, told_of
 
     trimming = Trimming(TokenizerFile(tokenizer), {file: Lines(file) for file in files}, settings)
     log.info(trimming.about)

@@ -339,7 +339,7 @@ class FolderSource(Source):
 
     def _reading(self) -> AbstractContextManager[None]:
         "Inside, what a configuration that no model can be made of makes transformers raise is told in a line."
-        from vocab_lit.tokens.special_ids import ids_beyond
+        from vocab_lit.tokens.special_tokens import ids_beyond
 
         beyond = ids_beyond(self.config)
         return reading(self.path, f"the model of config.json{f' ({beyond})' if beyond else ''}")
@@ -427,8 +427,7 @@ class FolderSource(Source):
     def _add_generation(self, model: PreTrainedModel) -> None:
         "Settings of generation, of a class that does not generate as well where there is a file of them."
         from transformers import GenerationConfig
-
-        from vocab_lit.tokens.special_ids import check_ids_written
+        from vocab_lit.tokens.special_tokens import check_ids_written
 
         file, origin = self.files / "generation_config.json", {}
         if not file.is_file():

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from torch import nn
+from ..tokens.special_tokens import config_parts
 
 from vocab_lit.models.lazy_weights import (
     VOCABULARY_FIELDS,
@@ -23,7 +24,6 @@ from vocab_lit.models.lazy_weights import (
     token_dimensions,
     vocabulary_part,
 )
-from ..tokens.special_ids import config_parts
 
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedModel

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import torch
 from torch import nn
+from ..tokens.special_tokens import carry_ids, carry_template, check_ids, check_templates, role_of
 
 import vocab_lit
 from ..methods.factored import FactoredRecipe, Factors, factorize, low_dimensional
@@ -33,10 +34,8 @@ from vocab_lit.models.token_tensors import (
 )
 from ..text.corpus import write_json
 from ..text.files import write_folder
-from ..tokens.chat import carry_template, check_templates
 from ..tokens.continued import ID_MAP
 from ..tokens.load import check_loads_again
-from ..tokens.special_ids import carry_ids, check_ids, role_of
 from ..tokens.tokenizer_file import save_tokenizer
 from ..tokens.vocab import Token, Vocab
 from ..vectors.align import AlignedVectors

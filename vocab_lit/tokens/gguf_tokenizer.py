@@ -8,8 +8,11 @@ from __future__ import annotations
 import copy
 import json
 import logging
-from collections.abc import Iterable, Sequence
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
+from heapq import heappop, heappush
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,11 +32,10 @@ from vocab_lit.gguf.tokens import (
 )
 from ..text.errors import no_collection
 from ..text.files import scratch_folder
+from .load import merges_by_score, sentencepiece_pipeline
 from .pre_tokenizers import ADD_BOS, CLEAN_SPACES, IGNORE_MERGES, PRE_TOKENIZERS, pre_tokenizer_named
-from .scored_pieces import ScoredPieces
-from .sentencepiece_model import decoder_of, merges_by_score, normalizer_steps
 from .tokenizer_file import TokenizerFile, with_progress
-from .vocab import Dialect
+from .vocab import FALLBACK_PIECES, Dialect
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -41,10 +43,133 @@ if TYPE_CHECKING:
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'GgufTokenizer', 'read_tokenizer']
+__all__ = ['log', 'ScoredPieces', 'GgufTokenizer', 'read_tokenizer']
+
+# %% ../../nbs/02_tokens/21_gguf_tokenizer.ipynb #ea7dbdf7
+_MARK = "▁"  # written for a space
+_WORDS = re.compile(f"{_MARK}+[^{_MARK}]*|[^{_MARK}]+")
+_MOST_WORDS = 300_000  # different ones that are held
+
+
+class ScoredPieces:
+    """The pieces of a SentencePiece model of the kind BPE, and how a text is divided into them.
+
+    Parameters
+    ----------
+    pieces : sequence of str
+        Piece i has id i.
+    scores : array (pieces,)
+        The piece with the highest score is made first.
+    whole : iterable of str
+        Tokens that are found in a text before it is divided, the longest first.
+    after_space : bool
+        Whether a text is divided as if it stood behind a space.
+    """
+
+    def __init__(self, pieces: Sequence[str], scores: np.ndarray, whole: Iterable[str] = (), after_space: bool = False):
+        self.size = len(pieces)
+        self.ids = {piece: id for id, piece in enumerate(pieces)}
+        self.costs = dict(zip(pieces, (-np.asarray(scores, np.float64)).tolist()))
+        self.whole = sorted(whole, key=len, reverse=True)
+        self.after_space = after_space
+        self.joining = [piece for piece in pieces if _MARK in piece.lstrip(_MARK)]  # the end of a word and the next one
+        self.byte_ids = [self.ids.get(piece) for piece in FALLBACK_PIECES]
+
+    def merge(
+        self,
+        text: str,  # spaces are written as ▁
+    ) -> tuple[list[str], list[str]]:  # what is left in the order of the text, and all that was made on the way
+        "Merge neighbours as long as two make a piece."
+        parts, end, costs = list(text), len(text), self.costs
+        before, after = list(range(-1, end - 1)), list(range(1, end + 1))  # the places of the neighbours
+        made, waiting = [], []
+
+        def consider(left: int, right: int) -> None:
+            piece = parts[left] + parts[right]
+            if piece in costs:
+                heappush(waiting, (costs[piece], left, right, piece))
+
+        for left in range(end - 1):
+            consider(left, left + 1)
+        while waiting:
+            _, left, right, piece = heappop(waiting)
+            if not parts[right] or parts[left] + parts[right] != piece:
+                continue
+            parts[left], parts[right] = piece, ""
+            made.append(piece)
+            after[left] = following = after[right]
+            if following < end:
+                before[following] = left
+                consider(left, following)
+            if before[left] >= 0:
+                consider(before[left], left)
+        return list(filter(None, parts)), made
+
+    def needs(self, piece: str) -> set[int]:  # ids
+        "A piece, its characters, and the pieces that are made on the way to it."
+        made = {piece, *piece, *self.merge(piece)[1]}
+        return {self.ids[p] for p in made if p in self.ids}
+
+    def _word_ids(self, word: str) -> Iterator[int]:
+        for piece in self.merge(word)[0]:
+            if piece in self.ids:
+                yield self.ids[piece]
+            else:
+                yield from (id for byte in piece.encode("utf-8", "replace") if (id := self.byte_ids[byte]) is not None)
+
+    def _stretches(self, text: str, at: int = 0) -> Iterator[tuple[str, bool]]:
+        "The text between whole tokens, and these, of which the second is true."
+        for i in range(at, len(self.whole)):
+            token = self.whole[i]
+            if token not in text:
+                continue
+            for n, part in enumerate(text.split(token)):
+                if n:
+                    yield token, True
+                yield from self._stretches(part, i + 1)
+            return
+        if text:
+            yield text, False
+
+    def _words(self, stretch: str) -> list[str]:
+        "The parts of a text that are divided each by itself, since no piece has the end of one and the next."
+        marked = f"{' ' * self.after_space}{stretch}".replace(" ", _MARK)
+        if any(piece in marked for piece in self.joining):
+            return [marked]
+        return _WORDS.findall(marked)
+
+    def encode(self, text: str) -> list[int]:
+        "The ids of a text."
+        ids = []
+        for stretch, is_token in self._stretches(text):
+            words = [] if is_token else self._words(stretch)
+            ids += [self.ids[stretch]] if is_token else [id for word in words for id in self._word_ids(word)]
+        return ids
+
+    def count(self, lines: Iterable[str]) -> np.ndarray:  # (pieces,) int64, by id
+        "Count the tokens of a text, each word of which is divided once."
+        counts, words, tokens = np.zeros(self.size, np.int64), Counter(), Counter()
+        for line in lines:
+            for stretch, is_token in self._stretches(line):
+                if is_token:
+                    tokens[stretch] += 1
+                else:
+                    words.update(self._words(stretch))
+            if len(words) >= _MOST_WORDS:
+                self._add(counts, words)
+                words.clear()
+        self._add(counts, words)
+        for token, n in tokens.items():
+            counts[self.ids[token]] += n
+        return counts
+
+    def _add(self, counts: np.ndarray, words: Counter[str]) -> None:
+        "Add the tokens of words to counts."
+        for word, n in words.items():
+            for id in self._word_ids(word):
+                counts[id] += n
 
 # %% ../../nbs/02_tokens/21_gguf_tokenizer.ipynb #ddce2811
-_MARK = "▁"  # written for a space
 _ROLES = {  # of transformers: as a file names them
     "bos_token": "bos",
     "eos_token": "eos",
@@ -257,13 +382,9 @@ def _merging(
 ) -> dict[str, Any]:
     "The pipeline of `llama` with some tokens."
     unknown = t.tokens[t.roles["unk_token"]] if "unk_token" in t.roles else None
-    model = dict(type="BPE", vocab=ids, merges=merges, unk_token=unknown, fuse_unk=True)
-    return dict(
-        model=model | dict(byte_fallback=bool(t.has_types(TokenType.BYTE))),
-        normalizer=dict(type="Sequence", normalizers=normalizer_steps(b"", False, t.has_space_first)),
-        pre_tokenizer=None,
-        decoder=decoder_of(t.has_space_first),
-    )
+    has_bytes = bool(t.has_types(TokenType.BYTE))
+    model = dict(type="BPE", vocab=ids, merges=merges, unk_token=unknown, fuse_unk=True, byte_fallback=has_bytes)
+    return sentencepiece_pipeline(model, [], b"", False, t.has_space_first, None)
 
 
 def _gpt2(t: GgufTokenizer) -> dict[str, Any]:
@@ -292,16 +413,11 @@ def _t5(t: GgufTokenizer) -> dict[str, Any]:
     vocab = [[piece, score] for piece, score in zip(t.tokens, scores.tolist())]
     once, table = t.get("remove_extra_whitespaces", False), np.asarray(t.get("precompiled_charsmap", ()))
     table = table.astype(np.uint8).tobytes()
-    steps = normalizer_steps(table, once, once or t.has_space_first)
-    if table and normalizers.Precompiled(table).normalize_str("e\u0301") == "é":
-        steps.insert(0, dict(type="NFC"))
+    composes = table and normalizers.Precompiled(table).normalize_str("e\u0301") == "é"
     by_word = not any(_MARK in t.tokens[id][1:] for id in normal)
-    return dict(
-        model=dict(type="Unigram", vocab=vocab, unk_id=t.roles.get("unk_token"), byte_fallback=False),
-        normalizer=dict(type="Sequence", normalizers=steps),
-        pre_tokenizer=dict(type="Metaspace", replacement=_MARK, prepend_scheme="never", split=by_word),
-        decoder=decoder_of(once or t.has_space_first),
-    )
+    model = dict(type="Unigram", vocab=vocab, unk_id=t.roles.get("unk_token"), byte_fallback=False)
+    first = [dict(type="NFC")] if composes else []
+    return sentencepiece_pipeline(model, first, table, once, once or t.has_space_first, by_word)
 
 
 _CHINESE = (

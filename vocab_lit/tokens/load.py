@@ -5,18 +5,20 @@
 # %% ../../nbs/02_tokens/14_load.ipynb #5e05173b
 from __future__ import annotations
 
+import base64
 import json
 import logging
 import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import sentencepiece
+from tokenizers import normalizers
 
 from ..text.errors import first_line, no_collection, reading
 from ..text.files import hub_name, read_json, scratch_folder
-from .sentencepiece_model import TRIALS, as_specified, in_groups, tokenized_otherwise
-from .tokenizer_file import save_tokenizer
+from .tokenizer_file import TokenizerFile, save_tokenizer
 from .train import BERT_ROLES, ROBERTA_ROLES
 from .vocab import backend_of, components, ids_of_lines
 
@@ -27,7 +29,157 @@ if TYPE_CHECKING:
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'load_tokenizer', 'check_loads_again']
+__all__ = ['log', 'TRIALS', 'in_groups', 'tokenized_differently', 'merges_by_score', 'sentencepiece_pipeline', 'as_specified',
+           'load_tokenizer', 'check_loads_again']
+
+# %% ../../nbs/02_tokens/14_load.ipynb #47b2b78e
+TRIALS = (
+    "Habari ya Asubuhi, MUNGU WANGU",  # upper case
+    "ﬁne Ⅷ ①② ＡＢＣ ｱｲｳ ㎏ … ½ x²",  # compatibility characters
+    "cafe\u0301 n\u0303 \u0915\u093c क्षि",  # combining marks
+    "  a  b   c  ",
+    "a\tb\nc\rd a\u00a0b\u3000c \u00a0",  # white space that is no space
+    "a\u0007b c\u200bd\u00ade",  # control and format characters
+    "😀 👩‍👩‍👧 ❤️ 🇹🇿 𐍈",
+    "Привет мир 你好世界 ሰላም ᱥᱟᱱ తెలుగు భాష ភាសា ʘǂ ꙮ",
+    "\ue000\U000e0041x",  # unassigned
+    "a▁b 1234,56 it's",
+)
+
+
+def in_groups(ids: list[int], n: int = 25, size: int = 8) -> list[list[int]]:
+    "Ids from a whole vocabulary in so many groups, to make texts of."
+    chosen = ids[:: max(1, len(ids) // (n * size))]
+    return [chosen[i : i + size] for i in range(0, len(chosen), size)]
+
+# %% ../../nbs/02_tokens/14_load.ipynb #6cff9ae0
+_MARK = "▁"
+
+
+def _is_of_model(step: dict[str, Any]) -> bool:
+    "Whether a step of a normalizer is one that a SentencePiece model specifies."
+    of_spaces = step["type"] == "Replace" and not step["content"].strip(f" {_MARK}")
+    return of_spaces or step["type"] in ("Sequence", "Precompiled", "Prepend", "Strip")
+
+
+def _own_steps(file: TokenizerFile) -> list[dict[str, Any]]:
+    "The steps of a normalizer that a tokenizer's class puts before the model's."
+    return [step for step in components(file.settings["normalizer"]) if not _is_of_model(step)]
+
+
+def _normalizer(steps: list[dict[str, Any]]) -> normalizers.Normalizer:
+    "A normalizer from its description."
+    made = normalizers.Sequence([])
+    made.__setstate__(json.dumps(dict(type="Sequence", normalizers=steps)).encode())
+    return made
+
+
+def _trial_texts(model: sentencepiece.SentencePieceProcessor) -> Iterator[str]:
+    "The texts of `TRIALS`, and some of a model's own pieces."
+    yield from TRIALS
+    plain = [i for i in range(len(model)) if not (model.is_control(i) or model.is_unknown(i) or model.is_byte(i))]
+    yield from (model.decode(ids) for ids in in_groups(plain))
+
+
+def _pieces(tokenizer: PreTrainedTokenizerBase, text: str) -> list[str | None] | None:  # None: an unknown piece
+    "The pieces of a text, nothing where the tokenizer fails on it."
+    try:
+        [ids] = ids_of_lines(tokenizer, [text])
+    except Exception:  # of the tokenizers library: a vocabulary without its unknown token
+        return None
+    pieces = [str(tokenizer.convert_ids_to_tokens(i)) for i in ids]
+    return [None if piece == tokenizer.unk_token else piece for piece in pieces]  # which may have several ids
+
+
+def tokenized_differently(
+    tokenizer: PreTrainedTokenizerBase,  # fast
+    model: sentencepiece.SentencePieceProcessor,  # that it was made from
+) -> str | None:
+    "A text of which a tokenizer and its SentencePiece model make different pieces, None where there is none."
+    before = _normalizer(_own_steps(TokenizerFile(tokenizer)))
+    for text in _trial_texts(model):
+        due = model.encode(before.normalize_str(text))
+        if _pieces(tokenizer, text) != [None if model.is_unknown(i) else model.id_to_piece(i) for i in due]:
+            return text
+    return None
+
+# %% ../../nbs/02_tokens/14_load.ipynb #35d40c55
+def merges_by_score(
+    ids: Mapping[str, int],  # {piece: id}
+    scores: Mapping[str, float],  # {piece: the higher, the earlier it is made}
+) -> list[list[str]]:  # in the order of their ranks
+    """The merges of pieces that are made by their scores.
+
+    Of pieces with one score that is made which is longest, so that runs of a character are joined from the left.
+    """
+    merges = []
+    for piece in sorted(ids, key=lambda p: (-scores[p], -len(p))):
+        halves = ((piece[:at], piece[at:]) for at in range(len(piece) - 1, 0, -1))
+        merges += [[a, b] for a, b in halves if a in ids and b in ids]
+    return merges
+
+
+def sentencepiece_pipeline(
+    model: dict[str, Any],  # as `tokenizer.json` has it
+    first: list[dict[str, Any]],  # steps that change a text before SentencePiece's own
+    table: bytes,  # a precompiled table of replacements, empty for none
+    spaces_once: bool,  # whether spaces are left out at both ends, and but one stays of several
+    space_first: bool,  # whether a space is put before the text
+    by_word: bool | None,  # whether no piece of a Unigram model has the end of a word and the next; None: of merges
+) -> dict[str, Any]:
+    "What a SentencePiece model does to a text before it and after it, in terms of `tokenizer.json`."
+    steps, decoders = [*first], [dict(type="Replace", pattern=dict(String=_MARK), content=" ")]
+    if table:
+        steps.append(dict(type="Precompiled", precompiled_charsmap=base64.b64encode(table).decode()))
+    if spaces_once:
+        steps.append(dict(type="Replace", pattern=dict(Regex=r"\A +| +\z| +(?= )"), content=""))
+    if space_first:
+        steps.append(dict(type="Prepend", prepend=_MARK))
+    steps.append(dict(type="Replace", pattern=dict(String=" "), content=_MARK))
+    decoders += [dict(type="ByteFallback"), dict(type="Fuse")]
+    decoders += [dict(type="Strip", content=" ", start=1, stop=0)] * space_first
+    words = dict(type="Metaspace", replacement=_MARK, prepend_scheme="never", split=by_word)
+    return dict(
+        model=model,
+        normalizer=dict(type="Sequence", normalizers=steps),
+        pre_tokenizer=None if by_word is None else words,
+        decoder=dict(type="Sequence", decoders=decoders),
+    )
+
+
+def _model_of(spec: Any, file: TokenizerFile, unknown: str) -> dict[str, Any]:
+    "A SentencePiece model as `tokenizer.json` has it, under the ids of a tokenizer that has its pieces."
+    old = file.model["vocab"]
+    by_id = [piece for piece, _ in old] if isinstance(old, list) else sorted(old, key=old.__getitem__)
+    # a piece that stands twice has the first of its ids
+    ids = old if isinstance(old, dict) else {piece: i for i, piece in reversed([*enumerate(by_id)])}
+    scores = {p.piece: p.score for p in spec.pieces if p.piece in ids}
+    fallback = spec.trainer_spec.byte_fallback
+    if spec.trainer_spec.model_type == spec.trainer_spec.UNIGRAM:
+        vocab = [[piece, scores.get(piece, 0.0)] for piece in by_id]
+        return dict(type="Unigram", vocab=vocab, unk_id=ids.get(unknown), byte_fallback=fallback)
+    merges = merges_by_score({piece: ids[piece] for piece in scores}, scores)
+    return dict(type="BPE", vocab=ids, merges=merges, unk_token=unknown, fuse_unk=True, byte_fallback=fallback)
+
+
+def as_specified(
+    tokenizer: PreTrainedTokenizerBase,  # fast, made from the file
+    path: Path,  # of a SentencePiece model
+) -> PreTrainedTokenizerFast:
+    "A tokenizer with the pipeline that its SentencePiece model specifies, and all else as it is."
+    from transformers.convert_slow_tokenizer import import_protobuf
+
+    protobuf: Any = import_protobuf()
+    spec, file = protobuf.ModelProto(), TokenizerFile(tokenizer)
+    spec.ParseFromString(path.read_bytes())
+    rules, first = spec.normalizer_spec, _own_steps(file)
+    if rules.precompiled_charsmap and any(step["type"] in ("NFD", "NFKD") for step in first):
+        first.append(dict(type="NFC"))  # the table composes letters, but in `tokenizers` no Hangul
+    model = _model_of(spec, file, str(tokenizer.unk_token or spec.trainer_spec.unk_piece))
+    spaces = rules.remove_extra_whitespaces, rules.add_dummy_prefix
+    by_word = not any(_MARK in p.piece[1:] for p in spec.pieces)
+    own = sentencepiece_pipeline(model, first, rules.precompiled_charsmap, *spaces, by_word)
+    return file.with_pipeline(file.pipeline | own).tokenizer
 
 # %% ../../nbs/02_tokens/14_load.ipynb #46388979
 @no_collection()
@@ -126,7 +278,7 @@ def _no_tokenizer(path: Path) -> FileNotFoundError:
 
 # %% ../../nbs/02_tokens/14_load.ipynb #44ac43e4
 def _checked(tokenizer: PreTrainedTokenizerBase) -> PreTrainedTokenizerBase:
-    "A tokenizer that was loaded, without dropout; `ValueError` where it numbers tokens otherwise than its files."
+    "A tokenizer that was loaded, without dropout; `ValueError` where it numbers tokens in another way than its files."
     if not tokenizer.is_fast:
         return tokenizer  # whoever needs a fast one says so
     _check_added(tokenizer)
@@ -137,7 +289,7 @@ def _checked(tokenizer: PreTrainedTokenizerBase) -> PreTrainedTokenizerBase:
         raise ValueError(f"it fails on a character that is not in its vocabulary ({first_line(e)})") from None
     model: Any = backend_of(tokenizer).model
     if getattr(model, "dropout", None):
-        log.warning("BPE dropout of %g is left out: it divides a text otherwise each time", model.dropout)
+        log.warning("BPE dropout of %g is left out: by it a text is tokenized differently each time", model.dropout)
         model.dropout = None
     return tokenizer
 
@@ -157,6 +309,7 @@ def _check_added(tokenizer: PreTrainedTokenizerBase) -> None:
 
 _PREFIXED = re.compile(rb'"continuing_subword_prefix"\s*:\s*"[^"]')
 _HIGH_ID = re.compile(rb":\s*\d{8}")
+_PARTS = "vocab", "continuing_subword_prefix", "merges"
 
 
 def _check_json(path: Path) -> None:
@@ -165,28 +318,16 @@ def _check_json(path: Path) -> None:
     if not (_PREFIXED.search(content) or _HIGH_ID.search(content)):
         return
     model = read_json(path).get("model")
-    if isinstance(model, dict) and isinstance(model.get("vocab"), dict):
-        _check_no_gap(path, model["vocab"])
-        _check_merges(path, model.get("continuing_subword_prefix"), model.get("merges"))
-
-
-def _check_no_gap(path: Path, ids: dict[str, Any]) -> None:
-    "`ValueError` where an id is so high that going through those below takes minutes."
-    numbers = {id: piece for piece, id in ids.items() if isinstance(id, int)}
-    if (last := max(numbers, default=0)) > 2**20 + 2 * len(ids):
+    vocab, prefix, merges = (model.get(name) if isinstance(model, dict) else None for name in _PARTS)
+    numbers = {id: piece for piece, id in vocab.items() if isinstance(id, int)} if isinstance(vocab, dict) else {}
+    if (last := max(numbers, default=0)) > 2**20 + 2 * len(numbers):  # going through the ids below takes minutes
         hint = "number them without gaps"
-        raise ValueError(f"{path}: {numbers[last]!r} has the id {last:,} among {len(ids):,} tokens; {hint}")
-
-
-def _check_merges(path: Path, prefix: Any, merges: Any) -> None:
-    "`ValueError` where the second part of a merge lacks the prefix of what does not begin a word."
-    if not (isinstance(prefix, str) and isinstance(merges, list)):
-        return
-    for merge in merges:
-        last = merge.split(" ")[-1] if isinstance(merge, str) else merge[-1]
-        if not last.startswith(prefix):
+        raise ValueError(f"{path}: {numbers[last]!r} has the id {last:,} among {len(numbers):,} tokens; {hint}")
+    for merge in merges if isinstance(prefix, str) and isinstance(merges, list) else ():
+        second = merge.split(" ")[-1] if isinstance(merge, str) else merge[-1]
+        if not second.startswith(prefix):
             hint = f"whose continuing_subword_prefix is {prefix!r}; mend the prefix, or get the file again"
-            raise ValueError(f"{path}: a merge ends in the token {last!r}, in a model {hint}")
+            raise ValueError(f"{path}: a merge ends in the token {second!r}, in a model {hint}")
 
 
 def _check_template(backend: Tokenizer) -> None:
@@ -253,10 +394,10 @@ def _from_sentencepiece(path: Path, file: Path, model: sentencepiece.SentencePie
         made = _by_class(path, named, vocab_file=str(file))
     else:
         made = PreTrainedTokenizerFast.from_pretrained(path, vocab_file=str(file))
-    if tokenized_otherwise(made, model) is None:
+    if tokenized_differently(made, model) is None:
         return made
     made = as_specified(made, file)
-    if (text := tokenized_otherwise(made, model)) is None:
+    if (text := tokenized_differently(made, model)) is None:
         return made
     hint = "put the model's tokenizer.json into the folder"
     raise ValueError(f"{path}: no tokenizer made of {file.name} tokenizes {text!r} as SentencePiece does; {hint}")
@@ -284,7 +425,7 @@ def check_loads_again(
     tokenizer: PreTrainedTokenizerBase,
     model_type: str,  # of the model in whose folder it will be
 ) -> None:
-    "`ValueError` where transformers would load a tokenizer from a model's folder as one that tokenizes otherwise."
+    "`ValueError` where transformers would load from a model's folder a tokenizer that tokenizes differently."
     from transformers import AutoTokenizer
     from transformers.models.auto import tokenization_auto
 
@@ -300,5 +441,5 @@ def check_loads_again(
         hint = "give one with the model's own pipeline, or have it trained without --kind"
         raise ValueError(
             f"transformers loads the tokenizer of a {model_type} model as a {type(loaded).__name__}, which tokenizes "
-            f"otherwise than the target tokenizer; {hint}"
+            f"differently from the target tokenizer; {hint}"
         )

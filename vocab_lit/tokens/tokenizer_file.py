@@ -447,10 +447,10 @@ class TokenizerFile:
             raise ValueError(f"a {self.dialect.model} tokenizer does not build tokens from smaller ones, and {problem}")
 
     def _check_model(self, ids: Mapping[str, int]) -> None:
-        "`ValueError` where the model does not divide a text alike each time, or its unknown token has two ids."
+        "`ValueError` where the model does not tokenize a text alike each time, or its unknown token has two ids."
         if self.model.get("dropout"):
             hint = "set tokenizer.backend_tokenizer.model.dropout = None"
-            raise ValueError(f"the tokenizer has BPE dropout, and divides a text otherwise each time; {hint}")
+            raise ValueError(f"the tokenizer has BPE dropout, and tokenizes a text differently each time; {hint}")
         listed = self.model.get("unk_id")  # of a Unigram model
         if listed is None:
             return

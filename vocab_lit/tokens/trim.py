@@ -5,27 +5,30 @@
 # %% ../../nbs/02_tokens/08_trim.ipynb #107995cd
 from __future__ import annotations
 
+import logging
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..text.corpus import is_held_out
 from ..text.errors import SettingError, no_collection
-from ..text.words import WordList, read_words, word_lines, word_lists
+from ..text.words import read_words, word_lines, word_lists
 from .settings import TrimSettings
 from .tokenizer_file import Built, TokenizerFile
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
+log = logging.getLogger("vocab_lit")
+
 # %% auto #0
-__all__ = ['UNSEEN', 'MOST_UNSEEN', 'kept_in_any_case', 'TextCounts', 'covering', 'wanted_tokens', 'ordinary_counts', 'Trimming',
-           'trim']
+__all__ = ['log', 'UNSEEN', 'MOST_UNSEEN', 'Rows', 'kept_in_any_case', 'TextCounts', 'covering', 'wanted_tokens',
+           'ordinary_counts', 'Trimming', 'trim', 'trim_costs', 'size_by_token', 'coverage_curve', 'told_of']
 
 # %% ../../nbs/02_tokens/08_trim.ipynb #bd10a3f9
 def kept_in_any_case(
@@ -117,19 +120,6 @@ def ordinary_counts(parts: TokenizerFile, counts: Mapping[str, np.ndarray]) -> d
     return ordinary
 
 
-def _always_kept(parts: TokenizerFile) -> str:
-    "The tokens that stay whatever the texts need, in words."
-    return f"special tokens and {'bytes' if parts.spells_bytes else 'single characters'}"
-
-
-def _check_room(parts: TokenizerFile, always: int, settings: TrimSettings) -> None:
-    "`SettingError` where what stays in any case is more than there is room for."
-    if settings.vocab_size and always > settings.vocab_size:
-        fewer = " or give --characters none" if settings.characters != "none" and not parts.spells_bytes else ""
-        problem = f"{_always_kept(parts)} alone are {always:,}; ask for more{fewer}"
-        raise SettingError("vocab_size", f" {settings.vocab_size:,}: {problem}")
-
-
 class Trimming:
     "What trimming keeps of a vocabulary, from counts that are made once; errors as for `trim`."
 
@@ -141,14 +131,22 @@ class Trimming:
     ):
         self.parts, self.settings = parts, settings
         self.texts = {name: TextCounts(parts, lines) for name, lines in texts.items()}
-        self.words = {f"{words.name} (words)": self._count_words(words) for words in word_lists(settings.words)}
+        self.words = {
+            f"{words.name} (words)": parts.count(word_lines(read_words(words), words.language))
+            for words in word_lists(settings.words)
+        }
         always, wanted = self.order({name: text.all for name, text in self.texts.items()})
-        _check_room(parts, len(always), settings)
-        self.always, self.kept = len(always), self.chosen(always, wanted)
+        self.always = f"{len(always):,} special tokens and {'bytes' if parts.spells_bytes else 'single characters'}"
+        self._check_room(len(always))
+        self.kept, self.n_always = self.chosen(always, wanted), len(always)
 
-    def _count_words(self, words: WordList) -> np.ndarray:  # (tokens,)
-        "How often a list of words has each token."
-        return self.parts.count(word_lines(read_words(words), words.language))
+    def _check_room(self, always: int) -> None:
+        "`SettingError` where what stays in any case is more than there is room for."
+        if self.settings.vocab_size and always > self.settings.vocab_size:
+            could_drop = self.settings.characters != "none" and not self.parts.spells_bytes
+            what = self.always.split(" ", 1)[1]
+            problem = f"{what} alone are {always:,}; ask for more{' or give --characters none' * could_drop}"
+            raise SettingError("vocab_size", f" {self.settings.vocab_size:,}: {problem}")
 
     def order(
         self,
@@ -170,11 +168,27 @@ class Trimming:
         return kept
 
     @property
+    def seen(self) -> dict[str, np.ndarray]:  # {text: (tokens,) of each}
+        "The counts without the lines that stand apart."
+        return {name: text.seen for name, text in self.texts.items()}
+
+    @cached_property
+    def kept_by_seen(self) -> set[int]:
+        "What would be kept without the lines that stand apart."
+        return self.chosen(*self.order(self.seen))
+
+    @cached_property
+    def trimmed_by_seen(self) -> TokenizerFile:
+        "The tokenizer with these tokens alone."
+        return self.parts.trimmed(self.kept_by_seen)
+
+    @property
     def about(self) -> str:
         "A line on what is kept."
-        always, tokens = f"{self.always:,} {_always_kept(self.parts)}", len(self.kept)
-        needed = f"{tokens - self.always:,} that the texts need, and {always}, which always stay"
-        return f"{self.parts.size:,} tokens are trimmed to {tokens:,}: {needed}"
+        return (
+            f"{self.parts.size:,} tokens are trimmed to {len(self.kept):,}: {len(self.kept) - self.n_always:,} that "
+            f"the texts need, and {self.always}, which always stay"
+        )
 
     @cached_property
     def built(self) -> Built:
@@ -190,7 +204,7 @@ def trim(
     texts: Mapping[str, Iterable[str]],
     settings: TrimSettings = TrimSettings(),
 ) -> Built:
-    """Keep the tokens of a vocabulary that texts need; a text whose tokens all stay is divided as before.
+    """Keep the tokens of a vocabulary that texts need; a text whose tokens all stay is tokenized as before.
 
     Parameters
     ----------
@@ -232,3 +246,104 @@ def trim(
     """
     settings.check()
     return Trimming(TokenizerFile.of(source), texts, settings).built
+
+# %% ../../nbs/02_tokens/08_trim.ipynb #af1c0d01
+Rows = Sequence[Sequence[int]]  # the ids of each line
+
+
+def _times(rows: Rows, id: int | None) -> int:
+    "How often lines have a token."
+    return 0 if id is None else sum(list(row).count(id) for row in rows)
+
+
+def _cost(trimming: Trimming, lines: Sequence[str], rows: Rows) -> dict[str, Any]:
+    "What lines that were not counted lose: shares of them and of their tokens, tokens per word, and unknown tokens."
+    stays = np.zeros(trimming.parts.size, bool)  # by id
+    stays[list(trimming.kept_by_seen)] = True
+    stay = [stays[list(row)] for row in rows]
+    changed = [line for line, kept in zip(lines, stay) if not kept.all()]
+    as_before = [row for row, kept in zip(rows, stay) if kept.all()]
+    again = trimming.trimmed_by_seen.rows(changed) if changed else []
+    unknown_again = _times(again, trimming.trimmed_by_seen.unknown_id) if changed else 0
+    tokens, lost = sum(map(len, rows)), sum(int((~kept).sum()) for kept in stay)
+    words, unknown = max(1, sum(len(line.split()) for line in lines)), trimming.parts.unknown_id
+    return dict(
+        unseen_lines=len(lines),
+        tokenized_differently=round(len(changed) / len(lines), 4),
+        tokens_lost=lost,
+        share_lost=round(lost / tokens, 6),
+        tokens_per_word=round(tokens / words, 4),
+        after=round(sum(map(len, [*as_before, *again])) / words, 4),
+        unknown=_times(rows, unknown),
+        unknown_after=_times(as_before, unknown) + unknown_again,
+    )
+
+
+def trim_costs(trimming: Trimming) -> list[dict[str, Any]]:
+    "Of each text the share of its tokens that stay, and what trimming costs those of its lines that stand apart."
+    kept, told = list(trimming.kept), []
+    for name, text in trimming.texts.items():
+        stay = round(float(text.all[kept].sum() / text.all.sum()), 6)
+        cost = _cost(trimming, list(text.unseen), text.rows) if text.rows else dict(unseen_lines=0)
+        told.append(dict(text=name, tokens_that_stay=stay) | cost)
+    return told
+
+# %% ../../nbs/02_tokens/08_trim.ipynb #e846f1e8
+_STEPS = (1, 1.5, 2, 3, 4, 6, 8)  # sizes within a power of ten
+
+
+def size_by_token(trimming: Trimming) -> np.ndarray:  # (tokens,) float; inf where no text has a token
+    "The size of vocabulary from which on each token is kept, judged without the lines that stand apart."
+    sizes = np.full(trimming.parts.size, np.inf)
+    kept, wanted = trimming.order(trimming.seen, coverage=1.0)
+    sizes[list(kept)] = len(kept)
+    for id in wanted:
+        needed = trimming.parts.needs(id) - kept
+        kept |= needed
+        sizes[list(needed)] = len(kept)
+    return sizes
+
+
+def _round_sizes(least: float, most: float) -> list[int]:
+    "Round numbers between two sizes."
+    powers = range(len(str(int(most))))
+    return [size for power in powers for step in _STEPS if least < (size := int(step * 10**power)) < most]
+
+
+def coverage_curve(trimming: Trimming) -> list[dict[str, Any]]:
+    "By size: the least share of a text's tokens that are kept, and of each text the unseen lines tokenized as before."
+    sizes = size_by_token(trimming)
+    texts = {name: text for name, text in trimming.texts.items() if text.rows}
+    of_lines = {name: np.array([sizes[row].max(initial=0) for row in text.rows]) for name, text in texts.items()}
+    largest = int(sizes[np.isfinite(sizes)].max())
+    rows = []
+    for size in [*_round_sizes(sizes.min(), largest), largest]:
+        kept = sizes <= size
+        covered = min(float(text.seen[kept].sum() / text.seen.sum()) for text in trimming.texts.values())
+        as_before = {name: round(float((needed <= size).mean()), 4) for name, needed in of_lines.items()}
+        rows.append(dict(tokens=size, coverage=round(covered, 6), as_before=as_before))
+    return [*rows, dict(tokens=trimming.parts.size, coverage=1.0, as_before=dict.fromkeys(of_lines, 1.0))]
+
+# %% ../../nbs/02_tokens/08_trim.ipynb #0bdc02fa
+_MUCH = 0.05  # share of unseen lines from which something is said
+
+
+def _advice(texts: Sequence[dict[str, Any]], curve: Sequence[dict[str, Any]]) -> str:
+    "What would keep more of the text that loses most, empty where little is lost."
+    worst = max(texts, key=lambda row: row.get("tokenized_differently", 0))
+    lost = worst.get("tokenized_differently", 0)
+    if lost < _MUCH:
+        return ""
+    largest, at_most = curve[-2]["tokens"], curve[-2]["as_before"][worst["text"]]
+    hint = "more text keeps more, and so do lists of words: --words en:60000, or --words FILE for your language"
+    if at_most - (1 - lost) > _MUCH:
+        hint = f"{largest:,} tokens, all that the texts have, would divide {at_most:.1%} as before"
+    return f"{worst['text']}: {lost:.1%} of lines that were not counted are tokenized differently; {hint}"
+
+
+def told_of(trimming: Trimming) -> dict[str, list[dict[str, Any]]]:
+    "What trimming does to its texts, and the curve by size; the log says what would keep more."
+    texts, curve = trim_costs(trimming), coverage_curve(trimming)
+    if advice := _advice(texts, curve):
+        log.info(advice)
+    return dict(texts=texts, curve=curve)

@@ -28,7 +28,6 @@ from ..text.files import read_json
 from ..tokens.settings import TrimSettings
 from ..tokens.tokenizer_file import TokenizerFile, ids_around
 from ..tokens.trim import Trimming
-from ..tokens.trim_cost import judged
 from ..tokens.vocab import Vocab
 from .lm_loss import in_mode, lm_loss
 
@@ -359,7 +358,7 @@ def trim_bits(
     if not unseen:
         return []
     before = _bits(model, source.tokenizer, unseen)
-    small = Vocab.from_tokenizer(judged(trimming).trimmed.tokenizer)
+    small = Vocab.from_tokenizer(trimming.trimmed_by_seen.tokenizer)
     replace_vocabulary(model, source.vocab, small, trim_recipe())
     after = _bits(model, small.own_tokenizer, unseen)
     return [dict(text=name, lines=len(some), before=before[name], after=after[name]) for name, some in unseen.items()]
