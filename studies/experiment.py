@@ -10,6 +10,8 @@ from functools import cache, cached_property, lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from vocab_lit.models.trainable import only_new_rows
+
 from studies.adaptation import Adaptation
 from studies.hub import StoredText
 from studies.hub_sources import word_files
@@ -19,7 +21,6 @@ from vocab_lit.methods.recipe import Copy, RandomMapping, Recipe
 from vocab_lit.methods.registry import get_recipe
 from vocab_lit.models.auxiliary import embedding_vectors, smaller_model
 from vocab_lit.models.device import find_device
-from vocab_lit.models.new_rows import only_new_rows
 from vocab_lit.models.pipeline import trim_recipe
 from vocab_lit.models.source import load_model
 from vocab_lit.models.transplant import Transplant, transplant

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from transformers import AutoModel, AutoModelForCausalLM, AutoTokenizer
+from vocab_lit.models.trainable import LoraAdapter, save_lora
 
 from studies.phrasebook import lines
 from studies.real_models import model_path, models_folder
@@ -20,7 +21,6 @@ from vocab_lit.models.export import export_lora
 from vocab_lit.models.gguf_transplant import transplant_gguf
 from vocab_lit.models.gguf_trim import trim_gguf
 from vocab_lit.models.gguf_weights import gguf_folder
-from vocab_lit.models.lora import LoraAdapter, save_lora
 from vocab_lit.models.pipeline import trim_files
 from vocab_lit.models.settings import LoraSettings
 from vocab_lit.models.source import id_map_beside

@@ -13,9 +13,10 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..models.trainable import LoraAdapter
+
 from .settings import Adaptation
 from ..methods.factored import FactoredRecipe, load_factors
-from ..models.lora import LoraAdapter
 from ..models.pipeline import check_tokens
 from ..models.settings import LoraSettings
 from ..models.token_tensors import replace_token_embeddings, token_tensors

@@ -15,16 +15,16 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from ..models.trainable import LoraAdapter, only_new_rows, save_lora
+
 import vocab_lit
 from ..methods.plan import Plan
 from ..models.adapterhub import write_adapter
 from ..models.card import keep_source_files, write_card, write_lora_card
 from ..models.factored_embedding import FactoredEmbedding, factored, load_embedding
 from ..models.lazy_weights import copy_beside, copy_notes, save_model
-from ..models.lora import LoraAdapter, save_lora
 from ..models.madx import MadX
 from ..models.model_class import is_masked, max_length
-from ..models.new_rows import only_new_rows
 from ..models.settings import LanguageAdapter, LoraSettings
 from ..models.source import FolderSource
 from ..models.token_tensors import token_parameters
