@@ -716,7 +716,7 @@ def test_given_tokens_come_last_on_top_of_a_vocabulary_that_is_trained_given_exp
         ("terms-twice", ("sw",), 0, dict(source="with-terms", vocab_size=700, extend=300, method="identity", tokens="")),
     ):
         told = []
-        with mock.patch("vocab_lit.tokens.given.Built", wraps=Built) as tried:
+        with mock.patch("vocab_lit.tokens.expansion.Built", wraps=Built) as tried:
             result = transplanted(name, text, **dict(tokens=terms, say=told.append) | options)
         assert tried.call_count == tries, name  # twice only where a tokenizer is trained in between
         check_plan(result.plan)
