@@ -10,8 +10,6 @@ from functools import cache, cached_property, lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vocab_lit.models.trainable import only_new_rows
-
 from studies.adaptation import Adaptation
 from studies.hub import StoredText
 from studies.hub_sources import word_files
@@ -23,6 +21,7 @@ from vocab_lit.models.auxiliary import embedding_vectors, smaller_model
 from vocab_lit.models.device import find_device
 from vocab_lit.models.pipeline import trim_recipe
 from vocab_lit.models.source import load_model
+from vocab_lit.models.trainable import only_new_rows
 from vocab_lit.models.transplant import Transplant, transplant
 from vocab_lit.tasks.finetune import fine_tune_seeds
 from vocab_lit.tasks.settings import PERPLEXITY

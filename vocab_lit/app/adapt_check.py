@@ -13,13 +13,12 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..models.trainable import LoraAdapter
-
 from .settings import Adaptation
 from ..methods.factored import FactoredRecipe, load_factors
 from ..models.pipeline import check_tokens
 from ..models.settings import LoraSettings
 from ..models.token_tensors import replace_token_embeddings, token_tensors
+from ..models.trainable import LoraAdapter
 from ..tasks.evaluate import read_examples
 from ..text.cleaning import clean
 from ..text.corpus import Lines, hold_out

@@ -8,7 +8,6 @@ from __future__ import annotations
 import copy
 import logging
 from collections.abc import Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
