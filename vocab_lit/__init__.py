@@ -34,7 +34,7 @@ PUBLIC = {  # module: what a script needs of it
     "methods.focus": ("omp",),
     "methods.reinit": ("reinit",),
     "methods.wechsel": ("ofa", "wechsel"),
-    "models.check": ("check_folder",),
+    "models.check": ("check_model",),
     "models.madx": ("MadX",),
     "models.factored_embedding": ("factorize_files",),
     "models.pipeline": ("transplant_files", "trim_files"),
@@ -75,7 +75,7 @@ if TYPE_CHECKING:
     from vocab_lit.methods.settings import TransplantSettings as TransplantSettings
     from vocab_lit.methods.wechsel import ofa as ofa
     from vocab_lit.methods.wechsel import wechsel as wechsel
-    from vocab_lit.models.check import check_folder as check_folder
+    from vocab_lit.models.check import check_model as check_model
     from vocab_lit.models.factored_embedding import factorize_files as factorize_files
     from vocab_lit.models.madx import MadX as MadX
     from vocab_lit.models.pipeline import transplant_files as transplant_files

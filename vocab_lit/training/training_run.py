@@ -15,8 +15,6 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from ..models.trainable import LoraAdapter, only_new_rows, save_lora
-
 import vocab_lit
 from ..methods.plan import Plan
 from ..models.adapterhub import write_adapter
@@ -28,6 +26,7 @@ from ..models.model_class import is_masked, max_length
 from ..models.settings import LanguageAdapter, LoraSettings
 from ..models.source import FolderSource
 from ..models.token_tensors import token_parameters
+from ..models.trainable import LoraAdapter, only_new_rows, save_lora
 from ..text.corpus import Lines, hold_out, mix, read_lines, write_json
 from ..text.files import check_output, read_json, write_folder
 from ..text.reader import TextSource
