@@ -36,8 +36,7 @@ from vocab_lit.cli.options import (
 )
 from ..methods.settings import InitSettings, TransplantSettings
 from ..models.settings import check_model_path, is_gguf
-from ..tasks.settings import EvaluateSettings
-from ..tasks.task_files import TaskFiles, task_files
+from ..tasks.settings import EvaluateSettings, TaskFiles, task_files
 from ..text.settings import SettingError, Settings, options
 from ..tokens.settings import TokenizerSettings
 from ..training.settings import KeepSettings, LaptSettings, RunOptions

@@ -19,7 +19,6 @@ from vocab_lit.text.settings import (
     option,
     options,
     settings,
-    within,
 )
 from ..tokens.settings import TokenizerSettings, check_tokenizer_path
 from ..vectors.settings import VectorSettings
@@ -60,9 +59,9 @@ class InitSettings(Settings):
 
     heading = "Initialisation"
 
-    method: str = option("blend", "method of initialisation; `vocab-lit methods` lists them")
-    neighbours: int = option(10, "wechsel, ofa: how many source tokens make a target token")
-    temperature: float = option(0.1, "wechsel, ofa: of the softmax over their similarities")
+    method: str = option("blend", "method of initialisation; `vocab-lit methods` lists them", check=find_recipe)
+    neighbours: int = option(10, "wechsel, ofa: how many source tokens make a target token", ge=1, le=1000)
+    temperature: float = option(0.1, "wechsel, ofa: of the softmax over their similarities", gt=0)
     source_only: Model = option(
         "",
         "wechsel, ofa: use only those source tokens that this tokenizer has too (WECHSEL-EN: an English one)",
@@ -76,21 +75,16 @@ class InitSettings(Settings):
     pad_to_multiple_of: int = option(
         0,
         "round the number of embeddings up, for servers and GPUs (64) and TPUs (128); 0: 64 for decoders, 1 for others",
+        ge=0,
     )
-    seed: int = option(0, "of everything random")
+    seed: int = option(0, "of everything random", ge=0, le=LARGEST_SEED)
 
     def check(self) -> None:
         super().check()
-        recipe = find_recipe(self.method)
-        within("neighbours", self.neighbours, 1, 1000)
-        if not self.temperature > 0:
-            raise SettingError("temperature", f" {self.temperature}: give a number above 0")
-        within("pad_to_multiple_of", self.pad_to_multiple_of, 0)
-        within("seed", self.seed, 0, LARGEST_SEED)
         if self.source_only:
             check_tokenizer_path(self.source_only)
         if self.factors:
-            self._check_factors(recipe)
+            self._check_factors(find_recipe(self.method))
 
     def _check_factors(self, recipe: Recipe) -> None:
         from vocab_lit.methods.factored import factors_facts

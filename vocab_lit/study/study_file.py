@@ -19,8 +19,7 @@ from typing import NamedTuple, cast
 from ..models.settings import check_model_path
 from .ways import ALL, Way, each_once, read_amounts, read_seeds, read_settings, read_way
 from ..tasks.registry import TASKS
-from ..tasks.settings import SPLITS, EvaluateSettings
-from ..tasks.task_files import evaluation
+from ..tasks.settings import SPLITS, EvaluateSettings, evaluation
 from ..text.corpus import Amount
 from ..text.files import check_file_name, check_text, write_text
 from ..text.reader import TextSource, raw_lines

@@ -166,8 +166,11 @@ def read_amounts(value: object, at: str) -> dict[str, Amount | None]:  # by name
     def one(given):
         if str(given) == ALL:
             return ALL, None
-        if not (amount := TokenizerSettings(sample=str(given)).amount):
-            raise wrong(at, f"{given!r} is no amount of text; give 0.5MB, a number of lines, or {ALL}")
+        try:
+            amount = TokenizerSettings(sample=str(given)).amount or Amount(0)
+        except SettingError:
+            problem = f"{given!r} is no amount of text; give 0.5MB, a number of lines, or {ALL}"
+            raise wrong(at, problem) from None
         return (f"{amount.n / 1e6:g}MB" if amount.bytes else f"{amount.n:g} lines"), amount
 
     read = [one(given) for given in listed(value)]
