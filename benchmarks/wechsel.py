@@ -15,7 +15,7 @@ from benchmarks.made import random_tokenizers, write_case, write_fasttext
 from benchmarks.peers import open_case
 from benchmarks.process import Meter
 from benchmarks.runner import Case, Part
-from vocab_lit.text.extras import import_extra
+from vocab_lit.text.errors import import_extra
 
 if TYPE_CHECKING:
     from vocab_lit.tokens.vocab import Vocab

@@ -18,7 +18,7 @@ from vocab_lit.models.source import load_model
 from vocab_lit.study.results import Cell, with_needs
 from vocab_lit.tasks.registry import TASKS
 from vocab_lit.text.corpus import data_path
-from vocab_lit.text.mirror import in_mirror
+from vocab_lit.text.files import in_mirror
 from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.training.lapt import lapt, lapt_flops
 from vocab_lit.training.lm_data import pack

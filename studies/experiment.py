@@ -10,6 +10,7 @@ from functools import cache, cached_property, lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from studies.adaptation import Adaptation
 from studies.hub import StoredText
 from studies.hub_sources import word_files
 from studies.setups import Setup, get_setup, scale_lapt
@@ -22,7 +23,6 @@ from vocab_lit.models.new_rows import only_new_rows
 from vocab_lit.models.pipeline import trim_recipe
 from vocab_lit.models.source import load_model
 from vocab_lit.models.transplant import Transplant, transplant
-from vocab_lit.study.adaptation import Adaptation
 from vocab_lit.tasks.finetune import fine_tune_seeds
 from vocab_lit.tasks.settings import PERPLEXITY
 from vocab_lit.tokens.continued import extend_on_text

@@ -11,7 +11,7 @@ from transformers import TrainerCallback
 from studies.experiment import EXTENSION, FOCUS_METHODS, VOCABULARY_WAYS, ExpandedTarget, Target, Targets, focus_methods
 from studies.published import published
 from studies.setups import get_setup
-from vocab_lit.study.adaptation import VOCABULARIES
+from vocab_lit.study.ways import VOCABULARIES
 from vocab_lit.tasks.parsing import Parsed, write_trees
 from vocab_lit.tasks.qa import Question
 from vocab_lit.tasks.tagging import UPOS

@@ -3,13 +3,13 @@ from pathlib import Path
 from types import SimpleNamespace
 from vocab_lit.app.settings import AdaptSettings, Adaptation, check_report_packages
 from vocab_lit.models.source import FolderSource
-from vocab_lit.text.extras import MissingExtra
+from vocab_lit.text.errors import MissingExtra
 from vocab_lit.text.settings import SettingError
 from vocab_lit.training.settings import LaptSettings
 import pytest
 import sys
 import tempfile
-import vocab_lit.text.extras as extras
+import vocab_lit.text.errors as extras
 
 
 @pytest.fixture(scope='module')

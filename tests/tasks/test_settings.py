@@ -20,8 +20,8 @@ def cell_1029efdc():
     return SimpleNamespace(files=files, place=place)
 
 
-@pytest.mark.cell('nbs/07_tasks/10_settings.ipynb', 'cell "presets and changes make the hyper-parameters" (3f40d789)')
-def test_presets_and_changes_make_the_hyper_parameters():
+@pytest.mark.cell('nbs/07_tasks/10_settings.ipynb', 'cell "presets and settings make the hyper-parameters" (3f40d789)')
+def test_presets_and_settings_make_the_hyper_parameters():
     assert EvaluateSettings("ner", language_adapter="none").config == papers()["mad-x"]["ner"].adapters
     assert EvaluateSettings("dp", language_adapter="none").config == papers()["unks-everywhere"]["dp"].adapters
     assert EvaluateSettings("pos").config == TaggingConfig()
@@ -65,8 +65,8 @@ def test_presets_and_changes_make_the_hyper_parameters():
             EvaluateSettings(task, **given).check()
 
 
-@pytest.mark.cell('nbs/07_tasks/10_settings.ipynb', 'cell "help names the tasks, their defaults and papers" (b25ed9f0)')
-def test_help_names_the_tasks_their_defaults_and_papers():
+@pytest.mark.cell('nbs/07_tasks/10_settings.ipynb', 'cell "the help of the options names the tasks" (b25ed9f0)')
+def test_the_help_of_the_options_names_the_tasks():
     told = options(EvaluateSettings)
     assert "ner (named-entity recognition: CoNLL columns, entity F1), dp (" in told["task"].help
     assert told["learning_rate"].shown.startswith("pos, ner 5e-6; dp, nli") and "qa 3e-5" in told["learning_rate"].shown

@@ -3,7 +3,7 @@ from studies.phrasebook import lines
 from studies.toy_tokenizers import chat_tokenizer
 from types import SimpleNamespace
 from vocab_lit.text.errors import SettingError
-from vocab_lit.text.scripts import script_of
+from vocab_lit.text.words import script_of
 from vocab_lit.tokens.continued import extend_on_text
 from vocab_lit.tokens.same_size import first_to_go, id_map, in_place_of_unused, let_go, unused_ids
 from vocab_lit.tokens.settings import KINDS

@@ -7,7 +7,7 @@ from studies.phrasebook import lines
 from studies.toy_tokenizers import toy_tokenizer
 from tokenizers import pre_tokenizers
 from types import SimpleNamespace
-from vocab_lit.text.arrays_file import read_arrays
+from vocab_lit.text.binary_files import read_arrays
 from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.tokens.vocab import Vocab
 from vocab_lit.vectors.token_vectors import ngrams, ppmi_vectors, save_vectors, token_fasttext, token_ppmi, train_fasttext

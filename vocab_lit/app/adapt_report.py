@@ -31,7 +31,7 @@ from ..tasks.settings import KEEP
 from ..text.corpus import data_path, read_lines, write_json
 from ..text.files import write_folder
 from ..text.markup import markdown_table, markdown_text
-from ..text.scripts import languages
+from ..text.words import languages
 from ..tokens.load import load_tokenizer
 from ..tokens.vocab import fit
 from ..training.forgetting import bits_by_text

@@ -17,11 +17,10 @@ from ..models.model_class import is_decoder, learns_from_text
 from ..models.settings import is_gguf
 from ..models.source import FolderSource, Source
 from ..models.token_tensors import token_parameters
-from ..text.byte_ngrams import ngram_bits
-from ..text.collection import no_collection
 from ..text.corpus import Lines, data_path, read_lines, split_lines
-from ..text.scripts import script_name
+from ..text.errors import no_collection
 from ..text.settings import SettingError
+from ..text.words import ngram_bits, script_name
 from ..tokens.settings import TokenizerSettings
 from ..tokens.verdict import HELD_OUT, Beside, ModelSize, Verdict, judge, sampled, script_counts
 from ..tokens.vocab import fit

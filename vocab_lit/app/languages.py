@@ -14,7 +14,7 @@ import yaml
 
 from .setup_file import setup_lines
 from ..text.corpus import data_path
-from ..text.scripts import languages
+from ..text.words import languages
 
 # %% auto #0
 __all__ = ['find_language', 'language_facts', 'language_resources', 'example_setup']

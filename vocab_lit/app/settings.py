@@ -15,7 +15,7 @@ from ..methods.settings import InitSettings, TransplantSettings
 from ..models.settings import LoraSettings
 from ..models.source import FolderSource
 from ..tasks.settings import EvaluateSettings, evaluation
-from ..text.extras import check_extra
+from ..text.errors import check_extra
 from ..text.files import check_text, file_facts
 from ..text.reader import TextSource
 from ..text.settings import Files, SettingError, Settings, distribute, option, settings

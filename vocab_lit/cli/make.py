@@ -166,7 +166,7 @@ def _codes(languages: str) -> list[str]:
 
 
 def _show_trimmed(told: dict) -> None:
-    from vocab_lit.text.scripts import script_name
+    from vocab_lit.text.words import script_name
 
     show([row | dict(share=f"{row['share']:.1%}") for row in told["sizes"]])
     show(list(map(_text_trimmed, told["texts"])), "lines that were not counted")

@@ -247,9 +247,9 @@ def study_(
     `vocab-lit study mine.yml --processes 2`
     """
     if example:
-        from vocab_lit.study.study_file import EXAMPLE
+        from vocab_lit.study.study_file import example as example_of_study
 
-        print(EXAMPLE, end="")
+        print(example_of_study(), end="")
         return
     if file is None:
         raise ValueError("no study file is given; `vocab-lit study --example` prints one to begin with")

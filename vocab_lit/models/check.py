@@ -17,8 +17,7 @@ from .beside_source import find_changed_rows, find_gguf_tokenizer, find_old_ids,
 from .lazy_weights import stored_tensors, token_dimensions
 from .served import SERVERS, Finding, ServedFolder, check_servers
 from .undertrained import find_not_finite, find_unreachable, find_untrained
-from ..text.collection import no_collection
-from ..text.errors import first_line
+from ..text.errors import first_line, no_collection
 from ..text.files import read_json
 from ..tokens.chat import chat_templates, listed
 from ..tokens.special_ids import role_of

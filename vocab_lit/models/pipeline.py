@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ..methods.settings import TransplantSettings, copies_overlap
 from .source import FolderSource, Source
-from ..text.collection import no_collection
 from ..text.corpus import KeptLines, Lines, size_of
+from ..text.errors import no_collection
 from ..text.files import check_output, check_text
 from ..tokens.settings import TokenizerSettings, TrimSettings, check_vocab_size
 
@@ -174,7 +174,7 @@ def changed_settings(settings: TransplantSettings) -> dict[str, object]:
 def _tell_replaced(source: Vocab, id_map: dict[str, Any]) -> None:
     "Tell which tokens gave their ids to new ones."
     from vocab_lit.models.trim_report import by_script
-    from vocab_lit.text.scripts import script_name
+    from vocab_lit.text.words import script_name
 
     if not id_map:
         return

@@ -36,8 +36,8 @@ from .registry import get_task, settings_for
 from .splits import divide
 from .tagging import Tagged, pos
 from .task import MODEL_INPUTS
-from ..text.collection import garbage_collected_inside
 from ..text.corpus import write_json
+from ..text.errors import garbage_collected_inside
 from ..text.files import write_folder
 from ..training.lm_loss import in_mode
 from ..training.settings import NonFiniteGradient, RunStopped

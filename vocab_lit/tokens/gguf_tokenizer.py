@@ -27,7 +27,7 @@ from vocab_lit.gguf.tokens import (
     tokens_of,
     with_tokens,
 )
-from ..text.collection import no_collection
+from ..text.errors import no_collection
 from ..text.files import scratch_folder
 from .pre_tokenizers import ADD_BOS, CLEAN_SPACES, IGNORE_MERGES, PRE_TOKENIZERS, pre_tokenizer_named
 from .scored_pieces import ScoredPieces

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..text.errors import SettingError
-from ..text.scripts import script_of
+from ..text.words import script_of
 from .tokenizer_file import Built, TokenizerFile, count_tokens, ids_before, with_pipeline
 from .trim import kept_in_any_case
 from .vocab import read_token

@@ -20,7 +20,7 @@ from tqdm.auto import tqdm
 
 from ..text.corpus import Amount, sample_lines, split_lines
 from ..text.files import write_text
-from ..text.scripts import script_name, script_of
+from ..text.words import script_name, script_of
 from .continued import extend_on_text
 from .like import train_tokenizer_like
 from .tokenizer_file import Built, TokenizerFile

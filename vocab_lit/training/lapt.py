@@ -26,8 +26,8 @@ from ..models.compatibility import check_rows
 from ..models.lora import lora_config
 from ..models.model_class import check_language_model, is_masked, max_length
 from ..models.settings import LoraSettings
-from ..text.collection import garbage_collected_inside
 from ..text.corpus import write_json
+from ..text.errors import garbage_collected_inside
 from .evaluations import limited
 from .forgetting import NOTHING_KEPT, REPLAY_SEED, Kept, Replayed
 from .lm_data import MaskedBlocks, PackedBlocks, lay_out, pack

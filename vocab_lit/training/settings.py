@@ -24,8 +24,8 @@ from vocab_lit.text.settings import (
 )
 
 # %% auto #0
-__all__ = ['MODES', 'EMBEDDINGS', 'FEW', 'PRESETS', 'DECODER_RATE', 'Stage', 'LaptConfig', 'LaptSettings', 'RunStopped',
-           'NonFiniteGradient', 'RunOptions', 'RunSettings', 'KeepSettings', 'check_run']
+__all__ = ['MODES', 'EMBEDDINGS', 'FEW', 'PRESETS', 'DECODER_RATE', 'PRECISIONS', 'Stage', 'LaptConfig', 'LaptSettings',
+           'RunStopped', 'NonFiniteGradient', 'RunOptions', 'RunSettings', 'KeepSettings', 'check_run']
 
 # %% ../../nbs/06_training/00_settings.ipynb #1695c301
 @dataclass(frozen=True)
@@ -312,6 +312,9 @@ class LaptSettings(Settings):
         return config
 
 # %% ../../nbs/06_training/00_settings.ipynb #fd4b586e
+PRECISIONS = ("auto", "fp32", "bf16", "fp16")
+
+
 class RunStopped(Exception):
     "A run was asked to stop, and did so; it can be resumed."
 
@@ -344,7 +347,7 @@ class RunOptions(Settings):
     precision: str = option(
         "auto",
         "compute dtype: fp32, bf16 or fp16, with weights in fp32; auto: the one that the device is best in",
-        choices=("auto", "fp32", "bf16", "fp16"),
+        choices=PRECISIONS,
     )
     gradient_checkpointing: bool = option(
         False,

@@ -20,7 +20,7 @@ import regex
 from tqdm.auto import tqdm
 
 from ..text.corpus import reread
-from ..text.extras import import_extra
+from ..text.errors import import_extra
 from ..tokens.vocab import Vocab, ids_of_lines, overlap
 from .settings import FASTTEXT_MIN_CHARACTERS, fasttext_or_ppmi
 

@@ -17,11 +17,9 @@ import numpy as np
 import regex
 from tqdm.auto import tqdm
 
-from ..text.arrays_file import read_arrays
+from ..text.binary_files import MAGIC, check_fasttext, load_fasttext, read_arrays
 from ..text.corpus import reread
-from ..text.errors import first_line
-from ..text.extras import import_extra
-from ..text.fasttext_file import MAGIC, check_fasttext, load_fasttext
+from ..text.errors import first_line, import_extra
 from ..text.reader import raw_lines
 from ..tokens.tokenizer_file import word_ids
 from ..tokens.vocab import Vocab
