@@ -24,9 +24,9 @@ from ..models.model_class import learns_from_text
 from ..models.source import FolderSource
 from ..text.corpus import write_json
 from ..text.files import alone, check_output
+from ..training.lapt import differences
 from ..training.processes import Processes
 from ..training.trainer import check_installed
-from ..training.training_run import differences
 
 log = logging.getLogger("vocab_lit")
 

@@ -28,9 +28,9 @@ from ..tokens.like import build_tokenizer
 from ..tokens.load import load_tokenizer
 from ..tokens.tokenizer_file import Built
 from ..training.distil import Teacher
-from ..training.evaluations import SHARE
-from ..training.forgetting import check_block, check_kept, open_kept
 from ..training.lapt import check_lapt
+from ..training.lm_data import check_block, check_kept, open_kept
+from ..training.stages import SHARE
 from ..training.training_run import check_low_dimensional
 
 if TYPE_CHECKING:

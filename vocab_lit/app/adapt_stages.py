@@ -33,7 +33,8 @@ from ..text.files import write_folder
 from ..text.settings import options
 from ..tokens.settings import TokenizerSettings
 from ..tokens.tokenizer_file import save_tokenizer
-from ..training.forgetting import forgotten, open_kept
+from ..training.lm_data import open_kept
+from ..training.perplexity import forgotten
 from ..training.processes import Processes
 from ..training.settings import RunSettings, RunStopped
 from ..training.training_run import lapt_files

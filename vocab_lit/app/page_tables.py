@@ -17,7 +17,7 @@ from ..methods.settings import InitSettings
 from ..models.card import without_folders
 from ..text.settings import options
 from ..tokens.settings import TokenizerSettings
-from ..training.forgetting import bits_by_text
+from ..training.perplexity import bits_by_text
 from ..training.settings import KeepSettings, LaptSettings, RunOptions
 from ..vectors.settings import VectorSettings
 

@@ -278,7 +278,7 @@ def trim_(
 
     told = trim_model(model, text, out, trim, language)
     if bits:
-        from vocab_lit.training.trim_bits import trim_bits
+        from vocab_lit.training.perplexity import trim_bits
 
         told["bits_per_byte"] = trim_bits(as_folder(model), text, trim)
     tell_json(told) if as_json else _show_trimmed(told)
