@@ -34,7 +34,7 @@ from ..text.markup import markdown_table, markdown_text
 from ..text.words import languages
 from ..tokens.load import load_tokenizer
 from ..tokens.vocab import fit
-from ..training.forgetting import bits_by_text
+from ..training.perplexity import bits_by_text
 from ..vectors.token_vectors import encode_lines
 
 if TYPE_CHECKING:

@@ -89,7 +89,7 @@ def _show_stages(rows: list[dict[str, Any]], title: str) -> None:
 def _show_report(report: dict) -> None:
     "Print how well the models predict, before and after."
     from vocab_lit.app.adapt_report import UNKNOWN_NOTE
-    from vocab_lit.training.forgetting import FORGOTTEN, bits_by_text
+    from vocab_lit.training.perplexity import FORGOTTEN, bits_by_text
 
     names = ("bits_per_byte", "tokens", "unknown")
     show(
