@@ -24,9 +24,9 @@ from ..text.cleaning import clean
 from ..text.corpus import Lines, hold_out
 from ..text.settings import SettingError
 from ..tokens.continued import continued_tokenizer
-from ..tokens.like import build_tokenizer
 from ..tokens.load import load_tokenizer
 from ..tokens.tokenizer_file import Built
+from ..tokens.train import build_tokenizer
 from ..training.distil import Teacher
 from ..training.lapt import check_lapt
 from ..training.lm_data import check_block, check_kept, open_kept
