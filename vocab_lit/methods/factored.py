@@ -62,7 +62,7 @@ class Factoring(Settings):
         facts: dict[str, Any],  # of how factors were made
     ) -> str:  # empty where they were made in this way
         "The difference to factors that were made in another way, as the end of a sentence."
-        given = Factoring(facts["clusters"], facts["grouping"], solver=facts["solver"]).kind
+        given = Factoring(facts["clusters"], facts["grouping"] or "kmeans", solver=facts["solver"]).kind
         return "" if given == self.kind else f"wants {self.kind}; these factors have {given}"
 
     def size(self, dim: int) -> int:

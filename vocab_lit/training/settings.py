@@ -136,7 +136,9 @@ class LaptConfig(Settings):
     )
     distil_layer: int = option(0, "whose hidden states are compared, 1 for the first; 0: the last", ge=0)
     distil_snippets: int = option(25, "of text for each new token", ge=1)
-    distil_lm: bool = option(False, "whether input embeddings are trained by language modelling besides")
+    distil_lm: bool = option(
+        False, "mode distil: train the input embeddings by language modelling besides, with both losses as large"
+    )
 
     def check(self) -> None:
         super().check()
@@ -275,13 +277,21 @@ class LaptSettings(Settings):
         None, shown="as often and on as much held-out text as takes a tenth of the computation"
     )
     patience: int | None = None
+    distil_lm: bool = option(False)
 
     def check(self) -> None:
         super().check()
+        if self.distil_lm and self.asked_mode != "distil":
+            raise LacksOption("distil_lm", "no other mode has a use for it; give --mode distil too, or leave it out")
         if self.mode == "distil" and self.preset not in (_USUAL, _DISTIL):
             problem = f" {self.preset}: mode distil has the hyper-parameters of {_DISTIL}; leave it out"
             raise SettingError("preset", problem)
-        _check_lora(self, self.mode or PRESETS[self.preset].mode)
+        _check_lora(self, self.asked_mode)
+
+    @property
+    def asked_mode(self) -> str:
+        "The mode that is given, or the preset's."
+        return self.mode or PRESETS[self.preset].mode
 
     @property
     def trains(self) -> bool:
