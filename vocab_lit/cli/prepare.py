@@ -101,13 +101,14 @@ def clean(
     tell_json(rows) if as_json else show([r | dict(share=f"{r['share']:.1%}") for r in rows])
 
 # %% ../../nbs/10_cli/05_prepare.ipynb #9cfecbcc
+_UNIGRAM = TokenizerSettings(kind="unigram")
+
+
 @command("tokenizer", _PANEL)
 def tokenizer(
     text: RunText,
     out: NewFolder,
-    settings: Annotated[TokenizerSettings, "kind vocab_size character_coverage sample alpha"] = TokenizerSettings(
-        kind="unigram"
-    ),
+    settings: Annotated[TokenizerSettings, "kind vocab_size character_coverage sample alpha"] = _UNIGRAM,
     field: Field = "",
     setup: SetupFile = None,
 ) -> None:
