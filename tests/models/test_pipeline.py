@@ -12,8 +12,8 @@ from unittest import mock
 from vocab_lit.methods import factored
 from vocab_lit.methods.plan import Plan
 from vocab_lit.methods.settings import TransplantSettings, find_recipe
-from vocab_lit.models.check import check_folder
-from vocab_lit.models.factor_files import factorize_files
+from vocab_lit.models.check import check_model
+from vocab_lit.models.factored_embedding import factorize_files
 from vocab_lit.models.pipeline import transplant_files, trim_files
 from vocab_lit.models.source import Source
 from vocab_lit.text import corpus
@@ -696,7 +696,7 @@ def test_given_tokens_alone_leave_all_else_as_it_was_in_the_embeddings_the_head_
         assert note["method"] == "given" and note["rows"]["Given"] == note["given_tokens"] == len(new)
         assert note["extended_by"] == len(new) and note["tokenizer"] == "the source's"
         assert Plan.load(place / f"{name}-terms", Vocab.from_tokenizer(theirs)).explain("<dawa>").step[0] == "Given"
-        assert not any(finding.breaks for finding in check_folder(place / f"{name}-terms", ("transformers",)))
+        assert not any(finding.breaks for finding in check_model(place / f"{name}-terms", ("transformers",)))
 
 
 @pytest.mark.cell('nbs/05_models/20_pipeline.ipynb', 'cell "given tokens come last, on top of a vocabulary that is trained, given, expanded or trimmed" (29c03871)')

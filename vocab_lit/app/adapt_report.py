@@ -18,8 +18,7 @@ import pandas as pd
 from jinja2 import Environment, StrictUndefined
 
 import vocab_lit
-from .made_folder import MadeFolder
-from .page_tables import MODELS
+from .made_folder import MODELS, MadeFolder
 from .report import write_report
 from .settings import Adaptation
 from ..methods.plan import Plan

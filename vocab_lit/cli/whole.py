@@ -41,7 +41,6 @@ from ..training.settings import KeepSettings, LaptSettings, RunOptions
 from ..vectors.settings import VectorSettings
 
 if TYPE_CHECKING:
-    from vocab_lit.models.served import Finding
     from vocab_lit.study.study import StudyRun
 
 log = logging.getLogger("vocab_lit")
@@ -250,21 +249,6 @@ def study_(
     _compute(run, as_json)
 
 # %% ../../nbs/10_cli/09_whole.ipynb #f6e17f63
-def _check_folder(
-    folder: Path, servers: tuple[str, ...], source: Path | None, text: list[str] | None
-) -> "list[Finding]":
-    "What is found in a model's folder."
-    if text:
-        raise SettingError("text", "ids of a GGUF file are compared on it, and this is none; leave it out")
-    if not folder.is_dir():
-        raise FileNotFoundError(f"{folder}: no such folder")
-    for path in (folder, source) if source else (folder,):
-        check_model_path(path)
-    from vocab_lit.models.check import check_folder
-
-    return check_folder(folder, servers, source=source)
-
-
 @command("check", _SERVE)
 def check_(
     folder: Annotated[Path, argument("A model's folder, or a GGUF file.", metavar="MODEL")],
@@ -292,18 +276,17 @@ def check_(
 
     Example: `vocab-lit check gemma-sw-en.gguf --source gemma-3-Q4_K_M.gguf --text swahili.txt`
     """
-    from vocab_lit.models.served import check_servers
+    from vocab_lit.models.check import check_model
+    from vocab_lit.models.findings import check_servers
 
     asked = check_servers([name.strip() for name in servers.split(",")])
     if is_gguf(folder):
-        from vocab_lit.models.gguf_check import check_gguf
-
         if "gguf" not in asked:
             raise SettingError("for", f" {servers}: a GGUF file is for llama.cpp; leave it out")
         asked = ("gguf",)
-        findings = check_gguf(folder, source, text or ())
-    else:
-        findings = _check_folder(folder, asked, source, text)
+    elif not folder.is_dir():
+        raise FileNotFoundError(f"{folder}: no such folder")
+    findings = check_model(folder, asked, source=source, text=text or ())
     breaking = sum(finding.breaks for finding in findings)
     if as_json:
         tell_json([asdict(finding) for finding in findings])

@@ -432,14 +432,14 @@ def transplant_files(
     600
     """
     source, out, with_tokens = check_transplant(source, text, out, settings)
-    from vocab_lit.models.check import check_folder, verdict
+    from vocab_lit.models.check import check_model, verdict
     from vocab_lit.models.model_class import learns_from_text
 
     transplanting = FileTransplant(source, tuple(map(str, text)), settings, with_tokens)
     result = transplanting.run()
     result.save_pretrained(out, language=language, **transplanting.note())
     log.info(f"saved in {out}")
-    findings = check_folder(out, compare=False, remarks=False)  # a line tells what breaks
+    findings = check_model(out, compare=False, remarks=False)  # a line tells what breaks
     can_learn = learns_from_text(result.model)
     for line in verdict(result.plan, transplanting.alignment, findings, out, can_learn):
         log.info(line)
