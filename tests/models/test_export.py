@@ -164,10 +164,10 @@ def test_a_token_is_not_overlooked_that_has_spaces_where_another_one_has_underli
 @pytest.mark.cell('nbs/05_models/28_export.ipynb', 'cell "a trimmed folder beside the file that was not trimmed is told which file to give" (5f9f7b0a)')
 def test_a_trimmed_folder_beside_the_file_that_was_not_trimmed_is_told_which_file_to_give(cell_35c1a5ca, cell_49e1caa8):
     from benchmarks.tiny_gguf import trial_lines
-    from vocab_lit.models.gguf_trim import trim_gguf
+    from vocab_lit.models.pipeline import trim_files
 
     (folder / "texts.txt").write_text("\n".join(trial_lines()[:50]), encoding="utf-8")
-    trim_gguf(large, [folder / "texts.txt"], folder / "trimmed.gguf")
+    trim_files(large, [folder / "texts.txt"], folder / "trimmed.gguf")
     with pytest.raises(ValueError, match=r"give as --like the file that was trimmed to them"):
         export_gguf(gguf_folder(folder / "trimmed.gguf"), large, folder / "no.gguf")
     with pytest.raises(ValueError, match="the id 1 is no token, and in .*f32.gguf 'b'; it has 1 of its 2 tokens"):

@@ -15,6 +15,7 @@ import numpy as np
 
 from .beside_source import find_changed_rows, find_gguf_tokenizer, find_old_ids, find_other_tie
 from .lazy_weights import stored_tensors, token_dimensions
+from .model_class import ROWS_OF_DECODERS
 from .served import SERVERS, Finding, ServedFolder, check_servers
 from .undertrained import find_not_finite, find_unreachable, find_untrained
 from ..text.collection import no_collection
@@ -31,11 +32,10 @@ if TYPE_CHECKING:
     from vocab_lit.models.lazy_weights import StoredTensor
 
 # %% auto #0
-__all__ = ['ROWS_OF_DECODERS', 'CHECKS', 'REMARKS', 'COMPARISONS', 'find_rows', 'end_ids', 'find_special_ids', 'find_template',
-           'find_class', 'find_changed_weights', 'check_folder', 'shares', 'verdict']
+__all__ = ['CHECKS', 'REMARKS', 'COMPARISONS', 'find_rows', 'end_ids', 'find_special_ids', 'find_template', 'find_class',
+           'find_changed_weights', 'check_folder', 'shares', 'verdict']
 
 # %% ../../nbs/05_models/19_check.ipynb #621f199c
-ROWS_OF_DECODERS = 64  # they are a multiple of; vLLM's own padding, and good for kernels
 _LARGEST_LORA = 258_048  # rows to which vLLM limits models that are served with LoRA
 
 

@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..models.model_class import check_language_model
-from ..models.pipeline import trim_recipe
 from ..models.source import FolderSource
-from ..models.transplant import replace_vocabulary
+from ..models.transplant import replace_vocabulary, trim_recipe
 from ..text.corpus import Lines
 from ..tokens.settings import TrimSettings
 from ..tokens.tokenizer_file import TokenizerFile
