@@ -18,11 +18,9 @@ from ..text.files import check_text
 from ..tokens.settings import TrimSettings
 
 if TYPE_CHECKING:
-    from vocab_lit.models.gguf_transplant import GgufTransplant, GgufWriter
-
     from vocab_lit.methods.recipe import Recipe
     from vocab_lit.models.new_vocabulary import NewVocabulary
-    from vocab_lit.models.transplant import FolderWriter, Transplant
+    from vocab_lit.models.writers import FolderWriter, GgufTransplant, GgufWriter, Transplant
     from vocab_lit.tokens.tokenizer_file import Built
 
 log = logging.getLogger("vocab_lit")
@@ -43,7 +41,7 @@ def check_transplant(
     source = Source.open(source)
     source.check_new(out)
     if isinstance(source, GgufSource):
-        from vocab_lit.models.gguf_transplant import check_grows
+        from vocab_lit.models.writers import check_grows
 
         check_grows(source, text, settings)
     return source, check_wanted(source, text, settings)
@@ -52,10 +50,10 @@ def check_transplant(
 def _writer(source: Source, recipe: Recipe | None = None, factors: Path | None = None) -> FolderWriter | GgufWriter:
     "What writes a source with another vocabulary; `ValueError` where it cannot have one."
     if isinstance(source, GgufSource):
-        from vocab_lit.models.gguf_transplant import GgufWriter
+        from vocab_lit.models.writers import GgufWriter
 
         return GgufWriter(source)
-    from vocab_lit.models.transplant import FolderWriter
+    from vocab_lit.models.writers import FolderWriter
 
     return FolderWriter(cast("FolderSource", source), recipe, factors)
 
