@@ -19,8 +19,10 @@ from ..tokens.settings import TrimSettings
 
 if TYPE_CHECKING:
     from vocab_lit.methods.recipe import Recipe
+    from vocab_lit.models.folder_writer import FolderWriter
+    from vocab_lit.models.gguf_writer import GgufTransplant, GgufWriter
     from vocab_lit.models.new_vocabulary import NewVocabulary
-    from vocab_lit.models.writers import FolderWriter, GgufTransplant, GgufWriter, Transplant
+    from vocab_lit.models.transplant import Transplant
     from vocab_lit.tokens.tokenizer_file import Built
 
 log = logging.getLogger("vocab_lit")
@@ -41,7 +43,7 @@ def check_transplant(
     source = Source.open(source)
     source.check_new(out)
     if isinstance(source, GgufSource):
-        from vocab_lit.models.writers import check_grows
+        from vocab_lit.models.gguf_writer import check_grows
 
         check_grows(source, text, settings)
     return source, check_wanted(source, text, settings)
@@ -50,10 +52,10 @@ def check_transplant(
 def _writer(source: Source, recipe: Recipe | None = None, factors: Path | None = None) -> FolderWriter | GgufWriter:
     "What writes a source with another vocabulary; `ValueError` where it cannot have one."
     if isinstance(source, GgufSource):
-        from vocab_lit.models.writers import GgufWriter
+        from vocab_lit.models.gguf_writer import GgufWriter
 
         return GgufWriter(source)
-    from vocab_lit.models.writers import FolderWriter
+    from vocab_lit.models.folder_writer import FolderWriter
 
     return FolderWriter(cast("FolderSource", source), recipe, factors)
 
