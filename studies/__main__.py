@@ -6,8 +6,7 @@ from typing import Annotated
 
 import typer
 
-from vocab_lit.cli.console import Json, show, show_facts, tell_json
-from vocab_lit.cli.errors import OneLine
+from vocab_lit.cli.console import Json, OneLine, show, show_facts, tell_json
 from vocab_lit.cli.options import SetupFile
 
 app = typer.Typer(

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from studies.adaptation import Adaptation
 from studies.availability import has_task
 from studies.costs import OnTask, OnText
 from studies.experiment import EXTENSION, FOCUS_VOCABULARIES, Target
@@ -16,7 +17,6 @@ from studies.setups import scale_lapt, scale_models, scale_vocab_size
 from studies.transfer import ALL_LAYERS, FMT, LANGUAGE_ONLY, MBERT, METHODS, UNKS, WIRINGS, Method
 from vocab_lit.methods.registry import get_recipe
 from vocab_lit.methods.reinit import reinit
-from vocab_lit.study.adaptation import Adaptation
 from vocab_lit.study.results import Cell
 
 Cells = dict[str, list[Cell]]  # by the part of a chapter that shows them

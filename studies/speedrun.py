@@ -45,7 +45,7 @@ from vocab_lit.study.study_file import (
     read_study,
     study_digests,
 )
-from vocab_lit.study.ways import Way, read_way
+from vocab_lit.study.ways import Way, make_way
 from vocab_lit.tasks.evaluate import silenced
 from vocab_lit.text.corpus import Amount, Lines, data_path, read_lines, sample_lines, write_json
 from vocab_lit.text.files import alone, check_file_name, check_output, in_turn
@@ -179,6 +179,21 @@ def _check_steps(steps: str) -> None:
         raise SettingError("steps", f" {steps}: give the steps of a record, such as 290 or 290/300")
 
 
+def read_recipe(recipe: Path) -> Way:
+    "A way of a study from a YAML file of its own; `ValueError` names the line of what cannot be."
+    part = read_yaml(recipe, "recipe", "data/speedrun has some to begin with")
+    try:
+        way = make_way(check_file_name(recipe.stem, str(recipe)), part.value, {})
+        way.check()
+        if way.lapt.steps is not None or way.lapt.max_epochs is not None:
+            raise SettingError("lapt", "the budget says how long it trains; leave steps and max_epochs out")
+        if way.adapter is not None:
+            raise SettingError("adapter", "the model itself learns; leave it out")
+    except SettingError as e:
+        raise part.wrong(e) from None
+    return way
+
+
 def open_speedrun(
     recipe: str | Path,  # a way of a study in a YAML file of its own
     data: str | Path,  # folder that {data} stands for in the track
@@ -192,13 +207,8 @@ def open_speedrun(
         raise SettingError("minutes", f" {minutes}: give a number above 0")
     _check_steps(steps)
     study = read_study(track or data_path("speedrun", "track.yml"), data)
-    given = read_yaml(recipe, "recipe", "data/speedrun has some to begin with").value
-    way = read_way(check_file_name(recipe.stem, str(recipe)), given, {}, {}, str(recipe))
+    way = read_recipe(recipe)
     study = replace(study, ways={way.name: way}, baseline=way.name)
-    if way.lapt.steps is not None or way.lapt.max_epochs is not None:
-        raise wrong(f"{recipe}: lapt", "the budget says how long it trains; leave steps and max_epochs out")
-    if way.adapter is not None:
-        raise wrong(f"{recipe}: adapter", "the model itself learns; leave it out")
     _check_track(study)
     check_study(study)
     asked = Speedrun(study, minutes, steps)

@@ -10,6 +10,7 @@ from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from studies.adaptation import Adaptation
 from studies.costs import OnTask, OnText
 from studies.experiment import Target, Targets
 from studies.hub import hub_model
@@ -22,13 +23,11 @@ from vocab_lit.models.factored_embedding import factored
 from vocab_lit.models.madx import LANGUAGE, TASK, AdapterConfig, MadX
 from vocab_lit.models.source import load_model
 from vocab_lit.models.token_tensors import token_parameters
-from vocab_lit.study.adaptation import Adaptation
 from vocab_lit.study.results import Cell, ResultStore, Workers, cell_stamp, made_once, with_needs
 from vocab_lit.tasks.config import TaskConfig
 from vocab_lit.tasks.finetune import evaluate, fine_tune
 from vocab_lit.tasks.registry import task_settings
-from vocab_lit.text.files import write_file, write_folder
-from vocab_lit.text.mirror import in_mirror
+from vocab_lit.text.files import in_mirror, write_file, write_folder
 from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.tokens.tokenizer_file import save_tokenizer
 from vocab_lit.training.lm_loss import heldout_loss

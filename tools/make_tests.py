@@ -5,6 +5,7 @@ import builtins
 import re
 import symtable
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tools.notebooks import EXPORTED, Cell, code_cells, in_checkout, module_name, unnumbered
@@ -102,30 +103,53 @@ class _Offer:
         raise ValueError(f"{cell.label}: {name!r} is not defined by the library, an import or an example")
 
 
+@dataclass
+class _Fixture:
+    "An example that other cells need: what it needs itself, and which of its names they take."
+
+    cell: Cell
+    arguments: str
+    taken: str  # statements that take names from the fixtures it needs
+    wanted: set[str] = field(default_factory=set)
+
+    def text(self, where: str) -> str:
+        given = ", ".join(f"{name}={name}" for name in sorted(self.wanted))
+        return (
+            f"@pytest.fixture(scope='module')\ndef {_fixture_name(self.cell)}({self.arguments}):\n"
+            f"    # {where}, {self.cell.label}\n{self.taken}{indent(self.cell.source)}\n"
+            f"    return SimpleNamespace({given})\n"
+        )
+
+
 class _Module:
     "A pytest module in the making."
 
     def __init__(self, where: str, offer: _Offer):
         self.where, self.offer = where, offer  # the notebook's path, and the names it offers
         self.imports = {"import pytest"}
-        self.fixtures: dict[int, str] = {}  # by the index of their cell
+        self.fixtures: dict[int, _Fixture] = {}  # by the index of their cell
         self.tests: dict[str, str] = {}  # by name
 
-    def arguments(self, needed: set[str], cell: Cell) -> str:
-        "Provide the names that a cell needs, by imports and fixtures; the fixtures as arguments of a function."
-        sources = [self.offer.find(name, cell) for name in sorted(needed)]
-        self.imports |= {s for s in sources if isinstance(s, str)}
-        examples = {c.index: c for c in sources if isinstance(c, Cell)}
-        for index in sorted(examples.keys() - self.fixtures.keys()):
-            self.fixtures[index] = self._fixture(examples[index])
-        return ", ".join(_fixture_name(examples[index]) for index in sorted(examples))
+    def provide(self, needed: set[str], cell: Cell) -> tuple[str, str]:
+        "The arguments of a function that needs names, and the statements with which it takes them from fixtures."
+        taken, arguments = [], set()
+        for name in sorted(needed):
+            source = self.offer.find(name, cell)
+            if isinstance(source, str):
+                self.imports.add(source)
+                continue
+            self._want(source, name)
+            arguments.add((source.index, _fixture_name(source)))
+            taken.append(f"    {name} = {_fixture_name(source)}.{name}\n")
+        return ", ".join(name for _, name in sorted(arguments)), "".join(taken)
 
-    def _fixture(self, cell: Cell) -> str:
-        bound, needed = names(cell.source)
-        return (
-            f"@pytest.fixture(scope='module')\ndef {_fixture_name(cell)}({self.arguments(needed, cell)}):\n"
-            f"    # {self.where}, {cell.label}\n    global {', '.join(sorted(bound))}\n{indent(cell.source)}\n"
-        )
+    def _want(self, example: Cell, name: str) -> None:
+        "Make an example a fixture that gives a name."
+        if example.index not in self.fixtures:
+            self.imports.add("from types import SimpleNamespace")
+            _, needed = names(example.source)
+            self.fixtures[example.index] = _Fixture(example, *self.provide(needed, example))
+        self.fixtures[example.index].wanted.add(name)
 
     def add_test(self, cell: Cell) -> None:
         "Make a cell a test of the module."
@@ -134,15 +158,17 @@ class _Module:
             raise ValueError(f"{cell.label}: a second test with this name; every test has its own")
         _, needed = names(f"def {name}():\n{indent(cell.source)}")
         marks = "".join(f"@pytest.mark.{mark}\n" for mark in ("slow", "gpu") if mark in cell.directives)
+        arguments, taken = self.provide(needed, cell)
         self.tests[name] = (
             f"{marks}@pytest.mark.cell({self.where!r}, {cell.label!r})\n"
-            f"def {name}({self.arguments(needed, cell)}):\n{indent(cell.source)}\n"
+            f"def {name}({arguments}):\n{taken}{indent(cell.source)}\n"
         )
 
     def text(self) -> str:
         "The source of the module."
         head = f"{BANNER}{self.where}.\n{_joined(self.imports)}\n"
-        return "\n\n".join([head, *(self.fixtures[i] for i in sorted(self.fixtures)), *self.tests.values()])
+        fixtures = (self.fixtures[i].text(self.where) for i in sorted(self.fixtures))
+        return "\n\n".join([head, *fixtures, *self.tests.values()])
 
 
 def _fixture_name(cell: Cell) -> str:

@@ -4,7 +4,7 @@ import csv
 
 import pytest
 
-from studies.speedrun import CALIBRATED, RECORD, verdict
+from studies.speedrun import CALIBRATED, RECORD, read_recipe, verdict
 from studies.speedrun_records import (
     RETIRED,
     best,
@@ -17,9 +17,7 @@ from studies.speedrun_records import (
     records_table,
 )
 from vocab_lit.study.study_file import read_study
-from vocab_lit.study.ways import read_way
 from vocab_lit.text.corpus import data_path
-from vocab_lit.text.yaml_file import read_yaml
 
 HEADER = "date,recipe,hash,minutes,score,kept,kept_before,valid,cpu_seconds,steps,tokens_per_word,curve\n"
 ROWS = """2026-01-01,slow,aa,3,2.5,1.20,1.10,"no: en rose by 9.1%, and 5% are allowed",175,40,2.8,0.20 3.5; 2.90 2.5
@@ -74,4 +72,4 @@ def test_bundled_recipes_and_their_track_can_be_read():
     assert set(track.other) == {"sw", "en"} and track.keep_text
     for file in sorted(data_path("speedrun").glob("*.yml")):
         if file.stem != "track":
-            assert read_way(file.stem, read_yaml(file, "recipe", "").value, {}, {}, file.name).lapt.steps is None
+            assert read_recipe(file).lapt.steps is None

@@ -155,7 +155,7 @@ def test_what_cannot_be_is_refused_before_anything_is_written(place, opened, rec
         "judge-fr": dict(text=TRACK.replace("judge-en", "judge-fr")),
         "model itself learns": dict(recipe=CAREFUL.replace("lapt: {", "adapter: mad-x, lapt: {mode: all, ")),
         "leave steps": dict(recipe=CAREFUL.replace("batch_size", "steps: 9, batch_size")),
-        "no key 'vocabulry'": dict(recipe=CAREFUL.replace("vocabulary", "vocabulry")),
+        "vocabulry: no such option; did you mean vocabulary": dict(recipe=CAREFUL.replace("vocabulary", "vocabulry")),
         "a number above 0": dict(minutes=0),
         "steps of a record": dict(steps="9/8"),
         "no room for": dict(minutes=0.001),

@@ -9,6 +9,7 @@ import pytest
 import torch
 import transformers
 
+from studies.adaptation import Adaptation
 from studies.phrasebook import lines
 from studies.setups import get_setup
 from studies.transfer import (
@@ -46,7 +47,6 @@ from vocab_lit.models.factored_embedding import factored
 from vocab_lit.models.madx import TASK, AdapterConfig, MadX
 from vocab_lit.models.source import load_model
 from vocab_lit.models.token_tensors import token_parameters
-from vocab_lit.study.adaptation import Adaptation
 from vocab_lit.study.results import Workers
 from vocab_lit.tasks.finetune import evaluate, fine_tune
 from vocab_lit.text.corpus import data_path

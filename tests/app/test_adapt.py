@@ -3,6 +3,7 @@ from pathlib import Path
 from studies.phrasebook import dictionary, lines, sentences
 from tools.examples import remarks
 from transformers import AutoModelForMaskedLM, AutoTokenizer, XLMRobertaConfig, XLMRobertaForMaskedLM
+from types import SimpleNamespace
 from unittest import mock
 from vocab_lit.app.adapt import adapt_files
 from vocab_lit.app.adapt_check import bytes_needed
@@ -30,7 +31,6 @@ import vocab_lit.app.adapt as adapting
 @pytest.fixture(scope='module')
 def cell_f9dd68a0():
     # nbs/09_app/11_adapt.ipynb, cell "place = Path(tempfile.mkdtemp())" (f9dd68a0)
-    global asked, config, old, place, quick, report, run_program, said, swahili
     place = Path(tempfile.mkdtemp())
     old = train_tokenizer(lines("en", 500, seed=0) + lines("fi", 500, seed=0), "unigram", 800)
     config = XLMRobertaConfig(
@@ -77,12 +77,12 @@ def cell_f9dd68a0():
     swahili = asked()
     report = adapt_files(swahili, place / "out")
     print((place / "out/report/report.md").read_text(encoding="utf-8")[:2600])
+    return SimpleNamespace(asked=asked, place=place, quick=quick, report=report, run_program=run_program, swahili=swahili)
 
 
 @pytest.fixture(scope='module')
 def cell_67e5aa6a():
     # nbs/09_app/11_adapt.ipynb, cell "killed = textwrap.dedent("""" (67e5aa6a)
-    global killed
     killed = textwrap.dedent("""
     import json, os, signal, torch, tqdm
     import vocab_lit.app.adapt_report as reporting, vocab_lit.app.adapt_stages as staging
@@ -114,12 +114,17 @@ def cell_67e5aa6a():
     scored, last = kept(), child("killed")
     (place/"killed.json").write_text(json.dumps([status, last, kept() == scored]))
 """)
+    return SimpleNamespace(killed=killed)
 
 
 @pytest.fixture(scope='module')
 def cell_f7ee459a(cell_f9dd68a0, cell_67e5aa6a):
     # nbs/09_app/11_adapt.ipynb, cell "def check_killed(every, times):  # every how manieth of the " (f7ee459a)
-    global check_killed
+    killed = cell_67e5aa6a.killed
+    place = cell_f9dd68a0.place
+    quick = cell_f9dd68a0.quick
+    report = cell_f9dd68a0.report
+    run_program = cell_f9dd68a0.run_program
     def check_killed(every, times):  # every how manieth of the places, and how many these are
         shutil.rmtree(place / "killed", ignore_errors=True)
         run_program(killed, place=place, quick=quick, every=every)
@@ -132,10 +137,13 @@ def cell_f7ee459a(cell_f9dd68a0, cell_67e5aa6a):
 
         assert same(found) == same(report) and not list((place / "killed").rglob(".*-*"))
         assert np.allclose([r["loss"] for r in found["losses"]], [r["loss"] for r in report["losses"]], atol=1e-5)
+    return SimpleNamespace(check_killed=check_killed)
 
 
 @pytest.mark.cell('nbs/09_app/11_adapt.ipynb', 'cell "the stages leave a whole model, scores of the old one and the new one, and a report of them" (7095f243)')
 def test_the_stages_leave_a_whole_model_scores_of_the_old_one_and_the_new_one_and_a_report_of_them(cell_f9dd68a0):
+    place = cell_f9dd68a0.place
+    report = cell_f9dd68a0.report
     out = place / "out"
     model, tokenizer = AutoModelForMaskedLM.from_pretrained(out / "model"), AutoTokenizer.from_pretrained(out / "model")
     assert len(tokenizer) == len(model.get_input_embeddings().weight) == 600 and not list(out.glob(".*-*"))
@@ -206,6 +214,12 @@ def test_the_stages_leave_a_whole_model_scores_of_the_old_one_and_the_new_one_an
 
 @pytest.mark.cell('nbs/09_app/11_adapt.ipynb', 'cell "what is done is not done again, and another adaptation does not get into the folder" (37573db8)')
 def test_what_is_done_is_not_done_again_and_another_adaptation_does_not_get_into_the_folder(cell_f9dd68a0):
+    asked = cell_f9dd68a0.asked
+    place = cell_f9dd68a0.place
+    quick = cell_f9dd68a0.quick
+    report = cell_f9dd68a0.report
+    run_program = cell_f9dd68a0.run_program
+    swahili = cell_f9dd68a0.swahili
     another = textwrap.dedent("""
     from vocab_lit.text.files import alone
     try:
@@ -249,17 +263,21 @@ def test_what_is_done_is_not_done_again_and_another_adaptation_does_not_get_into
 
 @pytest.mark.cell('nbs/09_app/11_adapt.ipynb', 'cell "killed in four stages, it resumes and ends with the same report" (66b35623)')
 def test_killed_in_four_stages_it_resumes_and_ends_with_the_same_report(cell_f7ee459a):
+    check_killed = cell_f7ee459a.check_killed
     check_killed(every=2, times=4)
 
 
 @pytest.mark.slow
 @pytest.mark.cell('nbs/09_app/11_adapt.ipynb', 'cell "killed in every stage, it resumes and ends with the same report" (8ce40a5e)')
 def test_killed_in_every_stage_it_resumes_and_ends_with_the_same_report(cell_f7ee459a):
+    check_killed = cell_f7ee459a.check_killed
     check_killed(every=1, times=7)
 
 
 @pytest.mark.cell('nbs/09_app/11_adapt.ipynb', 'cell "other methods, and a run without training, find what they need" (5899e66a)')
 def test_other_methods_and_a_run_without_training_find_what_they_need(cell_f9dd68a0):
+    asked = cell_f9dd68a0.asked
+    place = cell_f9dd68a0.place
     (place / "en-sw.txt").write_text("\n".join(map("\t".join, dictionary("en", "sw"))), encoding="utf-8")
     (place / "en.txt").write_text("\n".join(lines("en", 600, seed=1)), encoding="utf-8")
     plain = dict(lapt={"steps": 0}, tasks={})
@@ -293,6 +311,9 @@ def test_other_methods_and_a_run_without_training_find_what_they_need(cell_f9dd6
 
 @pytest.mark.cell('nbs/09_app/11_adapt.ipynb', 'cell "what cannot work is refused before anything is written" (cdeff83a)')
 def test_what_cannot_work_is_refused_before_anything_is_written(cell_f9dd68a0):
+    asked = cell_f9dd68a0.asked
+    place = cell_f9dd68a0.place
+    quick = cell_f9dd68a0.quick
     (place / "en-sw.txt").write_text("water\tmaji\n")
     (place / "latin.txt").write_bytes("schön\n".encode("latin-1"))
     (place / "empty.txt").write_text(" \n")
@@ -366,12 +387,17 @@ def test_what_cannot_work_is_refused_before_anything_is_written(cell_f9dd68a0):
 
 @pytest.mark.cell('nbs/09_app/11_adapt.ipynb', 'cell "an adaptation stops when its hours are over" (8bcbc562)')
 def test_an_adaptation_stops_when_its_hours_are_over(cell_f9dd68a0):
+    asked = cell_f9dd68a0.asked
+    place = cell_f9dd68a0.place
+    quick = cell_f9dd68a0.quick
     with pytest.raises(RunStopped, match="the time is up: stopped before text"):
         adapt_files(asked(lapt=quick["lapt"] | dict(max_hours=1e-9)), place / "hours")
 
 
 @pytest.mark.cell('nbs/09_app/11_adapt.ipynb', 'cell "settings that failed do not tie the folder" (ac3d2cf5)')
 def test_settings_that_failed_do_not_tie_the_folder(cell_f9dd68a0):
+    asked = cell_f9dd68a0.asked
+    place = cell_f9dd68a0.place
     no_task = dict(lapt={"steps": 0}, tasks={})
     with pytest.raises(ValueError, match="too few lines to hold some out"):
         adapt_files(asked(**no_task, text=["one.txt"], vocab_size=10), place / "again")
@@ -384,6 +410,10 @@ def test_settings_that_failed_do_not_tie_the_folder(cell_f9dd68a0):
 
 @pytest.mark.cell('nbs/09_app/11_adapt.ipynb', 'cell "what fails can be called again with other settings, and what is done stays" (050669b9)')
 def test_what_fails_can_be_called_again_with_other_settings_and_what_is_done_stays(cell_f9dd68a0):
+    asked = cell_f9dd68a0.asked
+    place = cell_f9dd68a0.place
+    quick = cell_f9dd68a0.quick
+    swahili = cell_f9dd68a0.swahili
     begun = place / "begun"
     shutil.copytree(place / "out", begun)
     for name in ("model", "scores", "report"):
@@ -450,6 +480,9 @@ def test_what_fails_can_be_called_again_with_other_settings_and_what_is_done_sta
 @pytest.mark.slow
 @pytest.mark.cell('nbs/09_app/11_adapt.ipynb', 'cell "two processes of torchrun adapt as one does, end together where one fails, and resume" (63f40c94)')
 def test_two_processes_of_torchrun_adapt_as_one_does_end_together_where_one_fails_and_resume(cell_f9dd68a0):
+    asked = cell_f9dd68a0.asked
+    place = cell_f9dd68a0.place
+    quick = cell_f9dd68a0.quick
     shutil.copytree(place / "model", place / "even")
     without = dict(hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
     settings = json.loads((place / "even/config.json").read_text()) | without
@@ -488,6 +521,8 @@ def test_two_processes_of_torchrun_adapt_as_one_does_end_together_where_one_fail
 
 @pytest.mark.cell('nbs/09_app/11_adapt.ipynb', 'cell "nothing of the source model is read twice" (9379ad2e)')
 def test_nothing_of_the_source_model_is_read_twice(cell_f9dd68a0):
+    asked = cell_f9dd68a0.asked
+    place = cell_f9dd68a0.place
     import vocab_lit.models.lazy_weights as lazy
     import vocab_lit.tokens.load as tokenizers
 

@@ -3,6 +3,7 @@ from contextlib import contextmanager
 from threading import Thread
 from tools.examples import run, tiny_model
 from transformers import GPT2Config, GPT2LMHeadModel
+from types import SimpleNamespace
 from vocab_lit.app.demo import DemoServer, Filler, LONGEST, open_side, open_sides
 from vocab_lit.models.source import Source
 from vocab_lit.text.settings import SettingError
@@ -19,7 +20,6 @@ import torch
 @pytest.fixture(scope='module')
 def cell_851de6f9():
     # nbs/09_app/13_demo.ipynb, cell "place = tiny_model(tempfile.mkdtemp())" (851de6f9)
-    global _, ask, found, place, served, sides
     place = tiny_model(tempfile.mkdtemp())
     run("transplant", place / "model", "--text", place / "sw.txt", "--vocab-size", 700, "--out", place / "sw")
     sides = open_sides(place / "sw")
@@ -46,12 +46,13 @@ def cell_851de6f9():
     with served(sides) as ask:
         _, found = ask("POST", "/tokens", dict(side="after", text="Jumanne na Jumatano"))
     found
+    return SimpleNamespace(place=place, served=served, sides=sides)
 
 
 @pytest.fixture(scope='module')
 def cell_d714ea84(cell_851de6f9):
     # nbs/09_app/13_demo.ipynb, cell "gpt = place / "gpt"" (d714ea84)
-    global gpt, size, tokenizer, writer
+    place = cell_851de6f9.place
     gpt = place / "gpt"
     tokenizer = Source.open(place / "model").tokenizer
     torch.manual_seed(0)
@@ -60,10 +61,14 @@ def cell_d714ea84(cell_851de6f9):
     tokenizer.save_pretrained(gpt)
     writer = open_side(gpt)
     writer.answer("Good morning", 8)
+    return SimpleNamespace(gpt=gpt, tokenizer=tokenizer, writer=writer)
 
 
 @pytest.mark.cell('nbs/09_app/13_demo.ipynb', 'cell "the page divides a text as both tokenizers do, and fills in what the models find most probable" (ea8db146)')
 def test_the_page_divides_a_text_as_both_tokenizers_do_and_fills_in_what_the_models_find_most_probable(cell_851de6f9):
+    place = cell_851de6f9.place
+    served = cell_851de6f9.served
+    sides = cell_851de6f9.sides
     text = "Leo ni ___ na kesho ni Jumanne."
     with served(sides) as ask:
         status, shown = ask("GET", "/")
@@ -92,6 +97,9 @@ def test_the_page_divides_a_text_as_both_tokenizers_do_and_fills_in_what_the_mod
 
 @pytest.mark.cell('nbs/09_app/13_demo.ipynb', 'cell "a decoder writes on what is most probable, as plain transformers does" (12f567ee)')
 def test_a_decoder_writes_on_what_is_most_probable_as_plain_transformers_does(cell_d714ea84):
+    gpt = cell_d714ea84.gpt
+    tokenizer = cell_d714ea84.tokenizer
+    writer = cell_d714ea84.writer
     told = writer.answer("Good morning", 8)
     ids = [tokenizer.bos_token_id, *tokenizer("Good morning", add_special_tokens=False)["input_ids"]]
     model = GPT2LMHeadModel.from_pretrained(gpt).eval()
@@ -106,6 +114,8 @@ def test_a_decoder_writes_on_what_is_most_probable_as_plain_transformers_does(ce
 
 @pytest.mark.cell('nbs/09_app/13_demo.ipynb', 'cell "a GGUF file writes on in llama.cpp, which ends with the page" (b37b0acc)')
 def test_a_gguf_file_writes_on_in_llama_cpp_which_ends_with_the_page(cell_851de6f9):
+    place = cell_851de6f9.place
+    served = cell_851de6f9.served
     pytest.importorskip("xllamacpp")
     from benchmarks.tiny_gguf import llama_tokens, write_tiny
     from vocab_lit.gguf.llama_cpp import LlamaCpp
@@ -126,6 +136,8 @@ def test_a_gguf_file_writes_on_in_llama_cpp_which_ends_with_the_page(cell_851de6
 
 @pytest.mark.cell('nbs/09_app/13_demo.ipynb', 'cell "questions of another site, and those that are none, are not answered" (770e420d)')
 def test_questions_of_another_site_and_those_that_are_none_are_not_answered(cell_851de6f9):
+    served = cell_851de6f9.served
+    sides = cell_851de6f9.sides
     with served(sides) as ask:
         good = dict(side="after", text="a", n=1)
         assert ask("POST", "/tokens", good, Host="evil.example")[0] == ask("GET", "/", Host="evil.example")[0] - 1 == 403
@@ -141,6 +153,9 @@ def test_questions_of_another_site_and_those_that_are_none_are_not_answered(cell
 
 @pytest.mark.cell('nbs/09_app/13_demo.ipynb', 'cell "a model that fails, and a gap that it does not reach, are answered by what went wrong" (20d75aa0)')
 def test_a_model_that_fails_and_a_gap_that_it_does_not_reach_are_answered_by_what_went_wrong(cell_851de6f9, cell_d714ea84):
+    gpt = cell_d714ea84.gpt
+    served = cell_851de6f9.served
+    sides = cell_851de6f9.sides
     broken = open_side(gpt)
     broken.model.transformer.wpe = torch.nn.Embedding(2, 16)  # fewer positions than its settings say
     with served(dict(before=broken, after=sides["after"])) as ask:
@@ -154,6 +169,8 @@ def test_a_model_that_fails_and_a_gap_that_it_does_not_reach_are_answered_by_wha
 
 @pytest.mark.cell('nbs/09_app/13_demo.ipynb', 'cell "a model that is not there, an adapter and a port that is taken are told in a line" (765db493)')
 def test_a_model_that_is_not_there_an_adapter_and_a_port_that_is_taken_are_told_in_a_line(cell_851de6f9, cell_d714ea84):
+    gpt = cell_d714ea84.gpt
+    place = cell_851de6f9.place
     shutil.copytree(place / "sw", place / "lost")
     note = json.loads((place / "lost/vocab_lit.json").read_text(encoding="utf-8"))
     (place / "lost/vocab_lit.json").write_text(json.dumps(note | dict(model=str(place / "gone"))), encoding="utf-8")

@@ -3,6 +3,7 @@ from dataclasses import replace
 from pathlib import Path
 from tools.examples import remarks, tiny_model
 from transformers import XLMRobertaModel
+from types import SimpleNamespace
 from vocab_lit.app.inspection import Reading, advised, inspect_files
 from vocab_lit.models.source import FolderSource
 from vocab_lit.tokens.settings import TokenizerSettings
@@ -13,14 +14,16 @@ import tempfile
 @pytest.fixture(scope='module')
 def cell_da4ebcc5():
     # nbs/09_app/12_inspection.ipynb, cell "place = tiny_model(tempfile.mkdtemp())" (da4ebcc5)
-    global place, seen
     place = tiny_model(tempfile.mkdtemp())
     seen = inspect_files(place / "model", [place / "sw.txt"])
     print(seen.verdict.advice, seen.command.replace(str(place), ""), sep="\n")
+    return SimpleNamespace(place=place, seen=seen)
 
 
 @pytest.mark.cell('nbs/09_app/12_inspection.ipynb', 'cell "a record tells what there is, and a short text gets no verdict" (da05965c)')
 def test_a_record_tells_what_there_is_and_a_short_text_gets_no_verdict(cell_da4ebcc5):
+    place = cell_da4ebcc5.place
+    seen = cell_da4ebcc5.seen
     facts = seen.record()
     assert facts["tokens"] == 800 and facts["weights"]["head"] == "tied" and facts["text"]["scripts"].startswith("Latin")
     assert facts["verdict"]["what"] == seen.verdict.what and "vocab-lit " in facts["verdict"]["command"]
@@ -38,6 +41,8 @@ def test_a_record_tells_what_there_is_and_a_short_text_gets_no_verdict(cell_da4e
 
 @pytest.mark.cell('nbs/09_app/12_inspection.ipynb', 'cell "a model that has read a language is told from one that has not, and what cannot be measured is left out" (00c5a36c)')
 def test_a_model_that_has_read_a_language_is_told_from_one_that_has_not_and_what_cannot_be_measured_is_left_out(cell_da4ebcc5):
+    place = cell_da4ebcc5.place
+    seen = cell_da4ebcc5.seen
     assert seen.reading.kind == "pseudo" and seen.reading.reads is None and "reading" in seen.record()
     assert inspect_files(place / "model", [place / "sw.txt"], bits=False).reading is None
     reading = Reading(2.0, 2.5, 30, "causal")
@@ -47,6 +52,8 @@ def test_a_model_that_has_read_a_language_is_told_from_one_that_has_not_and_what
 
 @pytest.mark.cell('nbs/09_app/12_inspection.ipynb', 'cell "what is left open follows the verdict, and what is asked for stays" (f7ab5239)')
 def test_what_is_left_open_follows_the_verdict_and_what_is_asked_for_stays(cell_da4ebcc5):
+    place = cell_da4ebcc5.place
+    seen = cell_da4ebcc5.seen
     found = advised(place / "model", [place / "sw.txt"], TokenizerSettings())
     by_hand = seen.verdict
     extended, replaced = dict(extend=by_hand.asked, expansion="continued"), dict(vocab_size=by_hand.asked)
@@ -58,6 +65,8 @@ def test_what_is_left_open_follows_the_verdict_and_what_is_asked_for_stays(cell_
 
 @pytest.mark.cell('nbs/09_app/12_inspection.ipynb', 'cell "of a model that plain text does not train, no command speaks that trains it so" (b67762a4)')
 def test_of_a_model_that_plain_text_does_not_train_no_command_speaks_that_trains_it_so(cell_da4ebcc5):
+    place = cell_da4ebcc5.place
+    seen = cell_da4ebcc5.seen
     without_head = Path(tempfile.mkdtemp())
     source = FolderSource(place / "model")
     XLMRobertaModel(source.config).save_pretrained(without_head)
@@ -71,6 +80,7 @@ def test_of_a_model_that_plain_text_does_not_train_no_command_speaks_that_trains
 
 @pytest.mark.cell('nbs/09_app/12_inspection.ipynb', 'cell "a GGUF file is told of as a folder is, and the next command writes another" (527b0891)')
 def test_a_gguf_file_is_told_of_as_a_folder_is_and_the_next_command_writes_another(cell_da4ebcc5):
+    place = cell_da4ebcc5.place
     import pytest
 
     from benchmarks.tiny_gguf import gpt2_tokens, write_tiny

@@ -3,10 +3,9 @@ from collections import Counter
 from pathlib import Path
 from scipy import sparse
 from studies.phrasebook import lines
-from vocab_lit.app.made_folder import MadeFolder
-from vocab_lit.app.page_tables import MODELS
-from vocab_lit.app.page_tokens import MOST_OF_ONE, ORIGINS, terms_of
-from vocab_lit.app.report import check_report, report_data, report_html, write_report
+from types import SimpleNamespace
+from vocab_lit.app.made_folder import MODELS, MadeFolder
+from vocab_lit.app.report import MOST_OF_ONE, ORIGINS, POSITIONS, check_report, position, report_data, report_html, terms_of, write_report
 from vocab_lit.methods.plan import Plan
 from vocab_lit.methods.settings import TransplantSettings
 from vocab_lit.models.pipeline import transplant_files, trim_files
@@ -30,9 +29,17 @@ import time
 
 
 @pytest.fixture(scope='module')
+def cell_4830b46e():
+    # nbs/09_app/07_report.ipynb, cell "shown = [Token(0, "Ġmaji", "maji", True, "text"), Token(1, "" (4830b46e)
+    shown = [Token(0, "Ġmaji", "maji", True, "text"), Token(1, "ãģ", "", False, "byte", b"\xe3\x81")]
+    shown += [Token(2, "Ċ", "\n", False, "text"), Token(3, "▁", "", True, "text"), Token(4, "", "", False, "unused")]
+    [(t.visible, POSITIONS[position(t)]) for t in shown]
+    return SimpleNamespace(shown=shown)
+
+
+@pytest.fixture(scope='module')
 def cell_3bf37f97():
     # nbs/09_app/07_report.ipynb, cell "place = Path(tempfile.mkdtemp())" (3bf37f97)
-    global made, numbers, page, place, read_page, settings
     place = Path(tempfile.mkdtemp())
     (place / "sw.txt").write_text("\n".join(lines("sw", 800, seed=0)), encoding="utf-8")
     settings = TransplantSettings.of(vocab_size=700, vectors="ppmi", method="focus")
@@ -55,12 +62,13 @@ def cell_3bf37f97():
 
     page = read_page(place / "sw.html")
     {name: len(json.dumps(part)) for name, part in page.items()}  # characters
+    return SimpleNamespace(made=made, numbers=numbers, page=page, place=place, read_page=read_page)
 
 
 @pytest.fixture(scope='module')
 def cell_0226cce3(cell_3bf37f97):
     # nbs/09_app/07_report.ipynb, cell "few = RunSettings(held_out=())" (0226cce3)
-    global few, pages, short, texts, xlmr
+    place = cell_3bf37f97.place
     few = RunSettings(held_out=())
     short = dict(steps=4, batch_size=4, length=32, eval_every=2)
     (place / "en.txt").write_text("\n".join(lines("en", 400, seed=0)), encoding="utf-8")
@@ -71,12 +79,13 @@ def cell_0226cce3(cell_3bf37f97):
     lapt_files(place / "sw", texts, place / "lora", LaptSettings(**short, lora="r=2"), few)
     pages = {name: report_data(MadeFolder.open(place / name)) for name in ("trimmed", "trained", "trained-trim", "lora")}
     {name: [table["id"] for table in page["tables"]] for name, page in pages.items()}
+    return SimpleNamespace(few=few, pages=pages, short=short, texts=texts, xlmr=xlmr)
 
 
 @pytest.fixture(scope='module')
 def cell_022045bc(cell_3bf37f97):
     # nbs/09_app/07_report.ipynb, cell "NASTY = ["</script><script>alert(1)</script>", "<!--", "<b>&" (022045bc)
-    global NASTY, html_file, large, many, seconds, started
+    place = cell_3bf37f97.place
     NASTY = ["</script><script>alert(1)</script>", "<!--", "<b>&amp;", '"\\', "\u2028", "a\nb", "مرحبا", "\u202eabc"]
 
 
@@ -101,12 +110,13 @@ def cell_022045bc(cell_3bf37f97):
     html_file = write_report(many, place / "many.html")
     seconds = time.process_time() - started
     f"{html_file.stat().st_size / 1e6:.1f} MB in {seconds:.0f} s"
+    return SimpleNamespace(NASTY=NASTY, html_file=html_file, large=large, many=many, seconds=seconds)
 
 
 @pytest.fixture(scope='module')
 def cell_d618adb0(cell_3bf37f97):
     # nbs/09_app/07_report.ipynb, cell "CHROMIUM = next(filter(None, map(shutil.which, ("chromium", " (d618adb0)
-    global CHROMIUM, FLAGS, in_browser
+    place = cell_3bf37f97.place
     CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"]
     FLAGS += [
@@ -133,10 +143,21 @@ def cell_d618adb0(cell_3bf37f97):
         if done.returncode < 0:
             pytest.skip("Chromium does not run here, as on a machine without fonts")
         return json.loads(html.unescape(re.search(r'<pre id="found">(.*?)</pre>', done.stdout, re.S)[1]))
+    return SimpleNamespace(CHROMIUM=CHROMIUM, in_browser=in_browser)
+
+
+@pytest.mark.cell('nbs/09_app/07_report.ipynb', 'cell "every token is shown as something that can be seen, on one line" (669f4f00)')
+def test_every_token_is_shown_as_something_that_can_be_seen_on_one_line(cell_4830b46e):
+    shown = cell_4830b46e.shown
+    assert [t.visible for t in shown] == ["maji", "<0xE3><0x81>", "<U+000A>", "", "(row 4, no piece)"]
+    assert [position(t) for t in shown] == [0, 2, 1, 0, 4]
 
 
 @pytest.mark.cell('nbs/09_app/07_report.ipynb', 'cell "the page says of every token what explain says, and counts as one counts by hand" (a29c3ab1)')
 def test_the_page_says_of_every_token_what_explain_says_and_counts_as_one_counts_by_hand(cell_3bf37f97):
+    made = cell_3bf37f97.made
+    numbers = cell_3bf37f97.numbers
+    page = cell_3bf37f97.page
     columns, names = page["tokens"], page["source"]["texts"].split("\n")
     inside = numbers(page["source"]["position"], "u1")
     weights, sources = numbers(page["pairs"]["weight"], "<f2"), numbers(page["pairs"]["source"], "3 bytes")
@@ -163,6 +184,9 @@ def test_the_page_says_of_every_token_what_explain_says_and_counts_as_one_counts
 
 @pytest.mark.cell('nbs/09_app/07_report.ipynb', 'cell "lines are tokenized as the tokenizers divide them, and scripts and positions counted as they are" (81295f4f)')
 def test_lines_are_tokenized_as_the_tokenizers_divide_them_and_scripts_and_positions_counted_as_they_are(cell_3bf37f97):
+    made = cell_3bf37f97.made
+    numbers = cell_3bf37f97.numbers
+    page = cell_3bf37f97.page
     source, target = made.source, made.target
     for line in page["lines"]:
         ids = numbers(page["source"]["ids"], "3 bytes")
@@ -179,6 +203,8 @@ def test_lines_are_tokenized_as_the_tokenizers_divide_them_and_scripts_and_posit
 
 @pytest.mark.cell('nbs/09_app/07_report.ipynb', 'cell "the map\'s axes are those in which the embeddings differ most" (51255988)')
 def test_the_map_s_axes_are_those_in_which_the_embeddings_differ_most(cell_3bf37f97):
+    page = cell_3bf37f97.page
+    place = cell_3bf37f97.place
     from safetensors.torch import load_file
 
     [weight] = [w for name, w in load_file(place / "sw/model.safetensors").items() if "word_embeddings" in name]
@@ -195,6 +221,9 @@ def test_the_map_s_axes_are_those_in_which_the_embeddings_differ_most(cell_3bf37
 
 @pytest.mark.cell('nbs/09_app/07_report.ipynb', 'cell "the command that a page tells makes the same model again" (71ef64fb)')
 def test_the_command_that_a_page_tells_makes_the_same_model_again(cell_3bf37f97):
+    made = cell_3bf37f97.made
+    page = cell_3bf37f97.page
+    place = cell_3bf37f97.place
     from typer.testing import CliRunner
 
     from vocab_lit.cli.main import app
@@ -212,6 +241,9 @@ def test_the_command_that_a_page_tells_makes_the_same_model_again(cell_3bf37f97)
 
 @pytest.mark.cell('nbs/09_app/07_report.ipynb', 'cell "a page shows what its folder has and no more" (8f3473b5)')
 def test_a_page_shows_what_its_folder_has_and_no_more(cell_3bf37f97, cell_0226cce3):
+    page = cell_3bf37f97.page
+    pages = cell_0226cce3.pages
+    place = cell_3bf37f97.place
     told = {name: [line.split()[1] for line in page["commands"]] for name, page in pages.items()}
     assert told == dict(
         trimmed=["trim"], trained=["transplant", "lapt"], **{"trained-trim": ["trim", "lapt"]}, lora=["transplant", "lapt"]
@@ -231,6 +263,12 @@ def test_a_page_shows_what_its_folder_has_and_no_more(cell_3bf37f97, cell_0226cc
 
 @pytest.mark.cell('nbs/09_app/07_report.ipynb', 'cell "a model that kept its vocabulary, and one whose source is gone" (3e672006)')
 def test_a_model_that_kept_its_vocabulary_and_one_whose_source_is_gone(cell_3bf37f97, cell_0226cce3):
+    few = cell_0226cce3.few
+    made = cell_3bf37f97.made
+    place = cell_3bf37f97.place
+    short = cell_0226cce3.short
+    texts = cell_0226cce3.texts
+    xlmr = cell_0226cce3.xlmr
     lapt_files(xlmr, texts, place / "plain", LaptSettings(**short), few)
     plain = report_data(MadeFolder.open(place / "plain"))
     assert plain["facts"]["embeddings copied"] == 8000 and plain["steps"] == ["kept"] and len(plain["map"]["ids"]) == 3000
@@ -245,6 +283,11 @@ def test_a_model_that_kept_its_vocabulary_and_one_whose_source_is_gone(cell_3bf3
 
 @pytest.mark.cell('nbs/09_app/07_report.ipynb', 'cell "250,000 tokens with twelve sources each make less than 15 MB in less than a minute, the largest weights first" (ee0f0978)')
 def test_250_000_tokens_with_twelve_sources_each_make_less_than_15_mb_in_less_than_a_minute_the_largest_weights_first(cell_3bf37f97, cell_022045bc):
+    html_file = cell_022045bc.html_file
+    many = cell_022045bc.many
+    numbers = cell_3bf37f97.numbers
+    read_page = cell_3bf37f97.read_page
+    seconds = cell_022045bc.seconds
     assert html_file.stat().st_size < 15e6 and seconds < 60
     found = read_page(html_file)
     shown, total = numbers(found["tokens"]["terms"], "u1"), numbers(found["tokens"]["sources"], "<u2")
@@ -255,6 +298,10 @@ def test_250_000_tokens_with_twelve_sources_each_make_less_than_15_mb_in_less_th
 
 @pytest.mark.cell('nbs/09_app/07_report.ipynb', 'cell "no token ends the element that it stands in, or begins another line" (8de64814)')
 def test_no_token_ends_the_element_that_it_stands_in_or_begins_another_line(cell_3bf37f97, cell_022045bc):
+    NASTY = cell_022045bc.NASTY
+    html_file = cell_022045bc.html_file
+    large = cell_022045bc.large
+    read_page = cell_3bf37f97.read_page
     found, written = read_page(html_file), html_file.read_text(encoding="utf-8")
     assert written.count("</script>") == 2 and written.count("<script") == 2 and "<!--" not in written
     texts = found["tokens"]["texts"].split("\n")
@@ -267,6 +314,7 @@ def test_no_token_ends_the_element_that_it_stands_in_or_begins_another_line(cell
 
 @pytest.mark.cell('nbs/09_app/07_report.ipynb', 'cell "weights that are products, or have products added, have the largest of them" (22269404)')
 def test_weights_that_are_products_or_have_products_added_have_the_largest_of_them(cell_022045bc):
+    large = cell_022045bc.large
     rng = np.random.default_rng(0)
     left, right = rng.normal(size=(300, 4)).astype(np.float32), sparse.csr_array(rng.normal(size=(4, 90)))
     left[7] = 0
@@ -284,6 +332,11 @@ def test_weights_that_are_products_or_have_products_added_have_the_largest_of_th
 
 @pytest.mark.cell('nbs/09_app/07_report.ipynb', 'cell "in a browser the search finds a token, pointing at it shows its sources, and nothing is loaded" (a07f6fd3)')
 def test_in_a_browser_the_search_finds_a_token_pointing_at_it_shows_its_sources_and_nothing_is_loaded(cell_3bf37f97, cell_d618adb0):
+    CHROMIUM = cell_d618adb0.CHROMIUM
+    in_browser = cell_d618adb0.in_browser
+    made = cell_3bf37f97.made
+    page = cell_3bf37f97.page
+    place = cell_3bf37f97.place
     if CHROMIUM is None:
         pytest.skip("no Chromium")
     told = in_browser(
@@ -325,6 +378,11 @@ def test_in_a_browser_the_search_finds_a_token_pointing_at_it_shows_its_sources_
 @pytest.mark.slow
 @pytest.mark.cell('nbs/09_app/07_report.ipynb', 'cell "in a browser 250,000 tokens are searched and sorted, few rows are in the document, and markup is text" (ee88f4bf)')
 def test_in_a_browser_250_000_tokens_are_searched_and_sorted_few_rows_are_in_the_document_and_markup_is_text(cell_3bf37f97, cell_022045bc, cell_d618adb0):
+    CHROMIUM = cell_d618adb0.CHROMIUM
+    NASTY = cell_022045bc.NASTY
+    in_browser = cell_d618adb0.in_browser
+    many = cell_022045bc.many
+    place = cell_3bf37f97.place
     if CHROMIUM is None:
         pytest.skip("no Chromium")
     told = in_browser(
@@ -350,6 +408,8 @@ def test_in_a_browser_250_000_tokens_are_searched_and_sorted_few_rows_are_in_the
 
 @pytest.mark.cell('nbs/09_app/07_report.ipynb', 'cell "what cannot be shown is refused in a line, and nothing is written" (8585ad21)')
 def test_what_cannot_be_shown_is_refused_in_a_line_and_nothing_is_written(cell_3bf37f97):
+    made = cell_3bf37f97.made
+    place = cell_3bf37f97.place
     (place / "latin.txt").write_bytes(b"Habari\n" * 9 + "schön\n".encode("latin-1"))
     shutil.copytree(place / "sw", place / "bare")
     for name in ("tokenizer.json", "tokenizer_config.json"):

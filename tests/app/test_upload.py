@@ -2,6 +2,7 @@
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from huggingface_hub import constants
 from pathlib import Path
+from types import SimpleNamespace
 from vocab_lit.app.upload import check_upload, files_to_upload, left_out, upload, upload_rows
 from vocab_lit.text.errors import SettingError
 import base64
@@ -14,7 +15,6 @@ import threading
 @pytest.fixture(scope='module')
 def cell_2c29432f():
     # nbs/09_app/03_upload.ipynb, cell "class Hub(BaseHTTPRequestHandler):" (2c29432f)
-    global Hub, hub, patch, there, with_hub
     class Hub(BaseHTTPRequestHandler):
         "Takes one token and remembers commits; files of any size come in the commit itself."
 
@@ -73,12 +73,12 @@ def cell_2c29432f():
     with pytest.MonkeyPatch.context() as patch:
         with_hub(patch)
         print(check_upload("model"), check_upload("org/model"))
+    return SimpleNamespace(hub=hub, with_hub=with_hub)
 
 
 @pytest.fixture(scope='module')
 def cell_092f9fb2():
     # nbs/09_app/03_upload.ipynb, cell "place = Path(tempfile.mkdtemp())" (092f9fb2)
-    global name, note, place
     place = Path(tempfile.mkdtemp())
     (place / "model/1_Pooling").mkdir(parents=True)
     (place / "model/run").mkdir()
@@ -94,10 +94,15 @@ def cell_092f9fb2():
     )
     (place / "model/vocab_lit.json").write_text(json.dumps(note))
     upload_rows(place / "model")
+    return SimpleNamespace(note=note, place=place)
 
 
 @pytest.mark.cell('nbs/09_app/03_upload.ipynb', 'cell "what belongs to the model goes up, with no path of the machine" (33b5c1f5)')
 def test_what_belongs_to_the_model_goes_up_with_no_path_of_the_machine(cell_2c29432f, cell_092f9fb2):
+    hub = cell_2c29432f.hub
+    note = cell_092f9fb2.note
+    place = cell_092f9fb2.place
+    with_hub = cell_2c29432f.with_hub
     with pytest.MonkeyPatch.context() as patch:
         with_hub(patch)
         assert upload(place / "model", check_upload("org/model")).endswith("org/model")
@@ -118,6 +123,8 @@ def test_what_belongs_to_the_model_goes_up_with_no_path_of_the_machine(cell_2c29
 
 @pytest.mark.cell('nbs/09_app/03_upload.ipynb', 'cell "a name that cannot be, a missing or wrong token and a Hub that is not there are refused in one line" (6abcf740)')
 def test_a_name_that_cannot_be_a_missing_or_wrong_token_and_a_hub_that_is_not_there_are_refused_in_one_line(cell_2c29432f, cell_092f9fb2):
+    place = cell_092f9fb2.place
+    with_hub = cell_2c29432f.with_hub
     with pytest.MonkeyPatch.context() as patch:
         with_hub(patch)
         for name in ("a/b/c", "with space", "", "../up", "x" * 200):
@@ -143,6 +150,9 @@ def test_a_name_that_cannot_be_a_missing_or_wrong_token_and_a_hub_that_is_not_th
 
 @pytest.mark.cell('nbs/09_app/03_upload.ipynb', 'cell "where the upload fails the error says how to try again, and a folder without a model is refused" (2a8d069b)')
 def test_where_the_upload_fails_the_error_says_how_to_try_again_and_a_folder_without_a_model_is_refused(cell_2c29432f, cell_092f9fb2):
+    hub = cell_2c29432f.hub
+    place = cell_092f9fb2.place
+    with_hub = cell_2c29432f.with_hub
     with pytest.MonkeyPatch.context() as patch:
         with_hub(patch)
         hub.full = True

@@ -2,8 +2,10 @@
 from tools.examples import run, tiny_model
 from typer.main import get_command
 from typer.testing import CliRunner
-from vocab_lit.cli import measure, train, whole
-from vocab_lit.cli.main import GROUPS, app, commands_by_group
+from types import SimpleNamespace
+from vocab_lit.cli import train, whole
+from vocab_lit.cli.main import commands_by_group
+from vocab_lit.cli.options import app
 import json
 import os
 import pytest
@@ -17,23 +19,37 @@ import tempfile
 @pytest.fixture(scope='module')
 def cell_8c96c27f():
     # nbs/10_cli/11_main.ipynb, cell "CALL = [sys.executable, "-c", "from vocab_lit.cli.main impor" (8c96c27f)
-    global CALL
     CALL = [sys.executable, "-c", "from vocab_lit.cli.main import app; app(prog_name='vocab-lit')"]
+    return SimpleNamespace(CALL=CALL)
+
+
+@pytest.fixture(scope='module')
+def cell_d9070758():
+    # nbs/10_cli/11_main.ipynb, cell "def commands_below(command, path=()):" (d9070758)
+    def commands_below(command, path=()):
+        "A command and those below it, with what is typed for each."
+        yield command, path
+        for name, below in getattr(command, "commands", {}).items():
+            yield from commands_below(below, (*path, name))
+
+
+    len(list(commands_below(get_command(app))))
+    return SimpleNamespace(commands_below=commands_below)
 
 
 @pytest.fixture(scope='module')
 def cell_a5fb69cf():
     # nbs/10_cli/11_main.ipynb, cell "place = tiny_model(tempfile.mkdtemp())" (a5fb69cf)
-    global place
     place = tiny_model(tempfile.mkdtemp())
     run("transplant", place / "model", "--text", place / "sw.txt", "--vocab-size", 700, "--out", place / "sw")
     print(run("transplant", place / "model", "--text", place / "sw.txt", "--out", place / "x", "--method", "fokus", code=1))
+    return SimpleNamespace(place=place)
 
 
 @pytest.fixture(scope='module')
 def cell_e98a4e66(cell_a5fb69cf):
     # nbs/10_cli/11_main.ipynb, cell "(place / "long.txt").write_text("maji ya ziwa\n" * 20_000)" (e98a4e66)
-    global ADAPT, EVALUATE, LAPT, MISTAKES, TRANSPLANT, WECHSEL, long, nowhere, out
+    place = cell_a5fb69cf.place
     (place / "long.txt").write_text("maji ya ziwa\n" * 20_000)
     (place / "pairs.txt").write_text("a\tb\tc\n")
     (place / "words.vec").write_text("no vectors here\n")
@@ -109,12 +125,13 @@ def cell_e98a4e66(cell_a5fb69cf):
         (("vectors", "nearest", place / "words.vec", "maji"), "--file .*words.vec: not a file of vectors"),
     ]
     len(MISTAKES)
+    return SimpleNamespace(MISTAKES=MISTAKES)
 
 
 @pytest.fixture(scope='module')
 def cell_d7072f64(cell_a5fb69cf):
     # nbs/10_cli/11_main.ipynb, cell "STARTS = [" (d7072f64)
-    global STARTS, _STARTED, started, starts
+    place = cell_a5fb69cf.place
     STARTS = [
         ["--version"],
         ["--help"],
@@ -156,16 +173,17 @@ print(json.dumps(measured))
 
     starts = started(STARTS)
     starts
+    return SimpleNamespace(STARTS=STARTS, starts=starts)
 
 
 @pytest.mark.cell('nbs/10_cli/11_main.ipynb', 'cell "every command is in a group" (40ed3434)')
 def test_every_command_is_in_a_group():
     groups = commands_by_group()
-    assert [len(commands) for commands in groups.values()] == [5, 4, 4, 2, 1, 2, 3]
+    assert [*map(len, groups.values())] == [5, 4, 4, 3, 2, 3]
     assert set(groups["Look first"]) == {"methods", "inspect", "explain", "report", "demo"}
     assert groups["Make"]["trim"].startswith("Keep of a model's vocabulary what texts need")
     help_text = run("--help")
-    assert all(f"{group} " in help_text for group in GROUPS) and help_text.index("inspect") < help_text.index("push")
+    assert all(f"{group} " in help_text for group in groups) and help_text.index("inspect") < help_text.index("push")
     assert run("--version").strip()
     unknown = ["trim", "nowhere", "--text", "none.txt", "--out", "never"]
     assert isinstance(CliRunner().invoke(app, ["--traceback", *unknown]).exception, FileNotFoundError)
@@ -174,6 +192,7 @@ def test_every_command_is_in_a_group():
 
 @pytest.mark.cell('nbs/10_cli/11_main.ipynb', 'cell "a reader who leaves, as `| head` does, ends a command without a word" (0c0421b2)')
 def test_a_reader_who_leaves_as_head_does_ends_a_command_without_a_word(cell_8c96c27f):
+    CALL = cell_8c96c27f.CALL
     for arguments in (["methods"], ["methods", "--json"], ["study", "--example"], ["--help"]):
         read, write = os.pipe()
         os.close(read)
@@ -184,20 +203,26 @@ def test_a_reader_who_leaves_as_head_does_ends_a_command_without_a_word(cell_8c9
 
 @pytest.mark.cell('nbs/10_cli/11_main.ipynb', 'cell "the shell completes commands" (3d00431a)')
 def test_the_shell_completes_commands(cell_8c96c27f):
+    CALL = cell_8c96c27f.CALL
     asked = dict(os.environ, _VOCAB_LIT_COMPLETE="complete_bash", COMP_WORDS="vocab-lit ins", COMP_CWORD="1")
     done = subprocess.run(CALL, env=asked, capture_output=True, text=True)
     assert done.stdout.split() == ["inspect"] and not done.stderr
 
 
+@pytest.mark.cell('nbs/10_cli/11_main.ipynb', 'cell "the main road of every command is short" (3baa264c)')
+def test_the_main_road_of_every_command_is_short(cell_d9070758):
+    commands_below = cell_d9070758.commands_below
+    MOST = {("adapt",): 14, ("lapt",): 14}
+    for command, path in commands_below(get_command(app)):
+        options = [p for p in command.params if p.param_type_name == "option" and not p.hidden and p.name != "help_all"]
+        assert len(options) <= MOST.get(path, 12), (path, [p.name for p in options])
+        needed = [p.name for p in command.params if p.required and getattr(p, "hidden", False)]
+        assert not needed, (path, needed)
+
+
 @pytest.mark.cell('nbs/10_cli/11_main.ipynb', 'cell "help shows every word of every text that it has" (89cb79eb)')
-def test_help_shows_every_word_of_every_text_that_it_has():
-    def commands_below(command, path=()):
-        "A command and those below it, with what is typed for each."
-        yield command, path
-        for name, below in getattr(command, "commands", {}).items():
-            yield from commands_below(below, (*path, name))
-
-
+def test_help_shows_every_word_of_every_text_that_it_has(cell_d9070758):
+    commands_below = cell_d9070758.commands_below
     def words(text):
         return re.findall(r"[^\s│╭╮╰╯─]+", re.sub(r"[`\\]", "", text))
 
@@ -205,13 +230,15 @@ def test_help_shows_every_word_of_every_text_that_it_has():
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("COLUMNS", "500")
         for command, path in commands_below(get_command(app)):
-            printed = " ".join(words(run(*path, "--help")))
+            has_more = any(p.name == "help_all" for p in command.params)
+            printed = " ".join(words(run(*path, "--help-all" if has_more else "--help")))
             for text in (command.help or "", *(getattr(p, "help", None) or "" for p in command.params)):
                 assert not set(words(text)) - set(words(printed)), path
 
 
 @pytest.mark.cell('nbs/10_cli/11_main.ipynb', 'cell "mistakes are one line, leave with code 1 and write nothing" (ecd18ad7)')
 def test_mistakes_are_one_line_leave_with_code_1_and_write_nothing(cell_a5fb69cf):
+    place = cell_a5fb69cf.place
     (place / "latin.txt").write_bytes("schön".encode("latin-1"))
     (place / "empty.txt").write_text(" \n")
     (place / "one.txt").write_text("habari\n")
@@ -282,6 +309,7 @@ def test_mistakes_are_one_line_leave_with_code_1_and_write_nothing(cell_a5fb69cf
 
 @pytest.mark.cell('nbs/10_cli/11_main.ipynb', 'cell "a signal before training ends a command with code 75 and says how to resume" (63158ab8)')
 def test_a_signal_before_training_ends_a_command_with_code_75_and_says_how_to_resume(cell_a5fb69cf):
+    place = cell_a5fb69cf.place
     (place / "begun/run").mkdir(parents=True)
     (place / "begun/lapt.json").write_text("{}")
     before = {name: signal.getsignal(name) for name in (signal.SIGTERM, signal.SIGUSR1)}
@@ -292,7 +320,7 @@ def test_a_signal_before_training_ends_a_command_with_code_75_and_says_how_to_re
         for arguments, room, how in (
             ((*train_model, place / "never"), train, "call it again"),
             ((*train_model, place / "begun", "--resume"), train, "call it again with --resume"),
-            (score, measure, "call it again"),
+            (score, train, "call it again"),
             (adapt, whole, "call it again"),
         ):
             with pytest.MonkeyPatch.context() as patch:
@@ -306,6 +334,8 @@ def test_a_signal_before_training_ends_a_command_with_code_75_and_says_how_to_re
 
 @pytest.mark.cell('nbs/10_cli/11_main.ipynb', 'cell "a mistake is told before text is read" (abc9903e)')
 def test_a_mistake_is_told_before_text_is_read(cell_a5fb69cf, cell_e98a4e66):
+    MISTAKES = cell_e98a4e66.MISTAKES
+    place = cell_a5fb69cf.place
     import vocab_lit.text.corpus as corpus
 
     with pytest.MonkeyPatch.context() as patch:
@@ -326,5 +356,7 @@ def test_a_mistake_is_told_before_text_is_read(cell_a5fb69cf, cell_e98a4e66):
 
 @pytest.mark.cell('nbs/10_cli/11_main.ipynb', 'cell "help and errors import nothing that takes seconds" (d3f5f94e)')
 def test_help_and_errors_import_nothing_that_takes_seconds(cell_d7072f64):
+    STARTS = cell_d7072f64.STARTS
+    starts = cell_d7072f64.starts
     for arguments, (seconds, heavy) in zip(STARTS, starts, strict=True):
         assert not heavy and seconds <= 3, (arguments, seconds, heavy)  # about half a second on an idle machine

@@ -2,6 +2,7 @@
 from pathlib import Path
 from studies.phrasebook import dictionary, lines, sentences
 from tools.examples import run
+from types import SimpleNamespace
 import json
 import pytest
 import shutil
@@ -12,7 +13,6 @@ import vocab_lit.cli.whole
 @pytest.fixture(scope='module')
 def cell_f0134685():
     # nbs/10_cli/09_whole.ipynb, cell "import json" (f0134685)
-    global dictionary, json, lines, place, pytest, run, sentences, shutil, tempfile, tiny_model
     import json
     import shutil
     import tempfile
@@ -23,10 +23,13 @@ def cell_f0134685():
     from tools.examples import run, tiny_model
 
     place = tiny_model(tempfile.mkdtemp())
+    run("transplant", place / "model", "--text", place / "sw.txt", "--vocab-size", 700, "--out", place / "sw")
+    return SimpleNamespace(place=place)
 
 
 @pytest.mark.cell('nbs/10_cli/09_whole.ipynb', 'cell "a setup file gives what the command line leaves out, and an adaptation goes from it to a report" (9c7c7b94)')
 def test_a_setup_file_gives_what_the_command_line_leaves_out_and_an_adaptation_goes_from_it_to_a_report(cell_f0134685):
+    place = cell_f0134685.place
     run("transplant", place / "model", "--text", place / "sw.txt", "--vocab-size", 650, "--out", place / "by-hand")
     said = sentences("sw", 90, seed=2)
     (place / "names.tsv").write_text(
@@ -109,6 +112,7 @@ def test_a_setup_file_gives_what_the_command_line_leaves_out_and_an_adaptation_g
 
 @pytest.mark.cell('nbs/10_cli/09_whole.ipynb', 'cell "given tokens and continued expansion come from a setup file as from the command line" (aaeab68a)')
 def test_given_tokens_and_continued_expansion_come_from_a_setup_file_as_from_the_command_line(cell_f0134685):
+    place = cell_f0134685.place
     (place / "kit").mkdir()
     shutil.copy(place / "sw.txt", place / "kit")
     (place / "kit/terms.tsv").write_text(
@@ -144,6 +148,7 @@ def test_given_tokens_and_continued_expansion_come_from_a_setup_file_as_from_the
 
 @pytest.mark.cell('nbs/10_cli/09_whole.ipynb', 'cell "a study is printed, planned, computed, and tells of failures" (898ceb4c)')
 def test_a_study_is_printed_planned_computed_and_tells_of_failures(cell_f0134685):
+    place = cell_f0134685.place
     folder = Path(tempfile.mkdtemp())
     (folder / "sw.txt").write_text("\n".join(lines("sw", 400, seed=0)), encoding="utf-8")
     (folder / "study.yml").write_text(
@@ -170,3 +175,80 @@ def test_a_study_is_printed_planned_computed_and_tells_of_failures(cell_f0134685
         (("study", folder / "study.yml"), "say which folder that is by `data:` or --data DIR"),
     ):
         assert match in run(*wrong, code=1)
+
+
+@pytest.mark.cell('nbs/10_cli/09_whole.ipynb', 'cell "a folder is checked, and uploaded where that is asked for" (9cd28d1d)')
+def test_a_folder_is_checked_and_uploaded_where_that_is_asked_for(cell_f0134685):
+    place = cell_f0134685.place
+    from vocab_lit.app import upload as uploading
+
+    assert "nothing found that would break transformers, vllm, gguf" in run("check", place / "sw")
+    assert not any(found["breaks"] for found in json.loads(run("check", place / "sw", "--json", "--for", "vllm")))
+    shutil.copytree(place / "sw", place / "torn")
+    (place / "torn/model.safetensors").write_bytes(b"")
+    run("check", place / "torn", "--for", "vllm", code=1)
+    up = json.loads(run("push", place / "sw", "me/sw", "--dry-run", "--json"))
+    assert {"README.md", "config.json", "model.safetensors", "plan.npz"} <= {row["file"] for row in up}
+    assert "README.md" in run("push", place / "sw", "me/sw", "--dry-run")
+    uploads = []
+    adapter = place / "small-adapter"
+    few = ("--text", place / "sw.txt", "--steps", 1, "--batch-size", 2, "--length", 32)
+    run("adapter", "train", place / "model", *few, "--name", "sw", "--out", adapter)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(uploading, "check_upload", lambda name: f"me/{name}")
+        patch.setattr(uploading, "upload", lambda folder, name: uploads.append((Path(folder).name, name)))
+        given = (place / "model", "--tokenizer", place / "sw", "--method", "identity", "--language", "sw", "--pad-to", 8)
+        run("transplant", *given, "--out", place / "up", "--push-to-hub", "up")
+        run("lapt", place / "up", *few, "--out", place / "up-lapt", "--push-to-hub", "up-lapt")
+        run("adapter", "export", place / "model", adapter, "--out", place / "up-adapter", "--push-to-hub", "up-adapter")
+        to = ("--out", place / "never", "--vocab-size", 400, "--method", "identity")
+        patch.setattr(uploading, "check_upload", lambda name: pytest.fail("the Hub is asked"))
+        planned = run(
+            "adapt", place / "model", "--text", place / "sw.txt", *to, "--dry-run", "--json", "--push-to-hub", "up"
+        )
+        folders = len(list(place.iterdir()))
+        for goes_up, *command in (
+            ("plan.npz", "transplant", *given),
+            ("losses.csv", "lapt", place / "model", *few),
+            ("adapter_config.json", "adapter", "export", place / "model", adapter),
+        ):
+            shown = run(*command, "--out", place / "never", "--dry-run", "--push-to-hub", "up")
+            assert goes_up in shown and " up " in shown, shown
+            run(*command, "--out", place / "never", "--dry-run", "--push-to-hub", "not a name", code=1)
+        for wrong, told in (
+            (("--length", 9999), "blocks of 9999 tokens are longer than the model's"),
+            (("--batch-size", 4, "--micro-batch", 3), "cannot be divided into micro-batches of 3"),
+            (("--report-to", "nonsense"), "--report-to nonsense"),
+            (("--lora", "r=8,targets=foo"), "targets=foo: the layers of"),
+            (("--mode", "distil"), "not known which tokens are new"),
+        ):
+            given = (place / "model", *few, *wrong, "--out", place / "never")
+            assert told in run("lapt", *given, "--dry-run", code=1), wrong
+        assert len(list(place.iterdir())) == folders
+    assert json.loads((place / "up/config.json").read_text())["vocab_size"] % 8 == 0
+    assert uploads == [(name, f"me/{name}") for name in ("up", "up-lapt", "up-adapter")]
+    last = json.loads(planned)[-1]
+    assert last["stage"] == "upload" and last["makes"] == "up" and not (place / "never").exists()
+    for folder, said in (
+        ("up", "language: sw"),
+        ("up-lapt", "## Continued pretraining"),
+        ("up-adapter", "library_name: adapters"),
+    ):
+        assert said in (place / folder / "README.md").read_text(), folder
+
+
+@pytest.mark.cell('nbs/10_cli/09_whole.ipynb', 'cell "a GGUF file is checked, and options that are for one are refused for a folder" (6ea828e1)')
+def test_a_gguf_file_is_checked_and_options_that_are_for_one_are_refused_for_a_folder(cell_f0134685):
+    place = cell_f0134685.place
+    from benchmarks.tiny_gguf import llama_tokens, write_tiny
+    from vocab_lit.gguf.container import GgufFile, same_tensor, write_gguf
+
+    chat, tiny = GgufFile(write_tiny(place / "chat.gguf", llama_tokens())), place / "tiny.gguf"
+    fields = {name: entry for name, entry in chat.fields.items() if "template" not in name}
+    write_gguf(tiny, fields, [same_tensor(chat, name) for name in chat.tensors])
+    assert "nothing found that would break gguf" in run("check", tiny, "--source", tiny, "--text", place / "sw.txt")
+    assert "a GGUF file is for llama.cpp; leave it out" in run("check", tiny, "--for", "vllm", code=1)
+    assert "--text: ids of a GGUF file are compared" in run("check", place / "sw", "--text", place / "sw.txt", code=1)
+    assert "none.gguf: no such file" in run("check", place / "none.gguf", code=1)
+    (place / "cut.gguf").write_bytes(tiny.read_bytes()[:-100])
+    run("check", place / "cut.gguf", code=1)

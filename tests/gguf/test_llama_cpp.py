@@ -2,9 +2,10 @@
 from benchmarks.tiny_gguf import TOKENS, write_tiny
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from vocab_lit.gguf.container import GgufFile
 from vocab_lit.gguf.llama_cpp import LlamaCpp
-from vocab_lit.text.extras import MissingExtra
+from vocab_lit.text.errors import MissingExtra
 import math
 import os
 import psutil
@@ -16,17 +17,18 @@ import tempfile
 @pytest.fixture(scope='module')
 def cell_4a95d5bb():
     # nbs/11_gguf/05_llama_cpp.ipynb, cell "folder = Path(tempfile.mkdtemp())" (4a95d5bb)
-    global files, folder, ids, model, written
     folder = Path(tempfile.mkdtemp())
     files = {name: write_tiny(folder / f"{name}.gguf", tokens()) for name, tokens in TOKENS.items()}
     with LlamaCpp(files["llama"]) as model:
         written = model.greedy("Habari ya asubuhi", 4)
         ids = model.ids(["Habari ya asubuhi"])
     ids, written.ids, written.finish_reason
+    return SimpleNamespace(files=files, folder=folder)
 
 
 @pytest.mark.cell('nbs/11_gguf/05_llama_cpp.ipynb', 'cell "the tokens of a text are those of the file, and give the text again" (c073e1b5)')
 def test_the_tokens_of_a_text_are_those_of_the_file_and_give_the_text_again(cell_4a95d5bb):
+    files = cell_4a95d5bb.files
     for file in files.values():
         tokens = GgufFile(file).get("tokenizer.ggml.tokens")
         with LlamaCpp(file) as model:
@@ -37,6 +39,7 @@ def test_the_tokens_of_a_text_are_those_of_the_file_and_give_the_text_again(cell
 
 @pytest.mark.cell('nbs/11_gguf/05_llama_cpp.ipynb', 'cell "special tokens are found in a text, and put around it, only where that is asked" (28fd7e48)')
 def test_special_tokens_are_found_in_a_text_and_put_around_it_only_where_that_is_asked(cell_4a95d5bb):
+    files = cell_4a95d5bb.files
     with LlamaCpp(files["llama"]) as model:
         assert model.ids(["<s>"], special=True) == [[1]]
         assert 1 not in model.ids(["<s>"])[0]
@@ -45,6 +48,7 @@ def test_special_tokens_are_found_in_a_text_and_put_around_it_only_where_that_is
 
 @pytest.mark.cell('nbs/11_gguf/05_llama_cpp.ipynb', 'cell "greedy text takes the most probable token each time" (54661516)')
 def test_greedy_text_takes_the_most_probable_token_each_time(cell_4a95d5bb):
+    files = cell_4a95d5bb.files
     with LlamaCpp(files["gpt2"]) as model:
         ids = model.ids(["one two"])[0]
         written = model.greedy(ids, 3)
@@ -59,6 +63,7 @@ def test_greedy_text_takes_the_most_probable_token_each_time(cell_4a95d5bb):
 
 @pytest.mark.cell('nbs/11_gguf/05_llama_cpp.ipynb', 'cell "log-probabilities are those of all tokens together" (c87f51be)')
 def test_log_probabilities_are_those_of_all_tokens_together(cell_4a95d5bb):
+    files = cell_4a95d5bb.files
     with LlamaCpp(files["gpt2"]) as model:
         n = len(GgufFile(files["gpt2"]).get("tokenizer.ggml.tokens"))
         every = model.log_probabilities("one two", n)
@@ -67,6 +72,7 @@ def test_log_probabilities_are_those_of_all_tokens_together(cell_4a95d5bb):
 
 @pytest.mark.cell('nbs/11_gguf/05_llama_cpp.ipynb', 'cell "log-probabilities are told where a part of a character comes first" (c2bc577f)')
 def test_log_probabilities_are_told_where_a_part_of_a_character_comes_first(cell_4a95d5bb):
+    files = cell_4a95d5bb.files
     with LlamaCpp(files["gpt2"]) as model:
         tokens = GgufFile(files["gpt2"]).get("tokenizer.ggml.tokens")
         written = ([id] for id in range(3, len(tokens)) if model.greedy([id], 1).text.endswith("\ufffd"))
@@ -76,6 +82,7 @@ def test_log_probabilities_are_told_where_a_part_of_a_character_comes_first(cell
 
 @pytest.mark.cell('nbs/11_gguf/05_llama_cpp.ipynb', 'cell "a chat is rendered by the file\'s template, and says how it ended" (d7ce3587)')
 def test_a_chat_is_rendered_by_the_file_s_template_and_says_how_it_ended(cell_4a95d5bb):
+    files = cell_4a95d5bb.files
     with LlamaCpp(files["llama"], context=128) as model:
         said = [dict(role="user", content="habari")]
         answer = model.chat(said, 5)
@@ -86,6 +93,7 @@ def test_a_chat_is_rendered_by_the_file_s_template_and_says_how_it_ended(cell_4a
 
 @pytest.mark.cell('nbs/11_gguf/05_llama_cpp.ipynb', 'cell "memory and processor time are measured, and the process ends with its context" (9a0da81b)')
 def test_memory_and_processor_time_are_measured_and_the_process_ends_with_its_context(cell_4a95d5bb):
+    files = cell_4a95d5bb.files
     with LlamaCpp(files["t5"]) as model:
         pid = model._process.pid
         begun = model.cpu_seconds
@@ -97,6 +105,7 @@ def test_memory_and_processor_time_are_measured_and_the_process_ends_with_its_co
 
 @pytest.mark.cell('nbs/11_gguf/05_llama_cpp.ipynb', 'cell "proxies are not asked" (e6556c98)')
 def test_proxies_are_not_asked(cell_4a95d5bb):
+    files = cell_4a95d5bb.files
     before = {name: os.environ.get(name) for name in ("http_proxy", "HTTP_PROXY")}
     os.environ.update(dict.fromkeys(before, "http://127.0.0.1:1"))
     try:
@@ -110,6 +119,8 @@ def test_proxies_are_not_asked(cell_4a95d5bb):
 
 @pytest.mark.cell('nbs/11_gguf/05_llama_cpp.ipynb', 'cell "a file that llama.cpp does not load is named, with what it said" (b73b3cba)')
 def test_a_file_that_llama_cpp_does_not_load_is_named_with_what_it_said(cell_4a95d5bb):
+    files = cell_4a95d5bb.files
+    folder = cell_4a95d5bb.folder
     broken = folder / "broken.gguf"
     broken.write_bytes(files["llama"].read_bytes()[:5000])
     with pytest.raises(ValueError, match=r"does not load .*broken.gguf: .*failed"):
@@ -120,6 +131,7 @@ def test_a_file_that_llama_cpp_does_not_load_is_named_with_what_it_said(cell_4a9
 
 @pytest.mark.cell('nbs/11_gguf/05_llama_cpp.ipynb', 'cell "a wait has an end, and a process that is gone is told" (403e00c9)')
 def test_a_wait_has_an_end_and_a_process_that_is_gone_is_told(cell_4a95d5bb):
+    files = cell_4a95d5bb.files
     with pytest.raises(TimeoutError, match="more than 0 seconds to load the file"):
         LlamaCpp(files["llama"], seconds=0)
     with LlamaCpp(files["llama"], seconds=30) as model:
@@ -137,6 +149,7 @@ def test_a_wait_has_an_end_and_a_process_that_is_gone_is_told(cell_4a95d5bb):
 
 @pytest.mark.cell('nbs/11_gguf/05_llama_cpp.ipynb', 'cell "without the package, the sentence says what to install" (f08b77a5)')
 def test_without_the_package_the_sentence_says_what_to_install(cell_4a95d5bb):
+    files = cell_4a95d5bb.files
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("vocab_lit.gguf.llama_cpp.find_spec", lambda name: None)
         with pytest.raises(MissingExtra, match="pip install xllamacpp"):

@@ -4,6 +4,7 @@ from pathlib import Path
 from safetensors.torch import load_file, save_file
 from scipy import sparse
 from studies.phrasebook import lines
+from types import SimpleNamespace
 from vocab_lit.methods.factored import Factoring, factorize, factors_facts, load_factors, low_dimensional
 from vocab_lit.methods.registry import get_recipe
 from vocab_lit.text.corpus import data_path
@@ -21,7 +22,6 @@ import torch
 @pytest.fixture(scope='module')
 def cell_646a8b5b():
     # nbs/04_methods/15_factored.ipynb, cell "source_folder = data_path("models", "mini-xlmr")" (646a8b5b)
-    global four, matrix, one, shown, source_folder
     source_folder = data_path("models", "mini-xlmr")
     matrix = load_file(source_folder / "model.safetensors")["roberta.embeddings.word_embeddings.weight"].float()
     one, four = (factorize(matrix, Factoring(c, solver="hals", steps=30)) for c in (1, 4))
@@ -33,17 +33,21 @@ def cell_646a8b5b():
 
 
     pd.DataFrame({"one G": shown(one), "four G": shown(four)})
+    return SimpleNamespace(four=four, matrix=matrix, one=one, source_folder=source_folder)
 
 
 @pytest.fixture(scope='module')
 def cell_be477e13(cell_646a8b5b):
     # nbs/04_methods/15_factored.ipynb, cell "source = Vocab.from_tokenizer(load_tokenizer(source_folder))" (be477e13)
-    global F, clusters, plan, source, target
+    four = cell_646a8b5b.four
+    matrix = cell_646a8b5b.matrix
+    source_folder = cell_646a8b5b.source_folder
     source = Vocab.from_tokenizer(load_tokenizer(source_folder))
     target = Vocab.from_tokenizer(train_tokenizer(lines("sw", 300, 0), "unigram", 400))
     plan = get_recipe("mf10-kmeans-lex").plan(source, target, seed=3)
     F, clusters = low_dimensional(plan, matrix, four)
     pd.Series(clusters.bincount(minlength=4)).rename("tokens of each up-projection").to_frame().T
+    return SimpleNamespace(plan=plan, source=source, target=target)
 
 
 @pytest.mark.cell('nbs/04_methods/15_factored.ipynb', 'cell "settings name a size, and factors of another kind are told" (a9056f78)')
@@ -66,6 +70,9 @@ def test_settings_name_a_size_and_factors_of_another_kind_are_told():
 
 @pytest.mark.cell('nbs/04_methods/15_factored.ipynb', 'cell "factors come back from a file as they were" (3a975750)')
 def test_factors_come_back_from_a_file_as_they_were(cell_646a8b5b):
+    four = cell_646a8b5b.four
+    matrix = cell_646a8b5b.matrix
+    one = cell_646a8b5b.one
     place = Path(tempfile.mkdtemp())
     for factors in (one, four):
         factors.save(place / "f.safetensors")
@@ -90,6 +97,8 @@ def test_factors_come_back_from_a_file_as_they_were(cell_646a8b5b):
 
 @pytest.mark.cell('nbs/04_methods/15_factored.ipynb', 'cell "singular values leave the smallest error, as numpy finds it" (9535e219)')
 def test_singular_values_leave_the_smallest_error_as_numpy_finds_it(cell_646a8b5b):
+    matrix = cell_646a8b5b.matrix
+    one = cell_646a8b5b.one
     svd = factorize(matrix, Factoring(solver="svd"))
     u, s_, vt = np.linalg.svd(matrix.double().numpy(), full_matrices=False)
     assert np.isclose(svd.facts["relative_error"], np.sqrt((s_[17:] ** 2).sum() / (s_**2).sum()), rtol=1e-4)
@@ -110,6 +119,7 @@ def test_singular_values_leave_the_smallest_error_as_numpy_finds_it(cell_646a8b5
 
 @pytest.mark.cell('nbs/04_methods/15_factored.ipynb', 'cell "what cannot be factorised or read is refused" (0f7b4103)')
 def test_what_cannot_be_factorised_or_read_is_refused(cell_646a8b5b):
+    matrix = cell_646a8b5b.matrix
     broken = matrix[:50].clone()
     broken[7, 3] = float("nan")
     for X, how, match in (
@@ -137,6 +147,12 @@ def test_what_cannot_be_factorised_or_read_is_refused(cell_646a8b5b):
 
 @pytest.mark.cell('nbs/04_methods/15_factored.ipynb', 'cell "copies keep embedding and cluster, others fit best" (3d9c46d6)')
 def test_copies_keep_embedding_and_cluster_others_fit_best(cell_646a8b5b, cell_be477e13):
+    four = cell_646a8b5b.four
+    matrix = cell_646a8b5b.matrix
+    one = cell_646a8b5b.one
+    plan = cell_be477e13.plan
+    source = cell_be477e13.source
+    target = cell_be477e13.target
     def check_low_dimensional(whole):
         rows, new = low_dimensional(whole, matrix, four)
         copied, full = whole.copied >= 0, whole.apply(matrix)
@@ -162,6 +178,9 @@ def test_copies_keep_embedding_and_cluster_others_fit_best(cell_646a8b5b, cell_b
 
 @pytest.mark.cell('nbs/04_methods/15_factored.ipynb', 'cell "drawn embeddings have the spread of F, and a seed" (fb2208b0)')
 def test_drawn_embeddings_have_the_spread_of_f_and_a_seed(cell_646a8b5b, cell_be477e13):
+    four = cell_646a8b5b.four
+    matrix = cell_646a8b5b.matrix
+    plan = cell_be477e13.plan
     lex = get_recipe("mf10-kmeans-lex-drawn")
     assert lex.drawn and lex.factoring == get_recipe("mf10-kmeans-lex").factoring
     copied = plan.copied >= 0

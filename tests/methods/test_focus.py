@@ -2,6 +2,7 @@
 from sklearn.linear_model import orthogonal_mp
 from studies.plan_check import check_plan
 from studies.toy_tokenizers import toy_tokenizer
+from types import SimpleNamespace
 from vocab_lit.methods.focus import CosineWeighted, FrequencyBlend, MatchingPursuit, SparsemaxSimilarity, matching_pursuit, omp, sparsemax_threshold, sparsemax_weights
 from vocab_lit.methods.fvt import source_subtokens
 from vocab_lit.methods.recipe import Copy, Gaussian, Recipe
@@ -18,7 +19,6 @@ import torch
 @pytest.fixture(scope='module')
 def cell_c1be52e5():
     # nbs/04_methods/08_focus.ipynb, cell "rng = np.random.default_rng(0)" (c1be52e5)
-    global centres, keys, near, queries, rng, seconds, start, support, vectors, weights
     rng = np.random.default_rng(0)
     centres = rng.normal(size=(50, 100))
 
@@ -41,12 +41,12 @@ def cell_c1be52e5():
             seconds=round(seconds, 2),
         )
     )
+    return SimpleNamespace(keys=keys, queries=queries, vectors=vectors)
 
 
 @pytest.fixture(scope='module')
 def cell_935fca00():
     # nbs/04_methods/08_focus.ipynb, cell "source = Vocab.from_tokenizer(toy_tokenizer("unigram", ["mto" (935fca00)
-    global by_hand, plan, recipe, source, table, target
     source = Vocab.from_tokenizer(toy_tokenizer("unigram", ["mto", "maji", "moto", "gari"]))
     target = Vocab.from_tokenizer(toy_tokenizer("unigram", ["mto", "maji", "gari", "ziwa", "basi", "xyz"]))
     table = {"▁mto": (1, 0.1), "▁maji": (0.9, 0.3), "▁gari": (0, 1), "▁ziwa": (0.95, 0.2), "▁basi": (0.1, 1)}
@@ -58,12 +58,12 @@ def cell_935fca00():
     recipe = Recipe("similar", (Copy(), SparsemaxSimilarity(), Gaussian()), "", "")
     plan = recipe.plan(source, target, by_hand)
     pd.concat([plan.explain("ziwa"), plan.explain("basi"), plan.explain("xyz")])
+    return SimpleNamespace(by_hand=by_hand, plan=plan, recipe=recipe, source=source, table=table, target=target)
 
 
 @pytest.fixture(scope='module')
 def cell_46c9233a():
     # nbs/04_methods/08_focus.ipynb, cell "rng_focus = np.random.default_rng(0)" (46c9233a)
-    global letters, matrix, rng_focus, source_focus, target_focus, vectors_focus, words
     rng_focus = np.random.default_rng(0)
     letters = list("abcdefghijklmnopqrstuvwxyz")
     words = ["".join(rng_focus.choice(letters, 4)) for _ in range(300)]
@@ -75,12 +75,12 @@ def cell_46c9233a():
         "random",
     )
     matrix = torch.randn(len(source_focus), 16, generator=torch.Generator().manual_seed(0))
+    return SimpleNamespace(matrix=matrix, source_focus=source_focus, target_focus=target_focus, vectors_focus=vectors_focus)
 
 
 @pytest.fixture(scope='module')
 def cell_fb45619b():
     # nbs/04_methods/08_focus.ipynb, cell "def focus_dense(source_focus, target_focus, vectors_focus, m" (fb45619b)
-    global focus_dense
     def focus_dense(source_focus, target_focus, vectors_focus, matrix, only="all"):  # NaN where a token is sampled
         overlapping = overlap(source_focus, target_focus, only)
         out = np.full((len(target_focus), matrix.shape[1]), np.nan)
@@ -97,12 +97,12 @@ def cell_fb45619b():
             tau = max((in_order[:r].sum() - 1) / r for r in range(1, len(cosine) + 1))
             out[i] = np.maximum(cosine - tau, 0) @ matrix[overlapping[anchors]]
         return out
+    return SimpleNamespace(focus_dense=focus_dense)
 
 
 @pytest.fixture(scope='module')
 def cell_8ba14d43():
     # nbs/04_methods/08_focus.ipynb, cell "few_source = Vocab.from_tokenizer(toy_tokenizer("unigram", [" (8ba14d43)
-    global by_hand_clp, few_source, few_target, plan_clp, table_clp
     few_source = Vocab.from_tokenizer(toy_tokenizer("unigram", ["mto", "maji", "gari"]))
     few_target = Vocab.from_tokenizer(toy_tokenizer("unigram", ["mto", "maji", "gari", "ziwa", "basi", "xyz", "elf"]))
     table_clp = {
@@ -120,12 +120,14 @@ def cell_8ba14d43():
     )
     plan_clp = get_recipe("clp").plan(few_source, few_target, by_hand_clp)
     pd.concat([plan_clp.explain(t) for t in ("ziwa", "basi", "elf", "xyz")]).round(3)
+    return SimpleNamespace(by_hand_clp=by_hand_clp, few_source=few_source, few_target=few_target, plan_clp=plan_clp)
 
 
 @pytest.fixture(scope='module')
 def cell_b20d994c(cell_8ba14d43):
     # nbs/04_methods/08_focus.ipynb, cell "def divides(share, **options):" (b20d994c)
-    global divides, shares
+    few_source = cell_8ba14d43.few_source
+    few_target = cell_8ba14d43.few_target
     def divides(share, **options):
         "Whether a token is made whose cosines, to two anchors, sum to this share of their absolute values."
         negative = -(1 - share) / (1 + share)  # (1 + c) / (1 - c) = share
@@ -138,12 +140,12 @@ def cell_b20d994c(cell_8ba14d43):
 
     shares = (0, 0.01, 0.04, 0.049, 0.051, 0.06, 0.2, 1)
     pd.Series({share: divides(share) for share in shares}, name="made").to_frame().T
+    return SimpleNamespace(divides=divides, shares=shares)
 
 
 @pytest.fixture(scope='module')
 def cell_e0bfbc7a():
     # nbs/04_methods/08_focus.ipynb, cell "rng_omp = np.random.default_rng(1)" (e0bfbc7a)
-    global asked, quality, rng_omp, space
     rng_omp = np.random.default_rng(1)
     space, asked = (rng_omp.normal(size=(n, 64)).astype(np.float32) for n in (2000, 200))
 
@@ -158,12 +160,12 @@ def cell_e0bfbc7a():
 
 
     pd.DataFrame({f"k = {k}": quality(k) for k in (4, 16, 32, 64)}).round(2)
+    return SimpleNamespace(rng_omp=rng_omp)
 
 
 @pytest.fixture(scope='module')
 def cell_a66babcb():
     # nbs/04_methods/08_focus.ipynb, cell "royal_source = Vocab.from_tokenizer(toy_tokenizer("unigram"," (a66babcb)
-    global by_hand_omp, plan_omp, royal_source, royal_target, space_of, wide
     royal_source = Vocab.from_tokenizer(toy_tokenizer("unigram", ["king", "man", "woman", "boat"]))
     royal_target = Vocab.from_tokenizer(toy_tokenizer("unigram", ["king", "man", "woman", "boat", "queen", "xyz"]))
     space_of = {
@@ -186,12 +188,12 @@ def cell_a66babcb():
     )
     plan_omp = omp(unit=False).plan(royal_source, royal_target, by_hand_omp)
     plan_omp.explain("queen").round(3)
+    return SimpleNamespace(by_hand_omp=by_hand_omp, plan_omp=plan_omp, royal_source=royal_source, royal_target=royal_target, space_of=space_of, wide=wide)
 
 
 @pytest.fixture(scope='module')
 def cell_99be52fc():
     # nbs/04_methods/08_focus.ipynb, cell "rng_blend = np.random.default_rng(0)" (99be52fc)
-    global letters_blend, matrix_blend, n, points, rng_blend, source_blend, target_blend, vectors_blend, words_blend
     rng_blend = np.random.default_rng(0)
     letters_blend = list("abcdefghijklmnopqrstuvwxyz")
     words_blend = ["".join(rng_blend.choice(letters_blend, 4)) for _ in range(300)]
@@ -203,12 +205,12 @@ def cell_99be52fc():
     points = rng_blend.normal(size=(n, 20)).astype(np.float32)
     vectors_blend = TokenVectors(points, rng_blend.random(n) < 0.8, "random", rng_blend.integers(0, 9, n) ** 2)
     matrix_blend = torch.randn(len(source_blend), 16, generator=torch.Generator().manual_seed(0))
+    return SimpleNamespace(matrix_blend=matrix_blend, n=n, source_blend=source_blend, target_blend=target_blend, vectors_blend=vectors_blend)
 
 
 @pytest.fixture(scope='module')
 def cell_6054cbc9():
     # nbs/04_methods/08_focus.ipynb, cell "def blend_dense(source_blend, target_blend, vectors_blend, m" (6054cbc9)
-    global blend_dense
     def blend_dense(source_blend, target_blend, vectors_blend, matrix_blend, slope=0.5):
         overlapping, parts = overlap(source_blend, target_blend), source_subtokens(source_blend, target_blend)
         known = [t.id for t in target_blend if vectors_blend.known[t.id] and t.kind != "special"]
@@ -234,20 +236,26 @@ def cell_6054cbc9():
             found = means and vectors_blend.counts[x]
             out[x] = (np.average(means, axis=0, weights=shares) if found else e_o.mean(0)) + slope * z[x] * d
         return out
+    return SimpleNamespace(blend_dense=blend_dense)
 
 
 @pytest.fixture(scope='module')
 def cell_cf59b888(cell_99be52fc):
     # nbs/04_methods/08_focus.ipynb, cell "plan_blend = get_recipe("blend").plan(source_blend, target_b" (cf59b888)
-    global plan_blend
+    source_blend = cell_99be52fc.source_blend
+    target_blend = cell_99be52fc.target_blend
+    vectors_blend = cell_99be52fc.vectors_blend
     plan_blend = get_recipe("blend").plan(source_blend, target_blend, vectors_blend)
     plan_blend.summary()
+    return SimpleNamespace(plan_blend=plan_blend)
 
 
 @pytest.fixture(scope='module')
 def cell_c03ff3a5(cell_99be52fc, cell_cf59b888):
     # nbs/04_methods/08_focus.ipynb, cell "shift = torch.zeros(16)" (c03ff3a5)
-    global by_frequency, common, never, new, often, rows, shift, x
+    matrix_blend = cell_99be52fc.matrix_blend
+    plan_blend = cell_cf59b888.plan_blend
+    vectors_blend = cell_99be52fc.vectors_blend
     shift = torch.zeros(16)
     shift[3] = 1
     common = np.log(vectors_blend.counts + 0.5)
@@ -259,6 +267,7 @@ def cell_c03ff3a5(cell_99be52fc, cell_cf59b888):
     never = new[vectors_blend.counts[new] == 0]
     often = new[vectors_blend.counts[new] > 30]
     dict(never=round(rows[never, 3].mean().item(), 2), often=round(rows[often, 3].mean().item(), 2))
+    return SimpleNamespace(by_frequency=by_frequency, common=common, never=never, often=often, rows=rows)
 
 
 @pytest.mark.cell('nbs/04_methods/08_focus.ipynb', 'cell "sparsemax is the projection onto the simplex" (7af34504)')
@@ -281,6 +290,9 @@ def test_sparsemax_is_the_projection_onto_the_simplex():
 
 @pytest.mark.cell('nbs/04_methods/08_focus.ipynb', 'cell "tiles of any size give the dense result" (5a37a0b2)')
 def test_tiles_of_any_size_give_the_dense_result(cell_c1be52e5):
+    keys = cell_c1be52e5.keys
+    queries = cell_c1be52e5.queries
+    vectors = cell_c1be52e5.vectors
     dense = np.zeros((100, 1_000))
     unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     cosines = unit[:100] @ unit[keys].T
@@ -296,6 +308,12 @@ def test_tiles_of_any_size_give_the_dense_result(cell_c1be52e5):
 
 @pytest.mark.cell('nbs/04_methods/08_focus.ipynb', 'cell "anchors are copied tokens with a vector and weights follow Equation 4 and 6" (6d54f3eb)')
 def test_anchors_are_copied_tokens_with_a_vector_and_weights_follow_equation_4_and_6(cell_935fca00):
+    by_hand = cell_935fca00.by_hand
+    plan = cell_935fca00.plan
+    recipe = cell_935fca00.recipe
+    source = cell_935fca00.source
+    table = cell_935fca00.table
+    target = cell_935fca00.target
     check_plan(plan)
     assert set(plan.explain("ziwa").source) == {"▁mto", "▁maji"} and plan.explain("basi").source[0] == "▁gari"
     unit_of = {piece: np.array(v) / np.linalg.norm(v) for piece, v in table.items()}
@@ -308,6 +326,10 @@ def test_anchors_are_copied_tokens_with_a_vector_and_weights_follow_equation_4_a
 
 @pytest.mark.cell('nbs/04_methods/08_focus.ipynb', 'cell "no anchors at all is refused, and nothing to initialise is not" (823aa774)')
 def test_no_anchors_at_all_is_refused_and_nothing_to_initialise_is_not(cell_935fca00):
+    by_hand = cell_935fca00.by_hand
+    recipe = cell_935fca00.recipe
+    source = cell_935fca00.source
+    target = cell_935fca00.target
     other = Vocab.from_tokenizer(toy_tokenizer("unigram", ["a"]))
     with pytest.raises(ValueError, match="5 tokens overlap and none of them has a static vector.*random-mapping, normal"):
         recipe.plan(other, target, by_hand)
@@ -322,6 +344,11 @@ def test_no_anchors_at_all_is_refused_and_nothing_to_initialise_is_not(cell_935f
 
 @pytest.mark.cell('nbs/04_methods/08_focus.ipynb', 'cell "FOCUS equals its formulas" (23947d5c)')
 def test_focus_equals_its_formulas(cell_46c9233a, cell_fb45619b):
+    focus_dense = cell_fb45619b.focus_dense
+    matrix = cell_46c9233a.matrix
+    source_focus = cell_46c9233a.source_focus
+    target_focus = cell_46c9233a.target_focus
+    vectors_focus = cell_46c9233a.vectors_focus
     for name, only in (("focus", "all"), ("focus-word", "all"), ("focus-symbolic", "symbols")):
         p = get_recipe(name).plan(source_focus, target_focus, vectors_focus)
         check_plan(p)
@@ -334,6 +361,9 @@ def test_focus_equals_its_formulas(cell_46c9233a, cell_fb45619b):
 
 @pytest.mark.cell('nbs/04_methods/08_focus.ipynb', 'cell "symbolic overlap copies symbols and specials only" (cfb2b533)')
 def test_symbolic_overlap_copies_symbols_and_specials_only(cell_46c9233a):
+    source_focus = cell_46c9233a.source_focus
+    target_focus = cell_46c9233a.target_focus
+    vectors_focus = cell_46c9233a.vectors_focus
     p = get_recipe("focus-symbolic").plan(source_focus, target_focus, vectors_focus)
     copied = {target_focus[i].piece for i in np.flatnonzero(p.copied >= 0) if p.step[i] == 0}
     assert copied == {"[CLS]", "[PAD]", "[SEP]", "[UNK]", "[MASK]", "2", "!", "##1", "##?"}
@@ -341,6 +371,9 @@ def test_symbolic_overlap_copies_symbols_and_specials_only(cell_46c9233a):
 
 @pytest.mark.cell('nbs/04_methods/08_focus.ipynb', 'cell "weights are cosines divided by their sum, as in the paper\'s code" (dd460146)')
 def test_weights_are_cosines_divided_by_their_sum_as_in_the_paper_s_code(cell_8ba14d43):
+    by_hand_clp = cell_8ba14d43.by_hand_clp
+    few_target = cell_8ba14d43.few_target
+    plan_clp = cell_8ba14d43.plan_clp
     def by_formula(vocab, vectors, anchors, token):  # {piece: weight}
         unit = vectors.matrix.astype(np.float64)
         unit /= np.maximum(np.linalg.norm(unit, axis=1, keepdims=True), 1e-30)
@@ -385,6 +418,8 @@ def test_on_random_vocabularies_embeddings_equal_the_dense_sums_and_those_left_o
 
 @pytest.mark.cell('nbs/04_methods/08_focus.ipynb', 'cell "a token is made where its cosines sum to more than a twentieth of their absolute values, and no sooner" (1c6e5cdf)')
 def test_a_token_is_made_where_its_cosines_sum_to_more_than_a_twentieth_of_their_absolute_values_and_no_sooner(cell_b20d994c):
+    divides = cell_b20d994c.divides
+    shares = cell_b20d994c.shares
     assert [share for share in shares if divides(share)] == [0.051, 0.06, 0.2, 1]
     assert divides(0.15) and not divides(0.15, least=0.2) and divides(0.04, least=0.03)
     assert not divides(0, least=0)  # nothing is divided by zero
@@ -393,6 +428,9 @@ def test_a_token_is_made_where_its_cosines_sum_to_more_than_a_twentieth_of_their
 
 @pytest.mark.cell('nbs/04_methods/08_focus.ipynb', 'cell "no overlapping token with a vector is refused, and no token left to initialise is fine" (0fcf15a2)')
 def test_no_overlapping_token_with_a_vector_is_refused_and_no_token_left_to_initialise_is_fine(cell_8ba14d43):
+    by_hand_clp = cell_8ba14d43.by_hand_clp
+    few_source = cell_8ba14d43.few_source
+    few_target = cell_8ba14d43.few_target
     with pytest.raises(ValueError, match="there are no anchors"):
         get_recipe("clp").plan(Vocab.from_tokenizer(toy_tokenizer("unigram", ["a"])), few_target, by_hand_clp)
     check_plan(
@@ -420,6 +458,7 @@ def test_the_same_atoms_and_coefficients_as_scikit_learn_s_in_one_tile_or_severa
 
 @pytest.mark.cell('nbs/04_methods/08_focus.ipynb', 'cell "coefficients are least squares over the atoms taken, which are the greedy ones, of any length" (3306f164)')
 def test_coefficients_are_least_squares_over_the_atoms_taken_which_are_the_greedy_ones_of_any_length(cell_e0bfbc7a):
+    rng_omp = cell_e0bfbc7a.rng_omp
     A, x = rng_omp.normal(size=(40, 12)) * rng_omp.uniform(0.2, 3, size=(40, 1)), rng_omp.normal(size=(6, 12))
     where, what = matching_pursuit(x, A, 5, exact=True)
     for q, ids, w in zip(x, where, what):
@@ -435,6 +474,7 @@ def test_coefficients_are_least_squares_over_the_atoms_taken_which_are_the_greed
 
 @pytest.mark.cell('nbs/04_methods/08_focus.ipynb', 'cell "enough is enough, and atoms that say the same are taken once" (cecb69bf)')
 def test_enough_is_enough_and_atoms_that_say_the_same_are_taken_once(cell_e0bfbc7a):
+    rng_omp = cell_e0bfbc7a.rng_omp
     def sums(where, what, A):
         return np.einsum("nk,nkd->nd", what, A[where])
 
@@ -456,6 +496,12 @@ def test_enough_is_enough_and_atoms_that_say_the_same_are_taken_once(cell_e0bfbc
 
 @pytest.mark.cell('nbs/04_methods/08_focus.ipynb', 'cell "the embedding is the same combination of source embeddings" (312f426a)')
 def test_the_embedding_is_the_same_combination_of_source_embeddings(cell_a66babcb):
+    by_hand_omp = cell_a66babcb.by_hand_omp
+    plan_omp = cell_a66babcb.plan_omp
+    royal_source = cell_a66babcb.royal_source
+    royal_target = cell_a66babcb.royal_target
+    space_of = cell_a66babcb.space_of
+    wide = cell_a66babcb.wide
     check_plan(plan_omp)
     rows = torch.randn(len(royal_source), 7, generator=torch.Generator().manual_seed(0))
     shown = plan_omp.explain("queen").set_index("source").weight
@@ -484,6 +530,10 @@ def test_the_embedding_is_the_same_combination_of_source_embeddings(cell_a66babc
 
 @pytest.mark.cell('nbs/04_methods/08_focus.ipynb', 'cell "as many terms as asked for, on random vocabularies of two families, and nothing to sum is refused" (cd608b8c)')
 def test_as_many_terms_as_asked_for_on_random_vocabularies_of_two_families_and_nothing_to_sum_is_refused(cell_e0bfbc7a, cell_a66babcb):
+    by_hand_omp = cell_a66babcb.by_hand_omp
+    rng_omp = cell_e0bfbc7a.rng_omp
+    royal_source = cell_a66babcb.royal_source
+    royal_target = cell_a66babcb.royal_target
     words = ["".join(rng_omp.choice(list("abcdefghijklmnopqrstuvwxyz"), 4)) for _ in range(300)]
     source = Vocab.from_tokenizer(toy_tokenizer("unigram", words[:200] + ["1"], ["1"]))
     target = Vocab.from_tokenizer(toy_tokenizer("wordpiece", words[100:] + ["1"], ["1"]))
@@ -519,6 +569,13 @@ def test_as_many_terms_as_asked_for_on_random_vocabularies_of_two_families_and_n
 
 @pytest.mark.cell('nbs/04_methods/08_focus.ipynb', 'cell "the blend equals its formulas, with and without frequency, and leaves no token to be sampled" (c8c37094)')
 def test_the_blend_equals_its_formulas_with_and_without_frequency_and_leaves_no_token_to_be_sampled(cell_99be52fc, cell_6054cbc9, cell_cf59b888):
+    blend_dense = cell_6054cbc9.blend_dense
+    matrix_blend = cell_99be52fc.matrix_blend
+    n = cell_99be52fc.n
+    plan_blend = cell_cf59b888.plan_blend
+    source_blend = cell_99be52fc.source_blend
+    target_blend = cell_99be52fc.target_blend
+    vectors_blend = cell_99be52fc.vectors_blend
     check_plan(plan_blend)
     assert not (plan_blend.group >= 0).any()
     for slope in (0.5, 0.0, 1.5):
@@ -536,6 +593,14 @@ def test_the_blend_equals_its_formulas_with_and_without_frequency_and_leaves_no_
 
 @pytest.mark.cell('nbs/04_methods/08_focus.ipynb', 'cell "the slope on the overlap is that of least squares, and tokens that never occur lie where it says" (5d61222a)')
 def test_the_slope_on_the_overlap_is_that_of_least_squares_and_tokens_that_never_occur_lie_where_it_says(cell_99be52fc, cell_cf59b888, cell_c03ff3a5):
+    by_frequency = cell_c03ff3a5.by_frequency
+    common = cell_c03ff3a5.common
+    never = cell_c03ff3a5.never
+    often = cell_c03ff3a5.often
+    plan_blend = cell_cf59b888.plan_blend
+    rows = cell_c03ff3a5.rows
+    target_blend = cell_99be52fc.target_blend
+    vectors_blend = cell_99be52fc.vectors_blend
     anchors = np.flatnonzero(
         (plan_blend.copied >= 0) & vectors_blend.known & np.array([t.kind != "special" for t in target_blend])
     )
@@ -549,6 +614,12 @@ def test_the_slope_on_the_overlap_is_that_of_least_squares_and_tokens_that_never
 
 @pytest.mark.cell('nbs/04_methods/08_focus.ipynb', 'cell "padded rows lie where tokens that never occur do, and without counts frequency is left out" (aaf51d44)')
 def test_padded_rows_lie_where_tokens_that_never_occur_do_and_without_counts_frequency_is_left_out(cell_99be52fc, cell_6054cbc9):
+    blend_dense = cell_6054cbc9.blend_dense
+    matrix_blend = cell_99be52fc.matrix_blend
+    n = cell_99be52fc.n
+    source_blend = cell_99be52fc.source_blend
+    target_blend = cell_99be52fc.target_blend
+    vectors_blend = cell_99be52fc.vectors_blend
     padded = vectors_blend.padded(3)
     assert padded.counts.tolist() == [*vectors_blend.counts, 0, 0, 0]
     without = TokenVectors(vectors_blend.matrix, vectors_blend.known, "of a file")

@@ -4,11 +4,13 @@ from itertools import product
 from studies.phrasebook import lines
 from studies.plan_check import check_plan
 from studies.toy_tokenizers import toy_tokenizer
+from types import SimpleNamespace
 from vocab_lit.methods.fvt import KEEP, check_given, source_subtokens, with_given
 from vocab_lit.methods.registry import get_recipe
 from vocab_lit.text.corpus import data_path
 from vocab_lit.text.settings import SettingError
-from vocab_lit.tokens.given import GivenToken, add_given
+from vocab_lit.tokens.expansion import add_given
+from vocab_lit.tokens.given_file import GivenToken
 from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.tokens.vocab import Token, Vocab
@@ -21,7 +23,6 @@ import torch
 @pytest.fixture(scope='module')
 def cell_ed70cd9a():
     # nbs/04_methods/05_fvt.ipynb, cell "words, inside = ["walk", "w", "a", "in", "go"], ["ing", "ed"" (ed70cd9a)
-    global cuts, inside, toy_sources, toy_target, words, written
     words, inside = ["walk", "w", "a", "in", "go"], ["ing", "ed", "s", "l", "k", "o", "t"]
     toy_target = Vocab.from_tokenizer(
         toy_tokenizer("unigram", ["walking", "ing", "walks", "ሰላም", "al", "goሰ"], ["alk", "ings", "ሰ"])
@@ -38,12 +39,12 @@ def cell_ed70cd9a():
 
 
     pd.DataFrame({family: written(cuts[family], toy_sources[family]) for family in toy_sources}).fillna("")
+    return SimpleNamespace(cuts=cuts, toy_sources=toy_sources, toy_target=toy_target, written=written)
 
 
 @pytest.fixture(scope='module')
 def cell_c508169f():
     # nbs/04_methods/05_fvt.ipynb, cell "text = lines("sw", 400, seed=0)" (c508169f)
-    global asked, kinds, some_of, source_ids, text
     text = lines("sw", 400, seed=0)
     kinds = {kind: train_tokenizer(text, kind, 350) for kind in ("unigram", "wordpiece", "bpe")}
     asked = Vocab.from_tokenizer(train_tokenizer(text, "unigram", 750))
@@ -56,20 +57,22 @@ def cell_c508169f():
 
 
     pd.DataFrame({kind: some_of(kind) for kind in source_ids})
+    return SimpleNamespace(asked=asked, kinds=kinds, source_ids=source_ids)
 
 
 @pytest.fixture(scope='module')
 def cell_edb24eb0(cell_ed70cd9a):
     # nbs/04_methods/05_fvt.ipynb, cell "plan = get_recipe("subtoken-mean").plan(toy_sources["wordpie" (edb24eb0)
-    global plan
+    toy_sources = cell_ed70cd9a.toy_sources
+    toy_target = cell_ed70cd9a.toy_target
     plan = get_recipe("subtoken-mean").plan(toy_sources["wordpiece"], toy_target)
     pd.concat([plan.explain(t) for t in ("▁walking", "ings", "▁ሰላም")]).round(3)
+    return SimpleNamespace(plan=plan)
 
 
 @pytest.fixture(scope='module')
 def cell_34f7678b():
     # nbs/04_methods/05_fvt.ipynb, cell "source_tokenizer = load_tokenizer(data_path("models", "mini-" (34f7678b)
-    global built, given, plan_given, source_given, source_tokenizer, target
     source_tokenizer = load_tokenizer(data_path("models", "mini-xlmr"))
     source_given = Vocab.from_tokenizer(source_tokenizer)
     given = [
@@ -82,10 +85,14 @@ def cell_34f7678b():
     target = Vocab.from_tokenizer(built.tokenizer)
     plan_given = with_given(KEEP, built.given).plan(source_given, target)
     plan_given.summary()
+    return SimpleNamespace(built=built, given=given, plan_given=plan_given, source_given=source_given, source_tokenizer=source_tokenizer)
 
 
 @pytest.mark.cell('nbs/04_methods/05_fvt.ipynb', 'cell "tokens are tokenized as the source tokenizer does it in the words they stand in" (c56655be)')
 def test_tokens_are_tokenized_as_the_source_tokenizer_does_it_in_the_words_they_stand_in(cell_ed70cd9a):
+    cuts = cell_ed70cd9a.cuts
+    toy_sources = cell_ed70cd9a.toy_sources
+    written = cell_ed70cd9a.written
     wp, unknown = written(cuts["wordpiece"], toy_sources["wordpiece"]), {"▁ሰላም", "ሰ", "▁goሰ"}
     assert wp["▁walking"] == "walk ##ing" and wp["▁walks"] == "walk ##s"
     assert wp["ings"] == "##ing ##s" and wp["alk"] == "##alk"
@@ -114,6 +121,9 @@ def test_in_every_family_subtokens_spell_the_token_and_words_are_tokenized_as_in
 
 @pytest.mark.cell('nbs/04_methods/05_fvt.ipynb', 'cell "whole words are tokenized as in a sentence by tokenizers that were trained" (3188b010)')
 def test_whole_words_are_tokenized_as_in_a_sentence_by_tokenizers_that_were_trained(cell_c508169f):
+    asked = cell_c508169f.asked
+    kinds = cell_c508169f.kinds
+    source_ids = cell_c508169f.source_ids
     for kind, tok in kinds.items():
         words_of_kind = {i: ids for i, ids in source_ids[kind].items() if asked[i].word_start and asked[i].text.isalpha()}
         assert len(words_of_kind) > 150
@@ -126,6 +136,7 @@ def test_whole_words_are_tokenized_as_in_a_sentence_by_tokenizers_that_were_trai
 
 @pytest.mark.cell('nbs/04_methods/05_fvt.ipynb', 'cell "a part of a character is spelled as the source\'s own merges spell its bytes" (0c897bb6)')
 def test_a_part_of_a_character_is_spelled_as_the_source_s_own_merges_spell_its_bytes(cell_c508169f):
+    kinds = cell_c508169f.kinds
     amharic = Vocab.from_tokenizer(train_tokenizer(lines("am", 300, seed=0), "bpe", 500))
     partial = [t for t in amharic if t.kind == "byte"]
     by_bytes, by_letters = (source_subtokens(Vocab.from_tokenizer(kinds[kind]), partial) for kind in ("bpe", "unigram"))
@@ -137,6 +148,9 @@ def test_a_part_of_a_character_is_spelled_as_the_source_s_own_merges_spell_its_b
 
 @pytest.mark.cell('nbs/04_methods/05_fvt.ipynb', 'cell "embeddings are means of the subtokens\', and tokens without subtokens are sampled" (86f7cf51)')
 def test_embeddings_are_means_of_the_subtokens_and_tokens_without_subtokens_are_sampled(cell_ed70cd9a, cell_edb24eb0):
+    plan = cell_edb24eb0.plan
+    toy_sources = cell_ed70cd9a.toy_sources
+    toy_target = cell_ed70cd9a.toy_target
     check_plan(plan)
     table = torch.randn(len(toy_sources["wordpiece"]), 6, generator=torch.Generator().manual_seed(0))
     rows, row_of = plan.apply(table), {p: toy_sources["wordpiece"].find(p)[0].id for p in ("walk", "##ing", "##s")}
@@ -153,6 +167,8 @@ def test_embeddings_are_means_of_the_subtokens_and_tokens_without_subtokens_are_
 
 @pytest.mark.cell('nbs/04_methods/05_fvt.ipynb', 'cell "without a tokenizer there are no subtokens, and the source\'s stays as it is" (c9909e6e)')
 def test_without_a_tokenizer_there_are_no_subtokens_and_the_source_s_stays_as_it_is(cell_ed70cd9a):
+    toy_sources = cell_ed70cd9a.toy_sources
+    toy_target = cell_ed70cd9a.toy_target
     bare = Vocab(toy_sources["unigram"].tokens, toy_sources["unigram"].roles)
     steps = get_recipe("subtoken-mean").plan(bare, toy_target).summary().step.tolist()
     assert source_subtokens(bare, toy_target) == {} and steps == ["Copy", "Gaussian"]
@@ -175,6 +191,10 @@ def test_without_a_tokenizer_there_are_no_subtokens_and_the_source_s_stays_as_it
 
 @pytest.mark.cell('nbs/04_methods/05_fvt.ipynb', 'cell "a given token is a copy, the mean of its description, or that of its own subtokens; all others stay" (57247265)')
 def test_a_given_token_is_a_copy_the_mean_of_its_description_or_that_of_its_own_subtokens_all_others_stay(cell_34f7678b):
+    built = cell_34f7678b.built
+    plan_given = cell_34f7678b.plan_given
+    source_given = cell_34f7678b.source_given
+    source_tokenizer = cell_34f7678b.source_tokenizer
     check_plan(plan_given)
     table = torch.randn(len(source_given), 6, generator=torch.Generator().manual_seed(0))
     rows = plan_given.apply(table)
@@ -193,6 +213,9 @@ def test_a_given_token_is_a_copy_the_mean_of_its_description_or_that_of_its_own_
 
 @pytest.mark.cell('nbs/04_methods/05_fvt.ipynb', 'cell "tokens that cannot be added are named by file and line" (a53acb74)')
 def test_tokens_that_cannot_be_added_are_named_by_file_and_line(cell_34f7678b):
+    built = cell_34f7678b.built
+    given = cell_34f7678b.given
+    source_given = cell_34f7678b.source_given
     uganda = source_given.find(" Uganda")[0]
     bad = {
         GivenToken("Uganda"): rf"'Uganda' is in the vocabulary already \(id {uganda.id:,}\); leave it out",

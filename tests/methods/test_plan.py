@@ -2,8 +2,9 @@
 from dataclasses import replace
 from pathlib import Path
 from scipy import sparse
+from types import SimpleNamespace
 from vocab_lit.methods.plan import Plan
-from vocab_lit.text.arrays_file import read_arrays
+from vocab_lit.text.binary_files import read_arrays
 from vocab_lit.text.corpus import data_path
 from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.tokens.vocab import Token, Vocab
@@ -19,7 +20,6 @@ import torch
 @pytest.fixture(scope='module')
 def cell_801048ab():
     # nbs/04_methods/01_plan.ipynb, cell "wide = Vocab([Token(i, f"n{i}", f"n{i}", True, "text") for i" (801048ab)
-    global narrow, plan, weights, wide
     wide = Vocab([Token(i, f"n{i}", f"n{i}", True, "text") for i in range(4)])
     narrow = Vocab([Token(i, f"o{i}", f"o{i}", True, "text") for i in range(50)])
     weights = sparse.lil_array((4, 50), dtype=np.float32)
@@ -36,12 +36,13 @@ def cell_801048ab():
         steps=["copy", "combine", "sample"],
     )
     pd.concat([plan.explain(id) for id in range(4)])
+    return SimpleNamespace(narrow=narrow, plan=plan, wide=wide)
 
 
 @pytest.fixture(scope='module')
 def cell_dd42581e(cell_801048ab):
     # nbs/04_methods/01_plan.ipynb, cell "left = np.array([[0, 0], [1, 1], [0.5, 0], [0, 0]], np.float" (dd42581e)
-    global left, low_rank, right
+    wide = cell_801048ab.wide
     left = np.array([[0, 0], [1, 1], [0.5, 0], [0, 0]], np.float32)
     right = sparse.csr_array(np.array([[0.5, 0.5, 0], [0, 0, 2]], np.float32))
     low_rank = Plan(
@@ -57,10 +58,12 @@ def cell_dd42581e(cell_801048ab):
         right=right,
     )
     low_rank.explain(1)
+    return SimpleNamespace(left=left, low_rank=low_rank, right=right)
 
 
 @pytest.mark.cell('nbs/04_methods/01_plan.ipynb', 'cell "explain and summary say what the matrix says" (5fc29505)')
 def test_explain_and_summary_say_what_the_matrix_says(cell_801048ab):
+    plan = cell_801048ab.plan
     assert plan.copied.tolist() == [3, -1, -1, -1] and plan.new_tokens == [1, 2, 3] and plan.n_source == 50
     assert plan.explain("n2").source.tolist() == ["o2", "o1", "o4"] and plan.explain(2).equals(plan.explain("n2"))
     assert plan.explain(2).weight.tolist() == [0.75, 0.5, -0.25]
@@ -73,6 +76,10 @@ def test_explain_and_summary_say_what_the_matrix_says(cell_801048ab):
 
 @pytest.mark.cell('nbs/04_methods/01_plan.ipynb', 'cell "weights of low rank are those of the product, and are added to others" (dbcb619f)')
 def test_weights_of_low_rank_are_those_of_the_product_and_are_added_to_others(cell_801048ab, cell_dd42581e):
+    left = cell_dd42581e.left
+    low_rank = cell_dd42581e.low_rank
+    plan = cell_801048ab.plan
+    right = cell_dd42581e.right
     dense = left @ right.toarray()
     assert low_rank.is_low_rank.tolist() == [False, True, True, False] and not plan.is_low_rank.any()
     assert all((low_rank.row(i).toarray()[0] == dense[i]).all() for i in (1, 2))
@@ -90,6 +97,9 @@ def test_weights_of_low_rank_are_those_of_the_product_and_are_added_to_others(ce
 
 @pytest.mark.cell('nbs/04_methods/01_plan.ipynb', 'cell "a saved plan gives the same embeddings and explanations, from a file or a folder" (ebfafba8)')
 def test_a_saved_plan_gives_the_same_embeddings_and_explanations_from_a_file_or_a_folder(cell_801048ab, cell_dd42581e):
+    low_rank = cell_dd42581e.low_rank
+    plan = cell_801048ab.plan
+    wide = cell_801048ab.wide
     folder = Path(tempfile.mkdtemp())
     rows = torch.randn(50, 5, generator=torch.Generator().manual_seed(0))
     for made, matrix in ((plan, rows), (low_rank, rows[:3])):
@@ -125,6 +135,9 @@ def test_the_vocabulary_is_that_of_the_folder_where_none_is_given_with_a_token_f
 
 @pytest.mark.cell('nbs/04_methods/01_plan.ipynb', 'cell "what is no plan, or one of another vocabulary, is refused" (81c8b25b)')
 def test_what_is_no_plan_or_one_of_another_vocabulary_is_refused(cell_801048ab):
+    narrow = cell_801048ab.narrow
+    plan = cell_801048ab.plan
+    wide = cell_801048ab.wide
     spoilt = Path(tempfile.mkdtemp())
     plan.save(spoilt / "plan.npz")
     (spoilt / "broken.npz").write_bytes((spoilt / "plan.npz").read_bytes()[:200])
@@ -138,6 +151,8 @@ def test_what_is_no_plan_or_one_of_another_vocabulary_is_refused(cell_801048ab):
 
 @pytest.mark.cell('nbs/04_methods/01_plan.ipynb', 'cell "a plan that does not go together is refused in one line, whatever is wrong in it" (da05448e)')
 def test_a_plan_that_does_not_go_together_is_refused_in_one_line_whatever_is_wrong_in_it(cell_801048ab, cell_dd42581e):
+    low_rank = cell_dd42581e.low_rank
+    wide = cell_801048ab.wide
     spoilt = Path(tempfile.mkdtemp())
 
 

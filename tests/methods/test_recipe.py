@@ -3,6 +3,7 @@ from pathlib import Path
 from scipy import sparse
 from studies.plan_check import check_plan
 from studies.toy_tokenizers import toy_tokenizer
+from types import SimpleNamespace
 from vocab_lit.methods.plan import Plan
 from vocab_lit.methods.recipe import Copy, Gaussian, InitStep, METHODS, Recipe, RowWeights, StandardNormal
 from vocab_lit.methods.registry import get_recipe
@@ -17,7 +18,6 @@ import torch
 @pytest.fixture(scope='module')
 def cell_f8bf1233():
     # nbs/04_methods/03_recipe.ipynb, cell "class SameLetter(InitStep):" (f8bf1233)
-    global SameLetter, matrix, plan, recipe, source, target
     class SameLetter(InitStep):
         def fill(self, context):
             by_letter = {}
@@ -43,20 +43,22 @@ def cell_f8bf1233():
     plan = recipe.plan(source, target)
     matrix = torch.randn(len(source), 6, generator=torch.Generator().manual_seed(1))  # to apply plans to
     plan.summary()
+    return SimpleNamespace(matrix=matrix, plan=plan, source=source, target=target)
 
 
 @pytest.fixture(scope='module')
 def cell_fee89121():
     # nbs/04_methods/03_recipe.ipynb, cell "wide = Vocab([Token(i, f"n{i}", f"n{i}", True, "text") for i" (fee89121)
-    global narrow, wide
     wide = Vocab([Token(i, f"n{i}", f"n{i}", True, "text") for i in range(4000)])
     narrow = Vocab([Token(i, f"o{i}", f"o{i}", True, "text") for i in range(50)])
+    return SimpleNamespace(narrow=narrow, wide=wide)
 
 
 @pytest.fixture(scope='module')
 def cell_a3f62632(cell_fee89121):
     # nbs/04_methods/03_recipe.ipynb, cell "class Products(InitStep):" (a3f62632)
-    global Products, WrittenOut, full_rank, low_rank
+    narrow = cell_fee89121.narrow
+    wide = cell_fee89121.wide
     class Products(InitStep):
         means = False
         written_out = False
@@ -81,18 +83,23 @@ def cell_a3f62632(cell_fee89121):
         for step in (Products(), WrittenOut())
     )
     low_rank.explain(3)
+    return SimpleNamespace(full_rank=full_rank, low_rank=low_rank)
 
 
 @pytest.fixture(scope='module')
 def cell_f0f4f866(cell_f8bf1233):
     # nbs/04_methods/03_recipe.ipynb, cell "plans = {r.name: get_recipe(r.name).plan(source, target) for" (f0f4f866)
-    global plans
+    source = cell_f8bf1233.source
+    target = cell_f8bf1233.target
     plans = {r.name: get_recipe(r.name).plan(source, target) for r in METHODS}
     pd.concat([plan.explain("moto").assign(method=name) for name, plan in plans.items()])
+    return SimpleNamespace(plans=plans)
 
 
 @pytest.mark.cell('nbs/04_methods/03_recipe.ipynb', 'cell "explain and summary say what the matrix says" (c4bd0cb9)')
 def test_explain_and_summary_say_what_the_matrix_says(cell_f8bf1233):
+    plan = cell_f8bf1233.plan
+    target = cell_f8bf1233.target
     dense = plan.weights.toarray()
     moto, ki = target.find("moto")[0].id, target.find("ki")[0].id
     assert sorted(plan.explain("moto").source) == ["ma", "mo", "▁maji"]
@@ -106,6 +113,8 @@ def test_explain_and_summary_say_what_the_matrix_says(cell_f8bf1233):
 
 @pytest.mark.cell('nbs/04_methods/03_recipe.ipynb', 'cell "applying a plan equals the dense product, row by row" (b69c72d7)')
 def test_applying_a_plan_equals_the_dense_product_row_by_row(cell_f8bf1233):
+    matrix = cell_f8bf1233.matrix
+    plan = cell_f8bf1233.plan
     new = plan.apply(matrix)
     expected = torch.from_numpy(plan.weights.toarray()) @ matrix
     filled = torch.from_numpy(plan.group < 0)
@@ -116,6 +125,8 @@ def test_applying_a_plan_equals_the_dense_product_row_by_row(cell_f8bf1233):
 
 @pytest.mark.cell('nbs/04_methods/03_recipe.ipynb', 'cell "a plan of low rank says the same as one with the weights written out" (72ff6812)')
 def test_a_plan_of_low_rank_says_the_same_as_one_with_the_weights_written_out(cell_a3f62632):
+    full_rank = cell_a3f62632.full_rank
+    low_rank = cell_a3f62632.low_rank
     assert low_rank.is_low_rank.sum() == 6 and not full_rank.is_low_rank.any() and low_rank.weights.nnz == 0
     pd.testing.assert_frame_equal(low_rank.explain(3), full_rank.explain(3), rtol=1e-5)
     pd.testing.assert_frame_equal(low_rank.summary(), full_rank.summary())
@@ -123,6 +134,8 @@ def test_a_plan_of_low_rank_says_the_same_as_one_with_the_weights_written_out(ce
 
 @pytest.mark.cell('nbs/04_methods/03_recipe.ipynb', 'cell "a single weight other than one is no copy" (421ae7d9)')
 def test_a_single_weight_other_than_one_is_no_copy(cell_fee89121):
+    narrow = cell_fee89121.narrow
+    wide = cell_fee89121.wide
     class Twice(InitStep):
         means = False
 
@@ -146,6 +159,9 @@ def test_a_single_weight_other_than_one_is_no_copy(cell_fee89121):
 
 @pytest.mark.cell('nbs/04_methods/03_recipe.ipynb', 'cell "groups sample from members, and one alone is left over" (b4d00232)')
 def test_groups_sample_from_members_and_one_alone_is_left_over(cell_f8bf1233):
+    matrix = cell_f8bf1233.matrix
+    source = cell_f8bf1233.source
+    target = cell_f8bf1233.target
     by_start = Recipe("by start", (Gaussian(by=lambda t: t.word_start), Gaussian()), "", "")
     p = by_start.plan(source, target)
     m = torch.where(torch.tensor([[t.word_start] for t in source]), 10.0, -10.0) + torch.zeros(len(source), 2)
@@ -178,6 +194,10 @@ def test_two_have_a_spread_and_special_tokens_no_group_unasked():
 
 @pytest.mark.cell('nbs/04_methods/03_recipe.ipynb', 'cell "a saved plan gives the same rows and explanations" (09f7dee3)')
 def test_a_saved_plan_gives_the_same_rows_and_explanations(cell_f8bf1233):
+    matrix = cell_f8bf1233.matrix
+    plan = cell_f8bf1233.plan
+    source = cell_f8bf1233.source
+    target = cell_f8bf1233.target
     file = Path(tempfile.mkdtemp()) / "plan.npz"
     plan.save(file)
     again = Plan.load(file, target)
@@ -196,6 +216,9 @@ def test_a_saved_plan_gives_the_same_rows_and_explanations(cell_f8bf1233):
 
 @pytest.mark.cell('nbs/04_methods/03_recipe.ipynb', 'cell "products and covariances are saved as well" (ed8be77b)')
 def test_products_and_covariances_are_saved_as_well(cell_fee89121, cell_a3f62632):
+    low_rank = cell_a3f62632.low_rank
+    narrow = cell_fee89121.narrow
+    wide = cell_fee89121.wide
     table = torch.randn(50, 7, generator=torch.Generator().manual_seed(6))
     kept = Path(tempfile.mkdtemp()) / "products.npz"
     low_rank.save(kept)
@@ -208,6 +231,8 @@ def test_products_and_covariances_are_saved_as_well(cell_fee89121, cell_a3f62632
 
 @pytest.mark.cell('nbs/04_methods/03_recipe.ipynb', 'cell "what cannot work is refused with a reason" (38a0366f)')
 def test_what_cannot_work_is_refused_with_a_reason(cell_f8bf1233):
+    source = cell_f8bf1233.source
+    target = cell_f8bf1233.target
     with pytest.raises(ValueError, match="leaves 11 tokens open"):
         Recipe("open", (Copy("specials"),), "", "").plan(source, Vocab(target.tokens + [Token(10, "x", "x", True, "text")]))
     for s, t, which in ((source, Vocab([]), "target"), (Vocab([]), source, "source")):
@@ -226,6 +251,8 @@ def test_the_references_of_a_recipe_are_its_papers_with_their_titles():
 
 @pytest.mark.cell('nbs/04_methods/03_recipe.ipynb', 'cell "the baselines copy what they say, and sample or map the rest" (623be46c)')
 def test_the_baselines_copy_what_they_say_and_sample_or_map_the_rest(cell_f8bf1233, cell_f0f4f866):
+    plans = cell_f0f4f866.plans
+    target = cell_f8bf1233.target
     copies = {name: {target[i].piece for i in np.flatnonzero(plan.step == 0)} for name, plan in plans.items()}
     specials = {t.piece for t in target if t.kind == "special"}
     assert copies["random-mapping"] == copies["normal"] == specials
@@ -238,6 +265,8 @@ def test_the_baselines_copy_what_they_say_and_sample_or_map_the_rest(cell_f8bf12
 
 @pytest.mark.cell('nbs/04_methods/03_recipe.ipynb', 'cell "random mapping uses each old row once before any twice" (1fc4e436)')
 def test_random_mapping_uses_each_old_row_once_before_any_twice(cell_fee89121):
+    narrow = cell_fee89121.narrow
+    wide = cell_fee89121.wide
     p = get_recipe("random").plan(narrow, wide, seed=5)
     uses = np.bincount(p.copied, minlength=50)
     assert uses.min() == uses.max() == 80

@@ -3,6 +3,7 @@ from hypothesis import given, settings, strategies as st
 from importlib import import_module
 from studies.plan_check import check_plan
 from studies.toy_tokenizers import toy_tokenizer
+from types import SimpleNamespace
 from vocab_lit.methods.recipe import InitStep, Recipe
 from vocab_lit.methods.registry import MODULES, RECIPES, get_recipe, method_table, register
 from vocab_lit.tokens.vocab import Token, Vocab
@@ -18,9 +19,9 @@ import vocab_lit.methods.registry
 @pytest.fixture(scope='module')
 def cell_9abfc575():
     # nbs/04_methods/17_registry.ipynb, cell "words = st.lists(st.text(st.sampled_from("abcABCéжሰλ01!? ▁Ġ#" (9abfc575)
-    global family, words
     words = st.lists(st.text(st.sampled_from("abcABCéжሰλ01!? ▁Ġ#<>[]"), min_size=1, max_size=4), max_size=8)
     family = st.sampled_from(["unigram", "bpe", "wordpiece", "suffix", "byte-fallback"])
+    return SimpleNamespace(family=family, words=words)
 
 
 @pytest.mark.cell('nbs/04_methods/17_registry.ipynb', 'cell "a fresh process knows every method by name and alias" (61d894ea)')
@@ -97,6 +98,8 @@ def test_every_step_has_a_formula_and_a_docstring_with_its_paper():
 
 @pytest.mark.cell('nbs/04_methods/17_registry.ipynb', 'cell "every recipe accounts for every row of any vocabulary" (2ac8c06c)')
 def test_every_recipe_accounts_for_every_row_of_any_vocabulary(cell_9abfc575):
+    family = cell_9abfc575.family
+    words = cell_9abfc575.words
     @settings(max_examples=10, deadline=None, derandomize=True)
     @given(family, words, words, family, words, words)
     def over_random_vocabularies(f1, a1, b1, f2, a2, b2):

@@ -4,6 +4,7 @@ from itertools import product
 from studies.cells import paper_methods
 from studies.plan_check import check_plan
 from studies.toy_tokenizers import toy_tokenizer
+from types import SimpleNamespace
 from vocab_lit.methods.registry import get_recipe
 from vocab_lit.methods.reinit import FALLBACKS, Group, METHODS, reinit
 from vocab_lit.tokens.vocab import Token, Vocab
@@ -16,7 +17,6 @@ import torch
 @pytest.fixture(scope='module')
 def cell_bcf13ebb():
     # nbs/04_methods/07_reinit.ipynb, cell "source = Vocab.from_tokenizer(" (bcf13ebb)
-    global groupings, source, target
     source = Vocab.from_tokenizer(
         toy_tokenizer("unigram", ["", "water", "fire", "world", "1", "ሰላም", "ውሃ"], ["ness", "ing", "é", "ች", "!"])
     )
@@ -25,12 +25,13 @@ def cell_bcf13ebb():
     )
     groupings = (Group(), Group("block"), Group(position=True))
     pd.DataFrame([{"token": t.piece} | {g.name: g(t) for g in groupings} for t in source if t.kind == "text"])
+    return SimpleNamespace(source=source, target=target)
 
 
 @pytest.fixture(scope='module')
 def cell_bdbad8d3(cell_bcf13ebb):
     # nbs/04_methods/07_reinit.ipynb, cell "def steps_by_piece(plan):" (bdbad8d3)
-    global steps_by_piece, steps_of
+    target = cell_bcf13ebb.target
     def steps_by_piece(plan):
         return {t.piece: plan.steps[plan.step[t.id]] for t in target}
 
@@ -47,21 +48,23 @@ def cell_bdbad8d3(cell_bcf13ebb):
             if method != "focus"
         ]
     )
+    return SimpleNamespace(steps_by_piece=steps_by_piece)
 
 
 @pytest.fixture(scope='module')
 def cell_c61fc009(cell_bcf13ebb):
     # nbs/04_methods/07_reinit.ipynb, cell "plan = get_recipe("script-posn-ident").plan(source, target)" (c61fc009)
-    global of_paper, plan
+    source = cell_bcf13ebb.source
+    target = cell_bcf13ebb.target
     plan = get_recipe("script-posn-ident").plan(source, target)
     of_paper = get_recipe("reinit-script-posn-ident").plan(source, target)
     pd.concat({"source": plan.summary(), "standard-normal": of_paper.summary()}, names=["fallback"]).droplevel(1)
+    return SimpleNamespace(of_paper=of_paper, plan=plan)
 
 
 @pytest.fixture(scope='module')
 def cell_a335db9f():
     # nbs/04_methods/07_reinit.ipynb, cell "rng = np.random.default_rng(0)" (a335db9f)
-    global centre, few, keys, keys_of, letters, many, many_tokens, matrix, moments, rng, rows, spread, token
     rng = np.random.default_rng(0)
     letters = {"Latn": "aeiou", "Ethi": "ሰላምች", "Cyrl": "жшюя"}
 
@@ -90,39 +93,47 @@ def cell_a335db9f():
     matrix = torch.from_numpy(rng.normal(centre.to_numpy()[:, None], spread.to_numpy()[:, None], (300, 4))).float()
     rows = get_recipe("script-posn").plan(few, many_tokens).apply(matrix)
     pd.concat({"source": moments(few, matrix)[0], "target": moments(many_tokens, rows)[0]}, axis=1).round(2)
+    return SimpleNamespace(few=few, many_tokens=many_tokens, matrix=matrix, moments=moments)
 
 
 @pytest.fixture(scope='module')
 def cell_5586f207(cell_bcf13ebb, cell_c61fc009):
     # nbs/04_methods/07_reinit.ipynb, cell "legacy = get_recipe("legacy-script-posn-ident").plan(source," (5586f207)
-    global legacy, shown
+    of_paper = cell_c61fc009.of_paper
+    source = cell_bcf13ebb.source
+    target = cell_bcf13ebb.target
     legacy = get_recipe("legacy-script-posn-ident").plan(source, target)
     shown = ("<s>", "<mask>", "▁water", "▁bread", "ዎች", "▁ទឹក")
     pd.concat({"reinit": pd.concat(map(of_paper.explain, shown)), "legacy": pd.concat(map(legacy.explain, shown))})
+    return SimpleNamespace(legacy=legacy)
 
 
 @pytest.fixture(scope='module')
 def cell_01b3b593(cell_a335db9f):
     # nbs/04_methods/07_reinit.ipynb, cell "wide = torch.randn(len(few), 768, generator=torch.Generator(" (01b3b593)
-    global lengths, some, wide
+    few = cell_a335db9f.few
+    many_tokens = cell_a335db9f.many_tokens
     wide = torch.randn(len(few), 768, generator=torch.Generator().manual_seed(0)) * 0.12
     some = Vocab(many_tokens.tokens[:500])
     lengths = {m: get_recipe(m).plan(few, some).apply(wide).norm(dim=1).mean() for m in ("normal", "reinit-random")}
     pd.Series({"source": wide.norm(dim=1).mean(), **lengths}).astype(float).round(1)
+    return SimpleNamespace(lengths=lengths, wide=wide)
 
 
 @pytest.fixture(scope='module')
 def cell_0ff90555():
     # nbs/04_methods/07_reinit.ipynb, cell "words = st.lists(st.text(st.sampled_from("abéжሰាλ01!? ▁Ġ#<>"" (0ff90555)
-    global family, ours, words
     words = st.lists(st.text(st.sampled_from("abéжሰាλ01!? ▁Ġ#<>"), min_size=1, max_size=4), max_size=8)
     family = st.sampled_from(["unigram", "bpe", "wordpiece", "suffix", "byte-fallback"])
     ours = list(METHODS)
     len(ours), ", ".join(r.name for r in ours)
+    return SimpleNamespace(family=family, ours=ours, words=words)
 
 
 @pytest.mark.cell('nbs/04_methods/07_reinit.ipynb', 'cell "groups follow script or block, and position" (e8e51f76)')
 def test_groups_follow_script_or_block_and_position(cell_bcf13ebb):
+    source = cell_bcf13ebb.source
+    target = cell_bcf13ebb.target
     group = {t.piece: Group(position=True)(t) for t in [*source, *target]}
     initial, internal = ("▁", "▁ሰላም", "▁ទឹក"), ("é", "ዎች", "2ካ")
     assert [group[p] for p in initial] == [f"{script}, word-initial" for script in ("Zyyy", "Ethi", "Khmr")]
@@ -136,6 +147,9 @@ def test_groups_follow_script_or_block_and_position(cell_bcf13ebb):
 
 @pytest.mark.cell('nbs/04_methods/07_reinit.ipynb', 'cell "a token goes to the narrowest group with at least two source tokens" (4bc91c91)')
 def test_a_token_goes_to_the_narrowest_group_with_at_least_two_source_tokens(cell_bcf13ebb, cell_c61fc009):
+    plan = cell_c61fc009.plan
+    source = cell_bcf13ebb.source
+    target = cell_bcf13ebb.target
     def step(piece):
         return plan.explain(piece).step[0]
 
@@ -157,6 +171,8 @@ def test_a_token_goes_to_the_narrowest_group_with_at_least_two_source_tokens(cel
 
 @pytest.mark.cell('nbs/04_methods/07_reinit.ipynb', 'cell "specials, bytes and unused tokens have a place in every method" (a7272354)')
 def test_specials_bytes_and_unused_tokens_have_a_place_in_every_method(cell_bcf13ebb):
+    source = cell_bcf13ebb.source
+    target = cell_bcf13ebb.target
     n = len(target)
     unused, byte = Token(n, "[unused0]", "", False, "unused"), Token(n + 1, "<0xE3>", "", False, "byte", b"\xe3")
     extra = Vocab([*target.tokens, unused, byte], target.roles)
@@ -169,6 +185,10 @@ def test_specials_bytes_and_unused_tokens_have_a_place_in_every_method(cell_bcf1
 
 @pytest.mark.cell('nbs/04_methods/07_reinit.ipynb', 'cell "sampled embeddings have the mean and standard deviation of their group" (50f1616b)')
 def test_sampled_embeddings_have_the_mean_and_standard_deviation_of_their_group(cell_a335db9f):
+    few = cell_a335db9f.few
+    many_tokens = cell_a335db9f.many_tokens
+    matrix = cell_a335db9f.matrix
+    moments = cell_a335db9f.moments
     for m, groups in (("script-posn", ["script", "start"]), ("script", ["script"])):
         sampled = get_recipe(m).plan(few, many_tokens).apply(matrix)
         expected, measured = moments(few, matrix, groups), moments(many_tokens, sampled, groups)
@@ -181,6 +201,10 @@ def test_sampled_embeddings_have_the_mean_and_standard_deviation_of_their_group(
 
 @pytest.mark.cell('nbs/04_methods/07_reinit.ipynb', 'cell "by the paper\'s rule every method samples what no rule covers from N(0, 1)" (96470117)')
 def test_by_the_paper_s_rule_every_method_samples_what_no_rule_covers_from_n_0_1(cell_bcf13ebb, cell_bdbad8d3, cell_c61fc009):
+    of_paper = cell_c61fc009.of_paper
+    source = cell_bcf13ebb.source
+    steps_by_piece = cell_bdbad8d3.steps_by_piece
+    target = cell_bcf13ebb.target
     for name, method in paper_methods().items():
         if method == "focus":
             continue
@@ -197,6 +221,10 @@ def test_by_the_paper_s_rule_every_method_samples_what_no_rule_covers_from_n_0_1
 
 @pytest.mark.cell('nbs/04_methods/07_reinit.ipynb', 'cell "legacy samples special tokens with their script" (a91f20be)')
 def test_legacy_samples_special_tokens_with_their_script(cell_bcf13ebb, cell_bdbad8d3, cell_5586f207):
+    legacy = cell_5586f207.legacy
+    source = cell_bcf13ebb.source
+    steps_by_piece = cell_bdbad8d3.steps_by_piece
+    target = cell_bcf13ebb.target
     step_of = steps_by_piece(legacy)
     assert step_of["▁water"] == "Copy" and step_of["ዎች"] == step_of["▁ទឹក"] == "StandardNormal"
     assert step_of["<mask>"] == step_of["▁bread"] == "Gaussian(script, position)"
@@ -214,11 +242,18 @@ def test_legacy_samples_special_tokens_with_their_script(cell_bcf13ebb, cell_bdb
 
 @pytest.mark.cell('nbs/04_methods/07_reinit.ipynb', 'cell "embeddings from N(0, 1) are as long as the root of the dimension, and ours as the source matrix\'s" (30d0230e)')
 def test_embeddings_from_n_0_1_are_as_long_as_the_root_of_the_dimension_and_ours_as_the_source_matrix_s(cell_01b3b593):
+    lengths = cell_01b3b593.lengths
+    wide = cell_01b3b593.wide
     assert abs(lengths["reinit-random"] - 768**0.5) < 0.1 and abs(lengths["normal"] - wide.norm(dim=1).mean()) < 0.1
 
 
 @pytest.mark.cell('nbs/04_methods/07_reinit.ipynb', 'cell "a bias follows its group, and is zero where a token is sampled from N(0, 1)" (1075f62d)')
 def test_a_bias_follows_its_group_and_is_zero_where_a_token_is_sampled_from_n_0_1(cell_bcf13ebb, cell_c61fc009, cell_5586f207):
+    legacy = cell_5586f207.legacy
+    of_paper = cell_c61fc009.of_paper
+    plan = cell_c61fc009.plan
+    source = cell_bcf13ebb.source
+    target = cell_bcf13ebb.target
     bias = torch.where(torch.tensor([t.script == "Ethi" for t in source]), 5.0, 1.0)
     values = dict(zip((t.piece for t in target), plan.apply(bias).tolist()))
     assert values["▁bread"] == 1 and values["ዎች"] == values["▁እሳት"] == 5 and values["▁ሰላም"] == 5
@@ -229,6 +264,9 @@ def test_a_bias_follows_its_group_and_is_zero_where_a_token_is_sampled_from_n_0_
 
 @pytest.mark.cell('nbs/04_methods/07_reinit.ipynb', 'cell "every method accounts for every row of random vocabularies of every family" (689c3fdb)')
 def test_every_method_accounts_for_every_row_of_random_vocabularies_of_every_family(cell_0ff90555):
+    family = cell_0ff90555.family
+    ours = cell_0ff90555.ours
+    words = cell_0ff90555.words
     @settings(max_examples=16, deadline=None, derandomize=True)
     @given(family, words, words, family, words, words)
     def over_random_vocabularies(f1, a1, b1, f2, a2, b2):
@@ -244,6 +282,7 @@ def test_every_method_accounts_for_every_row_of_random_vocabularies_of_every_fam
 
 @pytest.mark.cell('nbs/04_methods/07_reinit.ipynb', 'cell "the recipes are the registered ones, and what makes no sense is refused" (3bd3d578)')
 def test_the_recipes_are_the_registered_ones_and_what_makes_no_sense_is_refused(cell_bcf13ebb):
+    source = cell_bcf13ebb.source
     for posn, ident, (fallback, before) in product((0, 1), (0, 1), (("source", ""), ("standard-normal", "reinit-"))):
         name = "script" + "-posn" * posn + "-ident" * ident
         assert reinit("script", posn, ident, fallback) == get_recipe(before + name)

@@ -2,6 +2,7 @@
 from safetensors.numpy import load_file
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
+from types import SimpleNamespace
 from vocab_lit.methods.semi_nmf import _blocks, _grams, _inverse, _with_best_F, gumbel_one_hot, hals_step, mu_step, neural_mf, semi_nmf, singular_values, up_project
 from vocab_lit.text.corpus import data_path
 from vocab_lit.tokens.load import load_tokenizer
@@ -15,17 +16,16 @@ import warnings
 @pytest.fixture(scope='module')
 def cell_9dc68f85():
     # nbs/04_methods/13_semi_nmf.ipynb, cell "rows = load_file(data_path("models", "mini-xlmr", "model.saf" (9dc68f85)
-    global rows
     rows = load_file(data_path("models", "mini-xlmr", "model.safetensors"))[
         "roberta.embeddings.word_embeddings.weight"
     ].astype(np.float32)
     rows.shape, f"{(rows < 0).mean():.0%} of the numbers are negative"
+    return SimpleNamespace(rows=rows)
 
 
 @pytest.fixture(scope='module')
 def cell_68dd816a():
     # nbs/04_methods/13_semi_nmf.ipynb, cell "def naive(X, G, n_steps):  # the updates as they are printed" (68dd816a)
-    global naive
     def naive(X, G, n_steps):  # the updates as they are printed
         def plus(M):
             return (abs(M) + M) / 2
@@ -37,12 +37,13 @@ def cell_68dd816a():
             F = X @ G.T @ np.linalg.inv(G @ G.T)
             G = G * np.sqrt((plus(F.T @ X) + minus(F.T @ F) @ G) / (minus(F.T @ X) + plus(F.T @ F) @ G + 1e-9))
         return G
+    return SimpleNamespace(naive=naive)
 
 
 @pytest.fixture(scope='module')
 def cell_7cba8b00(cell_9dc68f85):
     # nbs/04_methods/13_semi_nmf.ipynb, cell "start = np.random.RandomState(0).random_sample((16, rows.sha" (7cba8b00)
-    global gram, some, start, steps
+    rows = cell_9dc68f85.rows
     start = np.random.RandomState(0).random_sample((16, rows.shape[1])) + 1e-4
     some = rows[:3000].astype(np.float64)
     gram = some.T @ some
@@ -54,21 +55,24 @@ def cell_7cba8b00(cell_9dc68f85):
             G, error = step(G, S)
             errors.append(error)
         return G, np.array(errors)
+    return SimpleNamespace(gram=gram, some=some, start=start, steps=steps)
 
 
 @pytest.fixture(scope='module')
 def cell_5ea4c4f4(cell_9dc68f85):
     # nbs/04_methods/13_semi_nmf.ipynb, cell "model = semi_nmf(rows, 16, "hals")" (5ea4c4f4)
-    global F, model
+    rows = cell_9dc68f85.rows
     model = semi_nmf(rows, 16, "hals")
     F = model.F
     F.shape, F.dtype, f"relative error {model.error / np.linalg.norm(rows):.4f}"
+    return SimpleNamespace(F=F)
 
 
 @pytest.fixture(scope='module')
 def cell_cfe0bf92(cell_9dc68f85, cell_5ea4c4f4):
     # nbs/04_methods/13_semi_nmf.ipynb, cell "pieces = load_tokenizer(data_path("models", "mini-xlmr")).co" (cfe0bf92)
-    global part, pieces, same_direction
+    F = cell_5ea4c4f4.F
+    rows = cell_9dc68f85.rows
     pieces = load_tokenizer(data_path("models", "mini-xlmr")).convert_ids_to_tokens(range(len(rows)))
     part = F / np.linalg.norm(F, axis=1, keepdims=True)
 
@@ -79,12 +83,12 @@ def cell_cfe0bf92(cell_9dc68f85, cell_5ea4c4f4):
 
 
     pd.DataFrame({f"as {p}": same_direction(p) for p in ("▁English", "▁Spain", "▁बेनिन", "Τ")})
+    return SimpleNamespace(part=part, pieces=pieces)
 
 
 @pytest.fixture(scope='module')
 def cell_5f04e9e3():
     # nbs/04_methods/13_semi_nmf.ipynb, cell "def svd_error(X, k):  # relative error of the singular value" (5f04e9e3)
-    global lifted, relative_error, svd_error
     def svd_error(X, k):  # relative error of the singular value decomposition of rank k
         s = np.linalg.svd(X, compute_uv=False)
         return np.sqrt((s[k:] ** 2).sum() / (s**2).sum())
@@ -99,31 +103,33 @@ def cell_5f04e9e3():
 
     def relative_error(X, *args, **kwargs):
         return semi_nmf(X, *args, **kwargs).error / np.linalg.norm(X)
+    return SimpleNamespace(lifted=lifted, relative_error=relative_error, svd_error=svd_error)
 
 
 @pytest.fixture(scope='module')
 def cell_a23c0386():
     # nbs/04_methods/13_semi_nmf.ipynb, cell "def decaying(seed, n_tokens, dim, power=0.6):  # singular va" (a23c0386)
-    global decaying
     def decaying(seed, n_tokens, dim, power=0.6):  # singular values decay as those of embeddings do; a common mean
         rng = np.random.default_rng(seed)
         turn = np.linalg.qr(rng.normal(size=(dim, dim)))[0]
         return rng.normal(size=(n_tokens, dim)) * np.arange(1, dim + 1.0) ** -power @ turn + 0.05 * rng.normal(size=dim)
+    return SimpleNamespace(decaying=decaying)
 
 
 @pytest.fixture(scope='module')
 def cell_336d982c():
     # nbs/04_methods/13_semi_nmf.ipynb, cell "log_z_ = torch.log(torch.tensor([[0.7, 0.2, 0.1]])).requires" (336d982c)
-    global chosen, log_z_
     log_z_ = torch.log(torch.tensor([[0.7, 0.2, 0.1]])).requires_grad_()
     chosen = gumbel_one_hot(log_z_.expand(20_000, -1), 1.0, torch.Generator().manual_seed(0))
     chosen.mean(0).detach()  # shares of the choices, beside z = .7, .2, .1
+    return SimpleNamespace(chosen=chosen)
 
 
 @pytest.fixture(scope='module')
 def cell_eef243d3(cell_7cba8b00, cell_5f04e9e3):
     # nbs/04_methods/13_semi_nmf.ipynb, cell "neural = neural_mf(some, 16, 4, steps=100)" (eef243d3)
-    global by_kmeans, neural
+    relative_error = cell_5f04e9e3.relative_error
+    some = cell_7cba8b00.some
     neural = neural_mf(some, 16, 4, steps=100)
     by_kmeans = semi_nmf(some, 16, "hals", steps=100, clusters=4)
     pd.DataFrame(
@@ -134,20 +140,25 @@ def cell_eef243d3(cell_7cba8b00, cell_5f04e9e3):
         },
         ["relative error", "tokens in each cluster"],
     )
+    return SimpleNamespace(neural=neural)
 
 
 @pytest.fixture(scope='module')
 def cell_537d6a9d():
     # nbs/04_methods/13_semi_nmf.ipynb, cell "falling = np.random.default_rng(0).normal(size=(300, 12)) * " (537d6a9d)
-    global by_rank, errors_of, falling
     falling = np.random.default_rng(0).normal(size=(300, 12)) * np.arange(1, 13.0) ** -1
     by_rank = {k: singular_values(falling, k) for k in (1, 4, 8, 12)}
     errors_of = {k: made.error / np.linalg.norm(falling) for k, made in by_rank.items()}
     pd.Series(errors_of, name="relative error").round(3).to_frame().T
+    return SimpleNamespace(by_rank=by_rank, falling=falling)
 
 
 @pytest.mark.cell('nbs/04_methods/13_semi_nmf.ipynb', 'cell "the updates from the Gram matrix are the naive iterates" (5a0a9b28)')
 def test_the_updates_from_the_gram_matrix_are_the_naive_iterates(cell_68dd816a, cell_7cba8b00):
+    naive = cell_68dd816a.naive
+    some = cell_7cba8b00.some
+    start = cell_7cba8b00.start
+    steps = cell_7cba8b00.steps
     for X, counts in ((some, (1, 50)), (some[:200], (50, 500)), (1e3 * some[:500] + 50, (1, 500))):
         for n in counts:
             expected, bound = naive(X, start, n), 1e-12 if n <= 50 else 1e-11
@@ -156,6 +167,9 @@ def test_the_updates_from_the_gram_matrix_are_the_naive_iterates(cell_68dd816a, 
 
 @pytest.mark.cell('nbs/04_methods/13_semi_nmf.ipynb', 'cell "no multiplicative update raises the error" (f33a921f)')
 def test_no_multiplicative_update_raises_the_error(cell_7cba8b00):
+    gram = cell_7cba8b00.gram
+    start = cell_7cba8b00.start
+    steps = cell_7cba8b00.steps
     errors = steps(start, gram, 1000)[1]
     assert np.all(np.diff(errors) <= 1e-13 * gram.trace()) and errors[-1] < 0.6 * errors[0]
 
@@ -176,6 +190,10 @@ def test_singular_products_get_the_pseudo_inverse_others_the_inverse_whatever_th
 
 @pytest.mark.cell('nbs/04_methods/13_semi_nmf.ipynb', 'cell "every sweep of HALS ends at the best row, and no step raises the error" (dfa41e2d)')
 def test_every_sweep_of_hals_ends_at_the_best_row_and_no_step_raises_the_error(cell_7cba8b00):
+    gram = cell_7cba8b00.gram
+    some = cell_7cba8b00.some
+    start = cell_7cba8b00.start
+    steps = cell_7cba8b00.steps
     G = steps(start, gram, 3, hals_step)[0]
     F_ = some @ np.linalg.pinv(G)
     expected = G.copy()
@@ -192,6 +210,9 @@ def test_every_sweep_of_hals_ends_at_the_best_row_and_no_step_raises_the_error(c
 
 @pytest.mark.cell('nbs/04_methods/13_semi_nmf.ipynb', 'cell "a row of zeros comes back, and twin rows part" (8d3b4147)')
 def test_a_row_of_zeros_comes_back_and_twin_rows_part(cell_7cba8b00):
+    gram = cell_7cba8b00.gram
+    start = cell_7cba8b00.start
+    steps = cell_7cba8b00.steps
     G = start.copy()
     G[3], G[5] = 0, G[4]
     after, errors = steps(G, gram, 30, hals_step)
@@ -200,6 +221,7 @@ def test_a_row_of_zeros_comes_back_and_twin_rows_part(cell_7cba8b00):
 
 @pytest.mark.cell('nbs/04_methods/13_semi_nmf.ipynb', 'cell "every row of every block counts once, and in its cluster" (d4ed3adc)')
 def test_every_row_of_every_block_counts_once_and_in_its_cluster(cell_7cba8b00):
+    some = cell_7cba8b00.some
     X = np.concatenate([some] * 6)
     labels = np.random.default_rng(0).integers(0, 3, len(X))
     G = np.stack([np.random.RandomState(c).random_sample((5, 128)) for c in range(3)])
@@ -215,6 +237,8 @@ def test_every_row_of_every_block_counts_once_and_in_its_cluster(cell_7cba8b00):
 
 @pytest.mark.cell('nbs/04_methods/13_semi_nmf.ipynb', 'cell "components hold tokens of a kind" (333f6345)')
 def test_components_hold_tokens_of_a_kind(cell_cfe0bf92):
+    part = cell_cfe0bf92.part
+    pieces = cell_cfe0bf92.pieces
     column = part[:, part[pieces.index("▁Spain")].argmax()]
     places = {"▁Spain", "▁Brazil", "▁Poland", "▁Paraguay", "▁Germany", "▁Pakistan", "▁Luxembourg", "▁Angola"}
     assert len(places & {pieces[i] for i in column.argsort()[::-1][:40]}) >= 4
@@ -222,6 +246,9 @@ def test_components_hold_tokens_of_a_kind(cell_cfe0bf92):
 
 @pytest.mark.cell('nbs/04_methods/13_semi_nmf.ipynb', 'cell "F is the best for G, G that of the steps, and both follow the seed" (c4124f7e)')
 def test_f_is_the_best_for_g_g_that_of_the_steps_and_both_follow_the_seed(cell_7cba8b00):
+    gram = cell_7cba8b00.gram
+    some = cell_7cba8b00.some
+    steps = cell_7cba8b00.steps
     for solver, step in (("mu", mu_step), ("hals", hals_step)):
         made = semi_nmf(some, 12, solver, steps=30, seed=0)
         G = made.G[0]
@@ -238,6 +265,8 @@ def test_f_is_the_best_for_g_g_that_of_the_steps_and_both_follow_the_seed(cell_7
 
 @pytest.mark.cell('nbs/04_methods/13_semi_nmf.ipynb', 'cell "float32 stays float32 and fits as float64; float16 becomes it" (202e8007)')
 def test_float32_stays_float32_and_fits_as_float64_float16_becomes_it(cell_9dc68f85, cell_7cba8b00):
+    rows = cell_9dc68f85.rows
+    some = cell_7cba8b00.some
     wide, single, half = (
         semi_nmf(X, 10, steps=50) for X in (some, some.astype(np.float32), rows[:3000].astype(np.float16))
     )
@@ -249,6 +278,10 @@ def test_float32_stays_float32_and_fits_as_float64_float16_becomes_it(cell_9dc68
 
 @pytest.mark.cell('nbs/04_methods/13_semi_nmf.ipynb', 'cell "at convergence the error lies between ranks k and k - 1" (3f4dcfbd)')
 def test_at_convergence_the_error_lies_between_ranks_k_and_k_1(cell_5f04e9e3, cell_a23c0386):
+    decaying = cell_a23c0386.decaying
+    lifted = cell_5f04e9e3.lifted
+    relative_error = cell_5f04e9e3.relative_error
+    svd_error = cell_5f04e9e3.svd_error
     X = decaying(0, 300, 24)
     for k in (1, 2, 6):
         low, high = svd_error(X, k), svd_error(X, k - 1)
@@ -260,6 +293,9 @@ def test_at_convergence_the_error_lies_between_ranks_k_and_k_1(cell_5f04e9e3, ce
 
 @pytest.mark.cell('nbs/04_methods/13_semi_nmf.ipynb', 'cell "100 steps of HALS, 300 sweeps, are better than 3,000 multiplicative updates" (b55a2802)')
 def test_100_steps_of_hals_300_sweeps_are_better_than_3_000_multiplicative_updates(cell_7cba8b00, cell_5f04e9e3, cell_a23c0386):
+    decaying = cell_a23c0386.decaying
+    relative_error = cell_5f04e9e3.relative_error
+    some = cell_7cba8b00.some
     for X, k in ((decaying(0, 1000, 64), 16), (decaying(1, 1000, 128, 1.0), 16), (some, 16)):
         assert relative_error(X, k, "hals", steps=100) < relative_error(X, k, steps=3000)
     flat = decaying(1, 1000, 64, 0.3)
@@ -298,6 +334,8 @@ def test_degenerate_matrices_are_factorised():
 
 @pytest.mark.cell('nbs/04_methods/13_semi_nmf.ipynb', 'cell "what cannot be factorised is refused with a sentence" (aabb83c4)')
 def test_what_cannot_be_factorised_is_refused_with_a_sentence(cell_9dc68f85, cell_7cba8b00):
+    rows = cell_9dc68f85.rows
+    some = cell_7cba8b00.some
     with pytest.raises(ValueError, match="no solver 'als'; choose from mu, hals"):
         semi_nmf(some, 3, "als")
     for value in (np.nan, np.inf):
@@ -310,6 +348,7 @@ def test_what_cannot_be_factorised_is_refused_with_a_sentence(cell_9dc68f85, cel
 
 @pytest.mark.cell('nbs/04_methods/13_semi_nmf.ipynb', 'cell "each cluster\'s factors are those of a run of its own" (537f43ae)')
 def test_each_cluster_s_factors_are_those_of_a_run_of_its_own(cell_7cba8b00):
+    some = cell_7cba8b00.some
     for solver in ("mu", "hals"):
         together = semi_nmf(some, 6, solver, steps=20, seed=7, clusters=4)
         squares = 0
@@ -327,6 +366,7 @@ def test_each_cluster_s_factors_are_those_of_a_run_of_its_own(cell_7cba8b00):
 
 @pytest.mark.cell('nbs/04_methods/13_semi_nmf.ipynb', 'cell "empty and small clusters have a G as well" (745bdb66)')
 def test_empty_and_small_clusters_have_a_g_as_well(cell_7cba8b00):
+    some = cell_7cba8b00.some
     repeated_rows = np.repeat(some[:3], [1, 5, 40], 0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # k-means says that it found three
@@ -348,6 +388,7 @@ def test_the_projection_is_equation_2():
 
 @pytest.mark.cell('nbs/04_methods/13_semi_nmf.ipynb', 'cell "the choice is hard, sampled by z, and has the gradient of equation 3" (a275c3f3)')
 def test_the_choice_is_hard_sampled_by_z_and_has_the_gradient_of_equation_3(cell_336d982c):
+    chosen = cell_336d982c.chosen
     assert torch.allclose(chosen.mean(0), torch.tensor([0.7, 0.2, 0.1]), atol=0.01)
     assert (chosen.max(1)[0] == 1).all() and (chosen.sum(1) == 1).all()
     z = torch.rand(6, 4, generator=torch.Generator().manual_seed(1), dtype=torch.double) + 0.1
@@ -366,6 +407,9 @@ def test_the_choice_is_hard_sampled_by_z_and_has_the_gradient_of_equation_3(cell
 
 @pytest.mark.cell('nbs/04_methods/13_semi_nmf.ipynb', 'cell "each row has the cluster that fits best, and F is the best for it" (8fc3630c)')
 def test_each_row_has_the_cluster_that_fits_best_and_f_is_the_best_for_it(cell_7cba8b00, cell_5f04e9e3, cell_eef243d3):
+    neural = cell_eef243d3.neural
+    relative_error = cell_5f04e9e3.relative_error
+    some = cell_7cba8b00.some
     assert neural.G.shape == (4, 16, 128)
     for c in range(4):
         own = neural.labels == c
@@ -387,6 +431,8 @@ def test_tokens_that_were_made_in_groups_are_told_apart():
 
 @pytest.mark.cell('nbs/04_methods/13_semi_nmf.ipynb', 'cell "neural factors follow the seed, the dtype and the scale" (f4d1b8c3)')
 def test_neural_factors_follow_the_seed_the_dtype_and_the_scale(cell_9dc68f85, cell_7cba8b00):
+    rows = cell_9dc68f85.rows
+    some = cell_7cba8b00.some
     first, again, other, large = (
         neural_mf(factor * rows[:400], 4, 3, steps=20, seed=seed) for seed, factor in ((0, 1), (0, 1), (1, 1), (0, 1000))
     )
@@ -403,6 +449,8 @@ def test_neural_factors_follow_the_seed_the_dtype_and_the_scale(cell_9dc68f85, c
 
 @pytest.mark.cell('nbs/04_methods/13_semi_nmf.ipynb', 'cell "singular values give the leading part of numpy\'s decomposition" (278cc542)')
 def test_singular_values_give_the_leading_part_of_numpy_s_decomposition(cell_537d6a9d):
+    by_rank = cell_537d6a9d.by_rank
+    falling = cell_537d6a9d.falling
     U, s, Vt = np.linalg.svd(falling, full_matrices=False)
     for k, made in by_rank.items():
         assert np.allclose(made.F @ made.G[0], (U[:, :k] * s[:k]) @ Vt[:k], atol=1e-9)

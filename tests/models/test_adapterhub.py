@@ -4,6 +4,7 @@ from itertools import product
 from pathlib import Path
 from safetensors.torch import load_file, save_file
 from transformers import AutoModelForMaskedLM, AutoModelForQuestionAnswering, AutoModelForSequenceClassification, AutoModelForTokenClassification
+from types import SimpleNamespace
 from vocab_lit.models.adapterhub import _head_parameters, _numbered, describe_adapter, export_adapter, from_json, head_labels, is_task, load_adapter, load_head, read_config, save_adapter, to_json
 from vocab_lit.models.madx import LANGUAGE, MadX, TASK, count_parameters
 from vocab_lit.models.settings import AdapterConfig
@@ -23,7 +24,6 @@ import transformers
 @pytest.fixture(scope='module')
 def cell_d7444992():
     # nbs/05_models/15_adapterhub.ipynb, cell "golden = data_path("golden", "adapters")" (d7444992)
-    global active, combinations, differences, expected, family, furthest, golden, load_base, madx, with_adapters
     golden = data_path("golden", "adapters")
 
 
@@ -63,12 +63,14 @@ def cell_d7444992():
             madx.activate(*active)
             differences[family, expected] = furthest(madx, family, expected)
     max(differences.values())
+    return SimpleNamespace(differences=differences, furthest=furthest, golden=golden, with_adapters=with_adapters)
 
 
 @pytest.fixture(scope='module')
 def cell_f348d35d(cell_d7444992):
     # nbs/05_models/15_adapterhub.ipynb, cell "broken = Path(tempfile.mkdtemp()) / "adapter"" (f348d35d)
-    global broken, message, spoil
+    golden = cell_d7444992.golden
+    with_adapters = cell_d7444992.with_adapters
     broken = Path(tempfile.mkdtemp()) / "adapter"
 
 
@@ -92,12 +94,15 @@ def cell_f348d35d(cell_d7444992):
 
     spoil(lambda w: {k: v for k, v in w.items() if ".F." not in k and "layer.1" not in k})
     message()
+    return SimpleNamespace(broken=broken, message=message, spoil=spoil)
 
 
 @pytest.fixture(scope='module')
 def cell_0c1044e8(cell_d7444992):
     # nbs/05_models/15_adapterhub.ipynb, cell "autos = {" (0c1044e8)
-    global autos, before, classes, family, folder, head_differences, language, madx, name, way, with_head
+    furthest = cell_d7444992.furthest
+    golden = cell_d7444992.golden
+    with_adapters = cell_d7444992.with_adapters
     autos = {
         "ner": AutoModelForTokenClassification,
         "qa": AutoModelForQuestionAnswering,
@@ -117,6 +122,7 @@ def cell_0c1044e8(cell_d7444992):
             madx.activate(language, name)
             head_differences[family, way, name, language] = furthest(madx, family, f"{way}.{before}{name}")
     len(head_differences), max(head_differences.values()), head_labels(golden / "bert" / "flex" / "ner")
+    return SimpleNamespace(autos=autos, head_differences=head_differences)
 
 
 @pytest.mark.cell('nbs/05_models/15_adapterhub.ipynb', 'cell "shapes go to JSON and back" (70983b24)')
@@ -163,6 +169,9 @@ def test_shapes_that_mad_x_does_not_have_are_refused():
 
 @pytest.mark.cell('nbs/05_models/15_adapterhub.ipynb', 'cell "outputs equal those of adapters 1.3.0" (a2d92088)')
 def test_outputs_equal_those_of_adapters_1_3_0(cell_d7444992):
+    differences = cell_d7444992.differences
+    furthest = cell_d7444992.furthest
+    with_adapters = cell_d7444992.with_adapters
     assert len(differences) == 18 and max(differences.values()) < 1e-5
     madx = with_adapters("bert", "lang", "task", inverse="never")
     madx.activate("lang")
@@ -171,6 +180,8 @@ def test_outputs_equal_those_of_adapters_1_3_0(cell_d7444992):
 
 @pytest.mark.cell('nbs/05_models/15_adapterhub.ipynb', 'cell "safetensors and legacy names hold the same weights" (bf95c8ae)')
 def test_safetensors_and_legacy_names_hold_the_same_weights(cell_d7444992):
+    golden = cell_d7444992.golden
+    with_adapters = cell_d7444992.with_adapters
     with tempfile.TemporaryDirectory() as folder:
         old = Path(folder) / "old"
         shutil.copytree(golden / "bert" / "lang", old)
@@ -192,6 +203,8 @@ def test_safetensors_and_legacy_names_hold_the_same_weights(cell_d7444992):
 
 @pytest.mark.cell('nbs/05_models/15_adapterhub.ipynb', 'cell "layers may be left out of an adapter that has them, and the others stay as they are" (5c7d21ae)')
 def test_layers_may_be_left_out_of_an_adapter_that_has_them_and_the_others_stay_as_they_are(cell_d7444992):
+    golden = cell_d7444992.golden
+    with_adapters = cell_d7444992.with_adapters
     whole, cut = with_adapters("bert", "lang"), with_adapters("bert")
     load_adapter(cut, golden / "bert" / "lang", "language", leave_out=(-1,))
     weights, kept = whole.get("language", "lang").state_dict(), cut.get("language", "lang").state_dict()
@@ -206,6 +219,8 @@ def test_layers_may_be_left_out_of_an_adapter_that_has_them_and_the_others_stay_
 
 @pytest.mark.cell('nbs/05_models/15_adapterhub.ipynb', 'cell "an old task adapter may name an invertible adapter that it does not have" (cdff03e8)')
 def test_an_old_task_adapter_may_name_an_invertible_adapter_that_it_does_not_have(cell_d7444992):
+    golden = cell_d7444992.golden
+    with_adapters = cell_d7444992.with_adapters
     with tempfile.TemporaryDirectory() as folder:
         old = Path(folder) / "old"
         shutil.copytree(golden / "bert" / "task", old)
@@ -221,6 +236,8 @@ def test_an_old_task_adapter_may_name_an_invertible_adapter_that_it_does_not_hav
 
 @pytest.mark.cell('nbs/05_models/15_adapterhub.ipynb', 'cell "what is saved is what the library writes" (4bf21fbb)')
 def test_what_is_saved_is_what_the_library_writes(cell_d7444992):
+    golden = cell_d7444992.golden
+    with_adapters = cell_d7444992.with_adapters
     with tempfile.TemporaryDirectory() as folder:
         for family, name, kind in (("bert", "lang", "language"), ("roberta", "part", "language"), ("xlmr", "task", "task")):
             there = with_adapters(family, name)
@@ -267,6 +284,9 @@ def test_a_language_s_own_vocabulary_is_saved_with_it():
 
 @pytest.mark.cell('nbs/05_models/15_adapterhub.ipynb', 'cell "adapters of another model, and weights that do not fit, are refused" (73e44718)')
 def test_adapters_of_another_model_and_weights_that_do_not_fit_are_refused(cell_f348d35d):
+    broken = cell_f348d35d.broken
+    message = cell_f348d35d.message
+    spoil = cell_f348d35d.spoil
     spoil()
     assert "is for model_type 'bert' and this model has 'xlm-roberta'" in message("xlmr")
     spoil(hidden_size=768)
@@ -291,6 +311,10 @@ def test_adapters_of_another_model_and_weights_that_do_not_fit_are_refused(cell_
 
 @pytest.mark.cell('nbs/05_models/15_adapterhub.ipynb', 'cell "damaged files, and pickles that are not plain tensors, are refused" (58bafe99)')
 def test_damaged_files_and_pickles_that_are_not_plain_tensors_are_refused(cell_d7444992, cell_f348d35d):
+    broken = cell_f348d35d.broken
+    golden = cell_d7444992.golden
+    message = cell_f348d35d.message
+    spoil = cell_f348d35d.spoil
     spoil()
     whole = (broken / "pytorch_adapter.bin").read_bytes()
     for n in (0, 100, len(whole) // 2, len(whole) - 10):
@@ -332,6 +356,10 @@ def test_damaged_files_and_pickles_that_are_not_plain_tensors_are_refused(cell_d
 
 @pytest.mark.cell('nbs/05_models/15_adapterhub.ipynb', 'cell "a name from a file leads nowhere" (234fe4d1)')
 def test_a_name_from_a_file_leads_nowhere(cell_d7444992, cell_f348d35d):
+    broken = cell_f348d35d.broken
+    message = cell_f348d35d.message
+    spoil = cell_f348d35d.spoil
+    with_adapters = cell_d7444992.with_adapters
     spoil()
     told = json.loads((broken / "adapter_config.json").read_text()) | {"name": "../../elsewhere"}
     (broken / "adapter_config.json").write_text(json.dumps(told))
@@ -346,6 +374,8 @@ def test_a_name_from_a_file_leads_nowhere(cell_d7444992, cell_f348d35d):
 
 @pytest.mark.cell('nbs/05_models/15_adapterhub.ipynb', 'cell "heads of both kinds compute what the library computes" (a8ec3752)')
 def test_heads_of_both_kinds_compute_what_the_library_computes(cell_d7444992, cell_0c1044e8):
+    golden = cell_d7444992.golden
+    head_differences = cell_0c1044e8.head_differences
     assert len(head_differences) == 2 * (3 * 4 + 2 + 3 + 3) and max(head_differences.values()) < 1e-5
     for way in ("flex", "static"):
         assert head_labels(golden / "bert" / way / "ner") == ["O", "B-PER", "I-PER"]
@@ -353,6 +383,9 @@ def test_heads_of_both_kinds_compute_what_the_library_computes(cell_d7444992, ce
 
 @pytest.mark.cell('nbs/05_models/15_adapterhub.ipynb', 'cell "the library\'s language-model heads undo the invertible adapter, as ours do by default" (505423d8)')
 def test_the_library_s_language_model_heads_undo_the_invertible_adapter_as_ours_do_by_default(cell_d7444992):
+    furthest = cell_d7444992.furthest
+    golden = cell_d7444992.golden
+    with_adapters = cell_d7444992.with_adapters
     there = with_adapters("xlmr", "lang")
     load_head(there.model, golden / "xlmr" / "flex" / "mlm")
     there.activate("lang")
@@ -363,6 +396,8 @@ def test_the_library_s_language_model_heads_undo_the_invertible_adapter_as_ours_
 
 @pytest.mark.cell('nbs/05_models/15_adapterhub.ipynb', 'cell "heads are saved and come back" (85493d60)')
 def test_heads_are_saved_and_come_back(cell_d7444992, cell_0c1044e8):
+    autos = cell_0c1044e8.autos
+    golden = cell_d7444992.golden
     with tempfile.TemporaryDirectory() as folder:
         for i, (family, name) in enumerate((f, n) for f in ("bert", "xlmr") for n in ("ner", "qa", "nli")):
             model = autos[name].from_pretrained(golden / family / "base")
@@ -378,6 +413,8 @@ def test_heads_are_saved_and_come_back(cell_d7444992, cell_0c1044e8):
 
 @pytest.mark.cell('nbs/05_models/15_adapterhub.ipynb', 'cell "adapters are converted and described" (1af4b6fa)')
 def test_adapters_are_converted_and_described(cell_d7444992):
+    golden = cell_d7444992.golden
+    with_adapters = cell_d7444992.with_adapters
     with tempfile.TemporaryDirectory() as folder:
         for name, safe in (("lang", True), ("flex/ner", True), ("part", False)):
             out = export_adapter(golden / "bert" / "base", golden / "bert" / name, Path(folder) / "out" / name, "new", safe)
@@ -396,6 +433,8 @@ def test_adapters_are_converted_and_described(cell_d7444992):
 
 @pytest.mark.cell('nbs/05_models/15_adapterhub.ipynb', 'cell "heads that do not fit are refused" (1c4dda07)')
 def test_heads_that_do_not_fit_are_refused(cell_d7444992, cell_f348d35d):
+    broken = cell_f348d35d.broken
+    golden = cell_d7444992.golden
     tagger = AutoModelForTokenClassification.from_pretrained(golden / "bert" / "base", num_labels=5)
     wrong = r"classifier.bias is \(3,\) where this model has \(5,\)|classifier.weight is \(3, 16\) where"
     with pytest.raises(ValueError, match=wrong):
@@ -436,6 +475,7 @@ def test_heads_that_do_not_fit_are_refused(cell_d7444992, cell_f348d35d):
 
 @pytest.mark.cell('nbs/05_models/15_adapterhub.ipynb', 'cell "a head without a pooler leaves the encoder\'s own" (cb11a237)')
 def test_a_head_without_a_pooler_leaves_the_encoder_s_own(cell_d7444992):
+    golden = cell_d7444992.golden
     pairs = AutoModelForSequenceClassification.from_pretrained(golden / "bert" / "base", num_labels=3)
     pooler = pairs.bert.pooler.dense.weight.clone()
     with tempfile.TemporaryDirectory() as folder:

@@ -3,8 +3,9 @@ from pathlib import Path
 from studies.phrasebook import lines
 from studies.toy_tokenizers import toy_tokenizer
 from transformers import GPT2Config, GPT2LMHeadModel
+from types import SimpleNamespace
 from vocab_lit.methods.settings import TransplantSettings
-from vocab_lit.models.auxiliary import auxiliary_vectors, embedding_vectors, smaller_model, target_vectors
+from vocab_lit.models.auxiliary import embedding_vectors, smaller_model, target_vectors
 from vocab_lit.models.source import load_model
 from vocab_lit.text.corpus import data_path
 from vocab_lit.tokens.load import load_tokenizer
@@ -18,7 +19,6 @@ import torch
 @pytest.fixture(scope='module')
 def cell_470b2842():
     # nbs/05_models/11_auxiliary.ipynb, cell "own, place = train_tokenizer(lines("sw", 300, seed=0), "bpe"" (470b2842)
-    global auxiliary, other, own, place, share_found, size
     own, place = train_tokenizer(lines("sw", 300, seed=0), "bpe", 500), Path(tempfile.mkdtemp())
     size = dict(vocab_size=512, n_embd=16, n_layer=1, n_head=2, n_positions=32)  # rows beyond the vocabulary
     auxiliary = GPT2LMHeadModel(GPT2Config(**size, bos_token_id=0, eos_token_id=2))
@@ -27,25 +27,36 @@ def cell_470b2842():
     other = train_tokenizer(lines("sw", 300, seed=0), "unigram", 400)
 
 
+    def auxiliary_vectors(folder, tokenizer):
+        return embedding_vectors(load_model(folder), load_tokenizer(folder), tokenizer, str(folder))
+
+
     def share_found(tokenizer):
         return f"{auxiliary_vectors(place / 'small', tokenizer).known.sum()} of {len(tokenizer)} tokens"
 
 
     {"its own tokenizer": share_found(own), "another kind": share_found(other)}
+    return SimpleNamespace(auxiliary=auxiliary, auxiliary_vectors=auxiliary_vectors, other=other, own=own, place=place)
 
 
 @pytest.fixture(scope='module')
 def cell_2f77da96(cell_470b2842):
     # nbs/05_models/11_auxiliary.ipynb, cell "settings = TransplantSettings.of(method="focus")" (2f77da96)
-    global settings, tokens, words
+    other = cell_470b2842.other
     settings = TransplantSettings.of(method="focus")
     tokens = target_vectors("token vectors", other, lines("sw", 300, seed=0), settings)
     words = target_vectors("word vectors", other, lines("sw", 300, seed=0), settings)
     {vectors.name: int(vectors.known.sum()) for vectors in (tokens, words)}
+    return SimpleNamespace(tokens=tokens, words=words)
 
 
-@pytest.mark.cell('nbs/05_models/11_auxiliary.ipynb', 'cell "vectors are the auxiliary model\'s embeddings, by token and not by id" (9194f65f)')
-def test_vectors_are_the_auxiliary_model_s_embeddings_by_token_and_not_by_id(cell_470b2842):
+@pytest.mark.cell('nbs/05_models/11_auxiliary.ipynb', 'cell "vectors are the auxiliary model\'s, by token and not by id" (9194f65f)')
+def test_vectors_are_the_auxiliary_model_s_by_token_and_not_by_id(cell_470b2842):
+    auxiliary = cell_470b2842.auxiliary
+    auxiliary_vectors = cell_470b2842.auxiliary_vectors
+    other = cell_470b2842.other
+    own = cell_470b2842.own
+    place = cell_470b2842.place
     v, table = auxiliary_vectors(place / "small", other), auxiliary.get_input_embeddings().weight.detach().numpy()
     vocab, theirs = Vocab.from_tokenizer(other), {t.key: t.id for t in Vocab.from_tokenizer(own)}
     for t in vocab:
@@ -57,8 +68,12 @@ def test_vectors_are_the_auxiliary_model_s_embeddings_by_token_and_not_by_id(cel
     assert same.known.sum() >= len(own) - 5 and "small" in same.name
 
 
-@pytest.mark.cell('nbs/05_models/11_auxiliary.ipynb', 'cell "an auxiliary model without the tokens, or with broken embeddings, is refused" (4a9519b5)')
-def test_an_auxiliary_model_without_the_tokens_or_with_broken_embeddings_is_refused(cell_470b2842):
+@pytest.mark.cell('nbs/05_models/11_auxiliary.ipynb', 'cell "an auxiliary model without the tokens, or broken, is refused" (4a9519b5)')
+def test_an_auxiliary_model_without_the_tokens_or_broken_is_refused(cell_470b2842):
+    auxiliary = cell_470b2842.auxiliary
+    auxiliary_vectors = cell_470b2842.auxiliary_vectors
+    own = cell_470b2842.own
+    place = cell_470b2842.place
     empty = toy_tokenizer("unigram", ["ሰላም", "ዓለም"])
     with pytest.raises(ValueError, match="the auxiliary model has none of the .* tokens of the target vocabulary"):
         auxiliary_vectors(place / "small", empty)
@@ -72,8 +87,9 @@ def test_an_auxiliary_model_without_the_tokens_or_with_broken_embeddings_is_refu
         auxiliary_vectors(place / "none", own)
 
 
-@pytest.mark.cell('nbs/05_models/11_auxiliary.ipynb', 'cell "the smaller model has half the sizes and the target vocabulary, and trains" (54b66351)')
-def test_the_smaller_model_has_half_the_sizes_and_the_target_vocabulary_and_trains(cell_470b2842):
+@pytest.mark.cell('nbs/05_models/11_auxiliary.ipynb', 'cell "the smaller model has half the sizes and the target\'s tokens" (54b66351)')
+def test_the_smaller_model_has_half_the_sizes_and_the_target_s_tokens(cell_470b2842):
+    other = cell_470b2842.other
     for folder in ("mini-xlmr", "mini-gpt2"):
         large, old = load_model(data_path("models", folder)), load_tokenizer(data_path("models", folder))
         small = smaller_model(large, old, other)
@@ -88,8 +104,12 @@ def test_the_smaller_model_has_half_the_sizes_and_the_target_vocabulary_and_trai
         assert v.matrix.shape == (len(other), large.config.hidden_size // 2) and v.known.sum() > 300
 
 
-@pytest.mark.cell('nbs/05_models/11_auxiliary.ipynb', 'cell "vectors of the target tokens are made of text, or are those of an auxiliary model where one is given" (0a45ef12)')
-def test_vectors_of_the_target_tokens_are_made_of_text_or_are_those_of_an_auxiliary_model_where_one_is_given(cell_470b2842, cell_2f77da96):
+@pytest.mark.cell('nbs/05_models/11_auxiliary.ipynb', 'cell "vectors are made of text, or are an auxiliary model\'s" (0a45ef12)')
+def test_vectors_are_made_of_text_or_are_an_auxiliary_model_s(cell_470b2842, cell_2f77da96):
+    other = cell_470b2842.other
+    place = cell_470b2842.place
+    tokens = cell_2f77da96.tokens
+    words = cell_2f77da96.words
     assert len(tokens.matrix) == len(words.matrix) == len(other) and min(tokens.known.sum(), words.known.sum()) > 50
     given = TransplantSettings.of(method="clp", vectors=place / "small")
     theirs = target_vectors("token vectors", other, [], given)

@@ -2,6 +2,7 @@
 from studies.toy_tokenizers import toy_tokenizer
 from tokenizers import Tokenizer, models
 from transformers import BertConfig, BertForMaskedLM, BertModel, PreTrainedTokenizerFast
+from types import SimpleNamespace
 from vocab_lit.models.compatibility import check_rows, check_source, check_target
 from vocab_lit.tokens.vocab import Vocab
 import pytest
@@ -12,7 +13,6 @@ import torch
 @pytest.fixture(scope='module')
 def cell_d8a40b64():
     # nbs/05_models/08_compatibility.ipynb, cell "def bert(cls=BertForMaskedLM, rows=12):" (d8a40b64)
-    global bert, own, target, tokenizer
     def bert(cls=BertForMaskedLM, rows=12):
         shape = dict(hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8)
         return cls(BertConfig(vocab_size=rows, max_position_embeddings=16, **shape))
@@ -23,10 +23,13 @@ def cell_d8a40b64():
     check_source(bert(), own)
     check_target(bert(), own, target)
     len(own), len(target)
+    return SimpleNamespace(bert=bert, own=own)
 
 
 @pytest.mark.cell('nbs/05_models/08_compatibility.ipynb', 'cell "a model that does not fit its own vocabulary is refused" (f8ce37a9)')
 def test_a_model_that_does_not_fit_its_own_vocabulary_is_refused(cell_d8a40b64):
+    bert = cell_d8a40b64.bert
+    own = cell_d8a40b64.own
     check_source(bert(rows=len(own)), own)
     short = len(own) - 1
     with pytest.raises(ValueError, match=f"{short} rows for {len(own)} token ids .*{re.escape(own[short].shown)}"):
@@ -49,6 +52,8 @@ def test_a_model_that_does_not_fit_its_own_vocabulary_is_refused(cell_d8a40b64):
 
 @pytest.mark.cell('nbs/05_models/08_compatibility.ipynb', 'cell "a masked model needs a mask token, and one without a head does not" (56da1630)')
 def test_a_masked_model_needs_a_mask_token_and_one_without_a_head_does_not(cell_d8a40b64):
+    bert = cell_d8a40b64.bert
+    own = cell_d8a40b64.own
     unmasked = toy_tokenizer("wordpiece", ["ziwa"])
     unmasked.mask_token = None
     lacking = Vocab.from_tokenizer(unmasked)
@@ -59,6 +64,7 @@ def test_a_masked_model_needs_a_mask_token_and_one_without_a_head_does_not(cell_
 
 @pytest.mark.cell('nbs/05_models/08_compatibility.ipynb', 'cell "a token whose id lies behind the last row is refused, also where there are fewer tokens than rows" (78bf3aa8)')
 def test_a_token_whose_id_lies_behind_the_last_row_is_refused_also_where_there_are_fewer_tokens_than_rows(cell_d8a40b64):
+    bert = cell_d8a40b64.bert
     def with_ids(*ids):
         return PreTrainedTokenizerFast(tokenizer_object=Tokenizer(models.WordLevel({f"w{i}": i for i in ids}, "w0")))
 

@@ -3,6 +3,7 @@ from benchmarks.tiny_gguf import gpt2_tokens, llama_tokens, write_tiny
 from dataclasses import replace
 from pathlib import Path
 from transformers import AutoModelForCausalLM
+from types import SimpleNamespace
 from vocab_lit.gguf.container import GgufFile
 from vocab_lit.gguf.llama_cpp import LlamaCpp
 from vocab_lit.gguf.tokens import tokens_of
@@ -19,7 +20,6 @@ import torch
 @pytest.fixture(scope='module')
 def cell_35c1a5ca():
     # nbs/05_models/28_export.ipynb, cell "folder = Path(tempfile.mkdtemp())" (35c1a5ca)
-    global change_all, change_rows, files, folder, plain, trained_folder
     folder = Path(tempfile.mkdtemp())
     files = {
         "F32": write_tiny(folder / "f32.gguf", llama_tokens(), table="F32"),
@@ -50,12 +50,14 @@ def cell_35c1a5ca():
 
 
     export_gguf(trained_folder("Q8_0", change_rows), files["Q8_0"], folder / "rows.gguf")
+    return SimpleNamespace(change_all=change_all, files=files, folder=folder, plain=plain, trained_folder=trained_folder)
 
 
 @pytest.fixture(scope='module')
 def cell_49e1caa8(cell_35c1a5ca):
     # nbs/05_models/28_export.ipynb, cell "def under_other_tokens(n: int, file: str = "Q8_0") -> Path:" (49e1caa8)
-    global large, replaced, under_other_tokens
+    files = cell_35c1a5ca.files
+    plain = cell_35c1a5ca.plain
     def under_other_tokens(n: int, file: str = "Q8_0") -> Path:
         "The model of a file with so many rows and the tokens of the other."
         model = AutoModelForCausalLM.from_pretrained(plain[file])
@@ -70,10 +72,14 @@ def cell_49e1caa8(cell_35c1a5ca):
 
 
     replaced, large = under_other_tokens(len(tokens_of(GgufFile(files["F32"])))), files["F32"]
+    return SimpleNamespace(large=large, replaced=replaced, under_other_tokens=under_other_tokens)
 
 
 @pytest.mark.cell('nbs/05_models/28_export.ipynb', 'cell "what was not trained comes back as the file that it was, byte for byte" (07480edb)')
 def test_what_was_not_trained_comes_back_as_the_file_that_it_was_byte_for_byte(cell_35c1a5ca):
+    files = cell_35c1a5ca.files
+    folder = cell_35c1a5ca.folder
+    trained_folder = cell_35c1a5ca.trained_folder
     for name, file in files.items():
         told = export_gguf(trained_folder(name, lambda model: None), file, folder / f"same-{name}.gguf")
         assert (folder / f"same-{name}.gguf").read_bytes() == file.read_bytes()
@@ -82,7 +88,10 @@ def test_what_was_not_trained_comes_back_as_the_file_that_it_was_byte_for_byte(c
 
 @pytest.mark.cell('nbs/05_models/28_export.ipynb', 'cell "of a table, only the rows that changed are written anew" (88fe235d)')
 def test_of_a_table_only_the_rows_that_changed_are_written_anew(cell_35c1a5ca):
-    from vocab_lit.models.gguf_check import ServedGguf, find_changes
+    files = cell_35c1a5ca.files
+    folder = cell_35c1a5ca.folder
+    from vocab_lit.models.beside_source import find_changed_tokens
+    from vocab_lit.models.findings import ServedGguf
 
     before, after = GgufFile(files["Q8_0"]), GgufFile(folder / "rows.gguf")
     for name in before.tensors:
@@ -93,13 +102,17 @@ def test_of_a_table_only_the_rows_that_changed_are_written_anew(cell_35c1a5ca):
         rows = len(tokens_of(before))
         changed = (old.reshape(rows, -1) != new.reshape(rows, -1)).any(1)
         assert np.flatnonzero(changed).tolist() == [5, 700]
-    [changes] = find_changes(before, ServedGguf(folder / "rows.gguf"))
+    [changes] = find_changed_tokens(ServedGguf(folder / "rows.gguf", files["Q8_0"]))
     assert not changes.breaks and "2 of" in changes.what and "trained" in changes.todo
     assert (folder / "Modelfile").read_text() == "FROM ./rows.gguf\n"
 
 
 @pytest.mark.cell('nbs/05_models/28_export.ipynb', 'cell "llama.cpp computes with the file what transformers computes with the folder" (516f2c5e)')
 def test_llama_cpp_computes_with_the_file_what_transformers_computes_with_the_folder(cell_35c1a5ca):
+    change_all = cell_35c1a5ca.change_all
+    files = cell_35c1a5ca.files
+    folder = cell_35c1a5ca.folder
+    trained_folder = cell_35c1a5ca.trained_folder
     trained, out = trained_folder("F32", change_all), folder / "trained.gguf"
     assert "unchanged" not in export_gguf(trained, files["F32"], out)
     model = AutoModelForCausalLM.from_pretrained(trained)
@@ -114,6 +127,10 @@ def test_llama_cpp_computes_with_the_file_what_transformers_computes_with_the_fo
 
 @pytest.mark.cell('nbs/05_models/28_export.ipynb', 'cell "what is quantised is as near as its blocks allow" (39e8b6f4)')
 def test_what_is_quantised_is_as_near_as_its_blocks_allow(cell_35c1a5ca):
+    change_all = cell_35c1a5ca.change_all
+    files = cell_35c1a5ca.files
+    folder = cell_35c1a5ca.folder
+    trained_folder = cell_35c1a5ca.trained_folder
     trained, out = trained_folder("Q8_0", change_all), folder / "quantised.gguf"
     assert export_gguf(trained, files["Q8_0"], out) == {"rows quantised in Q8_0": 1, "unchanged": 1, "quantised in F32": 19}
     values = stored_tensors(trained)["model.embed_tokens.weight"][:].numpy()
@@ -123,6 +140,9 @@ def test_what_is_quantised_is_as_near_as_its_blocks_allow(cell_35c1a5ca):
 
 @pytest.mark.cell('nbs/05_models/28_export.ipynb', 'cell "a LoRA in llama.cpp is the merged model in transformers" (822497a0)')
 def test_a_lora_in_llama_cpp_is_the_merged_model_in_transformers(cell_35c1a5ca):
+    files = cell_35c1a5ca.files
+    folder = cell_35c1a5ca.folder
+    plain = cell_35c1a5ca.plain
     from peft import LoraConfig, get_peft_model
 
     model = get_peft_model(
@@ -141,6 +161,11 @@ def test_a_lora_in_llama_cpp_is_the_merged_model_in_transformers(cell_35c1a5ca):
 
 @pytest.mark.cell('nbs/05_models/28_export.ipynb', 'cell "other tokens than those of the file are refused, and too few rows" (fba6878e)')
 def test_other_tokens_than_those_of_the_file_are_refused_and_too_few_rows(cell_35c1a5ca, cell_49e1caa8):
+    files = cell_35c1a5ca.files
+    folder = cell_35c1a5ca.folder
+    large = cell_49e1caa8.large
+    replaced = cell_49e1caa8.replaced
+    under_other_tokens = cell_49e1caa8.under_other_tokens
     with pytest.raises(ValueError, match="the id .* and in .*q8.gguf"):
         export_gguf(replaced, files["Q8_0"], folder / "no.gguf")
     with pytest.raises(ValueError, match="2,000 rows for"):
@@ -150,6 +175,7 @@ def test_other_tokens_than_those_of_the_file_are_refused_and_too_few_rows(cell_3
 
 @pytest.mark.cell('nbs/05_models/28_export.ipynb', 'cell "a token is not overlooked that has spaces where another one has underlines" (3eee0969)')
 def test_a_token_is_not_overlooked_that_has_spaces_where_another_one_has_underlines(cell_35c1a5ca):
+    folder = cell_35c1a5ca.folder
     tokens = llama_tokens()
     tokens = replace(tokens, tokens=[*tokens.tokens])
     tokens.tokens[-2:] = ["▁▁▁", "   "]
@@ -163,6 +189,8 @@ def test_a_token_is_not_overlooked_that_has_spaces_where_another_one_has_underli
 
 @pytest.mark.cell('nbs/05_models/28_export.ipynb', 'cell "a trimmed folder beside the file that was not trimmed is told which file to give" (5f9f7b0a)')
 def test_a_trimmed_folder_beside_the_file_that_was_not_trimmed_is_told_which_file_to_give(cell_35c1a5ca, cell_49e1caa8):
+    folder = cell_35c1a5ca.folder
+    large = cell_49e1caa8.large
     from benchmarks.tiny_gguf import trial_lines
     from vocab_lit.models.pipeline import trim_files
 

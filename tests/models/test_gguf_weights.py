@@ -3,6 +3,7 @@ from benchmarks.tiny_gguf import llama_tokens, write_tiny
 from pathlib import Path
 from tools.examples import run
 from transformers import AutoModelForCausalLM, AutoTokenizer
+from types import SimpleNamespace
 from vocab_lit.gguf.llama_cpp import LlamaCpp
 from vocab_lit.models.gguf_weights import CACHE, gguf_folder
 import json
@@ -15,16 +16,18 @@ import torch
 @pytest.fixture(scope='module')
 def cell_a8b80e52():
     # nbs/05_models/06_gguf_weights.ipynb, cell "folder = Path(tempfile.mkdtemp())" (a8b80e52)
-    global file, folder, opened
     folder = Path(tempfile.mkdtemp())
     os.environ[CACHE] = str(folder / "cache")
     file = write_tiny(folder / "tiny.gguf", llama_tokens(), table="F32")
     opened = gguf_folder(file)
     sorted(path.name for path in opened.iterdir())
+    return SimpleNamespace(file=file, folder=folder, opened=opened)
 
 
 @pytest.mark.cell('nbs/05_models/06_gguf_weights.ipynb', 'cell "transformers computes with the folder what llama.cpp computes with the file" (469227ba)')
 def test_transformers_computes_with_the_folder_what_llama_cpp_computes_with_the_file(cell_a8b80e52):
+    file = cell_a8b80e52.file
+    opened = cell_a8b80e52.opened
     model, tokenizer = AutoModelForCausalLM.from_pretrained(opened), AutoTokenizer.from_pretrained(opened)
     with LlamaCpp(file) as runs:
         [ids] = runs.ids(["habari ya asubuhi"], around=True)
@@ -38,6 +41,8 @@ def test_transformers_computes_with_the_folder_what_llama_cpp_computes_with_the_
 
 @pytest.mark.cell('nbs/05_models/06_gguf_weights.ipynb', 'cell "a folder is made once, and anew for a file that has changed" (810c47cc)')
 def test_a_folder_is_made_once_and_anew_for_a_file_that_has_changed(cell_a8b80e52):
+    file = cell_a8b80e52.file
+    opened = cell_a8b80e52.opened
     before = (opened / "model.safetensors").stat().st_mtime_ns
     assert gguf_folder(file) == opened and (opened / "model.safetensors").stat().st_mtime_ns == before
     os.utime(file, (1, 1))
@@ -46,6 +51,9 @@ def test_a_folder_is_made_once_and_anew_for_a_file_that_has_changed(cell_a8b80e5
 
 @pytest.mark.cell('nbs/05_models/06_gguf_weights.ipynb', 'cell "a file is evaluated as its folder is" (b4409f8e)')
 def test_a_file_is_evaluated_as_its_folder_is(cell_a8b80e52):
+    file = cell_a8b80e52.file
+    folder = cell_a8b80e52.folder
+    opened = cell_a8b80e52.opened
     text = folder / "held-out.txt"
     text.write_text("habari ya asubuhi\n" * 3, encoding="utf-8")
     told = [run("evaluate", model, "--task", "ppl", "--test", text, "--json") for model in (file, opened)]

@@ -4,6 +4,7 @@ from benchmarks.tiny_tokenizers import new_text
 from pathlib import Path
 from studies.phrasebook import lines
 from tools.examples import remarks
+from types import SimpleNamespace
 from vocab_lit.gguf.container import GgufFile, NewTensor, gguf_bytes, same_tensor, type_name, write_gguf
 from vocab_lit.gguf.llama_cpp import LlamaCpp
 from vocab_lit.gguf.tokens import token_tables, tokens_of
@@ -28,7 +29,6 @@ import torch
 @pytest.fixture(scope='module')
 def cell_aacecddd():
     # nbs/05_models/26_gguf_writer.ipynb, cell "place = Path(tempfile.mkdtemp())" (aacecddd)
-    global extended, made, more, place
     place = Path(tempfile.mkdtemp())
     (place / "new.txt").write_text("\n".join(new_text()), encoding="utf-8")
     more = TransplantSettings.of(extend=150, expansion="continued")
@@ -42,12 +42,13 @@ def cell_aacecddd():
 
     made = {kind: extended(kind) for kind in ("llama", "gpt2", "bert")}
     made["llama"].plan.summary()
+    return SimpleNamespace(extended=extended, made=made, more=more, place=place)
 
 
 @pytest.fixture(scope='module')
 def cell_3a4cd62d(cell_aacecddd):
     # nbs/05_models/26_gguf_writer.ipynb, cell "(place / "keep.txt").write_text("\n".join(trial_lines()[:40]" (3a4cd62d)
-    global in_place, kept, names, same
+    place = cell_aacecddd.place
     (place / "keep.txt").write_text("\n".join(trial_lines()[:40]), encoding="utf-8")
     names = (str(place / "keep.txt"),)
     kept = TransplantSettings.of(extend=60, expansion="continued", same_size=True, keep_tokens_of=names)
@@ -61,12 +62,12 @@ def cell_3a4cd62d(cell_aacecddd):
 
     same = {kind: in_place(f"{kind}-a") for kind in ("llama", "gpt2")}
     [(place / f"{kind}-a{end}.gguf").stat().st_size for kind in same for end in ("", "-same")]
+    return SimpleNamespace(same=same)
 
 
 @pytest.fixture(scope='module')
 def cell_91771aa0():
     # nbs/05_models/26_gguf_writer.ipynb, cell "folder = Path(tempfile.mkdtemp())" (91771aa0)
-    global code, files, folder, held_out, judged, path, texts, told
     folder = Path(tempfile.mkdtemp())
     texts = {code: folder / f"{code}.txt" for code in ("sw", "en")}
     for code, path in texts.items():
@@ -76,10 +77,13 @@ def cell_91771aa0():
     files = {name: write_tiny(folder / f"{name}.gguf", tokens()) for name, tokens in TOKENS.items()}
     told = {name: trim_files(file, texts.values(), folder / f"{name}-sw-en.gguf") for name, file in files.items()}
     {name: (sizes["sizes"][0]["before"], sizes["sizes"][0]["after"]) for name, sizes in told.items()}
+    return SimpleNamespace(files=files, folder=folder, judged=judged, texts=texts)
 
 
 @pytest.mark.cell('nbs/05_models/26_gguf_writer.ipynb', 'cell "llama.cpp gives the ids of the target tokenizer, in ten scripts" (ead90807)')
 def test_llama_cpp_gives_the_ids_of_the_target_tokenizer_in_ten_scripts(cell_aacecddd):
+    made = cell_aacecddd.made
+    place = cell_aacecddd.place
     for kind, result in made.items():
         trial = [*trial_lines(), *new_text()]
         with LlamaCpp(place / f"{kind}-more.gguf") as model:
@@ -92,6 +96,8 @@ def test_llama_cpp_gives_the_ids_of_the_target_tokenizer_in_ten_scripts(cell_aac
 
 @pytest.mark.cell('nbs/05_models/26_gguf_writer.ipynb', 'cell "old rows stay byte for byte, new ones are the plan\'s" (fe99aa8a)')
 def test_old_rows_stay_byte_for_byte_new_ones_are_the_plan_s(cell_aacecddd):
+    extended = cell_aacecddd.extended
+    place = cell_aacecddd.place
     for table in ("Q8_0", "Q6_K", "Q4_K", "F16"):
         result = extended(f"gpt2-{table}", table=table, tied=False)
         before, after = (GgufFile(place / f"gpt2-{table}{end}.gguf") for end in ("", "-more"))
@@ -109,6 +115,8 @@ def test_old_rows_stay_byte_for_byte_new_ones_are_the_plan_s(cell_aacecddd):
 
 @pytest.mark.cell('nbs/05_models/26_gguf_writer.ipynb', 'cell "what a GGUF file cannot be given is refused" (7c0d0122)')
 def test_what_a_gguf_file_cannot_be_given_is_refused(cell_aacecddd):
+    more = cell_aacecddd.more
+    place = cell_aacecddd.place
     source, text = place / "gpt2.gguf", [place / "new.txt"]
     for match, options in (
         ("--extend: a GGUF file keeps its vocabulary and gets more tokens: give --extend N", dict(vocab_size=500)),
@@ -126,6 +134,8 @@ def test_what_a_gguf_file_cannot_be_given_is_refused(cell_aacecddd):
 
 @pytest.mark.cell('nbs/05_models/26_gguf_writer.ipynb', 'cell "a table whose type cannot be written becomes Q8_0" (bf9ea0bc)')
 def test_a_table_whose_type_cannot_be_written_becomes_q8_0(cell_aacecddd):
+    more = cell_aacecddd.more
+    place = cell_aacecddd.place
     from gguf import GGMLQuantizationType
 
     file = GgufFile(place / "llama.gguf")
@@ -146,6 +156,7 @@ def test_a_table_whose_type_cannot_be_written_becomes_q8_0(cell_aacecddd):
 
 @pytest.mark.cell('nbs/05_models/26_gguf_writer.ipynb', 'cell "given tokens are found by llama.cpp" (aaedddc8)')
 def test_given_tokens_are_found_by_llama_cpp(cell_aacecddd):
+    place = cell_aacecddd.place
     (place / "terms.tsv").write_text("token\tdescription\tspecial\nkisukari\tsukari\t\n<dawa>\tmaji\ttrue\n")
     with remarks() as told:
         given = transplant_files(
@@ -159,6 +170,8 @@ def test_given_tokens_are_found_by_llama_cpp(cell_aacecddd):
 
 @pytest.mark.cell('nbs/05_models/26_gguf_writer.ipynb', 'cell "rows of other tokens stay, and the file keeps its size" (94f5410a)')
 def test_rows_of_other_tokens_stay_and_the_file_keeps_its_size(cell_aacecddd, cell_3a4cd62d):
+    place = cell_aacecddd.place
+    same = cell_3a4cd62d.same
     for kind, result in same.items():
         before, after = (GgufFile(place / f"{kind}-a{end}.gguf") for end in ("", "-same"))
         changed = json.loads(id_map_beside(after.path).read_text("utf-8"))["changed"]
@@ -182,6 +195,8 @@ def test_rows_of_other_tokens_stay_and_the_file_keeps_its_size(cell_aacecddd, ce
 
 @pytest.mark.cell('nbs/05_models/26_gguf_writer.ipynb', 'cell "logits of other tokens are as before in llama.cpp" (06ed237b)')
 def test_logits_of_other_tokens_are_as_before_in_llama_cpp(cell_aacecddd, cell_3a4cd62d):
+    place = cell_aacecddd.place
+    same = cell_3a4cd62d.same
     for kind, result in same.items():
         trial, result.tokenizer.split_special_tokens = [*trial_lines(), *new_text()], True
         with LlamaCpp(place / f"{kind}-a.gguf") as before, LlamaCpp(place / f"{kind}-a-same.gguf") as after:
@@ -197,6 +212,9 @@ def test_logits_of_other_tokens_are_as_before_in_llama_cpp(cell_aacecddd, cell_3
 
 @pytest.mark.cell('nbs/05_models/26_gguf_writer.ipynb', 'cell "in llama.cpp a line all of whose tokens stay is as before" (219a1d74)')
 def test_in_llama_cpp_a_line_all_of_whose_tokens_stay_is_as_before(cell_91771aa0):
+    files = cell_91771aa0.files
+    folder = cell_91771aa0.folder
+    judged = cell_91771aa0.judged
     for name, file in files.items():
         small = folder / f"{name}-sw-en.gguf"
         with LlamaCpp(file) as before, LlamaCpp(small) as after:
@@ -210,6 +228,8 @@ def test_in_llama_cpp_a_line_all_of_whose_tokens_stay_is_as_before(cell_91771aa0
 
 @pytest.mark.cell('nbs/05_models/26_gguf_writer.ipynb', 'cell "rows and all other tensors are the source\'s" (27075968)')
 def test_rows_and_all_other_tensors_are_the_source_s(cell_91771aa0):
+    files = cell_91771aa0.files
+    folder = cell_91771aa0.folder
     def data(file, name):
         return b"".join(file.pieces(name))
 
@@ -229,6 +249,8 @@ def test_rows_and_all_other_tensors_are_the_source_s(cell_91771aa0):
 
 @pytest.mark.cell('nbs/05_models/26_gguf_writer.ipynb', 'cell "log-probabilities differ by what lost tokens had" (cfe9291a)')
 def test_log_probabilities_differ_by_what_lost_tokens_had(cell_91771aa0):
+    files = cell_91771aa0.files
+    folder = cell_91771aa0.folder
     with LlamaCpp(files["gpt2"]) as before, LlamaCpp(folder / "gpt2-sw-en.gguf") as after:
         [ids], [new_ids] = before.ids(["one two"]), after.ids(["one two"])
         old = before.log_probabilities(ids, len(tokens_of(GgufFile(files["gpt2"]))))
@@ -244,6 +266,8 @@ def test_log_probabilities_differ_by_what_lost_tokens_had(cell_91771aa0):
 
 @pytest.mark.cell('nbs/05_models/26_gguf_writer.ipynb', 'cell "a chat is the same as before, and ends at the end token" (edebea2a)')
 def test_a_chat_is_the_same_as_before_and_ends_at_the_end_token(cell_91771aa0):
+    files = cell_91771aa0.files
+    folder = cell_91771aa0.folder
     asked = [dict(role="user", content="habari ya asubuhi")]
     small = folder / "gpt2-sw-en.gguf"
     with LlamaCpp(files["gpt2"], context=128) as before, LlamaCpp(small, context=128) as after:
@@ -254,6 +278,9 @@ def test_a_chat_is_the_same_as_before_and_ends_at_the_end_token(cell_91771aa0):
 
 @pytest.mark.cell('nbs/05_models/26_gguf_writer.ipynb', 'cell "what stays depends on the settings as for a folder" (2a02e4d9)')
 def test_what_stays_depends_on_the_settings_as_for_a_folder(cell_91771aa0):
+    files = cell_91771aa0.files
+    folder = cell_91771aa0.folder
+    texts = cell_91771aa0.texts
     for name in ("llama", "gpt2"):
         for settings in (TrimSettings(coverage=0.9), TrimSettings(vocab_size=800)):
             out = Path(tempfile.mkdtemp(), "out.gguf")

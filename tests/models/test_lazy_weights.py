@@ -3,6 +3,7 @@ from pathlib import Path
 from safetensors.torch import load_file
 from torch import nn
 from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForMaskedLM, BertConfig, BertForMaskedLM, LlamaConfig, LlamaForCausalLM
+from types import SimpleNamespace
 from vocab_lit.models.lazy_weights import _copy_part, check_modules, copy_beside, meta_model, rows_of, save_meta_model, save_model, stored_tensors
 import json
 import numpy as np
@@ -17,7 +18,6 @@ import torch
 @pytest.fixture(scope='module')
 def cell_47976626():
     # nbs/05_models/02_lazy_weights.ipynb, cell "place = Path(tempfile.mkdtemp())" (47976626)
-    global BODY, bert, place, stored
     place = Path(tempfile.mkdtemp())
     BODY = dict(
         vocab_size=50,
@@ -32,21 +32,26 @@ def cell_47976626():
     bert.save_pretrained(place / "bert", max_shard_size="8KB")
     stored = stored_tensors(place / "bert")
     stored["bert.embeddings.word_embeddings.weight"]
+    return SimpleNamespace(BODY=BODY, bert=bert, place=place, stored=stored)
 
 
 @pytest.fixture(scope='module')
 def cell_13f09eb7(cell_47976626):
     # nbs/05_models/02_lazy_weights.ipynb, cell "meta = meta_model(BertForMaskedLM, AutoConfig.from_pretraine" (13f09eb7)
-    global meta, weight
+    place = cell_47976626.place
+    stored = cell_47976626.stored
     meta = meta_model(BertForMaskedLM, AutoConfig.from_pretrained(place / "bert"), stored)
     weight = meta.get_input_embeddings().weight
     weight.device, rows_of(weight)[torch.tensor([1, 2])][:, :4]
+    return SimpleNamespace(meta=meta, weight=weight)
 
 
 @pytest.fixture(scope='module')
 def cell_bf61f463(cell_47976626, cell_13f09eb7):
     # nbs/05_models/02_lazy_weights.ipynb, cell "more = nn.Parameter(torch.cat([rows_of(weight)[:], torch.one" (bf61f463)
-    global again, beside_source, bias, module, more
+    meta = cell_13f09eb7.meta
+    place = cell_47976626.place
+    weight = cell_13f09eb7.weight
     more = nn.Parameter(torch.cat([rows_of(weight)[:], torch.ones(2, 16)]))
     for module in meta.modules():
         if module._parameters.get("weight") is weight:
@@ -65,12 +70,12 @@ def cell_bf61f463(cell_47976626, cell_13f09eb7):
 
 
     [beside_source(file) for file in sorted((place / "more").glob("*.safetensors"))]
+    return SimpleNamespace(again=again, bias=bias, more=more)
 
 
 @pytest.fixture(scope='module')
 def cell_f360c2a4():
     # nbs/05_models/02_lazy_weights.ipynb, cell "desk = Path(tempfile.mkdtemp())" (f360c2a4)
-    global base, desk, encoder, folder, modules, name, out, text
     desk = Path(tempfile.mkdtemp())
     encoder, out = desk / "encoder", desk / "out"
     (encoder / "1_Pooling").mkdir(parents=True)
@@ -87,10 +92,13 @@ def cell_f360c2a4():
         (encoder / name).write_text(text)
     copy_beside(encoder, out)
     sorted(str(file.relative_to(out)) for file in out.rglob("*") if file.is_file())
+    return SimpleNamespace(base=base, desk=desk, encoder=encoder, out=out)
 
 
 @pytest.mark.cell('nbs/05_models/02_lazy_weights.ipynb', 'cell "rows read from a file are the tensor\'s own" (610e0f41)')
 def test_rows_read_from_a_file_are_the_tensor_s_own(cell_47976626):
+    BODY = cell_47976626.BODY
+    place = cell_47976626.place
     for dtype in (torch.float64, torch.float32, torch.float16, torch.bfloat16):
         BertForMaskedLM(BertConfig(**BODY)).to(dtype).save_pretrained(place / f"{dtype}", max_shard_size="8KB")
         kept, read = stored_tensors(place / f"{dtype}"), {}
@@ -109,6 +117,9 @@ def test_rows_read_from_a_file_are_the_tensor_s_own(cell_47976626):
 
 @pytest.mark.cell('nbs/05_models/02_lazy_weights.ipynb', 'cell "a file that is missing, cut short or damaged is named" (eeb6334c)')
 def test_a_file_that_is_missing_cut_short_or_damaged_is_named(cell_47976626):
+    bert = cell_47976626.bert
+    place = cell_47976626.place
+    stored = cell_47976626.stored
     def broken(change, match, source=place / "bert"):
         folder = Path(tempfile.mkdtemp()) / "model"
         shutil.copytree(source, folder)
@@ -158,6 +169,11 @@ def test_a_file_that_is_missing_cut_short_or_damaged_is_named(cell_47976626):
 
 @pytest.mark.cell('nbs/05_models/02_lazy_weights.ipynb', 'cell "a meta model has every tensor once, and what does not fit is left to transformers" (df080586)')
 def test_a_meta_model_has_every_tensor_once_and_what_does_not_fit_is_left_to_transformers(cell_47976626, cell_13f09eb7):
+    BODY = cell_47976626.BODY
+    bert = cell_47976626.bert
+    meta = cell_13f09eb7.meta
+    place = cell_47976626.place
+    stored = cell_47976626.stored
     assert {p.device.type for p in meta.parameters()} == {"meta"}
     assert all(torch.equal(rows_of(p)[:], q) for p, q in zip(meta.parameters(), bert.parameters()))
     assert meta.get_output_embeddings().weight is meta.get_input_embeddings().weight
@@ -186,6 +202,12 @@ def test_a_meta_model_has_every_tensor_once_and_what_does_not_fit_is_left_to_tra
 
 @pytest.mark.cell('nbs/05_models/02_lazy_weights.ipynb', 'cell "what was replaced is new, and everything else as it was, in every number of files" (daa28a95)')
 def test_what_was_replaced_is_new_and_everything_else_as_it_was_in_every_number_of_files(cell_47976626, cell_bf61f463):
+    BODY = cell_47976626.BODY
+    again = cell_bf61f463.again
+    bert = cell_47976626.bert
+    bias = cell_bf61f463.bias
+    more = cell_bf61f463.more
+    place = cell_47976626.place
     assert torch.equal(again.get_input_embeddings().weight, more) and torch.equal(again.cls.predictions.bias, bias)
     source = bert.state_dict()
     assert all(torch.equal(v, source[k]) for k, v in again.state_dict().items() if len(v) != 52)
@@ -213,6 +235,8 @@ def test_what_was_replaced_is_new_and_everything_else_as_it_was_in_every_number_
 
 @pytest.mark.cell('nbs/05_models/02_lazy_weights.ipynb', 'cell "every tensor keeps its number format, be they mixed or other than the configuration\'s" (19224beb)')
 def test_every_tensor_keeps_its_number_format_be_they_mixed_or_other_than_the_configuration_s(cell_47976626):
+    BODY = cell_47976626.BODY
+    place = cell_47976626.place
     tiny = LlamaForCausalLM(LlamaConfig(**BODY)).eval()
     for name, norm, noted in (("mixed", torch.float32, torch.bfloat16), ("halved", torch.float32, torch.float32)):
         folder, out = place / name, place / f"{name} saved"
@@ -234,6 +258,8 @@ def test_every_tensor_keeps_its_number_format_be_they_mixed_or_other_than_the_co
 
 @pytest.mark.cell('nbs/05_models/02_lazy_weights.ipynb', 'cell "settings of generation are saved as they are, also those that transformers would refuse" (5a1e90c7)')
 def test_settings_of_generation_are_saved_as_they_are_also_those_that_transformers_would_refuse(cell_47976626):
+    BODY = cell_47976626.BODY
+    place = cell_47976626.place
     folder = place / "sampling"
     LlamaForCausalLM(LlamaConfig(**BODY)).save_pretrained(folder)
     published = dict(do_sample=False, temperature=0.9, top_p=0.6, eos_token_id=[7, 9])
@@ -255,6 +281,7 @@ def test_settings_of_generation_are_saved_as_they_are_also_those_that_transforme
 
 @pytest.mark.cell('nbs/05_models/02_lazy_weights.ipynb', 'cell "parts are copied the same where the system cannot copy by itself, and a full disk is an error" (57612390)')
 def test_parts_are_copied_the_same_where_the_system_cannot_copy_by_itself_and_a_full_disk_is_an_error(cell_47976626):
+    place = cell_47976626.place
     data = np.random.default_rng(0).bytes(5_000_000)
     (place / "from").write_bytes(data)
 
@@ -293,6 +320,10 @@ def test_parts_are_copied_the_same_where_the_system_cannot_copy_by_itself_and_a_
 
 @pytest.mark.cell('nbs/05_models/02_lazy_weights.ipynb', 'cell "files of other libraries go along, or are refused" (975bd2e7)')
 def test_files_of_other_libraries_go_along_or_are_refused(cell_f360c2a4):
+    base = cell_f360c2a4.base
+    desk = cell_f360c2a4.desk
+    encoder = cell_f360c2a4.encoder
+    out = cell_f360c2a4.out
     copied = {str(file.relative_to(out)) for file in out.rglob("*") if file.is_file()}
     assert copied == {"modules.json", "1_Pooling/config.json", "preprocessor_config.json"}
     check_modules(encoder)

@@ -4,14 +4,15 @@ from functools import partial
 from studies.phrasebook import lines
 from transformers import AutoModelForQuestionAnswering, AutoModelForSequenceClassification, AutoModelForTokenClassification, ElectraConfig, ElectraForMaskedLM, GPT2Config, GPT2LMHeadModel, XLMRobertaConfig
 from transformers.activations import get_activation
+from types import SimpleNamespace
 from vocab_lit.models.madx import Adapter, Bottleneck, Coupling, LANGUAGE, MadX, TASK, count_parameters
 from vocab_lit.models.settings import AdapterConfig
 from vocab_lit.models.source import load_model
 from vocab_lit.models.token_tensors import token_parameters
 from vocab_lit.models.transplant import transplant
 from vocab_lit.text.corpus import data_path
-from vocab_lit.tokens.like import train_tokenizer_like
 from vocab_lit.tokens.load import load_tokenizer
+from vocab_lit.tokens.train import train_tokenizer_like
 import copy
 import math
 import pytest
@@ -21,7 +22,6 @@ import torch
 @pytest.fixture(scope='module')
 def cell_69ad3127():
     # nbs/05_models/14_madx.ipynb, cell "coupling = Coupling(8, 2).double()" (69ad3127)
-    global back, changed, coupling, p, vectors
     coupling = Coupling(8, 2).double()
     vectors = torch.randn(5, 8, dtype=torch.double, generator=torch.Generator().manual_seed(0))
     with torch.no_grad():
@@ -30,12 +30,12 @@ def cell_69ad3127():
         changed = coupling(vectors)
         back = coupling.inverse(changed)
     f"changed by up to {(changed - vectors).abs().max():.1f}, and back to within {(back - vectors).abs().max():.0e}"
+    return SimpleNamespace(coupling=coupling, vectors=vectors)
 
 
 @pytest.fixture(scope='module')
 def cell_4326de44():
     # nbs/05_models/14_madx.ipynb, cell "xlmr_base = XLMRobertaConfig(vocab_size=250_002, max_positio" (4326de44)
-    global variants, xlmr_base
     xlmr_base = XLMRobertaConfig(vocab_size=250_002, max_position_embeddings=514)
     variants = {
         "MAD-X": (LANGUAGE, TASK),
@@ -43,12 +43,12 @@ def cell_4326de44():
         "MAD-X - LAD - INV": (TASK,),
     }
     {name: f"{count_parameters(xlmr_base, *parts, biases=False):,}" for name, parts in variants.items()}
+    return SimpleNamespace(xlmr_base=xlmr_base)
 
 
 @pytest.fixture(scope='module')
 def cell_1b2a895a():
     # nbs/05_models/14_madx.ipynb, cell "model = load_model(data_path("models", "mini-xlmr")).float()" (1b2a895a)
-    global generator, language, madx, model, p, tokenizer
     model = load_model(data_path("models", "mini-xlmr")).float()
     tokenizer = load_tokenizer(data_path("models", "mini-xlmr"))
     madx = MadX(model)
@@ -60,12 +60,15 @@ def cell_1b2a895a():
         for p in madx.parameters():
             p.normal_(std=0.1, generator=generator)
     madx.languages, madx.tasks
+    return SimpleNamespace(madx=madx, model=model, tokenizer=tokenizer)
 
 
 @pytest.fixture(scope='module')
 def cell_987a827a(cell_1b2a895a):
     # nbs/05_models/14_madx.ipynb, cell "batch = tokenizer(["In Kenia wird Swahili gesprochen.", "Kis" (987a827a)
-    global active, batch, logits, outputs
+    madx = cell_1b2a895a.madx
+    model = cell_1b2a895a.model
+    tokenizer = cell_1b2a895a.tokenizer
     batch = tokenizer(["In Kenia wird Swahili gesprochen.", "Kiswahili"], return_tensors="pt", padding=True)
 
 
@@ -83,12 +86,15 @@ def cell_987a827a(cell_1b2a895a):
         f"{language} {task}": f"{float((s - outputs[None, None]).abs().mean()):.2f}"
         for (language, task), s in outputs.items()
     }
+    return SimpleNamespace(batch=batch, logits=logits, outputs=outputs)
 
 
 @pytest.fixture(scope='module')
 def cell_f36c1282(cell_1b2a895a, cell_987a827a):
     # nbs/05_models/14_madx.ipynb, cell "def train_a_little(model, steps=3):  # plain steps on one ba" (f36c1282)
-    global n, train_a_little
+    batch = cell_987a827a.batch
+    madx = cell_1b2a895a.madx
+    model = cell_1b2a895a.model
     def train_a_little(model, steps=3):  # plain steps on one batch
         trainable = [p for p in model.parameters() if p.requires_grad]
         optimizer = torch.optim.AdamW(trainable, lr=0.01)
@@ -103,22 +109,28 @@ def cell_f36c1282(cell_1b2a895a, cell_987a827a):
     with madx.learning("sw"):
         n = train_a_little(model)
     f"{n:,} of {sum(p.numel() for p in model.parameters()):,} parameters are trainable"
+    return SimpleNamespace(train_a_little=train_a_little)
 
 
 @pytest.fixture(scope='module')
 def cell_dc764090(cell_1b2a895a):
     # nbs/05_models/14_madx.ipynb, cell "tagger = AutoModelForTokenClassification.from_config(model.c" (dc764090)
-    global tagger
+    madx = cell_1b2a895a.madx
+    model = cell_1b2a895a.model
     tagger = AutoModelForTokenClassification.from_config(model.config)
     tagger.base_model.load_state_dict(model.base_model.state_dict())
     madx.attach("pos", "en")(tagger, tagger.classifier.parameters())
     sorted({k.rpartition(".layers")[0] or k for k, p in tagger.named_parameters() if p.requires_grad})
+    return SimpleNamespace(tagger=tagger)
 
 
 @pytest.fixture(scope='module')
 def cell_26be31d7(cell_1b2a895a, cell_987a827a):
     # nbs/05_models/14_madx.ipynb, cell "amharic = train_tokenizer_like(tokenizer, lines("am", 300, 1" (26be31d7)
-    global amharic, new, sentence, shape
+    logits = cell_987a827a.logits
+    madx = cell_1b2a895a.madx
+    model = cell_1b2a895a.model
+    tokenizer = cell_1b2a895a.tokenizer
     amharic = train_tokenizer_like(tokenizer, lines("am", 300, 1), 500)
     new = transplant(load_model(data_path("models", "mini-xlmr")).float(), tokenizer, amharic, "script-posn-ident")
     madx.add_language("am", embeddings=token_parameters(new.model), tokenizer=amharic, seed=5)
@@ -127,10 +139,13 @@ def cell_26be31d7(cell_1b2a895a, cell_987a827a):
     shape = tuple(model(**madx.tokenizers["am"](sentence, return_tensors="pt")).logits.shape)
     madx.activate("en")
     sentence, shape, tuple(logits(model).shape)
+    return SimpleNamespace(amharic=amharic, new=new, sentence=sentence)
 
 
 @pytest.mark.cell('nbs/05_models/14_madx.ipynb', 'cell "the inverse undoes the coupling" (75173d31)')
 def test_the_inverse_undoes_the_coupling(cell_69ad3127):
+    coupling = cell_69ad3127.coupling
+    vectors = cell_69ad3127.vectors
     with torch.no_grad():
         assert (coupling(vectors) - vectors).abs().max() > 1
         assert torch.allclose(coupling.inverse(coupling(vectors)), vectors, rtol=0, atol=1e-12)
@@ -139,6 +154,8 @@ def test_the_inverse_undoes_the_coupling(cell_69ad3127):
 
 @pytest.mark.cell('nbs/05_models/14_madx.ipynb', 'cell "the coupling is equations 3 and 5" (ce031683)')
 def test_the_coupling_is_equations_3_and_5(cell_69ad3127):
+    coupling = cell_69ad3127.coupling
+    vectors = cell_69ad3127.vectors
     def f(b, x):
         return torch.relu(x @ b.down.weight.T + b.down.bias) @ b.up.weight.T + b.up.bias
 
@@ -162,6 +179,7 @@ def test_an_adapter_begins_near_zero_follows_its_seed_and_has_its_activation_eve
 
 @pytest.mark.cell('nbs/05_models/14_madx.ipynb', 'cell "parameter counts of Table 4, which are cut and not rounded" (c1a571e0)')
 def test_parameter_counts_of_table_4_which_are_cut_and_not_rounded(cell_4326de44):
+    xlmr_base = cell_4326de44.xlmr_base
     def cut(n):
         return math.floor(n / 1e4) / 100
 
@@ -176,6 +194,8 @@ def test_parameter_counts_of_table_4_which_are_cut_and_not_rounded(cell_4326de44
 
 @pytest.mark.cell('nbs/05_models/14_madx.ipynb', 'cell "names decide what is computed, and without adapters the model is the source model" (3549c74c)')
 def test_names_decide_what_is_computed_and_without_adapters_the_model_is_the_source_model(cell_987a827a):
+    logits = cell_987a827a.logits
+    outputs = cell_987a827a.outputs
     assert torch.equal(outputs[None, None], logits(load_model(data_path("models", "mini-xlmr")).float()))
     distances = [(a - b).abs().mean() for i, a in enumerate(outputs.values()) for b in list(outputs.values())[:i]]
     assert len(distances) == 15 and min(distances) > 0.1
@@ -183,6 +203,8 @@ def test_names_decide_what_is_computed_and_without_adapters_the_model_is_the_sou
 
 @pytest.mark.cell('nbs/05_models/14_madx.ipynb', 'cell "one layer by hand, in both ways to stack" (f6691859)')
 def test_one_layer_by_hand_in_both_ways_to_stack(cell_1b2a895a):
+    madx = cell_1b2a895a.madx
+    model = cell_1b2a895a.model
     end = model.base_model.encoder.layer[1].output
     g = torch.Generator().manual_seed(0)
     inner, a = torch.randn(2, 3, 512, generator=g)[..., : end.dense.in_features], torch.randn(2, 3, 128, generator=g)
@@ -218,6 +240,10 @@ def test_one_layer_by_hand_in_both_ways_to_stack(cell_1b2a895a):
 
 @pytest.mark.cell('nbs/05_models/14_madx.ipynb', 'cell "the invertible adapter stands after the embeddings, and is undone before the logits, or not" (3948caae)')
 def test_the_invertible_adapter_stands_after_the_embeddings_and_is_undone_before_the_logits_or_not(cell_1b2a895a, cell_987a827a):
+    batch = cell_987a827a.batch
+    logits = cell_987a827a.logits
+    madx = cell_1b2a895a.madx
+    model = cell_1b2a895a.model
     madx.activate("en")
     with torch.no_grad():
         first = model.base_model(**batch, output_hidden_states=True).hidden_states[0]
@@ -239,6 +265,7 @@ def test_the_invertible_adapter_stands_after_the_embeddings_and_is_undone_before
 
 @pytest.mark.cell('nbs/05_models/14_madx.ipynb', 'cell "a layer that is left out keeps its output" (cb939bc8)')
 def test_a_layer_that_is_left_out_keeps_its_output(cell_987a827a):
+    batch = cell_987a827a.batch
     short = MadX(load_model(data_path("models", "mini-xlmr")).float())
     short.add_language("en", AdapterConfig(2, leave_out=(-1, 0)))
     assert list(short.get("language", "en").layers) == ["1"] and short.get("language", "en").config.leave_out == (0, 2)
@@ -254,6 +281,10 @@ def test_a_layer_that_is_left_out_keeps_its_output(cell_987a827a):
 
 @pytest.mark.cell('nbs/05_models/14_madx.ipynb', 'cell "a copy of the model has adapters of its own, and remove gives the source model back" (b6c9d418)')
 def test_a_copy_of_the_model_has_adapters_of_its_own_and_remove_gives_the_source_model_back(cell_1b2a895a, cell_987a827a):
+    logits = cell_987a827a.logits
+    madx = cell_1b2a895a.madx
+    model = cell_1b2a895a.model
+    outputs = cell_987a827a.outputs
     twin = copy.deepcopy(model)
     twin.madx.activate("en")
     with torch.no_grad():
@@ -273,6 +304,8 @@ def test_a_copy_of_the_model_has_adapters_of_its_own_and_remove_gives_the_source
 
 @pytest.mark.cell('nbs/05_models/14_madx.ipynb', 'cell "what cannot be added is refused" (ad5f2e08)')
 def test_what_cannot_be_added_is_refused(cell_1b2a895a):
+    madx = cell_1b2a895a.madx
+    model = cell_1b2a895a.model
     for name in ("../up", "a.b", "", "a/b", "a b"):
         with pytest.raises(ValueError, match="cannot name an adapter"):
             madx.add_language(name)
@@ -311,6 +344,9 @@ def test_what_cannot_be_added_is_refused(cell_1b2a895a):
 
 @pytest.mark.cell('nbs/05_models/14_madx.ipynb', 'cell "only the language that is trained changes" (42eee52a)')
 def test_only_the_language_that_is_trained_changes(cell_1b2a895a, cell_f36c1282):
+    madx = cell_1b2a895a.madx
+    model = cell_1b2a895a.model
+    train_a_little = cell_f36c1282.train_a_little
     before = {k: v.clone() for k, v in model.state_dict().items()}
     flags = {k: p.requires_grad for k, p in model.named_parameters()}
     with madx.learning("sw") as inside:
@@ -325,6 +361,8 @@ def test_only_the_language_that_is_trained_changes(cell_1b2a895a, cell_f36c1282)
 
 @pytest.mark.cell('nbs/05_models/14_madx.ipynb', 'cell "below the first trainable module nothing is kept for the backward pass" (c30a445a)')
 def test_below_the_first_trainable_module_nothing_is_kept_for_the_backward_pass(cell_987a827a, cell_dc764090):
+    batch = cell_987a827a.batch
+    tagger = cell_dc764090.tagger
     kept, seen = [], {}
     layer = tagger.base_model.encoder.layer[0]
     modules = {"embeddings": tagger.base_model.embeddings, "feed-forward": layer.output.dense, "layer 0": layer}
@@ -345,6 +383,9 @@ def test_below_the_first_trainable_module_nothing_is_kept_for_the_backward_pass(
 
 @pytest.mark.cell('nbs/05_models/14_madx.ipynb', 'cell "a task\'s head is given the last layer after the inverse, or as it is" (5f0c41de)')
 def test_a_task_s_head_is_given_the_last_layer_after_the_inverse_or_as_it_is(cell_1b2a895a, cell_987a827a):
+    batch = cell_987a827a.batch
+    madx = cell_1b2a895a.madx
+    model = cell_1b2a895a.model
     def heads_input(inverse, build):
         new = build.from_config(model.config)
         new.base_model.load_state_dict(model.base_model.state_dict(), strict=False)
@@ -374,6 +415,10 @@ def test_a_task_s_head_is_given_the_last_layer_after_the_inverse_or_as_it_is(cel
 
 @pytest.mark.cell('nbs/05_models/14_madx.ipynb', 'cell "a task model swaps languages, and the first model\'s adapters stay its own" (a222a8ed)')
 def test_a_task_model_swaps_languages_and_the_first_model_s_adapters_stay_its_own(cell_1b2a895a, cell_987a827a, cell_dc764090):
+    logits = cell_987a827a.logits
+    madx = cell_1b2a895a.madx
+    model = cell_1b2a895a.model
+    tagger = cell_dc764090.tagger
     trainable = {k for k, p in tagger.named_parameters() if p.requires_grad and "madx" not in k}
     assert trainable == {"classifier.weight", "classifier.bias"}
     madx.activate("sw")
@@ -397,6 +442,13 @@ def test_a_task_model_swaps_languages_and_the_first_model_s_adapters_stay_its_ow
 
 @pytest.mark.cell('nbs/05_models/14_madx.ipynb', 'cell "embeddings come and go with the language" (e103c97b)')
 def test_embeddings_come_and_go_with_the_language(cell_1b2a895a, cell_987a827a, cell_26be31d7):
+    amharic = cell_26be31d7.amharic
+    logits = cell_987a827a.logits
+    madx = cell_1b2a895a.madx
+    model = cell_1b2a895a.model
+    new = cell_26be31d7.new
+    outputs = cell_987a827a.outputs
+    tokenizer = cell_1b2a895a.tokenizer
     madx.activate("am")
     rows = token_parameters(model)
     assert list(madx.vocabularies) == ["base"]
@@ -414,6 +466,9 @@ def test_embeddings_come_and_go_with_the_language(cell_1b2a895a, cell_987a827a, 
 
 @pytest.mark.cell('nbs/05_models/14_madx.ipynb', 'cell "a vocabulary is trained with its language, and the model\'s own is not" (39ba032c)')
 def test_a_vocabulary_is_trained_with_its_language_and_the_model_s_own_is_not(cell_1b2a895a, cell_26be31d7):
+    madx = cell_1b2a895a.madx
+    model = cell_1b2a895a.model
+    sentence = cell_26be31d7.sentence
     held = {k: v.clone() for k, v in model.state_dict().items()}
     words = madx.tokenizers["am"]([sentence], return_tensors="pt")
     with madx.learning("am"):
@@ -429,6 +484,8 @@ def test_a_vocabulary_is_trained_with_its_language_and_the_model_s_own_is_not(ce
 
 @pytest.mark.cell('nbs/05_models/14_madx.ipynb', 'cell "a task model takes the vocabularies along, whichever is in place" (ec440e92)')
 def test_a_task_model_takes_the_vocabularies_along_whichever_is_in_place(cell_1b2a895a):
+    madx = cell_1b2a895a.madx
+    model = cell_1b2a895a.model
     for language in ("am", None):
         madx.activate(language)
         other = AutoModelForTokenClassification.from_config(model.config)
@@ -445,6 +502,12 @@ def test_a_task_model_takes_the_vocabularies_along_whichever_is_in_place(cell_1b
 
 @pytest.mark.cell('nbs/05_models/14_madx.ipynb', 'cell "what is deleted leaves nothing behind" (3f5e4ae1)')
 def test_what_is_deleted_leaves_nothing_behind(cell_1b2a895a, cell_987a827a, cell_26be31d7):
+    amharic = cell_26be31d7.amharic
+    logits = cell_987a827a.logits
+    madx = cell_1b2a895a.madx
+    model = cell_1b2a895a.model
+    new = cell_26be31d7.new
+    outputs = cell_987a827a.outputs
     for active in ("am", "en", None):
         madx.add_language("gone", embeddings=token_parameters(new.model), tokenizer=amharic, seed=6)
         madx.activate("gone" if active == "am" else active)
@@ -458,6 +521,10 @@ def test_what_is_deleted_leaves_nothing_behind(cell_1b2a895a, cell_987a827a, cel
 
 @pytest.mark.cell('nbs/05_models/14_madx.ipynb', 'cell "vocabularies that do not fit are refused before anything is added" (22dc3dc2)')
 def test_vocabularies_that_do_not_fit_are_refused_before_anything_is_added(cell_1b2a895a, cell_26be31d7):
+    amharic = cell_26be31d7.amharic
+    madx = cell_1b2a895a.madx
+    new = cell_26be31d7.new
+    tokenizer = cell_1b2a895a.tokenizer
     rows = {n: p.detach() for n, p in token_parameters(new.model).items()}
     with pytest.raises(ValueError, match=r"input embeddings are \(500, 16\) and the model's"):
         madx.add_language("ti", embeddings=rows | {"input": torch.zeros(500, 16)}, tokenizer=amharic)

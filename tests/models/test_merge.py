@@ -2,6 +2,7 @@
 from pathlib import Path
 from studies.phrasebook import lines
 from transformers import AutoModelForCausalLM, AutoTokenizer
+from types import SimpleNamespace
 from vocab_lit.methods.settings import TransplantSettings
 from vocab_lit.models.merge import merge_files
 from vocab_lit.models.pipeline import transplant_files
@@ -16,7 +17,6 @@ import torch
 @pytest.fixture(scope='module')
 def cell_029badea():
     # nbs/05_models/23_merge.ipynb, cell "mini, place = data_path("models", "mini-gpt2"), Path(tempfil" (029badea)
-    global adapted, checkpoints, mini, moved, place, weights
     mini, place = data_path("models", "mini-gpt2"), Path(tempfile.mkdtemp())
     (place / "sw.txt").write_text("\n".join(lines("sw", 400, seed=0)), encoding="utf-8")
     adapted = transplant_files(
@@ -43,10 +43,15 @@ def cell_029badea():
     checkpoints = [moved(place / name, by) for by, name in enumerate(("one", "two"))]
     merge_files(checkpoints, place / "average", MergeSettings("3,1"))
     sorted(file.name for file in (place / "average").iterdir())
+    return SimpleNamespace(checkpoints=checkpoints, mini=mini, place=place, weights=weights)
 
 
 @pytest.mark.cell('nbs/05_models/23_merge.ipynb', 'cell "an average is that of the parameters, in a folder that plain transformers loads" (de823844)')
 def test_an_average_is_that_of_the_parameters_in_a_folder_that_plain_transformers_loads(cell_029badea):
+    checkpoints = cell_029badea.checkpoints
+    mini = cell_029badea.mini
+    place = cell_029badea.place
+    weights = cell_029badea.weights
     one, two, average = (weights(folder) for folder in (*checkpoints, place / "average"))
     for name, values in average.items():
         torch.testing.assert_close(values, 0.75 * one[name] + 0.25 * two[name])
@@ -61,6 +66,10 @@ def test_an_average_is_that_of_the_parameters_in_a_folder_that_plain_transformer
 
 @pytest.mark.cell('nbs/05_models/23_merge.ipynb', 'cell "a chat vector moves what all models have, row by row for the same tokens, and leaves new tokens alone" (734fd19b)')
 def test_a_chat_vector_moves_what_all_models_have_row_by_row_for_the_same_tokens_and_leaves_new_tokens_alone(cell_029badea):
+    checkpoints = cell_029badea.checkpoints
+    mini = cell_029badea.mini
+    place = cell_029badea.place
+    weights = cell_029badea.weights
     given = MergeSettings(chat=str(checkpoints[0]), base=mini, scale=0.5)
     merge_files([place / "adapted"], place / "chat", given)
     before, after, chat, base = map(weights, (place / "adapted", place / "chat", checkpoints[0], mini))
@@ -81,6 +90,8 @@ def test_a_chat_vector_moves_what_all_models_have_row_by_row_for_the_same_tokens
 
 @pytest.mark.cell('nbs/05_models/23_merge.ipynb', 'cell "whole numbers, which old files have beside the weights, stay as they are" (03e02c7d)')
 def test_whole_numbers_which_old_files_have_beside_the_weights_stay_as_they_are(cell_029badea):
+    checkpoints = cell_029badea.checkpoints
+    place = cell_029badea.place
     import shutil
 
     from safetensors.torch import load_file, save_file
@@ -94,6 +105,9 @@ def test_whole_numbers_which_old_files_have_beside_the_weights_stay_as_they_are(
 
 @pytest.mark.cell('nbs/05_models/23_merge.ipynb', 'cell "models that do not go together are refused in a line, and nothing is written" (84af7b81)')
 def test_models_that_do_not_go_together_are_refused_in_a_line_and_nothing_is_written(cell_029badea):
+    checkpoints = cell_029badea.checkpoints
+    mini = cell_029badea.mini
+    place = cell_029badea.place
     xlmr = data_path("models", "mini-xlmr")
     for models, settings, message in (
         ([mini, xlmr], MergeSettings(), "has .* and .* lacks it; merge models of one architecture"),

@@ -7,12 +7,13 @@ from studies.plan_check import check_plan
 from studies.toy_tokenizers import chat_tokenizer
 from tools.examples import remarks
 from transformers import AutoModelForMaskedLM, AutoTokenizer, GPT2Config, GPT2LMHeadModel, Gemma3TextConfig, LlamaConfig, MistralConfig, Qwen3Config, XLMRobertaConfig, XLMRobertaForMaskedLM
+from types import SimpleNamespace
 from unittest import mock
 from vocab_lit.methods import factored
 from vocab_lit.methods.plan import Plan
 from vocab_lit.methods.settings import TransplantSettings, find_recipe
-from vocab_lit.models.check import check_folder
-from vocab_lit.models.factor_files import factorize_files
+from vocab_lit.models.check import check_model
+from vocab_lit.models.factored_embedding import factorize_files
 from vocab_lit.models.pipeline import transplant_files, trim_files
 from vocab_lit.models.source import Source
 from vocab_lit.text import corpus
@@ -21,8 +22,8 @@ from vocab_lit.tokens.settings import TrimSettings
 from vocab_lit.tokens.tokenizer_file import Built, save_tokenizer, special_around
 from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.tokens.vocab import Vocab
-from vocab_lit.vectors.token_vectors import save_vectors, token_ppmi
-from vocab_lit.vectors.word_vectors import word_fasttext
+from vocab_lit.vectors.token_vectors import save_vectors, token_vectors
+from vocab_lit.vectors.word_vectors import train_words
 import copy
 import json
 import numpy as np
@@ -39,7 +40,6 @@ import transformers
 @pytest.fixture(scope='module')
 def cell_6424b4a4():
     # nbs/05_models/20_pipeline.ipynb, cell "place = Path(tempfile.mkdtemp())" (6424b4a4)
-    global config, old, place, result, transplanted
     place = Path(tempfile.mkdtemp())
     old = train_tokenizer(lines("en", 500, seed=0) + lines("fi", 500, seed=0), "unigram", 800)
     config = XLMRobertaConfig(
@@ -63,23 +63,27 @@ def cell_6424b4a4():
 
     result = transplanted("focus-sw", vocab_size=700, say=print)
     result.plan.summary()
+    return SimpleNamespace(old=old, place=place, transplanted=transplanted)
 
 
 @pytest.fixture(scope='module')
 def cell_6588ab2a(cell_6424b4a4):
     # nbs/05_models/20_pipeline.ipynb, cell "(place / "en.txt").write_text("\n".join(lines("en", 600, see" (6588ab2a)
-    global files, turned
+    place = cell_6424b4a4.place
+    transplanted = cell_6424b4a4.transplanted
     (place / "en.txt").write_text("\n".join(lines("en", 600, seed=1)), encoding="utf-8")
     (place / "en-sw.txt").write_text("\n".join(map("\t".join, dictionary("en", "sw"))), encoding="utf-8")
     files = dict(dictionary=place / "en-sw.txt", source_text=[place / "en.txt"])
     turned = transplanted("wechsel-sw", vocab_size=700, method="wechsel", **files, say=print)
     turned.plan.explain("Jumapili")
+    return SimpleNamespace(files=files)
 
 
 @pytest.fixture(scope='module')
 def cell_f99882a0(cell_6424b4a4):
     # nbs/05_models/20_pipeline.ipynb, cell "DECODERS = {" (f99882a0)
-    global DECODERS, ENDS, NEVER, answer, chat_model, chat_models, family, opened
+    place = cell_6424b4a4.place
+    transplanted = cell_6424b4a4.transplanted
     DECODERS = {
         "qwen3": (Qwen3Config, "Qwen3ForCausalLM", dict(head_dim=8, tie_word_embeddings=True)),
         "llama3": (LlamaConfig, "LlamaForCausalLM", dict(tie_word_embeddings=False)),
@@ -145,24 +149,28 @@ def cell_f99882a0(cell_6424b4a4):
     for family in DECODERS:
         transplanted(f"{family}-sw", source=family, method="identity", vocab_size=690, say=print)
         transplanted(f"{family}-more", source=family, method="identity", vocab_size=690, extend=600)
+    return SimpleNamespace(ENDS=ENDS, NEVER=NEVER, answer=answer, chat_models=chat_models, opened=opened)
 
 
 @pytest.fixture(scope='module')
 def cell_38f45693(cell_6424b4a4):
     # nbs/05_models/20_pipeline.ipynb, cell "few = lines("sw", 40, seed=0)" (38f45693)
-    global few, trimmed_to
+    place = cell_6424b4a4.place
     few = lines("sw", 40, seed=0)
     (place / "few.txt").write_text("\n".join(few), encoding="utf-8")
     (place / "en-small.txt").write_text("\n".join(lines("en", 100, seed=1)), encoding="utf-8")
     with remarks(print):
         trimmed_to = trim_files(place / "model", [place / "sw.txt", place / "en-small.txt"], place / "trimmed")
     trimmed_to["sizes"]
+    return SimpleNamespace(few=few)
 
 
 @pytest.fixture(scope='module')
 def cell_348c7090(cell_6424b4a4, cell_38f45693):
     # nbs/05_models/20_pipeline.ipynb, cell "shape = dict(hidden_size=16, num_hidden_layers=1, num_attent" (348c7090)
-    global gpt, head, made, model, name, shape, tokenizer, untied
+    few = cell_38f45693.few
+    old = cell_6424b4a4.old
+    place = cell_6424b4a4.place
     shape = dict(hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16)
     untied = XLMRobertaConfig(vocab_size=len(old), max_position_embeddings=130, tie_word_embeddings=False, **shape)
     gpt = GPT2Config(vocab_size=600, n_embd=16, n_layer=1, n_head=2, n_positions=128, bos_token_id=0, eos_token_id=2)
@@ -178,12 +186,14 @@ def cell_348c7090(cell_6424b4a4, cell_38f45693):
         model.save_pretrained(place / name)
         save_tokenizer(tokenizer, place / name)
     {name: type(model).__name__ for name, (model, _) in made.items()}
+    return SimpleNamespace(made=made)
 
 
 @pytest.fixture(scope='module')
 def cell_dd676a8d(cell_6424b4a4):
     # nbs/05_models/20_pipeline.ipynb, cell "terms = place / "terms.tsv"" (dd676a8d)
-    global added, terms
+    place = cell_6424b4a4.place
+    transplanted = cell_6424b4a4.transplanted
     terms = place / "terms.tsv"
     terms.write_text(
         "token\tlike\tdescription\tspecial\n"
@@ -195,12 +205,14 @@ def cell_dd676a8d(cell_6424b4a4):
     )
     added = transplanted("with-terms", (), tokens=terms, say=print)
     pd.concat([added.plan.explain(term) for term in ("kisukari", "malaria", "<dawa>")]).round(3)
+    return SimpleNamespace(added=added, terms=terms)
 
 
 @pytest.fixture(scope='module')
 def cell_aa99639a(cell_6424b4a4, cell_348c7090):
     # nbs/05_models/20_pipeline.ipynb, cell "decoder, of_decoder = made["decoder"]" (aa99639a)
-    global decoder, in_place, in_places, of_decoder
+    made = cell_348c7090.made
+    place = cell_6424b4a4.place
     decoder, of_decoder = made["decoder"]
     in_place = dict(extend=30, expansion="continued", same_size=True, method="subtoken-mean")
     in_place |= dict(keep_tokens_of=(str(place / "few.txt"),))
@@ -210,10 +222,14 @@ def cell_aa99639a(cell_6424b4a4, cell_348c7090):
             place / "decoder", [place / "fi.txt"], place / "decoder-same", TransplantSettings.of(**in_place)
         )
     in_places.plan.summary()
+    return SimpleNamespace(decoder=decoder, in_place=in_place, in_places=in_places, of_decoder=of_decoder)
 
 
 @pytest.mark.cell('nbs/05_models/20_pipeline.ipynb', 'cell "every method, replacing and extending, gives a folder that loads" (b7400c20)')
 def test_every_method_replacing_and_extending_gives_a_folder_that_loads(cell_6424b4a4):
+    old = cell_6424b4a4.old
+    place = cell_6424b4a4.place
+    transplanted = cell_6424b4a4.transplanted
     for method, options in (
         ("focus", {}),
         ("focus-word", {}),
@@ -240,10 +256,13 @@ def test_every_method_replacing_and_extending_gives_a_folder_that_loads(cell_642
 
 @pytest.mark.cell('nbs/05_models/20_pipeline.ipynb', 'cell "vectors of two languages come from text, from files, or are in one space already" (556c3885)')
 def test_vectors_of_two_languages_come_from_text_from_files_or_are_in_one_space_already(cell_6424b4a4, cell_6588ab2a):
+    files = cell_6588ab2a.files
+    place = cell_6424b4a4.place
+    transplanted = cell_6424b4a4.transplanted
     for side in ("en", "sw"):
-        save_facebook_model(
-            word_fasttext((place / f"{side}.txt").read_text().splitlines(), dim=16, epochs=50), str(place / f"{side}.bin")
-        )
+        sentences = (place / f"{side}.txt").read_text().splitlines()
+        made_here = train_words(sentences, "fasttext", dim=16, epochs=50)
+        save_facebook_model(made_here.model, str(place / f"{side}.bin"))
     told = []
     given = dict(source_vectors=place / "en.bin", target_vectors=place / "sw.bin", subwords="ngrams", method="wechsel")
     given |= dict(dictionary=files["dictionary"], tokenizer=place / "focus-sw")
@@ -264,6 +283,10 @@ def test_vectors_of_two_languages_come_from_text_from_files_or_are_in_one_space_
 
 @pytest.mark.cell('nbs/05_models/20_pipeline.ipynb', 'cell "the folder of a model with the target vocabulary gives vectors, and aligned ones go along when extending" (d5ecb901)')
 def test_the_folder_of_a_model_with_the_target_vocabulary_gives_vectors_and_aligned_ones_go_along_when_extending(cell_6424b4a4, cell_6588ab2a):
+    files = cell_6588ab2a.files
+    old = cell_6424b4a4.old
+    place = cell_6424b4a4.place
+    transplanted = cell_6424b4a4.transplanted
     auxiliary = dict(tokenizer=place / "focus-sw", vectors=place / "focus-sw")
     for method in ("clp", "omp", "focus"):
         made = transplanted(f"helped-{method}", (), **auxiliary, method=method)
@@ -282,6 +305,9 @@ def test_the_folder_of_a_model_with_the_target_vocabulary_gives_vectors_and_alig
 
 @pytest.mark.cell('nbs/05_models/20_pipeline.ipynb', 'cell "wechsel says what it lacks before it begins" (fd679320)')
 def test_wechsel_says_what_it_lacks_before_it_begins(cell_6424b4a4, cell_6588ab2a):
+    files = cell_6588ab2a.files
+    place = cell_6424b4a4.place
+    transplanted = cell_6424b4a4.transplanted
     (place / "none.txt").write_text("xx\tyy\n")
     for match, options in (
         ("needs a dictionary between", dict(dictionary="")),
@@ -305,15 +331,20 @@ def test_wechsel_says_what_it_lacks_before_it_begins(cell_6424b4a4, cell_6588ab2
 
 @pytest.mark.cell('nbs/05_models/20_pipeline.ipynb', 'cell "a tokenizer and vectors from files are used as they are" (0065fe3c)')
 def test_a_tokenizer_and_vectors_from_files_are_used_as_they_are(cell_6424b4a4):
+    place = cell_6424b4a4.place
+    transplanted = cell_6424b4a4.transplanted
     own = train_tokenizer(lines("sw", 600, seed=0), "bpe", 500)
     own.save_pretrained(place / "own")
-    save_vectors(token_ppmi(own, lines("sw", 600, seed=0), dim=8), own, place / "own.npz")
+    save_vectors(token_vectors(own, lines("sw", 600, seed=0), "ppmi", dim=8), own, place / "own.npz")
     made = transplanted("from-files", (), tokenizer=place / "own", vectors=place / "own.npz")
     assert made.tokenizer.get_vocab() == own.get_vocab() and set(made.plan.summary().step) == {"Copy", "FrequencyBlend"}
 
 
 @pytest.mark.cell('nbs/05_models/20_pipeline.ipynb', 'cell "a causal model\'s target tokenizer leaves texts as open as the source\'s does" (e45d7b2d)')
 def test_a_causal_model_s_target_tokenizer_leaves_texts_as_open_as_the_source_s_does(cell_6424b4a4):
+    old = cell_6424b4a4.old
+    place = cell_6424b4a4.place
+    transplanted = cell_6424b4a4.transplanted
     causal = train_tokenizer(lines("en", 300, seed=0), "bpe", 400, around=(False, False))
     GPT2LMHeadModel(
         GPT2Config(vocab_size=400, n_embd=16, n_layer=1, n_head=2, n_positions=64, bos_token_id=2, eos_token_id=2)
@@ -339,6 +370,12 @@ def test_a_causal_model_s_target_tokenizer_leaves_texts_as_open_as_the_source_s_
 
 @pytest.mark.cell('nbs/05_models/20_pipeline.ipynb', 'cell "a chat model answers in the same tokens and stops at the same ones" (46468a03)')
 def test_a_chat_model_answers_in_the_same_tokens_and_stops_at_the_same_ones(cell_6424b4a4, cell_f99882a0):
+    ENDS = cell_f99882a0.ENDS
+    NEVER = cell_f99882a0.NEVER
+    answer = cell_f99882a0.answer
+    chat_models = cell_f99882a0.chat_models
+    opened = cell_f99882a0.opened
+    place = cell_6424b4a4.place
     for family, folder in chat_models.items():
         for made in (place / f"{family}-sw", place / f"{family}-more"):
             for end in ENDS[family]:
@@ -360,6 +397,9 @@ def test_a_chat_model_answers_in_the_same_tokens_and_stops_at_the_same_ones(cell
 
 @pytest.mark.cell('nbs/05_models/20_pipeline.ipynb', 'cell "a conversation of overlapping tokens gives the same text and the same logits" (8bdfbc3b)')
 def test_a_conversation_of_overlapping_tokens_gives_the_same_text_and_the_same_logits(cell_6424b4a4, cell_f99882a0):
+    chat_models = cell_f99882a0.chat_models
+    opened = cell_f99882a0.opened
+    place = cell_6424b4a4.place
     for family, folder in chat_models.items():
         for made in (place / f"{family}-sw", place / f"{family}-more"):
             (source, own), (model, tokenizer) = opened(folder), opened(made)
@@ -380,6 +420,9 @@ def test_a_conversation_of_overlapping_tokens_gives_the_same_text_and_the_same_l
 
 @pytest.mark.cell('nbs/05_models/20_pipeline.ipynb', 'cell "it is said what a tokenizer from elsewhere does to a chat model" (c98cbd6f)')
 def test_it_is_said_what_a_tokenizer_from_elsewhere_does_to_a_chat_model(cell_6424b4a4, cell_f99882a0):
+    answer = cell_f99882a0.answer
+    place = cell_6424b4a4.place
+    transplanted = cell_6424b4a4.transplanted
     train_tokenizer(lines("sw", 300, seed=0), "bpe", 500).save_pretrained(place / "bare")
     told = []
     made = transplanted("qwen3-bare", (), "qwen3", told.append, tokenizer=place / "bare", method="identity")
@@ -396,6 +439,8 @@ def test_it_is_said_what_a_tokenizer_from_elsewhere_does_to_a_chat_model(cell_64
 
 @pytest.mark.cell('nbs/05_models/20_pipeline.ipynb', 'cell "a template that fails, a tokenizer without its fast version and ids beyond the embeddings are refused first" (e4aa286f)')
 def test_a_template_that_fails_a_tokenizer_without_its_fast_version_and_ids_beyond_the_embeddings_are_refused_first(cell_6424b4a4):
+    place = cell_6424b4a4.place
+    transplanted = cell_6424b4a4.transplanted
     shutil.copytree(place / "qwen3", place / "failing")
     (place / "failing/chat_template.jinja").write_text("{{ raise_exception('never') }}")
     shutil.copytree(place / "qwen3", place / "beyond")
@@ -419,6 +464,8 @@ def test_a_template_that_fails_a_tokenizer_without_its_fast_version_and_ids_beyo
 
 @pytest.mark.cell('nbs/05_models/20_pipeline.ipynb', 'cell "a vocabulary that shares nothing is said to, and short rows take factors from a file" (a4be71c5)')
 def test_a_vocabulary_that_shares_nothing_is_said_to_and_short_rows_take_factors_from_a_file(cell_6424b4a4):
+    place = cell_6424b4a4.place
+    transplanted = cell_6424b4a4.transplanted
     (place / "am.txt").write_text(
         "\n".join(re.sub("[^\u1200-\u137f ]", "", line) for line in lines("am", 600, seed=0)), encoding="utf-8"
     )
@@ -453,6 +500,8 @@ def test_a_vocabulary_that_shares_nothing_is_said_to_and_short_rows_take_factors
 
 @pytest.mark.cell('nbs/05_models/20_pipeline.ipynb', 'cell "what cannot work is refused before anything is written" (c84926c1)')
 def test_what_cannot_work_is_refused_before_anything_is_written(cell_6424b4a4):
+    place = cell_6424b4a4.place
+    transplanted = cell_6424b4a4.transplanted
     (place / "empty.txt").write_text("\n")
     (place / "short.txt").write_text("habari\n")
     (place / "latin.txt").write_bytes("schön".encode("latin-1"))
@@ -478,10 +527,12 @@ def test_what_cannot_work_is_refused_before_anything_is_written(cell_6424b4a4):
 
 @pytest.mark.cell('nbs/05_models/20_pipeline.ipynb', 'cell "a damaged weight file is refused before anything is trained, and a full disk leaves nothing behind" (e6a0b3d0)')
 def test_a_damaged_weight_file_is_refused_before_anything_is_trained_and_a_full_disk_leaves_nothing_behind(cell_6424b4a4):
+    place = cell_6424b4a4.place
+    transplanted = cell_6424b4a4.transplanted
     shutil.copytree(place / "model", place / "damaged")
     own = train_tokenizer(lines("sw", 600, seed=0), "bpe", 500)
     own.save_pretrained(place / "small")
-    save_vectors(token_ppmi(own, lines("sw", 600, seed=0), dim=8), own, place / "small.npz")
+    save_vectors(token_vectors(own, lines("sw", 600, seed=0), "ppmi", dim=8), own, place / "small.npz")
     (place / "damaged/model.safetensors").write_bytes((place / "model/model.safetensors").read_bytes()[:-10])
     told, limits = [], resource.getrlimit(resource.RLIMIT_FSIZE)
     for method in ("focus", "full-rand", "mf1-lex"):
@@ -508,6 +559,8 @@ def test_a_damaged_weight_file_is_refused_before_anything_is_trained_and_a_full_
 
 @pytest.mark.cell('nbs/05_models/20_pipeline.ipynb', 'cell "nothing of the source is read twice" (210b9bef)')
 def test_nothing_of_the_source_is_read_twice(cell_6424b4a4):
+    place = cell_6424b4a4.place
+    transplanted = cell_6424b4a4.transplanted
     import vocab_lit.models.lazy_weights as lazy
     import vocab_lit.models.source as source_module
 
@@ -533,6 +586,8 @@ def test_nothing_of_the_source_is_read_twice(cell_6424b4a4):
 
 @pytest.mark.cell('nbs/05_models/20_pipeline.ipynb', 'cell "model and text are gone through once, and each vocabulary is read once" (08ef8ed5)')
 def test_model_and_text_are_gone_through_once_and_each_vocabulary_is_read_once(cell_6424b4a4):
+    place = cell_6424b4a4.place
+    transplanted = cell_6424b4a4.transplanted
     import vocab_lit.models.compatibility as compatibility
 
     with pytest.MonkeyPatch.context() as patch:
@@ -560,6 +615,10 @@ def test_model_and_text_are_gone_through_once_and_each_vocabulary_is_read_once(c
 
 @pytest.mark.cell('nbs/05_models/20_pipeline.ipynb', 'cell "a trimmed model computes what its source does on a text that it covers, tied or not, with a bias or not" (edc1dc54)')
 def test_a_trimmed_model_computes_what_its_source_does_on_a_text_that_it_covers_tied_or_not_with_a_bias_or_not(cell_6424b4a4, cell_38f45693, cell_348c7090):
+    few = cell_38f45693.few
+    made = cell_348c7090.made
+    old = cell_6424b4a4.old
+    place = cell_6424b4a4.place
     for name, (model, tokenizer) in made.items():
         trimmed = trim_files(place / name, [place / "few.txt"], place / f"{name}-few", TrimSettings(coverage=1))
         assert trimmed["texts"][0]["tokens_that_stay"] == 1 and trimmed["sizes"][1]["share"] < 1
@@ -580,6 +639,7 @@ def test_a_trimmed_model_computes_what_its_source_does_on_a_text_that_it_covers_
 
 @pytest.mark.cell('nbs/05_models/20_pipeline.ipynb', 'cell "the note says where the source is, from whatever folder the command was run" (a379f21b)')
 def test_the_note_says_where_the_source_is_from_whatever_folder_the_command_was_run(cell_6424b4a4):
+    place = cell_6424b4a4.place
     with pytest.MonkeyPatch.context() as elsewhere:
         elsewhere.chdir(place)
         transplant_files("model", ["sw.txt"], "relative", TransplantSettings.of(method="identity", vocab_size=300))
@@ -589,6 +649,7 @@ def test_the_note_says_where_the_source_is_from_whatever_folder_the_command_was_
 
 @pytest.mark.cell('nbs/05_models/20_pipeline.ipynb', 'cell "what cannot be trimmed is refused, and nothing is written" (c7522d97)')
 def test_what_cannot_be_trimmed_is_refused_and_nothing_is_written(cell_6424b4a4):
+    place = cell_6424b4a4.place
     (place / "ge.txt").write_text("მშვიდობა\n", encoding="utf-8")
     for match, text, options in (
         ("special tokens and single characters alone are", "few.txt", dict(vocab_size=12)),
@@ -603,6 +664,8 @@ def test_what_cannot_be_trimmed_is_refused_and_nothing_is_written(cell_6424b4a4)
 
 @pytest.mark.cell('nbs/05_models/20_pipeline.ipynb', 'cell "given tokens alone leave all else as it was, in the embeddings, the head and its bias" (3f0fa651)')
 def test_given_tokens_alone_leave_all_else_as_it_was_in_the_embeddings_the_head_and_its_bias(cell_6424b4a4, cell_348c7090):
+    made = cell_348c7090.made
+    place = cell_6424b4a4.place
     for name, (model, tokenizer) in made.items():
         word = next(
             t.text for t in Vocab.from_tokenizer(tokenizer) if t.word_start and len(t.text) > 4 and t.text.isalpha()
@@ -633,11 +696,15 @@ def test_given_tokens_alone_leave_all_else_as_it_was_in_the_embeddings_the_head_
         assert note["method"] == "given" and note["rows"]["Given"] == note["given_tokens"] == len(new)
         assert note["extended_by"] == len(new) and note["tokenizer"] == "the source's"
         assert Plan.load(place / f"{name}-terms", Vocab.from_tokenizer(theirs)).explain("<dawa>").step[0] == "Given"
-        assert not any(finding.breaks for finding in check_folder(place / f"{name}-terms", ("transformers",)))
+        assert not any(finding.breaks for finding in check_model(place / f"{name}-terms", ("transformers",)))
 
 
 @pytest.mark.cell('nbs/05_models/20_pipeline.ipynb', 'cell "given tokens come last, on top of a vocabulary that is trained, given, expanded or trimmed" (29c03871)')
 def test_given_tokens_come_last_on_top_of_a_vocabulary_that_is_trained_given_expanded_or_trimmed(cell_6424b4a4, cell_dd676a8d):
+    added = cell_dd676a8d.added
+    place = cell_6424b4a4.place
+    terms = cell_dd676a8d.terms
+    transplanted = cell_6424b4a4.transplanted
     transplanted("own-sw", vocab_size=700, method="identity")
     trim_files(place / "model", [place / "en-small.txt"], place / "small-en")
     for name, text, tries, options in (
@@ -649,7 +716,7 @@ def test_given_tokens_come_last_on_top_of_a_vocabulary_that_is_trained_given_exp
         ("terms-twice", ("sw",), 0, dict(source="with-terms", vocab_size=700, extend=300, method="identity", tokens="")),
     ):
         told = []
-        with mock.patch("vocab_lit.tokens.given.Built", wraps=Built) as tried:
+        with mock.patch("vocab_lit.tokens.expansion.Built", wraps=Built) as tried:
             result = transplanted(name, text, **dict(tokens=terms, say=told.append) | options)
         assert tried.call_count == tries, name  # twice only where a tokenizer is trained in between
         check_plan(result.plan)
@@ -677,6 +744,8 @@ def test_given_tokens_come_last_on_top_of_a_vocabulary_that_is_trained_given_exp
 
 @pytest.mark.cell('nbs/05_models/20_pipeline.ipynb', 'cell "tokens that cannot be given are refused before anything is read" (685dc4d8)')
 def test_tokens_that_cannot_be_given_are_refused_before_anything_is_read(cell_6424b4a4):
+    place = cell_6424b4a4.place
+    transplanted = cell_6424b4a4.transplanted
     told = []
     for match, table, options in (
         (r"--tokens .*wrong.tsv, line 2: 'Kenya' is in the vocabulary already \(id ", "token\nKenya\n", {}),
@@ -704,6 +773,11 @@ def test_tokens_that_cannot_be_given_are_refused_before_anything_is_read(cell_64
 
 @pytest.mark.cell('nbs/05_models/20_pipeline.ipynb', 'cell "with new tokens in the place of others the shape and all other rows stay, and an adapter gives the same" (4e2215a6)')
 def test_with_new_tokens_in_the_place_of_others_the_shape_and_all_other_rows_stay_and_an_adapter_gives_the_same(cell_6424b4a4, cell_38f45693, cell_aa99639a):
+    decoder = cell_aa99639a.decoder
+    few = cell_38f45693.few
+    in_places = cell_aa99639a.in_places
+    of_decoder = cell_aa99639a.of_decoder
+    place = cell_6424b4a4.place
     import peft
 
     before, after = decoder.eval(), GPT2LMHeadModel.from_pretrained(place / "decoder-same").eval()
@@ -732,6 +806,8 @@ def test_with_new_tokens_in_the_place_of_others_the_shape_and_all_other_rows_sta
 
 @pytest.mark.cell('nbs/05_models/20_pipeline.ipynb', 'cell "in adapting too, a tokenizer that is no longer the source\'s in other places is refused" (61ecd5d8)')
 def test_in_adapting_too_a_tokenizer_that_is_no_longer_the_source_s_in_other_places_is_refused(cell_6424b4a4, cell_aa99639a):
+    in_place = cell_aa99639a.in_place
+    place = cell_6424b4a4.place
     other = train_tokenizer(lines("sw", 300, seed=0), "bpe", 600)
     save_tokenizer(other, place / "other-bpe")
     with pytest.raises(ValueError, match="not the source's with new tokens in the place of others: the id of"):

@@ -7,6 +7,7 @@ from studies.toy_tokenizers import toy_tokenizer
 from tokenizers import processors
 from torch import nn
 from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokenizer, BartConfig, BartForConditionalGeneration, BertConfig, BertForMaskedLM, BertForPreTraining, BertModel, CpmAntConfig, CpmAntForCausalLM, DiffLlamaConfig, DiffLlamaForCausalLM, FSMTConfig, FSMTForConditionalGeneration, GPT2Config, GPT2LMHeadModel, Gemma3nForCausalLM, Gemma3nTextConfig, LlamaConfig, LlamaForCausalLM, M2M100Config, M2M100ForConditionalGeneration, MPNetConfig, MPNetModel, Qwen3NextConfig, Qwen3NextForCausalLM, RobertaConfig, RobertaForMaskedLM, RobertaForSequenceClassification, ViTConfig, ViTModel, XLMRobertaConfig, XLMRobertaForMaskedLM
+from types import SimpleNamespace
 from vocab_lit.methods.factored import FactoredRecipe, Factoring, LEX, factorize
 from vocab_lit.methods.plan import Plan
 from vocab_lit.methods.registry import RECIPES, get_recipe
@@ -36,7 +37,6 @@ import torch
 @pytest.fixture(scope='module')
 def cell_95305b17():
     # nbs/05_models/10_transplant.ipynb, cell "BODY = dict(hidden_size=16, num_hidden_layers=2, num_attenti" (95305b17)
-    global BODY, NEW, OLD, SMALL, example_vectors, model, new, old, result, small_model
     BODY = dict(hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32)
     SMALL = {
         "bert": (BertForMaskedLM, BertConfig, dict(BODY, max_position_embeddings=40), "wordpiece"),
@@ -70,21 +70,24 @@ def cell_95305b17():
     new = toy_tokenizer("unigram", NEW, ["ji", "wa"])
     result = transplant(model, old, new, "focus", example_vectors(new))
     result.plan.summary()
+    return SimpleNamespace(BODY=BODY, NEW=NEW, OLD=OLD, SMALL=SMALL, example_vectors=example_vectors, small_model=small_model)
 
 
 @pytest.fixture(scope='module')
 def cell_8e090276():
     # nbs/05_models/10_transplant.ipynb, cell "@torch.no_grad()" (8e090276)
-    global logits
     @torch.no_grad()
     def logits(model, ids):  # scores at every position of one sequence, (len(ids), n_tokens)
         return model(input_ids=torch.tensor([ids])).logits[0]
+    return SimpleNamespace(logits=logits)
 
 
 @pytest.fixture(scope='module')
 def cell_567ffe34(cell_95305b17, cell_8e090276):
     # nbs/05_models/10_transplant.ipynb, cell "def same_on_shared(name, family, tied, **options):" (567ffe34)
-    global same_on_shared
+    NEW = cell_95305b17.NEW
+    logits = cell_8e090276.logits
+    small_model = cell_95305b17.small_model
     def same_on_shared(name, family, tied, **options):
         model, old = small_model(name, tied, extra_rows=3)
         new = toy_tokenizer(family, NEW[::-1], ["wa", "ji"])
@@ -95,20 +98,22 @@ def cell_567ffe34(cell_95305b17, cell_8e090276):
         before = logits(model, old_ids)[:, old_ids]
         result = transplant(model, old, new, "identity", **options)
         return before, logits(result.model, new_ids)[:, new_ids], result
+    return SimpleNamespace(same_on_shared=same_on_shared)
 
 
 @pytest.fixture(scope='module')
 def cell_2e6f6171():
     # nbs/05_models/10_transplant.ipynb, cell "def saved_tensors(folder):  # of all files of a folder" (2e6f6171)
-    global saved_tensors
     def saved_tensors(folder):  # of all files of a folder
         return {k: v for f in sorted(folder.glob("*.safetensors")) for k, v in load_file(f).items()}
+    return SimpleNamespace(saved_tensors=saved_tensors)
 
 
 @pytest.fixture(scope='module')
 def cell_595cd093(cell_95305b17):
     # nbs/05_models/10_transplant.ipynb, cell "MORE = {" (595cd093)
-    global MORE, OTHERS, model, name, old, place, saved_model
+    BODY = cell_95305b17.BODY
+    OLD = cell_95305b17.OLD
     MORE = {
         "no head": (BertModel, BertConfig, {}, ["input"]),
         "classifier": (RobertaForSequenceClassification, RobertaConfig, {}, ["input"]),
@@ -152,12 +157,15 @@ def cell_595cd093(cell_95305b17):
     for name in MORE:
         model, old = saved_model(name, place / name)
     pd.Series({name: ", ".join(token_parameters(load_model(place / name))) for name in MORE}).to_frame("per token")
+    return SimpleNamespace(MORE=MORE, saved_model=saved_model)
 
 
 @pytest.fixture(scope='module')
 def cell_0de6d309(cell_95305b17, cell_2e6f6171):
     # nbs/05_models/10_transplant.ipynb, cell "def integers(kind, *shape):" (0de6d309)
-    global QUANTISED, awq, fp8, gptq, int8, integers, nf4, packed, packed_after, packed_before, packed_new, packed_old, quantised, result
+    NEW = cell_95305b17.NEW
+    saved_tensors = cell_2e6f6171.saved_tensors
+    small_model = cell_95305b17.small_model
     def integers(kind, *shape):
         return torch.randint(torch.iinfo(kind).max, shape, dtype=kind)
 
@@ -221,12 +229,14 @@ def cell_0de6d309(cell_95305b17, cell_2e6f6171):
     result = transplant(open_model(packed / "model"), packed_old, packed_new, "identity")
     packed_after, packed_before = saved_tensors(result.save_pretrained(packed / "out")), saved_tensors(packed / "model")
     pd.Series(collections.Counter("same" if torch.equal(t, packed_after[n]) else "new" for n, t in packed_before.items()))
+    return SimpleNamespace(QUANTISED=QUANTISED, nf4=nf4, packed=packed, packed_new=packed_new, quantised=quantised)
 
 
 @pytest.fixture(scope='module')
 def cell_83004925(cell_95305b17, cell_595cd093):
     # nbs/05_models/10_transplant.ipynb, cell "def sentence_folder(place, *modules):  # as sentence-transfo" (83004925)
-    global _, encoder, result, sentence_folder, sentence_old
+    NEW = cell_95305b17.NEW
+    saved_model = cell_595cd093.saved_model
     def sentence_folder(place, *modules):  # as sentence-transformers writes it, with further modules
         model, tokenizer = saved_model("no head", place)
         kinds = [("", "Transformer"), ("1_Pooling", "Pooling"), *modules]
@@ -244,20 +254,20 @@ def cell_83004925(cell_95305b17, cell_595cd093):
     _, sentence_old = sentence_folder(encoder / "model", ("2_Normalize", "Normalize"))
     result = transplant(open_model(encoder / "model"), sentence_old, toy_tokenizer("unigram", NEW), "identity")
     sorted(str(f.relative_to(encoder / "out")) for f in result.save_pretrained(encoder / "out").rglob("*") if f.is_file())
+    return SimpleNamespace(encoder=encoder, sentence_folder=sentence_folder, sentence_old=sentence_old)
 
 
 @pytest.fixture(scope='module')
 def cell_18abd84b():
     # nbs/05_models/10_transplant.ipynb, cell "words = st.lists(st.text(st.sampled_from("abAéжሰ01!? ▁Ġ#"), " (18abd84b)
-    global families, words
     words = st.lists(st.text(st.sampled_from("abAéжሰ01!? ▁Ġ#"), min_size=1, max_size=3), min_size=1, max_size=6)
     families = st.sampled_from(["unigram", "bpe", "wordpiece", "suffix", "byte-fallback"])
+    return SimpleNamespace(families=families, words=words)
 
 
 @pytest.fixture(scope='module')
 def cell_8104d220():
     # nbs/05_models/10_transplant.ipynb, cell "_USED = "used = resource.getrusage(resource.RUSAGE_SELF); pr" (8104d220)
-    global _USED, import_seconds, imported
     _USED = "used = resource.getrusage(resource.RUSAGE_SELF); print(used.ru_utime + used.ru_stime)"
 
 
@@ -269,10 +279,14 @@ def cell_8104d220():
 
     imported = import_seconds("torch, transformers", "vocab_lit.models.transplant")
     imported
+    return SimpleNamespace(imported=imported)
 
 
 @pytest.mark.cell('nbs/05_models/10_transplant.ipynb', 'cell "a reinitialised model has the weights of a new one, whatever random numbers came before" (33ddff20)')
 def test_a_reinitialised_model_has_the_weights_of_a_new_one_whatever_random_numbers_came_before(cell_95305b17):
+    NEW = cell_95305b17.NEW
+    SMALL = cell_95305b17.SMALL
+    small_model = cell_95305b17.small_model
     for name in SMALL:
         made = []
         for disturb in (0, 3):
@@ -294,6 +308,8 @@ def test_a_reinitialised_model_has_the_weights_of_a_new_one_whatever_random_numb
 
 @pytest.mark.cell('nbs/05_models/10_transplant.ipynb', 'cell "logits of shared tokens do not change, for every architecture, tied or not, across families" (b8856a9b)')
 def test_logits_of_shared_tokens_do_not_change_for_every_architecture_tied_or_not_across_families(cell_95305b17, cell_567ffe34):
+    SMALL = cell_95305b17.SMALL
+    same_on_shared = cell_567ffe34.same_on_shared
     for name in SMALL:
         for tied in (True, False):
             for family in ("unigram", "bpe", "wordpiece"):
@@ -304,6 +320,8 @@ def test_logits_of_shared_tokens_do_not_change_for_every_architecture_tied_or_no
 
 @pytest.mark.cell('nbs/05_models/10_transplant.ipynb', 'cell "the output bias follows its token" (ef28a83f)')
 def test_the_output_bias_follows_its_token(cell_95305b17):
+    NEW = cell_95305b17.NEW
+    small_model = cell_95305b17.small_model
     for name in ("bert", "roberta", "xlm-r"):
         for tied in (True, False):
             model, old = small_model(name, tied)
@@ -318,6 +336,9 @@ def test_the_output_bias_follows_its_token(cell_95305b17):
 
 @pytest.mark.cell('nbs/05_models/10_transplant.ipynb', 'cell "positions begin where the new padding id puts them" (25cef43a)')
 def test_positions_begin_where_the_new_padding_id_puts_them(cell_95305b17, cell_8e090276):
+    NEW = cell_95305b17.NEW
+    logits = cell_8e090276.logits
+    small_model = cell_95305b17.small_model
     model, old = small_model("roberta")
     new = toy_tokenizer("unigram", NEW)
     for pad in ("</s>", "<mask>", "<s>"):  # ids 2, 4 and 0, where RoBERTa has 1
@@ -339,6 +360,8 @@ def test_positions_begin_where_the_new_padding_id_puts_them(cell_95305b17, cell_
 
 @pytest.mark.cell('nbs/05_models/10_transplant.ipynb', 'cell "the padding id of the source may lie behind the last token of the target" (dcd701a2)')
 def test_the_padding_id_of_the_source_may_lie_behind_the_last_token_of_the_target(cell_95305b17):
+    NEW = cell_95305b17.NEW
+    small_model = cell_95305b17.small_model
     model, old = small_model("llama")
     old.pad_token = "▁1"
     model.config.pad_token_id = model.model.padding_idx = model.model.embed_tokens.padding_idx = old.pad_token_id
@@ -350,6 +373,8 @@ def test_the_padding_id_of_the_source_may_lie_behind_the_last_token_of_the_targe
 
 @pytest.mark.cell('nbs/05_models/10_transplant.ipynb', 'cell "special ids reach both configurations" (92b8972a)')
 def test_special_ids_reach_both_configurations(cell_95305b17):
+    NEW = cell_95305b17.NEW
+    small_model = cell_95305b17.small_model
     model, old = small_model("gpt2")
     model.generation_config.eos_token_id = [old.eos_token_id]
     model.config.auto_map = {"AutoModelForCausalLM": "code.Model"}  # also a file beside the model
@@ -363,6 +388,7 @@ def test_special_ids_reach_both_configurations(cell_95305b17):
 
 @pytest.mark.cell('nbs/05_models/10_transplant.ipynb', 'cell "rows are padded to a multiple and models may have spare rows" (8a79805b)')
 def test_rows_are_padded_to_a_multiple_and_models_may_have_spare_rows(cell_567ffe34):
+    same_on_shared = cell_567ffe34.same_on_shared
     for multiple in (1, 8, 64):
         before, after, result = same_on_shared("xlm-r", "unigram", True, pad_to_multiple_of=multiple)
         rows = result.model.get_input_embeddings().weight
@@ -376,6 +402,8 @@ def test_rows_are_padded_to_a_multiple_and_models_may_have_spare_rows(cell_567ff
 
 @pytest.mark.cell('nbs/05_models/10_transplant.ipynb', 'cell "what does not fit is refused and nothing is changed" (865c05ad)')
 def test_what_does_not_fit_is_refused_and_nothing_is_changed(cell_95305b17):
+    NEW = cell_95305b17.NEW
+    small_model = cell_95305b17.small_model
     def refused(match, change_model=None, tokenizer=None, **options):
         model, old = small_model("xlm-r")
         if change_model:
@@ -421,6 +449,9 @@ def test_what_does_not_fit_is_refused_and_nothing_is_changed(cell_95305b17):
 
 @pytest.mark.cell('nbs/05_models/10_transplant.ipynb', 'cell "a decoder\'s target needs a bos token only where texts began with the source\'s, and the refusal calls it so" (922191fe)')
 def test_a_decoder_s_target_needs_a_bos_token_only_where_texts_began_with_the_source_s_and_the_refusal_calls_it_so(cell_95305b17):
+    NEW = cell_95305b17.NEW
+    OLD = cell_95305b17.OLD
+    small_model = cell_95305b17.small_model
     def without_roles(family, words, *roles):
         tokenizer = toy_tokenizer(family, words)
         for role in ("cls", "sep", *roles):
@@ -448,6 +479,11 @@ def test_a_decoder_s_target_needs_a_bos_token_only_where_texts_began_with_the_so
 
 @pytest.mark.cell('nbs/05_models/10_transplant.ipynb', 'cell "plain transformers loads the folder and gives the same logits" (cd693a1c)')
 def test_plain_transformers_loads_the_folder_and_gives_the_same_logits(cell_95305b17, cell_8e090276):
+    NEW = cell_95305b17.NEW
+    SMALL = cell_95305b17.SMALL
+    example_vectors = cell_95305b17.example_vectors
+    logits = cell_8e090276.logits
+    small_model = cell_95305b17.small_model
     folder = Path(tempfile.mkdtemp())
     for name in SMALL:
         for tied in (True, False):
@@ -497,6 +533,7 @@ def test_paths_that_hold_no_model_are_explained():
 
 @pytest.mark.cell('nbs/05_models/10_transplant.ipynb', 'cell "weights that are missing or damaged are not made up" (12f3a6ef)')
 def test_weights_that_are_missing_or_damaged_are_not_made_up(cell_95305b17):
+    small_model = cell_95305b17.small_model
     place = Path(tempfile.mkdtemp())
     model, tokenizer = small_model("roberta")
     whole = dict(model.state_dict().items())
@@ -520,11 +557,19 @@ def test_weights_that_are_missing_or_damaged_are_not_made_up(cell_95305b17):
 
 @pytest.mark.cell('nbs/05_models/10_transplant.ipynb', 'cell "the longest input is known" (c415f90e)')
 def test_the_longest_input_is_known(cell_95305b17):
+    SMALL = cell_95305b17.SMALL
+    small_model = cell_95305b17.small_model
     assert {name: max_length(small_model(name)[0]) for name in SMALL} == dict.fromkeys(SMALL, 40)
 
 
 @pytest.mark.cell('nbs/05_models/10_transplant.ipynb', 'cell "a model opened hollow gives the same folder as a loaded one, to the bit" (55a34d2e)')
 def test_a_model_opened_hollow_gives_the_same_folder_as_a_loaded_one_to_the_bit(cell_95305b17, cell_8e090276, cell_2e6f6171):
+    NEW = cell_95305b17.NEW
+    SMALL = cell_95305b17.SMALL
+    example_vectors = cell_95305b17.example_vectors
+    logits = cell_8e090276.logits
+    saved_tensors = cell_2e6f6171.saved_tensors
+    small_model = cell_95305b17.small_model
     tried = 0
     for n, name in enumerate(SMALL):
         for tied in (True, False):
@@ -570,6 +615,8 @@ def test_a_model_opened_hollow_gives_the_same_folder_as_a_loaded_one_to_the_bit(
 
 @pytest.mark.cell('nbs/05_models/10_transplant.ipynb', 'cell "inner weights are never read, and what has a row for each token at most a block at a time" (6af4de6e)')
 def test_inner_weights_are_never_read_and_what_has_a_row_for_each_token_at_most_a_block_at_a_time(cell_95305b17):
+    BODY = cell_95305b17.BODY
+    example_vectors = cell_95305b17.example_vectors
     words, reads, place = [f"w{i}" for i in range(2500)], [], Path(tempfile.mkdtemp())
     old, new = toy_tokenizer("unigram", words[:2000]), toy_tokenizer("unigram", words[500:])
     LlamaForCausalLM(LlamaConfig(vocab_size=len(old), tie_word_embeddings=False, **BODY)).save_pretrained(place / "model")
@@ -597,6 +644,9 @@ def test_inner_weights_are_never_read_and_what_has_a_row_for_each_token_at_most_
 
 @pytest.mark.cell('nbs/05_models/10_transplant.ipynb', 'cell "what is not simply the model\'s own tensors is loaded as a whole, and what is damaged is refused by name" (d28f1708)')
 def test_what_is_not_simply_the_model_s_own_tensors_is_loaded_as_a_whole_and_what_is_damaged_is_refused_by_name(cell_95305b17, cell_8e090276):
+    NEW = cell_95305b17.NEW
+    logits = cell_8e090276.logits
+    small_model = cell_95305b17.small_model
     model, old = small_model("xlm-r")
     place, new = Path(tempfile.mkdtemp()), toy_tokenizer("unigram", NEW)
     model.save_pretrained(place / "old")
@@ -634,6 +684,8 @@ def test_what_is_not_simply_the_model_s_own_tensors_is_loaded_as_a_whole_and_wha
 
 @pytest.mark.cell('nbs/05_models/10_transplant.ipynb', 'cell "on a full disk nothing is left" (585de2c4)')
 def test_on_a_full_disk_nothing_is_left(cell_95305b17):
+    NEW = cell_95305b17.NEW
+    small_model = cell_95305b17.small_model
     model, old = small_model("gpt2")
     place = Path(tempfile.mkdtemp())
     model.save_pretrained(place / "model", max_shard_size="8KB")
@@ -651,6 +703,10 @@ def test_on_a_full_disk_nothing_is_left(cell_95305b17):
 
 @pytest.mark.cell('nbs/05_models/10_transplant.ipynb', 'cell "a model keeps its class and all its tensors, of which those with an entry for each token get the target\'s" (da4e84c4)')
 def test_a_model_keeps_its_class_and_all_its_tensors_of_which_those_with_an_entry_for_each_token_get_the_target_s(cell_95305b17, cell_2e6f6171, cell_595cd093):
+    MORE = cell_595cd093.MORE
+    NEW = cell_95305b17.NEW
+    saved_model = cell_595cd093.saved_model
+    saved_tensors = cell_2e6f6171.saved_tensors
     for name, (cls, _, _, tensors) in MORE.items():
         place = Path(tempfile.mkdtemp())
         model, old = saved_model(name, place / "model")
@@ -672,6 +728,10 @@ def test_a_model_keeps_its_class_and_all_its_tensors_of_which_those_with_an_entr
 
 @pytest.mark.cell('nbs/05_models/10_transplant.ipynb', 'cell "what the files hold beside the model\'s own tensors goes along, or is refused where it has an entry per token" (e3da13f1)')
 def test_what_the_files_hold_beside_the_model_s_own_tensors_goes_along_or_is_refused_where_it_has_an_entry_per_token(cell_95305b17, cell_2e6f6171, cell_595cd093):
+    MORE = cell_595cd093.MORE
+    NEW = cell_95305b17.NEW
+    saved_model = cell_595cd093.saved_model
+    saved_tensors = cell_2e6f6171.saved_tensors
     MTP = {
         "mtp.fc.weight": torch.rand(16, 32),
         "mtp.layers.0.mlp.experts.0.gate_proj.weight": torch.rand(8, 16),
@@ -712,6 +772,10 @@ def test_what_the_files_hold_beside_the_model_s_own_tensors_goes_along_or_is_ref
 
 @pytest.mark.cell('nbs/05_models/10_transplant.ipynb', 'cell "positions that are counted from the padding id move with it, or the model is refused" (eac9392b)')
 def test_positions_that_are_counted_from_the_padding_id_move_with_it_or_the_model_is_refused(cell_95305b17, cell_595cd093):
+    BODY = cell_95305b17.BODY
+    MORE = cell_595cd093.MORE
+    NEW = cell_95305b17.NEW
+    OLD = cell_95305b17.OLD
     small = dict(BODY, max_position_embeddings=42)
     seq2seq = dict(MORE["a buffer"][2], max_position_embeddings=40)
     for cls, config, options, moves in (
@@ -734,6 +798,9 @@ def test_positions_that_are_counted_from_the_padding_id_move_with_it_or_the_mode
 
 @pytest.mark.cell('nbs/05_models/10_transplant.ipynb', 'cell "models whose tokens cannot be told are refused by the field or tensor" (bebe27df)')
 def test_models_whose_tokens_cannot_be_told_are_refused_by_the_field_or_tensor(cell_95305b17):
+    BODY = cell_95305b17.BODY
+    NEW = cell_95305b17.NEW
+    OLD = cell_95305b17.OLD
     BIG = dict(d_model=16, encoder_layers=1, decoder_layers=1, encoder_ffn_dim=16, decoder_ffn_dim=16)
     old, new = toy_tokenizer("unigram", OLD, ["ji", "ma"]), toy_tokenizer("unigram", NEW)
     for cls, config, match in (
@@ -758,6 +825,11 @@ def test_models_whose_tokens_cannot_be_told_are_refused_by_the_field_or_tensor(c
 
 @pytest.mark.cell('nbs/05_models/10_transplant.ipynb', 'cell "of a quantised model the embeddings are new and all else is the same to the bit" (1b0ae2be)')
 def test_of_a_quantised_model_the_embeddings_are_new_and_all_else_is_the_same_to_the_bit(cell_2e6f6171, cell_0de6d309):
+    QUANTISED = cell_0de6d309.QUANTISED
+    packed = cell_0de6d309.packed
+    packed_new = cell_0de6d309.packed_new
+    quantised = cell_0de6d309.quantised
+    saved_tensors = cell_2e6f6171.saved_tensors
     def in_bytes(folder):
         return {n: (t.dtype, t.shape, bytes(t.reshape(-1).view(torch.uint8))) for n, t in saved_tensors(folder).items()}
 
@@ -782,6 +854,10 @@ def test_of_a_quantised_model_the_embeddings_are_new_and_all_else_is_the_same_to
 
 @pytest.mark.cell('nbs/05_models/10_transplant.ipynb', 'cell "a quantised model in memory is refused before anything is changed" (0b5a6983)')
 def test_a_quantised_model_in_memory_is_refused_before_anything_is_changed(cell_95305b17, cell_0de6d309):
+    QUANTISED = cell_0de6d309.QUANTISED
+    nf4 = cell_0de6d309.nf4
+    packed_new = cell_0de6d309.packed_new
+    small_model = cell_95305b17.small_model
     model, old = small_model("llama")
     model.config.quantization_config = QUANTISED[nf4]
     before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
@@ -792,6 +868,9 @@ def test_a_quantised_model_in_memory_is_refused_before_anything_is_changed(cell_
 
 @pytest.mark.cell('nbs/05_models/10_transplant.ipynb', 'cell "what stands beside a sentence encoder goes along, and a module with tokens of its own is refused" (a3024171)')
 def test_what_stands_beside_a_sentence_encoder_goes_along_and_a_module_with_tokens_of_its_own_is_refused(cell_95305b17, cell_83004925):
+    NEW = cell_95305b17.NEW
+    encoder = cell_83004925.encoder
+    sentence_folder = cell_83004925.sentence_folder
     for name in ("modules.json", "sentence_bert_config.json", "1_Pooling/config.json"):
         assert (encoder / "out" / name).read_bytes() == (encoder / "model" / name).read_bytes()
     _, sentence_old = sentence_folder(encoder / "own", ("2_WordWeights", "WordWeights"))
@@ -805,6 +884,8 @@ def test_what_stands_beside_a_sentence_encoder_goes_along_and_a_module_with_toke
 
 @pytest.mark.cell('nbs/05_models/10_transplant.ipynb', 'cell "files beside a model go along, and settings of generation get the target\'s ids where a class does not generate" (038918cc)')
 def test_files_beside_a_model_go_along_and_settings_of_generation_get_the_target_s_ids_where_a_class_does_not_generate(cell_95305b17, cell_595cd093):
+    NEW = cell_95305b17.NEW
+    saved_model = cell_595cd093.saved_model
     bare, old = saved_model("no head", beside := Path(tempfile.mkdtemp()) / "model")
     names = ("sentence_roberta_config.json", "chat_template.json", "USE_POLICY.md", "processor_config.json")
     for name in names:
@@ -820,6 +901,8 @@ def test_files_beside_a_model_go_along_and_settings_of_generation_get_the_target
 
 @pytest.mark.cell('nbs/05_models/10_transplant.ipynb', 'cell "a name on the Hub is opened in the download cache, with all that stands beside the model" (f52d7e33)')
 def test_a_name_on_the_hub_is_opened_in_the_download_cache_with_all_that_stands_beside_the_model(cell_95305b17, cell_83004925):
+    NEW = cell_95305b17.NEW
+    sentence_folder = cell_83004925.sentence_folder
     cache = Path(tempfile.mkdtemp())
     snapshot = cache / "models--me--name/snapshots/0123"
     snapshot.mkdir(parents=True)
@@ -843,6 +926,9 @@ def test_a_name_on_the_hub_is_opened_in_the_download_cache_with_all_that_stands_
 
 @pytest.mark.cell('nbs/05_models/10_transplant.ipynb', 'cell "sentence-transformers loads the result, which says the same of a text of overlapping tokens" (188cb512)')
 def test_sentence_transformers_loads_the_result_which_says_the_same_of_a_text_of_overlapping_tokens(cell_95305b17, cell_83004925):
+    NEW = cell_95305b17.NEW
+    encoder = cell_83004925.encoder
+    sentence_old = cell_83004925.sentence_old
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.sentence_transformer.modules import Dense
 
@@ -861,6 +947,9 @@ def test_sentence_transformers_loads_the_result_which_says_the_same_of_a_text_of
 
 @pytest.mark.cell('nbs/05_models/10_transplant.ipynb', 'cell "short rows stand for the old rows of shared tokens, and biases follow their tokens" (5ef76d73)')
 def test_short_rows_stand_for_the_old_rows_of_shared_tokens_and_biases_follow_their_tokens(cell_95305b17, cell_8e090276):
+    NEW = cell_95305b17.NEW
+    logits = cell_8e090276.logits
+    small_model = cell_95305b17.small_model
     for name in ("xlm-r", "bert"):
         model, old = small_model(name)
         new, before = (
@@ -898,6 +987,8 @@ def test_short_rows_stand_for_the_old_rows_of_shared_tokens_and_biases_follow_th
 
 @pytest.mark.cell('nbs/05_models/10_transplant.ipynb', 'cell "the up-projection is trained where the recipe says so, also after the layer was saved" (0bd5ceb8)')
 def test_the_up_projection_is_trained_where_the_recipe_says_so_also_after_the_layer_was_saved(cell_95305b17):
+    NEW = cell_95305b17.NEW
+    small_model = cell_95305b17.small_model
     for train_up in (True, False):
         recipe = FactoredRecipe("short", LEX, "", "", factoring=Factoring(components=4, solver="svd"), train_up=train_up)
         model, old = small_model("xlm-r")
@@ -911,6 +1002,8 @@ def test_the_up_projection_is_trained_where_the_recipe_says_so_also_after_the_la
 
 @pytest.mark.cell('nbs/05_models/10_transplant.ipynb', 'cell "factors that do not fit the model or the method are refused" (4d74c1b7)')
 def test_factors_that_do_not_fit_the_model_or_the_method_are_refused(cell_95305b17):
+    NEW = cell_95305b17.NEW
+    small_model = cell_95305b17.small_model
     model, old = small_model("xlm-r")
     new = toy_tokenizer("unigram", NEW, ["wa"])
     before, made = (
@@ -938,6 +1031,10 @@ def test_factors_that_do_not_fit_the_model_or_the_method_are_refused(cell_95305b
 
 @pytest.mark.cell('nbs/05_models/10_transplant.ipynb', 'cell "random vocabularies of every family can be transplanted by every method" (e2a40d35)')
 def test_random_vocabularies_of_every_family_can_be_transplanted_by_every_method(cell_95305b17, cell_8e090276, cell_18abd84b):
+    example_vectors = cell_95305b17.example_vectors
+    families = cell_18abd84b.families
+    logits = cell_8e090276.logits
+    words = cell_18abd84b.words
     @settings(max_examples=25, deadline=None, derandomize=True)
     @given(
         families,
@@ -982,5 +1079,6 @@ def test_random_vocabularies_of_every_family_can_be_transplanted_by_every_method
 
 @pytest.mark.cell('nbs/05_models/10_transplant.ipynb', 'cell "the import costs at most a fifth more than that of torch and transformers, and 0.3 seconds of slack" (cdc47e03)')
 def test_the_import_costs_at_most_a_fifth_more_than_that_of_torch_and_transformers_and_0_3_seconds_of_slack(cell_8104d220):
+    imported = cell_8104d220.imported
     least, with_ours = imported
     assert with_ours <= 1.2 * least + 0.3

@@ -2,6 +2,7 @@
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from vocab_lit.study.results import Cell, ResultStore, Workers, _on_worker, cell_stamp, fingerprint, with_needs
 import json
 import math
@@ -19,19 +20,19 @@ import time
 @pytest.fixture(scope='module')
 def cell_3bcf566a():
     # nbs/08_study/01_results.ipynb, cell "study = ResultStore(Path(tempfile.mkdtemp()) / "toy")" (3bcf566a)
-    global key, language, level, seed, study
     study = ResultStore(Path(tempfile.mkdtemp()) / "toy")
     for language, level in (("sw", 5.0), ("am", 7.0)):
         for seed in range(3):
             key = dict(setup="mini", method="focus", language=language, seed=seed)
             study.cell(key, partial(dict, loss=level + 0.1 * seed), fingerprint="toy text")
     study.frame().drop(columns=["seconds", "device", "library"])
+    return SimpleNamespace(study=study)
 
 
 @pytest.fixture(scope='module')
 def cell_4876d855(cell_3bcf566a):
     # nbs/08_study/01_results.ipynb, cell "import vocab_lit.study.results  # what is sent to another pr" (4876d855)
-    global shared, side, squares, vocab_lit, workers
+    study = cell_3bcf566a.study
     import vocab_lit.study.results  # what is sent to another process must be importable there
 
 
@@ -49,6 +50,7 @@ def cell_4876d855(cell_3bcf566a):
     shared.cells(squares(6), "v1")
     side = shared.frame("v1").query("what == 'side by side'").pivot(index="n", columns="metric", values="value")
     side.square
+    return SimpleNamespace(shared=shared, side=side, squares=squares)
 
 
 @pytest.mark.cell('nbs/08_study/01_results.ipynb', 'cell "a cell is computed once for each key and fingerprint" (383a1aa6)')
@@ -161,6 +163,10 @@ def test_curves_are_kept_step_by_step_and_values_that_are_not_finite_as_missing(
 
 @pytest.mark.cell('nbs/08_study/01_results.ipynb', 'cell "cells computed side by side are complete, are read again, and a failure is not lost" (04005242)')
 def test_cells_computed_side_by_side_are_complete_are_read_again_and_a_failure_is_not_lost(cell_3bcf566a, cell_4876d855):
+    shared = cell_4876d855.shared
+    side = cell_4876d855.side
+    squares = cell_4876d855.squares
+    study = cell_3bcf566a.study
     assert list(side.square) == [n * n for n in range(6)]
     assert os.getpid() not in set(side.process)
     shared.cells([Cell(cell.key, lambda: 1 / 0) for cell in squares(6)], "v1")  # nothing is computed

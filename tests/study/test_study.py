@@ -3,6 +3,7 @@ from pathlib import Path
 from studies.phrasebook import dictionary, lines, sentences
 from tools.examples import remarks
 from transformers import XLMRobertaConfig, XLMRobertaForMaskedLM
+from types import SimpleNamespace
 from vocab_lit.models.source import Source
 from vocab_lit.study.prepared import unknown_share
 from vocab_lit.study.results import Workers
@@ -24,7 +25,6 @@ import time
 @pytest.fixture(scope='module')
 def cell_9b84640a():
     # nbs/08_study/07_study.ipynb, cell "place = Path(tempfile.mkdtemp())" (9b84640a)
-    global code, ends, old, place, result, run, said, shape, sizes, small, table, text, told, written
     place = Path(tempfile.mkdtemp())
     old = train_tokenizer(lines("en", 500, seed=0) + lines("fi", 500, seed=0), "unigram", 800)
     sizes = dict(hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=16)
@@ -69,12 +69,14 @@ ways:
     table = run.frame()
     ends = table[table.metric == BEST].set_index(["setting", "seed"]).value
     print(*told, sep="\n")
+    return SimpleNamespace(ends=ends, old=old, place=place, result=result, shape=shape, small=small, table=table, told=told, written=written)
 
 
 @pytest.fixture(scope='module')
 def cell_beea662e(cell_9b84640a):
     # nbs/08_study/07_study.ipynb, cell "causal = """" (beea662e)
-    global causal, generating, made, topics
+    place = cell_9b84640a.place
+    written = cell_9b84640a.written
     causal = """
 models: {gpt2: MODEL}
 languages: [sw]
@@ -100,10 +102,18 @@ choices: {topic: {test: "{data}/topics.tsv", examples: 2, train: "{data}/topics.
     generating = StudyRun.open(written(causal), place / "causal")
     assert not run_study(generating).failed
     made = generating.frame()
+    return SimpleNamespace(made=made)
 
 
 @pytest.mark.cell('nbs/08_study/07_study.ipynb', 'cell "cells are recorded, one that fails is noted and the others go on" (e09a221a)')
 def test_cells_are_recorded_one_that_fails_is_noted_and_the_others_go_on(cell_9b84640a):
+    ends = cell_9b84640a.ends
+    old = cell_9b84640a.old
+    place = cell_9b84640a.place
+    result = cell_9b84640a.result
+    shape = cell_9b84640a.shape
+    table = cell_9b84640a.table
+    told = cell_9b84640a.told
     assert result.cells == 4 and result.computed == 3 and list(result.failed) == ["model sw all too-large seed 0"]
     assert "too short for 9000 tokens" in result.failed["model sw all too-large seed 0"]
     assert set(table.setting) == {"lapt", "focus"} and len(list((place / "out" / CELLS).glob("*.json"))) == 3
@@ -131,6 +141,9 @@ def test_cells_are_recorded_one_that_fails_is_noted_and_the_others_go_on(cell_9b
 
 @pytest.mark.cell('nbs/08_study/07_study.ipynb', 'cell "what is recorded is not computed again, more can come to it, and nothing else" (2390a46d)')
 def test_what_is_recorded_is_not_computed_again_more_can_come_to_it_and_nothing_else(cell_9b84640a):
+    place = cell_9b84640a.place
+    small = cell_9b84640a.small
+    written = cell_9b84640a.written
     before = {path: path.read_bytes() for path in (place / "out" / CELLS).glob("*.json")}
     again = StudyRun.open(written(small.replace("  too-large: {method: identity, vocab_size: 9000}\n", "")), place / "out")
     assert run_study(again).computed == 0
@@ -166,6 +179,8 @@ def test_what_is_recorded_is_not_computed_again_more_can_come_to_it_and_nothing_
 
 @pytest.mark.cell('nbs/08_study/07_study.ipynb', 'cell "along the training are CPU seconds and bytes read, and other languages, choices and sizes are measured" (c0814a6d)')
 def test_along_the_training_are_cpu_seconds_and_bytes_read_and_other_languages_choices_and_sizes_are_measured(cell_9b84640a, cell_beea662e):
+    made = cell_beea662e.made
+    place = cell_9b84640a.place
     gpt2 = Source.open(data_path("models", "mini-gpt2"))
     begun = made[(made.setting == "start") & made.step.isin([0])].set_index("metric").value
     windows = dict(length=32, stride=24)
@@ -194,6 +209,7 @@ def test_along_the_training_are_cpu_seconds_and_bytes_read_and_other_languages_c
 
 @pytest.mark.cell('nbs/08_study/07_study.ipynb', 'cell "a LoRA is measured as the model that it makes of the source" (34a53d76)')
 def test_a_lora_is_measured_as_the_model_that_it_makes_of_the_source(cell_beea662e):
+    made = cell_beea662e.made
     in_english = made[made.what == "other text"].pivot(index="setting", columns="step", values="value")
     assert in_english[0]["lora"] == in_english[0]["lapt"]
     assert 0 < abs(in_english[2] - in_english[0])["lora"] < abs(in_english[2] - in_english[0])["lapt"]
@@ -202,6 +218,7 @@ def test_a_lora_is_measured_as_the_model_that_it_makes_of_the_source(cell_beea66
 
 @pytest.mark.cell('nbs/08_study/07_study.ipynb', 'cell "a way may replay text of before, or give its new tokens the places of unused ones" (a6c6a450)')
 def test_a_way_may_replay_text_of_before_or_give_its_new_tokens_the_places_of_unused_ones(cell_beea662e):
+    made = cell_beea662e.made
     in_english = made[made.what == "other text"].pivot(index="setting", columns="step", values="value")
     assert in_english[0]["replay"] == in_english[0]["lapt"] and in_english[2]["replay"] != in_english[2]["lapt"]
     sizes = made[made.metric == "tokens"].set_index("setting").value
@@ -220,6 +237,7 @@ def test_the_time_left_is_that_of_the_same_ways_or_of_all_at_the_pace_of_now():
 
 @pytest.mark.cell('nbs/08_study/07_study.ipynb', 'cell "characters in unknown tokens are counted" (def52eb9)')
 def test_characters_in_unknown_tokens_are_counted(cell_9b84640a):
+    old = cell_9b84640a.old
     assert unknown_share(old, ["habari ya asubuhi"]) == 0 or "ა" not in old.get_vocab()
     assert unknown_share(old, ["გამარჯობა"]) == 1 and unknown_share(old, ["the გამარჯობა"]) == pytest.approx(9 / 12)
 
@@ -227,6 +245,9 @@ def test_characters_in_unknown_tokens_are_counted(cell_9b84640a):
 @pytest.mark.slow
 @pytest.mark.cell('nbs/08_study/07_study.ipynb', 'cell "every kind of way is measured, with tasks in the language and from another" (2e05fb7b)')
 def test_every_kind_of_way_is_measured_with_tasks_in_the_language_and_from_another(cell_9b84640a):
+    place = cell_9b84640a.place
+    small = cell_9b84640a.small
+    written = cell_9b84640a.written
     every = (
         small[: small.index("ways:")]
         + """
@@ -268,6 +289,10 @@ tasks:
 @pytest.mark.slow
 @pytest.mark.cell('nbs/08_study/07_study.ipynb', 'cell "a study that is stopped keeps its records, and goes on with the cells that it lacks" (74ddd5e6)')
 def test_a_study_that_is_stopped_keeps_its_records_and_goes_on_with_the_cells_that_it_lacks(cell_9b84640a):
+    ends = cell_9b84640a.ends
+    place = cell_9b84640a.place
+    small = cell_9b84640a.small
+    written = cell_9b84640a.written
     stopped = textwrap.dedent("""
     import logging, os, signal, sys
     from pathlib import Path
@@ -300,6 +325,9 @@ def test_a_study_that_is_stopped_keeps_its_records_and_goes_on_with_the_cells_th
 @pytest.mark.slow
 @pytest.mark.cell('nbs/08_study/07_study.ipynb', 'cell "a cell whose process is killed is computed again, and has failed the second time; none outlives its parent" (0d40f3c6)')
 def test_a_cell_whose_process_is_killed_is_computed_again_and_has_failed_the_second_time_none_outlives_its_parent(cell_9b84640a):
+    place = cell_9b84640a.place
+    small = cell_9b84640a.small
+    written = cell_9b84640a.written
     killing = textwrap.dedent("""
     import logging, os, signal, sys, time
     from dataclasses import replace

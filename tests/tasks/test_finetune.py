@@ -5,6 +5,7 @@ from safetensors.torch import load_file
 from studies.phrasebook import lines
 from torch import nn
 from transformers import BertConfig, BertForMaskedLM, DistilBertConfig, DistilBertForMaskedLM, GPT2Config, GPT2LMHeadModel, RobertaConfig, RobertaForMaskedLM, XLMRobertaConfig, XLMRobertaForMaskedLM
+from types import SimpleNamespace
 from vocab_lit.models.device import Device, device_arguments
 from vocab_lit.models.source import load_model
 from vocab_lit.tasks.config import TaskConfig
@@ -13,8 +14,8 @@ from vocab_lit.tasks.registry import register
 from vocab_lit.tasks.task import Row, Task, forward, label_weights
 from vocab_lit.text.corpus import data_path
 from vocab_lit.tokens.load import load_tokenizer
-from vocab_lit.training.callbacks import StopWhenAsked
 from vocab_lit.training.settings import RunStopped
+from vocab_lit.training.trainer import StopWhenAsked
 import numpy as np
 import os
 import pytest
@@ -28,7 +29,6 @@ import vocab_lit.tasks.task_trainer
 @pytest.fixture(scope='module')
 def cell_e4be217d():
     # nbs/07_tasks/04_finetune.ipynb, cell "class Language(Task):" (e4be217d)
-    global Language, language, spoken, translations
     class Language(Task):
         name, about = "language", "which language it is"
         unit, asks, marks = "sentences", "sentences", "languages"
@@ -64,21 +64,21 @@ def cell_e4be217d():
     for translations in zip(*(lines(code, 120, seed=0) for code in ("en", "sw", "fi"))):
         spoken += zip(translations, ("en", "sw", "fi"))
     spoken[:3]
+    return SimpleNamespace(Language=Language, language=language, spoken=spoken)
 
 
 @pytest.fixture(scope='module')
 def cell_cbb7ebed():
     # nbs/07_tasks/04_finetune.ipynb, cell "mini, mini_tokenizer = load_model(data_path("models", "mini-" (cbb7ebed)
-    global head, headed, mini, mini_tokenizer
     mini, mini_tokenizer = load_model(data_path("models", "mini-xlmr")), load_tokenizer(data_path("models", "mini-xlmr"))
     headed, head = with_head(mini, "language", ["en", "sw", "fi"])
     type(headed).__name__, [tuple(p.shape) for p in head], sum(p.numel() for p in headed.parameters())
+    return SimpleNamespace(headed=headed, mini=mini, mini_tokenizer=mini_tokenizer)
 
 
 @pytest.fixture(scope='module')
 def cell_b3fc1577():
     # nbs/07_tasks/04_finetune.ipynb, cell "BODY = dict(vocab_size=90, hidden_size=16, num_hidden_layers" (b3fc1577)
-    global BODY, DISTIL, GPT, SMALL
     BODY = dict(vocab_size=90, hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32)
     DISTIL = DistilBertConfig(vocab_size=90, dim=16, n_layers=2, n_heads=2, hidden_dim=32)
     GPT = GPT2Config(vocab_size=90, n_embd=16, n_layer=2, n_head=2, bos_token_id=0, eos_token_id=0, pad_token_id=0)
@@ -89,37 +89,49 @@ def cell_b3fc1577():
         "distilbert": (DistilBertForMaskedLM, DISTIL),
         "gpt2": (GPT2LMHeadModel, GPT),
     }
+    return SimpleNamespace(SMALL=SMALL)
 
 
 @pytest.fixture(scope='module')
 def cell_9bdb7284(cell_e4be217d):
     # nbs/07_tasks/04_finetune.ipynb, cell "parts = spoken[:120], spoken[180:240], spoken[240:300]" (9bdb7284)
-    global parts, quick
+    spoken = cell_e4be217d.spoken
     parts = spoken[:120], spoken[180:240], spoken[240:300]
     quick = TaskConfig(learning_rate=1e-3, batch_size=16, epochs=2, eval_every=1)
+    return SimpleNamespace(parts=parts, quick=quick)
 
 
 @pytest.fixture(scope='module')
 def cell_c2c26570(cell_cbb7ebed, cell_9bdb7284):
     # nbs/07_tasks/04_finetune.ipynb, cell "told = fine_tune(mini, mini_tokenizer, *parts, "language", c" (c2c26570)
-    global told
+    mini = cell_cbb7ebed.mini
+    mini_tokenizer = cell_cbb7ebed.mini_tokenizer
+    parts = cell_9bdb7284.parts
+    quick = cell_9bdb7284.quick
     told = fine_tune(mini, mini_tokenizer, *parts, "language", config=quick)
     told.scores, told.history.round(3)
+    return SimpleNamespace(told=told)
 
 
 @pytest.fixture(scope='module')
 def cell_7a5c0403(cell_cbb7ebed, cell_9bdb7284):
     # nbs/07_tasks/04_finetune.ipynb, cell "few = [part[:30] for part in parts]" (7a5c0403)
-    global few, first, one
+    mini = cell_cbb7ebed.mini
+    mini_tokenizer = cell_cbb7ebed.mini_tokenizer
+    parts = cell_9bdb7284.parts
     few = [part[:30] for part in parts]
     one = TaskConfig(learning_rate=1e-3, batch_size=16, epochs=1, eval_every=1)
     first = fine_tune(mini, mini_tokenizer, *few, "language", config=one)
+    return SimpleNamespace(few=few, first=first, one=one)
 
 
 @pytest.fixture(scope='module')
 def cell_382b70f3(cell_cbb7ebed, cell_9bdb7284, cell_7a5c0403):
     # nbs/07_tasks/04_finetune.ipynb, cell "frozen, kept = {}, set()" (382b70f3)
-    global added, frozen, kept, only_new
+    few = cell_7a5c0403.few
+    mini = cell_cbb7ebed.mini
+    mini_tokenizer = cell_cbb7ebed.mini_tokenizer
+    quick = cell_9bdb7284.quick
     frozen, kept = {}, set()
 
 
@@ -138,10 +150,13 @@ def cell_382b70f3(cell_cbb7ebed, cell_9bdb7284, cell_7a5c0403):
 
     added = fine_tune(mini, mini_tokenizer, *few, "language", config=quick, attach=only_new)
     added.scores, sum(p.numel() for p in added.model.parameters() if p.requires_grad)
+    return SimpleNamespace(added=added, frozen=frozen, kept=kept)
 
 
-@pytest.mark.cell('nbs/07_tasks/04_finetune.ipynb', 'cell "the encoder is copied, the given model is not touched, the seed makes the head" (de3c755e)')
-def test_the_encoder_is_copied_the_given_model_is_not_touched_the_seed_makes_the_head(cell_e4be217d, cell_b3fc1577):
+@pytest.mark.cell('nbs/07_tasks/04_finetune.ipynb', 'cell "the encoder is copied, the given model is not touched" (de3c755e)')
+def test_the_encoder_is_copied_the_given_model_is_not_touched(cell_e4be217d, cell_b3fc1577):
+    SMALL = cell_b3fc1577.SMALL
+    language = cell_e4be217d.language
     for name, (cls, config) in SMALL.items():
         torch.manual_seed(0)
         model = cls(config).eval()
@@ -165,8 +180,10 @@ def test_the_encoder_is_copied_the_given_model_is_not_touched_the_seed_makes_the
         assert a.config.id2label == {0: "x", 1: "y"} != model.config.id2label and a.dtype == torch.float32
 
 
-@pytest.mark.cell('nbs/07_tasks/04_finetune.ipynb', 'cell "what is hooked into a model is not copied, and what cannot get a head is refused" (a9185da0)')
-def test_what_is_hooked_into_a_model_is_not_copied_and_what_cannot_get_a_head_is_refused(cell_e4be217d, cell_b3fc1577):
+@pytest.mark.cell('nbs/07_tasks/04_finetune.ipynb', 'cell "what is hooked into a model is not copied" (a9185da0)')
+def test_what_is_hooked_into_a_model_is_not_copied(cell_e4be217d, cell_b3fc1577):
+    SMALL = cell_b3fc1577.SMALL
+    language = cell_e4be217d.language
     cls, config = SMALL["bert"]
     hooked = cls(config).eval()
     hooked.base_model.madx = nn.Linear(2, 2)  # where adapters live
@@ -179,8 +196,12 @@ def test_what_is_hooked_into_a_model_is_not_copied_and_what_cannot_get_a_head_is
         with_head(hooked, language, ["x"])
 
 
-@pytest.mark.cell('nbs/07_tasks/04_finetune.ipynb', 'cell "a batch is padded on the right, and segments are for models that have them" (45532b3e)')
-def test_a_batch_is_padded_on_the_right_and_segments_are_for_models_that_have_them(cell_e4be217d, cell_cbb7ebed, cell_b3fc1577):
+@pytest.mark.cell('nbs/07_tasks/04_finetune.ipynb', 'cell "a batch is padded on the right" (45532b3e)')
+def test_a_batch_is_padded_on_the_right(cell_e4be217d, cell_cbb7ebed, cell_b3fc1577):
+    SMALL = cell_b3fc1577.SMALL
+    language = cell_e4be217d.language
+    mini = cell_cbb7ebed.mini
+    mini_tokenizer = cell_cbb7ebed.mini_tokenizer
     def of_ids(example, ids, label, segments):
         inputs = {"input_ids": ids, "labels": [label], "token_type_ids": segments}
         return Row(example, {name: torch.tensor(x) for name, x in inputs.items()})
@@ -194,8 +215,13 @@ def test_a_batch_is_padded_on_the_right_and_segments_are_for_models_that_have_th
     assert of_bert(pair)["token_type_ids"].tolist() == [[0, 1, 1], [0, 0, 0]]
 
 
-@pytest.mark.cell('nbs/07_tasks/04_finetune.ipynb', 'cell "with two lengths a batch is full, and what is added counts for nothing" (68dfb908)')
-def test_with_two_lengths_a_batch_is_full_and_what_is_added_counts_for_nothing(cell_e4be217d, cell_cbb7ebed):
+@pytest.mark.cell('nbs/07_tasks/04_finetune.ipynb', 'cell "with two lengths a batch is full" (68dfb908)')
+def test_with_two_lengths_a_batch_is_full(cell_e4be217d, cell_cbb7ebed):
+    headed = cell_cbb7ebed.headed
+    language = cell_e4be217d.language
+    mini = cell_cbb7ebed.mini
+    mini_tokenizer = cell_cbb7ebed.mini_tokenizer
+    spoken = cell_e4be217d.spoken
     rows = language.rows(mini_tokenizer, spoken[:90], ["en", "sw", "fi"], 64, None)
     lengths = sorted(len(r.inputs["input_ids"]) for r in rows)
     fixed = Collate(mini, mini_tokenizer, language, rows, fixed_shapes=True)
@@ -214,8 +240,12 @@ def test_with_two_lengths_a_batch_is_full_and_what_is_added_counts_for_nothing(c
     assert shown == predict(headed, mini_tokenizer, spoken[:90], "language")
 
 
-@pytest.mark.cell('nbs/07_tasks/04_finetune.ipynb', 'cell "predictions are those of the model alone, in the order of the examples" (a3663b46)')
-def test_predictions_are_those_of_the_model_alone_in_the_order_of_the_examples(cell_e4be217d, cell_cbb7ebed):
+@pytest.mark.cell('nbs/07_tasks/04_finetune.ipynb', 'cell "predictions are those of the model alone" (a3663b46)')
+def test_predictions_are_those_of_the_model_alone(cell_e4be217d, cell_cbb7ebed):
+    headed = cell_cbb7ebed.headed
+    language = cell_e4be217d.language
+    mini_tokenizer = cell_cbb7ebed.mini_tokenizer
+    spoken = cell_e4be217d.spoken
     some = [spoken[i] for i in (0, 7, 3, 40, 200)]
     with torch.no_grad():
         alone = [headed(**mini_tokenizer(e[0], return_tensors="pt")).logits.argmax().item() for e in some]
@@ -227,8 +257,14 @@ def test_predictions_are_those_of_the_model_alone_in_the_order_of_the_examples(c
         evaluate(headed, mini_tokenizer, [], language)
 
 
-@pytest.mark.cell('nbs/07_tasks/04_finetune.ipynb', 'cell "what is given back belongs together, and repeats whatever the global random state, which is given back too" (bbbdbd07)')
-def test_what_is_given_back_belongs_together_and_repeats_whatever_the_global_random_state_which_is_given_back_too(cell_e4be217d, cell_cbb7ebed, cell_9bdb7284, cell_c2c26570):
+@pytest.mark.cell('nbs/07_tasks/04_finetune.ipynb', 'cell "what is given back belongs together" (bbbdbd07)')
+def test_what_is_given_back_belongs_together(cell_e4be217d, cell_cbb7ebed, cell_9bdb7284, cell_c2c26570):
+    language = cell_e4be217d.language
+    mini = cell_cbb7ebed.mini
+    mini_tokenizer = cell_cbb7ebed.mini_tokenizer
+    parts = cell_9bdb7284.parts
+    quick = cell_9bdb7284.quick
+    told = cell_c2c26570.told
     assert told.test > 0.9 and told.dev == told.history.dev.max() and not told.model.training
     assert evaluate(told.model, mini_tokenizer, parts[2], "language") == told.scores == {"accuracy": told.test}
     assert evaluate(told.model, mini_tokenizer, parts[1], "language")["accuracy"] == told.dev
@@ -245,6 +281,12 @@ def test_what_is_given_back_belongs_together_and_repeats_whatever_the_global_ran
 
 @pytest.mark.cell('nbs/07_tasks/04_finetune.ipynb', 'cell "seeds differ, and a table has a row for each" (7a5c0401)')
 def test_seeds_differ_and_a_table_has_a_row_for_each(cell_e4be217d, cell_cbb7ebed, cell_7a5c0403):
+    few = cell_7a5c0403.few
+    first = cell_7a5c0403.first
+    language = cell_e4be217d.language
+    mini = cell_cbb7ebed.mini
+    mini_tokenizer = cell_cbb7ebed.mini_tokenizer
+    one = cell_7a5c0403.one
     table = fine_tune_seeds(mini, mini_tokenizer, *few, language, seeds=(1, 0), config=one)
     other = fine_tune(mini, mini_tokenizer, *few, language, seed=1, config=one)
     assert list(table.seed) == [1, 0] and list(table.dev) == [other.dev, first.dev]
@@ -253,8 +295,13 @@ def test_seeds_differ_and_a_table_has_a_row_for_each(cell_e4be217d, cell_cbb7ebe
     assert set(table.metric) == {"accuracy"} and set(table.task) == {"language"}
 
 
-@pytest.mark.cell('nbs/07_tasks/04_finetune.ipynb', 'cell "the weights of the best epoch are given back, and the given model is not changed" (7a5c0402)')
-def test_the_weights_of_the_best_epoch_are_given_back_and_the_given_model_is_not_changed(cell_e4be217d, cell_cbb7ebed, cell_7a5c0403):
+@pytest.mark.cell('nbs/07_tasks/04_finetune.ipynb', 'cell "the weights of the best epoch are given back" (7a5c0402)')
+def test_the_weights_of_the_best_epoch_are_given_back(cell_e4be217d, cell_cbb7ebed, cell_7a5c0403):
+    Language = cell_e4be217d.Language
+    few = cell_7a5c0403.few
+    first = cell_7a5c0403.first
+    mini = cell_cbb7ebed.mini
+    mini_tokenizer = cell_cbb7ebed.mini_tokenizer
     class Declining(Language):
         def __init__(self):
             self.scores_told = iter((0.9, 0.5, 0.7))  # after the first epoch, after the second, on the test split
@@ -271,8 +318,12 @@ def test_the_weights_of_the_best_epoch_are_given_back_and_the_given_model_is_not
     assert all(torch.equal(weight, stored[name]) for name, weight in mini.state_dict().items())
 
 
-@pytest.mark.cell('nbs/07_tasks/04_finetune.ipynb', 'cell "stopped at any step, a run ends as one that was not, and what has ended is not trained again" (5e1a0c01)')
-def test_stopped_at_any_step_a_run_ends_as_one_that_was_not_and_what_has_ended_is_not_trained_again(cell_e4be217d, cell_cbb7ebed, cell_9bdb7284, cell_7a5c0403):
+@pytest.mark.cell('nbs/07_tasks/04_finetune.ipynb', 'cell "stopped at any step, a run ends as one that was not" (5e1a0c01)')
+def test_stopped_at_any_step_a_run_ends_as_one_that_was_not(cell_e4be217d, cell_cbb7ebed, cell_9bdb7284, cell_7a5c0403):
+    few = cell_7a5c0403.few
+    language = cell_e4be217d.language
+    mini_tokenizer = cell_cbb7ebed.mini_tokenizer
+    quick = cell_9bdb7284.quick
     class StopAt(StopWhenAsked):
         def __init__(self, step):
             super().__init__()
@@ -314,8 +365,13 @@ def test_stopped_at_any_step_a_run_ends_as_one_that_was_not_and_what_has_ended_i
     assert in_checkpoint == {name for name in whole.model.state_dict() if name.startswith("classifier")}
 
 
-@pytest.mark.cell('nbs/07_tasks/04_finetune.ipynb', 'cell "asked to stop while it is scored, a run stops at once, and resumed it makes up for that and ends as a whole one" (a7b1f5a3)')
-def test_asked_to_stop_while_it_is_scored_a_run_stops_at_once_and_resumed_it_makes_up_for_that_and_ends_as_a_whole_one(cell_e4be217d, cell_cbb7ebed, cell_9bdb7284, cell_7a5c0403):
+@pytest.mark.cell('nbs/07_tasks/04_finetune.ipynb', 'cell "asked to stop while it is scored, a run stops at once" (a7b1f5a3)')
+def test_asked_to_stop_while_it_is_scored_a_run_stops_at_once(cell_e4be217d, cell_cbb7ebed, cell_9bdb7284, cell_7a5c0403):
+    Language = cell_e4be217d.Language
+    few = cell_7a5c0403.few
+    mini = cell_cbb7ebed.mini
+    mini_tokenizer = cell_cbb7ebed.mini_tokenizer
+    quick = cell_9bdb7284.quick
     class Signalled(Language):
         "Sends this process a signal when a model is scored for the `nth` time, and counts how often one is afterwards."
 
@@ -352,8 +408,11 @@ def test_asked_to_stop_while_it_is_scored_a_run_stops_at_once_and_resumed_it_mak
     assert all(torch.equal(a, b) for a, b in zip(resumed.model.parameters(), whole.model.parameters()))
 
 
-@pytest.mark.cell('nbs/07_tasks/04_finetune.ipynb', 'cell "training with two lengths learns the same, and training in 16 bits leaves a model that computes in 32" (6af9725e)')
-def test_training_with_two_lengths_learns_the_same_and_training_in_16_bits_leaves_a_model_that_computes_in_32(cell_e4be217d, cell_cbb7ebed, cell_9bdb7284):
+@pytest.mark.cell('nbs/07_tasks/04_finetune.ipynb', 'cell "training with two lengths learns the same" (6af9725e)')
+def test_training_with_two_lengths_learns_the_same(cell_e4be217d, cell_cbb7ebed, cell_9bdb7284):
+    language = cell_e4be217d.language
+    mini_tokenizer = cell_cbb7ebed.mini_tokenizer
+    parts = cell_9bdb7284.parts
     calm = TaskConfig(learning_rate=1e-3, batch_size=16, epochs=1, eval_every=1)
     without_dropout = load_model(data_path("models", "mini-xlmr"))
     without_dropout.config.hidden_dropout_prob = without_dropout.config.attention_probs_dropout_prob = 0.0
@@ -378,8 +437,14 @@ def test_training_with_two_lengths_learns_the_same_and_training_in_16_bits_leave
         assert torch.equal(half.model(**ids).logits, type(half.model).forward(half.model, **ids).logits)
 
 
-@pytest.mark.cell('nbs/07_tasks/04_finetune.ipynb', 'cell "what is attached is trained, what is frozen is not touched, only trained weights are kept for the best epoch" (06f6e6b3)')
-def test_what_is_attached_is_trained_what_is_frozen_is_not_touched_only_trained_weights_are_kept_for_the_best_epoch(cell_e4be217d, cell_cbb7ebed, cell_7a5c0403, cell_382b70f3):
+@pytest.mark.cell('nbs/07_tasks/04_finetune.ipynb', 'cell "what is attached is trained, what is frozen is not touched" (06f6e6b3)')
+def test_what_is_attached_is_trained_what_is_frozen_is_not_touched(cell_e4be217d, cell_cbb7ebed, cell_7a5c0403, cell_382b70f3):
+    added = cell_382b70f3.added
+    few = cell_7a5c0403.few
+    frozen = cell_382b70f3.frozen
+    kept = cell_382b70f3.kept
+    language = cell_e4be217d.language
+    mini_tokenizer = cell_cbb7ebed.mini_tokenizer
     now = dict(added.model.named_parameters())
     assert all(torch.equal(p, now[k]) for k, p in frozen.items()) and len(frozen) > 20
     assert kept == set(now) - set(frozen) == {"madx.weight", "madx.bias", *(k for k in now if k.startswith("classifier"))}
@@ -390,6 +455,10 @@ def test_what_is_attached_is_trained_what_is_frozen_is_not_touched_only_trained_
 
 @pytest.mark.cell('nbs/07_tasks/04_finetune.ipynb', 'cell "what cannot be trained is refused with what to do" (658bc246)')
 def test_what_cannot_be_trained_is_refused_with_what_to_do(cell_cbb7ebed, cell_9bdb7284, cell_7a5c0403):
+    few = cell_7a5c0403.few
+    mini = cell_cbb7ebed.mini
+    mini_tokenizer = cell_cbb7ebed.mini_tokenizer
+    parts = cell_9bdb7284.parts
     def refused(match, *splits, **options):
         with pytest.raises(ValueError, match=match):
             fine_tune(mini, mini_tokenizer, *splits, **{"task": "language", **options})

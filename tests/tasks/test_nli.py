@@ -2,6 +2,7 @@
 from pathlib import Path
 from studies.phrasebook import lines
 from transformers import BertConfig, BertForMaskedLM, GPT2Config, GPT2LMHeadModel, RobertaConfig, RobertaForMaskedLM
+from types import SimpleNamespace
 from vocab_lit.models.source import load_model
 from vocab_lit.tasks.finetune import evaluate, fine_tune, predict, with_head
 from vocab_lit.tasks.nli import Pair, PairConfig, nli, read_pairs
@@ -18,7 +19,6 @@ import torch
 @pytest.fixture(scope='module')
 def cell_c58bbb5a():
     # nbs/07_tasks/08_nli.ipynb, cell "folder = Path(tempfile.mkdtemp())" (c58bbb5a)
-    global AMERICAS, folder, write
     folder = Path(tempfile.mkdtemp())
 
 
@@ -33,22 +33,22 @@ def cell_c58bbb5a():
         '2\tgn\tKo\'ápe oĩ "petei" óga.\tNdaipóri óga.\tcontradiction',
     ]
     read_pairs(write("gn.tsv", AMERICAS))
+    return SimpleNamespace(AMERICAS=AMERICAS, folder=folder, write=write)
 
 
 @pytest.fixture(scope='module')
 def cell_b9847ca4():
     # nbs/07_tasks/08_nli.ipynb, cell "mini, mini_tokenizer = load_model(data_path("models", "mini-" (b9847ca4)
-    global mini, mini_tokenizer, nairobi, row
     mini, mini_tokenizer = load_model(data_path("models", "mini-xlmr")), load_tokenizer(data_path("models", "mini-xlmr"))
     nairobi = Pair("Nairobi is in Kenya", "Kenya is in Nairobi", "neutral")
     row = nli.rows(mini_tokenizer, [nairobi], ["neutral"], 14, nli.config)[0]
     " ".join(mini_tokenizer.convert_ids_to_tokens(row.inputs["input_ids"].tolist()))
+    return SimpleNamespace(mini=mini, mini_tokenizer=mini_tokenizer)
 
 
 @pytest.fixture(scope='module')
 def cell_89076bdd():
     # nbs/07_tasks/08_nli.ipynb, cell "some_text = lines("en", 300, seed=0)" (89076bdd)
-    global BODY, GPT, SMALL, TOKENIZERS, some_text, vocabulary
     some_text = lines("en", 300, seed=0)
     BODY = dict(hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32)
     BODY |= dict(max_position_embeddings=40, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
@@ -68,12 +68,14 @@ def cell_89076bdd():
         "bpe": RobertaForMaskedLM(RobertaConfig(**vocabulary("bpe"), **BODY)),
         "bare": GPT2LMHeadModel(GPT2Config(**vocabulary("bare"), **GPT)),
     }
+    return SimpleNamespace(SMALL=SMALL, TOKENIZERS=TOKENIZERS, some_text=some_text)
 
 
 @pytest.fixture(scope='module')
 def cell_d45bfb0e(cell_b9847ca4):
     # nbs/07_tasks/08_nli.ipynb, cell "COLOURS = ["red", "blue", "green", "black"]" (d45bfb0e)
-    global COLOURS, learn, pairs_of, same
+    mini = cell_b9847ca4.mini
+    mini_tokenizer = cell_b9847ca4.mini_tokenizer
     COLOURS = ["red", "blue", "green", "black"]
 
 
@@ -90,10 +92,14 @@ def cell_d45bfb0e(cell_b9847ca4):
     learn = PairConfig(learning_rate=2e-3, batch_size=8, epochs=3, eval_every=3)
     same = fine_tune(mini, mini_tokenizer, pairs_of(120, 1), pairs_of(40, 2), pairs_of(60, 3), nli, config=learn)
     same.scores, same.history.round(3).tail(3)
+    return SimpleNamespace(learn=learn, pairs_of=pairs_of, same=same)
 
 
-@pytest.mark.cell('nbs/07_tasks/08_nli.ipynb', 'cell "tables and JSON lines are read, quotes and all, and a language is chosen" (a720bbd3)')
-def test_tables_and_json_lines_are_read_quotes_and_all_and_a_language_is_chosen(cell_c58bbb5a):
+@pytest.mark.cell('nbs/07_tasks/08_nli.ipynb', 'cell "tables and JSON lines are read, quotes and all" (a720bbd3)')
+def test_tables_and_json_lines_are_read_quotes_and_all(cell_c58bbb5a):
+    AMERICAS = cell_c58bbb5a.AMERICAS
+    folder = cell_c58bbb5a.folder
+    write = cell_c58bbb5a.write
     pairs = [
         Pair("Juan oho ógape.", "Juan oĩ ógape.", "neutral"),
         Pair('Ko\'ápe oĩ "petei" óga.', "Ndaipóri óga.", "contradiction"),
@@ -122,6 +128,9 @@ def test_tables_and_json_lines_are_read_quotes_and_all_and_a_language_is_chosen(
 
 @pytest.mark.cell('nbs/07_tasks/08_nli.ipynb', 'cell "a broken file is refused with file, line and what to do" (af31391b)')
 def test_a_broken_file_is_refused_with_file_line_and_what_to_do(cell_c58bbb5a):
+    AMERICAS = cell_c58bbb5a.AMERICAS
+    folder = cell_c58bbb5a.folder
+    write = cell_c58bbb5a.write
     def broken(lines, match, language=""):
         with pytest.raises(ValueError, match=match):
             read_pairs(write("broken.tsv", lines), language)
@@ -147,8 +156,11 @@ def test_a_broken_file_is_refused_with_file_line_and_what_to_do(cell_c58bbb5a):
         read_pairs(folder / "nowhere.tsv")
 
 
-@pytest.mark.cell('nbs/07_tasks/08_nli.ipynb', 'cell "pairs longer than the model lose the end of the longer sentence, and segments are those of the tokenizer" (e16165de)')
-def test_pairs_longer_than_the_model_lose_the_end_of_the_longer_sentence_and_segments_are_those_of_the_tokenizer(cell_b9847ca4, cell_89076bdd):
+@pytest.mark.cell('nbs/07_tasks/08_nli.ipynb', 'cell "pairs that are too long lose the longer sentence\'s end" (e16165de)')
+def test_pairs_that_are_too_long_lose_the_longer_sentence_s_end(cell_b9847ca4, cell_89076bdd):
+    TOKENIZERS = cell_89076bdd.TOKENIZERS
+    mini_tokenizer = cell_b9847ca4.mini_tokenizer
+    some_text = cell_89076bdd.some_text
     long = [
         Pair(" ".join(some_text[:9]), some_text[0], "a"),
         Pair(some_text[0], " ".join(some_text[:9]), "b"),
@@ -171,8 +183,12 @@ def test_pairs_longer_than_the_model_lose_the_end_of_the_longer_sentence_and_seg
         nli.rows(mini_tokenizer, long, ["a"], 5, nli.config)
 
 
-@pytest.mark.cell('nbs/07_tasks/08_nli.ipynb', 'cell "a model learns what only the two sentences together say, and is scored by accuracy" (a004b0dd)')
-def test_a_model_learns_what_only_the_two_sentences_together_say_and_is_scored_by_accuracy(cell_b9847ca4, cell_d45bfb0e):
+@pytest.mark.cell('nbs/07_tasks/08_nli.ipynb', 'cell "a model learns what only the two sentences together say" (a004b0dd)')
+def test_a_model_learns_what_only_the_two_sentences_together_say(cell_b9847ca4, cell_d45bfb0e):
+    learn = cell_d45bfb0e.learn
+    mini_tokenizer = cell_b9847ca4.mini_tokenizer
+    pairs_of = cell_d45bfb0e.pairs_of
+    same = cell_d45bfb0e.same
     assert same.test > 0.8 and set(same.model.config.label2id) == {"entailment", "contradiction"}
     test = pairs_of(60, 3)
     said = predict(same.model, mini_tokenizer, test, nli, learn)
@@ -184,8 +200,11 @@ def test_a_model_learns_what_only_the_two_sentences_together_say_and_is_scored_b
         assert answer == same.model.config.id2label[logits.argmax().item()]
 
 
-@pytest.mark.cell('nbs/07_tasks/08_nli.ipynb', 'cell "every architecture is trained; loss is that of transformers\' own head; a pooler that was not there is new" (05f0e835)')
-def test_every_architecture_is_trained_loss_is_that_of_transformers_own_head_a_pooler_that_was_not_there_is_new(cell_89076bdd, cell_d45bfb0e):
+@pytest.mark.cell('nbs/07_tasks/08_nli.ipynb', 'cell "every architecture is trained" (05f0e835)')
+def test_every_architecture_is_trained(cell_89076bdd, cell_d45bfb0e):
+    SMALL = cell_89076bdd.SMALL
+    TOKENIZERS = cell_89076bdd.TOKENIZERS
+    pairs_of = cell_d45bfb0e.pairs_of
     for kind, model in SMALL.items():
         tok, found = TOKENIZERS[kind], pairs_of(16, 1)
         once = PairConfig(learning_rate=1e-3, batch_size=16, epochs=1)

@@ -2,6 +2,7 @@
 from studies.phrasebook import lines, sentences
 from studies.phrasebook_tasks import inferences
 from transformers import BertConfig, BertForMaskedLM, GPT2Config, GPT2LMHeadModel, RobertaConfig, RobertaForMaskedLM
+from types import SimpleNamespace
 from vocab_lit.models.source import load_model
 from vocab_lit.tasks.nli import Pair, nli
 from vocab_lit.tasks.probe import _rows, probe, states
@@ -19,24 +20,25 @@ import torch
 @pytest.fixture(scope='module')
 def cell_0517944b():
     # nbs/07_tasks/11_probe.ipynb, cell "mini, mini_tokenizer = load_model(data_path("models", "mini-" (0517944b)
-    global found, mini, mini_tokenizer
     mini, mini_tokenizer = load_model(data_path("models", "mini-xlmr")), load_tokenizer(data_path("models", "mini-xlmr"))
     found = _rows(mini, mini_tokenizer, [Pair("Nairobi is in Kenya", "Kenya", "neutral")], nli, 0)
     [list(zip(mini_tokenizer.convert_ids_to_tokens(r.inputs["input_ids"]), r.inputs["words"].tolist())) for r in found]
+    return SimpleNamespace(mini=mini, mini_tokenizer=mini_tokenizer)
 
 
 @pytest.fixture(scope='module')
 def cell_a2e7e86d(cell_0517944b):
     # nbs/07_tasks/11_probe.ipynb, cell "english = [Tagged(s.words, s.tags) for s in sentences("en", " (a2e7e86d)
-    global english
+    mini = cell_0517944b.mini
+    mini_tokenizer = cell_0517944b.mini_tokenizer
     english = [Tagged(s.words, s.tags) for s in sentences("en", 160, seed=0)]
     states(mini, mini_tokenizer, english[:3], "pos").shape, sum(len(s.words) for s in english[:3])
+    return SimpleNamespace(english=english)
 
 
 @pytest.fixture(scope='module')
 def cell_503399c4():
     # nbs/07_tasks/11_probe.ipynb, cell "some_text = lines("en", 400, seed=0)" (503399c4)
-    global BODY, GPT, SMALL, TOKENIZERS, some_text, stated
     some_text = lines("en", 400, seed=0)
     TOKENIZERS = {kind: train_tokenizer(some_text, kind, 400) for kind in ("wordpiece", "bpe")}
     TOKENIZERS["bare"] = train_tokenizer(some_text, "bpe", 400, around=(False, False))
@@ -50,12 +52,14 @@ def cell_503399c4():
         "bare": GPT2LMHeadModel(GPT2Config(**GPT, bos_token_id=2, eos_token_id=2)),
     }
     stated = [Pair(a, b, "x") for a, b in zip(some_text[:12], some_text[12:24])]
+    return SimpleNamespace(SMALL=SMALL, TOKENIZERS=TOKENIZERS, some_text=some_text, stated=stated)
 
 
 @pytest.fixture(scope='module')
 def cell_48ec337a(cell_0517944b):
     # nbs/07_tasks/11_probe.ipynb, cell "def tagged(code, n, seed, held_out=False):" (48ec337a)
-    global classes, tagged, untrained, word_classes
+    mini = cell_0517944b.mini
+    mini_tokenizer = cell_0517944b.mini_tokenizer
     def tagged(code, n, seed, held_out=False):
         return [Tagged(s.words, s.tags) for s in sentences(code, n, seed, held_out)]
 
@@ -70,12 +74,14 @@ def cell_48ec337a(cell_0517944b):
     classes = {code: word_classes(mini, code) for code in ("en", "sw")}
     classes["en, untrained model"] = word_classes(untrained, "en")
     classes
+    return SimpleNamespace(classes=classes, word_classes=word_classes)
 
 
 @pytest.fixture(scope='module')
 def cell_af5f0194(cell_0517944b):
     # nbs/07_tasks/11_probe.ipynb, cell "def inferred(code, n, seed, held_out=False):" (af5f0194)
-    global inferred, more_pairs, of_pairs, pairs
+    mini = cell_0517944b.mini
+    mini_tokenizer = cell_0517944b.mini_tokenizer
     def inferred(code, n, seed, held_out=False):
         return [Pair(*inference[:3]) for inference in inferences(code, n, seed, held_out)]
 
@@ -83,10 +89,14 @@ def cell_af5f0194(cell_0517944b):
     pairs, more_pairs = inferred("en", 450, 0), inferred("en", 300, 1, held_out=True)
     of_pairs = {c: probe(mini, mini_tokenizer, pairs, more_pairs, "nli", compare=c) for c in (False, True)}
     of_pairs
+    return SimpleNamespace(inferred=inferred, of_pairs=of_pairs)
 
 
-@pytest.mark.cell('nbs/07_tasks/11_probe.ipynb', 'cell "a mean is that of the tokens of one sentence alone, without special tokens, whatever is in its batch" (46571882)')
-def test_a_mean_is_that_of_the_tokens_of_one_sentence_alone_without_special_tokens_whatever_is_in_its_batch(cell_503399c4):
+@pytest.mark.cell('nbs/07_tasks/11_probe.ipynb', 'cell "a mean is that of the tokens of one sentence alone" (46571882)')
+def test_a_mean_is_that_of_the_tokens_of_one_sentence_alone(cell_503399c4):
+    SMALL = cell_503399c4.SMALL
+    TOKENIZERS = cell_503399c4.TOKENIZERS
+    stated = cell_503399c4.stated
     for kind, model in SMALL.items():
         tok, model = TOKENIZERS[kind], model.train()
         for compare in (False, True):
@@ -109,8 +119,12 @@ def test_a_mean_is_that_of_the_tokens_of_one_sentence_alone_without_special_toke
         assert model.training
 
 
-@pytest.mark.cell('nbs/07_tasks/11_probe.ipynb', 'cell "a word\'s mean is over its subtokens, in windows where a sentence is long, and zero where it has none" (19d6a800)')
-def test_a_word_s_mean_is_over_its_subtokens_in_windows_where_a_sentence_is_long_and_zero_where_it_has_none(cell_0517944b, cell_503399c4):
+@pytest.mark.cell('nbs/07_tasks/11_probe.ipynb', 'cell "a word\'s mean is over its subtokens" (19d6a800)')
+def test_a_word_s_mean_is_over_its_subtokens(cell_0517944b, cell_503399c4):
+    SMALL = cell_503399c4.SMALL
+    TOKENIZERS = cell_503399c4.TOKENIZERS
+    mini = cell_0517944b.mini
+    mini_tokenizer = cell_0517944b.mini_tokenizer
     texts = [Tagged(s.words, s.labels) for s in sentences("en", 5, seed=3)]
     texts += [Tagged((), ()), Tagged(("Kenya", "na") * 40, ("X", "X") * 40)]
     for kind, model in SMALL.items():
@@ -129,6 +143,9 @@ def test_a_word_s_mean_is_over_its_subtokens_in_windows_where_a_sentence_is_long
 
 @pytest.mark.cell('nbs/07_tasks/11_probe.ipynb', 'cell "the mean of a long sentence is over all its windows" (9cc4bc07)')
 def test_the_mean_of_a_long_sentence_is_over_all_its_windows(cell_503399c4):
+    SMALL = cell_503399c4.SMALL
+    TOKENIZERS = cell_503399c4.TOKENIZERS
+    some_text = cell_503399c4.some_text
     long = Pair(" ".join(some_text[:6]), "", "x")
     for kind, model in SMALL.items():
         tok = TOKENIZERS[kind]
@@ -144,8 +161,11 @@ def test_the_mean_of_a_long_sentence_is_over_all_its_windows(cell_503399c4):
         assert len(ids) > 3 * room and np.allclose(got[0, :16], total / len(ids), atol=1e-4) and (got[0, 16:] == 0).all()
 
 
-@pytest.mark.cell('nbs/07_tasks/11_probe.ipynb', 'cell "a probe reads what is there, repeats, and leaves the model as it was" (cf19f3c6)')
-def test_a_probe_reads_what_is_there_repeats_and_leaves_the_model_as_it_was(cell_0517944b, cell_48ec337a):
+@pytest.mark.cell('nbs/07_tasks/11_probe.ipynb', 'cell "a probe reads what is there, repeats" (cf19f3c6)')
+def test_a_probe_reads_what_is_there_repeats(cell_0517944b, cell_48ec337a):
+    classes = cell_48ec337a.classes
+    mini = cell_0517944b.mini
+    word_classes = cell_48ec337a.word_classes
     assert classes["en"]["accuracy"] > 0.9 > classes["en, untrained model"]["accuracy"] > classes["en"]["majority"]
     before = {k: v.clone() for k, v in mini.state_dict().items()}
     torch.manual_seed(1)
@@ -155,15 +175,22 @@ def test_a_probe_reads_what_is_there_repeats_and_leaves_the_model_as_it_was(cell
     assert all(torch.equal(v, before[k]) for k, v in mini.state_dict().items())
 
 
-@pytest.mark.cell('nbs/07_tasks/11_probe.ipynb', 'cell "side by side, two sentences tell a linear classifier nothing that needs both, and compared they do" (d2ecd652)')
-def test_side_by_side_two_sentences_tell_a_linear_classifier_nothing_that_needs_both_and_compared_they_do(cell_af5f0194):
+@pytest.mark.cell('nbs/07_tasks/11_probe.ipynb', 'cell "compared, two sentences tell what side by side they hide" (d2ecd652)')
+def test_compared_two_sentences_tell_what_side_by_side_they_hide(cell_af5f0194):
+    of_pairs = cell_af5f0194.of_pairs
     assert abs(of_pairs[False]["accuracy"] - 1 / 3) < 0.07 and of_pairs[True]["accuracy"] > 0.7
     assert of_pairs[True]["majority"] == pytest.approx(1 / 3)
     assert [of_pairs[True][name] for name in ("train", "test", "long")] == [450, 300, 0]
 
 
-@pytest.mark.cell('nbs/07_tasks/11_probe.ipynb', 'cell "splits without answers, other tasks and other vocabularies are refused, and what is long or too much is told" (c290cff0)')
-def test_splits_without_answers_other_tasks_and_other_vocabularies_are_refused_and_what_is_long_or_too_much_is_told(cell_0517944b, cell_a2e7e86d, cell_503399c4, cell_af5f0194):
+@pytest.mark.cell('nbs/07_tasks/11_probe.ipynb', 'cell "splits without answers and other tasks are refused" (c290cff0)')
+def test_splits_without_answers_and_other_tasks_are_refused(cell_0517944b, cell_a2e7e86d, cell_503399c4, cell_af5f0194):
+    SMALL = cell_503399c4.SMALL
+    english = cell_a2e7e86d.english
+    inferred = cell_af5f0194.inferred
+    mini = cell_0517944b.mini
+    mini_tokenizer = cell_0517944b.mini_tokenizer
+    stated = cell_503399c4.stated
     def refused(match, *splits, task="pos", model=mini, tok=mini_tokenizer, **options):
         with pytest.raises(ValueError, match=match):
             probe(model, tok, *splits, task, **options)
@@ -189,6 +216,9 @@ def test_splits_without_answers_other_tasks_and_other_vocabularies_are_refused_a
 
 @pytest.mark.cell('nbs/07_tasks/11_probe.ipynb', 'cell "features of unlike scales count alike" (ffba81c9)')
 def test_features_of_unlike_scales_count_alike(cell_0517944b, cell_48ec337a):
+    classes = cell_48ec337a.classes
+    mini = cell_0517944b.mini
+    word_classes = cell_48ec337a.word_classes
     scales = torch.logspace(-3, 3, mini.config.hidden_size)
 
 
@@ -202,8 +232,8 @@ def test_features_of_unlike_scales_count_alike(cell_0517944b, cell_48ec337a):
     assert scaled["accuracy"] == pytest.approx(classes["en"]["accuracy"], abs=0.003)
 
 
-@pytest.mark.cell('nbs/07_tasks/11_probe.ipynb', 'cell "importing training and tasks imports nothing that only some of them need" (ffba81ca)')
-def test_importing_training_and_tasks_imports_nothing_that_only_some_of_them_need():
+@pytest.mark.cell('nbs/07_tasks/11_probe.ipynb', 'cell "importing tasks imports nothing that only some need" (ffba81ca)')
+def test_importing_tasks_imports_nothing_that_only_some_need():
     program = """
 import sys
 packages = "conllu", "seqeval", "sklearn", "pandas", "datasets", "gensim", "transformers", "accelerate"

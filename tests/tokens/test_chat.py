@@ -2,12 +2,12 @@
 from pathlib import Path
 from studies import phrasebook
 from studies.toy_tokenizers import CHAT_FAMILIES, chat_tokenizer
+from types import SimpleNamespace
 from vocab_lit.tokens.chat import add_special_tokens, carry_template, check_templates
 from vocab_lit.tokens.expansion import expand_tokenizer
-from vocab_lit.tokens.like import train_tokenizer_like
 from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.tokens.tokenizer_file import save_tokenizer
-from vocab_lit.tokens.train import train_tokenizer
+from vocab_lit.tokens.train import train_tokenizer, train_tokenizer_like
 from vocab_lit.tokens.vocab import fertility, read_pipeline, read_settings
 import pytest
 import tempfile
@@ -16,7 +16,6 @@ import tempfile
 @pytest.fixture(scope='module')
 def cell_caebe5c9():
     # nbs/02_tokens/06_chat.ipynb, cell "english, swahili = phrasebook.lines("en", 300, seed=0), phra" (caebe5c9)
-    global conversation, english, expanded, family, replaced, shown, sources, swahili
     english, swahili = phrasebook.lines("en", 300, seed=0), phrasebook.lines("sw", 300, seed=0)
     sources = {family: chat_tokenizer(family, english, 640) for family in CHAT_FAMILIES}
     replaced = {family: train_tokenizer_like(source, swahili, 620) for family, source in sources.items()}
@@ -25,10 +24,16 @@ def cell_caebe5c9():
     for family in CHAT_FAMILIES:
         shown = replaced[family].apply_chat_template(conversation, tokenize=False)
         print(f"{family:8}", *replaced[family].tokenize(shown))
+    return SimpleNamespace(conversation=conversation, english=english, expanded=expanded, replaced=replaced, sources=sources, swahili=swahili)
 
 
 @pytest.mark.cell('nbs/02_tokens/06_chat.ipynb', 'cell "a conversation is the same text before and after, in the same pipeline, and from a saved folder" (18bb7185)')
 def test_a_conversation_is_the_same_text_before_and_after_in_the_same_pipeline_and_from_a_saved_folder(cell_caebe5c9):
+    conversation = cell_caebe5c9.conversation
+    expanded = cell_caebe5c9.expanded
+    replaced = cell_caebe5c9.replaced
+    sources = cell_caebe5c9.sources
+    swahili = cell_caebe5c9.swahili
     assert [sources[family].padding_side for family in CHAT_FAMILIES] == ["right", "right", "left", "left"]
     for family, source in sources.items():
         for target in (replaced[family], expanded[family]):
@@ -53,6 +58,9 @@ def test_a_conversation_is_the_same_text_before_and_after_in_the_same_pipeline_a
 
 @pytest.mark.cell('nbs/02_tokens/06_chat.ipynb', 'cell "digits, words of the template and reserved tokens are treated as in the source" (ea39b99c)')
 def test_digits_words_of_the_template_and_reserved_tokens_are_treated_as_in_the_source(cell_caebe5c9):
+    replaced = cell_caebe5c9.replaced
+    sources = cell_caebe5c9.sources
+    swahili = cell_caebe5c9.swahili
     longest = {"qwen3": 1, "llama3": 3, "gemma3": 1, "mistral": 1}
     for family, source in sources.items():
         target = replaced[family]
@@ -71,6 +79,8 @@ def test_digits_words_of_the_template_and_reserved_tokens_are_treated_as_in_the_
 
 @pytest.mark.cell('nbs/02_tokens/06_chat.ipynb', 'cell "several templates by name are kept" (2aaa8d50)')
 def test_several_templates_by_name_are_kept(cell_caebe5c9):
+    english = cell_caebe5c9.english
+    swahili = cell_caebe5c9.swahili
     named = chat_tokenizer("qwen3", english, 600)
     named.chat_template = {"default": named.chat_template, "tool_use": "{{ tools }}<tool_call>"}
     made, folder = train_tokenizer_like(named, swahili, 580), Path(tempfile.mkdtemp())
@@ -81,6 +91,10 @@ def test_several_templates_by_name_are_kept(cell_caebe5c9):
 
 @pytest.mark.cell('nbs/02_tokens/06_chat.ipynb', 'cell "a tokenizer from elsewhere keeps its own template, or gets the source\'s if it can write it" (0c9b23fa)')
 def test_a_tokenizer_from_elsewhere_keeps_its_own_template_or_gets_the_source_s_if_it_can_write_it(cell_caebe5c9):
+    conversation = cell_caebe5c9.conversation
+    english = cell_caebe5c9.english
+    sources = cell_caebe5c9.sources
+    swahili = cell_caebe5c9.swahili
     source = sources["qwen3"]
     other = train_tokenizer(swahili, "bpe", 500)
     line = carry_template(source, other)
@@ -105,6 +119,8 @@ def test_a_tokenizer_from_elsewhere_keeps_its_own_template_or_gets_the_source_s_
 
 @pytest.mark.cell('nbs/02_tokens/06_chat.ipynb', 'cell "a template that cannot be rendered is refused in one line" (3e91c1f4)')
 def test_a_template_that_cannot_be_rendered_is_refused_in_one_line(cell_caebe5c9):
+    english = cell_caebe5c9.english
+    sources = cell_caebe5c9.sources
     for broken, why in (
         ("{% if %}", "Expected an expression"),
         ("{{ raise_exception('no such role') }}", "no such role"),

@@ -3,6 +3,7 @@ from benchmarks.tiny_gguf import SPLIT_TRIALS, TOKENS, bert_tokens, gpt2_tokens,
 from dataclasses import replace
 from pathlib import Path
 from studies import phrasebook
+from types import SimpleNamespace
 from vocab_lit.gguf.container import GgufFile
 from vocab_lit.gguf.llama_cpp import LlamaCpp
 from vocab_lit.gguf.tokens import TokenType, token_types, tokens_of
@@ -10,7 +11,7 @@ from vocab_lit.tokens.continued import extend_on_text
 from vocab_lit.tokens.gguf_tokenizer import GgufTokenizer, log, read_tokenizer
 from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.tokens.pre_tokenizers import PRE_TOKENIZERS
-from vocab_lit.tokens.tokenizer_file import save_tokenizer, template_lines
+from vocab_lit.tokens.tokenizer_file import TokenizerFile, save_tokenizer
 from vocab_lit.tokens.vocab import Vocab
 import numpy as np
 import pytest
@@ -20,7 +21,6 @@ import tempfile
 @pytest.fixture(scope='module')
 def cell_5b686ec8():
     # nbs/02_tokens/21_gguf_tokenizer.ipynb, cell "folder = Path(tempfile.mkdtemp())" (5b686ec8)
-    global differing, files, folder, lines, trial_file
     folder = Path(tempfile.mkdtemp())
     lines = list(trial_lines())
 
@@ -45,10 +45,12 @@ def cell_5b686ec8():
 
     files = {name: trial_file(tokens(), f"{name}.gguf") for name, tokens in TOKENS.items()}
     {name: read_tokenizer(file).tokenize("Habari ya asubuhi, 2026!") for name, file in files.items()}
+    return SimpleNamespace(differing=differing, files=files, folder=folder, lines=lines, trial_file=trial_file)
 
 
 @pytest.mark.cell('nbs/02_tokens/21_gguf_tokenizer.ipynb', 'cell "ids are those of llama.cpp, of raw text and with special tokens" (4eb74867)')
 def test_ids_are_those_of_llama_cpp_of_raw_text_and_with_special_tokens(cell_5b686ec8):
+    differing = cell_5b686ec8.differing
     prefixed = [llama_tokens(), llama_tokens(space_prefix=False)]
     for tokens in (*prefixed, gpt2_tokens(), bert_tokens(), bert_tokens(lowercase=False)):
         assert not differing(tokens)
@@ -56,12 +58,15 @@ def test_ids_are_those_of_llama_cpp_of_raw_text_and_with_special_tokens(cell_5b6
 
 @pytest.mark.cell('nbs/02_tokens/21_gguf_tokenizer.ipynb', 'cell "a Unigram model\'s ids are those of llama.cpp but where marks stand in another order than Unicode\'s" (c7faba56)')
 def test_a_unigram_model_s_ids_are_those_of_llama_cpp_but_where_marks_stand_in_another_order_than_unicode_s(cell_5b686ec8):
+    differing = cell_5b686ec8.differing
     raw, parsed = differing(t5_tokens())
     assert raw == parsed and "e\u0302\u0323" in raw
 
 
 @pytest.mark.cell('nbs/02_tokens/21_gguf_tokenizer.ipynb', 'cell "pre-tokenizers split as llama.cpp does, where ids show each split" (a8dabbc9)')
 def test_pre_tokenizers_split_as_llama_cpp_does_where_ids_show_each_split(cell_5b686ec8):
+    differing = cell_5b686ec8.differing
+    lines = cell_5b686ec8.lines
     for name in ("gpt-2", "llama-bpe", "tekken", "deepseek-v3", "default"):
         assert not differing(gpt2_tokens(4000, name, shows_splits=True), lines[::12] + list(SPLIT_TRIALS)), name
 
@@ -69,12 +74,14 @@ def test_pre_tokenizers_split_as_llama_cpp_does_where_ids_show_each_split(cell_5
 @pytest.mark.slow
 @pytest.mark.cell('nbs/02_tokens/21_gguf_tokenizer.ipynb', 'cell "all pre-tokenizers split as llama.cpp does" (4e06af55)')
 def test_all_pre_tokenizers_split_as_llama_cpp_does(cell_5b686ec8):
+    differing = cell_5b686ec8.differing
     for name in PRE_TOKENIZERS:
         assert not differing(gpt2_tokens(4000, name, shows_splits=True)), name
 
 
 @pytest.mark.cell('nbs/02_tokens/21_gguf_tokenizer.ipynb', 'cell "tokens, special tokens, template and what stands around a text are the file\'s" (8408b989)')
 def test_tokens_special_tokens_template_and_what_stands_around_a_text_are_the_file_s(cell_5b686ec8):
+    files = cell_5b686ec8.files
     for name, file in files.items():
         source, tokenizer = GgufFile(file), read_tokenizer(file)
         vocab = Vocab.from_tokenizer(tokenizer)
@@ -93,16 +100,18 @@ def test_tokens_special_tokens_template_and_what_stands_around_a_text_are_the_fi
 
 @pytest.mark.cell('nbs/02_tokens/21_gguf_tokenizer.ipynb', 'cell "of `llama`, a chat template is rendered and cut without words and merges as with them" (1073f061)')
 def test_of_llama_a_chat_template_is_rendered_and_cut_without_words_and_merges_as_with_them(cell_5b686ec8):
+    files = cell_5b686ec8.files
     file = GgufFile(files["llama"])
     said = "{{ bos_token }}{% for m in messages %}<|im_start|>{{ m.role }}: maji 水 😀 "
     template = said + "{{ m.content }}<table>{% endfor %} jibu"
     file.fields["tokenizer.chat_template"] = file.fields["tokenizer.chat_template"]._replace(value=template)
     told = GgufTokenizer(file).template_lines
-    assert told == template_lines(read_tokenizer(file)) and " jibu" in told
+    assert told == TokenizerFile(read_tokenizer(file)).template_lines and " jibu" in told
 
 
 @pytest.mark.cell('nbs/02_tokens/21_gguf_tokenizer.ipynb', 'cell "a text in two parts has between them what stands around each" (f7308c4c)')
 def test_a_text_in_two_parts_has_between_them_what_stands_around_each(cell_5b686ec8):
+    files = cell_5b686ec8.files
     llama, bert = read_tokenizer(files["llama"]), read_tokenizer(files["bert"])
     assert llama("a", "b")["input_ids"] == llama("a")["input_ids"] + llama("b")["input_ids"]
     assert bert("a", "b")["input_ids"] == bert("a")["input_ids"] + bert("b")["input_ids"][1:]
@@ -110,6 +119,9 @@ def test_a_text_in_two_parts_has_between_them_what_stands_around_each(cell_5b686
 
 @pytest.mark.cell('nbs/02_tokens/21_gguf_tokenizer.ipynb', 'cell "it is saved and loaded, and goes on as a tokenizer of a model does" (b4cca5b6)')
 def test_it_is_saved_and_loaded_and_goes_on_as_a_tokenizer_of_a_model_does(cell_5b686ec8):
+    files = cell_5b686ec8.files
+    folder = cell_5b686ec8.folder
+    lines = cell_5b686ec8.lines
     for name, file in files.items():
         tokenizer = read_tokenizer(file)
         save_tokenizer(tokenizer, folder / name)
@@ -121,6 +133,7 @@ def test_it_is_saved_and_loaded_and_goes_on_as_a_tokenizer_of_a_model_does(cell_
 
 @pytest.mark.cell('nbs/02_tokens/21_gguf_tokenizer.ipynb', 'cell "what cannot be read is refused by its name" (d2b5ca48)')
 def test_what_cannot_be_read_is_refused_by_its_name(cell_5b686ec8):
+    trial_file = cell_5b686ec8.trial_file
     tokens = gpt2_tokens()
 
 
@@ -140,6 +153,7 @@ def test_what_cannot_be_read_is_refused_by_its_name(cell_5b686ec8):
 
 @pytest.mark.cell('nbs/02_tokens/21_gguf_tokenizer.ipynb', 'cell "scores that do not settle which merge comes first are told" (4b4407fe)')
 def test_scores_that_do_not_settle_which_merge_comes_first_are_told(cell_5b686ec8):
+    trial_file = cell_5b686ec8.trial_file
     tokens = llama_tokens()
     tied = replace(tokens, scores=[0.0] * len(tokens.tokens))
     with pytest.MonkeyPatch.context() as patch:

@@ -3,6 +3,7 @@ from benchmarks.tiny_gguf import TOKENS, gpt2_tokens, trial_lines, write_tiny
 from benchmarks.tiny_tokenizers import new_text
 from pathlib import Path
 from tokenizers import pre_tokenizers
+from types import SimpleNamespace
 from vocab_lit.gguf.container import GgufFile, NewTensor, same_tensor, write_gguf
 from vocab_lit.gguf.llama_cpp import LlamaCpp
 from vocab_lit.gguf.tokens import token_tables
@@ -19,7 +20,6 @@ import tempfile
 @pytest.fixture(scope='module')
 def cell_4b8ad65d():
     # nbs/02_tokens/23_gguf_vocabulary.ipynb, cell "folder = Path(tempfile.mkdtemp())" (4b8ad65d)
-    global extended, folder, lines, with_rows, written_back
     folder = Path(tempfile.mkdtemp())
     lines = [*trial_lines(), *new_text()]
 
@@ -58,10 +58,13 @@ def cell_4b8ad65d():
 
 
     written_back("gpt2", extended)
+    return SimpleNamespace(extended=extended, folder=folder, lines=lines, written_back=written_back)
 
 
 @pytest.mark.cell('nbs/02_tokens/23_gguf_vocabulary.ipynb', 'cell "ids in llama.cpp are those of the extended tokenizer" (abd1b408)')
 def test_ids_in_llama_cpp_are_those_of_the_extended_tokenizer(cell_4b8ad65d):
+    extended = cell_4b8ad65d.extended
+    written_back = cell_4b8ad65d.written_back
     for name in ("llama", "gpt2", "bert"):
         different, new = written_back(name, extended)
         assert not different and new > 200, name
@@ -71,6 +74,10 @@ def test_ids_in_llama_cpp_are_those_of_the_extended_tokenizer(cell_4b8ad65d):
 
 @pytest.mark.cell('nbs/02_tokens/23_gguf_vocabulary.ipynb', 'cell "a tokenizer that was trimmed and extended is written back, special tokens under the ids that they have now" (e055b40e)')
 def test_a_tokenizer_that_was_trimmed_and_extended_is_written_back_special_tokens_under_the_ids_that_they_have_now(cell_4b8ad65d):
+    extended = cell_4b8ad65d.extended
+    folder = cell_4b8ad65d.folder
+    lines = cell_4b8ad65d.lines
+    written_back = cell_4b8ad65d.written_back
     def trimmed(source):
         return extended(trim(source, {"text": lines[:60]}, TrimSettings()).tokenizer)
 
@@ -87,6 +94,7 @@ def test_a_tokenizer_that_was_trimmed_and_extended_is_written_back_special_token
 
 @pytest.mark.cell('nbs/02_tokens/23_gguf_vocabulary.ipynb', 'cell "what the file says of its tokens stays, and rows without a token get one that no text has" (4a8769fe)')
 def test_what_the_file_says_of_its_tokens_stays_and_rows_without_a_token_get_one_that_no_text_has(cell_4b8ad65d):
+    folder = cell_4b8ad65d.folder
     file = GgufFile(write_tiny(folder / "same.gguf", TOKENS["llama"]()))
     n = len(file.get("tokenizer.ggml.tokens"))
     fields = with_tokenizer(file, read_tokenizer(file), size=n + 2)
@@ -100,6 +108,9 @@ def test_what_the_file_says_of_its_tokens_stays_and_rows_without_a_token_get_one
 
 @pytest.mark.cell('nbs/02_tokens/23_gguf_vocabulary.ipynb', 'cell "a byte-level tokenizer that splits otherwise than the file says gets the name of its own splits" (5e193614)')
 def test_a_byte_level_tokenizer_that_splits_otherwise_than_the_file_says_gets_the_name_of_its_own_splits(cell_4b8ad65d):
+    extended = cell_4b8ad65d.extended
+    folder = cell_4b8ad65d.folder
+    written_back = cell_4b8ad65d.written_back
     def split_as_gpt2(source):
         target = extended(source)
         target.backend_tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -112,6 +123,7 @@ def test_a_byte_level_tokenizer_that_splits_otherwise_than_the_file_says_gets_th
 
 @pytest.mark.cell('nbs/02_tokens/23_gguf_vocabulary.ipynb', 'cell "what llama.cpp would do otherwise is refused" (49349cc4)')
 def test_what_llama_cpp_would_do_otherwise_is_refused(cell_4b8ad65d):
+    folder = cell_4b8ad65d.folder
     file = GgufFile(write_tiny(folder / "refused.gguf", gpt2_tokens()))
     tokenizer = read_tokenizer(file)
     with pytest.raises(ValueError, match="has the id 2,501, and the embeddings have 2,000 rows"):

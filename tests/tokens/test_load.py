@@ -5,13 +5,13 @@ from studies.phrasebook import lines
 from tokenizers import normalizers
 from transformers import AutoTokenizer, LayoutLMv2Tokenizer, LayoutLMv3Tokenizer, PreTrainedTokenizerFast, Qwen2Tokenizer
 from transformers.utils import is_protobuf_available
+from types import SimpleNamespace
 from vocab_lit.tokens.continued import extend_on_text
-from vocab_lit.tokens.given import add_given
+from vocab_lit.tokens.expansion import add_given
 from vocab_lit.tokens.given_file import GivenToken
 from vocab_lit.tokens.load import check_loads_again, load_tokenizer
-from vocab_lit.tokens.own_pipeline import train_in_own_pipeline
 from vocab_lit.tokens.settings import KINDS
-from vocab_lit.tokens.train import train_tokenizer
+from vocab_lit.tokens.train import train_tokenizer, train_tokenizer_like
 from vocab_lit.tokens.trim import trim
 import io
 import itertools
@@ -24,16 +24,17 @@ import tempfile
 @pytest.fixture(scope='module')
 def cell_30fea6fa():
     # nbs/02_tokens/14_load.ipynb, cell "swahili = lines("sw", 2000, seed=1)" (30fea6fa)
-    global sentence, swahili, trained
     swahili = lines("sw", 2000, seed=1)
     trained = {kind: train_tokenizer(swahili, kind, 600) for kind in KINDS}
     sentence = lines("sw", 1, seed=3, held_out=True)[0]
+    return SimpleNamespace(sentence=sentence, swahili=swahili, trained=trained)
 
 
 @pytest.fixture(scope='module')
 def cell_0cbf40bc(cell_30fea6fa):
     # nbs/02_tokens/14_load.ipynb, cell "said = dict(strip_accents=False, padding_side="left", add_pr" (0cbf40bc)
-    global said, text, write, write_vocabulary
+    sentence = cell_30fea6fa.sentence
+    trained = cell_30fea6fa.trained
     said = dict(strip_accents=False, padding_side="left", add_prefix_space=True, model_max_length=77)
     text = " " + sentence.upper() + " తెలుగు భాష Ça<ent>va<mine>? "
 
@@ -49,12 +50,14 @@ def cell_0cbf40bc(cell_30fea6fa):
             return
         vocab = sorted(trained["wordpiece"].get_vocab(), key=trained["wordpiece"].get_vocab().get)
         Path(folder, "vocab.txt").write_text("\n".join(vocab) + "\n", encoding="utf-8")
+    return SimpleNamespace(said=said, text=text, write=write, write_vocabulary=write_vocabulary)
 
 
 @pytest.fixture(scope='module')
 def cell_f6d34784(cell_30fea6fa, cell_0cbf40bc):
     # nbs/02_tokens/14_load.ipynb, cell "def written(folder, kind, change, **configured):" (f6d34784)
-    global written
+    trained = cell_30fea6fa.trained
+    write = cell_0cbf40bc.write
     def written(folder, kind, change, **configured):
         "A folder with a changed tokenizer.json."
         trained[kind].save_pretrained(folder)
@@ -63,10 +66,12 @@ def cell_f6d34784(cell_30fea6fa, cell_0cbf40bc):
         config = json.loads(Path(folder, "tokenizer_config.json").read_text(encoding="utf-8"))
         write(folder, tokenizer=pipeline, tokenizer_config=config | configured)
         return folder
+    return SimpleNamespace(written=written)
 
 
 @pytest.mark.cell('nbs/02_tokens/14_load.ipynb', 'cell "a tokenizer that transformers would load as another is refused for the models where it does" (d5c8aaec)')
 def test_a_tokenizer_that_transformers_would_load_as_another_is_refused_for_the_models_where_it_does(cell_30fea6fa):
+    trained = cell_30fea6fa.trained
     for model_type in ("qwen2", "qwen3_5"):
         with pytest.raises(
             ValueError, match=f"tokenizer of a {model_type} model as a Qwen.*Tokenizer, which tokenizes other"
@@ -77,12 +82,14 @@ def test_a_tokenizer_that_transformers_would_load_as_another_is_refused_for_the_
 
 @pytest.mark.cell('nbs/02_tokens/14_load.ipynb', 'cell "what is made in the pipeline of the class that transformers takes is let through" (6d787df8)')
 def test_what_is_made_in_the_pipeline_of_the_class_that_transformers_takes_is_let_through(cell_30fea6fa):
+    swahili = cell_30fea6fa.swahili
+    trained = cell_30fea6fa.trained
     model = json.loads(trained["bpe"].backend_tokenizer.to_str())["model"]
     qwen = Qwen2Tokenizer(vocab=model["vocab"], merges=[tuple(merge) for merge in model["merges"]])
     check_loads_again(qwen, "qwen2")
     given = [GivenToken("kisanduku"), GivenToken("<new>", special=True)]
     made = trim(qwen, {"sw": swahili[:50]}), extend_on_text(qwen, lines("fi", 300, seed=0), 50), add_given(qwen, given)
-    for tokenizer in (train_in_own_pipeline(qwen, swahili, 500), *(built.tokenizer for built in made)):
+    for tokenizer in (train_tokenizer_like(qwen, swahili, 500), *(built.tokenizer for built in made)):
         check_loads_again(tokenizer, "qwen2")
         tokenizer.backend_tokenizer.normalizer = normalizers.Lowercase()  # upper case shows it, the vocabulary may not
         with pytest.raises(ValueError, match="as a Qwen2Tokenizer, which tokenizes otherwise"):
@@ -91,6 +98,7 @@ def test_what_is_made_in_the_pipeline_of_the_class_that_transformers_takes_is_le
 
 @pytest.mark.cell('nbs/02_tokens/14_load.ipynb', 'cell "a saved tokenizer loads with AutoTokenizer and gives the same ids" (e29bbe7b)')
 def test_a_saved_tokenizer_loads_with_autotokenizer_and_gives_the_same_ids(cell_30fea6fa):
+    trained = cell_30fea6fa.trained
     for tokenizer in trained.values():
         with tempfile.TemporaryDirectory() as saved:
             tokenizer.save_pretrained(saved)
@@ -105,6 +113,10 @@ def test_a_saved_tokenizer_loads_with_autotokenizer_and_gives_the_same_ids(cell_
 
 @pytest.mark.cell('nbs/02_tokens/14_load.ipynb', 'cell "folders in old form load as plain transformers loads them, with all that their files say" (a19f7732)')
 def test_folders_in_old_form_load_as_plain_transformers_loads_them_with_all_that_their_files_say(cell_0cbf40bc):
+    said = cell_0cbf40bc.said
+    text = cell_0cbf40bc.text
+    write = cell_0cbf40bc.write
+    write_vocabulary = cell_0cbf40bc.write_vocabulary
     old = dict(
         tokenizer_config=said,
         added_tokens={"<ent>": 600, "<mine>": 601},
@@ -125,6 +137,12 @@ def test_folders_in_old_form_load_as_plain_transformers_loads_them_with_all_that
 
 @pytest.mark.cell('nbs/02_tokens/14_load.ipynb', 'cell "a folder that names neither class nor model is read by the files it has, with all that they say" (0115ee87)')
 def test_a_folder_that_names_neither_class_nor_model_is_read_by_the_files_it_has_with_all_that_they_say(cell_30fea6fa, cell_0cbf40bc):
+    said = cell_0cbf40bc.said
+    sentence = cell_30fea6fa.sentence
+    text = cell_0cbf40bc.text
+    trained = cell_30fea6fa.trained
+    write = cell_0cbf40bc.write
+    write_vocabulary = cell_0cbf40bc.write_vocabulary
     with tempfile.TemporaryDirectory() as folder:
         write_vocabulary(folder, "bert")
         bert = load_tokenizer(folder)
@@ -146,6 +164,7 @@ def test_a_folder_that_names_neither_class_nor_model_is_read_by_the_files_it_has
 
 @pytest.mark.cell('nbs/02_tokens/14_load.ipynb', 'cell "a tokenizer.json alone keeps its special tokens" (e1b9e0af)')
 def test_a_tokenizer_json_alone_keeps_its_special_tokens(cell_30fea6fa):
+    trained = cell_30fea6fa.trained
     with tempfile.TemporaryDirectory() as folder:
         for kind, tokenizer in trained.items():
             tokenizer.backend_tokenizer.save(f"{folder}/{kind}.json")
@@ -154,6 +173,7 @@ def test_a_tokenizer_json_alone_keeps_its_special_tokens(cell_30fea6fa):
 
 @pytest.mark.cell('nbs/02_tokens/14_load.ipynb', 'cell "a tokenizer.json keeps its sides and further special tokens, and is refused where it needs Python code" (08bb6b03)')
 def test_a_tokenizer_json_keeps_its_sides_and_further_special_tokens_and_is_refused_where_it_needs_python_code(cell_30fea6fa):
+    swahili = cell_30fea6fa.swahili
     with tempfile.TemporaryDirectory() as folder:
         tokenizer = train_tokenizer(swahili, "bpe", 400)
         tokenizer.add_special_tokens({"extra_special_tokens": ["<a>", "<b>"]})
@@ -174,6 +194,12 @@ def test_a_tokenizer_json_keeps_its_sides_and_further_special_tokens_and_is_refu
 
 @pytest.mark.cell('nbs/02_tokens/14_load.ipynb', 'cell "ids that transformers moves or gives to two tokens are refused, and dropout is left out" (37a4ed44)')
 def test_ids_that_transformers_moves_or_gives_to_two_tokens_are_refused_and_dropout_is_left_out(cell_30fea6fa, cell_0cbf40bc, cell_f6d34784):
+    sentence = cell_30fea6fa.sentence
+    swahili = cell_30fea6fa.swahili
+    trained = cell_30fea6fa.trained
+    write = cell_0cbf40bc.write
+    write_vocabulary = cell_0cbf40bc.write_vocabulary
+    written = cell_f6d34784.written
     def with_gaps(pipeline):
         ids = pipeline["model"]["vocab"]
         pipeline["model"]["vocab"] = {piece: id + 20 * (id >= 300) for piece, id in ids.items()}
@@ -214,6 +240,7 @@ def test_ids_that_transformers_moves_or_gives_to_two_tokens_are_refused_and_drop
 
 @pytest.mark.cell('nbs/02_tokens/14_load.ipynb', 'cell "a tokenizer.json that contradicts itself is refused before the tokenizers library ends the program" (d44b8a1b)')
 def test_a_tokenizer_json_that_contradicts_itself_is_refused_before_the_tokenizers_library_ends_the_program(cell_f6d34784):
+    written = cell_f6d34784.written
     def prefixed(prefix):
         return lambda pipeline: pipeline["model"].update(continuing_subword_prefix=prefix)
 
@@ -241,6 +268,8 @@ def test_a_tokenizer_json_that_contradicts_itself_is_refused_before_the_tokenize
 
 @pytest.mark.cell('nbs/02_tokens/14_load.ipynb', 'cell "a SentencePiece model without tokenizer.json gives the tokenizer that it specifies, or is refused" (0c9c1353)')
 def test_a_sentencepiece_model_without_tokenizer_json_gives_the_tokenizer_that_it_specifies_or_is_refused(cell_30fea6fa):
+    sentence = cell_30fea6fa.sentence
+    swahili = cell_30fea6fa.swahili
     def sentencepiece_folder(place, tokenizer_class=None, **options):
         place.mkdir()
         model = io.BytesIO()
@@ -284,6 +313,9 @@ def test_a_sentencepiece_model_without_tokenizer_json_gives_the_tokenizer_that_i
 
 @pytest.mark.cell('nbs/02_tokens/14_load.ipynb', 'cell "a class that wants boxes is opened, and one with a vocabulary beside its SentencePiece model told to be slow" (bea3201e)')
 def test_a_class_that_wants_boxes_is_opened_and_one_with_a_vocabulary_beside_its_sentencepiece_model_told_to_be_slow(cell_30fea6fa, cell_0cbf40bc):
+    swahili = cell_30fea6fa.swahili
+    trained = cell_30fea6fa.trained
+    write = cell_0cbf40bc.write
     vocab = trained["wordpiece"].get_vocab()
     for boxed in (LayoutLMv2Tokenizer(vocab=vocab), LayoutLMv3Tokenizer(vocab=trained["bpe"].get_vocab(), merges=[])):
         with tempfile.TemporaryDirectory() as folder:
@@ -302,6 +334,7 @@ def test_a_class_that_wants_boxes_is_opened_and_one_with_a_vocabulary_beside_its
 
 @pytest.mark.cell('nbs/02_tokens/14_load.ipynb', 'cell "folders without a tokenizer, broken files and names that cannot be reached are refused with what to do" (430b1630)')
 def test_folders_without_a_tokenizer_broken_files_and_names_that_cannot_be_reached_are_refused_with_what_to_do(cell_30fea6fa):
+    trained = cell_30fea6fa.trained
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "notes.txt").write_text("none")
         with pytest.raises(FileNotFoundError, match=r"no tokenizer here.*It has: notes.txt"):

@@ -2,6 +2,7 @@
 from tokenizers import pre_tokenizers
 from transformers.models.qwen2.tokenization_qwen2 import PRETOKENIZE_REGEX as qwen2
 from transformers.models.qwen3_5.tokenization_qwen3_5 import PRETOKENIZE_REGEX as qwen35
+from types import SimpleNamespace
 from vocab_lit.tokens.pre_tokenizers import PRE_TOKENIZERS, known_pre_tokenizer, pre_tokenizer_named
 import json
 import pytest
@@ -10,7 +11,6 @@ import pytest
 @pytest.fixture(scope='module')
 def cell_9cbfce28():
     # nbs/02_tokens/17_pre_tokenizers.ipynb, cell "def pieces(name, text):" (9cbfce28)
-    global pieces
     def pieces(name, text):
         step = pre_tokenizers.Sequence([])
         step.__setstate__(json.dumps(pre_tokenizer_named(name)).encode())
@@ -18,6 +18,7 @@ def cell_9cbfce28():
 
 
     {name: pieces(name, "Don't say 12345 words") for name in ("gpt-2", "smollm", "llama-bpe", "superbpe")}
+    return SimpleNamespace(pieces=pieces)
 
 
 @pytest.mark.cell('nbs/02_tokens/17_pre_tokenizers.ipynb', 'cell "pre-tokenizers of known families are told, alone or in a sequence" (fe3b3a22)')
@@ -40,6 +41,7 @@ def test_pre_tokenizers_of_known_families_are_told_alone_or_in_a_sequence():
 
 @pytest.mark.cell('nbs/02_tokens/17_pre_tokenizers.ipynb', 'cell "a name\'s pre-tokenizer is known again, by the first name of its family" (29f87fcb)')
 def test_a_name_s_pre_tokenizer_is_known_again_by_the_first_name_of_its_family(cell_9cbfce28):
+    pieces = cell_9cbfce28.pieces
     for name, splits in PRE_TOKENIZERS.items():
         known = known_pre_tokenizer(dict(pre_tokenizer=pre_tokenizer_named(name)))
         assert known is not None and PRE_TOKENIZERS[known] == splits

@@ -2,6 +2,7 @@
 from pathlib import Path
 from studies.phrasebook import lines
 from transformers import AlbertTokenizer, CamembertTokenizer, LlamaTokenizer, PegasusTokenizer, T5Tokenizer, XLMRobertaTokenizer
+from types import SimpleNamespace
 from vocab_lit.tokens.sentencepiece_model import as_specified, tokenized_otherwise
 import io
 import json
@@ -13,7 +14,6 @@ import tempfile
 @pytest.fixture(scope='module')
 def cell_c33753ca():
     # nbs/02_tokens/16_sentencepiece_model.ipynb, cell "swahili = lines("sw", 600, seed=1)" (c33753ca)
-    global swahili, train_model
     swahili = lines("sw", 600, seed=1)
 
 
@@ -24,10 +24,13 @@ def cell_c33753ca():
         sentencepiece.SentencePieceTrainer.train(model_writer=buffer, **options)
         (Path(place) / name).write_bytes(buffer.getvalue())
         return sentencepiece.SentencePieceProcessor(model_proto=buffer.getvalue())
+    return SimpleNamespace(swahili=swahili, train_model=train_model)
 
 
 @pytest.mark.cell('nbs/02_tokens/16_sentencepiece_model.ipynb', 'cell "a SentencePiece model of any kind under any class is seen to be tokenized otherwise, and mended" (a9acd70b)')
 def test_a_sentencepiece_model_of_any_kind_under_any_class_is_seen_to_be_tokenized_otherwise_and_mended(cell_c33753ca):
+    swahili = cell_c33753ca.swahili
+    train_model = cell_c33753ca.train_model
     normalisations = ("identity", "nmt_nfkc", "nmt_nfkc_cf")
     kinds = [("bpe", True), ("unigram", True), ("unigram", False)]
     text = swahili[0].upper() + "  ｱ①  తెలుగు 😀 "
@@ -48,6 +51,7 @@ def test_a_sentencepiece_model_of_any_kind_under_any_class_is_seen_to_be_tokeniz
 
 @pytest.mark.cell('nbs/02_tokens/16_sentencepiece_model.ipynb', 'cell "a class that reads its model rightly is let through, and so is one that changes a text on purpose" (c590db7d)')
 def test_a_class_that_reads_its_model_rightly_is_let_through_and_so_is_one_that_changes_a_text_on_purpose(cell_c33753ca):
+    train_model = cell_c33753ca.train_model
     with tempfile.TemporaryDirectory() as folder:
         model = train_model(folder, "sentencepiece.bpe.model", model_type="unigram", normalization_rule_name="nmt_nfkc")
         made = XLMRobertaTokenizer.from_pretrained(folder)
@@ -65,6 +69,8 @@ def test_a_class_that_reads_its_model_rightly_is_let_through_and_so_is_one_that_
 
 @pytest.mark.cell('nbs/02_tokens/16_sentencepiece_model.ipynb', 'cell "pieces that a class has twice keep their ids, and Hangul that it takes apart is put together again" (157a2f4f)')
 def test_pieces_that_a_class_has_twice_keep_their_ids_and_hangul_that_it_takes_apart_is_put_together_again(cell_c33753ca):
+    swahili = cell_c33753ca.swahili
+    train_model = cell_c33753ca.train_model
     casefold = dict(model_type="unigram", normalization_rule_name="nmt_nfkc_cf", vocab_size=900)
     casefold["sentence_iterator"] = iter([*swahili, *lines("ko", 300, seed=0)])
     for tokenizer_class, name in ((CamembertTokenizer, "sentencepiece.bpe.model"), (PegasusTokenizer, "spiece.model")):

@@ -2,10 +2,10 @@
 from studies.phrasebook import lines
 from studies.toy_tokenizers import chat_tokenizer, toy_tokenizer
 from transformers import FlaubertConfig, Gemma3Config, GenerationConfig, LlamaConfig, PaliGemmaConfig
+from types import SimpleNamespace
 from vocab_lit.tokens.expansion import expand_tokenizer
-from vocab_lit.tokens.like import train_tokenizer_like
 from vocab_lit.tokens.special_ids import carry_ids, check_ids, check_ids_written, ids_beyond
-from vocab_lit.tokens.train import train_tokenizer
+from vocab_lit.tokens.train import train_tokenizer, train_tokenizer_like
 from vocab_lit.tokens.vocab import Vocab
 import pytest
 
@@ -13,7 +13,6 @@ import pytest
 @pytest.fixture(scope='module')
 def cell_04b1df61():
     # nbs/02_tokens/07_special_ids.ipynb, cell "english, swahili = lines("en", 300, seed=0), lines("sw", 300" (04b1df61)
-    global config, elsewhere, end, english, expanded, generation, ids_of, notes, pieces_of, replaced, see, source, swahili, tokenizer
     english, swahili = lines("en", 300, seed=0), lines("sw", 300, seed=0)
     tokenizer = chat_tokenizer("qwen3", english, 600)
     source = Vocab.from_tokenizer(tokenizer)
@@ -49,6 +48,7 @@ def cell_04b1df61():
     config = generation()
     notes = carry_ids([config], source, replaced)
     notes
+    return SimpleNamespace(config=config, elsewhere=elsewhere, end=end, expanded=expanded, generation=generation, ids_of=ids_of, notes=notes, pieces_of=pieces_of, replaced=replaced, see=see, source=source, swahili=swahili)
 
 
 @pytest.mark.cell('nbs/02_tokens/07_special_ids.ipynb', 'cell "what is no id is refused, and one beyond the vocabulary is told" (f21cf2df)')
@@ -79,6 +79,11 @@ def test_what_is_no_id_is_refused_and_one_beyond_the_vocabulary_is_told():
 
 @pytest.mark.cell('nbs/02_tokens/07_special_ids.ipynb', 'cell "end ids, suppressed, forced and forbidden tokens are those that they were, or left out with a note" (bb96b6bf)')
 def test_end_ids_suppressed_forced_and_forbidden_tokens_are_those_that_they_were_or_left_out_with_a_note(cell_04b1df61):
+    config = cell_04b1df61.config
+    ids_of = cell_04b1df61.ids_of
+    notes = cell_04b1df61.notes
+    pieces_of = cell_04b1df61.pieces_of
+    replaced = cell_04b1df61.replaced
     assert "Ġof" not in replaced.tokenizer.get_vocab()
     assert pieces_of(replaced, config.eos_token_id) == ["<|im_end|>", "<|endoftext|>"]
     assert pieces_of(replaced, [config.pad_token_id]) == ["<|endoftext|>"] and config.temperature == 0.6
@@ -92,6 +97,9 @@ def test_end_ids_suppressed_forced_and_forbidden_tokens_are_those_that_they_were
 
 @pytest.mark.cell('nbs/02_tokens/07_special_ids.ipynb', 'cell "a padding token that the model\'s configuration does not name is told to generation alone" (76340511)')
 def test_a_padding_token_that_the_model_s_configuration_does_not_name_is_told_to_generation_alone(cell_04b1df61):
+    end = cell_04b1df61.end
+    replaced = cell_04b1df61.replaced
+    source = cell_04b1df61.source
     model, settings = LlamaConfig(vocab_size=600, bos_token_id=None, eos_token_id=end), GenerationConfig()
     carry_ids([model, settings], source, replaced)
     assert model.pad_token_id is None and settings.pad_token_id == replaced.roles["pad"]
@@ -99,6 +107,10 @@ def test_a_padding_token_that_the_model_s_configuration_does_not_name_is_told_to
 
 @pytest.mark.cell('nbs/02_tokens/07_special_ids.ipynb', 'cell "under an expanded vocabulary every id stays as it is" (332d690c)')
 def test_under_an_expanded_vocabulary_every_id_stays_as_it_is(cell_04b1df61):
+    expanded = cell_04b1df61.expanded
+    generation = cell_04b1df61.generation
+    ids_of = cell_04b1df61.ids_of
+    source = cell_04b1df61.source
     config = generation()
     before = config.to_dict()
     assert carry_ids([config], source, expanded) == [] and config.to_dict() == before
@@ -111,6 +123,9 @@ def test_under_an_expanded_vocabulary_every_id_stays_as_it_is(cell_04b1df61):
 
 @pytest.mark.cell('nbs/02_tokens/07_special_ids.ipynb', 'cell "an id without a token stays where ids stay and the model has a row for it" (c5a0d1e7)')
 def test_an_id_without_a_token_stays_where_ids_stay_and_the_model_has_a_row_for_it(cell_04b1df61):
+    end = cell_04b1df61.end
+    expanded = cell_04b1df61.expanded
+    source = cell_04b1df61.source
     rows = len(expanded) + 20
     model, end_without_token = LlamaConfig(vocab_size=rows, bos_token_id=None, eos_token_id=None), len(expanded) + 3
     settings = GenerationConfig(eos_token_id=[end, end_without_token], suppress_tokens=[end_without_token])
@@ -123,6 +138,11 @@ def test_an_id_without_a_token_stays_where_ids_stay_and_the_model_has_a_row_for_
 
 @pytest.mark.cell('nbs/02_tokens/07_special_ids.ipynb', 'cell "a tokenizer from elsewhere ends texts by its own token and by the source\'s where it has them" (cbc5e1de)')
 def test_a_tokenizer_from_elsewhere_ends_texts_by_its_own_token_and_by_the_source_s_where_it_has_them(cell_04b1df61):
+    elsewhere = cell_04b1df61.elsewhere
+    generation = cell_04b1df61.generation
+    pieces_of = cell_04b1df61.pieces_of
+    source = cell_04b1df61.source
+    swahili = cell_04b1df61.swahili
     config = generation()
     carry_ids([config], source, elsewhere)
     assert config.eos_token_id == [elsewhere.roles["eos"], elsewhere.roles["pad"]]
@@ -135,6 +155,12 @@ def test_a_tokenizer_from_elsewhere_ends_texts_by_its_own_token_and_by_the_sourc
 
 @pytest.mark.cell('nbs/02_tokens/07_special_ids.ipynb', 'cell "ids in parts of a configuration and under other names move, those of other vocabularies do not" (06692b61)')
 def test_ids_in_parts_of_a_configuration_and_under_other_names_move_those_of_other_vocabularies_do_not(cell_04b1df61):
+    end = cell_04b1df61.end
+    ids_of = cell_04b1df61.ids_of
+    pieces_of = cell_04b1df61.pieces_of
+    replaced = cell_04b1df61.replaced
+    see = cell_04b1df61.see
+    source = cell_04b1df61.source
     model = Gemma3Config(image_token_index=see, boi_token_index=end, eos_token_id=[end])
     text, vision = model.text_config, model.vision_config
     text.vocab_size, text.eos_token_id, text.pad_token_id, vision.eos_token_id = 600, end, end, end
@@ -157,6 +183,11 @@ def test_an_id_that_a_configuration_must_have_is_no_token_s_where_the_target_voc
 
 @pytest.mark.cell('nbs/02_tokens/07_special_ids.ipynb', 'cell "a target without a token that stands for images is refused" (800ed84d)')
 def test_a_target_without_a_token_that_stands_for_images_is_refused(cell_04b1df61):
+    elsewhere = cell_04b1df61.elsewhere
+    end = cell_04b1df61.end
+    replaced = cell_04b1df61.replaced
+    see = cell_04b1df61.see
+    source = cell_04b1df61.source
     model = Gemma3Config(image_token_index=see, boi_token_index=end)
     with pytest.raises(ValueError, match=r"has no '<\|im_start\|>', which is the model's image_token_index; add it"):
         check_ids(model, source, elsewhere)

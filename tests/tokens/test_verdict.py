@@ -2,12 +2,12 @@
 from pathlib import Path
 from studies.coverage import coverage
 from studies.phrasebook import lines
+from types import SimpleNamespace
 from vocab_lit.text.corpus import data_path, split_lines
 from vocab_lit.tokens.continued import extend_on_text
-from vocab_lit.tokens.like import train_tokenizer_like
 from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.tokens.tokenizer_file import TokenizerFile
-from vocab_lit.tokens.train import train_tokenizer
+from vocab_lit.tokens.train import train_tokenizer, train_tokenizer_like
 from vocab_lit.tokens.verdict import Beside, HELD_OUT, Measured, ModelSize, SAMPLE, SEEN, SIZES, _decide, _doubts, _extension, _fits, _seen_share, costs, first_tokens, judge, largest_tokenizer, last_worth, length_ratio, lost_letters, sampled, write_curve
 from vocab_lit.tokens.vocab import Fit, fertility, unk_rate
 import numpy as np
@@ -19,7 +19,6 @@ import tempfile
 @pytest.fixture(scope='module')
 def cell_5e2d1c18():
     # nbs/02_tokens/11_verdict.ipynb, cell "source, body = load_tokenizer(data_path("models", "mini-xlmr" (5e2d1c18)
-    global body, english, source, verdicts
     source, body = load_tokenizer(data_path("models", "mini-xlmr")), ModelSize(500_000, 129, 128, generates=False)
     english = Beside("English", lines("en", 700, seed=0))
     verdicts = {code: judge(source, lines(code, 700, seed=1), size=body) for code in ("tr", "am")}
@@ -30,6 +29,7 @@ def cell_5e2d1c18():
             for code, v in verdicts.items()
         }
     ).T
+    return SimpleNamespace(source=source, verdicts=verdicts)
 
 
 @pytest.mark.cell('nbs/02_tokens/11_verdict.ipynb', 'cell "the ratio of two lengths and its standard error" (5e2d1c07)')
@@ -127,6 +127,7 @@ def test_a_verdict_for_each_of_the_four_situations_by_the_numbers():
 
 @pytest.mark.cell('nbs/02_tokens/11_verdict.ipynb', 'cell "an extension ends where its tokens are too rare in the text, by a count of them" (86496d24)')
 def test_an_extension_ends_where_its_tokens_are_too_rare_in_the_text_by_a_count_of_them(cell_5e2d1c18):
+    source = cell_5e2d1c18.source
     points = (250, 2.0, 1), (500, 1.8, 0.8), (1000, 1.6, 0.7), (2000, 1.4, 0.5)
     sizes = [dict(size=n, added=n, extended=length, seen=seen) for n, length, seen in points]
     assert (_extension(sizes, 3.0)["added"], _extension(sizes, 3.0)["too_many"]) == (500, 1000)
@@ -143,6 +144,8 @@ def test_an_extension_ends_where_its_tokens_are_too_rare_in_the_text_by_a_count_
 
 @pytest.mark.cell('nbs/02_tokens/11_verdict.ipynb', 'cell "verdicts of texts, and what they rest on" (5e2d1c1b)')
 def test_verdicts_of_texts_and_what_they_rest_on(cell_5e2d1c18):
+    source = cell_5e2d1c18.source
+    verdicts = cell_5e2d1c18.verdicts
     assert {code: v.what for code, v in verdicts.items()} == dict(tr="trim", sw="extend", am="replace")
     for code, v in verdicts.items():
         n, m = len(lines(code, 700, seed=1)), v.measured
@@ -172,6 +175,7 @@ def test_verdicts_of_texts_and_what_they_rest_on(cell_5e2d1c18):
 
 @pytest.mark.cell('nbs/02_tokens/11_verdict.ipynb', 'cell "a text without spaces has a verdict, also where it has more characters than words" (d09c48f2)')
 def test_a_text_without_spaces_has_a_verdict_also_where_it_has_more_characters_than_words(cell_5e2d1c18):
+    source = cell_5e2d1c18.source
     for code in ("zh", "ja", "th", "my"):
         verdict = judge(source, lines(code, 100, seed=1))
         characters = len(set("".join(lines(code, 100, seed=1))))
@@ -188,6 +192,7 @@ def test_a_text_is_sampled_and_its_lines_counted():
 
 @pytest.mark.cell('nbs/02_tokens/11_verdict.ipynb', 'cell "the curve as points and as a file" (5e2d1c1d)')
 def test_the_curve_as_points_and_as_a_file(cell_5e2d1c18):
+    verdicts = cell_5e2d1c18.verdicts
     points = pd.DataFrame(verdicts["sw"].points())
     assert points.curve.nunique() == 3 and points.value.notna().all() and not points.duplicated(["curve", "size"]).any()
     file = Path(tempfile.mkdtemp(), "curve.csv")

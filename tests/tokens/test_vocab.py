@@ -2,6 +2,7 @@
 from studies.toy_tokenizers import toy_tokenizer
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
+from types import SimpleNamespace
 from vocab_lit.tokens.vocab import BYTES, CHARACTERS, Token, Vocab, fertility, fit, is_reserved, match_specials, overlap, read_dialect, read_pipeline, read_settings, read_token, unk_rate, visible, visible_bytes
 import json
 import numpy as np
@@ -12,7 +13,6 @@ import pytest
 @pytest.fixture(scope='module')
 def cell_0056cb2e():
     # nbs/02_tokens/01_vocab.ipynb, cell "tokens = [" (0056cb2e)
-    global columns, tokens
     tokens = [
         Token(0, "▁Straße", "Straße", True, "text"),
         Token(1, "ሰላ", "ሰላ", False, "text"),
@@ -21,12 +21,12 @@ def cell_0056cb2e():
     ]
     columns = ("piece", "script", "block", "word_start", "is_symbol")
     pd.DataFrame([{column: getattr(t, column) for column in columns} for t in tokens])
+    return SimpleNamespace(tokens=tokens)
 
 
 @pytest.fixture(scope='module')
 def cell_dbb1ebfb():
     # nbs/02_tokens/01_vocab.ipynb, cell "families = ["unigram", "bpe", "wordpiece", "suffix", "byte-f" (dbb1ebfb)
-    global families, pieces, vocabs
     families = ["unigram", "bpe", "wordpiece", "suffix", "byte-fallback"]
     vocabs = {f: Vocab.from_tokenizer(toy_tokenizer(f, ["ሰላም", "world", "1"], ["ness", "2"])) for f in families}
 
@@ -36,24 +36,25 @@ def cell_dbb1ebfb():
 
 
     pd.DataFrame({f: pieces(v) for f, v in vocabs.items()})
+    return SimpleNamespace(vocabs=vocabs)
 
 
 @pytest.fixture(scope='module')
 def cell_3353a78a():
     # nbs/02_tokens/01_vocab.ipynb, cell "source = Vocab.from_tokenizer(toy_tokenizer("wordpiece", ["w" (3353a78a)
-    global pairs, source, target
     source = Vocab.from_tokenizer(toy_tokenizer("wordpiece", ["world", "1", "ab", "!"], ["2", "ness"]))
     target = Vocab.from_tokenizer(toy_tokenizer("unigram", ["world", "2", "ness"], ["1", "ab", "!"]))
     pairs = overlap(source, target)
     pd.DataFrame([dict(target=t.piece, source=source[s].piece if s >= 0 else "(none)") for t, s in zip(target, pairs)])
+    return SimpleNamespace(pairs=pairs, source=source, target=target)
 
 
 @pytest.fixture(scope='module')
 def cell_31f2e8e0():
     # nbs/02_tokens/01_vocab.ipynb, cell "known = toy_tokenizer("unigram", ["hello"], list("helo"))" (31f2e8e0)
-    global known
     known = toy_tokenizer("unigram", ["hello"], list("helo"))
     fit(known, ["hello hello", "hell ሰላም"])
+    return SimpleNamespace(known=known)
 
 
 @pytest.mark.cell('nbs/02_tokens/01_vocab.ipynb', 'cell "every character can be seen, and a text on one line stays what it is" (518bb536)')
@@ -71,6 +72,7 @@ def test_bytes_that_are_no_text_are_shown_as_byte_fallback_writes_them():
 
 @pytest.mark.cell('nbs/02_tokens/01_vocab.ipynb', 'cell "script and block are those of most characters, the first seen in a tie" (74aef00f)')
 def test_script_and_block_are_those_of_most_characters_the_first_seen_in_a_tie(cell_0056cb2e):
+    tokens = cell_0056cb2e.tokens
     assert [t.script for t in tokens] == ["Latn", "Ethi", "Zyyy", "Zyyy"]
     assert Token(0, "aж", "aж", False, "text").script == "Latn" and Token(0, "жa", "жa", False, "text").script == "Cyrl"
     assert tokens[1].block == "Ethiopic" and tokens[0].block == "Basic Latin"
@@ -133,6 +135,7 @@ def test_a_token_is_shown_as_text_in_every_family_and_found_by_what_is_shown():
 
 @pytest.mark.cell('nbs/02_tokens/01_vocab.ipynb', 'cell "one text has one key in every family" (5977730c)')
 def test_one_text_has_one_key_in_every_family(cell_dbb1ebfb):
+    vocabs = cell_dbb1ebfb.vocabs
     texts = ((True, "ሰላም"), (True, "world"), (True, "1"), (False, "ness"), (False, "2"))
     for v in vocabs.values():
         assert [t.key for t in v if t.kind == "text"] == [("text", *text) for text in texts]
@@ -141,6 +144,7 @@ def test_one_text_has_one_key_in_every_family(cell_dbb1ebfb):
 
 @pytest.mark.cell('nbs/02_tokens/01_vocab.ipynb', 'cell "bytes that are no text stay apart" (5094c946)')
 def test_bytes_that_are_no_text_stay_apart(cell_dbb1ebfb):
+    vocabs = cell_dbb1ebfb.vocabs
     half = "ሰ".encode()[:2]
     bpe = Vocab.from_tokenizer(toy_tokenizer("bpe", [], ["a"]))
     raw = [
@@ -221,6 +225,9 @@ def test_tokens_are_found_by_text_and_by_piece():
 
 @pytest.mark.cell('nbs/02_tokens/01_vocab.ipynb', 'cell "overlap is exact but for symbols, and roles match specials" (f000451c)')
 def test_overlap_is_exact_but_for_symbols_and_roles_match_specials(cell_3353a78a):
+    pairs = cell_3353a78a.pairs
+    source = cell_3353a78a.source
+    target = cell_3353a78a.target
     matched = {t.piece: source[s].piece if s >= 0 else None for t, s in zip(target, pairs)}
     assert matched == {
         "<s>": "[CLS]",
@@ -248,6 +255,7 @@ def test_overlap_is_exact_but_for_symbols_and_roles_match_specials(cell_3353a78a
 
 @pytest.mark.cell('nbs/02_tokens/01_vocab.ipynb', 'cell "a vocabulary overlaps with itself completely, also where two pieces are one token" (076df4ef)')
 def test_a_vocabulary_overlaps_with_itself_completely_also_where_two_pieces_are_one_token(cell_dbb1ebfb):
+    vocabs = cell_dbb1ebfb.vocabs
     for f, v in vocabs.items():
         assert (overlap(v, v) == np.arange(len(v))).all(), f
     twice = Vocab([Token(0, "a", "a", True, "text"), Token(1, "▁a", "a", True, "text")])
@@ -257,6 +265,7 @@ def test_a_vocabulary_overlaps_with_itself_completely_also_where_two_pieces_are_
 
 @pytest.mark.cell('nbs/02_tokens/01_vocab.ipynb', 'cell "one token with several roles takes the first role\'s partner" (d89579a9)')
 def test_one_token_with_several_roles_takes_the_first_role_s_partner(cell_3353a78a):
+    source = cell_3353a78a.source
     gpt2 = Vocab([Token(0, "<|endoftext|>", "<|endoftext|>", False, "special")], dict(bos=0, eos=0, unk=0))
     assert match_specials(source, gpt2) == {0: source.roles["cls"]}
     assert match_specials(gpt2, source) == {source.roles[r]: 0 for r in ("cls", "sep", "unk")}
@@ -264,6 +273,7 @@ def test_one_token_with_several_roles_takes_the_first_role_s_partner(cell_3353a7
 
 @pytest.mark.cell('nbs/02_tokens/01_vocab.ipynb', 'cell "unknown tokens are counted by id" (4cd602ba)')
 def test_unknown_tokens_are_counted_by_id(cell_31f2e8e0):
+    known = cell_31f2e8e0.known
     counted = fit(known, ["hello hello", "hell ሰላም"])
     ids = known("hell ሰላም", add_special_tokens=False)["input_ids"]
     assert counted.words == 4

@@ -4,11 +4,12 @@ from itertools import product
 from pathlib import Path
 from tools.examples import remarks
 from transformers import BertConfig, BertForMaskedLM, LlamaConfig, LlamaForCausalLM, XLMRobertaConfig, XLMRobertaForMaskedLM
+from types import SimpleNamespace
 from vocab_lit.methods.settings import TransplantSettings
-from vocab_lit.models.new_rows import only_new_rows
 from vocab_lit.models.pipeline import transplant_files
 from vocab_lit.models.settings import LanguageAdapter
 from vocab_lit.models.source import load_model
+from vocab_lit.models.trainable import only_new_rows
 from vocab_lit.models.transplant import transplant
 from vocab_lit.text.corpus import data_path
 from vocab_lit.tokens.load import load_tokenizer
@@ -32,7 +33,6 @@ import torch
 @pytest.fixture(scope='module')
 def cell_d1571105():
     # nbs/06_training/08_distil.ipynb, cell "import json" (d1571105)
-    global BertConfig, BertForMaskedLM, Freezer, LanguageAdapter, LaptConfig, LaptSettings, LlamaConfig, LlamaForCausalLM, RunSettings, TransplantSettings, XLMRobertaConfig, XLMRobertaForMaskedLM, amharic, data_path, divided, here, json, kinds, lapt, lapt_files, larger, lay_out, lines, load_model, load_tokenizer, only_new_rows, pd, pieces, product, pytest, read, remarks, replace, shutil, swahili, tempfile, there, train_tokenizer, transplant, transplant_files, whole
     import json
     import shutil
     import tempfile
@@ -53,10 +53,10 @@ def cell_d1571105():
     from studies.phrasebook import lines
     from tools.examples import remarks
     from vocab_lit.methods.settings import TransplantSettings
-    from vocab_lit.models.new_rows import only_new_rows
     from vocab_lit.models.pipeline import transplant_files
     from vocab_lit.models.settings import LanguageAdapter
     from vocab_lit.models.source import load_model
+    from vocab_lit.models.trainable import only_new_rows
     from vocab_lit.models.transplant import transplant
     from vocab_lit.text.corpus import data_path
     from vocab_lit.tokens.load import load_tokenizer
@@ -89,12 +89,16 @@ def cell_d1571105():
         ],
         columns=["target tokenizer", "source tokenizer"],
     ).head(8).T
+    return SimpleNamespace(amharic=amharic, divided=divided, kinds=kinds, larger=larger, read=read, swahili=swahili)
 
 
 @pytest.fixture(scope='module')
 def cell_d157110b(cell_d1571105):
     # nbs/06_training/08_distil.ipynb, cell "def bare(tokenizer, ids):" (d157110b)
-    global bare, replaced, row
+    kinds = cell_d1571105.kinds
+    larger = cell_d1571105.larger
+    read = cell_d1571105.read
+    swahili = cell_d1571105.swahili
     def bare(tokenizer, ids):
         return read(tokenizer, ids[ids >= 0].tolist())
 
@@ -109,12 +113,15 @@ def cell_d157110b(cell_d1571105):
             ],
         }
     ).T
+    return SimpleNamespace(bare=bare, replaced=replaced)
 
 
 @pytest.fixture(scope='module')
 def cell_d1571111(cell_d1571105):
     # nbs/06_training/08_distil.ipynb, cell "torch.manual_seed(0)" (d1571111)
-    global batch_of, few, gradients, kind, made, make, models, name, shape, small, student
+    kinds = cell_d1571105.kinds
+    larger = cell_d1571105.larger
+    swahili = cell_d1571105.swahili
     torch.manual_seed(0)
     shape = dict(
         hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=24, max_position_embeddings=40
@@ -147,12 +154,16 @@ def cell_d1571111(cell_d1571105):
             loss = distil_loss(made.model, **batch_of(name), teacher=teacher.model, **more)
             loss.backward()
             return loss.item(), {role: rows.grad for role, rows in made.model.new_rows.items()}
+    return SimpleNamespace(batch_of=batch_of, few=few, gradients=gradients, models=models, shape=shape, small=small)
 
 
 @pytest.fixture(scope='module')
 def cell_d1571115(cell_d1571105, cell_d1571111):
     # nbs/06_training/08_distil.ipynb, cell "def distilled(name, config=few, **more):" (d1571115)
-    global distilled
+    few = cell_d1571111.few
+    models = cell_d1571111.models
+    small = cell_d1571111.small
+    swahili = cell_d1571105.swahili
     def distilled(name, config=few, **more):
         torch.manual_seed(1)
         student, (made, teacher) = small[name](), models[name]
@@ -161,10 +172,16 @@ def cell_d1571115(cell_d1571105, cell_d1571111):
         with only_new_rows(began.model, teacher.new):
             losses = lapt(began.model, made.tokenizer, swahili, swahili[:40], config, teacher=teacher, **more)
         return losses, before, began.model.state_dict()
+    return SimpleNamespace(distilled=distilled)
 
 
-@pytest.mark.cell('nbs/06_training/08_distil.ipynb', 'cell "two tokenizations meet where what was read so far is the same text, whatever they are made of" (d1571106)')
-def test_two_tokenizations_meet_where_what_was_read_so_far_is_the_same_text_whatever_they_are_made_of(cell_d1571105):
+@pytest.mark.cell('nbs/06_training/08_distil.ipynb', 'cell "two tokenizations meet where the same text was read so far" (d1571106)')
+def test_two_tokenizations_meet_where_the_same_text_was_read_so_far(cell_d1571105):
+    divided = cell_d1571105.divided
+    kinds = cell_d1571105.kinds
+    larger = cell_d1571105.larger
+    read = cell_d1571105.read
+    swahili = cell_d1571105.swahili
     texts = [swahili[1], "  mto   mrefu\tna maji", "Zoë — 東京へ行く 🌍🌎 naïve"]
     for text, (ours, theirs) in product(texts, product([*kinds.values(), *larger.values()], repeat=2)):
         (ids, offsets), (their_ids, their_offsets) = divided(ours, text), divided(theirs, text)
@@ -187,8 +204,13 @@ def test_a_character_of_several_bytes_ends_with_its_last_one():
     assert shared_ends(ours, ours).tolist() == [[0, 0], [3, 3], [4, 4]]
 
 
-@pytest.mark.cell('nbs/06_training/08_distil.ipynb', 'cell "a snippet is the same text for both, and each new token has as many as it wants where there are so many" (d157110c)')
-def test_a_snippet_is_the_same_text_for_both_and_each_new_token_has_as_many_as_it_wants_where_there_are_so_many(cell_d1571105, cell_d157110b):
+@pytest.mark.cell('nbs/06_training/08_distil.ipynb', 'cell "a snippet is the same text for student and teacher" (d157110c)')
+def test_a_snippet_is_the_same_text_for_student_and_teacher(cell_d1571105, cell_d157110b):
+    bare = cell_d157110b.bare
+    kinds = cell_d1571105.kinds
+    larger = cell_d1571105.larger
+    replaced = cell_d157110b.replaced
+    swahili = cell_d1571105.swahili
     for kind, rows in replaced.items():
         student, teacher = larger[kind], kinds[kind]
         for ids, their_ids, labels in rows.view(len(rows), 3, -1)[::40]:
@@ -212,8 +234,12 @@ def test_a_snippet_is_the_same_text_for_both_and_each_new_token_has_as_many_as_i
     )
 
 
-@pytest.mark.cell('nbs/06_training/08_distil.ipynb', 'cell "where the source tokenizer knows nothing there is no target, and with the same tokenizer everything is one" (d157110d)')
-def test_where_the_source_tokenizer_knows_nothing_there_is_no_target_and_with_the_same_tokenizer_everything_is_one(cell_d1571105):
+@pytest.mark.cell('nbs/06_training/08_distil.ipynb', 'cell "what the source tokenizer does not know is no target" (d157110d)')
+def test_what_the_source_tokenizer_does_not_know_is_no_target(cell_d1571105):
+    amharic = cell_d1571105.amharic
+    kinds = cell_d1571105.kinds
+    larger = cell_d1571105.larger
+    swahili = cell_d1571105.swahili
     script = train_tokenizer(amharic, "wordpiece", 250)
     ethiopic = [id for piece, id in script.get_vocab().items() if "ሀ" <= piece.strip("#")[:1] < "፠"]
     assert not list(snippet_rows(script, kinds["wordpiece"], amharic, ethiopic))
@@ -231,8 +257,13 @@ def test_where_the_source_tokenizer_knows_nothing_there_is_no_target_and_with_th
     assert ((same[:, 2] >= 0) == inside).all() and (same[:, 2][inside] == np.nonzero(inside)[1]).all()
 
 
-@pytest.mark.cell('nbs/06_training/08_distil.ipynb', 'cell "the loss is the squared error at every place where both end, taken one by one, and only new rows learn" (d1571112)')
-def test_the_loss_is_the_squared_error_at_every_place_where_both_end_taken_one_by_one_and_only_new_rows_learn(cell_d1571105, cell_d1571111):
+@pytest.mark.cell('nbs/06_training/08_distil.ipynb', 'cell "the loss is the squared error where both tokens end" (d1571112)')
+def test_the_loss_is_the_squared_error_where_both_tokens_end(cell_d1571105, cell_d1571111):
+    batch_of = cell_d1571111.batch_of
+    few = cell_d1571111.few
+    gradients = cell_d1571111.gradients
+    models = cell_d1571111.models
+    swahili = cell_d1571105.swahili
     for name, (made, teacher) in models.items():
         for layer in (0, 1):
             errors = []
@@ -255,8 +286,11 @@ def test_the_loss_is_the_squared_error_at_every_place_where_both_end_taken_one_b
         assert distil_loss(own.model, **batch, teacher=own.model) == 0
 
 
-@pytest.mark.cell('nbs/06_training/08_distil.ipynb', 'cell "output embeddings learn language modelling, input embeddings only where they are to" (d1571113)')
-def test_output_embeddings_learn_language_modelling_input_embeddings_only_where_they_are_to(cell_d1571111):
+@pytest.mark.cell('nbs/06_training/08_distil.ipynb', 'cell "output embeddings learn language modelling" (d1571113)')
+def test_output_embeddings_learn_language_modelling(cell_d1571111):
+    batch_of = cell_d1571111.batch_of
+    gradients = cell_d1571111.gradients
+    models = cell_d1571111.models
     hidden, with_lm = gradients("causal")[1], gradients("causal", lm=True)[1]
     made, teacher = models["causal"]
     batch = batch_of("causal")
@@ -277,8 +311,11 @@ def test_output_embeddings_learn_language_modelling_input_embeddings_only_where_
     assert not torch.allclose(masked, gradients("masked")[1]["input"], atol=1e-6)
 
 
-@pytest.mark.cell('nbs/06_training/08_distil.ipynb', 'cell "hidden states come nearer to the teacher\'s, only embeddings of new tokens change, and a run resumes" (d1571116)')
-def test_hidden_states_come_nearer_to_the_teacher_s_only_embeddings_of_new_tokens_change_and_a_run_resumes(cell_d1571111, cell_d1571115):
+@pytest.mark.cell('nbs/06_training/08_distil.ipynb', 'cell "hidden states come nearer to the teacher\'s, a run resumes" (d1571116)')
+def test_hidden_states_come_nearer_to_the_teacher_s_a_run_resumes(cell_d1571111, cell_d1571115):
+    distilled = cell_d1571115.distilled
+    gradients = cell_d1571111.gradients
+    models = cell_d1571111.models
     for name, (_, teacher) in models.items():
         started = gradients(name)[0]
         with tempfile.TemporaryDirectory() as folder:
@@ -299,8 +336,12 @@ def test_hidden_states_come_nearer_to_the_teacher_s_only_embeddings_of_new_token
         assert resumed.equals(losses) and all(torch.equal(again[key], after[key]) for key in after)
 
 
-@pytest.mark.cell('nbs/06_training/08_distil.ipynb', 'cell "a run from files finds its teacher, resumes to the bit, and refuses before anything is written" (d1571117)')
-def test_a_run_from_files_finds_its_teacher_resumes_to_the_bit_and_refuses_before_anything_is_written(cell_d1571105, cell_d1571111, cell_d1571115):
+@pytest.mark.cell('nbs/06_training/08_distil.ipynb', 'cell "a run from files finds its teacher and resumes to the bit" (d1571117)')
+def test_a_run_from_files_finds_its_teacher_and_resumes_to_the_bit(cell_d1571105, cell_d1571111, cell_d1571115):
+    distilled = cell_d1571115.distilled
+    few = cell_d1571111.few
+    shape = cell_d1571111.shape
+    swahili = cell_d1571105.swahili
     place, told, mini = Path(tempfile.mkdtemp()), [], data_path("models", "mini-xlmr")
     text = place / "sw.txt"
     text.write_text("\n".join(swahili), encoding="utf-8")

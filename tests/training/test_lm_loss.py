@@ -2,6 +2,7 @@
 from studies.phrasebook import lines
 from torch.nn import functional as F
 from transformers import BertConfig, BertForMaskedLM, DistilBertConfig, DistilBertForMaskedLM, ElectraConfig, ElectraForMaskedLM, GPT2Config, GPT2LMHeadModel, Gemma2Config, Gemma2ForCausalLM, LlamaConfig, LlamaForCausalLM, RobertaConfig, RobertaForMaskedLM, XLMRobertaConfig, XLMRobertaForMaskedLM
+from types import SimpleNamespace
 from vocab_lit.models.model_class import is_masked
 from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.training.lm_data import mask_tokens, pack
@@ -14,29 +15,33 @@ import torch
 @pytest.fixture(scope='module')
 def cell_b1c50a07():
     # nbs/06_training/02_lm_loss.ipynb, cell "swahili = lines("sw", 1000, seed=0)" (b1c50a07)
-    global blocks, inputs, labels, swahili, tokenizer
     swahili = lines("sw", 1000, seed=0)
     tokenizer = train_tokenizer(swahili, "unigram", 500)
     blocks = pack(tokenizer, swahili, 32)
     inputs, labels = mask_tokens(blocks[:4], tokenizer, torch.Generator().manual_seed(0))
+    return SimpleNamespace(blocks=blocks, inputs=inputs, labels=labels, tokenizer=tokenizer)
 
 
 @pytest.fixture(scope='module')
 def cell_26a53245(cell_b1c50a07):
     # nbs/06_training/02_lm_loss.ipynb, cell "tiny = dict(vocab_size=500, hidden_size=32, num_hidden_layer" (26a53245)
-    global loss, n_targets, no_dropout, tiny, xlmr
+    inputs = cell_b1c50a07.inputs
+    labels = cell_b1c50a07.labels
     tiny = dict(vocab_size=500, hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=48)
     no_dropout = dict(hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
     torch.manual_seed(0)
     xlmr = XLMRobertaForMaskedLM(XLMRobertaConfig(**tiny, **no_dropout, pad_token_id=1, max_position_embeddings=34))
     loss, n_targets = lm_loss(xlmr, inputs, labels).item(), (labels != -100).sum()
     f"loss {loss:.3f} nats over {n_targets} targets; ln V = {math.log(500):.3f}"
+    return SimpleNamespace(no_dropout=no_dropout, tiny=tiny, xlmr=xlmr)
 
 
 @pytest.fixture(scope='module')
 def cell_c496115a(cell_26a53245):
     # nbs/06_training/02_lm_loss.ipynb, cell "ends = dict(bos_token_id=0, eos_token_id=2)" (c496115a)
-    global ends, one_head, tiny_distil, tiny_gpt, tiny_models
+    no_dropout = cell_26a53245.no_dropout
+    tiny = cell_26a53245.tiny
+    xlmr = cell_26a53245.xlmr
     ends = dict(bos_token_id=0, eos_token_id=2)
     tiny_gpt = dict(vocab_size=500, n_embd=32, n_layer=2, n_head=2)
     tiny_distil = dict(vocab_size=500, dim=32, n_layers=2, n_heads=2, hidden_dim=48)
@@ -53,12 +58,12 @@ def cell_c496115a(cell_26a53245):
         Gemma2ForCausalLM(Gemma2Config(**one_head, head_dim=16, final_logit_softcapping=5.0, **ends)),
     ]
     [type(model).__name__ for model in tiny_models]
+    return SimpleNamespace(ends=ends, tiny_gpt=tiny_gpt, tiny_models=tiny_models)
 
 
 @pytest.fixture(scope='module')
 def cell_b1c50a08():
     # nbs/06_training/02_lm_loss.ipynb, cell "def gradients(model, loss):" (b1c50a08)
-    global gradients, same_gradients
     def gradients(model, loss):
         return torch.autograd.grad(loss, list(model.parameters()), allow_unused=True)
 
@@ -66,17 +71,24 @@ def cell_b1c50a08():
     def same_gradients(some, others):
         pairs = list(zip(some, others, strict=True))
         return all((a is None) == (b is None) and (a is None or torch.allclose(a, b, atol=1e-5)) for a, b in pairs)
+    return SimpleNamespace(gradients=gradients, same_gradients=same_gradients)
 
 
 @pytest.fixture(scope='module')
 def cell_41b6c0b0():
     # nbs/06_training/02_lm_loss.ipynb, cell "held_out = lines("sw", 200, seed=0, held_out=True)" (41b6c0b0)
-    global held_out
     held_out = lines("sw", 200, seed=0, held_out=True)
+    return SimpleNamespace(held_out=held_out)
 
 
-@pytest.mark.cell('nbs/06_training/02_lm_loss.ipynb', 'cell "loss and gradients equal those of the whole model, in one part or in many" (ff68b066)')
-def test_loss_and_gradients_equal_those_of_the_whole_model_in_one_part_or_in_many(cell_b1c50a07, cell_c496115a, cell_b1c50a08):
+@pytest.mark.cell('nbs/06_training/02_lm_loss.ipynb', 'cell "loss and gradients are the whole model\'s, also in parts" (ff68b066)')
+def test_loss_and_gradients_are_the_whole_model_s_also_in_parts(cell_b1c50a07, cell_c496115a, cell_b1c50a08):
+    blocks = cell_b1c50a07.blocks
+    gradients = cell_b1c50a08.gradients
+    inputs = cell_b1c50a07.inputs
+    labels = cell_b1c50a07.labels
+    same_gradients = cell_b1c50a08.same_gradients
+    tiny_models = cell_c496115a.tiny_models
     for model in tiny_models:
         batch = dict(input_ids=inputs, labels=labels) if is_masked(model) else dict(input_ids=blocks[:4], labels=blocks[:4])
         whole = model(**batch).loss
@@ -90,6 +102,8 @@ def test_loss_and_gradients_equal_those_of_the_whole_model_in_one_part_or_in_man
 
 @pytest.mark.cell('nbs/06_training/02_lm_loss.ipynb', 'cell "after an error in its head a model is as it was" (b1c50a09)')
 def test_after_an_error_in_its_head_a_model_is_as_it_was(cell_b1c50a07, cell_26a53245):
+    inputs = cell_b1c50a07.inputs
+    xlmr = cell_26a53245.xlmr
     with pytest.raises(RuntimeError):
         head_logits(xlmr, xlmr.base_model(inputs, return_dict=True), torch.zeros(3, 5))
     assert "forward" not in xlmr.base_model.__dict__ and xlmr(inputs).logits.shape == (4, 32, 500)
@@ -97,6 +111,9 @@ def test_after_an_error_in_its_head_a_model_is_as_it_was(cell_b1c50a07, cell_26a
 
 @pytest.mark.cell('nbs/06_training/02_lm_loss.ipynb', 'cell "no more logits are held at a time than allowed" (6e08d7c0)')
 def test_no_more_logits_are_held_at_a_time_than_allowed(cell_b1c50a07, cell_c496115a):
+    blocks = cell_b1c50a07.blocks
+    ends = cell_c496115a.ends
+    tiny_gpt = cell_c496115a.tiny_gpt
     gpt = GPT2LMHeadModel(GPT2Config(**tiny_gpt | {"n_layer": 1}, **ends))
     seen = []
     hook = gpt.lm_head.register_forward_hook(lambda module, args, logits: seen.append(logits.shape[1]))
@@ -111,8 +128,12 @@ def test_no_more_logits_are_held_at_a_time_than_allowed(cell_b1c50a07, cell_c496
     assert loss.grad_fn.gradients is None  # kept no longer than they are needed
 
 
-@pytest.mark.cell('nbs/06_training/02_lm_loss.ipynb', 'cell "parts also agree in half precision, where the output matrix stays as it is, and without gradients" (fefa8de7)')
-def test_parts_also_agree_in_half_precision_where_the_output_matrix_stays_as_it_is_and_without_gradients(cell_b1c50a07, cell_c496115a, cell_b1c50a08):
+@pytest.mark.cell('nbs/06_training/02_lm_loss.ipynb', 'cell "parts agree in half precision and with a frozen output" (fefa8de7)')
+def test_parts_agree_in_half_precision_and_with_a_frozen_output(cell_b1c50a07, cell_c496115a, cell_b1c50a08):
+    blocks = cell_b1c50a07.blocks
+    gradients = cell_b1c50a08.gradients
+    same_gradients = cell_b1c50a08.same_gradients
+    tiny_models = cell_c496115a.tiny_models
     llama = next(model for model in tiny_models if isinstance(model, LlamaForCausalLM))
     few, batch = 7 * 500, (blocks[:4], blocks[:4])
 
@@ -133,8 +154,13 @@ def test_parts_also_agree_in_half_precision_where_the_output_matrix_stays_as_it_
     llama.lm_head.weight.requires_grad_(True)
 
 
-@pytest.mark.cell('nbs/06_training/02_lm_loss.ipynb', 'cell "the loss is computed in 32 bits, and what else the model takes reaches it" (0dfd3207)')
-def test_the_loss_is_computed_in_32_bits_and_what_else_the_model_takes_reaches_it(cell_b1c50a07, cell_26a53245):
+@pytest.mark.cell('nbs/06_training/02_lm_loss.ipynb', 'cell "the loss is computed in 32 bits, other inputs are passed" (0dfd3207)')
+def test_the_loss_is_computed_in_32_bits_other_inputs_are_passed(cell_b1c50a07, cell_26a53245):
+    inputs = cell_b1c50a07.inputs
+    labels = cell_b1c50a07.labels
+    no_dropout = cell_26a53245.no_dropout
+    tiny = cell_26a53245.tiny
+    xlmr = cell_26a53245.xlmr
     half = XLMRobertaForMaskedLM(xlmr.config).bfloat16()
     logits = half(input_ids=inputs).logits[labels != -100]
     assert abs(lm_loss(half, inputs, labels).item() - F.cross_entropy(logits.float(), labels[labels != -100]).item()) < 1e-5
@@ -150,6 +176,11 @@ def test_the_loss_is_computed_in_32_bits_and_what_else_the_model_takes_reaches_i
 
 @pytest.mark.cell('nbs/06_training/02_lm_loss.ipynb', 'cell "with positions the loss and its gradients are the same" (14290f49)')
 def test_with_positions_the_loss_and_its_gradients_are_the_same(cell_b1c50a07, cell_c496115a, cell_b1c50a08):
+    blocks = cell_b1c50a07.blocks
+    gradients = cell_b1c50a08.gradients
+    labels = cell_b1c50a07.labels
+    same_gradients = cell_b1c50a08.same_gradients
+    tiny_models = cell_c496115a.tiny_models
     for model in tiny_models:
         targets = labels if is_masked(model) else blocks[:4]
         fixed = label_positions(targets, masked=is_masked(model))
@@ -167,8 +198,11 @@ def test_with_positions_the_loss_and_its_gradients_are_the_same(cell_b1c50a07, c
             assert torch.allclose(lm_loss(model, blocks[:4], targets, "mean", fixed), whole, atol=1e-5)
 
 
-@pytest.mark.cell('nbs/06_training/02_lm_loss.ipynb', 'cell "there are as many positions in every batch of a shape, and with any number of labels none is lost" (b1c50a10)')
-def test_there_are_as_many_positions_in_every_batch_of_a_shape_and_with_any_number_of_labels_none_is_lost(cell_b1c50a07, cell_26a53245):
+@pytest.mark.cell('nbs/06_training/02_lm_loss.ipynb', 'cell "a shape has a fixed number of positions, no label is lost" (b1c50a10)')
+def test_a_shape_has_a_fixed_number_of_positions_no_label_is_lost(cell_b1c50a07, cell_26a53245):
+    blocks = cell_b1c50a07.blocks
+    tokenizer = cell_b1c50a07.tokenizer
+    xlmr = cell_26a53245.xlmr
     batches = [mask_tokens(blocks[i : i + 8], tokenizer, torch.Generator().manual_seed(i))[1] for i in range(0, 400, 8)]
     assert {len(label_positions(batch)) for batch in batches} == {80}  # 38.4 and 34.3 more, as a multiple of 8
     none, all_labelled = torch.full_like(batches[0], -100), blocks[:8]
@@ -181,8 +215,11 @@ def test_there_are_as_many_positions_in_every_batch_of_a_shape_and_with_any_numb
     assert abs(everywhere - xlmr(input_ids=blocks[:8], labels=all_labelled).loss.item()) < 1e-5
 
 
-@pytest.mark.cell('nbs/06_training/02_lm_loss.ipynb', 'cell "held-out loss repeats, leaves the model\'s mode and the global generator alone, equals the mean over targets" (0fc24d2b)')
-def test_held_out_loss_repeats_leaves_the_model_s_mode_and_the_global_generator_alone_equals_the_mean_over_targets(cell_b1c50a07, cell_26a53245, cell_41b6c0b0):
+@pytest.mark.cell('nbs/06_training/02_lm_loss.ipynb', 'cell "held-out loss repeats and is the mean over targets" (0fc24d2b)')
+def test_held_out_loss_repeats_and_is_the_mean_over_targets(cell_b1c50a07, cell_26a53245, cell_41b6c0b0):
+    held_out = cell_41b6c0b0.held_out
+    tokenizer = cell_b1c50a07.tokenizer
+    xlmr = cell_26a53245.xlmr
     torch.manual_seed(3)
     before = torch.random.get_rng_state()
     xlmr.train()
@@ -200,8 +237,11 @@ def test_held_out_loss_repeats_leaves_the_model_s_mode_and_the_global_generator_
         heldout_loss(xlmr, tokenizer, packed, probability=0.0)
 
 
-@pytest.mark.cell('nbs/06_training/02_lm_loss.ipynb', 'cell "each module is in the mode that it was in after an evaluation that ends, and after one that fails" (c6dc98a6)')
-def test_each_module_is_in_the_mode_that_it_was_in_after_an_evaluation_that_ends_and_after_one_that_fails(cell_b1c50a07, cell_26a53245):
+@pytest.mark.cell('nbs/06_training/02_lm_loss.ipynb', 'cell "modules are in their own modes after an evaluation" (c6dc98a6)')
+def test_modules_are_in_their_own_modes_after_an_evaluation(cell_b1c50a07, cell_26a53245):
+    blocks = cell_b1c50a07.blocks
+    tokenizer = cell_b1c50a07.tokenizer
+    xlmr = cell_26a53245.xlmr
     modules = [*xlmr.modules()]
     modes = [i % 3 > 0 for i, _ in enumerate(modules)]
     for module, mode in zip(modules, modes):
@@ -222,6 +262,10 @@ def test_each_module_is_in_the_mode_that_it_was_in_after_an_evaluation_that_ends
 
 @pytest.mark.cell('nbs/06_training/02_lm_loss.ipynb', 'cell "a causal model is asked for the next token" (d1c411ff)')
 def test_a_causal_model_is_asked_for_the_next_token(cell_b1c50a07, cell_c496115a, cell_41b6c0b0):
+    ends = cell_c496115a.ends
+    held_out = cell_41b6c0b0.held_out
+    tiny_gpt = cell_c496115a.tiny_gpt
+    tokenizer = cell_b1c50a07.tokenizer
     gpt = GPT2LMHeadModel(GPT2Config(**tiny_gpt | {"n_layer": 1}, **ends)).train()
     packed = pack(tokenizer, held_out, 32)[:40]
     without_dropout = heldout_loss(gpt, tokenizer, packed)

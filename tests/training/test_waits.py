@@ -9,18 +9,18 @@ from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 from transformers import GPT2Config, GPT2LMHeadModel, TrainerCallback, XLMRobertaConfig, XLMRobertaForMaskedLM
+from types import SimpleNamespace
 from vocab_lit.models.device import Device
 from vocab_lit.models.factored_embedding import FactoredEmbedding, factored
 from vocab_lit.models.madx import MadX
 from vocab_lit.models.model_class import is_masked
-from vocab_lit.models.new_rows import only_new_rows
-from vocab_lit.text.collection import garbage_collected_inside
-from vocab_lit.training.callbacks import StageCallback
+from vocab_lit.models.trainable import only_new_rows
+from vocab_lit.text.errors import garbage_collected_inside
 from vocab_lit.training.contexts import answering_with_loss
 from vocab_lit.training.lm_data import MaskedBlocks
 from vocab_lit.training.settings import LaptConfig
 from vocab_lit.training.stages import Freezer
-from vocab_lit.training.trainer import LaptTrainer, training_arguments
+from vocab_lit.training.trainer import LaptCallback, LaptTrainer, training_arguments
 import contextlib
 import pytest
 import tempfile
@@ -31,7 +31,6 @@ import vocab_lit.training.trainer
 @pytest.fixture(scope='module')
 def cell_45229953():
     # nbs/06_training/09_waits.ipynb, cell "_aten = torch.ops.aten" (45229953)
-    global DeviceWaits, _ASKED, _BY_INDEX, _DRAWN, _aten, waits_of_steps
     _aten = torch.ops.aten
     _ASKED = {  # operations whose result, or its shape, is a value of the input
         _aten._local_scalar_dense,
@@ -121,12 +120,13 @@ def cell_45229953():
                 yield mode.found
         finally:
             hook.remove()
+    return SimpleNamespace(DeviceWaits=DeviceWaits, waits_of_steps=waits_of_steps)
 
 
 @pytest.fixture(scope='module')
 def cell_cfdf4b68(cell_45229953):
     # nbs/06_training/09_waits.ipynb, cell "toy = toy_tokenizer("unigram", (f"w{i}" for i in range(95)))" (cfdf4b68)
-    global AtStepEnds, blocks, fresh, short, toy, waits_a_step
+    waits_of_steps = cell_45229953.waits_of_steps
     toy = toy_tokenizer("unigram", (f"w{i}" for i in range(95)))
     blocks = torch.randint(5, 100, (40, 16), generator=torch.Generator().manual_seed(0))
     short = LaptConfig(steps=3, batch_size=8, micro_batch=4, length=16, learning_rate=1e-3)
@@ -152,12 +152,11 @@ def cell_cfdf4b68(cell_45229953):
         config = replace(short, **changes)
         data, freezer = MaskedBlocks(blocks, 24, toy if is_masked(model) else None), Freezer(model, config)
         with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch, answering_with_loss(model):
-            for module in (vocab_lit.training.trainer, vocab_lit.training.checkpoints):
-                patch.setattr(module, "find_device", lambda: Device(kind, ""))
+            patch.setattr(vocab_lit.training.trainer, "find_device", lambda: Device(kind, ""))
             args = training_arguments(config, 0, folder, eval_strategy="no", eval_on_start=False, logging_steps=1000)
             with garbage_collected_inside(), waits_of_steps(model) as found:
                 ends = AtStepEnds(found)
-                callbacks = [StageCallback(freezer), ends]
+                callbacks = [LaptCallback(freezer, config), ends]
                 LaptTrainer(model, args, config, train_dataset=data, callbacks=callbacks).train()
         freezer.restore()
         first, third = ends.counts[0], ends.counts[2]
@@ -165,12 +164,14 @@ def cell_cfdf4b68(cell_45229953):
 
 
     waits_a_step(fresh("masked"), "cpu")  # where nothing is lost by it
+    return SimpleNamespace(fresh=fresh, waits_a_step=waits_a_step)
 
 
 @pytest.fixture(scope='module')
 def cell_a2facf14(cell_cfdf4b68):
     # nbs/06_training/09_waits.ipynb, cell "def low_rank(n_up):" (a2facf14)
-    global adapter, low_rank, waits_of_way, ways
+    fresh = cell_cfdf4b68.fresh
+    waits_a_step = cell_cfdf4b68.waits_a_step
     def low_rank(n_up):
         labels = torch.arange(100) % n_up
         return FactoredEmbedding(torch.randn(100, 4), torch.randn(n_up, 4, 16), labels)
@@ -199,10 +200,12 @@ def cell_a2facf14(cell_cfdf4b68):
             patch.setattr(vocab_lit.models.factored_embedding, "find_device", lambda: Device("cuda", ""))
             with ways[way](model):
                 return waits_a_step(model, **changes)
+    return SimpleNamespace(low_rank=low_rank, waits_of_way=waits_of_way, ways=ways)
 
 
-@pytest.mark.cell('nbs/06_training/09_waits.ipynb', 'cell "looks at values and copies from the processor are counted, and nothing else is" (16b73284)')
-def test_looks_at_values_and_copies_from_the_processor_are_counted_and_nothing_else_is(cell_45229953):
+@pytest.mark.cell('nbs/06_training/09_waits.ipynb', 'cell "looks at values and copies from the CPU are counted" (16b73284)')
+def test_looks_at_values_and_copies_from_the_cpu_are_counted(cell_45229953):
+    DeviceWaits = cell_45229953.DeviceWaits
     def waits_of(do):
         table, ids = torch.randn(6, 3, requires_grad=True), torch.arange(4)
         with DeviceWaits([table, ids]) as waits:
@@ -232,6 +235,10 @@ def test_looks_at_values_and_copies_from_the_processor_are_counted_and_nothing_e
 
 @pytest.mark.cell('nbs/06_training/09_waits.ipynb', 'cell "no step of training waits for a GPU, whatever learns" (0ef6e89c)')
 def test_no_step_of_training_waits_for_a_gpu_whatever_learns(cell_cfdf4b68, cell_a2facf14):
+    fresh = cell_cfdf4b68.fresh
+    low_rank = cell_a2facf14.low_rank
+    waits_a_step = cell_cfdf4b68.waits_a_step
+    waits_of_way = cell_a2facf14.waits_of_way
     assert [waits_of_way("masked", way) for way in ("new rows", "two up-projections", "adapter")] == [{}] * 3
     assert waits_of_way("causal", "all", mode="two-stage") == {}
     with factored(fresh("masked"), low_rank(2)) as model:
@@ -241,6 +248,8 @@ def test_no_step_of_training_waits_for_a_gpu_whatever_learns(cell_cfdf4b68, cell
 @pytest.mark.slow
 @pytest.mark.cell('nbs/06_training/09_waits.ipynb', 'cell "no step of training waits for a GPU, in any way of learning" (381c9c0b)')
 def test_no_step_of_training_waits_for_a_gpu_in_any_way_of_learning(cell_a2facf14):
+    waits_of_way = cell_a2facf14.waits_of_way
+    ways = cell_a2facf14.ways
     for kind in ("masked", "causal"):
         for way in [way for way in ways if kind == "masked" or way != "adapter"]:  # which is for encoders
             for changes in ({}, dict(max_grad_norm=0.1), dict(micro_batch=8), dict(mode="full")):

@@ -3,10 +3,11 @@ from gensim.models.keyedvectors import KeyedVectors
 from pathlib import Path
 from studies.phrasebook import lines
 from studies.toy_tokenizers import toy_tokenizer
+from types import SimpleNamespace
 from vocab_lit.tokens.expansion import expand_tokenizer
 from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.tokens.vocab import Vocab
-from vocab_lit.vectors.token_vectors import TokenVectors, _cooccurrences, _ppmi, blocks, carry_vectors, count_ids, encode_lines, ngrams, save_vectors, stored, token_fasttext, token_ppmi, token_vectors, train_fasttext, write_table
+from vocab_lit.vectors.token_vectors import TokenVectors, _cooccurrences, _ppmi, blocks, carry_vectors, count_ids, encode_lines, ngrams, save_vectors, stored, token_vectors, train_fasttext, write_table
 import math
 import numpy as np
 import os
@@ -20,57 +21,71 @@ import warnings
 @pytest.fixture(scope='module')
 def cell_03f08b59():
     # nbs/03_vectors/01_token_vectors.ipynb, cell "text = lines("sw", 2000, seed=0)" (03f08b59)
-    global ids, text, tok, vocab
     text = lines("sw", 2000, seed=0)
     tok = train_tokenizer(text, "unigram", 900)
     vocab = Vocab.from_tokenizer(tok)
     ids = encode_lines(tok, text)
     text[0], [vocab[i].piece for i in ids[:12]], int((ids >= 0).sum())
+    return SimpleNamespace(ids=ids, text=text, tok=tok, vocab=vocab)
 
 
 @pytest.fixture(scope='module')
 def cell_c75c8d2d():
     # nbs/03_vectors/01_token_vectors.ipynb, cell "def median_cosine(vectors):  # near 0 where vectors tell tok" (c75c8d2d)
-    global median_cosine
     def median_cosine(vectors):  # near 0 where vectors tell tokens apart, near 1 where they do not
         x = vectors.matrix[vectors.known]
         x = x / np.linalg.norm(x, axis=1, keepdims=True)
         return float(np.median(x @ x.T))
+    return SimpleNamespace(median_cosine=median_cosine)
 
 
 @pytest.fixture(scope='module')
 def cell_e601cd65(cell_03f08b59, cell_c75c8d2d):
     # nbs/03_vectors/01_token_vectors.ipynb, cell "with warnings.catch_warnings(record=True) as caught:" (e601cd65)
-    global caught, three
+    median_cosine = cell_c75c8d2d.median_cosine
+    text = cell_03f08b59.text
+    tok = cell_03f08b59.tok
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        three = token_fasttext(tok, text, dim=50)
+        three = token_vectors(tok, text, "fasttext", dim=50)
     str(caught[0].message), round(median_cosine(three), 2)
+    return SimpleNamespace(three=three)
 
 
 @pytest.fixture(scope='module')
 def cell_15ecb52b(cell_03f08b59):
-    # nbs/03_vectors/01_token_vectors.ipynb, cell "def show_nearest(vectors, piece):" (15ecb52b)
-    global show_nearest
+    # nbs/03_vectors/01_token_vectors.ipynb, cell "def unit(x):" (15ecb52b)
+    vocab = cell_03f08b59.vocab
+    def unit(x):
+        return x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-30)
+
+
     def show_nearest(vectors, piece):
-        return [(vocab[i].piece, round(c, 2)) for i, c in vectors.nearest(vocab.find(piece)[0].id)]
+        cosines = unit(vectors.matrix) @ unit(vectors.matrix)[vocab.find(piece)[0].id]
+        return [(vocab[i].piece, round(float(cosines[i]), 2)) for i in np.argsort(-cosines)[1:6]]
+    return SimpleNamespace(show_nearest=show_nearest)
 
 
 @pytest.fixture(scope='module')
 def cell_d79b778f(cell_03f08b59, cell_15ecb52b):
-    # nbs/03_vectors/01_token_vectors.ipynb, cell "counted = token_ppmi(tok, text)" (d79b778f)
-    global counted
-    counted = token_ppmi(tok, text)
+    # nbs/03_vectors/01_token_vectors.ipynb, cell "counted = token_vectors(tok, text, "ppmi")" (d79b778f)
+    show_nearest = cell_15ecb52b.show_nearest
+    text = cell_03f08b59.text
+    tok = cell_03f08b59.tok
+    counted = token_vectors(tok, text, "ppmi")
     {p: show_nearest(counted, p) for p in ("▁Kijerumani", "▁Uganda")}
+    return SimpleNamespace(counted=counted)
 
 
 @pytest.fixture(scope='module')
 def cell_ed454914(cell_03f08b59, cell_d79b778f):
     # nbs/03_vectors/01_token_vectors.ipynb, cell "folder = Path(tempfile.mkdtemp())" (ed454914)
-    global folder
+    counted = cell_d79b778f.counted
+    tok = cell_03f08b59.tok
     folder = Path(tempfile.mkdtemp())
     save_vectors(counted, tok, folder / "tokens.vec")
     (folder / "tokens.vec").read_text(encoding="utf-8")[:120]
+    return SimpleNamespace(folder=folder)
 
 
 @pytest.mark.cell('nbs/03_vectors/01_token_vectors.ipynb', 'cell "numbers in a file are gone through in blocks of whole lines" (6a3f0503)')
@@ -94,19 +109,25 @@ def test_a_text_is_encoded_line_by_line_without_special_and_unknown_tokens():
 
 @pytest.mark.cell('nbs/03_vectors/01_token_vectors.ipynb', 'cell "vectors lie at their token\'s id and rare and special tokens have none" (206ac360)')
 def test_vectors_lie_at_their_token_s_id_and_rare_and_special_tokens_have_none(cell_03f08b59, cell_e601cd65):
+    ids = cell_03f08b59.ids
+    text = cell_03f08b59.text
+    three = cell_e601cd65.three
+    tok = cell_03f08b59.tok
     counts = np.bincount(ids[ids >= 0], minlength=len(tok))
     assert three.matrix.shape == (len(tok), 50) and three.matrix.dtype == np.float32
     assert (three.known == (counts >= 10)).all() and not three.known[tok.all_special_ids].any()
     assert (three.matrix[~three.known] == 0).all() and np.isfinite(three.matrix).all()
-    few = token_fasttext(tok, text[:300], dim=8, min_count=25, epochs=50)
+    few = token_vectors(tok, text[:300], "fasttext", dim=8, min_count=25, epochs=50)
     counts = np.bincount((some := encode_lines(tok, text[:300]))[some >= 0], minlength=len(tok))
     assert (few.known == (counts >= 25)).all() and 0 < few.known.sum() < three.known.sum()
     with pytest.raises(ValueError, match="12 tokens.*min_count=10.*lower min_count"):
-        token_fasttext(toy_tokenizer("unigram", ["a", "b"]), ["a b a b a b"] * 2)
+        token_vectors(toy_tokenizer("unigram", ["a", "b"]), ["a b a b a b"] * 2, "fasttext")
 
 
 @pytest.mark.cell('nbs/03_vectors/01_token_vectors.ipynb', 'cell "every row is sampled from the uniform distribution before training" (a155df76)')
 def test_every_row_is_sampled_from_the_uniform_distribution_before_training(cell_03f08b59):
+    ids = cell_03f08b59.ids
+    vocab = cell_03f08b59.vocab
     words, dim = [t.piece for t in vocab], 50
     with pytest.warns(UserWarning, match="nearly as they began"):
         model = train_fasttext(words, ids, dim, 10, 1, 3, 1).wv
@@ -127,21 +148,21 @@ def test_the_number_of_n_gram_rows_follows_the_text():
     assert train_fasttext(*some, max_buckets=3).wv.bucket == 3
 
 
-@pytest.mark.cell('nbs/03_vectors/01_token_vectors.ipynb', 'cell "the same seed gives the same vectors in another process and another seed gives others" (1295f304)')
-def test_the_same_seed_gives_the_same_vectors_in_another_process_and_another_seed_gives_others():
+@pytest.mark.cell('nbs/03_vectors/01_token_vectors.ipynb', 'cell "the same seed gives the same vectors in any process" (1295f304)')
+def test_the_same_seed_gives_the_same_vectors_in_any_process():
     script = """
 import hashlib
 import warnings
 from studies.phrasebook import lines
 from studies.toy_tokenizers import toy_tokenizer
-from vocab_lit.vectors.token_vectors import token_fasttext
+from vocab_lit.vectors.token_vectors import token_vectors
 
 def fingerprint(seed):
     text = lines("sw", 100, seed=0)
     tok = toy_tokenizer("unigram", sorted({word for line in text for word in line.split()}))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        matrix = token_fasttext(tok, text, dim=20, min_count=2, seed=seed).matrix
+        matrix = token_vectors(tok, text, "fasttext", seed, dim=20, min_count=2).matrix
     return hashlib.sha256(matrix.tobytes()).hexdigest()
 
 here = [fingerprint(seed) for seed in (0, 1)]
@@ -156,9 +177,12 @@ here = [fingerprint(seed) for seed in (0, 1)]
 
 @pytest.mark.cell('nbs/03_vectors/01_token_vectors.ipynb', 'cell "more threads train the same model" (9eb6d9f3)')
 def test_more_threads_train_the_same_model(cell_03f08b59, cell_c75c8d2d):
+    median_cosine = cell_c75c8d2d.median_cosine
+    text = cell_03f08b59.text
+    tok = cell_03f08b59.tok
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        one, two = (token_fasttext(tok, text[:600], dim=20, epochs=60, threads=threads) for threads in (1, 2))
+        one, two = (token_vectors(tok, text[:600], "fasttext", 0, n, dim=20, epochs=60) for n in (1, 2))
     assert (one.known == two.known).all()
     assert np.isfinite(two.matrix).all()
     assert abs(median_cosine(one) - median_cosine(two)) < 0.1 and median_cosine(one) < 0.8
@@ -191,28 +215,34 @@ def test_the_reduction_is_the_leading_part_of_the_exact_decomposition():
     rng = np.random.default_rng(0)
     random_text = [" ".join(rng.choice(list("abcdefgh"), 6, p=np.arange(1, 9) / 36)) for _ in range(60)]
     flat = encode_lines(pair, random_text)
-    got, rows = token_ppmi(pair, random_text, dim=3, min_count=1), np.unique(flat[flat >= 0])
+    got, rows = token_vectors(pair, random_text, dim=3, min_count=1), np.unique(flat[flat >= 0])
     u, s, _ = np.linalg.svd(_ppmi(_cooccurrences(flat, len(pair), 10)[rows][:, rows]).toarray())
     assert np.allclose(np.abs(got.matrix[rows]), np.abs(u[:, :3] * np.sqrt(s[:3])), atol=1e-4)
     assert (got.matrix[np.abs(got.matrix).argmax(0), range(3)] > 0).all() and got.known.sum() == 8 == len(rows)
-    assert not token_ppmi(pair, random_text, dim=20, min_count=1).matrix[:, 8:].any()
+    assert not token_vectors(pair, random_text, dim=20, min_count=1).matrix[:, 8:].any()
 
 
 @pytest.mark.cell('nbs/03_vectors/01_token_vectors.ipynb', 'cell "counted vectors respect min_count and repeat" (8a895ca8)')
 def test_counted_vectors_respect_min_count_and_repeat(cell_03f08b59, cell_d79b778f):
+    counted = cell_d79b778f.counted
+    ids = cell_03f08b59.ids
+    text = cell_03f08b59.text
+    tok = cell_03f08b59.tok
     counts = np.bincount(ids[ids >= 0], minlength=len(tok))
     assert (counted.known == (counts >= 2)).all() and (counted.counts == counts).all()
     assert np.isfinite(counted.matrix).all()
     assert not counted.known[tok.all_special_ids].any()
-    assert (token_ppmi(tok, text).matrix == counted.matrix).all()
+    assert (token_vectors(tok, text, "ppmi").matrix == counted.matrix).all()
     with pytest.raises(ValueError, match=r"too short.*min_count=2"):
-        token_ppmi(toy_tokenizer("unigram", ["a", "b"]), ["a b"])
+        token_vectors(toy_tokenizer("unigram", ["a", "b"]), ["a b"])
 
 
 @pytest.mark.cell('nbs/03_vectors/01_token_vectors.ipynb', 'cell "the size of the text decides the method" (4fc66eb0)')
 def test_the_size_of_the_text_decides_the_method(cell_03f08b59):
+    text = cell_03f08b59.text
+    tok = cell_03f08b59.tok
     assert token_vectors(tok, text[:100], threads=2).name.startswith("token PPMI")
-    with pytest.warns(UserWarning, match="nearly as they began.*token_ppmi"):
+    with pytest.warns(UserWarning, match="nearly as they began.*ppmi"):
         made = token_vectors(tok, text[:100], enough=500, dim=8)
     assert made.name.startswith("token fastText") and made.matrix.shape == (len(tok), 8)
     with pytest.raises(ValueError, match="no vectors by 'glove'; choose from auto, fasttext, ppmi"):
@@ -221,6 +251,8 @@ def test_the_size_of_the_text_decides_the_method(cell_03f08b59):
 
 @pytest.mark.cell('nbs/03_vectors/01_token_vectors.ipynb', 'cell "vectors are carried by token" (a7e3ba51)')
 def test_vectors_are_carried_by_token(cell_03f08b59):
+    tok = cell_03f08b59.tok
+    vocab = cell_03f08b59.vocab
     english = train_tokenizer(lines("en", 600, seed=0), "unigram", 700)
     expanded = Vocab.from_tokenizer(expand_tokenizer(english, tok, 600))
     rng = np.random.default_rng(0)
@@ -239,6 +271,10 @@ def test_vectors_are_carried_by_token(cell_03f08b59):
 
 @pytest.mark.cell('nbs/03_vectors/01_token_vectors.ipynb', 'cell "a written table is what gensim reads" (9276d409)')
 def test_a_written_table_is_what_gensim_reads(cell_03f08b59, cell_d79b778f, cell_ed454914):
+    counted = cell_d79b778f.counted
+    folder = cell_ed454914.folder
+    tok = cell_03f08b59.tok
+    vocab = cell_03f08b59.vocab
     read = KeyedVectors.load_word2vec_format(str(folder / "tokens.vec"))
     assert read["▁Uganda"].tolist() == counted.matrix[vocab.find("▁Uganda")[0].id].tolist()
     with pytest.raises(ValueError, match="written as .vec or .npz"):

@@ -6,14 +6,17 @@ from pathlib import Path
 from studies.phrasebook import lines
 from studies.toy_tokenizers import toy_tokenizer
 from tokenizers import pre_tokenizers
-from vocab_lit.text.arrays_file import read_arrays
+from types import SimpleNamespace
+from vocab_lit.text.binary_files import read_arrays
+from vocab_lit.text.corpus import Lines
+from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.tokens.vocab import Vocab
-from vocab_lit.vectors.token_vectors import ngrams, ppmi_vectors, save_vectors, token_fasttext, token_ppmi, train_fasttext
-from vocab_lit.vectors.word_vectors import _TOKEN_DEFAULTS, _WORD, from_words, open_words, read_vectors, save_words, static_vectors, train_words, word_fasttext, word_ppmi
+from vocab_lit.vectors.settings import VectorTraining
+from vocab_lit.vectors.token_vectors import ngrams, save_vectors, token_vectors
+from vocab_lit.vectors.word_vectors import _WORD, from_words, open_words, read_vectors, save_words, static_vectors, train_vectors_files, train_words
 import fasttext
 import gzip
-import inspect
 import json
 import numpy as np
 import pandas as pd
@@ -25,11 +28,10 @@ import warnings
 @pytest.fixture(scope='module')
 def cell_6e746c99():
     # nbs/03_vectors/02_word_vectors.ipynb, cell "text = lines("sw", 2000, seed=0)" (6e746c99)
-    global counted, most_similar, text, tok, vocab
     text = lines("sw", 2000, seed=0)
     tok = train_tokenizer(text, "unigram", 900)
     vocab = Vocab.from_tokenizer(tok)
-    counted = word_ppmi(text)
+    counted = train_words(text, "ppmi")
 
 
     def most_similar(word, k=4):
@@ -39,12 +41,13 @@ def cell_6e746c99():
 
 
     {word: most_similar(word) for word in ("Kijerumani", "Uganda")}
+    return SimpleNamespace(counted=counted, text=text, tok=tok, vocab=vocab)
 
 
 @pytest.fixture(scope='module')
 def cell_1a3a838f(cell_6e746c99):
     # nbs/03_vectors/02_word_vectors.ipynb, cell "folder = Path(tempfile.mkdtemp())" (1a3a838f)
-    global _, about, folder, model, opened, rows, sentences
+    text = cell_6e746c99.text
     folder = Path(tempfile.mkdtemp())
     sentences = [_WORD.findall(line) for line in text[:300]]
     model = FastText(sentences=sentences, vector_size=16, min_count=2, epochs=3, workers=1, seed=0, bucket=2000)
@@ -60,27 +63,47 @@ def cell_1a3a838f(cell_6e746c99):
         for file, w in opened.items()
     }
     pd.DataFrame(about).T
+    return SimpleNamespace(folder=folder, model=model, opened=opened, sentences=sentences)
 
 
 @pytest.fixture(scope='module')
 def cell_ccc0e65e(cell_6e746c99, cell_1a3a838f):
-    # nbs/03_vectors/02_word_vectors.ipynb, cell "of_tokens = token_ppmi(tok, text)" (ccc0e65e)
-    global of_tokens
-    of_tokens = token_ppmi(tok, text)
+    # nbs/03_vectors/02_word_vectors.ipynb, cell "of_tokens = token_vectors(tok, text, "ppmi")" (ccc0e65e)
+    folder = cell_1a3a838f.folder
+    text = cell_6e746c99.text
+    tok = cell_6e746c99.tok
+    of_tokens = token_vectors(tok, text, "ppmi")
     read_vectors(save_vectors(of_tokens, tok, folder / "tokens.npz"), tok).known.sum()
+    return SimpleNamespace(of_tokens=of_tokens)
+
+
+@pytest.fixture(scope='module')
+def cell_2a0dd4a3():
+    # nbs/03_vectors/02_word_vectors.ipynb, cell "place = Path(tempfile.mkdtemp())" (2a0dd4a3)
+    place = Path(tempfile.mkdtemp())
+    (place / "sw.txt").write_text("\n".join(lines("sw", 600, seed=0)), encoding="utf-8")
+    (place / "few.txt").write_text("\n".join(lines("sw", 100, seed=0)), encoding="utf-8")
+    train_tokenizer(lines("sw", 600, seed=0), "unigram", 700).save_pretrained(place / "focus-sw")
+    made_in_file = train_vectors_files([place / "sw.txt"], place / "words.vec", how=VectorTraining(dim=32))
+    made_in_file
+    return SimpleNamespace(made_in_file=made_in_file, place=place)
 
 
 @pytest.mark.cell('nbs/03_vectors/02_word_vectors.ipynb', 'cell "word vectors repeat with the seed" (7298d4c0)')
 def test_word_vectors_repeat_with_the_seed(cell_6e746c99):
+    counted = cell_6e746c99.counted
+    text = cell_6e746c99.text
     few = dict(dim=20, min_count=2, epochs=50)
-    first, again = (word_fasttext(iter(text[:400]), **few).wv for _ in range(2))
+    first, again = (train_words(iter(text[:400]), "fasttext", **few).model.wv for _ in range(2))
     assert (first.vectors == again.vectors).all() and first.key_to_index == again.key_to_index and "Uganda" in first
-    assert not (word_fasttext(text[:400], **few, seed=1).wv.vectors == first.vectors).all()
-    assert (word_ppmi(text).matrix(counted.words) == counted.matrix(counted.words)).all()
+    assert not (train_words(text[:400], "fasttext", **few, seed=1).model.wv.vectors == first.vectors).all()
+    assert (train_words(text, "ppmi").matrix(counted.words) == counted.matrix(counted.words)).all()
 
 
 @pytest.mark.cell('nbs/03_vectors/02_word_vectors.ipynb', 'cell "counted words are the frequent ones, in order, with their counts" (ceb7e00a)')
 def test_counted_words_are_the_frequent_ones_in_order_with_their_counts(cell_6e746c99):
+    counted = cell_6e746c99.counted
+    text = cell_6e746c99.text
     occurrences = pd.Series([word for line in text for word in _WORD.findall(line)]).value_counts()
     assert (
         set(counted.words) <= set(occurrences.index[occurrences >= 2])
@@ -92,6 +115,7 @@ def test_counted_words_are_the_frequent_ones_in_order_with_their_counts(cell_6e7
 
 @pytest.mark.cell('nbs/03_vectors/02_word_vectors.ipynb', 'cell "the size of the text decides how words get vectors" (edae972a)')
 def test_the_size_of_the_text_decides_how_words_get_vectors(cell_6e746c99):
+    text = cell_6e746c99.text
     options = dict(dim=8, epochs=50, min_count=5)
     assert train_words(text[:100]).model is None
     assert isinstance(train_words(text[:100], "fasttext", **options).model, FastText)
@@ -103,6 +127,11 @@ def test_the_size_of_the_text_decides_how_words_get_vectors(cell_6e746c99):
 
 @pytest.mark.cell('nbs/03_vectors/02_word_vectors.ipynb', 'cell "every source gives the same words and vectors" (4ff25a89)')
 def test_every_source_gives_the_same_words_and_vectors(cell_6e746c99, cell_1a3a838f):
+    counted = cell_6e746c99.counted
+    folder = cell_1a3a838f.folder
+    model = cell_1a3a838f.model
+    opened = cell_1a3a838f.opened
+    sentences = cell_1a3a838f.sentences
     word = model.wv.index_to_key[20]
     for w in opened.values():
         assert set(w.words) - {"</s>"} == set(model.wv.index_to_key) and w.dim == 16
@@ -130,6 +159,9 @@ def test_every_source_gives_the_same_words_and_vectors(cell_6e746c99, cell_1a3a8
 
 @pytest.mark.cell('nbs/03_vectors/02_word_vectors.ipynb', 'cell "a file that is cut off anywhere is refused" (c55587b7)')
 def test_a_file_that_is_cut_off_anywhere_is_refused(cell_1a3a838f):
+    folder = cell_1a3a838f.folder
+    model = cell_1a3a838f.model
+    opened = cell_1a3a838f.opened
     whole = (folder / "words.bin").read_bytes()
     for cut in (3, 50, 91, 300, len(whole) // 2, len(whole) - 64, len(whole) - 1):
         (folder / "cut.bin").write_bytes(whole[:cut])
@@ -164,6 +196,10 @@ def test_a_file_that_is_cut_off_anywhere_is_refused(cell_1a3a838f):
 
 @pytest.mark.cell('nbs/03_vectors/02_word_vectors.ipynb', 'cell "token vectors from n-grams are the sum over n-grams, up to length" (e35e4302)')
 def test_token_vectors_from_n_grams_are_the_sum_over_n_grams_up_to_length(cell_6e746c99, cell_1a3a838f):
+    folder = cell_1a3a838f.folder
+    model = cell_1a3a838f.model
+    tok = cell_6e746c99.tok
+    vocab = cell_6e746c99.vocab
     peer = fasttext.load_model(str(folder / "words.bin"))
     v = from_words(folder / "words.bin", tok)
     for t in vocab:
@@ -183,6 +219,10 @@ def test_token_vectors_from_n_grams_are_the_sum_over_n_grams_up_to_length(cell_6
 
 @pytest.mark.cell('nbs/03_vectors/02_word_vectors.ipynb', 'cell "vectors by frequency are the weighted mean written out" (8fd5a30f)')
 def test_vectors_by_frequency_are_the_weighted_mean_written_out(cell_6e746c99, cell_1a3a838f):
+    folder = cell_1a3a838f.folder
+    model = cell_1a3a838f.model
+    opened = cell_1a3a838f.opened
+    tok = cell_6e746c99.tok
     v = from_words(folder / "words.vec", tok)
     weights = dict(zip(opened["words.vec"].words, opened["words.vec"].counts))
     cut = [(w, tok(form, add_special_tokens=False)["input_ids"]) for w in weights for form in (w, f" {w}")]
@@ -209,6 +249,8 @@ def test_a_space_before_the_word_can_change_its_tokens_and_both_ways_count():
 
 @pytest.mark.cell('nbs/03_vectors/02_word_vectors.ipynb', 'cell "what cannot give vectors is refused" (d8d2b0a7)')
 def test_what_cannot_give_vectors_is_refused(cell_6e746c99, cell_1a3a838f):
+    folder = cell_1a3a838f.folder
+    tok = cell_6e746c99.tok
     with pytest.raises(ValueError, match="words.vec: none of the vocabulary's 1 texts"):
         from_words(folder / "words.vec", toy_tokenizer("unigram", ["ሰላም"]))
     with pytest.raises(ValueError, match="words.vec has vectors of whole words only.*use tfr"):
@@ -219,28 +261,23 @@ def test_what_cannot_give_vectors_is_refused(cell_6e746c99, cell_1a3a838f):
 
 @pytest.mark.cell('nbs/03_vectors/02_word_vectors.ipynb', 'cell "a recipe gets the vectors that it needs" (1b3def10)')
 def test_a_recipe_gets_the_vectors_that_it_needs(cell_6e746c99):
+    text = cell_6e746c99.text
+    tok = cell_6e746c99.tok
     small = text[:300]
     made = static_vectors("token vectors", tok, iter(small), seed=3)
-    assert (made.matrix == token_ppmi(tok, small, seed=3).matrix).all() and made.name == "token PPMI (min_count 2, seed 3)"
+    assert (made.matrix == token_vectors(tok, small, "ppmi", 3).matrix).all()
+    assert made.name == "token PPMI (min_count 2, seed 3)"
     made = static_vectors("word vectors", tok, iter(small), seed=3)
-    assert (made.matrix == from_words(word_ppmi(small, 64, window=10, seed=3), tok).matrix).all()
+    assert (made.matrix == from_words(train_words(small, "ppmi", 3, dim=64, window=10), tok).matrix).all()
     made = static_vectors("word vectors", tok, small, "fasttext", seed=3, epochs=12, dim=20)
-    assert (made.matrix == from_words(word_fasttext(small, 20, 10, 12, seed=3), tok).matrix).all()
-
-
-@pytest.mark.cell('nbs/03_vectors/02_word_vectors.ipynb', 'cell "words and tokens are trained in the same way where nothing else is said" (5a7e11d0)')
-def test_words_and_tokens_are_trained_in_the_same_way_where_nothing_else_is_said():
-    makers = {"fasttext": (token_fasttext, train_fasttext), "ppmi": (token_ppmi, ppmi_vectors)}
-    for method, makers_of_method in makers.items():
-        defaults = {}
-        for maker in reversed(makers_of_method):
-            defaults |= {name: p.default for name, p in inspect.signature(maker).parameters.items()}
-        assert _TOKEN_DEFAULTS[method].items() <= defaults.items()
-        assert {"dim", "min_count", "epochs" if method == "fasttext" else "window"} == set(_TOKEN_DEFAULTS[method])
+    assert (made.matrix == from_words(train_words(small, "fasttext", 3, dim=20, min_count=10, epochs=12), tok).matrix).all()
 
 
 @pytest.mark.cell('nbs/03_vectors/02_word_vectors.ipynb', 'cell "saved vectors come back bit for bit" (d06fb01c)')
 def test_saved_vectors_come_back_bit_for_bit(cell_6e746c99, cell_1a3a838f, cell_ccc0e65e):
+    folder = cell_1a3a838f.folder
+    of_tokens = cell_ccc0e65e.of_tokens
+    tok = cell_6e746c99.tok
     for file in ("tokens.vec", "tokens.npz"):
         back = read_vectors(save_vectors(of_tokens, tok, folder / file), tok)
         assert (back.matrix == of_tokens.matrix).all()
@@ -250,6 +287,8 @@ def test_saved_vectors_come_back_bit_for_bit(cell_6e746c99, cell_1a3a838f, cell_
 
 @pytest.mark.cell('nbs/03_vectors/02_word_vectors.ipynb', 'cell "a file of arrays that holds no vectors is refused in one line" (27f59cf5)')
 def test_a_file_of_arrays_that_holds_no_vectors_is_refused_in_one_line(cell_6e746c99, cell_1a3a838f):
+    folder = cell_1a3a838f.folder
+    tok = cell_6e746c99.tok
     right = read_arrays(folder / "tokens.npz")
     pieces, matrix = json.loads(right["pieces"].tobytes()), right["matrix"]
     spoilt = [(pieces, matrix[:1]), (pieces, matrix[:, 0]), (pieces, matrix > 0), ([5] * len(pieces), matrix), (5, matrix)]
@@ -261,6 +300,10 @@ def test_a_file_of_arrays_that_holds_no_vectors_is_refused_in_one_line(cell_6e74
 
 @pytest.mark.cell('nbs/03_vectors/02_word_vectors.ipynb', 'cell "a fastText model of tokens is read by piece and only where it was trained" (9f98af46)')
 def test_a_fasttext_model_of_tokens_is_read_by_piece_and_only_where_it_was_trained(cell_6e746c99, cell_1a3a838f):
+    folder = cell_1a3a838f.folder
+    text = cell_6e746c99.text
+    tok = cell_6e746c99.tok
+    vocab = cell_6e746c99.vocab
     cut = [[vocab[i].piece for i in tok(line, add_special_tokens=False)["input_ids"]] for line in text[:300]]
     of_pieces = FastText(sentences=cut, vector_size=8, min_count=5, workers=1, seed=0, bucket=500)
     save_facebook_model(of_pieces, str(folder / "tokens.bin"))
@@ -271,6 +314,7 @@ def test_a_fasttext_model_of_tokens_is_read_by_piece_and_only_where_it_was_train
 
 @pytest.mark.cell('nbs/03_vectors/02_word_vectors.ipynb', 'cell "files that cannot be right are refused by name and line" (5fa8b209)')
 def test_files_that_cannot_be_right_are_refused_by_name_and_line(cell_1a3a838f):
+    folder = cell_1a3a838f.folder
     ab = toy_tokenizer("unigram", ["a", "b"])
 
 
@@ -313,3 +357,42 @@ def test_files_that_cannot_be_right_are_refused_by_name_and_line(cell_1a3a838f):
             warnings.simplefilter("ignore")
             v = read_vectors(folder / file, ab)
         assert v.matrix[v.known].tolist() == [[1, 2], [3, 4]] and v.known.sum() == 2
+
+
+@pytest.mark.cell('nbs/03_vectors/02_word_vectors.ipynb', 'cell "vectors in files are what was trained" (405c4df7)')
+def test_vectors_in_files_are_what_was_trained(cell_2a0dd4a3):
+    made_in_file = cell_2a0dd4a3.made_in_file
+    place = cell_2a0dd4a3.place
+    back, kept_words = open_words(place / "words.vec"), train_words(Lines(place / "sw.txt"), "ppmi", dim=32)
+    assert made_in_file["vectors"] == len(back.words)
+    assert back.words == kept_words.words and all((back.vector(w) == kept_words.vector(w)).all() for w in back.words[:50])
+    told = train_vectors_files([place / "sw.txt"], place / "trained.bin", how=VectorTraining(dim=16, epochs=50))
+    assert open_words(place / "trained.bin").composes
+    assert told["made_by"] == "fastText on words" and told["dimensions"] == 16
+    told = train_vectors_files([place / "sw.txt"], place / "tokens.npz", place / "focus-sw", VectorTraining(dim=8))
+    assert read_vectors(place / "tokens.npz", load_tokenizer(place / "focus-sw")).known.sum() == told["vectors"] > 300
+    for match, out, options in (
+        ("--epochs 2: ppmi, .* counts once; give --method fasttext", "w.vec", dict(how=VectorTraining(epochs=2))),
+        ("exists; choose another", "trained.bin", {}),
+        ("written as .bin or .vec", "x.npz", {}),
+        ("written as .vec or .npz", "x.bin", dict(tokenizer=place / "focus-sw")),
+        ("ppmi has no n-grams", "y.bin", dict(how=VectorTraining("ppmi"))),
+    ):
+        with pytest.raises(ValueError, match=match):
+            train_vectors_files([place / "sw.txt"], place / out, **options)
+    assert not any((place / f).exists() for f in ("w.vec", "x.npz", "x.bin", "y.bin"))
+
+
+@pytest.mark.cell('nbs/03_vectors/02_word_vectors.ipynb', 'cell "every option of training is taken by every method" (4edc4356)')
+def test_every_option_of_training_is_taken_by_every_method(cell_2a0dd4a3):
+    place = cell_2a0dd4a3.place
+    train_options = dict(dim=8, min_count=3, window=2, epochs=2, seed=1, threads=2)
+    for method in ("ppmi", "fasttext"):
+        for name in train_options if method == "fasttext" else set(train_options) - {"epochs"}:
+            how = VectorTraining(method, **{"dim": 8, name: train_options[name]})
+            with warnings.catch_warnings(action="ignore"):  # in two epochs little is learnt
+                train_vectors_files([place / "few.txt"], place / f"words-{method}-{name}.vec", None, how)
+                train_vectors_files([place / "few.txt"], place / f"{method}-{name}.vec", place / "focus-sw", how)
+    focus_sw = load_tokenizer(place / "focus-sw")
+    wide, narrow = (read_vectors(place / f"ppmi-{name}.vec", focus_sw) for name in ("dim", "window"))
+    assert (wide.matrix != narrow.matrix).any() and (wide.known == narrow.known).all()

@@ -16,7 +16,7 @@ from ..models.settings import LoraSettings
 from ..models.source import FolderSource
 from ..tasks.settings import EvaluateSettings
 from ..tasks.task_files import evaluation
-from ..text.extras import check_extra
+from ..text.errors import check_extra
 from ..text.files import check_text, file_facts
 from ..text.reader import TextSource
 from ..text.settings import Files, SettingError, Settings, distribute, option, settings, within

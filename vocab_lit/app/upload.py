@@ -68,7 +68,7 @@ _KNOWN = (
     *("tokenizer.json", "special_tokens_map.json", "added_tokens.json", "vocab.txt", "vocab.json", "merges.txt"),
     *("*.model", "chat_template.*", "additional_chat_templates/*.jinja", "modules.json", "*head_config.json"),
     *("README*.md", "LICEN[SC]E*", "NOTICE*", "USE_POLICY*", "vocab_lit.json", "plan.npz", "new_tokens.json"),
-    *("losses.csv", "losses.svg", "metrics.jsonl", "forgotten.json", "scores.json"),
+    *("losses.csv", "metrics.jsonl", "forgotten.json", "scores.json"),
 )
 _FOLDERS = ("", "[0-9]*_*/", "vocabulary/")  # modules of a sentence encoder; the tokenizer of an adapter
 _PATHS = ("model", "text", "tokenizer", "vectors", "settings")  # in the note

@@ -17,7 +17,7 @@ from ..methods.settings import TransplantSettings
 from .source import Source
 from ..text.corpus import KeptLines, size_of
 from ..text.files import check_text
-from ..text.scripts import script_of
+from ..text.words import script_of
 from ..tokens.settings import TokenizerSettings, check_vocab_size
 
 if TYPE_CHECKING:
@@ -122,8 +122,8 @@ def target_tokenizers(
 ) -> TargetTokenizers:
     "Read, train, expand or continue a tokenizer, as the settings say."
     from vocab_lit.tokens.chat import add_special_tokens
-    from vocab_lit.tokens.like import build_tokenizer
     from vocab_lit.tokens.load import load_tokenizer
+    from vocab_lit.tokens.train import build_tokenizer
 
     wanted = settings.tokenizer
     tokenizer = load_tokenizer(wanted.tokenizer) if wanted.tokenizer else None
@@ -144,7 +144,7 @@ def target_tokenizers(
 
 def _with_given(tokenizer: PreTrainedTokenizerBase, wanted: TokenizerSettings) -> Built:
     "A target tokenizer with the tokens that are given."
-    from vocab_lit.tokens.given import add_given
+    from vocab_lit.tokens.expansion import add_given
     from vocab_lit.tokens.tokenizer_file import Built
 
     if wanted.tokens:
@@ -167,7 +167,7 @@ def by_script(gone: Iterable[Token]) -> dict[str, int]:  # {script: tokens}
 
 def _tell_replaced(source: Vocab, id_map: dict[str, Any]) -> None:
     "Tell which tokens gave their ids to new ones."
-    from vocab_lit.text.scripts import script_name
+    from vocab_lit.text.words import script_name
 
     if not id_map:
         return
@@ -218,7 +218,7 @@ class NewVocabulary:
     @cached_property
     def id_map(self) -> dict[str, Any]:
         "Which ids have another token now; empty where the vocabulary does not keep its size."
-        from vocab_lit.tokens.same_size import id_map
+        from vocab_lit.tokens.continued import id_map
 
         return id_map(self.source.tokenizer, self.target) if self.settings.tokenizer.same_size else {}
 

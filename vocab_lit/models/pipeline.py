@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ..methods.settings import TransplantSettings
 from .source import FolderSource, GgufSource, Source
-from ..text.collection import no_collection
 from ..text.corpus import Lines
+from ..text.errors import no_collection
 from ..text.files import check_text
 from ..tokens.settings import TrimSettings
 
@@ -129,10 +129,10 @@ def transplant_files(
 
 def _judge(result: Transplant, new: NewVocabulary, out: Path) -> None:
     "Tell what a folder that was made is good for."
-    from vocab_lit.models.check import check_folder, verdict
+    from vocab_lit.models.check import check_model, verdict
     from vocab_lit.models.model_class import learns_from_text
 
-    findings = check_folder(out, compare=False, remarks=False)  # a line tells what breaks
+    findings = check_model(out, compare=False, remarks=False)  # a line tells what breaks
     for line in verdict(result.plan, new.alignment, findings, out, learns_from_text(result.model)):
         log.info(line)
 

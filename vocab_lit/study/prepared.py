@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from ..models.device import on_device
-from ..models.factor_files import factorize_files
+from ..models.factored_embedding import factorize_files
 from ..models.model_class import is_masked
 from ..models.pipeline import transplant_files, trim_files
 from ..models.source import FolderSource
@@ -31,17 +31,17 @@ from ..tasks.nli import Pair
 from ..tasks.probe import probe
 from ..tasks.settings import EvaluateSettings
 from ..text.corpus import Lines, hold_out, read_lines, sample_lines
-from ..text.extras import import_extra
+from ..text.errors import import_extra
 from ..text.files import write_file, write_folder
-from ..tokens.like import build_tokenizer
 from ..tokens.load import load_tokenizer
 from ..tokens.tokenizer_file import save_tokenizer
+from ..tokens.train import build_tokenizer
 from ..training.lapt import lapt
 from ..training.perplexity import perplexity
 from ..training.settings import KeepSettings, RunSettings
 from ..training.training_run import lapt_files
 from ..vectors.settings import VectorTraining, fasttext_or_ppmi
-from ..vectors.vector_files import train_vectors_files
+from ..vectors.word_vectors import train_vectors_files
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -149,20 +149,20 @@ class Prepared:
         text = [self.text] if side == "target" else self.study.source_text
         wanted = fasttext_or_ppmi(Lines(*text), wanted)
         name = f"words-{wanted}.{'bin' if wanted == 'fasttext' else 'vec'}"
-        path = self._of_text(name) if side == "target" else self._path(f"{self.study.source['language']}-{name}")
+        path = self._of_text(name) if side == "target" else self._path(f"{self.study.source.language}-{name}")
         how = VectorTraining(method=wanted)
         return self._made(path, lambda out: train_vectors_files(text, out, None, how))
 
     def factors(self, way: Way) -> Path:
         "The factors of the source model's embeddings."
-        how = way.init.recipe.factoring  # pyright: ignore[reportAttributeAccessIssue] # of a FactoredRecipe
+        how = way.transplant().init.recipe.factoring  # pyright: ignore[reportAttributeAccessIssue] # of a FactoredRecipe
         path = self._path(f"factors-{self.cell.model}-{facts_digest(asdict(how))}.safetensors")
         return self._made(path, lambda out: factorize_files(self.source, out, how))
 
     def source_adapter(self, way: Way) -> Path:
         "The adapter of the source language, of the shape that a way has."
         facts = [way.adapter, asdict(way.lapt)]
-        language = way.language_adapter(self.study.source["language"])
+        language = way.language_adapter(self.study.source.language)
         path = self._path(f"adapter-{self.cell.model}-{language.name}-{facts_digest(facts)}")
 
         def make(out):
@@ -194,12 +194,12 @@ class Prepared:
 def _transplanted(prepared: Prepared, way: Way, out: Path) -> None:
     "Write a model with its new vocabulary."
     files, text = {}, (str(prepared.text),)
-    needs = way.init.recipe.needs
+    needs = way.transplant().init.recipe.needs
     if way.vocabulary == "new":
         files["tokenizer"], text = str(prepared.tokenizer(way)), ()
         if needs == "token vectors":
             files["vectors"] = str(prepared.token_vectors(way))
-    if way.same_size and prepared.study.keep_text:
+    if way.given.get("same_size") and prepared.study.keep_text:
         files["keep_tokens_of"] = (prepared.study.file(prepared.study.keep_text),)
     if needs == "word vectors":
         files["vectors"] = str(prepared.word_vectors(way, "target"))
@@ -207,7 +207,7 @@ def _transplanted(prepared: Prepared, way: Way, out: Path) -> None:
         files["dictionary"] = prepared.study.of(prepared.cell.language, "dictionary")
         sides = {f"{side}_vectors": str(prepared.word_vectors(way, side)) for side in ("source", "target")}
         files |= dict(sides, vectors="auto")
-    if getattr(way.init.recipe, "factoring", None):
+    if getattr(way.transplant().init.recipe, "factoring", None):
         files["factors"] = str(prepared.factors(way))
     settings = way.transplant(**files).without_unused(way.given, text)
     transplant_files(prepared.source, text, out, settings, prepared.cell.language)
@@ -281,7 +281,7 @@ def bits_measure(
     lines: list[str],
 ) -> Callable[[PreTrainedModel], float]:
     "What measures a model's bits per byte on lines."
-    return lambda model: perplexity(model, tokenizer, lines, **study.windows).bits_per_byte
+    return lambda model: perplexity(model, tokenizer, lines, **study.windows.changed()).bits_per_byte
 
 
 def _without_training(study: Study, start: Path, lines: list[str]) -> list[dict]:
@@ -416,7 +416,7 @@ def _scores(prepared: Prepared, way: Way, model: Path, task, seed: int, work: Pa
         (record,) = evaluate_files(model, asked)
     scores = {record["metric"]: record["test"]}
     scores |= {name: value for name, value in record.items() if name not in _NO_SCORES}
-    source = study.source.get("language", "another") if task.zero_shot else language
+    source = study.source.language or "another" if task.zero_shot else language
     return [_row(metric, score, what="task", task=task.task, source=source) for metric, score in scores.items()]
 
 # %% ../../nbs/08_study/06_prepared.ipynb #ca3440e8

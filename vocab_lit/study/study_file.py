@@ -8,37 +8,138 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
-from functools import cached_property
+from dataclasses import asdict
+from functools import cached_property, partial
 from glob import glob
 from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple, cast
+from typing import Annotated, Any, NamedTuple
+
+from pydantic import BeforeValidator
 
 from ..models.settings import check_model_path
-from .ways import ALL, Way, each_once, read_amounts, read_seeds, read_settings, read_way
+from vocab_lit.study.ways import (
+    ALL,
+    Names,
+    Seeds,
+    Way,
+    amounts_by_name,
+    at_keys,
+    check_known,
+    each_made,
+    files_by_name,
+    make_way,
+    task_options,
+)
 from ..tasks.registry import TASKS
 from ..tasks.settings import SPLITS, EvaluateSettings
 from ..tasks.task_files import evaluation
-from ..text.corpus import Amount
+from ..text.corpus import data_path
 from ..text.files import check_file_name, check_text, write_text
 from ..text.reader import TextSource, raw_lines
-from ..text.settings import SettingError, options
-from ..text.yaml_file import check_key, listed, mapping, number, read_yaml, whole, wrong
-from ..training.settings import LaptSettings, RunOptions
+from ..text.settings import SettingError, Settings, option, options, settings
+from ..text.yaml_file import mapping, read_yaml
+from ..training.settings import PRECISIONS
 
 # %% auto #0
-__all__ = ['EXAMPLE', 'GridCell', 'TaskOfStudy', 'ChoicesOfStudy', 'Study', 'read_study', 'facts_digest', 'file_digest',
-           'study_digests', 'cell_fingerprint', 'tag_file', 'check_study']
+__all__ = ['LanguageFiles', 'SourceLanguage', 'Windows', 'TaskOfStudy', 'ChoicesOfStudy', 'GridCell', 'Study', 'example',
+           'read_study', 'facts_digest', 'file_digest', 'study_digests', 'cell_fingerprint', 'tag_file', 'check_study']
 
 # %% ../../nbs/08_study/05_study_file.ipynb #9cccdb06
-_FILES = ("text", "held_out", "dictionary")  # of a language
-_KEYS = (
-    *("name", "data", "models", "languages", "text", "held_out", "dictionary", "source", "amounts", "seeds"),
-    *("vocab_size", "extend", "lapt", "precision", "ways", "tasks", "choices", "other", "baseline", "lines"),
-    *("windows", "evaluations", "keep_text"),
-)
+@settings
+class LanguageFiles(Settings):
+    "Files of a language; what is empty is the study's."
+
+    text: str = option("", "one sentence or paragraph a line")
+    held_out: str = option("", "text to evaluate on")
+    dictionary: str = option("", "word pairs, the source language first")
+
+
+@settings
+class SourceLanguage(Settings):
+    "The language that a task may be learnt in, and that vectors are aligned with."
+
+    language: str = option("", "its code")
+    text: str = option("", "text in it")
+
+
+@settings
+class Windows(Settings):
+    "Windows in which bits per byte are measured."
+
+    length: int | None = option(None, "tokens in a window", ge=1)
+    stride: int | None = option(None, "tokens that each window adds", ge=1)
+
+
+@settings
+class TaskOfStudy(Settings):
+    "A task, its files and its settings."
+
+    name: str = option("", "what it is called")
+    task: str = option("", "pos, ner, dp, qa or nli")
+    train: str = option("", "examples; {language} may stand in the name")
+    dev: str = option("", "examples by which the best epoch is chosen")
+    test: str = option("", "examples; {language} may stand in the name")
+    given: dict[str, Any] = option({}, "settings of the task")
+    languages: Names = option((), "in which it is scored; empty: all")
+    tags: int = option(0, "ner: the column of a file that has the tags; 0: the last", ge=0)
+
+    @property
+    def files(self) -> dict[str, str]:
+        "The files that are given, by split."
+        return {split: getattr(self, split) for split in SPLITS if getattr(self, split)}
+
+    @property
+    def zero_shot(self) -> bool:
+        "Whether it is learnt in one language and scored in others."
+        return "{language}" in self.test and "{language}" not in self.train
+
+    @property
+    def facts(self) -> dict:
+        "The settings that decide the scores."
+        return dict(task=self.task, files=self.files, given=self.given, tags=self.tags)
+
+
+@settings
+class ChoicesOfStudy(Settings):
+    "Choices that a causal model makes by likelihood, without training."
+
+    name: str = option("", "what they are called")
+    test: str = option("", "the file; {language} may stand in it")
+    languages: Names = option((), "in which they are made; empty: all")
+    examples: int = option(0, "how many of the file, evenly spread; 0: all", ge=0)
+    train: str = option("", "a file from which a linear classifier of frozen states learns too")
+
+    @property
+    def facts(self) -> dict:
+        "What decides the numbers."
+        return {name: value for name, value in asdict(self).items() if name != "train" or value}
+
+    def files(self, language: str) -> list[str]:
+        "The files, as the study file names them, with the language filled in."
+        return [name.replace("{language}", language) for name in (self.test, self.train) if name]
+
+
+def _make_files(code: str, given: Mapping[str, Any], usual: Mapping[str, Any]) -> LanguageFiles:
+    return LanguageFiles(**given)
+
+
+def _make_task(name: str, given: Mapping[str, Any], usual: Mapping[str, Any]) -> TaskOfStudy:
+    task = given.get("task", name)
+    check_known(task, TASKS, "task")
+    own = {key: value for key, value in given.items() if key in options(TaskOfStudy)}
+    rest = {key: value for key, value in given.items() if key not in own}
+    for split in ("train", "test"):
+        if not own.get(split):
+            raise SettingError(split, "no such file; give train and test, and dev where there is one")
+    return TaskOfStudy(**{**own, "name": name, "task": task, "given": task_options(task, rest)})
+
+
+def _make_choices(name: str, given: Mapping[str, Any], usual: Mapping[str, Any]) -> ChoicesOfStudy:
+    if not given.get("test"):
+        raise SettingError("test", "no test file; give one")
+    return ChoicesOfStudy(**{**given, "name": name})
 
 
 class GridCell(NamedTuple):
@@ -54,75 +155,42 @@ class GridCell(NamedTuple):
         return f"{self.model} {self.language} {self.amount} {self.way} seed {self.seed}"
 
 
-@dataclass(frozen=True)
-class TaskOfStudy:
-    "A task, its files and its settings."
-
-    name: str
-    task: str  # pos, ner, dp, qa or nli
-    files: Mapping[str, str]  # train, dev and test; {language} may stand in them
-    given: Mapping[str, object]  # settings of the task
-    languages: tuple[str, ...]  # in which it is scored; empty: all
-    tags: int  # ner: the column of a file that has the tags; 0: the last
-
-    @property
-    def zero_shot(self) -> bool:
-        "Whether it is learnt in one language and scored in others."
-        return "{language}" in self.files["test"] and "{language}" not in self.files["train"]
-
-    @property
-    def facts(self) -> dict:
-        "The settings that decide the scores."
-        return {name: value for name, value in asdict(self).items() if name not in ("languages", "name")}
-
-
-@dataclass(frozen=True)
-class ChoicesOfStudy:
-    "Choices that a causal model makes by likelihood, without training."
-
-    name: str
-    test: str  # the file; {language} may stand in it
-    languages: tuple[str, ...]  # in which they are made; empty: all
-    examples: int  # how many of the file, evenly spread; 0: all
-    train: str = ""  # a file from which a linear classifier of frozen states learns too; empty: none does
-
-    @property
-    def facts(self) -> dict:
-        "What decides the numbers."
-        return {name: value for name, value in asdict(self).items() if name != "train" or value}
-
-    def files(self, language: str) -> list[str]:
-        "The files, as the study file names them, with the language filled in."
-        return [name.replace("{language}", language) for name in (self.test, self.train) if name]
-
-
-@dataclass(frozen=True)
-class Study:
+@settings
+class Study(Settings):
     "A grid of cells, and what they are made of."
 
-    path: Path  # of the file, absolute, since cells may be computed elsewhere
-    name: str
-    data: str  # folder that {data} stands for
-    models: Mapping[str, str]  # folder or hub name of each source model
-    languages: Mapping[str, Mapping[str, str]]  # text, held_out and dictionary of each
-    source: Mapping[str, str]  # language and text of the source language; may be empty
-    amounts: Mapping[str, Amount | None]
-    seeds: tuple[int, ...]
-    ways: Mapping[str, Way]
-    tasks: Mapping[str, TaskOfStudy]
-    baseline: str  # the way that others are compared with
-    lines: int  # held-out lines on which all is measured
-    evaluations: int  # along the training
-    windows: Mapping[str, int]  # length and stride of the windows in which bits per byte are measured, where given
-    other: Mapping[str, str]  # held-out text in other languages, on which forgetting is measured
-    choices: Mapping[str, ChoicesOfStudy]
-    keep_text: str  # in languages that the models know, for ways with replay or same_size; may be empty
-    precision: str  # in which training multiplies, as `RunOptions` takes it
+    path: Path = option(Path(), "the file, absolute, since cells may be computed elsewhere")
+    name: str = option("", "what it is called")
+    data: str = option("", "folder that {data} stands for")
+    models: Annotated[dict[str, str], BeforeValidator(files_by_name)] = option({}, "folder or name on the Hub of each")
+    languages: Annotated[dict[str, LanguageFiles], BeforeValidator(partial(each_made, _make_files))] = option({}, "")
+    text: str = option("", "of a language, with {language} in its name")
+    held_out: str = option("", "of a language")
+    dictionary: str = option("", "of a language")
+    source: SourceLanguage = option(SourceLanguage(), "the source language")
+    amounts: Annotated[dict[str, Any], BeforeValidator(amounts_by_name)] = option({}, "of text")
+    seeds: Seeds = option((0, 1, 2), "how many, or a list")
+    vocab_size: int | None = option(None, "of new vocabularies", ge=1)
+    extend: int | None = option(None, "tokens that are added, at most", ge=1)
+    lapt: dict[str, Any] = option({}, "continued pretraining of all ways")
+    precision: str = option("", "in which training multiplies", choices=PRECISIONS)
+    tasks: Annotated[dict[str, TaskOfStudy], BeforeValidator(partial(each_made, _make_task))] = option({}, "to score")
+    ways: Annotated[dict[str, Way], BeforeValidator(partial(each_made, make_way))] = option(
+        {}, "of bringing a model there"
+    )
+    baseline: str = option("", "the way that others are compared with")
+    lines: int = option(300, "held-out lines on which all is measured", ge=1)
+    evaluations: int = option(5, "along the training", ge=1)
+    windows: Windows = option(Windows(), "in which bits per byte are measured")
+    other: dict[str, str] = option({}, "held-out text in other languages, on which forgetting is measured")
+    choices: Annotated[dict[str, ChoicesOfStudy], BeforeValidator(partial(each_made, _make_choices))] = option({}, "")
+    keep_text: str = option("", "in languages that the models know, for ways with replay or same_size")
 
     def file(self, name: str) -> str:
         "The path that a name of the file stands for."
         if "{data}" in name and not self.data:
-            raise wrong(str(self.path), "names have {data} in them; say which folder that is by `data:` or --data DIR")
+            problem = "names have {data} in them; say which folder that is by `data:` or --data DIR"
+            raise ValueError(f"{self.path}: {problem}")
         path = str(self.path.parent / Path(name.replace("{data}", self.data)).expanduser())
         if "*" not in path:
             return path
@@ -136,15 +204,18 @@ class Study:
         path = self.file(self.models[name])
         return path if Path(path).exists() else self.models[name]
 
+    def _name_of(self, language: str, role: str) -> str:
+        return (getattr(self.languages[language], role) or getattr(self, role)).replace("{language}", language)
+
     def of(self, language: str, role: str) -> str:
-        "A file of a language; empty where it has none."
-        name = self.languages[language].get(role, "")
+        "A file of a language, its text, held_out or dictionary; empty where it has none."
+        name = self._name_of(language, role)
         return self.file(name) if name else ""
 
     @property
     def source_text(self) -> tuple[str, ...]:
         "Text in the source language; empty where there is none."
-        return (self.file(self.source["text"]),) if self.source else ()
+        return (self.file(self.source.text),) if self.source.text else ()
 
     @cached_property
     def cells(self) -> list[GridCell]:
@@ -187,7 +258,7 @@ class Study:
 
     def names_of(self, cell: GridCell) -> list[str]:
         "The files that a cell is made of, as the study file names them, with the language filled in."
-        names = [*self.languages[cell.language].values(), self.source.get("text", "")]
+        names = [self._name_of(cell.language, role) for role in options(LanguageFiles)] + [self.source.text]
         names += [file.replace("{language}", cell.language) for t in self.tasks_of(cell) for file in t.files.values()]
         names += [*self.other.values(), *(f for asked in self.choices_of(cell) for f in asked.files(cell.language))]
         names += [self.keep_text] if self.ways[cell.way].keeps_text else []
@@ -197,110 +268,51 @@ class Study:
     def measures(self) -> dict:
         "The tasks and the sizes that are the same for every cell."
         tasks = {name: task.facts for name, task in self.tasks.items()}
-        usual = dict(tasks=tasks, source=dict(self.source), lines=self.lines, evaluations=self.evaluations)
+        usual = dict(tasks=tasks, source=self.source.changed(), lines=self.lines, evaluations=self.evaluations)
         choices = {name: asked.facts for name, asked in self.choices.items()}
-        more = dict(windows=self.windows, other=self.other, choices=choices, precision=self.precision)
+        more = dict(windows=self.windows.changed(), other=self.other, choices=choices, precision=self.precision)
         return usual | {name: value for name, value in more.items() if value}
 
-# %% ../../nbs/08_study/05_study_file.ipynb #6b4e0fed
-def _load(path: Path) -> dict:
-    given = mapping(read_yaml(path, "study", "`vocab-lit study --example` prints one").value, str(path))
-    for key in given:
-        check_key(key, _KEYS, str(path))
-    for key in ("models", "languages", "ways"):
-        if not given.get(key):
-            problem = f"there is no {key}, and so there are no cells; `vocab-lit study --example` has some"
-            raise wrong(str(path), problem)
-    return given
+    def check(self) -> None:
+        "`ValueError` where the grid cannot be; no file is looked at."
+        for key in ("models", "languages", "ways"):
+            if not getattr(self, key):
+                raise SettingError(key, "none, and so there are no cells; `vocab-lit study --example` has some")
+        for name in (self.name, *self.models, *self.languages, *self.ways, *self.other, self.source.language or "en"):
+            check_file_name(name, str(self.path))
+        for code in self.languages:
+            if not self._name_of(code, "text"):
+                with at_keys("languages", code):
+                    raise SettingError("text", "none in the language; give it here, or for all with {language} in it")
+        if bool(self.source.language) != bool(self.source.text):
+            raise SettingError("source", "give the language and its text")
+        check_known(self.baseline, self.ways, "way")
+        self._check_ways()
+        for what, asked in [("tasks", self.tasks), ("choices", self.choices)]:
+            for name, one in asked.items():
+                with at_keys(what, name):
+                    for code in one.languages:
+                        check_known(code, self.languages, "language")
+
+    def _check_ways(self) -> None:
+        "`SettingError` where a way cannot be, or two would make the same cells."
+        first: dict[str, str] = {}
+        for way in self.ways.values():
+            with at_keys("ways", way.name):
+                way.check()
+                for what in set(way.only) - {"seeds"}:
+                    for name in way.only[what]:
+                        check_known(name, getattr(self, what), what.removesuffix("s"))
+                same = json.dumps([way.facts, way.only], sort_keys=True, default=str)
+                if (other := first.setdefault(same, way.name)) != way.name:
+                    raise SettingError(way.name, f"the same way as {other}, and their cells would be; take one out")
+                if way.replay and not self.keep_text:
+                    raise SettingError("replay", "give the text that blocks are taken from, keep_text")
 
 
-def _read_models(given, at: str) -> dict[str, str]:
-    if isinstance(given, dict):
-        return {check_file_name(str(name), at): str(path) for name, path in given.items()}
-    paths = each_once([str(path) for path in listed(given)], at)
-    names = each_once([check_file_name(Path(path).name, at) for path in paths], at)
-    return dict(zip(names, paths))
-
-
-def _read_languages(file: dict, at: str) -> dict[str, dict[str, str]]:
-    given = file["languages"]
-    if not isinstance(given, dict):
-        given = dict.fromkeys(each_once(listed(given), at))
-    usual, languages = {role: file[role] for role in _FILES if file.get(role)}, {}
-    for code, own in given.items():
-        if not isinstance(code, str):
-            raise wrong(at, f"{code!r} for YAML; put the code in quotes, such as 'no'")
-        own = mapping(own or {}, f"{at}.{check_file_name(code, at)}")
-        for role in own:
-            check_key(role, _FILES, f"{at}.{code}")
-        files = usual | own
-        if not files.get("text"):
-            raise wrong(f"{at}.{code}", "no text in the language; give text here, or for all with {language} in it")
-        languages[code] = {role: str(name).replace("{language}", code) for role, name in files.items() if name}
-    return languages
-
-
-def _numbers_of_task(task: str, given: dict, at: str, others: tuple = ()) -> dict:
-    "Settings of a task, with numbers that YAML takes for text; `ValueError` where it has no such setting."
-    known = options(type(TASKS[task].config))
-    for key in given:
-        check_key(key, (*known, *others), at)
-    return {key: number(value, f"{at}.{key}") if known[key].kind == "float" else value for key, value in given.items()}
-
-
-def _read_task(name: str, given, at: str, languages) -> TaskOfStudy:
-    given = mapping(given, at)
-    task = str(given.get("task", name))
-    check_key(task, TASKS, at, "task")
-    files = {split: str(given[split]) for split in SPLITS if given.get(split)}
-    for split in ("train", "test"):
-        if split not in files:
-            raise wrong(at, f"no {split} file; give train and test, and dev where there is one")
-    chosen = each_once(listed(given.get("languages", [])), f"{at}.languages")
-    for code in chosen:
-        check_key(code, languages, f"{at}.languages", "language")
-    rest = {key: value for key, value in given.items() if key not in (*SPLITS, "task", "languages", "tags")}
-    rest = _numbers_of_task(task, rest, at, ("tags", "languages"))
-    return TaskOfStudy(name, task, files, rest, chosen, whole(given.get("tags", 0), f"{at}.tags"))
-
-
-def _read_choices(name: str, given, at: str, languages) -> ChoicesOfStudy:
-    given = mapping(given, at)
-    for key in given:
-        check_key(key, ("test", "train", "languages", "examples"), at)
-    if not given.get("test"):
-        raise wrong(at, "no test file; give one")
-    chosen = each_once(listed(given.get("languages", [])), f"{at}.languages")
-    for code in chosen:
-        check_key(code, languages, f"{at}.languages", "language")
-    examples = whole(given.get("examples", 0), f"{at}.examples")
-    return ChoicesOfStudy(name, str(given["test"]), chosen, examples, str(given.get("train", "")))
-
-
-def _read_windows(given, at: str) -> dict[str, int]:
-    given = mapping(given, at)
-    for key in given:
-        check_key(key, ("length", "stride"), at)
-    return {key: whole(value, f"{at}.{key}", 1) for key, value in given.items()}
-
-
-def _read_other(given, at: str) -> dict[str, str]:
-    return {check_file_name(str(code), at): str(name) for code, name in mapping(given, at).items()}
-
-
-def _with_fine_tuning(way: Way, tasks: Mapping[str, TaskOfStudy], at: str) -> Way:
-    "A way whose settings of tasks are settings of all of them."
-    given = dict(way.fine_tuning)
-    for task in dict.fromkeys(task.task for task in tasks.values()):
-        given = _numbers_of_task(task, given, f"{at}.fine_tuning")
-    return replace(way, fine_tuning=given)
-
-
-def _check_only(way: Way, study: Study, at: str) -> None:
-    parts = dict(models=study.models, languages=study.languages, amounts=study.amounts, tasks=study.tasks)
-    for what, known in parts.items():
-        for name in way.only.get(what, ()):
-            check_key(name, known, f"{at}.{what}", what.removesuffix("s"))
+def example() -> str:
+    "A study file with comments, to begin with."
+    return data_path("report", "study.yml").read_text(encoding="utf-8")
 
 
 def read_study(
@@ -309,66 +321,18 @@ def read_study(
 ) -> Study:
     "Read the file of a study; `ValueError` or `FileNotFoundError` name what cannot be. No file that it names is read."
     path = Path(path)
-    file, at = _load(path), str(path)
-    folder = Path(data).absolute() if data else path.absolute().parent / Path(str(file.get("data", ""))).expanduser()
-    languages = _read_languages(file, f"{at}: languages")
-    lapt = mapping(file.get("lapt") or {}, f"{at}: lapt")
-    read_settings(LaptSettings, lapt, f"{at}: lapt")
-    usual = {key: whole(file[key], f"{at}: {key}", 1) for key in ("vocab_size", "extend") if key in file}
-    given = mapping(file["ways"], f"{at}: ways")
-    for name in (str(file.get("name", path.stem)), *given):
-        check_file_name(name, at)
-    ways = {name: read_way(name, way, usual, lapt, f"{at}: ways.{name}") for name, way in given.items()}
-    given = mapping(file.get("tasks") or {}, f"{at}: tasks")
-    tasks = {name: _read_task(name, task, f"{at}: tasks.{name}", languages) for name, task in given.items()}
-    ways = {name: _with_fine_tuning(way, tasks, f"{at}: ways.{name}") for name, way in ways.items()}
-    source = mapping(file.get("source") or {}, f"{at}: source")
-    for key in source:
-        check_key(key, ("language", "text"), f"{at}: source")
-    if source and not {"language", "text"} <= source.keys():
-        raise wrong(f"{at}: source", "give the language and its text")
-    if source:
-        check_file_name(source["language"], f"{at}: source.language")
-    baseline = str(file.get("baseline", next(iter(ways))))
-    check_key(baseline, ways, f"{at}: baseline", "way")
-    given = mapping(file.get("choices") or {}, f"{at}: choices")
-    precision = str(file.get("precision", ""))
-    read_settings(RunOptions, {"precision": precision or "auto"}, at)
-    study = Study(
-        path.absolute(),
-        str(file.get("name", path.stem)),
-        str(folder) if data or file.get("data") else "",
-        _read_models(file["models"], f"{at}: models"),
-        languages,
-        cast("dict[str, str]", source),  # a name and a file
-        read_amounts(file.get("amounts", ALL), f"{at}: amounts"),
-        read_seeds(file.get("seeds", 3), f"{at}: seeds"),
-        ways,
-        tasks,
-        baseline,
-        whole(file.get("lines", 300), f"{at}: lines", 1),
-        whole(file.get("evaluations", 5), f"{at}: evaluations", 1),
-        _read_windows(file.get("windows") or {}, f"{at}: windows"),
-        _read_other(file.get("other") or {}, f"{at}: other"),
-        {name: _read_choices(name, asked, f"{at}: choices.{name}", languages) for name, asked in given.items()},
-        str(file.get("keep_text", "")),
-        precision,
-    )
-    for way in ways.values():
-        _check_only(way, study, f"{at}: ways.{way.name}")
-    _check_alike(study, at)
+    part = read_yaml(path, "study", "`vocab-lit study --example` prints one")
+    given = {key: value for key, value in mapping(part.value, str(path)).items() if value is not None}
+    folder: str | Path = Path(data or path.absolute().parent / Path(str(given.get("data", ""))).expanduser()).absolute()
+    folder = folder if data or given.get("data") else ""
+    own = dict(path=path.absolute(), name=given.get("name", path.stem), data=folder)
+    usual = dict(amounts=ALL, baseline=next(iter(given.get("ways", ())), ""))
+    try:
+        study = Study(**{**usual, **given, **own})
+        study.check()
+    except SettingError as e:
+        raise part.wrong(e) from None
     return study
-
-
-def _check_alike(study: Study, at: str) -> None:
-    "`ValueError` where two ways would make the same cells."
-    first = {}
-    for way in study.ways.values():
-        same = json.dumps([way.facts, way.only], sort_keys=True, default=str)
-        if same in first:
-            problem = f"{first[same]} and {way.name} are the same way, and their cells would be; take one out"
-            raise wrong(f"{at}: ways", problem)
-        first[same] = way.name
 
 # %% ../../nbs/08_study/05_study_file.ipynb #f0d12aca
 def facts_digest(facts: object, digits: int = 8) -> str:  # hexadecimal digits
@@ -406,43 +370,6 @@ def cell_fingerprint(study: Study, cell: GridCell, digests: Mapping[str, str]) -
     return facts_digest(facts, 16)
 
 
-def _text_size(study: Study, language: str) -> tuple[int, int]:
-    n, size = 0, 0
-    for line in TextSource.of(study.of(language, "text")).lines():
-        n, size = n + 1, size + len(line.encode()) + 1
-    return n, size
-
-
-def _check_text_of(study: Study, language: str) -> None:
-    at = f"{study.path}: languages.{language}"
-    for role in ("text", "held_out"):
-        if study.of(language, role):
-            try:
-                check_text([study.of(language, role)], role)
-            except SettingError as e:
-                raise wrong(at, f"{role} {e.problem}") from None
-    n, size = _text_size(study, language)
-    asked = {cell.amount for cell in study.cells if cell.language == language}
-    for name in asked:
-        amount = study.amounts[name]
-        if amount and amount.n > (size if amount.bytes else n):
-            has = f"{size / 1e6:.2f}MB in {n:,} lines"
-            raise wrong(at, f"{name} of text are asked for, and there are {has}; give amounts to the ways")
-
-
-def _check_way_of(study: Study, way: Way, language: str) -> None:
-    at = f"{study.path}: ways.{way.name}"
-    if not way.makes_rows:
-        return
-    text = (study.of(language, "text"),)
-    files = dict(dictionary=study.of(language, "dictionary"), source_text=study.source_text)
-    try:
-        way.transplant(**files).check(text)
-    except SettingError as e:
-        where = f" {language} under languages" if e.name == "dictionary" else ""
-        raise wrong(at, f"{e.name.replace('_', ' ')} of{where or f' {way.name}'}: {e.problem}") from None
-
-
 def tag_file(
     path: str,  # CoNLL columns
     tags: int,  # the column of the tags, 1 for the first; 0: as the file is
@@ -462,6 +389,31 @@ def tag_file(
     return str(made)
 
 
+def _check_text_of(study: Study, language: str) -> None:
+    "`SettingError` where a language has no text, or less than cells ask for."
+    for role in ("text", "held_out"):
+        if file := study.of(language, role):
+            check_text([file], role)
+    n, size = 0, 0
+    for line in TextSource.of(study.of(language, "text")).lines():
+        n, size = n + 1, size + len(line.encode()) + 1
+    for name in {cell.amount for cell in study.cells if cell.language == language}:
+        amount = study.amounts[name]
+        if amount and amount.n > (size if amount.bytes else n):
+            has = f"{size / 1e6:.2f}MB in {n:,} lines"
+            raise SettingError("text", f"{name} of text are asked for, and there are {has}; give amounts to the ways")
+
+
+def _check_way_of(study: Study, way: Way, language: str) -> None:
+    "`SettingError` where a way lacks something in a language."
+    if way.makes_rows:
+        files = dict(dictionary=study.of(language, "dictionary"), source_text=study.source_text)
+        try:
+            way.transplant(**files).check((study.of(language, "text"),))
+        except SettingError as e:
+            raise SettingError(e.name, f"of {language}: {e.problem}") from None
+
+
 def _check_training(study: Study, way: Way, model: str) -> None:
     from vocab_lit.models.source import FolderSource
     from vocab_lit.training.lapt import check_lapt
@@ -472,29 +424,21 @@ def _check_training(study: Study, way: Way, model: str) -> None:
         try:
             check_lapt(source.open_weights(), source.tokenizer, config)
         except ValueError as e:
-            raise wrong(f"{study.path}: ways.{way.name}.lapt", str(e)) from None
+            raise SettingError("lapt", f"{e}") from None
 
 
-def _check_tasks(study: Study) -> None:
+def _check_task(study: Study, cell: GridCell, task: TaskOfStudy, read: set) -> None:
     from vocab_lit.tasks.evaluate import read_examples
 
-    read = set()
-    for cell in study.cells:
-        for task in study.tasks_of(cell):
-            at = f"{study.path}: tasks.{task.name}"
-            if task.zero_shot and study.ways[cell.way].adapter is not None and not study.source:
-                problem = f"adapters are changed for zero-shot transfer, and {cell.way} has none of the source language"
-                raise wrong(at, f"{problem}; give `source: {{language: en, text: en.txt}}`")
-            try:
-                files = study.task_settings(task, study.ways[cell.way], cell.language)
-                files.check()
-            except SettingError as e:
-                raise wrong(at, f"{e.name} {e.problem}") from None
-            for path in filter(None, (files.train, files.dev, files.test)):
-                if (task.task, path, task.tags) not in read:
-                    read.add((task.task, path, task.tags))
-                    with TemporaryDirectory() as folder:
-                        read_examples(task.task, tag_file(path, task.tags, Path(folder)))
+    if task.zero_shot and study.ways[cell.way].adapter is not None and not study.source_text:
+        problem = f"adapters are changed for zero-shot transfer, and {cell.way} has none of the source language"
+        raise SettingError("test", f"{problem}; give `source: {{language: en, text: en.txt}}`")
+    files = study.task_settings(task, study.ways[cell.way], cell.language)
+    files.check()
+    for path in {files.train, files.dev, files.test} - read - {""}:
+        read.add(path)
+        with TemporaryDirectory() as folder:
+            read_examples(task.task, tag_file(path, task.tags, Path(folder)))
 
 
 def _check_choices(study: Study) -> None:
@@ -502,97 +446,42 @@ def _check_choices(study: Study) -> None:
     from vocab_lit.models.source import FolderSource
     from vocab_lit.tasks.choices import read_choices
 
-    asked = {
-        (cell.language, name)
-        for cell in study.cells
-        for choices in study.choices_of(cell)
-        for name in choices.files(cell.language)
-    }
+    asked = {(c.language, name) for c in study.cells for one in study.choices_of(c) for name in one.files(c.language)}
     for language, name in sorted(asked):
         read_choices(study.file(name), language)
     for name in study.models if study.choices else ():
         if is_masked(FolderSource.open(study.model(name)).open_weights()):
             problem = f"{name} is a masked model, and causal ones choose by likelihood; leave choices out"
-            raise wrong(f"{study.path}: choices", problem)
+            raise SettingError("choices", problem)
+
+
+def _check_files(study: Study) -> None:
+    for name in study.models:
+        check_model_path(study.model(name))
+    for language in study.languages:
+        with at_keys("languages", language):
+            _check_text_of(study, language)
+    for way, language in dict.fromkeys((cell.way, cell.language) for cell in study.cells):
+        with at_keys("ways", way):
+            _check_way_of(study, study.ways[way], language)
+    for way, model in dict.fromkeys((cell.way, cell.model) for cell in study.cells):
+        with at_keys("ways", way):
+            _check_training(study, study.ways[way], model)
+    others = dict(keep_text=study.keep_text, source=study.source.text, **study.other)
+    for name, file in others.items():
+        if file:
+            check_text([study.file(file)], name)
+    _check_choices(study)
+    read: dict[str, set] = {name: set() for name in study.tasks}
+    for cell in study.cells:
+        for task in study.tasks_of(cell):
+            with at_keys("tasks", task.name):
+                _check_task(study, cell, task, read[task.name])
 
 
 def check_study(study: Study) -> None:
     "`ValueError` or an `OSError` where a file is missing or is not what it should be."
-    for name in study.models:
-        check_model_path(study.model(name))
-    for language in study.languages:
-        _check_text_of(study, language)
-    if study.source:
-        check_text(study.source_text, "source_text")
-    for way, language in dict.fromkeys((cell.way, cell.language) for cell in study.cells):
-        _check_way_of(study, study.ways[way], language)
-    for way, model in dict.fromkeys((cell.way, cell.model) for cell in study.cells):
-        _check_training(study, study.ways[way], model)
-    for way in study.ways.values():
-        if way.replay and not study.keep_text:
-            raise wrong(f"{study.path}: ways.{way.name}.replay", "give the text that blocks are taken from, keep_text")
-    if study.keep_text:
-        check_text([study.file(study.keep_text)], "keep_text")
-    for code, name in study.other.items():
-        check_text([study.file(name)], f"other.{code}")
-    _check_choices(study)
-    _check_tasks(study)
-
-# %% ../../nbs/08_study/05_study_file.ipynb #a175aede
-EXAMPLE = """\
-# A study: each model is brought to each language in each way, and all results are measured alike.
-#   vocab-lit study THIS --dry-run      what it would compute, and what is missing
-#   vocab-lit study THIS                computes it, and resumes after any interruption
-# Names of files are relative to this file. {language} is filled in; {data} is the folder that data: or --data names;
-# * stands for any characters, where one file has such a name.
-
-name: my-study
-data: texts
-models: {xlmr: FacebookAI/xlm-roberta-base}   # name: a folder, or a name on the Hugging Face Hub
-languages: [cy, ka]   # or {cy: {text: a.txt, dictionary: b.txt}, ka: {...}} for files of their own
-text: "{data}/{language}.txt"   # one sentence or paragraph a line, in any form that other commands read
-# held_out: "{data}/{language}.held-out.txt"   # otherwise some lines of the text
-# dictionary: "{data}/en-{language}.txt"   # for wechsel and ofa: the source language's word first
-# source: {language: en, text: "{data}/en.txt"}   # for wechsel, ofa, and adapters on tasks that are learnt in English
-
-amounts: [0.5MB]   # of the text; several make learning curves; all: all of it
-seeds: 3   # how many, or a list
-vocab_size: 20000   # of new vocabularies
-extend: 10000   # tokens that are added, at most
-lines: 300   # held-out lines on which bits per byte are measured
-# windows: {length: 256, stride: 192}   # in which they are measured; otherwise those of `vocab-lit evaluate --task ppl`
-evaluations: 5   # along the training
-# other: {en: "{data}/en.held-out.txt"}   # measured before and after training: what is forgotten
-# keep_text: "{data}/en.txt"   # replay: 0.1 reads a tenth of its blocks from it, same_size: true keeps its tokens
-baseline: lapt   # the way that the others are compared with
-
-lapt: {steps: 1000, batch_size: 16, length: 128, mode: all, learning_rate: 5e-5}   # as `vocab-lit lapt` has them
-# precision: bf16   # in which training multiplies
-
-# A way: vocabulary (new where nothing is said, keep, trim, extended or continued), method (of that name where nothing
-# is said; `vocab-lit methods` lists them) and its options, lapt (what differs), replay (the share of keep_text),
-# adapter (mad-x, mad-x-2 or a shape), fine_tuning (settings of the tasks that differ). models, languages, amounts,
-# seeds and tasks limit a way to some.
-ways:
-  lapt: {vocabulary: keep}
-  random-mapping: {}
-  focus: {}
-  subtoken-mean: {}
-  focus-distil: {method: focus, lapt: {mode: distil, learning_rate: 1e-4}}
-  # clp: {vectors: auxiliary}   # a smaller model is trained on the text for it
-  # wechsel: {vectors: fasttext}
-  trim: {vocabulary: trim}
-  continued: {vocabulary: continued, method: subtoken-mean}
-  mad-x: {vocabulary: keep, adapter: mad-x, lapt: {learning_rate: 1e-4}, fine_tuning: {learning_rate: 1e-3}}
-
-# Tasks: pos, ner, dp, qa or nli, with files and settings as `vocab-lit evaluate` has them. Where only the test file
-# has {language} in its name, the task is learnt in one language and scored in the others, by ways that know both.
-tasks:
-  # pos: {train: "{data}/{language}-train.conllu", test: "{data}/{language}-test.conllu", epochs: 10}
-  # ner: {train: "{data}/{language}-train.tsv", test: "{data}/{language}-test.tsv", languages: [cy], tags: 2}
-  # pos-en: {task: pos, train: "{data}/en-train.conllu", test: "{data}/{language}-test.conllu"}
-
-# Choices that causal models make by likelihood, without training: files of XCOPA, or a table of text and category.
-# With train, a linear classifier of the model's frozen states learns the answers too, as `vocab-lit evaluate --probe`.
-# choices: {xcopa: {test: "{data}/xcopa.{language}.jsonl", languages: [sw], examples: 100}}
-"""
+    try:
+        _check_files(study)
+    except SettingError as e:
+        raise read_yaml(study.path, "study").wrong(e) from None

@@ -6,86 +6,180 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator, ValidationInfo
 
 from ..methods.settings import InitSettings, TransplantSettings
 from ..models.settings import LanguageAdapter
-from .adaptation import KNOW_SOURCE, SIZES, VOCABULARIES
+from ..tasks.registry import TASKS
 from ..text.corpus import Amount
-from ..text.settings import SettingError, Settings, options
-from ..text.yaml_file import check_key, listed, mapping, number, whole, wrong
+from ..text.settings import SettingError, Settings, did_you_mean, distribute, option, options, settings
+from ..text.yaml_file import mapping
 from ..tokens.settings import TokenizerSettings, TrimSettings
 from ..training.settings import LaptSettings
 from ..vectors.settings import VECTOR_METHODS, VectorSettings
 
 # %% auto #0
-__all__ = ['ADAPTERS', 'AUXILIARY', 'ALL', 'Way', 'each_once', 'read_settings', 'read_seeds', 'read_amounts', 'read_way']
+__all__ = ['ALL', 'Names', 'Seeds', 'VOCABULARIES', 'KNOW_SOURCE', 'SIZES', 'ADAPTERS', 'AUXILIARY', 'at_keys', 'check_known',
+           'as_tuple', 'each_once', 'amounts_by_name', 'files_by_name', 'each_made', 'task_options', 'Way', 'make_way']
+
+# %% ../../nbs/08_study/04_ways.ipynb #6a6099a6
+@contextmanager
+def at_keys(*keys: str) -> Iterator[None]:
+    "What cannot be inside the block is in the file below these keys."
+    try:
+        yield
+    except SettingError as e:
+        e.at = (*keys, *e.at)
+        raise
+
+
+def check_known(name: str, known: Iterable[str], what: str = "option") -> None:
+    if name not in (known := list(known)):
+        raise SettingError(name, f"no such {what}; {did_you_mean(name, known)}")
+
+
+def as_tuple(value: object) -> tuple:
+    return tuple(value) if isinstance(value, (list, tuple)) else (value,)
+
+
+def each_once(values: tuple, info: ValidationInfo) -> tuple:
+    "`SettingError` where something stands twice, since its cells would be computed twice."
+    for value, n in Counter(values).items():
+        if n > 1:
+            problem = f"{value} stands there {n} times, and its cells would be the same; take one out"
+            raise SettingError(str(info.field_name), problem)
+    return values
+
+
+def _seeds(value: Any) -> tuple:  # from a number of seeds, or a list of them
+    if isinstance(value, int) and not isinstance(value, bool) and value < 1:
+        raise SettingError("seeds", f" {value}: give a whole number of at least 1")
+    return tuple(range(value)) if type(value) is int else as_tuple(value)
+
+
+ALL = "all"  # of the text
+
+
+def _amount(given: object, name: str) -> tuple[str, Amount | None]:
+    if str(given) == ALL:
+        return ALL, None
+    if not (amount := TokenizerSettings(sample=str(given)).amount):
+        raise SettingError(name, f"{given!r} is no amount of text; give 0.5MB, a number of lines, or {ALL}")
+    return (f"{amount.n / 1e6:g}MB" if amount.bytes else f"{amount.n:g} lines"), amount
+
+
+def amounts_by_name(value: object, info: ValidationInfo) -> dict[str, Amount | None]:  # by name; None: all of the text
+    if isinstance(value, dict):
+        return value
+    read = [_amount(given, "amounts") for given in as_tuple(value)]
+    each_once(tuple(name for name, _ in read), info)
+    return dict(read)
+
+
+def files_by_name(value: object, info: ValidationInfo) -> dict:  # from paths: the name of each file
+    if isinstance(value, dict):
+        return value
+    paths = each_once(as_tuple(value), info)
+    each_once(tuple(Path(str(path)).name for path in paths), info)
+    return {Path(str(path)).name: str(path) for path in paths}
+
+
+def each_made(make: Callable[..., Any], value: object, info: ValidationInfo) -> dict[str, Any]:
+    "A mapping, each of whose parts is made into an object, with its name and what was read before."
+    parts = value if isinstance(value, dict) else dict.fromkeys(as_tuple(value))
+
+    def made(name, part):
+        if not isinstance(name, str):
+            raise SettingError(str(info.field_name), f"{name!r} for YAML; put the code in quotes, such as 'no'")
+        with at_keys(name):
+            return part if isinstance(part, Settings) else make(name, mapping(part or {}, name), info.data)
+
+    return {name: made(name, part) for name, part in parts.items()}
+
+
+def task_options(task: str, given: Mapping[str, object]) -> dict[str, Any]:
+    "Settings of a task, checked."
+    [config] = distribute(given, type(TASKS[task].config))
+    return {name: getattr(config, name) for name in given}
+
+
+Names = Annotated[tuple[str, ...], BeforeValidator(as_tuple), AfterValidator(each_once)]
+Seeds = Annotated[tuple[int, ...], BeforeValidator(_seeds), AfterValidator(each_once)]
 
 # %% ../../nbs/08_study/04_ways.ipynb #c733b254
-_T = TypeVar("_T", bound=Settings)
+VOCABULARIES = {
+    "keep": "the source's, as it is",
+    "new": "one trained on the text, whose embeddings a method initialises",
+    "trim": "of the source's what the text needs",
+    "extended": "the source's, and tokens of one trained on the text",
+    "continued": "the source's, whose training goes on with the text",
+}
+KNOW_SOURCE = ("keep", "extended", "continued")  # in which the source's languages are tokenized as before
+SIZES = {"new": ("vocab_size",), "extended": ("vocab_size", "extend"), "continued": ("extend",)}
 ADAPTERS: dict[str, dict[str, Any]] = {"mad-x": {}, "mad-x-2": {"last_layer": False}}
 AUXILIARY = "auxiliary"  # vectors of a smaller model, which is trained on the text
-_ONLY = ("models", "languages", "amounts", "seeds", "tasks")  # what a way can be limited to
-_OWN = ("vocabulary", "lapt", "replay", "adapter", "fine_tuning", "zero_shot", *_ONLY)
 _LEFT_OUT = {"tokenizer", "expansion", "tokens", "sample", "alpha", "source_text", "dictionary", "seed", "factors"}
 _LEFT_OUT.add("keep_tokens_of")
-_OPTIONS = {
-    name
-    for cls in (TokenizerSettings, VectorSettings, InitSettings, TrimSettings)
-    for name in options(cls)
-    if name not in _LEFT_OUT
-}
+_GROUPS = (TokenizerSettings, VectorSettings, InitSettings, TrimSettings)
+_OPTIONS = {name for cls in _GROUPS for name in options(cls) if name not in _LEFT_OUT}
+_ONLY = ("models", "languages", "amounts", "seeds", "tasks")  # what a way can be limited to
 
 
-@dataclass(frozen=True)
-class Way:
+def _shape(adapter: object) -> object:
+    if not isinstance(adapter, str):
+        return adapter
+    check_known(adapter, ADAPTERS, "adapter")
+    return dict(ADAPTERS[adapter])
+
+
+@settings
+class Way(Settings):
     "All that is done to a model."
 
-    name: str
-    vocabulary: str  # a name in VOCABULARIES
-    given: Mapping[str, Any]  # options of tokenizer, vectors, initialisation and trimming
-    lapt: LaptSettings
-    replay: float  # share of the blocks that is the study's text to keep
-    adapter: Mapping[str, Any] | None  # the shape of a language adapter; None: the model itself learns
-    fine_tuning: Mapping[str, object]  # settings of the tasks that differ from the study's
-    zero_shot: bool  # whether it is scored on tasks that are learnt in the source language
-    only: Mapping[str, tuple]  # models, languages, amounts, seeds and tasks that it is limited to
+    name: str = option("", "what the way is called")
+    vocabulary: str = option("new", "what becomes of the vocabulary", choices=tuple(VOCABULARIES))
+    given: dict[str, Any] = option({}, "options of tokenizer, vectors, initialisation and trimming")
+    lapt: LaptSettings = option(LaptSettings(), "continued pretraining")
+    replay: float = option(0.0, "share of the blocks that is the study's text to keep", ge=0, le=0.9)
+    adapter: Annotated[dict[str, Any] | None, BeforeValidator(_shape)] = option(None, "shape of a language adapter")
+    fine_tuning: dict[str, Any] = option({}, "settings of the tasks that differ from the study's")
+    zero_shot: bool = option(True, "whether it is scored on tasks that are learnt in the source language")
+    models: Names = option((), "that it is limited to")
+    languages: Names = option((), "that it is limited to")
+    amounts: Names = option((), "that it is limited to")
+    seeds: Seeds = option((), "that it is limited to")
+    tasks: Names = option((), "that it is limited to")
+
+    @property
+    def only(self) -> dict[str, tuple]:
+        "Models, languages, amounts, seeds and tasks that it is limited to."
+        return {name: getattr(self, name) for name in _ONLY if getattr(self, name)}
 
     @property
     def method(self) -> str:
         "The recipe of new embeddings; otherwise the vocabulary."
-        return self.init.method if self.makes_rows else self.vocabulary
+        return self.transplant().init.method if self.makes_rows else self.vocabulary
 
     @property
     def makes_rows(self) -> bool:
         "Whether a method initialises embeddings."
         return self.vocabulary in SIZES
 
-    def _of(self, cls, **more):
-        known = options(cls)
-        return cls(**{name: value for name, value in {**self.given, **more}.items() if name in known})
-
-    @property
-    def init(self) -> InitSettings:
-        "The settings of the initialisation."
-        return self._of(InitSettings)
-
     @property
     def trim(self) -> TrimSettings:
         "The settings of trimming."
-        return self._of(TrimSettings)
-
-    @property
-    def same_size(self) -> bool:
-        "Whether new tokens take the places of unused ones."
-        return bool(self.given.get("same_size"))
+        return TrimSettings(**{name: value for name, value in self.given.items() if name in options(TrimSettings)})
 
     @property
     def keeps_text(self) -> bool:
         "Whether it reads the study's text to keep, where there is one."
-        return bool(self.replay) or self.same_size
+        return bool(self.replay or self.given.get("same_size"))
 
     @property
     def auxiliary(self) -> bool:
@@ -96,13 +190,12 @@ class Way:
         self, **files: object
     ) -> TransplantSettings:  # dictionary, source_text, vectors and others of a language
         "The settings of a transplant."
-        expansion = {"expansion": "continued"} if self.vocabulary == "continued" else {}
-        if self.auxiliary:
-            files = {"vectors": "auto", **files}
-        both = {} if self.init.recipe.needs == "aligned vectors" else dict(dictionary="", source_text=())
-        tokenizer = self._of(TokenizerSettings, **expansion, **files)
-        vectors = self._of(VectorSettings, **files | both)
-        return TransplantSettings(tokenizer, vectors, self._of(InitSettings, **files))
+        given = self.given | (dict(expansion="continued") if self.vocabulary == "continued" else {})
+        both = given | (dict(vectors="auto") if self.auxiliary else {}) | files
+        wanted = TransplantSettings.of(**{name: value for name, value in both.items() if name in _TRANSPLANT})
+        if wanted.init.recipe.needs == "aligned vectors":
+            return wanted
+        return wanted.without_unused(("dictionary", "source_text"))
 
     def language_adapter(self, name: str, vocabulary: str = "") -> LanguageAdapter:
         "The adapter of a language."
@@ -118,145 +211,70 @@ class Way:
     @property
     def facts(self) -> dict:
         "The settings that decide the result."
-        left_out = ("name", "only") if self.fine_tuning else ("name", "only", "fine_tuning")
-        facts = {name: value for name, value in asdict(self).items() if name not in left_out}
-        if not self.replay:
-            del facts["replay"]  # as it is in records of before
+        facts = dict(vocabulary=self.vocabulary, given=self.given, lapt=asdict(self.lapt), adapter=self.adapter)
+        more = dict(replay=self.replay, fine_tuning=self.fine_tuning)
+        facts |= dict(zero_shot=self.zero_shot) | {name: value for name, value in more.items() if value}
         return facts | dict(config=asdict(self.lapt.config()) if self.lapt.trains else {})
 
-# %% ../../nbs/08_study/04_ways.ipynb #f3026b2c
-def each_once(values: list, at: str) -> tuple:
-    "`ValueError` where something stands twice, since its cells would be computed twice."
-    for value, n in Counter(values).items():
-        if n > 1:
-            raise wrong(at, f"{value} stands there {n} times, and its cells would be the same; take one out")
-    return tuple(values)
+    def check(self) -> None:
+        "`SettingError` where a way cannot be, whatever the language."
+        with at_keys("lapt"):
+            self.lapt.check()
+        if self.makes_rows:
+            self._check_rows()
+        elif self.vocabulary == "keep" and self.given:
+            raise SettingError(next(iter(self.given)), "the vocabulary is kept, and it has no use; leave it out")
+        self.trim.check()
+        if self.adapter is not None:
+            self._check_adapter()
+        elif self.lapt.trains and self.lapt.config().only_new_rows and not self.makes_rows:
+            raise SettingError("lapt", f" mode {self.mode}: with the vocabulary {self.vocabulary} no token is new")
+
+    def _check_rows(self) -> None:
+        "`SettingError` where new embeddings cannot be made as it says."
+        if lacking := [size for size in SIZES[self.vocabulary] if size not in self.given]:
+            raise SettingError(lacking[0], "how many tokens? give it, here or for all ways")
+        if self.given.get("vectors", "auto") not in (known := (*VECTOR_METHODS, AUXILIARY)):
+            raise SettingError("vectors", f"no vectors {self.given['vectors']!r}; choose from {', '.join(known)}")
+        wanted = self.transplant()
+        wanted.init.check()
+        wanted.tokenizer.check()
+        if self.auxiliary and wanted.init.recipe.needs != "token vectors":
+            raise SettingError("vectors", f"{self.method} takes no vectors from an auxiliary model; leave them out")
+
+    def _check_adapter(self) -> None:
+        "`SettingError` where no language adapter can learn so."
+        self.language_adapter("x").check()
+        if self.replay:
+            raise SettingError("replay", "an adapter leaves the model as it is, and nothing is forgotten; leave it out")
+        if self.vocabulary not in ("keep", "new"):
+            problem = f"an adapter learns beside the vocabularies keep and new, not {self.vocabulary}"
+            raise SettingError("adapter", problem)
+        if self.mode != "adapter" or self.lapt.config().mode != "all" or self.lapt.lora:
+            raise SettingError("adapter", "an adapter learns in mode all, without lora; give mode: all and some steps")
 
 
-def read_settings(cls: type[_T], given: dict, at: str) -> _T:
-    "Settings from a part of the file, checked."
-    for name, value in given.items():
-        check_key(name, options(cls), at)
-        kind = options(cls)[name].kind
-        if kind == "float" and isinstance(value, str):  # YAML takes 1e-4 for text
-            given = given | {name: number(value, f"{at}.{name}")}
-        elif kind in ("int", "float") and not isinstance(value, (int, float)):
-            raise wrong(f"{at}.{name}", f"{value!r} is no number")
-    try:
-        made = cls(**given)
-        made.check()
-    except SettingError as e:
-        raise wrong(f"{at}.{e.name}", e.problem) from None
-    return made
+_TRANSPLANT = {name for cls in _GROUPS[:3] for name in options(cls)}
 
 
-def read_seeds(value: object, at: str) -> tuple[int, ...]:  # a number of seeds, or a list of them
-    "The seeds of a study or a way."
-    if isinstance(value, list):
-        return each_once([whole(seed, at) for seed in value], at)
-    return tuple(range(whole(value, at, 1)))
-
-
-ALL = "all"  # of the text
-
-
-def read_amounts(value: object, at: str) -> dict[str, Amount | None]:  # by name; None: all of the text
-    "Amounts of text, such as 0.5MB, 2000 (lines) or all."
-
-    def one(given):
-        if str(given) == ALL:
-            return ALL, None
-        if not (amount := TokenizerSettings(sample=str(given)).amount):
-            raise wrong(at, f"{given!r} is no amount of text; give 0.5MB, a number of lines, or {ALL}")
-        return (f"{amount.n / 1e6:g}MB" if amount.bytes else f"{amount.n:g} lines"), amount
-
-    read = [one(given) for given in listed(value)]
-    each_once([name for name, _ in read], at)
-    return dict(read)
-
-# %% ../../nbs/08_study/04_ways.ipynb #b53d137b
-def _adapter(value, at: str) -> dict | None:
-    if value is None:
-        return None
-    if isinstance(value, str):
-        check_key(value, ADAPTERS, at, "adapter")
-        return dict(ADAPTERS[value])
-    given = mapping(value, at)
-    for name in given:
-        check_key(name, [n for n in options(LanguageAdapter) if n not in ("name", "vocabulary")], at)
-    return given
-
-
-def _read_only(given: dict, at: str) -> dict[str, tuple]:
-    "The models, languages, amounts, seeds and tasks that a way is limited to."
-    named = [key for key in ("models", "languages", "tasks") if key in given]
-    only = {key: each_once(listed(given[key]), f"{at}.{key}") for key in named}
-    if "amounts" in given:
-        only["amounts"] = tuple(read_amounts(given["amounts"], f"{at}.amounts"))
-    if "seeds" in given:
-        only["seeds"] = read_seeds(given["seeds"], f"{at}.seeds")
-    return only
-
-
-def read_way(
+def make_way(
     name: str,
-    given: object,  # a part of the file
-    usual: dict[str, int],  # sizes of vocabularies, where it says none
-    lapt: dict,  # what it has in common with others
-    at: str,
+    given: Mapping[str, Any],  # a part of the file
+    usual: Mapping[str, Any],  # of a study: lapt, vocab_size, extend, tasks
 ) -> Way:
-    "A way; `ValueError` where it cannot be, whatever the language."
-    given = mapping(given or {}, at)
+    "A way as the file says it, with the study's training and sizes where it says none."
     for key in given:
-        check_key(key, (*_OWN, *sorted(_OPTIONS)), at)
-    vocabulary = given.get("vocabulary", "new")
-    check_key(vocabulary, VOCABULARIES, f"{at}.vocabulary", "vocabulary")
-    chosen = {key: value for key, value in given.items() if key in _OPTIONS}
+        check_known(key, (*options(Way), *sorted(_OPTIONS)))
+    own = {key: value for key, value in given.items() if key not in _OPTIONS}
+    chosen, vocabulary = {key: value for key, value in given.items() if key in _OPTIONS}, own.get("vocabulary", "new")
     if vocabulary in SIZES:
-        sizes = SIZES[vocabulary]
-        chosen = {**{size: usual[size] for size in sizes if size in usual}, "method": name, **chosen}
-        if lacking := [size for size in sizes if size not in chosen]:
-            raise wrong(at, f"how many tokens? give {lacking[0]}, here or for all ways")
-    adapter = _adapter(given.get("adapter"), f"{at}.adapter")
-    changes = mapping(given.get("lapt") or {}, f"{at}.lapt")
-    training = read_settings(LaptSettings, lapt | changes, f"{at}.lapt")
-    knows_source = vocabulary in KNOW_SOURCE or adapter is not None
-    zero_shot = bool(given.get("zero_shot", knows_source))
-    fine_tuning = mapping(given.get("fine_tuning") or {}, f"{at}.fine_tuning")
-    replay = number(given.get("replay", 0), f"{at}.replay")
-    way = Way(name, vocabulary, chosen, training, replay, adapter, fine_tuning, zero_shot, _read_only(given, at))
-    _check_way(way, at)
+        sizes = {size: usual[size] for size in SIZES[vocabulary] if usual.get(size)}
+        chosen = {**sizes, "method": name, **chosen}
+    amounts = [_amount(amount, "amounts")[0] for amount in as_tuple(own.get("amounts", ()))]
+    lapt = {**usual.get("lapt", {}), **mapping(own.get("lapt") or {}, "lapt")}
+    zero_shot = own.get("zero_shot", vocabulary in KNOW_SOURCE or own.get("adapter") is not None)
+    way = Way(**{**own, "name": name, "given": chosen, "lapt": lapt, "amounts": amounts, "zero_shot": zero_shot})
+    with at_keys("fine_tuning"):
+        for task in dict.fromkeys(task.task for task in usual.get("tasks", {}).values()):
+            way.fine_tuning.update(task_options(task, way.fine_tuning))
     return way
-
-
-def _check_rows(way: Way, at: str) -> None:
-    "`ValueError` where new embeddings cannot be made as it says."
-    check_key(way.given.get("vectors", "auto"), (*VECTOR_METHODS, AUXILIARY), f"{at}.vectors", "vectors")
-    expansion = {"expansion": "continued"} if way.vocabulary == "continued" else {}
-    for cls, more in ((InitSettings, {}), (TokenizerSettings, expansion)):
-        used = {key: value for key, value in way.given.items() if key in options(cls)}
-        read_settings(cls, used | more, at)
-    if way.auxiliary and way.init.recipe.needs != "token vectors":
-        raise wrong(at, f"{way.method} takes no vectors from an auxiliary model; leave vectors out")
-
-
-def _check_way(way: Way, at: str) -> None:
-    "`ValueError` where a way cannot be, whatever the language."
-    if way.makes_rows:
-        _check_rows(way, at)
-    elif way.vocabulary == "keep" and way.given:
-        raise wrong(at, f"the vocabulary is kept, and {next(iter(way.given))} has no use; leave it out")
-    elif way.vocabulary == "trim":
-        read_settings(TrimSettings, dict(way.given), at)
-    if not 0 <= way.replay <= 0.9:
-        raise wrong(f"{at}.replay", f"{way.replay:g} is no share from 0 to 0.9")
-    if way.replay and way.adapter is not None:
-        raise wrong(f"{at}.replay", "an adapter leaves the model as it is, and nothing is forgotten; leave it out")
-    if way.adapter is not None:
-        way.language_adapter("x").check()
-        if way.vocabulary not in ("keep", "new"):
-            raise wrong(at, f"an adapter learns beside the vocabularies keep and new, not {way.vocabulary}")
-        if not way.lapt.trains or way.mode != "adapter" or way.lapt.config().mode != "all" or way.lapt.lora:
-            raise wrong(f"{at}.lapt", "an adapter learns in mode all, without lora; give mode: all and some steps")
-    elif way.lapt.trains and way.lapt.config().only_new_rows and not way.makes_rows:
-        raise wrong(f"{at}.lapt", f"mode {way.mode}: with the vocabulary {way.vocabulary} no token is new")
