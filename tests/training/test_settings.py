@@ -42,7 +42,7 @@ def test_what_is_given_replaces_the_preset_s_if_it_can_be():
         (lambda: LaptSettings(embeddings="knew"), "--embeddings: 'knew' is unknown; did you mean new"),
         (
             lambda: LaptSettings(embeddings="none"),
-            "--embeddings none: only LoRA learns without them; give it --lora and --mode all",
+            "--embeddings none: only LoRA is trained without them; give it --lora and --mode all",
         ),
         (lambda: LaptSettings(embeddings="none", lora="r=4"), "--embeddings none: .* --mode all"),
         (lambda: LaptSettings(lora="rank=4"), "--lora rank: no such part"),
@@ -50,7 +50,7 @@ def test_what_is_given_replaces_the_preset_s_if_it_can_be():
             lambda: LaptSettings(lora="r=4", mode="new"),
             "--lora beside mode new, .*; choose from all, full, two-stage, transinner",
         ),
-        (lambda: LaptConfig(lora="r=4", mode="emb"), "--lora beside mode emb, in which the transformer never learns"),
+        (lambda: LaptConfig(lora="r=4", mode="emb"), "--lora beside mode emb, in which the transformer stays frozen"),
         (lambda: LaptSettings(steps=-1), "--steps -1: give at least 0"),
         (lambda: LaptSettings(learning_rate=0), "--learning-rate 0: give a number above 0"),
         (lambda: LaptSettings(batch_size=0), "--batch-size 0"),

@@ -110,7 +110,7 @@ def _task(name: str, part: Part) -> dict[str, object]:  # train, dev, test and s
     if "test" not in files:
         problem = "has no test file; give training, development and test file, the first and last, or a test file alone"
         raise wrong(part.at, f"{name} {problem}")
-    named = {split: _absolute(str(file), part, name) for split, file in files.items()}
+    named: dict[str, object] = {split: _absolute(str(file), part, name) for split, file in files.items()}
     return named | {key: _read(value, key, cls) for key, value in rest.items()}
 
 

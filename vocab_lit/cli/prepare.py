@@ -126,8 +126,8 @@ def tokenizer(
 
     lines = settings.training_lines(text)
     log.info(f"training a {settings.kind} tokenizer of {settings.size_in_words}")
-    how = dict(character_coverage=settings.character_coverage, at_most=settings.at_most)
-    trained = train_tokenizer(lines, settings.kind, settings.vocab_size, **how)
+    size, coverage = settings.vocab_size, settings.character_coverage
+    trained = train_tokenizer(lines, settings.kind, size, character_coverage=coverage, at_most=settings.at_most)
     with write_folder(out) as folder:
         save_tokenizer(trained, folder)
     log.info(f"saved in {out}")

@@ -224,7 +224,7 @@ def _made(cls: type[_T], described: Mapping[str, Mapping[str, Any]]) -> type[_T]
     "A frozen dataclass of checked values."
     summary = inspect.cleandoc(cls.__doc__ or cls.__name__)
     _declare(cls, described)
-    made = pydantic.dataclasses.dataclass(frozen=True, config=pydantic.ConfigDict(extra="forbid"))(cls)
+    made: Any = pydantic.dataclasses.dataclass(frozen=True, config=pydantic.ConfigDict(extra="forbid"))(cls)
     checks = made.__init__
 
     @wraps(checks)
@@ -236,7 +236,7 @@ def _made(cls: type[_T], described: Mapping[str, Mapping[str, Any]]) -> type[_T]
         except pydantic.ValidationError as e:
             raise refusal(e) from None
 
-    setattr(made, "__init__", init)  # noqa: B010
+    made.__init__ = init
     parameters = map(_parameter, options(made).values())
     made.__doc__ = "\n".join([summary, "", "Parameters", "----------", *parameters, ""])
     return made
@@ -262,7 +262,8 @@ def settings_over(
 def _field_checks(cls: type, name: str) -> pydantic.TypeAdapter:
     "What checks a value of one field."
     info = getattr(cls, "__pydantic_fields__")[name]  # noqa: B009
-    return pydantic.TypeAdapter(Annotated[info.annotation, *info.metadata] if info.metadata else info.annotation)
+    wanted: Any = Annotated[(info.annotation, *info.metadata)] if info.metadata else info.annotation
+    return pydantic.TypeAdapter(wanted)
 
 
 def checked(cls: type, name: str, value: object) -> Any:

@@ -102,7 +102,7 @@ class TokenizerSettings(Settings):
         "ids, and id_map.json names those that changed",
     )
     keep_tokens_of: Files = option(
-        (), "with --same-size: text in other languages, whose tokens stay too; the new tokens are not learnt from it"
+        (), "with --same-size: text in other languages, whose tokens stay too; the new tokens are not made from it"
     )
     keep_reserved: bool = option(
         False,

@@ -56,10 +56,10 @@ def _check_lora(given: LaptConfig | LaptSettings, mode: str) -> None:
         LoraSettings.read(given.lora).check()
         if all(stage.learns != "all" for stage in MODES[mode]):
             choices = [name for name, stages in MODES.items() if any(stage.learns == "all" for stage in stages)]
-            where = f" beside mode {mode}, in which the transformer never learns; choose from {', '.join(choices)}"
+            where = f" beside mode {mode}, in which the transformer stays frozen; choose from {', '.join(choices)}"
             raise SettingError("lora", f"{where}, or leave it out")
     if given.embeddings == "none" and not (given.lora and mode == "all"):
-        raise SettingError("embeddings", " none: only LoRA learns without them; give it --lora and --mode all")
+        raise SettingError("embeddings", " none: only LoRA is trained without them; give it --lora and --mode all")
 
 
 FEW = -1  # passes: one to three; up to four are nearly as good as new text (Muennighoff et al., 2023)
