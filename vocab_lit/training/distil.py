@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 import torch
-from ..tokens.special_tokens import text_part
 
 from ..models.compatibility import check_rows
 from ..models.source import FolderSource
+from ..tokens.special_tokens import text_part
 from ..tokens.tokenizer_file import ids_around
 from .lm_data import MaskedBlocks
 from .lm_loss import lm_loss
