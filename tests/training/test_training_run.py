@@ -12,11 +12,11 @@ from vocab_lit.methods.settings import TransplantSettings
 from vocab_lit.models.adapterhub import describe_adapter, load_adapter
 from vocab_lit.models.check import check_model
 from vocab_lit.models.factored_embedding import FactoredEmbedding, load_embedding
-from vocab_lit.models.lora import LoraAdapter
 from vocab_lit.models.madx import MadX
 from vocab_lit.models.pipeline import transplant_files
 from vocab_lit.models.settings import LanguageAdapter, LoraSettings
 from vocab_lit.models.source import load_model
+from vocab_lit.models.trainable import LoraAdapter
 from vocab_lit.text.corpus import data_path
 from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.training.contexts import activations_recomputed
@@ -645,7 +645,8 @@ def test_bad_input_is_refused_before_anything_is_written(cell_b2b2638a):
     refused("nowhere.txt: no such file", [place / "nowhere.txt"])
     refused("longer than the model's 72 positions", config=replace(few, length=256))
     refused("cannot be divided into micro-batches of 3", config=replace(few, micro_batch=3))
-    refused("--mode: 'x' is unknown", config=replace(few, mode="x"))
+    with pytest.raises(ValueError, match="--mode: 'x' is unknown"):
+        replace(few, mode="x")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ACCELERATE_USE_FSDP", "true")
         refused("first version .* --fsdp_version 2")

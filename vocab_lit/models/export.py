@@ -20,10 +20,10 @@ from vocab_lit.gguf.container import (
     Field,
     GgufFile,
     NewTensor,
-    can_quantise,
     quantised,
     same_tensor,
     type_name,
+    writable_type,
     write_gguf,
 )
 from ..gguf.tokens import text_field, token_tables, tokens_of
@@ -44,7 +44,7 @@ __all__ = ['log', 'Trained', 'export_gguf']
 
 # %% ../../nbs/05_models/28_export.ipynb #01eb5853
 _Way = Callable[[np.ndarray], np.ndarray]
-_F32, _Q8_0 = 0, 8  # GGML's types
+_F32 = 0  # GGML's type
 
 
 def _rotated(values: np.ndarray, heads: int) -> np.ndarray:
@@ -141,9 +141,8 @@ _ROWS = 8192  # that are compared and written at a time
 
 def _written_type(before: int) -> tuple[int, str]:
     "The type in which changed numbers are written, and what that is in words."
-    if can_quantise(before):
-        return before, f"quantised in {type_name(before)}"
-    return _Q8_0, f"{type_name(before)} is now {type_name(_Q8_0)}"
+    after, name = writable_type(before), type_name(before)
+    return after, f"quantised in {name}" if before == after else f"{name} is now {type_name(after)}"
 
 
 def _whole(trained: Trained, name: str) -> tuple[NewTensor, str]:
