@@ -297,7 +297,7 @@ def evaluate(
 
     The defaults for pos and ner are those of Downey et al. (2023): evaluation every other epoch, and an end when
     the development score has not risen for 8 epochs (ner: 4).
-    Those for qa and nli are XTREME's, and those for dp are of UNKs Everywhere, with evaluation every epoch.
+    Those for qa and nli are XTREME's, with evaluation every epoch.
 
     Example: `vocab-lit evaluate xlmr-wo --task pos --train wo-train.conllu --dev wo-dev.conllu --test wo-test.conllu`
 
