@@ -14,8 +14,8 @@ from vocab_lit.tasks.registry import register
 from vocab_lit.tasks.task import Row, Task, forward, label_weights
 from vocab_lit.text.corpus import data_path
 from vocab_lit.tokens.load import load_tokenizer
-from vocab_lit.training.callbacks import StopWhenAsked
 from vocab_lit.training.settings import RunStopped
+from vocab_lit.training.trainer import StopWhenAsked
 import multiprocessing
 import numpy as np
 import os

@@ -33,12 +33,13 @@ from ..text.files import write_folder
 from ..text.settings import options
 from ..tokens.settings import TokenizerSettings
 from ..tokens.tokenizer_file import save_tokenizer
-from ..training.forgetting import forgotten, open_kept
+from ..training.lm_data import open_kept
+from ..training.perplexity import forgotten
 from ..training.processes import Processes
 from ..training.settings import RunSettings, RunStopped
 from ..training.training_run import lapt_files
 from ..vectors.settings import VectorSettings, VectorTraining, fasttext_or_ppmi
-from ..vectors.vector_files import train_vectors_files
+from ..vectors.word_vectors import train_vectors_files
 
 log = logging.getLogger("vocab_lit")
 

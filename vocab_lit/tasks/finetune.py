@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from vocab_lit.tasks.config import TaskConfig
     from vocab_lit.tasks.task import Row, Task
     from vocab_lit.tasks.task_trainer import TaskTrainer
-    from vocab_lit.training.callbacks import StopWhenAsked
+    from vocab_lit.training.trainer import StopWhenAsked
 
 log = logging.getLogger("vocab_lit")
 
@@ -376,7 +376,7 @@ def _train(new, data, seed, collate, measure, folder, stop) -> tuple[list[tuple[
     "Train a model, which ends with its best weights; gives epochs with their losses and scores, and the best epoch."
     from transformers.trainer_utils import get_last_checkpoint
 
-    from vocab_lit.training.checkpoints import train_from
+    from vocab_lit.training.trainer import train_from
 
     place = nullcontext(str(folder)) if folder else tempfile.TemporaryDirectory()
     with place as work:
