@@ -21,10 +21,10 @@ import vocab_lit
 from .made_folder import MadeFolder
 from .page_tables import MODELS
 from .report import write_report
-from .settings import Adaptation
 from ..methods.plan import Plan
 from ..models.card import write_card
 from ..models.pipeline import changed_settings
+from ..study.adaptation import Adaptation
 from ..study.figures import loss_bars, loss_curves, row_shares
 from ..study.results import environment
 from ..tasks.task_files import KEEP

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from .made_folder import MadeFolder
-from .settings import AdaptSettings
 from ..methods.settings import InitSettings
 from ..models.card import without_folders
+from ..study.adaptation import AdaptSettings
 from ..text.settings import options
 from ..tokens.settings import TokenizerSettings
 from ..training.forgetting import bits_by_text

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .settings import AdaptSettings
 from ..methods.settings import InitSettings
+from ..study.adaptation import AdaptSettings
 from ..tasks.registry import TASKS
 from ..tasks.settings import SPLITS
 from ..tasks.task_files import GIVEN_SPLITS, KEEP, TaskFiles
