@@ -8,7 +8,7 @@ import sys
 import hypothesis
 import pytest
 
-from vocab_lit.text.collection import garbage_collected_inside
+from vocab_lit.text.errors import garbage_collected_inside
 
 # What is imported stays. Looking through it at every 700 new objects would take a tenth of the time.
 gc.set_threshold(20_000)

@@ -14,7 +14,7 @@ import typer
 from benchmarks.parts import PARTS, run_bench
 from benchmarks.peers import PEERS, peer_python
 from benchmarks.tables import list_parts, report
-from vocab_lit.text.extras import MissingExtra
+from vocab_lit.text.errors import MissingExtra
 
 HOME = Path("_build/bench")
 for name, value in (("TRANSFORMERS_VERBOSITY", "error"), ("HF_HUB_DISABLE_PROGRESS_BARS", "1")):

@@ -21,9 +21,8 @@ from studies.presets import (
     scale_parameters,
     task_and_set,
 )
-from vocab_lit.text.extras import import_extra
-from vocab_lit.text.hub import hub_name, why_not
-from vocab_lit.text.mirror import in_mirror
+from vocab_lit.text.errors import import_extra
+from vocab_lit.text.files import hub_name, in_mirror, why_not
 
 if TYPE_CHECKING:
     import pandas as pd

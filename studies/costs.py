@@ -14,20 +14,21 @@ from typing import TYPE_CHECKING
 from studies.hub_sources import MODELS
 from studies.setups import get_setup
 from vocab_lit.models.device import find_device
-from vocab_lit.models.source import load_model
+from vocab_lit.models.source import is_masked, load_model
 from vocab_lit.study.results import Cell, with_needs
 from vocab_lit.tasks.registry import TASKS
 from vocab_lit.text.corpus import data_path
-from vocab_lit.text.mirror import in_mirror
+from vocab_lit.text.files import in_mirror
 from vocab_lit.tokens.load import load_tokenizer
-from vocab_lit.training.lapt import lapt, lapt_flops
+from vocab_lit.training.lapt import check_lapt, lapt
 from vocab_lit.training.lm_data import pack
+from vocab_lit.training.lm_loss import lm_loss
 from vocab_lit.training.settings import LaptConfig
-from vocab_lit.training.stages import stage_starts, total_steps
+from vocab_lit.training.stages import Freezer, stage_starts, total_steps, trainable_parameters
 
 if TYPE_CHECKING:
     import torch
-    from transformers import PreTrainedModel
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 
 @dataclass(frozen=True)
@@ -244,7 +245,7 @@ def memory_needed(
     "Memory of a training run on one device."
     import torch
 
-    from vocab_lit.training.memory import micro_batches, step_memory
+    from vocab_lit.training.estimate import micro_batches, step_memory
 
     micro = micro_batch or micro_batches(config)[0]
     models = [_without_weights(shape, layers) for layers in (1, 2)]
@@ -340,3 +341,40 @@ def count_loads(
         _task_load(one, shapes[one.model], scale, paper, n) for one, n in runs.items() if isinstance(one, OnTask)
     ]
     return of_text + of_tasks
+
+
+def lapt_flops(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, config: LaptConfig) -> int:
+    """Floating-point operations of a run's training steps, without evaluations and the optimizer's arithmetic.
+
+    They are counted by torch while one batch goes forward and backward in each stage, and multiplied by the number of
+    steps. Frozen blocks save the gradients of their weights, not the way through them.
+    """
+    import torch
+
+    check_lapt(model, tokenizer, config)
+    ids = torch.arange(config.length).remainder(len(tokenizer)).expand(min(config.batch_size, 8), -1)
+    labels = ids.clone()
+    if is_masked(model):
+        labels[:, round(config.mask_probability * config.length) :] = -100
+    freezer, total = Freezer(model, config), 0
+    starts = [start for start, _ in freezer.starts]
+    ends = [*starts[1:], total_steps(config)]
+    for start, end, (_, stage) in zip(starts, ends, freezer.starts):
+        freezer.begin(stage)
+        batch_flops = _batch_flops(model, ids.to(model.device), labels.to(model.device))
+        total += (end - start) * batch_flops * config.batch_size // len(ids)
+    freezer.restore()
+    return total
+
+
+def _batch_flops(model: PreTrainedModel, ids: torch.Tensor, labels: torch.Tensor) -> int:
+    "Floating-point operations of one batch, forward and backward."
+    import torch
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+    from torch.utils.flop_counter import FlopCounterMode
+
+    trainable = list(trainable_parameters(model).values())
+    # the only kernel of attention whose products are counted on every device
+    with FlopCounterMode(display=False) as counter, sdpa_kernel(SDPBackend.MATH):
+        torch.autograd.grad(lm_loss(model, ids, labels, "sum"), trainable, allow_unused=True)
+    return counter.get_total_flops()

@@ -27,8 +27,8 @@ from vocab_lit.tasks.finetune import fine_tune_seeds
 from vocab_lit.tasks.settings import PERPLEXITY
 from vocab_lit.tokens.continued import extend_on_text
 from vocab_lit.tokens.expansion import expand_tokenizer
-from vocab_lit.tokens.like import train_tokenizer_like
 from vocab_lit.tokens.load import load_tokenizer
+from vocab_lit.tokens.train import train_tokenizer_like
 from vocab_lit.tokens.trim import trim
 from vocab_lit.tokens.vocab import Vocab, overlap
 from vocab_lit.training.distil import Teacher, snippet_rows

@@ -22,9 +22,8 @@ from vocab_lit.tasks.tagging import Tagged, read_bio, split_wikiann
 from vocab_lit.text.cleaning import clean
 from vocab_lit.text.corpus import capped, mix
 from vocab_lit.text.corpus import hold_out as hold_out_lines
-from vocab_lit.text.extras import import_extra
-from vocab_lit.text.hub import hub_name
-from vocab_lit.text.mirror import in_mirror
+from vocab_lit.text.errors import import_extra
+from vocab_lit.text.files import hub_name, in_mirror
 from vocab_lit.text.settings import CleanSettings, first_line
 
 

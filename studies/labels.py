@@ -13,7 +13,7 @@ from fontTools import unicodedata as ucd
 from fontTools.ttLib import TTFont
 
 from vocab_lit.study.figures import SANS, plt
-from vocab_lit.text.extras import LazyExtra
+from vocab_lit.text.errors import LazyExtra
 
 font_manager = LazyExtra("matplotlib.font_manager", "chapters")
 

@@ -10,7 +10,7 @@ import numpy as np
 from studies.embedding_plots import write_beside
 from studies.labels import label
 from vocab_lit.study.figures import INK, PALETTE, _number, _short, described, plt, ranges, sns, use_style
-from vocab_lit.text.extras import LazyExtra
+from vocab_lit.text.errors import LazyExtra
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -62,7 +62,7 @@ class Setup:
     word_files: tuple[str, str] = ("", "")
     # a part of the training text, for the vocabulary and auxiliary embeddings; (): all of it
     vocab_text: Iterable[str] = field(default=(), repr=False)
-    vector_epochs: int = 0  # passes of fastText over it; 0: as many as `token_fasttext` makes
+    vector_epochs: int = 0  # passes of fastText over it; 0: as many as `token_vectors` makes
 
     def knows(self, task: str, language: str) -> bool:
         "Whether a task has examples in a language, as far as is known."

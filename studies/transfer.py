@@ -27,8 +27,7 @@ from vocab_lit.study.results import Cell, ResultStore, Workers, cell_stamp, made
 from vocab_lit.tasks.config import TaskConfig
 from vocab_lit.tasks.finetune import evaluate, fine_tune
 from vocab_lit.tasks.registry import task_settings
-from vocab_lit.text.files import write_file, write_folder
-from vocab_lit.text.mirror import in_mirror
+from vocab_lit.text.files import in_mirror, write_file, write_folder
 from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.tokens.tokenizer_file import save_tokenizer
 from vocab_lit.training.lm_loss import heldout_loss

@@ -78,7 +78,7 @@ def _key(page: Page, nb: dict) -> str:
 
 def _run(page: Page, nb: dict, executed: Path, made: dict, bar: dict | None) -> None:
     "Execute a notebook into the file `executed`; `RuntimeError` names the cell that failed."
-    from vocab_lit.text.extras import import_extra
+    from vocab_lit.text.errors import import_extra
 
     nbformat, papermill = (import_extra(module, "chapters") for module in ("nbformat", "papermill"))
     unfinished = executed.parents[1] / "failed" / executed.name

@@ -16,6 +16,7 @@ from studies.costs import (
     SHARE,
     Shape,
     batch_flops,
+    lapt_flops,
     measure_throughput,
     measured_rate,
     memory_needed,
@@ -29,7 +30,6 @@ from vocab_lit.models.madx import MadX
 from vocab_lit.models.source import load_model
 from vocab_lit.text.corpus import data_path
 from vocab_lit.tokens.train import train_tokenizer
-from vocab_lit.training.lapt import lapt_flops
 from vocab_lit.training.settings import MODES, PRESETS, LaptConfig
 
 

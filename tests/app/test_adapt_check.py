@@ -4,14 +4,14 @@ from types import SimpleNamespace
 from vocab_lit.app.adapt_check import bytes_needed, check_adaptation, check_options, check_report_packages, estimate_training, tokens_after
 from vocab_lit.models.pipeline import transplant_files
 from vocab_lit.study.adaptation import Adaptation
-from vocab_lit.text.extras import MissingExtra
+from vocab_lit.text.errors import MissingExtra
 from vocab_lit.text.settings import SettingError
 from vocab_lit.training.settings import LaptSettings
 from vocab_lit.training.training_run import check_lapt_files
 import pytest
 import sys
 import tempfile
-import vocab_lit.text.extras as extras
+import vocab_lit.text.errors as extras
 
 
 @pytest.fixture(scope='module')

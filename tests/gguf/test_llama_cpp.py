@@ -5,7 +5,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from vocab_lit.gguf.container import GgufFile
 from vocab_lit.gguf.llama_cpp import LlamaCpp
-from vocab_lit.text.extras import MissingExtra
+from vocab_lit.text.errors import MissingExtra
 import math
 import os
 import psutil

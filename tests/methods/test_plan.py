@@ -4,7 +4,7 @@ from pathlib import Path
 from scipy import sparse
 from types import SimpleNamespace
 from vocab_lit.methods.plan import Plan
-from vocab_lit.text.arrays_file import read_arrays
+from vocab_lit.text.binary_files import read_arrays
 from vocab_lit.text.corpus import data_path
 from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.tokens.vocab import Token, Vocab

@@ -11,8 +11,8 @@ from vocab_lit.models.source import load_model
 from vocab_lit.models.token_tensors import token_parameters
 from vocab_lit.models.transplant import transplant
 from vocab_lit.text.corpus import data_path
-from vocab_lit.tokens.like import train_tokenizer_like
 from vocab_lit.tokens.load import load_tokenizer
+from vocab_lit.tokens.train import train_tokenizer_like
 import copy
 import math
 import pytest

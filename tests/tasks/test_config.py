@@ -3,8 +3,8 @@ from vocab_lit.tasks.config import TaskConfig, paper_settings
 import pytest
 
 
-@pytest.mark.cell('nbs/07_tasks/00_config.ipynb', 'cell "learning rates are those of the model and of adapters, and the rest is the same" (3f40d789)')
-def test_learning_rates_are_those_of_the_model_and_of_adapters_and_the_rest_is_the_same():
+@pytest.mark.cell('nbs/07_tasks/00_config.ipynb', 'cell "learning rates are those of the model and of adapters" (3f40d789)')
+def test_learning_rates_are_those_of_the_model_and_of_adapters():
     found = paper_settings(TaskConfig(epochs=3), adapters=1e-4, low_resource_batch=8)
     assert found.whole == TaskConfig(epochs=3) and found.adapters == TaskConfig(epochs=3, learning_rate=1e-4)
     assert found.low_resource_batch == 8 and not found.changes

@@ -116,7 +116,7 @@ def cell_58149fb8(cell_790e2b33):
     scored = cell_790e2b33.scored
     from vocab_lit.models.adapterhub import save_adapter
     from vocab_lit.models.token_tensors import token_parameters
-    from vocab_lit.tokens.like import train_tokenizer_like
+    from vocab_lit.tokens.train import train_tokenizer_like
 
     mini = data_path("models", "mini-xlmr")
     languages = MadX(load_model(mini).float())
@@ -376,8 +376,8 @@ def test_the_settings_are_those_the_papers_print():
     assert set(TASKS) >= {"pos", "ner", "dp", "qa", "nli"} and all(t.name == name for name, t in TASKS.items())
 
 
-@pytest.mark.cell('nbs/07_tasks/12_evaluate.ipynb', 'cell "the saved folder holds the tagger that is best on dev, and every score" (dc7719f8)')
-def test_the_saved_folder_holds_the_tagger_that_is_best_on_dev_and_every_score(cell_790e2b33, cell_f086240f):
+@pytest.mark.cell('nbs/07_tasks/12_evaluate.ipynb', 'cell "the saved folder holds the tagger that is best on dev" (dc7719f8)')
+def test_the_saved_folder_holds_the_tagger_that_is_best_on_dev(cell_790e2b33, cell_f086240f):
     files = cell_790e2b33.files
     folder = cell_790e2b33.folder
     records = cell_f086240f.records
@@ -399,8 +399,8 @@ def test_the_saved_folder_holds_the_tagger_that_is_best_on_dev_and_every_score(c
     assert scores == [pytest.approx(best["dev"]), pytest.approx(best["test"])]
 
 
-@pytest.mark.cell('nbs/07_tasks/12_evaluate.ipynb', 'cell "fine-tuning into a folder stops when it is asked to, and resumes with what it was started with only" (5e1a0c02)')
-def test_fine_tuning_into_a_folder_stops_when_it_is_asked_to_and_resumes_with_what_it_was_started_with_only(cell_790e2b33, cell_f086240f):
+@pytest.mark.cell('nbs/07_tasks/12_evaluate.ipynb', 'cell "fine-tuning into a folder stops when it is asked to" (5e1a0c02)')
+def test_fine_tuning_into_a_folder_stops_when_it_is_asked_to(cell_790e2b33, cell_f086240f):
     files = cell_790e2b33.files
     folder = cell_790e2b33.folder
     given = cell_790e2b33.given
@@ -440,8 +440,8 @@ def test_fine_tuning_into_a_folder_stops_when_it_is_asked_to_and_resumes_with_wh
         )
 
 
-@pytest.mark.cell('nbs/07_tasks/12_evaluate.ipynb', 'cell "a folder of checkpoints is begun anew by another run, and in an output folder it is refused" (5e1a0c03)')
-def test_a_folder_of_checkpoints_is_begun_anew_by_another_run_and_in_an_output_folder_it_is_refused():
+@pytest.mark.cell('nbs/07_tasks/12_evaluate.ipynb', 'cell "a folder of checkpoints is begun anew by another run" (5e1a0c03)')
+def test_a_folder_of_checkpoints_is_begun_anew_by_another_run():
     from vocab_lit.tasks.evaluate import _run_folder
 
     with tempfile.TemporaryDirectory() as place:
@@ -459,8 +459,8 @@ def test_a_folder_of_checkpoints_is_begun_anew_by_another_run_and_in_an_output_f
         assert [file.name for file in (place / "run").iterdir()] == ["evaluate.json"]
 
 
-@pytest.mark.cell('nbs/07_tasks/12_evaluate.ipynb', 'cell "a saved task adapter scores as it did, and otherwise on another language" (e7aa9d85)')
-def test_a_saved_task_adapter_scores_as_it_did_and_otherwise_on_another_language(cell_790e2b33, cell_58149fb8):
+@pytest.mark.cell('nbs/07_tasks/12_evaluate.ipynb', 'cell "a saved task adapter scores as it did" (e7aa9d85)')
+def test_a_saved_task_adapter_scores_as_it_did(cell_790e2b33, cell_58149fb8):
     files = cell_790e2b33.files
     fine_tuned = cell_790e2b33.fine_tuned
     folder = cell_790e2b33.folder
@@ -489,8 +489,8 @@ def test_a_saved_task_adapter_scores_as_it_did_and_otherwise_on_another_language
     ]
 
 
-@pytest.mark.cell('nbs/07_tasks/12_evaluate.ipynb', 'cell "MAD-X 2.0 has neither a language nor a task adapter in the last layer, in training and in scoring" (b7c4f0a2)')
-def test_mad_x_2_0_has_neither_a_language_nor_a_task_adapter_in_the_last_layer_in_training_and_in_scoring(cell_790e2b33, cell_58149fb8):
+@pytest.mark.cell('nbs/07_tasks/12_evaluate.ipynb', 'cell "MAD-X 2.0 has no adapter in the last layer" (b7c4f0a2)')
+def test_mad_x_2_0_has_no_adapter_in_the_last_layer(cell_790e2b33, cell_58149fb8):
     files = cell_790e2b33.files
     fine_tuned = cell_790e2b33.fine_tuned
     folder = cell_790e2b33.folder
@@ -528,8 +528,8 @@ def test_mad_x_2_0_has_neither_a_language_nor_a_task_adapter_in_the_last_layer_i
     assert without_last("en-2", True) == without[0]["test"]
 
 
-@pytest.mark.cell('nbs/07_tasks/12_evaluate.ipynb', 'cell "a language\'s own vocabulary is used in training and in scoring" (ac6459b9)')
-def test_a_language_s_own_vocabulary_is_used_in_training_and_in_scoring(cell_790e2b33, cell_58149fb8):
+@pytest.mark.cell('nbs/07_tasks/12_evaluate.ipynb', 'cell "a language\'s vocabulary is used in training and scoring" (ac6459b9)')
+def test_a_language_s_vocabulary_is_used_in_training_and_scoring(cell_790e2b33, cell_58149fb8):
     files = cell_790e2b33.files
     fine_tuned = cell_790e2b33.fine_tuned
     folder = cell_790e2b33.folder
@@ -549,8 +549,8 @@ def test_a_language_s_own_vocabulary_is_used_in_training_and_in_scoring(cell_790
     assert scored(mini, "ner", files[2], folder / "ner-own", folder / "en")[0]["test"] != own_scores[0]["test"]
 
 
-@pytest.mark.cell('nbs/07_tasks/12_evaluate.ipynb', 'cell "adapters that do not belong to the task or the model are refused" (cdaa3352)')
-def test_adapters_that_do_not_belong_to_the_task_or_the_model_are_refused(cell_790e2b33, cell_58149fb8):
+@pytest.mark.cell('nbs/07_tasks/12_evaluate.ipynb', 'cell "adapters of another task or model are refused" (cdaa3352)')
+def test_adapters_of_another_task_or_model_are_refused(cell_790e2b33, cell_58149fb8):
     files = cell_790e2b33.files
     folder = cell_790e2b33.folder
     mini = cell_58149fb8.mini
@@ -579,8 +579,8 @@ def test_adapters_that_do_not_belong_to_the_task_or_the_model_are_refused(cell_7
     not_scored("no adapter_config.json", mini, "ner", files[2], folder / "ner-en", folder, kind=FileNotFoundError)
 
 
-@pytest.mark.cell('nbs/07_tasks/12_evaluate.ipynb', 'cell "what is odd is said, a missing development file is replaced, and nothing is trained before all is checked" (2d1533fb)')
-def test_what_is_odd_is_said_a_missing_development_file_is_replaced_and_nothing_is_trained_before_all_is_checked(cell_790e2b33):
+@pytest.mark.cell('nbs/07_tasks/12_evaluate.ipynb', 'cell "what is odd is said, a missing development file is replaced" (2d1533fb)')
+def test_what_is_odd_is_said_a_missing_development_file_is_replaced(cell_790e2b33):
     as_bio = cell_790e2b33.as_bio
     english = cell_790e2b33.english
     files = cell_790e2b33.files
@@ -634,8 +634,8 @@ def test_what_is_odd_is_said_a_missing_development_file_is_replaced_and_nothing_
     refused("cannot hold 1 of 1 examples out", write("one.bio", ["a\tO", ""]), None, files[2])
 
 
-@pytest.mark.cell('nbs/07_tasks/12_evaluate.ipynb', 'cell "parts of speech from treebank files, by either column of tags" (039d21fa)')
-def test_parts_of_speech_from_treebank_files_by_either_column_of_tags(cell_790e2b33, cell_b655028a):
+@pytest.mark.cell('nbs/07_tasks/12_evaluate.ipynb', 'cell "parts of speech from treebank files" (039d21fa)')
+def test_parts_of_speech_from_treebank_files(cell_790e2b33, cell_b655028a):
     fine_tuned = cell_790e2b33.fine_tuned
     german = cell_b655028a.german
     write = cell_790e2b33.write
@@ -654,8 +654,8 @@ def test_parts_of_speech_from_treebank_files_by_either_column_of_tags(cell_790e2
         assert got[0]["metric"] == "accuracy" and got[0]["test"] > 0.9
 
 
-@pytest.mark.cell('nbs/07_tasks/12_evaluate.ipynb', 'cell "parsers are trained, saved and scored from files, whole and as adapters" (be51d217)')
-def test_parsers_are_trained_saved_and_scored_from_files_whole_and_as_adapters(cell_790e2b33, cell_58149fb8, cell_17ef9a6f):
+@pytest.mark.cell('nbs/07_tasks/12_evaluate.ipynb', 'cell "parsers are trained, saved and scored from files" (be51d217)')
+def test_parsers_are_trained_saved_and_scored_from_files(cell_790e2b33, cell_58149fb8, cell_17ef9a6f):
     adapted = cell_17ef9a6f.adapted
     banks = cell_17ef9a6f.banks
     fine_tuned = cell_790e2b33.fine_tuned
@@ -707,8 +707,8 @@ def test_parsers_are_trained_saved_and_scored_from_files_whole_and_as_adapters(c
         )
 
 
-@pytest.mark.cell('nbs/07_tasks/12_evaluate.ipynb', 'cell "questions have two scores and pairs one, in records, in what is said and in the saved folder" (4d3619b7)')
-def test_questions_have_two_scores_and_pairs_one_in_records_in_what_is_said_and_in_the_saved_folder(cell_790e2b33, cell_2c9be366):
+@pytest.mark.cell('nbs/07_tasks/12_evaluate.ipynb', 'cell "questions have two scores and pairs one, in records" (4d3619b7)')
+def test_questions_have_two_scores_and_pairs_one_in_records(cell_790e2b33, cell_2c9be366):
     answered = cell_2c9be366.answered
     fine_tuned = cell_790e2b33.fine_tuned
     folder = cell_790e2b33.folder
@@ -740,8 +740,8 @@ def test_questions_have_two_scores_and_pairs_one_in_records_in_what_is_said_and_
         fine_tuned(data_path("models", "mini-xlmr"), "qa", squad, None, squad, seeds=1, say=said.append)
 
 
-@pytest.mark.cell('nbs/07_tasks/12_evaluate.ipynb', 'cell "perplexity from a file is that of the model, and what the vocabulary lacks is said" (ecd87a0b)')
-def test_perplexity_from_a_file_is_that_of_the_model_and_what_the_vocabulary_lacks_is_said(cell_790e2b33, cell_58149fb8, cell_dee57b05):
+@pytest.mark.cell('nbs/07_tasks/12_evaluate.ipynb', 'cell "perplexity from a file is that of the model" (ecd87a0b)')
+def test_perplexity_from_a_file_is_that_of_the_model(cell_790e2b33, cell_58149fb8, cell_dee57b05):
     folder = cell_790e2b33.folder
     gpt = cell_dee57b05.gpt
     gpt_tokenizer = cell_dee57b05.gpt_tokenizer
@@ -775,8 +775,8 @@ def test_perplexity_from_a_file_is_that_of_the_model_and_what_the_vocabulary_lac
         untrained(folder / "gpt", "ppl", held_text, max_length=65, say=heard.append)
 
 
-@pytest.mark.cell('nbs/07_tasks/12_evaluate.ipynb', 'cell "a probe from files is that of the model, and tells what is odd" (67ea64a8)')
-def test_a_probe_from_files_is_that_of_the_model_and_tells_what_is_odd(cell_790e2b33, cell_58149fb8, cell_b655028a):
+@pytest.mark.cell('nbs/07_tasks/12_evaluate.ipynb', 'cell "a probe from files is that of the model" (67ea64a8)')
+def test_a_probe_from_files_is_that_of_the_model(cell_790e2b33, cell_58149fb8, cell_b655028a):
     files = cell_790e2b33.files
     german = cell_b655028a.german
     mini = cell_58149fb8.mini

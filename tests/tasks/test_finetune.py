@@ -14,8 +14,8 @@ from vocab_lit.tasks.registry import register
 from vocab_lit.tasks.task import Row, Task, forward, label_weights
 from vocab_lit.text.corpus import data_path
 from vocab_lit.tokens.load import load_tokenizer
-from vocab_lit.training.callbacks import StopWhenAsked
 from vocab_lit.training.settings import RunStopped
+from vocab_lit.training.trainer import StopWhenAsked
 import numpy as np
 import os
 import pytest
@@ -153,8 +153,8 @@ def cell_382b70f3(cell_cbb7ebed, cell_9bdb7284, cell_7a5c0403):
     return SimpleNamespace(added=added, frozen=frozen, kept=kept)
 
 
-@pytest.mark.cell('nbs/07_tasks/04_finetune.ipynb', 'cell "the encoder is copied, the given model is not touched, the seed makes the head" (de3c755e)')
-def test_the_encoder_is_copied_the_given_model_is_not_touched_the_seed_makes_the_head(cell_e4be217d, cell_b3fc1577):
+@pytest.mark.cell('nbs/07_tasks/04_finetune.ipynb', 'cell "the encoder is copied, the given model is not touched" (de3c755e)')
+def test_the_encoder_is_copied_the_given_model_is_not_touched(cell_e4be217d, cell_b3fc1577):
     SMALL = cell_b3fc1577.SMALL
     language = cell_e4be217d.language
     for name, (cls, config) in SMALL.items():
@@ -180,8 +180,8 @@ def test_the_encoder_is_copied_the_given_model_is_not_touched_the_seed_makes_the
         assert a.config.id2label == {0: "x", 1: "y"} != model.config.id2label and a.dtype == torch.float32
 
 
-@pytest.mark.cell('nbs/07_tasks/04_finetune.ipynb', 'cell "what is hooked into a model is not copied, and what cannot get a head is refused" (a9185da0)')
-def test_what_is_hooked_into_a_model_is_not_copied_and_what_cannot_get_a_head_is_refused(cell_e4be217d, cell_b3fc1577):
+@pytest.mark.cell('nbs/07_tasks/04_finetune.ipynb', 'cell "what is hooked into a model is not copied" (a9185da0)')
+def test_what_is_hooked_into_a_model_is_not_copied(cell_e4be217d, cell_b3fc1577):
     SMALL = cell_b3fc1577.SMALL
     language = cell_e4be217d.language
     cls, config = SMALL["bert"]
@@ -196,8 +196,8 @@ def test_what_is_hooked_into_a_model_is_not_copied_and_what_cannot_get_a_head_is
         with_head(hooked, language, ["x"])
 
 
-@pytest.mark.cell('nbs/07_tasks/04_finetune.ipynb', 'cell "a batch is padded on the right, and segments are for models that have them" (45532b3e)')
-def test_a_batch_is_padded_on_the_right_and_segments_are_for_models_that_have_them(cell_e4be217d, cell_cbb7ebed, cell_b3fc1577):
+@pytest.mark.cell('nbs/07_tasks/04_finetune.ipynb', 'cell "a batch is padded on the right" (45532b3e)')
+def test_a_batch_is_padded_on_the_right(cell_e4be217d, cell_cbb7ebed, cell_b3fc1577):
     SMALL = cell_b3fc1577.SMALL
     language = cell_e4be217d.language
     mini = cell_cbb7ebed.mini
@@ -215,8 +215,8 @@ def test_a_batch_is_padded_on_the_right_and_segments_are_for_models_that_have_th
     assert of_bert(pair)["token_type_ids"].tolist() == [[0, 1, 1], [0, 0, 0]]
 
 
-@pytest.mark.cell('nbs/07_tasks/04_finetune.ipynb', 'cell "with two lengths a batch is full, and what is added counts for nothing" (68dfb908)')
-def test_with_two_lengths_a_batch_is_full_and_what_is_added_counts_for_nothing(cell_e4be217d, cell_cbb7ebed):
+@pytest.mark.cell('nbs/07_tasks/04_finetune.ipynb', 'cell "with two lengths a batch is full" (68dfb908)')
+def test_with_two_lengths_a_batch_is_full(cell_e4be217d, cell_cbb7ebed):
     headed = cell_cbb7ebed.headed
     language = cell_e4be217d.language
     mini = cell_cbb7ebed.mini
@@ -240,8 +240,8 @@ def test_with_two_lengths_a_batch_is_full_and_what_is_added_counts_for_nothing(c
     assert shown == predict(headed, mini_tokenizer, spoken[:90], "language")
 
 
-@pytest.mark.cell('nbs/07_tasks/04_finetune.ipynb', 'cell "predictions are those of the model alone, in the order of the examples" (a3663b46)')
-def test_predictions_are_those_of_the_model_alone_in_the_order_of_the_examples(cell_e4be217d, cell_cbb7ebed):
+@pytest.mark.cell('nbs/07_tasks/04_finetune.ipynb', 'cell "predictions are those of the model alone" (a3663b46)')
+def test_predictions_are_those_of_the_model_alone(cell_e4be217d, cell_cbb7ebed):
     headed = cell_cbb7ebed.headed
     language = cell_e4be217d.language
     mini_tokenizer = cell_cbb7ebed.mini_tokenizer
@@ -257,8 +257,8 @@ def test_predictions_are_those_of_the_model_alone_in_the_order_of_the_examples(c
         evaluate(headed, mini_tokenizer, [], language)
 
 
-@pytest.mark.cell('nbs/07_tasks/04_finetune.ipynb', 'cell "what is given back belongs together, and repeats whatever the global random state, which is given back too" (bbbdbd07)')
-def test_what_is_given_back_belongs_together_and_repeats_whatever_the_global_random_state_which_is_given_back_too(cell_e4be217d, cell_cbb7ebed, cell_9bdb7284, cell_c2c26570):
+@pytest.mark.cell('nbs/07_tasks/04_finetune.ipynb', 'cell "what is given back belongs together" (bbbdbd07)')
+def test_what_is_given_back_belongs_together(cell_e4be217d, cell_cbb7ebed, cell_9bdb7284, cell_c2c26570):
     language = cell_e4be217d.language
     mini = cell_cbb7ebed.mini
     mini_tokenizer = cell_cbb7ebed.mini_tokenizer
@@ -295,8 +295,8 @@ def test_seeds_differ_and_a_table_has_a_row_for_each(cell_e4be217d, cell_cbb7ebe
     assert set(table.metric) == {"accuracy"} and set(table.task) == {"language"}
 
 
-@pytest.mark.cell('nbs/07_tasks/04_finetune.ipynb', 'cell "the weights of the best epoch are given back, and the given model is not changed" (7a5c0402)')
-def test_the_weights_of_the_best_epoch_are_given_back_and_the_given_model_is_not_changed(cell_e4be217d, cell_cbb7ebed, cell_7a5c0403):
+@pytest.mark.cell('nbs/07_tasks/04_finetune.ipynb', 'cell "the weights of the best epoch are given back" (7a5c0402)')
+def test_the_weights_of_the_best_epoch_are_given_back(cell_e4be217d, cell_cbb7ebed, cell_7a5c0403):
     Language = cell_e4be217d.Language
     few = cell_7a5c0403.few
     first = cell_7a5c0403.first
@@ -318,8 +318,8 @@ def test_the_weights_of_the_best_epoch_are_given_back_and_the_given_model_is_not
     assert all(torch.equal(weight, stored[name]) for name, weight in mini.state_dict().items())
 
 
-@pytest.mark.cell('nbs/07_tasks/04_finetune.ipynb', 'cell "stopped at any step, a run ends as one that was not, and what has ended is not trained again" (5e1a0c01)')
-def test_stopped_at_any_step_a_run_ends_as_one_that_was_not_and_what_has_ended_is_not_trained_again(cell_e4be217d, cell_cbb7ebed, cell_9bdb7284, cell_7a5c0403):
+@pytest.mark.cell('nbs/07_tasks/04_finetune.ipynb', 'cell "stopped at any step, a run ends as one that was not" (5e1a0c01)')
+def test_stopped_at_any_step_a_run_ends_as_one_that_was_not(cell_e4be217d, cell_cbb7ebed, cell_9bdb7284, cell_7a5c0403):
     few = cell_7a5c0403.few
     language = cell_e4be217d.language
     mini_tokenizer = cell_cbb7ebed.mini_tokenizer
@@ -365,8 +365,8 @@ def test_stopped_at_any_step_a_run_ends_as_one_that_was_not_and_what_has_ended_i
     assert in_checkpoint == {name for name in whole.model.state_dict() if name.startswith("classifier")}
 
 
-@pytest.mark.cell('nbs/07_tasks/04_finetune.ipynb', 'cell "asked to stop while it is scored, a run stops at once, and resumed it makes up for that and ends as a whole one" (a7b1f5a3)')
-def test_asked_to_stop_while_it_is_scored_a_run_stops_at_once_and_resumed_it_makes_up_for_that_and_ends_as_a_whole_one(cell_e4be217d, cell_cbb7ebed, cell_9bdb7284, cell_7a5c0403):
+@pytest.mark.cell('nbs/07_tasks/04_finetune.ipynb', 'cell "asked to stop while it is scored, a run stops at once" (a7b1f5a3)')
+def test_asked_to_stop_while_it_is_scored_a_run_stops_at_once(cell_e4be217d, cell_cbb7ebed, cell_9bdb7284, cell_7a5c0403):
     Language = cell_e4be217d.Language
     few = cell_7a5c0403.few
     mini = cell_cbb7ebed.mini
@@ -408,8 +408,8 @@ def test_asked_to_stop_while_it_is_scored_a_run_stops_at_once_and_resumed_it_mak
     assert all(torch.equal(a, b) for a, b in zip(resumed.model.parameters(), whole.model.parameters()))
 
 
-@pytest.mark.cell('nbs/07_tasks/04_finetune.ipynb', 'cell "training with two lengths learns the same, and training in 16 bits leaves a model that computes in 32" (6af9725e)')
-def test_training_with_two_lengths_learns_the_same_and_training_in_16_bits_leaves_a_model_that_computes_in_32(cell_e4be217d, cell_cbb7ebed, cell_9bdb7284):
+@pytest.mark.cell('nbs/07_tasks/04_finetune.ipynb', 'cell "training with two lengths learns the same" (6af9725e)')
+def test_training_with_two_lengths_learns_the_same(cell_e4be217d, cell_cbb7ebed, cell_9bdb7284):
     language = cell_e4be217d.language
     mini_tokenizer = cell_cbb7ebed.mini_tokenizer
     parts = cell_9bdb7284.parts
@@ -437,8 +437,8 @@ def test_training_with_two_lengths_learns_the_same_and_training_in_16_bits_leave
         assert torch.equal(half.model(**ids).logits, type(half.model).forward(half.model, **ids).logits)
 
 
-@pytest.mark.cell('nbs/07_tasks/04_finetune.ipynb', 'cell "what is attached is trained, what is frozen is not touched, only trained weights are kept for the best epoch" (06f6e6b3)')
-def test_what_is_attached_is_trained_what_is_frozen_is_not_touched_only_trained_weights_are_kept_for_the_best_epoch(cell_e4be217d, cell_cbb7ebed, cell_7a5c0403, cell_382b70f3):
+@pytest.mark.cell('nbs/07_tasks/04_finetune.ipynb', 'cell "what is attached is trained, what is frozen is not touched" (06f6e6b3)')
+def test_what_is_attached_is_trained_what_is_frozen_is_not_touched(cell_e4be217d, cell_cbb7ebed, cell_7a5c0403, cell_382b70f3):
     added = cell_382b70f3.added
     few = cell_7a5c0403.few
     frozen = cell_382b70f3.frozen

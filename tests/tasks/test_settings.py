@@ -8,8 +8,8 @@ import pytest
 import tempfile
 
 
-@pytest.mark.cell('nbs/07_tasks/10_settings.ipynb', 'cell "presets, changes and single settings make the hyper-parameters, and each rule has its message" (3f40d789)')
-def test_presets_changes_and_single_settings_make_the_hyper_parameters_and_each_rule_has_its_message():
+@pytest.mark.cell('nbs/07_tasks/10_settings.ipynb', 'cell "presets and settings make the hyper-parameters" (3f40d789)')
+def test_presets_and_settings_make_the_hyper_parameters():
     assert EvaluateSettings("ner", language_adapter="none").config == papers()["mad-x"]["ner"].adapters
     assert EvaluateSettings("dp", language_adapter="none").config == papers()["unks-everywhere"]["dp"].adapters
     assert EvaluateSettings("pos").config == TaggingConfig()
@@ -53,8 +53,8 @@ def test_presets_changes_and_single_settings_make_the_hyper_parameters_and_each_
             EvaluateSettings(task, **given).check()
 
 
-@pytest.mark.cell('nbs/07_tasks/10_settings.ipynb', 'cell "the help of the options names the tasks, their defaults and the papers that have them" (b25ed9f0)')
-def test_the_help_of_the_options_names_the_tasks_their_defaults_and_the_papers_that_have_them():
+@pytest.mark.cell('nbs/07_tasks/10_settings.ipynb', 'cell "the help of the options names the tasks" (b25ed9f0)')
+def test_the_help_of_the_options_names_the_tasks():
     told = options(EvaluateSettings)
     assert "ner (named-entity recognition: CoNLL columns, entity F1), dp (" in told["task"].help
     assert told["learning_rate"].shown.startswith("pos, ner 5e-6; dp, nli") and "qa 3e-5" in told["learning_rate"].shown

@@ -59,8 +59,8 @@ def cell_7a5c0306():
     return SimpleNamespace(train=train, trainer=trainer, weights=weights)
 
 
-@pytest.mark.cell('nbs/07_tasks/03_task_trainer.ipynb', 'cell "every row comes once an epoch, with rows of its length, in another order each time" (1a801273)')
-def test_every_row_comes_once_an_epoch_with_rows_of_its_length_in_another_order_each_time(cell_103b0e40):
+@pytest.mark.cell('nbs/07_tasks/03_task_trainer.ipynb', 'cell "every row comes once an epoch, with rows of its length" (1a801273)')
+def test_every_row_comes_once_an_epoch_with_rows_of_its_length(cell_103b0e40):
     sizes = cell_103b0e40.sizes
     for n, size in ((1200, 32), (1201, 32), (5, 72), (72, 72), (1, 1)):
         lengths = sizes[:n]
@@ -77,8 +77,8 @@ def test_every_row_comes_once_an_epoch_with_rows_of_its_length_in_another_order_
     assert spread(list(ByLength(sizes, 32, 0))) < 0.5 * spread(list(range(len(sizes))))
 
 
-@pytest.mark.cell('nbs/07_tasks/03_task_trainer.ipynb', 'cell "training stops when patience is over, and the weights of the best epoch are kept" (7a5c0307)')
-def test_training_stops_when_patience_is_over_and_the_weights_of_the_best_epoch_are_kept(cell_7a5c0306):
+@pytest.mark.cell('nbs/07_tasks/03_task_trainer.ipynb', 'cell "training stops when patience is over" (7a5c0307)')
+def test_training_stops_when_patience_is_over(cell_7a5c0306):
     train = cell_7a5c0306.train
     trainer = cell_7a5c0306.trainer
     weights = cell_7a5c0306.weights
@@ -97,8 +97,8 @@ def test_training_stops_when_patience_is_over_and_the_weights_of_the_best_epoch_
     assert all(loss > 0 for _, loss, _ in quarters.history)
 
 
-@pytest.mark.cell('nbs/07_tasks/03_task_trainer.ipynb', 'cell "a batch in parts gives the loss and the weights of the whole batch" (7a5c0308)')
-def test_a_batch_in_parts_gives_the_loss_and_the_weights_of_the_whole_batch(cell_7a5c0306):
+@pytest.mark.cell('nbs/07_tasks/03_task_trainer.ipynb', 'cell "a batch in parts gives the whole batch\'s weights" (7a5c0308)')
+def test_a_batch_in_parts_gives_the_whole_batch_s_weights(cell_7a5c0306):
     train = cell_7a5c0306.train
     ends = []
     for micro_batch in (0, 4):

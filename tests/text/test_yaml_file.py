@@ -20,8 +20,8 @@ def cell_4dfef358():
     return SimpleNamespace(place=place, setup=setup)
 
 
-@pytest.mark.cell('nbs/01_text/11_yaml_file.ipynb', 'cell "values are numbers, lists and mappings, or refused with their place" (c2da8909)')
-def test_values_are_numbers_lists_and_mappings_or_refused_with_their_place():
+@pytest.mark.cell('nbs/01_text/11_yaml_file.ipynb', 'cell "values are numbers, lists and mappings" (c2da8909)')
+def test_values_are_numbers_lists_and_mappings():
     assert number("1e-4", "x") == 1e-4 and number(3, "x") == 3.0 and listed(["a"]) == ["a"] and listed("a") == ["a"]
     assert mapping({1: "a"}, "x") == {"1": "a"} and in_yaml("sw") == "sw"
     for give, message in (
@@ -62,8 +62,8 @@ def test_what_is_written_is_read_as_it_was_in_one_line():
         assert "\n" not in text and yaml.safe_load(f"x: {text}   # more") == {"x": value}, text
 
 
-@pytest.mark.cell('nbs/01_text/11_yaml_file.ipynb', 'cell "every value has its line, and what is no YAML is told with its own" (d840682a)')
-def test_every_value_has_its_line_and_what_is_no_yaml_is_told_with_its_own(cell_4dfef358):
+@pytest.mark.cell('nbs/01_text/11_yaml_file.ipynb', 'cell "every value has its line, and so has what is no YAML" (d840682a)')
+def test_every_value_has_its_line_and_so_has_what_is_no_yaml(cell_4dfef358):
     place = cell_4dfef358.place
     setup = cell_4dfef358.setup
     lapt = setup.parts()["lapt"]

@@ -175,8 +175,8 @@ def cell_d1571115(cell_d1571105, cell_d1571111):
     return SimpleNamespace(distilled=distilled)
 
 
-@pytest.mark.cell('nbs/06_training/08_distil.ipynb', 'cell "two tokenizations meet where what was read so far is the same text, whatever they are made of" (d1571106)')
-def test_two_tokenizations_meet_where_what_was_read_so_far_is_the_same_text_whatever_they_are_made_of(cell_d1571105):
+@pytest.mark.cell('nbs/06_training/08_distil.ipynb', 'cell "two tokenizations meet where the same text was read so far" (d1571106)')
+def test_two_tokenizations_meet_where_the_same_text_was_read_so_far(cell_d1571105):
     divided = cell_d1571105.divided
     kinds = cell_d1571105.kinds
     larger = cell_d1571105.larger
@@ -204,8 +204,8 @@ def test_a_character_of_several_bytes_ends_with_its_last_one():
     assert shared_ends(ours, ours).tolist() == [[0, 0], [3, 3], [4, 4]]
 
 
-@pytest.mark.cell('nbs/06_training/08_distil.ipynb', 'cell "a snippet is the same text for both, and each new token has as many as it wants where there are so many" (d157110c)')
-def test_a_snippet_is_the_same_text_for_both_and_each_new_token_has_as_many_as_it_wants_where_there_are_so_many(cell_d1571105, cell_d157110b):
+@pytest.mark.cell('nbs/06_training/08_distil.ipynb', 'cell "a snippet is the same text for student and teacher" (d157110c)')
+def test_a_snippet_is_the_same_text_for_student_and_teacher(cell_d1571105, cell_d157110b):
     bare = cell_d157110b.bare
     kinds = cell_d1571105.kinds
     larger = cell_d1571105.larger
@@ -234,8 +234,8 @@ def test_a_snippet_is_the_same_text_for_both_and_each_new_token_has_as_many_as_i
     )
 
 
-@pytest.mark.cell('nbs/06_training/08_distil.ipynb', 'cell "where the source tokenizer knows nothing there is no target, and with the same tokenizer everything is one" (d157110d)')
-def test_where_the_source_tokenizer_knows_nothing_there_is_no_target_and_with_the_same_tokenizer_everything_is_one(cell_d1571105):
+@pytest.mark.cell('nbs/06_training/08_distil.ipynb', 'cell "what the source tokenizer does not know is no target" (d157110d)')
+def test_what_the_source_tokenizer_does_not_know_is_no_target(cell_d1571105):
     amharic = cell_d1571105.amharic
     kinds = cell_d1571105.kinds
     larger = cell_d1571105.larger
@@ -257,8 +257,8 @@ def test_where_the_source_tokenizer_knows_nothing_there_is_no_target_and_with_th
     assert ((same[:, 2] >= 0) == inside).all() and (same[:, 2][inside] == np.nonzero(inside)[1]).all()
 
 
-@pytest.mark.cell('nbs/06_training/08_distil.ipynb', 'cell "the loss is the squared error at every place where both end, taken one by one, and only new rows learn" (d1571112)')
-def test_the_loss_is_the_squared_error_at_every_place_where_both_end_taken_one_by_one_and_only_new_rows_learn(cell_d1571105, cell_d1571111):
+@pytest.mark.cell('nbs/06_training/08_distil.ipynb', 'cell "the loss is the squared error where both tokens end" (d1571112)')
+def test_the_loss_is_the_squared_error_where_both_tokens_end(cell_d1571105, cell_d1571111):
     batch_of = cell_d1571111.batch_of
     few = cell_d1571111.few
     gradients = cell_d1571111.gradients
@@ -286,8 +286,8 @@ def test_the_loss_is_the_squared_error_at_every_place_where_both_end_taken_one_b
         assert distil_loss(own.model, **batch, teacher=own.model) == 0
 
 
-@pytest.mark.cell('nbs/06_training/08_distil.ipynb', 'cell "output embeddings learn language modelling, input embeddings only where they are to" (d1571113)')
-def test_output_embeddings_learn_language_modelling_input_embeddings_only_where_they_are_to(cell_d1571111):
+@pytest.mark.cell('nbs/06_training/08_distil.ipynb', 'cell "output embeddings learn language modelling" (d1571113)')
+def test_output_embeddings_learn_language_modelling(cell_d1571111):
     batch_of = cell_d1571111.batch_of
     gradients = cell_d1571111.gradients
     models = cell_d1571111.models
@@ -311,8 +311,8 @@ def test_output_embeddings_learn_language_modelling_input_embeddings_only_where_
     assert not torch.allclose(masked, gradients("masked")[1]["input"], atol=1e-6)
 
 
-@pytest.mark.cell('nbs/06_training/08_distil.ipynb', 'cell "hidden states come nearer to the teacher\'s, only embeddings of new tokens change, and a run resumes" (d1571116)')
-def test_hidden_states_come_nearer_to_the_teacher_s_only_embeddings_of_new_tokens_change_and_a_run_resumes(cell_d1571111, cell_d1571115):
+@pytest.mark.cell('nbs/06_training/08_distil.ipynb', 'cell "hidden states come nearer to the teacher\'s, a run resumes" (d1571116)')
+def test_hidden_states_come_nearer_to_the_teacher_s_a_run_resumes(cell_d1571111, cell_d1571115):
     distilled = cell_d1571115.distilled
     gradients = cell_d1571111.gradients
     models = cell_d1571111.models
@@ -336,8 +336,8 @@ def test_hidden_states_come_nearer_to_the_teacher_s_only_embeddings_of_new_token
         assert resumed.equals(losses) and all(torch.equal(again[key], after[key]) for key in after)
 
 
-@pytest.mark.cell('nbs/06_training/08_distil.ipynb', 'cell "a run from files finds its teacher, resumes to the bit, and refuses before anything is written" (d1571117)')
-def test_a_run_from_files_finds_its_teacher_resumes_to_the_bit_and_refuses_before_anything_is_written(cell_d1571105, cell_d1571111, cell_d1571115):
+@pytest.mark.cell('nbs/06_training/08_distil.ipynb', 'cell "a run from files finds its teacher and resumes to the bit" (d1571117)')
+def test_a_run_from_files_finds_its_teacher_and_resumes_to_the_bit(cell_d1571105, cell_d1571111, cell_d1571115):
     distilled = cell_d1571115.distilled
     few = cell_d1571111.few
     shape = cell_d1571111.shape

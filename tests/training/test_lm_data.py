@@ -4,11 +4,16 @@ from studies.phrasebook import lines
 from studies.toy_tokenizers import toy_tokenizer
 from torch.utils.data import DataLoader
 from types import SimpleNamespace
+from vocab_lit.models.source import FolderSource
+from vocab_lit.text.corpus import Lines, data_path
+from vocab_lit.text.settings import SettingError
 from vocab_lit.tokens.train import train_tokenizer
-from vocab_lit.training.lm_data import MaskedBlocks, PackedBlocks, _permuted_index, mask_tokens, pack
+from vocab_lit.training.lm_data import Kept, MaskedBlocks, PackedBlocks, Replayed, _permuted_index, check_kept, mask_tokens, open_kept, pack
+from vocab_lit.training.settings import KeepSettings
 import hashlib
 import math
 import numpy as np
+import pandas as pd
 import pytest
 import tempfile
 import time
@@ -33,8 +38,20 @@ def cell_feed0003():
     return SimpleNamespace(counted=counted, toy=toy)
 
 
-@pytest.mark.cell('nbs/06_training/01_lm_data.ipynb', 'cell "packing keeps every token in order and leaves out only the last rest" (a12074eb)')
-def test_packing_keeps_every_token_in_order_and_leaves_out_only_the_last_rest(cell_5f1b3e62):
+@pytest.fixture(scope='module')
+def cell_f0269e11():
+    # nbs/06_training/01_lm_data.ipynb, cell "place = Path(tempfile.mkdtemp())" (f0269e11)
+    place = Path(tempfile.mkdtemp())
+    for name in ("en", "sw"):
+        (place / f"{name}.txt").write_text("\n".join(lines(name, 200, seed=0)), encoding="utf-8")
+    files = [str(place / f"{name}.txt") for name in ("en", "sw")]
+    mini = FolderSource.open(data_path("models", "mini-xlmr"))
+    kept = open_kept(KeepSettings(files, replay=0.25))
+    return SimpleNamespace(files=files, kept=kept, mini=mini, place=place)
+
+
+@pytest.mark.cell('nbs/06_training/01_lm_data.ipynb', 'cell "packing keeps every token in order but the last rest" (a12074eb)')
+def test_packing_keeps_every_token_in_order_but_the_last_rest(cell_5f1b3e62):
     blocks = cell_5f1b3e62.blocks
     swahili = cell_5f1b3e62.swahili
     tokenizer = cell_5f1b3e62.tokenizer
@@ -44,8 +61,8 @@ def test_packing_keeps_every_token_in_order_and_leaves_out_only_the_last_rest(ce
         pack(tokenizer, swahili[:2], 512)
 
 
-@pytest.mark.cell('nbs/06_training/01_lm_data.ipynb', 'cell "blocks in a file are the same, and a file is whole or not there" (42c70c9d)')
-def test_blocks_in_a_file_are_the_same_and_a_file_is_whole_or_not_there(cell_5f1b3e62):
+@pytest.mark.cell('nbs/06_training/01_lm_data.ipynb', 'cell "blocks in a file are the same, a file is whole or not there" (42c70c9d)')
+def test_blocks_in_a_file_are_the_same_a_file_is_whole_or_not_there(cell_5f1b3e62):
     blocks = cell_5f1b3e62.blocks
     swahili = cell_5f1b3e62.swahili
     tokenizer = cell_5f1b3e62.tokenizer
@@ -81,8 +98,8 @@ def test_what_packing_holds_in_memory_does_not_grow_with_the_text(cell_5f1b3e62)
     assert peak(4) < 1.1 * peak(2)
 
 
-@pytest.mark.cell('nbs/06_training/01_lm_data.ipynb', 'cell "a tokenizer that adds no special tokens gets an end of text after each line" (fcc62859)')
-def test_a_tokenizer_that_adds_no_special_tokens_gets_an_end_of_text_after_each_line():
+@pytest.mark.cell('nbs/06_training/01_lm_data.ipynb', 'cell "without special tokens each line gets an end of text" (fcc62859)')
+def test_without_special_tokens_each_line_gets_an_end_of_text():
     class Plain:  # what pack needs of a tokenizer
         eos_token_id, sep_token_id = 9, None
 
@@ -97,8 +114,8 @@ def test_a_tokenizer_that_adds_no_special_tokens_gets_an_end_of_text_after_each_
         assert in_memory[0].tolist() == in_file[0].tolist() == [1, 2, 250_001]
 
 
-@pytest.mark.cell('nbs/06_training/01_lm_data.ipynb', 'cell "masks follow 15% and 80/10/10, leave special tokens alone and repeat with the seed" (a61ee866)')
-def test_masks_follow_15_and_80_10_10_leave_special_tokens_alone_and_repeat_with_the_seed(cell_5f1b3e62):
+@pytest.mark.cell('nbs/06_training/01_lm_data.ipynb', 'cell "masks follow 15% and 80/10/10 and spare special tokens" (a61ee866)')
+def test_masks_follow_15_and_80_10_10_and_spare_special_tokens(cell_5f1b3e62):
     blocks = cell_5f1b3e62.blocks
     tokenizer = cell_5f1b3e62.tokenizer
     inputs_all, labels_all = mask_tokens(blocks, tokenizer, torch.Generator().manual_seed(1))
@@ -120,8 +137,8 @@ def test_masks_follow_15_and_80_10_10_leave_special_tokens_alone_and_repeat_with
     assert abs(half[ordinary].float().mean() - 0.5) < 0.01
 
 
-@pytest.mark.cell('nbs/06_training/01_lm_data.ipynb', 'cell "masks are those of a search through the vocabulary, whatever the ids" (b7d20c11)')
-def test_masks_are_those_of_a_search_through_the_vocabulary_whatever_the_ids(cell_5f1b3e62):
+@pytest.mark.cell('nbs/06_training/01_lm_data.ipynb', 'cell "masks are those of a search through the vocabulary" (b7d20c11)')
+def test_masks_are_those_of_a_search_through_the_vocabulary(cell_5f1b3e62):
     blocks = cell_5f1b3e62.blocks
     tokenizer = cell_5f1b3e62.tokenizer
     def searched(ids, tokenizer, generator, probability=0.15):  # every token is looked up among all ordinary ones
@@ -151,8 +168,8 @@ def test_every_pass_sees_every_block_once_in_another_order():
     assert _permuted_index(10**12, 10**12 + 1, "k") <= 10**12
 
 
-@pytest.mark.cell('nbs/06_training/01_lm_data.ipynb', 'cell "what is seen depends on seed and position alone, and each visit is masked anew" (df68963e)')
-def test_what_is_seen_depends_on_seed_and_position_alone_and_each_visit_is_masked_anew(cell_5f1b3e62):
+@pytest.mark.cell('nbs/06_training/01_lm_data.ipynb', 'cell "each visit is masked anew, by seed and position alone" (df68963e)')
+def test_each_visit_is_masked_anew_by_seed_and_position_alone(cell_5f1b3e62):
     blocks = cell_5f1b3e62.blocks
     tokenizer = cell_5f1b3e62.tokenizer
     masked_blocks, few = MaskedBlocks(blocks, 5000, tokenizer, seed=3), blocks[:7]
@@ -167,8 +184,8 @@ def test_what_is_seen_depends_on_seed_and_position_alone_and_each_visit_is_maske
     assert abs(share.mean() - 0.15) < 0.02 and share.min() > 0.05  # no position is left out
 
 
-@pytest.mark.cell('nbs/06_training/01_lm_data.ipynb', 'cell "order and masks have the seed, the pass and the position as their own causes" (28efb586)')
-def test_order_and_masks_have_the_seed_the_pass_and_the_position_as_their_own_causes(cell_5f1b3e62):
+@pytest.mark.cell('nbs/06_training/01_lm_data.ipynb', 'cell "seed, pass and position decide order and masks" (28efb586)')
+def test_seed_pass_and_position_decide_order_and_masks(cell_5f1b3e62):
     blocks = cell_5f1b3e62.blocks
     tokenizer = cell_5f1b3e62.tokenizer
     same = blocks[:1].repeat(40, 1)
@@ -191,8 +208,8 @@ def test_order_and_masks_have_the_seed_the_pass_and_the_position_as_their_own_ca
     assert abs(often - 0.5) < 0.04
 
 
-@pytest.mark.cell('nbs/06_training/01_lm_data.ipynb', 'cell "order and masks at a seed stay what they were, so that older runs resume" (feed0001)')
-def test_order_and_masks_at_a_seed_stay_what_they_were_so_that_older_runs_resume(cell_feed0003):
+@pytest.mark.cell('nbs/06_training/01_lm_data.ipynb', 'cell "order and masks at a seed stay what they were" (feed0001)')
+def test_order_and_masks_at_a_seed_stay_what_they_were(cell_feed0003):
     counted = cell_feed0003.counted
     toy = cell_feed0003.toy
     seen = MaskedBlocks(counted, 100, toy, seed=3, probability=0.5)
@@ -206,8 +223,8 @@ def test_order_and_masks_at_a_seed_stay_what_they_were_so_that_older_runs_resume
     assert order == [19, 3, 4, 5, 6, 16, 10, 12, 15, 17, 7, 11, 2, 1, 9, 8, 0, 18, 13, 14]
 
 
-@pytest.mark.cell('nbs/06_training/01_lm_data.ipynb', 'cell "blocks that are asked for together are those that are asked for one at a time, from memory and from a file" (feed0002)')
-def test_blocks_that_are_asked_for_together_are_those_that_are_asked_for_one_at_a_time_from_memory_and_from_a_file(cell_feed0003):
+@pytest.mark.cell('nbs/06_training/01_lm_data.ipynb', 'cell "blocks asked for together are those asked for one by one" (feed0002)')
+def test_blocks_asked_for_together_are_those_asked_for_one_by_one(cell_feed0003):
     counted = cell_feed0003.counted
     toy = cell_feed0003.toy
     with tempfile.TemporaryDirectory() as place:
@@ -245,3 +262,40 @@ def test_a_large_vocabulary_does_not_slow_masking_down():
 
 
     assert seconds(60_000) < 3 * seconds(1000)
+
+
+@pytest.mark.cell('nbs/06_training/01_lm_data.ipynb', 'cell "held-out lines are not replayed, too short a text is refused" (f0269e12)')
+def test_held_out_lines_are_not_replayed_too_short_a_text_is_refused(cell_f0269e11):
+    files = cell_f0269e11.files
+    kept = cell_f0269e11.kept
+    mini = cell_f0269e11.mini
+    place = cell_f0269e11.place
+    replayed = list(kept.text)
+    assert list(kept.text) == replayed and not set(replayed) & set(kept.held_out)
+    assert all(kept.parts[file] and set(kept.parts[file]) <= set(Lines(file)) for file in files)
+    assert sorted(set(replayed) | set(kept.held_out)) == sorted({line for file in files for line in Lines(file)})
+    assert not open_kept(KeepSettings()).held_out and open_kept(KeepSettings(files), seed=1).parts != kept.parts
+    check_kept(kept, mini.tokenizer, 64)
+    n_tokens = sum(len(mini.tokenizer(line, add_special_tokens=False)["input_ids"]) for line in kept.held_out)
+    with pytest.raises(SettingError, match=f"--keep-text: its held-out lines make {n_tokens} tokens and a block takes"):
+        check_kept(kept, mini.tokenizer, n_tokens + 1)
+    check_kept(kept, mini.tokenizer, n_tokens)
+    with pytest.raises(SettingError, match="its other lines make 0 tokens and a block takes 8; give more text"):
+        check_kept(Kept(kept.parts, [], 0.1), mini.tokenizer, 8)
+    (place / "one.txt").write_text("one\n")
+    with pytest.raises(SettingError, match="--keep-text .*one.txt: too few lines to hold some out"):
+        open_kept(KeepSettings((str(place / "one.txt"),)))
+
+
+@pytest.mark.cell('nbs/06_training/01_lm_data.ipynb', 'cell "a share of the blocks is replayed evenly, none is left out" (f0269e13)')
+def test_a_share_of_the_blocks_is_replayed_evenly_none_is_left_out():
+    new, old = [f"new {i}" for i in range(1000)], [f"old {i}" for i in range(1000)]
+    for share in (0.05, 0.1, 1 / 3, 0.5, 0.9):
+        seen = [Replayed(new, old, share)[i] for i in range(1000)]
+        counts = pd.Series([block.startswith("old") for block in seen]).cumsum()
+        assert (counts - share * pd.RangeIndex(1, 1001)).abs().max() < 1.001
+        for text in (new, old):
+            found = [block for block in seen if block in set(text)]
+            assert found == text[: len(found)]
+    assert [Replayed(new, old, 0.1)[i] for i in (8, 9, 10)] == ["new 8", "old 0", "new 9"]
+    assert [Replayed(new[:3], old, 0.0)[i] for i in range(3)] == new[:3]

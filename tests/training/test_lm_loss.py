@@ -81,8 +81,8 @@ def cell_41b6c0b0():
     return SimpleNamespace(held_out=held_out)
 
 
-@pytest.mark.cell('nbs/06_training/02_lm_loss.ipynb', 'cell "loss and gradients equal those of the whole model, in one part or in many" (ff68b066)')
-def test_loss_and_gradients_equal_those_of_the_whole_model_in_one_part_or_in_many(cell_b1c50a07, cell_c496115a, cell_b1c50a08):
+@pytest.mark.cell('nbs/06_training/02_lm_loss.ipynb', 'cell "loss and gradients are the whole model\'s, also in parts" (ff68b066)')
+def test_loss_and_gradients_are_the_whole_model_s_also_in_parts(cell_b1c50a07, cell_c496115a, cell_b1c50a08):
     blocks = cell_b1c50a07.blocks
     gradients = cell_b1c50a08.gradients
     inputs = cell_b1c50a07.inputs
@@ -128,8 +128,8 @@ def test_no_more_logits_are_held_at_a_time_than_allowed(cell_b1c50a07, cell_c496
     assert loss.grad_fn.gradients is None  # kept no longer than they are needed
 
 
-@pytest.mark.cell('nbs/06_training/02_lm_loss.ipynb', 'cell "parts also agree in half precision, where the output matrix stays as it is, and without gradients" (fefa8de7)')
-def test_parts_also_agree_in_half_precision_where_the_output_matrix_stays_as_it_is_and_without_gradients(cell_b1c50a07, cell_c496115a, cell_b1c50a08):
+@pytest.mark.cell('nbs/06_training/02_lm_loss.ipynb', 'cell "parts agree in half precision and with a frozen output" (fefa8de7)')
+def test_parts_agree_in_half_precision_and_with_a_frozen_output(cell_b1c50a07, cell_c496115a, cell_b1c50a08):
     blocks = cell_b1c50a07.blocks
     gradients = cell_b1c50a08.gradients
     same_gradients = cell_b1c50a08.same_gradients
@@ -154,8 +154,8 @@ def test_parts_also_agree_in_half_precision_where_the_output_matrix_stays_as_it_
     llama.lm_head.weight.requires_grad_(True)
 
 
-@pytest.mark.cell('nbs/06_training/02_lm_loss.ipynb', 'cell "the loss is computed in 32 bits, and what else the model takes reaches it" (0dfd3207)')
-def test_the_loss_is_computed_in_32_bits_and_what_else_the_model_takes_reaches_it(cell_b1c50a07, cell_26a53245):
+@pytest.mark.cell('nbs/06_training/02_lm_loss.ipynb', 'cell "the loss is computed in 32 bits, other inputs are passed" (0dfd3207)')
+def test_the_loss_is_computed_in_32_bits_other_inputs_are_passed(cell_b1c50a07, cell_26a53245):
     inputs = cell_b1c50a07.inputs
     labels = cell_b1c50a07.labels
     no_dropout = cell_26a53245.no_dropout
@@ -198,8 +198,8 @@ def test_with_positions_the_loss_and_its_gradients_are_the_same(cell_b1c50a07, c
             assert torch.allclose(lm_loss(model, blocks[:4], targets, "mean", fixed), whole, atol=1e-5)
 
 
-@pytest.mark.cell('nbs/06_training/02_lm_loss.ipynb', 'cell "there are as many positions in every batch of a shape, and with any number of labels none is lost" (b1c50a10)')
-def test_there_are_as_many_positions_in_every_batch_of_a_shape_and_with_any_number_of_labels_none_is_lost(cell_b1c50a07, cell_26a53245):
+@pytest.mark.cell('nbs/06_training/02_lm_loss.ipynb', 'cell "a shape has a fixed number of positions, no label is lost" (b1c50a10)')
+def test_a_shape_has_a_fixed_number_of_positions_no_label_is_lost(cell_b1c50a07, cell_26a53245):
     blocks = cell_b1c50a07.blocks
     tokenizer = cell_b1c50a07.tokenizer
     xlmr = cell_26a53245.xlmr
@@ -215,8 +215,8 @@ def test_there_are_as_many_positions_in_every_batch_of_a_shape_and_with_any_numb
     assert abs(everywhere - xlmr(input_ids=blocks[:8], labels=all_labelled).loss.item()) < 1e-5
 
 
-@pytest.mark.cell('nbs/06_training/02_lm_loss.ipynb', 'cell "held-out loss repeats, leaves the model\'s mode and the global generator alone, equals the mean over targets" (0fc24d2b)')
-def test_held_out_loss_repeats_leaves_the_model_s_mode_and_the_global_generator_alone_equals_the_mean_over_targets(cell_b1c50a07, cell_26a53245, cell_41b6c0b0):
+@pytest.mark.cell('nbs/06_training/02_lm_loss.ipynb', 'cell "held-out loss repeats and is the mean over targets" (0fc24d2b)')
+def test_held_out_loss_repeats_and_is_the_mean_over_targets(cell_b1c50a07, cell_26a53245, cell_41b6c0b0):
     held_out = cell_41b6c0b0.held_out
     tokenizer = cell_b1c50a07.tokenizer
     xlmr = cell_26a53245.xlmr
@@ -237,8 +237,8 @@ def test_held_out_loss_repeats_leaves_the_model_s_mode_and_the_global_generator_
         heldout_loss(xlmr, tokenizer, packed, probability=0.0)
 
 
-@pytest.mark.cell('nbs/06_training/02_lm_loss.ipynb', 'cell "each module is in the mode that it was in after an evaluation that ends, and after one that fails" (c6dc98a6)')
-def test_each_module_is_in_the_mode_that_it_was_in_after_an_evaluation_that_ends_and_after_one_that_fails(cell_b1c50a07, cell_26a53245):
+@pytest.mark.cell('nbs/06_training/02_lm_loss.ipynb', 'cell "modules are in their own modes after an evaluation" (c6dc98a6)')
+def test_modules_are_in_their_own_modes_after_an_evaluation(cell_b1c50a07, cell_26a53245):
     blocks = cell_b1c50a07.blocks
     tokenizer = cell_b1c50a07.tokenizer
     xlmr = cell_26a53245.xlmr

@@ -6,16 +6,16 @@ import pytest
 import socket
 
 
-@pytest.mark.cell('nbs/06_training/12_processes.ipynb', 'cell "a process that is the only one has nothing to tell and nobody to wait for" (f0269f06)')
-def test_a_process_that_is_the_only_one_has_nothing_to_tell_and_nobody_to_wait_for():
+@pytest.mark.cell('nbs/06_training/12_processes.ipynb', 'cell "one process has nothing to tell and nobody to wait for" (f0269f06)')
+def test_one_process_has_nothing_to_tell_and_nobody_to_wait_for():
     with mock.patch.dict(os.environ):
         one = Processes()
         with one.alone(), one.together("start"):
             assert (one.n, one.rank, one.told) == (1, 0, False)
 
 
-@pytest.mark.cell('nbs/06_training/12_processes.ipynb', 'cell "a process that waits hears the word, or says after its time what it waited for" (69920359)')
-def test_a_process_that_waits_hears_the_word_or_says_after_its_time_what_it_waited_for():
+@pytest.mark.cell('nbs/06_training/12_processes.ipynb', 'cell "a process that waits hears the word, or says what it lacks" (69920359)')
+def test_a_process_that_waits_hears_the_word_or_says_what_it_lacks():
     with socket.socket() as free:
         free.bind(("localhost", 0))
         address = dict(MASTER_ADDR="localhost", MASTER_PORT=str(free.getsockname()[1]))

@@ -3,9 +3,10 @@ from dataclasses import replace
 from torch import nn
 from transformers import AlbertConfig, AlbertForMaskedLM, BertConfig, BertForMaskedLM, DistilBertConfig, DistilBertForMaskedLM, GPT2Config, GPT2LMHeadModel, RobertaConfig, RobertaForMaskedLM, XLMRobertaConfig, XLMRobertaForMaskedLM
 from types import SimpleNamespace
-from vocab_lit.training.settings import LaptConfig, PRESETS, Stage
-from vocab_lit.training.stages import Freezer, rate_factor, stage_parameters, stage_starts, total_steps, transformer_blocks
+from vocab_lit.training.settings import LaptConfig, LaptSettings, PRESETS, Stage
+from vocab_lit.training.stages import Evaluations, Freezer, forward_share, limited, rate_factor, spread, stage_parameters, stage_starts, total_steps, transformer_blocks
 import pytest
+import torch
 
 
 @pytest.fixture(scope='module')
@@ -18,8 +19,8 @@ def cell_9a2dd1d3():
     return SimpleNamespace(tiny=tiny, xlmr=xlmr)
 
 
-@pytest.mark.cell('nbs/06_training/04_stages.ipynb', 'cell "freezing leaves out the blocks, the whole blocks and nothing but the blocks" (3981322c)')
-def test_freezing_leaves_out_the_blocks_the_whole_blocks_and_nothing_but_the_blocks(cell_9a2dd1d3):
+@pytest.mark.cell('nbs/06_training/04_stages.ipynb', 'cell "freezing leaves out the whole blocks and nothing else" (3981322c)')
+def test_freezing_leaves_out_the_whole_blocks_and_nothing_else(cell_9a2dd1d3):
     tiny = cell_9a2dd1d3.tiny
     xlmr = cell_9a2dd1d3.xlmr
     def outside(model):
@@ -68,8 +69,8 @@ def test_stages_and_rates_are_those_of_the_papers():
     assert all(abs(rate(s) - (1 - s / 1000)) < 1e-9 for s in range(1000))
 
 
-@pytest.mark.cell('nbs/06_training/04_stages.ipynb', 'cell "parameters learn in their stage, and what was frozen before stays so" (57a6e509)')
-def test_parameters_learn_in_their_stage_and_what_was_frozen_before_stays_so(cell_9a2dd1d3):
+@pytest.mark.cell('nbs/06_training/04_stages.ipynb', 'cell "parameters are trainable in their stage alone" (57a6e509)')
+def test_parameters_are_trainable_in_their_stage_alone(cell_9a2dd1d3):
     xlmr = cell_9a2dd1d3.xlmr
     def unfrozen():
         return [name for name, p in xlmr.named_parameters() if p.requires_grad]
@@ -90,3 +91,36 @@ def test_parameters_learn_in_their_stage_and_what_was_frozen_before_stays_so(cel
     assert unfrozen() == outside_blocks  # never all
     freezer.restore()
     positions.requires_grad_(True)
+
+
+@pytest.mark.cell('nbs/06_training/04_stages.ipynb', 'cell "evaluations take a tenth of the computation at most" (040a248c)')
+def test_evaluations_take_a_tenth_of_the_computation_at_most():
+    runs = (10, 4, 64, 1), (40, 4, 64, 2), (100, 16, 256, 1), (400, 8, 64, 1), (10_000, 16, 256, 2)
+    for steps, batch, length, texts in runs:
+        for mode in ("all", "two-stage", "emb", "new"):
+            asked = LaptSettings(steps=steps, batch_size=batch, length=length, mode=mode).config()
+            plan = Evaluations.of(asked, 300, texts)
+            seen = [step for step in range(total_steps(asked) + 1) if step % plan.every == 0 or step == total_steps(asked)]
+            computed = len(seen) * plan.blocks * texts * forward_share(asked)
+            assert 25 >= plan.times == len(seen) >= 2
+            assert computed / (computed + total_steps(asked) * batch) <= 0.1 and 1 <= plan.blocks <= 300
+    assert Evaluations.of(LaptConfig(steps=1, batch_size=1), 300).blocks == 1
+
+
+@pytest.mark.cell('nbs/06_training/04_stages.ipynb', 'cell "a short run is evaluated at its start and end alone" (abeee71c)')
+def test_a_short_run_is_evaluated_at_its_start_and_end_alone():
+    long = LaptSettings(steps=10_000).config()
+    assert Evaluations.of(long, 300) == Evaluations(long.eval_every, 300, 21)
+    assert Evaluations.of(LaptConfig(steps=10, batch_size=4, length=64, eval_every=1), 300) == Evaluations(10, 6, 2)
+    seldom = LaptConfig(steps=10_000, batch_size=16, eval_every=5000)
+    assert Evaluations.of(seldom, 300).times == 21 and Evaluations.of(seldom, 300, share=0).times == 3
+    assert Evaluations.of(LaptConfig(steps=10, eval_every=3), 300, share=0) == Evaluations(3, 300, 5)
+
+
+@pytest.mark.cell('nbs/06_training/04_stages.ipynb', 'cell "held-out blocks are spread over the text" (8bbbda99)')
+def test_held_out_blocks_are_spread_over_the_text():
+    blocks = torch.arange(10)[:, None]
+    assert spread(blocks, 4)[:, 0].tolist() == [0, 2, 5, 7] and spread(blocks, 10) is blocks
+    held_out = dict(eval_loss=blocks, eval_kept_loss=blocks[:1])
+    config, few = limited(LaptConfig(steps=12, batch_size=1, eval_every=1), held_out, 0.1)
+    assert (config.eval_every, *map(len, few.values())) == (12, 1, 1)

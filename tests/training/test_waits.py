@@ -15,13 +15,12 @@ from vocab_lit.models.factored_embedding import FactoredEmbedding, factored
 from vocab_lit.models.madx import MadX
 from vocab_lit.models.model_class import is_masked
 from vocab_lit.models.new_rows import only_new_rows
-from vocab_lit.text.collection import garbage_collected_inside
-from vocab_lit.training.callbacks import StageCallback
+from vocab_lit.text.errors import garbage_collected_inside
 from vocab_lit.training.contexts import answering_with_loss
 from vocab_lit.training.lm_data import MaskedBlocks
 from vocab_lit.training.settings import LaptConfig
 from vocab_lit.training.stages import Freezer
-from vocab_lit.training.trainer import LaptTrainer, training_arguments
+from vocab_lit.training.trainer import LaptCallback, LaptTrainer, training_arguments
 import contextlib
 import pytest
 import tempfile
@@ -153,12 +152,11 @@ def cell_cfdf4b68(cell_45229953):
         config = replace(short, **changes)
         data, freezer = MaskedBlocks(blocks, 24, toy if is_masked(model) else None), Freezer(model, config)
         with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch, answering_with_loss(model):
-            for module in (vocab_lit.training.trainer, vocab_lit.training.checkpoints):
-                patch.setattr(module, "find_device", lambda: Device(kind, ""))
+            patch.setattr(vocab_lit.training.trainer, "find_device", lambda: Device(kind, ""))
             args = training_arguments(config, 0, folder, eval_strategy="no", eval_on_start=False, logging_steps=1000)
             with garbage_collected_inside(), waits_of_steps(model) as found:
                 ends = AtStepEnds(found)
-                callbacks = [StageCallback(freezer), ends]
+                callbacks = [LaptCallback(freezer, config), ends]
                 LaptTrainer(model, args, config, train_dataset=data, callbacks=callbacks).train()
         freezer.restore()
         first, third = ends.counts[0], ends.counts[2]
@@ -205,8 +203,8 @@ def cell_a2facf14(cell_cfdf4b68):
     return SimpleNamespace(low_rank=low_rank, waits_of_way=waits_of_way, ways=ways)
 
 
-@pytest.mark.cell('nbs/06_training/09_waits.ipynb', 'cell "looks at values and copies from the processor are counted, and nothing else is" (16b73284)')
-def test_looks_at_values_and_copies_from_the_processor_are_counted_and_nothing_else_is(cell_45229953):
+@pytest.mark.cell('nbs/06_training/09_waits.ipynb', 'cell "looks at values and copies from the CPU are counted" (16b73284)')
+def test_looks_at_values_and_copies_from_the_cpu_are_counted(cell_45229953):
     DeviceWaits = cell_45229953.DeviceWaits
     def waits_of(do):
         table, ids = torch.randn(6, 3, requires_grad=True), torch.arange(4)

@@ -122,7 +122,7 @@ def test_a_later_room_a_circle_in_a_room_and_the_workshop_break_the_contracts_al
     assert ran.returncode == 0, ran.stdout
     for importing, package, name in (
         ("text.corpus", "vocab_lit.training", "lapt"),
-        ("text.extras", "vocab_lit.text", "corpus"),
+        ("text.errors", "vocab_lit.text", "corpus"),
         ("text.corpus", "tools", "status"),
     ):
         with (copied / "vocab_lit" / f"{importing.replace('.', '/')}.py").open("a", encoding="utf-8") as module:

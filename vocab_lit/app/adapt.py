@@ -20,7 +20,7 @@ from pathlib import Path
 from .adapt_check import check_adaptation, check_processes, check_report_packages, check_room
 from .adapt_report import SAMPLE, AdaptReport, task_in_words
 from ..methods.plan import Plan
-from ..models.check import check_folder, verdict
+from ..models.check import check_model, verdict
 from ..models.model_class import learns_from_text
 from ..models.source import FolderSource
 from ..study.adaptation import Adaptation
@@ -38,10 +38,11 @@ from ..tasks.evaluate import evaluate_files, silenced
 from ..tasks.settings import PERPLEXITY, EvaluateSettings, TaskRun
 from ..text.corpus import Lines, write_json
 from ..text.files import alone, check_output, read_json
-from ..training.forgetting import forgotten, open_kept
+from ..training.lapt import differences
+from ..training.lm_data import open_kept
+from ..training.perplexity import forgotten
 from ..training.processes import Processes
 from ..training.trainer import check_installed
-from ..training.training_run import differences
 
 log = logging.getLogger("vocab_lit")
 
@@ -278,7 +279,7 @@ def _closing_lines(run: Run) -> list[str]:
     final, start = run.asked.final(run.out), FolderSource.open(run.out / "start")
     note = json.loads((run.out / "start/vocab_lit.json").read_text(encoding="utf-8"))
     plan = Plan.load(run.out / "start", start.vocab)
-    findings = check_folder(final, compare=False, remarks=False)
+    findings = check_model(final, compare=False, remarks=False)
     can_learn = learns_from_text(start.open_weights())
     rows, advice, check = verdict(plan, note.get("alignment", {}), findings, final, can_learn)
     trained = run.asked.lapt.trains and not advice.startswith("warning")

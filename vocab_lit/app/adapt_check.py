@@ -23,16 +23,16 @@ from ..study.stages import build_target
 from ..tasks.evaluate import read_examples
 from ..text.cleaning import clean
 from ..text.corpus import Lines, hold_out
-from ..text.extras import check_extra
+from ..text.errors import check_extra
 from ..text.files import check_text
 from ..text.settings import SettingError
 from ..tokens.load import load_tokenizer
 from ..tokens.settings import check_vocab_size
 from ..training.distil import Teacher
-from ..training.evaluations import SHARE
-from ..training.forgetting import check_block, check_kept, open_kept
 from ..training.lapt import check_lapt
+from ..training.lm_data import check_block, check_kept, open_kept
 from ..training.settings import RunSettings
+from ..training.stages import SHARE
 from ..training.training_run import check_low_dimensional
 
 if TYPE_CHECKING:

@@ -18,8 +18,7 @@ import pandas as pd
 from jinja2 import Environment, StrictUndefined
 
 import vocab_lit
-from .made_folder import MadeFolder
-from .page_tables import MODELS
+from .made_folder import MODELS, MadeFolder
 from .report import write_report
 from ..methods.plan import Plan
 from ..models.card import write_card
@@ -31,10 +30,10 @@ from ..tasks.task_files import KEEP
 from ..text.corpus import data_path, read_lines, write_json
 from ..text.files import write_folder
 from ..text.markup import markdown_table, markdown_text
-from ..text.scripts import languages
+from ..text.words import languages
 from ..tokens.load import load_tokenizer
 from ..tokens.vocab import fit
-from ..training.forgetting import bits_by_text
+from ..training.perplexity import bits_by_text
 from ..vectors.token_vectors import encode_lines
 
 if TYPE_CHECKING:

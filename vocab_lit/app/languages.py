@@ -17,7 +17,7 @@ from .setup_file import KEYS, LAPT_KEYS, Key
 from ..tasks.registry import TASKS
 from ..tasks.task_files import KEEP
 from ..text.corpus import data_path
-from ..text.scripts import languages
+from ..text.words import languages
 from ..text.yaml_file import in_yaml
 from ..training.settings import PRESETS
 

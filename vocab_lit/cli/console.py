@@ -29,7 +29,7 @@ from rich.table import Table
 from typer.core import TyperGroup
 
 import vocab_lit
-from ..text.extras import MissingExtra
+from ..text.errors import MissingExtra
 from ..tokens.settings import AS_ADVISED
 from ..training.settings import RunStopped
 

@@ -107,7 +107,7 @@ def _show_verdict(inspection: "Inspection", verdict: "Verdict") -> None:
 
 
 def _show_vocabulary(inspection: "Inspection") -> None:
-    from vocab_lit.text.scripts import script_name
+    from vocab_lit.text.words import script_name
 
     facts = inspection.vocabulary
     kinds = {f"{kind} tokens": n for kind, n in facts["kinds"].items()}

@@ -166,7 +166,7 @@ def _codes(languages: str) -> list[str]:
 
 
 def _show_trimmed(told: dict) -> None:
-    from vocab_lit.text.scripts import script_name
+    from vocab_lit.text.words import script_name
 
     show([row | dict(share=f"{row['share']:.1%}") for row in told["sizes"]])
     show(list(map(_text_trimmed, told["texts"])), "lines that were not counted")
@@ -278,7 +278,7 @@ def trim_(
 
     told = trim_model(model, text, out, trim, language)
     if bits:
-        from vocab_lit.training.trim_bits import trim_bits
+        from vocab_lit.training.perplexity import trim_bits
 
         told["bits_per_byte"] = trim_bits(as_folder(model), text, trim)
     tell_json(told) if as_json else _show_trimmed(told)

@@ -22,7 +22,7 @@ from typer.models import OptionInfo
 
 from .console import FIRST, OneLine, show, show_facts
 from ..models.settings import is_gguf
-from ..text.mirror import in_mirror
+from ..text.files import in_mirror
 from ..text.reader import FIELD_HELP, with_field
 from ..text.settings import Option, Settings, options
 

@@ -170,7 +170,7 @@ def vectors_train(
 
     Example: `vocab-lit vectors train --text swahili.txt --out swahili.bin`
     """
-    from vocab_lit.vectors.vector_files import train_vectors_files
+    from vocab_lit.vectors.word_vectors import train_vectors_files
 
     told = train_vectors_files(text, out, tokenizer, how)
     tell_json(told) if as_json else show_facts(told, str(out))
@@ -202,7 +202,7 @@ def vectors_align(
     Example: `vocab-lit vectors align --source-vectors cc.en.300.bin --target-vectors cc.sw.300.bin --dictionary
     en-sw.txt`
     """
-    from vocab_lit.vectors.vector_files import align_word_files
+    from vocab_lit.vectors.align import align_word_files
 
     told = align_word_files(source, target, dictionary, normalise, out)
     tell_json(told) if as_json else show_facts(told, f"{source} aligned with {target}")
@@ -225,7 +225,7 @@ def vectors_nearest(
 
     Example: `vocab-lit vectors nearest cc.en.300.bin house water --to cc.sw.300.bin --dictionary en-sw.txt`
     """
-    from vocab_lit.vectors.vector_files import nearest_in_files
+    from vocab_lit.vectors.align import nearest_in_files
 
     nearest = nearest_in_files(file, words, to, dictionary, k, normalise)
     rows = [dict(word=w, nearest=v, cosine=round(c, 4)) for w, row in nearest.items() for v, c in row]

@@ -88,7 +88,7 @@ def _train(
 
 def _show_trained(out: Path, losses: "pd.DataFrame", forgets: bool) -> None:
     "Print the losses, and what was forgotten."
-    from vocab_lit.training.forgetting import FORGOTTEN, bits_by_text
+    from vocab_lit.training.perplexity import FORGOTTEN, bits_by_text
 
     _show_losses(losses)
     if forgets:

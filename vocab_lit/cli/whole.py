@@ -44,7 +44,6 @@ from ..training.settings import KeepSettings, LaptSettings, RunOptions
 from ..vectors.settings import VectorSettings
 
 if TYPE_CHECKING:
-    from vocab_lit.models.served import Finding
     from vocab_lit.study.study import StudyRun
 
 log = logging.getLogger("vocab_lit")
@@ -90,7 +89,7 @@ def _show_stages(rows: list[dict[str, Any]], title: str) -> None:
 def _show_report(report: dict) -> None:
     "Print how well the models predict, before and after."
     from vocab_lit.app.adapt_report import UNKNOWN_NOTE
-    from vocab_lit.training.forgetting import FORGOTTEN, bits_by_text
+    from vocab_lit.training.perplexity import FORGOTTEN, bits_by_text
 
     names = ("bits_per_byte", "tokens", "unknown")
     show(
@@ -271,21 +270,6 @@ def study_(
             _compute(run, as_json)
 
 # %% ../../nbs/10_cli/09_whole.ipynb #f6e17f63
-def _check_folder(
-    folder: Path, servers: tuple[str, ...], source: Path | None, text: list[str] | None
-) -> "list[Finding]":
-    "What is found in a model's folder."
-    if text:
-        raise SettingError("text", "ids of a GGUF file are compared on it, and this is none; leave it out")
-    if not folder.is_dir():
-        raise FileNotFoundError(f"{folder}: no such folder")
-    for path in (folder, source) if source else (folder,):
-        check_model_path(path)
-    from vocab_lit.models.check import check_folder
-
-    return check_folder(folder, servers, source=source)
-
-
 @command("check", _SERVE)
 def check_(
     folder: Annotated[Path, argument("A model's folder, or a GGUF file.", metavar="MODEL")],
@@ -306,26 +290,25 @@ def check_(
     finding is a line: what, where, and what to do. The exit status is 1 where a finding breaks a server that was asked
     for; notes break nothing.
 
-    Of a GGUF file: tokens, merges and ids, rows that are no numbers, the chat template; beside the file that it was
-    made from (--source) all other tensors, and rows and ids of tokens that were kept, byte for byte. Where the package
-    xllamacpp is installed, llama.cpp loads the file, its ids are compared, and a line is written.
+    Of a GGUF file: tokens, merges and ids, embeddings that are not finite, the chat template; beside the file that it
+    was made from (--source) all other tensors, and rows and ids of tokens that were kept. Where the package xllamacpp
+    is installed, llama.cpp loads the file, its ids are compared, and a line is written.
 
     Example: `vocab-lit check xlmr-sw --for vllm`
 
     Example: `vocab-lit check gemma-sw-en.gguf --source gemma-3-Q4_K_M.gguf --text swahili.txt`
     """
-    from vocab_lit.models.served import check_servers
+    from vocab_lit.models.check import check_model
+    from vocab_lit.models.findings import check_servers
 
     asked = check_servers([name.strip() for name in servers.split(",")])
     if is_gguf(folder):
-        from vocab_lit.models.gguf_check import check_gguf
-
         if "gguf" not in asked:
             raise SettingError("for", f" {servers}: a GGUF file is for llama.cpp; leave it out")
         asked = ("gguf",)
-        findings = check_gguf(folder, source, text or ())
-    else:
-        findings = _check_folder(folder, asked, source, text)
+    elif not folder.is_dir():
+        raise FileNotFoundError(f"{folder}: no such folder")
+    findings = check_model(folder, asked, source=source, text=text or ())
     breaking = sum(finding.breaks for finding in findings)
     if as_json:
         tell_json([asdict(finding) for finding in findings])

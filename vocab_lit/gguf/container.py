@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .k_quants import K_TYPES
-from ..text.extras import import_extra
+from ..text.errors import import_extra
 from ..text.files import write_file
 
 # %% auto #0

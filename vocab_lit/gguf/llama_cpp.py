@@ -19,7 +19,7 @@ from typing import Any
 
 import psutil
 
-from ..text.extras import MissingExtra
+from ..text.errors import MissingExtra
 
 # %% auto #0
 __all__ = ['has_llama_cpp', 'Generated', 'LlamaCpp']

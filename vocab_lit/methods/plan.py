@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from ..text.arrays_file import read_arrays
+from ..text.binary_files import read_arrays
 from ..text.errors import first_line
 from ..tokens.vocab import Token, Vocab
 

@@ -18,7 +18,7 @@ from ..methods.registry import RECIPES
 from ..text.corpus import data_path
 from ..text.files import read_json
 from ..text.markup import Markdown, in_code, markdown_table, markdown_text
-from ..text.scripts import languages
+from ..text.words import languages
 
 # %% auto #0
 __all__ = ['source_facts', 'keep_source_files', 'papers_of', 'language_code', 'without_folders', 'card_text', 'write_card',

@@ -31,7 +31,7 @@ from ..gguf.tokens import text_field, token_tables, tokens_of
 from .gguf_weights import gguf_folder
 from .lazy_weights import StoredTensor, stored_tensors
 from .source import check_new_gguf
-from ..text.extras import import_extra
+from ..text.errors import import_extra
 from ..text.files import read_json
 from ..tokens.gguf_vocabulary import with_tokenizer
 

@@ -16,8 +16,8 @@ from ..gguf.container import ARRAY, STRING, Field, GgufFile, same_tensor, some_r
 from ..gguf.tokens import TokenType, text_field, token_tables, tokens_of
 from .source import check_new_gguf
 from .trim_report import by_script, compared
-from ..text.collection import no_collection
 from ..text.corpus import Lines
+from ..text.errors import no_collection
 from ..text.files import check_text
 from ..tokens.gguf_tokenizer import GgufTokenizer
 from ..tokens.settings import TrimSettings

@@ -16,8 +16,7 @@ from .model_class import is_masked
 from .new_rows import table_holders
 from .settings import LoraSettings
 from .token_tensors import token_parameters
-from ..text.errors import SettingError
-from ..text.extras import import_extra
+from ..text.errors import SettingError, import_extra
 from ..text.settings import one_of
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ..methods.settings import TransplantSettings, copies_overlap
 from .source import FolderSource, Source
-from ..text.collection import no_collection
 from ..text.corpus import KeptLines, Lines, size_of
+from ..text.errors import no_collection
 from ..text.files import check_output, check_text
 from ..tokens.settings import TokenizerSettings, TrimSettings, check_vocab_size
 
@@ -134,8 +134,8 @@ def target_tokenizers(
 ) -> TargetTokenizers:
     "Read, train, expand or continue a tokenizer, as the settings say."
     from vocab_lit.tokens.chat import add_special_tokens
-    from vocab_lit.tokens.like import build_tokenizer
     from vocab_lit.tokens.load import load_tokenizer
+    from vocab_lit.tokens.train import build_tokenizer
 
     wanted = settings.tokenizer
     tokenizer = load_tokenizer(wanted.tokenizer) if wanted.tokenizer else None
@@ -156,7 +156,7 @@ def target_tokenizers(
 
 def _with_given(tokenizer: PreTrainedTokenizerBase, wanted: TokenizerSettings) -> Built:
     "A target tokenizer with the tokens that are given."
-    from vocab_lit.tokens.given import add_given
+    from vocab_lit.tokens.expansion import add_given
     from vocab_lit.tokens.tokenizer_file import Built
 
     if wanted.tokens:
@@ -174,7 +174,7 @@ def changed_settings(settings: TransplantSettings) -> dict[str, object]:
 def _tell_replaced(source: Vocab, id_map: dict[str, Any]) -> None:
     "Tell which tokens gave their ids to new ones."
     from vocab_lit.models.trim_report import by_script
-    from vocab_lit.text.scripts import script_name
+    from vocab_lit.text.words import script_name
 
     if not id_map:
         return
@@ -225,7 +225,7 @@ class NewVocabulary:
     @cached_property
     def id_map(self) -> dict[str, Any]:
         "Which ids have another token now; empty where the vocabulary does not keep its size."
-        from vocab_lit.tokens.same_size import id_map
+        from vocab_lit.tokens.continued import id_map
 
         return id_map(self.source.tokenizer, self.target) if self.settings.tokenizer.same_size else {}
 
@@ -432,14 +432,14 @@ def transplant_files(
     600
     """
     source, out, with_tokens = check_transplant(source, text, out, settings)
-    from vocab_lit.models.check import check_folder, verdict
+    from vocab_lit.models.check import check_model, verdict
     from vocab_lit.models.model_class import learns_from_text
 
     transplanting = FileTransplant(source, tuple(map(str, text)), settings, with_tokens)
     result = transplanting.run()
     result.save_pretrained(out, language=language, **transplanting.note())
     log.info(f"saved in {out}")
-    findings = check_folder(out, compare=False, remarks=False)  # a line tells what breaks
+    findings = check_model(out, compare=False, remarks=False)  # a line tells what breaks
     can_learn = learns_from_text(result.model)
     for line in verdict(result.plan, transplanting.alignment, findings, out, can_learn):
         log.info(line)

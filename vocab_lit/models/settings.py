@@ -11,10 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..text.errors import SettingError
-from ..text.extras import check_extra
-from ..text.files import read_json
-from ..text.hub import hub_name
+from ..text.errors import SettingError, check_extra
+from ..text.files import hub_name, read_json
 from ..text.settings import Model, Settings, did_you_mean, option, options, required, settings, within
 
 # %% auto #0

@@ -20,8 +20,7 @@ from safetensors import SafetensorError
 from .model_class import is_decoder, is_masked, max_length, model_class_of, model_sizes, read_config
 from .settings import check_model_path, is_gguf
 from ..text.errors import SettingError, first_line, reading
-from ..text.files import check_output, read_json
-from ..text.hub import why_not
+from ..text.files import check_output, read_json, why_not
 
 if TYPE_CHECKING:
     import torch

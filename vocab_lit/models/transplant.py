@@ -34,8 +34,8 @@ from vocab_lit.models.token_tensors import (
 from ..text.corpus import write_json
 from ..text.files import write_folder
 from ..tokens.chat import carry_template, check_templates
+from ..tokens.continued import ID_MAP
 from ..tokens.load import check_loads_again
-from ..tokens.same_size import ID_MAP
 from ..tokens.special_ids import carry_ids, check_ids, role_of
 from ..tokens.tokenizer_file import save_tokenizer
 from ..tokens.vocab import Token, Vocab
@@ -393,7 +393,7 @@ def transplant(
     --------
     >>> from vocab_lit.models.source import FolderSource
     >>> from vocab_lit.text.corpus import data_path
-    >>> from vocab_lit.tokens.like import train_tokenizer_like
+    >>> from vocab_lit.tokens.train import train_tokenizer_like
     >>> source = FolderSource.open(data_path("models", "mini-xlmr"))
     >>> tokenizer = train_tokenizer_like(source.tokenizer, ["Maji ni uhai", "Nyumba ya maji"] * 20, 18)
     >>> result = transplant(source.load(), source, tokenizer, "subtoken-mean")

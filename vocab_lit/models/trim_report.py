@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from ..text.scripts import script_of
+from ..text.words import script_of
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel

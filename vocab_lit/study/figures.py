@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..text.extras import LazyExtra
+from ..text.errors import LazyExtra
 from ..text.markup import plain_cell
 
 if TYPE_CHECKING:

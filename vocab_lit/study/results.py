@@ -26,7 +26,7 @@ import psutil
 
 import vocab_lit
 from ..text.corpus import data_path, write_json
-from ..text.extras import import_extra
+from ..text.errors import import_extra
 from ..text.files import in_turn
 
 if TYPE_CHECKING:

@@ -21,14 +21,14 @@ from ..text.corpus import Lines, hold_out, read_lines, sample_lines, size_of, wr
 from ..text.files import write_folder
 from ..text.settings import options
 from ..tokens.continued import continued_tokenizer
-from ..tokens.like import build_tokenizer
 from ..tokens.settings import TokenizerSettings
 from ..tokens.tokenizer_file import Built, save_tokenizer
+from ..tokens.train import build_tokenizer
 from ..training.processes import Processes
 from ..training.settings import RunSettings, RunStopped
 from ..training.training_run import lapt_files
 from ..vectors.settings import VectorSettings, VectorTraining, fasttext_or_ppmi
-from ..vectors.vector_files import train_vectors_files
+from ..vectors.word_vectors import train_vectors_files
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -26,8 +26,8 @@ from .study_report import BEST, write_report
 from ..text.corpus import write_json
 from ..text.files import alone, check_output
 from ..text.settings import first_line
+from ..training.lapt import differences
 from ..training.settings import RunStopped
-from ..training.training_run import differences
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -30,9 +30,10 @@ from ..text.corpus import read_lines, write_json
 from ..text.files import check_output, check_text
 from ..text.settings import SettingError
 from ..tokens.tokenizer_file import save_tokenizer
+from ..training.lapt import check_same_run
 from ..training.perplexity import perplexity
 from ..training.settings import RunStopped
-from ..training.training_run import check_same_run, finish_run
+from ..training.training_run import finish_run
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -153,7 +154,7 @@ def _is_same_run(note: Path, facts: dict) -> bool:
 
 def _fit_seeds(model, data, attach, settings, run, folder) -> Iterator[tuple[int, FineTuned]]:
     "Fine-tune from one seed after the other, with checkpoints where there is a folder."
-    from vocab_lit.training.callbacks import StopWhenAsked
+    from vocab_lit.training.trainer import StopWhenAsked
 
     stop = StopWhenAsked(run.max_hours)
     with stop.listening() if folder else nullcontext():

@@ -36,8 +36,8 @@ from .registry import get_task, settings_for
 from .splits import divide
 from .tagging import Tagged, pos
 from .task import MODEL_INPUTS
-from ..text.collection import garbage_collected_inside
 from ..text.corpus import write_json
+from ..text.errors import garbage_collected_inside
 from ..text.files import write_folder
 from ..training.lm_loss import in_mode
 from ..training.settings import NonFiniteGradient, RunStopped
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from vocab_lit.tasks.config import TaskConfig
     from vocab_lit.tasks.task import Row, Task
     from vocab_lit.tasks.task_trainer import TaskTrainer
-    from vocab_lit.training.callbacks import StopWhenAsked
+    from vocab_lit.training.trainer import StopWhenAsked
 
 log = logging.getLogger("vocab_lit")
 
@@ -388,7 +388,7 @@ def _train(new, data, seed, collate, measure, folder, stop) -> tuple[list[tuple[
     "Train a model, which ends with its best weights; gives epochs with their losses and scores, and the best epoch."
     from transformers.trainer_utils import get_last_checkpoint
 
-    from vocab_lit.training.checkpoints import train_from
+    from vocab_lit.training.trainer import train_from
 
     place = nullcontext(str(folder)) if folder else tempfile.TemporaryDirectory()
     with place as work:

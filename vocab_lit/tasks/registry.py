@@ -14,7 +14,7 @@ from .parsing import dp
 from .qa import qa_task
 from .tagging import ner, pos
 from .task import Task
-from ..text.extras import import_extra
+from ..text.errors import import_extra
 from ..text.settings import SettingError, one_of
 
 # %% auto #0

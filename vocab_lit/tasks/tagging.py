@@ -18,7 +18,7 @@ from .config import FOCUS, NO_EARLY_STOP, TaskConfig, paper_settings
 from .splits import divide
 from .task import Row, Task, forward, label_weights, make_row
 from ..text.corpus import raw_lines
-from ..text.extras import import_extra
+from ..text.errors import import_extra
 from ..text.settings import option, settings
 from ..tokens.tokenizer_file import ids_around, word_ids
 

@@ -16,8 +16,8 @@ from tqdm.auto import tqdm
 from transformers import EarlyStoppingCallback, TrainerState, TrainingArguments
 
 from ..models.device import device_arguments
-from ..training.checkpoints import CheckpointTrainer
 from ..training.stages import trainable_parameters
+from ..training.trainer import CheckpointTrainer
 
 if TYPE_CHECKING:
     from vocab_lit.tasks.config import TaskConfig

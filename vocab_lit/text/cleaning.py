@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 import regex
 from tqdm.auto import tqdm
 
-from .extras import import_extra
-from .fasttext_file import load_fasttext
+from .binary_files import load_fasttext
+from .errors import import_extra
 from .settings import CleanSettings
 
 if TYPE_CHECKING:

@@ -11,48 +11,39 @@ import glob
 import gzip
 import json
 import lzma
+import os
 import re
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
-from itertools import islice
+from functools import cache, partial
+from io import BufferedReader
+from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any
 
-from .errors import SettingError, first_line
-from .extras import import_extra
+from .errors import SettingError, first_line, import_extra
 
 # %% auto #0
-__all__ = ['LONGEST_LINE', 'FIELD', 'FIELD_HELP', 'open_bytes', 'raw_lines', 'check_characters', 'read_json', 'json_record',
-           'table_cells', 'file_lines', 'TextSource', 'with_field', 'in_languages', 'beside']
+__all__ = ['LONGEST_LINE', 'FIELD', 'FIELD_HELP', 'raw_lines', 'check_characters', 'read_json', 'json_record', 'table_cells',
+           'file_lines', 'TextSource', 'with_field', 'in_languages', 'beside']
 
 # %% ../../nbs/01_text/06_reader.ipynb #6a3f0106
 _ZSTD = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
-
-
-def _open_zstd(path: Path, mode: str) -> IO[bytes]:
-    return import_extra(_ZSTD, "text").open(path, mode)
-
-
 _COMPRESSED = {
     b"\x1f\x8b": gzip.open,
     b"BZh": bz2.open,
     b"\xfd7zXZ\x00": lzma.open,
-    b"\x28\xb5\x2f\xfd": _open_zstd,
+    b"\x28\xb5\x2f\xfd": lambda file: import_extra(_ZSTD, "text").open(file),
 }
 
 
-def open_bytes(path: str | Path) -> IO[bytes]:
-    "Open a file for reading, decompressed where it begins as gzip, bzip2, xz or Zstandard."
-    with open(path, "rb") as f:
-        start = f.read(6)
-    for magic, opened in _COMPRESSED.items():
-        if start.startswith(magic):
-            return opened(path, "rb")
-    return open(path, "rb")
+def _decompressed(file: BufferedReader) -> IO[bytes]:
+    "An open file, decompressed where it begins as gzip, bzip2, xz or Zstandard."
+    start = file.peek(6)
+    return next((opened(file) for magic, opened in _COMPRESSED.items() if start.startswith(magic)), file)
 
 # %% ../../nbs/01_text/06_reader.ipynb #6a3f0108
 def _is_damage(e: Exception) -> bool:
@@ -82,20 +73,25 @@ def _decoded(path: Path, n: int, raw: bytes, errors: str) -> str:
         ) from None
 
 
+def _decoded_lines(path: Path, file: BufferedReader, errors: str = "strict") -> Iterator[str]:
+    "The lines of an open file."
+    try:
+        content = _decompressed(file)
+        for n, raw in enumerate(iter(partial(content.readline, LONGEST_LINE + 1), b""), 1):
+            yield _decoded(path, n, raw, errors)
+    except Exception as e:
+        if not _is_damage(e):
+            raise
+        raise ValueError(f"{path} cannot be read to its end ({e}); it is damaged or cut off") from None
+
+
 def raw_lines(
     path: str | Path,  # UTF-8, also compressed
     errors: str = "strict",  # of decoding; "replace": bytes that are not UTF-8 become replacement characters
 ) -> Iterator[str]:  # as they are, ends of lines included; without the byte order mark
     "Stream the lines of one text file; `ValueError` names the line that is not UTF-8, or the file that breaks off."
-    path = Path(path)
-    with open_bytes(path) as f:
-        try:
-            for n, raw in enumerate(iter(partial(f.readline, LONGEST_LINE + 1), b""), 1):
-                yield _decoded(path, n, raw, errors)
-        except Exception as e:
-            if not _is_damage(e):
-                raise
-            raise ValueError(f"{path} cannot be read to its end ({e}); it is damaged or cut off") from None
+    with open(path, "rb") as file:
+        yield from _decoded_lines(Path(path), file, errors)
 
 # %% ../../nbs/01_text/06_reader.ipynb #6a3f0111
 FIELD = "text"  # the field, or column, that text is in where no other is named
@@ -160,9 +156,9 @@ def json_record(
     return record
 
 
-def _json_texts(path: Path, field: str) -> Iterator[str]:
+def _json_texts(path: Path, field: str, lines: Iterable[str]) -> Iterator[str]:
     "The texts of a file of JSON lines."
-    for n, line in enumerate(raw_lines(path), 1):
+    for n, line in enumerate(lines, 1):
         if line.isspace():
             continue
         place = f"{path}, line {n}"
@@ -183,9 +179,8 @@ def _unquoted(cell: str) -> str:
     return cell[1:-1].replace('""', '"') if quoted else cell
 
 
-def _rows(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:  # number of the last line, cells
-    "The rows of a table that are not empty."
-    lines = raw_lines(path)
+def _rows(path: Path, lines: Iterable[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    "The rows of a table that are not empty: the number of the last line, and the cells."
     if delimiter == "\t":
         yield from ((n, table_cells(line)) for n, line in enumerate(lines, 1) if not line.isspace())
         return
@@ -197,9 +192,9 @@ def _rows(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:  # num
         raise ValueError(f"{path}, line {reader.line_num}: not a row of a table ({e}); is the file cut off?") from None
 
 
-def _table_texts(path: Path, field: str, delimiter: str) -> Iterator[str]:
+def _table_texts(path: Path, field: str, lines: Iterable[str], delimiter: str) -> Iterator[str]:
     "The cells of one column of a table."
-    rows = _rows(path, delimiter)
+    rows = _rows(path, lines, delimiter)
     first, columns = next(rows)
     if field in columns:
         column = columns.index(field)
@@ -214,22 +209,21 @@ def _table_texts(path: Path, field: str, delimiter: str) -> Iterator[str]:
         yield row[column]
 
 # %% ../../nbs/01_text/06_reader.ipynb #6a3f0115
-def _parquet_texts(path: Path, field: str) -> Iterator[str]:
+def _parquet_texts(path: Path, field: str, file: BufferedReader) -> Iterator[str]:
     "The texts of one column of a Parquet file, read in parts."
     parquet = import_extra("pyarrow.parquet", "text")
     try:
-        file = parquet.ParquetFile(path)
+        table = parquet.ParquetFile(file)
     except (OSError, ValueError) as e:
         raise ValueError(f"{path}: a Parquet file that is damaged or cut off ({first_line(e)})") from None
-    with file:
-        columns = file.schema_arrow.names
-        if field not in columns:
-            raise _no_field(path, "column", field, columns)
-        try:
-            for batch in file.iter_batches(4096, columns=[field]):
-                yield from (_as_text(value, str(path), field) for value in batch.column(0).to_pylist())
-        except (OSError, UnicodeDecodeError) as e:
-            raise ValueError(f"{path} cannot be read to its end ({e}); it is damaged") from None
+    columns = table.schema_arrow.names
+    if field not in columns:
+        raise _no_field(path, "column", field, columns)
+    try:
+        for batch in table.iter_batches(4096, columns=[field]):
+            yield from (_as_text(value, str(path), field) for value in batch.column(0).to_pylist())
+    except (OSError, UnicodeDecodeError) as e:
+        raise ValueError(f"{path} cannot be read to its end ({e}); it is damaged") from None
 
 # %% ../../nbs/01_text/06_reader.ipynb #6a3f0117
 _LOOKED_AT = 20  # lines
@@ -237,14 +231,15 @@ _ENOUGH = 2**20  # characters, beyond which no further line is looked at
 _DELIMITERS = {"\t": "tab", ",": "comma", ";": "semicolon"}
 
 
-def _first_lines(path: Path) -> list[str]:
-    "Lines at the beginning of a file that are not blank."
-    lines = []
-    for line in islice((line for line in raw_lines(path) if not line.isspace()), _LOOKED_AT):
-        lines.append(line)
-        if sum(map(len, lines)) > _ENOUGH:
+def _first_lines(lines: Iterator[str]) -> list[str]:
+    "Lines at the beginning of a file, some of which are not blank."
+    first, found, size = [], 0, 0
+    for line in lines:
+        first.append(line)
+        found, size = found + (not line.isspace()), size + len(line)
+        if found == _LOOKED_AT or size > _ENOUGH:
             break
-    return lines
+    return first
 
 
 def _split(lines: list[str], delimiter: str) -> list[list[str]]:
@@ -298,15 +293,12 @@ def _table_delimiter(path: Path, lines: list[str], field: str) -> str:
     return looks[0] if looks else ""
 
 # %% ../../nbs/01_text/06_reader.ipynb #6a3f0118
-def _plain_texts(path: Path, field: str) -> Iterator[str]:
+_Texts = Callable[[Path, str, Iterable[str]], Iterator[str]]  # of a file's path, field and lines
+
+
+def _plain_texts(path: Path, field: str, lines: Iterable[str]) -> Iterator[str]:
     "The lines of plain text, which has no fields."
-    return raw_lines(path)
-
-
-def _is_parquet(path: Path) -> bool:
-    "Whether a file begins as a Parquet file."
-    with open(path, "rb") as f:
-        return f.read(4) == b"PAR1"
+    return iter(lines)
 
 
 def _check_is_text(path: Path, start: str) -> None:
@@ -318,11 +310,8 @@ def _check_is_text(path: Path, start: str) -> None:
         raise ValueError(f"{path} is XML or HTML; take the text out of it first")
 
 
-def _texts_of(path: Path, field: str) -> Callable[[Path, str], Iterator[str]]:
-    "The function that reads a file's texts; `ValueError` where its format has none."
-    if _is_parquet(path):
-        return _parquet_texts
-    lines = _first_lines(path)
+def _format_of(path: Path, field: str, lines: list[str]) -> _Texts:
+    "The function that reads a file's texts, by lines at its beginning; `ValueError` where its format has none."
     if not lines:
         return _plain_texts
     start = "".join(lines[0].split())
@@ -337,6 +326,26 @@ def _texts_of(path: Path, field: str) -> Callable[[Path, str], Iterator[str]]:
     return _plain_texts
 
 
+_FORMATS: dict[tuple[object, ...], _Texts] = {}  # of files that were looked into before
+
+
+def _state(found: os.stat_result) -> tuple[int, int]:
+    "What changes with a file: its size, and when it was written."
+    return found.st_size, found.st_mtime_ns
+
+
+def _texts_of(path: Path, field: str, file: BufferedReader) -> Iterator[str]:
+    "The texts of an open file."
+    if file.peek(4).startswith(b"PAR1"):
+        return _parquet_texts(path, field or FIELD, file)
+    lines, known = _decoded_lines(path, file), (path, field, *_state(os.fstat(file.fileno())))
+    if known not in _FORMATS:
+        first = _first_lines(lines)
+        _FORMATS[known] = _format_of(path, field, [line for line in first if not line.isspace()])
+        lines = chain(first, lines)
+    return _FORMATS[known](path, field or FIELD, lines)
+
+
 def _lines_of(text: str) -> Iterator[str]:
     "The lines of a text that are not blank, without surrounding white space."
     return filter(None, map(str.strip, text.split("\n")))
@@ -346,9 +355,16 @@ def file_lines(
     path: Path,
     field: str = "",  # field or column of the text; "": `text`, where the format has fields
 ) -> Iterator[str]:  # without surrounding white space; blank ones are left out
-    "Stream the lines of one file of any format."
-    for text in _texts_of(path, field)(path, field or FIELD):
-        yield from _lines_of(text)
+    "Stream the lines of one file of any format, which is opened once."
+    with open(path, "rb") as file:
+        for text in _texts_of(path, field, file):
+            yield from _lines_of(text)
+
+
+@cache
+def _begins(path: Path, field: str, size: int, changed: int) -> bool:
+    "Whether a file in such a state has a line."
+    return bool(list(islice(file_lines(path, field), 3)))
 
 # %% ../../nbs/01_text/06_reader.ipynb #6a3f0121
 _HUB = "hf:"
@@ -422,6 +438,13 @@ class TextSource:
         "Stream the lines; `ValueError` says in which file and line something is wrong."
         for part in self.parts():
             yield from part
+
+    def is_empty(self) -> bool:
+        "Whether there is no line; what is wrong at the beginning of a file raises."
+        if self.is_data_set:
+            return not any(True for _ in islice(self.lines(), 3))
+        begins = [_begins(file, self.field, *_state(file.stat())) for file in self.files]  # all are looked into
+        return not any(begins)
 
     def size(self) -> int | None:
         "Bytes on disk; None of a data set."

@@ -21,9 +21,8 @@ import pydantic.dataclasses
 from pydantic_core import ArgsKwargs
 
 from .errors import LacksOption as LacksOption  # that settings of other rooms take from here
-from .errors import SettingError
+from .errors import SettingError, check_extra
 from .errors import first_line as first_line
-from .extras import check_extra
 from .reader import TextSource
 
 # %% auto #0

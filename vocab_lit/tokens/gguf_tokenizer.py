@@ -27,12 +27,12 @@ from vocab_lit.gguf.tokens import (
     tokens_of,
     with_tokens,
 )
-from ..text.collection import no_collection
+from ..text.errors import no_collection
 from ..text.files import scratch_folder
 from .pre_tokenizers import ADD_BOS, CLEAN_SPACES, IGNORE_MERGES, PRE_TOKENIZERS, pre_tokenizer_named
 from .scored_pieces import ScoredPieces
 from .sentencepiece_model import decoder_of, merges_by_score, normalizer_steps
-from .tokenizer_file import TokenizerFile, template_lines, with_progress
+from .tokenizer_file import TokenizerFile, with_progress
 from .vocab import Dialect
 
 if TYPE_CHECKING:
@@ -189,7 +189,7 @@ class GgufTokenizer(TokenizerFile):
         "The stretches of plain text in a chat template, none where there is no template."
         if not self.template:
             return []
-        return template_lines(_without_words(self) if self.name == "llama" else self.tokenizer)
+        return TokenizerFile(_without_words(self) if self.name == "llama" else self.tokenizer).template_lines
 
     @property
     def least_likely(self) -> int:

@@ -13,10 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import sentencepiece
 
-from ..text.collection import no_collection
-from ..text.errors import first_line, reading
-from ..text.files import read_json, scratch_folder
-from ..text.hub import hub_name
+from ..text.errors import first_line, no_collection, reading
+from ..text.files import hub_name, read_json, scratch_folder
 from .sentencepiece_model import TRIALS, as_specified, in_groups, tokenized_otherwise
 from .tokenizer_file import save_tokenizer
 from .train import BERT_ROLES, ROBERTA_ROLES

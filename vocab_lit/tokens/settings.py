@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from ..text.errors import LacksOption, SettingError
 from ..text.reader import TextSource
 from ..text.settings import File, Files, Model, Settings, one_of, option, settings, within
-from ..text.word_lists import check_words
+from ..text.words import check_words
 from .given_file import GivenToken, read_given
 
 if TYPE_CHECKING:

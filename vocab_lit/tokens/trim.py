@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..text.collection import no_collection
 from ..text.corpus import is_held_out
-from ..text.errors import SettingError
-from ..text.word_lists import WordList, read_words, word_lines, word_lists
+from ..text.errors import SettingError, no_collection
+from ..text.words import WordList, read_words, word_lines, word_lists
 from .settings import TrimSettings
 from .tokenizer_file import Built, TokenizerFile
 

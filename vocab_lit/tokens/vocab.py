@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from tokenizers import Tokenizer, models
 
-from ..text.collection import no_collection
-from ..text.scripts import block_of, script_of
+from ..text.errors import no_collection
+from ..text.words import block_of, script_of
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase

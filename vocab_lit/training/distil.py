@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 import torch
@@ -149,9 +149,9 @@ class SnippetPairs(MaskedBlocks):
     def batch(self, blocks: torch.Tensor, places: Sequence[int]) -> dict[str, torch.Tensor]:  # (n, length) each
         "The inputs of `distil_loss`, from rows (n, 3 * length)."
         ids, teacher_ids, labels = blocks.view(len(blocks), 3, -1).unbind(1)
-        lm_ids, lm_labels = self.masked(ids, places)
-        lm_labels = lm_labels.where(lm_labels >= 0, NO_TARGET)
-        return dict(input_ids=ids, teacher_ids=teacher_ids, labels=labels, lm_ids=lm_ids, lm_labels=lm_labels)
+        lm = super().batch(ids, places)
+        lm_labels = lm["labels"].where(lm["labels"] >= 0, NO_TARGET)
+        return dict(input_ids=ids, teacher_ids=teacher_ids, labels=labels, lm_ids=lm["input_ids"], lm_labels=lm_labels)
 
 # %% ../../nbs/06_training/08_distil.ipynb #d157110f
 def _hidden_states(model, ids, layer) -> torch.Tensor:  # (n, length, dim)
@@ -204,11 +204,6 @@ def _text_config(model) -> PreTrainedConfig:
     return part
 
 
-def _width(model) -> int:
-    "Dimensions of the hidden states."
-    return _text_config(model).hidden_size
-
-
 @dataclass(frozen=True)
 class Teacher:
     "A source model, from which the embeddings of new tokens learn."
@@ -217,9 +212,6 @@ class Teacher:
     tokenizer: PreTrainedTokenizerBase
     new: Sequence[int] = ()  # ids of the new tokens in the student's vocabulary
     name: str = ""  # where it was found
-    parts: ClassVar[int] = 3  # of a row, each as long as a block
-    pairs: ClassVar[type[MaskedBlocks]] = SnippetPairs
-    target: ClassVar[str] = "new token"
 
     @classmethod
     def open(
@@ -227,42 +219,32 @@ class Teacher:
         path: str | Path,  # folder of the source model
         new: Sequence[int] = (),  # ids of the new tokens in the student's vocabulary
     ) -> Self:
-        "The model in a folder, which does not learn."
+        "The model in a folder, whose parameters are frozen."
         source = FolderSource.open(path)
         model = source.load().float().eval().requires_grad_(False)
         return cls(model, source.tokenizer, new, source.name)
 
     def check(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, config: LaptConfig) -> None:
         "`ValueError` where a model cannot learn from this teacher."
+        parts, hint = [_text_config(m) for m in (self.model, model)], "give the model that it was made from"
         theirs, ours = (m.config.model_type for m in (self.model, model))
         if theirs != ours:
-            problem = f"the teacher is a {theirs} model and the one that learns a {ours}"
-            raise ValueError(f"{problem}; give the model that it was made from")
-        if _width(self.model) != _width(model):
-            raise ValueError(
-                f"the teacher has hidden states of {_width(self.model)} dimensions and the model of {_width(model)}; "
-                "give the model that it was made from"
-            )
-        layers = min(_text_config(m).num_hidden_layers for m in (self.model, model))
+            raise ValueError(f"the teacher is a {theirs} model and the one that learns a {ours}; {hint}")
+        theirs, ours = (part.hidden_size for part in parts)
+        if theirs != ours:
+            problem = f"the teacher has hidden states of {theirs} dimensions and the model of {ours}"
+            raise ValueError(f"{problem}; {hint}")
+        layers = min(part.num_hidden_layers for part in parts)
         if not 0 <= config.distil_layer <= layers:
             raise ValueError(f"distil_layer {config.distil_layer}: there are layers 1 to {layers}, and 0 for the last")
-        self.check_tokenizers(tokenizer)
-        for t in (tokenizer, self.tokenizer):
-            around = sum(map(len, ids_around(t)))
-            if config.length < around + 2:
-                raise ValueError(f"snippets of {config.length} tokens have {around} special ones; set length to 50")
-
-    def check_tokenizers(self, tokenizer: PreTrainedTokenizerBase) -> None:
-        "`ValueError` where a tokenizer is not the teacher's, or does not say where its tokens end."
         check_rows(self.model, self.tokenizer)
         for whose, t in (("model", tokenizer), ("teacher", self.tokenizer)):
             if not t.is_fast:
                 problem = f"the {whose}'s tokenizer does not say which characters a token is of"
                 raise ValueError(f"{problem}; give a fast one")
-
-    def in_words(self, config: LaptConfig) -> str:
-        "What is learnt from it."
-        return f"they learn from {self.name}, {config.distil_snippets} snippets each where the text has them"
+            around = sum(map(len, ids_around(t)))
+            if config.length < around + 2:
+                raise ValueError(f"snippets of {config.length} tokens have {around} special ones; set length to 50")
 
     def rows(
         self, tokenizer: PreTrainedTokenizerBase, lines: Iterable[str], config: LaptConfig

@@ -13,26 +13,23 @@ import logging
 import os
 import tempfile
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import torch
-from torch.nn.attention import SDPBackend, sdpa_kernel
-from torch.utils.flop_counter import FlopCounterMode
+from transformers.trainer_utils import get_last_checkpoint
 
 from ..models.compatibility import check_rows
 from ..models.lora import lora_config
 from ..models.model_class import check_language_model, is_masked, max_length
 from ..models.settings import LoraSettings
-from ..text.collection import garbage_collected_inside
 from ..text.corpus import write_json
-from .evaluations import limited
-from .forgetting import NOTHING_KEPT, REPLAY_SEED, Kept, Replayed
-from .lm_data import MaskedBlocks, PackedBlocks, lay_out, pack
-from .lm_loss import heldout_loss, lm_loss
-from vocab_lit.training.memory import (
+from ..text.errors import garbage_collected_inside
+from ..text.files import read_json
+from .distil import SnippetPairs
+from vocab_lit.training.estimate import (
     OutOfMemory,
     give_back_memory,
     held_out_batch,
@@ -40,28 +37,38 @@ from vocab_lit.training.memory import (
     memory_for,
     smaller_micro_batch,
 )
+from vocab_lit.training.lm_data import (
+    NOTHING_KEPT,
+    REPLAY_SEED,
+    Kept,
+    MaskedBlocks,
+    PackedBlocks,
+    Replayed,
+    lay_out,
+    pack,
+)
+from .lm_loss import heldout_loss
 from .settings import PRESETS, NonFiniteGradient
-from .stages import Freezer, stage_parameters, stage_starts, total_steps, trainable_parameters
+from .stages import Freezer, limited, stage_parameters, stage_starts, total_steps
 
 if TYPE_CHECKING:
     import pandas as pd
     from torch.utils.data import Dataset
     from transformers import PreTrainedModel, PreTrainedTokenizerBase, TrainerCallback, TrainerState, TrainingArguments
 
-    from vocab_lit.training.callbacks import StopWhenAsked
     from vocab_lit.training.distil import Teacher
     from vocab_lit.training.settings import LaptConfig
-    from vocab_lit.training.trainer import LaptTrainer
+    from vocab_lit.training.trainer import LaptTrainer, StopWhenAsked
 
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'check_lapt', 'lapt', 'lapt_flops']
+__all__ = ['log', 'check_lapt', 'differences', 'check_same_run', 'LaptRun', 'lapt']
 
 # %% ../../nbs/06_training/06_lapt.ipynb #1832aecb
 def check_lapt(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, config: LaptConfig) -> None:
     "`ValueError` where model, tokenizer and settings do not go together."
-    from vocab_lit.training.fsdp import check_fsdp, is_divided
+    from vocab_lit.training.contexts import check_fsdp, is_divided
     from vocab_lit.training.trainer import training_arguments
 
     if is_divided():
@@ -101,44 +108,37 @@ def _check_sizes(model: PreTrainedModel, config: LaptConfig) -> None:
     if not 0 < config.learning_rate < 1:
         raise ValueError(f"learning_rate is {config.learning_rate}; give a number between 0 and 1, such as 1e-5")
 
-
-def _check_what_learns(model, tokenizer, config, teacher) -> None:
-    "`ValueError` where new tokens or LoRA are to learn and the model is not made ready for it."
-    if config.only_new_rows and not hasattr(model, "new_rows"):
-        raise ValueError("only new tokens are to learn: say which they are, in `with only_new_rows(model, ids)`")
-    if config.is_taught != (teacher is not None):
-        raise ValueError("mode distil needs a teacher, and nothing else has one")
-    if teacher:
-        teacher.check(model, tokenizer, config)
-    if config.lora and not hasattr(model, "peft_config"):
-        raise ValueError("LoRA is to learn: put it into the model, by `LoraAdapter(model)`")
-
-# %% ../../nbs/06_training/06_lapt.ipynb #27dc0213
-@dataclass
-class _Run:
-    "The state of a run: what it trains, on what, and what became of it so far."
-
-    model: PreTrainedModel
-    tokenizer: PreTrainedTokenizerBase
-    config: LaptConfig  # its micro-batch is chosen when the run begins
-    seed: int
-    folder: Path | None  # for checkpoints
-    kept: Kept
-    teacher: Teacher | None
-    evaluated: dict[str, torch.Tensor]  # held-out blocks (n, length), by the name of the loss in them
-    process: TrainingArguments  # which process this is, of how many, and its device
-    arguments: dict  # of transformers' TrainingArguments
-    note: dict = field(default_factory=lambda: {"retries": []})  # what run.json says
-    eval_share: float = 0  # of the computation, which evaluations take at most; 0: any
-    compile: bool = False  # whether the transformer blocks are compiled
-    callbacks: Sequence[TrainerCallback] = ()  # of the caller
-
-    @property
-    def max_grad_norm(self) -> float:
-        "Half as large after each gradient that was not finite."
-        return self.config.max_grad_norm / 2 ** len(self.note["retries"])
-
 # %% ../../nbs/06_training/06_lapt.ipynb #1a970002
+def _flat(facts: dict) -> dict:
+    "Facts, those of parts among the others."
+    flat = {}
+    for name, value in facts.items():
+        flat |= value if isinstance(value, dict) else {name: value}
+    return flat
+
+
+def differences(
+    before: dict,  # what something was made with, from a JSON file
+    facts: dict,  # what it is asked for with
+) -> list[str]:  # such as: steps 4, not 8
+    "The differences between two sets of facts, in words."
+    before, now = _flat(before), _flat(json.loads(json.dumps(facts)))
+    names = [name for name in now | before if before.get(name) != now.get(name)]
+    return [f"{name} {before.get(name)}, not {now.get(name)}" for name in names]
+
+
+def check_same_run(
+    note: Path,  # a JSON file in the run's folder that says what it was started with
+    facts: dict,  # what it is to go on with
+    besides: Collection[str] = (),  # what the file says of other things
+) -> None:
+    "`ValueError` where the folder holds another run."
+    before = {name: value for name, value in json.loads(note.read_text("utf-8")).items() if name not in besides}
+    if different := differences(before, facts):
+        hint = "Resume with what it was started with, or choose another folder"
+        raise ValueError(f"{note.parent} holds another run: it has {'; '.join(different)}. {hint}")
+
+
 def _digest(*tensors) -> str:  # of contents
     h = hashlib.blake2b(digest_size=8)
     for t in tensors:
@@ -146,71 +146,9 @@ def _digest(*tensors) -> str:  # of contents
     return h.hexdigest()
 
 
-def _facts(run: _Run, texts) -> dict:
-    "The facts that tell a run from others."
-    settings = {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(run.config).items()}
-    settings.pop("micro_batch")  # makes no difference to the result
-    settings |= run.kept.shares
-    tokenizer = cast("Any", run.tokenizer).backend_tokenizer.to_str()
-    taught_by = dict(teacher=_digest(*run.teacher.model.parameters())) if run.teacher else {}
-    return taught_by | dict(
-        model=_digest(*run.model.parameters()),
-        tokenizer=_digest(torch.frombuffer(bytearray(tokenizer, "utf-8"), dtype=torch.uint8)),
-        text=" ".join(f"{len(blocks)} {_digest(blocks[0], blocks[len(blocks) - 1])}" for blocks in texts),
-        held_out=_digest(*run.evaluated.values()),
-        seed=run.seed,
-        config=settings,
-    )
-
-
-def _check_folder(folder, resume) -> None:
-    "`ValueError` where a folder holds a run that is not to be resumed, or is not known."
-    from transformers.trainer_utils import get_last_checkpoint
-
-    known = (folder / "run.json").is_file()
-    if known and not resume:
-        raise ValueError(f"{folder} holds a run already; resume it, or choose another folder")
-    if not known and get_last_checkpoint(folder):
-        raise ValueError(f"{folder} holds checkpoints of a run that vocab_lit does not know; choose another folder")
-
-
-_ON_THE_WAY = ("retries", "micro_batch")  # what the note of a run says besides what the run is
-
-
-def _note_run(folder, facts) -> dict:  # with the steps that were tried again so far, and the micro-batch
-    "Write down what a run is, or compare it with what was written; `ValueError` where they differ."
-    note = folder / "run.json"
-    if not note.is_file():
-        write_json(facts | {"retries": []}, note)
-    before = json.loads(note.read_text(encoding="utf-8"))
-    different = [name for name in facts | before if name not in _ON_THE_WAY and before.get(name) != facts.get(name)]
-    if different:
-        raise ValueError(
-            f"{folder} holds another run: its {', '.join(different)} differ{'s' * (len(different) == 1)}; "
-            "resume with what it was started with, or choose another folder"
-        )
-    return before
-
-
-def _note_retry(run: _Run, error) -> None:
-    "Write down that a step is tried again with a lower norm; `ValueError` where it cannot be, or was too often."
-    from transformers.trainer_utils import get_last_checkpoint
-
-    if not run.folder:
-        advice = "give a folder for checkpoints, so that it can be tried again, or lower the learning rate"
-        raise ValueError(f"{error}; {advice}") from None
-    if len(run.note["retries"]) == 3:
-        raise ValueError(f"{error}, also with a lower max_grad_norm; lower the learning rate") from None
-    norm = run.max_grad_norm / 2
-    run.note["retries"].append({"step": error.step, "max_grad_norm": norm})
-    write_json(run.note, run.folder / "run.json")
-    checkpoint = Path(cast("str", get_last_checkpoint(run.folder))).name  # a run in a folder begins with one
-    warnings.warn(f"{error}; going back to {checkpoint} with max_grad_norm {norm:g}", stacklevel=4)
-
-# %% ../../nbs/06_training/06_lapt.ipynb #392c72c0
 def _is_shared(folder, process) -> bool:
     "Whether all processes see the folder of the first one."
-    from vocab_lit.training.fsdp import is_divided
+    from vocab_lit.training.contexts import is_divided
 
     if not folder or process.world_size == 1:
         return True
@@ -230,26 +168,15 @@ def _is_shared(folder, process) -> bool:
     return bool(sees)
 
 
-def _process_arguments(run: _Run) -> dict:
-    "Arguments of the Trainer that depend on several processes."
-    told = dict(save_on_each_node=not _is_shared(run.folder, run.process))
-    if hasattr(run.model, "factors"):  # where there is one up-projection, its choice has no gradient
-        told["ddp_find_unused_parameters"] = True
-    return told
-
-
 def _last_checkpoint(folder, process) -> str | None:
     "The newest checkpoint that all processes have; `ValueError` where they have none in common."
-    from transformers.trainer_utils import get_last_checkpoint
-
     newest = folder and get_last_checkpoint(folder)
     if not folder or process.world_size == 1:
         return newest
     step = torch.tensor(int(newest.rpartition("-")[2]) if newest else -1, device=process.device)
     torch.distributed.all_reduce(step, torch.distributed.ReduceOp.MIN)
     common = Path(folder, f"checkpoint-{int(step)}")
-    has = common.is_dir() if step >= 0 else newest is None
-    agree = torch.tensor(int(has), device=process.device)
+    agree = torch.tensor(int(common.is_dir() if step >= 0 else newest is None), device=process.device)
     torch.distributed.all_reduce(agree, torch.distributed.ReduceOp.MIN)
     if not agree:
         here = Path(newest).name if newest else "no checkpoint"
@@ -259,172 +186,285 @@ def _last_checkpoint(folder, process) -> str | None:
         )
     return str(common) if step >= 0 else None
 
-# %% ../../nbs/06_training/06_lapt.ipynb #0e9f597a
+# %% ../../nbs/06_training/06_lapt.ipynb #27dc0213
 _LESS = "give gradient checkpointing, shorter blocks, or a mode in which less learns,"
 
 
-def _choose_micro_batch(run: _Run) -> None:
-    "Let a run have the micro-batch that fits in memory, the same in all processes."
-    from vocab_lit.training.fsdp import is_divided
+@dataclass(kw_only=True)
+class LaptRun:
+    "A training from its start to its end: what is trained, on what, and what became of it so far."
 
-    model, process = run.model, run.process
-    if run.teacher:  # whose passes are others
-        run.config = replace(run.config, micro_batch=process.per_device_train_batch_size)
-        return
-    divided = is_divided()
-    if process.device.type == "cuda" and not divided:
-        model.to(process.device)  # pyright: ignore[reportArgumentType]  # transformers' decorator hides `self`
-    half = torch.bfloat16 if process.bf16 else None
-    half = torch.float16 if process.fp16 else half
-    most = run.note.get("micro_batch", 0)  # no more than before, also where there is more room when it resumes
-    micro, memory, free = memory_for(model, run.config, process.world_size, most, divided, half)
-    if process.world_size > 1:
-        least = torch.tensor(micro, device=process.device)
-        torch.distributed.all_reduce(least, torch.distributed.ReduceOp.MIN)
-        micro = int(least)
-    if memory:
-        log.info(f"micro-batches of {micro} blocks; memory of a step: {memory}, and {free / 1e9:.1f} GB free")
-    if memory and memory.more > free:
-        warnings.warn(f"a step may take more memory than is free; {_LESS} if it does", stacklevel=4)
-    _set_micro_batch(run, micro)
+    model: PreTrainedModel  # it is trained in place
+    tokenizer: PreTrainedTokenizerBase
+    config: LaptConfig  # steps, evaluations and the micro-batch are settled when it begins
+    seed: int = 0
+    folder: Path | None = None  # for checkpoints
+    resume: bool = False
+    callbacks: Sequence[TrainerCallback] = ()  # of the caller
+    max_hours: float = 0  # 0: no limit
+    gradient_checkpointing: bool = False
+    compile: bool = False  # whether the transformer blocks are compiled
+    eval_share: float = 0  # of the computation, which evaluations take at most; 0: any
+    kept: Kept = field(default_factory=lambda: NOTHING_KEPT)
+    teacher: Teacher | None = None
+    arguments: dict = field(default_factory=dict)  # of transformers' TrainingArguments
+    note: dict = field(default_factory=lambda: {"retries": []}, init=False)  # what lapt.json says
+    evaluated: dict[str, torch.Tensor] = field(init=False)  # held-out blocks (n, length), by the name of the loss
+    process: TrainingArguments = field(init=False)  # which process this is, of how many, and its device
 
+    @property
+    def note_file(self) -> Path:
+        "Where it is written down what the run is."
+        return cast("Path", self.folder) / "lapt.json"
 
-def _set_micro_batch(run: _Run, micro: int) -> None:
-    run.config = replace(run.config, micro_batch=micro)
-    run.note["micro_batch"] = micro
-    if run.folder and run.process.process_index == 0:
-        write_json(run.note, run.folder / "run.json")
+    @property
+    def facts(self) -> dict:
+        "The settings that decide the result."
+        settings = {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(self.config).items()}
+        del settings["micro_batch"]  # makes no difference to the result
+        return dict(seed=self.seed, config=settings) | (dict(replay=self.kept.replay) if self.kept.replay else {})
 
+    def check(self) -> None:
+        "`ValueError` where what is asked for cannot be trained, or the model is not made ready for it."
+        model, config, teacher = self.model, self.config, self.teacher
+        check_lapt(model, self.tokenizer, config)
+        if config.only_new_rows and not hasattr(model, "new_rows"):
+            raise ValueError("only new tokens are to learn: say which they are, in `with only_new_rows(model, ids)`")
+        if config.is_taught != (teacher is not None):
+            raise ValueError("mode distil needs a teacher, and nothing else has one")
+        if teacher:
+            teacher.check(model, self.tokenizer, config)
+        if config.lora and not hasattr(model, "peft_config"):
+            raise ValueError("LoRA is to learn: put it into the model, by `LoraAdapter(model)`")
 
-def _reduce_micro_batch(run: _Run, error) -> None:
-    "Let a run have a smaller micro-batch; `ValueError` where there is none, or nothing to go back to."
-    from transformers.trainer_utils import get_last_checkpoint
+    def check_same(self) -> None:
+        "`ValueError` where the folder holds a run with other settings."
+        check_same_run(self.note_file, self.facts, ("contents", "retries", "micro_batch"))
 
-    smaller = smaller_micro_batch(run.config, run.process.world_size)
-    if not smaller:
-        raise ValueError(
-            f"{error}, in which one block is computed at a time; {_LESS} or take a larger machine"
-        ) from None
-    if run.process.world_size > 1:
-        raise ValueError(f"{error}; resume with micro_batch {smaller}") from None
-    if error.step and not run.folder:
-        raise ValueError(f"{error}; give micro_batch {smaller}, or a folder for checkpoints to go back to") from None
-    checkpoint = run.folder and get_last_checkpoint(run.folder)
-    where = f"from {Path(checkpoint).name}" if checkpoint else "from the start"
-    warnings.warn(f"{error}; going on {where} with micro-batches of {smaller}", stacklevel=4)
-    _set_micro_batch(run, smaller)
+    def train(
+        self,
+        text: Iterable[str] | torch.Tensor | PackedBlocks,  # as in `lapt`
+        held_out: Iterable[str] | torch.Tensor,
+    ) -> pd.DataFrame:
+        "Train to the end; the held-out losses. `RunStopped` where it is asked to stop."
+        from vocab_lit.training.trainer import StopWhenAsked, training_arguments
 
-# %% ../../nbs/06_training/06_lapt.ipynb #649299b3
-def _blocks(run: _Run, text, resume, name) -> torch.Tensor | PackedBlocks:
-    "A text as blocks: given as such, in the folder already, or made now."
-    if isinstance(text, (torch.Tensor, PackedBlocks)):
-        return text
-    teacher = run.teacher
-    length = (teacher.parts if teacher else 1) * run.config.length
-    stored = run.folder / name if run.folder else None
-    if stored and resume and stored.is_file():
-        return PackedBlocks(stored, length)
-    if teacher:
-        return lay_out(teacher.rows(run.tokenizer, text, run.config), length, stored)
-    return pack(run.tokenizer, text, length, stored)
+        self.check()
+        self.evaluated = dict(eval_loss=self._packed(held_out))
+        if self.kept.parts:
+            self.evaluated["eval_kept_loss"] = self._packed(self.kept.held_out)
+        stop, folder = StopWhenAsked(self.max_hours), self.folder or tempfile.gettempdir()
+        self.process = training_arguments(self.config, self.seed, folder, **self.arguments)
+        data = self._prepare(text)
+        with self._ready(stop) as freezer:
+            state = self._steps(data, freezer, stop)
+        if stop.reason and state.global_step < state.max_steps:
+            raise stop.stopped(state)
+        return _losses(state, self.evaluated)
 
+    def _packed(self, text: Iterable[str] | torch.Tensor) -> torch.Tensor:
+        return text if isinstance(text, torch.Tensor) else pack(self.tokenizer, text, self.config.length)
 
-def _prepare(run: _Run, text, resume) -> Dataset:
-    "All that training sees, in order; the folder then says what the run is. `ValueError` where it holds another one."
-    with run.process.main_process_first(local=False):  # the other processes find what the first has written
-        if run.folder:
-            resume = resume or run.process.process_index > 0
-            run.folder.mkdir(parents=True, exist_ok=True)
-            _check_folder(run.folder, resume)
-        texts = [_blocks(run, text, resume, "tokens")]
-        if run.kept.replay:
-            texts.append(_blocks(run, run.kept.text, resume, "replay"))
-        run.config = run.config.within_epochs(len(texts[0]) / (1 - run.kept.replay))
-        run.config, run.evaluated = limited(run.config, run.evaluated, run.eval_share)
-        if run.folder:
-            run.note = _note_run(run.folder, _facts(run, texts))
-    return _training_data(run, texts)
+    def _prepare(self, text) -> Dataset:
+        "All that training sees, in order; `ValueError` where the folder holds another run."
+        with self.process.main_process_first(local=False):  # the other processes find what the first has written
+            resume = self.resume or self.process.process_index > 0
+            if self.folder:
+                self._open_folder(self.folder, resume)
+            texts = [self._blocks(text, resume, "tokens")]
+            if self.kept.replay:
+                texts.append(self._blocks(self.kept.text, resume, "replay"))
+            self.config = self.config.within_epochs(len(texts[0]) / (1 - self.kept.replay))
+            self.config, self.evaluated = limited(self.config, self.evaluated, self.eval_share)
+            if self.folder:
+                self._note_contents(texts)
+        kind = SnippetPairs if self.teacher else MaskedBlocks
+        masking = self.tokenizer if is_masked(self.model) else None
+        n_seen, seeds = total_steps(self.config) * self.config.batch_size, (self.seed, REPLAY_SEED + self.seed)
+        data = [kind(blocks, n_seen, masking, s, self.config.mask_probability) for blocks, s in zip(texts, seeds)]
+        return Replayed(data[0], data[1], self.kept.replay) if self.kept.replay else data[0]
 
+    def _open_folder(self, folder: Path, resume: bool) -> None:
+        "Begin or resume the run in its folder; `ValueError` where this one is another's."
+        begun = "contents" in read_json(self.note_file)
+        if begun and not resume:
+            raise ValueError(f"{folder} holds a run already; resume it, or choose another folder")
+        folder.mkdir(parents=True, exist_ok=True)
+        if not begun and get_last_checkpoint(folder):
+            problem = f"{folder} holds checkpoints of a run that vocab_lit does not know"
+            raise ValueError(f"{problem}; choose another folder")
+        if resume and self.note_file.is_file():
+            self.check_same()
+        else:
+            write_json(self.facts, self.note_file)
 
-def _training_data(run: _Run, texts) -> Dataset:
-    "Blocks of one text, or of two that take turns."
-    kind = run.teacher.pairs if run.teacher else MaskedBlocks
-    masking = run.tokenizer if is_masked(run.model) else None
-    n_seen = total_steps(run.config) * run.config.batch_size
-    seeds = (run.seed, REPLAY_SEED + run.seed)
-    data = [kind(blocks, n_seen, masking, s, run.config.mask_probability) for blocks, s in zip(texts, seeds)]
-    return Replayed(data[0], data[1], run.kept.replay) if run.kept.replay else data[0]
+    def _blocks(self, text, resume: bool, name: str) -> torch.Tensor | PackedBlocks:
+        "A text as blocks: given as such, in the folder already, or made now."
+        if isinstance(text, (torch.Tensor, PackedBlocks)):
+            return text
+        length = self.config.length * (3 if self.teacher else 1)
+        stored = self.folder / name if self.folder else None
+        if stored and resume and stored.is_file():
+            return PackedBlocks(stored, length)
+        if self.teacher:
+            return lay_out(self.teacher.rows(self.tokenizer, text, self.config), length, stored)
+        return pack(self.tokenizer, text, length, stored)
 
-# %% ../../nbs/06_training/06_lapt.ipynb #4ee74970
-def _callbacks(run: _Run, freezer: Freezer, stop: StopWhenAsked) -> list[TrainerCallback]:
-    "The callbacks of a run, with the caller's."
-    from vocab_lit.training import callbacks as c
+    def _note_contents(self, texts) -> None:
+        "Write down which model and texts it is, or compare them with what was written."
+        tokenizer = cast("Any", self.tokenizer).backend_tokenizer.to_str()
+        contents = dict(
+            model=_digest(*self.model.parameters()),
+            tokenizer=_digest(torch.frombuffer(bytearray(tokenizer, "utf-8"), dtype=torch.uint8)),
+            text=" ".join(f"{len(blocks)} {_digest(blocks[0], blocks[len(blocks) - 1])}" for blocks in texts),
+            held_out=_digest(*self.evaluated.values()),
+            **(dict(teacher=_digest(*self.teacher.model.parameters())) if self.teacher else {}),
+        )
+        self.note |= read_json(self.note_file)
+        if (before := self.note.setdefault("contents", contents)) != contents:
+            names = ", ".join(name for name in contents if before.get(name) != contents[name])
+            hint = "resume with what it was started with, or choose another folder"
+            raise ValueError(f"{self.note_file.parent} holds another run: its {names} differs; {hint}")
+        self._write_note()
 
-    shown = c.ProgressCallback(run.config.batch_size * run.config.length)
-    callbacks = [c.StageCallback(freezer), shown, c.SayWithoutGain(), *run.callbacks]
-    if run.config.patience:
-        callbacks.append(c.StopWithoutGain(run.config.patience))
-    if run.folder:
-        callbacks += [stop, c.MetricsFile(run.folder / "metrics.jsonl")]
-    return callbacks
+    def _write_note(self) -> None:
+        if self.folder and read_json(self.note_file) != self.note:
+            write_json(self.note, self.note_file)
 
+    @contextlib.contextmanager
+    def _ready(self, stop: StopWhenAsked) -> Iterator[Freezer]:
+        "Inside the block the model can be trained; afterwards all but its weights is as it was."
+        from vocab_lit.training.contexts import activations_recomputed, answering_with_loss, random_state_restored
 
-def _trainer_from(checkpoint: str | None, run: _Run, data, callbacks, frozen) -> LaptTrainer:
-    "A Trainer that begins with a checkpoint, or at the start."
-    from vocab_lit.training.callbacks import StartCheckpoint
-    from vocab_lit.training.trainer import LaptTrainer, training_arguments
+        freezer = Freezer(self.model, self.config)
+        with contextlib.ExitStack() as inside:
+            inside.callback(freezer.restore)
+            inside.enter_context(random_state_restored())
+            inside.enter_context(garbage_collected_inside())
+            loss = self.teacher.loss(self.config) if self.teacher else None
+            inside.enter_context(answering_with_loss(self.model, loss))
+            if self.gradient_checkpointing:
+                inside.enter_context(activations_recomputed(self.model))
+            if self.folder:
+                inside.enter_context(stop.listening())
+            yield freezer
 
-    config = run.config
-    at_start = checkpoint is None or checkpoint.endswith("-0")
-    more = dict(max_grad_norm=run.max_grad_norm) | run.arguments
-    output_dir = cast("str", run.process.output_dir)  # `lapt` gives one
-    args = training_arguments(config, run.seed, output_dir, save=bool(run.folder), **more)
-    rows = held_out_batch(config, args.world_size)
-    how = dict(tokenizer=run.tokenizer, batch_size=rows, probability=config.mask_probability)
-    measures = {name: functools.partial(heldout_loss, lines=blocks, **how) for name, blocks in run.evaluated.items()}
-    given = dict(train_dataset=data, eval_dataset=data, callbacks=callbacks)
-    trainer = LaptTrainer(run.model, args, config, measures, frozen, **given)
-    if run.folder and at_start:
-        trainer.add_callback(StartCheckpoint(trainer))
-    return trainer
+    def _steps(self, data: Dataset, freezer: Freezer, stop: StopWhenAsked) -> TrainerState:
+        "Take all steps; go back where a gradient is not finite or memory does not suffice."
+        from vocab_lit.training.trainer import LaptCallback, LossWarnings
 
+        frozen = {name for name, p in self.model.named_parameters(remove_duplicate=False) if not p.requires_grad}
+        self._choose_micro_batch()
+        told = dict(save_on_each_node=not _is_shared(self.folder, self.process))
+        if hasattr(self.model, "factors"):  # where there is one up-projection, its choice has no gradient
+            told["ddp_find_unused_parameters"] = True
+        metrics = self.folder / "metrics.jsonl" if self.folder else None
+        callbacks = [LaptCallback(freezer, self.config, metrics), LossWarnings(), *self.callbacks]
+        callbacks += [stop] if self.folder else []
+        while True:
+            checkpoint = _last_checkpoint(self.folder, self.process)
+            trainer = self._trainer(data, callbacks, frozen, told)
+            try:
+                self._train_from(checkpoint, trainer)
+                return trainer.state
+            except NonFiniteGradient as e:
+                self._lower_norm(e)
+            except OutOfMemory as e:
+                self._reduce_micro_batch(e)
+            del trainer
+            give_back_memory(self.model)
 
-def _train_from(checkpoint: str | None, trainer: LaptTrainer, compile: bool) -> None:
-    "Train to the end, from a checkpoint or the start; `ValueError` where the checkpoint is damaged, or `OutOfMemory`."
-    from vocab_lit.training.checkpoints import train_from
-    from vocab_lit.training.contexts import compiled_blocks
-    from vocab_lit.training.fsdp import unsharded_afterwards
+    @property
+    def _max_grad_norm(self) -> float:
+        "Half as large after each gradient that was not finite."
+        return self.config.max_grad_norm / 2 ** len(self.note["retries"])
 
-    compiling = compiled_blocks(trainer.model) if compile else contextlib.nullcontext()
-    try:
-        with unsharded_afterwards(trainer.model), compiling:
-            train_from(checkpoint, trainer)
-    except (RuntimeError, MemoryError) as e:
-        if is_out_of_memory(e):
-            raise OutOfMemory(trainer.state.global_step, e) from None
-        raise
+    def _trainer(self, data, callbacks, frozen, told: dict) -> LaptTrainer:
+        from vocab_lit.training.trainer import LaptTrainer, training_arguments
 
+        config, folder = self.config, cast("str", self.process.output_dir)
+        more = dict(max_grad_norm=self._max_grad_norm) | self.arguments | told
+        args = training_arguments(config, self.seed, folder, save=bool(self.folder), **more)
+        rows = held_out_batch(config, args.world_size)
+        how = dict(tokenizer=self.tokenizer, batch_size=rows, probability=config.mask_probability)
+        measures = {name: functools.partial(heldout_loss, lines=some, **how) for name, some in self.evaluated.items()}
+        given = dict(train_dataset=data, eval_dataset=data, callbacks=callbacks)
+        return LaptTrainer(self.model, args, config, measures, frozen, **given)
 
-def _train(run: _Run, data, callbacks) -> TrainerState:
-    "Train to the end, and go back where a gradient is not finite or memory does not suffice."
-    frozen = {name for name, p in run.model.named_parameters(remove_duplicate=False) if not p.requires_grad}
-    _choose_micro_batch(run)
-    run.arguments |= _process_arguments(run)
-    while True:
-        checkpoint = _last_checkpoint(run.folder, run.process)
-        trainer = _trainer_from(checkpoint, run, data, callbacks, frozen)
+    def _train_from(self, checkpoint: str | None, trainer: LaptTrainer) -> None:
+        "Train to the end; `ValueError` where the checkpoint is damaged, or `OutOfMemory`."
+        from vocab_lit.training.contexts import compiled_blocks, unsharded_afterwards
+        from vocab_lit.training.trainer import train_from
+
+        compiling = compiled_blocks(self.model) if self.compile else contextlib.nullcontext()
         try:
-            _train_from(checkpoint, trainer, run.compile)
-            return trainer.state
-        except NonFiniteGradient as e:
-            _note_retry(run, e)
-        except OutOfMemory as e:
-            _reduce_micro_batch(run, e)
-        del trainer
-        give_back_memory(run.model)
+            with unsharded_afterwards(self.model), compiling:
+                train_from(checkpoint, trainer)
+        except (RuntimeError, MemoryError) as e:
+            if is_out_of_memory(e):
+                raise OutOfMemory(trainer.state.global_step, e) from None
+            raise
+
+    def _lower_norm(self, error: NonFiniteGradient) -> None:
+        "Note that a step is tried again with a lower norm; `ValueError` where it cannot be, or was too often."
+        if not self.folder:
+            advice = "give a folder for checkpoints, so that it can be tried again, or lower the learning rate"
+            raise ValueError(f"{error}; {advice}") from None
+        if len(self.note["retries"]) == 3:
+            raise ValueError(f"{error}, also with a lower max_grad_norm; lower the learning rate") from None
+        norm = self._max_grad_norm / 2
+        self.note["retries"].append({"step": error.step, "max_grad_norm": norm})
+        self._write_note()
+        checkpoint = Path(cast("str", get_last_checkpoint(self.folder))).name  # a run in a folder begins with one
+        warnings.warn(f"{error}; going back to {checkpoint} with max_grad_norm {norm:g}", stacklevel=4)
+
+    def _choose_micro_batch(self) -> None:
+        "Have the micro-batch that fits in memory, the same in all processes."
+        from vocab_lit.training.contexts import is_divided
+
+        model, process, divided = self.model, self.process, is_divided()
+        if self.teacher:  # whose passes are others
+            self.config = replace(self.config, micro_batch=process.per_device_train_batch_size)
+            return
+        if process.device.type == "cuda" and not divided:
+            model.to(process.device)  # pyright: ignore[reportArgumentType]  # transformers' decorator hides `self`
+        half = torch.bfloat16 if process.bf16 else torch.float16 if process.fp16 else None  # the compute dtype
+        most = self.note.get("micro_batch", 0)  # no more than before, also where there is more room when it resumes
+        micro, memory, free = memory_for(model, self.config, process.world_size, most, divided, half)
+        if process.world_size > 1:
+            least = torch.tensor(micro, device=process.device)
+            torch.distributed.all_reduce(least, torch.distributed.ReduceOp.MIN)
+            micro = int(least)
+        if memory:
+            log.info(f"micro-batches of {micro} blocks; memory of a step: {memory}, and {free / 1e9:.1f} GB free")
+        if memory and memory.more > free:
+            warnings.warn(f"a step may take more memory than is free; {_LESS} if it does", stacklevel=4)
+        self._set_micro_batch(micro)
+
+    def _set_micro_batch(self, micro: int) -> None:
+        self.config = replace(self.config, micro_batch=micro)
+        self.note["micro_batch"] = micro
+        if self.process.process_index == 0:
+            self._write_note()
+
+    def _reduce_micro_batch(self, error: OutOfMemory) -> None:
+        "Have a smaller micro-batch; `ValueError` where there is none, or nothing to go back to."
+        smaller = smaller_micro_batch(self.config, self.process.world_size)
+        if not smaller:
+            problem = f"{error}, in which one block is computed at a time"
+            raise ValueError(f"{problem}; {_LESS} or take a larger machine") from None
+        if self.process.world_size > 1:
+            raise ValueError(f"{error}; resume with micro_batch {smaller}") from None
+        if error.step and not self.folder:
+            hint = f"give micro_batch {smaller}, or a folder for checkpoints to go back to"
+            raise ValueError(f"{error}; {hint}") from None
+        checkpoint = self.folder and get_last_checkpoint(self.folder)
+        where = f"from {Path(checkpoint).name}" if checkpoint else "from the start"
+        warnings.warn(f"{error}; going on {where} with micro-batches of {smaller}", stacklevel=4)
+        self._set_micro_batch(smaller)
 
 
-def _losses(state: TrainerState, names) -> pd.DataFrame:
+def _losses(state: TrainerState, names: Iterable[str]) -> pd.DataFrame:
     "The held-out losses of a run that has ended, without eval_ before their names."
     import pandas as pd
 
@@ -521,75 +561,19 @@ def lapt(
     >>> losses.step.tolist()
     [0, 1, 2]
     """
-    from vocab_lit.training.callbacks import StopWhenAsked
-    from vocab_lit.training.trainer import training_arguments
-
-    check_lapt(model, tokenizer, config)
-    _check_what_learns(model, tokenizer, config, teacher)
-    folder = Path(folder) if folder else None
-    evaluated = _evaluated(tokenizer, held_out, kept, config.length)
-    stop = StopWhenAsked(max_hours)
-    process = training_arguments(config, seed, folder or tempfile.gettempdir(), **arguments)
-    run = _Run(model, tokenizer, config, seed, folder, kept, teacher, evaluated, process, arguments)
-    run.compile, run.callbacks, run.eval_share = compile, callbacks, eval_share
-    data = _prepare(run, text, resume)
-    with _training(run, stop, gradient_checkpointing) as freezer:
-        state = _train(run, data, _callbacks(run, freezer, stop))
-    if stop.reason and state.global_step < state.max_steps:
-        raise stop.stopped(state)
-    return _losses(state, run.evaluated)
-
-
-def _evaluated(tokenizer, held_out, kept: Kept, length: int) -> dict[str, torch.Tensor]:
-    "Held-out blocks (n, length) by the name of the loss in them."
-    blocks = held_out if isinstance(held_out, torch.Tensor) else pack(tokenizer, held_out, length)
-    evaluated = dict(eval_loss=blocks)
-    if kept.parts:
-        evaluated["eval_kept_loss"] = pack(tokenizer, kept.held_out, length)
-    return evaluated
-
-
-@contextlib.contextmanager
-def _training(run: _Run, stop: StopWhenAsked, gradient_checkpointing: bool) -> Iterator[Freezer]:
-    "Inside the block the model can be trained; afterwards all but its weights is as it was."
-    from vocab_lit.training.contexts import activations_recomputed, answering_with_loss, random_state_restored
-
-    freezer = Freezer(run.model, run.config)
-    loss = run.teacher.loss(run.config) if run.teacher else None
-    with contextlib.ExitStack() as inside:
-        inside.callback(freezer.restore)
-        inside.enter_context(random_state_restored())
-        inside.enter_context(garbage_collected_inside())
-        inside.enter_context(answering_with_loss(run.model, loss))
-        if gradient_checkpointing:
-            inside.enter_context(activations_recomputed(run.model))
-        if run.folder:
-            inside.enter_context(stop.listening())
-        yield freezer
-
-# %% ../../nbs/06_training/06_lapt.ipynb #f1efc4ea
-def lapt_flops(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, config: LaptConfig) -> int:
-    "Floating-point operations of a run's training steps, without evaluations and the optimizer's arithmetic."
-    check_lapt(model, tokenizer, config)
-    ids = torch.arange(config.length).remainder(len(tokenizer)).expand(min(config.batch_size, 8), -1)
-    labels = ids.clone()
-    if is_masked(model):
-        labels[:, round(config.mask_probability * config.length) :] = -100
-    freezer, total = Freezer(model, config), 0
-    starts = [start for start, _ in freezer.starts]
-    ends = [*starts[1:], total_steps(config)]
-    for start, end, (_, stage) in zip(starts, ends, freezer.starts):
-        freezer.begin(stage)
-        batch_flops = _flops(model, ids.to(model.device), labels.to(model.device))
-        total += (end - start) * batch_flops * config.batch_size // len(ids)
-    freezer.restore()
-    return total
-
-
-def _flops(model, ids, labels) -> int:
-    "Floating-point operations of one batch, forward and backward."
-    learning = list(trainable_parameters(model).values())
-    # the only kernel of attention whose products are counted on every device
-    with FlopCounterMode(display=False) as counter, sdpa_kernel(SDPBackend.MATH):
-        torch.autograd.grad(lm_loss(model, ids, labels, "sum"), learning, allow_unused=True)
-    return counter.get_total_flops()
+    return LaptRun(
+        model=model,
+        tokenizer=tokenizer,
+        config=config,
+        seed=seed,
+        folder=Path(folder) if folder else None,
+        resume=resume,
+        callbacks=callbacks,
+        max_hours=max_hours,
+        gradient_checkpointing=gradient_checkpointing,
+        compile=compile,
+        eval_share=eval_share,
+        kept=kept,
+        teacher=teacher,
+        arguments=arguments,
+    ).train(text, held_out)

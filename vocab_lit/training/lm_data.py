@@ -9,7 +9,8 @@ import functools
 import hashlib
 import itertools
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
@@ -18,11 +19,17 @@ import torch
 from torch.utils.data import Dataset
 from tqdm.auto import tqdm
 
+from ..text.corpus import Lines, hold_out
+from ..text.settings import SettingError
+
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
+    from vocab_lit.training.settings import KeepSettings
+
 # %% auto #0
-__all__ = ['PackedBlocks', 'pack', 'lay_out', 'mask_tokens', 'MaskedBlocks']
+__all__ = ['HELD_OUT', 'NOTHING_KEPT', 'REPLAY_SEED', 'PackedBlocks', 'pack', 'lay_out', 'mask_tokens', 'MaskedBlocks', 'Kept',
+           'open_kept', 'check_block', 'check_kept', 'Replayed']
 
 # %% ../../nbs/06_training/01_lm_data.ipynb #50e4bafb
 class PackedBlocks(Dataset):
@@ -35,12 +42,7 @@ class PackedBlocks(Dataset):
         return self.file.stat().st_size // (4 * self.length)
 
     def __getitem__(self, i: int | Sequence[int]) -> torch.Tensor:  # (length,) int64, or (n, length) of several
-        if isinstance(i, Sequence):
-            return self._read(i)
-        return self._read([i])[0]
-
-    def _read(self, places) -> torch.Tensor:
-        n_blocks = len(self)
+        n_blocks, places = len(self), i if isinstance(i, Sequence) else [i]
         ids = np.empty((len(places), self.length), "<i4")
         with open(self.file, "rb", buffering=0) as file:  # once for all, as opening takes longer than reading
             for block, place in zip(ids, places):
@@ -48,7 +50,8 @@ class PackedBlocks(Dataset):
                     raise IndexError(f"block {place} of {n_blocks}")
                 file.seek(block.nbytes * place)
                 file.readinto(block.data)
-        return torch.from_numpy(ids).long()
+        blocks = torch.from_numpy(ids).long()
+        return blocks if isinstance(i, Sequence) else blocks[0]
 
 # %% ../../nbs/06_training/01_lm_data.ipynb #a5fabc1c
 def _ends_text(tokenizer, ids) -> bool:
@@ -138,26 +141,23 @@ def mask_tokens(
     probability: float = 0.15,  # share of ordinary tokens that become targets
 ) -> tuple[torch.Tensor, torch.Tensor]:  # inputs and labels of the same shape; labels are -100 where nothing is asked
     "Mask tokens for masked language modelling: 80% mask, 10% random ordinary token, 10% unchanged."
-    masking = _ids_to_mask(tokenizer)
-    chances, places = _empty_draws(ids.shape)
-    _draw(chances, places, masking, generator)
-    return _masked(ids, masking, chances, places, probability)
+    inputs, labels = _masked(ids[None], _ids_to_mask(tokenizer), [generator], probability)
+    return inputs[0], labels[0]
 
 
-def _empty_draws(shape) -> tuple[torch.Tensor, torch.Tensor]:
-    "Room for what masking draws for each token: two numbers from 0 to 1, and a place among the ordinary ids."
-    return torch.empty(2, *shape), torch.empty(shape, dtype=torch.long)
-
-
-def _draw(chances, places, masking, generator) -> None:
-    for numbers in chances:
-        numbers.uniform_(generator=generator)
-    places.random_(0, len(masking[1]), generator=generator)
-
-
-def _masked(ids, masking, chances, places, probability):
+def _masked(
+    ids: torch.Tensor,  # (n, ...)
+    masking: tuple[int, torch.Tensor, torch.Tensor],  # from `_ids_to_mask`
+    generators: Iterable[torch.Generator],  # n, of one row after the other
+    probability: float,
+) -> tuple[torch.Tensor, torch.Tensor]:  # inputs and labels
     mask, ordinary, is_ordinary = masking
-    asked, shown_as = chances  # shown_as below 0.8: mask; from 0.9: random token; else unchanged
+    asked, shown_as = torch.empty(2, *ids.shape)  # shown_as below 0.8: mask; from 0.9: random token; else unchanged
+    places = torch.empty(ids.shape, dtype=torch.long)
+    for row, generator in enumerate(generators):
+        asked[row].uniform_(generator=generator)
+        shown_as[row].uniform_(generator=generator)
+        places[row].random_(0, len(ordinary), generator=generator)
     is_target = (asked < probability) & is_ordinary[ids.clamp(-1, len(is_ordinary) - 1)]
     inputs = torch.where(is_target & (shown_as < 0.8), mask, ids)
     swapped = is_target & (shown_as >= 0.9)
@@ -189,18 +189,18 @@ def _random_int(key: str) -> int:
 
 
 @functools.lru_cache(2**15)  # enough for the order of 16 million blocks
-def _turned(key: str, turn: int, right: int) -> int:
+def _feistel_round(key: str, turn: int, right: int) -> int:
     return _random_int(f"{key} {turn} {right}")
 
 
 def _permuted_index(i: int, n: int, key: str) -> int:
-    "The i-th of n numbers in a random order that the key decides; no list of n is made."
+    "The i-th of n numbers in a random order that the key decides (a Feistel network); no list of n is made."
     half = max(1, ((n - 1).bit_length() + 1) // 2)  # bits on each side of the network
     low_bits = (1 << half) - 1
     while True:  # numbers from n to the next power of four are walked past
         left, right = i >> half, i & low_bits
         for turn in range(8):
-            left, right = right, left ^ (_turned(key, turn, right) & low_bits)
+            left, right = right, left ^ (_feistel_round(key, turn, right) & low_bits)
         i = left << half | right
         if i < n:
             return i
@@ -231,36 +231,111 @@ class MaskedBlocks(Dataset):
 
     def __getitems__(self, places: Sequence[int]) -> list[dict[str, torch.Tensor]]:
         "Several at once, which is how a DataLoader asks; each is what it is by itself."
+        n_blocks, order = len(self.blocks), []
         for i in places:
             if not 0 <= i < self.n:
                 raise IndexError(f"block {i} of {self.n} in training")
-        batch = self.batch(self.blocks[self._order(places)], places)
+            n_pass, index = divmod(i, n_blocks)
+            order.append(_permuted_index(index, n_blocks, f"{self.seed} {n_pass}"))
+        batch = self.batch(self.blocks[order], places)
         return [dict(zip(batch, row)) for row in zip(*batch.values())]
 
     def batch(self, blocks: torch.Tensor, places: Sequence[int]) -> dict[str, torch.Tensor]:  # (n, length) each
-        "Inputs and labels of some blocks."
-        inputs, labels = self.masked(blocks, places)
+        "Inputs and labels of some blocks, each masked by a generator of its own; a causal model's stay as they are."
+        inputs = labels = blocks
+        if self.tokenizer is not None:
+            one = torch.Generator()
+            seeded = (one.manual_seed(_random_int(f"{self.seed} mask {i}") % 2**63) for i in places)
+            inputs, labels = _masked(blocks, self._masking, seeded, self.probability)
         return {"input_ids": inputs, "labels": labels}
 
-    def _order(self, places) -> list[int]:
-        "Which blocks are seen at some places of training."
-        n_blocks, chosen = len(self.blocks), []  # the number of blocks asks the file where there is one
-        for i in places:
-            n_pass, index = divmod(i, n_blocks)
-            chosen.append(_permuted_index(index, n_blocks, f"{self.seed} {n_pass}"))
-        return chosen
+# %% ../../nbs/06_training/01_lm_data.ipynb #f0269e06
+HELD_OUT = 2000  # lines of all files together
 
-    def masked(
+
+@dataclass
+class Kept:
+    "Text in languages that a model knows."
+
+    parts: Mapping[str, list[str]]  # held-out lines by file
+    text: Iterable[str]  # the other lines, which can be read again
+    replay: float = 0.0  # share of the blocks trained on that comes from them
+
+    @property
+    def held_out(self) -> list[str]:
+        return list(itertools.chain.from_iterable(self.parts.values()))
+
+
+NOTHING_KEPT = Kept({}, ())
+
+
+class _Chained:
+    "Texts one after the other, read anew each time."
+
+    def __init__(self, texts: Iterable[Iterable[str]]):
+        self.texts = texts
+
+    def __iter__(self) -> Iterator[str]:
+        return itertools.chain.from_iterable(self.texts)
+
+
+def open_kept(
+    keep: KeepSettings,
+    seed: int = 0,  # of the choice of held-out lines
+) -> Kept:
+    "Open the text in the old languages; `SettingError` where a file is too short to hold lines out."
+    most = max(1, HELD_OUT // max(1, len(keep.keep_text)))
+    divided = {name: hold_out(Lines(name), most=most, seed=seed) for name in keep.keep_text}
+    for name, (_, test) in divided.items():
+        if not test:
+            raise SettingError("keep_text", f" {name}: too few lines to hold some out; give more text")
+    parts = {name: test for name, (_, test) in divided.items()}
+    return Kept(parts, _Chained([rest for rest, _ in divided.values()]), keep.replay)
+
+
+def check_block(
+    lines: Iterable[str],  # read as far as they are needed
+    tokenizer: PreTrainedTokenizerBase,
+    length: int,  # tokens in a block
+    option: str,  # that gave the lines
+    what: str,  # they are: held-out, other
+) -> None:
+    "`SettingError` where lines do not make a block of tokens; no more of them are read than make one."
+    n_tokens = 0
+    for line in lines:
+        n_tokens += len(tokenizer(line, add_special_tokens=False, verbose=False)["input_ids"])
+        if n_tokens >= length:
+            return
+    problem = f"its {what} lines make {n_tokens} tokens and a block takes {length}; give more text or shorter blocks"
+    raise SettingError(option, problem)
+
+
+def check_kept(kept: Kept, tokenizer: PreTrainedTokenizerBase, length: int) -> None:
+    "`SettingError` where the text does not make a block of tokens, in its held-out part or in the other lines."
+    if kept.parts:
+        check_block(kept.held_out, tokenizer, length, "keep_text", "held-out")
+    if kept.replay:
+        check_block(kept.text, tokenizer, length, "keep_text", "other")
+
+# %% ../../nbs/06_training/01_lm_data.ipynb #f0269e08
+REPLAY_SEED = 2**32  # is added to the run's: order and masks are not those of the new text
+_PARTS = 10**6
+
+
+class Replayed(Dataset):
+    "Training blocks of which a share comes from another text, evenly spread."
+
+    def __init__(
         self,
-        ids: torch.Tensor,  # (n, length)
-        places: Sequence[int],  # of each block in training
-    ) -> tuple[torch.Tensor, torch.Tensor]:  # inputs and labels
-        "Mask blocks, each by a generator of its own; a causal model's stay as they are."
-        if self.tokenizer is None:
-            return ids, ids
-        chances, at = _empty_draws(ids.shape)
-        generator = torch.Generator()
-        for row, i in enumerate(places):
-            generator.manual_seed(_random_int(f"{self.seed} mask {i}") % 2**63)
-            _draw(chances[:, row], at[row], self._masking, generator)
-        return _masked(ids, self._masking, chances, at, self.probability)
+        new: MaskedBlocks,  # says how many blocks there are
+        old: Dataset,  # blocks of the old languages
+        share: float,  # of blocks from `old`, to the millionth
+    ):
+        self.new, self.old, self.parts = new, old, round(share * _PARTS)
+
+    def __len__(self) -> int:
+        return len(self.new)
+
+    def __getitem__(self, i: int) -> dict[str, torch.Tensor]:
+        before, after = (n * self.parts // _PARTS for n in (i, i + 1))  # blocks from `old` up to here
+        return self.old[before] if after > before else self.new[i - before]

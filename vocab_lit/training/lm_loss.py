@@ -24,30 +24,22 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 # %% auto #0
-__all__ = ['encoder_returns', 'head_logits', 'lm_loss', 'label_positions', 'in_mode', 'heldout_loss']
+__all__ = ['head_logits', 'lm_loss', 'label_positions', 'in_mode', 'heldout_loss']
 
 # %% ../../nbs/06_training/02_lm_loss.ipynb #18d3ac54
-@contextlib.contextmanager
-def encoder_returns(model: PreTrainedModel, output: Any) -> Iterator[None]:
-    "Inside the block the model's encoder returns `output` instead of running, so that calling the model runs its head."
-    encoder = model.base_model
-    encoder.forward = lambda *_, **__: output
-    try:
-        yield
-    finally:
-        del encoder.forward
-
-
 def head_logits(
     model: PreTrainedModel,  # a masked or causal language model with a head
     output: Any,  # what its encoder returned
     hidden: torch.Tensor,  # (n, dim) hidden states at chosen positions of it
 ) -> torch.Tensor:  # (n, n_tokens)
-    "The head's logits at chosen positions of an encoder's output."
-    output.last_hidden_state = hidden[None]
-    ids = torch.zeros(1, 1, dtype=torch.long, device=hidden.device)  # a model wants some; its encoder does not run
-    with encoder_returns(model, output):
+    "The head's logits at chosen positions of an encoder's output, which the encoder returns instead of running."
+    output.last_hidden_state, encoder = hidden[None], model.base_model
+    ids = torch.zeros(1, 1, dtype=torch.long, device=hidden.device)  # a model wants some
+    encoder.forward = lambda *_, **__: output
+    try:
         return type(model).forward(model, input_ids=ids, return_dict=True).logits[0]
+    finally:
+        del encoder.forward
 
 # %% ../../nbs/06_training/02_lm_loss.ipynb #940490d6
 class _AddingLinear(torch.autograd.Function):

@@ -5,9 +5,12 @@
 # %% ../../nbs/06_training/03_perplexity.ipynb #959e92d0
 from __future__ import annotations
 
+import logging
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
@@ -15,15 +18,28 @@ import torch
 from tqdm.auto import tqdm
 
 from ..models.compatibility import check_rows
+from ..models.device import on_device
 from ..models.model_class import check_language_model, is_masked, max_length
-from ..tokens.tokenizer_file import ids_around
+from ..models.pipeline import trim_recipe
+from ..models.source import FolderSource
+from ..models.transplant import replace_vocabulary
+from ..text.corpus import Lines
+from ..text.files import read_json
+from ..tokens.settings import TrimSettings
+from ..tokens.tokenizer_file import TokenizerFile, ids_around
+from ..tokens.trim import Trimming
+from ..tokens.trim_cost import judged
+from ..tokens.vocab import Vocab
 from .lm_loss import in_mode, lm_loss
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+log = logging.getLogger("vocab_lit")
+
 # %% auto #0
-__all__ = ['Perplexity', 'TextStream', 'surrounding_ids', 'text_stream', 'perplexity']
+__all__ = ['log', 'MEASURED', 'FORGOTTEN', 'LINES', 'Perplexity', 'TextStream', 'surrounding_ids', 'text_stream', 'perplexity',
+           'source_beside', 'forgotten', 'bits_by_text', 'trim_bits']
 
 # %% ../../nbs/06_training/03_perplexity.ipynb #287bd070
 @dataclass(frozen=True)
@@ -248,3 +264,102 @@ def perplexity(
     nats = _nats(model, batches, mask_id)
     n_targets = int(stream.is_target.sum())
     return Perplexity("pseudo" if masked else "causal", nats, n_targets, stream.bytes, stream.unknown)
+
+# %% ../../nbs/06_training/03_perplexity.ipynb #f0269e10
+MEASURED = 300  # held-out lines of a file whose bits per byte are measured
+
+
+def source_beside(folder: str | Path) -> FolderSource | None:  # None where it is not known, or not there
+    "The model that the model of a folder was made from, as the note beside it says."
+    name = read_json(Path(folder) / "vocab_lit.json").get("model")
+    if not name:
+        return None
+    try:
+        source = FolderSource.open(name)
+        source.open_weights()  # they may be gone
+    except (OSError, ValueError):
+        return None
+    return source
+
+
+def forgotten(
+    # by what they are called: source, start, trained; model and tokenizer where they are in memory already
+    models: Mapping[str, FolderSource | tuple[PreTrainedModel, PreTrainedTokenizerBase]],
+    parts: Mapping[str, list[str]],  # held-out lines by file
+) -> list[dict]:  # a row for each text and model: text, model, bits_per_byte and other numbers of `Perplexity`
+    "How well models predict the text of the languages that the first of them knew."
+    rows = []
+    for name, given in models.items():
+        log.info(f"bits per byte of the {name} model in {', '.join(Path(file).name for file in parts)}")
+        model, tokenizer = (given.load().float(), given.tokenizer) if isinstance(given, FolderSource) else given
+        on_device(model)
+        for file, held_out in parts.items():
+            measured = perplexity(model, tokenizer, held_out[:MEASURED])
+            rows.append(dict(text=Path(file).name, model=name) | measured.facts)
+        del model
+    return rows
+
+
+FORGOTTEN = "what was forgotten: bits per byte in text of languages known before"
+
+
+def bits_by_text(
+    rows: list[dict],  # from `forgotten`
+) -> list[dict]:  # a row for each text: text, and bits per byte by model
+    "The bits per byte as a table."
+    by_text = {}
+    for row in rows:
+        by_text.setdefault(row["text"], dict(text=row["text"]))[row["model"]] = round(row["bits_per_byte"], 3)
+    return list(by_text.values())
+
+# %% ../../nbs/06_training/03_perplexity.ipynb #d14fa850
+LINES = 40  # of each text, those first that stand apart
+
+
+def _bits(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, unseen: dict[str, list[str]]) -> dict[str, float]:
+    "Bits per byte of each text's lines."
+    return {name: round(perplexity(model, tokenizer, some).bits_per_byte, 4) for name, some in unseen.items()}
+
+
+def trim_bits(
+    source: FolderSource | str | Path,
+    text: Sequence[str | Path],
+    settings: TrimSettings = TrimSettings(),
+    most: int = LINES,
+) -> list[dict[str, object]]:
+    """Bits per byte of lines that trimming has not counted, before and after it.
+
+    Parameters
+    ----------
+    source : FolderSource or path
+        Folder of a masked or causal language model.
+    text : sequence of paths
+        As for `trim_files`.
+    settings : TrimSettings
+        As for `trim_files`.
+    most : int, default 40
+        Lines of each text at most.
+
+    Returns
+    -------
+    list of dict
+        Of each text its name, the number of lines, and bits per byte `before` and `after`; texts so short that no line
+        stands apart are left out.
+
+    Raises
+    ------
+    ValueError
+        Where the model has no language-model head, or as `trim_files` does.
+    """
+    source = FolderSource.open(source)
+    model = source.load()
+    check_language_model(model)
+    trimming = Trimming(TokenizerFile(source.tokenizer), {str(file): Lines(file) for file in text}, settings)
+    unseen = {name: list(islice(counts.unseen, most)) for name, counts in trimming.texts.items() if counts.unseen}
+    if not unseen:
+        return []
+    before = _bits(model, source.tokenizer, unseen)
+    small = Vocab.from_tokenizer(judged(trimming).trimmed.tokenizer)
+    replace_vocabulary(model, source.vocab, small, trim_recipe())
+    after = _bits(model, small.own_tokenizer, unseen)
+    return [dict(text=name, lines=len(some), before=before[name], after=after[name]) for name, some in unseen.items()]

@@ -6,15 +6,14 @@
 from __future__ import annotations
 
 import itertools
-import json
 import logging
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, cast
 
 import vocab_lit
 from ..methods.plan import Plan
@@ -36,64 +35,23 @@ from ..text.settings import SettingError
 from ..tokens.tokenizer_file import save_tokenizer
 from ..tokens.vocab import Vocab
 from .distil import Teacher
-from .evaluations import SHARE
-from .forgetting import Kept, bits_in_words, check_kept, forgotten, open_kept, source_beside
-from .lapt import check_lapt, lapt
+from .lapt import LaptRun, check_lapt
+from .lm_data import check_kept, open_kept
+from .perplexity import bits_by_text, forgotten, source_beside
 from .settings import KeepSettings, LaptConfig, LaptSettings, RunSettings, check_run
+from .stages import SHARE
 
 if TYPE_CHECKING:
     import pandas as pd
     from torch import Tensor
-    from transformers import PreTrainedModel, PreTrainedTokenizerBase, TrainerCallback
+    from transformers import PreTrainedTokenizerBase, TrainerCallback
 
     from vocab_lit.training.estimate import Estimate
 
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'differences', 'check_same_run', 'check_low_dimensional', 'check_lapt_files', 'lapt_files', 'finish_run']
-
-# %% ../../nbs/06_training/07_training_run.ipynb #ac8508c4
-def _open_text(text, held_out, alpha, seed) -> tuple[Iterable[str], list[str]]:  # lines to train on, held-out lines
-    "Open the text, and hold some of it out where no held-out text is given; with alpha each file is a language."
-    if held_out and alpha is None:
-        return Lines(*text), read_lines(*held_out)
-    if held_out:
-        return mix({str(file): Lines(file) for file in text}, alpha, seed=seed), read_lines(*held_out)
-    if alpha is None:
-        return hold_out(Lines(*text), seed=seed)
-    most = max(1, 2000 // len(text))
-    parts = {str(file): hold_out(Lines(file), most=most, seed=seed) for file in text}
-    held_out = [line for _, test in parts.values() for line in test]
-    return mix({name: rest for name, (rest, _) in parts.items()}, alpha, seed=seed), held_out
-
-
-def _flat(facts: dict) -> dict:
-    "Facts with those of parts among the others."
-    flat = {}
-    for name, value in facts.items():
-        flat |= value if isinstance(value, dict) else {name: value}
-    return flat
-
-
-def differences(
-    before: dict,  # what something was made with, from a JSON file
-    facts: dict,  # what it is asked for with
-) -> list[str]:  # such as: steps 4, not 8
-    "The differences between two sets of facts, in words."
-    before, now = _flat(before), _flat(json.loads(json.dumps(facts)))
-    names = [name for name in now | before if before.get(name) != now.get(name)]
-    return [f"{name} {before.get(name)}, not {now.get(name)}" for name in names]
-
-
-def check_same_run(
-    note: Path,  # a JSON file in the run's folder that says what it was started with
-    facts: dict,  # what it is to go on with
-) -> None:
-    "`ValueError` where the folder holds another run."
-    if different := differences(json.loads(note.read_text(encoding="utf-8")), facts):
-        hint = "Resume with what it was started with, or choose another folder"
-        raise ValueError(f"{note.parent} holds another run: it has {'; '.join(different)}. {hint}")
+__all__ = ['log', 'check_low_dimensional', 'FolderRun', 'check_lapt_files', 'lapt_files', 'finish_run']
 
 # %% ../../nbs/06_training/07_training_run.ipynb #6bb746da
 def _add_adapter(model, tokenizer, adapter: LanguageAdapter, config, seed) -> PreTrainedTokenizerBase:
@@ -107,119 +65,23 @@ def _add_adapter(model, tokenizer, adapter: LanguageAdapter, config, seed) -> Pr
     rows: dict[str, Tensor] | None = None
     if adapter.vocabulary:
         own = FolderSource.open(adapter.vocabulary)
-        rows = {**token_parameters(own.load())}
-        tokenizer = own.tokenizer
+        rows, tokenizer = {**token_parameters(own.load())}, own.tokenizer
     madx.add_language(adapter.name, adapter.config, rows, tokenizer, seed)
     madx.activate(adapter.name)
     return tokenizer
 
 # %% ../../nbs/06_training/07_training_run.ipynb #da12f756
-def _factors_beside(model, folder) -> FactoredEmbedding | None:
-    "The layer of a model's low-dimensional embeddings; None where they are full-dimensional."
-    file = Path(folder) / "factors.safetensors"
-    if not file.is_file():
+def _trainable_factors(model, config: LaptConfig, folder) -> FactoredEmbedding | None:
+    "The layer of low-dimensional embeddings in a model's folder; None where they are full-dimensional."
+    file = Path(folder or "") / "factors.safetensors"
+    if not folder or not file.is_file():
         return None
     layer, embeddings = load_embedding(file), model.get_input_embeddings().weight.detach()
     made = layer.merge()
     if made.shape != embeddings.shape or (made - embeddings).norm() > 0.01 * embeddings.norm():
         hint = "remove the file to train full-dimensional embeddings, or transplant again"
         raise ValueError(f"{file} does not make the embeddings of the model beside it; {hint}")
-    return layer
-
-# %% ../../nbs/06_training/07_training_run.ipynb #7501a4c1
-@dataclass
-class _Run:
-    "A model that was opened to be trained, with all that goes into the training."
-
-    source: FolderSource
-    text: Sequence[str]
-    run: RunSettings
-    config: LaptConfig
-    adapter: LanguageAdapter | None
-    model: PreTrainedModel
-    tokenizer: PreTrainedTokenizerBase  # of the text
-    layer: FactoredEmbedding | None  # of the low-dimensional embeddings, where there are
-    new: list[int] | None  # ids of the tokens whose embeddings learn; None: those of all tokens
-    keep: KeepSettings
-    teacher: Teacher | None  # the model that is learnt from, if there is
-    lora: LoraAdapter | None  # inside the model
-    eval_share: float = 0  # of the computation, which evaluations take at most; 0: any
-
-    @property
-    def madx(self) -> MadX:
-        "The adapters inside the model, where one is trained."
-        return cast("MadX", self.model.madx)  # `MadX` notes itself there
-
-    @property
-    def facts(self) -> dict:
-        "All that decides the result."
-        files = (*self.text, *self.run.held_out)
-        facts = dict(
-            vocab_lit=vocab_lit.__version__,
-            model=self.source.name,
-            text=[TextSource.of(source).facts() for source in files],
-            alpha=self.run.alpha,
-            seed=self.run.seed,
-            config={k: v for k, v in asdict(self.config).items() if k != "micro_batch"},
-        )
-        if self.adapter:
-            where = self.adapter.vocabulary and str(Path(self.adapter.vocabulary).resolve())
-            facts |= dict(adapter=asdict(self.adapter) | dict(vocabulary=where))
-        if self.teacher:
-            facts |= dict(teacher=self.teacher.name)
-        if self.run.precision != "auto":
-            facts |= dict(precision=self.run.precision)
-        if self.layer:
-            facts |= dict(short_rows=self.layer.low_dim.shape[1])
-        if self.keep.keep_text:
-            kept = [TextSource.of(source).facts() for source in self.keep.keep_text]
-            facts |= dict(keep_text=kept, replay=self.keep.replay)
-        return facts
-
-# %% ../../nbs/06_training/07_training_run.ipynb #c6d65f22
-def _check_folder(out: Path, resume: bool) -> None:
-    "`ValueError` where the output folder does not hold what it should, before a model is loaded."
-    if resume and not (out / "lapt.json").is_file():
-        raise ValueError(f"{out} holds no run to resume; start it without --resume")
-    if not resume and (out / "run").is_dir():
-        raise ValueError(f"{out} holds a run that has not ended; give --resume to resume it, or remove the folder")
-    if not resume:
-        check_output(out)
-
-
-def _open_run(source, text, settings, run, adapter, keep) -> _Run:
-    "Load model and tokenizer, and check that they can be trained as it is asked for."
-    from vocab_lit.training.trainer import check_installed
-
-    check_installed(run)
-    source = FolderSource.open(source)
-    source.check_unquantised()
-    model, tokenizer = source.load().float(), source.tokenizer
-    config, share = settings, 0.0
-    if isinstance(settings, LaptSettings):
-        share = 0 if settings.eval_every else SHARE
-        config = settings.config(min(max_length(model), tokenizer.model_max_length), not is_masked(model))
-    if adapter:
-        tokenizer = _add_adapter(model, tokenizer, adapter, config, run.seed)
-    layer = _trainable_factors(model, tokenizer, config, adapter.vocabulary if adapter else source.files)
-    if keep.replay and config.mode == "distil":
-        raise SettingError("replay", "mode distil reads no text of other languages; replay in a run of another mode")
-    new = _new_tokens(source, tokenizer) if config.only_new_rows else None
-    teacher = _open_teacher(source, run.teacher, new, config)
-    if teacher:
-        teacher.check(model, tokenizer, config)
-    lora = None
-    if config.lora:
-        lora = LoraAdapter(model, LoraSettings.read(config.lora), config.embeddings, new or (), run.seed)
-    return _Run(source, text, run, config, adapter, model, tokenizer, layer, new, keep, teacher, lora, share)
-
-
-def _trainable_factors(model, tokenizer, config: LaptConfig, folder) -> FactoredEmbedding | None:
-    "The low-dimensional embeddings in a folder, if there are, of a model that can be trained as it is asked for."
-    layer = _factors_beside(model, folder) if folder else None
-    check_lapt(model, tokenizer, config)
-    if layer:
-        check_low_dimensional(config, f"remove {folder}/factors.safetensors")
+    check_low_dimensional(config, f"remove {file}")
     return layer
 
 
@@ -241,10 +103,10 @@ def _new_tokens(source: FolderSource, tokenizer) -> list[int]:
     if not (source.files / "plan.npz").is_file():
         problem = f"it is not known which tokens are new: {source.path} has no plan.npz"
         raise ValueError(f"{problem}; transplant the model by vocab_lit, or choose another mode, with embeddings all")
-    plan = Plan.load(source.files, Vocab.from_tokenizer(tokenizer))
-    if not plan.new_tokens:
+    new = Plan.load(source.files, Vocab.from_tokenizer(tokenizer)).new_tokens
+    if not new:
         raise ValueError("no token is new: all embeddings are copies, and nothing would learn; train those of all")
-    return plan.new_tokens
+    return new
 
 
 def _open_teacher(source: FolderSource, given: str, new: list[int] | None, config: LaptConfig) -> Teacher | None:
@@ -259,70 +121,206 @@ def _open_teacher(source: FolderSource, given: str, new: list[int] | None, confi
         raise ValueError(f"mode distil needs the source model as a teacher, and {told}; give --teacher DIR")
     return Teacher.open(given or made_from, new or ())
 
-# %% ../../nbs/06_training/07_training_run.ipynb #9be52e3d
-def _read_text(job: _Run) -> tuple[Iterable[str], Sequence[str]]:  # lines to train on, held-out lines
-    "Open the text; `ValueError` where it is too short."
-    train, test = _open_text(job.text, job.run.held_out, job.run.alpha, job.run.seed)
-    lines = iter(train)  # a mixture can be read once
-    start = list(itertools.islice(lines, 2))
-    if len(start) < 2 or not test:
-        raise ValueError(
-            f"{', '.join(map(str, job.text))}: too few lines to train on and to hold out ({len(test)} held out); "
-            "give more text, one sentence or paragraph a line"
+# %% ../../nbs/06_training/07_training_run.ipynb #ac8508c4
+def _open_text(text, held_out, alpha, seed) -> tuple[Iterable[str], list[str]]:  # lines to train on, held-out lines
+    "Open the text, and hold some of it out where no held-out text is given; with alpha each file is a language."
+    if alpha is None:
+        return (Lines(*text), read_lines(*held_out)) if held_out else hold_out(Lines(*text), seed=seed)
+    if held_out:
+        return mix({str(file): Lines(file) for file in text}, alpha, seed=seed), read_lines(*held_out)
+    most = max(1, 2000 // len(text))
+    parts = {str(file): hold_out(Lines(file), most=most, seed=seed) for file in text}
+    held_out = [line for _, test in parts.values() for line in test]
+    return mix({name: rest for name, (rest, _) in parts.items()}, alpha, seed=seed), held_out
+
+
+@dataclass(kw_only=True)
+class FolderRun(LaptRun):
+    "A training of the model in a folder on text files, which leaves a folder."
+
+    out: Path
+    source: FolderSource
+    text: Sequence[str]
+    run: RunSettings
+    keep: KeepSettings
+    adapter: LanguageAdapter | None  # what is trained, in place of the model
+    layer: FactoredEmbedding | None  # of the low-dimensional embeddings, where there are
+    new: list[int] | None  # ids of the tokens whose embeddings are trained; None: those of all tokens
+    lora: LoraAdapter | None  # inside the model
+    lines: tuple[Iterable[str], list[str]] = field(init=False)  # from `read_text`
+
+    @property
+    def madx(self) -> MadX:
+        "The adapters inside the model, where one is trained."
+        return cast("MadX", self.model.madx)  # `MadX` notes itself there
+
+    @property
+    def note_file(self) -> Path:
+        return self.out / "lapt.json"
+
+    @property
+    def facts(self) -> dict:
+        facts = dict(
+            vocab_lit=vocab_lit.__version__,
+            model=self.source.name,
+            text=[TextSource.of(source).facts() for source in (*self.text, *self.run.held_out)],
+            alpha=self.run.alpha,
+            seed=self.seed,
+            config={k: v for k, v in asdict(self.config).items() if k != "micro_batch"},
         )
-    _check_held_out(job, list(test))
-    return itertools.chain(start, lines), test
+        if self.adapter:
+            where = self.adapter.vocabulary and str(Path(self.adapter.vocabulary).resolve())
+            facts |= dict(adapter=asdict(self.adapter) | dict(vocabulary=where))
+        if self.teacher:
+            facts |= dict(teacher=self.teacher.name)
+        if self.run.precision != "auto":
+            facts |= dict(precision=self.run.precision)
+        if self.layer:
+            facts |= dict(short_rows=self.layer.low_dim.shape[1])
+        if self.keep.keep_text:
+            kept = [TextSource.of(source).facts() for source in self.keep.keep_text]
+            facts |= dict(keep_text=kept, replay=self.keep.replay)
+        return facts
+
+    def read_text(self) -> tuple[Iterable[str], list[str]]:
+        "Lines to train on, which can be read once, and held-out lines; `ValueError` where they are too short."
+        train, test = _open_text(self.text, self.run.held_out, self.run.alpha, self.seed)
+        lines = iter(train)  # a mixture can be read once
+        start = list(itertools.islice(lines, 2))
+        if len(start) < 2 or not test:
+            raise ValueError(
+                f"{', '.join(map(str, self.text))}: too few lines to train on and to hold out ({len(test)} held out); "
+                "give more text, one sentence or paragraph a line"
+            )
+        return itertools.chain(start, lines), test
+
+    def check_held_out(self, lines: list[str]) -> None:
+        "`ValueError` where held-out lines are too short for a loss; a remark where most of it means nothing."
+        tokenized = self.tokenizer(lines, verbose=False, add_special_tokens=False)["input_ids"]
+        ids = list(itertools.chain.from_iterable(tokenized))
+        if len(ids) < self.config.length:
+            raise ValueError(
+                f"the {len(lines)} held-out lines make {len(ids)} tokens and a block takes {self.config.length}; "
+                "give more text, a file of held-out text, or shorter blocks"
+            )
+        if self.teacher and not any(True for _ in self.teacher.rows(self.tokenizer, lines, self.config)):
+            raise ValueError(
+                f"no new token is in the {len(lines)} held-out lines where both tokenizers divide them; "
+                "give more text, or a language that the source model's tokenizer knows"
+            )
+        unknown = ids.count(self.tokenizer.unk_token_id) / len(ids)
+        if unknown > 0.05:
+            log.warning(
+                f"note: {unknown:.0%} of the tokens are unknown to the vocabulary, and easy to guess, so that the loss "
+                "says little; give the language a vocabulary of its own"
+            )
+
+    def announce(self, n_held_out: int) -> None:
+        "Log what is going to be trained."
+        state = "resumed" if self.resume else f"{n_held_out:,} lines held out"
+        log.info(f"{self.config.in_words}, mode {self.config.mode}, {state}")
+        if self.layer:
+            trainable = sum(p.numel() for p in self.layer.parameters() if p.requires_grad)
+            full = self.layer.low_dim.shape[0] * self.layer.up.shape[-1]
+            log.info(f"low-dimensional embeddings are trained: {trainable:,} parameters in place of {full:,}")
+        if self.new is not None:
+            log.info(f"of {len(self.tokenizer):,} tokens, the embeddings of {len(self.new):,} new ones learn")
+        if self.teacher:
+            each = f"{self.config.distil_snippets} snippets each where the text has them"
+            log.info(f"they learn from {self.teacher.name}, {each}")
+        if self.lora:
+            told = ", ".join(f"{n:,} of {what}" for what, n in self.lora.sizes.items() if what != "model")
+            log.info(f"trainable parameters: {told}; the model has {self.lora.sizes['model']:,}")
+
+    @contextmanager
+    def learning(self) -> Iterator[None]:
+        "Inside the block what is trained is made so: an adapter, low-dimensional or new embeddings."
+        with ExitStack() as inside:
+            if self.adapter:
+                inside.enter_context(self.madx.learning(self.adapter.name))
+            if self.layer:
+                inside.enter_context(factored(self.model, self.layer))
+            if self.new is not None:
+                inside.enter_context(only_new_rows(self.model, self.new))
+            yield
+
+    def estimate(self) -> Estimate | None:  # None where it learns from a teacher, whose passes are others
+        "What the run would take."
+        from vocab_lit.training.estimate import estimate_run
+
+        if self.teacher:
+            return None
+        with self.learning():
+            given = (*self.read_text(), self.config, self.kept.replay, self.eval_share)
+            return estimate_run(self.model, self.tokenizer, *given)
+
+# %% ../../nbs/06_training/07_training_run.ipynb #c6d65f22
+def _check_folder(out: Path, resume: bool) -> None:
+    "`ValueError` where the output folder does not hold what it should, before a model is loaded."
+    if resume and not (out / "lapt.json").is_file():
+        raise ValueError(f"{out} holds no run to resume; start it without --resume")
+    if not resume and (out / "run").is_dir():
+        raise ValueError(f"{out} holds a run that has not ended; give --resume to resume it, or remove the folder")
+    if not resume:
+        check_output(out)
 
 
-def _check_held_out(job: _Run, lines: list[str]) -> None:
-    "`ValueError` where held-out lines are too short for a loss; a remark where most of it means nothing."
-    tokenized = job.tokenizer(lines, verbose=False, add_special_tokens=False)["input_ids"]
-    ids = list(itertools.chain.from_iterable(tokenized))
-    if len(ids) < job.config.length:
-        raise ValueError(
-            f"the {len(lines)} held-out lines make {len(ids)} tokens and a block takes {job.config.length}; "
-            "give more text, a file of held-out text, or shorter blocks"
-        )
-    if job.teacher and not any(True for _ in job.teacher.rows(job.tokenizer, lines, job.config)):
-        raise ValueError(
-            f"no {job.teacher.target} is in the {len(lines)} held-out lines where both tokenizers divide them; "
-            "give more text, or a language that the source model's tokenizer knows"
-        )
-    unknown = ids.count(job.tokenizer.unk_token_id) / len(ids)
-    if unknown > 0.05:
-        log.warning(
-            f"note: {unknown:.0%} of the tokens are unknown to the vocabulary, and easy to guess, so that the loss "
-            "says little; give the language a vocabulary of its own"
-        )
+def _open_run(source, text, out: Path, settings, run: RunSettings, adapter, keep: KeepSettings) -> FolderRun:
+    "Load model and tokenizer, and check that they can be trained as it is asked for."
+    from vocab_lit.training.trainer import check_installed
 
-# %% ../../nbs/06_training/07_training_run.ipynb #4dff7e7d
-class _Prepared(NamedTuple):
-    "All that a run needs; nothing is written yet."
+    check_installed(run)
+    source = FolderSource.open(source)
+    source.check_unquantised()
+    model, tokenizer = source.load().float(), source.tokenizer
+    config, share = settings, 0.0
+    if isinstance(settings, LaptSettings):
+        share = 0 if settings.eval_every else SHARE
+        config = settings.config(min(max_length(model), tokenizer.model_max_length), not is_masked(model))
+    if adapter:
+        tokenizer = _add_adapter(model, tokenizer, adapter, config, run.seed)
+    check_lapt(model, tokenizer, config)
+    layer = _trainable_factors(model, config, adapter.vocabulary if adapter else source.files)
+    if keep.replay and config.mode == "distil":
+        raise SettingError("replay", "mode distil reads no text of other languages; replay in a run of another mode")
+    new = _new_tokens(source, tokenizer) if config.only_new_rows else None
+    teacher = _open_teacher(source, run.teacher, new, config)
+    if teacher:
+        teacher.check(model, tokenizer, config)
+    lora = None
+    if config.lora:
+        lora = LoraAdapter(model, LoraSettings.read(config.lora), config.embeddings, new or (), run.seed)
+    opened = FolderRun(
+        **dict(model=model, tokenizer=tokenizer, config=config, source=source, text=text, out=out, run=run, keep=keep),
+        **dict(adapter=adapter, layer=layer, new=new, lora=lora, teacher=teacher, folder=out / "run"),
+        **{name: getattr(run, name) for name in _AS_IN_SETTINGS},
+    )
+    opened.eval_share = share
+    return opened
 
-    job: _Run
-    train: Iterable[str]
-    test: Sequence[str]  # held-out lines
-    kept: Kept
+
+_AS_IN_SETTINGS = ("seed", "resume", "max_hours", "gradient_checkpointing", "compile", "arguments")
 
 
-def _prepare(source, text, out, settings, run, adapter, keep) -> _Prepared | None:  # None: the run has ended
-    "Open model and text, and refuse what cannot be trained."
+def _prepare(source, text, out: Path, settings, run: RunSettings, adapter, keep: KeepSettings) -> FolderRun | None:
+    "Open model and text, and refuse what cannot be trained; nothing is written. None where the run has ended."
     check_run(text, settings, run, keep, adapter)
     if run.resume or os.environ.get("RANK", "0") == "0":  # of several processes, the first makes the folder
         _check_folder(out, run.resume)
-    job = _open_run(source, text, settings, run, adapter, keep)
+    opened = _open_run(source, text, out, settings, run, adapter, keep)
     if run.alpha is not None and len(text) == 1:
         log.warning("note: alpha does nothing with one file")
     if run.resume:
-        check_same_run(out / "lapt.json", job.facts)
+        opened.check_same()
         if not (out / "run").is_dir() and (out / "losses.csv").is_file():
             log.info(f"the run in {out} has ended already")
             return None
-    train, test = _read_text(job)
-    kept = open_kept(keep, run.seed)
-    check_kept(kept, job.tokenizer, job.config.length)
-    _announce(job, test)
-    return _Prepared(job, train, test, kept)
+    opened.lines = opened.read_text()
+    opened.check_held_out(opened.lines[1])
+    opened.kept = open_kept(keep, run.seed)
+    check_kept(opened.kept, opened.tokenizer, opened.config.length)
+    opened.announce(len(opened.lines[1]))
+    return opened
 
 
 def check_lapt_files(
@@ -335,28 +333,10 @@ def check_lapt_files(
     keep: KeepSettings = KeepSettings(),
 ) -> Estimate | None:  # None where the run has ended, or learns from a teacher, whose passes are others
     "Refuse what `lapt_files` refuses before it writes anything, and write nothing; what the run would take."
-    prepared = _prepare(source, text, Path(out), settings, run, adapter, keep)
-    return _estimated(prepared) if prepared else None
+    opened = _prepare(source, text, Path(out), settings, run, adapter, keep)
+    return opened.estimate() if opened else None
 
-
-def _estimated(prepared: _Prepared) -> Estimate | None:
-    "What a run would take."
-    from vocab_lit.training.estimate import estimate_run
-
-    job, train, test, kept = prepared
-    if job.teacher:
-        return None
-    with _learning(job):
-        return estimate_run(job.model, job.tokenizer, train, test, job.config, kept.replay, job.eval_share)
-
-
-def _say_plan(prepared: _Prepared) -> None:
-    "Log how long a run takes that nobody has given a number of steps."
-    if told := _estimated(prepared):
-        log.info("; ".join(f"{name}: {value}" for name, value in told.rows.items()))
-        log.info("give --steps, --max-epochs or --max-hours for another length")
-
-
+# %% ../../nbs/06_training/07_training_run.ipynb #4dff7e7d
 def lapt_files(
     source: FolderSource | str | Path,
     text: Sequence[str | Path],
@@ -420,18 +400,16 @@ def lapt_files(
     ['step', 'loss']
     """
     out, first = Path(out), os.environ.get("RANK", "0") == "0"  # of several processes
-    prepared = _prepare(source, text, out, settings, run, adapter, keep)
-    if not prepared:
+    opened = _prepare(source, text, out, settings, run, adapter, keep)
+    if not opened:
         return _ended(out)
-    job = prepared.job
+    opened.callbacks = callbacks
     if first and not run.resume and isinstance(settings, LaptSettings) and settings.steps is None:
-        _say_plan(prepared)
-    if os.environ.get("LOCAL_RANK", "0") == "0" and not run.resume:  # on each host, which may have a folder of its own
-        out.mkdir(parents=True, exist_ok=True)
-        write_json(job.facts, out / "lapt.json")
-    losses = _train(prepared, out, callbacks)
+        _say_plan(opened)
+    with opened.learning():
+        losses = opened.train(*opened.lines)
     if first:
-        finish_run(out, lambda folder: _write(job, losses, folder, out, prepared.kept))
+        finish_run(out, lambda folder: _write(opened, losses, folder))
     return losses
 
 
@@ -443,115 +421,68 @@ def _ended(out: Path) -> pd.DataFrame:
     return pd.read_csv(out / "losses.csv")
 
 
-def _announce(job: _Run, test: Sequence[str]) -> None:
-    "Log what is going to be trained."
-    config, state = job.config, "resumed" if job.run.resume else f"{len(test):,} lines held out"
-    log.info(f"{config.in_words}, mode {config.mode}, {state}")
-    if job.layer:
-        trainable = sum(p.numel() for p in job.layer.parameters() if p.requires_grad)
-        full = job.layer.low_dim.shape[0] * job.layer.up.shape[-1]
-        log.info(f"low-dimensional embeddings are trained: {trainable:,} parameters in place of {full:,}")
-    if job.new is not None:
-        log.info(f"of {len(job.tokenizer):,} tokens, the embeddings of {len(job.new):,} new ones learn")
-    if job.teacher:
-        log.info(job.teacher.in_words(config))
-    if job.lora:
-        told = ", ".join(f"{n:,} of {what}" for what, n in job.lora.sizes.items() if what != "model")
-        log.info(f"trainable parameters: {told}; the model has {job.lora.sizes['model']:,}")
-
-
-@contextmanager
-def _learning(job: _Run) -> Iterator[None]:
-    "Inside the block the model is made so that what is to learn can: an adapter, low-dimensional or new embeddings."
-    with ExitStack() as inside:
-        if job.adapter:
-            inside.enter_context(job.madx.learning(job.adapter.name))
-        if job.layer:
-            inside.enter_context(factored(job.model, job.layer))
-        if job.new is not None:
-            inside.enter_context(only_new_rows(job.model, job.new))
-        yield
-
-
-def _train(prepared: _Prepared, out: Path, callbacks: Sequence[TrainerCallback]) -> pd.DataFrame:
-    "Train the model, its new embeddings, its low-dimensional embeddings or an adapter."
-    job, train, test, kept = prepared
-    with _learning(job):
-        return lapt(
-            job.model,
-            job.tokenizer,
-            train,
-            test,
-            job.config,
-            job.run.seed,
-            out / "run",
-            resume=job.run.resume,
-            callbacks=callbacks,
-            max_hours=job.run.max_hours,
-            gradient_checkpointing=job.run.gradient_checkpointing,
-            compile=job.run.compile,
-            eval_share=job.eval_share,
-            kept=kept,
-            teacher=job.teacher,
-            **job.run.arguments,
-        )
+def _say_plan(opened: FolderRun) -> None:
+    "Log how long a run takes that nobody has given a number of steps."
+    if told := opened.estimate():
+        log.info("; ".join(f"{name}: {value}" for name, value in told.rows.items()))
+        log.info("give --steps, --max-epochs or --max-hours for another length")
 
 # %% ../../nbs/06_training/07_training_run.ipynb #57ef8a09
-def _training_facts(job: _Run, losses) -> dict:
+def _training_facts(run: FolderRun, losses: pd.DataFrame, folder: Path) -> dict:
     "The facts of a run for the model card."
-    best, config = losses.loss.idxmin(), job.config
-    return dict(
-        text=", ".join(Path(file).name for file in job.text),
+    best, config = losses.loss.idxmin(), run.config
+    facts = dict(
+        text=", ".join(Path(file).name for file in run.text),
         mode=config.mode,
         **(dict(embeddings=config.embeddings, lora=config.lora) if config.lora else {}),
         steps=f"{config.steps:,} of {config.batch_size} x {config.length} tokens, the best {losses.step[best]:,}",
         learning_rate=config.learning_rate,
         held_out_loss=f"{losses.loss.iloc[0]:.4f} before, {losses.loss[best]:.4f} after (nats)",
-        seed=job.run.seed,
+        seed=run.seed,
     )
+    if run.kept.parts:
+        facts |= dict(replay=f"{run.kept.replay:.0%} of the blocks")
+        facts |= dict(bits_per_byte_in_old_languages=_forgotten(run, folder))
+    return facts
 
 
-def _forgotten_rows(job: _Run, folder: Path, kept: Kept) -> list[dict]:
+def _forgotten(run: FolderRun, folder: Path) -> str:
     "Bits per byte in the old languages: of the source where it is there, of the start and of the trained model."
-    source = source_beside(job.source.files) if job.source.files else None
+    source = source_beside(run.source.files) if run.source.files else None
     models = dict(source=source) if source else {}
-    rows = forgotten(models | dict(start=job.source, trained=(job.model, job.tokenizer)), kept.parts)
+    rows = forgotten(models | dict(start=run.source, trained=(run.model, run.tokenizer)), run.kept.parts)
     write_json(rows, folder / "forgotten.json")
-    return rows
+    told = []
+    for row in bits_by_text(rows):
+        text = row.pop("text")
+        told.append(f"{text}: {', '.join(f'{model} {bits:.3f}' for model, bits in row.items())}")
+    return "; ".join(told)
 
 
-def _write(job: _Run, losses, folder: Path, out: Path, kept: Kept) -> None:
+def _write(run: FolderRun, losses: pd.DataFrame, folder: Path) -> None:
     "Save what a run leaves: the model with its card, or an adapter; its losses and what it logged."
     losses.to_csv(folder / "losses.csv", index=False, lineterminator="\n")
-    shutil.copy(out / "run/metrics.jsonl", folder)
-    if job.adapter:
-        write_adapter(job.madx, "language", job.adapter.name, folder)
+    shutil.copy(run.out / "run/metrics.jsonl", folder)
+    if run.adapter:
+        write_adapter(run.madx, "language", run.adapter.name, folder)
         return
-    told = _training_facts(job, losses)
-    if kept.parts:
-        bits = bits_in_words(_forgotten_rows(job, folder, kept))
-        told |= dict(replay=f"{kept.replay:.0%} of the blocks", bits_per_byte_in_old_languages=bits)
-    if job.lora and not job.lora.settings.merge:
-        save_lora(job.lora, folder, job.source.path)
-        save_tokenizer(job.tokenizer, folder)
-        write_lora_card(folder, out.name, job.source.path, job.source.files, told)
+    told = _training_facts(run, losses, folder)
+    if run.lora and not run.lora.settings.merge:
+        save_lora(run.lora, folder, run.source.path)
+        save_tokenizer(run.tokenizer, folder)
+        write_lora_card(folder, run.out.name, run.source.path, run.source.files, told)
         return
-    if job.lora:
-        job.lora.merge()
-    _write_model(job, folder)
-    write_card(folder, out.name, job.source.path, training=told)
-
-
-def _write_model(job: _Run, folder: Path) -> None:
-    "Save a whole model, with what stood beside the one that was trained."
-    save_model(job.model, folder)
-    if job.model.source_folder:
-        copy_beside(cast("Path", job.model.source_folder), folder)  # noted by `FolderSource.load`
-    if job.layer:
-        job.layer.save(folder / "factors.safetensors")
-    save_tokenizer(job.tokenizer, folder)
-    copy_notes(job.source.files, folder)
-    keep_source_files(str(job.source.files), folder)
+    if run.lora:
+        run.lora.merge()
+    save_model(run.model, folder)
+    if run.model.source_folder:
+        copy_beside(cast("Path", run.model.source_folder), folder)  # noted by `FolderSource.load`
+    if run.layer:
+        run.layer.save(folder / "factors.safetensors")
+    save_tokenizer(run.tokenizer, folder)
+    copy_notes(run.source.files, folder)
+    keep_source_files(str(run.source.files), folder)
+    write_card(folder, run.out.name, run.source.path, training=told)
 
 
 def finish_run(

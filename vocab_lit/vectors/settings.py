@@ -12,7 +12,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from ..text.extras import check_extra
+from ..text.errors import check_extra
 from ..text.reader import raw_lines
 from vocab_lit.text.settings import (
     LARGEST_SEED,
