@@ -36,7 +36,7 @@ PUBLIC = {  # module: what a script needs of it
     "methods.wechsel": ("ofa", "wechsel"),
     "models.check": ("check_model",),
     "models.madx": ("MadX",),
-    "models.factor_files": ("factorize_files",),
+    "models.factored_embedding": ("factorize_files",),
     "models.pipeline": ("transplant_files", "trim_files"),
     "models.source": ("Source", "load_model"),
     "models.transplant": ("Transplant", "transplant"),
@@ -75,7 +75,7 @@ if TYPE_CHECKING:
     from vocab_lit.methods.wechsel import ofa as ofa
     from vocab_lit.methods.wechsel import wechsel as wechsel
     from vocab_lit.models.check import check_model as check_model
-    from vocab_lit.models.factor_files import factorize_files as factorize_files
+    from vocab_lit.models.factored_embedding import factorize_files as factorize_files
     from vocab_lit.models.madx import MadX as MadX
     from vocab_lit.models.pipeline import transplant_files as transplant_files
     from vocab_lit.models.pipeline import trim_files as trim_files

@@ -32,7 +32,7 @@ def writers(place: Path) -> dict[str, tuple[Callable, Callable]]:
 
     from vocab_lit.methods.factored import Factoring, load_factors
     from vocab_lit.models.adapterhub import load_adapter, save_adapter
-    from vocab_lit.models.factor_files import factorize_files
+    from vocab_lit.models.factored_embedding import factorize_files
     from vocab_lit.models.madx import MadX
     from vocab_lit.models.source import load_model, open_model
     from vocab_lit.models.transplant import transplant

@@ -20,10 +20,10 @@ from vocab_lit.models.export import export_lora
 from vocab_lit.models.gguf_transplant import transplant_gguf
 from vocab_lit.models.gguf_trim import trim_gguf
 from vocab_lit.models.gguf_weights import gguf_folder
-from vocab_lit.models.lora import LoraAdapter, save_lora
 from vocab_lit.models.pipeline import trim_files
 from vocab_lit.models.settings import LoraSettings
 from vocab_lit.models.source import id_map_beside
+from vocab_lit.models.trainable import LoraAdapter, save_lora
 from vocab_lit.tokens.gguf_tokenizer import read_tokenizer
 from vocab_lit.tokens.settings import TrimSettings
 from vocab_lit.training.perplexity import perplexity

@@ -13,7 +13,7 @@ from vocab_lit.methods import factored
 from vocab_lit.methods.plan import Plan
 from vocab_lit.methods.settings import TransplantSettings, find_recipe
 from vocab_lit.models.check import check_model
-from vocab_lit.models.factor_files import factorize_files
+from vocab_lit.models.factored_embedding import factorize_files
 from vocab_lit.models.pipeline import transplant_files, trim_files
 from vocab_lit.models.source import Source
 from vocab_lit.text import corpus

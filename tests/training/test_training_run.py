@@ -12,11 +12,11 @@ from vocab_lit.methods.settings import TransplantSettings
 from vocab_lit.models.adapterhub import describe_adapter, load_adapter
 from vocab_lit.models.check import check_model
 from vocab_lit.models.factored_embedding import FactoredEmbedding, load_embedding
-from vocab_lit.models.lora import LoraAdapter
 from vocab_lit.models.madx import MadX
 from vocab_lit.models.pipeline import transplant_files
 from vocab_lit.models.settings import LanguageAdapter, LoraSettings
 from vocab_lit.models.source import load_model
+from vocab_lit.models.trainable import LoraAdapter
 from vocab_lit.text.corpus import data_path
 from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.training.contexts import activations_recomputed

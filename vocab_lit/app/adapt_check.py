@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..methods.factored import FactoredRecipe, load_factors
-from ..models.lora import LoraAdapter
 from ..models.pipeline import check_tokens
 from ..models.settings import LoraSettings
 from ..models.source import FolderSource
 from ..models.token_tensors import replace_token_embeddings, token_tensors
+from ..models.trainable import LoraAdapter
 from ..study.adaptation import Adaptation
 from ..study.stages import build_target
 from ..tasks.evaluate import read_examples

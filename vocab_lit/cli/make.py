@@ -361,7 +361,7 @@ def factorize_(
     how.check()
     if out.exists():
         raise SettingError("out", f" {out} exists; choose another file or remove it")
-    from vocab_lit.models.factor_files import factorize_files
+    from vocab_lit.models.factored_embedding import factorize_files
 
     factors, vocab = factorize_files(model, out, how, seed)
     rows = _cluster_rows(factors, vocab)

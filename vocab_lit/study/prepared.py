@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from ..models.device import on_device
-from ..models.factor_files import factorize_files
+from ..models.factored_embedding import factorize_files
 from ..models.model_class import is_masked
 from ..models.pipeline import transplant_files, trim_files
 from ..models.source import FolderSource
