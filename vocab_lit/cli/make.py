@@ -139,19 +139,14 @@ def transplant_(
     settings = TransplantSettings(tokenizer, vectors, init).without_unused(list(setup or ()), text or ())
     _check_upload(push_to_hub, is_gguf(model))
     push_to_hub = upload_to(push_to_hub, dry_run)
-    if is_gguf(model):
-        from vocab_lit.models.gguf_transplant import check_transplant_gguf as check
-        from vocab_lit.models.gguf_transplant import transplant_gguf as transplant
-    else:
-        from vocab_lit.models.pipeline import check_transplant as check
-        from vocab_lit.models.pipeline import transplant_files as transplant
+    from vocab_lit.models.pipeline import check_transplant, transplant_files
 
     if dry_run:
-        check(model, text or (), out, settings)
+        check_transplant(model, text or (), out, settings)
         gets = "more tokens" if is_gguf(model) else "a target vocabulary"
         show_plan("transplant", f"{model} with {gets}, by {settings.init.method}", out, push_to_hub)
         return
-    result = transplant(model, text or (), out, settings, language)
+    result = transplant_files(model, text or (), out, settings, language)
     rows = result.plan.summary().assign(share=lambda d: (100 * d.share).map("{:.1f}%".format))
     show(rows.to_dict("records"))
     upload_if_named(out, push_to_hub)
@@ -271,12 +266,9 @@ def trim_(
     text = in_languages(text, _codes(chosen) if chosen else [])
     check_text(text)
     push_to_hub = upload_to(push_to_hub)
-    if is_gguf(model):
-        from vocab_lit.models.gguf_trim import trim_gguf as trim_model
-    else:
-        from vocab_lit.models.pipeline import trim_files as trim_model
+    from vocab_lit.models.pipeline import trim_files
 
-    told = trim_model(model, text, out, trim, language)
+    told = trim_files(model, text, out, trim, language)
     if bits:
         from vocab_lit.training.perplexity import trim_bits
 
