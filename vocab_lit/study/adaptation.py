@@ -14,8 +14,7 @@ import vocab_lit
 from ..methods.settings import InitSettings, TransplantSettings
 from ..models.settings import LanguageAdapter
 from ..models.source import FolderSource
-from ..tasks.settings import EvaluateSettings
-from ..tasks.task_files import evaluation
+from ..tasks.settings import EvaluateSettings, evaluation
 from ..text.corpus import Amount
 from ..text.files import file_facts
 from ..text.reader import TextSource
@@ -39,7 +38,7 @@ class AdaptSettings(Settings):
     clean: bool = option(True, "leave out lines that are no sentences, and copies, as `vocab-lit clean` does")
     seeds: int = option(1, "fine-tunings of each task", ge=1)
     epochs: int | None = option(
-        None, "most epochs of each fine-tuning", shown="the task's, as in `vocab-lit evaluate`", ge=1
+        None, "max epochs of each fine-tuning", shown="the task's, as in `vocab-lit evaluate`", ge=1
     )
 
     def evaluation(self, task: str, given: Mapping[str, object], seed: int) -> EvaluateSettings:
