@@ -223,7 +223,7 @@ def _made_by(note: dict) -> list[dict[str, object]]:
 
 
 def _lost(unseen: dict) -> dict[str, list[dict[str, str]]]:
-    "What trimming costs lines that were not counted, and how many are divided as before, by size."
+    "What trimming costs lines that were not counted, and how many are tokenized as before, by size."
     lost = [
         {
             "text": _names([row["text"]]),
