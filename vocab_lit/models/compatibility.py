@@ -39,8 +39,8 @@ from ..tokens.vocab import SAME_ROLE
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
-    from vocab_lit.models.lazy_weights import StoredTensor
     from vocab_lit.models.gguf_weights import TableRows
+    from vocab_lit.models.lazy_weights import StoredTensor
     from vocab_lit.models.token_tensors import ContinuedRows
     from vocab_lit.tokens.vocab import Vocab
 
