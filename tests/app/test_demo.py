@@ -177,6 +177,11 @@ def test_missing_models_adapters_and_taken_ports_are_told_in_a_line(cell_851de6f
     with pytest.raises(ValueError, match="gone.*lost was made from it, and --source says where it lies now$"):
         open_sides(place / "lost")
     found = open_sides(place / "lost", str(place / "model"))
+    (place / "hub/org").mkdir(parents=True)
+    shutil.copytree(place / "model", place / "hub/org/name")
+    with pytest.MonkeyPatch.context() as patch:  # a name is looked up in the mirror of the Hub
+        patch.setenv("VOCAB_LIT_HUB", str(place / "hub"))
+        assert open_side("org/name").name == "name"
     assert found["before"].name == "model" and open_sides(gpt, str(place / "model"))["after"].name == "gpt"
     with pytest.raises(ValueError, match="no vocab_lit.json"):
         open_sides(gpt)
