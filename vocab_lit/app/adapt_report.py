@@ -23,7 +23,7 @@ from .report import write_report
 from .settings import Adaptation
 from ..methods.plan import Plan
 from ..models.card import write_card
-from ..models.new_vocabulary import changed_settings
+from ..models.pipeline import changed_settings
 from ..study.figures import loss_bars, loss_curves, row_shares
 from ..study.results import environment
 from ..tasks.task_files import KEEP
