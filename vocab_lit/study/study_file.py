@@ -33,8 +33,7 @@ from vocab_lit.study.ways import (
     task_options,
 )
 from ..tasks.registry import TASKS
-from ..tasks.settings import SPLITS, EvaluateSettings
-from ..tasks.task_files import evaluation
+from ..tasks.settings import SPLITS, EvaluateSettings, evaluation
 from ..text.corpus import data_path
 from ..text.files import check_file_name, check_text, write_text
 from ..text.reader import TextSource, raw_lines
@@ -77,7 +76,7 @@ class TaskOfStudy(Settings):
     "A task, its files and its settings."
 
     name: str = option("", "what it is called")
-    task: str = option("", "pos, ner, dp, qa or nli")
+    task: str = option("", "pos, ner, qa or nli")
     train: str = option("", "examples; {language} may stand in the name")
     dev: str = option("", "examples by which the best epoch is chosen")
     test: str = option("", "examples; {language} may stand in the name")
