@@ -307,9 +307,9 @@ def export_(
         raise FileNotFoundError(f"{folder}: no such folder")
     if not like.is_file():
         raise FileNotFoundError(f"{like}: no such file; --like is the GGUF file that training began with")
-    from vocab_lit.models.export import export_gguf, export_lora, is_lora
+    from vocab_lit.models.export import export_gguf
 
-    told = (export_lora if is_lora(folder) else export_gguf)(folder, like, out)
+    told = export_gguf(folder, like, out)
     if as_json:
         tell_json(told)
     else:
