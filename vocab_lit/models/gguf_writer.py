@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from vocab_lit.methods.plan import Plan
     from vocab_lit.methods.settings import TransplantSettings
     from vocab_lit.models.gguf_weights import TableRows
-    from vocab_lit.models.new_vocabulary import NewVocabulary
     from vocab_lit.tokens.gguf_tokenizer import GgufTokenizer
     from vocab_lit.tokens.trim import Trimming
 
@@ -53,8 +52,9 @@ __all__ = ['log', 'check_grows', 'GgufTransplant', 'GgufWriter']
 # %% ../../nbs/05_models/26_gguf_writer.ipynb #e381ec7c
 def check_grows(source: GgufSource, text: Sequence[str | Path], settings: TransplantSettings) -> None:
     "`ValueError` where more than rows of new tokens would change, or a table cannot be read."
+    from vocab_lit.tokens.llama_cpp_rules import IGNORE_MERGES
+
     from vocab_lit.methods.factored import FactoredRecipe
-    from vocab_lit.tokens.pre_tokenizers import IGNORE_MERGES
 
     names_of_ids(source.file)
     for name in token_tables(source.file):
@@ -244,9 +244,9 @@ class GgufWriter:
         ids, fields = kept
         return GgufTransplant(self.source, fields, ids, dict(made_by="vocab-lit trim", method="trim"))
 
-    def transplanted(self, new: NewVocabulary) -> GgufTransplant:
-        "The file with more tokens."
-        from vocab_lit.tokens.gguf_vocabulary import with_tokenizer
+    def transplanted(self, new: Any) -> GgufTransplant:
+        "The file with more tokens, as `pipeline.NewVocabulary` makes them."
+        from vocab_lit.tokens.gguf_tokenizer import with_tokenizer
 
         _remark_on_terms(new.target)
         ids, vectors, seed = self._source_ids(new), new.vectors, new.settings.init.seed
@@ -256,7 +256,7 @@ class GgufWriter:
         made = dict(made_by="vocab-lit transplant", method=new.recipe.name, seed=seed)
         return GgufTransplant(self.source, fields, ids, made, new.target, plan, new.id_map)
 
-    def _source_ids(self, new: NewVocabulary) -> np.ndarray:  # (tokens,)
+    def _source_ids(self, new: Any) -> np.ndarray:  # (tokens,)
         "Of each token its id in the source, -1 for a new one; `ValueError` where the others are in another order."
         from vocab_lit.tokens.tokenizer_file import ids_before
 

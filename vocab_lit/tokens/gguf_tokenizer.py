@@ -8,18 +8,26 @@ from __future__ import annotations
 import copy
 import json
 import logging
-import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
-from heapq import heappop, heappush
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from tokenizers import normalizers
+from vocab_lit.tokens.llama_cpp_rules import (
+    ADD_BOS,
+    CLEAN_SPACES,
+    IGNORE_MERGES,
+    PRE_TOKENIZERS,
+    ScoredPieces,
+    known_pre_tokenizer,
+    pre_tokenizer_named,
+    splitters,
+)
 
-from ..gguf.container import Field, GgufFile
+from ..gguf.container import ARRAY, STRING, Field, GgufFile
 from vocab_lit.gguf.tokens import (
     MODELS,
     TokenType,
@@ -33,143 +41,19 @@ from vocab_lit.gguf.tokens import (
 from ..text.errors import no_collection
 from ..text.files import scratch_folder
 from .load import merges_by_score, sentencepiece_pipeline
-from .pre_tokenizers import ADD_BOS, CLEAN_SPACES, IGNORE_MERGES, PRE_TOKENIZERS, pre_tokenizer_named
 from .tokenizer_file import TokenizerFile, with_progress
-from .vocab import FALLBACK_PIECES, Dialect
+from .vocab import FALLBACK, Dialect, read_pipeline
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerFast
+    from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'ScoredPieces', 'GgufTokenizer', 'read_tokenizer']
-
-# %% ../../nbs/02_tokens/21_gguf_tokenizer.ipynb #ea7dbdf7
-_MARK = "▁"  # written for a space
-_WORDS = re.compile(f"{_MARK}+[^{_MARK}]*|[^{_MARK}]+")
-_MOST_WORDS = 300_000  # different ones that are held
-
-
-class ScoredPieces:
-    """The pieces of a SentencePiece model of the kind BPE, and how a text is divided into them.
-
-    Parameters
-    ----------
-    pieces : sequence of str
-        Piece i has id i.
-    scores : array (pieces,)
-        The piece with the highest score is made first.
-    whole : iterable of str
-        Tokens that are found in a text before it is divided, the longest first.
-    after_space : bool
-        Whether a text is divided as if it stood behind a space.
-    """
-
-    def __init__(self, pieces: Sequence[str], scores: np.ndarray, whole: Iterable[str] = (), after_space: bool = False):
-        self.size = len(pieces)
-        self.ids = {piece: id for id, piece in enumerate(pieces)}
-        self.costs = dict(zip(pieces, (-np.asarray(scores, np.float64)).tolist()))
-        self.whole = sorted(whole, key=len, reverse=True)
-        self.after_space = after_space
-        self.joining = [piece for piece in pieces if _MARK in piece.lstrip(_MARK)]  # the end of a word and the next one
-        self.byte_ids = [self.ids.get(piece) for piece in FALLBACK_PIECES]
-
-    def merge(
-        self,
-        text: str,  # spaces are written as ▁
-    ) -> tuple[list[str], list[str]]:  # what is left in the order of the text, and all that was made on the way
-        "Merge neighbours as long as two make a piece."
-        parts, end, costs = list(text), len(text), self.costs
-        before, after = list(range(-1, end - 1)), list(range(1, end + 1))  # the places of the neighbours
-        made, waiting = [], []
-
-        def consider(left: int, right: int) -> None:
-            piece = parts[left] + parts[right]
-            if piece in costs:
-                heappush(waiting, (costs[piece], left, right, piece))
-
-        for left in range(end - 1):
-            consider(left, left + 1)
-        while waiting:
-            _, left, right, piece = heappop(waiting)
-            if not parts[right] or parts[left] + parts[right] != piece:
-                continue
-            parts[left], parts[right] = piece, ""
-            made.append(piece)
-            after[left] = following = after[right]
-            if following < end:
-                before[following] = left
-                consider(left, following)
-            if before[left] >= 0:
-                consider(before[left], left)
-        return list(filter(None, parts)), made
-
-    def needs(self, piece: str) -> set[int]:  # ids
-        "A piece, its characters, and the pieces that are made on the way to it."
-        made = {piece, *piece, *self.merge(piece)[1]}
-        return {self.ids[p] for p in made if p in self.ids}
-
-    def _word_ids(self, word: str) -> Iterator[int]:
-        for piece in self.merge(word)[0]:
-            if piece in self.ids:
-                yield self.ids[piece]
-            else:
-                yield from (id for byte in piece.encode("utf-8", "replace") if (id := self.byte_ids[byte]) is not None)
-
-    def _stretches(self, text: str, at: int = 0) -> Iterator[tuple[str, bool]]:
-        "The text between whole tokens, and these, of which the second is true."
-        for i in range(at, len(self.whole)):
-            token = self.whole[i]
-            if token not in text:
-                continue
-            for n, part in enumerate(text.split(token)):
-                if n:
-                    yield token, True
-                yield from self._stretches(part, i + 1)
-            return
-        if text:
-            yield text, False
-
-    def _words(self, stretch: str) -> list[str]:
-        "The parts of a text that are divided each by itself, since no piece has the end of one and the next."
-        marked = f"{' ' * self.after_space}{stretch}".replace(" ", _MARK)
-        if any(piece in marked for piece in self.joining):
-            return [marked]
-        return _WORDS.findall(marked)
-
-    def encode(self, text: str) -> list[int]:
-        "The ids of a text."
-        ids = []
-        for stretch, is_token in self._stretches(text):
-            words = [] if is_token else self._words(stretch)
-            ids += [self.ids[stretch]] if is_token else [id for word in words for id in self._word_ids(word)]
-        return ids
-
-    def count(self, lines: Iterable[str]) -> np.ndarray:  # (pieces,) int64, by id
-        "Count the tokens of a text, each word of which is divided once."
-        counts, words, tokens = np.zeros(self.size, np.int64), Counter(), Counter()
-        for line in lines:
-            for stretch, is_token in self._stretches(line):
-                if is_token:
-                    tokens[stretch] += 1
-                else:
-                    words.update(self._words(stretch))
-            if len(words) >= _MOST_WORDS:
-                self._add(counts, words)
-                words.clear()
-        self._add(counts, words)
-        for token, n in tokens.items():
-            counts[self.ids[token]] += n
-        return counts
-
-    def _add(self, counts: np.ndarray, words: Counter[str]) -> None:
-        "Add the tokens of words to counts."
-        for word, n in words.items():
-            for id in self._word_ids(word):
-                counts[id] += n
+__all__ = ['log', 'GgufTokenizer', 'read_tokenizer', 'with_tokenizer']
 
 # %% ../../nbs/02_tokens/21_gguf_tokenizer.ipynb #ddce2811
+_MARK = "▁"  # written for a space; in WordPiece before what begins a word
 _ROLES = {  # of transformers: as a file names them
     "bos_token": "bos",
     "eos_token": "eos",
@@ -532,3 +416,119 @@ def _loaded(
         )
     made.chat_template = t.template
     return made
+
+# %% ../../nbs/02_tokens/21_gguf_tokenizer.ipynb #5597649e
+_PREFIX = "tokenizer.ggml."
+_INT32, _FLOAT32, _BOOL = 5, 6, 7  # GGUF's types of values
+
+
+class _Written:
+    "A tokenizer's tokens, as a file of some kind writes them."
+
+    def __init__(
+        self,
+        file: GgufFile,
+        tokenizer: PreTrainedTokenizerBase,  # fast
+    ):
+        before = GgufTokenizer(file)
+        self.kind, self.pipeline = before.name, read_pipeline(tokenizer)
+        self.model: dict[str, Any] = self.pipeline["model"]
+        self.added = {a["id"]: a["special"] for a in self.pipeline["added_tokens"]}
+        pieces = {id: piece for piece, id in tokenizer.get_vocab().items()}
+        n = max(pieces) + 1
+        self.known = {token: id for id, token in enumerate(before.tokens)}  # {token: id in the file}
+        self.tokens = [self._token(id, pieces[id]) if id in pieces else f"[PAD{id}]" for id in range(n)]
+        self.source = np.array([self.known.get(token, -1) for token in self.tokens])  # (tokens,)
+        self.absent = [id for id in range(n) if id not in pieces]
+        [(twice, times)] = Counter(self.tokens).most_common(1)
+        if times > 1:
+            raise ValueError(f"the token {twice!r} would stand twice in the file, which llama.cpp refuses; rename one")
+
+    def _token(self, id: int, piece: str) -> str:
+        "A piece as the file writes it."
+        if self.kind != "bert" or id in self.added or (piece in self.known and piece[0] == "[" and piece[-1] == "]"):
+            return piece
+        return piece[2:] if piece.startswith("##") else f"{_MARK}{piece}"
+
+    @property
+    def types(self) -> list[int]:
+        "The types of the tokens by what the tokenizer says."
+        types = [int(TokenType.NORMAL)] * len(self.tokens)
+        for id, token in enumerate(self.tokens):
+            if self.model.get("byte_fallback") and FALLBACK.fullmatch(token):
+                types[id] = TokenType.BYTE
+        for id, special in self.added.items():
+            types[id] = TokenType.CONTROL if special else TokenType.USER_DEFINED
+        for id in self.absent:
+            types[id] = TokenType.UNUSED
+        return types
+
+    @property
+    def behind(self) -> np.ndarray:  # (tokens,)
+        "Which tokens of the model are learnt after the source's, also those that were taken out and have come again."
+        ours = np.isin(np.arange(len(self.tokens)), [*self.added, *self.absent], invert=True)
+        ids = self.source[ours]
+        if (ids[ids >= 0] == np.flatnonzero(ours)[ids >= 0]).all():  # none was taken out
+            return ours & (self.source < 0)
+        again = np.flatnonzero(np.diff(ids, prepend=0) < 0)
+        first = again[0] if len(again) else len(ids)
+        return ours & (np.cumsum(ours) > first)
+
+    def scores(
+        self,
+        before: np.ndarray,  # (tokens,) in the file
+    ) -> np.ndarray:  # (tokens,) float32
+        "The scores of the tokens; of those behind the source's a Unigram model's own, or lower ones than all others."
+        least = float(before.min())
+        scores = np.where(self.source < 0, least, before[self.source])
+        behind = np.flatnonzero(self.behind)
+        if self.kind == "t5":
+            own = dict(map(tuple, self.model["vocab"]))
+            scores[behind] = [own[self.tokens[id]] for id in behind]
+        else:
+            step = max(1.0, 2 * float(np.spacing(np.float32(abs(least)))))
+            scores[behind] = least - step * np.arange(1, len(behind) + 1)
+        return scores.astype(np.float32)
+
+# %% ../../nbs/02_tokens/21_gguf_tokenizer.ipynb #66293270
+def _with_merges(
+    fields: dict[str, Field],
+    before: GgufTokenizer,
+    pipeline: dict[str, Any],  # a parsed `tokenizer.json`
+) -> None:
+    "Write the merges of a byte-level tokenizer, and how it splits; `ValueError` where llama.cpp would do otherwise."
+    name, model = known_pre_tokenizer(pipeline), pipeline["model"]
+    if name is None:
+        what = f"the tokenizer splits at {splitters(pipeline['pre_tokenizer'])}, for which llama.cpp has no name"
+        raise before.wrong(f"{what}; keep the pre-tokenizer of the file's model")
+    if PRE_TOKENIZERS[name] == PRE_TOKENIZERS[before.pre]:
+        name = before.pre
+    if model.get("ignore_merges") and name not in IGNORE_MERGES:
+        what = f"the tokenizer looks words up before it merges, which llama.cpp does not with {name!r}"
+        raise before.wrong(f"{what}; extend it by its own merges, on text")
+    fields[f"{_PREFIX}pre"] = Field(STRING, None, name)
+    fields[f"{_PREFIX}add_bos_token"] = Field(_BOOL, None, bool(before.around[0]))
+    fields[f"{_PREFIX}merges"] = Field(ARRAY, STRING, [" ".join(merge) for merge in model["merges"]])
+
+
+def with_tokenizer(
+    file: GgufFile,
+    tokenizer: PreTrainedTokenizerBase,  # fast, made from that of the file or of its model
+) -> dict[str, Field]:
+    """The metadata of a file with the tokens of a tokenizer.
+
+    `ValueError` where the tokenizer lacks a token that the file names, or llama.cpp would divide words otherwise.
+    """
+    written, before = _Written(file, tokenizer), GgufTokenizer(file)
+    if lost := named_ids(file) - set(written.source.tolist()):
+        what = f"the tokenizer lacks {before.tokens[min(lost)]!r}, which the file names"
+        raise ValueError(f"{file.path}: {what}; keep its special tokens")
+    fields = with_tokens(file, written.source)
+    types = np.where(written.source >= 0, before.types[written.source], written.types)
+    fields[f"{_PREFIX}tokens"] = Field(ARRAY, STRING, written.tokens)
+    fields[f"{_PREFIX}token_type"] = Field(ARRAY, _INT32, types)
+    if written.kind in ("llama", "t5"):
+        fields[f"{_PREFIX}scores"] = Field(ARRAY, _FLOAT32, written.scores(before.scores))
+    if written.kind == "gpt2":
+        _with_merges(fields, before, written.pipeline)
+    return fields

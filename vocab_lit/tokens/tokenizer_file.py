@@ -37,8 +37,6 @@ from vocab_lit.tokens.vocab import (
 )
 
 if TYPE_CHECKING:
-    from tokenizers.normalizers import Normalizer
-    from tokenizers.pre_tokenizers import PreTokenizer
     from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
     from vocab_lit.tokens.given_file import GivenToken
@@ -258,14 +256,10 @@ _DIVIDE = {"BertPreTokenizer", "WhitespaceSplit"}  # at white space, before all 
 _WITHIN_WORDS = {"BertNormalizer", "Lowercase", "NFC", "NFD", "NFKC", "NFKD", "Nmt", "Precompiled", "StripAccents"}
 
 
-def _leaves(component: Normalizer | PreTokenizer | None) -> list[dict[str, Any]]:
-    "The components that a part of a backend tokenizer is a sequence of."
-    return [c for c in components(component and json.loads(component.__getstate__())) if c["type"] != "Sequence"]
-
-
 def _divides_at_spaces(backend: Tokenizer) -> bool:
     "Whether each word between spaces gives the same tokens whatever is beside it."
-    splits, changes = _leaves(backend.pre_tokenizer), _leaves(backend.normalizer)
+    states = (part and json.loads(part.__getstate__()) for part in (backend.pre_tokenizer, backend.normalizer))
+    splits, changes = ([c for c in components(state) if c["type"] != "Sequence"] for state in states)
     for_all = all(split.get("prepend_scheme", "always") == "always" for split in splits)
     by_word = all(c["type"] in _WITHIN_WORDS or c.get("pattern") == {"Regex": " {2,}"} for c in changes)
     whole = not any(" " in token.content for token in backend.get_added_tokens_decoder().values())
@@ -508,14 +502,10 @@ class TokenizerFile:
 
     def needs(self, id: int) -> set[int]:
         "A token and all others without which no text would give it."
-        if id not in self._needed:
-            self._needed[id] = self.find_needs(id)
-        return self._needed[id]
-
-    @cached_property
-    def _needed(self) -> dict[int, set[int]]:
-        "What `needs` has told, which is asked for more than once."
-        return {}
+        found = self.__dict__.setdefault("_found", {})  # it is asked for more than once
+        if id not in found:
+            found[id] = self.find_needs(id)
+        return found[id]
 
     def find_needs(self, id: int) -> set[int]:
         "A token and all others that come up while it is built."
