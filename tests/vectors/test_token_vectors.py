@@ -144,8 +144,10 @@ def test_every_row_is_sampled_from_the_uniform_distribution_before_training(cell
 def test_the_number_of_n_gram_rows_follows_the_text():
     assert ngrams(["ab", "abc"], 3, 4) == {"<ab", "ab>", "<ab>", "abc", "bc>", "<abc", "abc>"}
     some = ["ab", "abc"], np.array([0, 1] * 5 + [-1]), 4, 1, 100, 0, 1
-    assert train_fasttext(*some, max_n=4).wv.bucket == 7
-    assert train_fasttext(*some, max_buckets=3).wv.bucket == 3
+    assert train_fasttext(*some).wv.bucket == len(ngrams(some[0], 3, 6)) == 8
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(train_fasttext.__globals__, "_MAX_BUCKETS", 3)
+        assert train_fasttext(*some).wv.bucket == 3
 
 
 @pytest.mark.cell('nbs/03_vectors/01_token_vectors.ipynb', 'cell "the same seed gives the same vectors in any process" (1295f304)')

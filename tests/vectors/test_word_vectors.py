@@ -233,8 +233,7 @@ def test_vectors_by_frequency_are_the_weighted_mean_written_out(cell_6e746c99, c
         else:
             assert not v.known[id] and not v.matrix[id].any()
     assert v.known.sum() > 300
-    few = from_words(folder / "words.vec", tok, most=5)
-    assert 5 <= few.known.sum() < 40 and from_words(model, tok, "tfr").name.startswith("word vectors by frequency")
+    assert from_words(model, tok, "tfr").name.startswith("word vectors by frequency")
 
 
 @pytest.mark.cell('nbs/03_vectors/02_word_vectors.ipynb', 'cell "a space before the word can change its tokens, and both ways count" (8304d6a5)')

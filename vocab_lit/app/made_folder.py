@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from .settings import AdaptSettings
 from ..methods.plan import Plan
 from ..methods.settings import InitSettings
 from ..models.card import without_folders
 from ..models.check import check_model
 from ..models.settings import is_gguf
 from ..models.source import FolderSource, GgufSource, Source
+from ..study.adaptation import AdaptSettings
 from ..text.files import read_json
 from ..text.settings import options
 from ..tokens.settings import TokenizerSettings

@@ -92,33 +92,29 @@ def unit_rows(x: np.ndarray) -> torch.Tensor:  # (n, dim) float32
     return torch.nn.functional.normalize(torch.from_numpy(np.ascontiguousarray(x, np.float32)), dim=1)
 
 
+_TILE = 128  # queries at a time
+_GROUPS = 64  # of keys
+
+
 def _coarse_candidates(
     queries: torch.Tensor,  # (n, dim), unit rows
     table: torch.Tensor,  # (m, dim), unit rows of the keys, perhaps in low precision
-    product: torch.Tensor,  # (n, groups * width >= m), to be filled; -inf from column m on
-    groups: int,
+    product: torch.Tensor,  # (n, _GROUPS * width >= m), to be filled; -inf from column m on
     count: int,  # how many candidates
 ) -> tuple[torch.Tensor, torch.Tensor]:  # (n, count) cosines, the largest first; (n, count) places of keys
     "The keys most similar to each query in the table's precision."
     import torch
 
     torch.mm(queries.to(table.dtype), table.T, out=product[:, : len(table)])
-    width = product.shape[1] // groups
-    largest = product.view(len(queries), groups, width).amax(1)  # key i is in group i % width
+    width = product.shape[1] // _GROUPS
+    largest = product.view(len(queries), _GROUPS, width).amax(1)  # key i is in group i % width
     best = largest.topk(min(count, width), sorted=False).indices
-    members = (best[:, None] + width * torch.arange(groups)[:, None]).flatten(1)  # all keys of the best groups
+    members = (best[:, None] + width * torch.arange(_GROUPS)[:, None]).flatten(1)  # all keys of the best groups
     candidates = product.gather(1, members).topk(count)
     return candidates.values, members.gather(1, candidates.indices)
 
 # %% ../../nbs/03_vectors/04_align.ipynb #8d30b73d
 _ROUGH = 2**-8 + 2**-9 + 2**-12  # error of a cosine in bfloat16, with something for its sum in single precision
-
-
-def _has_bfloat16() -> bool:
-    "Whether the processor multiplies in bfloat16."
-    import torch
-
-    return torch.backends.mkldnn.is_available() and torch.ops.mkldnn._is_mkldnn_bf16_supported()
 
 
 def _order_exactly(
@@ -136,10 +132,6 @@ def _order_exactly(
     return place.gather(1, order[:, :k]), cosines[:, :k]
 
 # %% ../../nbs/03_vectors/04_align.ipynb #6f993ac6
-_TILE = 128  # queries at a time
-_GROUPS = 64  # keys in a group
-
-
 def _search(
     queries: np.ndarray,  # (n, dim)
     unit: torch.Tensor,  # (m, dim), unit rows of the keys
@@ -159,7 +151,7 @@ def _search(
     for start in tqdm(range(0, n, _TILE), desc="nearest", delay=2, leave=False):
         rows = slice(start, start + _TILE)
         asked = unit_rows(queries[rows])
-        values, candidates = _coarse_candidates(asked, table, product[: len(asked)], _GROUPS, count)
+        values, candidates = _coarse_candidates(asked, table, product[: len(asked)], count)
         places[rows], cosines[rows] = _order_exactly(asked, unit, candidates, k)
         unsure[rows] = rough & (count < m) & (cosines[rows, k - 1] < values[:, -1].double() + _ROUGH)
     return places.numpy(), cosines.numpy(), unsure.numpy()
@@ -173,9 +165,13 @@ def nearest(
     rough: bool | None = None,  # search in bfloat16 first; None: where the processor can
 ) -> tuple[np.ndarray, np.ndarray]:  # (n, k) places of keys, the most similar first; (n, k) cosines, float64
     "The keys most similar to each query, by cosine; of equal ones the first."
+    import torch
+
     unit = unit_rows(keys if among is None else keys[among])
     k = min(k, len(unit))
-    places, cosines, unsure = _search(queries, unit, k, _has_bfloat16() if rough is None else rough)
+    if rough is None:
+        rough = torch.backends.mkldnn.is_available() and torch.ops.mkldnn._is_mkldnn_bf16_supported()
+    places, cosines, unsure = _search(queries, unit, k, rough)
     if unsure.any():  # fall back on single precision
         places[unsure], cosines[unsure], _ = _search(queries[unsure], unit, k, False)
     return (places if among is None else among[places]), cosines

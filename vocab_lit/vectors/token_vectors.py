@@ -115,15 +115,11 @@ def encode_lines(
     vocab = Vocab.of(tokenizer)
     special = np.array([t.kind == "special" for t in vocab])
 
-    def encoded(batch):
-        for ids in ids_of_lines(vocab.own_tokenizer, batch):
-            ids = np.array(ids, np.int32)
-            yield np.append(ids[~special[ids]], np.int32(-1))
-
     def parts():
         rest = iter(tqdm(lines, desc="tokens", unit=" lines", delay=2, leave=False))
         while some := list(islice(rest, batch)):
-            yield np.concatenate([*encoded(some)])
+            encoded = [np.array(ids, np.int32) for ids in ids_of_lines(vocab.own_tokenizer, some)]
+            yield np.concatenate([np.append(ids[~special[ids]], np.int32(-1)) for ids in encoded])
 
     return stored(parts())
 
@@ -149,6 +145,7 @@ def ngrams(words: Iterable[str], shortest: int, longest: int) -> set[str]:
     return {word[i : i + n] for word in bounded for n in lengths for i in range(len(word) - n + 1)}
 
 # %% ../../nbs/03_vectors/01_token_vectors.ipynb #00939660
+_MAX_BUCKETS = 200_000  # rows of n-grams
 _FOCUS_OPTIONS = dict(sg=0, negative=10, alpha=0.05, min_alpha=0.0, sample=1e-4, ns_exponent=0.5)
 
 
@@ -161,9 +158,6 @@ def train_fasttext(
     seed: int,
     threads: int,
     window: int = 5,
-    min_n: int = 3,  # shortest n-gram
-    max_n: int = 6,  # longest n-gram
-    max_buckets: int = 200_000,  # rows of n-grams, at most
 ) -> FastText:
     "Train fastText's CBOW on lines of ids, with the options of FOCUS."
     if threads < 1:
@@ -171,8 +165,8 @@ def train_fasttext(
     counts = count_ids(ids, len(words))
     frequent = _frequent(words, counts, min_count)
     epochs = _checked_epochs(epochs, frequent)
-    bucket = min(len(ngrams(frequent, min_n, max_n)), max_buckets)
-    sizes = dict(vector_size=dim, min_count=1, window=window, min_n=min_n, max_n=max_n, bucket=bucket)
+    bucket = min(len(ngrams(frequent, 3, 6)), _MAX_BUCKETS)
+    sizes = dict(vector_size=dim, min_count=1, window=window, min_n=3, max_n=6, bucket=bucket)
     run = dict(epochs=epochs, workers=threads, seed=seed)
     # gensim's own defaults are word2vec's
     model = import_extra("gensim.models", "fasttext").FastText(**sizes, **run, **_FOCUS_OPTIONS)
@@ -215,16 +209,10 @@ def in_vocab_order(
     name: str,
 ) -> TokenVectors:
     "Put vectors in the order of a vocabulary; a word without one, or with zeros, stays unknown."
-    rows: dict[str, list[int]] = {}
+    vectors = dict(word_vectors)
+    matrix = np.zeros((n, len(next(iter(vectors.values()), ()))), np.float32)
     for i, word in wanted.items():
-        rows.setdefault(word, []).append(i)
-    matrix = None
-    for word, vector in word_vectors:
-        if matrix is None:
-            matrix = np.zeros((n, len(vector)), np.float32)
-        matrix[rows.get(word, [])] = vector
-    if matrix is None:
-        matrix = np.zeros((n, 0), np.float32)
+        matrix[i] = vectors.get(word, 0)
     return TokenVectors(matrix, (matrix != 0).any(1), name)
 
 
@@ -233,12 +221,8 @@ def pieces_of(vocab: Vocab) -> dict[int, str]:  # {id: piece} of the tokens that
     return {t.id: t.piece for t in vocab if t.kind in ("text", "byte")}
 
 # %% ../../nbs/03_vectors/01_token_vectors.ipynb #22185e4e
-def _cooccurrences(
-    ids: np.ndarray,  # int32, -1 after each line
-    n: int,  # tokens in the vocabulary
-    window: int,  # largest distance counted
-) -> sparse.csr_array:  # (n, n), symmetric
-    "Co-occurrences of two tokens in one line at most `window` apart, each pair weighted by 1 / distance."
+def _cooccurrences(ids: np.ndarray, n: int, window: int) -> sparse.csr_array:  # (n, n), symmetric
+    "Co-occurrences of two of n ids in one line at most `window` apart, each pair weighted by 1 / distance."
     from scipy import sparse
 
     total = sparse.csr_array((n, n))
@@ -252,16 +236,13 @@ def _cooccurrences(
     return total + total.T
 
 
-def _ppmi(
-    counts: sparse.csr_array,  # (n, n) symmetric
-    smoothing: float = 0.75,  # power of a context's count
-) -> sparse.csr_array:  # (n, n)
-    "Positive pointwise mutual information of rows with smoothed contexts."
+def _ppmi(counts: sparse.csr_array) -> sparse.csr_array:  # both (n, n), the counts symmetric
+    "Positive pointwise mutual information of rows with contexts that are smoothed by the power 3/4."
     from scipy import sparse
 
     pairs, row = counts.tocoo(), counts.sum(0)
     first, second = pairs.coords
-    context = row**smoothing / (row**smoothing).sum()
+    context = row**0.75 / (row**0.75).sum()
     pmi = np.log(pairs.data / (row[first] * context[second]))
     positive = pmi > 0
     return sparse.csr_array((pmi[positive], (first[positive], second[positive])), shape=counts.shape)

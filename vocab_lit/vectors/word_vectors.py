@@ -10,7 +10,7 @@ import logging
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -92,22 +92,22 @@ class WordVectors:
         return np.array([vector for _, vector in self.look_up(texts, compose=False)], dtype)
 
 
-def _zipf(n):
+def _composes(shortest: int, longest: int) -> Callable[[str], bool]:
+    "Whether a string has n-grams of these lengths."
+    return lambda text: bool(longest and ngrams([text], shortest, longest))
+
+
+def _zipf(n: int) -> np.ndarray:
     return 1 / np.arange(1, n + 1)
 
 
-def _from_gensim(model, name):
+def _from_gensim(model: Any, name: str) -> WordVectors:
     wv = getattr(model, "wv", model)
     counts = np.asarray(wv.expandos["count"], np.float64) if "count" in wv.expandos else _zipf(len(wv))
-
-    def composes(text):
-        return bool(ngrams([text], wv.min_n, wv.max_n))
-
-    has_ngrams = getattr(wv, "bucket", 0) > 0
-    trained = model if has_ngrams and wv is not model else None
-    return WordVectors(
-        name, wv.index_to_key, counts, wv.vector_size, wv.get_vector, composes if has_ngrams else None, trained
-    )
+    made = WordVectors(name, wv.index_to_key, counts, wv.vector_size, wv.get_vector)
+    if getattr(wv, "bucket", 0) > 0:
+        made.composes, made.model = _composes(wv.min_n, wv.max_n), model if wv is not model else None
+    return made
 
 # %% ../../nbs/03_vectors/02_word_vectors.ipynb #59083fac
 _WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+|[^\s\p{L}\p{M}\p{N}]")
@@ -158,46 +158,28 @@ def _open_bin(path: Path) -> WordVectors:
     if start.startswith(MAGIC):
         return _open_fasttext(path)
     if sizes := regex.match(rb"(\d+) (\d+)\n", start):
-        kind, read = "word2vec", _read_word2vec
+        kind, read = "word2vec", import_extra("gensim.models", "fasttext").KeyedVectors.load_word2vec_format
+        read = partial(read, binary=True, unicode_errors="replace")
         words, dim = map(int, sizes.groups())
         if words * (4 * dim + 2) > path.stat().st_size:  # a letter, a space and the numbers
             raise ValueError(f"{path} promises {words:,} vectors of {dim:,} numbers and is cut off; get the file again")
     else:
-        kind, read = "fastText", _read_old_fasttext
-        check_fasttext(path)
+        check_fasttext(path)  # the layout before 2017
+        kind, read = "fastText", import_extra("gensim.models.fasttext", "fasttext").load_facebook_vectors
     try:
         return open_words(read(str(path)), str(path))
     except Exception as e:
         raise ValueError(f"{path}: a {kind} file that cannot be read, or cut off ({e or type(e).__name__})") from None
 
 
-def _open_fasttext(path):
+def _open_fasttext(path: Path) -> WordVectors:
     model = load_fasttext(path)
     words, counts = model.get_words(include_freq=True, on_unicode_error="replace")
-    args = model.f.getArgs()
-
-    def composes(text):
-        return bool(args.maxn and ngrams([text], args.minn, args.maxn))
-
-    counts, dim = np.array(counts, np.float64), model.get_dimension()
-    return WordVectors(str(path), words, counts, dim, model.get_word_vector, composes)
-
-
-def _read_word2vec(path):
-    keyed = import_extra("gensim.models", "fasttext").KeyedVectors
-    return keyed.load_word2vec_format(path, binary=True, unicode_errors="replace")
-
-
-def _read_old_fasttext(path):  # the layout before 2017
-    return import_extra("gensim.models.fasttext", "fasttext").load_facebook_vectors(path)
+    args, counts, dim = model.f.getArgs(), np.array(counts, np.float64), model.get_dimension()
+    return WordVectors(str(path), words, counts, dim, model.get_word_vector, _composes(args.minn, args.maxn))
 
 # %% ../../nbs/03_vectors/02_word_vectors.ipynb #0d608ad6
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+_NUMBER = regex.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?|[-+]?nan|[-+]?inf", regex.IGNORECASE)
 
 
 def _rows(path: Path) -> Iterator[tuple[int, str, list[str]]]:  # the number of the line, word and numbers
@@ -211,7 +193,7 @@ def _rows(path: Path) -> Iterator[tuple[int, str, list[str]]]:  # the number of 
         elif line:
             word, *numbers = line.split(" ")
             dim = len(numbers) if dim is None else dim
-            if n == 0 and promised is not None and len(numbers) != dim and all(map(_is_number, numbers)):
+            if n == 0 and promised is not None and len(numbers) != dim and all(map(_NUMBER.fullmatch, numbers)):
                 raise ValueError(
                     f"{path}: the first line promises vectors of {dim} numbers, and the second line has "
                     f"{len(numbers)}; get the file again, or write the right number there"
@@ -305,31 +287,26 @@ def save_words(
         write_table(path, words.words, words.matrix(words.words))
 
 # %% ../../nbs/03_vectors/02_word_vectors.ipynb #98fdbd66
-def _occurrences(words: list[str], tokenizer) -> np.ndarray:  # (2, n) token ids and places in `words`
-    "Pairs of a token and a word in which it occurs, at the beginning of a text and inside; one may come twice."
-    entries = []
-    for inside in (False, True):
-        for i, ids in enumerate(word_ids(tokenizer, words, inside).values()):
-            entries += [(token, i) for token in set(ids)]
+def _occurrences(words: list[str], tokenizer: PreTrainedTokenizerBase) -> np.ndarray:  # (2, n)
+    "Token ids and the places of words in which they occur, at the beginning of a text and inside; some come twice."
+    texts = (enumerate(word_ids(tokenizer, words, inside).values()) for inside in (False, True))
+    entries = [(token, i) for words_of in texts for i, ids in words_of for token in set(ids)]
     return np.array(entries, np.int64).reshape(-1, 2).T
 
 
-def _frequency_weighted(words: WordVectors, vocab: Vocab, most: int, block: int = 20_000) -> TokenVectors:
+def _frequency_weighted(words: WordVectors, vocab: Vocab) -> TokenVectors:
     "The mean over the words in which a token occurs, weighted by frequency."
     from scipy import sparse
 
     total, weight = np.zeros((len(vocab), words.dim), np.float64), np.zeros(len(vocab))
-    chosen = words.words[: most or None]
-    for start in tqdm(range(0, len(chosen), block), desc="words in tokens", delay=2, leave=False):
-        vectors = dict(words.look_up(chosen[start : start + block], compose=False))
+    for start in tqdm(range(0, len(words.words), 20_000), desc="words in tokens", delay=2, leave=False):
+        vectors = dict(words.look_up(words.words[start : start + 20_000], compose=False))
         if not vectors:
             continue
         counts = words.counts[[words.index[word] for word in vectors]]
         tokens, places = _occurrences(list(vectors), vocab.own_tokenizer)
-        shape = (len(vocab), len(vectors))
-        shares = sparse.csr_array(
-            (counts[places], (tokens, places)), shape=shape
-        )  # a pair that comes twice counts twice
+        # a pair that comes twice counts twice
+        shares = sparse.csr_array((counts[places], (tokens, places)), shape=(len(vocab), len(vectors)))
         total += shares @ np.array(list(vectors.values()), np.float64)
         weight += shares.sum(1)
     ordinary = np.array([t.kind not in ("special", "unused") for t in vocab])
@@ -342,7 +319,6 @@ def from_words(
     words: str | Path | WordVectors | KeyedVectors,  # as `open_words` takes
     tokenizer: PreTrainedTokenizerBase | Vocab,  # whose tokens get vectors
     subwords: str = "auto",  # "ngrams", "tfr", or "auto": n-grams where the vectors have them
-    most: int = 0,  # tfr: only so many of the most frequent words; 0: all
 ) -> TokenVectors:
     "Vectors of tokens from vectors of words."
     if subwords not in SUBWORDS:
@@ -352,7 +328,7 @@ def from_words(
         raise ValueError(f"{words.name} has vectors of whole words only, without n-grams; use tfr, or a fastText .bin")
     texts = {t.id: s for t in vocab if t.kind == "text" and (s := t.text.strip())}
     if subwords == "tfr" or not words.composes:
-        vectors = _frequency_weighted(words, vocab, most)
+        vectors = _frequency_weighted(words, vocab)
     else:
         composed = words.look_up(dict.fromkeys(texts.values()))
         vectors = in_vocab_order(composed, texts, len(vocab), f"word vectors ({words.name})")
