@@ -70,7 +70,8 @@ def first_tokens(
             yield None
             continue
         pipeline, ids = parts.kept(always.union(others[: n - len(always)]))
-        yield Built(parts.with_pipeline(pipeline).tokenizer, "", np.array(ids))
+        made = cast("PreTrainedTokenizerFast", parts.with_pipeline(pipeline).tokenizer)
+        yield Built(made, "", np.array(ids))
 
 
 def largest_tokenizer(
