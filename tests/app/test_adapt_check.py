@@ -4,7 +4,7 @@ from types import SimpleNamespace
 from vocab_lit.app.adapt_check import bytes_needed, check_adaptation, estimate_training, tokens_after
 from vocab_lit.app.settings import Adaptation
 from vocab_lit.models.pipeline import transplant_files
-from vocab_lit.training.training_run import check_lapt_files
+from vocab_lit.training.training_run import prepare_run
 import pytest
 import tempfile
 
@@ -39,7 +39,7 @@ def test_the_estimate_of_an_adaptation_is_that_of_the_training_that_it_leads_to(
     asked = Adaptation.of(place / "model", [place / "sw.txt"], vocab_size=400, method="identity", lapt=config)
     told = estimate_training(asked, check_adaptation(asked))
     transplant_files(asked.opened, asked.text, place / "start", asked.transplant)
-    then = check_lapt_files(place / "start", asked.text, place / "never", asked.lapt)
+    then = prepare_run(place / "start", asked.text, place / "never", asked.lapt).estimate()
     assert told.steps == then.steps == 4 and told.memory.gradients == pytest.approx(then.memory.gradients, rel=0.01)
     assert told.memory.weights == then.memory.weights and told.epochs == pytest.approx(then.epochs, rel=0.1)
     assert tokens_after(asked) == 400 and told.hours == pytest.approx(then.hours, rel=5)

@@ -14,7 +14,7 @@ import os
 import tempfile
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -38,7 +38,6 @@ from vocab_lit.training.estimate import (
     smaller_micro_batch,
 )
 from vocab_lit.training.lm_data import (
-    NOTHING_KEPT,
     REPLAY_SEED,
     Kept,
     MaskedBlocks,
@@ -49,7 +48,14 @@ from vocab_lit.training.lm_data import (
 )
 from .lm_loss import heldout_loss
 from .settings import PRESETS, NonFiniteGradient
-from .stages import Freezer, limited, stage_parameters, stage_starts, total_steps
+from vocab_lit.training.stages import (
+    Freezer,
+    limited,
+    stage_parameters,
+    stage_starts,
+    total_steps,
+    trainable_parameters,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -201,12 +207,12 @@ class LaptRun:
     folder: Path | None = None  # for checkpoints
     resume: bool = False
     callbacks: Sequence[TrainerCallback] = ()  # of the caller
-    max_hours: float = 0  # 0: no limit
-    gradient_checkpointing: bool = False
-    compile: bool = False  # whether the transformer blocks are compiled
-    eval_share: float = 0  # of the computation, which evaluations take at most; 0: any
-    kept: Kept = field(default_factory=lambda: NOTHING_KEPT)
-    teacher: Teacher | None = None
+    max_hours: float = 0  # after which it saves and stops, where there is a folder; 0: no limit
+    gradient_checkpointing: bool = False  # compute activations twice, and keep few
+    compile: bool = False  # compile the transformer blocks
+    eval_share: float = 0  # of the computation, which evaluations take at most; 0: all that `config` asks for
+    kept: Kept = field(default_factory=Kept)  # text whose loss is recorded, and a share of which is replayed
+    teacher: Teacher | None = None  # in mode distil
     arguments: dict = field(default_factory=dict)  # of transformers' TrainingArguments
     note: dict = field(default_factory=lambda: {"retries": []}, init=False)  # what lapt.json says
     evaluated: dict[str, torch.Tensor] = field(init=False)  # held-out blocks (n, length), by the name of the loss
@@ -337,6 +343,8 @@ class LaptRun:
         from vocab_lit.training.contexts import activations_recomputed, answering_with_loss, random_state_restored
 
         freezer = Freezer(self.model, self.config)
+        trainable = sum(p.numel() for p in trainable_parameters(self.model).values())
+        log.info(f"{trainable:,} of {sum(p.numel() for p in self.model.parameters()):,} parameters are trainable")
         with contextlib.ExitStack() as inside:
             inside.callback(freezer.restore)
             inside.enter_context(random_state_restored())
@@ -483,13 +491,7 @@ def lapt(
     folder: str | Path | None = None,
     resume: bool = False,
     callbacks: Sequence[TrainerCallback] = (),
-    max_hours: float = 0,
-    gradient_checkpointing: bool = False,
-    compile: bool = False,
-    eval_share: float = 0,
-    kept: Kept = NOTHING_KEPT,
-    teacher: Teacher | None = None,
-    **arguments: Any,
+    **more: Any,
 ) -> pd.DataFrame:
     """Continue pretraining on text of the new language (LAPT), and record the held-out loss.
 
@@ -515,20 +517,9 @@ def lapt(
         to the bit, those of a run that was not stopped.
     callbacks : sequence of TrainerCallback
         The caller's own.
-    max_hours : float, default 0
-        Save and stop before so many hours are over; 0: no limit. Only with a folder.
-    gradient_checkpointing : bool, default False
-        Compute activations twice, and keep few.
-    compile : bool, default False
-        Compile the transformer blocks.
-    eval_share : float, default 0
-        Of the computation, that evaluations take at most; 0: all that `config` asks for, on all held-out text.
-    kept : Kept
-        Text in languages that the model knows: its loss is recorded, and a share replayed.
-    teacher : Teacher, optional
-        In mode distil: the model that is learnt from.
-    **arguments
-        Of transformers' `TrainingArguments`, such as `report_to`.
+    **more
+        Other fields of `LaptRun`, such as `max_hours`, `kept` and `teacher`, and arguments of transformers'
+        `TrainingArguments`, such as `report_to`.
 
     Returns
     -------
@@ -561,19 +552,7 @@ def lapt(
     >>> losses.step.tolist()
     [0, 1, 2]
     """
-    return LaptRun(
-        model=model,
-        tokenizer=tokenizer,
-        config=config,
-        seed=seed,
-        folder=Path(folder) if folder else None,
-        resume=resume,
-        callbacks=callbacks,
-        max_hours=max_hours,
-        gradient_checkpointing=gradient_checkpointing,
-        compile=compile,
-        eval_share=eval_share,
-        kept=kept,
-        teacher=teacher,
-        arguments=arguments,
-    ).train(text, held_out)
+    own = {f.name: more.pop(f.name) for f in fields(LaptRun) if f.name in more}
+    own |= dict(folder=Path(folder) if folder else None, resume=resume, callbacks=callbacks, arguments=more)
+    run = LaptRun(model=model, tokenizer=tokenizer, config=config, seed=seed, **own)
+    return run.train(text, held_out)
