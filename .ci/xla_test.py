@@ -15,6 +15,13 @@ STEPS, EVALUATION = 12, 4  # steps of LAPT, and between evaluations; after the f
 METHODS = ("mf1-lex", "mf10-kmeans-lex")  # one up-projection, and a choice among several at each step
 
 
+def compilations() -> int:
+    "How many programs XLA has compiled in this process."
+    from torch_xla.debug import metrics
+
+    return metrics.counter_value("UncachedCompile") or 0
+
+
 def run() -> dict:  # what is compared
     import warnings
 
@@ -23,10 +30,10 @@ def run() -> dict:  # what is compared
     from transformers.trainer import DEFAULT_CALLBACKS
 
     from studies.phrasebook import lines, sentences
-    from vocab_lit.models.device import compilations, find_device
+    from vocab_lit.models.device import find_device, on_device
     from vocab_lit.models.factored_embedding import factored
     from vocab_lit.models.madx import MadX
-    from vocab_lit.models.new_rows import only_new_rows
+    from vocab_lit.models.trainable import only_new_rows
     from vocab_lit.models.transplant import transplant
     from vocab_lit.tasks.config import TaskConfig
     from vocab_lit.tasks.finetune import fine_tune
@@ -70,6 +77,7 @@ def run() -> dict:  # what is compared
             losses[f"LAPT of {method}"] = lapt(model, target, text, held_out, config)
     made = transplant(fresh(), tokenizer, target, "fvt")
     plain = replace(config, mode="all")
+    on_device(made.model).tie_weights()  # moving a model makes new parameters, so that it is moved before
     with only_new_rows(made.model, made.plan.new_tokens) as model:
         losses["LAPT of new rows"] = lapt(model, target, text, held_out, replace(plain, embeddings="new"))
     madx = MadX(fresh())

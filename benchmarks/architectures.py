@@ -355,7 +355,7 @@ def check_folder(tiny: Tiny, folder: Path, target) -> None:
 def _check_findings(folder: Path) -> None:
     from vocab_lit.models import check
 
-    breaking = [finding for finding in check.check_folder(folder) if finding.breaks]
+    breaking = [finding for finding in check.check_model(folder) if finding.breaks]
     told = [str(finding) for finding in breaking if finding.part in ("rows", "weights")]  # the rest is the tokenizer's
     _must(not told, "; ".join(told))
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def _with_auxiliary(source, lines, n) -> PreTrainedTokenizerBase:
     "The tokens of a second tokenizer that the first one lacks."
     from vocab_lit.tokens.expansion import expand_tokenizer
-    from vocab_lit.tokens.like import train_tokenizer_like
+    from vocab_lit.tokens.train import train_tokenizer_like
     from vocab_lit.tokens.vocab import Vocab, overlap
 
     language = train_tokenizer_like(source, lines, n + len(source), "bpe")

@@ -58,8 +58,8 @@ def _write_model(kind: str, tokenizer: PreTrainedTokenizerBase, folder: Path, sm
 def _trained_like(model: Path, n: int, place: Path) -> PreTrainedTokenizerBase:
     "A target tokenizer in the pipeline of a model's own."
     from vocab_lit.text.corpus import read_lines
-    from vocab_lit.tokens.like import train_tokenizer_like
     from vocab_lit.tokens.load import load_tokenizer
+    from vocab_lit.tokens.train import train_tokenizer_like
 
     write_zipf_text(place / "text.txt", 8)
     return train_tokenizer_like(load_tokenizer(model), read_lines(place / "text.txt"), n)

@@ -19,7 +19,7 @@ def stages(small: bool) -> dict[str, Callable]:
     from vocab_lit.text.corpus import Amount, sample_lines
     from vocab_lit.tokens.settings import KINDS
     from vocab_lit.tokens.train import train_tokenizer
-    from vocab_lit.vectors.word_vectors import word_fasttext
+    from vocab_lit.vectors.word_vectors import train_words
 
     size = 300 if small else 8_000
     return {
@@ -27,7 +27,7 @@ def stages(small: bool) -> dict[str, Callable]:
         "clean": lambda lines: sum(1 for _ in clean(lines)),
         "sample": lambda lines: len(sample_lines(lines, Amount(5_000_000, bytes=True))),
         **{kind: functools.partial(train_tokenizer, kind=kind, vocab_size=size) for kind in KINDS},
-        "vectors": lambda lines: word_fasttext(lines, dim=32, epochs=1, min_count=5),
+        "vectors": lambda lines: train_words(lines, "fasttext", dim=32, epochs=1, min_count=5),
     }
 
 

@@ -290,7 +290,7 @@ def _trimmed(tokenizer: PreTrainedTokenizerBase) -> PreTrainedTokenizerBase:
 
 def _extended(tokenizer: PreTrainedTokenizerBase) -> PreTrainedTokenizerBase:
     from vocab_lit.tokens.expansion import expand_tokenizer
-    from vocab_lit.tokens.like import train_tokenizer_like
+    from vocab_lit.tokens.train import train_tokenizer_like
 
     return expand_tokenizer(tokenizer, train_tokenizer_like(tokenizer, new_text(), 1000), 900)
 
@@ -302,7 +302,7 @@ def _continued(tokenizer: PreTrainedTokenizerBase) -> PreTrainedTokenizerBase:
 
 
 def _replaced(tokenizer: PreTrainedTokenizerBase) -> PreTrainedTokenizerBase:
-    from vocab_lit.tokens.like import train_tokenizer_like
+    from vocab_lit.tokens.train import train_tokenizer_like
 
     return train_tokenizer_like(tokenizer, kept_text() * 2, 1400, keep_reserved=True)
 

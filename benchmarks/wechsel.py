@@ -102,12 +102,12 @@ def wechsel_cases(place: Path, sizes: tuple, small: bool) -> Iterator[Case]:
 def _trained_cases(place, warm_up) -> Iterator[Case]:
     from studies.phrasebook import dictionary, lines
     from vocab_lit.tokens.train import train_tokenizer
-    from vocab_lit.vectors.word_vectors import word_fasttext
+    from vocab_lit.vectors.word_vectors import train_words
 
     save_facebook_model = import_extra("gensim.models.fasttext", "fasttext").save_facebook_model
     texts = [lines(language, 3000, seed=i) for i, language in enumerate(("en", "sw"))]
     # far fewer dimensions than pairs, so that single precision is enough for the rotation
-    models = [word_fasttext(text, dim=32) for text in texts]
+    models = [train_words(text, "fasttext", dim=32).model for text in texts]
 
     def write_words(i, path):
         save_facebook_model(models[i], str(path))

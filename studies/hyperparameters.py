@@ -12,7 +12,7 @@ from vocab_lit.tasks.config import NO_EARLY_STOP
 from vocab_lit.tasks.registry import papers, task_settings
 from vocab_lit.text.corpus import data_path, mix
 from vocab_lit.text.settings import CleanSettings
-from vocab_lit.vectors.token_vectors import token_fasttext
+from vocab_lit.vectors.token_vectors import TOKEN_DEFAULTS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -109,7 +109,7 @@ def other_values(paper: str, scale: str) -> dict[tuple[str, str], object]:  # by
     if paper == "focus":
         others["LAPT", "extra share of steps for embeddings alone"] = MODES["two-stage"][0].share
         for name, of in (("dimension", "dim"), ("epochs", "epochs"), ("min_count", "min_count")):
-            others["static vectors", name] = default(token_fasttext, of)
+            others["static vectors", name] = TOKEN_DEFAULTS["fasttext"][of]
     if paper == "embedding-structure":
         frozen = MODES["full"][0].share
         others["LAPT", "steps with a frozen encoder"] = round(frozen * scale_lapt(scale, paper).steps)

@@ -20,8 +20,8 @@ from studies.coverage import coverage, overlap_kinds
 from studies.published import published
 from vocab_lit.methods.settings import find_recipe
 from vocab_lit.text.corpus import data_path, read_lines, split_lines
-from vocab_lit.tokens.like import train_tokenizer_like
 from vocab_lit.tokens.load import load_tokenizer
+from vocab_lit.tokens.train import train_tokenizer_like
 from vocab_lit.tokens.vocab import Vocab, fit, overlap
 from vocab_lit.vectors.token_vectors import encode_lines
 

@@ -20,9 +20,9 @@ from vocab_lit.tasks.nli import Pair
 from vocab_lit.tasks.parsing import Parsed
 from vocab_lit.tasks.qa import Answer, Question
 from vocab_lit.tasks.registry import TASKS, papers, task_settings
+from vocab_lit.tasks.settings import task_files
 from vocab_lit.tasks.splits import hold_out
 from vocab_lit.tasks.tagging import Tagged
-from vocab_lit.tasks.task_files import task_files
 from vocab_lit.text.corpus import data_path, mix, read_lines, split_lines
 from vocab_lit.training.settings import PRESETS, LaptConfig
 from vocab_lit.vectors.dictionary import read_dictionary
@@ -62,7 +62,7 @@ class Setup:
     word_files: tuple[str, str] = ("", "")
     # a part of the training text, for the vocabulary and auxiliary embeddings; (): all of it
     vocab_text: Iterable[str] = field(default=(), repr=False)
-    vector_epochs: int = 0  # passes of fastText over it; 0: as many as `token_fasttext` makes
+    vector_epochs: int = 0  # passes of fastText over it; 0: as many as `token_vectors` makes
 
     def knows(self, task: str, language: str) -> bool:
         "Whether a task has examples in a language, as far as is known."

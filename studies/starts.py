@@ -30,7 +30,7 @@ from vocab_lit.models.source import Source, load_model
 from vocab_lit.models.transplant import transplant
 from vocab_lit.text.corpus import Lines
 from vocab_lit.tokens.continued import extend_on_text
-from vocab_lit.tokens.like import train_tokenizer_like
+from vocab_lit.tokens.train import train_tokenizer_like
 from vocab_lit.tokens.vocab import fertility
 from vocab_lit.vectors.align import align_tokens
 from vocab_lit.vectors.dictionary import read_dictionary

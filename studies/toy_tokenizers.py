@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast
 
-from vocab_lit.tokens.like import train_tokenizer_like
+from vocab_lit.tokens.train import train_tokenizer_like
 from vocab_lit.tokens.vocab import CHARACTERS, FALLBACK_PIECES
 
 _TOY_PIECES = {  # how a family writes a token that starts a word and one inside a word

@@ -17,10 +17,9 @@ PUBLIC = {  # module: what a script needs of it
     "text.corpus": ("Lines", "read_lines"),
     "text.settings": ("CleanSettings",),
     "tokens.expansion": ("expand_tokenizer",),
-    "tokens.like": ("train_tokenizer_like",),
     "tokens.load": ("load_tokenizer",),
     "tokens.settings": ("TokenizerSettings", "TrimSettings"),
-    "tokens.train": ("train_tokenizer",),
+    "tokens.train": ("train_tokenizer", "train_tokenizer_like"),
     "tokens.trim": ("trim",),
     "tokens.vocab": ("Vocab",),
     "vectors.align": ("AlignedVectors", "align_tokens"),
@@ -35,9 +34,9 @@ PUBLIC = {  # module: what a script needs of it
     "methods.focus": ("omp",),
     "methods.reinit": ("reinit",),
     "methods.wechsel": ("ofa", "wechsel"),
-    "models.check": ("check_folder",),
+    "models.check": ("check_model",),
     "models.madx": ("MadX",),
-    "models.factor_files": ("factorize_files",),
+    "models.factored_embedding": ("factorize_files",),
     "models.pipeline": ("transplant_files", "trim_files"),
     "models.source": ("Source", "load_model"),
     "models.transplant": ("Transplant", "transplant"),
@@ -76,8 +75,8 @@ if TYPE_CHECKING:
     from vocab_lit.methods.settings import TransplantSettings as TransplantSettings
     from vocab_lit.methods.wechsel import ofa as ofa
     from vocab_lit.methods.wechsel import wechsel as wechsel
-    from vocab_lit.models.check import check_folder as check_folder
-    from vocab_lit.models.factor_files import factorize_files as factorize_files
+    from vocab_lit.models.check import check_model as check_model
+    from vocab_lit.models.factored_embedding import factorize_files as factorize_files
     from vocab_lit.models.madx import MadX as MadX
     from vocab_lit.models.pipeline import transplant_files as transplant_files
     from vocab_lit.models.pipeline import trim_files as trim_files
@@ -93,11 +92,11 @@ if TYPE_CHECKING:
     from vocab_lit.text.corpus import read_lines as read_lines
     from vocab_lit.text.settings import CleanSettings as CleanSettings
     from vocab_lit.tokens.expansion import expand_tokenizer as expand_tokenizer
-    from vocab_lit.tokens.like import train_tokenizer_like as train_tokenizer_like
     from vocab_lit.tokens.load import load_tokenizer as load_tokenizer
     from vocab_lit.tokens.settings import TokenizerSettings as TokenizerSettings
     from vocab_lit.tokens.settings import TrimSettings as TrimSettings
     from vocab_lit.tokens.train import train_tokenizer as train_tokenizer
+    from vocab_lit.tokens.train import train_tokenizer_like as train_tokenizer_like
     from vocab_lit.tokens.trim import trim as trim
     from vocab_lit.tokens.vocab import Vocab as Vocab
     from vocab_lit.training.lapt import lapt as lapt

@@ -16,14 +16,14 @@ from benchmarks.tests.test_robust_commands import call
 from vocab_lit.cli.main import app
 from vocab_lit.gguf.container import GgufFile
 from vocab_lit.gguf.tokens import names_of_ids, token_tables
-from vocab_lit.models.gguf_check import check_gguf
+from vocab_lit.models.check import check_model
 from vocab_lit.tokens.gguf_tokenizer import GgufTokenizer
 
 TRIALS = 300  # changed headers of each of two tokenizers
 _READ = """
 import json, re, resource, sys
 from pathlib import Path
-from vocab_lit.models.gguf_trim import trim_gguf
+from vocab_lit.models.pipeline import trim_files
 
 def in_status(name):  # bytes
     return int(re.search(rf"{name}:\\s*(\\d+)", Path("/proc/self/status").read_text())[1]) << 10
@@ -33,7 +33,7 @@ resource.setrlimit(resource.RLIMIT_AS, (size + room, size + room))
 told = {}
 for path in sorted(Path(sys.argv[1]).glob("*.gguf")):
     try:
-        told[path.name] = trim_gguf(path, [Path(sys.argv[1], "sw.txt")], Path(sys.argv[1], "never.gguf")) and ""
+        told[path.name] = trim_files(path, [Path(sys.argv[1], "sw.txt")], Path(sys.argv[1], "never.gguf")) and ""
     except (ValueError, OSError) as e:
         told[path.name] = str(e)
 print(json.dumps([in_status("VmHWM") >> 20, told]))
@@ -121,7 +121,7 @@ def test_check_and_explain_say_what_is_wrong_with_a_file(desk, given):
             assert result.exit_code == 1 and isinstance(result.exception, SystemExit), (command, result.exception)
             assert "Traceback" not in result.output and "internal error" not in result.output, command
         if (desk / name).is_file() and "-of-" not in name:
-            [finding] = [finding for finding in check_gguf(desk / name) if finding.breaks][:1]
+            [finding] = [finding for finding in check_model(desk / name) if finding.breaks][:1]
             assert re.search(said, finding.what), (name, finding)
         (desk / name).with_suffix(".plan.npz").unlink()
 

@@ -32,7 +32,7 @@ def writers(place: Path) -> dict[str, tuple[Callable, Callable]]:
 
     from vocab_lit.methods.factored import Factoring, load_factors
     from vocab_lit.models.adapterhub import load_adapter, save_adapter
-    from vocab_lit.models.factor_files import factorize_files
+    from vocab_lit.models.factored_embedding import factorize_files
     from vocab_lit.models.madx import MadX
     from vocab_lit.models.source import load_model, open_model
     from vocab_lit.models.transplant import transplant
@@ -40,8 +40,7 @@ def writers(place: Path) -> dict[str, tuple[Callable, Callable]]:
     from vocab_lit.text.files import write_folder, write_text
     from vocab_lit.tokens.load import load_tokenizer
     from vocab_lit.tokens.tokenizer_file import save_tokenizer
-    from vocab_lit.vectors.vector_files import train_vectors_files
-    from vocab_lit.vectors.word_vectors import open_words
+    from vocab_lit.vectors.word_vectors import open_words, train_vectors_files
 
     config, old, new = _place(place)
 

@@ -19,7 +19,7 @@ from vocab_lit.tokens.vocab import overlap
 from vocab_lit.training.lapt import lapt
 from vocab_lit.training.perplexity import perplexity
 from vocab_lit.training.settings import LaptConfig
-from vocab_lit.vectors.word_vectors import save_words, word_ppmi
+from vocab_lit.vectors.word_vectors import save_words, train_words
 
 
 @pytest.mark.slow
@@ -213,7 +213,7 @@ def test_wechsel_en_combines_tokens_of_an_english_vocabulary_only_and_word_fastt
         Target(replace(bilingual.setup, source_text=(), word_files=("a.vec", "b.vec"))).vectors(
             "aligned vectors", source_only=True
         )
-    save_words(word_ppmi(bilingual.setup.train, 8), place / "words.vec")
+    save_words(train_words(bilingual.setup.train, "ppmi", dim=8), place / "words.vec")
     from_file = Target(replace(bilingual.setup, word_files=("", str(place / "words.vec"))))
     assert from_file.vectors("word vectors").matrix.shape == (300, 8)
     assert bilingual.vectors("word vectors").matrix.shape == (300, 64)

@@ -2,9 +2,10 @@
 from pathlib import Path
 from studies.phrasebook import lines
 from types import SimpleNamespace
-from vocab_lit.app.made_folder import MadeFolder
+from vocab_lit.app.made_folder import MadeFolder, commands, tables
 from vocab_lit.models.pipeline import trim_files
 from vocab_lit.text.corpus import data_path
+import json
 import pytest
 import tempfile
 
@@ -57,3 +58,27 @@ def test_a_model_that_was_trained_from_a_gguf_file_tells_what_that_file_was_made
     assert (made.plan.weights != file.plan.weights).nnz == 0
     with contextlib.chdir(gguf_folder(more)):
         assert MadeFolder.open(place / "trimmed").command == "trim"  # whatever lies in the working directory
+
+
+@pytest.mark.cell('nbs/09_app/04_made_folder.ipynb', 'cell "a command has the options that are not the usual ones" (220e3b12)')
+def test_a_command_has_the_options_that_are_not_the_usual_ones():
+    from pathlib import Path
+
+    asked = dict(text=[["sw.txt", 9]], model="xlmr", vocab_size=700, clean=False, steps=100, seed=0)
+    [line] = commands(MadeFolder(Path("out"), Path("out"), Path("out"), {}, asked))
+    assert line == "vocab-lit adapt xlmr --text sw.txt --vocab-size 700 --no-clean --steps 100 --out out"
+
+
+@pytest.mark.cell('nbs/09_app/04_made_folder.ipynb', 'cell "the page of a trimmed model has what lines that were not counted lose" (dc1ebe9e)')
+def test_the_page_of_a_trimmed_model_has_what_lines_that_were_not_counted_lose():
+    from pathlib import Path
+    from tempfile import TemporaryDirectory
+
+    row = dict(text="/my/sw.txt", unseen_lines=40, divided_otherwise=0.25, tokens_per_word=1.5, after=1.75)
+    unseen = dict(texts=[row], curve=[dict(tokens=900, coverage=1.0, as_before={"/my/sw.txt": 0.75})])
+    with TemporaryDirectory() as folder:
+        folder = Path(folder)
+        (folder / "vocab_lit.json").write_text(json.dumps(dict(method="trim", unseen=unseen)))
+        told = tables(MadeFolder(folder, folder, folder, {}, {}))
+    lost, sizes = [t["rows"] for t in told if t["id"] in ("trim", "sizes")]
+    assert lost == [row | {"text": "sw.txt"}] and sizes == [{"tokens": 900, "sw.txt": "75.0%"}]

@@ -4,10 +4,8 @@ from pathlib import Path
 from scipy import sparse
 from studies.phrasebook import lines
 from types import SimpleNamespace
-from vocab_lit.app.made_folder import MadeFolder
-from vocab_lit.app.page_tables import MODELS
-from vocab_lit.app.page_tokens import MOST_OF_ONE, ORIGINS, terms_of
-from vocab_lit.app.report import check_report, report_data, report_html, write_report
+from vocab_lit.app.made_folder import MODELS, MadeFolder
+from vocab_lit.app.report import MOST_OF_ONE, ORIGINS, POSITIONS, check_report, position, report_data, report_html, terms_of, write_report
 from vocab_lit.methods.plan import Plan
 from vocab_lit.methods.settings import TransplantSettings
 from vocab_lit.models.pipeline import transplant_files, trim_files
@@ -28,6 +26,15 @@ import subprocess
 import tempfile
 import textwrap
 import time
+
+
+@pytest.fixture(scope='module')
+def cell_4830b46e():
+    # nbs/09_app/07_report.ipynb, cell "shown = [Token(0, "Ġmaji", "maji", True, "text"), Token(1, "" (4830b46e)
+    shown = [Token(0, "Ġmaji", "maji", True, "text"), Token(1, "ãģ", "", False, "byte", b"\xe3\x81")]
+    shown += [Token(2, "Ċ", "\n", False, "text"), Token(3, "▁", "", True, "text"), Token(4, "", "", False, "unused")]
+    [(t.visible, POSITIONS[position(t)]) for t in shown]
+    return SimpleNamespace(shown=shown)
 
 
 @pytest.fixture(scope='module')
@@ -137,6 +144,13 @@ def cell_d618adb0(cell_3bf37f97):
             pytest.skip("Chromium does not run here, as on a machine without fonts")
         return json.loads(html.unescape(re.search(r'<pre id="found">(.*?)</pre>', done.stdout, re.S)[1]))
     return SimpleNamespace(CHROMIUM=CHROMIUM, in_browser=in_browser)
+
+
+@pytest.mark.cell('nbs/09_app/07_report.ipynb', 'cell "every token is shown as something that can be seen, on one line" (669f4f00)')
+def test_every_token_is_shown_as_something_that_can_be_seen_on_one_line(cell_4830b46e):
+    shown = cell_4830b46e.shown
+    assert [t.visible for t in shown] == ["maji", "<0xE3><0x81>", "<U+000A>", "", "(row 4, no piece)"]
+    assert [position(t) for t in shown] == [0, 2, 1, 0, 4]
 
 
 @pytest.mark.cell('nbs/09_app/07_report.ipynb', 'cell "the page says of every token what explain says, and counts as one counts by hand" (a29c3ab1)')

@@ -201,8 +201,8 @@ def test_safetensors_and_legacy_names_hold_the_same_weights(cell_d7444992):
     assert all(s.keys() == states[0].keys() for s in states)
 
 
-@pytest.mark.cell('nbs/05_models/15_adapterhub.ipynb', 'cell "layers may be left out of an adapter that has them, and the others stay as they are" (5c7d21ae)')
-def test_layers_may_be_left_out_of_an_adapter_that_has_them_and_the_others_stay_as_they_are(cell_d7444992):
+@pytest.mark.cell('nbs/05_models/15_adapterhub.ipynb', 'cell "layers may be left out of an adapter that has them" (5c7d21ae)')
+def test_layers_may_be_left_out_of_an_adapter_that_has_them(cell_d7444992):
     golden = cell_d7444992.golden
     with_adapters = cell_d7444992.with_adapters
     whole, cut = with_adapters("bert", "lang"), with_adapters("bert")
@@ -217,8 +217,8 @@ def test_layers_may_be_left_out_of_an_adapter_that_has_them_and_the_others_stay_
         load_adapter(cut, golden / "bert" / "lang", "language", "again", leave_out=(99,))
 
 
-@pytest.mark.cell('nbs/05_models/15_adapterhub.ipynb', 'cell "an old task adapter may name an invertible adapter that it does not have" (cdff03e8)')
-def test_an_old_task_adapter_may_name_an_invertible_adapter_that_it_does_not_have(cell_d7444992):
+@pytest.mark.cell('nbs/05_models/15_adapterhub.ipynb', 'cell "an old task adapter may name an inverse that it lacks" (cdff03e8)')
+def test_an_old_task_adapter_may_name_an_inverse_that_it_lacks(cell_d7444992):
     golden = cell_d7444992.golden
     with_adapters = cell_d7444992.with_adapters
     with tempfile.TemporaryDirectory() as folder:
@@ -245,8 +245,8 @@ def test_what_is_saved_is_what_the_library_writes(cell_d7444992):
                 saved = save_adapter(there, kind, name, Path(folder) / f"{family}{safe}", safe)
                 folders = (saved, golden / family / name)
                 told, library = (json.loads((d / "adapter_config.json").read_text()) for d in folders)
-                assert told == library | {"config": told["config"]} and library["config"].items() <= told["config"].items()
-                assert told["config"].keys() - library["config"].keys() <= {"stochastic_depth", "init_weights_seed"}
+                assert told == library | {"config": told["config"]}
+                assert told["config"].items() <= library["config"].items()  # what is left out has the library's defaults
                 file = saved / ("adapter.safetensors" if safe else "pytorch_adapter.bin")
                 weights = load_file(file) if safe else torch.load(file, weights_only=True)
                 expected = torch.load(golden / family / name / "pytorch_adapter.bin", weights_only=True)
@@ -282,8 +282,8 @@ def test_a_language_s_own_vocabulary_is_saved_with_it():
             )
 
 
-@pytest.mark.cell('nbs/05_models/15_adapterhub.ipynb', 'cell "adapters of another model, and weights that do not fit, are refused" (73e44718)')
-def test_adapters_of_another_model_and_weights_that_do_not_fit_are_refused(cell_f348d35d):
+@pytest.mark.cell('nbs/05_models/15_adapterhub.ipynb', 'cell "adapters of another model, or that do not fit, are refused" (73e44718)')
+def test_adapters_of_another_model_or_that_do_not_fit_are_refused(cell_f348d35d):
     broken = cell_f348d35d.broken
     message = cell_f348d35d.message
     spoil = cell_f348d35d.spoil
@@ -309,8 +309,8 @@ def test_adapters_of_another_model_and_weights_that_do_not_fit_are_refused(cell_
     assert "weights of several adapters" in message()
 
 
-@pytest.mark.cell('nbs/05_models/15_adapterhub.ipynb', 'cell "damaged files, and pickles that are not plain tensors, are refused" (58bafe99)')
-def test_damaged_files_and_pickles_that_are_not_plain_tensors_are_refused(cell_d7444992, cell_f348d35d):
+@pytest.mark.cell('nbs/05_models/15_adapterhub.ipynb', 'cell "damaged files, and pickles that run programs, are refused" (58bafe99)')
+def test_damaged_files_and_pickles_that_run_programs_are_refused(cell_d7444992, cell_f348d35d):
     broken = cell_f348d35d.broken
     golden = cell_d7444992.golden
     message = cell_f348d35d.message
@@ -381,8 +381,8 @@ def test_heads_of_both_kinds_compute_what_the_library_computes(cell_d7444992, ce
         assert head_labels(golden / "bert" / way / "ner") == ["O", "B-PER", "I-PER"]
 
 
-@pytest.mark.cell('nbs/05_models/15_adapterhub.ipynb', 'cell "the library\'s language-model heads undo the invertible adapter, as ours do by default" (505423d8)')
-def test_the_library_s_language_model_heads_undo_the_invertible_adapter_as_ours_do_by_default(cell_d7444992):
+@pytest.mark.cell('nbs/05_models/15_adapterhub.ipynb', 'cell "the library\'s LM heads undo the invertible adapter" (505423d8)')
+def test_the_library_s_lm_heads_undo_the_invertible_adapter(cell_d7444992):
     furthest = cell_d7444992.furthest
     golden = cell_d7444992.golden
     with_adapters = cell_d7444992.with_adapters

@@ -5,7 +5,7 @@ from studies.toy_tokenizers import toy_tokenizer
 from transformers import GPT2Config, GPT2LMHeadModel
 from types import SimpleNamespace
 from vocab_lit.methods.settings import TransplantSettings
-from vocab_lit.models.auxiliary import auxiliary_vectors, embedding_vectors, smaller_model, target_vectors
+from vocab_lit.models.auxiliary import embedding_vectors, smaller_model, target_vectors
 from vocab_lit.models.source import load_model
 from vocab_lit.text.corpus import data_path
 from vocab_lit.tokens.load import load_tokenizer
@@ -27,12 +27,16 @@ def cell_470b2842():
     other = train_tokenizer(lines("sw", 300, seed=0), "unigram", 400)
 
 
+    def auxiliary_vectors(folder, tokenizer):
+        return embedding_vectors(load_model(folder), load_tokenizer(folder), tokenizer, str(folder))
+
+
     def share_found(tokenizer):
         return f"{auxiliary_vectors(place / 'small', tokenizer).known.sum()} of {len(tokenizer)} tokens"
 
 
     {"its own tokenizer": share_found(own), "another kind": share_found(other)}
-    return SimpleNamespace(auxiliary=auxiliary, other=other, own=own, place=place)
+    return SimpleNamespace(auxiliary=auxiliary, auxiliary_vectors=auxiliary_vectors, other=other, own=own, place=place)
 
 
 @pytest.fixture(scope='module')
@@ -46,9 +50,10 @@ def cell_2f77da96(cell_470b2842):
     return SimpleNamespace(tokens=tokens, words=words)
 
 
-@pytest.mark.cell('nbs/05_models/11_auxiliary.ipynb', 'cell "vectors are the auxiliary model\'s embeddings, by token and not by id" (9194f65f)')
-def test_vectors_are_the_auxiliary_model_s_embeddings_by_token_and_not_by_id(cell_470b2842):
+@pytest.mark.cell('nbs/05_models/11_auxiliary.ipynb', 'cell "vectors are the auxiliary model\'s, by token and not by id" (9194f65f)')
+def test_vectors_are_the_auxiliary_model_s_by_token_and_not_by_id(cell_470b2842):
     auxiliary = cell_470b2842.auxiliary
+    auxiliary_vectors = cell_470b2842.auxiliary_vectors
     other = cell_470b2842.other
     own = cell_470b2842.own
     place = cell_470b2842.place
@@ -63,9 +68,10 @@ def test_vectors_are_the_auxiliary_model_s_embeddings_by_token_and_not_by_id(cel
     assert same.known.sum() >= len(own) - 5 and "small" in same.name
 
 
-@pytest.mark.cell('nbs/05_models/11_auxiliary.ipynb', 'cell "an auxiliary model without the tokens, or with broken embeddings, is refused" (4a9519b5)')
-def test_an_auxiliary_model_without_the_tokens_or_with_broken_embeddings_is_refused(cell_470b2842):
+@pytest.mark.cell('nbs/05_models/11_auxiliary.ipynb', 'cell "an auxiliary model without the tokens, or broken, is refused" (4a9519b5)')
+def test_an_auxiliary_model_without_the_tokens_or_broken_is_refused(cell_470b2842):
     auxiliary = cell_470b2842.auxiliary
+    auxiliary_vectors = cell_470b2842.auxiliary_vectors
     own = cell_470b2842.own
     place = cell_470b2842.place
     empty = toy_tokenizer("unigram", ["ሰላም", "ዓለም"])
@@ -81,8 +87,8 @@ def test_an_auxiliary_model_without_the_tokens_or_with_broken_embeddings_is_refu
         auxiliary_vectors(place / "none", own)
 
 
-@pytest.mark.cell('nbs/05_models/11_auxiliary.ipynb', 'cell "the smaller model has half the sizes and the target vocabulary, and trains" (54b66351)')
-def test_the_smaller_model_has_half_the_sizes_and_the_target_vocabulary_and_trains(cell_470b2842):
+@pytest.mark.cell('nbs/05_models/11_auxiliary.ipynb', 'cell "the smaller model has half the sizes and the target\'s tokens" (54b66351)')
+def test_the_smaller_model_has_half_the_sizes_and_the_target_s_tokens(cell_470b2842):
     other = cell_470b2842.other
     for folder in ("mini-xlmr", "mini-gpt2"):
         large, old = load_model(data_path("models", folder)), load_tokenizer(data_path("models", folder))
@@ -98,8 +104,8 @@ def test_the_smaller_model_has_half_the_sizes_and_the_target_vocabulary_and_trai
         assert v.matrix.shape == (len(other), large.config.hidden_size // 2) and v.known.sum() > 300
 
 
-@pytest.mark.cell('nbs/05_models/11_auxiliary.ipynb', 'cell "vectors of the target tokens are made of text, or are those of an auxiliary model where one is given" (0a45ef12)')
-def test_vectors_of_the_target_tokens_are_made_of_text_or_are_those_of_an_auxiliary_model_where_one_is_given(cell_470b2842, cell_2f77da96):
+@pytest.mark.cell('nbs/05_models/11_auxiliary.ipynb', 'cell "vectors are made of text, or are an auxiliary model\'s" (0a45ef12)')
+def test_vectors_are_made_of_text_or_are_an_auxiliary_model_s(cell_470b2842, cell_2f77da96):
     other = cell_470b2842.other
     place = cell_470b2842.place
     tokens = cell_2f77da96.tokens

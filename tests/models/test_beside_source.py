@@ -5,8 +5,8 @@ from studies.phrasebook import lines
 from transformers import LlamaConfig, LlamaForCausalLM
 from types import SimpleNamespace
 from vocab_lit.models.beside_source import find_gguf_tokenizer
-from vocab_lit.models.check import check_folder
-from vocab_lit.models.served import ServedFolder
+from vocab_lit.models.check import check_model
+from vocab_lit.models.findings import ServedFolder
 from vocab_lit.models.source import Source
 from vocab_lit.models.transplant import transplant
 from vocab_lit.text.corpus import data_path
@@ -45,7 +45,7 @@ def cell_e851af7b():
             tensors = load_file(folder / "model.safetensors")
             tensors["lm_head.weight"][change_row, 0] += 1
             save_file(tensors, folder / "model.safetensors", metadata=dict(format="pt"))
-        return [str(finding) for finding in check_folder(folder)]
+        return [str(finding) for finding in check_model(folder)]
 
 
     planted("old", dict(eos_token_id=english.eos_token_id))
@@ -57,15 +57,15 @@ def test_an_id_that_stayed_a_tie_that_turned_and_a_copied_row_that_changed_are_f
     last = cell_e851af7b.last
     place = cell_e851af7b.place
     planted = cell_e851af7b.planted
-    told = "as the source model|tie_word|not the copies"
-    assert not [finding for finding in check_folder(place / "made") if re.search(told, str(finding))]
+    told = "as the source model|tie_word|not the source model's"
+    assert not [finding for finding in check_model(place / "made") if re.search(told, str(finding))]
     old = json.loads((place / "source" / "config.json").read_text())
     for name in ("eos_token_id", "pad_token_id"):
         [found] = [line for line in planted(f"old-{name}", {name: old[name]}) if re.search(told, line)]
         assert f"config.json has {name} {old[name]} as the source model has it" in found and found.startswith("breaks")
     assert any("another tie_word_embeddings" in line for line in planted("tied", dict(tie_word_embeddings=True)))
     [found] = [line for line in planted("row", change_row=last) if re.search(told, line)]
-    assert "embeddings: 1 rows of lm_head.weight are not the copies that plan.npz calls them" in found
+    assert "rows of lm_head.weight are not the source model's" in found
 
 
 @pytest.mark.cell('nbs/05_models/18_beside_source.ipynb', 'cell "a source that moved may be given, and what is seen without it is told" (77b3b533)')
@@ -78,13 +78,13 @@ def test_a_source_that_moved_may_be_given_and_what_is_seen_without_it_is_told(ce
     moved = planted("moved", dict(eos_token_id=english.eos_token_id, pad_token_id=swahili.get_vocab()["a"]), last)
     assert any("a, and the tokenizer's pad token is <|pad|>" in line for line in moved), moved
     (place / "source").rename(place / "elsewhere")
-    told = [str(finding) for finding in check_folder(place / "moved")]
-    assert not any("not the copies" in line for line in told)
+    told = [str(finding) for finding in check_model(place / "moved")]
+    assert not any("not the source model's" in line for line in told)
     assert any("a, and the tokenizer's pad token is <|pad|>" in line for line in told)
-    told = [str(finding) for finding in check_folder(place / "moved", source=place / "elsewhere")]
-    assert any("not the copies" in line for line in told) and not any("were not compared" in line for line in told)
+    told = [str(finding) for finding in check_model(place / "moved", source=place / "elsewhere")]
+    assert any("not the source model's" in line for line in told) and not any("were not compared" in line for line in told)
     np.savez_compressed(place / "moved" / "plan.npz", meta=json.dumps({}))
-    assert any("plan: " in str(finding) for finding in check_folder(place / "moved"))
+    assert any("plan: " in str(finding) for finding in check_model(place / "moved"))
 
 
 @pytest.mark.cell('nbs/05_models/18_beside_source.ipynb', 'cell "a tokenizer that llama.cpp reads from another file is told" (9c2a00d0)')

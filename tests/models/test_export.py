@@ -90,7 +90,8 @@ def test_what_was_not_trained_comes_back_as_the_file_that_it_was_byte_for_byte(c
 def test_of_a_table_only_the_rows_that_changed_are_written_anew(cell_35c1a5ca):
     files = cell_35c1a5ca.files
     folder = cell_35c1a5ca.folder
-    from vocab_lit.models.gguf_check import ServedGguf, find_changes
+    from vocab_lit.models.beside_source import find_changed_tokens
+    from vocab_lit.models.findings import ServedGguf
 
     before, after = GgufFile(files["Q8_0"]), GgufFile(folder / "rows.gguf")
     for name in before.tensors:
@@ -101,7 +102,7 @@ def test_of_a_table_only_the_rows_that_changed_are_written_anew(cell_35c1a5ca):
         rows = len(tokens_of(before))
         changed = (old.reshape(rows, -1) != new.reshape(rows, -1)).any(1)
         assert np.flatnonzero(changed).tolist() == [5, 700]
-    [changes] = find_changes(before, ServedGguf(folder / "rows.gguf"))
+    [changes] = find_changed_tokens(ServedGguf(folder / "rows.gguf", files["Q8_0"]))
     assert not changes.breaks and "2 of" in changes.what and "trained" in changes.todo
     assert (folder / "Modelfile").read_text() == "FROM ./rows.gguf\n"
 
@@ -191,10 +192,10 @@ def test_a_trimmed_folder_beside_the_file_that_was_not_trimmed_is_told_which_fil
     folder = cell_35c1a5ca.folder
     large = cell_49e1caa8.large
     from benchmarks.tiny_gguf import trial_lines
-    from vocab_lit.models.gguf_trim import trim_gguf
+    from vocab_lit.models.pipeline import trim_files
 
     (folder / "texts.txt").write_text("\n".join(trial_lines()[:50]), encoding="utf-8")
-    trim_gguf(large, [folder / "texts.txt"], folder / "trimmed.gguf")
+    trim_files(large, [folder / "texts.txt"], folder / "trimmed.gguf")
     with pytest.raises(ValueError, match=r"give as --like the file that was trimmed to them"):
         export_gguf(gguf_folder(folder / "trimmed.gguf"), large, folder / "no.gguf")
     with pytest.raises(ValueError, match="the id 1 is no token, and in .*f32.gguf 'b'; it has 1 of its 2 tokens"):

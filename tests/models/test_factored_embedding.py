@@ -3,9 +3,9 @@ from pathlib import Path
 from safetensors.torch import load_file
 from transformers import AutoModelForMaskedLM, BertConfig, BertForMaskedLM, GPT2Config, GPT2LMHeadModel
 from types import SimpleNamespace
-from vocab_lit.methods.factored import Factoring, factorize
+from vocab_lit.methods.factored import Factoring, factorize, load_factors
 from vocab_lit.methods.semi_nmf import gumbel_one_hot, up_project
-from vocab_lit.models.factored_embedding import FactoredEmbedding, _Logits, _logits_of_fixed_shapes, factored, load_embedding
+from vocab_lit.models.factored_embedding import FactoredEmbedding, _Logits, _logits_of_fixed_shapes, factored, factorize_files, load_embedding
 from vocab_lit.text.corpus import data_path
 import numpy as np
 import pytest
@@ -59,6 +59,15 @@ def cell_f9718807(cell_1f939951):
     return SimpleNamespace(bert=bert, inside=inside, small_bert=small_bert, some_ids=some_ids)
 
 
+@pytest.fixture(scope='module')
+def cell_cf0bb86e():
+    # nbs/05_models/03_factored_embedding.ipynb, cell "saved = Path(tempfile.mkdtemp()) / "factors.safetensors"" (cf0bb86e)
+    saved = Path(tempfile.mkdtemp()) / "factors.safetensors"
+    factors, vocab = factorize_files(data_path("models", "mini-xlmr"), saved, Factoring(components=4, solver="svd"))
+    factors.facts
+    return SimpleNamespace(factors=factors, saved=saved, vocab=vocab)
+
+
 @pytest.mark.cell('nbs/05_models/03_factored_embedding.ipynb', 'cell "logits and all gradients are those of the composed matrix" (40cd51d8)')
 def test_logits_and_all_gradients_are_those_of_the_composed_matrix(cell_5507be15):
     given = cell_5507be15.given
@@ -80,8 +89,8 @@ def test_logits_and_all_gradients_are_those_of_the_composed_matrix(cell_5507be15
     assert torch.autograd.gradcheck(lambda h, F, G: _Logits.apply(h, F, G, fixed), given[:3])
 
 
-@pytest.mark.cell('nbs/05_models/03_factored_embedding.ipynb', 'cell "the layer has as many trainable parameters as the paper\'s Table 2 says" (c63510f2)')
-def test_the_layer_has_as_many_trainable_parameters_as_the_paper_s_table_2_says():
+@pytest.mark.cell('nbs/05_models/03_factored_embedding.ipynb', 'cell "the layer has the paper\'s number of trainable parameters" (c63510f2)')
+def test_the_layer_has_the_paper_s_number_of_trainable_parameters():
     for V, D, k, C in ((10_000, 768, 100, 1), (10_000, 768, 100, 10)):
         parts = [torch.empty(shape, device="meta") for shape in ((V, k), (C, k, D))]
         labels = torch.empty(V, dtype=torch.long, device="meta")
@@ -91,8 +100,8 @@ def test_the_layer_has_as_many_trainable_parameters_as_the_paper_s_table_2_says(
         assert sum(p.numel() for p in trained.parameters() if p.requires_grad) == trainable + C * k * D
 
 
-@pytest.mark.cell('nbs/05_models/03_factored_embedding.ipynb', 'cell "embeddings, logits and the merged matrix agree, in evaluation and for the sampled choices" (e01b2fe2)')
-def test_embeddings_logits_and_the_merged_matrix_agree_in_evaluation_and_for_the_sampled_choices(cell_1f939951):
+@pytest.mark.cell('nbs/05_models/03_factored_embedding.ipynb', 'cell "embeddings, logits and the merged matrix agree" (e01b2fe2)')
+def test_embeddings_logits_and_the_merged_matrix_agree(cell_1f939951):
     four = cell_1f939951.four
     one = cell_1f939951.one
     for factors, C in ((one, 1), (four, 4)):
@@ -108,8 +117,8 @@ def test_embeddings_logits_and_the_merged_matrix_agree_in_evaluation_and_for_the
         assert C == 1 or not torch.allclose(sampled, merged)
 
 
-@pytest.mark.cell('nbs/05_models/03_factored_embedding.ipynb', 'cell "choices are sampled by step and seed, at the certainty, with a temperature that falls" (a5eee1b0)')
-def test_choices_are_sampled_by_step_and_seed_at_the_certainty_with_a_temperature_that_falls(cell_1f939951):
+@pytest.mark.cell('nbs/05_models/03_factored_embedding.ipynb', 'cell "choices are sampled by step and seed, at the certainty" (a5eee1b0)')
+def test_choices_are_sampled_by_step_and_seed_at_the_certainty(cell_1f939951):
     four = cell_1f939951.four
     layer = cell_1f939951.layer
     shares = cell_1f939951.shares
@@ -153,8 +162,8 @@ def test_a_layer_comes_back_from_its_file(cell_1f939951):
         load_embedding(file)
 
 
-@pytest.mark.cell('nbs/05_models/03_factored_embedding.ipynb', 'cell "the merged model is plain, and answers as the factored one did" (7baa636b)')
-def test_the_merged_model_is_plain_and_answers_as_the_factored_one_did(cell_1f939951, cell_f9718807):
+@pytest.mark.cell('nbs/05_models/03_factored_embedding.ipynb', 'cell "the merged model is plain and answers as the factored one" (7baa636b)')
+def test_the_merged_model_is_plain_and_answers_as_the_factored_one(cell_1f939951, cell_f9718807):
     bert = cell_f9718807.bert
     inside = cell_f9718807.inside
     layer = cell_1f939951.layer
@@ -172,8 +181,8 @@ def test_the_merged_model_is_plain_and_answers_as_the_factored_one_did(cell_1f93
     assert torch.allclose(logits, causal(some_ids).logits, atol=1e-4)
 
 
-@pytest.mark.cell('nbs/05_models/03_factored_embedding.ipynb', 'cell "gradients reach F\', Z, and G where it is trained, and nothing of the matrix" (81a09776)')
-def test_gradients_reach_f_z_and_g_where_it_is_trained_and_nothing_of_the_matrix(cell_1f939951, cell_f9718807):
+@pytest.mark.cell('nbs/05_models/03_factored_embedding.ipynb', 'cell "gradients reach F\', Z, and G where it is trained" (81a09776)')
+def test_gradients_reach_f_z_and_g_where_it_is_trained(cell_1f939951, cell_f9718807):
     four = cell_1f939951.four
     small_bert = cell_f9718807.small_bert
     some_ids = cell_f9718807.some_ids
@@ -195,8 +204,8 @@ def test_gradients_reach_f_z_and_g_where_it_is_trained_and_nothing_of_the_matrix
         assert torch.allclose(own.low_dim.grad, expected, atol=1e-6)
 
 
-@pytest.mark.cell('nbs/05_models/03_factored_embedding.ipynb', 'cell "where shapes are fixed, every step has the same ones, with the logits and gradients of those that are not" (91be77d0)')
-def test_where_shapes_are_fixed_every_step_has_the_same_ones_with_the_logits_and_gradients_of_those_that_are_not(cell_1f939951, cell_f9718807):
+@pytest.mark.cell('nbs/05_models/03_factored_embedding.ipynb', 'cell "where shapes are fixed, every step has the same ones" (91be77d0)')
+def test_where_shapes_are_fixed_every_step_has_the_same_ones(cell_1f939951, cell_f9718807):
     four = cell_1f939951.four
     layer = cell_1f939951.layer
     small_bert = cell_f9718807.small_bert
@@ -243,8 +252,8 @@ def test_where_shapes_are_fixed_every_step_has_the_same_ones_with_the_logits_and
     assert not layer.fixed_shapes  # where nothing is compiled, the products are the smaller ones
 
 
-@pytest.mark.cell('nbs/05_models/03_factored_embedding.ipynb', 'cell "an error inside leaves the model\'s embeddings, and models that do not fit are refused" (c70ac9a1)')
-def test_an_error_inside_leaves_the_model_s_embeddings_and_models_that_do_not_fit_are_refused(cell_1f939951, cell_f9718807):
+@pytest.mark.cell('nbs/05_models/03_factored_embedding.ipynb', 'cell "an error leaves the embeddings, and what fits not is refused" (c70ac9a1)')
+def test_an_error_leaves_the_embeddings_and_what_fits_not_is_refused(cell_1f939951, cell_f9718807):
     layer = cell_1f939951.layer
     small_bert = cell_f9718807.small_bert
     model = small_bert(400)
@@ -257,3 +266,12 @@ def test_an_error_inside_leaves_the_model_s_embeddings_and_models_that_do_not_fi
     too_few = "makes 400 embeddings of 128 dimensions, and the model has 300 of 128"
     with pytest.raises(ValueError, match=too_few), factored(small_bert(300), layer):
         pass
+
+
+@pytest.mark.cell('nbs/05_models/03_factored_embedding.ipynb', 'cell "the factors in the file are those that were made" (8ae16d60)')
+def test_the_factors_in_the_file_are_those_that_were_made(cell_cf0bb86e):
+    factors = cell_cf0bb86e.factors
+    saved = cell_cf0bb86e.saved
+    vocab = cell_cf0bb86e.vocab
+    assert torch.equal(load_factors(saved).F, factors.F) and torch.equal(load_factors(saved).G, factors.G)
+    assert len(factors.F) == len(vocab) and not list(saved.parent.glob("*part*"))

@@ -12,8 +12,8 @@ from unittest import mock
 from vocab_lit.methods import factored
 from vocab_lit.methods.plan import Plan
 from vocab_lit.methods.settings import TransplantSettings, find_recipe
-from vocab_lit.models.check import check_folder
-from vocab_lit.models.factor_files import factorize_files
+from vocab_lit.models.check import check_model
+from vocab_lit.models.factored_embedding import factorize_files
 from vocab_lit.models.pipeline import transplant_files, trim_files
 from vocab_lit.models.source import Source
 from vocab_lit.text import corpus
@@ -22,8 +22,8 @@ from vocab_lit.tokens.settings import TrimSettings
 from vocab_lit.tokens.tokenizer_file import Built, save_tokenizer, special_around
 from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.tokens.vocab import Vocab
-from vocab_lit.vectors.token_vectors import save_vectors, token_ppmi
-from vocab_lit.vectors.word_vectors import word_fasttext
+from vocab_lit.vectors.token_vectors import save_vectors, token_vectors
+from vocab_lit.vectors.word_vectors import train_words
 import copy
 import json
 import numpy as np
@@ -260,9 +260,9 @@ def test_vectors_of_two_languages_come_from_text_from_files_or_are_in_one_space_
     place = cell_6424b4a4.place
     transplanted = cell_6424b4a4.transplanted
     for side in ("en", "sw"):
-        save_facebook_model(
-            word_fasttext((place / f"{side}.txt").read_text().splitlines(), dim=16, epochs=50), str(place / f"{side}.bin")
-        )
+        sentences = (place / f"{side}.txt").read_text().splitlines()
+        made_here = train_words(sentences, "fasttext", dim=16, epochs=50)
+        save_facebook_model(made_here.model, str(place / f"{side}.bin"))
     told = []
     given = dict(source_vectors=place / "en.bin", target_vectors=place / "sw.bin", subwords="ngrams", method="wechsel")
     given |= dict(dictionary=files["dictionary"], tokenizer=place / "focus-sw")
@@ -335,7 +335,7 @@ def test_a_tokenizer_and_vectors_from_files_are_used_as_they_are(cell_6424b4a4):
     transplanted = cell_6424b4a4.transplanted
     own = train_tokenizer(lines("sw", 600, seed=0), "bpe", 500)
     own.save_pretrained(place / "own")
-    save_vectors(token_ppmi(own, lines("sw", 600, seed=0), dim=8), own, place / "own.npz")
+    save_vectors(token_vectors(own, lines("sw", 600, seed=0), "ppmi", dim=8), own, place / "own.npz")
     made = transplanted("from-files", (), tokenizer=place / "own", vectors=place / "own.npz")
     assert made.tokenizer.get_vocab() == own.get_vocab() and set(made.plan.summary().step) == {"Copy", "FrequencyBlend"}
 
@@ -532,7 +532,7 @@ def test_a_damaged_weight_file_is_refused_before_anything_is_trained_and_a_full_
     shutil.copytree(place / "model", place / "damaged")
     own = train_tokenizer(lines("sw", 600, seed=0), "bpe", 500)
     own.save_pretrained(place / "small")
-    save_vectors(token_ppmi(own, lines("sw", 600, seed=0), dim=8), own, place / "small.npz")
+    save_vectors(token_vectors(own, lines("sw", 600, seed=0), "ppmi", dim=8), own, place / "small.npz")
     (place / "damaged/model.safetensors").write_bytes((place / "model/model.safetensors").read_bytes()[:-10])
     told, limits = [], resource.getrlimit(resource.RLIMIT_FSIZE)
     for method in ("focus", "full-rand", "mf1-lex"):
@@ -655,7 +655,7 @@ def test_what_cannot_be_trimmed_is_refused_and_nothing_is_written(cell_6424b4a4)
         ("special tokens and single characters alone are", "few.txt", dict(vocab_size=12)),
         ("ge.txt: the vocabulary has no token for anything", "ge.txt", {}),
         ("gone.txt: no such file", "gone.txt", {}),
-        ("--coverage 2: give a share", "few.txt", dict(coverage=2)),
+        ("--coverage 2: give at most 1", "few.txt", dict(coverage=2)),
     ):
         with pytest.raises(ValueError, match=match):
             trim_files(place / "model", [place / text], place / "never", TrimSettings(**options))
@@ -696,7 +696,7 @@ def test_given_tokens_alone_leave_all_else_as_it_was_in_the_embeddings_the_head_
         assert note["method"] == "given" and note["rows"]["Given"] == note["given_tokens"] == len(new)
         assert note["extended_by"] == len(new) and note["tokenizer"] == "the source's"
         assert Plan.load(place / f"{name}-terms", Vocab.from_tokenizer(theirs)).explain("<dawa>").step[0] == "Given"
-        assert not any(finding.breaks for finding in check_folder(place / f"{name}-terms", ("transformers",)))
+        assert not any(finding.breaks for finding in check_model(place / f"{name}-terms", ("transformers",)))
 
 
 @pytest.mark.cell('nbs/05_models/20_pipeline.ipynb', 'cell "given tokens come last, on top of a vocabulary that is trained, given, expanded or trimmed" (29c03871)')
@@ -716,7 +716,7 @@ def test_given_tokens_come_last_on_top_of_a_vocabulary_that_is_trained_given_exp
         ("terms-twice", ("sw",), 0, dict(source="with-terms", vocab_size=700, extend=300, method="identity", tokens="")),
     ):
         told = []
-        with mock.patch("vocab_lit.tokens.given.Built", wraps=Built) as tried:
+        with mock.patch("vocab_lit.tokens.expansion.Built", wraps=Built) as tried:
             result = transplanted(name, text, **dict(tokens=terms, say=told.append) | options)
         assert tried.call_count == tries, name  # twice only where a tokenizer is trained in between
         check_plan(result.plan)

@@ -116,7 +116,7 @@ def cell_58149fb8(cell_790e2b33):
     scored = cell_790e2b33.scored
     from vocab_lit.models.adapterhub import save_adapter
     from vocab_lit.models.token_tensors import token_parameters
-    from vocab_lit.tokens.like import train_tokenizer_like
+    from vocab_lit.tokens.train import train_tokenizer_like
 
     mini = data_path("models", "mini-xlmr")
     languages = MadX(load_model(mini).float())

@@ -5,10 +5,9 @@ from studies.toy_tokenizers import CHAT_FAMILIES, chat_tokenizer
 from types import SimpleNamespace
 from vocab_lit.tokens.chat import add_special_tokens, carry_template, check_templates
 from vocab_lit.tokens.expansion import expand_tokenizer
-from vocab_lit.tokens.like import train_tokenizer_like
 from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.tokens.tokenizer_file import save_tokenizer
-from vocab_lit.tokens.train import train_tokenizer
+from vocab_lit.tokens.train import train_tokenizer, train_tokenizer_like
 from vocab_lit.tokens.vocab import fertility, read_pipeline, read_settings
 import pytest
 import tempfile

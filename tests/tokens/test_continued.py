@@ -6,12 +6,16 @@ from studies.phrasebook import lines
 from studies.toy_tokenizers import chat_tokenizer, toy_tokenizer
 from tokenizers import models
 from types import SimpleNamespace
-from vocab_lit.tokens.continued import Merges, UnigramScores, _still_unknown, check_extends, continued_tokenizer, count_words, extend_on_text
+from vocab_lit.text.errors import SettingError
+from vocab_lit.text.words import script_of
+from vocab_lit.tokens.continued import Merges, UnigramScores, _still_unknown, check_extends, continued_tokenizer, count_words, evicted, extend_on_text, first_to_go, id_map, in_place_of_unused, unused_ids
 from vocab_lit.tokens.settings import KINDS, TokenizerSettings
-from vocab_lit.tokens.tokenizer_file import TokenizerFile, unknown_piece, with_pipeline
+from vocab_lit.tokens.tokenizer_file import TokenizerFile
 from vocab_lit.tokens.train import train_tokenizer
-from vocab_lit.tokens.vocab import fertility, read_settings
+from vocab_lit.tokens.vocab import backend_of, fertility, read_pipeline
+import hashlib
 import json
+import numpy as np
 import pytest
 import tempfile
 
@@ -41,8 +45,31 @@ def cell_700dc572():
     return SimpleNamespace(english=english, extended=extended, sources=sources, swahili=swahili, unseen=unseen)
 
 
-@pytest.mark.cell('nbs/02_tokens/09_continued.ipynb', 'cell "ids and pieces of the source stay, and every new token is in use on the text or a step to one that is" (0af01c97)')
-def test_ids_and_pieces_of_the_source_stay_and_every_new_token_is_in_use_on_the_text_or_a_step_to_one_that_is(cell_700dc572):
+@pytest.fixture(scope='module')
+def cell_f83655ab():
+    # nbs/02_tokens/09_continued.ipynb, cell "en, sw, fi = (lines(code, n, seed=0) for code, n in (("en", " (f83655ab)
+    en, sw, fi = (lines(code, n, seed=0) for code, n in (("en", 300), ("sw", 300), ("fi", 100)))
+    others = [line for code in ("fi", "de", "uk") for line in lines(code, 200, seed=0)]
+    many = {kind: train_tokenizer(en + others, kind, 1500) for kind in KINDS}
+    many |= {family: chat_tokenizer(family, en + others, 1500) for family in ("llama3", "gemma3", "mistral")}
+    larger_ones = {kind: extend_on_text(source, sw, 150) for kind, source in many.items()}
+    same = {kind: in_place_of_unused(TokenizerFile(many[kind]), built, sw + en) for kind, built in larger_ones.items()}
+    same["gemma3"].about
+    return SimpleNamespace(en=en, fi=fi, larger_ones=larger_ones, many=many, others=others, same=same, sw=sw)
+
+
+@pytest.fixture(scope='module')
+def cell_801a7e3f(cell_f83655ab):
+    # nbs/02_tokens/09_continued.ipynb, cell "told = id_map(many["gemma3"], same["gemma3"].tokenizer)" (801a7e3f)
+    many = cell_f83655ab.many
+    same = cell_f83655ab.same
+    told = id_map(many["gemma3"], same["gemma3"].tokenizer)
+    list(told["changed"].items())[:3]
+    return SimpleNamespace(told=told)
+
+
+@pytest.mark.cell('nbs/02_tokens/09_continued.ipynb', 'cell "ids of the source stay, and every new token is of use" (0af01c97)')
+def test_ids_of_the_source_stay_and_every_new_token_is_of_use(cell_700dc572):
     extended = cell_700dc572.extended
     sources = cell_700dc572.sources
     swahili = cell_700dc572.swahili
@@ -65,15 +92,18 @@ def test_ids_and_pieces_of_the_source_stay_and_every_new_token_is_in_use_on_the_
         assert built.tokenizer.chat_template == source.chat_template
 
 
-@pytest.mark.cell('nbs/02_tokens/09_continued.ipynb', 'cell "merges are those of training by brute force, word after word divided anew at every step" (0a73dc3d)')
-def test_merges_are_those_of_training_by_brute_force_word_after_word_divided_anew_at_every_step(cell_700dc572):
+@pytest.mark.cell('nbs/02_tokens/09_continued.ipynb', 'cell "merges are those of training by brute force" (0a73dc3d)')
+def test_merges_are_those_of_training_by_brute_force(cell_700dc572):
     sources = cell_700dc572.sources
     swahili = cell_700dc572.swahili
     def brute_force(source, words, n):
         pipeline, made = json.loads(source.backend_tokenizer.to_str()), []
         model = pipeline["model"]
         while len(model["vocab"]) < n:
-            divide, pairs = with_pipeline(source, pipeline).backend_tokenizer.model.tokenize, Counter()
+            divide, pairs = (
+                TokenizerFile(source).with_pipeline(pipeline).tokenizer.backend_tokenizer.model.tokenize,
+                Counter(),
+            )
             for word, often in words.items():
                 pieces = [token.value for token in divide(word)]
                 for pair in zip(pieces, pieces[1:]):
@@ -94,13 +124,13 @@ def test_merges_are_those_of_training_by_brute_force_word_after_word_divided_ane
     assert parts.model["ignore_merges"] and set(made) >= set(merges.new)
 
 
-@pytest.mark.cell('nbs/02_tokens/09_continued.ipynb', 'cell "a merge may make a token of the source, and the source\'s merges go on from there" (f68c2e4b)')
-def test_a_merge_may_make_a_token_of_the_source_and_the_source_s_merges_go_on_from_there(cell_8266400a):
+@pytest.mark.cell('nbs/02_tokens/09_continued.ipynb', 'cell "a merge may make a token of the source" (f68c2e4b)')
+def test_a_merge_may_make_a_token_of_the_source(cell_8266400a):
     letters = cell_8266400a.letters
     pipeline = json.loads(letters.backend_tokenizer.to_str())
     pipeline["model"] |= dict(merges=[["a", "b"], ["b", "d"], ["a", "bd"], ["abd", "e"]], ignore_merges=False)
     pipeline["model"]["vocab"] |= {piece: 60 + i for i, piece in enumerate(("ab", "bd", "abd", "abde"))}
-    odd = with_pipeline(letters, pipeline)
+    odd = TokenizerFile(letters).with_pipeline(pipeline).tokenizer
     merges = Merges(TokenizerFile(odd), Counter({"abde": 3, "abdem": 2, "abdm": 1}))
     assert merges.divided[:2] == [["ab", "d", "e"], ["ab", "d", "e", "m"]]  # ab is made before bd
     merges.go_on(1)
@@ -125,8 +155,8 @@ def test_words_without_a_new_pair_are_divided_as_before(cell_700dc572):
         assert all(same) and len(same) > 20, kind
 
 
-@pytest.mark.cell('nbs/02_tokens/09_continued.ipynb', 'cell "a character without a token gets one where bytes are all that the source has for it" (35ab8347)')
-def test_a_character_without_a_token_gets_one_where_bytes_are_all_that_the_source_has_for_it(cell_700dc572):
+@pytest.mark.cell('nbs/02_tokens/09_continued.ipynb', 'cell "a character that is written in bytes gets a token" (35ab8347)')
+def test_a_character_that_is_written_in_bytes_gets_a_token(cell_700dc572):
     sources = cell_700dc572.sources
     amharic = ["ሰላም ለዓለም", "ሰላም ሰላም 😀"]
     for family in ("gemma3", "unigram", "wordpiece"):
@@ -137,8 +167,8 @@ def test_a_character_without_a_token_gets_one_where_bytes_are_all_that_the_sourc
         assert built.tokenizer.decode(built.tokenizer("ሰላም", add_special_tokens=False)["input_ids"]).strip() == "ሰላም"
 
 
-@pytest.mark.cell('nbs/02_tokens/09_continued.ipynb', 'cell "WordPiece learns words of more than 100 characters, and first the characters for which they would be unknown" (0b97240d)')
-def test_wordpiece_learns_words_of_more_than_100_characters_and_first_the_characters_for_which_they_would_be_unknown(cell_700dc572):
+@pytest.mark.cell('nbs/02_tokens/09_continued.ipynb', 'cell "WordPiece learns long words, unknown characters first" (0b97240d)')
+def test_wordpiece_learns_long_words_unknown_characters_first(cell_700dc572):
     sources = cell_700dc572.sources
     swahili = cell_700dc572.swahili
     source = sources["wordpiece"]
@@ -154,19 +184,19 @@ def test_wordpiece_learns_words_of_more_than_100_characters_and_first_the_charac
         assert f"; {n} of the text's {n + 2} words still have unknown tokens, such as 'ሰላም'" in built.about
 
 
-@pytest.mark.cell('nbs/02_tokens/09_continued.ipynb', 'cell "words are looked at for unknown tokens where a byte has no token, and only then" (4c3b05e4)')
-def test_words_are_looked_at_for_unknown_tokens_where_a_byte_has_no_token_and_only_then():
+@pytest.mark.cell('nbs/02_tokens/09_continued.ipynb', 'cell "unknown words are told where a byte has no token" (4c3b05e4)')
+def test_unknown_words_are_told_where_a_byte_has_no_token():
     lacking = toy_tokenizer("byte-fallback", ["maji"])
-    pipeline = read_settings(lacking, with_pieces=True) | dict(truncation=None, padding=None)
+    pipeline = read_pipeline(lacking)
     pipeline["model"]["vocab"]["[unused1]"] = pipeline["model"]["vocab"].pop("<0xE1>")
-    whole, lacking = lacking, with_pipeline(lacking, pipeline)
+    whole, lacking = lacking, TokenizerFile(lacking).with_pipeline(pipeline).tokenizer
     assert [kind.unk_token_id in kind("ጰ")["input_ids"] for kind in (whole, lacking)] == [False, True]
-    said = [_still_unknown(kind, Counter({"ጰ": 3, "a": 1})) for kind in (whole, lacking)]
+    said = [_still_unknown(backend_of(t).model, "<unk>", Counter({"ጰ": 3, "a": 1})) for t in (whole, lacking)]
     assert said[0] == "" and "; 3 of the text's 4 words" in said[1]
 
 
-@pytest.mark.cell('nbs/02_tokens/09_continued.ipynb', 'cell "scores of a Unigram source stay, and a new piece\'s loss is measured against the best division without it" (43223642)')
-def test_scores_of_a_unigram_source_stay_and_a_new_piece_s_loss_is_measured_against_the_best_division_without_it(cell_700dc572):
+@pytest.mark.cell('nbs/02_tokens/09_continued.ipynb', 'cell "a new Unigram piece\'s loss is that of the best rest" (43223642)')
+def test_a_new_unigram_piece_s_loss_is_that_of_the_best_rest(cell_700dc572):
     extended = cell_700dc572.extended
     sources = cell_700dc572.sources
     swahili = cell_700dc572.swahili
@@ -179,7 +209,7 @@ def test_scores_of_a_unigram_source_stay_and_a_new_piece_s_loss_is_measured_agai
     losses = {}
     for piece in added:
         others = [(other, score) for other, score in new.items() if other != piece]
-        rest = models.Unigram(others, unk_id=list(old).index(unknown_piece(parts.model))).tokenize(piece)
+        rest = models.Unigram(others, unk_id=list(old).index(parts.unknown)).tokenize(piece)
         without = sum(new[token.value] for token in rest)
         assert measured.without(piece, added) == pytest.approx(without), piece
         losses[piece] = measured.uses(added)[piece] * (new[piece] - without) if len(losses) < 9 else 0
@@ -194,8 +224,8 @@ def test_scores_of_a_unigram_source_stay_and_a_new_piece_s_loss_is_measured_agai
     )  # the source's pieces would have about the scores that they have
 
 
-@pytest.mark.cell('nbs/02_tokens/09_continued.ipynb', 'cell "a text that gives nothing is refused, one that gives fewer is told, and special tokens are no parts" (b10c7406)')
-def test_a_text_that_gives_nothing_is_refused_one_that_gives_fewer_is_told_and_special_tokens_are_no_parts(cell_8266400a, cell_700dc572):
+@pytest.mark.cell('nbs/02_tokens/09_continued.ipynb', 'cell "a text that gives nothing is refused, fewer tokens are told" (b10c7406)')
+def test_a_text_that_gives_nothing_is_refused_fewer_tokens_are_told(cell_8266400a, cell_700dc572):
     extended = cell_700dc572.extended
     letters = cell_8266400a.letters
     sources = cell_700dc572.sources
@@ -213,13 +243,86 @@ def test_a_text_that_gives_nothing_is_refused_one_that_gives_fewer_is_told_and_s
     assert "100 were asked for, and the text has no more" in built.about and 0 < len(built.tokenizer) - 500 < 10
     assert not any("<" in piece for piece in built.tokenizer.convert_ids_to_tokens(range(500, len(built.tokenizer))))
     pipeline = json.loads(letters.backend_tokenizer.to_str())
-    table = with_pipeline(letters, pipeline | dict(model=dict(type="WordLevel", vocab={"<unk>": 0}, unk_token="<unk>")))
+    table = (
+        TokenizerFile(letters)
+        .with_pipeline(pipeline | dict(model=dict(type="WordLevel", vocab={"<unk>": 0}, unk_token="<unk>")))
+        .tokenizer
+    )
     with pytest.raises(ValueError, match="a WordLevel tokenizer does not build tokens from smaller ones"):
         extend_on_text(table, swahili, 10)
 
 
-@pytest.mark.cell('nbs/02_tokens/09_continued.ipynb', 'cell "new tokens take ids of unused ones, and tokens of other texts stay where these are named" (03bf73ff)')
-def test_new_tokens_take_ids_of_unused_ones_and_tokens_of_other_texts_stay_where_these_are_named(cell_700dc572):
+@pytest.mark.cell('nbs/02_tokens/09_continued.ipynb', 'cell "every id but those of new tokens has its piece" (a124996e)')
+def test_every_id_but_those_of_new_tokens_has_its_piece(cell_f83655ab):
+    larger_ones = cell_f83655ab.larger_ones
+    many = cell_f83655ab.many
+    same = cell_f83655ab.same
+    for kind, source in many.items():
+        before, after = (t.convert_ids_to_tokens(range(len(t))) for t in (source, same[kind].tokenizer))
+        changed = [id for id, (a, b) in enumerate(zip(before, after)) if a != b]
+        assert len(before) == len(after) and len(changed) == 150 and len(set(after)) == len(after), kind
+        assert (np.flatnonzero(same[kind].source_ids < 0) == changed).all()
+        assert {after[id] for id in changed} == set(larger_ones[kind].tokenizer.get_vocab()) - set(before)
+        assert (
+            not TokenizerFile(source).special & set(changed) and same[kind].tokenizer.chat_template == source.chat_template
+        )
+
+
+@pytest.mark.cell('nbs/02_tokens/09_continued.ipynb', 'cell "texts are tokenized as if no token had gone" (6a4364d8)')
+def test_texts_are_tokenized_as_if_no_token_had_gone(cell_f83655ab):
+    en = cell_f83655ab.en
+    fi = cell_f83655ab.fi
+    larger_ones = cell_f83655ab.larger_ones
+    many = cell_f83655ab.many
+    same = cell_f83655ab.same
+    sw = cell_f83655ab.sw
+    for kind, source in many.items():
+        small, large = same[kind].tokenizer, larger_ones[kind].tokenizer
+        for line in [*en, *sw]:
+            assert small.tokenize(line) == large.tokenize(line), (kind, line)
+        stay = set(source.get_vocab()) & set(small.get_vocab())
+        kept = [line for line in fi if stay.issuperset(large.tokenize(line))]
+        assert all(small.tokenize(line) == source.tokenize(line) for line in kept) and len(kept) < 100, kind
+
+
+@pytest.mark.cell('nbs/02_tokens/09_continued.ipynb', 'cell "no token that stays is built from one that went" (d9b6d4d3)')
+def test_no_token_that_stays_is_built_from_one_that_went(cell_f83655ab):
+    en = cell_f83655ab.en
+    larger_ones = cell_f83655ab.larger_ones
+    many = cell_f83655ab.many
+    same = cell_f83655ab.same
+    sw = cell_f83655ab.sw
+    for kind in ("bpe", "gemma3", "llama3"):
+        parts, gone = TokenizerFile(many[kind]), set(np.flatnonzero(same[kind].source_ids < 0).tolist())
+        stay = parts.pieces.keys() - gone - parts.special
+        assert all(gone.isdisjoint(parts.needs(id)) for id in stay), kind
+        larger, new = TokenizerFile(larger_ones[kind].tokenizer), np.flatnonzero(larger_ones[kind].source_ids < 0).tolist()
+        counts = larger.count(sw + en)
+        unused = unused_ids(larger, counts, new)
+        order, texts = first_to_go(larger, counts, unused), {id: larger.tokenizer.decode([id]).strip() for id in unused}
+        ranks = [(script_of(texts[id][0]) != "Cyrl", len(texts[id]) == 1) for id in order[:100]]
+        assert ranks == sorted(ranks) and not ranks[0][0] and order[0] > order[9], kind
+        left, last = unused - gone, max(map(order.index, gone))
+        assert all(any(id in larger.needs(other) for other in left - {id}) for id in left & set(order[:last])), kind
+        assert evicted(larger, order, len(unused)) == unused
+
+
+@pytest.mark.cell('nbs/02_tokens/09_continued.ipynb', 'cell "more new tokens than unused ones are refused" (e609ee0c)')
+def test_more_new_tokens_than_unused_ones_are_refused(cell_f83655ab):
+    en = cell_f83655ab.en
+    larger_ones = cell_f83655ab.larger_ones
+    many = cell_f83655ab.many
+    others = cell_f83655ab.others
+    sw = cell_f83655ab.sw
+    with pytest.raises(SettingError, match="--same-size: the texts leave .* tokens unused that can go, and 150 "):
+        in_place_of_unused(TokenizerFile(many["bpe"]), larger_ones["bpe"], sw + en + others)
+    parts = TokenizerFile(larger_ones["bpe"].tokenizer)
+    few, more = (len(unused_ids(parts, parts.count(text), [])) for text in (sw + en + others, sw))
+    assert few < more
+
+
+@pytest.mark.cell('nbs/02_tokens/09_continued.ipynb', 'cell "tokens of other texts stay where these are named" (03bf73ff)')
+def test_tokens_of_other_texts_stay_where_these_are_named(cell_700dc572):
     english = cell_700dc572.english
     sources = cell_700dc572.sources
     swahili = cell_700dc572.swahili
@@ -234,3 +337,19 @@ def test_new_tokens_take_ids_of_unused_ones_and_tokens_of_other_texts_stay_where
         assert pieces[0] == pieces[1] <= beside.get_vocab().keys(), kind
         assert kind == "unigram" or not pieces[0] <= alone.get_vocab().keys(), kind  # whose characters leave little else
         assert len(alone) == len(beside) == len(sources[kind]), kind
+
+
+@pytest.mark.cell('nbs/02_tokens/09_continued.ipynb', 'cell "the map names all ids that changed" (5a535f84)')
+def test_the_map_names_all_ids_that_changed(cell_f83655ab, cell_801a7e3f):
+    larger_ones = cell_f83655ab.larger_ones
+    many = cell_f83655ab.many
+    same = cell_f83655ab.same
+    told = cell_801a7e3f.told
+    assert list(told["changed"]) == np.flatnonzero(same["gemma3"].source_ids < 0).tolist()
+    pieces = many["gemma3"].convert_ids_to_tokens(range(len(many["gemma3"])))
+    text = "".join(f"{id} {piece}\n" for id, piece in enumerate(pieces))
+    assert told["source_sha256"] == hashlib.sha256(text.encode()).hexdigest() != told["target_sha256"]
+    with pytest.raises(ValueError, match="not the source's with new tokens in the place of others: it has 1,650 tokens"):
+        id_map(many["gemma3"], larger_ones["gemma3"].tokenizer)
+    with pytest.raises(ValueError, match="in the place of others: the id of '.*' is another"):
+        id_map(many["bpe"], many["llama3"])

@@ -11,7 +11,7 @@ from vocab_lit.tokens.continued import extend_on_text
 from vocab_lit.tokens.gguf_tokenizer import GgufTokenizer, log, read_tokenizer
 from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.tokens.pre_tokenizers import PRE_TOKENIZERS
-from vocab_lit.tokens.tokenizer_file import save_tokenizer, template_lines
+from vocab_lit.tokens.tokenizer_file import TokenizerFile, save_tokenizer
 from vocab_lit.tokens.vocab import Vocab
 import numpy as np
 import pytest
@@ -106,7 +106,7 @@ def test_of_llama_a_chat_template_is_rendered_and_cut_without_words_and_merges_a
     template = said + "{{ m.content }}<table>{% endfor %} jibu"
     file.fields["tokenizer.chat_template"] = file.fields["tokenizer.chat_template"]._replace(value=template)
     told = GgufTokenizer(file).template_lines
-    assert told == template_lines(read_tokenizer(file)) and " jibu" in told
+    assert told == TokenizerFile(read_tokenizer(file)).template_lines and " jibu" in told
 
 
 @pytest.mark.cell('nbs/02_tokens/21_gguf_tokenizer.ipynb', 'cell "a text in two parts has between them what stands around each" (f7308c4c)')

@@ -7,12 +7,11 @@ from transformers import AutoTokenizer, LayoutLMv2Tokenizer, LayoutLMv3Tokenizer
 from transformers.utils import is_protobuf_available
 from types import SimpleNamespace
 from vocab_lit.tokens.continued import extend_on_text
-from vocab_lit.tokens.given import add_given
+from vocab_lit.tokens.expansion import add_given
 from vocab_lit.tokens.given_file import GivenToken
 from vocab_lit.tokens.load import check_loads_again, load_tokenizer
-from vocab_lit.tokens.own_pipeline import train_in_own_pipeline
 from vocab_lit.tokens.settings import KINDS
-from vocab_lit.tokens.train import train_tokenizer
+from vocab_lit.tokens.train import train_tokenizer, train_tokenizer_like
 from vocab_lit.tokens.trim import trim
 import io
 import itertools
@@ -90,7 +89,7 @@ def test_what_is_made_in_the_pipeline_of_the_class_that_transformers_takes_is_le
     check_loads_again(qwen, "qwen2")
     given = [GivenToken("kisanduku"), GivenToken("<new>", special=True)]
     made = trim(qwen, {"sw": swahili[:50]}), extend_on_text(qwen, lines("fi", 300, seed=0), 50), add_given(qwen, given)
-    for tokenizer in (train_in_own_pipeline(qwen, swahili, 500), *(built.tokenizer for built in made)):
+    for tokenizer in (train_tokenizer_like(qwen, swahili, 500), *(built.tokenizer for built in made)):
         check_loads_again(tokenizer, "qwen2")
         tokenizer.backend_tokenizer.normalizer = normalizers.Lowercase()  # upper case shows it, the vocabulary may not
         with pytest.raises(ValueError, match="as a Qwen2Tokenizer, which tokenizes otherwise"):

@@ -4,9 +4,8 @@ from studies.toy_tokenizers import chat_tokenizer, toy_tokenizer
 from transformers import FlaubertConfig, Gemma3Config, GenerationConfig, LlamaConfig, PaliGemmaConfig
 from types import SimpleNamespace
 from vocab_lit.tokens.expansion import expand_tokenizer
-from vocab_lit.tokens.like import train_tokenizer_like
 from vocab_lit.tokens.special_ids import carry_ids, check_ids, check_ids_written, ids_beyond
-from vocab_lit.tokens.train import train_tokenizer
+from vocab_lit.tokens.train import train_tokenizer, train_tokenizer_like
 from vocab_lit.tokens.vocab import Vocab
 import pytest
 

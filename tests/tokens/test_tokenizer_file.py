@@ -2,7 +2,7 @@
 from studies.toy_tokenizers import toy_tokenizer
 from tokenizers import Tokenizer, normalizers, processors
 from transformers import PreTrainedTokenizerFast
-from vocab_lit.tokens.tokenizer_file import TokenizerFile, own_methods, save_tokenizer, with_pipeline, with_vocabulary, word_ids
+from vocab_lit.tokens.tokenizer_file import TokenizerFile, own_methods, save_tokenizer, with_vocabulary, word_ids
 from vocab_lit.tokens.vocab import read_pipeline
 import copy
 import json
@@ -48,7 +48,7 @@ def test_a_pipeline_with_fewer_pieces_tokenizes_by_those_and_special_tokens_keep
     fewer = [entry for entry in pipeline["model"]["vocab"] if entry[0] != "▁moto"]
     fewer = fewer[5:] + fewer[:5]  # special tokens come last
     unknown = [piece for piece, _ in fewer].index("<unk>")
-    made = with_pipeline(source, with_vocabulary(pipeline, dict(vocab=fewer, unk_id=unknown), []))
+    made = TokenizerFile(source).with_pipeline(with_vocabulary(pipeline, dict(vocab=fewer, unk_id=unknown), [])).tokenizer
     assert made("maji")["input_ids"] == [made.cls_token_id, 0, made.sep_token_id] and min(made.all_special_ids) == 2
     assert made.tokenize("maji moto") == ["▁maji", "▁moto"] and made.convert_tokens_to_ids("▁moto") == made.unk_token_id
     assert len(made) == len(source) - 1 and made.special_tokens_map == source.special_tokens_map
@@ -72,10 +72,9 @@ def test_what_a_class_does_beside_its_pipeline_is_kept_in_a_folder_that_plain_tr
 
     from studies.phrasebook import lines
     from vocab_lit.tokens.continued import extend_on_text
-    from vocab_lit.tokens.expansion import expand_tokenizer
-    from vocab_lit.tokens.given import add_given
+    from vocab_lit.tokens.expansion import add_given, expand_tokenizer
     from vocab_lit.tokens.given_file import GivenToken
-    from vocab_lit.tokens.like import train_tokenizer_like
+    from vocab_lit.tokens.train import train_tokenizer_like
     from vocab_lit.tokens.trim import trim
 
     english, swahili = lines("en", 300, seed=0), lines("sw", 300, seed=0)

@@ -4,7 +4,7 @@ from studies.toy_tokenizers import chat_tokenizer, toy_tokenizer
 from types import SimpleNamespace
 from vocab_lit.text.errors import SettingError
 from vocab_lit.tokens.settings import KINDS, TrimSettings
-from vocab_lit.tokens.tokenizer_file import TokenizerFile, _counted_words, _divides_at_spaces, count_tokens, with_pipeline
+from vocab_lit.tokens.tokenizer_file import TokenizerFile, _counted_words, _divides_at_spaces, count_tokens
 from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.tokens.trim import trim
 from vocab_lit.tokens.vocab import backend_of, read_pipeline, unk_rate
@@ -176,7 +176,7 @@ def test_merges_of_one_token_are_told_apart_and_words_that_are_looked_up_whole_s
     first = {piece: [m for m in merges if "".join(m) == piece] for piece in long}
     others = [[piece[:1], piece[1:]] for piece in long if piece[1:] in vocab and [piece[:1], piece[1:]] not in merges]
     pipeline["model"]["merges"] = merges + others
-    several = with_pipeline(sources["gemma3"], pipeline)
+    several = TokenizerFile(sources["gemma3"]).with_pipeline(pipeline).tokenizer
     assert others and TokenizerFile(several).built_from(others[0][0] + others[0][1]) >= set(first["".join(others[0])][0])
     built = trim(several, {"sw": swahili[:50]})
     kept = set(built.source_ids.tolist())
@@ -200,7 +200,7 @@ def test_what_an_unknown_character_costs_stays_as_it_was(cell_9b5ce5a1):
     }  # x and a are no tokens
     pipeline["model"]["vocab"] = pipeline["model"]["vocab"][:4] + [[piece, score] for piece, score in scores.items()]
     pipeline["added_tokens"] = pipeline["added_tokens"][:4]
-    narrow = with_pipeline(toy_tokenizer("unigram", []), pipeline)
+    narrow = TokenizerFile(toy_tokenizer("unigram", [])).with_pipeline(pipeline).tokenizer
     built = trim(narrow, {"sw": ["xabcdefg abcdefg"]}, TrimSettings(characters="text"))
     assert built.tokenizer.tokenize("xabcdefg") == narrow.tokenize("xabcdefg") == ["▁", "xa", "bc", "de", "fg"]
 
@@ -237,7 +237,7 @@ def test_ids_with_holes_and_pieces_that_stand_twice_are_trimmed_as_others_are_or
         plain = train_tokenizer(swahili, kind, 500)
         pipeline = json.loads(plain.backend_tokenizer.to_str())
         change(pipeline)
-        return with_pipeline(plain, pipeline)
+        return TokenizerFile(plain).with_pipeline(pipeline).tokenizer
 
 
     def with_holes(pipeline):

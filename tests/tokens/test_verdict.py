@@ -5,10 +5,9 @@ from studies.phrasebook import lines
 from types import SimpleNamespace
 from vocab_lit.text.corpus import data_path, split_lines
 from vocab_lit.tokens.continued import extend_on_text
-from vocab_lit.tokens.like import train_tokenizer_like
 from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.tokens.tokenizer_file import TokenizerFile
-from vocab_lit.tokens.train import train_tokenizer
+from vocab_lit.tokens.train import train_tokenizer, train_tokenizer_like
 from vocab_lit.tokens.verdict import Beside, HELD_OUT, Measured, ModelSize, SAMPLE, SEEN, SIZES, _decide, _doubts, _extension, _fits, _seen_share, costs, first_tokens, judge, largest_tokenizer, last_worth, length_ratio, lost_letters, sampled, write_curve
 from vocab_lit.tokens.vocab import Fit, fertility, unk_rate
 import numpy as np

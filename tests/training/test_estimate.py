@@ -5,8 +5,8 @@ from transformers import GPT2Config, GPT2LMHeadModel, XLMRobertaConfig, XLMRober
 from types import SimpleNamespace
 from vocab_lit.models.factored_embedding import FactoredEmbedding, factored
 from vocab_lit.models.madx import MadX
-from vocab_lit.models.new_rows import only_new_rows
 from vocab_lit.models.source import load_model
+from vocab_lit.models.trainable import only_new_rows
 from vocab_lit.text.corpus import data_path
 from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.training.estimate import choose_micro_batch, count_blocks, estimate_run, held_out_batch, is_out_of_memory, smaller_micro_batch, step_memory

@@ -8,13 +8,15 @@ from studies.toy_tokenizers import toy_tokenizer
 from tokenizers import pre_tokenizers
 from types import SimpleNamespace
 from vocab_lit.text.binary_files import read_arrays
+from vocab_lit.text.corpus import Lines
+from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.tokens.vocab import Vocab
-from vocab_lit.vectors.token_vectors import ngrams, ppmi_vectors, save_vectors, token_fasttext, token_ppmi, train_fasttext
-from vocab_lit.vectors.word_vectors import _TOKEN_DEFAULTS, _WORD, from_words, open_words, read_vectors, save_words, static_vectors, train_words, word_fasttext, word_ppmi
+from vocab_lit.vectors.settings import VectorTraining
+from vocab_lit.vectors.token_vectors import ngrams, save_vectors, token_vectors
+from vocab_lit.vectors.word_vectors import _WORD, from_words, open_words, read_vectors, save_words, static_vectors, train_vectors_files, train_words
 import fasttext
 import gzip
-import inspect
 import json
 import numpy as np
 import pandas as pd
@@ -29,7 +31,7 @@ def cell_6e746c99():
     text = lines("sw", 2000, seed=0)
     tok = train_tokenizer(text, "unigram", 900)
     vocab = Vocab.from_tokenizer(tok)
-    counted = word_ppmi(text)
+    counted = train_words(text, "ppmi")
 
 
     def most_similar(word, k=4):
@@ -66,13 +68,25 @@ def cell_1a3a838f(cell_6e746c99):
 
 @pytest.fixture(scope='module')
 def cell_ccc0e65e(cell_6e746c99, cell_1a3a838f):
-    # nbs/03_vectors/02_word_vectors.ipynb, cell "of_tokens = token_ppmi(tok, text)" (ccc0e65e)
+    # nbs/03_vectors/02_word_vectors.ipynb, cell "of_tokens = token_vectors(tok, text, "ppmi")" (ccc0e65e)
     folder = cell_1a3a838f.folder
     text = cell_6e746c99.text
     tok = cell_6e746c99.tok
-    of_tokens = token_ppmi(tok, text)
+    of_tokens = token_vectors(tok, text, "ppmi")
     read_vectors(save_vectors(of_tokens, tok, folder / "tokens.npz"), tok).known.sum()
     return SimpleNamespace(of_tokens=of_tokens)
+
+
+@pytest.fixture(scope='module')
+def cell_2a0dd4a3():
+    # nbs/03_vectors/02_word_vectors.ipynb, cell "place = Path(tempfile.mkdtemp())" (2a0dd4a3)
+    place = Path(tempfile.mkdtemp())
+    (place / "sw.txt").write_text("\n".join(lines("sw", 600, seed=0)), encoding="utf-8")
+    (place / "few.txt").write_text("\n".join(lines("sw", 100, seed=0)), encoding="utf-8")
+    train_tokenizer(lines("sw", 600, seed=0), "unigram", 700).save_pretrained(place / "focus-sw")
+    made_in_file = train_vectors_files([place / "sw.txt"], place / "words.vec", how=VectorTraining(dim=32))
+    made_in_file
+    return SimpleNamespace(made_in_file=made_in_file, place=place)
 
 
 @pytest.mark.cell('nbs/03_vectors/02_word_vectors.ipynb', 'cell "word vectors repeat with the seed" (7298d4c0)')
@@ -80,10 +94,10 @@ def test_word_vectors_repeat_with_the_seed(cell_6e746c99):
     counted = cell_6e746c99.counted
     text = cell_6e746c99.text
     few = dict(dim=20, min_count=2, epochs=50)
-    first, again = (word_fasttext(iter(text[:400]), **few).wv for _ in range(2))
+    first, again = (train_words(iter(text[:400]), "fasttext", **few).model.wv for _ in range(2))
     assert (first.vectors == again.vectors).all() and first.key_to_index == again.key_to_index and "Uganda" in first
-    assert not (word_fasttext(text[:400], **few, seed=1).wv.vectors == first.vectors).all()
-    assert (word_ppmi(text).matrix(counted.words) == counted.matrix(counted.words)).all()
+    assert not (train_words(text[:400], "fasttext", **few, seed=1).model.wv.vectors == first.vectors).all()
+    assert (train_words(text, "ppmi").matrix(counted.words) == counted.matrix(counted.words)).all()
 
 
 @pytest.mark.cell('nbs/03_vectors/02_word_vectors.ipynb', 'cell "counted words are the frequent ones, in order, with their counts" (ceb7e00a)')
@@ -219,8 +233,7 @@ def test_vectors_by_frequency_are_the_weighted_mean_written_out(cell_6e746c99, c
         else:
             assert not v.known[id] and not v.matrix[id].any()
     assert v.known.sum() > 300
-    few = from_words(folder / "words.vec", tok, most=5)
-    assert 5 <= few.known.sum() < 40 and from_words(model, tok, "tfr").name.startswith("word vectors by frequency")
+    assert from_words(model, tok, "tfr").name.startswith("word vectors by frequency")
 
 
 @pytest.mark.cell('nbs/03_vectors/02_word_vectors.ipynb', 'cell "a space before the word can change its tokens, and both ways count" (8304d6a5)')
@@ -251,22 +264,12 @@ def test_a_recipe_gets_the_vectors_that_it_needs(cell_6e746c99):
     tok = cell_6e746c99.tok
     small = text[:300]
     made = static_vectors("token vectors", tok, iter(small), seed=3)
-    assert (made.matrix == token_ppmi(tok, small, seed=3).matrix).all() and made.name == "token PPMI (min_count 2, seed 3)"
+    assert (made.matrix == token_vectors(tok, small, "ppmi", 3).matrix).all()
+    assert made.name == "token PPMI (min_count 2, seed 3)"
     made = static_vectors("word vectors", tok, iter(small), seed=3)
-    assert (made.matrix == from_words(word_ppmi(small, 64, window=10, seed=3), tok).matrix).all()
+    assert (made.matrix == from_words(train_words(small, "ppmi", 3, dim=64, window=10), tok).matrix).all()
     made = static_vectors("word vectors", tok, small, "fasttext", seed=3, epochs=12, dim=20)
-    assert (made.matrix == from_words(word_fasttext(small, 20, 10, 12, seed=3), tok).matrix).all()
-
-
-@pytest.mark.cell('nbs/03_vectors/02_word_vectors.ipynb', 'cell "words and tokens are trained in the same way where nothing else is said" (5a7e11d0)')
-def test_words_and_tokens_are_trained_in_the_same_way_where_nothing_else_is_said():
-    makers = {"fasttext": (token_fasttext, train_fasttext), "ppmi": (token_ppmi, ppmi_vectors)}
-    for method, makers_of_method in makers.items():
-        defaults = {}
-        for maker in reversed(makers_of_method):
-            defaults |= {name: p.default for name, p in inspect.signature(maker).parameters.items()}
-        assert _TOKEN_DEFAULTS[method].items() <= defaults.items()
-        assert {"dim", "min_count", "epochs" if method == "fasttext" else "window"} == set(_TOKEN_DEFAULTS[method])
+    assert (made.matrix == from_words(train_words(small, "fasttext", 3, dim=20, min_count=10, epochs=12), tok).matrix).all()
 
 
 @pytest.mark.cell('nbs/03_vectors/02_word_vectors.ipynb', 'cell "saved vectors come back bit for bit" (d06fb01c)')
@@ -353,3 +356,42 @@ def test_files_that_cannot_be_right_are_refused_by_name_and_line(cell_1a3a838f):
             warnings.simplefilter("ignore")
             v = read_vectors(folder / file, ab)
         assert v.matrix[v.known].tolist() == [[1, 2], [3, 4]] and v.known.sum() == 2
+
+
+@pytest.mark.cell('nbs/03_vectors/02_word_vectors.ipynb', 'cell "vectors in files are what was trained" (405c4df7)')
+def test_vectors_in_files_are_what_was_trained(cell_2a0dd4a3):
+    made_in_file = cell_2a0dd4a3.made_in_file
+    place = cell_2a0dd4a3.place
+    back, kept_words = open_words(place / "words.vec"), train_words(Lines(place / "sw.txt"), "ppmi", dim=32)
+    assert made_in_file["vectors"] == len(back.words)
+    assert back.words == kept_words.words and all((back.vector(w) == kept_words.vector(w)).all() for w in back.words[:50])
+    told = train_vectors_files([place / "sw.txt"], place / "trained.bin", how=VectorTraining(dim=16, epochs=50))
+    assert open_words(place / "trained.bin").composes
+    assert told["made_by"] == "fastText on words" and told["dimensions"] == 16
+    told = train_vectors_files([place / "sw.txt"], place / "tokens.npz", place / "focus-sw", VectorTraining(dim=8))
+    assert read_vectors(place / "tokens.npz", load_tokenizer(place / "focus-sw")).known.sum() == told["vectors"] > 300
+    for match, out, options in (
+        ("--epochs 2: ppmi, .* counts once; give --method fasttext", "w.vec", dict(how=VectorTraining(epochs=2))),
+        ("exists; choose another", "trained.bin", {}),
+        ("written as .bin or .vec", "x.npz", {}),
+        ("written as .vec or .npz", "x.bin", dict(tokenizer=place / "focus-sw")),
+        ("ppmi has no n-grams", "y.bin", dict(how=VectorTraining("ppmi"))),
+    ):
+        with pytest.raises(ValueError, match=match):
+            train_vectors_files([place / "sw.txt"], place / out, **options)
+    assert not any((place / f).exists() for f in ("w.vec", "x.npz", "x.bin", "y.bin"))
+
+
+@pytest.mark.cell('nbs/03_vectors/02_word_vectors.ipynb', 'cell "every option of training is taken by every method" (4edc4356)')
+def test_every_option_of_training_is_taken_by_every_method(cell_2a0dd4a3):
+    place = cell_2a0dd4a3.place
+    train_options = dict(dim=8, min_count=3, window=2, epochs=2, seed=1, threads=2)
+    for method in ("ppmi", "fasttext"):
+        for name in train_options if method == "fasttext" else set(train_options) - {"epochs"}:
+            how = VectorTraining(method, **{"dim": 8, name: train_options[name]})
+            with warnings.catch_warnings(action="ignore"):  # in two epochs little is learnt
+                train_vectors_files([place / "few.txt"], place / f"words-{method}-{name}.vec", None, how)
+                train_vectors_files([place / "few.txt"], place / f"{method}-{name}.vec", place / "focus-sw", how)
+    focus_sw = load_tokenizer(place / "focus-sw")
+    wide, narrow = (read_vectors(place / f"ppmi-{name}.vec", focus_sw) for name in ("dim", "window"))
+    assert (wide.matrix != narrow.matrix).any() and (wide.known == narrow.known).all()

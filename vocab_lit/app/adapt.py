@@ -19,7 +19,7 @@ from .adapt_check import check_adaptation, check_processes, check_room
 from .adapt_stages import AdaptRun, Stage, TimeLimit, TrainingStage
 from .settings import Adaptation, check_report_packages
 from ..methods.plan import Plan
-from ..models.check import check_folder, verdict
+from ..models.check import check_model, verdict
 from ..models.model_class import learns_from_text
 from ..models.source import FolderSource
 from ..text.corpus import write_json
@@ -145,7 +145,7 @@ def _closing_lines(run: AdaptRun) -> list[str]:
     final, start = run.asked.final(run.out), FolderSource.open(run.out / "start")
     note = json.loads((run.out / "start/vocab_lit.json").read_text(encoding="utf-8"))
     plan = Plan.load(run.out / "start", start.vocab)
-    findings = check_folder(final, compare=False, remarks=False)
+    findings = check_model(final, compare=False, remarks=False)
     can_learn = learns_from_text(start.open_weights())
     rows, advice, check = verdict(plan, note.get("alignment", {}), findings, final, can_learn)
     trained = run.asked.lapt.trains and not advice.startswith("warning")

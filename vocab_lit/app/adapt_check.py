@@ -15,18 +15,18 @@ from typing import TYPE_CHECKING
 
 from .settings import Adaptation
 from ..methods.factored import FactoredRecipe, load_factors
-from ..models.lora import LoraAdapter
-from ..models.pipeline import check_tokens
+from ..models.new_vocabulary import check_tokens
 from ..models.settings import LoraSettings
 from ..models.token_tensors import replace_token_embeddings, token_tensors
+from ..models.trainable import LoraAdapter
 from ..tasks.evaluate import read_examples
 from ..text.cleaning import clean
 from ..text.corpus import Lines, hold_out
 from ..text.settings import SettingError
 from ..tokens.continued import continued_tokenizer
-from ..tokens.like import build_tokenizer
 from ..tokens.load import load_tokenizer
 from ..tokens.tokenizer_file import Built
+from ..tokens.train import build_tokenizer
 from ..training.distil import Teacher
 from ..training.lapt import check_lapt
 from ..training.lm_data import check_block, check_kept, open_kept

@@ -39,7 +39,7 @@ from ..training.processes import Processes
 from ..training.settings import RunSettings, RunStopped
 from ..training.training_run import lapt_files
 from ..vectors.settings import VectorSettings, VectorTraining, fasttext_or_ppmi
-from ..vectors.vector_files import train_vectors_files
+from ..vectors.word_vectors import train_vectors_files
 
 log = logging.getLogger("vocab_lit")
 

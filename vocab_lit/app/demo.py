@@ -10,7 +10,7 @@ import json
 import os
 import re
 import time
-from functools import cached_property
+from collections.abc import Callable
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -18,11 +18,10 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from .made_folder import MadeFolder
-from .page_tokens import position
-from .report import filled
+from .report import filled, position
 from ..models.model_class import is_masked, learns_from_text
-from ..models.settings import is_gguf
 from ..models.source import FolderSource, Source
+from ..text.files import in_mirror
 from ..text.settings import SettingError
 from ..tokens.vocab import fit
 from ..training.perplexity import perplexity, surrounding_ids
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 # %% auto #0
-__all__ = ['LONGEST', 'MOST', 'GAP', 'Side', 'Loaded', 'Writer', 'Filler', 'GgufWriter', 'open_side', 'open_sides', 'DemoServer']
+__all__ = ['LONGEST', 'MOST', 'GAP', 'Side', 'Writer', 'Filler', 'GgufWriter', 'open_side', 'open_sides', 'DemoServer']
 
 # %% ../../nbs/09_app/13_demo.ipynb #e107f9c6
 LONGEST = 2000  # characters of a text
@@ -41,7 +40,7 @@ _GUESSES = 5
 
 
 class Side:
-    "One of the two models, and what it makes of a text."
+    "One of the two models, and what it makes of a text; of this class one that only encodes."
 
     about = ""  # what a reader can ask for
 
@@ -63,17 +62,18 @@ class Side:
         text: str,
         n: int,  # tokens that are written
     ) -> dict[str, Any]:
-        "What the model makes of a text; nothing of one that only encodes."
+        "What the model makes of a text."
         return {}
 
     def close(self) -> None:
         "End what runs beside this process."
 
 
-class Loaded(Side):
-    "A model of a folder, in memory."
+class Writer(Side):
+    "A causal model: it writes on."
 
     source: FolderSource
+    about = "A decoder writes on from its end."
 
     def __init__(self, source: FolderSource, model: PreTrainedModel):
         super().__init__(source)
@@ -83,36 +83,24 @@ class Loaded(Side):
         "Bits per byte of a text, if there is one."
         return {"bits_per_byte": perplexity(self.model, self.source.tokenizer, [text]).bits_per_byte} if text else {}
 
-
-class Writer(Loaded):
-    "A causal model: it writes on."
-
-    about = "A decoder writes on from its end."
-
-    @cached_property
-    def _before(self) -> list[int]:
-        "The special tokens that stand before a text; one that ends texts where there are none."
-        before, after = surrounding_ids(self.source.tokenizer, masked=False)
-        return before or after[:1]
-
     def answer(self, text: str, n: int) -> dict[str, Any]:
         "The most probable tokens after a text, and how well the model predicts the text itself."
         import torch
 
-        tokenizer = self.source.tokenizer
-        ids = [*self._before, *tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]]
-        n = min(n, self.source.longest - 1)
-        ids = ids[n - self.source.longest :]
-        given, start = torch.tensor([ids]), time.perf_counter()
+        tokenizer, longest = self.source.tokenizer, self.source.longest
+        before, after = surrounding_ids(tokenizer, masked=False)
+        ids = [*(before or after[:1]), *tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]]
+        n = min(n, longest - 1)
+        given, start = torch.tensor([ids[n - longest :]]), time.perf_counter()
         options = dict(max_new_tokens=n, do_sample=False, pad_token_id=tokenizer.pad_token_id or 0)
-        made = self.model.generate(given, attention_mask=torch.ones_like(given), **options)[0].tolist()  # pyright: ignore
+        made = self.model.generate(given, attention_mask=torch.ones_like(given), **options)[0]  # pyright: ignore
         seconds = time.perf_counter() - start
-        known, whole = (str(tokenizer.decode(part, skip_special_tokens=True)) for part in (ids, made))
-        told = dict(written=whole.removeprefix(known), tokens=len(made) - len(ids), seconds=seconds)
+        known, whole = (str(tokenizer.decode(part, skip_special_tokens=True)) for part in (given[0], made))
+        told = dict(written=whole.removeprefix(known), tokens=len(made) - given.shape[1], seconds=seconds)
         return told | self._bits(text)
 
 
-class Filler(Loaded):
+class Filler(Writer):
     "A masked model: it fills in gaps."
 
     about = f"A masked model fills in a token where you write {GAP}."
@@ -158,18 +146,16 @@ class GgufWriter(Side):
 
 
 def open_side(
-    path: str | Path,  # a model's folder, its name on the Hub, or a GGUF file
+    path: str | Path,  # a model's folder, its name on the Hub or in its mirror, or a GGUF file
 ) -> Side:
     "Load a model; `ValueError`, `OSError` or `MissingExtra` where that cannot be done."
-    if is_gguf(path):
-        from vocab_lit.models.source import GgufSource
-
-        return GgufWriter(GgufSource(path))
-    source = FolderSource.open(path)
+    source = Source.open(in_mirror(str(path)) or path)
+    if not isinstance(source, FolderSource):
+        return GgufWriter(source)
     model = source.load()
-    if is_masked(model) and source.tokenizer.mask_token:
-        return Filler(source, model)
-    return Writer(source, model) if learns_from_text(model) and not is_masked(model) else Side(source)
+    if is_masked(model):
+        return Filler(source, model) if source.tokenizer.mask_token else Side(source)
+    return Writer(source, model) if learns_from_text(model) else Side(source)
 
 # %% ../../nbs/09_app/13_demo.ipynb #ce67ad26
 def _made(folder: str | Path, source: str) -> tuple[str, str]:  # paths or names: before, after
@@ -207,16 +193,17 @@ def open_sides(
 _LARGEST = 8 * LONGEST  # bytes of a question
 
 
-def _question(raw: bytes, sides: dict[str, Side]) -> tuple[Side, str, int]:
-    "The side, the text and the number of tokens that are asked for; `ValueError` where that is none."
+def _question(path: str, raw: bytes, sides: dict[str, Side]) -> tuple[Side, Callable[[], dict[str, Any]]]:
+    "The side and what is asked of it; `ValueError` where that is nothing."
     asked = json.loads(raw)
     asked = asked if isinstance(asked, dict) else {}
-    side, text, n = asked.get("side"), asked.get("text"), asked.get("n", 1)
-    if not (isinstance(side, str) and side in sides and isinstance(text, str) and isinstance(n, int)):
+    name, text, n = asked.get("side"), asked.get("text"), asked.get("n", 1)
+    if not (isinstance(name, str) and name in sides and isinstance(text, str) and isinstance(n, int)):
         raise ValueError("a question has a side, before or after, a text, and a number of tokens n")
     if len(text) > LONGEST or not 1 <= n <= MOST:
         raise ValueError(f"give at most {LONGEST:,} characters, and 1 to {MOST} tokens")
-    return sides[side], text, n
+    side = sides[name]
+    return side, {"/tokens": lambda: side.tokens(text), "/answer": lambda: side.answer(text, n)}[path]
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -224,15 +211,15 @@ class _Handler(BaseHTTPRequestHandler):
 
     server: DemoServer
 
-    def _send(self, status: HTTPStatus, kind: str, body: bytes) -> None:
+    def _send(self, status: HTTPStatus, body: str | dict[str, Any]) -> None:
+        "Send a page, or an answer in JSON."
+        kind = "text/html" if isinstance(body, str) else "application/json"
+        raw = (body if isinstance(body, str) else json.dumps(body, ensure_ascii=False)).encode()
         self.send_response(status)
         self.send_header("Content-Type", f"{kind}; charset=utf-8")
-        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Content-Length", str(len(raw)))
         self.end_headers()
-        self.wfile.write(body)
-
-    def _tell(self, status: HTTPStatus, answer: dict[str, Any]) -> None:
-        self._send(status, "application/json", json.dumps(answer, ensure_ascii=False).encode())
+        self.wfile.write(raw)
 
     def _is_ours(self) -> bool:
         "Whether the browser asked for this machine by its own name."
@@ -241,29 +228,24 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         "The page."
         if self._is_ours() and self.path == "/":
-            self._send(HTTPStatus.OK, "text/html", self.server.page.encode())
+            self._send(HTTPStatus.OK, self.server.page)
         else:
-            self._tell(HTTPStatus.NOT_FOUND, {"error": "there is one page, /"})
+            self._send(HTTPStatus.NOT_FOUND, {"error": "there is one page, /"})
 
     def do_POST(self) -> None:
         "The tokens of a text, or what a model makes of it."
-        size, kind = self._size(), self.headers.get("Content-Type")
-        if not self._is_ours() or kind != "application/json" or not 0 < size <= _LARGEST:
-            self.close_connection = True
-            self._tell(HTTPStatus.FORBIDDEN, {"error": "only this page's own questions are answered"})
-            return
-        self._tell(*self._answer(self.rfile.read(size)))
-
-    def _size(self) -> int:
-        "Bytes of the question; 0 where its head does not tell."
         told = self.headers.get("Content-Length", "")
-        return int(told) if re.fullmatch("[0-9]{1,9}", told) else 0
+        size = int(told) if re.fullmatch("[0-9]{1,9}", told) else 0
+        if not self._is_ours() or self.headers.get("Content-Type") != "application/json" or not 0 < size <= _LARGEST:
+            self.close_connection = True
+            self._send(HTTPStatus.FORBIDDEN, {"error": "only this page's own questions are answered"})
+        else:
+            self._send(*self._answer(self.rfile.read(size)))
 
     def _answer(self, raw: bytes) -> tuple[HTTPStatus, dict[str, Any]]:
         "What a question is answered, also where a model fails."
         try:
-            side, text, n = _question(raw, self.server.sides)
-            ask = {"/tokens": lambda: side.tokens(text), "/answer": lambda: side.answer(text, n)}[self.path]
+            side, ask = _question(self.path, raw, self.server.sides)
         except (ValueError, KeyError, RecursionError) as e:
             return HTTPStatus.BAD_REQUEST, {"error": str(e)}
         try:
@@ -292,9 +274,8 @@ class DemoServer(ThreadingHTTPServer):
         try:
             super().__init__(("127.0.0.1", port), _Handler)
         except (OSError, OverflowError) as e:
-            raise SettingError(
-                "port", f" {port} cannot be opened ({e}); give another, or 0 for any that is free"
-            ) from e
+            problem = f" {port} cannot be opened ({e}); give another, or 0 for any that is free"
+            raise SettingError("port", problem) from e
         self.hosts = {f"{name}:{self.server_port}" for name in ("127.0.0.1", "localhost")}
 
     @property

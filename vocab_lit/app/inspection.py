@@ -6,16 +6,18 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, cast
 
+from ..gguf.tokens import check_whole
 from ..models.model_class import is_decoder, learns_from_text
 from ..models.settings import is_gguf
-from ..models.source import FolderSource, Source
+from ..models.source import FolderSource, GgufSource, Source
 from ..models.token_tensors import token_parameters
 from ..text.corpus import Lines, data_path, read_lines, split_lines
 from ..text.errors import no_collection
@@ -26,88 +28,41 @@ from ..tokens.verdict import HELD_OUT, Beside, ModelSize, Verdict, judge, sample
 from ..tokens.vocab import fit
 from ..training.perplexity import perplexity
 
-if TYPE_CHECKING:
-    from transformers import PreTrainedModel
-
-    from vocab_lit.gguf.container import GgufFile
-
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'weight_facts', 'model_size', 'gguf_facts', 'gguf_size', 'vocabulary_facts', 'text_facts', 'Reading',
-           'measure_reading', 'Inspection', 'inspect_files', 'advised']
+__all__ = ['log', 'weights_of', 'vocabulary_facts', 'text_facts', 'Reading', 'measure_reading', 'Inspection', 'inspect_files',
+           'advised']
 
 # %% ../../nbs/09_app/12_inspection.ipynb #c6ff15c2
 def _has_model(path: str | Path) -> bool:  # and not a tokenizer alone
     return (Path(path) / "config.json").is_file() or not Path(path).exists()
 
 
-def _head(model: PreTrainedModel, tables: Mapping[str, object]) -> str:
-    if "output" in tables:
-        return "a matrix of its own"
-    return "none" if model.get_output_embeddings() is None else "tied"
-
-
-def weight_facts(source: FolderSource) -> dict[str, object]:
-    "The architecture of a model, and the shape of its embeddings."
-    model = source.open_weights()
-    tables = token_parameters(model)
-    return dict(
-        architecture=type(model).__name__,
-        parameters=sum(p.numel() for p in model.parameters()),
-        embeddings=len(tables["input"]),
-        dimension=tables["input"].shape[1],
-        head=_head(model, tables),
-        output_bias="bias" in tables,
-        continued_pretraining=learns_from_text(model),
-    )
-
-
-def model_size(source: FolderSource) -> ModelSize:
-    "How much of a model's size depends on its vocabulary; also of shapes alone."
-    model = source.open_weights()
-    tables = token_parameters(model)
-    of_tokens = sum(t.numel() for t in tables.values())
-    output = tables.get("output", tables["input"])
-    return ModelSize(
-        body=sum(p.numel() for p in model.parameters()) - of_tokens,
-        per_token=of_tokens // len(tables["input"]),
-        head=output.shape[1] if model.get_output_embeddings() is not None else 0,
-        generates=is_decoder(model),
-    )
-
-
-def _values(file: GgufFile, names: Iterable[str]) -> int:
-    "How many numbers some tensors have."
-    return sum(file.tensors[name].rows * file.tensors[name].shape[-1] for name in names)
-
-
-def gguf_facts(file: GgufFile) -> dict[str, object]:
-    "The architecture of a GGUF file, and the shape and type of its embeddings."
-    from vocab_lit.gguf.container import type_name
-
-    table = file.tensors["token_embd.weight"]
-    return dict(
-        architecture=file.architecture,
-        parameters=_values(file, file.tensors),
-        embeddings=table.rows,
-        dimension=table.shape[-1],
-        type=type_name(table.type),
-        head="a matrix of its own" if "output.weight" in file.tensors else "tied",
-        megabytes=round(file.bytes / 1e6, 1),
-        continued_pretraining=True,
-    )
-
-
-def gguf_size(file: GgufFile) -> ModelSize:
-    "How much of a GGUF file depends on its vocabulary."
-    from vocab_lit.gguf.tokens import token_tables
-
-    table, tables = file.tensors["token_embd.weight"], token_tables(file)
-    of_tokens = _values(file, tables)
-    body = _values(file, file.tensors) - of_tokens
-    generates = not file.architecture.endswith("bert")
-    return ModelSize(body, of_tokens // table.rows, table.shape[-1] * generates, generates)
+def weights_of(source: Source) -> tuple[dict[str, Any], ModelSize]:
+    "The architecture of a model and the shape of its embeddings; what of its size depends on its vocabulary."
+    if isinstance(source, FolderSource):
+        model = source.open_weights()
+        shapes = {role: t.shape for role, t in token_parameters(model).items()}
+        name, parameters, generates = (
+            type(model).__name__,
+            sum(p.numel() for p in model.parameters()),
+            is_decoder(model),
+        )
+        has_head = model.get_output_embeddings() is not None
+        more = dict(output_bias="bias" in shapes, continued_pretraining=learns_from_text(model))
+    else:
+        file = cast("GgufSource", source).file
+        shapes = {role: file.tensors[table.name].shape for role, table in source.tables.items()}
+        name, parameters, has_head = file.architecture, int(source.sizes["parameters"]), source.generates
+        generates, more = has_head, dict(type=source.dtype, megabytes=round(file.bytes / 1e6, 1))
+        more |= dict(continued_pretraining=True)
+    rows, dimension = shapes["input"]
+    head = "a matrix of its own" if "output" in shapes else "tied" if has_head else "none"
+    facts = dict(architecture=name, parameters=parameters, embeddings=rows, dimension=dimension, head=head) | more
+    of_tokens = sum(math.prod(shape) for shape in shapes.values())
+    output = shapes.get("output", shapes["input"])[1] if has_head else 0
+    return facts, ModelSize(parameters - of_tokens, of_tokens // rows, output, generates)
 
 
 def vocabulary_facts(source: Source) -> dict[str, object]:
@@ -198,15 +153,6 @@ def measure_reading(
     return Reading(measured.bits_per_byte, ngram_bits(train, chosen), len(chosen), measured.kind)
 
 
-def _with_weights(source: Source) -> FolderSource:
-    "A source whose weights can be computed with; those of a GGUF file are dequantised into the cache."
-    if isinstance(source, FolderSource):
-        return source
-    from vocab_lit.models.gguf_weights import gguf_folder
-
-    return FolderSource.open(gguf_folder(source.path))
-
-
 def _reading(source: Source, weights: Mapping[str, Any] | None, lines: Sequence[str]) -> Reading | None:
     "The reading of a model that can be measured here; None for others."
     if not weights or not weights["continued_pretraining"]:
@@ -215,7 +161,7 @@ def _reading(source: Source, weights: Mapping[str, Any] | None, lines: Sequence[
         log.info(f"bits per byte are not measured: {weights['parameters']:,} parameters take long to load")
         return None
     try:
-        return measure_reading(_with_weights(source), lines)
+        return measure_reading(source.with_weights(), lines)
     except (ValueError, OSError) as e:
         log.info(f"bits per byte are not measured: {e}")
         return None
@@ -255,17 +201,14 @@ class Inspection:
         return record
 
 
-def _opened(model: str | Path) -> tuple[Source, dict[str, object] | None, ModelSize | None]:
+def _opened(model: str | Path) -> tuple[Source, dict[str, Any] | None, ModelSize | None]:
     "What the tokenizer comes from; the facts and the size of the weights, where there are any."
-    if is_gguf(model):
-        from vocab_lit.gguf.tokens import check_whole
-        from vocab_lit.models.source import GgufSource
-
-        opened = GgufSource(model)
-        check_whole(opened.file)
-        return opened, gguf_facts(opened.file), gguf_size(opened.file)
-    source = FolderSource(model)
-    return (source, weight_facts(source), model_size(source)) if _has_model(model) else (source, None, None)
+    if not is_gguf(model):
+        source = FolderSource(model)
+        return (source, *(weights_of(source) if _has_model(model) else (None, None)))
+    source = GgufSource(model)
+    check_whole(source.file)
+    return (source, *weights_of(source))
 
 
 @no_collection()
@@ -329,10 +272,9 @@ def advised(
     "The settings of a vocabulary with the sizes of the verdict, where these are left to it; and a remark."
     if not wanted.is_left_open:
         return wanted
-    source, _, size = _opened(model)
+    source, weights, size = _opened(model)
     lines, n_lines = sampled(Lines(*text))
-    weights = weight_facts(source) if isinstance(source, FolderSource) else None
-    reading = _reading(source, weights, lines)
+    reading = None if source.is_gguf else _reading(source, weights, lines)
     try:
         found = judge(source.vocab, lines, n_lines, size, reads=reading.reads if reading else None)
     except ValueError as e:

@@ -6,6 +6,9 @@
 from __future__ import annotations
 
 import json
+import math
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -15,20 +18,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
+from .settings import AdaptSettings
 from ..methods.plan import Plan
-from ..models.check import check_folder
+from ..methods.settings import InitSettings
+from ..models.card import without_folders
+from ..models.check import check_model
 from ..models.settings import is_gguf
-from ..models.source import FolderSource
-from ..models.token_tensors import token_tensors
+from ..models.source import FolderSource, GgufSource, Source
 from ..text.files import read_json
-from ..tokens.vocab import Vocab
+from ..text.settings import options
+from ..tokens.settings import TokenizerSettings
+from ..training.perplexity import bits_by_text
+from ..training.settings import KeepSettings, LaptSettings, RunOptions
+from ..vectors.settings import VectorSettings
 
 if TYPE_CHECKING:
-    from vocab_lit.models.served import Finding
-    from vocab_lit.models.source import GgufSource
+    from vocab_lit.tokens.vocab import Vocab
 
 # %% auto #0
-__all__ = ['MadeFolder', 'MadeGguf']
+__all__ = ['LOSSES', 'MODELS', 'MadeFolder', 'logged_losses', 'curves', 'tables', 'commands', 'settings_tables']
 
 # %% ../../nbs/09_app/04_made_folder.ipynb #c917d04f
 @dataclass
@@ -36,12 +44,12 @@ class MadeFolder:
     "A folder or a GGUF file that a command made, of which each part is read once, when it is asked for."
 
     folder: Path  # as it was given
-    model: Path  # the folder with tokenizer and weights, or with an adapter
+    model: Path  # the folder with tokenizer and weights, or with an adapter; the GGUF file
     noted: Path  # the folder with note and plan
     run: dict  # settings of the training, as in lapt.json; empty without one
     asked: dict  # settings of an adaptation by name; empty where it was none
     scores: dict = field(default_factory=dict)  # an adaptation's report, as in report.json
-    opened: FolderSource | None = None  # the source model, where it is open already
+    opened: Source | None = None  # the source model, where it is open already
 
     @classmethod
     def open(
@@ -49,10 +57,10 @@ class MadeFolder:
         folder: str | Path,
         scores: dict[str, Any] | None = None,  # of an adaptation; None: as its folder has them
     ) -> MadeFolder:
-        "`ValueError` or an `OSError` where none of the commands made the folder."
+        "`ValueError` or an `OSError` where none of the commands made the folder; a GGUF file may be any."
         folder = Path(folder)
         if is_gguf(folder):
-            return MadeGguf(folder, folder, folder, {}, {})
+            return cls(folder, folder, folder, {}, {})
         if not folder.is_dir():
             raise FileNotFoundError(f"{folder}: no such folder")
         adaptation = read_json(folder / "adapt.json")
@@ -67,39 +75,48 @@ class MadeFolder:
             scores = read_json(folder / "report/report.json")
         return cls(folder, model, noted, run, asked, scores)
 
+    @cached_property
+    def own(self) -> Source:
+        "The model that was made."
+        return (GgufSource if is_gguf(self.model) else FolderSource)(self.model)
+
     @property
     def command(self) -> str:
-        "The command that made it."
+        "The command that made it; empty of a GGUF file that none made."
         if self.asked:
             return "adapt"
         if self.run:
             return "lapt"
+        if self.own.is_gguf:
+            return self.note.get("made_by", "").removeprefix("vocab-lit ")
         return "trim" if self.note.get("method") == "trim" else "transplant"
 
     @cached_property
-    def begun(self) -> MadeGguf | None:
+    def begun(self) -> MadeFolder | None:
         "The GGUF file that the training began with, where it was one that is still there."
         file = Path(self.run.get("model", ""))
-        return MadeGguf(file, file, file, {}, {}) if is_gguf(file) and file.is_file() else None
+        return MadeFolder.open(file) if is_gguf(file) and file.is_file() else None
 
     @cached_property
     def note(self) -> dict:
         "The note of a transplant or trim; where there was none, what the model was made from."
-        note = read_json(self.noted / "vocab_lit.json") or dict(model=self.run["model"])
-        return note | self.begun.note if self.begun else note
+        own = self.own.note if self.own.is_gguf else read_json(self.noted / "vocab_lit.json")
+        return dict(model=self.run.get("model", str(self.folder))) | own | (self.begun.note if self.begun else {})
 
     @cached_property
     def target(self) -> Vocab:
         "The vocabulary of the model."
-        return FolderSource(self.model).vocab
+        return self.own.vocab
 
     @cached_property
     def source(self) -> Vocab | None:
         "The vocabulary of the source model; None where its tokenizer is not at hand."
         if self.begun:
             return self.begun.source
+        if self.note["model"] == str(self.model):
+            return self.target
         with suppress(ValueError, OSError):
-            return FolderSource.open(self.opened or self.note["model"]).vocab
+            return Source.open(self.opened or self.note["model"]).vocab
         return None
 
     @cached_property
@@ -109,12 +126,16 @@ class MadeFolder:
             return self.begun.plan
         if "method" not in self.note:
             return _kept_plan(self.target)
-        return Plan.load(self.noted, self.target)
+        if not self.own.is_gguf:
+            return Plan.load(self.noted, self.target)
+        if self.note["method"] == "trim":
+            return _kept_plan(self.target, self.source)
+        return GgufSource(self.note["like"]).plan if "like" in self.note else self.own.plan
 
     @property
     def is_model(self) -> bool:
         "Whether it is a whole model and not an adapter."
-        return (self.model / "config.json").is_file()
+        return self.own.is_gguf or (self.model / "config.json").is_file()
 
     def embeddings(
         self,
@@ -123,12 +144,8 @@ class MadeFolder:
         "The input embeddings of some tokens; `ValueError` where they do not load."
         import torch
 
-        rows = token_tensors(FolderSource(self.model).open_weights())["input"].rows(len(self.plan))
+        rows = self.own.tables["input"].rows(len(self.plan))
         return rows[torch.from_numpy(ids)].detach().float().numpy()
-
-    def findings(self) -> list[Finding]:
-        "What would break where it is served."
-        return check_folder(self.model, compare=False)
 
 
 def _begun_with_file(run: dict) -> dict:
@@ -153,73 +170,181 @@ def _kept_plan(
     source: Vocab | None = None,  # that has more tokens
 ) -> Plan:
     "Each embedding is that of the same token."
-    n, places = len(vocab), np.arange(len(vocab))
-    if source is not None:
-        ids = {token.piece: token.id for token in source}
-        places = np.array([ids[token.piece] for token in vocab])
-    source = source or vocab
+    source, n = source or vocab, len(vocab)
+    ids = {token.piece: token.id for token in source} if source is not vocab else {}
+    places = [ids.get(token.piece, token.id) for token in vocab]
     weights = sparse.csr_array((np.ones(n), (np.arange(n), places)), (n, len(source)))
-    step, no_group = np.zeros(n, int), np.full(n, -1)
-    return Plan(vocab, [t.shown for t in source], weights, no_group, {}, step, ["kept"])
+    return Plan(vocab, [t.shown for t in source], weights, np.full(n, -1), {}, np.zeros(n, int), ["kept"])
 
-# %% ../../nbs/09_app/04_made_folder.ipynb #7175dbcc
-class MadeGguf(MadeFolder):
-    "A GGUF file that a command made, or any other."
+# %% ../../nbs/09_app/04_made_folder.ipynb #482b84f3
+LOSSES = {"loss": "training", "eval_loss": "held-out", "eval_kept_loss": "held-out, languages known before"}
+_POINTS = 400  # of a curve
+MODELS = {"source": "source", "start": "target, before training", "trained": "target, trained"}
 
-    @cached_property
-    def file(self) -> GgufSource:
-        "The file, opened."
-        from vocab_lit.models.source import GgufSource
 
-        return GgufSource(self.folder)
+def logged_losses(
+    folder: Path,  # of a training run
+) -> list[dict]:  # step, method (the curve's name) and value, in nats
+    "The losses that a run has logged, a record each."
+    file = folder / "metrics.jsonl"
+    entries = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()] if file.is_file() else []
+    return [
+        dict(step=entry["step"], method=name, value=entry[key])
+        for entry in entries
+        for key, name in LOSSES.items()
+        if key in entry
+    ]
 
-    @cached_property
-    def note(self) -> dict:
-        "The note in the metadata; where there is none, the file itself is what it was made from."
-        return dict(model=str(self.folder)) | json.loads(self.file.file.get("vocab_lit.note", "{}"))
 
-    @property
-    def command(self) -> str:
-        "The command that made it; empty where it was none."
-        return self.note.get("made_by", "").removeprefix("vocab-lit ")
+def curves(folder: Path) -> dict[str, list]:  # {name: [step, loss] in order}
+    "The curves of the losses that a run has logged, each of at most a few hundred points."
+    points: dict[str, list] = {}
+    for point in logged_losses(folder):
+        points.setdefault(point["method"], []).append([point["step"], round(point["value"], 4)])
+    every = {name: math.ceil(len(curve) / _POINTS) for name, curve in points.items()}
+    return {name: c if every[name] < 2 else [*c[: -1 : every[name]], c[-1]] for name, c in points.items()}
 
-    @cached_property
-    def target(self) -> Vocab:
-        "The vocabulary of the file."
-        return self.file.vocab
 
-    @cached_property
-    def source(self) -> Vocab | None:
-        "The vocabulary of the source file; None where that is not at hand."
-        from vocab_lit.models.source import GgufSource
+def _table(id: str, title: str, about: str, rows: Iterable[Mapping]) -> dict:
+    return dict(id=id, title=title, about=about, rows=list(rows))
 
-        if self.note["model"] == str(self.folder):
-            return self.target
-        with suppress(ValueError, OSError):
-            return GgufSource(self.note["model"]).vocab
-        return None
 
-    @cached_property
-    def plan(self) -> Plan:
-        "Where the embeddings come from; `ValueError` where there is no plan beside the file."
-        if self.note.get("method", "trim") == "trim":
-            return _kept_plan(self.target, self.source)
-        return GgufSource(self.note["like"]).plan if "like" in self.note else self.file.plan
+def _score_tables(made: MadeFolder) -> list[dict]:
+    "Scores of the models."
+    if not made.scores:
+        return [_table("scores", "Scores", "What was measured of the model.", made.note.get("scores", []))]
+    told = dict(bits_per_byte="bits_per_byte", test="per_token", metric="which_is", tokens="tokens", unknown="unknown")
+    scores = made.scores["held_out"].items()
+    held_out = [dict(model=MODELS[model]) | {name: row[key] for key, name in told.items()} for model, row in scores]
+    about = "Held-out text. Bits per byte compare between vocabularies, where no token is unknown; lower is better."
+    of_tasks = "The model fine-tuned on the files given, and scored on development and test file."
+    return [
+        _table("scores", "Scores", about, held_out),
+        _table("tasks", "Tasks", of_tasks, made.scores["tasks"]),
+    ]
 
-    @property
-    def is_model(self) -> bool:
-        "It is a whole model."
-        return True
 
-    def embeddings(
-        self,
-        ids: np.ndarray,  # of tokens
-    ) -> np.ndarray:  # (ids, columns)
-        "The input embeddings of some tokens."
-        return self.file.file.values("token_embd.weight", ids)
+def _forgotten_table(made: MadeFolder) -> dict:
+    file = made.model / "forgotten.json"
+    logged = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else []
+    rows = bits_by_text(made.scores.get("forgotten") or logged)
+    about = "Bits per byte of held-out text in languages that the source model knows; lower is better."
+    named = ({MODELS.get(name, name): value for name, value in row.items()} for row in rows)
+    return _table("forgotten", "What was forgotten", about, named)
 
-    def findings(self) -> list[Finding]:
-        "What would break in llama.cpp."
-        from vocab_lit.models.gguf_check import check_gguf
 
-        return check_gguf(self.folder)
+def _trim_tables(made: MadeFolder) -> list[dict]:
+    "What trimming costs lines that were not counted, and how that depends on the size."
+    unseen = made.note.get("unseen", {})
+    texts = [row | dict(text=Path(row["text"]).name) for row in unseen.get("texts", []) if row["unseen_lines"]]
+    about = "A tenth of each text's lines was not counted. What is kept for the others divides them as told here."
+    by_size = "The share of these lines that are divided as before, by the number of tokens that are kept."
+    curve = [
+        dict(tokens=row["tokens"]) | {Path(text).name: f"{share:.1%}" for text, share in row["as_before"].items()}
+        for row in (unseen["curve"] if texts else ())
+    ]
+    return [
+        _table("trim", "What trimming costs", about, texts),
+        _table("sizes", "Lines divided as before, by size", by_size, curve),
+    ]
+
+
+def _check_table(made: MadeFolder) -> dict:
+    findings = check_model(made.own, compare=False)
+    about = "What would break in transformers, vLLM or llama.cpp; `vocab-lit check` compares all weights besides."
+    return _table("check", "Check", about if findings else f"{about} Nothing was found.", (f.row() for f in findings))
+
+
+def tables(made: MadeFolder) -> list[dict]:  # id, title, about and rows of each
+    "The tables of a page: scores, what trimming costs, what was forgotten, what `check` finds."
+    told = [*_score_tables(made), *_trim_tables(made), _forgotten_table(made)]
+    return [table for table in told if table["rows"]] + ([_check_table(made)] if made.is_model else [])
+
+# %% ../../nbs/09_app/04_made_folder.ipynb #a972bc69
+def _words(options_given: Mapping[str, object]) -> list[str]:
+    "Options as they are written on the command line; what is empty is left out."
+    words = []
+    for name, value in options_given.items():
+        option = name.replace("_", "-")
+        if isinstance(value, bool):
+            words.append(f"--{option}" if value else f"--no-{option}")
+        elif isinstance(value, (list, tuple)):
+            words += [word for part in value for word in (f"--{option}", str(part))]
+        elif value not in (None, ""):
+            words += [f"--{option}", str(value)]
+    return words
+
+
+def _line(name: str, model: str, given: Mapping[str, object], out: Path) -> str:
+    return shlex.join(["vocab-lit", name, *without_folders([model, *_words(given), "--out", out.resolve().name])])
+
+
+def _not_usual(values: Mapping[str, object], *classes: type) -> dict:
+    "Those of some settings that are options of classes and have another value than the usual one."
+    usual = {name: option.default for cls in classes for name, option in options(cls).items()}
+    same = {name: list(value) if isinstance(value, tuple) else value for name, value in usual.items()}
+    return {name: value for name, value in values.items() if name in same and value != same[name]}
+
+
+def _files(facts: Iterable[Sequence]) -> list[str]:  # facts: name and size of each text
+    return [name for name, _ in facts]
+
+
+_NO_FILE = ("trained on the text", "the source's")  # what a note says of tokenizers that were not given
+
+
+def _made_line(note: Mapping[str, Any], out: Path) -> str:
+    "The command that gave the model its vocabulary."
+    given, is_trim = dict(text=note.get("text", [])), note["method"] == "trim"
+    if not is_trim:
+        given |= dict(method=note["method"], seed=note["seed"] or "")
+        given |= dict(tokenizer="" if note["tokenizer"] in _NO_FILE else note["tokenizer"])
+    given |= note.get("settings", {}) | dict(language=note.get("language", ""))
+    return _line("trim" if is_trim else "transplant", note["model"], given, out)
+
+
+def _lapt_line(made: MadeFolder) -> str:
+    run = made.run
+    given = dict(text=_files(run["text"]), alpha=run.get("alpha"), seed=run["seed"] or "")
+    given |= _not_usual(run["config"], LaptSettings)
+    given |= dict(keep_text=_files(run.get("keep_text", [])), replay=run.get("replay") or "")
+    return _line("lapt", run["model"], given, made.folder)
+
+
+def _adapt_line(made: MadeFolder) -> str:
+    asked = made.asked
+    classes = (TokenizerSettings, VectorSettings, InitSettings, AdaptSettings, KeepSettings, LaptSettings, RunOptions)
+    given = dict(text=_files(asked["text"])) | _not_usual(asked, *classes)
+    given |= {name: _files(given[name]) for name in ("held_out", "keep_text") if name in given}
+    return _line("adapt", asked["model"], given, made.folder)
+
+
+def commands(made: MadeFolder) -> list[str]:
+    "The commands that made a folder, in order."
+    if made.asked:
+        return [_adapt_line(made)]
+    note = made.note
+    out = Path(note.get("like") or made.run.get("model", made.folder))
+    lines = [_made_line(note, out)] if "method" in note else []
+    if made.run:
+        lines.append(_lapt_line(made))
+    if "like" in note:
+        lines.append(_line("export", note["trained"], dict(like=Path(note["like"]).name), made.folder))
+    return lines
+
+
+def _rows(settings: Mapping[str, object]) -> list[dict]:
+    shown = without_folders({name: value for name, value in settings.items() if value not in (None, "", [], {})})
+    texts = {name: v if isinstance(v, str) else json.dumps(v, ensure_ascii=False) for name, v in shown.items()}
+    return [dict(what=name.replace("_", " "), value=text) for name, text in texts.items()]
+
+
+_ELSEWHERE = ("rows", "scores", "training", "notes", "source")  # of a note, which the page has in other places
+
+
+def settings_tables(made: MadeFolder) -> dict[str, list[dict]]:  # {of what: what and value}
+    "All settings that a folder has noted."
+    note = {name: value for name, value in made.note.items() if name not in _ELSEWHERE}
+    parts = {"the vocabulary": note, "the training": made.run.get("config", {}), "the adaptation": made.asked}
+    parts["the machine"] = {name: made.scores[name] for name in ("device", "versions") if name in made.scores}
+    return {name: rows for name, settings in parts.items() if (rows := _rows(settings))}

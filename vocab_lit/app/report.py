@@ -5,32 +5,23 @@
 # %% ../../nbs/09_app/07_report.ipynb #a8021b56
 from __future__ import annotations
 
+import base64
 import html
 import json
+import math
 import os
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 import vocab_lit
-from .made_folder import MadeFolder
-from .page_tables import commands, curves, settings_tables, tables
-from vocab_lit.app.page_tokens import (
-    ORIGINS,
-    POSITIONS,
-    column,
-    embedding_map,
-    origins,
-    position,
-    room_for_terms,
-    source_columns,
-    terms_of,
-    token_columns,
-)
+from .made_folder import MadeFolder, commands, curves, settings_tables, tables
 from ..methods.plan import Plan
 from ..models.card import without_folders
 from ..text.corpus import Amount, Lines, data_path, sample_lines
@@ -38,10 +29,167 @@ from ..text.errors import no_collection
 from ..text.files import check_output, check_text, write_text
 from ..text.settings import SettingError
 from ..text.words import script_name
-from ..tokens.vocab import Vocab, fit
+from ..tokens.vocab import Token, Vocab, fit, visible
 
 # %% auto #0
-__all__ = ['N_LINES', 'report_data', 'filled', 'report_html', 'check_report', 'write_report']
+__all__ = ['POSITIONS', 'MOST_BYTES', 'MOST_OF_ONE', 'ORIGINS', 'N_LINES', 'position', 'column', 'Terms', 'terms_of', 'origins',
+           'report_data', 'filled', 'report_html', 'check_report', 'write_report']
+
+# %% ../../nbs/09_app/07_report.ipynb #c1113263
+POSITIONS = ("word-initial", "word-internal", "bytes", "special", "unused")
+
+
+def position(token: Token) -> int:  # index into POSITIONS
+    "Where a token stands in a word, or why it stands in none."
+    if token.kind == "text":
+        return 0 if token.word_start else 1
+    return ("byte", "special", "unused").index(token.kind) + 2
+
+# %% ../../nbs/09_app/07_report.ipynb #502f36b8
+MOST_BYTES = 14_800_000  # of a page
+_BYTES_OF = dict(term=20 / 3, target=12, source=16 / 3)  # that columns take for each, in base 64
+MOST_OF_ONE = 32  # sources of one token
+ORIGINS = ("copied", "mixed", "randomly initialised")
+
+
+def column(
+    values: ArrayLike,  # numbers
+    kind: str,  # u1, u2, u3 (three bytes) or f2
+) -> str:  # base 64
+    "Numbers in a page, the lowest byte first."
+    array = np.asarray(values).astype("<u4" if kind == "u3" else f"<{kind}")
+    if kind == "u3":
+        array = array.view(np.uint8).reshape(-1, 4)[:, :3]
+    return base64.b64encode(array.tobytes()).decode()
+
+
+def _weights_in_rows(plan: Plan) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # rows, source ids, weights
+    "All weights of a plan, those of products no more than `MOST_OF_ONE` in a row."
+    written = plan.weights.tocoo()
+    alone = ~plan.is_low_rank[written.coords[0]]
+    parts = [(written.coords[0][alone], written.coords[1][alone], written.data[alone])]
+    products = np.flatnonzero(plan.is_low_rank)
+    if len(products) and plan.left is not None and plan.right is not None:
+        columns = np.union1d(plan.right.indices, plan.weights[products].indices)
+        right, most = plan.right[:, columns], min(MOST_OF_ONE, len(columns))
+        for rows in np.array_split(products, math.ceil(len(products) / 256)):
+            weights = plan.left[rows] @ right + plan.weights[rows][:, columns].toarray()
+            best = np.argpartition(-np.abs(weights), most - 1, axis=1)[:, :most]
+            chosen = np.take_along_axis(weights, best, axis=1)
+            parts.append((np.repeat(rows, most), columns[best].ravel(), chosen.ravel()))
+    rows, sources, weights = (np.concatenate(part) for part in zip(*parts))
+    return rows, sources, weights
+
+
+@dataclass
+class Terms:
+    "The sources of all tokens, as far as a page has them: row by row, the largest weight first."
+
+    row: np.ndarray  # (n,) target ids
+    source: np.ndarray  # (n,) source ids
+    weight: np.ndarray  # (n,)
+    total: np.ndarray  # (n_target,) how many sources each token has
+
+
+def _room_for_terms(target: Vocab, source: Vocab | None) -> float:
+    "For how many sources of all tokens together a page has room beside the texts and the other columns."
+    used = 0
+    for vocab, side in ((target, "target"), (source or (), "source")):
+        used += sum(len((token.text or token.piece).encode()) + 1 + _BYTES_OF[side] for token in vocab)
+    return (MOST_BYTES - used) / _BYTES_OF["term"]
+
+
+def terms_of(
+    plan: Plan,
+    most: float = math.inf,  # of all tokens together
+) -> Terms:
+    "The sources with the largest weights, as many of each token as there is room for."
+    row, source, weight = _weights_in_rows(plan)
+    order = np.lexsort((-np.abs(weight), row))
+    starts = np.flatnonzero(np.diff(row[order], prepend=-1))
+    place = np.arange(len(row)) - np.repeat(starts, np.diff(starts, append=len(row)))  # in its row
+    room = next((n for n in range(MOST_OF_ONE, 1, -1) if np.count_nonzero(place < n) <= most), 1)
+    kept = order[place < room]
+    kept = kept[np.lexsort((source[kept], -weight[kept], row[kept]))]
+    return Terms(row[kept], source[kept], weight[kept], plan.n_sources)
+
+# %% ../../nbs/09_app/07_report.ipynb #aca35054
+def origins(plan: Plan) -> np.ndarray:  # (n_target,) index into ORIGINS
+    "Where each embedding came from."
+    return np.where(plan.group >= 0, 2, np.where(plan.copied >= 0, 0, 1))
+
+
+def _marks(vocab: Vocab) -> tuple[str, str]:
+    "The marks that the tokenizer writes before word-initial and before word-internal tokens."
+    dialect = vocab.dialect
+    if dialect is None:
+        return "", ""
+    return ("Ġ" if dialect.byte_level else dialect.mark), dialect.continuation
+
+
+def _token_columns(plan: Plan, terms: Terms, scripts: list[str]) -> dict:
+    "The columns of all target tokens, of which `scripts` are."
+    marks, texts, positions = _marks(plan.target), [t.visible for t in plan.target], [*map(position, plan.target)]
+    written = zip(plan.target, texts, positions)
+    pieces = {t.id: visible(t.piece) for t, text, at in written if t.piece != (marks[at] if at < 2 else "") + text}
+    number = {script: n for n, script in enumerate(sorted(set(scripts)))}
+    return dict(
+        texts="\n".join(texts),
+        marks=marks,
+        pieces=pieces,  # that are not mark and text
+        origin=column(origins(plan), "u1"),
+        step=column(plan.step, "u1"),
+        script=column([number[script] for script in scripts], "u1"),
+        position=column(positions, "u1"),
+        group=column(plan.group + 1, "u2"),
+        terms=column(np.bincount(terms.row, minlength=len(plan)), "u1"),
+        sources=column(np.minimum(terms.total, 65_535), "u2"),
+    )
+
+
+def _source_columns(made: MadeFolder, ids: np.ndarray) -> dict:
+    "The columns of source tokens that are named anywhere in the page."
+    vocab = made.source
+    if vocab is None:
+        texts, places = [str(made.plan.source_pieces[i]) for i in ids.tolist()], np.ones(len(ids))
+    else:
+        texts, places = [vocab[i].visible for i in ids.tolist()], [position(vocab[i]) for i in ids.tolist()]
+    unknown = vocab.roles.get("unk") if vocab else None
+    return dict(texts="\n".join(texts), ids=column(ids, "u3"), position=column(places, "u1"), unknown=unknown)
+
+# %% ../../nbs/09_app/07_report.ipynb #8a1ef815
+_ON_MAP = 3000  # tokens
+_OF_EACH = 300  # tokens of each origin, if there are so many
+
+
+def _chosen(plan: Plan) -> np.ndarray:  # ids
+    "Tokens for the map, evenly spread over the vocabulary."
+    origin, chosen = origins(plan), []
+    origin[[t.kind == "unused" for t in plan.target]] = -1
+    for n in range(len(ORIGINS)):
+        ids = np.flatnonzero(origin == n)
+        wanted = max(_OF_EACH, round(_ON_MAP * len(ids) / len(plan)))
+        chosen.append(ids[np.unique(np.linspace(0, len(ids) - 1, min(wanted, len(ids))).astype(int))])
+    return np.sort(np.concatenate(chosen))
+
+
+def _map(made: MadeFolder) -> dict | None:  # ids, x and y between 0 and 1, shares of the variance
+    "Embeddings on their first two principal components; None of an adapter, and where they are not finite."
+    from sklearn.decomposition import PCA
+
+    if not made.is_model:
+        return None
+    ids = _chosen(made.plan)
+    matrix = made.embeddings(ids)
+    finite = np.isfinite(matrix).all(1)
+    ids, matrix = ids[finite], matrix[finite]
+    if len(ids) < 3:
+        return None
+    pca = PCA(2, random_state=0)
+    places = pca.fit_transform(matrix)
+    places = (places - places.min(0)) / np.maximum(np.ptp(places, axis=0), 1e-12)
+    x, y = places.round(4).T.tolist()
+    return dict(ids=ids.tolist(), x=x, y=y, variance=pca.explained_variance_ratio_.round(4).tolist())
 
 # %% ../../nbs/09_app/07_report.ipynb #8c4fcac7
 N_LINES = Amount(12)
@@ -73,10 +221,9 @@ _ROWS = 15  # scripts that have a line of their own
 
 def _side_by_side(counts: Mapping[str, Counter | None], names: Mapping[Any, str]) -> list[dict]:
     "Counts of source (None: unknown) and target, a record for each name."
-    sides = {side: counted for side, counted in counts.items() if counted is not None}
-    empty = dict.fromkeys(counts)
     return [
-        dict(name=name) | empty | {side: counted[key] for side, counted in sides.items()} for key, name in names.items()
+        dict(name=name) | {side: counted and counted[key] for side, counted in counts.items()}
+        for key, name in names.items()
     ]
 
 
@@ -86,15 +233,14 @@ def _counts(made: MadeFolder, scripts: Mapping[str, list[str] | None]) -> dict[s
     names = {code: script_name(code) for code, _ in total.most_common(_ROWS)}
     names |= {"Zzzz": "no text (Zzzz)"} if "Zzzz" in names else {}
     names |= {"others": "others"} if len(total) > len(names) else {}
-    known = {side: codes for side, codes in scripts.items() if codes is not None}
-    labelled = {side: Counter(code if code in names else "others" for code in codes) for side, codes in known.items()}
+    of_scripts = {
+        side: None if codes is None else Counter(code if code in names else "others" for code in codes)
+        for side, codes in scripts.items()
+    }
     vocabs = dict(source=made.source, target=made.target)
     of_positions = {side: None if vocab is None else Counter(map(position, vocab)) for side, vocab in vocabs.items()}
-    there = [n for n in range(len(POSITIONS)) if any(counted and counted[n] for counted in of_positions.values())]
-    return dict(
-        scripts=_side_by_side(dict.fromkeys(scripts) | labelled, names),
-        positions=_side_by_side(of_positions, {n: POSITIONS[n] for n in there}),
-    )
+    there = {n: name for n, name in enumerate(POSITIONS) if any(c and c[n] for c in of_positions.values())}
+    return dict(scripts=_side_by_side(of_scripts, names), positions=_side_by_side(of_positions, there))
 
 
 def _facts(made: MadeFolder, sample: list[str]) -> dict[str, object]:
@@ -128,7 +274,7 @@ def report_data(
 ) -> dict:  # all that the page has, as JSON takes it
     "All that a page shows of a folder, as one record of JSON."
     sample, plan = _sample(made, text), made.plan
-    terms = terms_of(plan, room_for_terms(made.target, made.source))
+    terms = terms_of(plan, _room_for_terms(made.target, made.source))
     tokenized = _tokenized(made, sample)
     named = [terms.source, *(line["source"] for line in tokenized if line["source"])]
     ids, places = np.unique(np.concatenate(named).astype(int), return_inverse=True)
@@ -147,10 +293,10 @@ def report_data(
         scripts={script: script_name(script) for script in sorted(set(of_target))},
         steps=plan.steps,
         groups=_group_names(plan),
-        tokens=token_columns(plan, terms, of_target),
-        source=source_columns(made, ids),
+        tokens=_token_columns(plan, terms, of_target),
+        source=_source_columns(made, ids),
         pairs=dict(source=column(places[: len(terms.source)], "u3"), weight=column(terms.weight, "f2")),
-        map=embedding_map(made) if made.is_model else None,
+        map=_map(made),
         counts=_counts(made, dict(source=of_source, target=of_target)),
         losses=curves(made.model),
         tables=tables(made),
@@ -170,13 +316,12 @@ def filled(
     parts: Mapping[str, str],  # HTML by the names that stand in braces
 ) -> str:
     "A page's template with its parts, style and scripts in it."
-    folder = data_path("report")
-    read = {
-        file: (folder / file).read_text("utf-8") for file in ("report.css", "letters.js", f"{name}.js", f"{name}.html")
-    }
-    script = f"{read['letters.js']}\n{read[f'{name}.js']}"
-    parts = {**parts, "style": read["report.css"], "script": script}
-    return re.sub(r"\{\{(\w+)\}\}", lambda place: parts[place[1]].strip(), read[f"{name}.html"])
+    style, letters, script, page = (
+        data_path("report", file).read_text("utf-8")
+        for file in ("report.css", "letters.js", f"{name}.js", f"{name}.html")
+    )
+    parts = {**parts, "style": style, "script": f"{letters}\n{script}"}
+    return re.sub(r"\{\{(\w+)\}\}", lambda place: parts[place[1]].strip(), page)
 
 
 def report_html(
@@ -195,12 +340,12 @@ def check_report(
 ) -> MadeFolder:
     "`ValueError` or an `OSError` where a report cannot be written."
     made, out = MadeFolder.open(folder), Path(out)
-    if not out.exists():
-        check_output(out)
     if out.is_dir():
         raise SettingError("out", f" {out} is a folder; give the name of a file")
     if out.exists() and not overwrite:
         raise SettingError("out", f" {out} exists; choose another file, or give --overwrite")
+    if not out.exists():
+        check_output(out)
     made.target  # noqa: B018  says what is missing of the tokenizer
     check_text(text)
     return made

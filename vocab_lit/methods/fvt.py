@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from .recipe import Copy, Gaussian, InitContext, InitStep, Recipe, RowWeights
-from ..tokens.given import GivenToken, add_given, known_id, written_parts
+from ..tokens.expansion import add_given, known_id, written_parts
+from ..tokens.given_file import GivenToken
 from ..tokens.tokenizer_file import with_neutral_letter
 from ..tokens.vocab import Token, Vocab
 

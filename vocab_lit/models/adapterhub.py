@@ -10,7 +10,6 @@ import pickle
 import re
 import shutil
 import zipfile
-from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -35,7 +34,7 @@ __all__ = ['Tensors', 'to_json', 'from_json', 'write_adapter', 'save_adapter', '
            'is_task', 'load_head', 'describe_adapter', 'export_adapter']
 
 # %% ../../nbs/05_models/15_adapterhub.ipynb #b6287dc1
-_MUST = dict(
+_MUST = dict(  # what the files say of MAD-X's adapters; what they leave out has these values too
     mh_adapter=False,
     output_adapter=True,
     is_parallel=False,
@@ -50,59 +49,25 @@ _MUST = dict(
     scaling=1.0,
     cross_adapter=False,
 )
-_REST = dict(
-    dropout=0.0,
-    stochastic_depth=0.0,
-    init_weights="bert",
-    init_weights_seed=None,
-    factorized_phm_W=True,
-    factorized_phm_rule=False,
-    hypercomplex_nonlinearity="glorot-uniform",
-    learn_phm=True,
-    phm_bias=True,
-    phm_c_init="normal",
-    phm_dim=4,
-    phm_init_range=0.0001,
-    phm_rank=1,
-    shared_W_phm=False,
-    shared_phm_rule=True,
-)
 # what names of activations meant in files without a version
 _BEFORE_VERSIONS = {"gelu": "gelu_new", "gelu_orig": "gelu"}
 
 
-def _number(x: float) -> int | float:
-    "A whole number as `int`."
-    return int(x) if x == int(x) else x
-
-
 def to_json(config: AdapterConfig) -> dict[str, Any]:  # what stands under "config"
-    "An adapter's shape as the library writes it."
-    shape = dict(
-        reduction_factor=_number(config.reduction),
+    "An adapter's shape as the library reads it."
+    factors = [int(x) if x == int(x) else x for x in (config.reduction, config.invertible)]
+    return _MUST | dict(
+        reduction_factor=factors[0],
         non_linearity=config.activation,
         leave_out=list(config.leave_out),
         inv_adapter="nice" if config.invertible else None,
-        inv_adapter_reduction_factor=_number(config.invertible) or None,
+        inv_adapter_reduction_factor=factors[1] or None,
     )
-    return _MUST | _REST | shape
 
 
-def _check_kind(told: dict, path: str | Path) -> None:
-    "`ValueError` where the file is of an adapter that this package cannot compute."
-    for name, value in _MUST.items():
-        if told.get(name, value) != value:
-            raise ValueError(f"{path}: an adapter with {name}={told[name]!r} is not one of MAD-X, which has {value!r}")
-    if told.get("architecture"):
-        raise ValueError(f"{path}: an adapter of architecture {told['architecture']!r}; MAD-X has bottlenecks")
-    if told.get("inv_adapter") not in (None, "nice"):
-        raise ValueError(f"{path}: an invertible adapter of kind {told['inv_adapter']!r}; MAD-X has nice")
-
-
-def _check_type(good: bool, path: str | Path, name: str, expected: str, given: object) -> None:
-    "`ValueError` where a field is not of the kind that is expected."
+def _check(good: bool, path: str | Path, problem: str) -> None:
     if not good:
-        raise ValueError(f"{path}: expected {expected} as {name}, found {given!r}")
+        raise ValueError(f"{path}: {problem}")
 
 
 def from_json(
@@ -110,26 +75,27 @@ def from_json(
     path: str | Path = "",  # for messages
 ) -> AdapterConfig:
     "An adapter's shape from a file; `ValueError` names what this package cannot compute."
-    told = facts.get("config")
-    _check_type(isinstance(told, dict), path, '"config"', "the shape of an adapter", told)
-    assert isinstance(told, dict)
-    told = {k.lower(): v for k, v in told.items()}  # old files write LN_before and MH_Adapter
+    given = facts.get("config")
+    told: Any = {k.lower(): v for k, v in given.items()} if isinstance(given, dict) else None  # LN_before in old files
+    _check(told is not None, path, f'expected the shape of an adapter as "config", found {given!r}')
     if isinstance(nice := told.pop("invertible_adapter", None), dict):
         told |= dict(inv_adapter=nice.get("block_type"), inv_adapter_reduction_factor=nice.get("reduction_factor"))
-    _check_kind(told, path)
-    reduction, invertible = told.get("reduction_factor"), 0
-    if told.get("inv_adapter"):
-        invertible = told.get("inv_adapter_reduction_factor") or 0
+    for name, value in _MUST.items():
+        found = told.get(name, value)
+        _check(found == value, path, f"an adapter with {name}={found!r} is not one of MAD-X, which has {value!r}")
+    architecture, kind = told.get("architecture"), told.get("inv_adapter")
+    _check(not architecture, path, f"an adapter of architecture {architecture!r}; MAD-X has bottlenecks")
+    _check(kind in (None, "nice"), path, f"an invertible adapter of kind {kind!r}; MAD-X has nice")
+    reduction, left_out = told.get("reduction_factor"), told.get("leave_out") or []
+    invertible = told.get("inv_adapter_reduction_factor") or 0 if kind else 0
     numbers = all(isinstance(size, (int, float)) and size >= 0 for size in (reduction, invertible))
-    _check_type(numbers and reduction, path, "reduction_factor", "a number", reduction)
-    left_out = told.get("leave_out") or []
+    _check(numbers and bool(reduction), path, f"expected a number as reduction_factor, found {reduction!r}")
     indices = isinstance(left_out, list) and all(type(i) is int for i in left_out)
-    _check_type(indices, path, "leave_out", "a list of layers' numbers", left_out)
+    _check(indices, path, f"expected a list of layers' numbers as leave_out, found {left_out!r}")
     activation = str(told.get("non_linearity", "relu")).lower()
     if "version" not in facts:
         activation = _BEFORE_VERSIONS.get(activation, activation)
-    factor = cast("float", reduction)  # as was checked
-    return AdapterConfig(factor, activation, invertible, tuple(left_out))
+    return AdapterConfig(reduction, activation, invertible, tuple(left_out))
 
 # %% ../../nbs/05_models/15_adapterhub.ipynb #29b523cd
 _LAYER = re.compile(
@@ -183,33 +149,32 @@ def _load(file: Path) -> object:
 Tensors = dict[str, torch.Tensor]  # by name
 
 
-def _is_plain(tensor: object) -> bool:
-    return isinstance(tensor, torch.Tensor) and tensor.layout == torch.strided and tensor.is_floating_point()
-
-
-def _tensors(folder: Path, *names: str) -> dict[str, torch.Tensor]:  # of the first file that is there
+def _tensors(folder: Path, *names: str) -> Tensors:
+    "The tensors in the first of several files that is there."
     file = next((folder / n for n in names if (folder / n).is_file()), None)
     if file is None:
         raise FileNotFoundError(f"{folder} has no weights; expected {' or '.join(names)}")
-    tensors = _load(file)
-    if not isinstance(tensors, dict) or not all(isinstance(k, str) and _is_plain(v) for k, v in tensors.items()):
+    loaded = _load(file)
+    if not isinstance(loaded, dict) or not all(
+        isinstance(k, str) and isinstance(v, torch.Tensor) and v.layout == torch.strided and v.is_floating_point()
+        for k, v in loaded.items()
+    ):
         raise ValueError(f"{file} holds more than plain tensors of real numbers by name; it is not read")
-    if bad := next((k for k, v in tensors.items() if not torch.isfinite(v.float()).all()), None):
+    if bad := next((k for k, v in loaded.items() if not torch.isfinite(v.float()).all()), None):
         raise ValueError(f"{file}: {bad} is not finite; download the file again")
-    return tensors
-
-
-def _some(keys: Collection[str]) -> str:
-    "The first names of several, and how many more there are."
-    return ", ".join(sorted(keys)[:3]) + (f" and {len(keys) - 3} more" if len(keys) > 3 else "")
+    return loaded
 
 
 def _check_fit(weights: Tensors, expected: Tensors, file: str | Path) -> None:
     "`ValueError` names what is missing, left over or of another shape."
+
+    def some(keys):
+        return ", ".join(sorted(keys)[:3]) + (f" and {len(keys) - 3} more" if len(keys) > 3 else "")
+
     if missing := expected.keys() - weights.keys():
-        raise ValueError(f"{file} lacks {len(missing)} of {len(expected)} weights: {_some(missing)}")
+        raise ValueError(f"{file} lacks {len(missing)} of {len(expected)} weights: {some(missing)}")
     if more := weights.keys() - expected.keys():
-        raise ValueError(f"{file} has {len(more)} unknown weights: {_some(more)}")
+        raise ValueError(f"{file} has {len(more)} unknown weights: {some(more)}")
     for k, v in expected.items():
         if weights[k].shape != v.shape:
             raise ValueError(f"{file}: {k} is {tuple(weights[k].shape)} where this model has {tuple(v.shape)}")
@@ -268,17 +233,10 @@ def write_adapter(
         save_tokenizer(madx.tokenizers[name], vocabulary)
 
 
-def save_adapter(
-    madx: MadX,
-    kind: str,
-    name: str,
-    folder: str | Path,  # a new or empty folder
-    safetensors: bool = True,
-    head: bool = False,
-) -> Path:
-    "Write an adapter to a folder of its own, as `write_adapter` does."
+def save_adapter(madx: MadX, kind: str, name: str, folder: str | Path, *options: bool, **named: bool) -> Path:
+    "Write an adapter to a new or empty folder, with the options of `write_adapter`."
     with write_folder(folder) as new:
-        write_adapter(madx, kind, name, new, safetensors, head)
+        write_adapter(madx, kind, name, new, *options, **named)
     return Path(folder)
 
 
@@ -296,19 +254,14 @@ def read_config(
     if "peft_type" in facts:
         raise ValueError(f"{file} is of the library PEFT, which loads it beside {facts.get('base_model_name_or_path')}")
     config = from_json(facts, file)
-    if model is not None:
-        _check_model(facts, model, file)
-    return facts, config
-
-
-def _check_model(facts: dict[str, Any], model: PreTrainedModel, file: Path) -> None:
-    "`ValueError` where an adapter is for another model."
-    for field in ("model_type", "hidden_size"):
-        if facts.get(field) != (here := getattr(model.config, field)):
+    for field in ("model_type", "hidden_size") if model is not None else ():
+        here = getattr(model.config, field)
+        if facts.get(field) != here:
             raise ValueError(
                 f"{file}: the adapter is for {field} {facts.get(field)!r} and this model has {here!r}; "
                 "give the model it was trained for"
             )
+    return facts, config
 
 
 def load_adapter(
@@ -326,8 +279,18 @@ def load_adapter(
         name = check_name((facts.get("name") or "") if name is None else name)
     except ValueError as e:
         raise ValueError(f"{folder}: {e}; or give it another name here") from None
-    weights, config = _adapter_weights(folder, config, kind)
-    _check_fit(weights, _expected_weights(madx.model, config, folder), folder)
+    stored = _tensors(folder, *_FILES["adapter"][1:])
+    weights = {_own_key(k) or k: v for k, v in stored.items()}
+    if len(weights) < len(stored):
+        raise ValueError(f"{folder} holds the weights of several adapters; expected one")
+    if kind == "task" and not any(k.startswith("coupling") for k in weights):
+        config = replace(config, invertible=0)  # old task adapters name one that they do not have
+    try:
+        with torch.device("meta"):
+            expected = Adapter(config, madx.model.config.hidden_size, madx.model.config.num_hidden_layers).state_dict()
+    except ValueError as e:
+        raise ValueError(f"{folder}: {e}") from None
+    _check_fit(weights, expected, folder)
     config = replace(config, leave_out=(*config.leave_out, *leave_out))
     if kind == "task":
         madx.add_task(name, config)
@@ -338,27 +301,6 @@ def load_adapter(
     adapter = madx.get(kind, name)
     adapter.load_state_dict({part: weights[part] for part in adapter.state_dict()})
     return name
-
-
-def _expected_weights(model: PreTrainedModel, config: AdapterConfig, folder: Path) -> Tensors:
-    "The weights of an adapter of this shape, on the meta device; `ValueError` where the model cannot have it."
-    shape = model.config
-    try:
-        with torch.device("meta"):
-            return Adapter(config, shape.hidden_size, shape.num_hidden_layers).state_dict()
-    except ValueError as e:
-        raise ValueError(f"{folder}: {e}") from None
-
-
-def _adapter_weights(folder: Path, config: AdapterConfig, kind: str) -> tuple[Tensors, AdapterConfig]:
-    "The weights in an adapter's file by our names, and the shape that they have."
-    stored = _tensors(folder, *_FILES["adapter"][1:])
-    weights = {_own_key(k) or k: v for k, v in stored.items()}
-    if len(weights) < len(stored):
-        raise ValueError(f"{folder} holds the weights of several adapters; expected one")
-    if kind == "task" and not any(k.startswith("coupling") for k in weights):
-        config = replace(config, invertible=0)  # old task adapters name one that they do not have
-    return weights, config
 
 
 def _add_with_vocabulary(madx: MadX, name: str, config: AdapterConfig, folder: Path) -> None:

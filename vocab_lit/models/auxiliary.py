@@ -8,7 +8,6 @@ from __future__ import annotations
 import copy
 import logging
 from collections.abc import Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'embedding_vectors', 'auxiliary_vectors', 'smaller_model', 'aligned_vectors', 'target_vectors']
+__all__ = ['log', 'embedding_vectors', 'smaller_model', 'aligned_vectors', 'target_vectors']
 
 # %% ../../nbs/05_models/11_auxiliary.ipynb #feda33c9
 def embedding_vectors(
@@ -56,14 +55,6 @@ def embedding_vectors(
     if not np.isfinite(matrix).all():
         raise ValueError(f"{name}: the embeddings of the auxiliary model are not finite; repair it first")
     return TokenVectors(matrix, known & matrix.any(1), f"embeddings of {name}")
-
-
-def auxiliary_vectors(
-    folder: str | Path,  # of a model with its tokenizer
-    tokenizer: PreTrainedTokenizerBase | Vocab,  # whose tokens are looked up
-) -> TokenVectors:
-    "As `embedding_vectors`, of a saved model."
-    return embedding_vectors(open_model(folder), load_tokenizer(folder), tokenizer, str(folder))
 
 # %% ../../nbs/05_models/11_auxiliary.ipynb #9cd4d82b
 _SIZES = ("hidden_size", "intermediate_size", "num_attention_heads", "num_hidden_layers")
@@ -136,4 +127,6 @@ def target_vectors(
         return static_vectors(needs, tokenizer, lines, vectors.vectors, settings.init.seed, vectors.threads)
     if needs == "word vectors":
         return from_words(file, tokenizer)
-    return auxiliary_vectors(file, tokenizer) if file.is_dir() else read_vectors(file, tokenizer)
+    if file.is_dir():
+        return embedding_vectors(open_model(file), load_tokenizer(file), tokenizer, str(file))
+    return read_vectors(file, tokenizer)

@@ -13,21 +13,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..gguf.tokens import tokens_of
 from ..methods.plan import PLAN_FILE, Plan
+from .findings import Bytes, Finding, Served, ServedFolder, ServedGguf
 from .lazy_weights import set_vocabulary_size
-from .served import Finding, ServedFolder
-from .token_tensors import token_tensors
 from ..text.errors import first_line
 from ..tokens.pre_tokenizers import known_pre_tokenizer, splitters
 from ..tokens.special_ids import carry_ids, config_parts, written_ids
+from ..tokens.vocab import read_settings
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-    from vocab_lit.models.token_tensors import TokenTensor
+_ANEW = "make it anew"
+_TRAINED = "nothing, where they were trained"
 
 # %% auto #0
-__all__ = ['find_old_ids', 'find_other_tie', 'find_changed_rows', 'find_gguf_tokenizer']
+__all__ = ['find_old_ids', 'find_other_tie', 'find_other_ids', 'find_changed_weights', 'find_changed_rows', 'find_changed_tokens',
+           'find_gguf_tokenizer']
 
 # %% ../../nbs/05_models/18_beside_source.ipynb #af523e50
 def _configs(model: PreTrainedModel) -> dict[str, Any]:
@@ -46,13 +49,12 @@ def _ids_by_name(config: Any) -> dict[str, list[Any]]:
 
 def find_old_ids(served: ServedFolder) -> Iterator[Finding]:
     "Whether configurations have ids that are right in the source model only."
-    source = served.source_model
-    if source is None:
+    if served.before is None:
         return
-    before, now = _configs(source.open_weights()), _configs(served.model)
+    before, now = _configs(served.before.open_weights()), _configs(served.model)
     due = copy.deepcopy(before)
     set_vocabulary_size(due["config.json"], served.rows)
-    carry_ids(due.values(), source.vocab, served.vocab)
+    carry_ids(due.values(), served.before.vocab, served.vocab)
     for file in before.keys() & now.keys():
         ids = [_ids_by_name(configs[file]) for configs in (before, due, now)]
         for name in sorted(ids[0]):
@@ -64,56 +66,128 @@ def find_old_ids(served: ServedFolder) -> Iterator[Finding]:
 
 def find_other_tie(served: ServedFolder) -> Iterator[Finding]:
     "Whether the same embeddings are tied as in the source model."
-    source = served.source_model
-    if source is None:
+    if served.before is None:
         return
     was, now = (
         [getattr(part, "tie_word_embeddings", None) for part in config_parts(config)]
-        for config in (source.config, served.model.config)
+        for config in (served.before.config, served.model.config)
     )
     if was != now:
         what = "config.json has another tie_word_embeddings than the source model's"
         yield Finding("weights", what, "write it as there")
 
+
+def find_other_ids(served: ServedGguf) -> Iterator[Finding]:
+    "Whether lines whose tokens were all kept are tokenized as before."
+    if served.before is None:
+        return
+    was, has, compared, other = served.before.tokenizer, served.tokenizer, 0, []
+    new_ids = {piece: id for id, piece in enumerate(tokens_of(served.file))}
+    moved = [new_ids.get(piece, -1) for piece in tokens_of(served.before.file)]
+    for line in served.sample:
+        before = [moved[id] for id in was(line, add_special_tokens=False)["input_ids"]]
+        if -1 not in before:
+            compared += 1
+            other += [line] * (before != has(line, add_special_tokens=False)["input_ids"])
+    if other:
+        what = f"{len(other):,} of {compared:,} lines whose tokens are all there are tokenized differently, the first "
+        grown = len(new_ids) > sum(id >= 0 for id in moved)
+        todo = "nothing, where tokens were added" if grown else _ANEW
+        yield Finding("tokens", f"{what}{other[0][:80]!r}", todo, breaks=not grown)
+
 # %% ../../nbs/05_models/18_beside_source.ipynb #22b1ec42
 _AT_ONCE = 8192  # rows
+_BYTES_AT_ONCE = 1 << 22
 
 
-def _changed(plan: Plan, now: TokenTensor, was: TokenTensor) -> list[int]:
-    "The ids of copies that are not the source's rows."
-    after, before = now.rows(len(plan)), was.rows(plan.n_source)
-    if after.dtype is None or after.dtype != before.dtype:
-        return []  # quantised, or told with the other weights
-    ids, changed = np.flatnonzero(plan.copied >= 0), []
+def _same_bytes(a: Bytes, b: Bytes) -> bool:
+    "Whether two stored tensors are the same."
+    if a.written != b.written:
+        return False
+    with open(a.file, "rb") as left, open(b.file, "rb") as right:
+        left.seek(a.start)
+        right.seek(b.start)
+        sizes = (min(_BYTES_AT_ONCE, a.size - start) for start in range(0, a.size, _BYTES_AT_ONCE))
+        return all(left.read(size) == right.read(size) for size in sizes)
+
+
+def find_changed_weights(served: Served) -> Iterator[Finding]:
+    "Whether all tensors but those of the tokens are the source model's."
+    before, after, of_file, trained = served.stored_before, served.stored, served.source.is_gguf, served.is_trained
+    if not before if of_file else trained or not (served.note or served.before):
+        return
+    if not (before and after):
+        where = served.note.get("model") or "the source model"
+        what = f"no safetensors files of the source model are found at {where}, and the weights were not compared"
+        yield Finding("weights", what, "put them where vocab_lit.json says to compare them", breaks=False)
+        return
+    added = after.keys() - before.keys() if of_file else ()
+    for names, what in ((before.keys() - after.keys(), "of the source model are missing"), (added, "are new")):
+        if names:
+            yield Finding("weights", f"{len(names):,} tensors {what}, the first {min(names)}", _ANEW)
+    same = [name for name in sorted(before.keys() & after.keys()) if not served.is_of_tokens(name)]
+    changed = [name for name in same if not _same_bytes(before[name], after[name])]
+    if changed:
+        what = f"{len(changed):,} of {len(same):,} tensors are not the source model's, the first {changed[0]}"
+        yield Finding("weights", what, _TRAINED if trained else _ANEW, breaks=not trained)
+
+
+def _changed(now: Any, was: Any, ids: np.ndarray, old_ids: np.ndarray) -> list[int]:
+    "The ids of rows that are not those of the source."
+    changed = []
     for start in range(0, len(ids), _AT_ONCE):
-        part = ids[start : start + _AT_ONCE]
-        differ = (after[part] != before[plan.copied[part]]).reshape(len(part), -1).any(1)
+        part, old = ids[start : start + _AT_ONCE], old_ids[start : start + _AT_ONCE]
+        differ = (now[part] != was[old]).reshape(len(part), -1).any(1)
         changed += part[differ.numpy()].tolist()
     return changed
 
 
+def _find_other_rows(served: Served, ids: np.ndarray, old_ids: np.ndarray) -> Iterator[Finding]:
+    "Which rows differ from those of the source model, whose ids are told."
+    before, trained = served.before.tables if served.before else {}, served.is_trained
+    for role in served.tables:
+        if role not in before:
+            continue
+        table, now, was = (
+            served.tables[role],
+            served.tables[role].rows(served.rows),
+            before[role].rows(len(before[role])),
+        )
+        kinds = [getattr(t, "type_name", rows.dtype) for t, rows in ((table, now), (before[role], was))]
+        if kinds[0] != kinds[1] or now.shape[1:] != was.shape[1:]:
+            if served.source.is_gguf:  # in a folder it is told with the other weights
+                what = f"{table.name} is {kinds[0]}, and {kinds[1]} in the source model; no rows were compared"
+                yield Finding("embeddings", what, "nothing, where that was asked for", breaks=False)
+        elif kinds[0] is not None and (changed := _changed(now, was, ids, old_ids)):
+            what = f"{len(changed):,} of {len(ids):,} rows of {table.name} are not the source model's, such as "
+            few = " ".join(served.vocab[id].shown or str(id) for id in changed[:3])
+            yield Finding("embeddings", what + few, _TRAINED if trained else _ANEW, breaks=not trained)
+
+
 def find_changed_rows(served: ServedFolder) -> Iterator[Finding]:
     "Whether the plan is that of the model, and its copies are the source's rows."
-    if not (served.folder / PLAN_FILE).is_file():
+    if not (served.source.files / PLAN_FILE).is_file():
         return
     try:
-        plan = Plan.load(served.folder, served.vocab)
+        plan = Plan.load(served.source.files, served.vocab)
     except ValueError as e:
-        yield Finding("plan", first_line(e), "make the folder anew", breaks=False)
+        yield Finding("plan", first_line(e), _ANEW, breaks=False)
         return
     if len(plan) != served.rows:
         what = f"{PLAN_FILE} has {len(plan):,} rows, and the model {served.rows:,} embeddings"
-        yield Finding("plan", what, "make the folder anew")
+        yield Finding("plan", what, _ANEW)
+    elif not served.is_trained and "factors" not in served.note:
+        ids = np.flatnonzero(plan.copied >= 0)
+        yield from _find_other_rows(served, ids, plan.copied[ids])
+
+
+def find_changed_tokens(served: ServedGguf) -> Iterator[Finding]:
+    "Whether all rows of tokens that the source has are the source's."
+    if served.before is None:
         return
-    if served.source_model is None or served.note.get("training") or "factors" in served.note:
-        return
-    before = token_tensors(served.source_model.open_weights())
-    for role in before.keys() & served.tables.keys():
-        changed = _changed(plan, served.tables[role], before[role])
-        if changed:
-            few = " ".join(plan.target[i].shown or str(i) for i in changed[:3])
-            what = f"{len(changed):,} rows of {served.tables[role].name} are not the copies that {PLAN_FILE} calls them"
-            yield Finding("embeddings", f"{what}, such as {few}", "make the folder anew")
+    old = {piece: id for id, piece in enumerate(tokens_of(served.before.file))}
+    shared = [(id, old[piece]) for id, piece in enumerate(tokens_of(served.file)) if piece in old]
+    yield from _find_other_rows(served, *np.array(shared, np.int64).reshape(-1, 2).T)
 
 # %% ../../nbs/05_models/18_beside_source.ipynb #c248aa5a
 _BY_HASH = "the converter knows tokenizers by a hash of ids, and this vocabulary is in no table"
@@ -122,13 +196,13 @@ _BY_HASH_GROWN = f"{_BY_HASH.partition(',')[0]}, which is the source's unless it
 
 def find_gguf_tokenizer(served: ServedFolder) -> Iterator[Finding]:
     "Whether llama.cpp can tokenize as the model does, as far as that can be told."
-    dialect, only = served.vocab.dialect, ("gguf",)
-    if (served.folder / "tokenizer.model").is_file():
+    dialect, kind, only = served.vocab.dialect, served.model.config.model_type, ("gguf",)
+    if (served.source.files / "tokenizer.model").is_file():
         return
-    if dialect.model == "Unigram" and served.model.config.model_type != "xlm-roberta":
+    if dialect.model == "Unigram" and kind != "xlm-roberta":
         what = "llama.cpp reads Unigram tokenizers from tokenizer.model, which is not there"
         yield Finding("pre-tokenizer", what, "train the vocabulary with --kind bpe", only)
-    elif dialect.byte_fallback and served.model.config.model_type.startswith("gemma"):
+    elif dialect.byte_fallback and kind.startswith("gemma"):
         what = "llama.cpp's converter reads Gemma's tokenizer from tokenizer.model, which is not there"
         todo = "where there is a GGUF file of the source, `vocab-lit export --like SOURCE.gguf` needs no converter"
         yield Finding("pre-tokenizer", what, todo, only)
@@ -141,9 +215,10 @@ def find_gguf_tokenizer(served: ServedFolder) -> Iterator[Finding]:
 
 def _find_byte_level(served: ServedFolder) -> Iterator[Finding]:
     "Whether llama.cpp has the pre-tokenizer of a byte-level tokenizer, and what its converter must be told."
-    name, only = known_pre_tokenizer(served.pipeline), ("gguf",)
+    pipeline, only = read_settings(served.tokenizer), ("gguf",)
+    name = known_pre_tokenizer(pipeline)
     if name is None:
-        what = f"the pre-tokenizer {splitters(served.pipeline.get('pre_tokenizer'))} is none that is known here"
+        what = f"the pre-tokenizer {splitters(pipeline.get('pre_tokenizer'))} is none that is known here"
         yield Finding("pre-tokenizer", what, "look for it in llama.cpp, or keep the source model's", only)
         return
     if served.note:

@@ -6,19 +6,41 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from .beside_source import find_changed_rows, find_gguf_tokenizer, find_old_ids, find_other_tie
-from .lazy_weights import stored_tensors, token_dimensions
-from .served import SERVERS, Finding, ServedFolder, check_servers
-from .undertrained import find_not_finite, find_unreachable, find_untrained
-from ..text.errors import first_line, no_collection
-from ..text.files import read_json
+from ..gguf.container import GgufFile, in_short
+from ..gguf.llama_cpp import LlamaCpp, has_llama_cpp
+from ..gguf.tokens import TokenType, check_whole, token_types, tokens_of
+from vocab_lit.models.beside_source import (
+    find_changed_rows,
+    find_changed_tokens,
+    find_changed_weights,
+    find_gguf_tokenizer,
+    find_old_ids,
+    find_other_ids,
+    find_other_tie,
+)
+from vocab_lit.models.findings import (
+    SERVERS,
+    Finding,
+    Served,
+    ServedFolder,
+    ServedGguf,
+    check_servers,
+    find_not_finite,
+    find_unreachable,
+    find_untrained,
+    ids_in,
+)
+from .model_class import ROWS_OF_DECODERS
+from .settings import check_model_path, is_gguf
+from ..text.errors import SettingError, first_line, no_collection
+from ..text.files import check_text, read_json
 from ..tokens.chat import chat_templates, listed
 from ..tokens.special_ids import role_of
 from ..tokens.tokenizer_file import own_methods
@@ -27,14 +49,12 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
     from vocab_lit.methods.plan import Plan
-    from vocab_lit.models.lazy_weights import StoredTensor
 
 # %% auto #0
-__all__ = ['ROWS_OF_DECODERS', 'CHECKS', 'REMARKS', 'COMPARISONS', 'find_rows', 'end_ids', 'find_special_ids', 'find_template',
-           'find_class', 'find_changed_weights', 'check_folder', 'shares', 'verdict']
+__all__ = ['Check', 'REMARKS', 'CHECKS', 'COMPARISONS', 'find_rows', 'find_special_ids', 'find_end', 'find_template',
+           'find_class', 'find_merges', 'find_by_llama_cpp', 'check_model', 'shares', 'verdict']
 
 # %% ../../nbs/05_models/19_check.ipynb #621f199c
-ROWS_OF_DECODERS = 64  # they are a multiple of; vLLM's own padding, and good for kernels
 _LARGEST_LORA = 258_048  # rows to which vLLM limits models that are served with LoRA
 
 
@@ -58,114 +78,88 @@ def _find_rows_of_decoder(served: ServedFolder, rows: int) -> Iterator[Finding]:
         what = f"the model has {len(out):,} output embeddings and {rows:,} input embeddings"
         yield Finding("embeddings", what, "make the folder anew", ("vllm", "gguf"))
     if rows % ROWS_OF_DECODERS:
-        what = (
-            f"{rows:,} embeddings are no multiple of {ROWS_OF_DECODERS}, to which vLLM fills them up and other engines "
-            "do not"
-        )
+        what = f"{rows:,} embeddings are no multiple of {ROWS_OF_DECODERS}, to which vLLM fills them up and other "
         todo = f"--pad-to-multiple-of {ROWS_OF_DECODERS} makes it one"
-        yield Finding("embeddings", what, todo, ("vllm",), breaks=False)
+        yield Finding("embeddings", f"{what}engines do not", todo, ("vllm",), breaks=False)
     if rows > _LARGEST_LORA:
         what = f"{rows:,} embeddings are more than the {_LARGEST_LORA:,} with which vLLM serves LoRA adapters"
         yield Finding("embeddings", what, "merge the adapter, or take a smaller vocabulary", ("vllm",), breaks=False)
 
 # %% ../../nbs/05_models/19_check.ipynb #f491adc4
-def _ids_within(value: object) -> Iterator[int]:
-    "All ids in a value that may be a number or nested lists of numbers."
-    if isinstance(value, int) and not isinstance(value, bool):
-        yield value
-    elif isinstance(value, (list, tuple)):
-        for part in value:
-            yield from _ids_within(part)
-
-
 _ID_LISTS = ("suppress_tokens", "begin_suppress_tokens", "forced_decoder_ids", "bad_words_ids")
 
 
 def _configured_ids(served: ServedFolder) -> Iterator[tuple[str, str, int]]:  # file, key, id
     "Every token id in the model's and the generation's configuration."
     whole, text = served.model.config, served.text_config
-    configs = [("config.json", whole), ("generation_config.json", served.generation)]
+    configs = [("config.json", whole), ("generation_config.json", getattr(served.model, "generation_config", None))]
     if text is not whole:
         configs.append(("config.json", text))
     for file, config in configs:
-        for key, value in _ids_of(config):
-            for id in _ids_within(value):
-                yield file, key, id
-
-
-def _ids_of(config: object | None) -> list[tuple[str, object]]:  # sorted by key
-    "The fields of a configuration that hold token ids."
-    fields = sorted(vars(config).items()) if config is not None else []
-    return [(key, value) for key, value in fields if key.endswith("token_id") or key in _ID_LISTS]
-
-
-def end_ids(served: ServedFolder) -> set[int]:
-    "The ids at which generation stops."
-    given = getattr(served.generation, "eos_token_id", None)
-    if given is None:
-        given = getattr(served.text_config, "eos_token_id", None)
-    return set(_ids_within(given))
+        for key, value in sorted(vars(config).items()) if config is not None else ():
+            if key.endswith("token_id") or key in _ID_LISTS:
+                yield from ((file, key, id) for id in ids_in(value))
 
 
 def find_special_ids(served: ServedFolder) -> Iterator[Finding]:
-    "Whether the ids in the configurations are those of tokens, and generation stops."
+    "Whether the ids in the configurations are those of tokens."
+    vocab, todo = served.vocab, "write the id of the token, or null"
     for file, key, id in _configured_ids(served):
         if key in _ID_LISTS and id < 0:
             continue  # -1: what transformers takes for "none"
         if not 0 <= id < served.rows:
             what = f"{file} has {key} {id:,}, and there are {served.rows:,} embeddings"
-            yield Finding("special ids", what, "write the id of the token, or null", ("transformers", "vllm"))
-        elif id >= len(served.vocab) or not served.vocab[id].piece:
-            what = f"{file} has {key} {id:,}, an id that no token has"
-            yield Finding("special ids", what, "write the id of the token, or null", breaks=False)
-        elif served.vocab[id].kind == "text" and served.vocab.roles.get(role := role_of(key) or "", id) != id:
-            own = served.vocab[served.vocab.roles[role]]
-            what = f"{file} has {key} {id:,}, which is {served.vocab[id].shown}, and the tokenizer's {role} token is "
-            yield Finding("special ids", f"{what}{own.shown}", f"write {own.id}", breaks=False)
-    if served.generates:
-        yield from _find_end(served)
+            yield Finding("special ids", what, todo, ("transformers", "vllm"))
+        elif id >= len(vocab) or not vocab[id].piece:
+            yield Finding("special ids", f"{file} has {key} {id:,}, an id that no token has", todo, breaks=False)
+        elif vocab[id].kind == "text" and vocab.roles.get(role := role_of(key) or "", id) != id:
+            own = vocab[vocab.roles[role]]
+            what = (
+                f"{file} has {key} {id:,}, which is {vocab[id].shown}, and the tokenizer's {role} token is {own.shown}"
+            )
+            yield Finding("special ids", what, f"write {own.id}", breaks=False)
 
 
-def _find_end(served: ServedFolder) -> Iterator[Finding]:
+def find_end(served: Served) -> Iterator[Finding]:
     "Whether generation stops at the tokenizer's end token."
-    ends = end_ids(served)
+    if not served.generates:
+        return
     own = cast("int | None", served.tokenizer.eos_token_id)  # transformers declares lists besides
-    if not ends:
-        what = "generation_config.json has no eos_token_id, so that generation runs to the limit"
+    if not served.ends:
+        what = f"no end token is named as {served.end_setting}, so that generation runs to the limit"
         yield Finding("special ids", what, "write the end token's id", breaks=False)
-    elif own is not None and own not in ends:
+    elif own is not None and own not in served.ends:
         what = f"generation does not stop at {served.vocab[own].shown!r} (id {own:,}), the tokenizer's end token"
-        yield Finding("special ids", what, "add the id to eos_token_id in generation_config.json")
+        yield Finding("special ids", what, f"add the id to {served.end_setting}")
 
 # %% ../../nbs/05_models/19_check.ipynb #d4637679
 _MARKUP = re.compile(r"<\|[^|<>\s]{1,40}\|>|</?(?:start_of_turn|end_of_turn|s|bos|eos)>|\[/?INST\]")
 _ANSWER = "Maji ni uhai"
 _CONVERSATION = [dict(role="user", content="Habari"), dict(role="assistant", content=_ANSWER)]
+_IN_GGUF = "correct it by gguf-new-metadata (--chat-template, or the id of the end token)"
 
 
-def _has_template(folder: Path | None) -> bool:
+def _has_template(folder: Path) -> bool:
     "Whether a folder has a chat template; its tokenizer is not loaded for that."
-    if folder is None:
-        return False
     return "chat_template" in read_json(folder / "tokenizer_config.json") or (folder / "chat_template.jinja").is_file()
 
 
-def find_template(served: ServedFolder) -> Iterator[Finding]:
+def find_template(served: Served) -> Iterator[Finding]:
     "Whether there is a chat template where there should be one, and the tokenizer has what it writes."
     if not served.generates:
         return
-    if not served.tokenizer.chat_template:
+    named = chat_templates(served.tokenizer)
+    if not named:
         what, todo = "there is no chat template", "copy chat_template.jinja from the source model"
-        if _has_template(served.origin):
+        if isinstance(served, ServedFolder) and served.before and _has_template(served.before.files):
             yield Finding("template", f"{what}, and the source model has one", todo, ("transformers", "vllm"))
         else:
             yield Finding("template", what, "completions work, chat requests need --chat-template", ("vllm",), False)
-        return
-    named = chat_templates(served.tokenizer)
-    yield from dict.fromkeys(finding for name in named for finding in _find_in_template(served, name, named[name]))
+    for finding in dict.fromkeys(found for name in named for found in _find_in_template(served, name, named[name])):
+        yield replace(finding, todo=_IN_GGUF) if served.source.is_gguf else finding
 
 
-def _find_in_template(served: ServedFolder, name: str, template: str) -> Iterator[Finding]:
+def _find_in_template(served: Served, name: str, template: str) -> Iterator[Finding]:
     "Whether a template can be rendered, and what it writes can be tokenized."
     only = name == "default"  # another template may want tools or documents
     try:
@@ -174,7 +168,11 @@ def _find_in_template(served: ServedFolder, name: str, template: str) -> Iterato
         which = "the chat template" if only else f"the chat template {name!r}"
         yield Finding("template", f"{which} fails: {first_line(e)}", "mend chat_template.jinja", breaks=only)
         return
-    yield from _find_template_tokens(served, text)
+    pieces = {token.piece for token in served.vocab}
+    for markup in sorted(set(_MARKUP.findall(text)) - pieces):
+        parts = len(served.tokenizer(markup, add_special_tokens=False)["input_ids"])
+        what = f"the chat template writes {markup}, which the tokenizer splits into {parts} tokens"
+        yield Finding("template", what, "add it as a special token, as in the source model")
     if _ANSWER in text:
         yield from _find_end_of_turn(served, text.rpartition(_ANSWER)[2])
 
@@ -183,13 +181,11 @@ def _rendered(tokenizer: PreTrainedTokenizerBase, template: str) -> str:
     "The conversation as a template writes it; a list of parts is tried where a string fails or is left out."
     texts: list[str] = []
     first_error: Exception | None = None
-    for in_parts in (False, True):
-        messages: list[dict[str, Any]] = list(_CONVERSATION)
-        if in_parts:
-            messages = [m | dict(content=[dict(type="text", text=m["content"])]) for m in _CONVERSATION]
+    in_parts = [m | dict(content=[dict(type="text", text=m["content"])]) for m in _CONVERSATION]
+    for messages in (_CONVERSATION, in_parts):
         try:
-            text = tokenizer.apply_chat_template(messages, chat_template=template, tokenize=False)
-            texts.append(cast("str", text))  # with tokenize it were ids
+            text: Any = tokenizer.apply_chat_template(messages, chat_template=template, tokenize=False)
+            texts.append(text)
         except Exception as e:  # whatever the template's program raises
             first_error = first_error or e
     if first_error is not None and not texts:
@@ -197,25 +193,16 @@ def _rendered(tokenizer: PreTrainedTokenizerBase, template: str) -> str:
     return next((text for text in texts if _ANSWER in text), texts[0])
 
 
-def _find_template_tokens(served: ServedFolder, text: str) -> Iterator[Finding]:
-    "Whether the vocabulary has the markup in a rendered conversation."
-    pieces = {token.piece for token in served.vocab}
-    for markup in sorted(set(_MARKUP.findall(text)) - pieces):
-        parts = len(served.tokenizer(markup, add_special_tokens=False)["input_ids"])
-        what = f"the chat template writes {markup}, which the tokenizer splits into {parts} tokens"
-        yield Finding("template", what, "add it as a special token, as in the source model")
-
-
 def _find_end_of_turn(
-    served: ServedFolder,
+    served: Served,
     after: str,  # what the template writes after the answer
 ) -> Iterator[Finding]:
     "Whether generation stops where the template ends the assistant's answer."
     ids = served.tokenizer(after, add_special_tokens=False)["input_ids"]
     special = [id for id in ids if served.vocab[id].kind == "special"]
-    if special and special[0] not in end_ids(served):
+    if special and special[0] not in served.ends:
         what = f"generation does not stop at {served.vocab[special[0]].shown!r}, which ends the assistant's answer"
-        yield Finding("template", what, f"add id {special[0]:,} to eos_token_id in generation_config.json")
+        yield Finding("template", what, f"add id {special[0]:,} to {served.end_setting}")
     if not special:
         what = "no special token ends the assistant's answer"
         yield Finding("template", what, "let the template end a turn by an end token", ("transformers", "vllm"), False)
@@ -232,7 +219,7 @@ def _tokenizer_class(folder: Path) -> type | None:
 
 def find_class(served: ServedFolder) -> Iterator[Finding]:
     "Whether the class of the tokenizer does what the source model's does."
-    before = _tokenizer_class(served.origin) if served.origin else None
+    before = _tokenizer_class(served.before.files) if served.before else None
     lost = [name for name in own_methods(before) if name not in own_methods(served.tokenizer)] if before else []
     if before and lost:
         named = listed([name for name in lost if name[0] != "_"] or lost, 3)
@@ -242,53 +229,65 @@ def find_class(served: ServedFolder) -> Iterator[Finding]:
         yield Finding("tokenizer", what, todo, ("transformers",))
 
 # %% ../../nbs/05_models/19_check.ipynb #33bad68b
-def _same_bytes(a: StoredTensor, b: StoredTensor, at_once: int = 1 << 22) -> bool:
-    "Whether two stored tensors have the same bytes."
-    with open(a.file, "rb") as left, open(b.file, "rb") as right:
-        left.seek(a.start)
-        right.seek(b.start)
-        for start in range(0, a.size, at_once):
-            size = min(at_once, a.size - start)
-            if left.read(size) != right.read(size):
-                return False
-    return True
+def find_merges(served: ServedGguf) -> Iterator[Finding]:
+    "Whether merges are of tokens, and make tokens, and end tokens are control tokens."
+    pieces, types = tokens_of(served.file), token_types(served.file)
+    tokens = set(pieces)
+    for merge in served.file.get("tokenizer.ggml.merges", []):
+        first, _, second = merge[1:].partition(" ")
+        if not {merge[0] + first, second, merge[0] + first + second} <= tokens:
+            what = f"the merge {in_short(repr(merge))} is not one of two tokens to a third"
+            yield Finding("merges", what, "make the file anew")
+            break
+    for id in sorted(served.ends) if served.generates else ():
+        if types[id] not in (TokenType.CONTROL, TokenType.USER_DEFINED):
+            what = f"the end token {pieces[id]!r} (id {id:,}) is no control token, and is written out"
+            yield Finding("special ids", what, "give it the type 3 in tokenizer.ggml.token_type", breaks=False)
 
 
-def find_changed_weights(served: ServedFolder) -> Iterator[Finding]:
-    "Whether all tensors but those of the tokens are the source model's."
-    if served.note.get("training") or not (served.note or served.origin):
+_WORDS = 4  # of a line, as a prompt
+
+
+def find_by_llama_cpp(served: ServedGguf) -> Iterator[Finding]:
+    "Whether llama.cpp loads the file and tokenizes lines as our tokenizer does; what it writes."
+    if not has_llama_cpp():
+        what = "it was not tried, since the package xllamacpp is not installed"
+        yield Finding("llama.cpp", what, "pip install xllamacpp, to have the file loaded", breaks=False)
         return
-    before = stored_tensors(served.origin) if served.origin else {}
-    after = served.source.stored
-    if not before or not after:
-        where = served.note.get("model") or "the source model"
-        what = f"no safetensors files of the source model are found at {where}, and the weights were not compared"
-        yield Finding("weights", what, "put them where vocab_lit.json says to compare them", breaks=False)
-        return
-    lost = sorted(before.keys() - after.keys())
-    if lost:
-        what = f"{len(lost):,} tensors of the source model are missing, the first {lost[0]}"
-        yield Finding("weights", what, "make the folder anew")
-    yield from _find_other_bytes(served, before, after)
+    try:
+        with LlamaCpp(served.file.path) as model:
+            yield _ids_by_llama_cpp(model, served)
+            if served.generates and served.sample:
+                prompt = " ".join(served.sample[0].split()[:_WORDS])
+                written = f"{prompt!r} is continued by {in_short(repr(model.greedy(prompt).text))}"
+                yield Finding("llama.cpp", f"it loads the file; {written}", "read it", breaks=False)
+    except (ValueError, TimeoutError) as e:
+        yield Finding("llama.cpp", first_line(e), "make the file anew, or update llama.cpp")
 
 
-def _find_other_bytes(
-    served: ServedFolder, before: dict[str, StoredTensor], after: dict[str, StoredTensor]
-) -> Iterator[Finding]:
-    "Which tensors without an entry for each token differ from the source model's."
-    of_tokens = token_dimensions(type(served.model), served.model.config)
-    for name in sorted(before.keys() & after.keys()):
-        old, new = before[name], after[name]
-        if name in of_tokens or old.shape != new.shape or served.rows in new.shape[:1]:
-            continue  # a tensor that is called otherwise in memory is known by its rows
-        if old.dtype != new.dtype or not _same_bytes(old, new):
-            yield Finding("weights", f"{name} is not the source model's", "make the folder anew")
+def _ids_by_llama_cpp(model: LlamaCpp, served: ServedGguf) -> Finding:
+    "Which lines llama.cpp tokenizes differently."
+    lines = served.sample
+    ours = [served.tokenizer(line, add_special_tokens=False)["input_ids"] for line in lines]
+    other = [line for line, a, b in zip(lines, ours, model.ids(lines, special=True)) if a != b]
+    if other:
+        what = f"it tokenizes {len(other):,} of {len(lines):,} lines differently from this package, the first "
+        return Finding("llama.cpp", f"{what}{other[0][:80]!r}", "keep the source's tokenizer")
+    what = f"it gives the ids of this package on all of {len(lines):,} lines"
+    return Finding("llama.cpp", what, "nothing to do", breaks=False)
 
 # %% ../../nbs/05_models/19_check.ipynb #8f5c4748
-CHECKS = (find_rows, find_special_ids, find_class, find_template, find_unreachable, find_untrained)
-CHECKS += (find_not_finite, find_gguf_tokenizer)
-REMARKS = (find_unreachable, find_untrained)  # of these, which look at every token, none breaks a server
-COMPARISONS = (find_changed_weights, find_changed_rows, find_old_ids, find_other_tie)  # with the source model
+Check = Callable[[Any], Iterator[Finding]]
+REMARKS: tuple[Check, ...] = (find_unreachable, find_untrained)  # these look at every token, and none breaks a server
+CHECKS: dict[str, tuple[Check, ...]] = {
+    "folder": (find_rows, find_special_ids, find_end, find_class, find_template, *REMARKS, find_not_finite)
+    + (find_gguf_tokenizer,),
+    "gguf": (find_merges, find_end, find_not_finite, find_template),
+}
+COMPARISONS: dict[str, tuple[Check, ...]] = {  # with the source model
+    "folder": (find_changed_weights, find_changed_rows, find_old_ids, find_other_tie),
+    "gguf": (find_changed_weights, find_changed_tokens, find_other_ids),
+}
 
 
 def _cannot_load(served: ServedFolder) -> Finding | None:
@@ -310,40 +309,78 @@ def _cannot_load(served: ServedFolder) -> Finding | None:
     return None
 
 
+def _opened(
+    model: str | Path, source: str | Path | None, text: Sequence[str | Path]
+) -> tuple[Served | None, Finding | None]:
+    "A model, or a finding where it cannot be read."
+    if not is_gguf(model):
+        if text:
+            raise SettingError("text", "ids of a GGUF file are compared on it, and this is none; leave it out")
+        if source is not None:
+            check_model_path(source)
+        served = ServedFolder(model, source)
+        return served, _cannot_load(served)
+    check_text(text)
+    if source is not None:
+        check_whole(GgufFile(source))
+    try:
+        check_whole(GgufFile(model))
+    except ValueError as e:
+        return None, Finding("file", first_line(e), "nothing else was looked at")
+    return ServedGguf(model, source, text), None
+
+
+def _found(check: Check, served: Served) -> list[Finding]:
+    "What a check finds, or that it cannot look at a GGUF file."
+    try:
+        return list(check(served))
+    except ValueError as e:  # a tokenizer that is not known, for example
+        if not served.source.is_gguf:
+            raise
+        return [Finding("tokens", f"not all was looked at: {first_line(e)}", "ask llama.cpp itself", breaks=False)]
+
+
 @no_collection()
-def check_folder(
-    folder: str | Path,
+def check_model(
+    model: str | Path,
     servers: Sequence[str] = SERVERS,
     compare: bool = True,
     source: str | Path | None = None,
+    text: Sequence[str | Path] = (),
     remarks: bool = True,
 ) -> list[Finding]:
-    """Tell whether a model's folder is ready to serve by transformers, vLLM and llama.cpp.
+    """Tell whether a model is ready to serve by transformers, vLLM and llama.cpp.
 
     Parameters
     ----------
-    folder : str or pathlib.Path
-        A model's folder, or its name on the Hugging Face Hub.
+    model : str or pathlib.Path
+        A model's folder, its name on the Hugging Face Hub, or a GGUF file, which is for llama.cpp alone; one of several
+        parts stands for all.
     servers : sequence of str, default ("transformers", "vllm", "gguf")
-        Those that matter; "gguf" is llama.cpp's converter and what runs its files.
+        Those that matter; "gguf" is llama.cpp, of a folder its converter and what runs its files.
     compare : bool, default True
         Whether ids, tied embeddings, copied rows and all other tensors are compared with the source model's, which
         reads both.
     source : str or pathlib.Path, optional
-        The folder of the source model; left out, it is where ``vocab_lit.json`` says.
+        The source model; left out, that of a folder is where ``vocab_lit.json`` says, and a GGUF file is not compared.
+    text : sequence of paths, optional
+        Lines of which a GGUF file's ids are compared; without any, bundled lines of English.
     remarks : bool, default True
-        Whether tokens are looked for that come out of no text or that training never met, which break no server.
+        Whether tokens of a folder are looked for that come out of no text or that training never met, which break no
+        server.
 
     Returns
     -------
     list of Finding
         Those that break a server first; none where nothing is wrong. As a string, a finding says what is so, where, and
-        what to do.
+        what to do. What llama.cpp itself says of a GGUF file stands among them, or that it is not installed.
 
     Raises
     ------
     SettingError
         Where a server is unknown.
+    ValueError, OSError
+        Where the source or a text cannot be read.
 
     References
     ----------
@@ -352,17 +389,19 @@ def check_folder(
     Examples
     --------
     >>> from vocab_lit.text.corpus import data_path
-    >>> [finding.part for finding in check_folder(data_path("models", "mini-xlmr")) if finding.breaks]
+    >>> [finding.part for finding in check_model(data_path("models", "mini-xlmr")) if finding.breaks]
     []
     """
     check_servers(servers)
-    served = ServedFolder(folder, source)
-    broken = _cannot_load(served)
-    if broken:
-        return [broken]
-    checks = [check for check in CHECKS if remarks or check not in REMARKS]
-    checks += COMPARISONS if compare else ()
-    findings = [finding for check in checks for finding in check(served)]
+    kind = "gguf" if is_gguf(model) else "folder"
+    servers = tuple(name for name in servers if kind == "folder" or name == "gguf")
+    served, broken = _opened(model, source, text)
+    findings = [broken] if broken else []
+    if served and not broken:
+        checks = [check for check in CHECKS[kind] if remarks or check not in REMARKS]
+        checks += COMPARISONS[kind] if compare else ()
+        checks += [find_by_llama_cpp] if kind == "gguf" else []
+        findings = [finding for check in checks for finding in _found(check, served)]
     concerned = [_concerning(finding, servers) for finding in findings if set(finding.servers) & set(servers)]
     return sorted(concerned, key=lambda finding: not finding.breaks)
 

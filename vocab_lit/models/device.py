@@ -5,7 +5,6 @@
 # %% ../../nbs/05_models/01_device.ipynb #a4f8c1f4
 from __future__ import annotations
 
-import importlib.util
 import multiprocessing
 import os
 import platform
@@ -20,17 +19,17 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 # %% auto #0
-__all__ = ['Device', 'find_device', 'on_device', 'free_memory', 'device_arguments', 'compilations']
+__all__ = ['Device', 'find_device', 'on_device', 'free_memory', 'device_arguments']
 
 # %% ../../nbs/05_models/01_device.ipynb #490837b1
 @dataclass(frozen=True)
 class Device:
     "The device that this process computes on."
 
-    kind: str  # cpu, cuda, mps, xla (torch_xla) or tpu (torch_tpu)
+    kind: str  # cpu, cuda, mps or xla
     name: str
     memory: int | None = None  # bytes; None where the device does not say
-    precision: str = "fp32"  # what it multiplies in best: bf16, fp16 or fp32
+    precision: str = "fp32"  # the compute dtype that suits it: bf16, fp16 or fp32
 
     @property
     def torch(self) -> torch.device:
@@ -40,7 +39,7 @@ class Device:
     @property
     def fixed_shapes(self) -> bool:
         "Whether every new shape is compiled."
-        return self.kind in ("xla", "tpu")
+        return self.kind == "xla"
 
     @property
     def asynchronous(self) -> bool:
@@ -52,31 +51,6 @@ def _has_xla() -> bool:
     from transformers.utils.import_utils import is_torch_xla_available
 
     return is_torch_xla_available()
-
-
-def _xla() -> Device:
-    torch_xla = importlib.import_module("torch_xla")  # so that it need not be installed to check types
-    xm = importlib.import_module("torch_xla.core.xla_model")
-    kind = importlib.import_module("torch_xla.runtime").device_type()
-    try:
-        memory = xm.get_memory_info(torch_xla.device())["bytes_limit"]
-    except (RuntimeError, KeyError):
-        memory = None  # the CPU device does not say
-    return Device("xla", f"{kind} through torch_xla", memory, "bf16" if kind == "TPU" else "fp32")
-
-
-def _tpu() -> Device | None:
-    "The device of torch_tpu, which has to be asked for once."
-    if not hasattr(torch, "tpu") and importlib.util.find_spec("torch_tpu"):
-        api = importlib.import_module("torch_tpu.api")
-        try:
-            api.tpu_device()
-        except RuntimeError:
-            return None  # installed, but there is no TPU
-    tpu = getattr(torch, "tpu", None)
-    if tpu is None or not tpu.is_available():
-        return None
-    return Device("tpu", "TPU through torch_tpu", None, "bf16")
 
 
 def _cuda() -> Device:
@@ -95,9 +69,7 @@ def _cpu() -> Device:
 def find_device() -> Device:
     "The best device that this process can use."
     if _has_xla():
-        return _xla()
-    if tpu := _tpu():
-        return tpu
+        return Device("xla", "TPU through torch_xla", None, "bf16")
     if torch.cuda.is_available():
         return _cuda()
     if torch.backends.mps.is_available():
@@ -112,42 +84,23 @@ def on_device(
     return model.to(find_device().torch)  # pyright: ignore[reportArgumentType]  # transformers' decorator hides `self`
 
 # %% ../../nbs/05_models/01_device.ipynb #5e1b0002
-def _left_in_groups(root: Path) -> list[int]:  # bytes
-    "The memory that each limit of this process's control groups leaves, of their version 2 and of version 1."
-    left = []
-    for line in _lines(Path("/proc/self/cgroup")):
-        _, kinds, path = line.split(":", 2)
-        names = ("memory.limit_in_bytes", "memory.usage_in_bytes") if kinds else ("memory.max", "memory.current")
-        if kinds and "memory" not in kinds.split(","):
-            continue
-        base = root / "memory" if kinds else root
-        for group in (base / path.lstrip("/"), *(base / path.lstrip("/")).parents):
-            limit, used = (next(iter(_lines(group / name)), "") for name in names)
-            cached = [int(words[1]) for words in map(str.split, _lines(group / "memory.stat")) if words[0] in _CACHED]
-            if limit.isdigit() and used.isdigit():
-                left.append(int(limit) - int(used) + max(cached, default=0))
-            if group == base:
-                break
-    return left
-
-
-_CACHED = ("inactive_file", "total_inactive_file")  # what a group gives back before it is short of memory
-
-
 def _lines(file: Path) -> list[str]:
     return file.read_text().splitlines() if file.is_file() else []
 
 
-def _left_of_addresses() -> list[int]:  # bytes
-    "The memory that `ulimit -v` leaves, where it is set."
-    try:
-        import resource
-    except ImportError:
-        return []  # Windows
-    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-    if limit == resource.RLIM_INFINITY:
-        return []
-    return [limit - psutil.Process().memory_info().vms]
+def _left_in_groups(root: Path) -> list[int]:  # bytes
+    "The memory that each limit of this process's control groups leaves."
+    left = []
+    for line in _lines(Path("/proc/self/cgroup")):
+        number, _, path = line.split(":", 2)
+        inner = root / path.lstrip("/")
+        groups = [g for g in (inner, *inner.parents) if g.is_relative_to(root)] if number == "0" else []
+        for group in groups:
+            limit, used = (next(iter(_lines(group / name)), "") for name in ("memory.max", "memory.current"))
+            stat = dict(map(str.split, _lines(group / "memory.stat")))
+            if limit.isdigit() and used.isdigit():  # a cached file is given back before memory is short
+                left.append(int(limit) - int(used) + int(stat.get("inactive_file", 0)))
+    return left
 
 
 def free_memory(
@@ -163,7 +116,7 @@ def free_memory(
         return device.memory - torch.mps.driver_allocated_memory()
     if device.kind != "cpu":
         return None
-    return max(0, min([psutil.virtual_memory().available, *_left_in_groups(Path(groups)), *_left_of_addresses()]))
+    return max(0, min([psutil.virtual_memory().available, *_left_in_groups(Path(groups))]))
 
 # %% ../../nbs/05_models/01_device.ipynb #ae250325
 def device_arguments(
@@ -184,12 +137,3 @@ def device_arguments(
         accelerator_config={"non_blocking": cuda},
         ddp_backend="gloo" if device.kind == "cpu" and processes > 1 else None,
     )
-
-# %% ../../nbs/05_models/01_device.ipynb #3dfe68c8
-def compilations() -> int:
-    "How many programs XLA has compiled in this process; 0 where nothing is compiled."
-    if _has_xla():
-        metrics = importlib.import_module("torch_xla.debug.metrics")
-        return metrics.counter_value("UncachedCompile") or 0
-    tpu = getattr(torch, "tpu", None)
-    return tpu._get_cache_misses() if tpu is not None else 0

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,13 +18,20 @@ from torch.nn.functional import embedding
 
 from ..methods.semi_nmf import gumbel_one_hot, one_hot_rows, up_project
 from .device import find_device
+from .source import FolderSource
+from ..text.files import write_file
 from ..text.settings import first_line
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
+    from vocab_lit.methods.factored import Factoring, Factors
+    from vocab_lit.tokens.vocab import Vocab
+
+log = logging.getLogger("vocab_lit")
+
 # %% auto #0
-__all__ = ['FactoredEmbedding', 'load_embedding', 'check_tied', 'factored']
+__all__ = ['log', 'FactoredEmbedding', 'load_embedding', 'check_tied', 'factored', 'factorize_files']
 
 # %% ../../nbs/05_models/03_factored_embedding.ipynb #c306f960
 class _Logits(torch.autograd.Function):
@@ -201,3 +209,70 @@ def factored(model: PreTrainedModel, layer: FactoredEmbedding) -> Iterator[PreTr
                 module.__dict__.pop("forward", None)
         table.weight.requires_grad_(was_trained)
         del model.factors
+
+# %% ../../nbs/05_models/03_factored_embedding.ipynb #d823e8c6
+def factorize_files(
+    source: FolderSource | str | Path,
+    out: str | Path,
+    how: Factoring | None = None,
+    seed: int = 0,
+) -> tuple[Factors, Vocab]:
+    """Factorise the embeddings of the model in a folder, and save the factors in a file.
+
+    Parameters
+    ----------
+    source : FolderSource or path
+        Folder of the model, or its name on the Hugging Face Hub when online.
+    out : path
+        A new file in the format of safetensors.
+    how : Factoring, optional
+        Solver, number of components and clusters; without it those of the paper.
+    seed : int, default 0
+        Seed of the random start.
+
+    Returns
+    -------
+    Factors
+        Low-dimensional embeddings, a row for each token, and up-projections.
+    Vocab
+        The model's vocabulary.
+
+    Raises
+    ------
+    ValueError, OSError
+        Where the file exists, or the model cannot be factorised so.
+
+    References
+    ----------
+    Pfeiffer et al. (2021), "UNKs Everywhere", section 3: matrix factorisation (MF).
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> import vocab_lit as vl
+    >>> from vocab_lit.methods.factored import Factoring
+    >>> from vocab_lit.text.corpus import data_path
+    >>> with TemporaryDirectory() as folder:
+    ...     how = Factoring(components=8, steps=5)
+    ...     factors, vocab = vl.factorize_files(data_path("models/mini-xlmr"), Path(folder, "factors"), how)
+    >>> factors.F.shape[1], len(vocab)
+    (8, 8000)
+    """
+    from vocab_lit.methods.factored import Factoring, factorize
+    from vocab_lit.models.compatibility import check_source, check_target
+    from vocab_lit.models.lazy_weights import input_weight, rows_of
+
+    with write_file(out) as part:
+        source = FolderSource.open(source)
+        how = how or Factoring()
+        model = source.open_weights()
+        how.size(input_weight(model).shape[1])  # refuses settings that cannot be
+        check_source(model, source.vocab)
+        check_target(model, source.vocab, source.vocab)
+        embeddings = rows_of(input_weight(model))[: len(source.vocab)]
+        log.info(f"factorising {len(embeddings):,} embeddings of {embeddings.shape[1]} dimensions")
+        factors = factorize(embeddings, how, seed)
+        factors.save(part)
+    log.info(f"saved in {out}")
+    return factors, source.vocab

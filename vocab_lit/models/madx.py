@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from torch import nn
@@ -21,7 +21,6 @@ from .settings import AdapterConfig
 from .token_tensors import replace_token_embeddings, token_parameters
 
 if TYPE_CHECKING:
-    from torch.utils.hooks import RemovableHandle
     from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
 # %% auto #0
@@ -133,23 +132,8 @@ def count_parameters(
     return sum(p.numel() for a in made for p in a.parameters() if biases or p.dim() == 2)
 
 # %% ../../nbs/05_models/14_madx.ipynb #38449df0
-class _Encoder(Protocol):
-    "A base model as adapters need it."
-
-    embeddings: nn.Module
-    encoder: nn.Module
-
-
-class _End(Protocol):
-    "The module of a layer with its last sum and normalisation."
-
-    dense: nn.Module
-    dropout: nn.Module
-    LayerNorm: nn.Module
-
-
-def _ends(model: PreTrainedModel) -> list[_End]:
-    "Of each layer the module with its last sum and normalisation."
+def _ends(model: PreTrainedModel) -> list[Any]:
+    "Of each layer the module with its last sum and normalisation: dense, dropout and LayerNorm."
     layers = getattr(getattr(model.base_model, "encoder", None), "layer", None) or []
     ends = [getattr(layer, "output", None) for layer in layers]
     if not ends or not all(hasattr(e, name) for e in ends for name in ("dense", "dropout", "LayerNorm")):
@@ -157,7 +141,7 @@ def _ends(model: PreTrainedModel) -> list[_End]:
             "adapters go into encoders whose layers end in a normalisation, such as BERT, RoBERTa and XLM-R; "
             f"{model.config.model_type} is another kind"
         )
-    return cast("list[_End]", ends)  # as was checked
+    return ends
 
 
 def check_name(name: str) -> str:
@@ -166,74 +150,12 @@ def check_name(name: str) -> str:
         raise ValueError(f"{name!r} cannot name an adapter; use letters, digits, +, - and _")
     return name
 
-# %% ../../nbs/05_models/14_madx.ipynb #60d4d5f2
-class _Attached(nn.Module):
-    "Adapters in their places in a model; which are in use is a matter of two names."
-
-    language: str | None  # name of the language adapter in use
-    task: str | None  # name of the task adapter in use
-
-    def __init__(self, model: PreTrainedModel, stack: str, inverse: str):
-        super().__init__()
-        ends, base = _ends(model), cast("_Encoder", model.base_model)  # whose parts `_ends` has looked at
-        self.stack, self.inverse, self.language, self.task = stack, inverse, None, None
-        self.adapters = nn.ModuleDict()
-        self._residuals: dict[int, torch.Tensor] = {}  # by layer
-        self._model = (model,)  # in a tuple, as it is not a part of this module
-        self._handles: list[RemovableHandle] = [base.embeddings.register_forward_hook(self._after_embeddings)]
-        for i, end in enumerate(ends):
-            self._handles += [
-                end.dropout.register_forward_hook(partial(self._after_feed_forward, i)),
-                end.LayerNorm.register_forward_hook(partial(self._after_layer, i)),
-            ]
-        if out := model.get_output_embeddings():
-            self._handles.append(out.register_forward_pre_hook(self._before_logits))
-        else:
-            self._handles.append(base.encoder.register_forward_hook(self._after_last_layer))
-
-    def _active(self) -> list[Adapter]:
-        "The adapters in use, the language's first."
-        names = (("language", self.language), ("task", self.task))
-        active = [self.adapters[f"{kind}_{name}"] for kind, name in names if name]
-        return cast("list[Adapter]", active)  # `_add` adds no others
-
-    def _coupling(self) -> Coupling | None:
-        return next((a.coupling for a in self._active() if a.coupling), None)
-
-    def _after_embeddings(self, module, args, e):
-        coupling = self._coupling()
-        return coupling(e) if coupling else None  # None leaves the output as it is
-
-    def _before_logits(self, module, args):
-        coupling = self._coupling() if self.inverse != "never" else None
-        return (coupling.inverse(args[0]), *args[1:]) if coupling else None
-
-    def _after_last_layer(self, module, args, out):  # in models without output embeddings
-        coupling = self._coupling() if self.inverse == "always" else None
-        if coupling:
-            out.last_hidden_state = coupling.inverse(out.last_hidden_state)
-
-    def _after_feed_forward(self, i, module, args, r):
-        if self.stack == "paper" and self.language and self.task:
-            self._residuals[i] = r
-
-    def _after_layer(self, i, norm, args, h):  # args[0] is r + a, and h its normalisation
-        total, r = args[0], self._residuals.pop(i, None)
-        bottlenecks = [a.layers[str(i)] for a in self._active() if str(i) in a.layers]
-        if r is not None and len(bottlenecks) == 2:
-            language, task = bottlenecks
-            return norm.forward(total + task(language(h) + r))
-        for bottleneck in bottlenecks:
-            total = total + bottleneck(h)
-            h = norm.forward(total)
-        return h
-
 # %% ../../nbs/05_models/14_madx.ipynb #f04f3684
 STACKS = ("library", "paper")  # how a task adapter stands on a language adapter
 INVERSES = ("mlm", "always", "never")  # where the invertible adapter is undone
 
 
-class MadX(_Attached):
+class MadX(nn.Module):
     """Language and task adapters of a model, by name (MAD-X).
 
     The adapters are attached by hooks and become a part of the model, ``model.madx``. Without an active adapter the
@@ -286,11 +208,66 @@ class MadX(_Attached):
                 raise ValueError(f"{name}={given!r}; choose from {', '.join(known)}")
         if hasattr(model, "madx"):
             raise ValueError(f"this {type(model).__name__} has adapters already, as model.madx; add to those")
-        super().__init__(model, stack, inverse)
+        super().__init__()
+        self._model = (model,)  # in a tuple, as it is not a part of this module
+        self.stack, self.inverse = stack, inverse
+        self.language: str | None = None
+        self.task: str | None = None
+        self.adapters, self.vocabularies = nn.ModuleDict(), nn.ModuleDict()
         self.tokenizers: dict[str, PreTrainedTokenizerBase] = {}
-        self.vocabularies = nn.ModuleDict()
         self._in_place = "base"  # whose token parameters are in the model
+        self._residuals: dict[int, torch.Tensor] = {}  # by layer
+        self._attach_hooks(_ends(model), cast("Any", model.base_model), model.get_output_embeddings())
         model.madx = self
+
+    def _attach_hooks(self, ends: list[Any], base: Any, out: nn.Module | None) -> None:
+        "Put the adapters in their places."
+        self._handles = [base.embeddings.register_forward_hook(self._after_embeddings)]
+        for i, end in enumerate(ends):
+            self._handles += [
+                end.dropout.register_forward_hook(partial(self._after_feed_forward, i)),
+                end.LayerNorm.register_forward_hook(partial(self._after_layer, i)),
+            ]
+        if out:
+            self._handles.append(out.register_forward_pre_hook(self._before_logits))
+        else:
+            self._handles.append(base.encoder.register_forward_hook(self._after_last_layer))
+
+    def _active(self) -> list[Any]:
+        "The adapters in use, the language's first."
+        names = (("language", self.language), ("task", self.task))
+        return [self.adapters[f"{kind}_{name}"] for kind, name in names if name]
+
+    def _coupling(self) -> Coupling | None:
+        return next((a.coupling for a in self._active() if a.coupling), None)
+
+    def _after_embeddings(self, module, args, e):
+        coupling = self._coupling()
+        return coupling(e) if coupling else None  # None leaves the output as it is
+
+    def _before_logits(self, module, args):
+        coupling = self._coupling() if self.inverse != "never" else None
+        return (coupling.inverse(args[0]), *args[1:]) if coupling else None
+
+    def _after_last_layer(self, module, args, out):  # in models without output embeddings
+        coupling = self._coupling() if self.inverse == "always" else None
+        if coupling:
+            out.last_hidden_state = coupling.inverse(out.last_hidden_state)
+
+    def _after_feed_forward(self, i, module, args, r):
+        if self.stack == "paper" and self.language and self.task:
+            self._residuals[i] = r
+
+    def _after_layer(self, i, norm, args, h):  # args[0] is r + a, and h its normalisation
+        total, r = args[0], self._residuals.pop(i, None)
+        bottlenecks = [a.layers[str(i)] for a in self._active() if str(i) in a.layers]
+        if r is not None and len(bottlenecks) == 2:
+            language, task = bottlenecks
+            return norm.forward(total + task(language(h) + r))
+        for bottleneck in bottlenecks:
+            total = total + bottleneck(h)
+            h = norm.forward(total)
+        return h
 
     @property
     def model(self) -> PreTrainedModel:
@@ -307,11 +284,7 @@ class MadX(_Attached):
         "Names of the task adapters."
         return [k.removeprefix("task_") for k in self.adapters if k.startswith("task_")]
 
-    def get(
-        self,
-        kind: str,  # language or task
-        name: str,
-    ) -> Adapter:
+    def get(self, kind: str, name: str) -> Adapter:  # language or task
         "An adapter; `ValueError` where it was never added."
         there = {"language": self.languages, "task": self.tasks}[kind]
         if name not in there:
@@ -362,8 +335,7 @@ class MadX(_Attached):
         """
         vocabulary = None if embeddings is None else self._vocabulary(embeddings, tokenizer)
         self._add("language", name, config, seed)
-        if vocabulary is not None:
-            assert tokenizer is not None  # as `_vocabulary` has checked
+        if vocabulary is not None and tokenizer is not None:
             self.vocabularies[f"language_{name}"], self.tokenizers[name] = vocabulary, tokenizer
 
     def add_task(self, name: str, config: AdapterConfig = TASK, seed: int = 0) -> None:
@@ -389,35 +361,26 @@ class MadX(_Attached):
         self, embeddings: dict[str, torch.Tensor], tokenizer: PreTrainedTokenizerBase | None
     ) -> nn.ParameterDict:
         "The embeddings of a vocabulary as parameters; `ValueError` where they do not fit the model."
-        own = self._embeddings("base")
-        self._check_shapes(own, embeddings)
-        self._check_tokenizer(tokenizer, len(embeddings["input"]))
-        return nn.ParameterDict(
-            {name: nn.Parameter(embeddings[name].detach().to(p).clone()) for name, p in own.items()}
-        )
-
-    def _check_shapes(self, own: dict[str, nn.Parameter], embeddings: dict[str, torch.Tensor]) -> None:
+        own, pad, vocabulary = self._embeddings("base"), self.model.config.pad_token_id, {}
         for name, p in own.items():
             if name not in embeddings:
+                kind = type(self.model).__name__
+                raise ValueError(f"the vocabulary has no {name} embeddings, which this {kind} needs")
+            given = embeddings[name]
+            if given.shape != (len(embeddings["input"]), *p.shape[1:]):
                 raise ValueError(
-                    f"the vocabulary has no {name} embeddings, which this {type(self.model).__name__} needs"
-                )
-            given = tuple(embeddings[name].shape)
-            if given != (len(embeddings["input"]), *p.shape[1:]):
-                raise ValueError(
-                    f"the vocabulary's {name} embeddings are {given} and the model's {tuple(p.shape)}; "
+                    f"the vocabulary's {name} embeddings are {tuple(given.shape)} and the model's {tuple(p.shape)}; "
                     "transplant into a copy of this model"
                 )
-
-    def _check_tokenizer(self, tokenizer: PreTrainedTokenizerBase | None, n: int) -> None:
-        pad = self.model.config.pad_token_id
-        if tokenizer is None or len(tokenizer) > n:
-            raise ValueError(f"give the tokenizer of the {n} embeddings")
+            vocabulary[name] = nn.Parameter(given.detach().to(p).clone())
+        if tokenizer is None or len(tokenizer) > len(embeddings["input"]):
+            raise ValueError(f"give the tokenizer of the {len(embeddings['input'])} embeddings")
         if tokenizer.pad_token_id != pad:
             raise ValueError(
                 f"the tokenizer of the vocabulary pads with id {tokenizer.pad_token_id} and the model with {pad}; "
                 "train one of the model's own kind"
             )
+        return nn.ParameterDict(vocabulary)
 
     def _embeddings(self, whose: str) -> dict[str, nn.Parameter]:
         "The embeddings of a vocabulary: `base` or `language_` and the adapter's name."
@@ -458,11 +421,7 @@ class MadX(_Attached):
             self.vocabularies[self._in_place], self._in_place = nn.ParameterDict(before), whose
         self.language, self.task = language, task
 
-    def delete(
-        self,
-        kind: str,  # language or task
-        name: str,
-    ) -> None:
+    def delete(self, kind: str, name: str) -> None:  # language or task
         "Delete an adapter, and the vocabulary that is its own; nothing is in use afterwards."
         self.get(kind, name)
         self.activate()

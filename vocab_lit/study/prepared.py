@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from ..models.device import on_device
-from ..models.factor_files import factorize_files
+from ..models.factored_embedding import factorize_files
 from ..models.model_class import is_masked
 from ..models.pipeline import transplant_files, trim_files
 from ..models.source import FolderSource
@@ -33,15 +33,15 @@ from ..tasks.settings import EvaluateSettings
 from ..text.corpus import Lines, hold_out, read_lines, sample_lines
 from ..text.errors import import_extra
 from ..text.files import write_file, write_folder
-from ..tokens.like import build_tokenizer
 from ..tokens.load import load_tokenizer
 from ..tokens.tokenizer_file import save_tokenizer
+from ..tokens.train import build_tokenizer
 from ..training.lapt import lapt
 from ..training.perplexity import perplexity
 from ..training.settings import KeepSettings, RunSettings
 from ..training.training_run import lapt_files
 from ..vectors.settings import VectorTraining, fasttext_or_ppmi
-from ..vectors.vector_files import train_vectors_files
+from ..vectors.word_vectors import train_vectors_files
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase

@@ -5,6 +5,7 @@
 # %% ../../nbs/02_tokens/09_continued.ipynb #e638e647
 from __future__ import annotations
 
+import hashlib
 import heapq
 import itertools
 import math
@@ -13,39 +14,37 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from tokenizers import models
 from tqdm.auto import tqdm
 
 from ..text.corpus import Lines
+from ..text.errors import SettingError
+from ..text.words import script_of
 from .expansion import UNKNOWN_PENALTY, append_pieces
-from .own_pipeline import digits_are_single, training_rule, training_splits
-from .same_size import in_place_of_unused
 from .settings import TokenizerSettings
-from .tokenizer_file import Built, TokenizerFile, ids_before, unknown_piece, with_pipeline
-from .train import word_limit
-from .vocab import FALLBACK_PIECES, backend_of, read_settings, visible
+from .tokenizer_file import Built, TokenizerFile, ids_before
+from .train import training_rule, training_splits, word_limit
+from .trim import kept_in_any_case
+from .vocab import FALLBACK_PIECES, backend_of, read_token, visible
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 # %% auto #0
-__all__ = ['count_words', 'to_merge', 'Merges', 'UnigramScores', 'extend_on_text', 'check_extends', 'continued_tokenizer']
+__all__ = ['Continued', 'ID_MAP', 'count_words', 'to_merge', 'Merges', 'UnigramScores', 'extend_on_text', 'check_extends',
+           'unused_ids', 'first_to_go', 'evicted', 'in_place_of_unused', 'continued_tokenizer', 'id_map']
 
 # %% ../../nbs/02_tokens/09_continued.ipynb #4ae70d0d
-def _single_digits(parts: TokenizerFile) -> bool:
-    "Whether the source has every digit as a token."
-    return digits_are_single(parts.pipeline, parts.dialect)
-
-
 def count_words(
     parts: TokenizerFile,
     lines: Iterable[str],
 ) -> Counter[str]:  # in the order in which they come up first
     "Count the words of a text, as the tokenizer's model is given them."
     backend = backend_of(parts.tokenizer)
-    split = backend.pre_tokenizer or training_splits(backend, parts.dialect, _single_digits(parts))
+    split = backend.pre_tokenizer or training_splits(parts, parts.has_single_digits)
     normalise = backend.normalizer.normalize_str if backend.normalizer else str
-    added = [re.escape(a["content"]) for a in parts.pipeline["added_tokens"]]
+    added = [re.escape(a["content"]) for a in parts.added]
     added = re.compile("|".join(sorted(added, key=len, reverse=True)) or r"(?!)")
     counts = Counter()
     for line in tqdm(lines, desc="words", unit=" lines", delay=2, leave=False):
@@ -59,7 +58,7 @@ def to_merge(
     words: Counter[str],
 ) -> Counter[str]:  # in the order in which they come up first
     "Words as they are divided before merges are learned."
-    rule = training_rule(parts.dialect, _single_digits(parts))
+    rule = training_rule(parts.dialect, parts.has_single_digits)
     if rule is None:
         return words
     counts = Counter()
@@ -91,7 +90,7 @@ class Merges:
         self.parts, self.known = parts, set(parts.ids)
         self.ranks = dict(parts.ranks) if parts.dialect.model == "BPE" else {}
         self.next_rank = len(parts.model.get("merges", ()))
-        self.barred = {a["content"] for a in parts.pipeline["added_tokens"]} | {unknown_piece(parts.model)}
+        self.barred = {a["content"] for a in parts.added} | {parts.unknown}
         self.barred.update(parts.ids.keys() & FALLBACK_PIECES)
         self.new: dict[str, int] = {}  # {piece that the source lacks: how often it came up when it was made}
         self.learned: list[list[str]] = []  # merges
@@ -207,6 +206,10 @@ class Merges:
         return self
 
 # %% ../../nbs/02_tokens/09_continued.ipynb #156bbe54
+# pieces and their scores, what else changes of the model, and how the pieces are chosen
+Continued = tuple[dict[str, Any], dict[str, Any], str]
+
+
 def _uses(model: models.Model, words: Counter[str]) -> Counter[str]:
     "Count the pieces into which a model divides words."
     used = Counter()
@@ -249,10 +252,10 @@ class UnigramScores:
         scores: dict[str, float] = dict(parts.model["vocab"])
         self.words, self.best, self.least = words, max(scores.values()), min(scores.values())
         longest = max(map(len, scores))
-        ends = {unknown_piece(parts.model), min(scores, key=scores.__getitem__)} - {None}
+        ends = {parts.unknown, min(scores, key=scores.__getitem__)} - {None}
         in_words = {part for word in words for part in _substrings(word, longest) if part in scores}
         self.source = {piece: scores[piece] for piece in sorted(ends | in_words, key=parts.ids.__getitem__)}
-        unknown = list(self.source).index(unknown_piece(parts.model)) if unknown_piece(parts.model) else None
+        unknown = list(self.source).index(parts.unknown) if parts.unknown else None
         self.options: dict[str, Any] = dict(unk_id=unknown, byte_fallback=parts.model.get("byte_fallback"))
         used = self.uses({})
         known = {piece: n for piece, n in used.items() if piece in in_words}
@@ -291,7 +294,7 @@ class UnigramScores:
 
 
 def _estimate(model: UnigramScores, counts: dict[str, int], total: int) -> tuple[dict[str, int], int]:
-    "Two turns of EM with the best segmentation: scores from counts, and counts of the text divided by these scores."
+    "Two EM iterations with the best segmentation: scores from counts, and counts of the text segmented by these."
     for _ in range(2):
         scores = model.of(counts, total)
         used = model.uses(scores)
@@ -299,10 +302,8 @@ def _estimate(model: UnigramScores, counts: dict[str, int], total: int) -> tuple
     return counts, total
 
 
-def _continue_unigram(
-    parts: TokenizerFile, words: Counter[str], n: int
-) -> tuple[dict[str, float], str]:  # {piece: score}
-    "New pieces for a Unigram model, and how they are chosen."
+def _continue_unigram(parts: TokenizerFile, words: Counter[str], n: int) -> Continued:
+    "New pieces for a Unigram model: those without which the text would be least likely."
     model = UnigramScores(parts, words)
     counts = Merges(parts, to_merge(parts, words)).go_on(_CANDIDATES * n).new
     total = model.uses({}).total()
@@ -314,81 +315,71 @@ def _continue_unigram(
             break
         counts = {piece: counts[piece] for piece in order[: max(n, int(_STAY * len(order)))]}
     else:
-        return {}, ""
+        return {}, {}, ""
     chosen = _in_use(order, n, lambda some: model.uses({piece: scores[piece] for piece in some}))
-    return {piece: scores[piece] for piece in chosen}, "those without which the text would be least likely"
+    return {piece: scores[piece] for piece in chosen}, {}, "those without which the text would be least likely"
 
 
-def _continue_wordpiece(parts: TokenizerFile, words: Counter[str], n: int) -> tuple[dict[str, None], str]:
-    "New pieces for a WordPiece model, and how they are chosen."
-    names = ("unk_token", "max_input_chars_per_word", "continuing_subword_prefix")
-    most = word_limit(max(map(len, words), default=0), parts.model["max_input_chars_per_word"])
-    parts.model["max_input_chars_per_word"] = most
+def _continue_wordpiece(parts: TokenizerFile, words: Counter[str], n: int) -> Continued:
+    "New pieces for a WordPiece model: the most frequent pairs that it uses."
+    longest = "max_input_chars_per_word"
+    most = word_limit(max(map(len, words), default=0), parts.model[longest])
     words = Counter({word: n for word, n in words.items() if len(word) <= most})
-    options = {name: parts.model[name] for name in names}
+    options = {name: parts.model[name] for name in ("unk_token", "continuing_subword_prefix")} | {longest: most}
 
     def model_with(some: list[str]) -> models.WordPiece:
         return models.WordPiece(parts.ids | {piece: id for id, piece in enumerate(some, parts.size)}, **options)
 
     merges = Merges(parts, to_merge(parts, words), model_with([])).go_on(_CANDIDATES * n)
     chosen = _in_use(list(merges.new), n, lambda some: _uses(model_with(some), words))
-    return dict.fromkeys(chosen), "the most frequent pairs of what the source divides words into"
+    about = "the most frequent pairs of what the source divides words into"
+    return dict.fromkeys(chosen), {longest: most}, about
 
 # %% ../../nbs/02_tokens/09_continued.ipynb #1a51b39a
-def _continue_bpe(parts: TokenizerFile, words: Counter[str], n: int) -> tuple[dict[str, None], str]:
-    "Add merges to a BPE model; returns the pieces that they make, and how they are chosen."
+def _continue_bpe(parts: TokenizerFile, words: Counter[str], n: int) -> Continued:
+    "New pieces for a BPE model: what further merges make."
     merges = Merges(parts, to_merge(parts, words)).go_on(n)
-    parts.model["merges"] += merges.learned
     steps = len(merges.new.keys() - set(itertools.chain.from_iterable(merges.divided)))
     about = f"its merges go on ({steps:,} of the new tokens are in this text only as parts of longer ones)"
-    return dict.fromkeys(merges.new), about
+    return dict.fromkeys(merges.new), dict(merges=parts.model["merges"] + merges.learned), about
 
-
-def _has_all_bytes(model: models.Model) -> bool:
-    "Whether there is a token for each byte of a character that has none."
-    return getattr(model, "byte_fallback", False) and None not in map(model.token_to_id, FALLBACK_PIECES)
-
-
-def _still_unknown(made: PreTrainedTokenizerBase, words: Counter[str]) -> str:
-    "What to say of the words that have unknown tokens, if there are any."
-    model, unknown = backend_of(made).model, unknown_piece(read_settings(made)["model"])
-    if unknown is None or _has_all_bytes(model):
-        return ""
-    lost = {word: n for word, n in words.items() if any(token.value == unknown for token in model.tokenize(word))}
-    if not lost:
-        return ""
-    example = visible(max(lost, key=lost.__getitem__))[:_SHOWN]
-    n, of = f"{sum(lost.values()):,}", f"{words.total():,}"
-    return f"; {n} of the text's {of} words still have unknown tokens, such as {example!r}"
-
-
-_SHOWN = 30  # characters of an example
 
 _BY_MODEL = {"BPE": _continue_bpe, "Unigram": _continue_unigram, "WordPiece": _continue_wordpiece}
 
 
+def _still_unknown(model: models.Model, unknown: str | None, words: Counter[str]) -> str:
+    "What to say of the words that have unknown tokens, if there are any."
+    has_all_bytes = getattr(model, "byte_fallback", False) and None not in map(model.token_to_id, FALLBACK_PIECES)
+    if unknown is None or has_all_bytes:
+        return ""
+    lost = {word: n for word, n in words.items() if any(token.value == unknown for token in model.tokenize(word))}
+    if not lost:
+        return ""
+    example = visible(max(lost, key=lost.__getitem__))[:30]
+    n, of = f"{sum(lost.values()):,}", f"{words.total():,}"
+    return f"; {n} of the text's {of} words still have unknown tokens, such as {example!r}"
+
+
 def extend_on_text(
-    source: PreTrainedTokenizerBase,  # a fast tokenizer
+    source: PreTrainedTokenizerBase | TokenizerFile,  # fast
     lines: Iterable[str],  # text in the target language
     n: int = 30_000,  # tokens to add
 ) -> Built:  # ids of the source unchanged, new tokens after them
     "Train a tokenizer on, so that it has more tokens; `ValueError` where the text gives none."
     if n < 1:
         raise ValueError(f"cannot expand by {n} tokens; give at least 1")
-    kind = read_settings(source)["model"]["type"]
-    if kind not in _BY_MODEL:
-        raise ValueError(f"a {kind} tokenizer does not build tokens from smaller ones; replace its vocabulary instead")
-    parts = TokenizerFile(source)
+    parts = TokenizerFile.of(source)
+    parts.check_kind()
     words = count_words(parts, lines)
-    new, how = _BY_MODEL[kind](parts, words, n)
+    new, changes, how = _BY_MODEL[parts.dialect.model](parts, words, n)
     if not new:
         raise ValueError("the text has no two neighbouring tokens twice that could become a new one; give more text")
     about = f"{len(new):,} tokens are added to {parts.size:,}: {how}"
     if len(new) < n:
         about += f"; {n:,} were asked for, and the text has no more that come up twice"
-    append_pieces(parts.pipeline, parts.size, new)
-    made = with_pipeline(source, parts.pipeline)
-    return Built(made, about + _still_unknown(made, words), ids_before(source, made), {})
+    made = parts.with_pipeline(append_pieces(parts, new, **changes)).tokenizer
+    about += _still_unknown(backend_of(made).model, parts.unknown, words)
+    return Built(made, about, ids_before(parts.tokenizer, made), {})
 
 
 def check_extends(source: PreTrainedTokenizerBase, target: PreTrainedTokenizerBase) -> None:
@@ -401,14 +392,132 @@ def check_extends(source: PreTrainedTokenizerBase, target: PreTrainedTokenizerBa
             f"or none, such as {lost[0]!r}; leave it out, or choose another way of expansion"
         )
 
-# %% ../../nbs/02_tokens/09_continued.ipynb #e1282367
+# %% ../../nbs/02_tokens/09_continued.ipynb #3f70856e
+def unused_ids(
+    parts: TokenizerFile,  # of a tokenizer that has the new tokens too
+    counts: np.ndarray,  # (tokens,) of each in all texts
+    new: list[int],  # ids of the new tokens
+) -> set[int]:
+    "The ids of tokens that no text uses, and that none which stays is built from."
+    kept = kept_in_any_case(parts, "all", counts)
+    if parts.dialect.model == "Unigram":
+        kept |= parts.characters
+    kept = kept.union(*(parts.needs(id) for id in [*new, *np.flatnonzero(counts).tolist()]))
+    return parts.pieces.keys() - kept
+
+
+_SCRIPT = 0.001  # share of the texts' tokens from which on they are said to have a script
+_ANY = ("Zyyy", "Zinh")  # the scripts of punctuation, digits, symbols and marks
+
+
+def first_to_go(
+    parts: TokenizerFile,
+    counts: np.ndarray,  # (tokens,) of each in all texts
+    unused: set[int],
+) -> list[int]:
+    "Unused tokens: first those in scripts that the texts do not have, longer ones before single characters."
+    tokens = (read_token(id, piece, parts.dialect) for id, piece in parts.pieces.items())
+    texts = {t.id: t.text for t in tokens if t.kind == "text" and t.text}
+    used: Counter[str] = Counter(dict.fromkeys(_ANY, int(counts.sum())))
+    for id, text in texts.items():
+        used[script_of(text[0])] += int(counts[id])
+
+    def rank(id: int) -> tuple[bool, bool, int]:
+        text = texts.get(id, "")
+        is_other = bool(text) and used[script_of(text[0])] < _SCRIPT * counts.sum()
+        return not is_other, len(text) == 1, -id
+
+    return sorted(unused, key=rank)
+
+
+def evicted(
+    parts: TokenizerFile,
+    order: list[int],  # tokens that can go, in the order in which they are to
+    n: int,  # at most as many as there are
+) -> set[int]:
+    "So many tokens, and none that one is built from which stays."
+    needed, gone = Counter(part for id in order for part in parts.needs(id)), set()
+    while len(gone) < n:
+        for id in order:
+            if needed[id] == 1 and len(gone) < n:
+                gone.add(id)
+                needed.subtract(parts.needs(id))
+        order = [id for id in order if id not in gone]
+    return gone
+
+# %% ../../nbs/02_tokens/09_continued.ipynb #99df8a03
+def _with_pieces(source: TokenizerFile, extended: TokenizerFile, new_ids: dict[str, int]) -> dict[str, Any]:
+    "The source's pipeline with other pieces under some of its ids."
+    vocab, pieces = source.model["vocab"], source.pieces | {id: piece for piece, id in new_ids.items()}
+    model = dict(source.model)
+    if isinstance(vocab, list):
+        scores = dict(extended.model["vocab"])
+        model["vocab"] = [[pieces[id], scores[pieces[id]]] for id in range(len(vocab))]
+    else:
+        model["vocab"] = {pieces[id]: id for id in sorted(pieces)}
+    there = set(pieces.values())
+    if "merges" in model:
+        merges = extended.model["merges"]
+        model["merges"] = [[a, b] for a, b in merges if {a, b, extended.joined(a, b)} <= there]
+    if "max_input_chars_per_word" in model:
+        model["max_input_chars_per_word"] = extended.model["max_input_chars_per_word"]
+    return source.pipeline | dict(model=model)
+
+
+def in_place_of_unused(
+    source: TokenizerFile,
+    built: Built,  # the source's tokenizer extended, as `extend_on_text` makes it
+    lines: Iterable[str],  # all texts whose tokens stay, that of the new tokens included
+) -> Built:
+    "Let new tokens take the ids of tokens that texts never use; `SettingError` where these are too few."
+    parts = TokenizerFile(built.tokenizer)
+    new = np.flatnonzero(np.asarray(built.source_ids) < 0).tolist()
+    counts = parts.count(lines)
+    unused = unused_ids(parts, counts, new)
+    if len(unused) < len(new):
+        problem = f"the texts leave {len(unused):,} tokens unused that can go, and {len(new):,} new ones come"
+        raise SettingError("same_size", f"{problem}; ask for fewer by --extend, or leave --same-size out")
+    gone = evicted(parts, first_to_go(parts, counts, unused), len(new))
+    free = sorted(source.ids[parts.pieces[id]] for id in gone)
+    new_ids = dict(zip((parts.pieces[id] for id in new), free))
+    made = source.with_pipeline(_with_pieces(source, parts, new_ids)).tokenizer
+    about = f"{built.about}; they take the ids of as many that no text uses, of {len(unused):,}"
+    return Built(made, about, ids_before(source.tokenizer, made), {})
+
+
 def continued_tokenizer(
-    source: PreTrainedTokenizerBase,
+    source: PreTrainedTokenizerBase | TokenizerFile,
     lines: Iterable[str],  # text in the target language, that can be read again
     settings: TokenizerSettings,
 ) -> Built:
     "Extend a tokenizer as the settings say."
+    source = TokenizerFile.of(source)
     built = extend_on_text(source, lines, settings.extend)
     if not settings.same_size:
         return built
     return in_place_of_unused(source, built, itertools.chain(lines, Lines(*settings.keep_tokens_of)))
+
+# %% ../../nbs/02_tokens/09_continued.ipynb #c245494b
+ID_MAP = "id_map.json"  # in the folder of a model
+
+
+def _pieces(tokenizer: PreTrainedTokenizerBase) -> dict[int, str]:
+    "The pieces by id, in its order."
+    return {id: piece for piece, id in sorted(tokenizer.get_vocab().items(), key=lambda item: item[1])}
+
+
+def _digest(pieces: dict[int, str]) -> str:
+    "SHA-256 of a vocabulary, in hexadecimal."
+    text = "".join(f"{id} {piece}\n" for id, piece in pieces.items())
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def id_map(source: PreTrainedTokenizerBase, target: PreTrainedTokenizerBase) -> dict[str, Any]:
+    "Which ids have another token now; `ValueError` where tokens have moved, or their number is another."
+    before, after = _pieces(source), _pieces(target)
+    changed = {id: [piece, after.get(id)] for id, piece in before.items() if after.get(id) != piece}
+    moved = {old for old, _ in changed.values()} & {new for _, new in changed.values()}
+    if moved or before.keys() != after.keys():
+        what = f"the id of {min(moved)!r} is another" if moved else f"it has {len(after):,} tokens, not {len(before):,}"
+        raise ValueError(f"the tokenizer is not the source's with new tokens in the place of others: {what}")
+    return dict(source_sha256=_digest(before), target_sha256=_digest(after), changed=changed)

@@ -5,21 +5,23 @@
 # %% ../../nbs/02_tokens/03_expansion.ipynb #5b624be4
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-from itertools import chain, count
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, count, product
 from typing import TYPE_CHECKING, Any
 
-from tokenizers import Tokenizer, models
+from tokenizers import models
 
-from .tokenizer_file import model_pieces, own_methods, template_lines, with_pipeline, with_vocabulary
-from .vocab import CHARACTERS, Dialect, Token, Vocab, overlap, read_pipeline, read_token
+from .given_file import GivenToken
+from .tokenizer_file import Built, TokenizerFile, ids_before, own_methods, with_vocabulary
+from .vocab import CHARACTERS, Dialect, Token, Vocab, backend_of, components, overlap, read_token
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 # %% auto #0
-__all__ = ['UNKNOWN_PENALTY', 'write_piece', 'append_pieces', 'expand_tokenizer']
+__all__ = ['UNKNOWN_PENALTY', 'write_piece', 'append_pieces', 'expand_tokenizer', 'written_parts', 'known_id', 'add_given']
 
 # %% ../../nbs/02_tokens/03_expansion.ipynb #1a8f2629
 def write_piece(
@@ -42,6 +44,51 @@ def write_piece(
     return text if token.word_start else d.continuation + text
 
 # %% ../../nbs/02_tokens/03_expansion.ipynb #02e9643f
+UNKNOWN_PENALTY = 10.0  # by which a Unigram model scores an unknown character below its least likely piece
+
+
+def _met_in_text(file: TokenizerFile, model: Mapping[str, Any]) -> list[str]:  # by their ids
+    "The added tokens that text has beside where they are matched: as pieces of the model they would be found there."
+    normaliser, splits = (getattr(backend_of(file.tokenizer), part) for part in ("normalizer", "pre_tokenizer"))
+    whole_words = [token["content"] for token in file.added if token["single_word"]]
+
+    def is_met(token):
+        content = token["content"]
+        text = normaliser.normalize_str(content) if normaliser else content
+        as_it_stands = normaliser is not None and not token["special"]
+        passed = text != content if token["normalized"] else as_it_stands  # the first: matched in this form only
+        in_words = any(content in whole for whole in whole_words)  # where these are passed over
+        if not (passed or in_words) or content in file.known:
+            return False
+        words = [w for w, _ in splits.pre_tokenize_str(text)] if splits else [text]
+        looked_up = model["type"] != "BPE" or model["ignore_merges"] or len(content) == 1
+        return looked_up and any(content in word for word in words)
+
+    return [token["content"] for token in file.added if is_met(token)]
+
+
+def append_pieces(
+    file: TokenizerFile,
+    pieces: Mapping[str, float | None],  # {piece: its score in a Unigram model}
+    **changes: Any,  # of the model, such as its merges
+) -> dict[str, Any]:  # the pipeline
+    "Add pieces to a model, after its added tokens under the ids that they have; those that text has move behind all."
+    model = file.model | changes
+    vocab, moved = model["vocab"], _met_in_text(file, model)
+    stay = {a["content"]: a["id"] for a in file.added if a["content"] not in moved}
+    free = [a["id"] for a in file.added if a["content"] in moved]
+    new = dict(zip(pieces, chain(free, count(len(file.vocab)))))
+    behind = {id: piece for piece, id in (stay | new).items()}
+    if isinstance(vocab, list):
+        least = min(score for _, score in vocab)
+        more = [behind.get(id, f"[unused{id}]") for id in range(len(vocab), max(behind, default=0) + 1)]
+        vocab = [*vocab, *([piece, pieces.get(piece, least)] for piece in more)]
+    else:
+        vocab = vocab | stay | new
+    made = file.pipeline | dict(model=model | dict(vocab=vocab))
+    return with_vocabulary(made, dict(vocab=vocab), moved) if moved else made
+
+# %% ../../nbs/02_tokens/03_expansion.ipynb #4ab2b863
 def _check_alike(source: Dialect, target: Dialect) -> None:
     "`ValueError` where the pieces of one tokenizer cannot be built by another."
     if source.model != target.model:
@@ -57,12 +104,12 @@ def _check_alike(source: Dialect, target: Dialect) -> None:
         )
 
 
-def _new_pieces(source: Vocab, target: Vocab, pieces: Mapping[str, float], n: int) -> dict[str, str]:
+def _new_pieces(source: TokenizerFile, target: TokenizerFile, n: int) -> dict[str, str]:
     "{piece of the target's model: the same token as the source writes it}, of the first n that the source lacks."
-    template = "\n".join(" " + line for line in template_lines(source.own_tokenizer))
-    overlapping = overlap(source, target) >= 0
+    template = "\n".join(" " + line for line in source.template_lines)
+    overlapping = overlap(source.vocab, target.vocab) >= 0
     kinds = ("text", "byte") if target.dialect.byte_level else ("text",)  # bytes to fall back on are no candidates
-    first = [t for t in target if t.kind in kinds and t.piece in pieces][:n]
+    first = [t for t in target.vocab if t.kind in kinds and t.piece in target.known][:n]
     written = {t.piece: write_piece(t, source.dialect) for t in first if not overlapping[t.id]}
     kept = {t.piece for t in first if t.text and " " * t.word_start + t.text in template}
     new = {piece: own for piece, own in written.items() if own is not None and piece not in kept}
@@ -74,105 +121,52 @@ def _new_pieces(source: Vocab, target: Vocab, pieces: Mapping[str, float], n: in
     return new
 
 
-UNKNOWN_PENALTY = 10.0  # by which a Unigram model scores an unknown character below its least likely piece
-
-
-def _met_in_text(pipeline: dict[str, Any]) -> list[str]:  # by their ids
-    "The added tokens that text has beside where they are matched: as pieces of the model they would be found there."
-    model, known = pipeline["model"], set(model_pieces(pipeline["model"]))
-    parts = {name: pipeline[name] for name in ("normalizer", "pre_tokenizer")}
-    steps = Tokenizer(models.BPE())
-    steps = Tokenizer.from_str(json.dumps(json.loads(steps.to_str()) | parts))
-
-    def is_met(token):
-        text = steps.normalizer.normalize_str(token["content"]) if steps.normalizer else token["content"]
-        if token["normalized"]:  # matched in this form only, such as with a space before it
-            passed = text != token["content"]
-        else:
-            passed = not token["special"] and steps.normalizer is not None
-        in_words = any(token["content"] in whole for whole in whole_words)  # where these are passed over
-        if not (passed or in_words) or token["content"] in known:
-            return False
-        words = [w for w, _ in steps.pre_tokenizer.pre_tokenize_str(text)] if steps.pre_tokenizer else [text]
-        looked_up = model["type"] != "BPE" or model["ignore_merges"] or len(token["content"]) == 1
-        return looked_up and any(token["content"] in word for word in words)
-
-    added = sorted(pipeline["added_tokens"], key=lambda a: a["id"])
-    whole_words = [token["content"] for token in added if token["single_word"]]
-    return [token["content"] for token in added if is_met(token)]
-
-
-def append_pieces(
-    pipeline: dict[str, Any],  # a parsed `tokenizer.json`, changed in place
-    size: int,  # the id of the first new piece
-    pieces: Mapping[str, float | None],  # {piece: its score in a Unigram model}
-) -> None:
-    "Add pieces to a model, after its added tokens under the ids that they have; those that text has move behind all."
-    vocab, moved = pipeline["model"]["vocab"], _met_in_text(pipeline)
-    stay = {a["content"]: a["id"] for a in pipeline["added_tokens"] if a["content"] not in moved}
-    free = [a["id"] for a in pipeline["added_tokens"] if a["content"] in moved]
-    new = dict(zip(pieces, chain(sorted(free), count(size))))
-    behind = {id: piece for piece, id in (stay | new).items()}
-    if isinstance(vocab, list):
-        least = min(score for _, score in vocab)
-        more = [behind.get(id, f"[unused{id}]") for id in range(len(vocab), max(behind, default=0) + 1)]
-        vocab += [[piece, pieces.get(piece, least)] for piece in more]
-    else:
-        vocab |= stay | new
-    if moved:
-        pipeline |= with_vocabulary(pipeline, dict(vocab=vocab), moved)
-
-
-def _new_merges(model: dict[str, Any], merges: list, new: Mapping[str, int]) -> list[list[str]]:
-    "The merges that build new pieces and that a BPE model lacks."
-    known, there = {tuple(m) for m in model["merges"]}, model["vocab"].keys() | new.keys()
-
-    def is_wanted(a, b):
-        return a + b in new and (a, b) not in known and a in there and b in there
-
-    return [[a, b] for a, b in merges if is_wanted(a, b)]
-
-
-def _build(model: dict[str, Any], pieces: dict[str, int]) -> set[str]:
-    "Add the merges that new pieces lack; returns those pieces that no merge of two tokens makes."
+def _build(model: dict[str, Any], pieces: dict[str, int]) -> tuple[list[list[str]], set[str]]:
+    "The merges of a model and those that new pieces lack, and the pieces that no merge of two tokens makes."
     names = ("unk_token", "fuse_unk", "byte_fallback", "continuing_subword_prefix")
-    options = {name: model[name] for name in names if model[name]}
+    options, merges = {name: model[name] for name in names if model[name]}, model["merges"]
     while True:
-        merges = [tuple(merge) for merge in model["merges"]]
-        divide = models.BPE(model["vocab"] | pieces, merges, **options).tokenize
+        divide = models.BPE(model["vocab"] | pieces, list(map(tuple, merges)), **options).tokenize
         divided = {piece: [token.value for token in divide(piece)] for piece in pieces}
         lacking = [parts for piece, parts in divided.items() if len(parts) == 2 and "".join(parts) == piece]
         if not lacking:
-            return {piece for piece, parts in divided.items() if parts != [piece]}
-        model["merges"] += lacking
+            return merges, {piece for piece, parts in divided.items() if parts != [piece]}
+        merges = merges + lacking
 
-# %% ../../nbs/02_tokens/03_expansion.ipynb #4ab2b863
-def _with_merges(vocab: Vocab, model: dict[str, Any], merges: list, new: dict[str, int]) -> dict[str, int]:
-    "Give a BPE model the merges of new pieces; returns the pieces that some text can give."
-    model["merges"] += _new_merges(model, merges, new)
-    if vocab.dialect.end:
-        return new
-    if not own_methods(vocab.own_tokenizer):  # a class that makes the model itself looks no words up
-        model["ignore_merges"] = True
-    places = {piece: i for i, piece in enumerate(new, len(vocab))}
-    words = {piece for piece in new if read_token(0, piece, vocab.dialect).word_start}
-    unreachable = _build(model, places) - (words if model["ignore_merges"] else set())
-    model["merges"] = [[a, b] for a, b in model["merges"] if unreachable.isdisjoint((a, b, a + b))]
-    return {piece: id for piece, id in new.items() if piece not in unreachable}
+
+def _with_merges(
+    source: TokenizerFile, target: TokenizerFile, new: dict[str, float]
+) -> tuple[dict[str, float], dict[str, Any]]:  # the pieces that some text can give, and what changes of the model
+    "The merges that build new pieces of a BPE model."
+    model, known = source.model, {tuple(merge) for merge in source.model["merges"]}
+    there = model["vocab"].keys() | new.keys()
+    more = [[a, b] for a, b in target.model["merges"] if a + b in new and (a, b) not in known and {a, b} <= there]
+    merges = model["merges"] + more
+    if source.dialect.end:
+        return new, dict(merges=merges)
+    # a class that makes the model itself looks no words up
+    looks_up = model["ignore_merges"] or not own_methods(source.tokenizer)
+    places = {piece: i for i, piece in enumerate(new, len(source.vocab))}
+    merges, unreachable = _build(model | dict(merges=merges), places)
+    if looks_up:
+        unreachable -= {piece for piece in new if read_token(0, piece, source.dialect).word_start}
+    merges = [[a, b] for a, b in merges if unreachable.isdisjoint((a, b, a + b))]
+    reachable = {piece: entry for piece, entry in new.items() if piece not in unreachable}
+    return reachable, dict(merges=merges, ignore_merges=looks_up)
 
 
 def expand_tokenizer(
-    source: PreTrainedTokenizerBase | Vocab,
-    auxiliary: PreTrainedTokenizerBase | Vocab,
+    source: PreTrainedTokenizerBase | Vocab | TokenizerFile,
+    auxiliary: PreTrainedTokenizerBase | Vocab | TokenizerFile,
     n: int = 30_000,
 ) -> PreTrainedTokenizerFast:
     """Vocabulary expansion: add the first tokens of an auxiliary tokenizer that the source vocabulary lacks.
 
     Parameters
     ----------
-    source : PreTrainedTokenizerBase or Vocab
-        The tokenizer to expand, or its vocabulary where that has been read.
-    auxiliary : PreTrainedTokenizerBase or Vocab
+    source : PreTrainedTokenizerBase, Vocab or TokenizerFile
+        The tokenizer to expand, or what has been read of it.
+    auxiliary : PreTrainedTokenizerBase, Vocab or TokenizerFile
         A tokenizer trained on the target language, with a model of the same kind.
     n : int, default 30,000
         How many of its first tokens to consider, which are its most frequent. Those that the source has, and those that
@@ -196,25 +190,238 @@ def expand_tokenizer(
 
     Examples
     --------
-    >>> from vocab_lit.text.corpus import data_path, read_lines
     >>> from vocab_lit.tokens.train import train_tokenizer
-    >>> source = train_tokenizer(read_lines(data_path("text", "en.txt"))[:600], "wordpiece", 500)
-    >>> auxiliary = train_tokenizer(read_lines(data_path("text", "sw.txt"))[:600], "wordpiece", 500)
-    >>> expanded = expand_tokenizer(source, auxiliary, 400)
-    >>> len(source) < len(expanded) <= len(source) + 400
+    >>> source = train_tokenizer(["Water is life", "A house of water"] * 20, "wordpiece", 60)
+    >>> auxiliary = train_tokenizer(["Maji ni uhai", "Nyumba ya maji"] * 20, "wordpiece", 50)
+    >>> expanded = expand_tokenizer(source, auxiliary, 50)
+    >>> len(source) < len(expanded) <= len(source) + 50
     True
     """
     if n < 1:
         raise ValueError(f"cannot expand by {n} tokens; give at least 1")
-    source, auxiliary = Vocab.of(source), Vocab.of(auxiliary)
+    source, auxiliary = TokenizerFile.of(source), TokenizerFile.of(auxiliary)
     _check_alike(source.dialect, auxiliary.dialect)
-    pipeline, auxiliary_model = read_pipeline(source.own_tokenizer), read_pipeline(auxiliary.own_tokenizer)["model"]
-    entries = dict(auxiliary_model["vocab"])  # {piece: score in Unigram models, id in others}
-    new = {piece: entries[native] for native, piece in _new_pieces(source, auxiliary, entries, n).items()}
+    entries = dict(auxiliary.model["vocab"])  # {piece: score in Unigram models, id in others}
+    new = {piece: entries[native] for native, piece in _new_pieces(source, auxiliary, n).items()}
+    changes: dict[str, Any] = {}
     if source.dialect.model == "BPE":
-        new = _with_merges(source, pipeline["model"], auxiliary_model["merges"], new)
+        new, changes = _with_merges(source, auxiliary, new)
     if source.dialect.model == "WordPiece":
-        limits = [model["max_input_chars_per_word"] for model in (pipeline["model"], auxiliary_model)]
-        pipeline["model"]["max_input_chars_per_word"] = max(limits)
-    append_pieces(pipeline, len(source), new)
-    return with_pipeline(source.own_tokenizer, pipeline)
+        longest = "max_input_chars_per_word"
+        changes = {longest: max(source.model[longest], auxiliary.model[longest])}
+    return source.with_pipeline(append_pieces(source, new, **changes)).tokenizer
+
+# %% ../../nbs/02_tokens/03_expansion.ipynb #3561d937
+_MARGIN = 1e-4  # of a score, times the squared length, so that a term wins against the terms that it is made of
+
+
+def _scores(file: TokenizerFile, pieces: Iterable[str]) -> dict[str, float]:
+    "Unigram pieces with scores just above those of their best spelling."
+    model, scores = backend_of(file.tokenizer).model, [score for _, score in file.model["vocab"]]
+    unknown = min(scores) - UNKNOWN_PENALTY
+
+    def spelled(piece: str) -> float:
+        parts = model.tokenize(piece)
+        return sum(unknown * len(p.value) if p.id == file.model["unk_id"] else scores[p.id] for p in parts)
+
+    return {piece: spelled(piece) + _MARGIN * len(piece) ** 2 for piece in pieces}
+
+
+def _takes_pieces(file: TokenizerFile) -> bool:
+    "Whether a piece that is added to the model changes no other word; BPE has to look whole words up, or could."
+    if file.dialect.model != "BPE" or file.settings["model"].get("ignore_merges"):
+        return file.dialect.model in ("BPE", "Unigram")
+    if file.dialect.end or own_methods(file.tokenizer):
+        return False  # words are looked up without the mark of their end; some classes make the model themselves
+    tokenize, added = backend_of(file.tokenizer).model.tokenize, {a["id"] for a in file.added}
+    ordinary = (t.piece for t in file.vocab if t.kind in ("text", "byte") and t.id not in added)
+    return all(len(tokenize(piece)) == 1 for piece in ordinary)
+
+
+def _forms(given: GivenToken, d: Dialect) -> list[str]:
+    "A term as pieces of the model: after a space, and where a space is part of a piece without one."
+    space_inside = d.byte_level and not (d.end or d.continuation)
+    starts = (True, False) if space_inside else (True,)
+    pieces = (write_piece(Token(-1, "", given.token, start, "text"), d) for start in starts)
+    return [piece for piece in pieces if piece is not None]
+
+# %% ../../nbs/02_tokens/03_expansion.ipynb #64dde01b
+def _normalised(file: TokenizerFile, text: str) -> str:
+    "A text as the tokenizer's model is given it."
+    normalizer = backend_of(file.tokenizer).normalizer
+    return normalizer.normalize_str(text) if normalizer else text
+
+
+def _added(given: GivenToken, id: int, normalised: bool) -> dict:
+    "An added token as `tokenizer.json` has it: a term is a whole word."
+    ordinary = not given.special
+    flags = dict(single_word=ordinary, normalized=ordinary and normalised, special=given.special)
+    return dict(id=id, content=given.token, lstrip=False, rstrip=False) | flags
+
+
+def _with_tokens(
+    file: TokenizerFile,
+    pieces: list[str],  # of the model
+    added: list[GivenToken],
+) -> PreTrainedTokenizerFast:
+    "A tokenizer with more tokens, pieces first."
+    pipeline, mark = file.pipeline, file.dialect.mark
+    if pieces and file.dialect.model == "Unigram":
+        pipeline = append_pieces(file, _scores(file, pieces))
+        if mark and any(mark in piece.strip(mark) for piece in pieces):
+            pipeline |= _joining_words(pipeline, mark, _whole_terms(file, pieces))
+    elif pieces:
+        pipeline = append_pieces(file, dict.fromkeys(pieces), ignore_merges=True)
+    new = [
+        _added(given, id, _normalised(file, given.token) == given.token)
+        for id, given in enumerate(added, len(file.vocab) + len(pieces))
+    ]
+    return file.with_pipeline(pipeline | dict(added_tokens=pipeline["added_tokens"] + new)).tokenizer
+
+
+def _split(pattern: str, behaviour: str, invert: bool = False) -> dict:
+    "A step of a pre-tokenizer, as `tokenizer.json` has it."
+    return dict(type="Split", pattern=dict(Regex=pattern), behavior=behaviour, invert=invert)
+
+
+def _whole_terms(file: TokenizerFile, pieces: list[str]) -> list[str]:
+    "The pieces of several words among those that are new and those that the tokenizer leaves whole already."
+    splits, mark = backend_of(file.tokenizer).pre_tokenizer, file.dialect.mark
+    present = (p for p in file.tokenizer.get_vocab() if mark in p.strip(mark))
+    before = [p for p in present if splits and len(splits.pre_tokenize_str(p.replace(mark, " ").strip())) == 1]
+    return before + [piece for piece in pieces if mark in piece.strip(mark)]
+
+
+def _joining_words(pipeline: dict, mark: str, terms: list[str]) -> dict[str, Any]:
+    "A pre-tokenizer by which the words of some terms reach a Unigram model together, and a decoder that parts them."
+    longest_first = "|".join(re.escape(term[1:]) for term in sorted(terms, key=len, reverse=True))
+    words = _split(rf"(?:{longest_first.replace(mark, ' ')})\S*|\S+", "Removed", invert=True)
+    starts = _split(f"{mark}(?:{longest_first})?", "MergedWithNext")
+    steps, decoder = [], pipeline["decoder"]
+    for step in components(pipeline["pre_tokenizer"]):
+        if step["type"] == "Sequence":
+            continue
+        if step["type"] == "WhitespaceSplit" or step.get("invert"):
+            steps.append(words)
+        elif step["type"] == "Metaspace" and step["split"]:
+            steps += [step | dict(split=False), starts]
+        else:
+            steps.append(starts if step.get("behavior") == starts["behavior"] else step)
+    if (decoder or {}).get("type") == "Metaspace":  # which leaves out every mark of the first token
+        inner = dict(type="Replace", pattern=dict(Regex=f"(?<=.){mark}"), content=" ")
+        decoder = dict(type="Sequence", decoders=[inner, decoder])
+    return dict(pre_tokenizer=dict(type="Sequence", pretokenizers=steps), decoder=decoder)
+
+# %% ../../nbs/02_tokens/03_expansion.ipynb #27e2ff13
+def _ids_and_text(tokenizer: PreTrainedTokenizerBase, text: str) -> tuple[list[int], str]:
+    "The ids of a text, and what they are decoded to."
+    ids: Any = tokenizer(text, add_special_tokens=False)["input_ids"]
+    return ids, str(tokenizer.decode(ids)).strip()  # some put a space before a text
+
+
+def _surroundings(file: TokenizerFile) -> list[tuple[str, str]]:
+    "The texts before and after a term with which it is tried: a word that the tokenizer decodes as it was, and a stop."
+    t, surroundings = file.tokenizer, [("", "")]
+    starts = (token.text for token in file.vocab if token.kind == "text" and token.word_start and token.text.isalpha())
+    word = next((word for word in starts if _ids_and_text(t, f"{word} {word}")[1] == f"{word} {word}"), "")
+    if word:
+        surroundings.append((f"{word} ", f" {word}"))
+    if word and t.unk_token_id not in _ids_and_text(t, f"{word}.")[0]:
+        surroundings.append((f"{word} ", f". {word}"))
+    return surroundings
+
+
+def _keeps_stop_apart(tokenizer: PreTrainedTokenizerBase, text: str) -> bool:
+    "Whether a text is divided alike before a full stop; some vocabularies have words with theirs."
+    return _ids_and_text(tokenizer, f"{text}.")[0][:-1] == _ids_and_text(tokenizer, text)[0]
+
+
+def written_parts(tokenizer: PreTrainedTokenizerBase, text: str) -> str:
+    "The tokens that a tokenizer divides a text into, with spaces between them, for messages."
+    ids, _ = _ids_and_text(tokenizer, text)
+    return " ".join(str(tokenizer.decode([id])).strip() or str(tokenizer.convert_ids_to_tokens(id)) for id in ids)
+
+
+def _check_normalised(given: GivenToken, file: TokenizerFile) -> None:
+    "`SettingError` where the tokenizer changes a term before it looks it up; spaces do not count."
+    changed = _normalised(file, given.token)
+    changed = changed.replace(file.dialect.mark or " ", " ").strip()
+    if "".join(changed.split()) != "".join(given.token.split()):
+        raise given.problem(f"is never produced: the tokenizer makes {changed!r} of it first; give it so")
+
+
+def known_id(given: GivenToken, vocab: Vocab) -> int | None:
+    "The id that a token has already, None where it is new."
+    backend = backend_of(vocab.own_tokenizer)
+    id = backend.token_to_id(given.token)
+    is_added = id is not None and (given.special or id in backend.get_added_tokens_decoder())
+    return id if is_added else vocab.id_of(given.token)
+
+
+@dataclass
+class _Attempt:
+    "A tokenizer with the given tokens, some as pieces of its model and the others as added tokens."
+
+    source: TokenizerFile  # without the tokens
+    in_model: list[GivenToken]
+    added: list[GivenToken]
+
+    def __post_init__(self):
+        present, dialect = self.source.tokenizer.get_vocab(), self.source.dialect
+        pieces = {piece: g for g in self.in_model for piece in _forms(g, dialect) if piece not in present}
+        self.tokenizer = _with_tokens(self.source, list(pieces), self.added)
+        written, ids = [*pieces, *(g.token for g in self.added)], self.tokenizer.get_vocab()
+        self.given = dict(zip((ids[piece] for piece in written), [*pieces.values(), *self.added]))  # {id: token}
+        if len(set(ids.values())) < len(ids):
+            raise ValueError("the ids of this tokenizer have gaps, behind which no tokens can be added")
+
+    def failed(self) -> list[GivenToken]:
+        "The terms that do not come out of every sentence as one token, or are not decoded as they were or as before."
+        ids, base = {}, self.source.tokenizer
+        for id, given in self.given.items():
+            ids.setdefault(given, set()).add(id)
+        failed = {}  # in the order in which they are given
+        for given, (before, after) in product((g for g in ids if not g.special), _surroundings(self.source)):
+            text = before + given.token + after
+            if after.startswith(".") and not _keeps_stop_apart(base, given.token):
+                continue
+            made, decoded = _ids_and_text(self.tokenizer, text)
+            if ids[given].isdisjoint(made) or decoded not in (text, _ids_and_text(base, text)[1]):
+                failed[given] = True
+        return list(failed)
+
+
+def _tried(file: TokenizerFile, new: Sequence[GivenToken]) -> _Attempt:
+    "New tokens as pieces of the model where that works, the others as added tokens; `SettingError` where neither does."
+    in_model = [given for given in new if not given.special] if _takes_pieces(file) else []
+    if own_methods(file.tokenizer):  # a class that makes the pipeline itself divides at every space
+        in_model = [given for given in in_model if " " not in given.token]
+    for _ in range(2):
+        attempt = _Attempt(file, in_model, [given for given in new if given not in in_model])
+        divided = attempt.failed()
+        if not divided:
+            return attempt
+        in_model = [given for given in in_model if given not in divided]
+    parts = written_parts(file.tokenizer, divided[0].token)
+    hint = "give its words one by one, or say that it is special"
+    problem = f"would never be one token that decodes as it was: the tokenizer makes {parts} of it; {hint}"
+    raise divided[0].problem(problem)
+
+
+def add_given(
+    base: PreTrainedTokenizerBase | Vocab | TokenizerFile,  # fast
+    tokens: Sequence[GivenToken],
+) -> Built:  # ids of the tokenizer unchanged, new tokens after them
+    "Add given tokens to a tokenizer; those that it has stay. `SettingError` where one would never be produced."
+    file = TokenizerFile.of(base)
+    for given in tokens:
+        if not given.special:
+            _check_normalised(given, file)
+    ids = {given: known_id(given, file.vocab) for given in tokens}
+    attempt = _tried(file, [given for given in tokens if ids[given] is None])
+    known = {id: given for given, id in ids.items() if id is not None}
+    in_model, added = len(attempt.in_model), len(attempt.added)
+    about = f"{len(tokens):,} tokens are given: {in_model:,} are pieces of the model now, "
+    about += f"{added:,} added tokens, {len(tokens) - in_model - added:,} were there"
+    source_ids = ids_before(file.tokenizer, attempt.tokenizer)
+    return Built(attempt.tokenizer, about, source_ids, given=known | attempt.given)

@@ -32,7 +32,7 @@ from ..text.files import scratch_folder
 from .pre_tokenizers import ADD_BOS, CLEAN_SPACES, IGNORE_MERGES, PRE_TOKENIZERS, pre_tokenizer_named
 from .scored_pieces import ScoredPieces
 from .sentencepiece_model import decoder_of, merges_by_score, normalizer_steps
-from .tokenizer_file import TokenizerFile, template_lines, with_progress
+from .tokenizer_file import TokenizerFile, with_progress
 from .vocab import Dialect
 
 if TYPE_CHECKING:
@@ -182,14 +182,15 @@ class GgufTokenizer(TokenizerFile):
     @cached_property
     def special(self) -> set[int]:
         "The ids of tokens that are no part of a text, or found in it whatever stands beside them."
-        return named_ids(self.file) | set(self.has_types(*_LASTING))
+        lasting = {id for id in self.has_types(*_LASTING) if self.tokens[id].strip(" ")}  # spaces are pieces as others
+        return named_ids(self.file) | lasting
 
     @cached_property
     def template_lines(self) -> list[str]:
         "The stretches of plain text in a chat template, none where there is no template."
         if not self.template:
             return []
-        return template_lines(_without_words(self) if self.name == "llama" else self.tokenizer)
+        return TokenizerFile(_without_words(self) if self.name == "llama" else self.tokenizer).template_lines
 
     @property
     def least_likely(self) -> int:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import sentencepiece
 from tokenizers import normalizers
 
-from .tokenizer_file import with_pipeline
+from .tokenizer_file import TokenizerFile
 from .vocab import components, ids_of_lines, read_pipeline
 
 if TYPE_CHECKING:
@@ -179,4 +179,4 @@ def as_specified(
         pre_tokenizer=dict(type="Metaspace", replacement=_MARK, prepend_scheme="never", split=by_word),
         decoder=decoder_of(rules.add_dummy_prefix),
     )
-    return with_pipeline(tokenizer, pipeline | own)
+    return TokenizerFile(tokenizer).with_pipeline(pipeline | own).tokenizer

@@ -44,17 +44,12 @@ if TYPE_CHECKING:
     from vocab_lit.tokens.given_file import GivenToken
 
 # %% auto #0
-__all__ = ['SPECIAL_ROLES', 'role_tokens', 'ids_around', 'special_around', 'word_ids', 'with_neutral_letter', 'model_pieces',
-           'unknown_piece', 'needed_tokens', 'template_lines', 'with_vocabulary', 'own_methods', 'with_pipeline',
-           'ids_before', 'Built', 'save_tokenizer', 'with_progress', 'count_tokens', 'TokenizerFile']
+__all__ = ['SPECIAL_ROLES', 'ids_around', 'special_around', 'word_ids', 'with_neutral_letter', 'model_pieces', 'unknown_piece',
+           'with_vocabulary', 'own_methods', 'ids_before', 'Built', 'save_tokenizer', 'with_progress', 'count_tokens',
+           'TokenizerFile']
 
 # %% ../../nbs/02_tokens/12_tokenizer_file.ipynb #27624beb
 SPECIAL_ROLES = ("bos_token", "eos_token", "cls_token", "sep_token", "unk_token", "pad_token", "mask_token")
-
-
-def role_tokens(tokenizer: PreTrainedTokenizerBase) -> set[str]:
-    "The special tokens that have a role."
-    return {str(token) for token in tokenizer.special_tokens_map.values()}
 
 
 def ids_around(tokenizer: PreTrainedTokenizerBase) -> tuple[list[int], list[int]]:  # before, after
@@ -114,15 +109,6 @@ def unknown_piece(model: dict[str, Any]) -> str | None:
         return model["unk_token"]
     return None if model["unk_id"] is None else model["vocab"][model["unk_id"]][0]
 
-
-def needed_tokens(tokenizer: PreTrainedTokenizerBase, pipeline: dict[str, Any]) -> set[str]:
-    "The tokens that have a role, stand for what no other covers, or are put around a text."
-    needed = {*role_tokens(tokenizer), unknown_piece(pipeline["model"])} - {None}
-    for part in components(pipeline["post_processor"]):
-        needed |= {token for named in part.get("special_tokens", {}).values() for token in named["tokens"]}
-        needed |= {part[name][0] for name in ("cls", "sep") if name in part}
-    return needed
-
 # %% ../../nbs/02_tokens/12_tokenizer_file.ipynb #82dd32b1
 _SAID = "\ue000"  # stands for what is said
 _CONVERSATIONS = [("user",), ("user", "assistant", "user"), ("system", "user", "assistant")]
@@ -138,20 +124,6 @@ def _rendered(tokenizer: PreTrainedTokenizerBase) -> str:
         except Exception:  # noqa: S112  whatever the template's program raises: not every model has a system turn
             continue
     return _SAID.join(texts)
-
-
-def template_lines(tokenizer: PreTrainedTokenizerBase) -> list[str]:
-    "The stretches of plain text in a chat template, none where there is no template."
-    if not tokenizer.chat_template:
-        return []
-    pipeline = read_pipeline(tokenizer)
-    cuts = sorted([_SAID, *(a["content"] for a in pipeline["added_tokens"])], key=len, reverse=True)
-    parts = re.split("|".join(map(re.escape, cuts)), _rendered(tokenizer))
-    if not read_dialect(pipeline).byte_level:
-        characters = {" ", *model_pieces(pipeline["model"])}
-        marked = ("".join(c if c in characters else _SAID for c in part) for part in parts)  # the others are bytes
-        parts = [stretch for part in marked for stretch in part.split(_SAID)]
-    return list(dict.fromkeys(part for part in parts if part.strip(" ")))
 
 # %% ../../nbs/02_tokens/12_tokenizer_file.ipynb #0f7a0c9f
 def _renumbered(component: Any, ids: Mapping[str, int | None]) -> Any:
@@ -225,15 +197,6 @@ def _in_class(source: PreTrainedTokenizerBase, plain: PreTrainedTokenizerFast) -
     made.name_or_path = ""
     before, after = read_pipeline(plain), read_pipeline(made)
     return made if all(before[part] == after[part] for part in _SET_ONCE) else plain
-
-
-def with_pipeline(
-    source: PreTrainedTokenizerBase,  # a fast tokenizer
-    pipeline: dict[str, Any],  # a parsed `tokenizer.json`, with the special tokens of the source
-) -> PreTrainedTokenizerFast:
-    "A tokenizer with another pipeline and all else of the source's: special tokens, templates, what its class does."
-    plain = _plain(source, pipeline)
-    return _in_class(source, plain) if own_methods(source) else plain
 
 
 def _plain(source: PreTrainedTokenizerBase, pipeline: dict[str, Any]) -> PreTrainedTokenizerFast:
@@ -362,9 +325,15 @@ class TokenizerFile:
         self.tokenizer = tokenizer
 
     @classmethod
-    def of(cls, tokenizer: PreTrainedTokenizerBase | TokenizerFile) -> TokenizerFile:
-        "A tokenizer as it is read; one that has been is given back."
-        return tokenizer if isinstance(tokenizer, TokenizerFile) else cls(tokenizer)
+    def of(cls, tokenizer: PreTrainedTokenizerBase | Vocab | TokenizerFile) -> TokenizerFile:
+        "A tokenizer as it is read, or what has been read of it."
+        if isinstance(tokenizer, TokenizerFile):
+            return tokenizer
+        if not isinstance(tokenizer, Vocab):
+            return cls(tokenizer)
+        file = cls(tokenizer.own_tokenizer)
+        file.vocab = tokenizer
+        return file
 
     @cached_property
     def pipeline(self) -> dict[str, Any]:
@@ -402,6 +371,51 @@ class TokenizerFile:
         return ids_around(self.tokenizer)
 
     @property
+    def added(self) -> list[dict[str, Any]]:
+        "The added tokens as `tokenizer.json` has them, by their ids."
+        return sorted(self.settings["added_tokens"], key=lambda a: a["id"])
+
+    @cached_property
+    def needed(self) -> set[str]:
+        "The tokens that have a role, stand for what no other covers, or are put around a text."
+        needed = {*map(str, self.tokenizer.special_tokens_map.values()), self.unknown} - {None}
+        for part in components(self.settings["post_processor"]):
+            needed |= {token for named in part.get("special_tokens", {}).values() for token in named["tokens"]}
+            needed |= {part[name][0] for name in ("cls", "sep") if name in part}
+        return needed
+
+    @cached_property
+    def template_lines(self) -> list[str]:
+        "The stretches of plain text in a chat template, none where there is no template."
+        if not self.template:
+            return []
+        cuts = sorted([_SAID, *(a["content"] for a in self.added)], key=len, reverse=True)
+        parts = re.split("|".join(map(re.escape, cuts)), _rendered(self.tokenizer))
+        if not self.dialect.byte_level:
+            characters = {" ", *self.known}
+            marked = ("".join(c if c in characters else _SAID for c in part) for part in parts)  # the others are bytes
+            parts = [stretch for part in marked for stretch in part.split(_SAID)]
+        return list(dict.fromkeys(part for part in parts if part.strip(" ")))
+
+    @property
+    def unknown(self) -> str | None:
+        "The piece of the model for what no other piece covers."
+        return unknown_piece(self.settings["model"])
+
+    @cached_property
+    def known(self) -> dict[str, int]:  # {piece: id}
+        "The pieces of the model, without a look at how they are built."
+        return backend_of(self.tokenizer).get_vocab(with_added_tokens=False)
+
+    @cached_property
+    def has_single_digits(self) -> bool:
+        "Whether SentencePiece split numbers: there are digits, and no token has two of them in a row."
+        if self.dialect.byte_level:
+            return False  # the rule is in the pre-tokenizer
+        numbers = [n for piece in self.known if (n := piece.lstrip(self.dialect.mark)).isdecimal()]
+        return bool(numbers) and all(len(n) == 1 for n in numbers)
+
+    @property
     def model(self) -> dict[str, Any]:
         "What builds tokens from characters or bytes."
         return self.pipeline["model"]
@@ -409,17 +423,12 @@ class TokenizerFile:
     @cached_property
     def ids(self) -> dict[str, int]:  # {piece: id}
         "The pieces of the model; `ValueError` where they cannot be taken apart."
-        self._check_kind()
+        self.check_kind()
         vocab = self.model["vocab"]
         ids = {piece: i for i, (piece, _) in enumerate(vocab)} if isinstance(vocab, list) else vocab
         check_ids(ids | {a["content"]: a["id"] for a in self.added})
         self._check_model(ids)
         return ids
-
-    @property
-    def added(self) -> list[dict[str, Any]]:
-        "The added tokens as `tokenizer.json` has them, by their ids."
-        return sorted(self.settings["added_tokens"], key=lambda a: a["id"])
 
     @cached_property
     def last(self) -> dict[str, int]:  # {token: id}
@@ -431,7 +440,7 @@ class TokenizerFile:
         "How many ids there are."
         return 1 + max([*self.ids.values(), *self.last.values()])
 
-    def _check_kind(self) -> None:
+    def check_kind(self) -> None:
         "`ValueError` where the model has only whole words."
         if self.dialect.model not in ("BPE", "Unigram", "WordPiece"):
             problem = "a token that is left out would be unknown; only BPE, Unigram and WordPiece can be trimmed"
@@ -522,9 +531,8 @@ class TokenizerFile:
     @cached_property
     def special(self) -> set[int]:
         "The ids of added tokens, and of those that the tokenizer needs."
-        model = needed_tokens(self.tokenizer, self.pipeline) & self.ids.keys()
-        added = {a["id"] for a in self.pipeline["added_tokens"]}
-        return added | {self.ids[piece] for piece in model} | set(self.last.values())
+        added = {a["id"] for a in self.added}
+        return added | {self.ids[piece] for piece in self.needed & self.ids.keys()} | set(self.last.values())
 
     @cached_property
     def characters(self) -> set[int]:
@@ -545,11 +553,6 @@ class TokenizerFile:
     def template_ids(self) -> set[int]:
         "The tokens that the words of a chat template are divided into, and those that they are built from."
         return set().union(*(self.needs(id) for row in self.rows(self.template_lines) for id in row))
-
-    @cached_property
-    def template_lines(self) -> list[str]:
-        "The stretches of plain text in a chat template, none where there is no template."
-        return template_lines(self.tokenizer)
 
     def count(self, lines: Iterable[str]) -> np.ndarray:  # (tokens,) int64, by id
         "Count the tokens of a text."
@@ -581,7 +584,8 @@ class TokenizerFile:
 
     def with_pipeline(self, pipeline: dict[str, Any]) -> TokenizerFile:
         "A tokenizer with another pipeline and all else as it is."
-        return TokenizerFile(with_pipeline(self.tokenizer, pipeline))
+        plain = _plain(self.tokenizer, pipeline)
+        return TokenizerFile(_in_class(self.tokenizer, plain) if own_methods(self.tokenizer) else plain)
 
     def trimmed(self, kept: set[int]) -> TokenizerFile:
         "A tokenizer with some of the tokens."

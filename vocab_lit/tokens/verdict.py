@@ -22,9 +22,8 @@ from ..text.corpus import Amount, sample_lines, split_lines
 from ..text.files import write_text
 from ..text.words import script_name, script_of
 from .continued import extend_on_text
-from .like import train_tokenizer_like
 from .tokenizer_file import Built, TokenizerFile
-from .train import TooManyCharacters
+from .train import TooManyCharacters, train_tokenizer_like
 from .trim import kept_in_any_case, trim
 from .vocab import Fit, Vocab, fit, overlap, sum_fits
 

@@ -14,9 +14,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from tqdm.auto import tqdm
 
+from ..text.files import write_file
+from ..text.settings import SettingError
 from ..tokens.vocab import Vocab, overlap
-from .token_vectors import TokenVectors
-from .word_vectors import WordVectors, from_words, open_words
+from .dictionary import read_dictionary
+from .settings import check_vectors_file
+from .token_vectors import TokenVectors, write_table
+from .word_vectors import WordVectors, check_vectors_out, from_words, open_words
 
 if TYPE_CHECKING:
     import torch
@@ -24,8 +28,8 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 # %% auto #0
-__all__ = ['known_pairs', 'rotation', 'unit_rows', 'nearest', 'alignment_quality', 'alignment_report', 'nearest_words',
-           'AlignedVectors', 'align_tokens']
+__all__ = ['known_pairs', 'rotation', 'unit_rows', 'nearest', 'alignment_quality', 'nearest_words', 'AlignedVectors',
+           'align_tokens', 'align_word_files', 'nearest_in_files']
 
 # %% ../../nbs/03_vectors/04_align.ipynb #6aa94d7a
 def _in_casings(source, target, pairs):
@@ -88,21 +92,24 @@ def unit_rows(x: np.ndarray) -> torch.Tensor:  # (n, dim) float32
     return torch.nn.functional.normalize(torch.from_numpy(np.ascontiguousarray(x, np.float32)), dim=1)
 
 
+_TILE = 128  # queries at a time
+_GROUPS = 64  # of keys
+
+
 def _coarse_candidates(
     queries: torch.Tensor,  # (n, dim), unit rows
     table: torch.Tensor,  # (m, dim), unit rows of the keys, perhaps in low precision
-    product: torch.Tensor,  # (n, groups * width >= m), to be filled; -inf from column m on
-    groups: int,
+    product: torch.Tensor,  # (n, _GROUPS * width >= m), to be filled; -inf from column m on
     count: int,  # how many candidates
 ) -> tuple[torch.Tensor, torch.Tensor]:  # (n, count) cosines, the largest first; (n, count) places of keys
     "The keys most similar to each query in the table's precision."
     import torch
 
     torch.mm(queries.to(table.dtype), table.T, out=product[:, : len(table)])
-    width = product.shape[1] // groups
-    largest = product.view(len(queries), groups, width).amax(1)  # key i is in group i % width
+    width = product.shape[1] // _GROUPS
+    largest = product.view(len(queries), _GROUPS, width).amax(1)  # key i is in group i % width
     best = largest.topk(min(count, width), sorted=False).indices
-    members = (best[:, None] + width * torch.arange(groups)[:, None]).flatten(1)  # all keys of the best groups
+    members = (best[:, None] + width * torch.arange(_GROUPS)[:, None]).flatten(1)  # all keys of the best groups
     candidates = product.gather(1, members).topk(count)
     return candidates.values, members.gather(1, candidates.indices)
 
@@ -110,36 +117,18 @@ def _coarse_candidates(
 _ROUGH = 2**-8 + 2**-9 + 2**-12  # error of a cosine in bfloat16, with something for its sum in single precision
 
 
-def _in_bfloat16() -> bool:
-    import torch
-
-    return torch.backends.mkldnn.is_available() and torch.ops.mkldnn._is_mkldnn_bf16_supported()
-
-
-def _cosines(queries, candidates):  # (n, dim) and (n, count, dim), unit rows -> (n, count)
-    return (candidates @ queries[:, :, None])[:, :, 0]
-
-
-def _rescore(
+def _order_exactly(
     queries: torch.Tensor,  # (n, dim), unit rows
-    unit: torch.Tensor,  # (m, dim), unit rows of the keys in single precision
-    values: torch.Tensor,  # (n, count) cosines of the candidates in bfloat16, the largest first
+    unit: torch.Tensor,  # (m, dim), unit rows of the keys
     place: torch.Tensor,  # (n, count) candidates
     k: int,
-) -> tuple[torch.Tensor, torch.Tensor]:  # (n, about k) the best candidates; (n,) bool, whether a better key may be left
-    "The best candidates in single precision."
-    close = _cosines(queries, unit[place]).topk(min(place.shape[1], k + 4))
-    unsure = close.values[:, k - 1] < values[:, -1].float() + _ROUGH
-    return place.gather(1, close.indices), unsure
-
-
-def _order_exactly(queries, unit, place, k):  # -> (n, k) places, (n, k) cosines
+) -> tuple[torch.Tensor, torch.Tensor]:  # (n, k) places, (n, k) cosines
     "The k best candidates in double precision; of equal ones the first key comes first."
     from torch.nn.functional import normalize
 
     place = place.sort(1).values
-    exact = _cosines(normalize(queries.double(), dim=1), normalize(unit[place].double(), dim=2))
-    cosines, order = exact.sort(dim=1, descending=True, stable=True)
+    candidates, asked = normalize(unit[place].double(), dim=2), normalize(queries.double(), dim=1)
+    cosines, order = (candidates @ asked[:, :, None])[:, :, 0].sort(dim=1, descending=True, stable=True)
     return place.gather(1, order[:, :k]), cosines[:, :k]
 
 # %% ../../nbs/03_vectors/04_align.ipynb #6f993ac6
@@ -147,29 +136,24 @@ def _search(
     queries: np.ndarray,  # (n, dim)
     unit: torch.Tensor,  # (m, dim), unit rows of the keys
     k: int,
-    rough: bool,  # search in bfloat16 first
-    tile: int,
-    groups: int,
+    rough: bool,  # search in bfloat16
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # (n, k) places, (n, k) cosines, (n,) whether a better key may be left
     "The k keys most similar to each query, a tile of queries at a time."
     import torch
 
     n, m = len(queries), len(unit)
-    width, count = -(-m // groups), min(m, 4 * k + 8 if rough else k + 8)
+    width, count = -(-m // _GROUPS), min(m, 4 * k + 8 if rough else k + 8)
     table = unit.bfloat16() if rough else unit
-    product = torch.empty(min(tile, n), groups * width, dtype=table.dtype)
-    product[:, m:] = -torch.inf
+    product = torch.full((min(_TILE, n), _GROUPS * width), -torch.inf, dtype=table.dtype)
     # made at once: small pieces between large ones would scatter the memory
     places, cosines = torch.empty(n, k, dtype=torch.long), torch.empty(n, k, dtype=torch.double)
     unsure = torch.zeros(n, dtype=torch.bool)
-    for start in tqdm(range(0, n, tile), desc="nearest", delay=2, leave=False):
-        rows = slice(start, start + tile)
-        unit_queries = unit_rows(queries[rows])
-        values, candidates = _coarse_candidates(unit_queries, table, product[: len(unit_queries)], groups, count)
-        if rough:
-            candidates, maybe = _rescore(unit_queries, unit, values, candidates, k)
-            unsure[rows] = maybe & (count < m)
-        places[rows], cosines[rows] = _order_exactly(unit_queries, unit, candidates, k)
+    for start in tqdm(range(0, n, _TILE), desc="nearest", delay=2, leave=False):
+        rows = slice(start, start + _TILE)
+        asked = unit_rows(queries[rows])
+        values, candidates = _coarse_candidates(asked, table, product[: len(asked)], count)
+        places[rows], cosines[rows] = _order_exactly(asked, unit, candidates, k)
+        unsure[rows] = rough & (count < m) & (cosines[rows, k - 1] < values[:, -1].double() + _ROUGH)
     return places.numpy(), cosines.numpy(), unsure.numpy()
 
 
@@ -179,20 +163,23 @@ def nearest(
     k: int,  # how many; all where there are fewer keys
     among: np.ndarray | None = None,  # places of keys; None: all
     rough: bool | None = None,  # search in bfloat16 first; None: where the processor can
-    tile: int = 128,  # rows held at a time
-    groups: int = 64,  # keys in a group
 ) -> tuple[np.ndarray, np.ndarray]:  # (n, k) places of keys, the most similar first; (n, k) cosines, float64
     "The keys most similar to each query, by cosine; of equal ones the first."
+    import torch
+
     unit = unit_rows(keys if among is None else keys[among])
     k = min(k, len(unit))
     if rough is None:
-        rough = _in_bfloat16()
-    places, cosines, unsure = _search(queries, unit, k, rough, tile, groups)
+        rough = torch.backends.mkldnn.is_available() and torch.ops.mkldnn._is_mkldnn_bf16_supported()
+    places, cosines, unsure = _search(queries, unit, k, rough)
     if unsure.any():  # fall back on single precision
-        places[unsure], cosines[unsure], _ = _search(queries[unsure], unit_rows(unit.numpy()), k, False, tile, groups)
+        places[unsure], cosines[unsure], _ = _search(queries[unsure], unit, k, False)
     return (places if among is None else among[places]), cosines
 
 # %% ../../nbs/03_vectors/04_align.ipynb #f5840afb
+_SEARCHED = 200_000  # target words, the most frequent ones
+
+
 def _held_out(pairs, share, most, seed) -> dict[str, set[str]]:  # {source word: its translations}, one casing of each
     words = list(dict.fromkeys(a.lower() for a, _ in pairs))
     n = min(most, round(share * len(words)))
@@ -204,67 +191,39 @@ def _held_out(pairs, share, most, seed) -> dict[str, set[str]]:  # {source word:
     return {a: translations[a] for a in {a.lower(): a for a in translations}.values()}
 
 
-def _scores(
-    aligned: np.ndarray,  # (n, dim) source words in the target's space
-    target: WordVectors,
-    words: Sequence[str],  # (m,) target words that are searched
-    translations: Sequence[set[str]],  # (n,) of each source word
-    first: Sequence[str],  # (n,) the first translation of each in the dictionary
-) -> dict[str, float]:
-    "Shares of translations that are nearest or among the five nearest, and cosines of pairs."
-    places, _ = nearest(aligned, target.matrix(words), 5)
-    neighbours = [[words[i] for i in row] for row in places]
-
-    def hit(k):
-        return float(np.mean([bool(set(row[:k]) & right) for row, right in zip(neighbours, translations)]))
-
-    def cosine(partners):
-        return float((unit_rows(aligned) * unit_rows(target.matrix(partners))).sum(1).mean())
-
-    return {
-        "found first": hit(1),
-        "found in five": hit(5),
-        "cosine of pairs": cosine(first),
-        "of random pairs": cosine([first[-1], *first[:-1]]),
-    }
-
-
 def alignment_quality(
     source: WordVectors,
     target: WordVectors,
     pairs: Sequence[tuple[str, str]],  # as `known_pairs` gives them
     normalise: bool = False,
-    share: float = 0.1,  # of the source words held out
-    most: int = 1000,  # held out of the source words, at most
-    among: int = 200_000,  # target words searched, the most frequent ones and the translations
+    share: float = 0.1,  # of the source words held out, at most 1,000
     seed: int = 0,
 ) -> dict[str, float]:  # empty where there are fewer than 50 source words
-    "Precision at 1 and 5 of held-out words' translations among the target words (bilingual lexicon induction)."
+    "How often held-out words find their translations (bilingual lexicon induction), and cosines of pairs."
     if len({a.lower() for a, _ in pairs}) < 50:
         return {}
-    asked = _held_out(pairs, share, most, seed)
+    asked = _held_out(pairs, share, 1000, seed)
     held = {word.lower() for word in asked}
     with warnings.catch_warnings():  # of few pairs, of which the rotation by all has warned
         warnings.simplefilter("ignore")
         R = rotation(source, target, [p for p in pairs if p[0].lower() not in held], normalise)
-    words = list(dict.fromkeys([*target.words[:among], *(b for _, b in pairs)]))
+    words = list(dict.fromkeys([*target.words[:_SEARCHED], *(b for _, b in pairs)]))
     aligned = (source.matrix(asked) @ R).astype(np.float32)
+    places, _ = nearest(aligned, target.matrix(words), 5)
+    hits = np.array([[words[i] in right for i in row] for row, right in zip(places, asked.values())])
     first = [next(b for a, b in pairs if a == word) for word in asked]
-    counts = {"held-out words": len(asked), "looked for among": len(words)}
-    return counts | _scores(aligned, target, words, list(asked.values()), first)
 
+    def cosine(partners):
+        return float((unit_rows(aligned) * unit_rows(target.matrix(partners))).sum(1).mean())
 
-def alignment_report(
-    source: WordVectors,
-    target: WordVectors,
-    pairs: Sequence[tuple[str, str]],  # the dictionary
-    known: Sequence[tuple[str, str]],  # of it, as `known_pairs` gives them
-    normalise: bool = False,
-) -> dict[str, float]:  # counts of pairs, and what `alignment_quality` measures
-    "The share of a dictionary that is of use, and the quality of the rotation."
-    usable = sum(bool(_in_casings(source, target, [pair])) for pair in pairs)
-    counts = {"dictionary pairs": len(pairs), "with both words known": usable, "pairs in their casings": len(known)}
-    return counts | alignment_quality(source, target, known, normalise)
+    return {
+        "held-out words": len(asked),
+        "looked for among": len(words),
+        "found first": float(hits[:, 0].mean()),
+        "found in five": float(hits.any(1).mean()),
+        "cosine of pairs": cosine(first),
+        "of random pairs": cosine([first[-1], *first[:-1]]),
+    }
 
 # %% ../../nbs/03_vectors/04_align.ipynb #200ccb06
 def nearest_words(
@@ -329,11 +288,13 @@ class AlignedVectors:
 def _fit(
     source: WordVectors, target: WordVectors, pairs: Iterable[tuple[str, str]], normalise: bool
 ) -> tuple[np.ndarray, dict[str, Any]]:
-    "The rotation by a dictionary, and the report on it."
+    "The rotation by a dictionary, how much of it is of use, and the quality of the rotation."
     pairs = list(pairs)
     known = known_pairs(source, target, pairs)
+    usable = sum(bool(_in_casings(source, target, [pair])) for pair in pairs)
+    counts = {"dictionary pairs": len(pairs), "with both words known": usable, "pairs in their casings": len(known)}
     R = rotation(source, target, known, normalise)
-    return R, alignment_report(source, target, pairs, known, normalise)
+    return R, counts | alignment_quality(source, target, known, normalise)
 
 
 def _restricted(vectors: TokenVectors, tokenizer: PreTrainedTokenizerBase, only: Vocab) -> TokenVectors:
@@ -390,9 +351,9 @@ def align_tokens(
     --------
     >>> from vocab_lit.text.corpus import data_path, read_lines
     >>> from vocab_lit.tokens.train import train_tokenizer
-    >>> from vocab_lit.vectors.word_vectors import word_ppmi
+    >>> from vocab_lit.vectors.word_vectors import train_words
     >>> english, swahili = (read_lines(data_path("text", f"{code}.txt"))[:1000] for code in ("en", "sw"))
-    >>> words = word_ppmi(english, dim=32), word_ppmi(swahili, dim=32)
+    >>> words = train_words(english, "ppmi", dim=32), train_words(swahili, "ppmi", dim=32)
     >>> tokenizers = train_tokenizer(english, "bpe", 800), train_tokenizer(swahili, "bpe", 800)
     >>> identical = [(word, word) for word in words[0].words if word in words[1].words]
     >>> aligned = align_tokens(*words, *tokenizers, identical)
@@ -418,3 +379,47 @@ def align_tokens(
     sides = {"source": source, "target": target}
     shares = {f"{side} tokens with a vector": f"{v.known.sum():,} of {len(v):,}" for side, v in sides.items()}
     return AlignedVectors(source, target, report | shares)
+
+# %% ../../nbs/03_vectors/04_align.ipynb #c77df66b
+def align_word_files(
+    source: str | Path,  # word vectors
+    target: str | Path,  # word vectors of the other language
+    dictionary: str | Path,  # pairs, the source's word first
+    normalise: bool = False,  # fit directions and not vectors as they are
+    out: str | Path | None = None,  # a new .vec file for the source's words in the target's space
+) -> dict:  # the dictionary's coverage and the quality on held-out pairs
+    "Align the word vectors of one language with another's, and report how well that works."
+    if out:
+        check_vectors_out(Path(out), (".vec",), "aligned vectors")
+    check_vectors_file("source_vectors", source)
+    check_vectors_file("target_vectors", target)
+    pairs, here, there = read_dictionary(dictionary), open_words(source), open_words(target)
+    R, report = _fit(here, there, pairs, normalise)
+    if out:
+        with write_file(out) as part:
+            write_table(part, here.words, here.matrix(here.words, np.float64) @ R)
+    return report
+
+
+def nearest_in_files(
+    file: str | Path,  # word vectors
+    words: Sequence[str],  # to look up; where the file has n-grams, any words
+    to: str | Path | None = None,  # word vectors of another language, to look there; None: the same file
+    dictionary: str | Path | None = None,  # pairs by which the two are aligned; None: they are in one space already
+    k: int = 5,
+    normalise: bool = False,  # as of `align_word_files`
+) -> dict[str, list[tuple[str, float]]]:  # of each word: words and cosines, the nearest first
+    "The words that are most like others, in the same language or another."
+    if dictionary and not to:
+        raise SettingError("dictionary", "it aligns two languages; give the other one's vectors with --to")
+    for name, path in dict(file=file, to=to).items():
+        if path:
+            check_vectors_file(name, path)
+    pairs = read_dictionary(dictionary) if dictionary else None
+    here, there = open_words(file), open_words(to) if to else None
+    turn = rotation(here, there, known_pairs(here, there, pairs), normalise) if there and pairs else None
+    if there and here.dim != there.dim:
+        raise ValueError(
+            f"{file} has vectors of {here.dim} dimensions and {to} of {there.dim}; use vectors of the same number"
+        )
+    return nearest_words(here, words, k, there, turn)

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 # %% auto #0
-__all__ = ['TokenVectors', 'stored', 'blocks', 'count_ids', 'encode_lines', 'ngrams', 'train_fasttext', 'in_vocab_order',
-           'pieces_of', 'token_fasttext', 'ppmi_vectors', 'token_ppmi', 'token_vectors', 'carry_vectors', 'write_table',
+__all__ = ['TOKEN_DEFAULTS', 'TokenVectors', 'stored', 'blocks', 'count_ids', 'encode_lines', 'ngrams', 'train_fasttext',
+           'in_vocab_order', 'pieces_of', 'ppmi_vectors', 'token_vectors', 'carry_vectors', 'write_table',
            'save_vectors']
 
 # %% ../../nbs/03_vectors/01_token_vectors.ipynb #0f02f52c
@@ -55,14 +55,6 @@ class TokenVectors:
     token_vectors : Train them on text.
     vocab_lit.vectors.word_vectors.read_vectors : Read them from a file.
     vocab_lit.vectors.align.align_tokens : Vectors of two vocabularies in one space, for WECHSEL and OFA.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> matrix = np.array([[0, 0], [1, 0], [0.8, 0.6], [0, 1]], np.float32)
-    >>> vectors = TokenVectors(matrix, matrix.any(axis=1), "by hand")
-    >>> [(id, round(cosine, 2)) for id, cosine in vectors.nearest(1, k=2)]
-    [(2, 0.8), (3, 0.0)]
     """
 
     matrix: np.ndarray
@@ -77,24 +69,6 @@ class TokenVectors:
         "The same vectors, and `rows` further tokens without one at the end."
         counts = None if self.counts is None else np.pad(self.counts, (0, rows))
         return TokenVectors(np.pad(self.matrix, ((0, rows), (0, 0))), np.pad(self.known, (0, rows)), self.name, counts)
-
-    def nearest(
-        self,
-        id: int,  # a token that has a vector
-        k: int = 5,
-    ) -> list[tuple[int, float]]:  # (id, cosine), best first
-        "The k tokens most similar to one, by cosine."
-        if not self.known[id]:
-            raise ValueError(f"token {id} has no vector in {self.name or 'these vectors'}")
-        cosine = _unit(self.matrix) @ _unit(self.matrix[[id]])[0]
-        cosine[~self.known] = -2
-        cosine[id] = -2
-        best = np.argsort(-cosine, kind="stable")[: min(k, int(self.known.sum()) - 1)]
-        return [(int(i), float(cosine[i])) for i in best]
-
-
-def _unit(x):
-    return x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-30)
 
 # %% ../../nbs/03_vectors/01_token_vectors.ipynb #6a3f0502
 def stored(parts: Iterable[np.ndarray]) -> np.ndarray:  # int32, one after the other
@@ -141,15 +115,11 @@ def encode_lines(
     vocab = Vocab.of(tokenizer)
     special = np.array([t.kind == "special" for t in vocab])
 
-    def encoded(batch):
-        for ids in ids_of_lines(vocab.own_tokenizer, batch):
-            ids = np.array(ids, np.int32)
-            yield np.append(ids[~special[ids]], np.int32(-1))
-
     def parts():
         rest = iter(tqdm(lines, desc="tokens", unit=" lines", delay=2, leave=False))
         while some := list(islice(rest, batch)):
-            yield np.concatenate([*encoded(some)])
+            encoded = [np.array(ids, np.int32) for ids in ids_of_lines(vocab.own_tokenizer, some)]
+            yield np.concatenate([np.append(ids[~special[ids]], np.int32(-1)) for ids in encoded])
 
     return stored(parts())
 
@@ -175,6 +145,7 @@ def ngrams(words: Iterable[str], shortest: int, longest: int) -> set[str]:
     return {word[i : i + n] for word in bounded for n in lengths for i in range(len(word) - n + 1)}
 
 # %% ../../nbs/03_vectors/01_token_vectors.ipynb #00939660
+_MAX_BUCKETS = 200_000  # rows of n-grams
 _FOCUS_OPTIONS = dict(sg=0, negative=10, alpha=0.05, min_alpha=0.0, sample=1e-4, ns_exponent=0.5)
 
 
@@ -187,9 +158,6 @@ def train_fasttext(
     seed: int,
     threads: int,
     window: int = 5,
-    min_n: int = 3,  # shortest n-gram
-    max_n: int = 6,  # longest n-gram
-    max_buckets: int = 200_000,  # rows of n-grams, at most
 ) -> FastText:
     "Train fastText's CBOW on lines of ids, with the options of FOCUS."
     if threads < 1:
@@ -197,8 +165,8 @@ def train_fasttext(
     counts = count_ids(ids, len(words))
     frequent = _frequent(words, counts, min_count)
     epochs = _checked_epochs(epochs, frequent)
-    bucket = min(len(ngrams(frequent, min_n, max_n)), max_buckets)
-    sizes = dict(vector_size=dim, min_count=1, window=window, min_n=min_n, max_n=max_n, bucket=bucket)
+    bucket = min(len(ngrams(frequent, 3, 6)), _MAX_BUCKETS)
+    sizes = dict(vector_size=dim, min_count=1, window=window, min_n=3, max_n=6, bucket=bucket)
     run = dict(epochs=epochs, workers=threads, seed=seed)
     # gensim's own defaults are word2vec's
     model = import_extra("gensim.models", "fasttext").FastText(**sizes, **run, **_FOCUS_OPTIONS)
@@ -215,7 +183,7 @@ def _checked_epochs(epochs: int | None, frequent: dict[str, int]) -> int:
     if (passes := epochs * occurrences / len(frequent)) < 500:
         warnings.warn(
             f"the text shows each of {len(frequent)} tokens or words {passes:.0f} times in {epochs} epochs, "
-            f"which leaves their fastText vectors nearly as they began; use more epochs, or token_ppmi",
+            f"which leaves their fastText vectors nearly as they began; use more epochs, or ppmi",
             stacklevel=4,
         )
     return epochs
@@ -241,16 +209,10 @@ def in_vocab_order(
     name: str,
 ) -> TokenVectors:
     "Put vectors in the order of a vocabulary; a word without one, or with zeros, stays unknown."
-    rows: dict[str, list[int]] = {}
+    vectors = dict(word_vectors)
+    matrix = np.zeros((n, len(next(iter(vectors.values()), ()))), np.float32)
     for i, word in wanted.items():
-        rows.setdefault(word, []).append(i)
-    matrix = None
-    for word, vector in word_vectors:
-        if matrix is None:
-            matrix = np.zeros((n, len(vector)), np.float32)
-        matrix[rows.get(word, [])] = vector
-    if matrix is None:
-        matrix = np.zeros((n, 0), np.float32)
+        matrix[i] = vectors.get(word, 0)
     return TokenVectors(matrix, (matrix != 0).any(1), name)
 
 
@@ -258,33 +220,9 @@ def pieces_of(vocab: Vocab) -> dict[int, str]:  # {id: piece} of the tokens that
     "The pieces of a vocabulary's tokens, without special and unused ones."
     return {t.id: t.piece for t in vocab if t.kind in ("text", "byte")}
 
-# %% ../../nbs/03_vectors/01_token_vectors.ipynb #478aaffe
-def token_fasttext(
-    tokenizer: PreTrainedTokenizerBase | Vocab,  # of the target language
-    lines: Iterable[str],  # text in the target language, one sentence or paragraph each
-    dim: int = 300,  # length of a vector
-    min_count: int = 10,  # tokens that occur less often have no vector
-    epochs: int = 3,  # passes over the text
-    seed: int = 0,  # with one thread, the same seed gives the same vectors
-    threads: int = 1,  # more are faster, and no two runs are then the same
-    window: int = 5,  # largest distance between two tokens that counts
-) -> TokenVectors:
-    "FOCUS's vectors: fastText trained on text cut into tokens (Dobler and de Melo, 2023, Appendix B)."
-    vocab = Vocab.of(tokenizer)
-    words, ids = [t.piece for t in vocab], encode_lines(vocab, lines)
-    model = train_fasttext(words, ids, dim, min_count, epochs, seed, threads, window).wv
-    trained = ((word, model[word]) for word in model.key_to_index)
-    name = f"token fastText ({epochs} epochs, min_count {min_count}, seed {seed})"
-    made = in_vocab_order(trained, pieces_of(vocab), len(vocab), name)
-    return replace(made, counts=count_ids(ids, len(vocab)))
-
 # %% ../../nbs/03_vectors/01_token_vectors.ipynb #22185e4e
-def _cooccurrences(
-    ids: np.ndarray,  # int32, -1 after each line
-    n: int,  # tokens in the vocabulary
-    window: int,  # largest distance counted
-) -> sparse.csr_array:  # (n, n), symmetric
-    "Co-occurrences of two tokens in one line at most `window` apart, each pair weighted by 1 / distance."
+def _cooccurrences(ids: np.ndarray, n: int, window: int) -> sparse.csr_array:  # (n, n), symmetric
+    "Co-occurrences of two of n ids in one line at most `window` apart, each pair weighted by 1 / distance."
     from scipy import sparse
 
     total = sparse.csr_array((n, n))
@@ -298,16 +236,13 @@ def _cooccurrences(
     return total + total.T
 
 
-def _ppmi(
-    counts: sparse.csr_array,  # (n, n) symmetric
-    smoothing: float = 0.75,  # power of a context's count
-) -> sparse.csr_array:  # (n, n)
-    "Positive pointwise mutual information of rows with smoothed contexts."
+def _ppmi(counts: sparse.csr_array) -> sparse.csr_array:  # both (n, n), the counts symmetric
+    "Positive pointwise mutual information of rows with contexts that are smoothed by the power 3/4."
     from scipy import sparse
 
     pairs, row = counts.tocoo(), counts.sum(0)
     first, second = pairs.coords
-    context = row**smoothing / (row**smoothing).sum()
+    context = row**0.75 / (row**0.75).sum()
     pmi = np.log(pairs.data / (row[first] * context[second]))
     positive = pmi > 0
     return sparse.csr_array((pmi[positive], (first[positive], second[positive])), shape=counts.shape)
@@ -339,22 +274,13 @@ def ppmi_vectors(
     matrix[~known] = 0
     return matrix, known
 
-
-def token_ppmi(
-    tokenizer: PreTrainedTokenizerBase | Vocab,  # of the target language
-    lines: Iterable[str],  # text in the target language, one sentence or paragraph each
-    dim: int = 64,
-    min_count: int = 2,
-    seed: int = 0,  # as in `ppmi_vectors`
-    window: int = 10,  # largest distance between two tokens that counts
-) -> TokenVectors:
-    "Vectors of tokens from counts (PPMI; Levy, Goldberg and Dagan, 2015), with a row per token id."
-    vocab = Vocab.of(tokenizer)
-    ids = encode_lines(vocab, lines)
-    matrix, known = ppmi_vectors(ids, len(vocab), dim, window, min_count, seed)
-    return TokenVectors(matrix, known, f"token PPMI (min_count {min_count}, seed {seed})", count_ids(ids, len(vocab)))
-
 # %% ../../nbs/03_vectors/01_token_vectors.ipynb #d63b69e1
+TOKEN_DEFAULTS: dict[str, dict[str, Any]] = {
+    "fasttext": dict(dim=300, min_count=10, epochs=3),  # Appendix B of FOCUS
+    "ppmi": dict(dim=64, min_count=2, window=10),
+}
+
+
 def token_vectors(
     tokenizer: PreTrainedTokenizerBase | Vocab,
     lines: Iterable[str],
@@ -382,7 +308,7 @@ def token_vectors(
     enough : int, default 30,000,000
         Characters of text from which "auto" trains fastText.
     **options
-        Of `token_fasttext` (``dim``, ``min_count``, ``window``, ``epochs``) or `token_ppmi` (all but ``epochs``).
+        ``dim``, ``min_count``, ``window``, and of fastText ``epochs``; `TOKEN_DEFAULTS` has the usual ones.
 
     Returns
     -------
@@ -406,10 +332,16 @@ def token_vectors(
     >>> token_vectors(train_tokenizer(text, "unigram", 400), text).matrix.shape
     (400, 64)
     """
-    lines = reread(lines)
-    if fasttext_or_ppmi(lines, method, enough) == "fasttext":
-        return token_fasttext(tokenizer, lines, seed=seed, threads=threads, **options)
-    return token_ppmi(tokenizer, lines, seed=seed, **options)
+    lines, vocab = reread(lines), Vocab.of(tokenizer)
+    method = fasttext_or_ppmi(lines, method, enough)
+    ids, options = encode_lines(vocab, lines), TOKEN_DEFAULTS[method] | options
+    counts, made_with = count_ids(ids, len(vocab)), f"min_count {options['min_count']}, seed {seed})"
+    if method == "ppmi":
+        return TokenVectors(*ppmi_vectors(ids, len(vocab), seed=seed, **options), f"token PPMI ({made_with}", counts)
+    model = train_fasttext([t.piece for t in vocab], ids, seed=seed, threads=threads, **options).wv
+    trained, name = ((word, model[word]) for word in model.key_to_index), "token fastText"
+    made = in_vocab_order(trained, pieces_of(vocab), len(vocab), f"{name} ({options['epochs']} epochs, {made_with}")
+    return replace(made, counts=counts)
 
 # %% ../../nbs/03_vectors/01_token_vectors.ipynb #d519f077
 def carry_vectors(

@@ -6,31 +6,37 @@
 from __future__ import annotations
 
 import json
+import logging
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import regex
 from tqdm.auto import tqdm
 
 from ..text.binary_files import MAGIC, check_fasttext, load_fasttext, read_arrays
-from ..text.corpus import reread
+from ..text.corpus import Lines, reread
 from ..text.errors import first_line, import_extra
+from ..text.files import check_output, check_text, write_file
 from ..text.reader import raw_lines
+from ..text.settings import SettingError
+from ..tokens.settings import check_tokenizer_path
 from ..tokens.tokenizer_file import word_ids
 from ..tokens.vocab import Vocab
-from .settings import FASTTEXT_MIN_CHARACTERS, SUBWORDS, fasttext_or_ppmi
+from .settings import FASTTEXT_MIN_CHARACTERS, SUBWORDS, VectorTraining, fasttext_or_ppmi
 from vocab_lit.vectors.token_vectors import (
+    TOKEN_DEFAULTS,
     TokenVectors,
     count_ids,
     in_vocab_order,
     ngrams,
     pieces_of,
     ppmi_vectors,
+    save_vectors,
     stored,
     token_vectors,
     train_fasttext,
@@ -42,9 +48,11 @@ if TYPE_CHECKING:
     from gensim.models.keyedvectors import KeyedVectors
     from transformers import PreTrainedTokenizerBase
 
+log = logging.getLogger("vocab_lit")
+
 # %% auto #0
-__all__ = ['WordVectors', 'word_fasttext', 'word_ppmi', 'train_words', 'open_words', 'save_words', 'from_words', 'static_vectors',
-           'read_vectors']
+__all__ = ['log', 'WORD_DEFAULTS', 'WordVectors', 'train_words', 'open_words', 'save_words', 'from_words', 'static_vectors',
+           'read_vectors', 'check_vectors_out', 'train_vectors_files']
 
 # %% ../../nbs/03_vectors/02_word_vectors.ipynb #decffc62
 @dataclass
@@ -84,22 +92,22 @@ class WordVectors:
         return np.array([vector for _, vector in self.look_up(texts, compose=False)], dtype)
 
 
-def _zipf(n):
+def _composes(shortest: int, longest: int) -> Callable[[str], bool]:
+    "Whether a string has n-grams of these lengths."
+    return lambda text: bool(longest and ngrams([text], shortest, longest))
+
+
+def _zipf(n: int) -> np.ndarray:
     return 1 / np.arange(1, n + 1)
 
 
-def _from_gensim(model, name):
+def _from_gensim(model: Any, name: str) -> WordVectors:
     wv = getattr(model, "wv", model)
     counts = np.asarray(wv.expandos["count"], np.float64) if "count" in wv.expandos else _zipf(len(wv))
-
-    def composes(text):
-        return bool(ngrams([text], wv.min_n, wv.max_n))
-
-    has_ngrams = getattr(wv, "bucket", 0) > 0
-    trained = model if has_ngrams and wv is not model else None
-    return WordVectors(
-        name, wv.index_to_key, counts, wv.vector_size, wv.get_vector, composes if has_ngrams else None, trained
-    )
+    made = WordVectors(name, wv.index_to_key, counts, wv.vector_size, wv.get_vector)
+    if getattr(wv, "bucket", 0) > 0:
+        made.composes, made.model = _composes(wv.min_n, wv.max_n), model if wv is not model else None
+    return made
 
 # %% ../../nbs/03_vectors/02_word_vectors.ipynb #59083fac
 _WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+|[^\s\p{L}\p{M}\p{N}]")
@@ -117,34 +125,10 @@ def _word_ids(lines) -> tuple[list[str], np.ndarray]:  # words, and the text as 
     return list(index), ids
 
 
-def word_fasttext(
-    lines: Iterable[str],  # text, one sentence or paragraph each
-    dim: int = 300,  # length of a vector
-    min_count: int = 5,  # words that occur less often are composed of n-grams
-    epochs: int | None = None,  # passes over the text; None: 5 to 50, until a word has been seen about 1,000 times
-    seed: int = 0,  # with one thread, the same seed gives the same vectors
-    threads: int = 1,
-    window: int = 5,  # largest distance between two words that counts
-) -> FastText:  # gensim's model, for `open_words` or to be saved as .bin
-    "Train fastText on the words of a text, as token_fasttext does on its tokens."
-    words, ids = _word_ids(lines)
-    return train_fasttext(words, ids, dim, min_count, epochs, seed, threads, window)
-
-
-def word_ppmi(
-    lines: Iterable[str],  # text, one sentence or paragraph each
-    dim: int = 128,
-    window: int = 30,  # wide, as what stands near a word says little in small text
-    min_count: int = 2,
-    seed: int = 0,  # as in `ppmi_vectors`
-) -> WordVectors:
-    "Vectors of the words of a text from counts."
-    words, ids = _word_ids(lines)
-    matrix, known = ppmi_vectors(ids, len(words), dim, window, min_count, seed)
-    counts = count_ids(ids, len(words))
-    order = [i for i in np.argsort(-counts, kind="stable") if known[i]]
-    vectors = {words[i]: matrix[i] for i in order}
-    return WordVectors("trained here", list(vectors), counts[order].astype(float), dim, vectors.__getitem__)
+WORD_DEFAULTS: dict[str, dict[str, Any]] = {
+    "fasttext": dict(dim=300, min_count=5, epochs=None),
+    "ppmi": dict(dim=128, min_count=2, window=30),  # wide, as what stands near a word says little in small text
+}
 
 
 def train_words(
@@ -153,13 +137,19 @@ def train_words(
     seed: int = 0,
     threads: int = 1,  # of fastText
     enough: int = FASTTEXT_MIN_CHARACTERS,  # characters of text from which "auto" trains fastText
-    **options: Any,  # of `word_fasttext` or `word_ppmi`
+    **options: Any,  # dim, min_count, window, and of fastText epochs; `WORD_DEFAULTS` has the usual ones
 ) -> WordVectors:  # with a model if it is fastText's
     "Vectors of words by the method that suits the size of the text."
     lines = reread(lines)
-    if fasttext_or_ppmi(lines, method, enough) == "fasttext":
-        return _from_gensim(word_fasttext(lines, seed=seed, threads=threads, **options), "trained here")
-    return word_ppmi(lines, seed=seed, **options)
+    method = fasttext_or_ppmi(lines, method, enough)
+    (words, ids), options = _word_ids(lines), WORD_DEFAULTS[method] | options
+    if method == "fasttext":
+        return _from_gensim(train_fasttext(words, ids, seed=seed, threads=threads, **options), "trained here")
+    matrix, known = ppmi_vectors(ids, len(words), seed=seed, **options)
+    counts = count_ids(ids, len(words))
+    order = [i for i in np.argsort(-counts, kind="stable") if known[i]]
+    vectors = {words[i]: matrix[i] for i in order}
+    return WordVectors("trained here", list(vectors), counts[order].astype(float), options["dim"], vectors.__getitem__)
 
 # %% ../../nbs/03_vectors/02_word_vectors.ipynb #6dfd97a2
 def _open_bin(path: Path) -> WordVectors:
@@ -167,74 +157,32 @@ def _open_bin(path: Path) -> WordVectors:
         start = f.read(64)
     if start.startswith(MAGIC):
         return _open_fasttext(path)
-    sizes = regex.match(rb"(\d+) (\d+)\n", start)
-    if sizes:
-        _check_word2vec(path, *map(int, sizes.groups()))
+    if sizes := regex.match(rb"(\d+) (\d+)\n", start):
+        kind, read = "word2vec", import_extra("gensim.models", "fasttext").KeyedVectors.load_word2vec_format
+        read = partial(read, binary=True, unicode_errors="replace")
+        words, dim = map(int, sizes.groups())
+        if words * (4 * dim + 2) > path.stat().st_size:  # a letter, a space and the numbers
+            raise ValueError(f"{path} promises {words:,} vectors of {dim:,} numbers and is cut off; get the file again")
     else:
-        check_fasttext(path)
-    read = _read_word2vec if sizes else _read_old_fasttext
+        check_fasttext(path)  # the layout before 2017
+        kind, read = "fastText", import_extra("gensim.models.fasttext", "fasttext").load_facebook_vectors
     try:
         return open_words(read(str(path)), str(path))
     except Exception as e:
-        kind = "word2vec" if sizes else "fastText"
         raise ValueError(f"{path}: a {kind} file that cannot be read, or cut off ({e or type(e).__name__})") from None
 
 
-def _check_word2vec(path: Path, words: int, dim: int) -> None:
-    "`ValueError` where a file is too small for the words that it promises."
-    if words * (4 * dim + 2) > path.stat().st_size:  # a letter, a space and the numbers
-        raise ValueError(f"{path} promises {words:,} vectors of {dim:,} numbers and is cut off; get the file again")
-
-
-def _open_fasttext(path):
+def _open_fasttext(path: Path) -> WordVectors:
     model = load_fasttext(path)
     words, counts = model.get_words(include_freq=True, on_unicode_error="replace")
-    args = model.f.getArgs()
-
-    def composes(text):
-        return bool(args.maxn and ngrams([text], args.minn, args.maxn))
-
-    counts, dim = np.array(counts, np.float64), model.get_dimension()
-    return WordVectors(str(path), words, counts, dim, model.get_word_vector, composes)
-
-
-def _read_word2vec(path):
-    keyed = import_extra("gensim.models", "fasttext").KeyedVectors
-    return keyed.load_word2vec_format(path, binary=True, unicode_errors="replace")
-
-
-def _read_old_fasttext(path):  # the layout before 2017
-    return import_extra("gensim.models.fasttext", "fasttext").load_facebook_vectors(path)
+    args, counts, dim = model.f.getArgs(), np.array(counts, np.float64), model.get_dimension()
+    return WordVectors(str(path), words, counts, dim, model.get_word_vector, _composes(args.minn, args.maxn))
 
 # %% ../../nbs/03_vectors/02_word_vectors.ipynb #0d608ad6
-def _is_number(text):
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+_NUMBER = regex.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?|[-+]?nan|[-+]?inf", regex.IGNORECASE)
 
 
-class _Entry(NamedTuple):
-    "A line of a table of vectors."
-
-    place: str  # the file and the number of the line
-    rank: int  # of the word, from 0
-    word: str
-    numbers: list[str]
-
-    def vector(self) -> np.ndarray:
-        "The numbers; `ValueError` for what is none."
-        try:
-            vector = np.array(self.numbers, np.float32)
-        except ValueError:
-            raise ValueError(f"{self.place}: the vector of {self.word!r} has something that is not a number") from None
-        if not np.isfinite(vector).all():
-            raise ValueError(f"{self.place}: the vector of {self.word!r} has a value that is not finite")
-        return vector
-
-
-def _entries(path: Path) -> Iterator[_Entry]:
+def _rows(path: Path) -> Iterator[tuple[int, str, list[str]]]:  # the number of the line, word and numbers
     "The lines of a table; `ValueError` for a file that ends before or after the number of words it promises."
     promised, dim, n = None, None, 0
     lines = raw_lines(path, errors="replace")
@@ -243,16 +191,19 @@ def _entries(path: Path) -> Iterator[_Entry]:
         if number == 1 and regex.fullmatch(r"-?\d+ -?\d+", line):
             promised, dim = map(int, line.split())
         elif line:
-            spaces = line.count(" ")
-            dim = spaces if dim is None else dim
-            if n == 0 and promised is not None:
-                _check_promise(path, dim, line)
-            word, *numbers = line.rsplit(" ", dim) if spaces > dim else line.split(" ")
-            place = f"{path}, line {number}"
+            word, *numbers = line.split(" ")
+            dim = len(numbers) if dim is None else dim
+            if n == 0 and promised is not None and len(numbers) != dim and all(map(_NUMBER.fullmatch, numbers)):
+                raise ValueError(
+                    f"{path}: the first line promises vectors of {dim} numbers, and the second line has "
+                    f"{len(numbers)}; get the file again, or write the right number there"
+                )
+            if len(numbers) > dim:  # a word with spaces
+                word, *numbers = line.rsplit(" ", dim)
             if len(numbers) != dim or not dim:
-                raise ValueError(f"{place}: {len(numbers)} numbers where the file's vectors have {dim}")
-            yield _Entry(place, n, word, numbers)
+                raise ValueError(f"{path}, line {number}: {len(numbers)} numbers where the file's vectors have {dim}")
             n += 1
+            yield number, word, numbers
     if not n:
         raise ValueError(f"{path} has no vectors")
     if promised is not None and n != promised:
@@ -262,34 +213,33 @@ def _entries(path: Path) -> Iterator[_Entry]:
         )
 
 
-def _check_promise(path, dim, line):
-    "`ValueError` where the first vector has another length than promised, and not for a word with spaces."
-    word, *numbers = line.split(" ")
-    if len(numbers) != dim and all(map(_is_number, numbers)):
-        raise ValueError(
-            f"{path}: the first line promises vectors of {dim} numbers, and the second line has {len(numbers)}; "
-            f"get the file again, or write the right number there"
-        )
+def _vector(whose: str, numbers: list[str]) -> np.ndarray:
+    "Numbers that are written out; `ValueError` for what is none."
+    try:
+        vector = np.array(numbers, np.float32)
+    except ValueError:
+        raise ValueError(f"{whose} has something that is not a number") from None
+    if not np.isfinite(vector).all():
+        raise ValueError(f"{whose} has a value that is not finite")
+    return vector
 
 
 def _open_table(path: Path, wanted: set[str] | None) -> WordVectors:
     "A word and its numbers a line, with or without a first line of sizes."
-    vectors, ranks, again = {}, [], []
-    for entry in _entries(path):
-        if wanted is not None and entry.word not in wanted:
-            continue
-        if entry.word in vectors:
-            again.append(entry.word)
-            continue
-        vectors[entry.word] = entry.vector()
-        ranks.append(entry.rank)
+    vectors, ranks, again, numbers = {}, [], [], []
+    for rank, (line, word, numbers) in enumerate(_rows(path)):
+        if word in vectors:
+            again.append(word)
+        elif wanted is None or word in wanted:
+            vectors[word] = _vector(f"{path}, line {line}: the vector of {word!r}", numbers)
+            ranks.append(rank)
     if again:
         warnings.warn(
             f"{path}: {len(again):,} words stand there more than once, such as {again[0]!r}; the first of each counts",
             stacklevel=3,
         )
     counts = 1 / (1 + np.array(ranks, np.float64))  # as in `_zipf`
-    return WordVectors(str(path), list(vectors), counts, len(entry.numbers), vectors.__getitem__)
+    return WordVectors(str(path), list(vectors), counts, len(numbers), vectors.__getitem__)
 
 
 def _open_npz(path: Path) -> WordVectors:  # written by save_vectors
@@ -337,31 +287,26 @@ def save_words(
         write_table(path, words.words, words.matrix(words.words))
 
 # %% ../../nbs/03_vectors/02_word_vectors.ipynb #98fdbd66
-def _occurrences(words: list[str], tokenizer) -> np.ndarray:  # (2, n) token ids and places in `words`
-    "Pairs of a token and a word in which it occurs, at the beginning of a text and inside; one may come twice."
-    entries = []
-    for inside in (False, True):
-        for i, ids in enumerate(word_ids(tokenizer, words, inside).values()):
-            entries += [(token, i) for token in set(ids)]
+def _occurrences(words: list[str], tokenizer: PreTrainedTokenizerBase) -> np.ndarray:  # (2, n)
+    "Token ids and the places of words in which they occur, at the beginning of a text and inside; some come twice."
+    texts = (enumerate(word_ids(tokenizer, words, inside).values()) for inside in (False, True))
+    entries = [(token, i) for words_of in texts for i, ids in words_of for token in set(ids)]
     return np.array(entries, np.int64).reshape(-1, 2).T
 
 
-def _frequency_weighted(words: WordVectors, vocab: Vocab, most: int, block: int = 20_000) -> TokenVectors:
+def _frequency_weighted(words: WordVectors, vocab: Vocab) -> TokenVectors:
     "The mean over the words in which a token occurs, weighted by frequency."
     from scipy import sparse
 
     total, weight = np.zeros((len(vocab), words.dim), np.float64), np.zeros(len(vocab))
-    chosen = words.words[: most or None]
-    for start in tqdm(range(0, len(chosen), block), desc="words in tokens", delay=2, leave=False):
-        vectors = dict(words.look_up(chosen[start : start + block], compose=False))
+    for start in tqdm(range(0, len(words.words), 20_000), desc="words in tokens", delay=2, leave=False):
+        vectors = dict(words.look_up(words.words[start : start + 20_000], compose=False))
         if not vectors:
             continue
         counts = words.counts[[words.index[word] for word in vectors]]
         tokens, places = _occurrences(list(vectors), vocab.own_tokenizer)
-        shape = (len(vocab), len(vectors))
-        shares = sparse.csr_array(
-            (counts[places], (tokens, places)), shape=shape
-        )  # a pair that comes twice counts twice
+        # a pair that comes twice counts twice
+        shares = sparse.csr_array((counts[places], (tokens, places)), shape=(len(vocab), len(vectors)))
         total += shares @ np.array(list(vectors.values()), np.float64)
         weight += shares.sum(1)
     ordinary = np.array([t.kind not in ("special", "unused") for t in vocab])
@@ -374,7 +319,6 @@ def from_words(
     words: str | Path | WordVectors | KeyedVectors,  # as `open_words` takes
     tokenizer: PreTrainedTokenizerBase | Vocab,  # whose tokens get vectors
     subwords: str = "auto",  # "ngrams", "tfr", or "auto": n-grams where the vectors have them
-    most: int = 0,  # tfr: only so many of the most frequent words; 0: all
 ) -> TokenVectors:
     "Vectors of tokens from vectors of words."
     if subwords not in SUBWORDS:
@@ -384,7 +328,7 @@ def from_words(
         raise ValueError(f"{words.name} has vectors of whole words only, without n-grams; use tfr, or a fastText .bin")
     texts = {t.id: s for t in vocab if t.kind == "text" and (s := t.text.strip())}
     if subwords == "tfr" or not words.composes:
-        vectors = _frequency_weighted(words, vocab, most)
+        vectors = _frequency_weighted(words, vocab)
     else:
         composed = words.look_up(dict.fromkeys(texts.values()))
         vectors = in_vocab_order(composed, texts, len(vocab), f"word vectors ({words.name})")
@@ -395,13 +339,6 @@ def from_words(
     return vectors
 
 # %% ../../nbs/03_vectors/02_word_vectors.ipynb #18a078b8
-# Appendix B of FOCUS; and `token_ppmi`
-_TOKEN_DEFAULTS = {
-    "fasttext": dict(dim=300, min_count=10, epochs=3),
-    "ppmi": dict(dim=64, window=10, min_count=2),
-}
-
-
 def static_vectors(
     needs: str,  # "token vectors" or "word vectors", as the recipe says
     tokenizer: PreTrainedTokenizerBase | Vocab,  # of the target language
@@ -409,14 +346,14 @@ def static_vectors(
     method: str = "auto",  # "fasttext" (as the paper), "ppmi", or "auto": by the size of the text
     seed: int = 0,
     threads: int = 1,  # of fastText; with more than one, runs differ a little
-    **options: Any,  # of `token_fasttext` or `token_ppmi`, for words too
+    **options: Any,  # of `token_vectors`, for words too
 ) -> TokenVectors:
     "Auxiliary embeddings of the target tokens from text; of words they are trained as of tokens."
     if needs != "word vectors":
         return token_vectors(tokenizer, lines, method, seed, threads, **options)
     lines = reread(lines)
     method = fasttext_or_ppmi(lines, method)
-    words = train_words(lines, method, seed, threads, **_TOKEN_DEFAULTS[method] | options)
+    words = train_words(lines, method, seed, threads, **TOKEN_DEFAULTS[method] | options)
     return from_words(words, tokenizer)
 
 # %% ../../nbs/03_vectors/02_word_vectors.ipynb #68ac1f89
@@ -469,3 +406,47 @@ def read_vectors(path: str | Path, tokenizer: PreTrainedTokenizerBase | Vocab) -
             f"writes them (such as {examples}), so train vectors on text cut by this tokenizer"
         )
     return vectors
+
+# %% ../../nbs/03_vectors/02_word_vectors.ipynb #d0ee6802
+def check_vectors_out(out: Path, kinds: tuple[str, ...], what: str) -> None:
+    "`SettingError` where vectors cannot be written to a file."
+    if out.exists():
+        raise SettingError("out", f" {out} exists; choose another file or remove it")
+    if out.suffix not in kinds:
+        raise SettingError("out", f" {out}: {what} are written as {' or '.join(kinds)}")
+    check_output(out)
+
+
+def train_vectors_files(
+    text: Sequence[str | Path],  # UTF-8, one sentence or paragraph a line
+    out: str | Path,  # a new file: .bin (fastText on words, with n-grams), .vec, or for tokens .npz
+    tokenizer: str | Path | None = None,  # vectors of its tokens; None: of words
+    how: VectorTraining = VectorTraining(),
+) -> dict:  # how many vectors of how many dimensions, and how they were made
+    "Train static vectors on text, and save them in a file."
+    from vocab_lit.tokens.load import load_tokenizer
+
+    out, lines = Path(out), Lines(*text)
+    how.check()
+    if tokenizer:
+        check_vectors_out(out, (".vec", ".npz"), "vectors of tokens")
+        check_tokenizer_path(tokenizer)
+    else:
+        check_vectors_out(out, (".bin", ".vec"), "vectors of words")
+    if out.suffix == ".bin" and how.method == "ppmi":
+        hint = "and ppmi has no n-grams to write; choose .vec, or fasttext"
+        raise SettingError("method", f" {out}: a .bin file is a fastText model, {hint}")
+    check_text(text)
+    how = replace(how, method="fasttext" if out.suffix == ".bin" else fasttext_or_ppmi(lines, how.method))
+    how.check()
+    with write_file(out) as part:
+        log.info(f"training vectors by {how.method}")
+        if tokenizer:
+            opened = load_tokenizer(tokenizer)
+            made = token_vectors(opened, lines, **how.given)
+            save_vectors(made, opened, part)
+            return dict(vectors=int(made.known.sum()), dimensions=made.matrix.shape[1], made_by=made.name)
+        words = train_words(lines, **how.given)
+        save_words(words, part)
+        made_by = "fastText on words" if words.model else "word PPMI"
+        return dict(vectors=len(words.words), dimensions=words.dim, made_by=made_by)
