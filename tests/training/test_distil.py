@@ -6,10 +6,10 @@ from tools.examples import remarks
 from transformers import BertConfig, BertForMaskedLM, LlamaConfig, LlamaForCausalLM, XLMRobertaConfig, XLMRobertaForMaskedLM
 from types import SimpleNamespace
 from vocab_lit.methods.settings import TransplantSettings
-from vocab_lit.models.new_rows import only_new_rows
 from vocab_lit.models.pipeline import transplant_files
 from vocab_lit.models.settings import LanguageAdapter
 from vocab_lit.models.source import load_model
+from vocab_lit.models.trainable import only_new_rows
 from vocab_lit.models.transplant import transplant
 from vocab_lit.text.corpus import data_path
 from vocab_lit.tokens.load import load_tokenizer
@@ -53,10 +53,10 @@ def cell_d1571105():
     from studies.phrasebook import lines
     from tools.examples import remarks
     from vocab_lit.methods.settings import TransplantSettings
-    from vocab_lit.models.new_rows import only_new_rows
     from vocab_lit.models.pipeline import transplant_files
     from vocab_lit.models.settings import LanguageAdapter
     from vocab_lit.models.source import load_model
+    from vocab_lit.models.trainable import only_new_rows
     from vocab_lit.models.transplant import transplant
     from vocab_lit.text.corpus import data_path
     from vocab_lit.tokens.load import load_tokenizer

@@ -91,7 +91,7 @@ def cell_1a970006():
 
     import vocab_lit.training.lapt
     import vocab_lit.training.trainer
-    from vocab_lit.models.lora import LoraAdapter
+    from vocab_lit.models.trainable import LoraAdapter
     from studies.phrasebook import lines
     from vocab_lit.tokens.train import train_tokenizer
     from vocab_lit.training.lapt import lapt

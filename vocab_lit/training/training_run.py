@@ -21,13 +21,12 @@ from ..models.adapterhub import write_adapter
 from ..models.card import keep_source_files, write_card, write_lora_card
 from ..models.factored_embedding import FactoredEmbedding, factored, load_embedding
 from ..models.lazy_weights import copy_beside, copy_notes, save_model
-from ..models.lora import LoraAdapter, save_lora
 from ..models.madx import MadX
 from ..models.model_class import is_masked, max_length
-from ..models.new_rows import only_new_rows
 from ..models.settings import LanguageAdapter, LoraSettings
 from ..models.source import FolderSource
 from ..models.token_tensors import token_parameters
+from ..models.trainable import LoraAdapter, only_new_rows, save_lora
 from ..text.corpus import Lines, hold_out, mix, read_lines, write_json
 from ..text.files import check_output, read_json, write_folder
 from ..text.reader import TextSource
