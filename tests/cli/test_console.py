@@ -96,6 +96,8 @@ def test_errors_of_users_are_one_line_and_others_keep_their_traceback(cell_4aaec
         assert isinstance(tried("lapt", "wrong").exception, ValueError)
         patch.setenv(TRACEBACK, "0")
         assert isinstance(tried("lapt", "wrong").exception, SystemExit)
+    told = tried("lapt", "late", "more")
+    assert told.exit_code == 2 and told.stderr.startswith("vocab-lit: ") and told.stderr.count("\n") == 1, told.stderr
     told = tried("lapt", "late")
     assert (told.exit_code, told.stderr) == (75, "vocab-lit: the time is up; call it again with --resume\n")
     told = tried("lapt", "signal")
