@@ -199,7 +199,7 @@ def _shows_traceback(ctx: typer.Context) -> bool:
     return bool(ctx.params.get("traceback")) or os.environ.get(TRACEBACK, "0") not in ("", "0")
 
 
-_UsageError = typer.BadParameter.__mro__[1]  # typer has no name for it
+_UsageError: Any = typer.BadParameter.__mro__[1]  # typer has no name for it
 
 
 def _leave(problem: object, code: int) -> None:
