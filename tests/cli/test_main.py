@@ -189,8 +189,8 @@ def test_every_command_is_in_a_group():
     assert run("-h") == help_text and run("trim", "-h") == run("trim", "--help")
 
 
-@pytest.mark.cell('nbs/10_cli/11_main.ipynb', 'cell "a reader who leaves, as `| head` does, ends a command without a word" (0c0421b2)')
-def test_a_reader_who_leaves_as_head_does_ends_a_command_without_a_word(cell_8c96c27f):
+@pytest.mark.cell('nbs/10_cli/11_main.ipynb', 'cell "a reader who leaves ends a command without a word" (0c0421b2)')
+def test_a_reader_who_leaves_ends_a_command_without_a_word(cell_8c96c27f):
     CALL = cell_8c96c27f.CALL
     for arguments in (["methods"], ["methods", "--json"], ["study", "--example"], ["--help"]):
         read, write = os.pipe()
@@ -306,8 +306,8 @@ def test_mistakes_are_one_line_leave_with_code_1_and_write_nothing(cell_a5fb69cf
         assert not (place / "never").exists()
 
 
-@pytest.mark.cell('nbs/10_cli/11_main.ipynb', 'cell "a signal before training ends a command with code 75 and says how to resume" (63158ab8)')
-def test_a_signal_before_training_ends_a_command_with_code_75_and_says_how_to_resume(cell_a5fb69cf):
+@pytest.mark.cell('nbs/10_cli/11_main.ipynb', 'cell "a signal before training ends a command with code 75" (63158ab8)')
+def test_a_signal_before_training_ends_a_command_with_code_75(cell_a5fb69cf):
     place = cell_a5fb69cf.place
     (place / "begun/run").mkdir(parents=True)
     (place / "begun/lapt.json").write_text("{}")
