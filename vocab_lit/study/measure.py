@@ -26,10 +26,8 @@ from .stages import Run, make_model, make_start, make_text, make_tokenizer, make
 from .study_file import GridCell, Study, TaskOfStudy, facts_digest, tag_file
 from .study_report import BEST, BITS, HELD_OUT, OTHER, READ, TRAINED_FOR, UNKNOWN
 from .ways import Way
-from ..tasks.choices import Choice, choice_accuracy, read_choices
+from ..tasks.choices import choice_accuracy, probe_accuracy, read_choices
 from ..tasks.evaluate import evaluate_files, silenced
-from ..tasks.nli import Pair
-from ..tasks.probe import probe
 from ..tasks.settings import EvaluateSettings
 from ..text.corpus import Lines, read_lines
 from ..text.errors import import_extra
@@ -327,17 +325,11 @@ def _choice_rows(study: Study, cell: GridCell, source: FolderSource) -> list[dic
         chosen = choices[:: max(1, len(choices) // wanted)][:wanted]  # a file may be sorted by answers
         scores = {asked.name: choice_accuracy(model, source.tokenizer, chosen)}
         if learnt:
-            train, test = (list(map(_as_pair, some)) for some in (*learnt, choices))
-            scores[f"{asked.name}, probe"] = probe(model, source.tokenizer, train, test, "nli")["accuracy"]
+            scores[f"{asked.name}, probe"] = probe_accuracy(model, source.tokenizer, learnt[0], choices)
         rows += [
             _row("accuracy", score, what="task", task=task, source=cell.language) for task, score in scores.items()
         ]
     return rows
-
-
-def _as_pair(choice: Choice) -> Pair:
-    "A text and its answer; nothing stands beside the text."
-    return Pair(choice.before, "", choice.options[choice.answer])
 
 
 _GENERATED = 24  # tokens
