@@ -26,7 +26,7 @@ from ..text.corpus import Lines
 from ..text.files import read_json
 from ..tokens.settings import TrimSettings
 from ..tokens.tokenizer_file import TokenizerFile, ids_around
-from ..tokens.trim import Trimming, judged
+from ..tokens.trim import Trimming
 from ..tokens.vocab import Vocab
 from .lm_loss import in_mode, lm_loss
 
@@ -330,7 +330,7 @@ def trim_bits(
     def bits(tokenizer):
         return [round(perplexity(model, tokenizer, some).bits_per_byte, 4) for some in unseen.values()]
 
-    before, small = bits(source.tokenizer), Vocab.from_tokenizer(judged(trimming).trimmed.tokenizer)
+    before, small = bits(source.tokenizer), Vocab.from_tokenizer(trimming.trimmed_by_seen.tokenizer)
     replace_vocabulary(model, source.vocab, small, trim_recipe())
     told = zip(unseen.items(), before, bits(small.own_tokenizer))
     return [dict(text=name, lines=len(some), before=b, after=a) for (name, some), b, a in told]
