@@ -16,16 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from tokenizers import normalizers
-from vocab_lit.tokens.llama_cpp_rules import (
-    ADD_BOS,
-    CLEAN_SPACES,
-    IGNORE_MERGES,
-    PRE_TOKENIZERS,
-    ScoredPieces,
-    known_pre_tokenizer,
-    pre_tokenizer_named,
-    splitters,
-)
 
 from ..gguf.container import ARRAY, STRING, Field, GgufFile
 from vocab_lit.gguf.tokens import (
@@ -40,7 +30,18 @@ from vocab_lit.gguf.tokens import (
 )
 from ..text.errors import no_collection
 from ..text.files import scratch_folder
-from .load import merges_by_score, sentencepiece_pipeline
+from vocab_lit.tokens.llama_cpp_rules import (
+    ADD_BOS,
+    CLEAN_SPACES,
+    IGNORE_MERGES,
+    PRE_TOKENIZERS,
+    ScoredPieces,
+    known_pre_tokenizer,
+    merges_by_score,
+    pre_tokenizer_named,
+    sentencepiece_pipeline,
+    splitters,
+)
 from .tokenizer_file import TokenizerFile, with_progress
 from .vocab import FALLBACK, Dialect, read_pipeline
 

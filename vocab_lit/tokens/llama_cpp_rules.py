@@ -5,9 +5,10 @@
 # %% ../../nbs/02_tokens/17_llama_cpp_rules.ipynb #fadef8b1
 from __future__ import annotations
 
+import base64
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import heappop, heappush
 from typing import Any
 
@@ -17,7 +18,7 @@ from .vocab import FALLBACK_PIECES
 
 # %% auto #0
 __all__ = ['PRE_TOKENIZERS', 'IGNORE_MERGES', 'ADD_BOS', 'CLEAN_SPACES', 'pre_tokenizer_named', 'splitters',
-           'known_pre_tokenizer', 'ScoredPieces']
+           'known_pre_tokenizer', 'merges_by_score', 'sentencepiece_pipeline', 'ScoredPieces']
 
 # %% ../../nbs/02_tokens/17_llama_cpp_rules.ipynb #809394c2
 _ENDING = r"(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])"
@@ -167,8 +168,53 @@ def known_pre_tokenizer(
     named = next((name for name, known in PRE_TOKENIZERS.items() if known == written), None)
     return named or _WRITTEN.get(written)
 
-# %% ../../nbs/02_tokens/17_llama_cpp_rules.ipynb #ea7dbdf7
+# %% ../../nbs/02_tokens/17_llama_cpp_rules.ipynb #5c0a0002
 _MARK = "▁"  # written for a space
+
+
+def merges_by_score(
+    ids: Mapping[str, int],  # {piece: id}
+    scores: Mapping[str, float],  # {piece: the higher, the earlier it is made}
+) -> list[list[str]]:  # in the order of their ranks
+    """The merges of pieces that are made by their scores.
+
+    Of pieces with one score that is made which is longest, so that runs of a character are joined from the left.
+    """
+    merges = []
+    for piece in sorted(ids, key=lambda p: (-scores[p], -len(p))):
+        halves = ((piece[:at], piece[at:]) for at in range(len(piece) - 1, 0, -1))
+        merges += [[a, b] for a, b in halves if a in ids and b in ids]
+    return merges
+
+
+def sentencepiece_pipeline(
+    model: dict[str, Any],  # as `tokenizer.json` has it
+    first: list[dict[str, Any]],  # steps that change a text before SentencePiece's own
+    table: bytes,  # a precompiled table of replacements, empty for none
+    spaces_once: bool,  # whether spaces are left out at both ends, and but one stays of several
+    space_first: bool,  # whether a space is put before the text
+    by_word: bool | None,  # whether no piece of a Unigram model has the end of a word and the next; None: of merges
+) -> dict[str, Any]:
+    "What a SentencePiece model does to a text before it and after it, in terms of `tokenizer.json`."
+    steps, decoders = [*first], [dict(type="Replace", pattern=dict(String=_MARK), content=" ")]
+    if table:
+        steps.append(dict(type="Precompiled", precompiled_charsmap=base64.b64encode(table).decode()))
+    if spaces_once:
+        steps.append(dict(type="Replace", pattern=dict(Regex=r"\A +| +\z| +(?= )"), content=""))
+    if space_first:
+        steps.append(dict(type="Prepend", prepend=_MARK))
+    steps.append(dict(type="Replace", pattern=dict(String=" "), content=_MARK))
+    decoders += [dict(type="ByteFallback"), dict(type="Fuse")]
+    decoders += [dict(type="Strip", content=" ", start=1, stop=0)] * space_first
+    words = dict(type="Metaspace", replacement=_MARK, prepend_scheme="never", split=by_word)
+    return dict(
+        model=model,
+        normalizer=dict(type="Sequence", normalizers=steps),
+        pre_tokenizer=None if by_word is None else words,
+        decoder=dict(type="Sequence", decoders=decoders),
+    )
+
+# %% ../../nbs/02_tokens/17_llama_cpp_rules.ipynb #ea7dbdf7
 _WORDS = re.compile(f"{_MARK}+[^{_MARK}]*|[^{_MARK}]+")
 _MOST_WORDS = 300_000  # different ones that are held
 

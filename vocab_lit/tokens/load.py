@@ -5,11 +5,10 @@
 # %% ../../nbs/02_tokens/14_load.ipynb #5e05173b
 from __future__ import annotations
 
-import base64
 import json
 import logging
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,7 @@ from tokenizers import normalizers
 
 from ..text.errors import first_line, no_collection, reading
 from ..text.files import hub_name, read_json, scratch_folder
+from .llama_cpp_rules import merges_by_score, sentencepiece_pipeline
 from .tokenizer_file import TokenizerFile, save_tokenizer
 from .train import BERT_ROLES, ROBERTA_ROLES
 from .vocab import backend_of, components, ids_of_lines
@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'TRIALS', 'in_groups', 'tokenized_differently', 'merges_by_score', 'sentencepiece_pipeline', 'as_specified',
-           'load_tokenizer', 'check_loads_again']
+__all__ = ['log', 'TRIALS', 'in_groups', 'tokenized_differently', 'as_specified', 'load_tokenizer', 'check_loads_again']
 
 # %% ../../nbs/02_tokens/14_load.ipynb #47b2b78e
 TRIALS = (
@@ -104,49 +103,6 @@ def tokenized_differently(
     return None
 
 # %% ../../nbs/02_tokens/14_load.ipynb #35d40c55
-def merges_by_score(
-    ids: Mapping[str, int],  # {piece: id}
-    scores: Mapping[str, float],  # {piece: the higher, the earlier it is made}
-) -> list[list[str]]:  # in the order of their ranks
-    """The merges of pieces that are made by their scores.
-
-    Of pieces with one score that is made which is longest, so that runs of a character are joined from the left.
-    """
-    merges = []
-    for piece in sorted(ids, key=lambda p: (-scores[p], -len(p))):
-        halves = ((piece[:at], piece[at:]) for at in range(len(piece) - 1, 0, -1))
-        merges += [[a, b] for a, b in halves if a in ids and b in ids]
-    return merges
-
-
-def sentencepiece_pipeline(
-    model: dict[str, Any],  # as `tokenizer.json` has it
-    first: list[dict[str, Any]],  # steps that change a text before SentencePiece's own
-    table: bytes,  # a precompiled table of replacements, empty for none
-    spaces_once: bool,  # whether spaces are left out at both ends, and but one stays of several
-    space_first: bool,  # whether a space is put before the text
-    by_word: bool | None,  # whether no piece of a Unigram model has the end of a word and the next; None: of merges
-) -> dict[str, Any]:
-    "What a SentencePiece model does to a text before it and after it, in terms of `tokenizer.json`."
-    steps, decoders = [*first], [dict(type="Replace", pattern=dict(String=_MARK), content=" ")]
-    if table:
-        steps.append(dict(type="Precompiled", precompiled_charsmap=base64.b64encode(table).decode()))
-    if spaces_once:
-        steps.append(dict(type="Replace", pattern=dict(Regex=r"\A +| +\z| +(?= )"), content=""))
-    if space_first:
-        steps.append(dict(type="Prepend", prepend=_MARK))
-    steps.append(dict(type="Replace", pattern=dict(String=" "), content=_MARK))
-    decoders += [dict(type="ByteFallback"), dict(type="Fuse")]
-    decoders += [dict(type="Strip", content=" ", start=1, stop=0)] * space_first
-    words = dict(type="Metaspace", replacement=_MARK, prepend_scheme="never", split=by_word)
-    return dict(
-        model=model,
-        normalizer=dict(type="Sequence", normalizers=steps),
-        pre_tokenizer=None if by_word is None else words,
-        decoder=dict(type="Sequence", decoders=decoders),
-    )
-
-
 def _model_of(spec: Any, file: TokenizerFile, unknown: str) -> dict[str, Any]:
     "A SentencePiece model as `tokenizer.json` has it, under the ids of a tokenizer that has its pieces."
     old = file.model["vocab"]
