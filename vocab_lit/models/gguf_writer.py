@@ -52,9 +52,8 @@ __all__ = ['log', 'check_grows', 'GgufTransplant', 'GgufWriter']
 # %% ../../nbs/05_models/26_gguf_writer.ipynb #e381ec7c
 def check_grows(source: GgufSource, text: Sequence[str | Path], settings: TransplantSettings) -> None:
     "`ValueError` where more than rows of new tokens would change, or a table cannot be read."
-    from vocab_lit.tokens.llama_cpp_rules import IGNORE_MERGES
-
     from vocab_lit.methods.factored import FactoredRecipe
+    from vocab_lit.tokens.llama_cpp_rules import IGNORE_MERGES
 
     names_of_ids(source.file)
     for name in token_tables(source.file):
