@@ -96,23 +96,23 @@ def cell_4b8ad65d():
     return SimpleNamespace(extended=extended, sentences=sentences, vault=vault, written_back=written_back)
 
 
-@pytest.mark.cell('nbs/02_tokens/21_gguf_tokenizer.ipynb', 'cell "ids are those of llama.cpp, of raw text and with special tokens" (4eb74867)')
-def test_ids_are_those_of_llama_cpp_of_raw_text_and_with_special_tokens(cell_5b686ec8):
+@pytest.mark.cell('nbs/02_tokens/21_gguf_tokenizer.ipynb', 'cell "ids are those of llama.cpp" (4eb74867)')
+def test_ids_are_those_of_llama_cpp(cell_5b686ec8):
     differing = cell_5b686ec8.differing
     prefixed = [llama_tokens(), llama_tokens(space_prefix=False)]
     for tokens in (*prefixed, gpt2_tokens(), bert_tokens(), bert_tokens(lowercase=False)):
         assert not differing(tokens)
 
 
-@pytest.mark.cell('nbs/02_tokens/21_gguf_tokenizer.ipynb', 'cell "a Unigram model\'s ids are those of llama.cpp but where marks stand in another order than Unicode\'s" (c7faba56)')
-def test_a_unigram_model_s_ids_are_those_of_llama_cpp_but_where_marks_stand_in_another_order_than_unicode_s(cell_5b686ec8):
+@pytest.mark.cell('nbs/02_tokens/21_gguf_tokenizer.ipynb', 'cell "a Unigram model\'s ids are those of llama.cpp" (c7faba56)')
+def test_a_unigram_model_s_ids_are_those_of_llama_cpp(cell_5b686ec8):
     differing = cell_5b686ec8.differing
     raw, parsed = differing(t5_tokens())
     assert raw == parsed and "e\u0302\u0323" in raw
 
 
-@pytest.mark.cell('nbs/02_tokens/21_gguf_tokenizer.ipynb', 'cell "pre-tokenizers split as llama.cpp does, where ids show each split" (a8dabbc9)')
-def test_pre_tokenizers_split_as_llama_cpp_does_where_ids_show_each_split(cell_5b686ec8):
+@pytest.mark.cell('nbs/02_tokens/21_gguf_tokenizer.ipynb', 'cell "pre-tokenizers split as llama.cpp does" (a8dabbc9)')
+def test_pre_tokenizers_split_as_llama_cpp_does(cell_5b686ec8):
     differing = cell_5b686ec8.differing
     lines = cell_5b686ec8.lines
     for name in ("gpt-2", "llama-bpe", "tekken", "deepseek-v3", "default"):
@@ -127,8 +127,8 @@ def test_all_pre_tokenizers_split_as_llama_cpp_does(cell_5b686ec8):
         assert not differing(gpt2_tokens(4000, name, shows_splits=True)), name
 
 
-@pytest.mark.cell('nbs/02_tokens/21_gguf_tokenizer.ipynb', 'cell "tokens, special tokens, template and what stands around a text are the file\'s" (8408b989)')
-def test_tokens_special_tokens_template_and_what_stands_around_a_text_are_the_file_s(cell_5b686ec8):
+@pytest.mark.cell('nbs/02_tokens/21_gguf_tokenizer.ipynb', 'cell "tokens, template and what stands around are the file\'s" (8408b989)')
+def test_tokens_template_and_what_stands_around_are_the_file_s(cell_5b686ec8):
     files = cell_5b686ec8.files
     for name, file in files.items():
         source, tokenizer = GgufFile(file), read_tokenizer(file)
@@ -146,8 +146,8 @@ def test_tokens_special_tokens_template_and_what_stands_around_a_text_are_the_fi
     assert bert.tokenize("[CLS]Asubuhi")[0] == "[CLS]" and bert.special_tokens_map["mask_token"] == "[MASK]"
 
 
-@pytest.mark.cell('nbs/02_tokens/21_gguf_tokenizer.ipynb', 'cell "of `llama`, a chat template is rendered and cut without words and merges as with them" (1073f061)')
-def test_of_llama_a_chat_template_is_rendered_and_cut_without_words_and_merges_as_with_them(cell_5b686ec8):
+@pytest.mark.cell('nbs/02_tokens/21_gguf_tokenizer.ipynb', 'cell "a chat template is rendered without words and merges" (1073f061)')
+def test_a_chat_template_is_rendered_without_words_and_merges(cell_5b686ec8):
     files = cell_5b686ec8.files
     file = GgufFile(files["llama"])
     said = "{{ bos_token }}{% for m in messages %}<|im_start|>{{ m.role }}: maji 水 😀 "
@@ -165,8 +165,8 @@ def test_a_text_in_two_parts_has_between_them_what_stands_around_each(cell_5b686
     assert bert("a", "b")["input_ids"] == bert("a")["input_ids"] + bert("b")["input_ids"][1:]
 
 
-@pytest.mark.cell('nbs/02_tokens/21_gguf_tokenizer.ipynb', 'cell "it is saved and loaded, and goes on as a tokenizer of a model does" (b4cca5b6)')
-def test_it_is_saved_and_loaded_and_goes_on_as_a_tokenizer_of_a_model_does(cell_5b686ec8):
+@pytest.mark.cell('nbs/02_tokens/21_gguf_tokenizer.ipynb', 'cell "it is saved, loaded and extended as any tokenizer" (b4cca5b6)')
+def test_it_is_saved_loaded_and_extended_as_any_tokenizer(cell_5b686ec8):
     files = cell_5b686ec8.files
     folder = cell_5b686ec8.folder
     lines = cell_5b686ec8.lines
@@ -270,8 +270,8 @@ def test_a_pre_tokenizer_gets_the_name_of_its_own_splits(cell_4b8ad65d):
     assert GgufFile(vault / "new.gguf").get("tokenizer.ggml.pre") == "gpt-2"
 
 
-@pytest.mark.cell('nbs/02_tokens/21_gguf_tokenizer.ipynb', 'cell "what llama.cpp would do otherwise is refused" (49349cc4)')
-def test_what_llama_cpp_would_do_otherwise_is_refused(cell_4b8ad65d):
+@pytest.mark.cell('nbs/02_tokens/21_gguf_tokenizer.ipynb', 'cell "what llama.cpp would tokenize differently is refused" (49349cc4)')
+def test_what_llama_cpp_would_tokenize_differently_is_refused(cell_4b8ad65d):
     vault = cell_4b8ad65d.vault
     file = GgufFile(write_tiny(vault / "refused.gguf", gpt2_tokens()))
     tokenizer = read_tokenizer(file)

@@ -10,8 +10,8 @@ import pytest
 import tempfile
 
 
-@pytest.mark.cell('nbs/02_tokens/12_tokenizer_file.ipynb', 'cell "words have the tokens of running text, whatever a tokenizer makes of blanks" (f2e2f816)')
-def test_words_have_the_tokens_of_running_text_whatever_a_tokenizer_makes_of_blanks():
+@pytest.mark.cell('nbs/02_tokens/12_tokenizer_file.ipynb', 'cell "words have the tokens of running text" (f2e2f816)')
+def test_words_have_the_tokens_of_running_text():
     def with_blanks(pre_tokenizer, normalizer):  # a tokenizer that marks, drops or keeps blanks in its own way
         pieces = [["<unk>", 0.0], *([p, -float(len(p))] for p in ("▁", "▁maji", "maji", "▁moto", "moto", "m", "▁na"))]
         model = dict(type="Unigram", unk_id=0, vocab=pieces, byte_fallback=False)
@@ -39,8 +39,8 @@ def test_words_have_the_tokens_of_running_text_whatever_a_tokenizer_makes_of_bla
         assert [*first["maji"], *inside["moto"], *inside["m"], *inside["xyz"]] == whole
 
 
-@pytest.mark.cell('nbs/02_tokens/12_tokenizer_file.ipynb', 'cell "a pipeline with fewer pieces tokenizes by those, and special tokens keep their roles" (6bfdbac3)')
-def test_a_pipeline_with_fewer_pieces_tokenizes_by_those_and_special_tokens_keep_their_roles():
+@pytest.mark.cell('nbs/02_tokens/12_tokenizer_file.ipynb', 'cell "a pipeline with fewer pieces tokenizes by those" (6bfdbac3)')
+def test_a_pipeline_with_fewer_pieces_tokenizes_by_those():
     source = toy_tokenizer("unigram", ["maji", "moto"], ["a"])
     pipeline = read_pipeline(source)
     around = processors.TemplateProcessing("<s> $A </s>", special_tokens=[("<s>", 0), ("</s>", 2)])
@@ -55,8 +55,8 @@ def test_a_pipeline_with_fewer_pieces_tokenizes_by_those_and_special_tokens_keep
     assert TokenizerFile(made).kind == "unigram" and all(TokenizerFile(made).around)
 
 
-@pytest.mark.cell('nbs/02_tokens/12_tokenizer_file.ipynb', 'cell "a post-processor\'s token that the vocabulary lacks is the unknown one, as in transformers" (8faf8bde)')
-def test_a_post_processor_s_token_that_the_vocabulary_lacks_is_the_unknown_one_as_in_transformers():
+@pytest.mark.cell('nbs/02_tokens/12_tokenizer_file.ipynb', 'cell "a lacking token of a post-processor is the unknown one" (8faf8bde)')
+def test_a_lacking_token_of_a_post_processor_is_the_unknown_one():
     from transformers import NllbTokenizer
 
     bare = NllbTokenizer(vocab={piece: i for i, piece in enumerate(["<s>", "<pad>", "</s>", "<unk>", "▁", *"maji"])})
@@ -66,8 +66,8 @@ def test_a_post_processor_s_token_that_the_vocabulary_lacks_is_the_unknown_one_a
     assert again["post_processor"]["special_tokens"]["eng_Latn"]["ids"] == [3]
 
 
-@pytest.mark.cell('nbs/02_tokens/12_tokenizer_file.ipynb', 'cell "what a class does beside its pipeline is kept in a folder that plain transformers opens" (14b0a93e)')
-def test_what_a_class_does_beside_its_pipeline_is_kept_in_a_folder_that_plain_transformers_opens():
+@pytest.mark.cell('nbs/02_tokens/12_tokenizer_file.ipynb', 'cell "what a class does beside its pipeline is kept" (14b0a93e)')
+def test_what_a_class_does_beside_its_pipeline_is_kept():
     from transformers import AutoTokenizer, BertTokenizer, MBartTokenizer, NllbTokenizer, T5Tokenizer
 
     from studies.phrasebook import lines

@@ -12,13 +12,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from ..tokens.llama_cpp_rules import known_pre_tokenizer, splitters
 
 from ..gguf.tokens import tokens_of
 from ..methods.plan import PLAN_FILE, Plan
 from .findings import Bytes, Finding, Served
 from .lazy_weights import set_vocabulary_size
 from ..text.errors import first_line
+from ..tokens.llama_cpp_rules import known_pre_tokenizer, splitters
 from ..tokens.special_tokens import carry_ids, config_parts, written_ids
 from ..tokens.vocab import read_settings
 

@@ -23,9 +23,9 @@ import torch
 from safetensors import safe_open
 from torch import nn
 from tqdm.auto import tqdm
-from ..tokens.special_tokens import NO_TEXT, config_parts, text_part
 
 from ..text.files import check_file_name, inside
+from ..tokens.special_tokens import NO_TEXT, config_parts, text_part
 
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedModel

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from torch import nn
-from ..tokens.special_tokens import config_parts
 
 from vocab_lit.models.lazy_weights import (
     VOCABULARY_FIELDS,
@@ -24,6 +23,7 @@ from vocab_lit.models.lazy_weights import (
     token_dimensions,
     vocabulary_part,
 )
+from ..tokens.special_tokens import config_parts
 
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedModel

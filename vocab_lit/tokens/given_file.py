@@ -58,29 +58,19 @@ def _check_columns(names: Sequence[str], place: str) -> None:
             raise _wrong(place, f"no column {name!r}; {did_you_mean(str(name), COLUMNS)}")
 
 
-def _is_special(value: object, place: str) -> bool:
-    "The cell of the column special as true or false."
-    special = value if isinstance(value, bool) else _YES_OR_NO.get(str(value).lower())
-    if special is None:
-        raise _wrong(place, f"special is {value!r}; give true or false")
-    return special
-
-
-def _text(record: Mapping[str, object], name: str, place: str) -> str:
-    "The text in a column, nothing where there is none."
-    value = record.get(name) or ""
-    if not isinstance(value, str):
-        raise _wrong(place, f"{name} is {value!r}; give text")
-    return value
-
-
 def _given(record: Mapping[str, object], place: str) -> GivenToken:
     "The token that a line describes."
     _check_columns(list(record), place)
     if "token" not in record:
         raise _wrong(place, "no token; give it in the field token")
-    special = _is_special(record.get("special", False), place)
-    token, like, description = (_text(record, name, place) for name in COLUMNS[:3])
+    said = record.get("special", False)
+    special = said if isinstance(said, bool) else _YES_OR_NO.get(str(said).lower())
+    if special is None:
+        raise _wrong(place, f"special is {said!r}; give true or false")
+    texts = {name: record.get(name) or "" for name in COLUMNS[:3]}
+    if not_text := [name for name, text in texts.items() if not isinstance(text, str)]:
+        raise _wrong(place, f"{not_text[0]} is {texts[not_text[0]]!r}; give text")
+    token, like, description = map(str, texts.values())
     return GivenToken(token, like.strip(), description.strip(), special, place).check()
 
 
@@ -136,15 +126,6 @@ def _rows(path: str | Path) -> list[Row]:
     return rows
 
 
-def _check_twice(tokens: Sequence[GivenToken]) -> None:
-    "`SettingError` where a token is given twice."
-    places = {}
-    for given in tokens:
-        if given.token in places:
-            raise given.problem(f"is given twice, first in {places[given.token].rpartition(', ')[2]}")
-        places[given.token] = given.place
-
-
 def read_given(
     path: str | Path,  # UTF-8: a table with tabs between token, like, description and special, or JSON lines
 ) -> list[GivenToken]:
@@ -155,5 +136,9 @@ def read_given(
     tokens = [_given(record, place) for record, place in read(rows)]
     if not tokens:
         raise SettingError("tokens", f" {path}: there are no tokens in this file")
-    _check_twice(tokens)
+    places: dict[str, str] = {}
+    for given in tokens:
+        if given.token in places:
+            raise given.problem(f"is given twice, first in {places[given.token].rpartition(', ')[2]}")
+        places[given.token] = given.place
     return tokens

@@ -57,14 +57,10 @@ class IdMap:
         "The id of the same token in the target vocabulary."
         if not isinstance(id, int):
             return None
-        has_only_row = len(self.target) <= id < self.rows
-        if self.expands and has_only_row:
-            return id
-        if not 0 <= id < len(self.source):
-            return None
+        is_known = 0 <= id < len(self.source)
         if self.expands:
-            return id
-        return self.target.same(self.source[id])
+            return id if is_known or len(self.target) <= id < self.rows else None
+        return self.target.same(self.source[id]) if is_known else None
 
     def of_token(self, id: int) -> int | None:
         "The id of the same token, or of one with its role."

@@ -18,7 +18,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from tokenizers import Tokenizer
+from tokenizers import Tokenizer, models
 from tqdm.auto import tqdm
 
 from ..text.files import scratch_folder
@@ -337,7 +337,8 @@ class TokenizerFile:
     @cached_property
     def settings(self) -> dict[str, Any]:
         "The same, of a BPE model without vocabulary and merges where these have not been read."
-        return self.__dict__.get("pipeline") or read_settings(self.tokenizer)
+        has_more = isinstance(backend_of(self.tokenizer).model, models.BPE) and "pipeline" not in self.__dict__
+        return read_settings(self.tokenizer) if has_more else self.pipeline
 
     @cached_property
     def dialect(self) -> Dialect:
@@ -347,7 +348,7 @@ class TokenizerFile:
     @cached_property
     def vocab(self) -> Vocab:
         "Its tokens, added ones included."
-        return Vocab.from_tokenizer(self.tokenizer)
+        return Vocab.from_tokenizer(self.tokenizer, self.settings)
 
     @property
     def kind(self) -> str:  # "unigram", "wordpiece" or "bpe", as `train_tokenizer` takes it

@@ -173,10 +173,7 @@ _BPE_OPTIONS = ("dropout", "unk_token", "continuing_subword_prefix", "end_of_wor
 _BPE_OPTIONS += ("ignore_merges",)
 
 
-def read_settings(
-    tokenizer: PreTrainedTokenizerBase,
-    with_pieces: bool = False,  # of a BPE model, in any order
-) -> dict[str, Any]:
+def read_settings(tokenizer: PreTrainedTokenizerBase) -> dict[str, Any]:
     "As `read_pipeline`, without the pieces and merges of a BPE model, which are nearly all of it."
     backend = backend_of(tokenizer)
     if not isinstance(backend.model, models.BPE):
@@ -186,10 +183,7 @@ def read_settings(
     for name in ("normalizer", "pre_tokenizer", "post_processor", "decoder"):
         setattr(bare, name, getattr(backend, name))
     added = [dict(id=id) | t.__getstate__() for id, t in backend.get_added_tokens_decoder().items()]
-    settings = json.loads(bare.to_str()) | dict(added_tokens=added)
-    if with_pieces:
-        settings["model"]["vocab"] = backend.get_vocab(with_added_tokens=False)
-    return settings
+    return json.loads(bare.to_str()) | dict(added_tokens=added)
 
 
 def _mark_of(part: Mapping[str, Any]) -> str:
@@ -350,14 +344,15 @@ class Vocab:
     def from_tokenizer(
         cls,
         tokenizer: PreTrainedTokenizerBase,  # a fast tokenizer of transformers
+        settings: dict[str, Any] | None = None,  # of its `tokenizer.json`, where these have been read
     ) -> Vocab:
         "Read a tokenizer's vocabulary; ids that no piece has become `unused` rows."
         with no_collection():
-            return cls._read(tokenizer)
+            return cls._read(tokenizer, settings or read_settings(tokenizer))
 
     @classmethod
-    def _read(cls, tokenizer: PreTrainedTokenizerBase) -> Vocab:
-        settings, pieces, backend = read_settings(tokenizer), tokenizer.get_vocab(), backend_of(tokenizer)
+    def _read(cls, tokenizer: PreTrainedTokenizerBase, settings: dict[str, Any]) -> Vocab:
+        pieces, backend = tokenizer.get_vocab(), backend_of(tokenizer)
         check_ids(pieces)
         dialect = read_dialect(settings)
         added = {a["id"]: a for a in settings["added_tokens"]}
