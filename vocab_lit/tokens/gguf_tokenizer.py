@@ -247,7 +247,9 @@ def _tell_ties(t: GgufTokenizer, normal: list[int]) -> None:
     "A warning where ids of some texts may differ from llama.cpp's."
     known, scores = set(t.tokens), t.scores[normal]
     if tied := len(scores) - len(np.unique(scores)):
-        log.warning("%s: %s tokens have the score of another; llama.cpp may divide words otherwise", t.file.path, tied)
+        log.warning(
+            "%s: %s tokens have the score of another; llama.cpp may tokenize words differently", t.file.path, tied
+        )
     odd = [t.tokens[id] for id in normal if not known.issuperset(t.tokens[id])]
     if odd:
         what = "%s: %s tokens such as %r have a character that is none; only llama.cpp finds them in a text"
@@ -497,7 +499,7 @@ def _with_merges(
     before: GgufTokenizer,
     pipeline: dict[str, Any],  # a parsed `tokenizer.json`
 ) -> None:
-    "Write the merges of a byte-level tokenizer, and how it splits; `ValueError` where llama.cpp would do otherwise."
+    "Write the merges of a byte-level tokenizer and how it splits; `ValueError` where llama.cpp would not do alike."
     name, model = known_pre_tokenizer(pipeline), pipeline["model"]
     if name is None:
         what = f"the tokenizer splits at {splitters(pipeline['pre_tokenizer'])}, for which llama.cpp has no name"
@@ -518,7 +520,7 @@ def with_tokenizer(
 ) -> dict[str, Field]:
     """The metadata of a file with the tokens of a tokenizer.
 
-    `ValueError` where the tokenizer lacks a token that the file names, or llama.cpp would divide words otherwise.
+    `ValueError` where the tokenizer lacks a token that the file names, or llama.cpp would tokenize words differently.
     """
     written, before = _Written(file, tokenizer), GgufTokenizer(file)
     if lost := named_ids(file) - set(written.source.tolist()):
