@@ -77,7 +77,7 @@ def append_pieces(
     vocab, moved = model["vocab"], _met_in_text(file, model)
     stay = {a["content"]: a["id"] for a in file.added if a["content"] not in moved}
     free = [a["id"] for a in file.added if a["content"] in moved]
-    new = dict(zip(pieces, chain(free, count(len(file.vocab)))))
+    new = dict(zip(pieces, chain(free, count(1 + max(file.tokenizer.get_vocab().values())))))
     behind = {id: piece for piece, id in (stay | new).items()}
     if isinstance(vocab, list):
         least = min(score for _, score in vocab)
