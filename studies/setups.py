@@ -8,6 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from vocab_lit.tasks.pairs import Answer, Pair, Question
+
 from studies.availability import has_task
 from studies.constructed import LANGUAGES, world_of
 from studies.hub import HubText, Sample, hub_model, hub_splits, stored_mix, stored_text
@@ -17,12 +19,10 @@ from studies.phrasebook_tasks import inferences, questions
 from studies.presets import PAPER_TEXT, PaperText, on_data_sets, paper_of, task_and_set
 from vocab_lit.tasks.config import TaskConfig
 from vocab_lit.tasks.evaluate import read_examples
-from vocab_lit.tasks.nli import Pair
-from vocab_lit.tasks.qa import Answer, Question
 from vocab_lit.tasks.registry import TASKS, papers, task_settings
 from vocab_lit.tasks.settings import task_files
-from vocab_lit.tasks.splits import hold_out
 from vocab_lit.tasks.tagging import Tagged
+from vocab_lit.tasks.task import hold_out
 from vocab_lit.text.corpus import data_path, mix, read_lines, split_lines
 from vocab_lit.training.settings import PRESETS, LaptConfig
 from vocab_lit.vectors.dictionary import read_dictionary

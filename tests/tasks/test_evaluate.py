@@ -11,12 +11,11 @@ from vocab_lit.models.source import load_model
 from vocab_lit.tasks.config import TaskConfig
 from vocab_lit.tasks.evaluate import evaluate_files, read_examples
 from vocab_lit.tasks.finetune import evaluate, tag
-from vocab_lit.tasks.nli import PairConfig
-from vocab_lit.tasks.qa import QAConfig
+from vocab_lit.tasks.pairs import PairConfig, QAConfig
 from vocab_lit.tasks.registry import TASKS, papers, task_settings
 from vocab_lit.tasks.settings import EvaluateSettings, TaskRun
-from vocab_lit.tasks.splits import hold_out
 from vocab_lit.tasks.tagging import Tagged, TaggingConfig, entity_f1, read_bio
+from vocab_lit.tasks.task import hold_out
 from vocab_lit.tasks.task_trainer import task_arguments
 from vocab_lit.text.corpus import data_path, read_lines
 from vocab_lit.tokens.load import load_tokenizer

@@ -23,8 +23,7 @@ from ..models.source import FolderSource
 from .finetune import FineTuned, evaluate, fit, prepare, record, rows_for, with_head
 from .registry import get_task
 from .settings import PERPLEXITY, SPLITS, EvaluateSettings, TaskRun
-from .splits import hold_out, notes, row_notes
-from .task import Task
+from .task import Task, hold_out, notes, row_notes
 from ..text.corpus import read_lines, write_json
 from ..text.files import check_output, check_text
 from ..text.settings import SettingError
