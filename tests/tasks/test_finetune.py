@@ -427,8 +427,7 @@ import sys
 packages = "conllu", "seqeval", "sklearn", "pandas", "datasets", "gensim", "transformers", "accelerate"
 for name in [name for name in sys.modules if name.partition(".")[0] in (*packages, "vocab_lit")]:
     del sys.modules[name]
-from vocab_lit.tasks import choices, finetune, pairs, tagging
-from vocab_lit.training import lapt
+from vocab_lit.tasks import finetune, pairs, tagging
 
 told.send([name for name in packages if name in sys.modules])
 """

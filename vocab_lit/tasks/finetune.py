@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-import numpy as np
 import torch
 from safetensors.torch import load_file, save_file
 from torch import nn
