@@ -12,10 +12,10 @@ from pathlib import Path
 
 from babel import Locale
 from huggingface_hub import constants, try_to_load_from_cache
-from vocab_lit.tasks.pairs import Answer, Pair, Question
 
 from studies.hub_sources import DEFAULTS, PARQUET, SOURCES, Source, cldr_code, get_source, source_for
 from studies.parsing import Parsed
+from vocab_lit.tasks.pairs import Answer, Pair, Question
 from vocab_lit.tasks.tagging import Tagged, read_bio, split_wikiann
 from vocab_lit.tasks.task import hold_out
 from vocab_lit.text.cleaning import clean

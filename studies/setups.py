@@ -8,8 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vocab_lit.tasks.pairs import Answer, Pair, Question
-
 from studies.availability import has_task
 from studies.constructed import LANGUAGES, world_of
 from studies.hub import HubText, Sample, hub_model, hub_splits, stored_mix, stored_text
@@ -19,11 +17,13 @@ from studies.phrasebook_tasks import inferences, questions
 from studies.presets import PAPER_TEXT, PaperText, on_data_sets, paper_of, task_and_set
 from vocab_lit.tasks.config import TaskConfig
 from vocab_lit.tasks.evaluate import read_examples
+from vocab_lit.tasks.pairs import Answer, Pair, Question
 from vocab_lit.tasks.registry import TASKS, papers, task_settings
-from vocab_lit.tasks.settings import task_files
+from vocab_lit.tasks.settings import GIVEN_SPLITS
 from vocab_lit.tasks.tagging import Tagged
 from vocab_lit.tasks.task import hold_out
 from vocab_lit.text.corpus import data_path, mix, read_lines, split_lines
+from vocab_lit.text.settings import SettingError, existing_file
 from vocab_lit.training.settings import PRESETS, LaptConfig
 from vocab_lit.vectors.dictionary import read_dictionary
 
@@ -176,6 +176,16 @@ TaskFiles = str | dict[str, str] | Sequence[tuple[str, str]]  # names, separated
 def _files(given: TaskFiles, language: str) -> list[str]:  # of one language
     given = given if isinstance(given, str) else dict(given).get(language, "")
     return [f.replace("{language}", language) for f in given.split()]
+
+
+def task_files(task: str, paths: Sequence[str]) -> dict[str, str]:  # train, dev, test
+    "The files of a task by split, told apart by their number."
+    if len(paths) not in GIVEN_SPLITS:
+        problem = "give training, development and test file, or the first and last, or a test file alone"
+        raise SettingError(task, problem)
+    for path in paths:
+        existing_file(task, path)
+    return dict(zip(GIVEN_SPLITS[len(paths)], paths))
 
 
 def _custom_splits(task: str, language: str, test_only: bool = False, *, files: dict) -> Splits:

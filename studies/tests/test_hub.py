@@ -8,7 +8,6 @@ from types import SimpleNamespace
 import pytest
 from datasets import ClassLabel, Dataset, Features, Value
 from datasets import Sequence as Many
-from vocab_lit.tasks.pairs import Answer, Pair
 
 from studies.availability import has_task
 from studies.hub import (
@@ -25,6 +24,7 @@ from studies.hub import (
 )
 from studies.hub_sources import SOURCES, Source, word_files
 from studies.parsing import Parsed
+from vocab_lit.tasks.pairs import Answer, Pair
 from vocab_lit.tasks.tagging import Tagged
 from vocab_lit.text.corpus import mix
 from vocab_lit.vectors.dictionary import read_dictionary

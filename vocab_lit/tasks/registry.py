@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 
-from .pairs import nli, qa_task
-
 from .config import PaperSettings, TaskConfig
+from .pairs import nli, qa_task
 from .tagging import ner, pos
 from .task import Task
 from ..text.errors import import_extra
