@@ -26,8 +26,7 @@ from .stages import Run, make_model, make_start, make_text, make_tokenizer, make
 from .study_file import GridCell, Study, TaskOfStudy, facts_digest, tag_file
 from .study_report import BEST, BITS, HELD_OUT, OTHER, READ, TRAINED_FOR, UNKNOWN
 from .ways import Way
-from ..tasks.choices import choice_accuracy, probe_accuracy, read_choices
-from ..tasks.evaluate import evaluate_files, silenced
+from ..tasks.evaluate import choice_accuracy, evaluate_files, probe_accuracy, read_choices, silenced
 from ..tasks.settings import EvaluateSettings
 from ..text.corpus import Lines, read_lines
 from ..text.errors import import_extra
