@@ -604,7 +604,7 @@ def test_model_and_text_are_gone_through_once_and_each_vocabulary_is_read_once(c
 
         counting(compatibility, "_check_finite", of=lambda name, rows, source: name)
         counting(corpus, "iter_lines")
-        counting(Vocab, "_read", of=lambda tokenizer: len(tokenizer), wrap=staticmethod)
+        counting(Vocab, "_read", of=lambda tokenizer, _: len(tokenizer), wrap=staticmethod)
         transplanted("counted-vocabularies", method="subtoken-mean", vocab_size=600)
     checked = [name for what, name in done if what == "_check_finite"]
     assert len(checked) == len(set(checked)) > 1
