@@ -38,10 +38,10 @@ from ..tasks.evaluate import evaluate_files, silenced
 from ..tasks.settings import PERPLEXITY, EvaluateSettings, TaskRun
 from ..text.corpus import Lines, write_json
 from ..text.files import alone, check_output, read_json
+from ..training.contexts import Processes
 from ..training.lapt import differences
 from ..training.lm_data import open_kept
 from ..training.perplexity import forgotten
-from ..training.processes import Processes
 from ..training.trainer import check_installed
 
 log = logging.getLogger("vocab_lit")
