@@ -128,7 +128,7 @@ def check_fsdp(
             "train the embeddings of all tokens, or without FSDP"
         )
 
-# %% ../../nbs/06_training/11_contexts.ipynb #11040ee8
+
 def full_tensor(value: Any) -> Any:
     "A tensor put together from all processes; any other value as it is."
     return value.full_tensor() if isinstance(value, DTensor) else value

@@ -468,7 +468,7 @@ def _losses(state: TrainerState, names: Iterable[str]) -> pd.DataFrame:
     losses = [[entry[name] for name in columns] for entry in state.log_history if "eval_loss" in entry]
     return pd.DataFrame(losses, columns=[name.removeprefix("eval_") for name in columns])
 
-# %% ../../nbs/06_training/06_lapt.ipynb #1a970004
+
 def lapt(
     model: PreTrainedModel,
     tokenizer: PreTrainedTokenizerBase,

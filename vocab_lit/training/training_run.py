@@ -301,7 +301,7 @@ def prepare_run(
     log.info(f"{opened.config.in_words}, mode {opened.config.mode}, {state}")
     return opened
 
-# %% ../../nbs/06_training/07_training_run.ipynb #4dff7e7d
+
 def lapt_files(
     source: FolderSource | str | Path,
     text: Sequence[str | Path],
