@@ -61,8 +61,8 @@ def test_help_kinds_and_bounds_are_those_of_the_field(cell_d1a595e9):
     assert did_you_mean("exat", COPIES) == "did you mean exact?" and did_you_mean("zzz", ["a"]) == "choose from a"
 
 
-@pytest.mark.cell('nbs/01_text/00_settings.ipynb', 'cell "what a setting cannot be is refused by name, value and remedy" (41b24511)')
-def test_what_a_setting_cannot_be_is_refused_by_name_value_and_remedy(cell_d1a595e9):
+@pytest.mark.cell('nbs/01_text/00_settings.ipynb', 'cell "a wrong setting is refused by name, value and remedy" (41b24511)')
+def test_a_wrong_setting_is_refused_by_name_value_and_remedy(cell_d1a595e9):
     Base = cell_d1a595e9.Base
     Derived = cell_d1a595e9.Derived
     for cls, given, message in (

@@ -140,7 +140,7 @@ class Reading:
 
 
 def measure_reading(
-    source: Source,
+    source: FolderSource,
     lines: Sequence[str],  # of the language
 ) -> Reading:
     "Measure how well a model reads a language."
@@ -205,7 +205,7 @@ def _opened(model: str | Path) -> tuple[Source, dict[str, Any] | None, ModelSize
     "What the tokenizer comes from; the facts and the size of the weights, where there are any."
     if not is_gguf(model):
         source = FolderSource(model)
-        return (source, *(weights_of(source) if _has_model(model) else (None, None)))
+        return (source, *weights_of(source)) if _has_model(model) else (source, None, None)
     source = GgufSource(model)
     check_whole(source.file)
     return (source, *weights_of(source))

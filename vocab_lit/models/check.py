@@ -37,6 +37,7 @@ from vocab_lit.models.findings import (
 )
 from .model_class import ROWS_OF_DECODERS
 from .settings import check_model_path, is_gguf
+from .source import Source
 from ..text.errors import SettingError, first_line, no_collection
 from ..text.files import check_text, read_json
 from ..tokens.chat import chat_templates, listed
@@ -133,7 +134,7 @@ def find_end(served: Served) -> Iterator[Finding]:
 # %% ../../nbs/05_models/19_check.ipynb #d4637679
 _MARKUP = re.compile(r"<\|[^|<>\s]{1,40}\|>|</?(?:start_of_turn|end_of_turn|s|bos|eos)>|\[/?INST\]")
 _ANSWER = "Maji ni uhai"
-_CONVERSATION = [dict(role="user", content="Habari"), dict(role="assistant", content=_ANSWER)]
+_CONVERSATION: list[dict[str, Any]] = [dict(role="user", content="Habari"), dict(role="assistant", content=_ANSWER)]
 _IN_GGUF = "correct it by gguf-new-metadata (--chat-template, or the id of the end token)"
 
 
@@ -179,7 +180,7 @@ def _rendered(tokenizer: PreTrainedTokenizerBase, template: str) -> str:
     "The conversation as a template writes it; a list of parts is tried where a string fails or is left out."
     texts: list[str] = []
     first_error: Exception | None = None
-    in_parts = [m | dict(content=[dict(type="text", text=m["content"])]) for m in _CONVERSATION]
+    in_parts: list[dict[str, Any]] = [m | dict(content=[dict(type="text", text=m["content"])]) for m in _CONVERSATION]
     for messages in (_CONVERSATION, in_parts):
         try:
             text: Any = tokenizer.apply_chat_template(messages, chat_template=template, tokenize=False)
@@ -310,10 +311,10 @@ def _cannot_load(served: Served) -> Finding | None:
 
 
 def _opened(
-    model: str | Path, source: str | Path | None, text: Sequence[str | Path]
+    model: str | Path | Source, source: str | Path | None, text: Sequence[str | Path]
 ) -> tuple[Served | None, Finding | None]:
     "A model, or a finding where it cannot be read."
-    if not is_gguf(model):
+    if not is_gguf(Path(model)):
         if text:
             raise SettingError("text", "ids of a GGUF file are compared on it, and this is none; leave it out")
         if source is not None:
@@ -324,7 +325,7 @@ def _opened(
     if source is not None:
         check_whole(GgufFile(source))
     try:
-        check_whole(GgufFile(model))
+        check_whole(GgufFile(Path(model)))
     except ValueError as e:
         return None, Finding("file", first_line(e), "nothing else was looked at")
     return Served(model, source, text), None
@@ -342,7 +343,7 @@ def _found(check: Check, served: Served) -> list[Finding]:
 
 @no_collection()
 def check_model(
-    model: str | Path,
+    model: str | Path | Source,
     servers: Sequence[str] = SERVERS,
     compare: bool = True,
     source: str | Path | None = None,
@@ -353,7 +354,7 @@ def check_model(
 
     Parameters
     ----------
-    model : str or pathlib.Path
+    model : str, pathlib.Path or Source
         A model's folder, its name on the Hugging Face Hub, or a GGUF file, which is for llama.cpp alone; one of several
         parts stands for all.
     servers : sequence of str, default ("transformers", "vllm", "gguf")
@@ -393,7 +394,7 @@ def check_model(
     []
     """
     check_servers(servers)
-    kind = "gguf" if is_gguf(model) else "folder"
+    kind = "gguf" if is_gguf(Path(model)) else "folder"
     servers = tuple(name for name in servers if kind == "folder" or name == "gguf")
     served, broken = _opened(model, source, text)
     findings = [broken] if broken else []

@@ -443,7 +443,7 @@ def _check_task(study: Study, cell: GridCell, task: TaskOfStudy, read: set) -> N
 def _check_choices(study: Study) -> None:
     from vocab_lit.models.model_class import is_masked
     from vocab_lit.models.source import FolderSource
-    from vocab_lit.tasks.choices import read_choices
+    from vocab_lit.tasks.evaluate import read_choices
 
     asked = {(c.language, name) for c in study.cells for one in study.choices_of(c) for name in one.files(c.language)}
     for language, name in sorted(asked):

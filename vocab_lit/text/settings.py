@@ -20,7 +20,6 @@ import pydantic
 import pydantic.dataclasses
 from pydantic_core import ArgsKwargs
 
-from .errors import LacksOption as LacksOption  # that settings of other rooms take from here
 from .errors import SettingError, check_extra
 from .errors import first_line as first_line
 from .reader import TextSource
