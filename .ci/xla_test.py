@@ -28,12 +28,12 @@ def run() -> dict:  # what is compared
     warnings.simplefilter("ignore")
     from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, TrainerCallback
     from transformers.trainer import DEFAULT_CALLBACKS
-    from vocab_lit.models.trainable import only_new_rows
 
     from studies.phrasebook import lines, sentences
     from vocab_lit.models.device import find_device, on_device
     from vocab_lit.models.factored_embedding import factored
     from vocab_lit.models.madx import MadX
+    from vocab_lit.models.trainable import only_new_rows
     from vocab_lit.models.transplant import transplant
     from vocab_lit.tasks.config import TaskConfig
     from vocab_lit.tasks.finetune import fine_tune

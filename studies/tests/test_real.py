@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 import torch
 from transformers import AutoModel, AutoModelForCausalLM, AutoTokenizer
-from vocab_lit.models.trainable import LoraAdapter, save_lora
 
 from studies.phrasebook import lines
 from studies.real_models import model_path, models_folder
@@ -24,6 +23,7 @@ from vocab_lit.models.gguf_weights import gguf_folder
 from vocab_lit.models.pipeline import trim_files
 from vocab_lit.models.settings import LoraSettings
 from vocab_lit.models.source import id_map_beside
+from vocab_lit.models.trainable import LoraAdapter, save_lora
 from vocab_lit.tokens.gguf_tokenizer import read_tokenizer
 from vocab_lit.tokens.settings import TrimSettings
 from vocab_lit.training.perplexity import perplexity

@@ -49,7 +49,6 @@ def cell_d1571105():
         XLMRobertaConfig,
         XLMRobertaForMaskedLM,
     )
-    from vocab_lit.models.trainable import only_new_rows
 
     from studies.phrasebook import lines
     from tools.examples import remarks
@@ -57,6 +56,7 @@ def cell_d1571105():
     from vocab_lit.models.pipeline import transplant_files
     from vocab_lit.models.settings import LanguageAdapter
     from vocab_lit.models.source import load_model
+    from vocab_lit.models.trainable import only_new_rows
     from vocab_lit.models.transplant import transplant
     from vocab_lit.text.corpus import data_path
     from vocab_lit.tokens.load import load_tokenizer

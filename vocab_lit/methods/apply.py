@@ -5,17 +5,19 @@
 # %% ../../nbs/04_methods/02_apply.ipynb #2cbcc0ff
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 import torch.nn.functional as F
-from scipy import sparse
+
+if TYPE_CHECKING:
+    from vocab_lit.methods.plan import Plan
 
 # %% auto #0
-__all__ = ['row_blocks', 'rows_at', 'copy_rows', 'combine_rows', 'add_low_rank_rows', 'Normal', 'fit_diagonal', 'fit_covariance',
-           'fit_group', 'stream_seed', 'sample_rows']
+__all__ = ['Moments', 'row_blocks', 'rows_at', 'copy_rows', 'combine_rows', 'add_low_rank_rows', 'fit_diagonal', 'fit_covariance',
+           'sample_rows']
 
 # %% ../../nbs/04_methods/02_apply.ipynb #56cffb6e
 def row_blocks(rows: np.ndarray, size: int = 512) -> list[np.ndarray]:
@@ -23,23 +25,17 @@ def row_blocks(rows: np.ndarray, size: int = 512) -> list[np.ndarray]:
     return [rows[i : i + size] for i in range(0, len(rows), size)]
 
 
-def rows_at(
-    matrix: torch.Tensor,  # (at least n_source, dim)
-    ids: np.ndarray,  # (n,) source ids
-) -> torch.Tensor:  # (n, dim)
-    "Rows of a matrix; those that lie beside each other are taken in one piece."
+def rows_at(matrix: torch.Tensor, ids: np.ndarray) -> torch.Tensor:  # (n, dim)
+    "Rows of a matrix (at least n_source, dim) by id (n,); those that lie beside each other are taken in one piece."
     first, end = int(ids[0]), int(ids[-1]) + 1
     if end - first == len(ids) and (np.diff(ids) == 1).all():
         return matrix[first:end]
     return matrix[torch.from_numpy(ids)]
 
 
-def copy_rows(
-    copied: np.ndarray,  # (n_target,) source ids, -1 for tokens that are not copied
-    matrix: torch.Tensor,  # (at least n_source, dim)
-    target: torch.Tensor,  # (n_target, dim), whose rows are filled
-) -> None:
-    "Copy the embeddings of overlapping tokens: E'_x = E_o."
+def copy_rows(plan: Plan, matrix: torch.Tensor, target: torch.Tensor) -> None:
+    "Copy the embeddings of overlapping tokens: E'_x = E_o, from `matrix` (n_source, dim) to `target` (n_target, dim)."
+    copied = plan.copied
     for rows in row_blocks(np.flatnonzero(copied >= 0)):
         target[rows] = rows_at(matrix, copied[rows])
 
@@ -61,13 +57,14 @@ def _float32_columns(
 
 
 def combine_rows(
-    weights: sparse.csr_array,  # (n_target, n_source) float32
-    combined: np.ndarray,  # ids of the target tokens that are linear combinations
+    plan: Plan,
     matrix: torch.Tensor,  # (at least n_source, dim)
     target: torch.Tensor,  # (n_target, dim), whose rows are filled
     at_once: int = 2**24,  # numbers of a source matrix that are converted at a time
 ) -> None:
     "Sum source embeddings by sparse weights: E'_x = Σ_y w_xy E_y."
+    weights = plan.weights
+    combined = np.flatnonzero((plan.copied < 0) & (np.diff(weights.indptr) > 0))
     if not len(combined):
         return
     used = np.unique(weights[combined].indices)
@@ -84,13 +81,11 @@ def combine_rows(
             target[rows, columns] = sums.to(target.dtype)
 
 # %% ../../nbs/04_methods/02_apply.ipynb #2f63d769
-def add_low_rank_rows(
-    left: np.ndarray,  # (n_target, d) float32, zeros for tokens of other kinds
-    right: sparse.csr_array,  # (d, n_source)
-    matrix: torch.Tensor,  # (at least n_source, dim)
-    target: torch.Tensor,  # (n_target, dim), to whose rows they are added
-) -> None:
+def add_low_rank_rows(plan: Plan, matrix: torch.Tensor, target: torch.Tensor) -> None:
     "Add sums of source embeddings by weights of low rank: E' += left (right E)."
+    left, right = plan.left, plan.right
+    if left is None or right is None:
+        return
     basis = torch.zeros(right.shape[0], matrix.shape[1])  # right E, (d, dim)
     for ids in row_blocks(np.unique(right.indices)):
         embeddings = matrix[torch.from_numpy(ids)].float().numpy()
@@ -99,23 +94,10 @@ def add_low_rank_rows(
         target[rows] += (torch.from_numpy(left[rows]) @ basis).to(target.dtype)
 
 # %% ../../nbs/04_methods/02_apply.ipynb #f65bc7c3
-@dataclass
-class Normal:
-    "A normal distribution of embeddings."
-
-    mean: torch.Tensor  # (dim,)
-    scale: torch.Tensor  # (dim,) standard deviations; or (dim, dim), a root of the covariance
-
-    def sample(self, noise: torch.Tensor) -> torch.Tensor:  # both (n, dim)
-        "Samples from standard normal noise."
-        spread = noise @ self.scale if self.scale.dim() == 2 else self.scale * noise
-        return self.mean + spread
+Moments = tuple[torch.Tensor, torch.Tensor]  # mean (dim,), standard deviations (dim,) or root of covariance (dim, dim)
 
 
-def fit_diagonal(
-    ids: np.ndarray,  # (n,) source ids of a group
-    matrix: torch.Tensor,  # (at least n_source, dim)
-) -> Normal:
+def fit_diagonal(ids: np.ndarray, matrix: torch.Tensor) -> Moments:
     "The mean and standard deviation of each dimension; blocks are joined as in Chan et al. (1979)."
     n, mean, squares = 0, *torch.zeros(2, matrix.shape[1], dtype=torch.float64)
     for block in row_blocks(ids):
@@ -123,15 +105,11 @@ def fit_diagonal(
         shift, n = block_mean - mean, n + len(block)
         mean += shift * len(block) / n
         squares += variance * len(block) + shift**2 * (n - len(block)) * len(block) / n
-    return Normal(mean.float(), (squares / max(1, n - 1)).sqrt().float())
+    return mean.float(), (squares / max(1, n - 1)).sqrt().float()
 
 
-def fit_covariance(
-    ids: np.ndarray,  # (n,) source ids of a group
-    matrix: torch.Tensor,  # (at least n_source, dim)
-    factor: float,  # of the covariance
-) -> Normal:
-    "The mean, and so much of the covariance of all dimensions."
+def fit_covariance(ids: np.ndarray, matrix: torch.Tensor, factor: float) -> Moments:
+    "The mean, and a root of so much of the covariance of all dimensions."
     dim, blocks = matrix.shape[1], [torch.from_numpy(block) for block in row_blocks(ids)]
     # μ = Σ_i e_i / n
     total = torch.zeros(dim, dtype=torch.float64)
@@ -145,43 +123,26 @@ def fit_covariance(
         products += (centred.T @ centred).double()
     values, vectors = torch.linalg.eigh(products / len(ids))
     root = (factor * values.clamp_min(0)).sqrt()[:, None] * vectors.T
-    return Normal(mean.float(), root.float())
+    return mean.float(), root.float()
 
 
-def fit_group(
-    ids: np.ndarray,  # source ids of the group; none of them: N(0, 1)
-    matrix: torch.Tensor,  # (at least n_source, dim)
-    covariance: float | None = None,  # share of the covariance; None: the variance of each dimension
-    is_bias: bool = False,  # whether the matrix is a bias, in one column
-) -> Normal:
+def _fit_group(plan: Plan, name: str, matrix: torch.Tensor, is_bias: bool) -> Moments:
     "The distribution that a group is sampled from."
+    ids, dim = plan.groups[name], matrix.shape[1]
     if not len(ids):
-        dim = matrix.shape[1]
-        return Normal(torch.zeros(dim), torch.zeros(dim) if is_bias else torch.ones(dim))
-    if covariance is not None:
-        return fit_covariance(ids, matrix, covariance)
+        return torch.zeros(dim), torch.zeros(dim) if is_bias else torch.ones(dim)
+    if name in plan.covariance:
+        return fit_covariance(ids, matrix, plan.covariance[name])
     return fit_diagonal(ids, matrix)
 
 # %% ../../nbs/04_methods/02_apply.ipynb #92033ddc
-def stream_seed(seed: int, stream: int) -> int:
-    "The seed of one of several streams of samples."
-    return (seed + 1_000_003 * stream) % 2**63
-
-
-def sample_rows(
-    group: np.ndarray,  # (n_target,) index into `groups`, -1 for tokens that are not sampled
-    groups: Mapping[str, np.ndarray],  # {name: source ids}
-    covariance: Mapping[str, float],  # {name: share of the covariance}, of groups that are sampled with it
-    matrix: torch.Tensor,  # (at least n_source, dim)
-    target: torch.Tensor,  # (n_target, dim), whose rows are filled
-    seed: int,
-    is_bias: bool = False,
-) -> None:
+def sample_rows(plan: Plan, matrix: torch.Tensor, target: torch.Tensor, stream: int, is_bias: bool) -> None:
     "Sample embeddings from the Gaussians of their groups: E'_x ~ N(μ_g, σ_g²)."
-    generator = torch.Generator().manual_seed(seed)
-    normals = [fit_group(ids, matrix, covariance.get(name), is_bias) for name, ids in groups.items()]
-    for rows in row_blocks(np.flatnonzero(group >= 0)):
+    generator = torch.Generator().manual_seed((plan.seed + 1_000_003 * stream) % 2**63)
+    moments = [_fit_group(plan, name, matrix, is_bias) for name in plan.groups]
+    for rows in row_blocks(np.flatnonzero(plan.group >= 0)):
         noise = torch.randn(len(rows), target.shape[1], generator=generator)
-        for g in np.unique(group[rows]):
-            here = group[rows] == g
-            target[rows[here]] = normals[g].sample(noise[here]).to(target.dtype)
+        for g in np.unique(plan.group[rows]):
+            here, (mean, scale) = plan.group[rows] == g, moments[g]
+            spread = noise[here] @ scale if scale.dim() == 2 else scale * noise[here]
+            target[rows[here]] = (mean + spread).to(target.dtype)

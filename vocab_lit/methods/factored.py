@@ -59,10 +59,7 @@ class Factoring(Settings):
             return f"clusters by {self.grouping}"
         return "singular values" if self.solver == "svd" else "a single up-projection"
 
-    def unlike(
-        self,
-        facts: dict[str, Any],  # of how factors were made
-    ) -> str:  # empty where they were made in this way
+    def unlike(self, facts: dict[str, Any]) -> str:  # of how factors were made; empty where in this way
         "The difference to factors that were made in another way, as the end of a sentence."
         given = Factoring(facts["clusters"], facts["grouping"], solver=facts["solver"]).kind
         return "" if given == self.kind else f"wants {self.kind}; these factors have {given}"
@@ -78,12 +75,13 @@ class Factoring(Settings):
 
 def factors_facts(path: str | Path) -> dict[str, Any]:  # settings, seed, relative error, digest of the matrix
     "The facts of how the factors in a file were made; of the file no more is read than that."
+    from safetensors import SafetensorError, safe_open
+
     existing_file("factors", path)
     try:
-        with open(path, "rb") as file:
-            header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
-        return json.loads(header["__metadata__"]["factors"])
-    except (ValueError, LookupError, TypeError, OverflowError, MemoryError):
+        with safe_open(path, "numpy") as file:
+            return json.loads(file.metadata()["factors"])
+    except (SafetensorError, ValueError, LookupError, TypeError, OSError):
         problem = f" {path} holds no factors, or is damaged; make it by `vocab-lit factorize`"
         raise SettingError("factors", problem) from None
 
@@ -130,12 +128,8 @@ class Factors:
         )
 
 
-def factorize(
-    matrix: torch.Tensor,  # (V, D) embeddings
-    how: Factoring,
-    seed: int = 0,
-) -> Factors:
-    "Factorise an embedding matrix; `ValueError` for settings that do not fit it."
+def factorize(matrix: torch.Tensor, how: Factoring, seed: int = 0) -> Factors:
+    "Factorise an embedding matrix (V, D); `ValueError` for settings that do not fit it."
     import torch
 
     from vocab_lit.methods.semi_nmf import neural_mf, semi_nmf, singular_values
@@ -234,11 +228,8 @@ METHODS = (
 )
 
 # %% ../../nbs/04_methods/15_factored.ipynb #7f609dcf
-def _project_down(
-    full: torch.Tensor,  # (n, D)
-    G: torch.Tensor,  # (C, k, D) up-projections
-) -> tuple[torch.Tensor, torch.Tensor]:  # (n, k), and (n,) the up-projection of each
-    "The low-dimensional embeddings that come nearest to full-dimensional ones."
+def _project_down(full: torch.Tensor, G: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    "The low-dimensional embeddings (n, k) nearest to full-dimensional ones (n, D), and the G (C, k, D) of each."
     import torch
 
     G = G.double()
@@ -253,11 +244,8 @@ def _project_down(
     return F, labels
 
 
-def _drawn(
-    factors: Factors,
-    is_new: torch.Tensor,  # (n,) bool
-    seed: int,
-) -> tuple[torch.Tensor, torch.Tensor]:  # (new, k), from the Gaussian of each column of F; (n,) up-projections
+def _drawn(factors: Factors, is_new: torch.Tensor, seed: int) -> tuple[torch.Tensor, torch.Tensor]:
+    "Samples (new, k) from the Gaussian of each column of F, and up-projections (n,)."
     import torch
 
     draw = torch.Generator().manual_seed(seed)

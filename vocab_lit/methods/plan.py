@@ -216,8 +216,8 @@ class Plan:
     @property
     def new_tokens(self) -> list[int]:
         "Ids of the tokens whose embeddings have to be learnt: no copies, or given by hand and like another token."
-        given = [i for i, step in enumerate(self.steps) if step == "Given"]
-        return np.flatnonzero((self.copied < 0) | np.isin(self.step, given)).tolist()
+        is_given = np.array([step == "Given" for step in self.steps])[self.step]
+        return np.flatnonzero((self.copied < 0) | is_given).tolist()
 
     def row(self, id: int) -> sparse.csr_array:  # (1, n_source)
         "The weights of one token, however they are kept."
@@ -323,7 +323,7 @@ class Plan:
         """
         import torch
 
-        from vocab_lit.methods.apply import add_low_rank_rows, combine_rows, copy_rows, sample_rows, stream_seed
+        from vocab_lit.methods.apply import add_low_rank_rows, combine_rows, copy_rows, sample_rows
 
         if len(matrix) < self.n_source:
             raise ValueError(
@@ -332,14 +332,11 @@ class Plan:
         is_bias = matrix.dim() == 1
         source = matrix[:, None] if is_bias else matrix
         target = torch.zeros(len(self), source.shape[1], dtype=source.dtype)
-        combined = np.flatnonzero((self.copied < 0) & (np.diff(self.weights.indptr) > 0))
-        seed = stream_seed(self.seed, stream)
         with torch.no_grad():
-            copy_rows(self.copied, source, target)
-            combine_rows(self.weights, combined, source, target)
-            if self.left is not None and self.right is not None:
-                add_low_rank_rows(self.left, self.right, source, target)
-            sample_rows(self.group, self.groups, self.covariance, source, target, seed, is_bias)
+            copy_rows(self, source, target)
+            combine_rows(self, source, target)
+            add_low_rank_rows(self, source, target)
+            sample_rows(self, source, target, stream, is_bias)
         return target[:, 0] if is_bias else target
 
     def save(self, path: str | Path) -> None:

@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from transformers.trainer_utils import get_last_checkpoint
-from ..models.trainable import lora_config
 
 from ..models.compatibility import check_rows
 from ..models.model_class import check_language_model, is_masked, max_length
 from ..models.settings import LoraSettings
+from ..models.trainable import lora_config
 from ..text.corpus import write_json
 from ..text.errors import garbage_collected_inside
 from ..text.files import read_json
