@@ -46,11 +46,11 @@ def as_it_is(meter: Meter, folder: str, model: str, texts: list[str], prompts: l
 
 def trimmed(meter: Meter, folder: str, model: str, texts: list[str], prompts: list[str]) -> dict[str, float]:
     "The file trimmed to the texts."
-    from vocab_lit.models.gguf_trim import trim_gguf
+    from vocab_lit.models.pipeline import trim_files
 
     _result(folder).unlink(missing_ok=True)
     with meter:
-        told = trim_gguf(model, texts, _result(folder))
+        told = trim_files(model, texts, _result(folder))
     return dict(tokens=told["sizes"][0]["after"]) | _measured(_result(folder), prompts[0])
 
 

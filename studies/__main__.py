@@ -58,8 +58,8 @@ def _typed(name: str, given: list[str], known: dict) -> dict:
 
 def _asked(name: str, scale: str | None, setup: dict | None, given: list[str] | None, cluster: str = ""):
     "The scale, and the parameters of a chapter."
+    from studies.setup_parameters import absolute_names, chapter_parameters
     from tools.chapters import chapter_defaults
-    from vocab_lit.app.setup_file import absolute_names, chapter_parameters
 
     scale = scale or ("custom" if setup else "mini")
     if setup and scale == "mini":

@@ -15,7 +15,6 @@ import yaml
 from studies.published import RECORDS, _text, published, record_rows
 from vocab_lit.study.results import ResultStore, fingerprint
 from vocab_lit.text.corpus import data_path
-from vocab_lit.text.yaml_file import listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,6 +27,11 @@ TABLES = ("table", "setup", "method", "language", "task", "dataset", "metric")  
 
 FIELD = "field"  # scale of the records of the field trial
 REAL = "real"  # of the starts of pretrained models
+
+
+def listed(value: object) -> list:
+    "A list as it is, and any other value as a list of one."
+    return value if isinstance(value, list) else [value]
 
 
 @dataclass(frozen=True)

@@ -19,10 +19,9 @@ from vocab_lit.methods.recipe import Copy, RandomMapping, Recipe
 from vocab_lit.methods.registry import get_recipe
 from vocab_lit.models.auxiliary import embedding_vectors, smaller_model
 from vocab_lit.models.device import find_device
-from vocab_lit.models.pipeline import trim_recipe
 from vocab_lit.models.source import load_model
 from vocab_lit.models.trainable import only_new_rows
-from vocab_lit.models.transplant import Transplant, transplant
+from vocab_lit.models.transplant import Transplant, transplant, trim_recipe
 from vocab_lit.tasks.finetune import fine_tune_seeds
 from vocab_lit.tasks.settings import PERPLEXITY
 from vocab_lit.tokens.continued import extend_on_text

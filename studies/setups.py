@@ -20,9 +20,9 @@ from vocab_lit.tasks.nli import Pair
 from vocab_lit.tasks.parsing import Parsed
 from vocab_lit.tasks.qa import Answer, Question
 from vocab_lit.tasks.registry import TASKS, papers, task_settings
+from vocab_lit.tasks.settings import task_files
 from vocab_lit.tasks.splits import hold_out
 from vocab_lit.tasks.tagging import Tagged
-from vocab_lit.tasks.task_files import task_files
 from vocab_lit.text.corpus import data_path, mix, read_lines, split_lines
 from vocab_lit.training.settings import PRESETS, LaptConfig
 from vocab_lit.vectors.dictionary import read_dictionary

@@ -23,7 +23,7 @@ TRIALS = 300  # changed headers of each of two tokenizers
 _READ = """
 import json, re, resource, sys
 from pathlib import Path
-from vocab_lit.models.gguf_trim import trim_gguf
+from vocab_lit.models.pipeline import trim_files
 
 def in_status(name):  # bytes
     return int(re.search(rf"{name}:\\s*(\\d+)", Path("/proc/self/status").read_text())[1]) << 10
@@ -33,7 +33,7 @@ resource.setrlimit(resource.RLIMIT_AS, (size + room, size + room))
 told = {}
 for path in sorted(Path(sys.argv[1]).glob("*.gguf")):
     try:
-        told[path.name] = trim_gguf(path, [Path(sys.argv[1], "sw.txt")], Path(sys.argv[1], "never.gguf")) and ""
+        told[path.name] = trim_files(path, [Path(sys.argv[1], "sw.txt")], Path(sys.argv[1], "never.gguf")) and ""
     except (ValueError, OSError) as e:
         told[path.name] = str(e)
 print(json.dumps([in_status("VmHWM") >> 20, told]))

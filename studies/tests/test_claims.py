@@ -24,6 +24,7 @@ from studies.claims import (
     _text,
     differences,
     effect_dots,
+    listed,
     load_claims,
     printed_rows,
     read_records,
@@ -37,7 +38,6 @@ from studies.recorded import with_study
 from studies.transfer import FMT, METHODS, UNKS
 from vocab_lit.study.results import ResultStore, fingerprint
 from vocab_lit.text.corpus import data_path, write_json
-from vocab_lit.text.yaml_file import listed
 
 
 def test_the_papers_of_the_book_have_claims_each_well_formed_with_a_reason_wherever_a_side_is_not_checked(all_claims):

@@ -17,10 +17,8 @@ from vocab_lit.gguf.llama_cpp import LlamaCpp
 from vocab_lit.gguf.tokens import tokens_of
 from vocab_lit.methods.settings import TransplantSettings
 from vocab_lit.models.export import export_lora
-from vocab_lit.models.gguf_transplant import transplant_gguf
-from vocab_lit.models.gguf_trim import trim_gguf
 from vocab_lit.models.gguf_weights import gguf_folder
-from vocab_lit.models.pipeline import trim_files
+from vocab_lit.models.pipeline import transplant_files, trim_files
 from vocab_lit.models.settings import LoraSettings
 from vocab_lit.models.source import id_map_beside
 from vocab_lit.models.trainable import LoraAdapter, save_lora
@@ -87,7 +85,7 @@ def trimmed(request, tmp_path_factory):
         if GgufFile(source).get("tokenizer.chat_template"):
             said += [before.chat(QUESTION).text]
         out = place / "trimmed.gguf"
-        trim_gguf(source, [*texts, written(place / "said.txt", said)], out, ALL)
+        trim_files(source, [*texts, written(place / "said.txt", said)], out, ALL)
         places = {token: id for id, token in enumerate(tokens_of(GgufFile(out)))}
         moved = np.array([places.get(token, -1) for token in tokens_of(GgufFile(source))])
         with LlamaCpp(out) as after:
@@ -145,7 +143,7 @@ def test_a_chat_ends_at_the_end_token_before_and_after(trimmed):
 def test_an_extended_file_has_the_ids_in_llama_cpp_that_it_has_in_transformers(name, tmp_path):
     text = written(tmp_path / "ka.txt", lines("ka", 400, seed=0))
     settings = TransplantSettings.of(extend=300, expansion="continued", method="subtoken-mean")
-    target = transplant_gguf(real(name), [text], tmp_path / "more.gguf", settings).target
+    target = transplant_files(real(name), [text], tmp_path / "more.gguf", settings).tokenizer
     judged = [line for code in TEN for line in lines(code, 30, seed=3)]
     with LlamaCpp(tmp_path / "more.gguf") as model:
         ids = model.ids(judged)
@@ -232,7 +230,7 @@ def in_place(request, tmp_path_factory):
     source, place = real(request.param), tmp_path_factory.mktemp(request.param)
     text, kept = (written(place / f"{code}.txt", lines(code, 400, seed=0)) for code in ("sw", "en"))
     settings = dict(extend=200, expansion="continued", same_size=True, method="subtoken-mean")
-    made = transplant_gguf(
+    made = transplant_files(
         source, [text], place / "same.gguf", TransplantSettings.of(**settings, keep_tokens_of=(str(kept),))
     )
     changed = {*map(int, json.loads(id_map_beside(place / "same.gguf").read_text("utf-8"))["changed"])}

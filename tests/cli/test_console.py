@@ -90,7 +90,7 @@ def test_errors_of_users_are_one_line_and_others_keep_their_traceback(cell_4aaec
         told = tried("lapt", how)
         assert told.exit_code == 1 and re.match(f"vocab-lit: internal error .{place}.*; --traceback before", told.stderr)
         assert told.stderr.count("\n") == 1
-    assert tried("lapt", "large").stderr.startswith("vocab-lit: the memory is not enough; give less text")
+    assert tried("lapt", "large").stderr.startswith("vocab-lit: out of memory; give less text")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(TRACEBACK, "1")
         assert isinstance(tried("lapt", "wrong").exception, ValueError)

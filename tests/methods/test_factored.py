@@ -126,12 +126,16 @@ def test_what_cannot_be_factorised_or_read_is_refused(cell_646a8b5b):
         (broken, Factoring(), "NaN"),
         (matrix[:50], Factoring(components=200), "--components 200: the embeddings have 128 dimensions"),
         (matrix[:5], Factoring(10), "n_clusters=10"),
-        (matrix, Factoring(0), "--clusters 0: give at least 1"),
-        (matrix, Factoring(2, "colour"), "--grouping: 'colour' is unknown; choose from kmeans, neural"),
-        (matrix[:50], Factoring(solver="adam"), "--solver: 'adam' is unknown; choose from mu, hals, svd"),
     ):
         with pytest.raises(ValueError, match=match):
             factorize(X, how)
+    for given, match in (
+        (dict(clusters=0), "--clusters 0: give at least 1"),
+        (dict(grouping="colour"), "--grouping: 'colour' is unknown; choose from kmeans, neural"),
+        (dict(solver="adam"), "--solver: 'adam' is unknown; choose from mu, hals, svd"),
+    ):
+        with pytest.raises(ValueError, match=match):
+            Factoring(**given)
     place = Path(tempfile.mkdtemp())
     (place / "text").write_text("F")
     save_file({"F": matrix}, place / "other")

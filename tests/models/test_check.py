@@ -108,14 +108,14 @@ def cell_e6d55d54():
     from benchmarks.tiny_gguf import llama_tokens, write_tiny
     from studies.phrasebook import lines
     from vocab_lit.gguf.container import Field, same_tensor, write_gguf
-    from vocab_lit.models.gguf_trim import trim_gguf
+    from vocab_lit.models.pipeline import trim_files
 
     folder = Path(tempfile.mkdtemp())
     chat = GgufFile(write_tiny(folder / "chat.gguf", llama_tokens()))
     fields = {name: field for name, field in chat.fields.items() if "template" not in name}
     write_gguf(folder / "tiny.gguf", fields, [same_tensor(chat, name) for name in chat.tensors])
     (folder / "sw.txt").write_text("\n".join(lines("sw", 60, seed=0)), encoding="utf-8")
-    trim_gguf(folder / "tiny.gguf", [folder / "sw.txt"], folder / "sw.gguf")
+    trim_files(folder / "tiny.gguf", [folder / "sw.txt"], folder / "sw.gguf")
     for finding in check_model(folder / "sw.gguf", source=folder / "tiny.gguf", text=[folder / "sw.txt"]):
         print(finding)
     return SimpleNamespace(folder=folder)

@@ -192,10 +192,10 @@ def test_a_trimmed_folder_beside_the_file_that_was_not_trimmed_is_told_which_fil
     folder = cell_35c1a5ca.folder
     large = cell_49e1caa8.large
     from benchmarks.tiny_gguf import trial_lines
-    from vocab_lit.models.gguf_trim import trim_gguf
+    from vocab_lit.models.pipeline import trim_files
 
     (folder / "texts.txt").write_text("\n".join(trial_lines()[:50]), encoding="utf-8")
-    trim_gguf(large, [folder / "texts.txt"], folder / "trimmed.gguf")
+    trim_files(large, [folder / "texts.txt"], folder / "trimmed.gguf")
     with pytest.raises(ValueError, match=r"give as --like the file that was trimmed to them"):
         export_gguf(gguf_folder(folder / "trimmed.gguf"), large, folder / "no.gguf")
     with pytest.raises(ValueError, match="the id 1 is no token, and in .*f32.gguf 'b'; it has 1 of its 2 tokens"):

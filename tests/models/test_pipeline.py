@@ -655,7 +655,7 @@ def test_what_cannot_be_trimmed_is_refused_and_nothing_is_written(cell_6424b4a4)
         ("special tokens and single characters alone are", "few.txt", dict(vocab_size=12)),
         ("ge.txt: the vocabulary has no token for anything", "ge.txt", {}),
         ("gone.txt: no such file", "gone.txt", {}),
-        ("--coverage 2: give a share", "few.txt", dict(coverage=2)),
+        ("--coverage 2: give at most 1", "few.txt", dict(coverage=2)),
     ):
         with pytest.raises(ValueError, match=match):
             trim_files(place / "model", [place / text], place / "never", TrimSettings(**options))

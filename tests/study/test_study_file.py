@@ -125,7 +125,7 @@ def test_what_cannot_work_is_refused_in_one_line_with_its_place(cell_563c3ab9):
         ("seeds: 2", "seeds: [1, 1]", "seeds: 1 stands there 2 times"),
         ("seeds: 2", "seeds: 0", "give a whole number of at least 1"),
         ("seeds: 2", "seeds: 2\namounts: [1kB, 1000B]", "amounts: 0.001MB stands there 2 times"),
-        ("seeds: 2", "seeds: 2\namounts: much", "'much' is no amount of text"),
+        ("seeds: 2", "seeds: 2\namounts: much", "sample much: give a number of lines"),
         ("seeds: 2", "seeds: 2\namounts: 9MB", "9MB of text are asked for, and there are"),
         ("seeds: 2", "seed: 2", "seed: no such option; did you mean seeds"),
         ("seeds: 2", "seeds: 2\nbaseline: trim", "trim: no such way; choose from lapt"),

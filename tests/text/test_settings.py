@@ -91,6 +91,8 @@ def test_what_a_setting_cannot_be_is_refused_by_name_value_and_remedy(cell_d1a59
         replace(CleanSettings(), min_tokens=-1)
     with pytest.raises(SettingError, match="^--size 0: give at least 1$"):
         Base((), 0)
+    with pytest.raises(SettingError, match="multiple values"):
+        Base((), 1, 2)
     kinds = [o.kind for o in options(CleanSettings).values()]
     assert kinds == ["int", "float", "int", "float", "str", "float", "File", "str", "str", "float"]
     assert [type(CleanSettings(mean_length=given).mean_length) for given in (3, 3.0)] == [int, float]

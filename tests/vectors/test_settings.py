@@ -5,8 +5,8 @@ import pytest
 import tempfile
 
 
-@pytest.mark.cell('nbs/03_vectors/00_settings.ipynb', 'cell "the size of the text decides between fastText and counts, and no more is read than decides" (d42f0931)')
-def test_the_size_of_the_text_decides_between_fasttext_and_counts_and_no_more_is_read_than_decides():
+@pytest.mark.cell('nbs/03_vectors/00_settings.ipynb', 'cell "the size of the text decides between fastText and ppmi" (d42f0931)')
+def test_the_size_of_the_text_decides_between_fasttext_and_ppmi():
     assert fasttext_or_ppmi(["abc", "de"], enough=5) == "fasttext" and fasttext_or_ppmi(["abc", "de"], enough=6) == "ppmi"
     assert fasttext_or_ppmi(["abc"]) == fasttext_or_ppmi([]) == "ppmi" and FASTTEXT_MIN_CHARACTERS == 30_000_000
     assert [fasttext_or_ppmi(["abc"], method) for method in ("fasttext", "ppmi")] == ["fasttext", "ppmi"]
@@ -16,8 +16,8 @@ def test_the_size_of_the_text_decides_between_fasttext_and_counts_and_no_more_is
         fasttext_or_ppmi([], "glove")
 
 
-@pytest.mark.cell('nbs/03_vectors/00_settings.ipynb', 'cell "what is no file of vectors and no dictionary is told by its beginning" (86e4f616)')
-def test_what_is_no_file_of_vectors_and_no_dictionary_is_told_by_its_beginning():
+@pytest.mark.cell('nbs/03_vectors/00_settings.ipynb', 'cell "what is no vectors or dictionary is told by its begin" (86e4f616)')
+def test_what_is_no_vectors_or_dictionary_is_told_by_its_begin():
     place = Path(tempfile.mkdtemp())
     for name, text in {
         "a.vec": "2 3\nx 1 2 3\n",
@@ -47,13 +47,13 @@ def test_what_is_no_file_of_vectors_and_no_dictionary_is_told_by_its_beginning()
     VectorSettings(vectors=str(place), dictionary="none").check()
 
 
-@pytest.mark.cell('nbs/03_vectors/00_settings.ipynb', 'cell "how vectors are trained is checked, and what is not given is left to the method" (86e4f618)')
-def test_how_vectors_are_trained_is_checked_and_what_is_not_given_is_left_to_the_method():
+@pytest.mark.cell('nbs/03_vectors/00_settings.ipynb', 'cell "what is not given is left to the method of training" (86e4f618)')
+def test_what_is_not_given_is_left_to_the_method_of_training():
     assert VectorTraining(dim=8, seed=3).given == dict(method="auto", dim=8, seed=3, threads=1)
     for wrong, message in (
         (dict(method="glove"), "--method: 'glove' is unknown; choose from auto, fasttext, ppmi"),
         (dict(min_count=0), "--min-count 0: give at least 1"),
-        (dict(seed=-1), "--seed -1: give 0 to"),
+        (dict(seed=-1), "--seed -1: give at least 0"),
     ):
         with pytest.raises(ValueError, match=message):
             VectorTraining(**wrong).check()

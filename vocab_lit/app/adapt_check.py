@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from .settings import Adaptation
 from ..methods.factored import FactoredRecipe, load_factors
-from ..models.pipeline import check_tokens
+from ..models.new_vocabulary import check_tokens
 from ..models.settings import LoraSettings
 from ..models.token_tensors import replace_token_embeddings, token_tensors
 from ..models.trainable import LoraAdapter

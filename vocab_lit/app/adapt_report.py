@@ -23,10 +23,10 @@ from .report import write_report
 from .settings import Adaptation
 from ..methods.plan import Plan
 from ..models.card import write_card
-from ..models.pipeline import changed_settings
+from ..models.new_vocabulary import changed_settings
 from ..study.figures import loss_bars, loss_curves, row_shares
 from ..study.results import environment
-from ..tasks.task_files import KEEP
+from ..tasks.settings import KEEP
 from ..text.corpus import data_path, read_lines, write_json
 from ..text.files import write_folder
 from ..text.markup import markdown_table, markdown_text

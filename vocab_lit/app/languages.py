@@ -7,19 +7,14 @@ from __future__ import annotations
 
 import csv
 import difflib
-from collections.abc import Mapping
 from functools import cache
 from urllib.parse import quote
 
 import yaml
 
-from .setup_file import KEYS, LAPT_KEYS, Key
-from ..tasks.registry import TASKS
-from ..tasks.task_files import KEEP
+from .setup_file import setup_lines
 from ..text.corpus import data_path
 from ..text.words import languages
-from ..text.yaml_file import in_yaml
-from ..training.settings import PRESETS
 
 # %% auto #0
 __all__ = ['find_language', 'language_facts', 'language_resources', 'example_setup']
@@ -95,49 +90,19 @@ def _open_files(code: str) -> list[dict[str, str]]:
     return list(lines.values())
 
 # %% ../../nbs/09_app/02_languages.ipynb #631d882d
-_BEGIN = {name: task.example_files for name, task in TASKS.items()}
-_BEGIN |= {KEEP + name: ", ".join(f"en-{file}" for file in files.split(", ")) for name, files in _BEGIN.items()}
-
-
-def _commented(values: Mapping[str, object], keys: Mapping[str, Key], indent: str = "") -> list[str]:
-    "Settings that are commented out, each with what it is."
-    return [f"{indent}# {name}: {in_yaml(value)}   # {keys[name].about}" for name, value in values.items()]
-
-
 def _known_of(code: str) -> list[str]:
     "The facts on a language, as comments."
     facts, resources = language_facts(code), language_resources(code)
     own = facts["own name"] if facts["own name"] != facts["name"] else ""
     width = max((len(r["name"]) for r in resources), default=0)
     there = [f"#   {r['kind']:<10} {r['name']:<{width}}  {r['where']}" for r in resources if r["kind"] != "model"]
-    none = "# There is nothing for it that we know of."
+    none = "# No resources are known for it."
     return [
         f"# {facts['name']}{f' ({own})' if own else ''}, {facts['script']}",
         "#",
-        "# What there is for it:" if there else none,
+        "# Resources:" if there else none,
         *there,
     ]
-
-
-def _training_lines() -> list[str]:
-    "The part of continued pretraining."
-    lapt, paper = PRESETS["few-passes"], PRESETS["embedding-structure"]
-    names = ("max_epochs", "learning_rate", "batch_size", "length", "eval_every", "patience")
-    names += ("distil_layer", "distil_snippets", "distil_lm")
-    values: dict[str, object] = dict(mode=lapt.mode, embeddings=lapt.embeddings, lora="r=16,merge=yes")
-    values |= {name: getattr(lapt, name) for name in names}
-    values |= dict(max_epochs=3, max_hours=20)
-    papers = [name for name in PRESETS if name != "few-passes"]
-    told = f"{paper.steps:,} of {paper.batch_size} x {paper.length} tokens"
-    return [
-        "lapt:   # continued pretraining",
-        f"  preset: few-passes   # one to three over the text; those of papers: {', '.join(papers)}",
-        f"  # steps: 10000   # in place of few passes; embedding-structure has {told}; 0: no training",
-        *_commented(values, LAPT_KEYS, "  "),
-    ]
-
-
-_TEXT_HELP = "one sentence or paragraph a line, or JSON lines, tables, Parquet; several: [a.txt, b.jsonl.gz]"
 
 
 def example_setup(
@@ -146,19 +111,6 @@ def example_setup(
     text: str = "",  # a file; "": CODE.txt
 ) -> str:  # YAML
     "A commented setup file for a language."
-    values = dict(
-        held_out=f"{code}-held-out.txt",
-        extend=30_000,
-        vectors="auto",
-        kind="unigram",
-        tokenizer=f"tokenizer-{code}",
-        dictionary=f"en-{code}.txt",
-        source_text="en.txt",
-        source_vectors="cc.en.300.bin",
-        target_vectors=f"cc.{code}.300.bin",
-        keep_text="en.txt",
-        replay=0.1,
-    )
     lines = [
         *_known_of(code),
         "#",
@@ -166,20 +118,6 @@ def example_setup(
         "#   vocab-lit adapt --setup THIS --out DIR           text, vocabulary, training, scores and a report",
         "#   python -m studies chapter focus --setup THIS     a chapter of the book on your model, in a checkout",
         "",
-        f"language: {in_yaml(code)}",
-        f"model: {in_yaml(model)}   # a folder, or a name on the Hugging Face Hub when online",
-        f"text: {in_yaml(text or f'{code}.txt')}   # {_TEXT_HELP}",
-        "",
-        "method: blend   # vocab-lit methods lists them",
-        "vocab_size: 50000",
-        *_commented(values, KEYS),
-        "",
-        *_training_lines(),
-        "",
-        "# Tasks: training, development (may be left out) and test file. Settings go beside them:",
-        "#   pos: {train: a.conllu, test: b.conllu, epochs: 10}",
-        *_commented({name: files.split(", ") for name, files in _BEGIN.items()}, KEYS),
-        "# seeds: 4   # fine-tunings of each task",
-        "",
+        *setup_lines(code, model, text or f"{code}.txt"),
     ]
     return "\n".join(lines)

@@ -14,12 +14,11 @@ import vocab_lit
 from ..methods.settings import InitSettings, TransplantSettings
 from ..models.settings import LoraSettings
 from ..models.source import FolderSource
-from ..tasks.settings import EvaluateSettings
-from ..tasks.task_files import evaluation
+from ..tasks.settings import EvaluateSettings, evaluation
 from ..text.errors import check_extra
 from ..text.files import check_text, file_facts
 from ..text.reader import TextSource
-from ..text.settings import Files, SettingError, Settings, distribute, option, settings, within
+from ..text.settings import Files, SettingError, Settings, distribute, option, settings
 from ..tokens.settings import TokenizerSettings, check_vocab_size
 from ..training.settings import KeepSettings, LaptSettings, RunOptions, RunSettings
 from ..vectors.settings import VectorSettings
@@ -37,13 +36,10 @@ class AdaptSettings(Settings):
     language: str = option("", "what the language is called in the report")
     held_out: Files = option((), "text to evaluate on", shown="up to 2,000 lines of the text")
     clean: bool = option(True, "leave out lines that are no sentences, and copies, as `vocab-lit clean` does")
-    seeds: int = option(1, "fine-tunings of each task")
-    epochs: int | None = option(None, "most epochs of each fine-tuning", shown="the task's, as in `vocab-lit evaluate`")
-
-    def check(self) -> None:
-        super().check()
-        within("seeds", self.seeds, 1)
-        within("epochs", self.epochs, 1)
+    seeds: int = option(1, "fine-tunings of each task", ge=1)
+    epochs: int | None = option(
+        None, "max epochs of each fine-tuning", shown="the task's, as in `vocab-lit evaluate`", ge=1
+    )
 
     def evaluation(self, task: str, given: Mapping[str, object], seed: int) -> EvaluateSettings:
         "How a model is scored on a task, whose own settings count before those of all tasks."

@@ -5,62 +5,40 @@
 # %% ../../nbs/09_app/01_setup_file.ipynb #d3fe908b
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from .settings import AdaptSettings
 from ..methods.settings import InitSettings
 from ..tasks.registry import TASKS
-from ..tasks.settings import SPLITS
-from ..tasks.task_files import GIVEN_SPLITS, KEEP, TaskFiles
+from ..tasks.settings import GIVEN_SPLITS, KEEP, SPLITS, TaskFiles
 from ..text.reader import FIELD_HELP, TextSource, beside
-from ..text.settings import LacksOption, SettingError, options
-from ..text.yaml_file import Part, check_key, number, read_yaml, whole, wrong
+from ..text.settings import Files, Model, Option, SettingError, Settings, checked, option, options, settings
+from ..text.yaml_file import Part, check_key, in_yaml, read_yaml, wrong
 from ..tokens.settings import TokenizerSettings, TrimSettings
 from ..training.settings import KeepSettings, LaptSettings, RunOptions
 from ..vectors.settings import IN_ONE_SPACE, VECTOR_METHODS, VectorSettings
 
 # %% auto #0
-__all__ = ['LAPT_KEYS', 'KEYS', 'Key', 'read_setup', 'chapter_parameters', 'absolute_names']
+__all__ = ['OF_KEY', 'KEYS', 'Begin', 'read_setup', 'setup_lines']
 
 # %% ../../nbs/09_app/01_setup_file.ipynb #a39205ce
-class Key(NamedTuple):
-    "A key of a setup file."
+@settings
+class Begin(Settings):
+    "What a setup file begins with."
 
-    kind: str  # as of an option (str, int, float, bool, File, Files, Model), part (of the file) or task
-    about: str
-    settings: type | None = None  # the class that has it as a field
-
-
-def _keys_of(*classes: type) -> dict[str, Key]:
-    return {
-        name: Key(option.kind, option.help.partition(";")[0], cls)
-        for cls in classes
-        for name, option in options(cls).items()
-    }
+    language: str = option("", "code of the language; quote no: 'no'")
+    model: Model = option("", "folder of the source model, or its name on the Hugging Face Hub")
+    text: Files = option((), "text in the language: files of any format, folders, data sets")
+    field: str = option("", FIELD_HELP)
 
 
-LAPT_KEYS = _keys_of(LaptSettings, RunOptions)
-_TASK_FILES = {  # by split
-    "train": Key("File", "examples to train on"),
-    "dev": Key("File", "examples to choose the best epoch by; may be left out"),
-    "test": Key("File", "examples to be scored on"),
-}
-_FIRST = {
-    "language": Key("str", "code of the language; quote no: 'no'", AdaptSettings),
-    "model": Key("Model", "folder of the source model, or its name on the Hugging Face Hub"),
-    "text": Key("Files", "text in the language: files of any format, folders, data sets"),
-    "field": Key("str", FIELD_HELP),
-}
-_SETTINGS = (AdaptSettings, KeepSettings, InitSettings, TrimSettings, TokenizerSettings, VectorSettings)
+_GROUPS = (TrimSettings, TokenizerSettings, VectorSettings, InitSettings, KeepSettings, AdaptSettings, Begin)
+OF_KEY: dict[str, type] = {name: cls for cls in _GROUPS for name in options(cls)}
+_OF_LAPT: dict[str, type] = {name: cls for cls in (LaptSettings, RunOptions) for name in options(cls)}
 _TASKS = [*TASKS, *(KEEP + name for name in TASKS)]
-KEYS: dict[str, Key] = {
-    **_FIRST,
-    **{name: key for name, key in _keys_of(*_SETTINGS).items() if name not in _FIRST},
-    "lapt": Key("part", "continued pretraining"),
-    **{name: Key("task", options(TaskFiles)[name].help.partition(":")[0]) for name in _TASKS},
-}
+KEYS = (*options(Begin), *(name for name in OF_KEY if name not in options(Begin)), "lapt", *_TASKS)
 
 # %% ../../nbs/09_app/01_setup_file.ipynb #094c0323
 def _absolute(
@@ -80,119 +58,60 @@ def _absolute(
     raise FileNotFoundError(f"{part.at}: {key}: no such {kind} {path}; names are relative to the setup file")
 
 
-def _file(name: object, part: Part, key: str) -> str:
-    if not isinstance(name, str):
-        raise wrong(part.at, f"{key} takes the name of one file")
-    path = _absolute(name, part, key)
-    if Path(path).is_dir():
-        raise wrong(part.at, f"{key}: {path} is a folder; give a file")
-    return path
-
-
-def _texts(part: Part, key: str) -> list[str]:
-    "The names of text sources, as they are seen from here."
-    many = part.value if isinstance(part.value, list) else [part.value]
-    if not many or not all(isinstance(name, str) for name in many):
-        raise wrong(part.at, f"{key} takes the name of a file, or a list of names")
-    sources = [beside(name, Path(part.file).parent.absolute()) for name in many]
-    for source in sources:
-        if "{language}" not in source:
-            _check_text(source, part, key)
-    return sources
-
-
-def _check_text(source: str, part: Part, key: str) -> None:
+def _text(name: str, part: Part, key: str) -> str:
+    "The name of a text source, as it is seen from everywhere."
+    source = beside(name, Path(part.file).parent.absolute())
     try:
-        _ = TextSource.of(source).files
+        _ = TextSource.of(source).files if "{language}" not in source else ()
     except FileNotFoundError as e:
         raise FileNotFoundError(f"{part.at}: {key}: {e}; names are relative to the setup file") from None
+    return source
 
 
-def _text(part: Part, key: str) -> str:
-    value = part.value
-    if isinstance(value, bool):
-        raise wrong(part.at, f"{key} is {value!r} for YAML; put the value in quotes, such as 'no'")
-    if isinstance(value, list):
-        raise wrong(part.at, f"{key} takes the name of one file")
-    if not isinstance(value, str):
-        raise wrong(part.at, f"{key} is {value!r}; give text")
-    return value
+_WORDS = dict(dictionary=(IN_ONE_SPACE,), vectors=VECTOR_METHODS)  # what may stand in the place of a file
 
 
-def _text_or_file(part: Part, key: str) -> str:
-    "Some options take a word or a file."
-    value = _text(part, key)
-    words = {"dictionary": (IN_ONE_SPACE,), "vectors": VECTOR_METHODS}
-    return value if value in words.get(key, (value,)) else _absolute(value, part, key)
-
-
-def _switch(part: Part, key: str) -> bool:
-    if not isinstance(part.value, bool):
-        raise wrong(part.at, f"{key} is {part.value!r}; give true or false")
-    return part.value
-
-
-_READERS = {  # by the kind of an option
-    "Files": _texts,
-    "File": lambda part, key: _file(part.value, part, key),
-    "Model": lambda part, key: _absolute(_text(part, key), part, key, is_model=True),
-    "bool": _switch,
-    "int": lambda part, key: whole(part.value, part.at, name=key),
-    "float": lambda part, key: number(part.value, part.at, key),
-    "str": _text_or_file,
-}
-
-
-def _read(part: Part, key: str, what: Key) -> object:
-    "A value of the file, checked as the option that it is."
-    if isinstance(part.value, bool) and what.kind in ("int", "float"):
-        return _text(part, key)  # says what YAML made of it
-    value = _READERS[what.kind](part, key)
-    if what.settings and what.kind in ("int", "float", "str") and value == part.value:  # files are checked by readers
-        _check_option(part, key, value, what.settings)
-    return value
-
-
-def _check_option(part: Part, key: str, value: object, settings: type) -> None:
+def _read(part: Part, key: str, cls: type) -> Any:
+    "A value as a class of settings takes it, with names of files that are seen from everywhere."
+    kind, value = options(cls)[key].kind, part.value
+    if kind == "Files" and not isinstance(value, list):
+        value = [value]
     try:
-        settings(**{key: value}).check()
-    except LacksOption:
-        pass  # which another line or the command line may give
+        value = checked(cls, key, value)
     except SettingError as e:
-        raise wrong(part.at, f"{key} {e.problem}" if e.name == key else str(e)) from None
+        raise part.wrong(e) from None
+    if kind == "Files":
+        return [_text(name, part, key) for name in value]
+    is_file = kind in ("File", "Model") or value not in _WORDS.get(key, (value,))
+    return _absolute(value, part, key, kind == "Model") if is_file else value
+
+
+def _read_all(part: Part, classes: dict[str, type], inside: str) -> dict[str, object]:
+    "The values of a mapping, each as its class takes it."
+    values = {}
+    for name, value in part.parts().items():
+        check_key(name, classes, value.at, inside=inside)
+        if value.value is not None:
+            values[name] = _read(value, name, classes[name])
+    return values
 
 # %% ../../nbs/09_app/01_setup_file.ipynb #a945a544
 def _task(name: str, part: Part) -> dict[str, object]:  # train, dev, test and settings
     "The files of a task, and settings beside them."
-    if not isinstance(part.value, dict):
-        return _task_files(name, part)
-    settings = type(TASKS[name.removeprefix(KEEP)].config)
-    keys = _TASK_FILES | {key: Key(option.kind, option.help) for key, option in options(settings).items()}
-    values = {}
-    for key, value in part.parts().items():
-        check_key(key, keys, value.at, inside=f" of {name}")
-        values[key] = _read(value, key, keys[key])
-    if "test" not in values:
-        raise wrong(part.at, f"{name} has no test file; give one as `test:`")
-    return values
-
-
-def _task_files(name: str, part: Part) -> dict[str, object]:
-    files = part.value if isinstance(part.value, list) else str(part.value).split()
-    if len(files) not in GIVEN_SPLITS:
-        hint = "training, development and test file, or the first and last, or a test file alone"
-        raise wrong(part.at, f"{name} takes {hint}")
-    return dict(zip(GIVEN_SPLITS[len(files)], [_file(file, part, name) for file in files]))
-
-
-def _training(part: Part) -> dict[str, object]:
-    "The hyper-parameters of continued pretraining."
-    values = {}
-    for name, value in part.parts().items():
-        check_key(name, LAPT_KEYS, value.at, inside=" of lapt")
-        if value.value is not None:
-            values[name] = _read(value, name, LAPT_KEYS[name])
-    return values
+    if isinstance(part.value, dict):
+        splits, cls = part.parts(), type(TASKS[name.removeprefix(KEEP)].config)
+        rest = {key: value for key, value in splits.items() if key not in SPLITS}
+        files = {key: value.value for key, value in splits.items() if key in SPLITS}
+        for key, value in rest.items():
+            check_key(key, [*SPLITS, *options(cls)], value.at, inside=f" of {name}")
+    else:
+        rest, given = {}, part.value if isinstance(part.value, list) else str(part.value).split()
+        files = dict(zip(GIVEN_SPLITS.get(len(given), ()), given))
+    if "test" not in files:
+        problem = "has no test file; give training, development and test file, the first and last, or a test file alone"
+        raise wrong(part.at, f"{name} {problem}")
+    named: dict[str, object] = {split: _absolute(str(file), part, name) for split, file in files.items()}
+    return named | {key: _read(value, key, cls) for key, value in rest.items()}
 
 
 def read_setup(
@@ -206,67 +125,61 @@ def read_setup(
         if part.value is None:
             continue  # a key without a value
         if key == "lapt":
-            setup[key] = _training(part)
-        elif key in _TASKS:
-            setup[key] = _task(key, part)
+            setup[key] = _read_all(part, _OF_LAPT, " of lapt")
         else:
-            setup[key] = _read(part, key, KEYS[key])
+            setup[key] = _task(key, part) if key in _TASKS else _read(part, key, OF_KEY[key])
     return setup
 
-# %% ../../nbs/09_app/01_setup_file.ipynb #31e28b31
-def chapter_parameters(
-    setup: Mapping[str, Any],  # from `read_setup`
-    known: set[str],  # parameters of the chapter
-) -> dict[str, object]:  # of the chapter
-    "The parameters of a chapter that a setup has."
-    given = {key: value for key, value in setup.items() if key not in (*_TASKS, "lapt")}
-    given |= {task: _in_words(setup[task]) for task in _TASKS if task in setup}
-    if "steps" in setup.get("lapt", {}):
-        given["steps"] = setup["lapt"]["steps"]
-    for key in ("text", "source_text"):
-        if len(given.get(key, ())) == 1:
-            given[key] = given[key][0]
-    if "model" in given and {"roberta", "gpt2"} <= known:  # a chapter with models of two kinds
-        given["roberta" if _is_masked(given["model"]) else "gpt2"] = given["model"]
-    return {key: value for key, value in given.items() if key in known}
+# %% ../../nbs/09_app/01_setup_file.ipynb #982d5a5d
+_EXAMPLES: dict[str, object] = dict(
+    held_out="{code}-held-out.txt",
+    tokenizer="tokenizer-{code}",
+    dictionary="en-{code}.txt",
+    source_text="en.txt",
+    source_vectors="cc.en.300.bin",
+    target_vectors="cc.{code}.300.bin",
+    keep_text="en.txt",
+    replay=0.1,
+    extend=30_000,
+    lora="r=16,merge=yes",
+    max_epochs=3,
+    max_hours=20,
+)
 
 
-def _in_words(task: Mapping[str, Any]) -> str:
-    "The files of a task, with spaces between."
-    names = [str(task[split]) for split in SPLITS if split in task]
-    if any(" " in name for name in names):
-        raise ValueError(f"{' '.join(names)}: spaces divide the files of a task; rename those with spaces in them")
-    return " ".join(names)
+def _commented(known: Iterable[Option], code: str, indent: str = "") -> list[str]:
+    "Options that are commented out, each with an example or its default, and with what it is."
+    lines = []
+    for o in known:
+        value = _EXAMPLES.get(o.name, o.default)
+        value = value.format(code=code) if isinstance(value, str) else value
+        written = "" if value in (None, "", ()) else f" {in_yaml(value)}"
+        shown = f" (default: {o.shown})" if o.shown else ""
+        lines.append(f"{indent}# {o.name}:{written}   # {o.help.partition(';')[0]}{shown}")
+    return lines
 
 
-def _is_masked(model: str) -> bool:
-    from vocab_lit.models.source import FolderSource
-
-    return "Masked" in (FolderSource(model).config.architectures or [""])[0]
-
-
-_OF_FILES = {"roberta", "gpt2", "texts", "cluster", "dictionary"} | {
-    name for name, key in KEYS.items() if key.kind in ("Files", "File", "Model", "task")
-}
-
-
-def _from_everywhere(name: str) -> str:
-    "An absolute name for one that is there, also behind LANGUAGE=, as of `texts`."
-    before, _, at = name.rpartition("=")
-    there = Path(at).expanduser()
-    if not at or not (there.exists() or "{language}" in at):
-        return name
-    return f"{before}={there.absolute()}".lstrip("=")
-
-
-def absolute_names(given: Mapping[str, object]) -> dict[str, object]:  # parameters of a chapter, as they were typed
-    "Absolute names of files, since a chapter runs in another folder; what is no file stays as it is."
-
-    def seen(key, value):
-        if not isinstance(value, str) or key not in _OF_FILES | {"records"}:
-            return value
-        if key == "records":
-            return str(Path(value).expanduser().absolute())
-        return _from_everywhere(value) if Path(value).exists() else " ".join(map(_from_everywhere, value.split()))
-
-    return {key: seen(key, value) for key, value in given.items()}
+def setup_lines(
+    code: str,  # of the language
+    model: str,
+    text: str,  # a file
+) -> list[str]:
+    "The lines of a setup file."
+    begun = dict(language=code, model=model, text=text)
+    lines = [f"{name}: {in_yaml(value)}   # {options(Begin)[name].help}" for name, value in begun.items()]
+    lines += [*_commented([options(Begin)["field"]], code), "", "method: blend   # `vocab-lit methods` lists them"]
+    lines += [f"vocab_size: {TokenizerSettings.vocab_size}"]
+    said = {*begun, "field", "method", "vocab_size"}
+    for cls in reversed(_GROUPS[:-1]):
+        known = [o for name, o in options(cls).items() if name not in said]
+        said |= {o.name for o in known}
+        lines += ["", f"# -- {cls.heading}", *_commented(known, code)]
+    training = [o for cls in (LaptSettings, RunOptions) for name, o in options(cls).items() if name != "preset"]
+    lines += ["", "lapt:   # continued pretraining", "  preset: few-passes", *_commented(training, code, "  ")]
+    lines += ["", "# -- Tasks: training, development (may be left out) and test file; settings go beside them:"]
+    lines += ["#   pos: {train: a.conllu, test: b.conllu, epochs: 10}"]
+    for name in _TASKS:
+        files = TASKS[name.removeprefix(KEEP)].example_files.split(", ")
+        files = [f"en-{file}" for file in files] if name.startswith(KEEP) else files
+        lines.append(f"# {name}: {in_yaml(files)}   # {options(TaskFiles)[name].help.partition(':')[0]}")
+    return [*lines, ""]

@@ -180,7 +180,7 @@ def _told(error: Exception) -> str:
     "An error in one line, which says where it comes from when no line of ours raised it."
     message, at = " ".join(str(error).split()), error.__traceback__
     if isinstance(error, MemoryError):
-        return f"the memory is not enough; {message or 'give less text, or a smaller model'}"
+        return f"out of memory; {message or 'give less text, or a smaller model'}"
     while at and at.tb_next:
         at = at.tb_next
     if at is None or not isinstance(error, ValueError):

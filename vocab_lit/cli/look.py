@@ -142,9 +142,9 @@ def inspect(
 ) -> None:
     """Show a model's vocabulary, how well it fits a text, and whether to keep, trim, extend or replace it.
 
-    A sample of the text is compared with vocabularies of its own of several sizes. Many unknown tokens (UNK), a script
-    that the vocabulary does not know, or a text that is many times as long as it could be speak for another
-    vocabulary, and tokens that the text never needs for a smaller one. The verdict comes last, with the command for it.
+    A sample of the text is compared with vocabularies of its own of several sizes. Many unknown tokens, an unknown
+    script or over-segmentation speak for another vocabulary, and tokens that the text never needs for a smaller one.
+    The verdict comes last, with the command for it.
 
     Example: `vocab-lit inspect xlm-roberta-base --text swahili.txt --beside english.txt`
     """
@@ -221,8 +221,8 @@ def report_(
     """Show a model's vocabulary on one page, which opens in a browser without a network.
 
     On it are lines of text before and after, with tokens in colours by where their embeddings came from; all tokens
-    with their sources and weights, to search and sort; a map of the embeddings; scripts and positions; losses, scores,
-    what was forgotten and what `check` finds, as far as the folder has them; and the commands and settings.
+    with their sources and weights; a map of the embeddings; losses, scores and what `check` finds; commands and
+    settings.
 
     Example: `vocab-lit report xlmr-sw --text swahili.txt --out xlmr-sw.html`
     """

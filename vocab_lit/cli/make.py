@@ -101,27 +101,16 @@ def transplant_(
 ) -> None:
     """Give a model a target vocabulary, and save it as a folder that plain transformers loads.
 
-    The text is in the target language. It trains the tokenizer, unless you give one, and the auxiliary embeddings by
-    which FOCUS makes target embeddings as convex combinations of those of overlapping tokens; `--vectors MODEL`
-    asks a smaller model with the target vocabulary instead (clp, omp).
+    Text in the target language trains the tokenizer, unless you give one, and the auxiliary embeddings by which a
+    method makes target embeddings. A tokenizer that is trained keeps the source's normalisation, pre-tokenization,
+    special and added tokens and chat template; one that you give gets these by --add-special-tokens.
 
-    With --tokens it adds the tokens of a list, such as domain terms. Each is said to be like a source token, is
-    described in words, or begins as the mean of its own subtokens. Alone, without a text, that is all that changes.
-
-    A tokenizer that is trained keeps the pipeline of the source's own: how text is normalised and split, special and
-    added tokens, chat template. One that you give and that lacks them gets them by `--add-special-tokens`.
-
-    WECHSEL and OFA combine those of semantically similar source tokens. They need a dictionary between the source
-    language and the target language, and word vectors of both or text to train them on. It is said how many pairs
-    could be used and how often a held-out word's translation is found.
-
-    The mf methods of UNKs Everywhere make low-dimensional (factorised) embeddings, a seventh of the trainable
-    parameters. They are kept in factors.safetensors beside the model, and `vocab-lit lapt` and `vocab-lit adapter
-    train --vocabulary` then train these.
+    --tokens adds a list of tokens, such as domain terms, and without a text nothing else changes. WECHSEL and OFA need
+    a dictionary, and word vectors of both languages or text to train them on. The mf methods make low-dimensional
+    (factorised) embeddings, which `vocab-lit lapt` and `vocab-lit adapter train --vocabulary` then train.
 
     A GGUF file keeps its vocabulary and gets more tokens, by --extend N or --tokens FILE and any method that makes
-    single rows. The result is a GGUF file for llama.cpp and Ollama. New rows have the type of their table, and all
-    else is the source's, byte for byte.
+    single embeddings. The result is a GGUF file; all but the new rows is the source's, byte for byte.
 
     Example: `vocab-lit transplant xlm-roberta-base --text swahili.txt --vocab-size 50000 --out xlmr-sw`
 
@@ -139,19 +128,14 @@ def transplant_(
     settings = TransplantSettings(tokenizer, vectors, init).without_unused(list(setup or ()), text or ())
     _check_upload(push_to_hub, is_gguf(model))
     push_to_hub = upload_to(push_to_hub, dry_run)
-    if is_gguf(model):
-        from vocab_lit.models.gguf_transplant import check_transplant_gguf as check
-        from vocab_lit.models.gguf_transplant import transplant_gguf as transplant
-    else:
-        from vocab_lit.models.pipeline import check_transplant as check
-        from vocab_lit.models.pipeline import transplant_files as transplant
+    from vocab_lit.models.pipeline import check_transplant, transplant_files
 
     if dry_run:
-        check(model, text or (), out, settings)
+        check_transplant(model, text or (), out, settings)
         gets = "more tokens" if is_gguf(model) else "a target vocabulary"
         show_plan("transplant", f"{model} with {gets}, by {settings.init.method}", out, push_to_hub)
         return
-    result = transplant(model, text or (), out, settings, language)
+    result = transplant_files(model, text or (), out, settings, language)
     rows = result.plan.summary().assign(share=lambda d: (100 * d.share).map("{:.1f}%".format))
     show(rows.to_dict("records"))
     upload_if_named(out, push_to_hub)
@@ -170,7 +154,9 @@ def _show_trimmed(told: dict) -> None:
 
     show([row | dict(share=f"{row['share']:.1%}") for row in told["sizes"]])
     show(list(map(_text_trimmed, told["texts"])), "lines that were not counted")
-    _show_unknown(told["texts"])
+    for row in told["texts"]:
+        if (more := row.get("unknown_after", 0) - row.get("unknown", 0)) > 0:
+            show_line(f"{row['text']}: {more:,} tokens more of the unseen lines are unknown")
     if told["curve"][0]["as_before"]:
         show(list(map(_point, told["curve"])), "unseen lines that are tokenized as before, by --vocab-size")
     show(told.get("bits_per_byte", []), "bits per byte of lines that were not counted")
@@ -181,34 +167,22 @@ def _show_trimmed(told: dict) -> None:
 def _text_trimmed(row: dict) -> dict[str, str]:
     "What trimming did to lines of a text that were not counted."
     if not row["unseen_lines"]:
-        columns = ("divided_otherwise", "tokens_lost", "tokens_per_word")
+        columns = ("tokenized_differently", "tokens_lost", "tokens_per_word")
         return dict(text=row["text"], unseen_lines="none, it is short") | dict.fromkeys(columns, "")
     return dict(
         text=row["text"],
         unseen_lines=f"{row['unseen_lines']:,}",
-        divided_otherwise=f"{row['divided_otherwise']:.1%}",
+        tokenized_differently=f"{row['divided_otherwise']:.1%}",
         tokens_lost=f"{row['share_lost']:.2%}",
         tokens_per_word=f"{row['tokens_per_word']:.3f} → {row['after']:.3f}",
     )
 
 
-def _show_unknown(rows: list[dict]) -> None:
-    "The texts that have more unknown tokens than before."
-    for row in rows:
-        more = row.get("unknown_after", 0) - row.get("unknown", 0)
-        if more > 0:
-            show_line(f"{row['text']}: {more:,} tokens more of the unseen lines are unknown")
-
-
-def _share(share: float) -> str:
-    "A percentage, 100 only where it is all."
-    return "100%" if share == 1 else f"{min(share, 0.9999):.2%}"
-
-
 def _point(row: dict) -> dict[str, str]:
-    "A point of the curve."
+    "A point of the curve: 100% only where it is all."
+    covered = "100%" if row["coverage"] == 1 else f"{min(row['coverage'], 0.9999):.2%}"
     shares = {name: f"{share:.1%}" for name, share in row["as_before"].items()}
-    return dict(tokens=f"{row['tokens']:,}", of_the_text=_share(row["coverage"])) | shares
+    return dict(tokens=f"{row['tokens']:,}", of_the_text=covered) | shares
 
 
 @command("trim", _PANEL, main="text out coverage vocab_size words languages bits language setup push_to_hub as_json")
@@ -228,8 +202,8 @@ def trim_(
     bits: Annotated[
         bool,
         given(
-            "Tell bits per byte of lines that were not counted, before and after, 40 of each text. The model is "
-            "loaded for it and predicts them twice, which takes a minute for 300 million parameters.",
+            "Report bits per byte of 40 lines of each text that were not counted, before and after (a minute for 300 "
+            "million parameters).",
             "--bits",
         ),
     ] = False,
@@ -242,21 +216,14 @@ def trim_(
     """Keep of a model's vocabulary what texts need, and save it as a folder that plain transformers loads.
 
     Each --text is covered by itself, so that one file for each language keeps all of them. On a line whose tokens are
-    all kept the model computes what it did before, from a fraction of the embeddings. A line that has another token is
-    spelled with smaller ones, which costs quality. Nothing has to be trained.
+    all kept the model computes what it did before. A line that has another token is spelled with smaller ones, which
+    costs quality: a tenth of each text, which is not counted, shows how many lines are tokenized differently, by
+    --vocab-size, and --bits how much worse the model predicts them. More text helps, and lists of words (--words).
 
-    What that costs is told by lines that were not counted, a tenth of each text: how many of them are tokenized
-    differently, how that depends on --vocab-size, and with --bits how much worse the model predicts them. A megabyte of
-    text lacks many words of the next one. What helps is more text, and lists of words: --words en:60000 for a language
-    that wordfreq has, --words FILE for any other.
-
-    Of a GGUF file the result is a GGUF file, for llama.cpp and Ollama: rows of embeddings are taken as they are,
-    whatever their quantisation, and all other tensors byte for byte.
+    The result of a GGUF file is a GGUF file: rows of embeddings are taken as they are, whatever their quantisation,
+    and all other tensors byte for byte.
 
     Example: `vocab-lit trim xlm-roberta-base --text swahili.txt --text english.txt --out xlmr-sw-en`
-
-    Example: `vocab-lit trim xlm-roberta-base --text 'text/{language}.txt' --languages sw,en --out xlmr-sw-en`
-
     Example: `vocab-lit trim google/gemma-3-270m --text swahili.txt --text english.txt --words en:60000,sw-words.txt
     --out gemma-sw-en`
 
@@ -271,12 +238,9 @@ def trim_(
     text = in_languages(text, _codes(chosen) if chosen else [])
     check_text(text)
     push_to_hub = upload_to(push_to_hub)
-    if is_gguf(model):
-        from vocab_lit.models.gguf_trim import trim_gguf as trim_model
-    else:
-        from vocab_lit.models.pipeline import trim_files as trim_model
+    from vocab_lit.models.pipeline import trim_files
 
-    told = trim_model(model, text, out, trim, language)
+    told = trim_files(model, text, out, trim, language)
     if bits:
         from vocab_lit.training.perplexity import trim_bits
 
@@ -298,13 +262,10 @@ def merge_(
 ) -> None:
     """Average checkpoints of one model, or add a chat vector to an adapted one, in a folder that transformers loads.
 
-    Nothing is trained. Models are read tensor by tensor, so that little memory is taken, and a GGUF file is
-    dequantised into a folder, once. Averaged models have the same shapes and the same tokenizer: the model before and
-    after training, or checkpoints of a run.
-
-    A chat vector is the difference of a chat model and the base it was trained from. Added to that base as it is after
-    training on a new language, it brings instruction following back. The adapted model may have other tokens: the
-    embeddings of tokens that all three have get the difference, those of new tokens stay as they are.
+    Nothing is trained. Averaged models have the same shapes and the same tokenizer: the model before and after
+    training, or checkpoints of a run. A chat vector is the difference of a chat model and the base that it was trained
+    from; added to that base as it is after training on a new language, it brings instruction following back. The
+    adapted model may have other tokens: the embeddings of those that all three have get the difference.
 
     Example: `vocab-lit merge smollm2 smollm2-sw-lapt --weights 0.5,0.5 --out smollm2-sw-half`
 

@@ -5,8 +5,8 @@
 # %% auto #0
 __all__ = ['MARKUP_LESS', 'app', 'ModelName', 'ModelOrGguf', 'TEXT_HELP', 'Texts', 'RunText', 'Field', 'NewFolder', 'NewModel',
            'Language', 'PushToHub', 'DryRun', 'SetupFile', 'UPLOADED', 'sentence', 'with_settings', 'subcommands',
-           'command', 'info_of', 'argument', 'given', 'as_folder', 'with_text_field', 'sources', 'upload_to',
-           'planned_upload', 'show_plan', 'upload_if_named']
+           'command', 'argument', 'given', 'as_folder', 'with_text_field', 'sources', 'upload_to', 'planned_upload',
+           'show_plan', 'upload_if_named']
 
 # %% ../../nbs/10_cli/02_options.ipynb #d9a882bd
 import inspect as signatures
@@ -39,32 +39,26 @@ def sentence(text: str) -> str:
     return f"{text.replace('<', MARKUP_LESS)}." if text else ""
 
 
-def _info(option: Option, default: object, panel: str | None = None) -> Any:
-    "An option's names and help, what is shown of its default, and the heading it stands under in --help."
-    name = option.name.replace("_", "-")
+def _parameter(option: Option, default: object, panel: str | None) -> signatures.Parameter:
+    "The parameter of a command that an option is: its names and help, and the heading it stands under."
+    name, empty = option.name.replace("_", "-"), default is MISSING or default in (None, "", ())
     names = [f"--{name}", *_SHORTER.get(option.name, ())]
     if option.kind == "bool" and default is not False:
         names = [f"--{name}/--no-{name}"]
-    nothing = default in (None, "", ()) or default is MISSING
-    shown = (option.shown or False) if nothing else True
-    return typer.Option(*names, help=sentence(option.help), show_default=shown, rich_help_panel=panel)
+    shown = (option.shown or False) if empty else True
+    info = typer.Option(*names, help=sentence(option.help), show_default=shown, rich_help_panel=panel)
+    kind = _TYPES[option.kind] if default is MISSING or not empty else _TYPES[option.kind] | None
+    given = {} if default is MISSING else dict(default=None if empty else default)
+    return signatures.Parameter(
+        option.name, signatures.Parameter.KEYWORD_ONLY, annotation=Annotated[kind, info], **given
+    )
 
 
-def _typed(option: Option, default: object, panel: str | None) -> signatures.Parameter:
-    "The parameter of a command that an option is."
-    kind, info, empty = _TYPES[option.kind], _info(option, default, panel), default in (None, "", ())
-    if default is MISSING:
-        return signatures.Parameter(option.name, signatures.Parameter.KEYWORD_ONLY, annotation=Annotated[kind, info])
-    annotation = Annotated[kind | None, info] if empty else Annotated[kind, info]
-    default = None if empty else default
-    return signatures.Parameter(option.name, signatures.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
-
-
-def _parameters(cls: type[Settings], usual: object) -> dict[str, signatures.Parameter]:
-    "The options of a settings class by name, with the defaults of an object of it."
-    known = [option for option in options(cls).values() if option.kind in _TYPES]
-    heading = cls.heading or None
-    return {o.name: _typed(o, getattr(usual, o.name, o.default), heading) for o in known}
+def _parameters(cls: type[Settings], usual: object, only: str = "") -> dict[str, signatures.Parameter]:
+    "The options of a settings class by name, or some of them, with the defaults of an object of it."
+    names = only.split() or [name for name, option in options(cls).items() if option.kind in _TYPES]
+    known = {name: options(cls)[name] for name in names}
+    return {n: _parameter(o, getattr(usual, n, o.default), cls.heading or None) for n, o in known.items()}
 
 
 def _made(cls: type, names: Mapping[str, object], values: Mapping[str, object]) -> object:
@@ -107,8 +101,9 @@ def with_settings(command: Callable[..., None], main: str = "") -> Callable[...,
     "A command for Typer, whose settings objects come from options, one for each of their fields."
     own, groups, parameters = {}, {}, {}
     for p in signatures.signature(command, eval_str=True).parameters.values():
-        if isinstance(p.annotation, type) and issubclass(p.annotation, Settings):
-            groups[p.name] = (p.annotation, _parameters(p.annotation, p.default))
+        cls, *only = get_args(p.annotation) or [p.annotation]
+        if isinstance(cls, type) and issubclass(cls, Settings):
+            groups[p.name] = (cls, _parameters(cls, p.default, *only))
             parameters |= {name: p for name, p in groups[p.name][1].items() if name not in parameters}
         else:
             own[p.name] = p.replace(kind=signatures.Parameter.KEYWORD_ONLY)
@@ -159,12 +154,6 @@ def command(
         return function
 
     return register
-
-
-def info_of(cls: type, name: str) -> Any:
-    "Name, help and default of one option of a settings class, for an annotation."
-    option = options(cls)[name]
-    return _info(option, option.default)
 
 # %% ../../nbs/10_cli/02_options.ipynb #4ef796db
 def argument(help: str, metavar: str | None = None) -> Any:

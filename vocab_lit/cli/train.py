@@ -291,13 +291,8 @@ def evaluate(
 
     Training and test file may be in two languages: the scores are then those of zero-shot transfer.
 
-    With --task ppl nothing is trained: the test text is read, and the perplexity of a token and of a byte are told.
-    Those of a byte compare between vocabularies. A masked model's is a pseudo-perplexity, each token masked once;
-    it does not compare with a causal model's.
-
-    The defaults for pos and ner are those of Downey et al. (2023): evaluation every other epoch, and an end when
-    the development score has not risen for 8 epochs (ner: 4).
-    Those for qa and nli are XTREME's, and those for dp are of UNKs Everywhere, with evaluation every epoch.
+    With --task ppl nothing is trained: the perplexity of a token and of a byte of the test text are computed. Those of
+    a byte compare between vocabularies. A masked model's is a pseudo-perplexity, each token masked once.
 
     Example: `vocab-lit evaluate xlmr-wo --task pos --train wo-train.conllu --dev wo-dev.conllu --test wo-test.conllu`
 

@@ -9,8 +9,6 @@ __all__ = ['log', 'adapt', 'study_', 'check_', 'export_', 'push_']
 import logging
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -36,8 +34,7 @@ from vocab_lit.cli.options import (
 )
 from ..methods.settings import InitSettings, TransplantSettings
 from ..models.settings import check_model_path, is_gguf
-from ..tasks.settings import EvaluateSettings
-from ..tasks.task_files import TaskFiles, task_files
+from ..tasks.settings import EvaluateSettings, TaskFiles, task_files
 from ..text.settings import SettingError, Settings, options
 from ..tokens.settings import TokenizerSettings
 from ..training.settings import KeepSettings, LaptSettings, RunOptions
@@ -130,10 +127,9 @@ def adapt(
 ) -> None:
     """Adapt a model to a language: from text to an evaluated model, in one go.
 
-    The text is cleaned and some of it held out; a tokenizer and its vectors are trained; the model gets the target
-    vocabulary and is trained on; source and target model are compared, and a report says how (report/report.md
-    with figures, report.html with all tokens, and report.json). Whatever interrupts it, the same command resumes where
-    it was.
+    The text is cleaned and some of it held out; a tokenizer and vectors are trained; the model gets the target
+    vocabulary and is trained on; source and target model are compared in report/report.md, report.html and report.json.
+    The same command resumes after any interruption.
 
     Example: `vocab-lit adapt xlm-roberta-base --text swahili.txt --steps 10000 --out xlmr-sw`
 
@@ -194,20 +190,6 @@ def _compute(run: "StudyRun", as_json: bool) -> None:
         problem = f"{len(result.failed)} of {result.cells} cells failed, the first with {first}"
         raise ValueError(f"{problem}; {run.out / 'report.md'} has all, and the same command tries them again")
 
-
-@contextmanager
-def _bars(one_at_a_time: bool) -> Iterator[None]:
-    "Inside the block, no progress bars where those of several cells would overwrite each other."
-    before = os.environ.get("TQDM_DISABLE")
-    if not one_at_a_time or not sys.stderr.isatty():
-        os.environ["TQDM_DISABLE"] = "1"
-    try:
-        yield
-    finally:
-        os.environ.pop("TQDM_DISABLE", None)
-        if before is not None:
-            os.environ["TQDM_DISABLE"] = before
-
 # %% ../../nbs/10_cli/09_whole.ipynb #bd1af43a
 @command("study", _PANEL)
 def study_(
@@ -235,13 +217,11 @@ def study_(
 ) -> None:
     """Compare ways of bringing models to languages: a grid of adaptations, all measured alike, and a report.
 
-    The file names models, languages, ways, tasks, amounts of text and seeds; each combination is a cell. A way is a
-    vocabulary (kept, new, trimmed, extended, continued), a method that initialises it, and what learns. Told are bits
-    per byte of held-out text at the start and along the training, scores of tasks, parameters that learn, CPU seconds
-    and memory. All numbers go to records.csv, tables and paired tests to report.md.
-
-    A cell that is recorded is not computed again, so that the same command resumes after any interruption. A cell
-    that fails is noted, the others are computed, and the exit code is 1.
+    Each combination of the file's models, languages, amounts of text, ways and seeds is a cell. A way is a vocabulary
+    (kept, new, trimmed, extended, continued), a method that initialises it, and what is trained. Measured are bits per
+    byte of held-out text, tasks, trainable parameters, CPU seconds and memory: all numbers are in records.csv, tables
+    and paired tests in report.md. The same command resumes after any interruption; a cell that fails is noted, the
+    others are computed, and the exit code is 1.
 
     Example: `vocab-lit study --example > mine.yml`, then `vocab-lit study mine.yml --dry-run`, then
     `vocab-lit study mine.yml --processes 2`
@@ -263,9 +243,10 @@ def study_(
     run = StudyRun.open(study, out, Workers(processes, cluster), write=not dry_run)
     if dry_run:
         tell_json(planned(run)) if as_json else _show_cells(run)
-    else:
-        with _bars(processes == 1 and not cluster):
-            _compute(run, as_json)
+        return
+    if processes != 1 or cluster or not sys.stderr.isatty():
+        os.environ["TQDM_DISABLE"] = "1"  # bars of several cells would overwrite each other
+    _compute(run, as_json)
 
 # %% ../../nbs/10_cli/09_whole.ipynb #f6e17f63
 @command("check", _SERVE)
@@ -283,14 +264,13 @@ def check_(
 ) -> None:
     """Find what would break where a model is served: in transformers, in vLLM, or as a GGUF file in llama.cpp.
 
-    Rows and ids, special tokens, the chat template, tokens that no text gives, rows that training never met, the
-    pre-tokenizer; beside the model that it was made from ids, tied embeddings, copied rows and all other weights. Each
-    finding is a line: what, where, and what to do. The exit status is 1 where a finding breaks a server that was asked
-    for; notes break nothing.
+    Checked are rows and ids, special tokens, the chat template, tokens that no text gives, embeddings that were never
+    trained and the pre-tokenizer; beside the source model also tied embeddings, copied rows and all other weights. Each
+    finding is a line: what, where, and what to do. The exit status is 1 where one breaks a server that was asked for.
 
-    Of a GGUF file: tokens, merges and ids, embeddings that are not finite, the chat template; beside the file that it
-    was made from (--source) all other tensors, and rows and ids of tokens that were kept. Where the package xllamacpp
-    is installed, llama.cpp loads the file, its ids are compared, and a line is written.
+    Of a GGUF file tokens, merges, ids, the chat template and rows that are not finite are checked; beside the file that
+    it was made from (--source) all tensors, byte for byte. Where the package xllamacpp is installed, llama.cpp loads
+    the file and writes a line.
 
     Example: `vocab-lit check xlmr-sw --for vllm`
 

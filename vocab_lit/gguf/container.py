@@ -23,8 +23,8 @@ from ..text.errors import import_extra
 from ..text.files import write_file
 
 # %% auto #0
-__all__ = ['NUMBERS', 'STRING', 'ARRAY', 'PART', 'Field', 'block_sizes', 'type_name', 'Tensor', 'in_short', 'parts_of',
-           'GgufFile', 'dequantised', 'quantised', 'can_quantise', 'NewTensor', 'same_tensor', 'some_rows',
+__all__ = ['NUMBERS', 'STRING', 'ARRAY', 'PART', 'Q8_0', 'Field', 'block_sizes', 'type_name', 'Tensor', 'in_short', 'parts_of',
+           'GgufFile', 'dequantised', 'quantised', 'writable_type', 'NewTensor', 'same_tensor', 'some_rows',
            'gguf_bytes', 'write_gguf']
 
 # %% ../../nbs/11_gguf/01_container.ipynb #080be024
@@ -418,7 +418,7 @@ def quantised(
     values: np.ndarray,  # (rows, columns)
     type: int,  # GGML's
 ) -> np.ndarray:  # (rows, bytes) uint8
-    "Rows in the blocks of a type; `ValueError` where it is none that `can_quantise`."
+    "Rows in the blocks of a type; `ValueError` where it cannot be written."
     package, values = import_extra("gguf", "gguf"), np.ascontiguousarray(values, np.float32)
     try:
         if by_hand := K_TYPES.get(type_name(type)):
@@ -430,13 +430,16 @@ def quantised(
     return made.view(np.uint8).reshape(len(values), -1)
 
 # %% ../../nbs/11_gguf/01_container.ipynb #c2d6fc3f
-def can_quantise(type: int) -> bool:
-    "Whether rows can be written in a type."
+Q8_0 = 8  # GGML's type
+
+
+def writable_type(type: int) -> int:
+    "The type in which new rows are written: their table's own, or Q8_0 where that can only be read."
     try:
         quantised(np.zeros((1, block_sizes()[type][0])), type)
     except ValueError:
-        return False
-    return True
+        return Q8_0
+    return type
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@
 # %% ../../nbs/04_methods/00_settings.ipynb #15905e93
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,7 +19,6 @@ from vocab_lit.text.settings import (
     option,
     options,
     settings,
-    within,
 )
 from ..tokens.settings import TokenizerSettings, check_tokenizer_path
 from ..vectors.settings import VectorSettings
@@ -30,9 +29,7 @@ if TYPE_CHECKING:
     from vocab_lit.methods.recipe import Recipe
 
 # %% auto #0
-__all__ = ['USES', 'RULES', 'find_recipe', 'copies_overlap', 'InitSettings', 'TransplantSettings', 'keeps_the_others',
-           'expands_by_copying', 'keeps_the_shape', 'has_tokenizer', 'takes_the_vectors', 'has_vectors', 'Use',
-           'uses_what_is_given', 'has_both_languages']
+__all__ = ['USES', 'find_recipe', 'copies_overlap', 'InitSettings', 'TransplantSettings', 'Use']
 
 # %% ../../nbs/04_methods/00_settings.ipynb #fb4019e6
 def find_recipe(method: str | Recipe) -> Recipe:
@@ -60,9 +57,9 @@ class InitSettings(Settings):
 
     heading = "Initialisation"
 
-    method: str = option("blend", "method of initialisation; `vocab-lit methods` lists them")
-    neighbours: int = option(10, "wechsel, ofa: how many source tokens make a target token")
-    temperature: float = option(0.1, "wechsel, ofa: of the softmax over their similarities")
+    method: str = option("blend", "method of initialisation; `vocab-lit methods` lists them", check=find_recipe)
+    neighbours: int = option(10, "wechsel, ofa: how many source tokens make a target token", ge=1, le=1000)
+    temperature: float = option(0.1, "wechsel, ofa: of the softmax over their similarities", gt=0)
     source_only: Model = option(
         "",
         "wechsel, ofa: use only those source tokens that this tokenizer has too (WECHSEL-EN: an English one)",
@@ -76,21 +73,16 @@ class InitSettings(Settings):
     pad_to_multiple_of: int = option(
         0,
         "round the number of embeddings up, for servers and GPUs (64) and TPUs (128); 0: 64 for decoders, 1 for others",
+        ge=0,
     )
-    seed: int = option(0, "of everything random")
+    seed: int = option(0, "of everything random", ge=0, le=LARGEST_SEED)
 
     def check(self) -> None:
         super().check()
-        recipe = find_recipe(self.method)
-        within("neighbours", self.neighbours, 1, 1000)
-        if not self.temperature > 0:
-            raise SettingError("temperature", f" {self.temperature}: give a number above 0")
-        within("pad_to_multiple_of", self.pad_to_multiple_of, 0)
-        within("seed", self.seed, 0, LARGEST_SEED)
         if self.source_only:
             check_tokenizer_path(self.source_only)
         if self.factors:
-            self._check_factors(recipe)
+            self._check_factors(find_recipe(self.method))
 
     def _check_factors(self, recipe: Recipe) -> None:
         from vocab_lit.methods.factored import factors_facts
@@ -153,9 +145,56 @@ class TransplantSettings:
         "`ValueError` where an option, or how options go together, cannot be."
         for group in (self.tokenizer, self.vectors, self.init):
             group.check()
-        recipe = self.recipe(text)
-        for rule in RULES:
-            rule(self, recipe, text)
+        for name, problem in self._problems(self.recipe(text), text):
+            raise SettingError(name, problem)
+
+    def _problems(self, recipe: Recipe, text: Sequence[str | Path]) -> Iterator[tuple[str, str]]:
+        "The options that cannot go together, and why not."
+        tokenizer, init, file = self.tokenizer, self.init, self.vectors.file
+        if self.only_adds(text) and init.method != InitSettings.method:
+            hint = "leave it out, or give --text or --tokenizer for another vocabulary"
+            yield "method", f"tokens are added to the source vocabulary, so that {init.method} makes nothing; {hint}"
+        if tokenizer.extend and not copies_overlap(recipe):
+            problem = f"vocabulary expansion keeps the source embeddings, and {recipe.name} makes all of them anew"
+            yield "extend", f"{problem}; give a method that copies overlapping tokens, as blend or identity"
+        if tokenizer.same_size and init.pad_to_multiple_of:
+            yield "pad_to_multiple_of", "with --same-size there are as many rows as before; leave it out"
+        if not (text or tokenizer.tokenizer or self.only_adds(text)):
+            yield "text", "give text to train a tokenizer on, or --tokenizer"
+        if file and file.is_dir() and recipe.needs != "token vectors":
+            hint = "give a file, or leave it out"
+            yield "vectors", f" {file} is a folder, and {recipe.name} takes no vectors from a model; {hint}"
+        if file and recipe.needs == "aligned vectors":
+            hint = f"give {file} as --source-vectors or --target-vectors"
+            yield "vectors", f"{recipe.name} needs vectors of two languages; {hint}"
+        if recipe.needs in ("token vectors", "word vectors") and not (text or file):
+            yield (
+                "vectors",
+                f"{recipe.name} needs {recipe.needs}; give --text to make them from, or a file of --vectors",
+            )
+        yield from self.unused(text).items()  # that would be noted as if they had done something
+        if recipe.needs == "aligned vectors":
+            yield from self._lacking(recipe.name, text)
+
+    def _lacking(self, method: str, text: Sequence[str | Path]) -> Iterator[tuple[str, str]]:
+        "What a method lacks that needs a dictionary, and word vectors of both languages."
+        vectors = self.vectors
+        if not vectors.dictionary:
+            hint = "give a file of two columns, or none where the vectors are in one space"
+            yield (
+                "dictionary",
+                f"{method} needs a dictionary between the source language and the target language; {hint}",
+            )
+        if not (vectors.source_vectors or vectors.source_text):
+            hint = "give a file of them, or --source-text"
+            yield "source_vectors", f"{method} needs word vectors of the source language; {hint}"
+        if vectors.source_vectors and vectors.source_text:
+            yield "source_vectors", "vectors are read or trained on --source-text; give one of the two"
+        if not (vectors.target_vectors or text):
+            yield (
+                "target_vectors",
+                f"{method} needs word vectors of the target language; give a file of them, or --text",
+            )
 
     def only_adds(
         self,
@@ -204,77 +243,6 @@ class TransplantSettings:
         return TransplantSettings(usual(self.tokenizer), usual(self.vectors), usual(self.init))
 
 
-def keeps_the_others(settings: TransplantSettings, recipe: Recipe, text: Sequence[str | Path]) -> None:
-    "A method has nothing to make where tokens are only added to the source vocabulary."
-    if settings.only_adds(text) and settings.init.method != InitSettings.method:
-        problem = (
-            f"tokens are added to the source vocabulary, so that {settings.init.method} would have nothing to make; "
-        )
-        raise SettingError("method", problem + "leave it out, or give --text or --tokenizer for another vocabulary")
-
-
-def expands_by_copying(settings: TransplantSettings, recipe: Recipe, text: Sequence[str | Path]) -> None:
-    "Vocabulary expansion needs a method that copies overlapping tokens."
-    if settings.tokenizer.extend and not copies_overlap(recipe):
-        problem = f"vocabulary expansion keeps the source embeddings, and {recipe.name} makes all of them anew; "
-        raise SettingError("extend", problem + "give a method that copies overlapping tokens, as blend or identity")
-
-
-def keeps_the_shape(settings: TransplantSettings, recipe: Recipe, text: Sequence[str | Path]) -> None:
-    "The number of rows stays where new tokens take the place of others."
-    if settings.tokenizer.same_size and settings.init.pad_to_multiple_of:
-        raise SettingError("pad_to_multiple_of", "with --same-size there are as many rows as before; leave it out")
-
-
-def has_tokenizer(settings: TransplantSettings, recipe: Recipe, text: Sequence[str | Path]) -> None:
-    "A tokenizer is given, or there is text to train it on."
-    if not (text or settings.tokenizer.tokenizer or settings.only_adds(text)):
-        raise SettingError("text", "give text to train a tokenizer on, or --tokenizer")
-
-
-def takes_the_vectors(settings: TransplantSettings, recipe: Recipe, text: Sequence[str | Path]) -> None:
-    "A file or folder of vectors suits the method."
-    file = settings.vectors.file
-    if file and file.is_dir() and recipe.needs != "token vectors":
-        problem = f" {file} is a folder, and {recipe.name} takes no vectors from a model; give a file, or leave it out"
-        raise SettingError("vectors", problem)
-    if file and recipe.needs == "aligned vectors":
-        problem = f"{recipe.name} needs vectors of two languages; give {file} as --source-vectors or --target-vectors"
-        raise SettingError("vectors", problem)
-
-
-def has_vectors(settings: TransplantSettings, recipe: Recipe, text: Sequence[str | Path]) -> None:
-    "Vectors that the method needs are given, or there is text to make them from."
-    if recipe.needs in ("token vectors", "word vectors") and not (text or settings.vectors.file):
-        problem = f"{recipe.name} needs {recipe.needs}; give --text to make them from, or a file of --vectors"
-        raise SettingError("vectors", problem)
-
-
-def _is_aligned(settings: TransplantSettings, recipe: Recipe, text: Sequence[str | Path]) -> bool:
-    "Whether the method needs the vectors of two languages."
-    return recipe.needs == "aligned vectors"
-
-
-def _needs_vectors(settings: TransplantSettings, recipe: Recipe, text: Sequence[str | Path]) -> bool:
-    "Whether the method needs any vectors."
-    return bool(recipe.needs)
-
-
-def _trains_tokenizer(settings: TransplantSettings, recipe: Recipe, text: Sequence[str | Path]) -> bool:
-    "Whether a tokenizer is trained from nothing."
-    return bool(text) and not settings.tokenizer.tokenizer and not settings.tokenizer.continues
-
-
-def _trains_on_text(settings: TransplantSettings, recipe: Recipe, text: Sequence[str | Path]) -> bool:
-    "Whether a tokenizer or vectors are trained on the text."
-    return bool(text) and (bool(recipe.needs) or not settings.tokenizer.tokenizer)
-
-
-def _is_given_tokenizer(settings: TransplantSettings, recipe: Recipe, text: Sequence[str | Path]) -> bool:
-    "Whether the tokenizer of the target language is given."
-    return bool(settings.tokenizer.tokenizer)
-
-
 class Use(NamedTuple):
     "Options that have an effect only where something holds."
 
@@ -284,55 +252,32 @@ class Use(NamedTuple):
 
 
 _OF_TWO_LANGUAGES = ("dictionary", "source_vectors", "target_vectors", "source_text", "subwords", "normalise")
-_ELSEWHERE = "{} has no use for it; leave it out, or choose wechsel or ofa"
 USES = (
-    Use((*_OF_TWO_LANGUAGES, "neighbours", "temperature", "source_only"), _is_aligned, _ELSEWHERE),
-    Use(("vectors",), _needs_vectors, "{} has no use for vectors; leave it out"),
+    Use(
+        (*_OF_TWO_LANGUAGES, "neighbours", "temperature", "source_only"),
+        lambda settings, recipe, text: recipe.needs == "aligned vectors",
+        "{} has no use for it; leave it out, or choose wechsel or ofa",
+    ),
+    Use(
+        ("vectors",),
+        lambda settings, recipe, text: bool(recipe.needs),
+        "{} has no use for vectors; leave it out",
+    ),
     Use(
         ("kind", "vocab_size", "character_coverage", "keep_reserved"),
-        _trains_tokenizer,
+        lambda settings, recipe, text: (
+            bool(text) and not (settings.tokenizer.tokenizer or settings.tokenizer.continues)
+        ),
         "no tokenizer is trained for the language alone, so that it has no use; leave it out",
     ),
-    Use(("sample", "alpha"), _trains_on_text, "nothing is trained on text, so that it has no use; leave it out"),
+    Use(
+        ("sample", "alpha"),
+        lambda settings, recipe, text: bool(text) and (bool(recipe.needs) or not settings.tokenizer.tokenizer),
+        "nothing is trained on text, so that it has no use; leave it out",
+    ),
     Use(
         ("add_special_tokens",),
-        _is_given_tokenizer,
+        lambda settings, recipe, text: bool(settings.tokenizer.tokenizer),
         "a tokenizer that is trained has them, so that it has no use; leave it out, or give --tokenizer",
     ),
-)
-
-
-def uses_what_is_given(settings: TransplantSettings, recipe: Recipe, text: Sequence[str | Path]) -> None:
-    "No option is given that nothing would come of, and that would be noted as if it had done something."
-    for name, reason in settings.unused(text).items():
-        raise SettingError(name, reason)
-
-
-def has_both_languages(settings: TransplantSettings, recipe: Recipe, text: Sequence[str | Path]) -> None:
-    "Methods that need aligned vectors have word vectors of both languages, and a dictionary."
-    if recipe.needs != "aligned vectors":
-        return
-    vectors, name = settings.vectors, recipe.name
-    if not vectors.dictionary:
-        problem = f"{name} needs a dictionary between the source language and the target language; give a file of "
-        raise SettingError("dictionary", problem + "two columns, or none where the vectors are in one space")
-    if not (vectors.source_vectors or vectors.source_text):
-        problem = f"{name} needs word vectors of the source language; give a file of them, or --source-text"
-        raise SettingError("source_vectors", problem)
-    if vectors.source_vectors and vectors.source_text:
-        raise SettingError("source_vectors", "vectors are read or trained on --source-text; give one of the two")
-    if not (vectors.target_vectors or text):
-        problem = f"{name} needs word vectors of the target language; give a file of them, or --text"
-        raise SettingError("target_vectors", problem)
-
-
-RULES = (
-    keeps_the_others,
-    expands_by_copying,
-    keeps_the_shape,
-    has_tokenizer,
-    takes_the_vectors,
-    has_vectors,
-    uses_what_is_given,
-    has_both_languages,
 )

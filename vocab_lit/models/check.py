@@ -37,6 +37,7 @@ from vocab_lit.models.findings import (
     find_untrained,
     ids_in,
 )
+from .model_class import ROWS_OF_DECODERS
 from .settings import check_model_path, is_gguf
 from ..text.errors import SettingError, first_line, no_collection
 from ..text.files import check_text, read_json
@@ -50,11 +51,10 @@ if TYPE_CHECKING:
     from vocab_lit.methods.plan import Plan
 
 # %% auto #0
-__all__ = ['ROWS_OF_DECODERS', 'Check', 'REMARKS', 'CHECKS', 'COMPARISONS', 'find_rows', 'find_special_ids', 'find_end',
-           'find_template', 'find_class', 'find_merges', 'find_by_llama_cpp', 'check_model', 'shares', 'verdict']
+__all__ = ['Check', 'REMARKS', 'CHECKS', 'COMPARISONS', 'find_rows', 'find_special_ids', 'find_end', 'find_template',
+           'find_class', 'find_merges', 'find_by_llama_cpp', 'check_model', 'shares', 'verdict']
 
 # %% ../../nbs/05_models/19_check.ipynb #621f199c
-ROWS_OF_DECODERS = 64  # they are a multiple of; vLLM's own padding, and good for kernels
 _LARGEST_LORA = 258_048  # rows to which vLLM limits models that are served with LoRA
 
 

@@ -21,10 +21,10 @@ from vocab_lit.gguf.container import (
     Field,
     GgufFile,
     NewTensor,
-    can_quantise,
     quantised,
     same_tensor,
     type_name,
+    writable_type,
     write_gguf,
 )
 from ..gguf.tokens import text_field, token_tables, tokens_of
@@ -45,7 +45,7 @@ __all__ = ['log', 'Trained', 'export_gguf', 'is_lora', 'export_lora', 'stored_ad
 
 # %% ../../nbs/05_models/28_export.ipynb #01eb5853
 _Way = Callable[[np.ndarray], np.ndarray]
-_F32, _Q8_0 = 0, 8  # GGML's types
+_F32 = 0  # GGML's type
 
 
 def _same(values: np.ndarray) -> np.ndarray:
@@ -156,11 +156,6 @@ class _Written:
     what: str
 
 
-def _written_type(type: int) -> int:
-    "The type in which changed numbers are written."
-    return type if can_quantise(type) else _Q8_0
-
-
 def _what(before: int, after: int) -> str:
     name = type_name(before)
     return f"quantised in {name}" if before == after else f"{name} is now {type_name(after)}"
@@ -170,7 +165,7 @@ def _whole(trained: Trained, name: str) -> _Written:
     "A changed tensor."
     old = trained.file.tensors[name]
     _, way = trained.way(name)
-    type = _written_type(old.type)
+    type = writable_type(old.type)
 
     def pieces() -> Iterator[bytes]:
         values = way(_numbers(trained.after[trained.names[name]]))
@@ -191,7 +186,7 @@ def _table(trained: Trained, name: str, n: int) -> _Written:
         raise ValueError(f"{trained.folder}: {theirs} is written as {how}, which is not known of tables of tokens")
     if after.shape[0] < n:
         raise ValueError(f"{trained.folder}: {theirs} has {after.shape[0]:,} rows for {n:,} tokens; make it anew")
-    type, shape = _written_type(old.type), (n, *trained.file.tensors[name].shape[1:])
+    type, shape = writable_type(old.type), (n, *trained.file.tensors[name].shape[1:])
 
     def pieces() -> Iterator[bytes]:
         stored = np.memmap(old.file, np.uint8, "r", old.offset, (old.rows, old.row_bytes))

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedModel
 
 # %% auto #0
-__all__ = ['read_config', 'model_class_of', 'is_masked', 'check_language_model', 'learns_from_text', 'is_decoder', 'model_sizes',
-           'max_length']
+__all__ = ['ROWS_OF_DECODERS', 'read_config', 'model_class_of', 'is_masked', 'check_language_model', 'learns_from_text',
+           'is_decoder', 'model_sizes', 'max_length']
 
 # %% ../../nbs/05_models/07_model_class.ipynb #8218c7cd
 def read_config(path: str) -> PreTrainedConfig:
@@ -138,6 +138,9 @@ def check_language_model(model: PreTrainedModel) -> None:
 def learns_from_text(model: PreTrainedModel) -> bool:
     "Whether plain text can train a model further: a masked or causal language model, and no encoder-decoder."
     return _is_language_model(model) and not model.config.is_encoder_decoder
+
+
+ROWS_OF_DECODERS = 64  # they are a multiple of; vLLM's own padding, and good for kernels
 
 
 def is_decoder(model: PreTrainedModel) -> bool:

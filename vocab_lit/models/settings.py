@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ..text.errors import SettingError, check_extra
 from ..text.files import hub_name, read_json
-from ..text.settings import Model, Settings, did_you_mean, option, options, required, settings, within
+from ..text.settings import Model, Settings, option, required, settings
 
 # %% auto #0
 __all__ = ['AdapterConfig', 'LanguageAdapter', 'LoraSettings', 'MergeSettings', 'is_gguf', 'check_model_path']
@@ -41,32 +41,34 @@ class AdapterConfig:
     leave_out: tuple[int, ...] = ()
 
 
+def _check_name(name: str) -> None:
+    if not re.fullmatch(r"[\w+-]+", name):
+        raise SettingError("name", f"{name!r} cannot name an adapter; give letters, digits, +, - and _")
+
+
 @settings
 class LanguageAdapter(Settings):
     "A language adapter to train while the model stays as it is; the defaults are those of MAD-X."
 
     heading = "Language adapter"
 
-    name: str = required("what the adapter is called, such as the language's code")
+    name: str = required("what the adapter is called, such as the language's code", check=_check_name)
     vocabulary: Model = option(
         "",
         "folder of the same model with the language's own vocabulary, as `vocab-lit transplant` writes it; its "
         "embeddings are trained with the adapter. For scripts the model has no tokens for",
         shown="the model's own vocabulary",
     )
-    reduction: float = option(2, "the model's dimensions over those of the adapter")
+    reduction: float = option(2, "the model's dimensions over those of the adapter", ge=1)
     invertible: bool = option(True, "whether there is an invertible adapter at the embeddings")
     activation: str = option("relu", "relu (MAD-X) or gelu (UNKs Everywhere, and many published adapters)")
     last_layer: bool = option(True, "whether the last layer has an adapter; in MAD-X 2.0 it has none")
 
     def check(self) -> None:
         super().check()
-        if not re.fullmatch(r"[\w+-]+", self.name):
-            raise SettingError("name", f"{self.name!r} cannot name an adapter; give letters, digits, +, - and _")
         if self.vocabulary and not Path(self.vocabulary).is_dir():
             problem = f" {self.vocabulary}: no such folder; give that of a model that `vocab-lit transplant` wrote"
             raise SettingError("vocabulary", problem)
-        within("reduction", self.reduction, 1)
 
     @property
     def config(self) -> AdapterConfig:
@@ -75,17 +77,21 @@ class LanguageAdapter(Settings):
         return AdapterConfig(self.reduction, self.activation, 2 if self.invertible else 0, leave_out)
 
 # %% ../../nbs/05_models/00_settings.ipynb #888d1955
-_WORDS = {"yes": True, "no": False}
+def _check_targets(targets: str) -> None:
+    if not re.fullmatch(r"[\w.-]+(\+[\w.-]+)*", targets):
+        raise SettingError("targets", f" {targets}: give all-linear, or names with + between")
 
 
 @settings
 class LoraSettings(Settings):
     "The shape of LoRA's matrices (Hu et al., 2022), and what becomes of them."
 
-    r: int = option(16, "their rank")
-    alpha: float = option(0, "their product is weighted by alpha/r", shown="twice r")
-    dropout: float = option(0.05, "share of their inputs that are dropped in training")
-    targets: str = option("all-linear", "names of the layers that have them, with + between, such as q_proj+v_proj")
+    r: int = option(16, "their rank", ge=1)
+    alpha: float = option(0, "their product is weighted by alpha/r", shown="twice r", ge=0, allow_inf_nan=False)
+    dropout: float = option(0.05, "share of their inputs that are dropped in training", ge=0, lt=1)
+    targets: str = option(
+        "all-linear", "names of the layers that have them, with + between, such as q_proj+v_proj", check=_check_targets
+    )
     merge: bool = option(
         False, "whether they are added to the model's weights at the end, so that a whole model is saved"
     )
@@ -103,21 +109,11 @@ class LoraSettings(Settings):
                 raise SettingError("lora", f" {text}: give parts of the form name=value, such as r=16,alpha=32")
             if name in given:
                 raise SettingError("lora", f" {text}: {name} stands there twice")
-            given[name] = cls._value(name, value)
-        return cls(**given)
-
-    @classmethod
-    def _value(cls, name: str, value: str) -> str | int | float | bool:
-        "A value in the type of its field."
-        known = options(cls)
-        if name not in known:
-            raise SettingError("lora", f" {name}: no such part of {cls()}; {did_you_mean(name, known)}")
-        kind = known[name].kind
+            given[name] = value
         try:
-            return {"int": int, "float": float, "bool": _WORDS.__getitem__, "str": str}[kind](value)
-        except (ValueError, KeyError):
-            wanted = {"int": "a whole number", "float": "a number", "bool": "yes or no"}[kind]
-            raise SettingError("lora", f" {name}={value}: give {wanted}") from None
+            return cls(**given)
+        except SettingError as e:
+            raise SettingError("lora", f" {e.in_file.replace('no such option', f'no such part of {cls()}')}") from None
 
     def __str__(self) -> str:
         values = vars(self) | dict(alpha=self.scale)
@@ -125,14 +121,6 @@ class LoraSettings(Settings):
 
     def check(self) -> None:
         super().check()
-        for name, holds, wanted in (
-            ("r", self.r >= 1, "1 or more"),
-            ("alpha", 0 <= self.alpha < float("inf"), "a number above 0"),
-            ("dropout", 0 <= self.dropout < 1, "a number from 0 to below 1"),
-            ("targets", re.fullmatch(r"[\w.-]+(\+[\w.-]+)*", self.targets), "all-linear, or names with + between"),
-        ):
-            if not holds:
-                raise SettingError("lora", f" {name}={_written(getattr(self, name))}: give {wanted}")
         check_extra("peft", "lora")
 
     @property
@@ -157,7 +145,7 @@ class MergeSettings(Settings):
     weights: str = option(
         "",
         "how much each MODEL counts in the average, with commas between, such as 0.7,0.3; their sum counts as 1",
-        shown="all alike",
+        shown="uniform",
     )
     chat: Model = option("", "a chat model: its difference from --base is added to MODEL (a chat vector)")
     base: Model = option("", "the model that --chat was trained from")
@@ -170,9 +158,8 @@ class MergeSettings(Settings):
         "`SettingError` in the name of the first option that cannot be as it is."
         super().check()
         if bool(self.chat) != bool(self.base):
-            raise SettingError(
-                "base" if self.chat else "chat", "a difference is one of two models; give --chat and --base"
-            )
+            lacking = "base" if self.chat else "chat"
+            raise SettingError(lacking, "a difference is one of two models; give --chat and --base")
         if self.chat and len(models) != 1:
             raise SettingError("chat", f"its difference is added to one model, and {len(models)} are given")
         if self.chat and self.weights:
@@ -180,9 +167,8 @@ class MergeSettings(Settings):
         if not self.chat and len(models) < 2:
             raise SettingError("chat", "one model is no average; give more, or --chat and --base")
         if not self.chat and self.scale != 1:
-            raise SettingError(
-                "scale", f" {self.scale:g}: it is of the difference of --chat and --base; give these too"
-            )
+            problem = f" {self.scale:g}: it is of the difference of --chat and --base; give these too"
+            raise SettingError("scale", problem)
         self.shares(len(models))
 
     def shares(self, n: int) -> list[float]:
@@ -196,13 +182,6 @@ class MergeSettings(Settings):
         return [share / sum(given) for share in given]
 
 # %% ../../nbs/05_models/00_settings.ipynb #74f79ca0
-def _check_config(path: str | Path, config: Path) -> None:
-    "`ValueError` where a folder has no configuration, or a damaged one."
-    if not config.is_file():
-        raise ValueError(f"{path} has no config.json; give the folder of a whole model")
-    read_json(config)
-
-
 def is_gguf(path: str | Path) -> bool:
     "Whether a path is that of a GGUF file, by its name or, as those of Ollama have none, by how it begins."
     path = Path(path)
@@ -237,4 +216,6 @@ def check_model_path(path: str | Path) -> None:
     if not config.is_file() and (folder / "lapt.json").is_file():
         resume = "resume it by the command that began it, with --resume"
         raise ValueError(f"{path} holds a training run that has not ended; {resume}")
-    _check_config(path, config)
+    if not config.is_file():
+        raise ValueError(f"{path} has no config.json; give the folder of a whole model")
+    read_json(config)

@@ -10,6 +10,7 @@ import json
 import os
 import pickle
 import re
+from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from functools import cached_property
 from pathlib import Path
@@ -31,8 +32,9 @@ if TYPE_CHECKING:
     from vocab_lit.models.gguf_weights import GgufTable
     from vocab_lit.models.lazy_weights import StoredTensor
     from vocab_lit.models.token_tensors import TokenTensor
+    from vocab_lit.tokens.gguf_tokenizer import GgufTokenizer
     from vocab_lit.tokens.tokenizer_file import TokenizerFile
-    from vocab_lit.tokens.vocab import Vocab
+    from vocab_lit.tokens.vocab import Token, Vocab
 
 # %% auto #0
 __all__ = ['Source', 'FolderSource', 'GgufSource', 'plan_beside', 'id_map_beside', 'check_new_gguf', 'load_model', 'open_model']
@@ -177,6 +179,10 @@ class Source:
     def rows(self) -> int:
         "The number of its input embeddings."
         return len(self.tables["input"])
+
+    def tokens_at(self, ids: Iterable[int]) -> list[Token]:
+        "Some tokens of the vocabulary."
+        return [self.vocab[id] for id in ids]
 
     def check_new(self, out: str | Path) -> None:
         "`ValueError` where a path cannot be that of a model made of this one: a folder of a folder, a file of a file."
@@ -459,7 +465,7 @@ class GgufSource(Source):
         super().__init__(self.file.path)
 
     @cached_property
-    def tokenizer_file(self) -> TokenizerFile:
+    def tokenizer_file(self) -> GgufTokenizer:
         "The tokenizer as the file writes it; transformers' is made when it is asked for."
         from vocab_lit.tokens.gguf_tokenizer import GgufTokenizer
 
@@ -469,6 +475,15 @@ class GgufSource(Source):
     def tokenizer(self) -> PreTrainedTokenizerBase:
         "The tokenizer as transformers has it."
         return self.tokenizer_file.tokenizer
+
+    def tokens_at(self, ids: Iterable[int]) -> list[Token]:
+        "The ordinary ones of some tokens, for which the tokenizer of transformers need not be made."
+        from vocab_lit.gguf.tokens import TokenType
+        from vocab_lit.tokens.vocab import read_token
+
+        t = self.tokenizer_file
+        ordinary = set(t.has_types(TokenType.NORMAL))
+        return [read_token(id, t.pieces[id], t.dialect) for id in ids if id in ordinary]
 
     @cached_property
     def tables(self) -> dict[str, GgufTable]:

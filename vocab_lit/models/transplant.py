@@ -16,13 +16,13 @@ from torch import nn
 import vocab_lit
 from ..methods.factored import FactoredRecipe, Factors, factorize, low_dimensional
 from ..methods.plan import Plan
-from ..methods.recipe import Recipe
+from ..methods.recipe import Copy, Gaussian, Recipe
 from ..methods.registry import get_recipe
 from .card import keep_source_files, write_card
 from .compatibility import check_source, check_target
 from .factored_embedding import FactoredEmbedding, check_tied
 from .lazy_weights import copy_beside, input_weight, save_model, tensor_shapes, vocabulary_part
-from .model_class import max_length
+from .model_class import max_length, model_sizes
 from .source import FolderSource
 from vocab_lit.models.token_tensors import (
     move_positions,
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from vocab_lit.vectors.token_vectors import TokenVectors
 
 # %% auto #0
-__all__ = ['Transplant', 'reinitialise', 'check_tokenizers', 'replace_vocabulary', 'transplant']
+__all__ = ['Transplant', 'trim_recipe', 'reinitialise', 'check_tokenizers', 'replace_vocabulary', 'transplant']
 
 # %% ../../nbs/05_models/10_transplant.ipynb #03cf6ba4
 def _leave_out_code(config: PreTrainedConfig) -> str | None:  # a remark on it
@@ -125,6 +125,11 @@ class Transplant:
     layer: FactoredEmbedding | None = None
     notes: list[str] = field(default_factory=list)
     id_map: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def sizes(self) -> dict[str, float]:
+        "Tokens, parameters and megabytes."
+        return model_sizes(self.model, len(self.tokenizer))
 
     @property
     def _made_by_step(self) -> dict[str, int]:
@@ -206,6 +211,12 @@ class Transplant:
         return Path(folder)
 
 # %% ../../nbs/05_models/10_transplant.ipynb #0e3545ab
+def trim_recipe() -> Recipe:
+    "How a trimmed vocabulary is filled: every token overlaps, and its embedding is copied."
+    about = "Every token overlaps; rows that only fill up a multiple are sampled."
+    return Recipe("trim", (Copy(fuzzy=False), Gaussian()), "Abdaoui et al. (2020)", about)
+
+
 def reinitialise(
     model: PreTrainedModel,  # it is changed in place
     seed: int = 0,

@@ -33,8 +33,7 @@ from vocab_lit.study.ways import (
     task_options,
 )
 from ..tasks.registry import TASKS
-from ..tasks.settings import SPLITS, EvaluateSettings
-from ..tasks.task_files import evaluation
+from ..tasks.settings import SPLITS, EvaluateSettings, evaluation
 from ..text.corpus import data_path
 from ..text.files import check_file_name, check_text, write_text
 from ..text.reader import TextSource, raw_lines

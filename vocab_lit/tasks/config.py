@@ -10,7 +10,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import NamedTuple
 
-from ..text.settings import option, settings
+from ..text.settings import Settings, option, settings
 
 # %% auto #0
 __all__ = ['NO_EARLY_STOP', 'FOCUS', 'TaskConfig', 'WholeConfig', 'PaperSettings', 'paper_settings']
@@ -20,13 +20,13 @@ NO_EARLY_STOP = 10**6  # patience of training that goes on to its last epoch
 
 
 @settings
-class TaskConfig:
+class TaskConfig(Settings):
     "Hyper-parameters of fine-tuning; the defaults are those of Downey et al. (2023, Table 7) for POS."
 
     learning_rate: float = option(5e-6, "learning rate")
-    batch_size: int = option(72, "rows (examples, or windows of long ones) in one optimizer step, on each device")
+    batch_size: int = option(72, "rows (examples, or windows of long ones) in one optimizer step, on each device", ge=1)
     micro_batch: int = option(0, "rows in one forward pass; 0: the whole batch")
-    epochs: int = option(64, "at most")
+    epochs: int = option(64, "max epochs", ge=1)
     eval_every: float = option(2, "epochs between two scores on the development split; below 1: the share of all steps")
     patience: int = option(8, "epochs without a better score after which training stops")
     max_length: int = option(256, "tokens in a row")

@@ -5,10 +5,10 @@
 # %% ../../nbs/07_tasks/10_settings.ipynb #7cfdc9db
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, field, fields, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, fields, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from .config import TaskConfig
 from .registry import TASKS, papers, task_settings
@@ -19,15 +19,14 @@ from vocab_lit.text.settings import (
     Model,
     SettingError,
     Settings,
-    one_of,
+    existing_file,
     option,
     required,
     settings,
-    within,
 )
 
 # %% auto #0
-__all__ = ['PERPLEXITY', 'SPLITS', 'TaskRun', 'EvaluateSettings']
+__all__ = ['PERPLEXITY', 'SPLITS', 'KEEP', 'TaskFiles', 'GIVEN_SPLITS', 'TaskRun', 'EvaluateSettings', 'task_files', 'evaluation']
 
 # %% ../../nbs/07_tasks/10_settings.ipynb #344b0708
 PERPLEXITY = "ppl"
@@ -90,12 +89,8 @@ class TaskRun(Settings):
         0,
         "save and stop before so many hours are over, to be resumed; 0: never. After SIGTERM or SIGUSR1 a fine-tuning "
         "with --out does so after its next step; the exit code is 75",
+        ge=0,
     )
-
-    def check(self) -> None:
-        "`SettingError` where the hours are negative."
-        super().check()
-        within("max_hours", self.max_hours, 0)
 
 # %% ../../nbs/07_tasks/10_settings.ipynb #4cf75670
 _OVERRIDES = ("learning_rate", "epochs", "batch_size", "max_length", "stride", "balance_o")
@@ -128,7 +123,8 @@ class EvaluateSettings(Settings):
     heading = "Task"
 
     task: str = required(
-        _listed([*(task.help for task in TASKS.values()), "ppl (plain text: perplexity, nothing is trained)"])
+        _listed([*(task.help for task in TASKS.values()), "ppl (plain text: perplexity, nothing is trained)"]),
+        choices=[*TASKS, PERPLEXITY],
     )
     test: File = option("", "test examples", shown="the setup's")
     train: File = option(
@@ -162,17 +158,17 @@ class EvaluateSettings(Settings):
         "whether the last layer has adapters; in MAD-X 2.0 neither the language nor the task has one there, and what a "
         "published language adapter has in it is not used",
     )
-    seeds: int = option(4, "how many fine-tunings")
-    seed: int = option(0, "the first one's seed; the others follow")
+    seeds: int = option(4, "how many fine-tunings", ge=1)
+    seed: int = option(0, "the first one's seed; the others follow", ge=0, le=LARGEST_SEED)
     preset: str = option(
         "",
         f"settings of a paper: {_papers_by_task()}",
         shown=_default_papers(),
     )
     learning_rate: float | None = option(None, "learning rate", shown=_defaults("learning_rate"))
-    epochs: int | None = option(None, "at most so many", shown=_defaults("epochs"))
+    epochs: int | None = option(None, "max epochs", shown=_defaults("epochs"), ge=1)
     batch_size: int | None = option(
-        None, "rows in one step: examples, or windows of long ones", shown=_defaults("batch_size")
+        None, "rows in one step: examples, or windows of long ones", shown=_defaults("batch_size"), ge=1
     )
     max_length: int | None = option(
         None,
@@ -184,11 +180,12 @@ class EvaluateSettings(Settings):
         "qa: tokens that two neighbouring windows of a context share; for models with short inputs, less than the "
         "default. ppl: tokens that each window adds",
         shown="128; ppl half of --max-length",
+        ge=0,
     )
     balance_o: bool | None = option(
         None, "ner: let words outside entities weigh as much as those inside, in all", shown="on for ner"
     )
-    column: str = option("", "pos: which tags of a treebank, upos or xpos", shown="upos")
+    column: str = option("", "pos: which tags of a treebank, upos or xpos", shown="upos", choices=("upos", "xpos"))
     language: str = option("", "nli: only pairs with this code in the file's language column", shown="all")
     probe: bool = option(
         False,
@@ -200,19 +197,10 @@ class EvaluateSettings(Settings):
         "with --probe, nli: give the classifier also what the two sentences have in common, without which it can only "
         "weigh one against the other",
     )
-    changes: Mapping[str, object] = field(
-        default_factory=dict, metadata={"help": "further settings of the task, by name", "shown": ""}
-    )
+    changes: Mapping[str, object] = option({}, "further settings of the task, by name")
 
     def check(self) -> None:
-        "`SettingError` in the name of the first option that does not go with the others."
-        one_of("task", self.task, [*TASKS, PERPLEXITY])
         super().check()
-        within("seeds", self.seeds, 1)
-        within("seed", self.seed, 0, LARGEST_SEED)
-        for name in ("epochs", "batch_size"):
-            within(name, cast("Any", self.changes.get(name, getattr(self, name))), 1)
-        within("stride", self.stride, 0)
         if not self.test:
             raise SettingError("test", "give the test examples, or a --setup that names the files of the task")
         for rule in _RULES:
@@ -325,8 +313,66 @@ def _files_are_told_what_they_know(settings: EvaluateSettings) -> None:
         if name not in known:
             hint = f"give --{known[0]}" if known else "leave it out"
             raise SettingError(name, f" says nothing about files of {settings.task}; {hint}")
-    if settings.column:
-        one_of("column", settings.column, ("upos", "xpos"))
 
 
 _RULES = (_perplexity_trains_nothing, _probe_trains_a_classifier, _trains_or_scores, _files_are_told_what_they_know)
+
+# %% ../../nbs/07_tasks/10_settings.ipynb #92488d67
+KEEP = "keep_"  # stands before a task in a language that the source model knows
+
+
+def _helps() -> dict[str, str]:
+    "Help of the files of each task, and of each task in a language that the source model knows."
+    first, *others = TASKS.values()
+    helps = {
+        first.name: f"{first.about}: training, development (may be left out) and test file, in one pair of quotes "
+        "('train.conllu dev.conllu test.conllu'), on which source and target model are fine-tuned and scored"
+    }
+    helps |= {task.name: f"{task.about}: the same" for task in others}
+    helps[KEEP + first.name] = (
+        f"{first.about} in a language that the source model knows: files, in quotes as well, on which it is fine-tuned "
+        "and scored before and after, to see what was forgotten"
+    )
+    return helps | {KEEP + task.name: f"{task.about} in such a language: the same" for task in others}
+
+
+def _task_files() -> type[Settings]:
+    "The settings class with a field for the files of each task."
+    helps = _helps()
+    fields = {name: option("", help) for name, help in helps.items()}
+    about = "Training, development (may be left out) and test file of each task, with spaces between."
+    named = {"__doc__": about, "__annotations__": dict.fromkeys(helps, "str"), "__module__": __name__}
+    named |= {"heading": "Tasks"}
+    return settings(type("TaskFiles", (Settings,), named | fields))
+
+
+TaskFiles = _task_files()
+
+# %% ../../nbs/07_tasks/10_settings.ipynb #0ba23d6a
+GIVEN_SPLITS = {1: ("test",), 2: ("train", "test"), 3: SPLITS}  # by the number of files
+
+
+def task_files(
+    name: str,  # of a task
+    given: str | Sequence[str],  # training, development (may be left out) and test file, or the last alone
+) -> dict[str, str]:  # train, dev, test
+    "Tell the files of a task apart by their number; `SettingError` where one is not there."
+    names = given.split() if isinstance(given, str) else given
+    if len(names) not in GIVEN_SPLITS:
+        problem = "give training, development and test file, or the first and last, or a test file alone"
+        raise SettingError(name, problem)
+    for file in names:
+        existing_file(name, file)
+    return dict(zip(GIVEN_SPLITS[len(names)], map(str, names)))
+
+
+def evaluation(
+    task: str,
+    given: Mapping[str, object],  # train, dev, test and settings of the task by name
+    seeds: int = 4,
+    seed: int = 0,
+) -> EvaluateSettings:
+    "The settings of an evaluation, from a part of a setup file."
+    files: dict[str, Any] = {part: str(given[part]) for part in SPLITS if given.get(part)}
+    changes = {name: value for name, value in given.items() if name not in SPLITS}
+    return EvaluateSettings(task.removeprefix(KEEP), seeds=seeds, seed=seed, changes=changes, **files)

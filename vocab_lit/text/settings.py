@@ -14,7 +14,7 @@ from dataclasses import MISSING, Field, dataclass, field, fields
 from functools import cache, wraps
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any, ClassVar, Literal, TypeVar, dataclass_transform
+from typing import Annotated, Any, ClassVar, Literal, Optional, TypeVar, cast, dataclass_transform
 
 import pydantic
 import pydantic.dataclasses
@@ -27,7 +27,7 @@ from .reader import TextSource
 
 # %% auto #0
 __all__ = ['File', 'Files', 'Model', 'LARGEST_SEED', 'COPIES', 'Option', 'option', 'required', 'options', 'did_you_mean',
-           'unknown', 'one_of', 'within', 'existing_file', 'existing_text', 'refusal', 'settings', 'checked',
+           'unknown', 'one_of', 'existing_file', 'existing_text', 'refusal', 'settings', 'settings_over', 'checked',
            'distribute', 'Settings', 'CleanSettings']
 
 # %% ../../nbs/01_text/00_settings.ipynb #213f4f91
@@ -52,22 +52,24 @@ class Option:
 
 def option(
     default: _T,
-    help: str,
+    help: str = "",  # empty: that of the class that the field is inherited from
     shown: str = "",  # what --help calls an empty default
     choices: Collection[str] = (),  # all that can be given, besides the default
+    check: Callable[[Any], object] | None = None,  # raises `SettingError` for a value that cannot be
     **bounds: float,  # ge, gt, le, lt and others of `pydantic.Field`
 ) -> _T:  # for the type checker; it is a dataclass field
     "A field of a settings class, with its default and its help."
-    metadata = dict(help=help, shown=shown, choices=tuple(choices), **bounds)
-    described: Any = (
-        field(default_factory=dict, metadata=metadata) if default == {} else field(default=default, metadata=metadata)
-    )
+    about = dict(help=help, shown=shown, choices=tuple(choices), check=check)
+    metadata = {name: value for name, value in about.items() if value} | bounds
+    empty: Any = {}
+    described: Any = field(default_factory=dict) if default == empty else field(default=default)
+    described.metadata = MappingProxyType(metadata)
     return described
 
 
-def required(help: str, choices: Collection[str] = (), **bounds: float) -> Any:
+def required(help: str, **about: Any) -> Any:
     "A field of a settings class that has no default."
-    return field(metadata=dict(help=help, choices=tuple(choices), **bounds))
+    return option(cast("Any", MISSING), help, **about)
 
 
 def _kind(annotation: object) -> str:
@@ -113,14 +115,6 @@ def one_of(name: str, value: object, choices: Iterable[str]) -> None:
         raise SettingError(name, unknown(value, choices))
 
 
-def within(name: str, value: float | None, least: float, most: float = float("inf")) -> None:
-    "`SettingError` where a number, if there is one, is too small, too large or none."
-    if value is None or least <= value <= most:
-        return
-    bounds = f"at least {least:,}" if most == float("inf") else f"{least:,} to {most:,}"
-    raise SettingError(name, f" {value}: give {bounds}")
-
-
 def existing_file(name: str, path: str | Path) -> None:
     "`SettingError` where a file is not there."
     if not Path(path).is_file():
@@ -136,10 +130,10 @@ def existing_text(name: str, source: str) -> None:
 
 
 _WANTED = {  # by the type of pydantic's error
-    "greater_than_equal": "at least {ge:,}",
-    "greater_than": "a number above {gt:,}",
-    "less_than_equal": "at most {le:,}",
-    "less_than": "less than {lt:,}",
+    "greater_than_equal": "at least {ge}",
+    "greater_than": "a number above {gt}",
+    "less_than_equal": "at most {le}",
+    "less_than": "less than {lt}",
     "int": "a whole number",
     "float": "a number",
     "finite": "a finite number",
@@ -154,7 +148,7 @@ _WANTED = {  # by the type of pydantic's error
 def refusal(error: pydantic.ValidationError, *at: str) -> SettingError:  # with `at`, the keys that lead to the value
     "The first thing that pydantic refuses, in one line."
     first = error.errors()[0]
-    kind, value, about = first["type"], first["input"], first.get("ctx", {})
+    kind, value, about = first["type"], first["input"], dict(first.get("ctx", {}))
     path = (*at, *first["loc"])
     name = str(path[-1]) if path else ""
     if isinstance(problem := about.get("error"), SettingError):
@@ -164,7 +158,8 @@ def refusal(error: pydantic.ValidationError, *at: str) -> SettingError:  # with 
     elif kind == "literal_error":
         problem = SettingError(name, unknown(value, re.findall("'(.*?)'", about["expected"])))
     else:
-        wanted = _WANTED.get(kind, _WANTED.get(kind.partition("_")[0], "")).format(**about)
+        bounds = {name: f"{n:,}".removesuffix(".0") for name, n in about.items() if isinstance(n, (int, float))}
+        wanted = _WANTED.get(kind, _WANTED.get(kind.partition("_")[0], "")).format(**bounds)
         problem = SettingError(name, f" {value}: give {wanted}" if wanted else f" {value}: {first['msg']}")
     problem.at = path
     return problem
@@ -188,55 +183,87 @@ def _no_switch(value: object) -> object:
     return str(value) if isinstance(value, bool) else value
 
 
-_NUMBERS: dict[str, Any] = {
+_TYPES: dict[str, Any] = {  # by the kind of an option
     "int": Annotated[int, pydantic.BeforeValidator(_no_switch)],
     "float": Annotated[float, pydantic.WrapValidator(_as_given)],
+    **dict(str=str, bool=bool, File=str, Model=str, Files=tuple[str, ...]),
 }
 
 
-def _declare(cls: type) -> None:
-    "Complete the fields of a class by what they inherit, and tell pydantic of choices."
+def _checks(check: Callable[[Any], object]) -> pydantic.AfterValidator:
+    def checked_value(value: Any) -> Any:
+        check(value)
+        return value
+
+    return pydantic.AfterValidator(checked_value)
+
+
+def _declare(cls: type, described: Mapping[str, Mapping[str, Any]]) -> None:
+    "Complete the fields of a class by what they inherit, and tell pydantic of choices and checks."
     bases = [getattr(base, "__dataclass_fields__", {}) for base in reversed(cls.__mro__[1:])]
-    inherited = {name: f.metadata for base in bases for name, f in base.items()}
+    inherited = {**described, **{name: f.metadata for base in bases for name, f in base.items()}}
     for name, annotation in inspect.get_annotations(cls).items():
         own = vars(cls).get(name, field())
         own, kind = own if isinstance(own, Field) else field(default=own), _kind(annotation)
-        own.metadata = MappingProxyType({**inherited.get(name, {}), **own.metadata, "kind": kind})
+        about = {**inherited.get(name, {}), **own.metadata, "kind": kind}
+        own.metadata = MappingProxyType(about)
         setattr(cls, name, own)
-        if choices := own.metadata.get("choices"):
-            known = (*choices, *(() if own.default is MISSING else (own.default,)))
-            cls.__annotations__[name] = Literal[tuple(dict.fromkeys(known))]
-        elif kind in _NUMBERS:
-            cls.__annotations__[name] = _NUMBERS[kind] if own.default is not None else _NUMBERS[kind] | None
+        if kind not in _TYPES:
+            continue
+        value_type, optional = _TYPES[kind], own.default is None
+        if choices := about.get("choices"):
+            value_type = Literal[
+                tuple(dict.fromkeys((*choices, *([] if own.default in (MISSING, None) else [own.default]))))
+            ]
+        if check := about.get("check"):
+            value_type = Annotated[value_type, _checks(check)]
+        cls.__annotations__[name] = Optional[value_type] if optional else value_type  # noqa: UP045
+
+
+def _made(cls: type[_T], described: Mapping[str, Mapping[str, Any]]) -> type[_T]:
+    "A frozen dataclass of checked values."
+    summary = inspect.cleandoc(cls.__doc__ or cls.__name__)
+    _declare(cls, described)
+    made: Any = pydantic.dataclasses.dataclass(frozen=True, config=pydantic.ConfigDict(extra="forbid"))(cls)
+    checks = made.__init__
+
+    @wraps(checks)
+    def init(self: object, *values: object, **options: object) -> None:
+        names = [f.name for f in fields(made)]
+        options = dict(zip(names, values)) | options
+        try:
+            checks(self, *values[len(names) :], **{name: _plain(value) for name, value in options.items()})
+        except pydantic.ValidationError as e:
+            raise refusal(e) from None
+
+    made.__init__ = init
+    parameters = map(_parameter, options(made).values())
+    made.__doc__ = "\n".join([summary, "", "Parameters", "----------", *parameters, ""])
+    return made
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(required,))
 def settings(cls: type[_T]) -> type[_T]:
     "A class decorator: a frozen dataclass of checked values, its docstring followed by a section *Parameters*."
-    summary = inspect.cleandoc(cls.__doc__ or cls.__name__)
-    _declare(cls)
-    made = pydantic.dataclasses.dataclass(frozen=True, config=pydantic.ConfigDict(extra="forbid"))(cls)
-    checks = made.__init__
+    return _made(cls, {})
 
-    @wraps(checks)
-    def init(self: object, *values: object, **options: object) -> None:
-        options = dict(zip((f.name for f in fields(made)), values)) | options
-        try:
-            checks(self, **{name: _plain(value) for name, value in options.items()})
-        except pydantic.ValidationError as e:
-            raise refusal(e) from None
 
-    setattr(made, "__init__", init)  # noqa: B010
-    parameters = map(_parameter, options(made).values())
-    made.__doc__ = "\n".join([summary, "", "Parameters", "----------", *parameters, ""])
-    return made
+@dataclass_transform(frozen_default=True, field_specifiers=(required,))
+def settings_over(
+    other: type,  # the class whose fields those of the same names replace, where they are given
+    shown: str,  # what --help says where they are not
+) -> Callable[[type[_T]], type[_T]]:
+    "A class decorator as `settings`; help, bounds and choices are those of the fields of another class."
+    described = {f.name: {**f.metadata, "shown": shown} for f in fields(other)}
+    return lambda cls: _made(cls, described)
 
 
 @cache
 def _field_checks(cls: type, name: str) -> pydantic.TypeAdapter:
     "What checks a value of one field."
     info = getattr(cls, "__pydantic_fields__")[name]  # noqa: B009
-    return pydantic.TypeAdapter(Annotated[info.annotation, *info.metadata] if info.metadata else info.annotation)
+    wanted: Any = Annotated[(info.annotation, *info.metadata)] if info.metadata else info.annotation
+    return pydantic.TypeAdapter(wanted)
 
 
 def checked(cls: type, name: str, value: object) -> Any:

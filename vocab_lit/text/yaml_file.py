@@ -19,7 +19,7 @@ from .reader import check_characters
 from .settings import SettingError, did_you_mean, refusal
 
 # %% auto #0
-__all__ = ['wrong', 'check_key', 'mapping', 'listed', 'number', 'whole', 'in_yaml', 'Part', 'read_yaml']
+__all__ = ['wrong', 'check_key', 'mapping', 'in_yaml', 'Part', 'read_yaml']
 
 # %% ../../nbs/01_text/11_yaml_file.ipynb #540daa80
 _T = TypeVar("_T")
@@ -48,39 +48,6 @@ def mapping(value: object, at: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise wrong(at, "lines of the form `key: value` are expected")
     return {str(key): part for key, part in value.items()}
-
-
-def listed(value: object) -> list:
-    "A list as it is, and any other value as a list of one."
-    return value if isinstance(value, list) else [value]
-
-
-def number(
-    value: object,
-    at: str,
-    name: str = "",  # of the key, where the place does not say it
-) -> float:
-    "A number, also one like 1e-4, which YAML takes for text."
-    problem = f"{name} is {value!r}; give a number" if name else f"{value!r} is no number"
-    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
-        raise wrong(at, problem)
-    try:
-        return float(value)
-    except ValueError:
-        raise wrong(at, problem) from None
-
-
-def whole(
-    value: object,
-    at: str,
-    least: int = 0,
-    name: str = "",  # of the key, where the place does not say it
-) -> int:
-    "A whole number that is large enough."
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        problem = f"{name} is {value!r}; give a whole number" if name else f"{value!r}: give a whole number"
-        raise wrong(at, problem + (f" of at least {least}" if least or not name else ""))
-    return value
 
 
 def in_yaml(value: object) -> str:  # in one line

@@ -182,7 +182,8 @@ class GgufTokenizer(TokenizerFile):
     @cached_property
     def special(self) -> set[int]:
         "The ids of tokens that are no part of a text, or found in it whatever stands beside them."
-        return named_ids(self.file) | set(self.has_types(*_LASTING))
+        lasting = {id for id in self.has_types(*_LASTING) if self.tokens[id].strip(" ")}  # spaces are pieces as others
+        return named_ids(self.file) | lasting
 
     @cached_property
     def template_lines(self) -> list[str]:

@@ -37,7 +37,7 @@ def load_tokenizer(source: str | Path) -> PreTrainedTokenizerBase:
     Parameters
     ----------
     source : str or Path
-        A folder, a `tokenizer.json` file, or a name on the Hugging Face Hub.
+        A folder, a `tokenizer.json` file, a GGUF file, or a name on the Hugging Face Hub.
 
     Returns
     -------
@@ -62,6 +62,10 @@ def load_tokenizer(source: str | Path) -> PreTrainedTokenizerBase:
     from transformers import AutoTokenizer
 
     path = Path(source)
+    if _is_gguf(path):
+        from vocab_lit.tokens.gguf_tokenizer import read_tokenizer
+
+        return read_tokenizer(path)
     if path.exists():
         with reading(path, "the tokenizer"):
             tokenizer = _from_json(path) if path.is_file() else _from_folder(path)
@@ -70,6 +74,14 @@ def load_tokenizer(source: str | Path) -> PreTrainedTokenizerBase:
             return _checked(tokenizer)
     name = hub_name(source, "tokenizer.json", "tokenizer")
     return _checked(AutoTokenizer.from_pretrained(name, trust_remote_code=False))
+
+
+def _is_gguf(path: Path) -> bool:
+    "Whether a path is that of a GGUF file."
+    if not path.is_file():
+        return False
+    with open(path, "rb") as f:
+        return f.read(4) == b"GGUF"
 
 
 def _from_folder(path: Path) -> PreTrainedTokenizerBase:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from ..text.errors import LacksOption, SettingError
 from ..text.reader import TextSource
-from ..text.settings import File, Files, Model, Settings, one_of, option, settings, within
+from ..text.settings import File, Files, Model, Settings, option, settings
 from ..text.words import check_words
 from .given_file import GivenToken, read_given
 
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from vocab_lit.text.corpus import Amount
 
 # %% auto #0
-__all__ = ['KINDS', 'EXPANSIONS', 'USUAL_SIZE', 'AS_ADVISED', 'TokenizerSettings', 'TrimSettings', 'check_tokenizer_path',
-           'check_vocab_size']
+__all__ = ['KINDS', 'USUAL_SIZE', 'AS_ADVISED', 'TokenizerSettings', 'TrimSettings', 'check_tokenizer_path', 'check_vocab_size']
 
 # %% ../../nbs/02_tokens/00_settings.ipynb #b04f57b1
 KINDS = {
@@ -30,10 +29,17 @@ KINDS = {
     "wordpiece": "WordPiece, as BERT",
     "bpe": "byte-level BPE, as RoBERTa and GPT-2",
 }
-EXPANSIONS = ("auxiliary", "continued")
 USUAL_SIZE = 50_000  # tokens
 AS_ADVISED = -1  # tokens by which to extend: as many as the verdict on the text says
 _UNITS = {"lines": 1, "B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9}
+_SAMPLE = re.compile(r"(\d+(?:\.\d+)?) ?([kMG]?B)?")
+
+
+def _check_sample(sample: str) -> None:
+    "`SettingError` where a text is no amount of lines or bytes."
+    match = _SAMPLE.fullmatch(sample)
+    if sample and not (match and float(match[1])):
+        raise SettingError("sample", f" {sample}: give a number of lines, such as 2000000, or bytes, as 500MB")
 
 
 @settings
@@ -49,36 +55,46 @@ class TokenizerSettings(Settings):
         "",
         "kind of a tokenizer that is trained: unigram (XLM-R), wordpiece (BERT) or bpe (RoBERTa, GPT-2)",
         shown="the model's own kind",
+        choices=KINDS,
     )
     vocab_size: int = option(
         USUAL_SIZE,
         "tokens of a tokenizer that is trained, special ones included; a text that does not fill the usual "
         f"{USUAL_SIZE:,} makes fewer, any other number has to be filled",
+        ge=10,
     )
     character_coverage: float = option(
-        1.0, "share of the text whose characters a trained tokenizer keeps; 0.9995 leaves out stray ones"
+        1.0,
+        "share of the text whose characters a trained tokenizer keeps; 0.9995 leaves out stray ones",
+        ge=0.9,
+        le=1,
     )
     sample: str = option(
         "",
         "train tokenizer and vectors on a random part of the text: so many lines (2000000) or bytes (500MB, 2GB)",
         shown="all of it, but for unigram 50MB",
+        check=_check_sample,
     )
     alpha: float | None = option(
         None,
-        "with a sample: take every --text as a language and draw from it by its size with this exponent, 1 as it is, "
-        "0 from all alike",
+        "with a sample: take every --text as a language and sample it by its size with this exponent; 1 as it is, 0 "
+        "uniform",
         shown="the text as one",
+        ge=0,
+        le=1,
     )
     extend: int = option(
         0,
         "vocabulary expansion: keep the source vocabulary and add up to N tokens (30000 in the paper); 0 replaces it. "
         "Without a number it is as many as `vocab-lit inspect` advises, by continued training",
+        ge=AS_ADVISED,
     )
     expansion: str = option(
         "auxiliary",
         "which tokens are added: auxiliary, those of the first N of a tokenizer trained on the text alone that the "
         "source lacks, as in the paper; continued, N that the source's own tokenizer learns when its training goes on "
         "with the text (continued BPE training), of which more come up",
+        choices=("auxiliary", "continued"),
     )
     same_size: bool = option(
         False,
@@ -86,7 +102,7 @@ class TokenizerSettings(Settings):
         "ids, and id_map.json names those that changed",
     )
     keep_tokens_of: Files = option(
-        (), "with --same-size: text in other languages, whose tokens stay too; the new tokens are not learnt from it"
+        (), "with --same-size: text in other languages, whose tokens stay too; the new tokens are not made from it"
     )
     keep_reserved: bool = option(
         False,
@@ -105,37 +121,21 @@ class TokenizerSettings(Settings):
     )
 
     def check(self) -> None:
-        "`SettingError` in the name of the first option that cannot be as it is."
         super().check()
-        self._check_training()
         self._check_expansion()
+        if self.alpha is not None and not self.sample:
+            raise LacksOption("alpha", "it says how a sample is drawn; give --sample too")
         if self.tokenizer:
             check_tokenizer_path(self.tokenizer)
         _ = self.given
 
-    def _check_training(self) -> None:
-        "`SettingError` where no tokenizer can be trained so."
-        if self.kind:
-            one_of("kind", self.kind, KINDS)
-        within("vocab_size", self.vocab_size, 10)
-        if not 0.9 <= self.character_coverage <= 1:
-            raise SettingError("character_coverage", f" {self.character_coverage}: give a share of 0.9 to 1")
-        within("alpha", self.alpha, 0, 1)
-        if self.sample and not self.amount:
-            raise SettingError("sample", f" {self.sample}: give a number of lines, such as 2000000, or bytes, as 500MB")
-        if self.alpha is not None and not self.sample:
-            raise LacksOption("alpha", "it says how a sample is drawn; give --sample too")
-
     def _check_expansion(self) -> None:
         "`SettingError` where a vocabulary cannot be expanded so."
-        within("extend", self.extend, AS_ADVISED)
-        one_of("expansion", self.expansion, EXPANSIONS)
         if self.expansion != "auxiliary" and not self.extend:
             raise LacksOption("expansion", f" {self.expansion}: it adds to the source vocabulary; give --extend N too")
         if self.same_size and not self.continues:
-            raise LacksOption(
-                "same_size", "it makes room for new tokens; give --extend N and --expansion continued too"
-            )
+            lacks = "it makes room for new tokens; give --extend N and --expansion continued too"
+            raise LacksOption("same_size", lacks)
         if self.keep_tokens_of and not self.same_size:
             raise LacksOption("keep_tokens_of", "without --same-size every token stays; leave it out")
         if self.same_size and self.tokens:
@@ -175,10 +175,9 @@ class TokenizerSettings(Settings):
         "The most text to train on; None: all of it."
         from vocab_lit.text.corpus import Amount
 
-        match = re.fullmatch(r"(\d+(?:\.\d+)?) ?([kMG]?B)?", self.sample)
-        if not match or not float(match[1]):
+        if not self.sample:
             return None
-        number, unit = match.groups("lines")
+        number, unit = _SAMPLE.fullmatch(self.sample).groups("lines")  # pyright: ignore[reportOptionalMemberAccess]
         return Amount(float(number) * _UNITS[unit], bytes=unit != "lines")
 
     def training_lines(
@@ -203,16 +202,18 @@ class TrimSettings(Settings):
 
     heading = "What stays"
 
-    coverage: float = option(0.9999, "share of each text whose tokens stay; what is rarer is spelled by smaller tokens")
+    coverage: float = option(
+        0.9999, "share of each text whose tokens stay; what is rarer is spelled by smaller tokens", gt=0, le=1
+    )
     vocab_size: int = option(
-        0, "tokens that stay at most, the most frequent ones of the texts; 0: as many as the coverage needs"
+        0, "tokens that stay at most, the most frequent ones of the texts; 0: as many as the coverage needs", ge=0
     )
     characters: str = option(
         "all",
         "single characters that stay: all, so that nothing becomes unknown that was not, text, those of the text, or "
         "none but those that are its tokens; a tokenizer that writes in bytes needs none",
+        choices=("all", "text", "none"),
     )
-
     words: str = option(
         "",
         "words whose tokens stay too, lists with commas between: en:60000 are the most frequent words of English (42 "
@@ -220,16 +221,8 @@ class TrimSettings(Settings):
         "word a line. Each counts as it stands behind a space, at the beginning of a line, and with a capital. A text "
         "of a megabyte has half of the words that the next one needs, so lists are what most keeps other lines as they "
         "were",
+        check=check_words,
     )
-
-    def check(self) -> None:
-        "`SettingError` in the name of the first option that cannot be as it is."
-        super().check()
-        check_words(self.words)
-        if not 0 < self.coverage <= 1:
-            raise SettingError("coverage", f" {self.coverage}: give a share above 0, up to 1")
-        within("vocab_size", self.vocab_size, 0)
-        one_of("characters", self.characters, ("all", "text", "none"))
 
 
 def check_tokenizer_path(path: str | Path) -> None:

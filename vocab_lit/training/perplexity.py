@@ -20,9 +20,8 @@ from tqdm.auto import tqdm
 from ..models.compatibility import check_rows
 from ..models.device import on_device
 from ..models.model_class import check_language_model, is_masked, max_length
-from ..models.pipeline import trim_recipe
 from ..models.source import FolderSource
-from ..models.transplant import replace_vocabulary
+from ..models.transplant import replace_vocabulary, trim_recipe
 from ..text.corpus import Lines
 from ..text.files import read_json
 from ..tokens.settings import TrimSettings

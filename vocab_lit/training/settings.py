@@ -18,11 +18,9 @@ from vocab_lit.text.settings import (
     Model,
     SettingError,
     Settings,
-    one_of,
     option,
-    options,
     settings,
-    within,
+    settings_over,
 )
 
 # %% auto #0
@@ -52,26 +50,16 @@ MODES = {
 EMBEDDINGS = ("all", "new", "none")
 
 # %% ../../nbs/06_training/00_settings.ipynb #b4ae67bc
-def _mode(given: LaptConfig | LaptSettings) -> str:
-    "The mode of a run."
-    mode = given.mode
-    if isinstance(given, LaptSettings):
-        mode = mode or PRESETS[given.preset].mode
-    assert mode is not None  # hyper-parameters always have one
-    return mode
-
-
-def _check_lora(given: LaptConfig | LaptSettings) -> None:
-    "`SettingError` where LoRA cannot learn so, or would have to."
-    mode = _mode(given)
+def _check_lora(given: LaptConfig | LaptSettings, mode: str) -> None:
+    "`SettingError` where LoRA cannot be trained so, or would have to."
     if given.lora:
         LoraSettings.read(given.lora).check()
         if all(stage.learns != "all" for stage in MODES[mode]):
             choices = [name for name, stages in MODES.items() if any(stage.learns == "all" for stage in stages)]
-            where = f" beside mode {mode}, in which the transformer never learns; choose from {', '.join(choices)}"
+            where = f" beside mode {mode}, in which the transformer stays frozen; choose from {', '.join(choices)}"
             raise SettingError("lora", f"{where}, or leave it out")
     if given.embeddings == "none" and not (given.lora and mode == "all"):
-        raise SettingError("embeddings", " none: only LoRA learns without them; give it --lora and --mode all")
+        raise SettingError("embeddings", " none: only LoRA is trained without them; give it --lora and --mode all")
 
 
 FEW = -1  # passes: one to three; up to four are nearly as good as new text (Muennighoff et al., 2023)
@@ -98,47 +86,63 @@ class LaptConfig(Settings):
     50
     """
 
-    steps: int = option(390_625, "optimizer steps; two-stage takes a fifth more")
+    steps: int = option(390_625, "optimizer steps; two-stage takes a fifth more", ge=0)
     max_epochs: int = option(
         0,
-        "passes over the text after which training ends where the steps are more; 0: any number, -1: one to three, as "
-        "many as make two million tokens",
+        "passes over the text after which the training ends where the steps are more; 0: any number, -1: one to three, "
+        "as many as make two million tokens",
+        ge=FEW,
     )
-    mode: str = option("all", "a name in MODES")
+    mode: str = option(
+        "all",
+        "what is trained when: all; full (encoder frozen for the first tenth), emb (encoder frozen throughout), "
+        "emb-rows (only the token embeddings), new (only those of new tokens), distil (those, from the hidden states "
+        "of the source model, by the preset token-distillation), two-stage (token embeddings for an extra fifth, then "
+        "all) or transinner (token embeddings for the first tenth, then all with a new warm-up)",
+        choices=MODES,
+    )
     embeddings: str = option(
         "all",
-        "whose token embeddings learn: those of all tokens, of new ones, which are no copies, or with LoRA none",
+        "which token embeddings are trainable, in any mode: all, or new (of tokens whose embeddings are no copies of "
+        "the source's); beside --lora in mode all also none",
+        choices=EMBEDDINGS,
     )
     lora: str = option(
         "",
-        "what learns in place of the transformer's weights, as `LoraSettings.read` takes it; empty: these",
+        "LoRA, by PEFT: matrices of this rank are trained in place of the transformer's weights, such as r=16, or more "
+        "of r=16,alpha=32,dropout=0.05,targets=all-linear,merge=no. What is saved is an adapter for PEFT, with "
+        "merge=yes a whole model. It takes about ten times the learning rate",
+        shown="the weights themselves are trained",
     )
-    learning_rate: float = option(5e-5, "peak learning rate")
-    batch_size: int = option(128, "blocks in one optimizer step, over all processes")
+    learning_rate: float = option(5e-5, "peak learning rate", gt=0, allow_inf_nan=False)
+    batch_size: int = option(128, "blocks in one optimizer step, over all processes", ge=1)
     micro_batch: int = option(
         0,
-        "blocks in one forward pass of one process; 0: as many as fit in memory and divide the batch, at most 32",
+        "blocks in one forward pass of one process; 0: as many as fit in memory and divide the batch, at most 32. Does "
+        "not change the result",
+        ge=0,
     )
-    length: int = option(256, "tokens in a block")
+    length: int = option(256, "tokens in a block", ge=1)
     warmup: float = option(0.1, "share of `steps` over which the rate grows, in each schedule")
     schedule: str = option("constant_with_warmup", "a name of transformers' schedulers")
     betas: tuple[float, float] = option((0.9, 0.999), "betas of AdamW")
     epsilon: float = option(1e-8, "epsilon of AdamW")
     weight_decay: float = option(0.0, "weight decay of AdamW")
     max_grad_norm: float = option(1.0, "largest norm of the gradient")
-    mask_probability: float = option(0.15, "share of tokens that are targets, in a masked model")
-    eval_every: int = option(1000, "steps between two evaluations, and two checkpoints")
-    patience: int = option(0, "steps without a lower held-out loss after which the run stops; 0: it goes to its end")
-    distil_layer: int = option(0, "whose hidden states are compared, 1 for the first; 0: the last")
-    distil_snippets: int = option(25, "of text for each new token")
-    distil_lm: bool = option(False, "whether input embeddings learn language modelling besides")
+    mask_probability: float = option(0.15, "share of tokens that are masked, in a masked model")
+    eval_every: int = option(1000, "steps between two evaluations and checkpoints, each on all held-out text", ge=1)
+    patience: int = option(
+        0, "early stopping: steps without a lower held-out loss after which the run ends; 0: never", ge=0
+    )
+    distil_layer: int = option(0, "whose hidden states are compared, 1 for the first; 0: the last", ge=0)
+    distil_snippets: int = option(25, "of text for each new token", ge=1)
+    distil_lm: bool = option(
+        False, "mode distil: train the input embeddings by language modelling besides, with both losses as large"
+    )
 
     def check(self) -> None:
-        "`SettingError` in the name of the first option that cannot be as it is."
         super().check()
-        one_of("mode", self.mode, MODES)
-        one_of("embeddings", self.embeddings, EMBEDDINGS)
-        _check_lora(self)
+        _check_lora(self, self.mode)
 
     @property
     def only_new_rows(self) -> bool:
@@ -229,7 +233,7 @@ _USUAL, _DISTIL = "few-passes", "token-distillation"  # presets
 DECODER_RATE = 3e-5
 
 
-@settings
+@settings_over(LaptConfig, shown="the preset's")
 class LaptSettings(Settings):
     """A preset, and what differs from it; hyper-parameters that are None are the preset's.
 
@@ -258,92 +262,36 @@ class LaptSettings(Settings):
         "better where the model does not read the language) and the 1e-5 of embedding-structure for encoders, or those "
         "of a paper, whose rates suit their many steps: embedding-structure, focus, wechsel-roberta, wechsel-gpt2, "
         "wechsel-gpt2-low-resource, mad-x, mad-x-adapter, unks-everywhere or token-distillation",
+        choices=PRESETS,
     )
-    mode: str | None = option(
-        None,
-        "what is trained when: all; full (encoder frozen for the first tenth), emb (encoder frozen throughout), "
-        "emb-rows (only the token embeddings), new (only those of new tokens), distil (those, from the hidden states"
-        " of the source model, by the preset token-distillation), two-stage (token embeddings for an extra"
-        " fifth, then all) or transinner (token embeddings for the first tenth, then all with a new warm-up)",
-        shown="the preset's",
-    )
-    embeddings: str = option(
-        "all",
-        "whose token embeddings learn, in any mode: all, or new (of tokens whose embeddings are no copies of the "
-        "source's); beside --lora in mode all also none",
-    )
-    lora: str = option(
-        "",
-        "LoRA, by PEFT: matrices of this rank learn in place of the transformer's weights, such as r=16, or more "
-        "of r=16,alpha=32,dropout=0.05,targets=all-linear,merge=no. What is saved is an adapter for PEFT, with "
-        "merge=yes a whole model. It takes about ten times the learning rate",
-        shown="the weights themselves learn",
-    )
-    steps: int | None = option(None, "optimizer steps", shown="the preset's")
-    max_epochs: int | None = option(
-        None,
-        "passes over the text after which the training ends where the steps are more; 0: any number, -1: one to three, "
-        "as many as make two million tokens",
-        shown="the preset's; any number beside --steps",
-    )
-    learning_rate: float | None = option(None, "peak learning rate", shown="the preset's")
-    batch_size: int | None = option(None, "blocks in one step", shown="the preset's")
-    micro_batch: int = option(
-        0,
-        "blocks in memory at once; 0: as many as fit, at most 32. Does not change the result",
-    )
-    length: int | None = option(None, "tokens in a block", shown="the preset's, or what the model takes")
+    mode: str | None = None
+    embeddings: str = option("all")
+    lora: str = option("", shown="the weights themselves are trained")
+    steps: int | None = None
+    max_epochs: int | None = option(None, shown="the preset's; any number beside --steps")
+    learning_rate: float | None = None
+    batch_size: int | None = None
+    micro_batch: int = option(0)
+    length: int | None = option(None, shown="the preset's, or what the model takes")
     eval_every: int | None = option(
-        None,
-        "steps between two evaluations and checkpoints, each on all held-out text",
-        shown="as often and on as much held-out text as takes a tenth of the computation",
+        None, shown="as often and on as much held-out text as takes a tenth of the computation"
     )
-    patience: int | None = option(
-        None,
-        "steps without a lower held-out loss after which the run stops, 0 for never",
-        shown="the preset's",
-    )
-    distil_layer: int = option(
-        0,
-        "mode distil: the layer whose hidden states are compared, 1 for the first, 0 for the last",
-    )
-    distil_snippets: int = option(25, "mode distil: snippets of text for each new token")
-    distil_lm: bool = option(
-        False,
-        "mode distil: let input embeddings learn language modelling besides, with a weight that makes both losses"
-        " equal",
-    )
+    patience: int | None = None
+    distil_lm: bool = option(False)
 
     def check(self) -> None:
-        "`SettingError` in the name of the first option that cannot be as it is."
         super().check()
-        one_of("preset", self.preset, PRESETS)
+        if self.distil_lm and self.asked_mode != "distil":
+            raise LacksOption("distil_lm", "no other mode has a use for it; give --mode distil too, or leave it out")
         if self.mode == "distil" and self.preset not in (_USUAL, _DISTIL):
-            raise SettingError(
-                "preset", f" {self.preset}: mode distil has the hyper-parameters of {_DISTIL}; leave it out"
-            )
-        if self.mode is not None:
-            one_of("mode", self.mode, MODES)
-        one_of("embeddings", self.embeddings, EMBEDDINGS)
-        _check_lora(self)
-        within("steps", self.steps, 0)
-        within("max_epochs", self.max_epochs, FEW)
-        if self.learning_rate is not None and not 0 < self.learning_rate < math.inf:
-            raise SettingError("learning_rate", f" {self.learning_rate}: give a number above 0")
-        for name in ("batch_size", "length", "eval_every"):
-            within(name, getattr(self, name), 1)
-        within("micro_batch", self.micro_batch, 0)
-        within("patience", self.patience, 0)
-        within("distil_layer", self.distil_layer, 0)
-        within("distil_snippets", self.distil_snippets, 1)
-        self._check_distil()
+            problem = f" {self.preset}: mode distil has the hyper-parameters of {_DISTIL}; leave it out"
+            raise SettingError("preset", problem)
+        _check_lora(self, self.asked_mode)
 
-    def _check_distil(self) -> None:
-        "`LacksOption` where something is set of a mode that is not asked for."
-        mode = self.mode or PRESETS[self.preset].mode
-        for name in ("distil_layer", "distil_snippets", "distil_lm"):
-            if mode != "distil" and getattr(self, name) != options(LaptSettings)[name].default:
-                raise LacksOption(name, f"mode {mode} has no use for it; give --mode distil too, or leave it out")
+    @property
+    def asked_mode(self) -> str:
+        "The mode that is given, or the preset's."
+        return self.mode or PRESETS[self.preset].mode
 
     @property
     def trains(self) -> bool:
@@ -399,6 +347,7 @@ class RunOptions(Settings):
         0,
         "save and stop before so many hours are over, to be resumed; 0: never. After SIGTERM or SIGUSR1, which "
         "Slurm sends, a run does so after its next step; the exit code is 75",
+        ge=0,
     )
     report_to: str = option(
         "",
@@ -407,7 +356,8 @@ class RunOptions(Settings):
     )
     precision: str = option(
         "auto",
-        "what is multiplied in: fp32, bf16 or fp16, with weights in fp32; auto: what the device is best in",
+        "compute dtype: fp32, bf16 or fp16, with weights in fp32; auto: the one that the device is best in",
+        choices=PRECISIONS,
     )
     gradient_checkpointing: bool = option(
         False,
@@ -418,26 +368,12 @@ class RunOptions(Settings):
         "compile the transformer blocks with torch.compile, for GPUs: it takes half a minute at the start, and on"
         " a CPU nothing is saved. Needs Triton on a GPU, and a C++ compiler on a CPU",
     )
-    save_total: int = option(1, "checkpoints that are kept besides the best one; 0: all")
-    teacher: Model = option(
-        "",
-        "mode distil: folder of the model that is learnt from",
-        shown="what the model was made from",
-    )
-
-    def check(self) -> None:
-        "`SettingError` in the name of the first option that cannot be as it is."
-        super().check()
-        within("max_hours", self.max_hours, 0)
-        within("save_total", self.save_total, 0)
-        one_of("precision", self.precision, PRECISIONS)
+    teacher: Model = option("", "mode distil: folder of the teacher", shown="what the model was made from")
 
     @property
     def arguments(self) -> dict:
         "Arguments of transformers' TrainingArguments besides the hyper-parameters."
         arguments = {}
-        if self.save_total != 1:
-            arguments["save_total_limit"] = self.save_total or 10**9
         if names := [name.strip() for name in self.report_to.split(",") if name.strip() not in ("", "none")]:
             arguments["report_to"] = names
         if self.precision != "auto":
@@ -458,10 +394,12 @@ class RunSettings(RunOptions):
     held_out: Files = option((), "text to evaluate on", shown="up to 2,000 lines of the text")
     alpha: float | None = option(
         None,
-        "take every --text as a language and sample them line by line with this exponent (0.2 in the papers)",
+        "take every --text as a language and sample them line by line with this exponent (papers 0.2, uniform 0)",
         shown="all text as it is",
+        ge=0,
+        le=1,
     )
-    seed: int = option(0, "of the order of the text, the masks and dropout")
+    seed: int = option(0, "of the order of the text, the masks and dropout", ge=0, le=LARGEST_SEED)
     resume: bool = option(
         False,
         "resume a run that was interrupted; give the other arguments as before, and the same number of threads "
@@ -472,10 +410,7 @@ class RunSettings(RunOptions):
         self,
         text: Files = (),  # that is trained on
     ) -> None:
-        "`SettingError` in the name of the first option that cannot be as it is."
         super().check()
-        within("seed", self.seed, 0, LARGEST_SEED)
-        within("alpha", self.alpha, 0, 1)
         if both := _in_both(text, self.held_out):
             raise SettingError("held_out", f" {both} is both trained on and held out; give another file")
 
@@ -494,15 +429,15 @@ class KeepSettings(Settings):
     replay: float = option(
         0,
         "share of the blocks trained on that is taken from the other lines of --keep-text, such as 0.1",
+        ge=0,
+        le=0.9,
     )
 
     def check(
         self,
         text: Files = (),  # that is trained on
     ) -> None:
-        "`SettingError` in the name of the first option that cannot be as it is."
         super().check()
-        within("replay", self.replay, 0, 0.9)
         if self.replay and not self.keep_text:
             raise LacksOption("keep_text", "give the text that --replay takes blocks from")
         if both := _in_both(text, self.keep_text):

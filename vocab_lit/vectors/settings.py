@@ -22,10 +22,8 @@ from vocab_lit.text.settings import (
     SettingError,
     Settings,
     existing_file,
-    one_of,
     option,
     settings,
-    within,
 )
 from .dictionary import read_dictionary
 
@@ -115,14 +113,13 @@ class VectorSettings(Settings):
         "auto",
         "wechsel: from words to tokens by ngrams (fastText), tfr (the words in which a token occurs), or auto "
         "(n-grams where there are any)",
+        choices=SUBWORDS,
     )
     normalise: bool = option(False, "wechsel, ofa: align directions, and not vectors as they are")
-    threads: int = option(1, "for training vectors; with more than 1, runs differ a little")
+    threads: int = option(1, "for training vectors; with more than 1, runs differ a little", ge=1)
 
     def check(self) -> None:
         super().check()
-        one_of("subwords", self.subwords, SUBWORDS)
-        within("threads", self.threads, 1)
         if self.vectors == "fasttext":
             check_extra("gensim", "fasttext")
         for name in ("source_vectors", "target_vectors"):
@@ -134,11 +131,8 @@ class VectorSettings(Settings):
         if self.file and self.file.is_file():
             check_vectors_file("vectors", self.file)
         elif self.file and not self.file.is_dir():
-            raise SettingError(
-                "vectors",
-                f" {self.file}: no such file; choose from {', '.join(VECTOR_METHODS)}, or give a file of vectors "
-                "or the folder of a model that has the target vocabulary",
-            )
+            hint = f"choose from {', '.join(VECTOR_METHODS)}, or give a file of vectors or the folder of a model"
+            raise SettingError("vectors", f" {self.file}: no such file; {hint} that has the target vocabulary")
 
     @property
     def file(self) -> Path | None:
@@ -157,33 +151,33 @@ class VectorTraining(Settings):
     heading = "Training of the vectors"
 
     method: str = option(
-        "auto", "fasttext, ppmi (better for small text) or auto (by the size of the text; .bin is always fastText)"
+        "auto",
+        "fasttext, ppmi (better for small text) or auto (by the size of the text; .bin is always fastText)",
+        choices=VECTOR_METHODS,
     )
-    dim: int | None = option(None, "length of a vector", shown="fasttext 300; ppmi 128, of tokens 64")
+    dim: int | None = option(None, "length of a vector", shown="fasttext 300; ppmi 128, of tokens 64", ge=1)
     min_count: int | None = option(
-        None, "what occurs less often has no vector of its own", shown="fasttext 5, of tokens 10; ppmi 2"
+        None, "what occurs less often has no vector of its own", shown="fasttext 5, of tokens 10; ppmi 2", ge=1
     )
     window: int | None = option(
-        None, "largest distance between two words or tokens that counts", shown="fasttext 5; ppmi 30, of tokens 10"
+        None,
+        "largest distance between two words or tokens that counts",
+        shown="fasttext 5; ppmi 30, of tokens 10",
+        ge=1,
     )
     epochs: int | None = option(
-        None, "fasttext: passes over the text", shown="of words 5 to 50, by its size; of tokens 3"
+        None, "fasttext: passes over the text", shown="of words 5 to 50, by its size; of tokens 3", ge=1
     )
-    seed: int = option(0, "of everything random")
-    threads: int = option(1, "of fastText; with more than 1, runs differ a little")
+    seed: int = option(0, "of everything random", ge=0, le=LARGEST_SEED)
+    threads: int = option(1, "of fastText; with more than 1, runs differ a little", ge=1)
 
     def check(self) -> None:
         super().check()
-        one_of("method", self.method, VECTOR_METHODS)
         if self.method == "fasttext":
             check_extra("gensim", "fasttext")
-        for name in ("dim", "min_count", "window", "epochs", "threads"):
-            within(name, getattr(self, name), 1)
-        within("seed", self.seed, 0, LARGEST_SEED)
         if self.method == "ppmi" and self.epochs:
-            raise LacksOption(
-                "epochs", f" {self.epochs}: ppmi, which is best for small text, counts once; give --method fasttext too"
-            )
+            lacks = "ppmi, which is best for small text, counts once; give --method fasttext too"
+            raise LacksOption("epochs", f" {self.epochs}: {lacks}")
 
     @property
     def given(self) -> dict[str, Any]:
