@@ -15,7 +15,7 @@ import numpy as np
 
 from .plan import Plan
 from .recipe import ARTETXE_TITLE, Copy, Gaussian, Recipe
-from ..text.settings import SettingError, Settings, existing_file, one_of, option, settings, within
+from ..text.settings import SettingError, Settings, existing_file, option, settings
 
 if TYPE_CHECKING:
     import torch
@@ -31,26 +31,24 @@ class Factoring(Settings):
 
     heading = "Factorisation"
 
-    clusters: int = option(1, "how many up-projections, each for a cluster of tokens; the paper has 1 and 10")
-    grouping: str = option("kmeans", "how tokens are put into clusters: kmeans, or neural (learned with the factors)")
+    clusters: int = option(1, "how many up-projections, each for a cluster of tokens; the paper has 1 and 10", ge=1)
+    grouping: str = option(
+        "kmeans",
+        "how tokens are put into clusters: kmeans, or neural (learned with the factors)",
+        choices=("kmeans", "neural"),
+    )
     components: int = option(
         0,
         "dimensions of the low-dimensional embeddings; 0: 100, in a model of fewer than 768 dimensions the same share",
+        ge=0,
     )
     solver: str = option(
         "mu",
         "mu (multiplicative updates, the paper's), hals (a faster descent to a lower error) or, of one up-projection, "
         "svd (singular values, for ofa)",
+        choices=("mu", "hals", "svd"),
     )
-    steps: int = option(0, "0: 3,000 of mu, 300 of hals, 500 of neural")
-
-    def check(self) -> None:
-        super().check()
-        within("clusters", self.clusters, 1)
-        one_of("grouping", self.grouping, ("kmeans", "neural"))
-        within("components", self.components, 0)
-        one_of("solver", self.solver, ("mu", "hals", "svd"))
-        within("steps", self.steps, 0)
+    steps: int = option(0, "0: 3,000 of mu, 300 of hals, 500 of neural", ge=0)
 
     @property
     def kind(self) -> str:
@@ -61,7 +59,7 @@ class Factoring(Settings):
 
     def unlike(self, facts: dict[str, Any]) -> str:  # of how factors were made; empty where in this way
         "The difference to factors that were made in another way, as the end of a sentence."
-        given = Factoring(facts["clusters"], facts["grouping"], solver=facts["solver"]).kind
+        given = Factoring(facts["clusters"], facts["grouping"] or "kmeans", solver=facts["solver"]).kind
         return "" if given == self.kind else f"wants {self.kind}; these factors have {given}"
 
     def size(self, dim: int) -> int:
