@@ -59,7 +59,7 @@ def forget_tasks_after_each_module():
     yield
     if registry := sys.modules.get("vocab_lit.tasks.registry"):
         for name, task in list(registry.TASKS.items()):
-            if not type(task).__module__.startswith("vocab_lit."):
+            if not type(task).__module__.startswith(("vocab_lit.", "studies.")):
                 del registry.TASKS[name]
 
 

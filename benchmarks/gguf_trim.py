@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.claims import Claim, Value, checks
-from benchmarks.process import Meter
+from benchmarks.process import Meter, memory_mb
 from benchmarks.runner import Case, Part
 from studies.phrasebook import lines
 from vocab_lit.gguf.container import GgufFile
@@ -29,7 +29,7 @@ def _measured(file: str | Path, prompt: str) -> dict[str, float]:
     "Size of a file; memory and speed of llama.cpp with it, on one thread."
     with LlamaCpp(file, context=512) as model:
         speed = model.greedy(prompt, TIMED).tokens_per_second
-        resident = model.peak_bytes
+        resident = memory_mb(model.process.pid)[1] * 2**20
     return dict(file_mb=os.path.getsize(file) / 1e6, resident_mb=resident / 1e6, tokens_per_second=speed)
 
 

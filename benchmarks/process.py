@@ -20,10 +20,10 @@ from pathlib import Path
 Side = Callable[..., dict | None]  # takes a meter, under which it works, and arguments; returns facts
 
 
-def memory_mb() -> tuple[float, float]:
-    "Resident memory of this process now and at its peak, in MB."
+def memory_mb(pid: int | str = "self") -> tuple[float, float]:
+    "Resident memory of a process, usually this one, now and at its peak, in MB."
     try:
-        status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+        status = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
     except OSError:  # no Linux; the peak is then that of the whole process
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
         return peak, peak

@@ -251,13 +251,15 @@ def written_by_llama_cpp(large: str | Path, asked: Sequence[str], drafter: str |
     "What a GGUF file writes behind prompts, with another one as its drafter; llama.cpp ignores one of other tokens."
     told, more = Written(), _DRAFTING.format(file=str(drafter), length=LENGTH) if drafter else ""
     with LlamaCpp(large, more=more) as model:
-        begun = model.cpu_seconds
+        begun = sum(model.process.cpu_times()[:2])
         for prompt in asked:
             answer = model.complete(prompt, TOKENS)
             told.ids.append(answer["tokens"])
             told.drafted += answer["timings"].get("draft_n", 0)
             told.accepted += answer["timings"].get("draft_n_accepted", 0)
-        told.of_cpu = sum(map(len, told.ids)) / max(model.cpu_seconds - begun, 0.01)  # it is told in ticks
+        told.of_cpu = sum(map(len, told.ids)) / max(
+            sum(model.process.cpu_times()[:2]) - begun, 0.01
+        )  # it is told in ticks
     return told
 
 

@@ -14,8 +14,8 @@ from babel import Locale
 from huggingface_hub import constants, try_to_load_from_cache
 
 from studies.hub_sources import DEFAULTS, PARQUET, SOURCES, Source, cldr_code, get_source, source_for
+from studies.parsing import Parsed
 from vocab_lit.tasks.nli import Pair
-from vocab_lit.tasks.parsing import Parsed
 from vocab_lit.tasks.qa import Answer, Question
 from vocab_lit.tasks.splits import hold_out
 from vocab_lit.tasks.tagging import Tagged, read_bio, split_wikiann

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
+    from vocab_lit.tokens.verdict import Verdict
+
 colors = LazyExtra("matplotlib.colors", "chapters")
 ticker = LazyExtra("matplotlib.ticker", "chapters")
 
@@ -528,3 +530,14 @@ def before_and_after(
     fig.legend(*axes[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=len(sides))
     told = "; ".join(f"{panel}: {ranges(medians[medians.panel == panel], 'side')}" for panel in panels)
     return described(fig, df, f"Bars by case, {' and '.join(sides)}. {told}.", path)
+
+
+def curve_points(verdict: Verdict) -> list[dict]:
+    "Tokens per word by size, of each kind of vocabulary, for `size_curves`."
+    grown = {row["added"]: row["extended"] for row in verdict.curve if row["added"]}
+    curves = {
+        "a vocabulary of its own": {row["size"]: row["tokens_per_word"] for row in verdict.curve},
+        "the source's, extended by so many": grown,
+        "the source's": {row["size"]: verdict.measured.tokens_per_word for row in verdict.curve},
+    }
+    return [dict(curve=name, size=n, value=v) for name, points in curves.items() for n, v in points.items()]

@@ -13,6 +13,7 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
+from benchmarks.process import memory_mb
 from studies.real_models import TEXTS, fetch, make_texts, models_folder
 from studies.steps import Asked, Step, matching, run_steps, size_mb
 from vocab_lit.gguf.container import GgufFile
@@ -123,7 +124,7 @@ def said(place: Path) -> dict:
                 pieces=[[model.text([id]), id >= n_old] for id in ids[SHOWN_VERSE]],
                 file_mb=round(size_mb(place / name), 1),
                 tokens=len(GgufFile(place / name).get("tokenizer.ggml.tokens")),
-                memory_mb=round(model.peak_bytes / 1e6),
+                memory_mb=round(memory_mb(model.process.pid)[1] * 2**20 / 1e6),
             )
     return told
 

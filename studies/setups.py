@@ -12,12 +12,12 @@ from studies.availability import has_task
 from studies.constructed import LANGUAGES, world_of
 from studies.hub import HubText, Sample, hub_model, hub_splits, stored_mix, stored_text
 from studies.hub_sources import MODELS, get_source
+from studies.parsing import Parsed
 from studies.phrasebook_tasks import inferences, questions
 from studies.presets import PAPER_TEXT, PaperText, on_data_sets, paper_of, task_and_set
 from vocab_lit.tasks.config import TaskConfig
 from vocab_lit.tasks.evaluate import read_examples
 from vocab_lit.tasks.nli import Pair
-from vocab_lit.tasks.parsing import Parsed
 from vocab_lit.tasks.qa import Answer, Question
 from vocab_lit.tasks.registry import TASKS, papers, task_settings
 from vocab_lit.tasks.settings import task_files

@@ -9,10 +9,10 @@ import torch
 from transformers import TrainerCallback
 
 from studies.experiment import EXTENSION, FOCUS_METHODS, VOCABULARY_WAYS, ExpandedTarget, Target, Targets, focus_methods
+from studies.parsing import Parsed, write_trees
 from studies.published import published
 from studies.setups import get_setup
 from vocab_lit.study.ways import VOCABULARIES
-from vocab_lit.tasks.parsing import Parsed, write_trees
 from vocab_lit.tasks.qa import Question
 from vocab_lit.tasks.tagging import UPOS
 from vocab_lit.tokens.vocab import overlap

@@ -23,8 +23,8 @@ from studies.hub import (
     where_is,
 )
 from studies.hub_sources import SOURCES, Source, word_files
+from studies.parsing import Parsed
 from vocab_lit.tasks.nli import Pair
-from vocab_lit.tasks.parsing import Parsed
 from vocab_lit.tasks.qa import Answer
 from vocab_lit.tasks.tagging import Tagged
 from vocab_lit.text.corpus import mix

@@ -3,6 +3,7 @@
 import itertools
 import warnings
 from contextlib import nullcontext
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,7 @@ from studies.plots import (
     _brief,
     _spread,
     correlations,
+    curve_points,
     growth_curves,
     heat_map,
     loss_bars,
@@ -523,3 +525,10 @@ def test_figures_of_losses_say_what_they_show(random_losses):
     assert loss_curves(two.drop(columns="language")).alt.startswith(
         "Curves, held-out loss (nats) over steps 0 to 3. At"
     )
+
+
+def test_the_curves_of_a_verdict_have_a_point_for_each_size():
+    rows = [dict(size=n, tokens_per_word=2.0, added=n * (n > 1), extended=1.5) for n in (1, 2)]
+    verdict = SimpleNamespace(curve=rows, measured=SimpleNamespace(tokens_per_word=3.0))
+    points = pd.DataFrame(curve_points(verdict))
+    assert points.curve.nunique() == 3 and len(points) == 5 and not points.duplicated(["curve", "size"]).any()

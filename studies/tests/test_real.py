@@ -16,7 +16,7 @@ from vocab_lit.gguf.container import GgufFile
 from vocab_lit.gguf.llama_cpp import LlamaCpp
 from vocab_lit.gguf.tokens import tokens_of
 from vocab_lit.methods.settings import TransplantSettings
-from vocab_lit.models.export import export_lora
+from vocab_lit.models.export import export_gguf
 from vocab_lit.models.gguf_weights import gguf_folder
 from vocab_lit.models.pipeline import transplant_files, trim_files
 from vocab_lit.models.settings import LoraSettings
@@ -210,7 +210,7 @@ def test_a_lora_is_the_same_beside_the_model_merged_and_in_llama_cpp(tmp_path):
     assert np.abs(log_probabilities(model, ids) - beside).max() < 1e-3
     untrained = log_probabilities(base, ids)
     file = real("smollm2-135m")
-    export_lora(tmp_path, file, tmp_path / "lora.gguf")
+    export_gguf(tmp_path, file, tmp_path / "lora.gguf")
     with LlamaCpp(file, adapters=[tmp_path / "lora.gguf"]) as runs:
         theirs = runs.log_probabilities(ids, 20)
     off = np.mean([abs(value - beside[id]) for id, value in theirs.items()])

@@ -6,7 +6,7 @@ from transformers import LlamaConfig, LlamaForCausalLM
 from types import SimpleNamespace
 from vocab_lit.models.beside_source import find_gguf_tokenizer
 from vocab_lit.models.check import check_model
-from vocab_lit.models.findings import ServedFolder
+from vocab_lit.models.findings import Served
 from vocab_lit.models.source import Source
 from vocab_lit.models.transplant import transplant
 from vocab_lit.text.corpus import data_path
@@ -89,7 +89,7 @@ def test_a_source_that_moved_may_be_given_and_what_is_seen_without_it_is_told(ce
 
 @pytest.mark.cell('nbs/05_models/18_beside_source.ipynb', 'cell "a tokenizer that llama.cpp reads from another file is told" (9c2a00d0)')
 def test_a_tokenizer_that_llama_cpp_reads_from_another_file_is_told():
-    assert not list(find_gguf_tokenizer(ServedFolder(data_path("models", "mini-xlmr"))))
-    unigram = ServedFolder(data_path("models", "mini-xlmr"))
+    assert not list(find_gguf_tokenizer(Served(data_path("models", "mini-xlmr"))))
+    unigram = Served(data_path("models", "mini-xlmr"))
     unigram.model.config.model_type = "bert"
     assert [finding.servers for finding in find_gguf_tokenizer(unigram)] == [("gguf",)]

@@ -8,7 +8,7 @@ from transformers import BartConfig, BartForConditionalGeneration, CLIPConfig, C
 from types import SimpleNamespace
 from vocab_lit.gguf.container import Field, GgufFile, same_tensor, write_gguf
 from vocab_lit.models.check import REMARKS, check_model, find_rows, shares, verdict
-from vocab_lit.models.findings import ServedFolder
+from vocab_lit.models.findings import Served
 from vocab_lit.models.lazy_weights import stored_tensors
 from vocab_lit.models.source import Source, load_model
 from vocab_lit.models.transplant import transplant
@@ -184,7 +184,7 @@ def test_vllm_s_limit_of_rows_for_lora_is_told_from_the_first_row_above_it(cell_
             place / str(rows)
         )
         swahili.save_pretrained(place / str(rows))
-        told = [str(finding) for finding in find_rows(ServedFolder(place / str(rows)))]
+        told = [str(finding) for finding in find_rows(Served(place / str(rows)))]
         assert any("more than the 258,048 with which vLLM serves LoRA" in line for line in told) == is_told, told
 
 
@@ -253,7 +253,7 @@ def test_a_model_of_several_parts_whose_class_names_no_input_embeddings_is_looke
     )
     CLIPModel(clip).save_pretrained(place / "clip")
     swahili.save_pretrained(place / "clip")
-    assert ServedFolder(place / "clip").rows == 448
+    assert Served(place / "clip").rows == 448
     assert not [finding for finding in check_model(place / "clip", ["transformers", "vllm"]) if finding.breaks]
 
 
@@ -304,7 +304,7 @@ def test_a_transplant_is_compared_with_its_source_and_what_matters_is_told_in_th
     )
     three = verdict(result.plan, {}, findings, "german")
     assert verdict(result.plan, {}, check_model(place / "german", compare=False, remarks=False), "german") == three
-    assert not any(finding.breaks for find in REMARKS for finding in find(ServedFolder(place / "german")))
+    assert not any(finding.breaks for find in REMARKS for finding in find(Served(place / "german")))
     assert len(three) == 3 and "copied from overlapping tokens" in three[0] and "vocab-lit check german" in three[2]
     assert abs(sum(shares(result.plan).values()) - 1) < 1e-9
     assert "lapt` trains masked and causal language models alone" in verdict(result.plan, {}, [], "x", False)[1]

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from vocab_lit.gguf.container import GgufFile
 from vocab_lit.gguf.llama_cpp import LlamaCpp
 from vocab_lit.gguf.tokens import tokens_of
-from vocab_lit.models.export import _check_tokens, export_gguf, export_lora
+from vocab_lit.models.export import _check_tokens, export_gguf
 from vocab_lit.models.gguf_weights import gguf_folder
 from vocab_lit.models.lazy_weights import stored_tensors
 import numpy as np
@@ -91,7 +91,7 @@ def test_of_a_table_only_the_rows_that_changed_are_written_anew(cell_35c1a5ca):
     files = cell_35c1a5ca.files
     folder = cell_35c1a5ca.folder
     from vocab_lit.models.beside_source import find_changed_tokens
-    from vocab_lit.models.findings import ServedGguf
+    from vocab_lit.models.findings import Served
 
     before, after = GgufFile(files["Q8_0"]), GgufFile(folder / "rows.gguf")
     for name in before.tensors:
@@ -102,7 +102,7 @@ def test_of_a_table_only_the_rows_that_changed_are_written_anew(cell_35c1a5ca):
         rows = len(tokens_of(before))
         changed = (old.reshape(rows, -1) != new.reshape(rows, -1)).any(1)
         assert np.flatnonzero(changed).tolist() == [5, 700]
-    [changes] = find_changed_tokens(ServedGguf(folder / "rows.gguf", files["Q8_0"]))
+    [changes] = find_changed_tokens(Served(folder / "rows.gguf", files["Q8_0"]))
     assert not changes.breaks and "2 of" in changes.what and "trained" in changes.todo
     assert (folder / "Modelfile").read_text() == "FROM ./rows.gguf\n"
 
@@ -150,7 +150,7 @@ def test_a_lora_in_llama_cpp_is_the_merged_model_in_transformers(cell_35c1a5ca):
         LoraConfig(r=4, lora_alpha=8, target_modules=["q_proj", "k_proj", "down_proj"], init_lora_weights=False),
     )
     model.save_pretrained(folder / "lora")
-    assert export_lora(folder / "lora", files["F32"], folder / "lora.gguf") == {"weights with matrices": 6}
+    assert export_gguf(folder / "lora", files["F32"], folder / "lora.gguf") == {"weights with matrices": 6}
     with torch.no_grad():
         ours = model(torch.tensor([ids := [1, 500, 600, 700, 800]])).logits[0, -1].log_softmax(-1)
     with LlamaCpp(files["F32"], adapters=[folder / "lora.gguf"]) as runs, LlamaCpp(files["F32"]) as bare:

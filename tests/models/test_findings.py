@@ -5,7 +5,7 @@ from studies.toy_tokenizers import toy_tokenizer
 from tokenizers import normalizers
 from transformers import GPT2Config, GPT2LMHeadModel
 from types import SimpleNamespace
-from vocab_lit.models.findings import Finding, ServedFolder, _NEVER_IN_UTF8, _unlikeness, check_servers, find_not_finite, unreachable_tokens, untrained_tokens
+from vocab_lit.models.findings import Finding, Served, _NEVER_IN_UTF8, _unlikeness, check_servers, find_not_finite, unreachable_tokens, untrained_tokens
 from vocab_lit.text.corpus import data_path
 from vocab_lit.text.errors import SettingError
 from vocab_lit.tokens.train import train_tokenizer
@@ -18,9 +18,9 @@ import torch
 
 @pytest.fixture(scope='module')
 def cell_02132b21():
-    # nbs/05_models/16_findings.ipynb, cell "served = ServedFolder(data_path("models", "mini-gpt2"))" (02132b21)
-    served = ServedFolder(data_path("models", "mini-gpt2"))
-    served.generates, served.rows, list(served.tables)
+    # nbs/05_models/16_findings.ipynb, cell "served = Served(data_path("models", "mini-gpt2"))" (02132b21)
+    served = Served(data_path("models", "mini-gpt2"))
+    served.source.generates, served.rows, list(served.tables)
     return SimpleNamespace(served=served)
 
 
@@ -42,7 +42,7 @@ def cell_50cf8181():
         change(rows)
         model.save_pretrained(folder)
         tokenizer.save_pretrained(folder)
-        return ServedFolder(folder)
+        return Served(folder)
 
 
     def set_rows(value):
@@ -74,8 +74,8 @@ def cell_f64f6eae(cell_50cf8181):
 @pytest.mark.cell('nbs/05_models/16_findings.ipynb', 'cell "each part of a folder is read once, and a finding says whom it breaks" (249dbf0b)')
 def test_each_part_of_a_folder_is_read_once_and_a_finding_says_whom_it_breaks(cell_02132b21):
     served = cell_02132b21.served
-    assert served.model is served.model and served.rows == len(served.vocab) and served.before is None
-    assert served.generates and not ServedFolder(data_path("models", "mini-xlmr")).generates
+    assert served.model is served.model and served.rows == len(served.source.vocab) and served.before is None
+    assert served.source.generates and not Served(data_path("models", "mini-xlmr")).source.generates
     assert str(Finding("rows", "too few", "add some", ("vllm",))) == "breaks vllm: rows: too few; add some"
     assert str(Finding("rows", "odd", "mind", breaks=False)) == "note: rows: odd; mind"
     assert check_servers(["gguf", "vllm"]) == ("gguf", "vllm")
@@ -89,7 +89,7 @@ def test_tokens_that_no_text_gives_are_found_in_every_family_and_no_others():
         made = toy_tokenizer(family, ["maji", "ziwa", "m", "a", "7"], ["ji", "wa", "z"])
         assert not unreachable_tokens(Vocab.from_tokenizer(made)), family
     for model in ("mini-xlmr", "mini-mbert", "mini-roberta", "mini-gpt2"):
-        assert not unreachable_tokens(ServedFolder(data_path("models", model)).vocab), model
+        assert not unreachable_tokens(Served(data_path("models", model)).source.vocab), model
     split = toy_tokenizer("wordpiece", ["maji", "3.5", "ZIWA"])  # BERT's pre-tokenizer divides 3.5
     split.backend_tokenizer.normalizer = normalizers.Lowercase()
     assert [token.piece for token in unreachable_tokens(Vocab.from_tokenizer(split))] == ["3.5", "ZIWA"]
@@ -108,7 +108,7 @@ def test_untrained_rows_are_found_by_norm_tied_ones_by_direction(cell_50cf8181):
         assert [token.id for token in untrained_tokens(saved(tied, set_rows(value)))] == never
     for tied in (False, True):  # rows that were sampled, as in a transplant, are not alike
         assert untrained_tokens(saved(tied, lambda rows: None)) is None
-    assert untrained_tokens(ServedFolder(data_path("models", "mini-xlmr"))) is None  # nothing is known to be unused
+    assert untrained_tokens(Served(data_path("models", "mini-xlmr"))) is None  # nothing is known to be unused
 
 
 @pytest.mark.cell('nbs/05_models/16_findings.ipynb', 'cell "the norm, of tied tables the distance to unused rows" (c41ecf3a)')

@@ -3,10 +3,11 @@ from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from vocab_lit.models.source import load_model
-from vocab_lit.tasks.choices import Choice, choice_accuracy, choose, log_likelihoods, read_choices
+from vocab_lit.tasks.choices import Choice, choice_accuracy, choose, log_likelihoods, mean_states, probe_accuracy, read_choices, text_rows
 from vocab_lit.text.corpus import data_path
 from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.tokens.tokenizer_file import ids_around
+import numpy as np
 import pytest
 import tempfile
 import torch
@@ -86,3 +87,23 @@ def test_likelihoods_are_those_of_whole_texts_one_by_one(cell_3ebea8e7, cell_902
     assert choice_accuracy(model, tokenizer, told) == right
     with pytest.raises(ValueError, match="no room for a text in"):
         choose(model, tokenizer, [replace(long, options=(long.before, " x"))])
+
+
+@pytest.mark.cell('nbs/07_tasks/13_choices.ipynb', 'cell "states know what a text is about, and of which words it is" (a1d0c403)')
+def test_states_know_what_a_text_is_about_and_of_which_words_it_is(cell_902eb1a8):
+    model = cell_902eb1a8.model
+    tokenizer = cell_902eb1a8.tokenizer
+    said = [(f"{name} {what}", what == "stays") for name in "ABCDEFGH" for what in ("goes", "stays")]
+    about = [Choice(text, "", (" go", " stay"), answer) for text, answer in said]
+    assert probe_accuracy(model, tokenizer, about[:8], about[8:]) == 1
+    rows = list(text_rows(tokenizer, ["Timu ilishinda.", "", "Nyuklia. " * 30], 12))
+    found, by_hand = mean_states(model, tokenizer, rows, 3), []
+    for ids, counts in rows:
+        with torch.no_grad():
+            hidden = model.base_model(torch.tensor([ids])).last_hidden_state[0]
+        by_hand += [(n, vector) for n, vector in zip(counts, hidden.numpy()) if n >= 0]
+    for n in (0, 2):
+        assert np.allclose(found[n], np.mean([vector for k, vector in by_hand if k == n], 0), atol=1e-5)
+    assert not found[1].any()
+    with pytest.raises(ValueError, match="0 tokens leave no room for text beside"):
+        list(text_rows(tokenizer, ["a"], 0))

@@ -2,7 +2,6 @@
 from dataclasses import asdict, replace
 from pathlib import Path
 from studies.phrasebook import sentences
-from studies.phrasebook_tasks import inferences
 from tools.examples import remarks
 from transformers import AutoModelForQuestionAnswering, AutoModelForTokenClassification, GPT2Config, GPT2LMHeadModel
 from types import SimpleNamespace
@@ -11,14 +10,11 @@ from vocab_lit.models.madx import MadX
 from vocab_lit.models.source import load_model
 from vocab_lit.tasks.config import TaskConfig
 from vocab_lit.tasks.evaluate import evaluate_files, read_examples
-from vocab_lit.tasks.finetune import evaluate, parse, tag
+from vocab_lit.tasks.finetune import evaluate, tag
 from vocab_lit.tasks.nli import PairConfig
-from vocab_lit.tasks.parser import load_parser
-from vocab_lit.tasks.parsing import Parsed, ParsingConfig, attachment, read_trees, write_trees
-from vocab_lit.tasks.probe import probe
 from vocab_lit.tasks.qa import QAConfig
 from vocab_lit.tasks.registry import TASKS, papers, task_settings
-from vocab_lit.tasks.settings import EvaluateSettings, SPLITS, TaskRun
+from vocab_lit.tasks.settings import EvaluateSettings, TaskRun
 from vocab_lit.tasks.splits import hold_out
 from vocab_lit.tasks.tagging import Tagged, TaggingConfig, entity_f1, read_bio
 from vocab_lit.tasks.task_trainer import task_arguments
@@ -176,42 +172,6 @@ def cell_b655028a():
 
 
 @pytest.fixture(scope='module')
-def cell_17ef9a6f(cell_790e2b33, cell_58149fb8):
-    # nbs/07_tasks/12_evaluate.ipynb, cell "def tree(who, what):" (17ef9a6f)
-    fine_tuned = cell_790e2b33.fine_tuned
-    folder = cell_790e2b33.folder
-    mini = cell_58149fb8.mini
-    def tree(who, what):
-        return Parsed((who, "finds", "the", what, "."), (2, 0, 4, 2, 2), ("nsubj", "root", "det", "obj", "punct"))
-
-
-    trees = [tree(who, what) for who in ("Ana", "Ben", "Eva", "Max") for what in ("house", "book", "city")]
-    long = Parsed(
-        trees[0].words * 9,
-        tuple(h + 5 * i if h else 2 * (i > 0) for i in range(9) for h in trees[0].heads),
-        trees[0].relations * 9,
-    )
-    for name, part in (("train", trees * 2), ("dev", trees[:4]), ("test", [*trees[6:], long])):
-        write_trees(part, folder / f"{name}.trees")
-    banks = [folder / f"{name}.trees" for name in SPLITS]
-    told = []
-    learn = ParsingConfig(learning_rate=2e-3, batch_size=8, epochs=3, max_length=40)
-    parsed = fine_tuned(mini, "dp", *banks, seeds=1, config=learn, out=folder / "parser", say=told.append)
-    adapted = fine_tuned(
-        mini,
-        "dp",
-        *banks,
-        seeds=1,
-        config=replace(learn, learning_rate=5e-3),
-        out=folder / "dp-en",
-        say=told.append,
-        language_adapter=folder / "en",
-    )
-    pd.DataFrame(parsed + adapted).drop(columns="seconds").round(3)
-    return SimpleNamespace(adapted=adapted, banks=banks, learn=learn, parsed=parsed, told=told)
-
-
-@pytest.fixture(scope='module')
 def cell_2c9be366(cell_790e2b33):
     # nbs/07_tasks/12_evaluate.ipynb, cell "cities = [("Ana", "Kisumu"), ("Ben", "Nairobi"), ("Eva", "Mo" (2c9be366)
     fine_tuned = cell_790e2b33.fine_tuned
@@ -335,25 +295,14 @@ def test_the_settings_are_those_the_papers_print():
         2,
         8,
     ) and task_settings("embedding-structure", "ner").patience == 4
-    names, trees = task_settings("unks-everywhere", "ner"), task_settings("unks-everywhere", "dp")
-    for c in (names, trees):
-        assert (c.epochs, c.eval_every, c.batch_size, c.learning_rate, c.schedule) == (
-            10,
-            1,
-            16,
-            2e-5,
-            "linear",
-        ) and c.patience >= c.epochs
-    assert names == replace(ner, epochs=10, learning_rate=2e-5) and trees == TASKS["dp"].config
-    assert task_settings("unks-everywhere", "ner", adapters=True) == replace(names, learning_rate=1e-4) and task_settings(
-        "unks-everywhere", "dp", adapters=True
-    ) == replace(trees, learning_rate=5e-4)
+    names = task_settings("unks-everywhere", "ner")
+    assert (names.eval_every, names.batch_size, names.schedule) == (1, 16, "linear") and names.patience >= names.epochs
+    assert names == replace(ner, epochs=10, learning_rate=2e-5)
+    assert task_settings("unks-everywhere", "ner", adapters=True) == replace(names, learning_rate=1e-4)
     assert all(
         task_settings("mad-x", t, adapters=True) == replace(task_settings("mad-x", t), learning_rate=1e-4)
         for t in papers()["mad-x"]
     )
-    with pytest.raises(ValueError, match="mad-x has no settings for dp; it has pos, ner, qa, nli"):
-        task_settings("mad-x", "dp")
     with pytest.raises(ValueError, match="embedding-structure has no settings for qa; it has pos, ner"):
         task_settings("embedding-structure", "qa")
     for c, batch, epochs in ((task_settings("wechsel", "nli"), 128, 2), (task_settings("wechsel", "ner"), 32, 10)):
@@ -373,7 +322,7 @@ def test_the_settings_are_those_the_papers_print():
         task_settings("fokus", "pos")
     with pytest.raises(ValueError, match="--task: 'parse' is unknown"):
         task_settings("mad-x", "parse")
-    assert set(TASKS) >= {"pos", "ner", "dp", "qa", "nli"} and all(t.name == name for name, t in TASKS.items())
+    assert set(TASKS) >= {"pos", "ner", "qa", "nli"} and all(t.name == name for name, t in TASKS.items())
 
 
 @pytest.mark.cell('nbs/07_tasks/12_evaluate.ipynb', 'cell "the saved folder holds the tagger that is best on dev" (dc7719f8)')
@@ -654,59 +603,6 @@ def test_parts_of_speech_from_treebank_files(cell_790e2b33, cell_b655028a):
         assert got[0]["metric"] == "accuracy" and got[0]["test"] > 0.9
 
 
-@pytest.mark.cell('nbs/07_tasks/12_evaluate.ipynb', 'cell "parsers are trained, saved and scored from files" (be51d217)')
-def test_parsers_are_trained_saved_and_scored_from_files(cell_790e2b33, cell_58149fb8, cell_17ef9a6f):
-    adapted = cell_17ef9a6f.adapted
-    banks = cell_17ef9a6f.banks
-    fine_tuned = cell_790e2b33.fine_tuned
-    folder = cell_790e2b33.folder
-    learn = cell_17ef9a6f.learn
-    mini = cell_58149fb8.mini
-    parsed = cell_17ef9a6f.parsed
-    scored = cell_790e2b33.scored
-    told = cell_17ef9a6f.told
-    write = cell_790e2b33.write
-    assert parsed[0]["metric"] == "las" and 0 < parsed[0]["test"] <= parsed[0]["uas"] <= 1
-    said = [s for s in told if "longer than a row" in s]
-    assert (
-        len(said) == 2
-        and said[0].startswith("note: 1 test sentences are longer than a row and are read in windows; ")
-        and said[0][6:] in json.loads((folder / "parser" / "scores.json").read_text())["notes"]
-    )
-    saved, test = load_parser(folder / "parser"), read_trees(banks[2])
-    got = attachment(test, parse(saved, load_tokenizer(folder / "parser"), [t.words for t in test], learn))
-    assert got == {"las": pytest.approx(parsed[0]["test"]), "uas": pytest.approx(parsed[0]["uas"])}
-    heard = []
-    there = {
-        name: scored(mini, "dp", banks[2], folder / "dp-en", path, say=heard.append)[0]
-        for name, path in (("en", folder / "en"), ("sw", folder / "sw"))
-    }
-    assert (
-        there["en"] == {"task": "dp", "metric": "las", "test": adapted[0]["test"], "uas": adapted[0]["uas"]}
-        and "1 test sentences are longer than a row" in heard[1]
-    )
-    with pytest.raises(ValueError, match="dp-en is an adapter for dp, not for pos"):
-        scored(
-            mini,
-            "pos",
-            write("one.conllu", ["1\tAna\t_\tPROPN\t_\t_\t_\t_\t_\t_", ""]),
-            folder / "dp-en",
-            folder / "en",
-            say=heard.append,
-        )
-    with pytest.raises(ValueError, match="cycle.conllu, line 2: 'b' is in a circle of heads: 2 > 3 > 2 .sentence 1."):
-        fine_tuned(
-            mini,
-            "dp",
-            write(
-                "cycle.conllu",
-                [f"{i}\t{w}\t_\t_\t_\t_\t{h}\tx\t_\t_" for i, w, h in ((1, "a", 0), (2, "b", 3), (3, "c", 2))],
-            ),
-            *banks[1:],
-            say=heard.append,
-        )
-
-
 @pytest.mark.cell('nbs/07_tasks/12_evaluate.ipynb', 'cell "questions have two scores and pairs one, in records" (4d3619b7)')
 def test_questions_have_two_scores_and_pairs_one_in_records(cell_790e2b33, cell_2c9be366):
     answered = cell_2c9be366.answered
@@ -773,50 +669,3 @@ def test_perplexity_from_a_file_is_that_of_the_model(cell_790e2b33, cell_58149fb
         untrained(mini, "ppl", write("empty.txt", [""]))
     with pytest.raises(ValueError, match="the model takes 2 to 64"):
         untrained(folder / "gpt", "ppl", held_text, max_length=65, say=heard.append)
-
-
-@pytest.mark.cell('nbs/07_tasks/12_evaluate.ipynb', 'cell "a probe from files is that of the model" (67ea64a8)')
-def test_a_probe_from_files_is_that_of_the_model(cell_790e2b33, cell_58149fb8, cell_b655028a):
-    files = cell_790e2b33.files
-    german = cell_b655028a.german
-    mini = cell_58149fb8.mini
-    untrained = cell_790e2b33.untrained
-    write = cell_790e2b33.write
-    bank = write("pos.conllu", german * 3)
-    heard = []
-    got = untrained(mini, "pos", bank, train=bank, probe=True, column="xpos", say=heard.append)
-    found = probe(
-        load_model(mini),
-        load_tokenizer(mini),
-        read_examples("pos", bank, column="xpos"),
-        read_examples("pos", bank, column="xpos"),
-        "pos",
-    )
-    assert (
-        got
-        == [{"task": "pos", "metric": "accuracy", "test": found["accuracy"], "majority": found["majority"], "answers": 36}]
-        and got[0]["test"] == 1
-    )
-    assert heard == ["read 6 training and 6 test sentences", "note: 6 of 6 test sentences are also in the training split"]
-    said_pairs = [
-        write(
-            f"{name}.tsv",
-            ["premise\thypothesis\tlabel", *("\t".join(i[:3]) for i in inferences("en", n, 0, name == "new"))],
-        )
-        for name, n in (("old", 300), ("new", 90))
-    ]
-    side_by_side, compared = (
-        untrained(mini, "nli", said_pairs[1], heard.append, train=said_pairs[0], probe=True, compare=compare)[0]
-        for compare in (False, True)
-    )
-    assert (
-        compared["answers"] == 90
-        and compared["test"] > 0.7 > 0.5 > side_by_side["test"]
-        and compared["majority"] == pytest.approx(1 / 3)
-    )
-    untrained(mini, "pos", bank, train=bank, probe=True, max_length=7, say=heard.append)
-    assert "texts are longer than a row and are read in windows" in heard[-1]
-    with pytest.raises(ValueError, match="there is no probe for ner; choose from pos, nli"):
-        untrained(mini, "ner", files[1], train=files[0], probe=True, say=heard.append)
-    with pytest.raises(ValueError, match="--language says nothing about files of pos"):
-        untrained(mini, "pos", bank, train=bank, probe=True, language="de", say=heard.append)

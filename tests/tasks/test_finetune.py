@@ -16,6 +16,7 @@ from vocab_lit.text.corpus import data_path
 from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.training.settings import RunStopped
 from vocab_lit.training.trainer import StopWhenAsked
+import multiprocessing
 import numpy as np
 import os
 import pytest
@@ -472,3 +473,23 @@ def test_what_cannot_be_trained_is_refused_with_what_to_do(cell_cbb7ebed, cell_9
     refused("of fine-tuning is not finite; lower the learning rate", *few, config=wild)
     with pytest.warns(UserWarning, match="120 training sentences are cut to a random 8"):
         assert len(prepare(mini, mini_tokenizer, *parts, "language", TaskConfig(max_train=8)).train) == 8
+
+
+@pytest.mark.cell('nbs/07_tasks/04_finetune.ipynb', 'cell "importing tasks imports nothing that only some need" (ffba81ca)')
+def test_importing_tasks_imports_nothing_that_only_some_need():
+    program = """
+import sys
+packages = "conllu", "seqeval", "sklearn", "pandas", "datasets", "gensim", "transformers", "accelerate"
+for name in [name for name in sys.modules if name.partition(".")[0] in (*packages, "vocab_lit")]:
+    del sys.modules[name]
+from vocab_lit.tasks import choices, finetune, nli, qa, tagging
+from vocab_lit.training import lapt
+
+told.send([name for name in packages if name in sys.modules])
+"""
+    warm = multiprocessing.get_context("forkserver")  # of a process that has imported torch
+    warm.set_forkserver_preload(["vocab_lit.training.trainer"])
+    found, told = warm.Pipe(duplex=False)
+    process = warm.Process(target=exec, args=(program, dict(told=told)))
+    process.start()
+    assert found.poll(60) and found.recv() == []

@@ -23,7 +23,6 @@ def cell_1029efdc():
 @pytest.mark.cell('nbs/07_tasks/10_settings.ipynb', 'cell "presets and settings make the hyper-parameters" (3f40d789)')
 def test_presets_and_settings_make_the_hyper_parameters():
     assert EvaluateSettings("ner", language_adapter="none").config == papers()["mad-x"]["ner"].adapters
-    assert EvaluateSettings("dp", language_adapter="none").config == papers()["unks-everywhere"]["dp"].adapters
     assert EvaluateSettings("pos").config == TaggingConfig()
     assert EvaluateSettings("pos", epochs=3, changes=dict(epochs=5, patience=2)).config == TaggingConfig(
         epochs=3, patience=2
@@ -33,7 +32,7 @@ def test_presets_and_settings_make_the_hyper_parameters():
     files = dict(train=f, test=f)
     EvaluateSettings("ner", **files, dev=f).check()
     EvaluateSettings("ppl", test=f, stride=3).check()
-    EvaluateSettings("pos", **files, probe=True, column="xpos").check()
+    EvaluateSettings("pos", **files, column="xpos").check()
     facts = EvaluateSettings("ner", **files, epochs=2, changes=dict(patience=3)).facts
     assert (facts["train"], facts["dev"], facts["epochs"], facts["patience"]) == ([str(Path(f).resolve()), 1], [], 2, 3)
     for task, given, message in (
@@ -53,12 +52,8 @@ def test_presets_and_settings_make_the_hyper_parameters():
         ("pos", files | dict(language="sw"), "--language says nothing about files of pos; give --column"),
         ("ner", files | dict(column="upos"), "--column says nothing about files of ner; leave it out"),
         ("pos", files | dict(column="ups"), "--column: 'ups' is unknown; did you mean upos"),
-        ("dp", files | dict(preset="mad-x"), "--preset: mad-x has no settings for dp"),
+        ("qa", files | dict(preset="unks-everywhere"), "--preset: unks-everywhere has no settings for qa"),
         ("ppl", files, "--train is not for ppl, which trains nothing"),
-        ("nli", files | dict(compare=True), "--compare is for --probe"),
-        ("ner", files | dict(probe=True), "--probe: there is no probe for ner; choose from pos, nli"),
-        ("nli", dict(test=f, probe=True), "--train: give the examples from which"),
-        ("nli", files | dict(probe=True, epochs=1), "--epochs is not for --probe"),
         ("ner", files | dict(seeds=0), "--seeds 0: give at least 1"),
     ):
         with pytest.raises(SettingError, match=message):
@@ -68,15 +63,11 @@ def test_presets_and_settings_make_the_hyper_parameters():
 @pytest.mark.cell('nbs/07_tasks/10_settings.ipynb', 'cell "the help of the options names the tasks" (b25ed9f0)')
 def test_the_help_of_the_options_names_the_tasks():
     told = options(EvaluateSettings)
-    assert "ner (named-entity recognition: CoNLL columns, entity F1), dp (" in told["task"].help
-    assert told["learning_rate"].shown.startswith("pos, ner 5e-6; dp, nli") and "qa 3e-5" in told["learning_rate"].shown
-    assert told["epochs"].shown.startswith("pos, ner 64; dp 10; qa 3; nli")
-    assert "unks-everywhere (ner, dp) or wechsel (ner, nli)" in told["preset"].help
-    assert told["preset"].shown == (
-        "embedding-structure for pos and ner, unks-everywhere for dp, mad-x for qa and nli; "
-        "with adapters mad-x, for dp unks-everywhere"
-    )
-    assert told["probe"].help.startswith("pos, nli: the model stays as it is")
+    assert "ner (named-entity recognition: CoNLL columns, entity F1), qa (" in told["task"].help
+    assert told["learning_rate"].shown.startswith("pos, ner 5e-6; qa 3e-5; nli")
+    assert told["epochs"].shown.startswith("pos, ner 64; qa 3; nli 5")
+    assert "wechsel (ner, nli)" in told["preset"].help
+    assert told["preset"].shown.startswith("embedding-structure for pos and ner, mad-x for qa and nli")
 
 
 @pytest.mark.cell('nbs/07_tasks/10_settings.ipynb', 'cell "files are told apart by their number" (5f57e37e)')

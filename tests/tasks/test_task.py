@@ -56,7 +56,7 @@ def test_a_task_tells_what_can_be_said_about_its_files(cell_7a5c0106):
     assert which_language.help == "which-language (which language it is: a sentence and a code a line, accuracy)"
     assert which_language.labels([("a", "sw"), ("b", "fi"), ("c", "en"), ("d", "sw")]) == ["sw", "en", "fi"]
     assert by_frequency([("b", "a"), ("b",), ()]) == ["b", "a"]
-    assert not which_language.has_probe and make_row(3, {"labels": []}).inputs["labels"].dtype == torch.long
+    assert make_row(3, {"labels": []}).inputs["labels"].dtype == torch.long
 
 
 @pytest.mark.cell('nbs/07_tasks/01_task.ipynb', 'cell "a head is one of transformers\', by name or by a mapping" (7a5c0107)')

@@ -10,31 +10,185 @@ import logging
 import shlex
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from itertools import count
+from dataclasses import dataclass
+from functools import partial
+from itertools import count, islice
 from pathlib import Path
 
-from .adapt_check import check_adaptation, check_processes, check_room
-from .adapt_stages import AdaptRun, Stage, TimeLimit, TrainingStage
-from .settings import Adaptation, check_report_packages
+from .adapt_check import check_adaptation, check_processes, check_report_packages, check_room
+from .adapt_report import SAMPLE, AdaptReport, task_in_words
 from ..methods.plan import Plan
 from ..models.check import check_model, verdict
 from ..models.model_class import learns_from_text
 from ..models.source import FolderSource
-from ..text.corpus import write_json
-from ..text.files import alone, check_output
+from ..study.adaptation import Adaptation
+from vocab_lit.study.stages import (
+    Run,
+    TimeLimit,
+    make_model,
+    make_start,
+    make_text,
+    make_tokenizer,
+    make_vectors,
+    write_lines,
+)
+from ..tasks.evaluate import evaluate_files, silenced
+from ..tasks.settings import PERPLEXITY, EvaluateSettings, TaskRun
+from ..text.corpus import Lines, write_json
+from ..text.files import alone, check_output, read_json
 from ..training.lapt import differences
+from ..training.lm_data import open_kept
+from ..training.perplexity import forgotten
 from ..training.processes import Processes
 from ..training.trainer import check_installed
 
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'RunNote', 'check_start', 'adapt_files']
+__all__ = ['log', 'STAGES', 'Stage', 'stages', 'score', 'RunNote', 'check_start', 'adapt_files']
+
+# %% ../../nbs/09_app/11_adapt.ipynb #9376c1bd
+def _text_in_words(a: Adaptation) -> str:
+    about = f"{'clean' if a.adapt.clean else 'copy'} {', '.join(a.text)}"
+    return about if a.adapt.held_out else f"{about}, hold out up to 2,000 lines"
+
+
+def _tokenizer_in_words(a: Adaptation) -> str:
+    wanted = a.transplant.tokenizer
+    if wanted.continues:
+        return f"train that of {a.source} on, for {wanted.extend:,} tokens more"
+    return f"train one of {wanted.size_in_words}"
+
+
+def _vectors_in_words(a: Adaptation) -> str:
+    needs = a.transplant.init.recipe.needs or ""
+    about = f"train {needs.removeprefix('aligned ')} on the text"
+    return f"{about} of both languages" if needs == "aligned vectors" else about
+
+
+def _start_in_words(a: Adaptation) -> str:
+    more = a.transplant.tokenizer.extend
+    vocabulary = f"{more:,} tokens more" if more else "a target vocabulary"
+    return f"{a.transplant.init.method}, {vocabulary} for {a.source}"
+
+
+def _training_in_words(a: Adaptation) -> str:
+    config = a.lapt.config(a.opened.longest, a.opened.is_causal)
+    return f"{config.in_words}, mode {config.mode}, peak rate {config.learning_rate:g}"
+
+
+def _scores_in_words(a: Adaptation) -> str:
+    runs = f"{a.adapt.seeds} fine-tuning{'s' * (a.adapt.seeds > 1)}"
+    tasks = "".join(f", {task_in_words(task)} ({runs})" for task in a.tasks)
+    return f"bits per byte{tasks} of source and target model"
+
+
+def _train_tokenizer(run: Run) -> None:
+    built = make_tokenizer(run)
+    if run.asked.transplant.tokenizer.continues:
+        log.info(built.about)
+
+
+def _train(run: Run) -> None:
+    "Train in all processes."
+    resume = (run.path("model") / "lapt.json").is_file()
+    with (run.processes or Processes()).together("resume" if resume else "start"):
+        make_model(run, resume)
+
+
+def _is_trained(path: Path) -> bool:
+    return (path / "config.json").is_file() and not (path / "run").exists()
+
+
+@dataclass(frozen=True)
+class Stage:
+    "A step on the way, which makes one file or folder, wholly or not at all."
+
+    makes: str  # inside the folder of the adaptation
+    make: Callable[[Run], object]
+    about: Callable[[Adaptation], str]  # the stage's work, in words
+    is_needed: Callable[[Run], bool] = lambda run: True
+    is_done: Callable[[Path], bool] = Path.exists  # of what it makes
+
+
+def stages(run: Run) -> dict[str, Stage]:
+    "The stages of an adaptation in order, as far as they are needed."
+    return {name: stage for name, stage in STAGES.items() if stage.is_needed(run)}
+
+# %% ../../nbs/09_app/11_adapt.ipynb #451201e0
+def _score_all(run: Run) -> None:
+    "Bits per byte of the source, the target and the trained model, and task scores of the first and the last."
+    a = run.asked
+    write_lines(_sample(run), islice(Lines(run.held_out), SAMPLE))
+    models = {"source": a.opened, "start": FolderSource.open(run.path("start"))}
+    models |= {"trained": FolderSource.open(run.path("model"))} if a.lapt.trains else {}
+    last = list(models)[-1]
+    wanted = [(name, "text") for name in models]
+    wanted += [(name, task) for task in a.tasks for name in ("source", last)]
+    for name, task in wanted:
+        _keep(run, name, task, partial(score, run, models[name], name, task))
+    if a.keep.keep_text:
+        _keep(run, last, "kept", partial(_forgotten, run, models))
+    write_json(dict(models=list(models), tasks=list(a.tasks)), run.path(STAGES["scores"].makes))
+
+
+def _sample(run: Run) -> Path:
+    "A file of some held-out lines."
+    return run.path("text") / "sample.txt"
+
+
+def _keep(run: Run, name: str, task: str, score: Callable[[Path], list[dict]]) -> None:
+    "Score a model, unless the scores that are asked for are in their file already."
+    a, path = run.asked, run.path("scores") / f"{name}-{task}.json"
+    decided = dict(model=a.opened.name, text=a.facts()["text"]) if name == "source" else a.facts_until("training")
+    decided_by = json.loads(json.dumps(decided | (a.tasks[task].facts if task in a.tasks else {})))
+    if read_json(path).get("asked") == decided_by:
+        return
+    path.parent.mkdir(exist_ok=True)
+    work = path.with_name(f"run-{path.stem}")
+    write_json(dict(asked=decided_by, scores=score(work)), path)
+    shutil.rmtree(work, ignore_errors=True)
+
+
+def score(
+    run: Run,
+    model: FolderSource,
+    name: str,
+    task: str,
+    work: Path | None,  # folder for checkpoints
+) -> list[dict]:
+    "The scores of a model: a record for each fine-tuning, or one of its perplexity."
+    left = run.limit.left(f"{task} of the {name} model")
+    log.info(f"{task} of the {name} model")
+    if task == "text":
+        with silenced():
+            return evaluate_files(model, EvaluateSettings(PERPLEXITY, test=str(_sample(run))))
+    return evaluate_files(model, run.asked.tasks[task], run=TaskRun(max_hours=left), folder=work)
+
+
+def _forgotten(run: Run, models: Mapping[str, FolderSource], work: Path) -> list[dict]:
+    "Bits per byte in languages known before, as training has measured them or, without training, as they are."
+    if run.asked.lapt.trains:
+        return json.loads((run.path("model") / "forgotten.json").read_text(encoding="utf-8"))
+    return forgotten(models, open_kept(run.asked.keep, run.asked.seed).parts)
+
+
+STAGES = {
+    "text": Stage("text", make_text, _text_in_words),
+    "tokenizer": Stage(
+        "tokenizer", _train_tokenizer, _tokenizer_in_words, lambda run: not run.asked.transplant.tokenizer.tokenizer
+    ),
+    "vectors": Stage("vectors", make_vectors, _vectors_in_words, lambda run: run.lacks_vectors),
+    "transplant": Stage("start", make_start, _start_in_words),
+    "training": Stage("model", _train, _training_in_words, lambda run: run.asked.lapt.trains, _is_trained),
+    "scores": Stage("scores/all.json", _score_all, _scores_in_words),
+    "report": Stage("report", lambda run: AdaptReport(run.asked, run.out).write(), lambda a: "tables and figures"),
+}
 
 # %% ../../nbs/09_app/11_adapt.ipynb #caf96adc
-def _differences(before: dict[str, dict], now: dict[str, dict]) -> list[str]:
+def _differences(before: Mapping[str, dict], now: Mapping[str, dict]) -> list[str]:
     "The differences from before, in words; stages that no longer exist do not count."
     return [line for name in now for line in differences(before.get(name, {}), now[name])]
 
@@ -44,103 +198,83 @@ class RunNote:
 
     def __init__(self, out: Path):
         self.file = out / "adapt.json"
-        noted = json.loads(self.file.read_text(encoding="utf-8")) if self.file.is_file() else {}
+        noted = read_json(self.file)
         self.asked: dict[str, dict] = noted.get("asked", {})
         self.begun: dict[str, dict[str, dict]] = noted.get("begun", {})
-        self._others = {name: value for name, value in noted.items() if name not in ("asked", "begun")}
 
     def write(self) -> None:
         "Write the file anew."
-        write_json(self._others | dict(asked=self.asked, begun=self.begun), self.file)
+        write_json(dict(asked=self.asked, begun=self.begun), self.file)
 
 
-def _check_done(run: AdaptRun, note: RunNote) -> None:
-    "`ValueError` where a stage has ended that other settings decided."
-    stages = run.stages()
-    for n, stage in enumerate(stages):
-        if not stage.done():
-            continue
-        if different := _differences(note.begun.get(stage.name, {}), run.asked.facts_until(stage.name)):
-            made = [s.path for s in stages[n:] if s.path.exists()]
-            raise ValueError(
-                f"{run.out}: its stage {stage.name} was made with {'; '.join(different)}. Give what it was made with, "
-                f"or choose another folder, or remove what was made, to make it anew: "
-                f"rm -r {shlex.join(map(str, made))}"
-            )
-
-
-def check_start(run: AdaptRun) -> None:
+def check_start(run: Run) -> None:
     "`ValueError` or an `OSError` where the folder or something asked for is wrong."
-    note = RunNote(run.out)
+    note, all_stages = RunNote(run.out), stages(run)
     if not note.file.is_file():
         check_output(run.out)
-    _check_done(run, note)
-    if any(stage.name == "training" and not stage.done() for stage in run.stages()):
+    paths = [run.path(stage.makes) for stage in all_stages.values()]
+    done = {name: stage.is_done(run.path(stage.makes)) for name, stage in all_stages.items()}
+    for n, name in enumerate(done):
+        if done[name] and (different := _differences(note.begun.get(name, {}), run.asked.facts_until(name))):
+            made = shlex.join(str(path) for path in paths[n:] if path.exists())
+            raise ValueError(
+                f"{run.out}: its stage {name} was made with {'; '.join(different)}. Give what it was made with, "
+                f"or choose another folder, or remove what was made, to make it anew: rm -r {made}"
+            )
+    if not done.get("training", True):
         check_installed(run.asked.run)
     if _differences(note.asked, run.asked.facts()):
-        run.tried = check_adaptation(run.asked)
+        check_adaptation(run.asked)
         check_room(run.asked, run.out)
 
-# %% ../../nbs/09_app/11_adapt.ipynb #11c4c801
-def _put_aside(stage: Stage, different: list[str]) -> None:
+
+def _put_aside(name: str, path: Path, different: list[str]) -> None:
     "Make room for a stage that other settings began and did not end; checkpoints are kept under another name."
-    if not different or not stage.path.exists():
+    if not different or not path.exists():
         return
-    began = f"{stage.name} was begun with {'; '.join(different)}; it begins anew"
-    if not any(stage.path.glob("run/checkpoint-[1-9]*")):
-        shutil.rmtree(stage.path)
+    began = f"{name} was begun with {'; '.join(different)}; it begins anew"
+    if not any(path.glob("run/checkpoint-[1-9]*")):
+        shutil.rmtree(path)
         log.info(began)
         return
-    names = (stage.path.with_name(f"{stage.path.name}-{n}") for n in count(1))
-    aside = next(path for path in names if not path.exists())
-    stage.path.rename(aside)
+    names = (path.with_name(f"{path.name}-{n}") for n in count(1))
+    aside = next(name for name in names if not name.exists())
+    path.rename(aside)
     log.info(f"{began}, and what it had learnt is in {aside}, which can be removed")
 
 
-def _begin(run: AdaptRun, stage: Stage) -> None:
-    "Note what a stage is begun with."
-    note, facts = RunNote(run.out), run.asked.facts_until(stage.name)
-    if stage.name in note.begun:
-        _put_aside(stage, _differences(note.begun[stage.name], facts))
-    note.begun[stage.name] = facts
-    note.write()
-
-
 @contextmanager
-def _timed(stage: Stage) -> Iterator[None]:
+def _timed(out: Path, name: str) -> Iterator[None]:
     "Add the seconds of a stage to stages.json."
     started = time.perf_counter()
     yield
-    file = stage.out / "stages.json"
-    before = json.loads(file.read_text()) if file.is_file() else {}
-    write_json(before | {stage.name: round(time.perf_counter() - started, 1)}, file)
+    file = out / "stages.json"
+    write_json(read_json(file) | {name: round(time.perf_counter() - started, 1)}, file)
+
+
+def _make(run: Run, name: str, stage: Stage, at: str) -> None:
+    path = run.path(stage.makes)
+    if stage.is_done(path):
+        log.info(f"{at} {name}: done before")
+        return
+    run.limit.left(name)
+    note, facts = RunNote(run.out), run.asked.facts_until(name)
+    if name in note.begun:
+        _put_aside(name, path, _differences(note.begun[name], facts))
+    note.begun[name] = facts
+    note.write()
+    log.info(f"{at} {name}: {stage.about(run.asked)}")
+    with _timed(run.out, name):
+        stage.make(run)
 
 # %% ../../nbs/09_app/11_adapt.ipynb #bd16a4e8
-def _note_asked(run: AdaptRun) -> None:
-    note, facts = RunNote(run.out), run.asked.facts()
-    if _differences(note.asked, facts):
-        note.asked = facts
-        note.write()
-
-
 def _remove_rests(out: Path) -> None:
     "Remove the half-written files of a run that was killed."
     for rest in (*out.glob(".*-*"), *out.glob("scores/.*")):
         shutil.rmtree(rest) if rest.is_dir() else rest.unlink()
 
 
-def _make(run: AdaptRun, stage: Stage, at: str) -> None:
-    if stage.done():
-        log.info(f"{at} {stage.name}: done before")
-        return
-    run.limit.left(stage.name)
-    _begin(run, stage)
-    log.info(f"{at} {stage.name}: {stage.about}")
-    with _timed(stage):
-        stage.make()
-
-
-def _closing_lines(run: AdaptRun) -> list[str]:
+def _closing_lines(run: Run) -> list[str]:
     "Closing remarks on the transplant and on the model that was made."
     final, start = run.asked.final(run.out), FolderSource.open(run.out / "start")
     note = json.loads((run.out / "start/vocab_lit.json").read_text(encoding="utf-8"))
@@ -152,18 +286,21 @@ def _closing_lines(run: AdaptRun) -> list[str]:
     return [rows, check] if trained else [rows, advice, check]
 
 
-def _adapt(run: AdaptRun) -> dict:
+def _adapt(run: Run) -> dict:
     check_start(run)
     run.out.mkdir(parents=True, exist_ok=True)
     with alone(run.out):
-        _note_asked(run)
+        note = RunNote(run.out)
+        if _differences(note.asked, facts := run.asked.facts()):
+            note.asked = facts
+            note.write()
         _remove_rests(run.out)
-        stages = run.stages()
-        for n, stage in enumerate(stages, 1):
-            _make(run, stage, f"[{n}/{len(stages)}]")
+        wanted = stages(run)
+        for n, (name, stage) in enumerate(wanted.items(), 1):
+            _make(run, name, stage, f"[{n}/{len(wanted)}]")
         for line in _closing_lines(run):
             log.info(line)
-    return json.loads((run.out / "report/report.json").read_text(encoding="utf-8"))
+    return read_json(run.out / "report/report.json")
 
 
 def adapt_files(
@@ -210,10 +347,10 @@ def adapt_files(
     check_report_packages()
     out = Path(out).resolve() if Path(out).is_symlink() else Path(out)
     processes = Processes()
-    run = AdaptRun(asked, out, processes, TimeLimit(asked.run.max_hours))
+    run = Run(asked, out, processes, TimeLimit(asked.run.max_hours))
     if processes.rank:
         if word := processes.hear():
-            TrainingStage(run).train(word == "resume")
+            make_model(run, word == "resume")
         return {}
     with processes.alone():
         check_processes(asked, processes.n)

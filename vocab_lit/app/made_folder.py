@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from .settings import AdaptSettings
 from ..methods.plan import Plan
 from ..methods.settings import InitSettings
 from ..models.card import without_folders
 from ..models.check import check_model
 from ..models.settings import is_gguf
 from ..models.source import FolderSource, GgufSource, Source
+from ..study.adaptation import AdaptSettings
 from ..text.files import read_json
 from ..text.settings import options
 from ..tokens.settings import TokenizerSettings
@@ -237,15 +237,15 @@ def _trim_tables(made: MadeFolder) -> list[dict]:
     "What trimming costs lines that were not counted, and how that depends on the size."
     unseen = made.note.get("unseen", {})
     texts = [row | dict(text=Path(row["text"]).name) for row in unseen.get("texts", []) if row["unseen_lines"]]
-    about = "A tenth of each text's lines was not counted. What is kept for the others divides them as told here."
-    by_size = "The share of these lines that are divided as before, by the number of tokens that are kept."
+    about = "A tenth of each text's lines was not counted. What is kept for the others tokenizes them as told here."
+    by_size = "The share of these lines that are tokenized as before, by the number of tokens that are kept."
     curve = [
         dict(tokens=row["tokens"]) | {Path(text).name: f"{share:.1%}" for text, share in row["as_before"].items()}
         for row in (unseen["curve"] if texts else ())
     ]
     return [
         _table("trim", "What trimming costs", about, texts),
-        _table("sizes", "Lines divided as before, by size", by_size, curve),
+        _table("sizes", "Lines tokenized as before, by size", by_size, curve),
     ]
 
 

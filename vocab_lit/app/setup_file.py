@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from .settings import AdaptSettings
 from ..methods.settings import InitSettings
+from ..study.adaptation import AdaptSettings
 from ..tasks.registry import TASKS
 from ..tasks.settings import GIVEN_SPLITS, KEEP, SPLITS, TaskFiles
 from ..text.reader import FIELD_HELP, TextSource, beside

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..app.settings import Adaptation, AdaptSettings, check_report_packages
 from .console import FIRST, Json, show, show_facts, show_line, tell_json
 from vocab_lit.cli.options import (
     DryRun,
@@ -34,6 +33,7 @@ from vocab_lit.cli.options import (
 )
 from ..methods.settings import InitSettings, TransplantSettings
 from ..models.settings import check_model_path, is_gguf
+from ..study.adaptation import Adaptation, AdaptSettings
 from ..tasks.settings import EvaluateSettings, TaskFiles, task_files
 from ..text.settings import SettingError, Settings, options
 from ..tokens.settings import TokenizerSettings
@@ -60,18 +60,18 @@ def _tasks(given: Settings, setup: dict, adapt: AdaptSettings, seed: int) -> dic
 
 def _planned_stages(asked: Adaptation, out: Path, push_to_hub: str | None) -> list[dict]:
     "The stages of an adaptation, with what training would take; errors are those with which it would begin."
-    from vocab_lit.app.adapt import check_start
+    from vocab_lit.app.adapt import check_start, stages
     from vocab_lit.app.adapt_check import estimate_training
-    from vocab_lit.app.adapt_stages import AdaptRun
+    from vocab_lit.study.stages import Run
 
-    run = AdaptRun(asked, out)
+    run, rows = Run(asked, out), []
     check_start(run)
-    rows: list[dict[str, object]] = [
-        dict(stage=s.name, what=s.about, makes=str(s.path), state="done" if s.done() else "to do") for s in run.stages()
-    ]
-    for row in rows:
-        if (row["stage"], row["state"]) == ("training", "to do") and (told := estimate_training(asked, run.tried)):
-            row["takes"] = told.rows
+    for name, stage in stages(run).items():
+        path = run.path(stage.makes)
+        is_done = stage.is_done(path)
+        rows.append(dict(stage=name, what=stage.about(asked), makes=str(path), state="done" if is_done else "to do"))
+        if name == "training" and not is_done and (told := estimate_training(asked)):
+            rows[-1]["takes"] = told.rows
     return rows + ([planned_upload(asked.final(out), push_to_hub)] if push_to_hub else [])
 
 
@@ -139,12 +139,14 @@ def adapt(
     training.
     """
     transplant = TransplantSettings(tokenizer, vectors, init).without_unused(list(setup or ()), text)
+    from vocab_lit.app.adapt_check import check_options, check_report_packages
+
     if not dry_run:
         check_report_packages()
     wanted = _tasks(tasks, setup or {}, adaptation, init.seed)
     asked = Adaptation(model, tuple(map(str, text)), transplant, lapt, adaptation, wanted, keep, run)
     check_model_path(model)
-    asked.check()
+    check_options(asked)
     push_to_hub = upload_to(push_to_hub, dry_run)
     if tokenizer.is_left_open:
         from vocab_lit.app.inspection import advised
@@ -317,9 +319,9 @@ def export_(
         raise FileNotFoundError(f"{folder}: no such folder")
     if not like.is_file():
         raise FileNotFoundError(f"{like}: no such file; --like is the GGUF file that training began with")
-    from vocab_lit.models.export import export_gguf, export_lora, is_lora
+    from vocab_lit.models.export import export_gguf
 
-    told = (export_lora if is_lora(folder) else export_gguf)(folder, like, out)
+    told = export_gguf(folder, like, out)
     if as_json:
         tell_json(told)
     else:

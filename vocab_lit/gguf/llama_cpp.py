@@ -237,19 +237,6 @@ class LlamaCpp:
         return Generated(text, [], choice["finish_reason"], speed)
 
     @property
-    def cpu_seconds(self) -> float:
-        "Processor time that the process has taken, of all threads."
-        times = psutil.Process(self._process.pid).cpu_times()
-        return times.user + times.system
-
-    @property
-    def resident_bytes(self) -> int:
-        "Memory that the process has now, mapped files included."
-        return psutil.Process(self._process.pid).memory_info().rss
-
-    @property
-    def peak_bytes(self) -> int:
-        "The most memory that the process had; only Linux tells."
-        status = Path("/proc", str(self._process.pid), "status").read_text()
-        [line] = [line for line in status.splitlines() if line.startswith("VmHWM:")]
-        return 1024 * int(line.split()[1])
+    def process(self) -> psutil.Process:
+        "Its process, which tells what time and memory it takes."
+        return psutil.Process(self._process.pid)

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..gguf.tokens import tokens_of
 from ..methods.plan import PLAN_FILE, Plan
-from .findings import Bytes, Finding, Served, ServedFolder, ServedGguf
+from .findings import Bytes, Finding, Served
 from .lazy_weights import set_vocabulary_size
 from ..text.errors import first_line
 from ..tokens.pre_tokenizers import known_pre_tokenizer, splitters
@@ -47,14 +47,14 @@ def _ids_by_name(config: Any) -> dict[str, list[Any]]:
     return ids
 
 
-def find_old_ids(served: ServedFolder) -> Iterator[Finding]:
+def find_old_ids(served: Served) -> Iterator[Finding]:
     "Whether configurations have ids that are right in the source model only."
     if served.before is None:
         return
     before, now = _configs(served.before.open_weights()), _configs(served.model)
     due = copy.deepcopy(before)
     set_vocabulary_size(due["config.json"], served.rows)
-    carry_ids(due.values(), served.before.vocab, served.vocab)
+    carry_ids(due.values(), served.before.vocab, served.source.vocab)
     for file in before.keys() & now.keys():
         ids = [_ids_by_name(configs[file]) for configs in (before, due, now)]
         for name in sorted(ids[0]):
@@ -64,7 +64,7 @@ def find_old_ids(served: ServedFolder) -> Iterator[Finding]:
                     yield Finding("special ids", what, f"write {json.dumps(new)}")
 
 
-def find_other_tie(served: ServedFolder) -> Iterator[Finding]:
+def find_other_tie(served: Served) -> Iterator[Finding]:
     "Whether the same embeddings are tied as in the source model."
     if served.before is None:
         return
@@ -77,12 +77,12 @@ def find_other_tie(served: ServedFolder) -> Iterator[Finding]:
         yield Finding("weights", what, "write it as there")
 
 
-def find_other_ids(served: ServedGguf) -> Iterator[Finding]:
+def find_other_ids(served: Served) -> Iterator[Finding]:
     "Whether lines whose tokens were all kept are tokenized as before."
     if served.before is None:
         return
-    was, has, compared, other = served.before.tokenizer, served.tokenizer, 0, []
-    new_ids = {piece: id for id, piece in enumerate(tokens_of(served.file))}
+    was, has, compared, other = served.before.tokenizer, served.source.tokenizer, 0, []
+    new_ids = {piece: id for id, piece in enumerate(tokens_of(served.source.file))}
     moved = [new_ids.get(piece, -1) for piece in tokens_of(served.before.file)]
     for line in served.sample:
         before = [moved[id] for id in was(line, add_special_tokens=False)["input_ids"]]
@@ -114,10 +114,10 @@ def _same_bytes(a: Bytes, b: Bytes) -> bool:
 def find_changed_weights(served: Served) -> Iterator[Finding]:
     "Whether all tensors but those of the tokens are the source model's."
     before, after, of_file, trained = served.stored_before, served.stored, served.source.is_gguf, served.is_trained
-    if not before if of_file else trained or not (served.note or served.before):
+    if not before if of_file else trained or not (served.source.note or served.before):
         return
     if not (before and after):
-        where = served.note.get("model") or "the source model"
+        where = served.source.note.get("model") or "the source model"
         what = f"no safetensors files of the source model are found at {where}, and the weights were not compared"
         yield Finding("weights", what, "put them where vocab_lit.json says to compare them", breaks=False)
         return
@@ -125,7 +125,7 @@ def find_changed_weights(served: Served) -> Iterator[Finding]:
     for names, what in ((before.keys() - after.keys(), "of the source model are missing"), (added, "are new")):
         if names:
             yield Finding("weights", f"{len(names):,} tensors {what}, the first {min(names)}", _ANEW)
-    same = [name for name in sorted(before.keys() & after.keys()) if not served.is_of_tokens(name)]
+    same = [name for name in sorted(before.keys() & after.keys()) if name not in served.token_tensors]
     changed = [name for name in same if not _same_bytes(before[name], after[name])]
     if changed:
         what = f"{len(changed):,} of {len(same):,} tensors are not the source model's, the first {changed[0]}"
@@ -160,33 +160,33 @@ def _find_other_rows(served: Served, ids: np.ndarray, old_ids: np.ndarray) -> It
                 yield Finding("embeddings", what, "nothing, where that was asked for", breaks=False)
         elif kinds[0] is not None and (changed := _changed(now, was, ids, old_ids)):
             what = f"{len(changed):,} of {len(ids):,} rows of {table.name} are not the source model's, such as "
-            few = " ".join(served.vocab[id].shown or str(id) for id in changed[:3])
+            few = " ".join(served.source.vocab[id].shown or str(id) for id in changed[:3])
             yield Finding("embeddings", what + few, _TRAINED if trained else _ANEW, breaks=not trained)
 
 
-def find_changed_rows(served: ServedFolder) -> Iterator[Finding]:
+def find_changed_rows(served: Served) -> Iterator[Finding]:
     "Whether the plan is that of the model, and its copies are the source's rows."
     if not (served.source.files / PLAN_FILE).is_file():
         return
     try:
-        plan = Plan.load(served.source.files, served.vocab)
+        plan = Plan.load(served.source.files, served.source.vocab)
     except ValueError as e:
         yield Finding("plan", first_line(e), _ANEW, breaks=False)
         return
     if len(plan) != served.rows:
         what = f"{PLAN_FILE} has {len(plan):,} rows, and the model {served.rows:,} embeddings"
         yield Finding("plan", what, _ANEW)
-    elif not served.is_trained and "factors" not in served.note:
+    elif not served.is_trained and "factors" not in served.source.note:
         ids = np.flatnonzero(plan.copied >= 0)
         yield from _find_other_rows(served, ids, plan.copied[ids])
 
 
-def find_changed_tokens(served: ServedGguf) -> Iterator[Finding]:
+def find_changed_tokens(served: Served) -> Iterator[Finding]:
     "Whether all rows of tokens that the source has are the source's."
     if served.before is None:
         return
     old = {piece: id for id, piece in enumerate(tokens_of(served.before.file))}
-    shared = [(id, old[piece]) for id, piece in enumerate(tokens_of(served.file)) if piece in old]
+    shared = [(id, old[piece]) for id, piece in enumerate(tokens_of(served.source.file)) if piece in old]
     yield from _find_other_rows(served, *np.array(shared, np.int64).reshape(-1, 2).T)
 
 # %% ../../nbs/05_models/18_beside_source.ipynb #c248aa5a
@@ -194,9 +194,9 @@ _BY_HASH = "the converter knows tokenizers by a hash of ids, and this vocabulary
 _BY_HASH_GROWN = f"{_BY_HASH.partition(',')[0]}, which is the source's unless its test text has one of the added tokens"
 
 
-def find_gguf_tokenizer(served: ServedFolder) -> Iterator[Finding]:
+def find_gguf_tokenizer(served: Served) -> Iterator[Finding]:
     "Whether llama.cpp can tokenize as the model does, as far as that can be told."
-    dialect, kind, only = served.vocab.dialect, served.model.config.model_type, ("gguf",)
+    dialect, kind, only = served.source.vocab.dialect, served.model.config.model_type, ("gguf",)
     if (served.source.files / "tokenizer.model").is_file():
         return
     if dialect.model == "Unigram" and kind != "xlm-roberta":
@@ -206,26 +206,26 @@ def find_gguf_tokenizer(served: ServedFolder) -> Iterator[Finding]:
         what = "llama.cpp's converter reads Gemma's tokenizer from tokenizer.model, which is not there"
         todo = "where there is a GGUF file of the source, `vocab-lit export --like SOURCE.gguf` needs no converter"
         yield Finding("pre-tokenizer", what, todo, only)
-    elif dialect.model == "WordPiece" and served.note:
+    elif dialect.model == "WordPiece" and served.source.note:
         todo = "convert, and give the hash that it prints the name jina-v2-en or bert-bge in get_vocab_base_pre"
         yield Finding("pre-tokenizer", _BY_HASH, todo, only)
     elif dialect.byte_level:
         yield from _find_byte_level(served)
 
 
-def _find_byte_level(served: ServedFolder) -> Iterator[Finding]:
+def _find_byte_level(served: Served) -> Iterator[Finding]:
     "Whether llama.cpp has the pre-tokenizer of a byte-level tokenizer, and what its converter must be told."
-    pipeline, only = read_settings(served.tokenizer), ("gguf",)
+    pipeline, only = read_settings(served.source.tokenizer), ("gguf",)
     name = known_pre_tokenizer(pipeline)
     if name is None:
         what = f"the pre-tokenizer {splitters(pipeline.get('pre_tokenizer'))} is none that is known here"
         yield Finding("pre-tokenizer", what, "look for it in llama.cpp, or keep the source model's", only)
         return
-    if served.note:
+    if served.source.note:
         todo = f'convert, and give the hash that it prints the name "{name}" in get_vocab_base_pre'
-        grown = bool(served.note.get("extended_by"))
+        grown = bool(served.source.note.get("extended_by"))
         yield Finding("pre-tokenizer", _BY_HASH_GROWN if grown else _BY_HASH, todo, only, breaks=not grown)
-    bare, spaced = served.tokenizer(["a", " a"], add_special_tokens=False)["input_ids"]
-    if served.generates and bare == spaced:
+    bare, spaced = served.source.tokenizer(["a", " a"], add_special_tokens=False)["input_ids"]
+    if served.source.generates and bare == spaced:
         what = "the tokenizer puts a space before the text, and llama.cpp does not"
         yield Finding("pre-tokenizer", what, "begin texts with a space, or keep the source model's", only, breaks=False)

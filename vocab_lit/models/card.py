@@ -223,12 +223,12 @@ def _made_by(note: dict) -> list[dict[str, object]]:
 
 
 def _lost(unseen: dict) -> dict[str, list[dict[str, str]]]:
-    "What trimming costs lines that were not counted, and how many are divided as before, by size."
+    "What trimming costs lines that were not counted, and how many are tokenized as before, by size."
     lost = [
         {
             "text": _names([row["text"]]),
             "lines": f"{row['unseen_lines']:,}",
-            "divided otherwise": f"{row['divided_otherwise']:.1%}",
+            "tokenized differently": f"{row['divided_otherwise']:.1%}",
             "tokens per word": f"{row['tokens_per_word']:.3f} → {row['after']:.3f}",
         }
         for row in unseen.get("texts", [])

@@ -29,8 +29,6 @@ from vocab_lit.models.findings import (
     SERVERS,
     Finding,
     Served,
-    ServedFolder,
-    ServedGguf,
     check_servers,
     find_not_finite,
     find_unreachable,
@@ -58,20 +56,20 @@ __all__ = ['Check', 'REMARKS', 'CHECKS', 'COMPARISONS', 'find_rows', 'find_speci
 _LARGEST_LORA = 258_048  # rows to which vLLM limits models that are served with LoRA
 
 
-def find_rows(served: ServedFolder) -> Iterator[Finding]:
+def find_rows(served: Served) -> Iterator[Finding]:
     "Whether tokenizer, embeddings and configuration agree about the number of tokens."
-    ids, rows, size = len(served.vocab), served.rows, served.text_config.vocab_size
+    ids, rows, size = len(served.source.vocab), served.rows, served.text_config.vocab_size
     if ids > rows:
         what = f"the tokenizer has {ids:,} ids and the model {rows:,} embeddings"
         yield Finding("embeddings", what, "make the folder anew, or add embeddings by resize_token_embeddings")
     if size != rows:
         what = f"config.json has vocab_size {size:,}, and the model {rows:,} embeddings"
         yield Finding("embeddings", what, "write the number of embeddings into config.json", ("vllm", "gguf"))
-    if served.generates:
+    if served.source.generates:
         yield from _find_rows_of_decoder(served, rows)
 
 
-def _find_rows_of_decoder(served: ServedFolder, rows: int) -> Iterator[Finding]:
+def _find_rows_of_decoder(served: Served, rows: int) -> Iterator[Finding]:
     "Whether the number of embeddings suits those who serve decoders."
     out = served.tables.get("output")
     if out is not None and len(out) != rows:
@@ -89,7 +87,7 @@ def _find_rows_of_decoder(served: ServedFolder, rows: int) -> Iterator[Finding]:
 _ID_LISTS = ("suppress_tokens", "begin_suppress_tokens", "forced_decoder_ids", "bad_words_ids")
 
 
-def _configured_ids(served: ServedFolder) -> Iterator[tuple[str, str, int]]:  # file, key, id
+def _configured_ids(served: Served) -> Iterator[tuple[str, str, int]]:  # file, key, id
     "Every token id in the model's and the generation's configuration."
     whole, text = served.model.config, served.text_config
     configs = [("config.json", whole), ("generation_config.json", getattr(served.model, "generation_config", None))]
@@ -101,9 +99,9 @@ def _configured_ids(served: ServedFolder) -> Iterator[tuple[str, str, int]]:  # 
                 yield from ((file, key, id) for id in ids_in(value))
 
 
-def find_special_ids(served: ServedFolder) -> Iterator[Finding]:
+def find_special_ids(served: Served) -> Iterator[Finding]:
     "Whether the ids in the configurations are those of tokens."
-    vocab, todo = served.vocab, "write the id of the token, or null"
+    vocab, todo = served.source.vocab, "write the id of the token, or null"
     for file, key, id in _configured_ids(served):
         if key in _ID_LISTS and id < 0:
             continue  # -1: what transformers takes for "none"
@@ -122,14 +120,14 @@ def find_special_ids(served: ServedFolder) -> Iterator[Finding]:
 
 def find_end(served: Served) -> Iterator[Finding]:
     "Whether generation stops at the tokenizer's end token."
-    if not served.generates:
+    if not served.source.generates:
         return
-    own = cast("int | None", served.tokenizer.eos_token_id)  # transformers declares lists besides
+    own = cast("int | None", served.source.tokenizer.eos_token_id)  # transformers declares lists besides
     if not served.ends:
         what = f"no end token is named as {served.end_setting}, so that generation runs to the limit"
         yield Finding("special ids", what, "write the end token's id", breaks=False)
     elif own is not None and own not in served.ends:
-        what = f"generation does not stop at {served.vocab[own].shown!r} (id {own:,}), the tokenizer's end token"
+        what = f"generation does not stop at {served.source.vocab[own].shown!r} (id {own:,}), the tokenizer's end token"
         yield Finding("special ids", what, f"add the id to {served.end_setting}")
 
 # %% ../../nbs/05_models/19_check.ipynb #d4637679
@@ -146,12 +144,12 @@ def _has_template(folder: Path) -> bool:
 
 def find_template(served: Served) -> Iterator[Finding]:
     "Whether there is a chat template where there should be one, and the tokenizer has what it writes."
-    if not served.generates:
+    if not served.source.generates:
         return
-    named = chat_templates(served.tokenizer)
+    named = chat_templates(served.source.tokenizer)
     if not named:
         what, todo = "there is no chat template", "copy chat_template.jinja from the source model"
-        if isinstance(served, ServedFolder) and served.before and _has_template(served.before.files):
+        if not served.source.is_gguf and served.before and _has_template(served.before.files):
             yield Finding("template", f"{what}, and the source model has one", todo, ("transformers", "vllm"))
         else:
             yield Finding("template", what, "completions work, chat requests need --chat-template", ("vllm",), False)
@@ -163,14 +161,14 @@ def _find_in_template(served: Served, name: str, template: str) -> Iterator[Find
     "Whether a template can be rendered, and what it writes can be tokenized."
     only = name == "default"  # another template may want tools or documents
     try:
-        text = _rendered(served.tokenizer, template)
+        text = _rendered(served.source.tokenizer, template)
     except Exception as e:  # a template may raise anything
         which = "the chat template" if only else f"the chat template {name!r}"
         yield Finding("template", f"{which} fails: {first_line(e)}", "mend chat_template.jinja", breaks=only)
         return
-    pieces = {token.piece for token in served.vocab}
+    pieces = {token.piece for token in served.source.vocab}
     for markup in sorted(set(_MARKUP.findall(text)) - pieces):
-        parts = len(served.tokenizer(markup, add_special_tokens=False)["input_ids"])
+        parts = len(served.source.tokenizer(markup, add_special_tokens=False)["input_ids"])
         what = f"the chat template writes {markup}, which the tokenizer splits into {parts} tokens"
         yield Finding("template", what, "add it as a special token, as in the source model")
     if _ANSWER in text:
@@ -198,10 +196,12 @@ def _find_end_of_turn(
     after: str,  # what the template writes after the answer
 ) -> Iterator[Finding]:
     "Whether generation stops where the template ends the assistant's answer."
-    ids = served.tokenizer(after, add_special_tokens=False)["input_ids"]
-    special = [id for id in ids if served.vocab[id].kind == "special"]
+    ids = served.source.tokenizer(after, add_special_tokens=False)["input_ids"]
+    special = [id for id in ids if served.source.vocab[id].kind == "special"]
     if special and special[0] not in served.ends:
-        what = f"generation does not stop at {served.vocab[special[0]].shown!r}, which ends the assistant's answer"
+        what = (
+            f"generation does not stop at {served.source.vocab[special[0]].shown!r}, which ends the assistant's answer"
+        )
         yield Finding("template", what, f"add id {special[0]:,} to {served.end_setting}")
     if not special:
         what = "no special token ends the assistant's answer"
@@ -217,29 +217,29 @@ def _tokenizer_class(folder: Path) -> type | None:
     return tokenizer_class_from_name(str(named).removesuffix("Fast")) if named else None
 
 
-def find_class(served: ServedFolder) -> Iterator[Finding]:
+def find_class(served: Served) -> Iterator[Finding]:
     "Whether the class of the tokenizer does what the source model's does."
     before = _tokenizer_class(served.before.files) if served.before else None
-    lost = [name for name in own_methods(before) if name not in own_methods(served.tokenizer)] if before else []
+    lost = [name for name in own_methods(before) if name not in own_methods(served.source.tokenizer)] if before else []
     if before and lost:
         named = listed([name for name in lost if name[0] != "_"] or lost, 3)
-        now = type(served.tokenizer).__name__
+        now = type(served.source.tokenizer).__name__
         what = f"the source's tokenizer is a {before.__name__} and this one a {now}, without {named}"
         todo = "train, extend or trim the source's own tokenizer, which keeps its class"
         yield Finding("tokenizer", what, todo, ("transformers",))
 
 # %% ../../nbs/05_models/19_check.ipynb #33bad68b
-def find_merges(served: ServedGguf) -> Iterator[Finding]:
+def find_merges(served: Served) -> Iterator[Finding]:
     "Whether merges are of tokens, and make tokens, and end tokens are control tokens."
-    pieces, types = tokens_of(served.file), token_types(served.file)
+    pieces, types = tokens_of(served.source.file), token_types(served.source.file)
     tokens = set(pieces)
-    for merge in served.file.get("tokenizer.ggml.merges", []):
+    for merge in served.source.file.get("tokenizer.ggml.merges", []):
         first, _, second = merge[1:].partition(" ")
         if not {merge[0] + first, second, merge[0] + first + second} <= tokens:
             what = f"the merge {in_short(repr(merge))} is not one of two tokens to a third"
             yield Finding("merges", what, "make the file anew")
             break
-    for id in sorted(served.ends) if served.generates else ():
+    for id in sorted(served.ends) if served.source.generates else ():
         if types[id] not in (TokenType.CONTROL, TokenType.USER_DEFINED):
             what = f"the end token {pieces[id]!r} (id {id:,}) is no control token, and is written out"
             yield Finding("special ids", what, "give it the type 3 in tokenizer.ggml.token_type", breaks=False)
@@ -248,16 +248,16 @@ def find_merges(served: ServedGguf) -> Iterator[Finding]:
 _WORDS = 4  # of a line, as a prompt
 
 
-def find_by_llama_cpp(served: ServedGguf) -> Iterator[Finding]:
+def find_by_llama_cpp(served: Served) -> Iterator[Finding]:
     "Whether llama.cpp loads the file and tokenizes lines as our tokenizer does; what it writes."
     if not has_llama_cpp():
         what = "it was not tried, since the package xllamacpp is not installed"
         yield Finding("llama.cpp", what, "pip install xllamacpp, to have the file loaded", breaks=False)
         return
     try:
-        with LlamaCpp(served.file.path) as model:
+        with LlamaCpp(served.source.file.path) as model:
             yield _ids_by_llama_cpp(model, served)
-            if served.generates and served.sample:
+            if served.source.generates and served.sample:
                 prompt = " ".join(served.sample[0].split()[:_WORDS])
                 written = f"{prompt!r} is continued by {in_short(repr(model.greedy(prompt).text))}"
                 yield Finding("llama.cpp", f"it loads the file; {written}", "read it", breaks=False)
@@ -265,10 +265,10 @@ def find_by_llama_cpp(served: ServedGguf) -> Iterator[Finding]:
         yield Finding("llama.cpp", first_line(e), "make the file anew, or update llama.cpp")
 
 
-def _ids_by_llama_cpp(model: LlamaCpp, served: ServedGguf) -> Finding:
+def _ids_by_llama_cpp(model: LlamaCpp, served: Served) -> Finding:
     "Which lines llama.cpp tokenizes differently."
     lines = served.sample
-    ours = [served.tokenizer(line, add_special_tokens=False)["input_ids"] for line in lines]
+    ours = [served.source.tokenizer(line, add_special_tokens=False)["input_ids"] for line in lines]
     other = [line for line, a, b in zip(lines, ours, model.ids(lines, special=True)) if a != b]
     if other:
         what = f"it tokenizes {len(other):,} of {len(lines):,} lines differently from this package, the first "
@@ -290,13 +290,13 @@ COMPARISONS: dict[str, tuple[Check, ...]] = {  # with the source model
 }
 
 
-def _cannot_load(served: ServedFolder) -> Finding | None:
+def _cannot_load(served: Served) -> Finding | None:
     "A finding where a folder cannot be opened."
     for part, read in (
         ("configuration", lambda: served.source.config),
-        ("tokenizer", lambda: served.vocab),
+        ("tokenizer", lambda: served.source.vocab),
         ("weights", lambda: served.model),
-        ("note", lambda: served.note),
+        ("note", lambda: served.source.note),
     ):
         try:
             read()
@@ -318,7 +318,7 @@ def _opened(
             raise SettingError("text", "ids of a GGUF file are compared on it, and this is none; leave it out")
         if source is not None:
             check_model_path(source)
-        served = ServedFolder(model, source)
+        served = Served(model, source)
         return served, _cannot_load(served)
     check_text(text)
     if source is not None:
@@ -327,7 +327,7 @@ def _opened(
         check_whole(GgufFile(model))
     except ValueError as e:
         return None, Finding("file", first_line(e), "nothing else was looked at")
-    return ServedGguf(model, source, text), None
+    return Served(model, source, text), None
 
 
 def _found(check: Check, served: Served) -> list[Finding]:

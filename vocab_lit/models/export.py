@@ -10,7 +10,6 @@ import logging
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,7 +28,7 @@ from vocab_lit.gguf.container import (
 )
 from ..gguf.tokens import text_field, token_tables, tokens_of
 from .gguf_weights import gguf_folder
-from .lazy_weights import StoredTensor, stored_tensors
+from .lazy_weights import StoredTensor, read_header, stored_tensors
 from .source import check_new_gguf
 from ..text.errors import import_extra
 from ..text.files import read_json
@@ -41,19 +40,11 @@ if TYPE_CHECKING:
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'Trained', 'export_gguf', 'is_lora', 'export_lora', 'stored_adapter']
+__all__ = ['log', 'Trained', 'export_gguf']
 
 # %% ../../nbs/05_models/28_export.ipynb #01eb5853
 _Way = Callable[[np.ndarray], np.ndarray]
 _F32 = 0  # GGML's type
-
-
-def _same(values: np.ndarray) -> np.ndarray:
-    return values
-
-
-def _plus_one(values: np.ndarray) -> np.ndarray:
-    return values + np.float32(1)
 
 
 def _rotated(values: np.ndarray, heads: int) -> np.ndarray:
@@ -62,20 +53,16 @@ def _rotated(values: np.ndarray, heads: int) -> np.ndarray:
     return halves.swapaxes(1, 2).reshape(values.shape)
 
 
-def _reshaped(values: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    return values.reshape(shape)
-
-
 def _ways(file: GgufFile, shape: tuple[int, ...]) -> Iterator[tuple[str, _Way]]:
     "What may be done to a tensor of transformers, by name."
-    yield "as it is", _same
-    yield "plus one", _plus_one
+    yield "as it is", lambda values: values
+    yield "plus one", lambda values: values + np.float32(1)
     for name in ("head_count", "head_count_kv"):
         heads = file.setting(f"attention.{name}")
         if isinstance(heads, int) and shape[0] % (2 * heads) == 0:
             yield "rotated", partial(_rotated, heads=heads)
     yield "transposed", np.transpose
-    yield "reshaped", partial(_reshaped, shape=shape)
+    yield "reshaped", lambda values: values.reshape(shape)
 
 
 def _numbers(tensor: StoredTensor) -> np.ndarray:  # float32
@@ -129,18 +116,19 @@ class Trained:
 
     def check(self) -> None:
         "`ValueError` where something changed that the file has no tensor for."
+        if not self.after:
+            raise ValueError(f"{self.folder} has no weights in safetensors; give the folder that lapt wrote")
         to = set(self.names.values())
         for name, tensor in self.after.items():
             before = self.before.get(name)
+            if name in to and tensor.shape[1:] != self.before[name].shape[1:]:
+                raise ValueError(f"{self.folder}: {name} has another width than in {self.file.path}")
             if name not in to and (before is None or not _is_same(before, tensor)):
                 what = "is new" if before is None else "has changed"
                 raise ValueError(f"{self.folder}: {name} {what}, and {self.file.path} has no tensor for it")
         for name in token_tables(self.file):
             if self.names.get(name) not in self.after:
                 raise ValueError(f"{self.folder} has no tensor for {name} of {self.file.path}; untie its embeddings")
-        for name in to:
-            if name in self.after and self.after[name].shape[1:] != self.before[name].shape[1:]:
-                raise ValueError(f"{self.folder}: {name} has another width than in {self.file.path}")
 
     def has_changed(self, name: str) -> bool:
         "Whether training changed a tensor of the file."
@@ -148,36 +136,28 @@ class Trained:
         return theirs in self.after and not _is_same(self.before[theirs], self.after[theirs])
 
 # %% ../../nbs/05_models/28_export.ipynb #20ace410
-@dataclass(frozen=True)
-class _Written:
-    "A tensor for the file, and what became of it."
-
-    tensor: NewTensor
-    what: str
+_ROWS = 8192  # that are compared and written at a time
 
 
-def _what(before: int, after: int) -> str:
-    name = type_name(before)
-    return f"quantised in {name}" if before == after else f"{name} is now {type_name(after)}"
+def _written_type(before: int) -> tuple[int, str]:
+    "The type in which changed numbers are written, and what that is in words."
+    after, name = writable_type(before), type_name(before)
+    return after, f"quantised in {name}" if before == after else f"{name} is now {type_name(after)}"
 
 
-def _whole(trained: Trained, name: str) -> _Written:
+def _whole(trained: Trained, name: str) -> tuple[NewTensor, str]:
     "A changed tensor."
-    old = trained.file.tensors[name]
-    _, way = trained.way(name)
-    type = writable_type(old.type)
+    old, (_, way) = trained.file.tensors[name], trained.way(name)
+    type, what = _written_type(old.type)
 
     def pieces() -> Iterator[bytes]:
         values = way(_numbers(trained.after[trained.names[name]]))
         yield quantised(values.reshape(-1, old.shape[-1]), type).tobytes()
 
-    return _Written(NewTensor(name, old.shape, type, pieces), _what(old.type, type))
+    return NewTensor(name, old.shape, type, pieces), what
 
 
-_ROWS = 8192  # that are compared and written at a time
-
-
-def _table(trained: Trained, name: str, n: int) -> _Written:
+def _table(trained: Trained, name: str, n: int) -> tuple[NewTensor, str]:
     "A table with so many tokens, of which the rows that did not change are the file's."
     old, theirs = trained.file.tensors[name].by_row, trained.names[name]
     before, after = trained.before[theirs], trained.after[theirs]
@@ -186,24 +166,21 @@ def _table(trained: Trained, name: str, n: int) -> _Written:
         raise ValueError(f"{trained.folder}: {theirs} is written as {how}, which is not known of tables of tokens")
     if after.shape[0] < n:
         raise ValueError(f"{trained.folder}: {theirs} has {after.shape[0]:,} rows for {n:,} tokens; make it anew")
-    type, shape = writable_type(old.type), (n, *trained.file.tensors[name].shape[1:])
+    type, what = _written_type(old.type)
 
     def pieces() -> Iterator[bytes]:
         stored = np.memmap(old.file, np.uint8, "r", old.offset, (old.rows, old.row_bytes))
         for first in range(0, n, _ROWS):
             rows = slice(first, min(first + _ROWS, n))
-            values = after[rows]
-            begun = before[rows].to(after.dtype)
-            changed = np.ones(len(values), bool)
-            changed[: len(begun)] = (begun != values[: len(begun)]).reshape(len(begun), values[0].numel()).any(1)
-            numbers = values.float().numpy().reshape(len(values), -1)
-            made = quantised(numbers, type)
+            values, begun = after[rows], before[rows].to(after.dtype)
+            made = quantised(values.float().numpy().reshape(len(values), -1), type)
+            same = (begun == values[: len(begun)]).reshape(len(begun), values[0].numel()).all(1)
             if type == old.type:
-                kept = np.flatnonzero(~changed)
+                kept = np.flatnonzero(same)
                 made[kept] = stored[first + kept]
             yield made.tobytes()
 
-    return _Written(NewTensor(name, shape, type, pieces), f"rows {_what(old.type, type)}")
+    return NewTensor(name, (n, *trained.file.tensors[name].shape[1:]), type, pieces), f"rows {what}"
 
 # %% ../../nbs/05_models/28_export.ipynb #2ee4fe16
 def _pieces(tokenizer: PreTrainedTokenizerBase) -> dict[int, str]:
@@ -238,137 +215,97 @@ def _check_tokens(folder: Path, new: Mapping[int, str], file: GgufFile, old: Map
     raise ValueError(f"{folder}: {what}; {hint}")
 
 
-def _note(trained: Trained) -> Field:
-    "The note of the file that training began with, and what was exported."
-    note = json.loads(trained.file.get("vocab_lit.note", "{}"))
-    note |= dict(made_by="vocab-lit export", trained=str(trained.folder), like=str(trained.file.path))
-    return text_field(json.dumps(note, ensure_ascii=False))
-
-
 def export_gguf(
     folder: str | Path,
     like: GgufFile | str | Path,
     out: str | Path,
 ) -> dict[str, int]:
-    """Write a model that was trained from a GGUF file as one.
+    """Write a model that was trained from a GGUF file as one, or a LoRA as an adapter for it.
 
     Parameters
     ----------
     folder : path
-        The model that was trained, in safetensors; its tokenizer has the tokens of the file, or these and more.
+        The model that was trained, in safetensors; its tokenizer has the tokens of the file, or these and more. Or an
+        adapter of PEFT's, as `lapt --lora` or PEFT saves it.
     like : GgufFile or path
         The file that training began with.
     out : path
-        A new file. A Modelfile for Ollama is written beside it, where there is none.
+        A new file. Beside that of a model a Modelfile for Ollama is written, where there is none.
 
     Returns
     -------
     dict of str to int
-        How many tensors are unchanged, how many were quantised in their type, and how many in another.
+        How many tensors are unchanged, how many were quantised in their type, and how many in another; of an adapter
+        how many weights have matrices.
 
     Raises
     ------
     ValueError, OSError
-        Where something changed that cannot be written, before anything is.
+        Where something changed that cannot be written, or the adapter has more than matrices, before anything is.
     """
-    folder, file = Path(folder), GgufFile.of(like)
     check_new_gguf(out)
-    trained = Trained(folder, file)
-    if not trained.after:
-        raise ValueError(f"{folder} has no weights in safetensors; give the folder that lapt wrote")
+    trained = Trained(Path(folder), GgufFile.of(like))
+    if (trained.folder / _ADAPTER).is_file():
+        return _export_lora(trained, out)
     trained.check()
-    fields = _fields(trained)
-    n, tables = len(fields["tokenizer.ggml.tokens"].value), token_tables(file)
-    written = []
+    fields, file = _fields(trained), trained.file
+    n, tables, written = len(fields["tokenizer.ggml.tokens"].value), token_tables(file), []
     for name in file.tensors:
-        is_table = name in tables and trained.names.get(name) in trained.after
         has_changed = trained.has_changed(name)
-        if is_table and (has_changed or n != len(tokens_of(file))):
+        if name in tables and (has_changed or n != len(tokens_of(file))):
             written.append(_table(trained, name, n))
-        elif has_changed:
-            written.append(_whole(trained, name))
         else:
-            written.append(_Written(same_tensor(file, name), "unchanged"))
-    if any(w.what != "unchanged" for w in written):
-        fields["vocab_lit.note"] = _note(trained)
-    write_gguf(out, fields, [w.tensor for w in written])
-    _write_modelfile(Path(out))
-    return dict(Counter(w.what for w in written))
-
-
-def _write_modelfile(out: Path) -> None:
-    "Write what Ollama reads beside a GGUF file, unless one is there."
-    modelfile = out.with_name("Modelfile")
+            written.append(_whole(trained, name) if has_changed else (same_tensor(file, name), "unchanged"))
+    told = Counter(what for _, what in written)
+    if told.keys() != {"unchanged"}:
+        note = json.loads(file.get("vocab_lit.note", "{}"))
+        note |= dict(made_by="vocab-lit export", trained=str(folder), like=str(file.path))
+        fields["vocab_lit.note"] = text_field(json.dumps(note, ensure_ascii=False))
+    write_gguf(out, fields, [tensor for tensor, _ in written])
+    modelfile = Path(out).with_name("Modelfile")
     if not modelfile.exists():
-        modelfile.write_text(f"FROM ./{out.name}\n", encoding="utf-8", newline="\n")
+        modelfile.write_text(f"FROM ./{Path(out).name}\n", encoding="utf-8", newline="\n")
+    return dict(told)
 
 # %% ../../nbs/05_models/28_export.ipynb #f3fccb78
 _ADAPTER = "adapter_config.json"
 
 
-def is_lora(folder: str | Path) -> bool:
-    "Whether a folder holds an adapter of PEFT's."
-    return Path(folder, _ADAPTER).is_file()
-
-
-def _check_lora(folder: Path, config: Mapping[str, Any], names: list[str]) -> None:
-    "`ValueError` where an adapter has more than matrices of one rank and scale."
-    hint = "merge it (in PEFT, merge_and_unload and save_pretrained) and export the model"
+def _read_lora(folder: Path) -> tuple[dict[str, Any], dict[str, StoredTensor]]:
+    "Settings and tensors of an adapter; `ValueError` where it has more than matrices of one rank and scale."
+    config, file = read_json(folder / _ADAPTER), folder / "adapter_model.safetensors"
+    if not file.is_file():
+        raise ValueError(f"{folder} has no {file.name}; save the adapter in safetensors")
+    stored, hint = read_header(file), "merge it (in PEFT, merge_and_unload and save_pretrained) and export the model"
     for name in ("rank_pattern", "alpha_pattern", "use_dora", "fan_in_fan_out", "lora_bias"):
         if config.get(name):
             raise ValueError(f"{folder}: an adapter with {name} is not written as GGUF; {hint}")
-    if other := next((name for name in names if ".lora_A." not in name and ".lora_B." not in name), None):
+    if other := next((name for name in stored if ".lora_A." not in name and ".lora_B." not in name), None):
         raise ValueError(f"{folder}: {other} is trained beside the matrices, which an adapter file cannot hold; {hint}")
+    return config, stored
 
 
-def export_lora(
-    folder: str | Path,
-    like: GgufFile | str | Path,
-    out: str | Path,
-) -> dict[str, int]:
-    """Write a LoRA as an adapter for a GGUF file.
-
-    Parameters
-    ----------
-    folder : path
-        An adapter of PEFT's, as `lapt --lora` or PEFT saves it.
-    like : GgufFile or path
-        The file that it was trained for.
-    out : path
-        A new file.
-
-    Returns
-    -------
-    dict of str to int
-        How many weights have matrices.
-
-    Raises
-    ------
-    ValueError, OSError
-        Where the adapter has more than matrices, or is for another model.
-    """
-    folder, file = Path(folder), GgufFile.of(like)
-    check_new_gguf(out)
-    config, stored = read_json(folder / _ADAPTER), stored_adapter(folder)
-    _check_lora(folder, config, list(stored))
-    trained = Trained(folder, file)
-    ours = {theirs: name for name, theirs in trained.names.items()}
-    tensors = []
+def _export_lora(trained: Trained, out: str | Path) -> dict[str, int]:
+    "Write a LoRA as an adapter file; how many weights have matrices."
+    config, stored = _read_lora(trained.folder)
+    ours, tensors = {theirs: name for name, theirs in trained.names.items()}, []
     for name in sorted(stored):
         module, _, part = name.removeprefix("base_model.model.").partition(".lora_")
-        weight = f"{module}.weight"
-        if weight not in ours:
-            raise ValueError(f"{folder}: {file.path} has no tensor for {module}")
+        if (weight := ours.get(f"{module}.weight")) is None:
+            raise ValueError(f"{trained.folder}: {trained.file.path} has no tensor for {module}")
         values = _numbers(stored[name])
         if part == "B.weight":
-            values = _turned(trained, ours[weight], values)
-        matrix = f"{ours[weight]}.lora_{part[0].lower()}"
+            values = _in_order(trained, weight, values)
+        matrix = f"{weight}.lora_{part[0].lower()}"
         tensors.append(NewTensor(matrix, values.shape, _F32, partial(_bytes_of, values)))
-    write_gguf(out, _adapter_fields(file, config), tensors)
+    alpha = config["lora_alpha"] * (math.sqrt(config["r"]) if config.get("use_rslora") else 1)
+    texts = {"general.architecture": trained.file.architecture, "general.type": "adapter", "adapter.type": "lora"}
+    fields = {name: text_field(text) for name, text in texts.items()}
+    write_gguf(out, fields | {"adapter.lora.alpha": Field(6, None, alpha)}, tensors)
     return {"weights with matrices": len(tensors) // 2}
 
 
-def _turned(trained: Trained, name: str, values: np.ndarray) -> np.ndarray:
+def _in_order(trained: Trained, name: str, values: np.ndarray) -> np.ndarray:
     "The second matrix with its rows in GGUF's order."
     how, way = trained.way(name)
     if how not in ("as it is", "rotated"):
@@ -378,19 +315,3 @@ def _turned(trained: Trained, name: str, values: np.ndarray) -> np.ndarray:
 
 def _bytes_of(values: np.ndarray) -> Iterator[bytes]:
     yield np.ascontiguousarray(values, np.float32).tobytes()
-
-
-def _adapter_fields(file: GgufFile, config: Mapping[str, Any]) -> dict[str, Field]:
-    alpha = config["lora_alpha"] * (math.sqrt(config["r"]) if config.get("use_rslora") else 1)
-    texts = {"general.architecture": file.architecture, "general.type": "adapter", "adapter.type": "lora"}
-    return {name: text_field(text) for name, text in texts.items()} | {"adapter.lora.alpha": Field(6, None, alpha)}
-
-
-def stored_adapter(folder: Path) -> dict[str, StoredTensor]:
-    "The tensors of an adapter; `ValueError` where they are not in safetensors."
-    from vocab_lit.models.lazy_weights import read_header
-
-    file = folder / "adapter_model.safetensors"
-    if not file.is_file():
-        raise ValueError(f"{folder} has no {file.name}; save the adapter in safetensors")
-    return read_header(file)

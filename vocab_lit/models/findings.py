@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 import torch
 
-from ..gguf.tokens import TokenType, token_tables, token_types, tokens_of
-from .lazy_weights import StoredTensor, stored_tensors, token_dimensions
+from ..gguf.tokens import TokenType, token_types, tokens_of
+from .lazy_weights import StoredTensor, token_dimensions
 from .model_class import learns_from_text
 from .source import FolderSource, GgufSource, Source
-from .token_tensors import ContinuedRows, TokenTensor, token_tensors
+from .token_tensors import ContinuedRows, token_tensors
 from ..text.corpus import Lines, data_path, read_lines
 from ..text.errors import SettingError, first_line
 from ..text.settings import did_you_mean
@@ -29,14 +29,14 @@ from ..tokens.vocab import backend_of
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
-    from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
+    from transformers import PreTrainedConfig, PreTrainedModel
 
-    from vocab_lit.models.gguf_weights import GgufTable, TableRows
+    from vocab_lit.models.gguf_weights import TableRows
     from vocab_lit.tokens.vocab import Token, Vocab
 
 # %% auto #0
-__all__ = ['SERVERS', 'Finding', 'check_servers', 'Bytes', 'Served', 'ServedFolder', 'ids_in', 'ServedGguf', 'unreachable_tokens',
-           'find_unreachable', 'untrained_tokens', 'find_untrained', 'find_not_finite']
+__all__ = ['SERVERS', 'Finding', 'check_servers', 'Bytes', 'ids_in', 'Served', 'unreachable_tokens', 'find_unreachable',
+           'untrained_tokens', 'find_untrained', 'find_not_finite']
 
 # %% ../../nbs/05_models/16_findings.ipynb #ec0d2d69
 SERVERS = ("transformers", "vllm", "gguf")  # gguf: llama.cpp's converter, and what runs its files
@@ -79,118 +79,11 @@ class Bytes(NamedTuple):
     written: tuple  # shape and number format
 
 
-_LINES = 200  # of texts that are compared
-
-
-class Served:
-    "A model and the one that it was made from; each part is read once, when a check asks for it."
-
-    source: Source
-    before: Source | None  # the model that it was made from, where it is at hand
-    stored: dict[str, Bytes]  # all tensors by name
-    stored_before: dict[str, Bytes]  # those of the model that it was made from
-    ends: set[int]  # the ids at which generation stops
-    end_setting: str  # where these are written
-    is_trained: bool
-
-    @property
-    def tokenizer(self) -> PreTrainedTokenizerBase:
-        "The tokenizer."
-        return self.source.tokenizer
-
-    @property
-    def vocab(self) -> Vocab:
-        "Its vocabulary."
-        return self.source.vocab
-
-    @property
-    def generates(self) -> bool:
-        "Whether it is a decoder."
-        return self.source.generates
-
-    @cached_property
-    def tables(self) -> dict[str, TokenTensor] | dict[str, GgufTable]:
-        "The tensors that have an entry for each token; `ValueError` where that cannot be told."
-        return self.source.tables
-
-    @property
-    def rows(self) -> int:
-        "The number of its input embeddings."
-        return len(self.tables["input"])
-
-    @cached_property
-    def note(self) -> dict[str, Any]:
-        "What is noted on how vocab-lit made it; empty for others."
-        return self.source.note
-
-    def is_of_tokens(self, name: str) -> bool:
-        "Whether a tensor of the files has an entry for each token."
-        raise NotImplementedError
-
-
-class ServedFolder(Served):
-    "A model's folder."
-
-    end_setting = "eos_token_id in generation_config.json"
-
-    def __init__(
-        self,
-        folder: str | Path,
-        origin: str | Path | None = None,  # the source model's folder; None: where vocab_lit.json says
-    ):
-        self.source: FolderSource = FolderSource.open(folder)
-        self._origin = origin
-
-    @property
-    def is_trained(self) -> bool:
-        "Whether it was trained since its vocabulary was made."
-        return bool(self.note.get("training"))
-
-    @cached_property
-    def before(self) -> FolderSource | None:
-        "The model that this one was made from, where it is at hand."
-        at = Path(str(self._origin or self.note.get("model") or "/nowhere"))
-        return FolderSource.open(at) if (at / "config.json").is_file() else None
-
-    @cached_property
-    def model(self) -> PreTrainedModel:
-        "The model, if possible with its weights left in their files."
-        return self.source.open_weights()
-
-    @cached_property
-    def tables(self) -> dict[str, TokenTensor]:  # as `token_tensors` calls them
-        "The tensors that have an entry for each token; `ValueError` where that cannot be told."
-        return token_tensors(self.model)
-
-    @cached_property
-    def stored(self) -> dict[str, Bytes]:
-        "Its tensors."
-        return _stored(self.source.stored)
-
-    @cached_property
-    def stored_before(self) -> dict[str, Bytes]:
-        "Those of the source model."
-        return _stored(stored_tensors(self.before.files)) if self.before else {}
-
-    @property
-    def text_config(self) -> PreTrainedConfig:
-        "The part of the configuration that has the vocabulary."
-        return cast("PreTrainedConfig", text_part(self.model.config))  # of a model with a vocabulary
-
-    @property
-    def ends(self) -> set[int]:
-        "The ids at which generation stops."
-        given = getattr(getattr(self.model, "generation_config", None), "eos_token_id", None)
-        return set(ids_in(getattr(self.text_config, "eos_token_id", None) if given is None else given))
-
-    def is_of_tokens(self, name: str) -> bool:
-        "Whether the class has an entry for each token there; a tensor of another name is known by its rows."
-        shape = self.stored[name].written[0]
-        return name in token_dimensions(type(self.model), self.model.config) or self.rows in shape[:1]
-
-
-def _stored(tensors: dict[str, StoredTensor]) -> dict[str, Bytes]:
-    return {name: Bytes(t.file, t.start, t.size, (t.shape, t.format)) for name, t in tensors.items()}
+def _stored(source: Any) -> dict[str, Bytes]:
+    "All tensors of a source by name."
+    if source.is_gguf:
+        return {name: Bytes(t.file, t.offset, t.bytes, (t.shape, t.type)) for name, t in source.file.tensors.items()}
+    return {name: Bytes(t.file, t.start, t.size, (t.shape, t.format)) for name, t in source.stored.items()}
 
 
 def ids_in(value: object) -> Iterator[int]:
@@ -202,63 +95,102 @@ def ids_in(value: object) -> Iterator[int]:
             yield from ids_in(part)
 
 
+_LINES = 200  # of texts that are compared
 _ENDS = re.compile(r"</s>|<\|(im_end|eot_id|eom_id|end|return|call|end_of_text|endoftext)\|>|<end_of_turn>|<EOT>|<eos>")
 
 
-class ServedGguf(Served):
-    "A GGUF file."
+class Served:
+    "A model and the one that it was made from; each part is read once, when a check asks for it."
 
-    end_setting = "tokenizer.ggml.eos_token_id"
+    source: Any  # a `FolderSource` or a `GgufSource`
 
     def __init__(
         self,
-        path: str | Path,
-        before: str | Path | None = None,  # the file that it was made from
+        model: str | Path,  # a folder, a name on the Hub or a GGUF file
+        before: str | Path | None = None,  # what it was made from; None: of a folder where vocab_lit.json says
         text: Sequence[str | Path] = (),  # of which ids are compared; none: bundled lines of English
     ):
-        self.source: GgufSource = GgufSource(path)
-        self.before: GgufSource | None = None if before is None else GgufSource(before)
-        self.file, self._text = self.source.file, text
-        self._table_names = set(token_tables(self.file))
+        self.source, self._before, self._text = Source.open(model), before, text
 
     @cached_property
-    def sample(self) -> list[str]:
-        "Lines to compare."
-        if not self._text:
-            return read_lines(data_path("text", "en.txt"))[: _LINES // 10]
-        return [line for part in self._text for line in islice(Lines(part), _LINES // len(self._text))]
+    def before(self) -> Any:  # a source of the same kind
+        "The model that it was made from, where it is at hand."
+        if self.source.is_gguf:
+            return None if self._before is None else GgufSource(self._before)
+        at = Path(str(self._before or self.source.note.get("model") or "/nowhere"))
+        return FolderSource.open(at) if (at / "config.json").is_file() else None
+
+    @cached_property
+    def model(self) -> PreTrainedModel:
+        "The model of a folder, if possible with its weights left in their files."
+        return self.source.open_weights()
+
+    @cached_property
+    def tables(self) -> dict[str, Any]:  # by role
+        "The tensors that have an entry for each token; `ValueError` where that cannot be told."
+        return self.source.tables if self.source.is_gguf else token_tensors(self.model)
+
+    @property
+    def rows(self) -> int:
+        "The number of its input embeddings."
+        return len(self.tables["input"])
+
+    @property
+    def text_config(self) -> PreTrainedConfig:
+        "The part of a folder's configuration that has the vocabulary."
+        return cast("PreTrainedConfig", text_part(self.model.config))  # of a model with a vocabulary
+
+    @cached_property
+    def ends(self) -> set[int]:
+        "The ids at which generation stops."
+        if self.source.is_gguf:
+            return self._ends_of_llama_cpp()
+        given = getattr(getattr(self.model, "generation_config", None), "eos_token_id", None)
+        return set(ids_in(getattr(self.text_config, "eos_token_id", None) if given is None else given))
+
+    def _ends_of_llama_cpp(self) -> set[int]:
+        "The end tokens that are named, and control tokens that llama.cpp knows by their text."
+        file = self.source.file
+        named = (file.get(f"tokenizer.ggml.{name}_token_id") for name in ("eos", "eot", "eom"))
+        control = np.flatnonzero(token_types(file) == TokenType.CONTROL).tolist()
+        known = [id for id in control if _ENDS.fullmatch(tokens_of(file)[id])]
+        return {*(id for id in named if id is not None), *known}
+
+    @property
+    def end_setting(self) -> str:
+        "Where the end tokens are written."
+        return "tokenizer.ggml.eos_token_id" if self.source.is_gguf else "eos_token_id in generation_config.json"
 
     @property
     def is_trained(self) -> bool:
-        "Whether what was trained was exported to it, which is other than it was."
-        return self.note.get("made_by") == "vocab-lit export"
+        "Whether it was trained since its vocabulary was made."
+        note = self.source.note
+        return note.get("made_by") == "vocab-lit export" if self.source.is_gguf else bool(note.get("training"))
 
     @cached_property
     def stored(self) -> dict[str, Bytes]:
         "Its tensors."
-        return _stored_in(self.source)
+        return _stored(self.source)
 
     @cached_property
     def stored_before(self) -> dict[str, Bytes]:
-        "Those of the file that it was made from."
-        return _stored_in(self.before) if self.before else {}
+        "Those of the model that it was made from."
+        return _stored(self.before) if self.before else {}
 
     @cached_property
-    def ends(self) -> set[int]:
-        "The ids at which llama.cpp stops: those that are named, and control tokens that it knows by their text."
-        named = (self.file.get(f"tokenizer.ggml.{name}_token_id") for name in ("eos", "eot", "eom"))
-        control = np.flatnonzero(token_types(self.file) == TokenType.CONTROL).tolist()
-        known = [id for id in control if _ENDS.fullmatch(tokens_of(self.file)[id])]
-        return {*(id for id in named if id is not None), *known}
+    def token_tensors(self) -> set[str]:
+        "The names of the tensors in its files that have an entry for each token; some are known by their rows."
+        if self.source.is_gguf:
+            return {table.name for table in self.tables.values()}
+        by_rows = {name for name, t in self.stored.items() if self.rows in t.written[0][:1]}
+        return by_rows | set(token_dimensions(type(self.model), self.model.config))
 
-    def is_of_tokens(self, name: str) -> bool:
-        "Whether a tensor has a row for each token."
-        return name in self._table_names
-
-
-def _stored_in(source: GgufSource) -> dict[str, Bytes]:
-    tensors = source.file.tensors.items()
-    return {name: Bytes(t.file, t.offset, t.bytes, (t.shape, t.type)) for name, t in tensors}
+    @cached_property
+    def sample(self) -> list[str]:
+        "Lines of which ids are compared."
+        if not self._text:
+            return read_lines(data_path("text", "en.txt"))[: _LINES // 10]
+        return [line for part in self._text for line in islice(Lines(part), _LINES // len(self._text))]
 
 # %% ../../nbs/05_models/16_findings.ipynb #a92ad5ec
 _SURROUNDINGS = (("", ""), ("a", ""), ("7", ""), ("«", ""), ("Ж", ""), ("", "a"), ("", "7"), ("a", "a"))
@@ -316,22 +248,24 @@ def _examples(tokens: Sequence[Token]) -> str:
     return ", ".join(f"{token.shown!r} (id {token.id:,})" for token in tokens[:3])
 
 
-def find_unreachable(served: ServedFolder) -> Iterator[Finding]:
+def find_unreachable(served: Served) -> Iterator[Finding]:
     "Whether every token can come out of the tokenizer."
-    tokens, todo = unreachable_tokens(served.vocab), "their embeddings do nothing but take room"
+    tokens, todo = unreachable_tokens(served.source.vocab), "their embeddings do nothing but take room"
     if tokens:
-        share = len(tokens) / len(served.vocab)
-        what = f"{len(tokens):,} of {len(served.vocab):,} tokens ({share:.2%}) come out of no text, such as "
+        share = len(tokens) / len(served.source.vocab)
+        what = f"{len(tokens):,} of {len(served.source.vocab):,} tokens ({share:.2%}) come out of no text, such as "
         yield Finding("unreachable", what + _examples(tokens), todo, breaks=False)
 
 # %% ../../nbs/05_models/16_findings.ipynb #87d05a38
 _NEVER_IN_UTF8 = {bytes([b]) for b in (0xC0, 0xC1, *range(0xF5, 0x100))}
 
 
-def _known_unused(served: ServedFolder) -> list[int]:
+def _known_unused(served: Served) -> list[int]:
     "Ids whose rows no text can have trained."
-    unused = [t.id for t in served.vocab if t.kind == "unused" or (t.kind == "byte" and t.data in _NEVER_IN_UTF8)]
-    return unused + list(range(len(served.vocab), served.rows))
+    unused = [
+        t.id for t in served.source.vocab if t.kind == "unused" or (t.kind == "byte" and t.data in _NEVER_IN_UTF8)
+    ]
+    return unused + list(range(len(served.source.vocab), served.rows))
 
 
 def _blocks(weight: torch.Tensor | StoredTensor | ContinuedRows | TableRows) -> Iterator[torch.Tensor]:
@@ -350,7 +284,7 @@ def _unlikeness(weight: Any, unused: Sequence[int], tied: bool) -> np.ndarray:  
 
 
 def untrained_tokens(
-    served: ServedFolder,
+    served: Served,
     fewest: int = 3,  # unused rows, to compare with
 ) -> list[Token] | None:  # None where it cannot be told
     "The tokens whose rows are like those of unused ones."
@@ -364,17 +298,17 @@ def untrained_tokens(
     if edge > (0.1 if tied else usual / 2):
         return None  # the unused rows are not alike
     like = np.flatnonzero(far <= edge + (1e-3 if tied else 1e-3 * usual)).tolist()
-    return [served.vocab[i] for i in like if i < len(served.vocab) and i not in set(unused)]
+    return [served.source.vocab[i] for i in like if i < len(served.source.vocab) and i not in set(unused)]
 
 
-def find_untrained(served: ServedFolder) -> Iterator[Finding]:
+def find_untrained(served: Served) -> Iterator[Finding]:
     "Whether there are tokens that training never met."
     tokens = untrained_tokens(served)
     if tokens:
         what = f"{len(tokens):,} tokens have embeddings like those of unused ones, such as {_examples(tokens)}"
         yield Finding("untrained", what, "train on text that has them, or leave them out", breaks=False)
-    sampled, total = served.note.get("sampled", 0), len(served.vocab)
-    if sampled and not served.note.get("training"):
+    sampled, total = served.source.note.get("sampled", 0), len(served.source.vocab)
+    if sampled and not served.source.note.get("training"):
         what = f"{sampled:,} of {total:,} tokens have randomly initialised embeddings, which were not trained since"
         can_learn = learns_from_text(served.model)
         hint = "continue pretraining by `vocab-lit lapt`" if can_learn else "train the model further"
@@ -395,7 +329,7 @@ def find_not_finite(served: Served) -> Iterator[Finding]:
             continue
         ids = torch.cat(broken).nonzero()[:, 0].tolist()
         if ids:
-            named = _examples([served.vocab[id] for id in ids[:3] if id < len(served.vocab)])
+            named = _examples([served.source.vocab[id] for id in ids[:3] if id < len(served.source.vocab)])
             what = f"{len(ids):,} of {len(table):,} rows of {table.name} are not finite"
             what = f"{what}, such as {named}" if named else what
             yield Finding("embeddings", what, "take the weights from before they were damaged")

@@ -9,7 +9,6 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -21,9 +20,6 @@ from .source import FolderSource
 from ..text.files import check_output, write_folder
 from ..tokens.tokenizer_file import save_tokenizer
 
-if TYPE_CHECKING:
-    from transformers import PreTrainedModel
-
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
@@ -31,58 +27,35 @@ __all__ = ['log', 'check_merge', 'merge_files']
 
 # %% ../../nbs/05_models/23_merge.ipynb #0ebea485
 @dataclass(frozen=True)
-class _Term:
-    "A model in a sum, and what it is multiplied by."
-
-    source: FolderSource
-    times: float
-    rows: np.ndarray | None = None  # of each token of the first model its row here; None: the same tokens
-
-    def of(self, name: str) -> torch.Tensor:
-        "A tensor, in memory."
-        return self.source.stored[name][()].float()
-
-
-@dataclass(frozen=True)
 class _Sum:
     "A model, and others that are added to it."
 
-    first: _Term
-    others: list[_Term]
-    tokens: dict[str, int]  # of tensors with an entry for each token, by name, its dimension
+    first: tuple[FolderSource, float]  # and what it is multiplied by
+    others: list[tuple[FolderSource, float]]
+    tokens: dict[str, int]  # of tensors with an entry for each token, by name, its dimension; none: of the same tokens
     shared: torch.Tensor  # ids of the tokens that all have
+    rows: list[torch.Tensor]  # of each other model the ids that these have there
 
     def made(self, name: str, stored: StoredTensor) -> torch.Tensor | None:
         "The values of a tensor; None of whole numbers, such as positions, which stay as the first model has them."
         if stored.dtype is None:
             return None
-        own, added = self.first.of(name), torch.zeros(stored.shape)
-        for term in self.others:
-            values = term.of(name)
-            if name in self.tokens and term.rows is not None:
-                rows = torch.from_numpy(term.rows[self.shared])
-                values = values.index_select(self.tokens[name], rows)
-                added.index_add_(self.tokens[name], self.shared, values, alpha=term.times)
+        added, dimension = torch.zeros(stored.shape), self.tokens.get(name)
+        for n, (source, times) in enumerate(self.others):
+            values = source.stored[name][()].float()
+            if dimension is None:
+                added.add_(values, alpha=times)
             else:
-                added.add_(values, alpha=term.times)
-        return (own.mul_(self.first.times) + added).to(stored.dtype)
-
-
-def _same_rows(
-    first: FolderSource, other: FolderSource
-) -> np.ndarray:  # (tokens of the first,) -1 where the other lacks one
-    "The row of each token in another model."
-    same = [other.vocab.same(token) for token in first.vocab]
-    return np.array([-1 if id is None else id for id in same], np.int64)
+                added.index_add_(dimension, self.shared, values.index_select(dimension, self.rows[n]), alpha=times)
+        source, times = self.first
+        return (source.stored[name][()].float().mul_(times) + added).to(stored.dtype)
 
 # %% ../../nbs/05_models/23_merge.ipynb #efa1c839
-def _open(source: FolderSource) -> PreTrainedModel:
-    "A model whose weights stay in their files; `ValueError` where they cannot be read one by one."
-    model = source.open_weights()
-    if not hasattr(model, "stored") or getattr(source.config, "quantization_config", None):
+def _check_plain(source: FolderSource) -> None:
+    "`ValueError` where weights cannot be read one by one."
+    if not hasattr(source.open_weights(), "stored") or getattr(source.config, "quantization_config", None):
         hint = "load it by transformers, unquantised, and save it by save_pretrained"
         raise ValueError(f"{source.path}: its weights are quantised or not plain safetensors of its class; {hint}")
-    return model
 
 
 def _check_tensors(first: FolderSource, other: FolderSource, apart: dict[str, int]) -> None:
@@ -109,12 +82,11 @@ def _check_tokenizers(first: FolderSource, other: FolderSource) -> None:
 
 def _average(sources: Sequence[FolderSource], shares: Sequence[float]) -> _Sum:
     "The sum that is an average."
-    first, *others = sources
-    for other in others:
-        _check_tensors(first, other, {})
-        _check_tokenizers(first, other)
-    terms = [_Term(source, share) for source, share in zip(sources, shares)]
-    return _Sum(terms[0], terms[1:], {}, torch.empty(0, dtype=torch.long))
+    for other in sources[1:]:
+        _check_tensors(sources[0], other, {})
+        _check_tokenizers(sources[0], other)
+    first, *others = zip(sources, shares)
+    return _Sum(first, others, {}, torch.empty(0, dtype=torch.long), [])
 
 
 def _with_chat_vector(adapted: FolderSource, chat: FolderSource, base: FolderSource, scale: float) -> _Sum:
@@ -122,16 +94,16 @@ def _with_chat_vector(adapted: FolderSource, chat: FolderSource, base: FolderSou
     tokens = token_dimensions(adapted.model_class, adapted.config)
     for other in (chat, base):
         _check_tensors(adapted, other, tokens)
-    rows = [_same_rows(adapted, source) for source in (chat, base)]
-    terms = [_Term(*term) for term in zip((chat, base), (scale, -scale), rows)]
-    shared = np.flatnonzero(np.all(np.array(rows) >= 0, 0))
+    same = [[source.vocab.same(token) for token in adapted.vocab] for source in (chat, base)]
+    rows = np.array([[-1 if id is None else id for id in ids] for ids in same], np.int64)
+    shared = np.flatnonzero((rows >= 0).all(0))
     if not len(shared):
-        raise ValueError(
-            f"no token of {adapted.path} is in both {chat.path} and {base.path}; they do not belong together"
-        )
+        problem = f"no token of {adapted.path} is in both {chat.path} and {base.path}"
+        raise ValueError(f"{problem}; they do not belong together")
     n = len(adapted.vocab)
     log.info(f"{len(shared):,} of {n:,} tokens get the difference; {n - len(shared):,} that are new stay as they are")
-    return _Sum(_Term(adapted, 1.0), terms, tokens, torch.from_numpy(shared))
+    ids = [torch.from_numpy(row[shared]) for row in rows]
+    return _Sum((adapted, 1.0), [(chat, scale), (base, -scale)], tokens, torch.from_numpy(shared), ids)
 
 
 def check_merge(
@@ -145,11 +117,10 @@ def check_merge(
     sources = [FolderSource.open(model) for model in models]
     others = [FolderSource.open(model) for model in (settings.chat, settings.base) if model]
     for source in (*sources, *others):
-        _open(source)
+        _check_plain(source)
     if not others:
         return _average(sources, settings.shares(len(sources)))
-    chat, base = others
-    return _with_chat_vector(sources[0], chat, base, settings.scale)
+    return _with_chat_vector(sources[0], *others, settings.scale)
 
 
 def merge_files(
@@ -159,12 +130,12 @@ def merge_files(
 ) -> None:
     "Write the average of models, or one with a chat vector; `ValueError` where they do not go together."
     total = check_merge(models, out, settings)
-    source, terms = total.first.source, (total.first, *total.others)
+    source, terms = total.first[0], (total.first, *total.others)
     with write_folder(out) as folder:
-        save_meta_model(_open(source), folder, total.made)
+        save_meta_model(source.open_weights(), folder, total.made)
         copy_beside(source.files, folder)
         copy_notes(source.files, folder)
         save_tokenizer(source.tokenizer, folder)
         keep_source_files(str(source.files), folder)
-        write_card(folder, Path(out).name, source.path, merge=[(term.source.name, term.times) for term in terms])
+        write_card(folder, Path(out).name, source.path, merge=[(model.name, times) for model, times in terms])
     log.info(f"saved in {out}")

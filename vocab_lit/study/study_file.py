@@ -76,7 +76,7 @@ class TaskOfStudy(Settings):
     "A task, its files and its settings."
 
     name: str = option("", "what it is called")
-    task: str = option("", "pos, ner, dp, qa or nli")
+    task: str = option("", "pos, ner, qa or nli")
     train: str = option("", "examples; {language} may stand in the name")
     dev: str = option("", "examples by which the best epoch is chosen")
     test: str = option("", "examples; {language} may stand in the name")

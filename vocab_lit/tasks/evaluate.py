@@ -21,7 +21,6 @@ from ..models.device import on_device
 from ..models.madx import TASK, MadX
 from ..models.source import FolderSource
 from .finetune import FineTuned, evaluate, fit, prepare, record, rows_for, with_head
-from .probe import probe
 from .registry import get_task
 from .settings import PERPLEXITY, SPLITS, EvaluateSettings, TaskRun
 from .splits import hold_out, notes, row_notes
@@ -264,20 +263,6 @@ def _perplexity(source: FolderSource, settings: EvaluateSettings) -> list[dict]:
         )
     return [dict(task=PERPLEXITY) | measured.facts]
 
-
-def _probe(source: FolderSource, settings: EvaluateSettings) -> list[dict]:
-    "Accuracy of a linear classifier on a model's frozen states, with the examples in two files."
-    task = get_task(settings.task)
-    splits = [read_examples(task, path, **settings.reading) for path in (settings.train, settings.test)]
-    log.info("read {:,} training and {:,} test {}".format(*map(len, splits), task.unit))
-    _warn(notes(task, splits[0], [], splits[1]))
-    model, (train, test) = on_device(source.load()), splits
-    probed = probe(model, source.tokenizer, train, test, task, settings.max_length or 0, settings.compare)
-    if probed["long"]:
-        log.warning(f"note: {probed['long']:,} texts are longer than a row and are read in windows")
-    told = dict(test=probed["accuracy"], majority=probed["majority"], answers=probed["test"])
-    return [dict(task=task.name, metric="accuracy", **told)]
-
 # %% ../../nbs/07_tasks/12_evaluate.ipynb #b880c169
 def check_evaluation(
     settings: EvaluateSettings,
@@ -341,8 +326,7 @@ def evaluate_files(
     Notes
     -----
     Four seeds and a development split of 300 examples are those of Downey et al. (2023, Appendix A); adapters are
-    scored zero-shot as in MAD-X (Pfeiffer et al., 2020, Section 5); the probe is that of WECHSEL (Minixhofer et al.,
-    2022, Appendix A). Progress is logged to the logger `vocab_lit`.
+    scored zero-shot as in MAD-X (Pfeiffer et al., 2020, Section 5); progress is logged to the logger `vocab_lit`.
 
     Examples
     --------
@@ -361,8 +345,6 @@ def evaluate_files(
     check_evaluation(settings, out, run, folder)
     if settings.task == PERPLEXITY:
         return _perplexity(source, settings)
-    if settings.probe:
-        return _probe(source, settings)
     if settings.task_adapter:
         return _score(source, settings)
     saved = cast("str | Path", out)  # what is resumed has one

@@ -31,7 +31,6 @@ from ..models.compatibility import check_rows
 from ..models.device import find_device
 from ..models.model_class import max_length
 from ..models.source import load_model
-from .parsing import Parsed, dp
 from .registry import get_task, settings_for
 from .splits import divide
 from .tagging import Tagged, pos
@@ -55,8 +54,8 @@ if TYPE_CHECKING:
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'Attach', 'with_head', 'Collate', 'rows_for', 'predict', 'evaluate', 'tag', 'parse', 'FineTuned', 'TaskData',
-           'prepare', 'fit', 'fine_tune', 'record', 'fine_tune_seeds']
+__all__ = ['log', 'Attach', 'with_head', 'Collate', 'rows_for', 'predict', 'evaluate', 'tag', 'FineTuned', 'TaskData', 'prepare',
+           'fit', 'fine_tune', 'record', 'fine_tune_seeds']
 
 # %% ../../nbs/07_tasks/04_finetune.ipynb #7ed7029a
 def with_head(
@@ -213,17 +212,6 @@ def tag(
     "Tag sentences of words."
     untagged = [Tagged(tuple(words), ("",) * len(words)) for words in texts]
     return predict(model, tokenizer, untagged, pos, config)
-
-
-def parse(
-    model: PreTrainedModel,  # a parser
-    tokenizer: PreTrainedTokenizerBase,
-    texts: Sequence[Sequence[str]],  # words of each sentence
-    config: TaskConfig | None = None,  # as in training
-) -> list[Parsed]:
-    "Parse sentences of words."
-    unparsed = [Parsed(tuple(words), (0,) * len(words), ("",) * len(words)) for words in texts]
-    return predict(model, tokenizer, unparsed, dp, config)
 
 # %% ../../nbs/07_tasks/04_finetune.ipynb #b535cabb
 @dataclass
@@ -426,11 +414,11 @@ def fine_tune(
     model : PreTrainedModel
         A masked or causal language model. It is not changed: its encoder is copied, and gets a new head.
     tokenizer : PreTrainedTokenizerBase
-        The model's; a fast one for tagging, parsing and questions.
+        The model's; a fast one for tagging and questions.
     train, dev, test : sequence of examples
-        Examples of the task: `Tagged`, `Parsed`, `Question` or `Pair`. The best epoch is chosen on `dev`.
+        Examples of the task: `Tagged`, `Question` or `Pair`. The best epoch is chosen on `dev`.
     task : str or Task
-        A name in `vocab_lit.tasks.registry.TASKS` (pos, ner, dp, qa, nli), or a task.
+        A name in `vocab_lit.tasks.registry.TASKS` (pos, ner, qa, nli), or a task.
     seed : int, default 0
         Of the head, the order of the examples and dropout.
     config : TaskConfig, optional

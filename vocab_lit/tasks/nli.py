@@ -7,18 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-import numpy as np
-
 from .config import FOCUS, WholeConfig, paper_settings
-from .tagging import lay_out
 from .task import Row, Task, forward, make_row
 from ..text.reader import json_record, raw_lines
 from ..text.settings import settings
-from ..tokens.tokenizer_file import ids_around
 
 if TYPE_CHECKING:
     import torch
@@ -182,34 +177,6 @@ class Pairs(Task):
 
     def metrics(self, examples: Sequence[Pair], predictions: Sequence[str]) -> dict[str, float]:
         return {"accuracy": sum(e.label == p for e, p in zip(examples, predictions, strict=True)) / len(examples)}
-
-    def probe_rows(
-        self, tokenizer: PreTrainedTokenizerBase, examples: Sequence[Pair], length: int
-    ) -> Iterator[tuple[int, list[int], list[int]]]:
-        "Two means for each pair, of the premise and of the hypothesis."
-        before, after = ids_around(tokenizer)
-        n_special = len(before) + len(after)
-        room = length - n_special
-        if room < 1:
-            raise ValueError(
-                f"{length} tokens leave no room for text beside {n_special} special tokens; allow longer rows"
-            )
-        texts = list(chain.from_iterable((e.premise, e.hypothesis) for e in examples))
-        if not texts:
-            return
-        coded = tokenizer(texts, add_special_tokens=False, truncation=False, verbose=False)["input_ids"]
-        for i, ids in enumerate(coded):
-            for at in range(0, max(len(ids), 1), room):
-                row, counted = lay_out(before, [ids[at : at + room]], after, "mean")
-                yield i, row, [k if k < 0 else i for k in counted]
-
-    def n_means(self, examples: Sequence[Pair]) -> int:
-        return 2 * len(examples)
-
-    def probe_features(self, means: np.ndarray, compare: bool) -> np.ndarray:
-        "The two means side by side, (n, 2 dim), or with their difference and product, (n, 4 dim)."
-        u, v = means[::2], means[1::2]
-        return np.hstack([u, v, abs(u - v), u * v] if compare else [u, v])
 
 
 nli = Pairs()

@@ -10,7 +10,6 @@ from dataclasses import asdict, replace
 
 from .config import PaperSettings, TaskConfig
 from .nli import nli
-from .parsing import dp
 from .qa import qa_task
 from .tagging import ner, pos
 from .task import Task
@@ -32,7 +31,7 @@ def register(task: Task) -> Task:
     return task
 
 
-for _task in (pos, ner, dp, qa_task, nli):
+for _task in (pos, ner, qa_task, nli):
     register(_task)
 
 
@@ -69,7 +68,7 @@ def papers() -> dict[str, dict[str, PaperSettings]]:
 
 def task_settings(
     paper: str,  # embedding-structure, mad-x, focus, unks-everywhere or wechsel
-    task: str,  # pos, ner, dp, qa or nli
+    task: str,  # pos, ner, qa or nli
     adapters: bool = False,  # whether only adapters are trained
     low_resource: bool = False,  # whether the task is learnt in a language with little text
     of: Sequence[str] = (),  # the language that is trained on, and the data set's short name; the last counts most

@@ -48,7 +48,7 @@ def _tasks_by(values: Mapping[str, object]) -> dict[object, list[str]]:
 
 
 def _defaults(setting: str) -> str:
-    "The default of a setting in each task that has it, as: pos, ner 64; dp 10."
+    "The default of a setting in each task that has it, as: pos, ner 64; qa 3."
     values = {name: getattr(task.config, setting) for name, task in TASKS.items() if hasattr(task.config, setting)}
     groups = [f"{', '.join(names)} {value:g}" for value, names in _tasks_by(values).items()]
     return "; ".join(groups).replace("e-0", "e-")
@@ -71,9 +71,6 @@ def _default_papers() -> str:
     whole = ", ".join(f"{paper} for {' and '.join(names)}" for paper, names in own.items())
     others = [f"for {name} {_adapter_paper(name)}" for name in TASKS if _adapter_paper(name) not in ("", "mad-x")]
     return f"{whole}; with adapters {', '.join(['mad-x', *others])}"
-
-
-_PROBED = ", ".join(name for name, task in TASKS.items() if task.has_probe)
 
 # %% ../../nbs/07_tasks/10_settings.ipynb #2e502d5e
 @settings
@@ -101,7 +98,7 @@ class EvaluateSettings(Settings):
     """A task, its files, and how a model is scored on it.
 
     A model is fine-tuned, whole or with adapters (Pfeiffer et al., 2020); or a task adapter is scored; or nothing is
-    trained, for perplexity, and only a linear classifier, for a probe (Minixhofer et al., 2022, Appendix A).
+    trained, for perplexity.
     Hyper-parameters that are None are those of the preset, or of the task.
 
     Raises
@@ -173,7 +170,7 @@ class EvaluateSettings(Settings):
     max_length: int | None = option(
         None,
         "tokens in a row at most; longer sentences and contexts are cut in windows",
-        shown=f"{_defaults('max_length')}; ppl 1024; with --probe 512; never more than the model's",
+        shown=f"{_defaults('max_length')}; ppl 1024; never more than the model's",
     )
     stride: int | None = option(
         None,
@@ -187,16 +184,6 @@ class EvaluateSettings(Settings):
     )
     column: str = option("", "pos: which tags of a treebank, upos or xpos", shown="upos", choices=("upos", "xpos"))
     language: str = option("", "nli: only pairs with this code in the file's language column", shown="all")
-    probe: bool = option(
-        False,
-        f"{_PROBED}: the model stays as it is, and a linear classifier is trained on its last hidden states "
-        "(Appendix A of WECHSEL)",
-    )
-    compare: bool = option(
-        False,
-        "with --probe, nli: give the classifier also what the two sentences have in common, without which it can only "
-        "weigh one against the other",
-    )
     changes: Mapping[str, object] = option({}, "further settings of the task, by name")
 
     def check(self) -> None:
@@ -213,7 +200,7 @@ class EvaluateSettings(Settings):
     @property
     def trains_nothing(self) -> bool:
         "Whether the score needs no fine-tuning."
-        return self.probe or self.task == PERPLEXITY
+        return self.task == PERPLEXITY
 
     @property
     def leave_out(self) -> tuple[int, ...]:
@@ -271,20 +258,7 @@ def _perplexity_trains_nothing(settings: EvaluateSettings) -> None:
     "Refuse what is for training, in a task in which nothing is trained."
     if settings.task == PERPLEXITY:
         names = ("train", *_TRAINING, *_ADAPTERS, "batch_size", "column", "language")
-        _refuse(settings, (*names, "probe", "compare"), " is not for ppl, which trains nothing")
-
-
-def _probe_trains_a_classifier(settings: EvaluateSettings) -> None:
-    "Refuse what a probe has no use for, and a probe without examples or a task that has none."
-    if not settings.probe:
-        _refuse(settings, ("compare",), " is for --probe")
-        return
-    names = (*_TRAINING, *_ADAPTERS, "batch_size", "stride")
-    _refuse(settings, names, " is not for --probe, which trains a linear classifier only")
-    if not TASKS[settings.task].has_probe:
-        raise SettingError("probe", f"there is no probe for {settings.task}; choose from {_PROBED}")
-    if not settings.train:
-        raise SettingError("train", "give the examples from which the linear classifier learns")
+        _refuse(settings, names, " is not for ppl, which trains nothing")
 
 
 def _trains_or_scores(settings: EvaluateSettings) -> None:
@@ -315,7 +289,7 @@ def _files_are_told_what_they_know(settings: EvaluateSettings) -> None:
             raise SettingError(name, f" says nothing about files of {settings.task}; {hint}")
 
 
-_RULES = (_perplexity_trains_nothing, _probe_trains_a_classifier, _trains_or_scores, _files_are_told_what_they_know)
+_RULES = (_perplexity_trains_nothing, _trains_or_scores, _files_are_told_what_they_know)
 
 # %% ../../nbs/07_tasks/10_settings.ipynb #92488d67
 KEEP = "keep_"  # stands before a task in a language that the source model knows

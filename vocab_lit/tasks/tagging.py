@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate, chain
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, cast
 
@@ -24,7 +24,6 @@ from ..tokens.tokenizer_file import ids_around, word_ids
 
 if TYPE_CHECKING:
     import torch
-    from conllu import Token
     from torch import nn
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
@@ -90,17 +89,16 @@ class Place(NamedTuple):
 
 def conllu_words(
     path: str | Path,  # CoNLL-U; also .gz, .bz2, .xz
-    columns: int,  # how many are read
     wrong: Callable[[list[str]], str | None],  # what is wrong with the ten columns of a word, if anything
-) -> Iterator[tuple[list[Token], Place]]:  # the syntactic words of each sentence
+) -> Iterator[tuple[list[list[str]], Place]]:  # the columns of the syntactic words of each sentence
     "Read a treebank's words; `ValueError` names the file, line and sentence that is broken."
-    number, place, block = 1, Place("1", []), []
+    number, place, words = 1, Place("1", []), []
     for n, line in chain(_numbered(path), [(0, "")]):
         if not line.strip():  # the end of a sentence
-            if words := _syntactic_words(block, columns):
+            if words:
                 yield words, place
                 number += 1
-            place, block = Place(str(number), []), []
+            place, words = Place(str(number), []), []
             continue
         cells = line.split("\t")
         if named := _SENTENCE_ID.match(line):
@@ -109,17 +107,7 @@ def conllu_words(
             raise ValueError(f"{path}, line {n}: {problem} (sentence {place.name})")
         if cells[0].isdigit():
             place.lines.append(n)
-        block.append(line)
-
-
-def _syntactic_words(block, columns) -> list[Token]:
-    "The words with a plain number, from the lines of a sentence."
-    if not block:
-        return []
-    parser = import_extra("conllu.parser", "tasks")
-    text = re.sub(" {2,}", " ", "\n".join(block))  # to conllu, two spaces are a tab
-    tokens = parser.parse_token_and_metadata(text, parser.DEFAULT_FIELDS[:columns])
-    return [token for token in tokens if isinstance(token["id"], int)]
+            words.append(re.sub(" {2,}", " ", line).split("\t"))
 
 # %% ../../nbs/07_tasks/05_tagging.ipynb #b52f16bb
 _TAG_COLUMNS = {"upos": 3, "xpos": 4}
@@ -143,8 +131,8 @@ def read_conllu(
         return None
 
     tagged = []
-    for words, _ in conllu_words(path, 5, wrong):
-        tagged.append(Tagged(tuple(word["form"] for word in words), tuple(word[column] for word in words)))
+    for words, _ in conllu_words(path, wrong):
+        tagged.append(Tagged(tuple(cells[1] for cells in words), tuple(cells[_TAG_COLUMNS[column]] for cells in words)))
     return some_sentences(path, tagged)
 
 
@@ -442,18 +430,6 @@ class PartsOfSpeech(Tagging):
 
     def metrics(self, examples: Sequence[Tagged], predictions: Sequence[Sequence[str]]) -> dict[str, float]:
         return {"accuracy": accuracy([e.tags for e in examples], predictions)}
-
-    def probe_rows(
-        self, tokenizer: PreTrainedTokenizerBase, examples: Sequence[Tagged], length: int
-    ) -> Iterator[tuple[int, list[int], list[int]]]:
-        "One mean for each word."
-        first = list(accumulate((len(e.words) for e in examples), initial=0))
-        for w in windows(tokenizer, [e.words for e in examples], length):
-            offset = first[w.sentence] + w.start
-            yield w.sentence, w.ids, [k if k < 0 else offset + k for k in w.words]
-
-    def n_means(self, examples: Sequence[Tagged]) -> int:
-        return sum(len(e.words) for e in examples)
 
 
 class NamedEntities(Tagging):

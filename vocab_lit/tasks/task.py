@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import inspect
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .config import PaperSettings, TaskConfig
 
 if TYPE_CHECKING:
-    import numpy as np
     import torch
     from torch import nn
     from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
@@ -190,25 +189,3 @@ class Task:
     def lost(self, rows: Sequence[Row]) -> str:
         "A note on what examples in several rows lose, as the end of a sentence; empty: nothing."
         return ""
-
-    @property
-    def has_probe(self) -> bool:
-        "Whether a linear classifier can be trained on frozen states."
-        return type(self).probe_rows is not Task.probe_rows
-
-    def probe_rows(
-        self,
-        tokenizer: PreTrainedTokenizerBase,
-        examples: Sequence,
-        length: int,  # tokens in a row at most
-    ) -> Iterator[tuple[int, list[int], list[int]]]:
-        "For each row the number of its text, token ids, and the mean that each token counts for, or -1."
-        raise NotImplementedError
-
-    def n_means(self, examples: Sequence) -> int:
-        "How many means of states `probe_rows` makes of examples."
-        return len(examples)
-
-    def probe_features(self, means: np.ndarray, compare: bool) -> np.ndarray:
-        "Features of a linear classifier, (answers, features), from means (n, dim)."
-        return means

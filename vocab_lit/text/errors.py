@@ -66,7 +66,7 @@ def reading(
 
 # %% ../../nbs/01_text/07_errors.ipynb #a1e07a05
 EXTRAS = {
-    "tasks": "POS tagging, NER and dependency parsing",
+    "tasks": "scores of NER",
     "fasttext": "fastText's own training and its .bin files",
     "text": "Parquet and Zstandard files, data sets by their names, and near copies of lines",
     "words": "the most frequent words of 42 languages, for trimming",
@@ -83,7 +83,7 @@ class MissingExtra(ImportError):
 
 
 def import_extra(
-    module: str,  # as `import` takes it: conllu
+    module: str,  # as `import` takes it: seqeval.metrics
     extra: str,  # the extra of this package that brings it, one of `EXTRAS`
 ) -> ModuleType:
     "Import a module that an extra brings; `MissingExtra` where it is not installed."

@@ -5,21 +5,19 @@
 # %% ../../nbs/02_tokens/11_verdict.ipynb #5e2d1c03
 from __future__ import annotations
 
-import csv
 import math
 import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain, count, repeat
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from tqdm.auto import tqdm
 
 from ..text.corpus import Amount, sample_lines, split_lines
-from ..text.files import write_text
 from ..text.words import script_name, script_of
 from .continued import extend_on_text
 from .tokenizer_file import Built, TokenizerFile
@@ -33,8 +31,7 @@ if TYPE_CHECKING:
 # %% auto #0
 __all__ = ['SIZES', 'LOST', 'FEW_OF_SCRIPT', 'MOST_LETTERS', 'TWICE', 'LONGER', 'LITTLE', 'WORTH', 'SEEN', 'LEARNT', 'FEW_LINES',
            'SAMPLE', 'HELD_OUT', 'length_ratio', 'first_tokens', 'largest_tokenizer', 'ModelSize', 'costs', 'Measured',
-           'last_worth', 'Verdict', 'script_counts', 'missing_scripts', 'lost_letters', 'sampled', 'Beside', 'judge',
-           'write_curve']
+           'last_worth', 'Verdict', 'script_counts', 'missing_scripts', 'lost_letters', 'sampled', 'Beside', 'judge']
 
 # %% ../../nbs/02_tokens/11_verdict.ipynb #5e2d1c06
 _GROUPS = 10  # of held-out lines, for the standard error
@@ -83,17 +80,13 @@ def largest_tokenizer(
     "A tokenizer like the source's, of the largest of `SIZES` that a text fills, or the smallest with room for it."
     characters, problem = sum(map(len, lines)), ValueError("the text is too short for a tokenizer of its own")
     room = [size for size in SIZES if size * _CHARACTERS_PER_TOKEN <= characters] or SIZES[:1]
-    for size in reversed(room):
-        try:
-            return train_tokenizer_like(source, lines, size)
-        except ValueError as e:  # too few different words
-            problem = e
-    for size in SIZES[len(room) :]:  # as Chinese needs, with its many characters
-        if not isinstance(problem, TooManyCharacters):
+    larger = SIZES[len(room) :]  # as Chinese needs, with its many characters
+    for size in (*reversed(room), *larger):
+        if size in larger and not isinstance(problem, TooManyCharacters):
             break
         try:
-            return train_tokenizer_like(source, lines, size, at_most=True)
-        except ValueError as e:
+            return train_tokenizer_like(source, lines, size, at_most=size in larger)
+        except ValueError as e:  # too few different words
             problem = e
     raise problem
 
@@ -273,16 +266,6 @@ class Verdict:
             "replace": f"replace the vocabulary, by one of about {self.tokens:,} tokens",
         }[self.what]
 
-    def points(self) -> list[dict[str, Any]]:
-        "The curve to plot: tokens per word by size, of each kind of vocabulary."
-        grown = {row["added"]: row["extended"] for row in self.curve if row["added"]}
-        curves = {
-            "a vocabulary of its own": {row["size"]: row["tokens_per_word"] for row in self.curve},
-            "the source's, extended by so many": grown,
-            "the source's": {row["size"]: self.measured.tokens_per_word for row in self.curve},
-        }
-        return [dict(curve=name, size=n, value=v) for name, points in curves.items() for n, v in points.items()]
-
     def command(self, model: str, text: Sequence[str]) -> str:
         "The command to type next; nothing where a GGUF file would need a vocabulary of its own."
         given = shlex.join([model, *(part for t in text for part in ("--text", str(t)))])
@@ -344,22 +327,6 @@ def _letters(texts: Iterable[str]) -> int:
     return sum(c.isalpha() for text in texts for c in text)
 
 # %% ../../nbs/02_tokens/11_verdict.ipynb #5e2d1c15
-def _grown(source: PreTrainedTokenizerBase, lines: Sequence[str], n: int) -> PreTrainedTokenizerFast | None:
-    "A tokenizer whose training goes on; None where the text gives no tokens."
-    try:
-        return extend_on_text(source, lines, n).tokenizer
-    except ValueError:
-        return None
-
-
-def _trimmed(source: PreTrainedTokenizerBase, lines: Sequence[str]) -> PreTrainedTokenizerBase:
-    "The tokenizer with what a text needs; as it is where it cannot be trimmed."
-    try:
-        return trim(source, {"the text": lines}).tokenizer
-    except ValueError:
-        return source
-
-
 def _split(lines: Sequence[str]) -> tuple[list[str], list[str]]:
     "Lines to train on, and lines that no tokenizer sees."
     train, held_out = split_lines(lines, HELD_OUT)
@@ -382,19 +349,14 @@ class _Compared:
     def on(cls, source: Vocab, lines: Sequence[str]) -> _Compared:
         "Make the vocabularies on a text."
         train, held_out = _split(lines)
-        own = largest_tokenizer(source.own_tokenizer, train)
-        return cls(source, own, _trimmed(source.own_tokenizer, lines), train, held_out)
+        own, trimmed = largest_tokenizer(source.own_tokenizer, train), source.own_tokenizer
+        with suppress(ValueError):  # as it is where it cannot be trimmed
+            trimmed = trim(trimmed, {"the text": lines}).tokenizer
+        return cls(source, own, trimmed, train, held_out)
 
     def fertility(self, tokenizer: PreTrainedTokenizerBase) -> float:
         "Tokens per word of the lines that no tokenizer was trained on."
         return fit(tokenizer, self.held_out).fertility
-
-
-def _text_and_shared(source: Vocab, own: PreTrainedTokenizerBase) -> tuple[np.ndarray, np.ndarray]:  # both (tokens,)
-    "Which tokens of a tokenizer are text, and which of these the source has too."
-    vocab = Vocab.from_tokenizer(own)
-    is_text = np.array([token.kind == "text" for token in vocab])
-    return is_text, is_text & (overlap(source, vocab) >= 0)
 
 
 _COUNTED = Amount(300_000, bytes=True)  # of the text, in which added tokens are counted
@@ -414,19 +376,26 @@ def _seen_share(
     return float((counts[source_ids >= before] >= SEEN * part).mean())
 
 
+def _grown(compared: _Compared, sizes: Iterable[int]) -> Iterator[Built | None]:
+    "The source's tokenizer, trimmed, with so many tokens more; None where the text gives none."
+    try:
+        largest = extend_on_text(compared.trimmed, compared.train, len(compared.own)).tokenizer
+    except ValueError:
+        return repeat(None)
+    return first_tokens(TokenizerFile(largest), [len(compared.trimmed) + size for size in sizes])
+
+
 def _curve(compared: _Compared, n_lines: int) -> list[dict[str, Any]]:
     "The length of a text by the size of a vocabulary of its own, and with the source's extended by as many."
     counted = sample_lines(compared.train, _COUNTED)
     part = len(counted) / max(n_lines, len(counted))
-    own, small = compared.own, compared.trimmed
+    own, small, rows = compared.own, compared.trimmed, []
+    vocab = Vocab.from_tokenizer(own)
+    is_text = np.array([token.kind == "text" for token in vocab])
+    is_shared = is_text & (overlap(compared.source, vocab) >= 0)
     sizes = [*(size for size in SIZES if size < len(own)), len(own)]
-    largest, rows = _grown(small, compared.train, len(own)), []
-    is_text, is_shared = _text_and_shared(compared.source, own)
-    grown_sizes = [len(small) + size for size in sizes]
-    more = first_tokens(TokenizerFile(largest), grown_sizes) if largest else repeat(None)
-    for size, first, grown in zip(
-        tqdm(sizes, desc="sizes", leave=False), first_tokens(TokenizerFile(own), sizes), more
-    ):
+    both = zip(first_tokens(TokenizerFile(own), sizes), _grown(compared, sizes))
+    for size, (first, grown) in zip(tqdm(sizes, desc="sizes", leave=False), both):
         if first is None:
             continue
         ids = first.source_ids
@@ -559,11 +528,3 @@ def _ways(
         dict(way=way, tokens=tokens, tokens_per_word=round(length, 3)) | costs(size, tokens, length, by_way["keep"])
         for way, (tokens, length) in by_way.items()
     ]
-
-
-def write_curve(verdict: Verdict, path: str | Path) -> None:
-    "The curve of lengths by size as a CSV file."
-    with write_text(path) as f:
-        writer = csv.DictWriter(f, list(verdict.curve[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(verdict.curve)
