@@ -22,9 +22,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import torch
 
-    Moments = tuple[
-        torch.Tensor, torch.Tensor
-    ]  # mean (dim,); standard deviations (dim,) or root of covariance (dim, dim)
+    # mean (dim,), and standard deviations (dim,) or a root of the covariance (dim, dim)
+    Moments = tuple[torch.Tensor, torch.Tensor]
 
 # %% auto #0
 __all__ = ['PLAN_FILE', 'copied_tokens', 'row_blocks', 'rows_at', 'copy_rows', 'combine_rows', 'add_low_rank_rows',
