@@ -15,14 +15,15 @@ import numpy as np
 
 from .plan import Plan
 from .recipe import ARTETXE_TITLE, Copy, Gaussian, Recipe
+from ..text.errors import first_line
 from ..text.settings import SettingError, Settings, existing_file, option, settings
 
 if TYPE_CHECKING:
     import torch
 
 # %% auto #0
-__all__ = ['RAND', 'LEX', 'METHODS', 'Factoring', 'factors_facts', 'Factors', 'factorize', 'load_factors', 'FactoredRecipe',
-           'low_dimensional']
+__all__ = ['RAND', 'LEX', 'METHODS', 'Factoring', 'factors_facts', 'write_tensors', 'read_tensors', 'Factors', 'factorize',
+           'load_factors', 'FactoredRecipe', 'low_dimensional']
 
 # %% ../../nbs/04_methods/15_factored.ipynb #a5789b7a
 @settings
@@ -90,6 +91,25 @@ def _digest(matrix: torch.Tensor) -> str:
     return hashlib.blake2b(numbers.tobytes(), digest_size=8).hexdigest()
 
 
+def write_tensors(path: str | Path, kind: str, tensors: dict[str, torch.Tensor], facts: dict[str, Any]) -> None:
+    "Write a safetensors file of some kind, with what is told of it."
+    from safetensors.torch import save_file
+
+    save_file({k: t.detach().cpu().contiguous() for k, t in tensors.items()}, path, {kind: json.dumps(facts)})
+
+
+def read_tensors(path: str | Path, kind: str) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
+    "The tensors of a file that `write_tensors` wrote, and what is told of it; `ValueError` where it is none."
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, "pt") as file:
+            names, facts = file.keys(), json.loads(file.metadata()[kind])
+            return {name: file.get_tensor(name) for name in names}, facts
+    except (SafetensorError, KeyError, TypeError, ValueError, OSError) as e:
+        raise ValueError(first_line(e)) from None
+
+
 @dataclass
 class Factors:
     "Low-dimensional embeddings and up-projections that a matrix was factorised into."
@@ -110,10 +130,7 @@ class Factors:
 
     def save(self, path: str | Path) -> None:
         "Write a safetensors file."
-        from safetensors.torch import save_file
-
-        parts = dict(F=self.F, G=self.G, labels=self.labels)
-        save_file({k: t.contiguous() for k, t in parts.items()}, path, {"factors": json.dumps(self.facts)})
+        write_tensors(path, "factors", dict(F=self.F, G=self.G, labels=self.labels), self.facts)
 
     def check(self, matrix: torch.Tensor) -> None:  # (V, D)
         "`ValueError` where the factors are of another matrix."
@@ -156,15 +173,12 @@ def factorize(matrix: torch.Tensor, how: Factoring, seed: int = 0) -> Factors:
 
 def load_factors(path: str | Path) -> Factors:
     "Read a file of factors; `ValueError` where it is none."
-    from safetensors import SafetensorError, safe_open
-
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"{path}: no such file of factors; `vocab-lit factorize` makes one")
     try:
-        with safe_open(path, "pt") as f:
-            facts = json.loads(f.metadata()["factors"])
-            return Factors(f.get_tensor("F"), f.get_tensor("G"), f.get_tensor("labels"), facts)
-    except FileNotFoundError:
-        raise FileNotFoundError(f"{path}: no such file of factors; `vocab-lit factorize` makes one") from None
-    except (SafetensorError, KeyError, TypeError, ValueError, OSError):
+        tensors, facts = read_tensors(path, "factors")
+        return Factors(tensors["F"], tensors["G"], tensors["labels"], facts)
+    except (KeyError, ValueError):
         raise ValueError(f"{path} holds no factors, or is damaged; make it by `vocab-lit factorize`") from None
 
 # %% ../../nbs/04_methods/15_factored.ipynb #8e6c657e

@@ -5,7 +5,6 @@
 # %% ../../nbs/05_models/03_factored_embedding.ipynb #e49435ce
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ import torch
 from torch import nn
 from torch.nn.functional import embedding
 
+from ..methods.factored import read_tensors, write_tensors
 from ..methods.semi_nmf import gumbel_one_hot, one_hot_rows, up_project
 from .device import find_device
 from .source import FolderSource
@@ -137,11 +137,8 @@ class FactoredEmbedding(nn.Module):
 
     def save(self, path: str | Path) -> None:
         "Write a safetensors file."
-        from safetensors.torch import save_file
-
-        parts = {name: p.detach().cpu().contiguous() for name, p in self.named_parameters()}
         facts = dict(seed=self.seed, tau=self.tau, train_up=self.up.requires_grad)
-        save_file(parts, path, {"embedding": json.dumps(facts)})
+        write_tensors(path, "embedding", dict(self.named_parameters()), facts)
 
 
 def load_embedding(
@@ -149,18 +146,14 @@ def load_embedding(
     train_up: bool | None = None,  # whether G is trained; None: as it was when the layer was saved
 ) -> FactoredEmbedding:
     "Read a layer that `FactoredEmbedding.save` wrote; `ValueError` where the file holds none."
-    from safetensors import SafetensorError, safe_open
-
     try:
-        with safe_open(path, "pt") as f:
-            parts = {k: f.get_tensor(k) for k in ("low_dim", "up", "log_z")}
-            facts = json.loads(f.metadata()["embedding"])
+        parts, facts = read_tensors(path, "embedding")
         labels, tau = parts["log_z"].argmax(1), tuple(facts["tau"])
         trains: bool = facts.get("train_up", False) if train_up is None else train_up
         layer = FactoredEmbedding(parts["low_dim"], parts["up"], labels, trains, tau=tau, seed=facts["seed"])
         layer.load_state_dict(parts)
         return layer
-    except (SafetensorError, KeyError, TypeError, ValueError, OSError, RuntimeError) as e:
+    except (KeyError, TypeError, ValueError, RuntimeError) as e:
         raise ValueError(f"{path} holds no factorised embeddings, or is damaged ({first_line(e)})") from None
 
 # %% ../../nbs/05_models/03_factored_embedding.ipynb #25dc2c01

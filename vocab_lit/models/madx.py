@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
 # %% auto #0
-__all__ = ['LANGUAGE', 'TASK', 'STACKS', 'INVERSES', 'Bottleneck', 'Coupling', 'Adapter', 'count_parameters', 'check_name',
-           'MadX']
+__all__ = ['LANGUAGE', 'TASK', 'Bottleneck', 'Coupling', 'Adapter', 'count_parameters', 'check_name', 'MadX']
 
 # %% ../../nbs/05_models/14_madx.ipynb #94090e4e
 class Bottleneck(nn.Module):
@@ -137,10 +136,6 @@ def check_name(name: str) -> str:
     return name
 
 # %% ../../nbs/05_models/14_madx.ipynb #f04f3684
-STACKS = ("library", "paper")  # how a task adapter stands on a language adapter
-INVERSES = ("mlm", "always", "never")  # where the invertible adapter is undone
-
-
 class MadX(nn.Module):
     """Language and task adapters of a model, by name (MAD-X).
 
@@ -189,9 +184,10 @@ class MadX(nn.Module):
     """
 
     def __init__(self, model: PreTrainedModel, stack: str = "library", inverse: str = "mlm"):
-        for name, given, known in (("stack", stack, STACKS), ("inverse", inverse, INVERSES)):
-            if given not in known:
-                raise ValueError(f"{name}={given!r}; choose from {', '.join(known)}")
+        choices = (("stack", stack, "library, paper"), ("inverse", inverse, "mlm, always, never"))
+        for name, given, known in choices:
+            if given not in known.split(", "):
+                raise ValueError(f"{name}={given!r}; choose from {known}")
         if hasattr(model, "madx"):
             raise ValueError(f"this {type(model).__name__} has adapters already, as model.madx; add to those")
         super().__init__()
