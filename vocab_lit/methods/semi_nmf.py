@@ -163,7 +163,10 @@ def gumbel_one_hot(
 ) -> torch.Tensor:  # (n, C) one-hot, with the gradient of equation 3
     "Straight-through Gumbel-softmax."
     u = torch.rand(log_z.shape, generator=generator, dtype=torch.float64).clamp_min(1e-300)
-    g = -torch.log(-torch.log(u)).to(log_z.dtype).to(log_z.device)
+    noise = -torch.log(-torch.log(u)).to(log_z.dtype)
+    if log_z.is_cuda:  # so that the processor does not wait for the copy
+        noise = noise.pin_memory()
+    g = torch.empty_like(noise, device=log_z.device).copy_(noise, non_blocking=True)
     soft = ((log_z + g) / tau).softmax(-1)
     return one_hot_rows(soft.argmax(-1), log_z.shape[-1]) + (soft - soft.detach())
 
