@@ -7,11 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from vocab_lit.app.setup_file import OF_KEY
-from vocab_lit.tasks.registry import TASKS
-from vocab_lit.tasks.settings import KEEP, SPLITS
+from vocab_lit.tasks.settings import SPLITS, TASK_KEYS
 from vocab_lit.text.settings import options
-
-_TASKS = [*TASKS, *(KEEP + name for name in TASKS)]
 
 
 def chapter_parameters(
@@ -19,8 +16,8 @@ def chapter_parameters(
     known: set[str],  # parameters of the chapter
 ) -> dict[str, object]:  # of the chapter
     "The parameters of a chapter that a setup has."
-    given = {key: value for key, value in setup.items() if key not in (*_TASKS, "lapt")}
-    given |= {task: _in_words(setup[task]) for task in _TASKS if task in setup}
+    given = {key: value for key, value in setup.items() if key not in (*TASK_KEYS, "lapt")}
+    given |= {task: _in_words(setup[task]) for task in TASK_KEYS if task in setup}
     if "steps" in setup.get("lapt", {}):
         given["steps"] = setup["lapt"]["steps"]
     for key in ("text", "source_text"):
@@ -46,7 +43,7 @@ def _is_masked(model: str) -> bool:
 
 
 _KINDS = {name: options(cls)[name].kind for name, cls in OF_KEY.items()}
-_OF_FILES = {"roberta", "gpt2", "texts", "cluster", "dictionary", *_TASKS} | {
+_OF_FILES = {"roberta", "gpt2", "texts", "cluster", "dictionary", *TASK_KEYS} | {
     name for name, kind in _KINDS.items() if kind in ("Files", "File", "Model")
 }
 

@@ -20,10 +20,11 @@ from vocab_lit.tasks.evaluate import read_examples
 from vocab_lit.tasks.nli import Pair
 from vocab_lit.tasks.qa import Answer, Question
 from vocab_lit.tasks.registry import TASKS, papers, task_settings
-from vocab_lit.tasks.settings import task_files
+from vocab_lit.tasks.settings import GIVEN_SPLITS
 from vocab_lit.tasks.splits import hold_out
 from vocab_lit.tasks.tagging import Tagged
 from vocab_lit.text.corpus import data_path, mix, read_lines, split_lines
+from vocab_lit.text.settings import SettingError, existing_file
 from vocab_lit.training.settings import PRESETS, LaptConfig
 from vocab_lit.vectors.dictionary import read_dictionary
 
@@ -176,6 +177,16 @@ TaskFiles = str | dict[str, str] | Sequence[tuple[str, str]]  # names, separated
 def _files(given: TaskFiles, language: str) -> list[str]:  # of one language
     given = given if isinstance(given, str) else dict(given).get(language, "")
     return [f.replace("{language}", language) for f in given.split()]
+
+
+def task_files(task: str, paths: Sequence[str]) -> dict[str, str]:  # train, dev, test
+    "The files of a task by split, told apart by their number."
+    if len(paths) not in GIVEN_SPLITS:
+        problem = "give training, development and test file, or the first and last, or a test file alone"
+        raise SettingError(task, problem)
+    for path in paths:
+        existing_file(task, path)
+    return dict(zip(GIVEN_SPLITS[len(paths)], paths))
 
 
 def _custom_splits(task: str, language: str, test_only: bool = False, *, files: dict) -> Splits:

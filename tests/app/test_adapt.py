@@ -295,7 +295,7 @@ def test_what_is_done_is_not_done_again_nor_by_other_settings(cell_f9dd68a0):
     ):
         with pytest.raises(ValueError, match=match):
             adapt_files(asked(**change), out)
-    free = dict(max_hours=9, gradient_checkpointing=True, compile=True, save_total=0, report_to="none", micro_batch=2)
+    free = dict(max_hours=9, gradient_checkpointing=True, compile=True, report_to="none", micro_batch=2)
     assert adapt_files(asked(lapt=quick["lapt"] | free), out) == report
     with alone(out):
         run_program(another, out=out, said=place / "said")
@@ -398,10 +398,6 @@ def test_what_cannot_work_is_refused_before_anything_is_written(cell_f9dd68a0):
         (dict(alpha=0.3, sample="9MB"), "--alpha: adapt makes one text of all"),
         (dict(lapt=quick["lapt"] | dict(length=300)), "longer than the model's 128 positions"),
         (dict(lapt=quick["lapt"] | dict(micro_batch=3)), "cannot be divided into micro-batches of 3"),
-        (
-            dict(lapt=quick["lapt"] | dict(preset="token-distillation", mode="distil", distil_layer=99)),
-            "distil_layer 99: there are layers 1 to",
-        ),
         (dict(lapt=quick["lapt"] | dict(lora="r=8,merge=yes,targets=foo")), "targets=foo: the layers of .* are dense"),
         (
             dict(lapt=quick["lapt"] | dict(lora="r=8,merge=yes"), method="mf1-lex", vectors="auto"),

@@ -7,7 +7,7 @@ from vocab_lit.study.adaptation import Adaptation
 from vocab_lit.text.errors import MissingExtra
 from vocab_lit.text.settings import SettingError
 from vocab_lit.training.settings import LaptSettings
-from vocab_lit.training.training_run import check_lapt_files
+from vocab_lit.training.training_run import prepare_run
 import pytest
 import sys
 import tempfile
@@ -45,7 +45,7 @@ def test_the_estimate_is_that_of_the_training_that_it_leads_to(cell_4c02d54a):
     asked = Adaptation.of(place / "model", [place / "sw.txt"], vocab_size=400, method="identity", lapt=config)
     told = estimate_training(asked)
     transplant_files(asked.opened, asked.text, place / "start", asked.transplant)
-    then = check_lapt_files(place / "start", asked.text, place / "never", asked.lapt)
+    then = prepare_run(place / "start", asked.text, place / "never", asked.lapt).estimate()
     assert told.steps == then.steps == 4 and told.memory.gradients == pytest.approx(then.memory.gradients, rel=0.01)
     assert told.memory.weights == then.memory.weights and told.epochs == pytest.approx(then.epochs, rel=0.1)
     assert tokens_after(asked) == 400 and told.hours == pytest.approx(then.hours, rel=5)

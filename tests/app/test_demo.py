@@ -64,8 +64,8 @@ def cell_d714ea84(cell_851de6f9):
     return SimpleNamespace(gpt=gpt, tokenizer=tokenizer, writer=writer)
 
 
-@pytest.mark.cell('nbs/09_app/13_demo.ipynb', 'cell "the page divides a text as both tokenizers do, and fills in what the models find most probable" (ea8db146)')
-def test_the_page_divides_a_text_as_both_tokenizers_do_and_fills_in_what_the_models_find_most_probable(cell_851de6f9):
+@pytest.mark.cell('nbs/09_app/13_demo.ipynb', 'cell "the page tokenizes and fills in as the models do" (ea8db146)')
+def test_the_page_tokenizes_and_fills_in_as_the_models_do(cell_851de6f9):
     place = cell_851de6f9.place
     served = cell_851de6f9.served
     sides = cell_851de6f9.sides
@@ -95,8 +95,8 @@ def test_the_page_divides_a_text_as_both_tokenizers_do_and_fills_in_what_the_mod
         assert ask("POST", "/answer", dict(side="after", text=""))[1] == {}
 
 
-@pytest.mark.cell('nbs/09_app/13_demo.ipynb', 'cell "a decoder writes on what is most probable, as plain transformers does" (12f567ee)')
-def test_a_decoder_writes_on_what_is_most_probable_as_plain_transformers_does(cell_d714ea84):
+@pytest.mark.cell('nbs/09_app/13_demo.ipynb', 'cell "a decoder writes on as plain transformers does" (12f567ee)')
+def test_a_decoder_writes_on_as_plain_transformers_does(cell_d714ea84):
     gpt = cell_d714ea84.gpt
     tokenizer = cell_d714ea84.tokenizer
     writer = cell_d714ea84.writer
@@ -134,8 +134,8 @@ def test_a_gguf_file_writes_on_in_llama_cpp_which_ends_with_the_page(cell_851de6
     assert all(side.llama._process.poll() is not None for side in pair.values())
 
 
-@pytest.mark.cell('nbs/09_app/13_demo.ipynb', 'cell "questions of another site, and those that are none, are not answered" (770e420d)')
-def test_questions_of_another_site_and_those_that_are_none_are_not_answered(cell_851de6f9):
+@pytest.mark.cell('nbs/09_app/13_demo.ipynb', 'cell "questions of other sites are not answered" (770e420d)')
+def test_questions_of_other_sites_are_not_answered(cell_851de6f9):
     served = cell_851de6f9.served
     sides = cell_851de6f9.sides
     with served(sides) as ask:
@@ -151,8 +151,8 @@ def test_questions_of_another_site_and_those_that_are_none_are_not_answered(cell
         assert [ask("POST", "/tokens", wrong)[0] for wrong in ([1], good | dict(side=[]))] == [400, 400]
 
 
-@pytest.mark.cell('nbs/09_app/13_demo.ipynb', 'cell "a model that fails, and a gap that it does not reach, are answered by what went wrong" (20d75aa0)')
-def test_a_model_that_fails_and_a_gap_that_it_does_not_reach_are_answered_by_what_went_wrong(cell_851de6f9, cell_d714ea84):
+@pytest.mark.cell('nbs/09_app/13_demo.ipynb', 'cell "a failing model and a gap out of reach are answered" (20d75aa0)')
+def test_a_failing_model_and_a_gap_out_of_reach_are_answered(cell_851de6f9, cell_d714ea84):
     gpt = cell_d714ea84.gpt
     served = cell_851de6f9.served
     sides = cell_851de6f9.sides
@@ -167,8 +167,8 @@ def test_a_model_that_fails_and_a_gap_that_it_does_not_reach_are_answered_by_wha
         assert ask("POST", "/tokens", dict(side="after", text=far))[0] == 200
 
 
-@pytest.mark.cell('nbs/09_app/13_demo.ipynb', 'cell "a model that is not there, an adapter and a port that is taken are told in a line" (765db493)')
-def test_a_model_that_is_not_there_an_adapter_and_a_port_that_is_taken_are_told_in_a_line(cell_851de6f9, cell_d714ea84):
+@pytest.mark.cell('nbs/09_app/13_demo.ipynb', 'cell "missing models, adapters and taken ports are told in a line" (765db493)')
+def test_missing_models_adapters_and_taken_ports_are_told_in_a_line(cell_851de6f9, cell_d714ea84):
     gpt = cell_d714ea84.gpt
     place = cell_851de6f9.place
     shutil.copytree(place / "sw", place / "lost")
@@ -177,6 +177,11 @@ def test_a_model_that_is_not_there_an_adapter_and_a_port_that_is_taken_are_told_
     with pytest.raises(ValueError, match="gone.*lost was made from it, and --source says where it lies now$"):
         open_sides(place / "lost")
     found = open_sides(place / "lost", str(place / "model"))
+    (place / "hub/org").mkdir(parents=True)
+    shutil.copytree(place / "model", place / "hub/org/name")
+    with pytest.MonkeyPatch.context() as patch:  # a name is looked up in the mirror of the Hub
+        patch.setenv("VOCAB_LIT_HUB", str(place / "hub"))
+        assert open_side("org/name").name == "name"
     assert found["before"].name == "model" and open_sides(gpt, str(place / "model"))["after"].name == "gpt"
     with pytest.raises(ValueError, match="no vocab_lit.json"):
         open_sides(gpt)

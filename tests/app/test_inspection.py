@@ -20,8 +20,8 @@ def cell_da4ebcc5():
     return SimpleNamespace(place=place, seen=seen)
 
 
-@pytest.mark.cell('nbs/09_app/12_inspection.ipynb', 'cell "a record tells what there is, and a short text gets no verdict" (da05965c)')
-def test_a_record_tells_what_there_is_and_a_short_text_gets_no_verdict(cell_da4ebcc5):
+@pytest.mark.cell('nbs/09_app/12_inspection.ipynb', 'cell "a record tells what there is; a short text has no verdict" (da05965c)')
+def test_a_record_tells_what_there_is_a_short_text_has_no_verdict(cell_da4ebcc5):
     place = cell_da4ebcc5.place
     seen = cell_da4ebcc5.seen
     facts = seen.record()
@@ -39,8 +39,8 @@ def test_a_record_tells_what_there_is_and_a_short_text_gets_no_verdict(cell_da4e
     assert inspect_files(place / "only", [place / "sw.txt"]).command == ""
 
 
-@pytest.mark.cell('nbs/09_app/12_inspection.ipynb', 'cell "a model that has read a language is told from one that has not, and what cannot be measured is left out" (00c5a36c)')
-def test_a_model_that_has_read_a_language_is_told_from_one_that_has_not_and_what_cannot_be_measured_is_left_out(cell_da4ebcc5):
+@pytest.mark.cell('nbs/09_app/12_inspection.ipynb', 'cell "a model that has read a language is told from others" (00c5a36c)')
+def test_a_model_that_has_read_a_language_is_told_from_others(cell_da4ebcc5):
     place = cell_da4ebcc5.place
     seen = cell_da4ebcc5.seen
     assert seen.reading.kind == "pseudo" and seen.reading.reads is None and "reading" in seen.record()
@@ -50,8 +50,8 @@ def test_a_model_that_has_read_a_language_is_told_from_one_that_has_not_and_what
     assert not replace(reading, bits_per_byte=3.0).reads and replace(reading, kind="pseudo").reads is None
 
 
-@pytest.mark.cell('nbs/09_app/12_inspection.ipynb', 'cell "what is left open follows the verdict, and what is asked for stays" (f7ab5239)')
-def test_what_is_left_open_follows_the_verdict_and_what_is_asked_for_stays(cell_da4ebcc5):
+@pytest.mark.cell('nbs/09_app/12_inspection.ipynb', 'cell "what is left open follows the verdict" (f7ab5239)')
+def test_what_is_left_open_follows_the_verdict(cell_da4ebcc5):
     place = cell_da4ebcc5.place
     seen = cell_da4ebcc5.seen
     found = advised(place / "model", [place / "sw.txt"], TokenizerSettings())
@@ -63,8 +63,8 @@ def test_what_is_left_open_follows_the_verdict_and_what_is_asked_for_stays(cell_
         assert advised(place / "model", [place / "sw.txt"], asked) is asked
 
 
-@pytest.mark.cell('nbs/09_app/12_inspection.ipynb', 'cell "of a model that plain text does not train, no command speaks that trains it so" (b67762a4)')
-def test_of_a_model_that_plain_text_does_not_train_no_command_speaks_that_trains_it_so(cell_da4ebcc5):
+@pytest.mark.cell('nbs/09_app/12_inspection.ipynb', 'cell "no command trains a model that plain text does not train" (b67762a4)')
+def test_no_command_trains_a_model_that_plain_text_does_not_train(cell_da4ebcc5):
     place = cell_da4ebcc5.place
     seen = cell_da4ebcc5.seen
     without_head = Path(tempfile.mkdtemp())
@@ -78,8 +78,8 @@ def test_of_a_model_that_plain_text_does_not_train_no_command_speaks_that_trains
     assert replace(seen, verdict=replace(seen.verdict, what="keep")).command.startswith("vocab-lit lapt")
 
 
-@pytest.mark.cell('nbs/09_app/12_inspection.ipynb', 'cell "a GGUF file is told of as a folder is, and the next command writes another" (527b0891)')
-def test_a_gguf_file_is_told_of_as_a_folder_is_and_the_next_command_writes_another(cell_da4ebcc5):
+@pytest.mark.cell('nbs/09_app/12_inspection.ipynb', 'cell "a GGUF file is told of as a folder is" (527b0891)')
+def test_a_gguf_file_is_told_of_as_a_folder_is(cell_da4ebcc5):
     place = cell_da4ebcc5.place
     import pytest
 

@@ -21,8 +21,8 @@ def cell_f785d263():
     return SimpleNamespace(place=place, trimmed=trimmed)
 
 
-@pytest.mark.cell('nbs/09_app/04_made_folder.ipynb', 'cell "a folder tells what made it, and one that nothing made is refused" (8a00f948)')
-def test_a_folder_tells_what_made_it_and_one_that_nothing_made_is_refused(cell_f785d263):
+@pytest.mark.cell('nbs/09_app/04_made_folder.ipynb', 'cell "a folder tells what made it, or is refused" (8a00f948)')
+def test_a_folder_tells_what_made_it_or_is_refused(cell_f785d263):
     place = cell_f785d263.place
     trimmed = cell_f785d263.trimmed
     assert trimmed.command == "trim" and trimmed.is_model and not trimmed.asked and not trimmed.run
@@ -39,8 +39,8 @@ def test_a_folder_tells_what_made_it_and_one_that_nothing_made_is_refused(cell_f
             MadeFolder.open(place / name)
 
 
-@pytest.mark.cell('nbs/09_app/04_made_folder.ipynb', 'cell "a model that was trained from a GGUF file tells what that file was made from" (23b32d8a)')
-def test_a_model_that_was_trained_from_a_gguf_file_tells_what_that_file_was_made_from(cell_f785d263):
+@pytest.mark.cell('nbs/09_app/04_made_folder.ipynb', 'cell "a model trained from a GGUF file tells what made the file" (23b32d8a)')
+def test_a_model_trained_from_a_gguf_file_tells_what_made_the_file(cell_f785d263):
     place = cell_f785d263.place
     import contextlib
 
@@ -69,8 +69,8 @@ def test_a_command_has_the_options_that_are_not_the_usual_ones():
     assert line == "vocab-lit adapt xlmr --text sw.txt --vocab-size 700 --no-clean --steps 100 --out out"
 
 
-@pytest.mark.cell('nbs/09_app/04_made_folder.ipynb', 'cell "the page of a trimmed model has what lines that were not counted lose" (dc1ebe9e)')
-def test_the_page_of_a_trimmed_model_has_what_lines_that_were_not_counted_lose():
+@pytest.mark.cell('nbs/09_app/04_made_folder.ipynb', 'cell "the page of a trimmed model has what unseen lines lose" (dc1ebe9e)')
+def test_the_page_of_a_trimmed_model_has_what_unseen_lines_lose():
     from pathlib import Path
     from tempfile import TemporaryDirectory
 

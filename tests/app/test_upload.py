@@ -97,8 +97,8 @@ def cell_092f9fb2():
     return SimpleNamespace(note=note, place=place)
 
 
-@pytest.mark.cell('nbs/09_app/03_upload.ipynb', 'cell "what belongs to the model goes up, with no path of the machine" (33b5c1f5)')
-def test_what_belongs_to_the_model_goes_up_with_no_path_of_the_machine(cell_2c29432f, cell_092f9fb2):
+@pytest.mark.cell('nbs/09_app/03_upload.ipynb', 'cell "what belongs to the model goes up, without paths" (33b5c1f5)')
+def test_what_belongs_to_the_model_goes_up_without_paths(cell_2c29432f, cell_092f9fb2):
     hub = cell_2c29432f.hub
     note = cell_092f9fb2.note
     place = cell_092f9fb2.place
@@ -121,8 +121,8 @@ def test_what_belongs_to_the_model_goes_up_with_no_path_of_the_machine(cell_2c29
     assert left_out(place / "model") == [*others, "secret.pem"]
 
 
-@pytest.mark.cell('nbs/09_app/03_upload.ipynb', 'cell "a name that cannot be, a missing or wrong token and a Hub that is not there are refused in one line" (6abcf740)')
-def test_a_name_that_cannot_be_a_missing_or_wrong_token_and_a_hub_that_is_not_there_are_refused_in_one_line(cell_2c29432f, cell_092f9fb2):
+@pytest.mark.cell('nbs/09_app/03_upload.ipynb', 'cell "wrong names, tokens and addresses of a Hub are refused" (6abcf740)')
+def test_wrong_names_tokens_and_addresses_of_a_hub_are_refused(cell_2c29432f, cell_092f9fb2):
     place = cell_092f9fb2.place
     with_hub = cell_2c29432f.with_hub
     with pytest.MonkeyPatch.context() as patch:
@@ -148,8 +148,8 @@ def test_a_name_that_cannot_be_a_missing_or_wrong_token_and_a_hub_that_is_not_th
             check_upload("model")
 
 
-@pytest.mark.cell('nbs/09_app/03_upload.ipynb', 'cell "where the upload fails the error says how to try again, and a folder without a model is refused" (2a8d069b)')
-def test_where_the_upload_fails_the_error_says_how_to_try_again_and_a_folder_without_a_model_is_refused(cell_2c29432f, cell_092f9fb2):
+@pytest.mark.cell('nbs/09_app/03_upload.ipynb', 'cell "a failed upload says how to try again" (2a8d069b)')
+def test_a_failed_upload_says_how_to_try_again(cell_2c29432f, cell_092f9fb2):
     hub = cell_2c29432f.hub
     place = cell_092f9fb2.place
     with_hub = cell_2c29432f.with_hub

@@ -96,8 +96,6 @@ def cell_e98a4e66(cell_a5fb69cf):
         ((*EVALUATE, "pos", "--train", place / "long.txt", "--preset", "x"), "--preset: 'x' is unknown; choose from"),
         (("evaluate", nowhere, "--test", place / "long.txt", "--task", "ppl"), "nowhere: no such model folder"),
         ((*ADAPT, "--vocab-size", 10**6, "--dry-run"), "--vocab-size 1,000,000: the text .* is too short"),
-        ((*ADAPT, "--ner", place / "long.txt"), "--ner: no training file"),
-        ((*ADAPT, "--ner", "none.txt"), "--ner none.txt: no such file"),
         ((*ADAPT, "--seeds", 0), "--seeds 0: give at least 1"),
         (("trim", nowhere, *long, *out), "nowhere: no such model folder"),
         (("trim", place / "model", *long, *out, "--coverage", 2), "--coverage 2.0: give at most 1"),

@@ -104,7 +104,6 @@ def test_a_setup_file_gives_what_the_command_line_leaves_out_and_an_adaptation_g
         ),
         ("no such setup file", ("inspect", "--setup", place / "none.yml")),
         ("--test: give the test examples, or a --setup", ("evaluate", place / "model", "--task", "ner")),
-        ("nowhere.tsv: no such file", ("adapt", *use, "--ner", "nowhere.tsv", "--out", place / "never")),
     ):
         (place / "wrong.yml").write_text("vocab_sise: 3\n")
         assert match in run(*arguments, code=1) and not (place / "never").exists(), match

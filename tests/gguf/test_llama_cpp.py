@@ -26,8 +26,8 @@ def cell_4a95d5bb():
     return SimpleNamespace(files=files, folder=folder)
 
 
-@pytest.mark.cell('nbs/11_gguf/05_llama_cpp.ipynb', 'cell "the tokens of a text are those of the file, and give the text again" (c073e1b5)')
-def test_the_tokens_of_a_text_are_those_of_the_file_and_give_the_text_again(cell_4a95d5bb):
+@pytest.mark.cell('nbs/11_gguf/05_llama_cpp.ipynb', 'cell "the tokens of a text are those of the file" (c073e1b5)')
+def test_the_tokens_of_a_text_are_those_of_the_file(cell_4a95d5bb):
     files = cell_4a95d5bb.files
     for file in files.values():
         tokens = GgufFile(file).get("tokenizer.ggml.tokens")
@@ -37,8 +37,8 @@ def test_the_tokens_of_a_text_are_those_of_the_file_and_give_the_text_again(cell
         assert tokens[ids[-1]] in ("njema", "ema", "jema", "Ġnjema", "▁njema", "a", "ma")
 
 
-@pytest.mark.cell('nbs/11_gguf/05_llama_cpp.ipynb', 'cell "special tokens are found in a text, and put around it, only where that is asked" (28fd7e48)')
-def test_special_tokens_are_found_in_a_text_and_put_around_it_only_where_that_is_asked(cell_4a95d5bb):
+@pytest.mark.cell('nbs/11_gguf/05_llama_cpp.ipynb', 'cell "special tokens are found and added where that is asked" (28fd7e48)')
+def test_special_tokens_are_found_and_added_where_that_is_asked(cell_4a95d5bb):
     files = cell_4a95d5bb.files
     with LlamaCpp(files["llama"]) as model:
         assert model.ids(["<s>"], special=True) == [[1]]
@@ -70,8 +70,8 @@ def test_log_probabilities_are_those_of_all_tokens_together(cell_4a95d5bb):
     assert len(every) == n and abs(sum(map(math.exp, every.values())) - 1) < 1e-3
 
 
-@pytest.mark.cell('nbs/11_gguf/05_llama_cpp.ipynb', 'cell "log-probabilities are told where a part of a character comes first" (c2bc577f)')
-def test_log_probabilities_are_told_where_a_part_of_a_character_comes_first(cell_4a95d5bb):
+@pytest.mark.cell('nbs/11_gguf/05_llama_cpp.ipynb', 'cell "log-probabilities where a part of a character comes first" (c2bc577f)')
+def test_log_probabilities_where_a_part_of_a_character_comes_first(cell_4a95d5bb):
     files = cell_4a95d5bb.files
     with LlamaCpp(files["gpt2"]) as model:
         tokens = GgufFile(files["gpt2"]).get("tokenizer.ggml.tokens")
@@ -80,8 +80,8 @@ def test_log_probabilities_are_told_where_a_part_of_a_character_comes_first(cell
         assert next(iter(model.log_probabilities(part, 3))) == model.greedy(part, 1).ids[0]
 
 
-@pytest.mark.cell('nbs/11_gguf/05_llama_cpp.ipynb', 'cell "a chat is rendered by the file\'s template, and says how it ended" (d7ce3587)')
-def test_a_chat_is_rendered_by_the_file_s_template_and_says_how_it_ended(cell_4a95d5bb):
+@pytest.mark.cell('nbs/11_gguf/05_llama_cpp.ipynb', 'cell "a chat is rendered by the file\'s template" (d7ce3587)')
+def test_a_chat_is_rendered_by_the_file_s_template(cell_4a95d5bb):
     files = cell_4a95d5bb.files
     with LlamaCpp(files["llama"], context=128) as model:
         said = [dict(role="user", content="habari")]
@@ -91,8 +91,8 @@ def test_a_chat_is_rendered_by_the_file_s_template_and_says_how_it_ended(cell_4a
     assert answer.finish_reason == "length" and prompt.startswith("<|user|>")
 
 
-@pytest.mark.cell('nbs/11_gguf/05_llama_cpp.ipynb', 'cell "memory and processor time are measured, and the process ends with its context" (9a0da81b)')
-def test_memory_and_processor_time_are_measured_and_the_process_ends_with_its_context(cell_4a95d5bb):
+@pytest.mark.cell('nbs/11_gguf/05_llama_cpp.ipynb', 'cell "the process tells time and memory, and ends" (9a0da81b)')
+def test_the_process_tells_time_and_memory_and_ends(cell_4a95d5bb):
     files = cell_4a95d5bb.files
     with LlamaCpp(files["t5"]) as model:
         pid = model._process.pid
@@ -117,8 +117,8 @@ def test_proxies_are_not_asked(cell_4a95d5bb):
             os.environ.update({} if value is None else {name: value})
 
 
-@pytest.mark.cell('nbs/11_gguf/05_llama_cpp.ipynb', 'cell "a file that llama.cpp does not load is named, with what it said" (b73b3cba)')
-def test_a_file_that_llama_cpp_does_not_load_is_named_with_what_it_said(cell_4a95d5bb):
+@pytest.mark.cell('nbs/11_gguf/05_llama_cpp.ipynb', 'cell "a file that llama.cpp does not load is named" (b73b3cba)')
+def test_a_file_that_llama_cpp_does_not_load_is_named(cell_4a95d5bb):
     files = cell_4a95d5bb.files
     folder = cell_4a95d5bb.folder
     broken = folder / "broken.gguf"

@@ -48,8 +48,8 @@ def cell_70f65e82(cell_1d9303d3):
     return SimpleNamespace(made=made)
 
 
-@pytest.mark.cell('nbs/05_models/09_card.ipynb', 'cell "the head has base model, licence, language and tags, and the text what was done" (785d7b82)')
-def test_the_head_has_base_model_licence_language_and_tags_and_the_text_what_was_done(cell_1d9303d3, cell_70f65e82):
+@pytest.mark.cell('nbs/05_models/09_card.ipynb', 'cell "the head and the text of a card say what was done" (785d7b82)')
+def test_the_head_and_the_text_of_a_card_say_what_was_done(cell_1d9303d3, cell_70f65e82):
     made = cell_70f65e82.made
     place = cell_1d9303d3.place
     from huggingface_hub import ModelCard
@@ -87,8 +87,8 @@ def test_the_head_has_base_model_licence_language_and_tags_and_the_text_what_was
         assert without_folders(told) == expected
 
 
-@pytest.mark.cell('nbs/05_models/09_card.ipynb', 'cell "the class that a card names loads the model as the class it was saved as" (3b9e77aa)')
-def test_the_class_that_a_card_names_loads_the_model_as_the_class_it_was_saved_as(cell_1d9303d3):
+@pytest.mark.cell('nbs/05_models/09_card.ipynb', 'cell "the class that a card names loads the model as it was saved" (3b9e77aa)')
+def test_the_class_that_a_card_names_loads_the_model_as_it_was_saved(cell_1d9303d3):
     place = cell_1d9303d3.place
     saved_as = place / "saved-as"
     saved_as.mkdir(exist_ok=True)
@@ -128,8 +128,8 @@ def test_what_is_told_later_is_added_and_stays(cell_70f65e82):
     assert written["training"]["steps"] == 60 and written["method"] == "focus" and written["source"]["license"] == "mit"
 
 
-@pytest.mark.cell('nbs/05_models/09_card.ipynb', 'cell "a card of a trimmed model tells what lines that were not counted lose" (53350764)')
-def test_a_card_of_a_trimmed_model_tells_what_lines_that_were_not_counted_lose(cell_1d9303d3):
+@pytest.mark.cell('nbs/05_models/09_card.ipynb', 'cell "the card of a trimmed model tells what unseen lines lose" (53350764)')
+def test_the_card_of_a_trimmed_model_tells_what_unseen_lines_lose(cell_1d9303d3):
     place = cell_1d9303d3.place
     from studies.phrasebook import lines
     from vocab_lit.models.pipeline import trim_files
@@ -143,8 +143,8 @@ def test_a_card_of_a_trimmed_model_tells_what_lines_that_were_not_counted_lose(c
     assert f"| {largest['tokens']:,} | {largest['as_before'][str(place / 'sw.txt')]:.1%} |" in card
 
 
-@pytest.mark.cell('nbs/05_models/09_card.ipynb', 'cell "the source\'s card and licence come along, ours is not kept twice" (fc0c0bb6)')
-def test_the_source_s_card_and_licence_come_along_ours_is_not_kept_twice(cell_1d9303d3, cell_70f65e82):
+@pytest.mark.cell('nbs/05_models/09_card.ipynb', 'cell "the source\'s card and licence come along, ours only once" (fc0c0bb6)')
+def test_the_source_s_card_and_licence_come_along_ours_only_once(cell_1d9303d3, cell_70f65e82):
     made = cell_70f65e82.made
     place = cell_1d9303d3.place
     assert (made / "LICENSE.txt").read_text() == "MIT"
@@ -158,8 +158,8 @@ def test_the_source_s_card_and_licence_come_along_ours_is_not_kept_twice(cell_1d
         keep_source_files(nothing, made)
 
 
-@pytest.mark.cell('nbs/05_models/09_card.ipynb', 'cell "names on the Hub and folders of its cache are told, other folders are not" (55fc8955)')
-def test_names_on_the_hub_and_folders_of_its_cache_are_told_other_folders_are_not(cell_1d9303d3):
+@pytest.mark.cell('nbs/05_models/09_card.ipynb', 'cell "names on the Hub and in its cache are told, no other folders" (55fc8955)')
+def test_names_on_the_hub_and_in_its_cache_are_told_no_other_folders(cell_1d9303d3):
     place = cell_1d9303d3.place
     snapshot = place / "hub/models--org--base/snapshots/0a1b"
     snapshot.mkdir(parents=True, exist_ok=True)
@@ -177,8 +177,8 @@ def test_names_on_the_hub_and_folders_of_its_cache_are_told_other_folders_are_no
         assert source_facts(str(place / "plain")) == {}, torn
 
 
-@pytest.mark.cell('nbs/05_models/09_card.ipynb', 'cell "nothing of a source or a user becomes markup or a link that runs" (133c2cd6)')
-def test_nothing_of_a_source_or_a_user_becomes_markup_or_a_link_that_runs(cell_1d9303d3):
+@pytest.mark.cell('nbs/05_models/09_card.ipynb', 'cell "no text of a source becomes markup or a link that runs" (133c2cd6)')
+def test_no_text_of_a_source_becomes_markup_or_a_link_that_runs(cell_1d9303d3):
     place = cell_1d9303d3.place
     hostile = "<img src=x onerror=alert(1)> [x](javascript:alert(1)) `|` =1+1"
     (place / "hostile").mkdir(exist_ok=True)

@@ -75,8 +75,8 @@ def cell_49e1caa8(cell_35c1a5ca):
     return SimpleNamespace(large=large, replaced=replaced, under_other_tokens=under_other_tokens)
 
 
-@pytest.mark.cell('nbs/05_models/28_export.ipynb', 'cell "what was not trained comes back as the file that it was, byte for byte" (07480edb)')
-def test_what_was_not_trained_comes_back_as_the_file_that_it_was_byte_for_byte(cell_35c1a5ca):
+@pytest.mark.cell('nbs/05_models/28_export.ipynb', 'cell "what was not trained comes back byte for byte" (07480edb)')
+def test_what_was_not_trained_comes_back_byte_for_byte(cell_35c1a5ca):
     files = cell_35c1a5ca.files
     folder = cell_35c1a5ca.folder
     trained_folder = cell_35c1a5ca.trained_folder
@@ -107,8 +107,8 @@ def test_of_a_table_only_the_rows_that_changed_are_written_anew(cell_35c1a5ca):
     assert (folder / "Modelfile").read_text() == "FROM ./rows.gguf\n"
 
 
-@pytest.mark.cell('nbs/05_models/28_export.ipynb', 'cell "llama.cpp computes with the file what transformers computes with the folder" (516f2c5e)')
-def test_llama_cpp_computes_with_the_file_what_transformers_computes_with_the_folder(cell_35c1a5ca):
+@pytest.mark.cell('nbs/05_models/28_export.ipynb', 'cell "llama.cpp computes what transformers computes" (516f2c5e)')
+def test_llama_cpp_computes_what_transformers_computes(cell_35c1a5ca):
     change_all = cell_35c1a5ca.change_all
     files = cell_35c1a5ca.files
     folder = cell_35c1a5ca.folder
@@ -159,8 +159,8 @@ def test_a_lora_in_llama_cpp_is_the_merged_model_in_transformers(cell_35c1a5ca):
     assert next(iter(theirs)) == ours.argmax() and theirs != without
 
 
-@pytest.mark.cell('nbs/05_models/28_export.ipynb', 'cell "other tokens than those of the file are refused, and too few rows" (fba6878e)')
-def test_other_tokens_than_those_of_the_file_are_refused_and_too_few_rows(cell_35c1a5ca, cell_49e1caa8):
+@pytest.mark.cell('nbs/05_models/28_export.ipynb', 'cell "other tokens and too few rows are refused" (fba6878e)')
+def test_other_tokens_and_too_few_rows_are_refused(cell_35c1a5ca, cell_49e1caa8):
     files = cell_35c1a5ca.files
     folder = cell_35c1a5ca.folder
     large = cell_49e1caa8.large
@@ -173,8 +173,8 @@ def test_other_tokens_than_those_of_the_file_are_refused_and_too_few_rows(cell_3
     assert not (folder / "no.gguf").exists()
 
 
-@pytest.mark.cell('nbs/05_models/28_export.ipynb', 'cell "a token is not overlooked that has spaces where another one has underlines" (3eee0969)')
-def test_a_token_is_not_overlooked_that_has_spaces_where_another_one_has_underlines(cell_35c1a5ca):
+@pytest.mark.cell('nbs/05_models/28_export.ipynb', 'cell "spaces and underlines are different tokens" (3eee0969)')
+def test_spaces_and_underlines_are_different_tokens(cell_35c1a5ca):
     folder = cell_35c1a5ca.folder
     tokens = llama_tokens()
     tokens = replace(tokens, tokens=[*tokens.tokens])
@@ -187,8 +187,8 @@ def test_a_token_is_not_overlooked_that_has_spaces_where_another_one_has_underli
         export_gguf(folder / "spaces", file, folder / "no.gguf")
 
 
-@pytest.mark.cell('nbs/05_models/28_export.ipynb', 'cell "a trimmed folder beside the file that was not trimmed is told which file to give" (5f9f7b0a)')
-def test_a_trimmed_folder_beside_the_file_that_was_not_trimmed_is_told_which_file_to_give(cell_35c1a5ca, cell_49e1caa8):
+@pytest.mark.cell('nbs/05_models/28_export.ipynb', 'cell "a trimmed folder is told which file to give" (5f9f7b0a)')
+def test_a_trimmed_folder_is_told_which_file_to_give(cell_35c1a5ca, cell_49e1caa8):
     folder = cell_35c1a5ca.folder
     large = cell_49e1caa8.large
     from benchmarks.tiny_gguf import trial_lines

@@ -46,8 +46,8 @@ def cell_029badea():
     return SimpleNamespace(checkpoints=checkpoints, mini=mini, place=place, weights=weights)
 
 
-@pytest.mark.cell('nbs/05_models/23_merge.ipynb', 'cell "an average is that of the parameters, in a folder that plain transformers loads" (de823844)')
-def test_an_average_is_that_of_the_parameters_in_a_folder_that_plain_transformers_loads(cell_029badea):
+@pytest.mark.cell('nbs/05_models/23_merge.ipynb', 'cell "an average is that of the parameters, and loads" (de823844)')
+def test_an_average_is_that_of_the_parameters_and_loads(cell_029badea):
     checkpoints = cell_029badea.checkpoints
     mini = cell_029badea.mini
     place = cell_029badea.place
@@ -64,8 +64,8 @@ def test_an_average_is_that_of_the_parameters_in_a_folder_that_plain_transformer
     assert "merged with others" in card and "| `two` | 0.25 |" in card and str(place) not in card
 
 
-@pytest.mark.cell('nbs/05_models/23_merge.ipynb', 'cell "a chat vector moves what all models have, row by row for the same tokens, and leaves new tokens alone" (734fd19b)')
-def test_a_chat_vector_moves_what_all_models_have_row_by_row_for_the_same_tokens_and_leaves_new_tokens_alone(cell_029badea):
+@pytest.mark.cell('nbs/05_models/23_merge.ipynb', 'cell "a chat vector moves what all models have, no new tokens" (734fd19b)')
+def test_a_chat_vector_moves_what_all_models_have_no_new_tokens(cell_029badea):
     checkpoints = cell_029badea.checkpoints
     mini = cell_029badea.mini
     place = cell_029badea.place
@@ -88,8 +88,8 @@ def test_a_chat_vector_moves_what_all_models_have_row_by_row_for_the_same_tokens
     assert (place / "chat/plan.npz").read_bytes() == (place / "adapted/plan.npz").read_bytes()
 
 
-@pytest.mark.cell('nbs/05_models/23_merge.ipynb', 'cell "whole numbers, which old files have beside the weights, stay as they are" (03e02c7d)')
-def test_whole_numbers_which_old_files_have_beside_the_weights_stay_as_they_are(cell_029badea):
+@pytest.mark.cell('nbs/05_models/23_merge.ipynb', 'cell "whole numbers beside the weights stay as they are" (03e02c7d)')
+def test_whole_numbers_beside_the_weights_stay_as_they_are(cell_029badea):
     checkpoints = cell_029badea.checkpoints
     place = cell_029badea.place
     import shutil
@@ -103,8 +103,8 @@ def test_whole_numbers_which_old_files_have_beside_the_weights_stay_as_they_are(
     assert torch.equal(load_file(place / "thirds/model.safetensors")["transformer.positions"], torch.arange(512)[None])
 
 
-@pytest.mark.cell('nbs/05_models/23_merge.ipynb', 'cell "models that do not go together are refused in a line, and nothing is written" (84af7b81)')
-def test_models_that_do_not_go_together_are_refused_in_a_line_and_nothing_is_written(cell_029badea):
+@pytest.mark.cell('nbs/05_models/23_merge.ipynb', 'cell "models that do not go together are refused" (84af7b81)')
+def test_models_that_do_not_go_together_are_refused(cell_029badea):
     checkpoints = cell_029badea.checkpoints
     mini = cell_029badea.mini
     place = cell_029badea.place

@@ -11,7 +11,6 @@ from unittest import mock
 from vocab_lit.models.device import Device
 from vocab_lit.models.model_class import is_masked
 from vocab_lit.tokens.train import train_tokenizer
-from vocab_lit.training.contexts import check_compiler
 from vocab_lit.training.estimate import memory_for, step_memory
 from vocab_lit.training.lapt import lapt
 from vocab_lit.training.lm_data import MaskedBlocks, pack
@@ -27,7 +26,6 @@ import numpy as np
 import os
 import pytest
 import random
-import shutil
 import signal
 import socket
 import subprocess
@@ -434,19 +432,6 @@ def test_compiled_blocks_learn_the_same_and_resume_to_the_bit(cell_ed44b6ca, cel
     assert all(torch.equal(weights["compiled"][k], v) for k, v in weights["resumed"].items())
 
 
-@pytest.mark.cell('nbs/06_training/06_lapt.ipynb', 'cell "blocks are not compiled without a compiler or under FSDP" (5e1d0004)')
-def test_blocks_are_not_compiled_without_a_compiler_or_under_fsdp():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(shutil, "which", lambda name: None)
-        with pytest.raises(
-            ValueError, match="compile needs a C.. compiler, and there is none; install g.., or leave it out"
-        ):
-            check_compiler()
-        patch.setenv("ACCELERATE_USE_FSDP", "true")
-        with pytest.raises(ValueError, match="not for FSDP"):
-            check_compiler()
-
-
 @pytest.mark.cell('nbs/06_training/06_lapt.ipynb', 'cell "where shapes are fixed all batches have one shape" (c9e47b32)')
 def test_where_shapes_are_fixed_all_batches_have_one_shape(cell_ed44b6ca):
     fresh = cell_ed44b6ca.fresh
@@ -802,13 +787,11 @@ def test_as_many_new_checkpoints_are_kept_as_are_asked_for(cell_ed44b6ca):
     config = replace(quick, steps=10, eval_every=2, learning_rate=0.9, warmup=0.0)
     for total in (2, 0):
         with tempfile.TemporaryDirectory() as folder:
-            losses = lapt(
-                fresh(), tokenizer, swahili, held_out[:20], config, folder=folder, **RunSettings(save_total=total).arguments
-            )
+            kept = dict(save_total_limit=total or 10**9)
+            losses = lapt(fresh(), tokenizer, swahili, held_out[:20], config, folder=folder, **kept)
             left = sorted(int(f.name.partition("-")[2]) for f in Path(folder).glob("checkpoint-*"))
             best = int(losses.step[losses.loss[1:].idxmin()])
             assert left == sorted({best, 8, 10} if total else range(0, 11, 2))
-    assert "save_total_limit" not in RunSettings().arguments
 
 
 @pytest.mark.cell('nbs/06_training/06_lapt.ipynb', 'cell "a run stops early by its patience, also when it is resumed" (f4464879)')
@@ -960,8 +943,8 @@ def test_the_micro_batch_is_that_of_the_free_memory_and_is_kept(cell_ed44b6ca):
             run(needs + 1, callbacks=[Interrupt()])
         assert given[-1] == 8
         assert run(10**12, resume=True) == 8
-    assert said[0].startswith("micro-batches of 8 blocks; memory of a step: 0.0 GB (weights 0.0, gradients 0.0, moments")
-    assert len(said) == 1
+    assert said[1].startswith("micro-batches of 8 blocks; memory of a step: 0.0 GB (weights 0.0, gradients 0.0, moments")
+    assert len([m for m in said if m.startswith("micro-batches")]) == 1
 
 
 @pytest.mark.cell('nbs/06_training/06_lapt.ipynb', 'cell "what cannot be trained is refused before any writing" (7b5d2a06)')

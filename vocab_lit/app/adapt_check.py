@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..methods.factored import FactoredRecipe, load_factors
-from ..models.new_vocabulary import check_tokens
+from ..models.pipeline import check_tokens
 from ..models.settings import LoraSettings
 from ..models.source import FolderSource
 from ..models.token_tensors import replace_token_embeddings, token_tensors

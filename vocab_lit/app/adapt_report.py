@@ -22,7 +22,7 @@ from .made_folder import MODELS, MadeFolder
 from .report import write_report
 from ..methods.plan import Plan
 from ..models.card import write_card
-from ..models.new_vocabulary import changed_settings
+from ..models.pipeline import changed_settings
 from ..study.adaptation import Adaptation
 from ..study.figures import loss_bars, loss_curves, row_shares
 from ..study.results import environment

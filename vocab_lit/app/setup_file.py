@@ -12,7 +12,7 @@ from typing import Any
 from ..methods.settings import InitSettings
 from ..study.adaptation import AdaptSettings
 from ..tasks.registry import TASKS
-from ..tasks.settings import GIVEN_SPLITS, KEEP, SPLITS, TaskFiles
+from ..tasks.settings import GIVEN_SPLITS, KEEP, SPLITS, TASK_KEYS
 from ..text.reader import FIELD_HELP, TextSource, beside
 from ..text.settings import Files, Model, Option, SettingError, Settings, checked, option, options, settings
 from ..text.yaml_file import Part, check_key, in_yaml, read_yaml, wrong
@@ -37,8 +37,7 @@ class Begin(Settings):
 _GROUPS = (TrimSettings, TokenizerSettings, VectorSettings, InitSettings, KeepSettings, AdaptSettings, Begin)
 OF_KEY: dict[str, type] = {name: cls for cls in _GROUPS for name in options(cls)}
 _OF_LAPT: dict[str, type] = {name: cls for cls in (LaptSettings, RunOptions) for name in options(cls)}
-_TASKS = [*TASKS, *(KEEP + name for name in TASKS)]
-KEYS = (*options(Begin), *(name for name in OF_KEY if name not in options(Begin)), "lapt", *_TASKS)
+KEYS = (*options(Begin), *(name for name in OF_KEY if name not in options(Begin)), "lapt", *TASK_KEYS)
 
 # %% ../../nbs/09_app/01_setup_file.ipynb #094c0323
 def _absolute(
@@ -127,7 +126,7 @@ def read_setup(
         if key == "lapt":
             setup[key] = _read_all(part, _OF_LAPT, " of lapt")
         else:
-            setup[key] = _task(key, part) if key in _TASKS else _read(part, key, OF_KEY[key])
+            setup[key] = _task(key, part) if key in TASK_KEYS else _read(part, key, OF_KEY[key])
     return setup
 
 # %% ../../nbs/09_app/01_setup_file.ipynb #982d5a5d
@@ -178,8 +177,9 @@ def setup_lines(
     lines += ["", "lapt:   # continued pretraining", "  preset: few-passes", *_commented(training, code, "  ")]
     lines += ["", "# -- Tasks: training, development (may be left out) and test file; settings go beside them:"]
     lines += ["#   pos: {train: a.conllu, test: b.conllu, epochs: 10}"]
-    for name in _TASKS:
-        files = TASKS[name.removeprefix(KEEP)].example_files.split(", ")
-        files = [f"en-{file}" for file in files] if name.startswith(KEEP) else files
-        lines.append(f"# {name}: {in_yaml(files)}   # {options(TaskFiles)[name].help.partition(':')[0]}")
+    for name in TASK_KEYS:
+        task, known = TASKS[name.removeprefix(KEEP)], name.startswith(KEEP)
+        files = ["en-" * known + file for file in task.example_files.split(", ")]
+        where = " in a language that the source model knows, to see what is forgotten" * known
+        lines.append(f"# {name}: {in_yaml(files)}   # {task.about}{where}")
     return [*lines, ""]

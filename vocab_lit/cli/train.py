@@ -73,10 +73,11 @@ def _train(
             check_output(out)
         folder = as_folder(model)
         check_model_path(folder)
-        from vocab_lit.training.training_run import check_lapt_files, lapt_files
+        from vocab_lit.training.training_run import lapt_files, prepare_run
 
         if dry_run:
-            told = check_lapt_files(folder, text, out, settings, run, adapter, keep)
+            opened = prepare_run(folder, text, out, settings, run, adapter, keep)
+            told = opened and opened.estimate()
             return told.rows if told else {}
         losses = lapt_files(folder, text, out, settings, run, adapter, keep)
     if as_json and FIRST:

@@ -34,8 +34,8 @@ from vocab_lit.cli.options import (
 from ..methods.settings import InitSettings, TransplantSettings
 from ..models.settings import check_model_path, is_gguf
 from ..study.adaptation import Adaptation, AdaptSettings
-from ..tasks.settings import EvaluateSettings, TaskFiles, task_files
-from ..text.settings import SettingError, Settings, options
+from ..tasks.settings import TASK_KEYS
+from ..text.settings import SettingError
 from ..tokens.settings import TokenizerSettings
 from ..training.settings import KeepSettings, LaptSettings, RunOptions
 from ..vectors.settings import VectorSettings
@@ -47,17 +47,6 @@ log = logging.getLogger("vocab_lit")
 _PANEL, _SERVE = "All in one", "Serve and share"
 
 # %% ../../nbs/10_cli/09_whole.ipynb #ef59f7ac
-def _tasks(given: Settings, setup: dict, adapt: AdaptSettings, seed: int) -> dict[str, EvaluateSettings]:
-    "The tasks whose files the command line names, or else the setup file."
-    tasks = {}
-    for name in options(TaskFiles):
-        typed = getattr(given, name)
-        section = task_files(name, typed) if typed else setup.get(name)
-        if section:
-            tasks[name] = adapt.evaluation(name, section, seed)
-    return tasks
-
-
 def _planned_stages(asked: Adaptation, out: Path, push_to_hub: str | None) -> list[dict]:
     "The stages of an adaptation, with what training would take; errors are those with which it would begin."
     from vocab_lit.app.adapt import check_start, stages
@@ -118,7 +107,6 @@ def adapt(
     lapt: LaptSettings,
     keep: KeepSettings,
     run: RunOptions,
-    tasks: TaskFiles,  # pyright: ignore[reportInvalidTypeForm]  # a class made from the table of tasks
     field: Field = "",
     setup: SetupFile = None,
     dry_run: DryRun = False,
@@ -129,7 +117,7 @@ def adapt(
 
     The text is cleaned and some of it held out; a tokenizer and vectors are trained; the model gets the target
     vocabulary and is trained on; source and target model are compared in report/report.md, report.html and report.json.
-    The same command resumes after any interruption.
+    Tasks to score the models on are named in the setup file. The same command resumes after any interruption.
 
     Example: `vocab-lit adapt xlm-roberta-base --text swahili.txt --steps 10000 --out xlmr-sw`
 
@@ -143,7 +131,7 @@ def adapt(
 
     if not dry_run:
         check_report_packages()
-    wanted = _tasks(tasks, setup or {}, adaptation, init.seed)
+    wanted = {name: adaptation.evaluation(name, setup[name], init.seed) for name in TASK_KEYS if name in (setup or {})}
     asked = Adaptation(model, tuple(map(str, text)), transplant, lapt, adaptation, wanted, keep, run)
     check_model_path(model)
     check_options(asked)

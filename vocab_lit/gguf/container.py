@@ -24,8 +24,8 @@ from ..text.files import write_file
 
 # %% auto #0
 __all__ = ['NUMBERS', 'STRING', 'ARRAY', 'PART', 'Q8_0', 'Field', 'block_sizes', 'type_name', 'Tensor', 'in_short', 'parts_of',
-           'GgufFile', 'dequantised', 'quantised', 'writable_type', 'NewTensor', 'same_tensor', 'some_rows',
-           'gguf_bytes', 'write_gguf']
+           'GgufFile', 'dequantised', 'quantised', 'writable_type', 'NewTensor', 'same_tensor', 'gguf_bytes',
+           'write_gguf']
 
 # %% ../../nbs/11_gguf/01_container.ipynb #080be024
 _NUMBERS = {0: "u1", 1: "i1", 2: "u2", 3: "i2", 4: "u4", 5: "i4", 6: "f4", 7: "?", 10: "u8", 11: "i8", 12: "f8"}
@@ -365,24 +365,6 @@ class GgufFile:
             for at in range(0, tensor.bytes, _PIECE):
                 yield f.read(min(_PIECE, tensor.bytes - at))
 
-    def row_pieces(
-        self,
-        name: str,
-        ids: np.ndarray,  # (rows,), ascending
-    ) -> Iterator[bytes]:
-        "The bytes of some rows of a tensor, in their order, some megabytes at a time."
-        tensor = self.tensors[name].by_row
-        together = max(1, _PIECE // tensor.row_bytes)
-        with open(tensor.file, "rb") as f:
-            for first in range(0, tensor.rows, together):
-                start, stop = np.searchsorted(ids, (first, first + together))
-                if start == stop:
-                    continue
-                n = min(together, tensor.rows - first)
-                f.seek(tensor.offset + first * tensor.row_bytes)
-                table = np.frombuffer(f.read(n * tensor.row_bytes), np.uint8).reshape(n, tensor.row_bytes)
-                yield table[ids[start:stop] - first].tobytes()
-
     def rows(
         self,
         name: str,
@@ -461,16 +443,6 @@ def same_tensor(source: GgufFile, name: str) -> NewTensor:
     "A tensor of a file, byte for byte."
     tensor = source.tensors[name]
     return NewTensor(name, tensor.shape, tensor.type, lambda: source.pieces(name))
-
-
-def some_rows(
-    source: GgufFile,
-    name: str,
-    ids: np.ndarray,  # (rows,), ascending
-) -> NewTensor:
-    "A tensor with some of its rows, byte for byte."
-    tensor = source.tensors[name]
-    return NewTensor(name, (len(ids), *tensor.shape[1:]), tensor.type, lambda: source.row_pieces(name, ids))
 
 
 def _string_bytes(text: str) -> bytes:

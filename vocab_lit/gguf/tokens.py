@@ -15,7 +15,7 @@ from .container import ARRAY, STRING, Field, GgufFile, in_short
 
 # %% auto #0
 __all__ = ['MODELS', 'TokenType', 'tokenizer_model', 'tokens_of', 'check_tokens', 'token_types', 'names_of_ids', 'named_ids',
-           'moved', 'token_tables', 'check_whole', 'with_tokens', 'with_vocab_size', 'text_field']
+           'moved', 'token_tables', 'check_whole', 'with_tokens', 'text_field']
 
 # %% ../../nbs/11_gguf/04_tokens.ipynb #c53011fe
 class TokenType(IntEnum):
@@ -163,19 +163,14 @@ def check_whole(file: GgufFile) -> None:
     token_tables(file)
 
 # %% ../../nbs/11_gguf/04_tokens.ipynb #a2f1391c
-def _is_list_of_tokens(name: str, field: Field, n: int) -> bool:
-    "Whether an entry has a value for each token."
-    return name.startswith("tokenizer.") and field.type == ARRAY and len(field.value) == n and name not in _ID_LISTS
-
-
 def with_tokens(
     file: GgufFile,
-    kept: np.ndarray,  # (tokens,) ids, ascending
+    kept: np.ndarray,  # (tokens,) ids in the file, ascending; -1 for a new token, whose values are still to be written
     merges: Sequence[str] | None = None,  # those that stay, where the tokenizer has any
 ) -> dict[str, Field]:
     "The metadata with some of the tokens, under the ids 0, 1 and so on; all else stays."
     n, ids = len(tokens_of(file)), set(names_of_ids(file))
-    new_ids = {id: new for new, id in enumerate(kept.tolist())}
+    new_ids = {id: new for new, id in enumerate(kept.tolist()) if id >= 0}
     fields = dict(file.fields)
     fields.pop("tokenizer.huggingface.json", None)  # the vocabulary once more, which llama.cpp does not read
     for name, field in fields.items():
@@ -183,16 +178,13 @@ def with_tokens(
             fields[name] = moved(field, new_ids)
         elif name == "tokenizer.ggml.merges" and merges is not None:
             fields[name] = field._replace(value=list(merges))
-        elif _is_list_of_tokens(name, field, n):
+        elif name.startswith("tokenizer.") and field.type == ARRAY and len(field.value) == n:
             values = field.value
             chosen = [values[id] for id in kept.tolist()] if isinstance(values, list) else values[kept]
             fields[name] = field._replace(value=chosen)
-    return with_vocab_size(fields, len(kept))
-
-
-def with_vocab_size(fields: Mapping[str, Field], n: int) -> dict[str, Field]:
-    "The metadata with another size of the vocabulary, where they have one."
-    return {name: f._replace(value=n) if name.endswith(".vocab_size") else f for name, f in fields.items()}
+        elif name.endswith(".vocab_size"):
+            fields[name] = field._replace(value=len(kept))
+    return fields
 
 
 def text_field(value: str) -> Field:

@@ -13,7 +13,7 @@ from .recipe import Copy, Gaussian, InitContext, InitStep, Recipe, RowWeights
 from ..tokens.expansion import add_given, known_id, written_parts
 from ..tokens.given_file import GivenToken
 from ..tokens.tokenizer_file import with_neutral_letter
-from ..tokens.vocab import Token, Vocab
+from ..tokens.vocab import Token, Vocab, backend_of
 
 if TYPE_CHECKING:
     from vocab_lit.tokens.tokenizer_file import Built
@@ -108,7 +108,7 @@ METHODS = (
 def _like(given: GivenToken, source: Vocab, inside: bool) -> list[int]:
     "The source token that another is like: word-initial rather than not, unless that other is inside a word."
     ids = [source.id_of(given.like, start) for start in (not inside, inside)]
-    native = source.own_tokenizer.backend_tokenizer.token_to_id(given.like)
+    native = backend_of(source.own_tokenizer).token_to_id(given.like)
     known = [id for id in (*ids, native) if id is not None]
     if not known:
         parts = written_parts(source.own_tokenizer, given.like)
@@ -183,7 +183,7 @@ def check_given(
 ) -> Built | None:  # the tokenizer of `base` with the tokens
     "`SettingError` names the first token that cannot be added, or whose embedding would be made of nothing."
     for given in tokens:
-        id = source.own_tokenizer.backend_tokenizer.token_to_id(given.token)
+        id = backend_of(source.own_tokenizer).token_to_id(given.token)
         if id is not None and source[id].kind == "special":
             raise given.problem(f"is a special token of the source (id {id:,}); leave it out")
         if stays and (id := known_id(given, source)) is not None:

@@ -111,7 +111,7 @@ def reinit(
     """
     _check_form(by, position, fallback, legacy)
     groups = [Group(by, p) for p in (True, False) if by and p <= position]
-    form = "-".join([by] * bool(by) + ["posn"] * position + ["ident"] * ident)
+    form = "-".join([*([by] if by else []), *["posn"] * position, *["ident"] * ident])
     name = ("legacy-" if legacy else "reinit-") + (form or "random")
     if fallback == "source":
         name = {"": "normal", "ident": "identity"}.get(form, form)

@@ -164,8 +164,7 @@ def gumbel_one_hot(
     "Straight-through Gumbel-softmax."
     u = torch.rand(log_z.shape, generator=generator, dtype=torch.float64).clamp_min(1e-300)
     noise = -torch.log(-torch.log(u)).to(log_z.dtype)
-    if log_z.is_cuda:  # so that the processor does not wait for the copy
-        noise = noise.pin_memory()
+    noise = noise.pin_memory() if log_z.is_cuda else noise  # so that nothing waits for the copy
     g = torch.empty_like(noise, device=log_z.device).copy_(noise, non_blocking=True)
     soft = ((log_z + g) / tau).softmax(-1)
     return one_hot_rows(soft.argmax(-1), log_z.shape[-1]) + (soft - soft.detach())

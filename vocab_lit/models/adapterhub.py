@@ -256,8 +256,8 @@ def read_config(
     if "peft_type" in facts:
         raise ValueError(f"{file} is of the library PEFT, which loads it beside {facts.get('base_model_name_or_path')}")
     config = from_json(facts, file)
-    for field in ("model_type", "hidden_size") if model is not None else ():
-        here = getattr(model.config, field)
+    for field in ("model_type", "hidden_size"):
+        here = getattr(model.config, field) if model is not None else facts.get(field)
         if facts.get(field) != here:
             raise ValueError(
                 f"{file}: the adapter is for {field} {facts.get(field)!r} and this model has {here!r}; "

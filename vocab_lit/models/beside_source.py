@@ -126,6 +126,8 @@ def find_changed_weights(served: Served) -> Iterator[Finding]:
         if names:
             yield Finding("weights", f"{len(names):,} tensors {what}, the first {min(names)}", _ANEW)
     same = [name for name in sorted(before.keys() & after.keys()) if name not in served.token_tensors]
+    if not of_file:  # positions may be counted from another padding id
+        same = [name for name in same if before[name].written[0] == after[name].written[0]]
     changed = [name for name in same if not _same_bytes(before[name], after[name])]
     if changed:
         what = f"{len(changed):,} of {len(same):,} tensors are not the source model's, the first {changed[0]}"
@@ -145,15 +147,10 @@ def _changed(now: Any, was: Any, ids: np.ndarray, old_ids: np.ndarray) -> list[i
 def _find_other_rows(served: Served, ids: np.ndarray, old_ids: np.ndarray) -> Iterator[Finding]:
     "Which rows differ from those of the source model, whose ids are told."
     before, trained = served.before.tables if served.before else {}, served.is_trained
-    for role in served.tables:
-        if role not in before:
-            continue
-        table, now, was = (
-            served.tables[role],
-            served.tables[role].rows(served.rows),
-            before[role].rows(len(before[role])),
-        )
-        kinds = [getattr(t, "type_name", rows.dtype) for t, rows in ((table, now), (before[role], was))]
+    for role in filter(before.__contains__, served.tables):
+        table, old_table = served.tables[role], before[role]
+        now, was = table.rows(len(table)), old_table.rows(len(old_table))
+        kinds = [getattr(t, "type_name", rows.dtype) for t, rows in ((table, now), (old_table, was))]
         if kinds[0] != kinds[1] or now.shape[1:] != was.shape[1:]:
             if served.source.is_gguf:  # in a folder it is told with the other weights
                 what = f"{table.name} is {kinds[0]}, and {kinds[1]} in the source model; no rows were compared"

@@ -39,23 +39,28 @@ from ..tokens.vocab import SAME_ROLE
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
+    from vocab_lit.models.gguf_weights import TableRows
     from vocab_lit.models.lazy_weights import StoredTensor
     from vocab_lit.models.token_tensors import ContinuedRows
     from vocab_lit.tokens.vocab import Vocab
 
 # %% auto #0
-__all__ = ['check_source', 'check_rows', 'check_target']
+__all__ = ['not_finite', 'check_source', 'check_rows', 'check_target']
 
 # %% ../../nbs/05_models/08_compatibility.ipynb #25064818
-def _check_finite(name: str, rows: torch.Tensor | StoredTensor | ContinuedRows, source: Vocab) -> None:
-    "`ValueError` where an entry of a source token is not a number."
+def not_finite(rows: torch.Tensor | StoredTensor | ContinuedRows | TableRows, n: int) -> list[int]:
+    "The ids, of the first so many, whose rows are not finite."
     if 0 in rows.shape:  # a matrix of MobileBERT's where hidden states are as long as embeddings
-        return
-    blocks = (rows[b[0] : b[-1] + 1].reshape(len(b), -1) for b in row_blocks(np.arange(len(source))))
+        return []
+    blocks = (rows[b[0] : b[-1] + 1].reshape(len(b), -1) for b in row_blocks(np.arange(n)))
     sums = torch.cat([block.sum(1) for block in blocks])  # finite only where every number is
     suspect = (~torch.isfinite(sums)).nonzero()[:, 0].tolist()
-    broken = [id for id in suspect if not torch.isfinite(rows[id : id + 1]).all()]
-    if broken:
+    return [id for id in suspect if not torch.isfinite(rows[id : id + 1]).all()]
+
+
+def _check_finite(name: str, rows: torch.Tensor | StoredTensor | ContinuedRows, source: Vocab) -> None:
+    "`ValueError` where an entry of a source token is not finite."
+    if broken := not_finite(rows, len(source)):
         what = f"{name} embeddings" if rows.dim() > 1 else f"output {name}"
         raise ValueError(
             f"the {what} of {len(broken)} tokens are not finite, the first of {source[broken[0]].shown!r} "

@@ -32,7 +32,7 @@ from .lazy_weights import StoredTensor, read_header, stored_tensors
 from .source import check_new_gguf
 from ..text.errors import import_extra
 from ..text.files import read_json
-from ..tokens.gguf_vocabulary import with_tokenizer
+from ..tokens.gguf_tokenizer import with_tokenizer
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase

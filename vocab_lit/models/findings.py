@@ -17,6 +17,7 @@ import numpy as np
 import torch
 
 from ..gguf.tokens import TokenType, token_types, tokens_of
+from .compatibility import not_finite
 from .lazy_weights import StoredTensor, token_dimensions
 from .model_class import learns_from_text
 from .source import FolderSource, GgufSource, Source
@@ -322,12 +323,11 @@ def find_not_finite(served: Served) -> Iterator[Finding]:
         if rows.dtype is None:
             continue  # a format of quantised weights
         try:
-            broken = [~block.reshape(len(block), -1).isfinite().all(1) for block in _blocks(rows)]
+            ids = not_finite(rows, len(table))
         except ValueError as e:  # a type of GGUF that cannot be dequantised
             what = f"{table.name} was not looked at: {first_line(e)}"
             yield Finding("embeddings", what, "update gguf", breaks=False)
             continue
-        ids = torch.cat(broken).nonzero()[:, 0].tolist()
         if ids:
             named = _examples([served.source.vocab[id] for id in ids[:3] if id < len(served.source.vocab)])
             what = f"{len(ids):,} of {len(table):,} rows of {table.name} are not finite"

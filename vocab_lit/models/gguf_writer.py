@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from vocab_lit.methods.plan import Plan
     from vocab_lit.methods.settings import TransplantSettings
     from vocab_lit.models.gguf_weights import TableRows
-    from vocab_lit.models.new_vocabulary import NewVocabulary
     from vocab_lit.tokens.gguf_tokenizer import GgufTokenizer
     from vocab_lit.tokens.trim import Trimming
 
@@ -244,9 +243,9 @@ class GgufWriter:
         ids, fields = kept
         return GgufTransplant(self.source, fields, ids, dict(made_by="vocab-lit trim", method="trim"))
 
-    def transplanted(self, new: NewVocabulary) -> GgufTransplant:
-        "The file with more tokens."
-        from vocab_lit.tokens.gguf_vocabulary import with_tokenizer
+    def transplanted(self, new: Any) -> GgufTransplant:
+        "The file with more tokens, as `pipeline.NewVocabulary` makes them."
+        from vocab_lit.tokens.gguf_tokenizer import with_tokenizer
 
         _remark_on_terms(new.target)
         ids, vectors, seed = self._source_ids(new), new.vectors, new.settings.init.seed
@@ -256,7 +255,7 @@ class GgufWriter:
         made = dict(made_by="vocab-lit transplant", method=new.recipe.name, seed=seed)
         return GgufTransplant(self.source, fields, ids, made, new.target, plan, new.id_map)
 
-    def _source_ids(self, new: NewVocabulary) -> np.ndarray:  # (tokens,)
+    def _source_ids(self, new: Any) -> np.ndarray:  # (tokens,)
         "Of each token its id in the source, -1 for a new one; `ValueError` where the others are in another order."
         from vocab_lit.tokens.tokenizer_file import ids_before
 

@@ -6,29 +6,275 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from ..methods.settings import TransplantSettings
 from .source import FolderSource, GgufSource, Source
-from ..text.corpus import Lines
+from ..text.corpus import KeptLines, Lines, size_of
 from ..text.errors import no_collection
 from ..text.files import check_text
-from ..tokens.settings import TrimSettings
+from ..text.words import script_name, script_of
+from ..tokens.settings import TokenizerSettings, TrimSettings, check_vocab_size
 
 if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
+
     from vocab_lit.methods.recipe import Recipe
-    from vocab_lit.models.folder_writer import FolderWriter
     from vocab_lit.models.gguf_writer import GgufTransplant, GgufWriter
-    from vocab_lit.models.new_vocabulary import NewVocabulary
-    from vocab_lit.models.transplant import Transplant
+    from vocab_lit.models.transplant import FolderWriter, Transplant
     from vocab_lit.tokens.tokenizer_file import Built
+    from vocab_lit.tokens.vocab import Token, Vocab
+    from vocab_lit.vectors.align import AlignedVectors
+    from vocab_lit.vectors.token_vectors import TokenVectors
 
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'check_transplant', 'transplant_files', 'trim_files']
+__all__ = ['log', 'check_tokens', 'check_wanted', 'changed_settings', 'by_script', 'NewVocabulary', 'check_transplant',
+           'transplant_files', 'trim_files']
+
+# %% ../../nbs/05_models/20_pipeline.ipynb #484a9cae
+def check_tokens(
+    source: Source,
+    text: Sequence[str | Path],
+    wanted: TokenizerSettings,
+) -> Built | None:  # the target tokenizer with the tokens, where nothing has to be trained for it
+    "`SettingError` names the first of the given tokens that cannot be added, and its line."
+    if not wanted.tokens:
+        return None
+    from vocab_lit.methods.fvt import check_given
+    from vocab_lit.tokens.load import load_tokenizer
+    from vocab_lit.tokens.tokenizer_file import TokenizerFile
+    from vocab_lit.tokens.vocab import Vocab
+
+    base, only_adds = source.vocab, not (text or wanted.tokenizer or wanted.extend)
+    is_given = wanted.tokenizer and (wanted.continues or not wanted.extend)
+    if is_given:
+        base = Vocab.from_tokenizer(load_tokenizer(wanted.tokenizer))
+    elif wanted.kind and not wanted.extend and wanted.kind != TokenizerFile(source.tokenizer).kind:
+        base = None  # one of another kind is yet to be trained
+    built = check_given(wanted.given, source.vocab, base, bool(wanted.extend) or only_adds)
+    return built if (is_given or only_adds) and not wanted.add_special_tokens else None
+
+
+def check_wanted(
+    source: Source,
+    text: Sequence[str | Path],
+    settings: TransplantSettings,
+) -> Built | None:  # what `check_tokens` makes
+    "Check text and settings; `ValueError` or `OSError` say what is wrong."
+    check_text(text)
+    check_text(settings.vectors.source_text, "source_text")
+    check_text(settings.tokenizer.keep_tokens_of, "keep_tokens_of")
+    settings.check(text)
+    check_vocab_size(settings.tokenizer, text)
+    return check_tokens(source, text, settings.tokenizer)
+
+# %% ../../nbs/05_models/20_pipeline.ipynb #c644fe20
+def changed_settings(settings: TransplantSettings) -> dict[str, object]:
+    "The settings that are not the usual ones, but for those that the note has anyway."
+    changed = settings.tokenizer.changed() | settings.vectors.changed() | settings.init.changed()
+    told = ("method", "seed", "tokenizer", "threads")
+    return {name: value for name, value in changed.items() if name not in told}
+
+
+def by_script(gone: Iterable[Token]) -> dict[str, int]:  # {script: tokens}
+    "The scripts in which tokens begin, those of most tokens first."
+    begin = (t.text[0] for t in gone if t.kind == "text" and t.text)
+    return dict(Counter(map(script_of, begin)).most_common())
+
+
+def _tell_replaced(source: Vocab, id_map: dict[str, Any]) -> None:
+    "Tell which tokens gave their ids to new ones."
+    if not id_map:
+        return
+    gone = by_script(source[id] for id in id_map["changed"])
+    most = ", ".join(f"{n:,} {script_name(script)}" for script, n in list(gone.items())[:_SCRIPTS])
+    log.info(f"{len(id_map['changed']):,} ids of {len(source):,} have another token now; those before were {most}")
+
+
+_SCRIPTS = 6  # that are named
+
+
+@dataclass
+class NewVocabulary:
+    "What a transplant between files makes before it touches a model, each once: tokenizer, recipe and vectors."
+
+    source: Source
+    text: tuple[str, ...]  # files in the target language
+    settings: TransplantSettings
+    with_tokens: Built | None = None  # the target tokenizer with given tokens, where nothing has to be trained for it
+
+    @cached_property
+    def lines(self) -> Iterable[str]:
+        "The text that tokenizer and vectors are trained on; it can be gone through again."
+        if not self.text:
+            return []
+        return KeptLines(self.settings.tokenizer.training_lines(self.text, self.settings.init.seed))
+
+    @cached_property
+    def size(self) -> dict[str, int]:
+        "Lines and characters of the text."
+        return size_of(self.lines)
+
+    @cached_property
+    def _tokenizers(self) -> tuple[PreTrainedTokenizerBase, PreTrainedTokenizerBase]:
+        "The tokenizer of the text, of whose tokens vectors are made, and the model's, without given tokens."
+        from vocab_lit.tokens.load import load_tokenizer
+
+        wanted = self.settings.tokenizer
+        own = load_tokenizer(wanted.tokenizer) if wanted.tokenizer else None
+        if wanted.continues:
+            own = self._continued(own)
+            return own, own
+        if self.settings.only_adds(self.text):
+            own = self.source.tokenizer
+        own = own or self._trained()
+        return own, self._expanded(own) if wanted.extend else self._with_special(own)
+
+    def _continued(self, given: PreTrainedTokenizerBase | None) -> PreTrainedTokenizerBase:
+        "The source's tokenizer with tokens that it learns of the text, or a given one that has learnt them before."
+        from vocab_lit.tokens.continued import check_extends, continued_tokenizer
+
+        wanted, source = self.settings.tokenizer, self.source.tokenizer
+        if given is not None:
+            if not wanted.same_size:
+                check_extends(source, given)
+            return given
+        log.info(f"training the source's tokenizer on, for {wanted.extend:,} tokens more")
+        built = continued_tokenizer(source, self.lines, wanted)
+        log.info(built.about)
+        return built.tokenizer
+
+    def _trained(self) -> PreTrainedTokenizerBase:
+        "A tokenizer like the source's, trained on the text."
+        from vocab_lit.tokens.train import build_tokenizer
+
+        wanted = self.settings.tokenizer
+        log.info(f"training a tokenizer of {wanted.size_in_words}")
+        return build_tokenizer(self.source.tokenizer, self.lines, wanted).tokenizer
+
+    def _expanded(self, own: PreTrainedTokenizerBase) -> PreTrainedTokenizerFast:
+        "The source's tokenizer with tokens of the target language's."
+        from vocab_lit.tokens.expansion import expand_tokenizer
+
+        n = self.settings.tokenizer.extend
+        expanded = expand_tokenizer(self.source.vocab, own, n)
+        added = len(expanded) - len(self.source.tokenizer)
+        others = "the source vocabulary has the others, or cannot build them"
+        log.info(f"added {added:,} of the first {n:,} tokens of the target language's tokenizer; {others}")
+        return expanded
+
+    def _with_special(self, own: PreTrainedTokenizerBase) -> PreTrainedTokenizerBase:
+        "A tokenizer with the source's special tokens, where these are asked for."
+        from vocab_lit.tokens.chat import add_special_tokens
+
+        wanted = self.settings.tokenizer.add_special_tokens
+        if wanted and (added := add_special_tokens(self.source.tokenizer, own)):
+            log.info(f"added {', '.join(added)} to the target tokenizer")
+        return own
+
+    @cached_property
+    def built(self) -> Built:
+        "The model's new tokenizer, with the tokens that are given."
+        from vocab_lit.tokens.expansion import add_given
+        from vocab_lit.tokens.tokenizer_file import Built
+
+        wanted = self.settings.tokenizer
+        if self.with_tokens or wanted.tokens:
+            return self.with_tokens or add_given(self._tokenizers[1], wanted.given)
+        return Built(cast("PreTrainedTokenizerFast", self._tokenizers[1]), "")  # no other kind can be read
+
+    @property
+    def target(self) -> PreTrainedTokenizerFast:
+        "The model's new tokenizer."
+        return self.built.tokenizer
+
+    @cached_property
+    def id_map(self) -> dict[str, Any]:
+        "Which ids have another token now; empty where the vocabulary does not keep its size."
+        from vocab_lit.tokens.continued import id_map
+
+        return id_map(self.source.tokenizer, self.target) if self.settings.tokenizer.same_size else {}
+
+    @cached_property
+    def vocab(self) -> Vocab:
+        "The target vocabulary."
+        from vocab_lit.tokens.vocab import Vocab
+
+        return Vocab.from_tokenizer(self.target)
+
+    @cached_property
+    def vocab_of_text(self) -> Vocab:
+        "The vocabulary of the text's tokenizer, whose tokens vectors are made of."
+        from vocab_lit.tokens.vocab import Vocab
+
+        tokenizer = self._tokenizers[0]
+        return self.vocab if tokenizer is self.target else Vocab.from_tokenizer(tokenizer)
+
+    @cached_property
+    def recipe(self) -> Recipe:
+        "The method, with a step for the tokens that are given."
+        from vocab_lit.methods.fvt import with_given
+
+        return with_given(self.settings.recipe(self.text), self.built.given)
+
+    @cached_property
+    def vectors(self) -> TokenVectors | AlignedVectors | None:
+        "Vectors of the target vocabulary, None for a recipe that needs none."
+        from vocab_lit.models.auxiliary import aligned_vectors, target_vectors
+        from vocab_lit.vectors.token_vectors import carry_vectors
+
+        needs = self.recipe.needs
+        if not needs:
+            return None
+        aligned, own = None, self.vocab_of_text
+        if needs == "aligned vectors":
+            aligned = aligned_vectors(self.source, own.own_tokenizer, self.lines, self.settings)
+        vectors = aligned.target if aligned else target_vectors(needs, own, self.lines, self.settings)
+        if own is not self.vocab:
+            vectors = carry_vectors(vectors, own, self.vocab)
+        return replace(aligned, target=vectors) if aligned else vectors
+
+    @property
+    def alignment(self) -> dict[str, object]:
+        "How well two languages' vectors were aligned; empty for other methods."
+        from vocab_lit.vectors.align import AlignedVectors
+
+        return self.vectors.report if isinstance(self.vectors, AlignedVectors) else {}
+
+    def make_tokenizer(self) -> None:
+        "Read the text, and make the target tokenizer of it."
+        from vocab_lit.tokens.chat import check_templates
+
+        check_templates(self.source.tokenizer, self.source.path)
+        if self.text:
+            log.info(f"training on {self.size['lines']:,} lines of text")
+        _ = self._tokenizers
+        if self.built.about:
+            log.info(self.built.about)
+        _tell_replaced(self.source.vocab, self.id_map)
+
+    def note(self) -> dict[str, object]:
+        "The facts that are noted beside the model."
+        wanted, only_adds = self.settings.tokenizer, self.settings.only_adds(self.text)
+        more = len(self.target) - len(self.source.tokenizer) + len(self.id_map.get("changed", ()))
+        return dict(
+            model=self.source.name,
+            text=list(self.text),
+            text_size=self.size,
+            tokenizer=wanted.tokenizer or ("the source's" if only_adds else "trained on the text"),
+            vectors=self.vectors.name if self.vectors else "none",
+            alignment=self.alignment,
+            settings=changed_settings(self.settings),
+            extended_by=more if wanted.extend or only_adds else 0,
+            given_tokens=len(self.built.given),
+        )
 
 # %% ../../nbs/05_models/20_pipeline.ipynb #9712e001
 def check_transplant(
@@ -38,8 +284,6 @@ def check_transplant(
     settings: TransplantSettings,
 ) -> tuple[Source, Built | None]:  # the source, and what `check_tokens` makes
     "Check what can be checked of a transplant before the model is loaded; `ValueError` or `OSError` say what is wrong."
-    from vocab_lit.models.new_vocabulary import check_wanted
-
     source = Source.open(source)
     source.check_new(out)
     if isinstance(source, GgufSource):
@@ -55,7 +299,7 @@ def _writer(source: Source, recipe: Recipe | None = None, factors: Path | None =
         from vocab_lit.models.gguf_writer import GgufWriter
 
         return GgufWriter(source)
-    from vocab_lit.models.folder_writer import FolderWriter
+    from vocab_lit.models.transplant import FolderWriter
 
     return FolderWriter(cast("FolderSource", source), recipe, factors)
 
@@ -113,8 +357,6 @@ def transplant_files(
     >>> len(result.tokenizer)
     600
     """
-    from vocab_lit.models.new_vocabulary import NewVocabulary
-
     source, with_tokens = check_transplant(source, text, out, settings)
     new = NewVocabulary(source, tuple(map(str, text)), settings, with_tokens)
     writer = _writer(source, settings.recipe(text), settings.init.factors)
@@ -139,7 +381,6 @@ def _judge(result: Transplant, new: NewVocabulary, out: Path) -> None:
 # %% ../../nbs/05_models/20_pipeline.ipynb #b9f1fcbf
 def _kept(writer: FolderWriter | GgufWriter, files: Sequence[str], settings: TrimSettings) -> tuple[Any, dict]:
     "The tokens that texts need, as they are written, and what is told of the texts; nothing else is left in memory."
-    from vocab_lit.models.new_vocabulary import by_script
     from vocab_lit.tokens.trim import Trimming
     from vocab_lit.tokens.trim_cost import told_of
 

@@ -238,7 +238,9 @@ def _tables_for_peft(lora: LoraAdapter) -> tuple[dict[str, Any], dict[str, torch
         return dict(trainable_token_indices=dict.fromkeys(firsts, lora.new)), rows
     known = not {name.rpartition(".")[2] for name in holders[0]}.isdisjoint({"embed_tokens", "lm_head"})
     ties = len(holders[0]) > 1 and known and not has_bias  # whether PEFT finds out by itself that they are tied
-    tensors = {f"{name}.{part}": p for name, module in modules.items() for part, p in module.named_parameters()}
+    tensors: dict[str, torch.Tensor] = {
+        f"{name}.{part}": p for name, module in modules.items() for part, p in module.named_parameters()
+    }
     return dict(modules_to_save=list(modules), ensure_weight_tying=ties), tensors
 
 

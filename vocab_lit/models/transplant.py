@@ -5,6 +5,7 @@
 # %% ../../nbs/05_models/10_transplant.ipynb #8693772e
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -14,15 +15,16 @@ import torch
 from torch import nn
 
 import vocab_lit
-from ..methods.factored import FactoredRecipe, Factors, factorize, low_dimensional
+from ..methods.factored import FactoredRecipe, Factors, factorize, load_factors, low_dimensional
 from ..methods.plan import Plan
 from ..methods.recipe import Copy, Gaussian, Recipe
 from ..methods.registry import get_recipe
+from ..methods.settings import copies_overlap
 from .card import keep_source_files, write_card
 from .compatibility import check_source, check_target
 from .factored_embedding import FactoredEmbedding, check_tied
 from .lazy_weights import copy_beside, input_weight, save_model, tensor_shapes, vocabulary_part
-from .model_class import max_length, model_sizes
+from .model_class import ROWS_OF_DECODERS, is_decoder, max_length, model_sizes
 from .source import FolderSource
 from vocab_lit.models.token_tensors import (
     move_positions,
@@ -44,10 +46,15 @@ from ..vectors.align import AlignedVectors
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
+    from vocab_lit.tokens.tokenizer_file import Built
+    from vocab_lit.tokens.trim import Trimming
     from vocab_lit.vectors.token_vectors import TokenVectors
 
+log = logging.getLogger("vocab_lit")
+
 # %% auto #0
-__all__ = ['Transplant', 'trim_recipe', 'reinitialise', 'check_tokenizers', 'replace_vocabulary', 'transplant']
+__all__ = ['log', 'Transplant', 'trim_recipe', 'reinitialise', 'check_tokenizers', 'replace_vocabulary', 'transplant',
+           'FolderWriter']
 
 # %% ../../nbs/05_models/10_transplant.ipynb #03cf6ba4
 def _leave_out_code(config: PreTrainedConfig) -> str | None:  # a remark on it
@@ -419,3 +426,65 @@ def transplant(
     check_source(model, vocab)
     check_tokenizers(model, vocab, target)
     return replace_vocabulary(model, vocab, target, recipe, vectors, seed, pad_to_multiple_of, factors)
+
+# %% ../../nbs/05_models/10_transplant.ipynb #703e482c
+class FolderWriter:
+    "The model of a folder, opened to get another vocabulary; `ValueError` where it cannot."
+
+    def __init__(self, source: FolderSource, recipe: Recipe | None = None, factors: str | Path | None = None):
+        log.info(f"loading {source.path}")
+        needs_all = recipe and (recipe.untrained or isinstance(recipe, FactoredRecipe))
+        self.source, self.model = source, source.load() if needs_all else source.open_weights()
+        check_source(self.model, source.vocab)
+        check_target(self.model, source.vocab, source.vocab)  # whether the class can have any other
+        self.sizes = model_sizes(self.model, len(source.vocab))
+        self.factors = load_factors(factors) if factors else None
+
+    @property
+    def _multiple(self) -> int:
+        "What the number of embeddings is a multiple of, where nothing else is asked for."
+        return ROWS_OF_DECODERS if is_decoder(self.model) else 1
+
+    def kept(self, trimming: Trimming) -> Built:
+        "The tokenizer with the tokens that trimming keeps."
+        return trimming.built
+
+    def trimmed(self, kept: Built) -> Transplant:
+        "The model with these tokens."
+        target = Vocab.from_tokenizer(kept.tokenizer)
+        check_tokenizers(self.model, self.source.vocab, target)
+        return replace_vocabulary(
+            self.model, self.source.vocab, target, trim_recipe(), pad_to_multiple_of=self._multiple
+        )
+
+    def transplanted(self, new: Any) -> Transplant:
+        "The model with a new vocabulary, as `pipeline.NewVocabulary` makes it."
+        check_tokenizers(self.model, self.source.vocab, new.vocab)
+        vectors, init = new.vectors, new.settings.init
+        log.info(f"initialising {len(new.target):,} tokens by {new.recipe.name}")
+        multiple = len(input_weight(self.model)) if new.id_map else init.pad_to_multiple_of or self._multiple
+        result = replace_vocabulary(
+            self.model, self.source.vocab, new.vocab, new.recipe, vectors, init.seed, multiple, self.factors
+        )
+        result.id_map = new.id_map
+        _remark_on(result, new.recipe)
+        return result
+
+
+def _remark_on(result: Transplant, recipe: Recipe) -> None:
+    "Tell what is odd about a transplant."
+    for note in result.notes:
+        log.warning(f"note: {note}")
+    source_ids = result.plan.copied
+    copied = [t for t in result.plan.target if source_ids[t.id] >= 0]
+    if copies_overlap(recipe) and not any(t.kind == "text" and t.text.strip() for t in copied):
+        log.warning(
+            "note: the two vocabularies have no overlapping tokens but special ones, so that "
+            f"{recipe.name} begins as if there were none to copy"
+        )
+    if result.factors:
+        n, off = result.factors.facts["clusters"], result.factors.facts["relative_error"]
+        log.info(
+            f"embeddings of {result.factors.F.shape[1]} dimensions, {n} up-projection{'s' * (n > 1)}; "
+            f"what they make differs from the source embeddings by {off:.0%}"
+        )

@@ -5,7 +5,7 @@
 # %% ../../nbs/07_tasks/10_settings.ipynb #7cfdc9db
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
@@ -19,14 +19,13 @@ from vocab_lit.text.settings import (
     Model,
     SettingError,
     Settings,
-    existing_file,
     option,
     required,
     settings,
 )
 
 # %% auto #0
-__all__ = ['PERPLEXITY', 'SPLITS', 'KEEP', 'TaskFiles', 'GIVEN_SPLITS', 'TaskRun', 'EvaluateSettings', 'task_files', 'evaluation']
+__all__ = ['PERPLEXITY', 'SPLITS', 'KEEP', 'TASK_KEYS', 'GIVEN_SPLITS', 'TaskRun', 'EvaluateSettings', 'evaluation']
 
 # %% ../../nbs/07_tasks/10_settings.ipynb #344b0708
 PERPLEXITY = "ppl"
@@ -293,53 +292,10 @@ _RULES = (_perplexity_trains_nothing, _trains_or_scores, _files_are_told_what_th
 
 # %% ../../nbs/07_tasks/10_settings.ipynb #92488d67
 KEEP = "keep_"  # stands before a task in a language that the source model knows
-
-
-def _helps() -> dict[str, str]:
-    "Help of the files of each task, and of each task in a language that the source model knows."
-    first, *others = TASKS.values()
-    helps = {
-        first.name: f"{first.about}: training, development (may be left out) and test file, in one pair of quotes "
-        "('train.conllu dev.conllu test.conllu'), on which source and target model are fine-tuned and scored"
-    }
-    helps |= {task.name: f"{task.about}: the same" for task in others}
-    helps[KEEP + first.name] = (
-        f"{first.about} in a language that the source model knows: files, in quotes as well, on which it is fine-tuned "
-        "and scored before and after, to see what was forgotten"
-    )
-    return helps | {KEEP + task.name: f"{task.about} in such a language: the same" for task in others}
-
-
-def _task_files() -> type[Settings]:
-    "The settings class with a field for the files of each task."
-    helps = _helps()
-    fields = {name: option("", help) for name, help in helps.items()}
-    about = "Training, development (may be left out) and test file of each task, with spaces between."
-    named = {"__doc__": about, "__annotations__": dict.fromkeys(helps, "str"), "__module__": __name__}
-    named |= {"heading": "Tasks"}
-    return settings(type("TaskFiles", (Settings,), named | fields))
-
-
-TaskFiles = _task_files()
-
-# %% ../../nbs/07_tasks/10_settings.ipynb #0ba23d6a
+TASK_KEYS = (*TASKS, *(KEEP + name for name in TASKS))  # of a setup file
 GIVEN_SPLITS = {1: ("test",), 2: ("train", "test"), 3: SPLITS}  # by the number of files
 
-
-def task_files(
-    name: str,  # of a task
-    given: str | Sequence[str],  # training, development (may be left out) and test file, or the last alone
-) -> dict[str, str]:  # train, dev, test
-    "Tell the files of a task apart by their number; `SettingError` where one is not there."
-    names = given.split() if isinstance(given, str) else given
-    if len(names) not in GIVEN_SPLITS:
-        problem = "give training, development and test file, or the first and last, or a test file alone"
-        raise SettingError(name, problem)
-    for file in names:
-        existing_file(name, file)
-    return dict(zip(GIVEN_SPLITS[len(names)], map(str, names)))
-
-
+# %% ../../nbs/07_tasks/10_settings.ipynb #0ba23d6a
 def evaluation(
     task: str,
     given: Mapping[str, object],  # train, dev, test and settings of the task by name

@@ -47,7 +47,6 @@ class Option:
     default: object  # None or empty: nothing is given
     help: str
     shown: str = ""  # what the help calls an empty default
-    choices: tuple[str, ...] = ()
 
 
 def option(
@@ -84,8 +83,8 @@ def options(cls: type) -> dict[str, Option]:
     by_name = {}
     for f in fields(cls):
         default = f.default if f.default_factory is MISSING else f.default_factory()
-        about = {name: f.metadata[name] for name in ("shown", "choices") if name in f.metadata}
-        by_name[f.name] = Option(f.name, f.metadata["kind"], default, f.metadata.get("help", ""), **about)
+        help, shown = f.metadata.get("help", ""), f.metadata.get("shown", "")
+        by_name[f.name] = Option(f.name, f.metadata["kind"], default, help, shown)
     return by_name
 
 

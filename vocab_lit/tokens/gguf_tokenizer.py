@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 import json
 import logging
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from tokenizers import normalizers
 
-from ..gguf.container import Field, GgufFile
+from ..gguf.container import ARRAY, STRING, Field, GgufFile
 from vocab_lit.gguf.tokens import (
     MODELS,
     TokenType,
@@ -29,22 +30,30 @@ from vocab_lit.gguf.tokens import (
 )
 from ..text.errors import no_collection
 from ..text.files import scratch_folder
-from .pre_tokenizers import ADD_BOS, CLEAN_SPACES, IGNORE_MERGES, PRE_TOKENIZERS, pre_tokenizer_named
+from vocab_lit.tokens.pre_tokenizers import (
+    ADD_BOS,
+    CLEAN_SPACES,
+    IGNORE_MERGES,
+    PRE_TOKENIZERS,
+    known_pre_tokenizer,
+    pre_tokenizer_named,
+    splitters,
+)
 from .scored_pieces import ScoredPieces
 from .sentencepiece_model import decoder_of, merges_by_score, normalizer_steps
 from .tokenizer_file import TokenizerFile, with_progress
-from .vocab import Dialect
+from .vocab import FALLBACK, Dialect, read_pipeline
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerFast
+    from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'GgufTokenizer', 'read_tokenizer']
+__all__ = ['log', 'GgufTokenizer', 'read_tokenizer', 'with_tokenizer']
 
 # %% ../../nbs/02_tokens/21_gguf_tokenizer.ipynb #ddce2811
-_MARK = "▁"  # written for a space
+_MARK = "▁"  # written for a space; in WordPiece before what begins a word
 _ROLES = {  # of transformers: as a file names them
     "bos_token": "bos",
     "eos_token": "eos",
@@ -416,3 +425,119 @@ def _loaded(
         )
     made.chat_template = t.template
     return made
+
+# %% ../../nbs/02_tokens/21_gguf_tokenizer.ipynb #5597649e
+_PREFIX = "tokenizer.ggml."
+_INT32, _FLOAT32, _BOOL = 5, 6, 7  # GGUF's types of values
+
+
+class _Written:
+    "A tokenizer's tokens, as a file of some kind writes them."
+
+    def __init__(
+        self,
+        file: GgufFile,
+        tokenizer: PreTrainedTokenizerBase,  # fast
+    ):
+        before = GgufTokenizer(file)
+        self.kind, self.pipeline = before.name, read_pipeline(tokenizer)
+        self.model: dict[str, Any] = self.pipeline["model"]
+        self.added = {a["id"]: a["special"] for a in self.pipeline["added_tokens"]}
+        pieces = {id: piece for piece, id in tokenizer.get_vocab().items()}
+        n = max(pieces) + 1
+        self.known = {token: id for id, token in enumerate(before.tokens)}  # {token: id in the file}
+        self.tokens = [self._token(id, pieces[id]) if id in pieces else f"[PAD{id}]" for id in range(n)]
+        self.source = np.array([self.known.get(token, -1) for token in self.tokens])  # (tokens,)
+        self.absent = [id for id in range(n) if id not in pieces]
+        [(twice, times)] = Counter(self.tokens).most_common(1)
+        if times > 1:
+            raise ValueError(f"the token {twice!r} would stand twice in the file, which llama.cpp refuses; rename one")
+
+    def _token(self, id: int, piece: str) -> str:
+        "A piece as the file writes it."
+        if self.kind != "bert" or id in self.added or (piece in self.known and piece[0] == "[" and piece[-1] == "]"):
+            return piece
+        return piece[2:] if piece.startswith("##") else f"{_MARK}{piece}"
+
+    @property
+    def types(self) -> list[int]:
+        "The types of the tokens by what the tokenizer says."
+        types = [int(TokenType.NORMAL)] * len(self.tokens)
+        for id, token in enumerate(self.tokens):
+            if self.model.get("byte_fallback") and FALLBACK.fullmatch(token):
+                types[id] = TokenType.BYTE
+        for id, special in self.added.items():
+            types[id] = TokenType.CONTROL if special else TokenType.USER_DEFINED
+        for id in self.absent:
+            types[id] = TokenType.UNUSED
+        return types
+
+    @property
+    def behind(self) -> np.ndarray:  # (tokens,)
+        "Which tokens of the model are learnt after the source's, also those that were taken out and have come again."
+        ours = np.isin(np.arange(len(self.tokens)), [*self.added, *self.absent], invert=True)
+        ids = self.source[ours]
+        if (ids[ids >= 0] == np.flatnonzero(ours)[ids >= 0]).all():  # none was taken out
+            return ours & (self.source < 0)
+        again = np.flatnonzero(np.diff(ids, prepend=0) < 0)
+        first = again[0] if len(again) else len(ids)
+        return ours & (np.cumsum(ours) > first)
+
+    def scores(
+        self,
+        before: np.ndarray,  # (tokens,) in the file
+    ) -> np.ndarray:  # (tokens,) float32
+        "The scores of the tokens; of those behind the source's a Unigram model's own, or lower ones than all others."
+        least = float(before.min())
+        scores = np.where(self.source < 0, least, before[self.source])
+        behind = np.flatnonzero(self.behind)
+        if self.kind == "t5":
+            own = dict(map(tuple, self.model["vocab"]))
+            scores[behind] = [own[self.tokens[id]] for id in behind]
+        else:
+            step = max(1.0, 2 * float(np.spacing(np.float32(abs(least)))))
+            scores[behind] = least - step * np.arange(1, len(behind) + 1)
+        return scores.astype(np.float32)
+
+# %% ../../nbs/02_tokens/21_gguf_tokenizer.ipynb #66293270
+def _with_merges(
+    fields: dict[str, Field],
+    before: GgufTokenizer,
+    pipeline: dict[str, Any],  # a parsed `tokenizer.json`
+) -> None:
+    "Write the merges of a byte-level tokenizer, and how it splits; `ValueError` where llama.cpp would do otherwise."
+    name, model = known_pre_tokenizer(pipeline), pipeline["model"]
+    if name is None:
+        what = f"the tokenizer splits at {splitters(pipeline['pre_tokenizer'])}, for which llama.cpp has no name"
+        raise before.wrong(f"{what}; keep the pre-tokenizer of the file's model")
+    if PRE_TOKENIZERS[name] == PRE_TOKENIZERS[before.pre]:
+        name = before.pre
+    if model.get("ignore_merges") and name not in IGNORE_MERGES:
+        what = f"the tokenizer looks words up before it merges, which llama.cpp does not with {name!r}"
+        raise before.wrong(f"{what}; extend it by its own merges, on text")
+    fields[f"{_PREFIX}pre"] = Field(STRING, None, name)
+    fields[f"{_PREFIX}add_bos_token"] = Field(_BOOL, None, bool(before.around[0]))
+    fields[f"{_PREFIX}merges"] = Field(ARRAY, STRING, [" ".join(merge) for merge in model["merges"]])
+
+
+def with_tokenizer(
+    file: GgufFile,
+    tokenizer: PreTrainedTokenizerBase,  # fast, made from that of the file or of its model
+) -> dict[str, Field]:
+    """The metadata of a file with the tokens of a tokenizer.
+
+    `ValueError` where the tokenizer lacks a token that the file names, or llama.cpp would divide words otherwise.
+    """
+    written, before = _Written(file, tokenizer), GgufTokenizer(file)
+    if lost := named_ids(file) - set(written.source.tolist()):
+        what = f"the tokenizer lacks {before.tokens[min(lost)]!r}, which the file names"
+        raise ValueError(f"{file.path}: {what}; keep its special tokens")
+    fields = with_tokens(file, written.source)
+    types = np.where(written.source >= 0, before.types[written.source], written.types)
+    fields[f"{_PREFIX}tokens"] = Field(ARRAY, STRING, written.tokens)
+    fields[f"{_PREFIX}token_type"] = Field(ARRAY, _INT32, types)
+    if written.kind in ("llama", "t5"):
+        fields[f"{_PREFIX}scores"] = Field(ARRAY, _FLOAT32, written.scores(before.scores))
+    if written.kind == "gpt2":
+        _with_merges(fields, before, written.pipeline)
+    return fields

@@ -8,10 +8,8 @@ from __future__ import annotations
 import contextlib
 import copy
 import functools
-import importlib.util
 import os
 import random
-import shutil
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
@@ -25,7 +23,6 @@ from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_shard
 from torch.distributed.tensor import DTensor
 from transformers import masking_utils
 
-from ..models.device import find_device
 from .lm_loss import lm_loss
 from .settings import NonFiniteGradient
 from .stages import block_stack
@@ -35,8 +32,8 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 # %% auto #0
-__all__ = ['random_state_restored', 'answering_with_loss', 'activations_recomputed', 'check_compiler', 'compiled_blocks',
-           'is_divided', 'check_fsdp', 'full_tensor', 'shard', 'reshard', 'unsharded_afterwards']
+__all__ = ['random_state_restored', 'answering_with_loss', 'activations_recomputed', 'compiled_blocks', 'is_divided',
+           'check_fsdp', 'full_tensor', 'shard', 'reshard', 'unsharded_afterwards']
 
 # %% ../../nbs/06_training/11_contexts.ipynb #4cd61fe6
 @contextlib.contextmanager
@@ -88,25 +85,12 @@ def activations_recomputed(model: PreTrainedModel) -> Iterator[None]:
         getattr(model, f"{name}_disable")()
 
 
-def check_compiler() -> None:
-    "`ValueError` where torch.compile has nothing to compile with."
-    if is_divided():
-        raise ValueError("compile is not for FSDP; leave one of them out")
-    if find_device().kind == "cuda":
-        if importlib.util.find_spec("triton") is None:
-            raise ValueError("compile needs Triton on a GPU, and there is none; install triton, or leave it out")
-    elif not shutil.which(os.environ.get("CXX", "g++")) and not shutil.which("clang++"):
-        raise ValueError("compile needs a C++ compiler, and there is none; install g++, or leave it out")
-
-
 @contextlib.contextmanager
 def compiled_blocks(
     model: PreTrainedModel,
     backend: str = "inductor",  # of torch.compile; eager: what is compiled runs as it is, without a compiler
 ) -> Iterator[None]:
     "Inside the block the transformer blocks are compiled when they first run, each as the others of its kind."
-    if backend != "eager":
-        check_compiler()
     blocks = list(block_stack(model)[1])
     for block in blocks:
         block.compile(backend=backend)

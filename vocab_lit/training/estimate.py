@@ -11,7 +11,7 @@ import os
 import time
 import weakref
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 # %% auto #0
 __all__ = ['StepMemory', 'step_memory', 'micro_batches', 'smaller_micro_batch', 'held_out_batch', 'choose_micro_batch',
-           'memory_for', 'OutOfMemory', 'give_back_memory', 'is_out_of_memory', 'count_blocks', 'Estimate',
+           'memory_for', 'OutOfMemory', 'is_out_of_memory', 'give_back_memory', 'count_blocks', 'Estimate',
            'estimate_run']
 
 # %% ../../nbs/06_training/10_estimate.ipynb #5e1a0006
@@ -48,20 +48,14 @@ class _Living(TorchDispatchMode):
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
         made = function(*args, **(kwargs or {}))
-        if not function.is_view:
-            for tensor in tree_leaves(made):
-                if isinstance(tensor, torch.Tensor):
-                    self._count(tensor.untyped_storage())
+        tensors = () if function.is_view else (t for t in tree_leaves(made) if isinstance(t, torch.Tensor))
+        for storage in (tensor.untyped_storage() for tensor in tensors):
+            if storage not in self.known:
+                self.known.add(storage)
+                self.now += storage.nbytes()
+                self.peak = max(self.peak, self.now)
+                weakref.finalize(storage, self._forget, storage.nbytes())
         return made
-
-    def _count(self, storage):
-        if storage in self.known:
-            return
-        self.known.add(storage)
-        size = storage.nbytes()
-        self.now += size
-        self.peak = max(self.peak, self.now)
-        weakref.finalize(storage, self._forget, size)
 
     def _forget(self, size):
         self.now -= size
@@ -70,8 +64,7 @@ class _Living(TorchDispatchMode):
 @contextlib.contextmanager
 def _rehearsing(model) -> Iterator[None]:
     "Inside the block tensors have no contents, and the model's gradients and generators stay as they are."
-    factors = getattr(model, "factors", None)
-    before = [p.grad for p in model.parameters()]
+    factors, before = getattr(model, "factors", None), [p.grad for p in model.parameters()]
     fixed_shapes = factors and factors.fixed_shapes
     if factors:
         factors.fixed_shapes = True  # which ids there are is not known
@@ -91,10 +84,9 @@ def _rehearsing(model) -> Iterator[None]:
 
 def _peak(model, n, length, share, accumulates, half) -> int:  # share: of the tokens that have a label
     "Bytes of gradients and activations at most, in a training step of micro-batches of n blocks."
-    asked = max(1, round(n * length * share))
     with _rehearsing(model):
         ids = torch.zeros(n, length, dtype=torch.long, device=model.device)
-        positions = torch.zeros(asked, dtype=torch.long, device=model.device)
+        positions = torch.zeros(max(1, round(n * length * share)), dtype=torch.long, device=model.device)
         with _Living() as living, torch.autocast(model.device.type, half, enabled=half is not None):
             for _ in range(1 + accumulates):
                 lm_loss(model, ids, ids, "sum", positions).backward()
@@ -123,32 +115,26 @@ class StepMemory:
         return self.weights + self.more
 
     def __str__(self) -> str:
-        parts = dict(weights=self.weights, gradients=self.gradients, moments=self.moments, activations=self.activations)
-        told = ", ".join(f"{name} {size / 1e9:.1f}" for name, size in parts.items())
+        told = ", ".join(f"{name} {size / 1e9:.1f}" for name, size in asdict(self).items())
         return f"{self.total / 1e9:.1f} GB ({told})"
 
 
 def step_memory(
-    model: PreTrainedModel,  # whose parameters that learn require a gradient
+    model: PreTrainedModel,  # whose trainable parameters require a gradient
     config: LaptConfig,
     micro_batch: int,  # blocks in one forward pass
     processes: int = 1,  # that train together
     divided: bool = False,  # whether they share weights, gradients and moments (FSDP)
-    half: torch.dtype | None = None,  # what is multiplied in, other than fp32
+    half: torch.dtype | None = None,  # the compute dtype, other than fp32
 ) -> StepMemory:
     "The memory of a step, rehearsed without contents; `RuntimeError` where a model's operations depend on its input."
-    learning = sum(p.numel() for p in model.parameters() if p.requires_grad)
+    trainable = sum(p.numel() for p in model.parameters() if p.requires_grad)
     weights = sum(p.numel() * p.element_size() for p in model.parameters())
-    accumulates = micro_batch * processes < config.batch_size
     share = config.mask_probability if is_masked(model) else 1
-    peak = _peak(model, micro_batch, config.length, share, accumulates, half)
+    peak = _peak(model, micro_batch, config.length, share, micro_batch * processes < config.batch_size, half)
     among = processes if divided else 1
-    return StepMemory(
-        weights=weights // among,
-        gradients=round(_HELD * 4 * learning / among),
-        moments=8 * learning // among,
-        activations=round(_HELD * max(0, peak - 4 * learning)),
-    )
+    activations = round(_HELD * max(0, peak - 4 * trainable))
+    return StepMemory(weights // among, round(_HELD * 4 * trainable / among), 8 * trainable // among, activations)
 
 # %% ../../nbs/06_training/10_estimate.ipynb #5e1a0012
 _MOST = 32  # blocks in a micro-batch that is not asked for
@@ -239,27 +225,25 @@ _SAID = (
 
 
 class OutOfMemory(Exception):
-    "There was no memory left after so many steps."
+    "Memory did not suffice after so many steps."
 
     def __init__(self, step: int, error: BaseException):
         super().__init__(f"no memory was left after step {step} ({first_line(error)})")
         self.step = step
 
 
+def is_out_of_memory(error: BaseException) -> bool:
+    "Whether an error says that there is no memory left."
+    said = isinstance(error, RuntimeError) and any(said in str(error) for said in _SAID)
+    return said or isinstance(error, (torch.OutOfMemoryError, MemoryError))
+
+
 def give_back_memory(model: PreTrainedModel) -> None:
     "Let go of gradients, and of what a try has left that nothing refers to."
-    for p in model.parameters():
-        p.grad = None
+    model.zero_grad()
     gc.collect()
     if torch.cuda.is_available():
         torch.cuda.empty_cache()
-
-
-def is_out_of_memory(error: BaseException) -> bool:
-    "Whether an error says that there is no memory left."
-    if isinstance(error, (torch.OutOfMemoryError, MemoryError)):
-        return True
-    return isinstance(error, RuntimeError) and any(said in str(error) for said in _SAID)
 
 # %% ../../nbs/06_training/10_estimate.ipynb #a0fc0c39
 _SAMPLE = Amount(2000)  # lines

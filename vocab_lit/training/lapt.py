@@ -14,7 +14,7 @@ import os
 import tempfile
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -38,7 +38,6 @@ from vocab_lit.training.estimate import (
     smaller_micro_batch,
 )
 from vocab_lit.training.lm_data import (
-    NOTHING_KEPT,
     REPLAY_SEED,
     Kept,
     MaskedBlocks,
@@ -49,7 +48,14 @@ from vocab_lit.training.lm_data import (
 )
 from .lm_loss import heldout_loss
 from .settings import PRESETS, NonFiniteGradient
-from .stages import Freezer, limited, stage_parameters, stage_starts, total_steps
+from vocab_lit.training.stages import (
+    Freezer,
+    limited,
+    stage_parameters,
+    stage_starts,
+    total_steps,
+    trainable_parameters,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -73,7 +79,13 @@ def check_lapt(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, confi
 
     if is_divided():
         check_fsdp(int(os.environ.get("FSDP_VERSION", "1")), bool(config.lora), config.only_new_rows)
-    _check_model(model, tokenizer)
+    if model.config.is_encoder_decoder:
+        problem = f"a {type(model).__name__} is an encoder-decoder, which is pretrained in another way"
+        raise ValueError(f"{problem}; there are objectives for masked and causal language models")
+    check_language_model(model)
+    check_rows(model, tokenizer)
+    if is_masked(model) and tokenizer.mask_token_id is None:
+        raise ValueError("the tokenizer has no mask token, which masked language modelling needs")
     _check_sizes(model, config)
     for _, stage in stage_starts(config):
         stage_parameters(model, stage.learns)
@@ -82,26 +94,11 @@ def check_lapt(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, confi
         lora_config(model, LoraSettings.read(config.lora), config.embeddings)
 
 
-def _check_model(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> None:
-    "`ValueError` where a model is no language model of its tokenizer."
-    if model.config.is_encoder_decoder:
-        raise ValueError(
-            f"a {type(model).__name__} is an encoder-decoder, which is pretrained in another way; "
-            "there are objectives for masked and causal language models"
-        )
-    check_language_model(model)
-    check_rows(model, tokenizer)
-    if is_masked(model) and tokenizer.mask_token_id is None:
-        raise ValueError("the tokenizer has no mask token, which masked language modelling needs")
-
-
 def _check_sizes(model: PreTrainedModel, config: LaptConfig) -> None:
     "`ValueError` where the blocks are too long for a model, or numbers are out of range."
     if config.length > (longest := max_length(model)):
-        raise ValueError(
-            f"blocks of {config.length} tokens are longer than the model's {longest} positions; "
-            f"set length to {longest} or less"
-        )
+        problem = f"blocks of {config.length} tokens are longer than the model's {longest} positions"
+        raise ValueError(f"{problem}; set length to {longest} or less")
     for name in ("steps", "eval_every", "batch_size", "length"):
         if getattr(config, name) < 1:
             raise ValueError(f"{name} is {getattr(config, name)}; give 1 or more")
@@ -111,10 +108,8 @@ def _check_sizes(model: PreTrainedModel, config: LaptConfig) -> None:
 # %% ../../nbs/06_training/06_lapt.ipynb #1a970002
 def _flat(facts: dict) -> dict:
     "Facts, those of parts among the others."
-    flat = {}
-    for name, value in facts.items():
-        flat |= value if isinstance(value, dict) else {name: value}
-    return flat
+    parts = (value if isinstance(value, dict) else {name: value} for name, value in facts.items())
+    return {name: value for part in parts for name, value in part.items()}
 
 
 def differences(
@@ -146,39 +141,43 @@ def _digest(*tensors) -> str:  # of contents
     return h.hexdigest()
 
 
-def _is_shared(folder, process) -> bool:
+def _least(value: int, process: TrainingArguments) -> int:
+    "The smallest of all processes' numbers."
+    if process.world_size == 1:
+        return value
+    least = torch.tensor(value, device=process.device)
+    torch.distributed.all_reduce(least, torch.distributed.ReduceOp.MIN)
+    return int(least)
+
+
+def _is_shared(folder: Path | None, process: TrainingArguments) -> bool:
     "Whether all processes see the folder of the first one."
     from vocab_lit.training.contexts import is_divided
 
     if not folder or process.world_size == 1:
         return True
-    token, file = torch.randint(2**62, (1,), device=process.device), Path(folder, ".seen")
+    token, file = torch.randint(2**62, (1,), device=process.device), folder / ".seen"
     torch.distributed.broadcast(token, 0)
     if process.process_index == 0:
         file.write_text(str(int(token)), encoding="utf-8", newline="\n")
     torch.distributed.barrier()
-    sees = torch.tensor(int(file.is_file() and file.read_text() == str(int(token))), device=process.device)
-    torch.distributed.all_reduce(sees, torch.distributed.ReduceOp.MIN)
+    sees = _least(file.is_file() and file.read_text() == str(int(token)), process)
     if process.process_index == 0:
         file.unlink()
     if not sees and is_divided():
-        raise ValueError(
-            f"FSDP divides checkpoints among the hosts, which see other folders as {folder}; give a shared one"
-        )
+        problem = f"FSDP divides checkpoints among the hosts, which see other folders as {folder}"
+        raise ValueError(f"{problem}; give a shared one")
     return bool(sees)
 
 
-def _last_checkpoint(folder, process) -> str | None:
+def _last_checkpoint(folder: Path | None, process: TrainingArguments) -> str | None:
     "The newest checkpoint that all processes have; `ValueError` where they have none in common."
     newest = folder and get_last_checkpoint(folder)
     if not folder or process.world_size == 1:
         return newest
-    step = torch.tensor(int(newest.rpartition("-")[2]) if newest else -1, device=process.device)
-    torch.distributed.all_reduce(step, torch.distributed.ReduceOp.MIN)
-    common = Path(folder, f"checkpoint-{int(step)}")
-    agree = torch.tensor(int(common.is_dir() if step >= 0 else newest is None), device=process.device)
-    torch.distributed.all_reduce(agree, torch.distributed.ReduceOp.MIN)
-    if not agree:
+    step = _least(int(newest.rpartition("-")[2]) if newest else -1, process)
+    common = folder / f"checkpoint-{step}"
+    if not _least(common.is_dir() if step >= 0 else newest is None, process):
         here = Path(newest).name if newest else "no checkpoint"
         raise ValueError(
             f"the hosts have no checkpoint of {folder} in common, and this one has {here}; copy the run of the host "
@@ -201,12 +200,12 @@ class LaptRun:
     folder: Path | None = None  # for checkpoints
     resume: bool = False
     callbacks: Sequence[TrainerCallback] = ()  # of the caller
-    max_hours: float = 0  # 0: no limit
-    gradient_checkpointing: bool = False
-    compile: bool = False  # whether the transformer blocks are compiled
-    eval_share: float = 0  # of the computation, which evaluations take at most; 0: any
-    kept: Kept = field(default_factory=lambda: NOTHING_KEPT)
-    teacher: Teacher | None = None
+    max_hours: float = 0  # after which it saves and stops, where there is a folder; 0: no limit
+    gradient_checkpointing: bool = False  # compute activations twice, and keep few
+    compile: bool = False  # compile the transformer blocks
+    eval_share: float = 0  # of the computation, which evaluations take at most; 0: all that `config` asks for
+    kept: Kept = field(default_factory=Kept)  # text whose loss is recorded, and a share of which is replayed
+    teacher: Teacher | None = None  # in mode distil
     arguments: dict = field(default_factory=dict)  # of transformers' TrainingArguments
     note: dict = field(default_factory=lambda: {"retries": []}, init=False)  # what lapt.json says
     evaluated: dict[str, torch.Tensor] = field(init=False)  # held-out blocks (n, length), by the name of the loss
@@ -314,11 +313,10 @@ class LaptRun:
         "Write down which model and texts it is, or compare them with what was written."
         tokenizer = cast("Any", self.tokenizer).backend_tokenizer.to_str()
         contents = dict(
-            model=_digest(*self.model.parameters()),
+            model=_digest(*self.model.parameters(), *(self.teacher.model.parameters() if self.teacher else ())),
             tokenizer=_digest(torch.frombuffer(bytearray(tokenizer, "utf-8"), dtype=torch.uint8)),
             text=" ".join(f"{len(blocks)} {_digest(blocks[0], blocks[len(blocks) - 1])}" for blocks in texts),
             held_out=_digest(*self.evaluated.values()),
-            **(dict(teacher=_digest(*self.teacher.model.parameters())) if self.teacher else {}),
         )
         self.note |= read_json(self.note_file)
         if (before := self.note.setdefault("contents", contents)) != contents:
@@ -337,6 +335,8 @@ class LaptRun:
         from vocab_lit.training.contexts import activations_recomputed, answering_with_loss, random_state_restored
 
         freezer = Freezer(self.model, self.config)
+        trainable = sum(p.numel() for p in trainable_parameters(self.model).values())
+        log.info(f"{trainable:,} of {sum(p.numel() for p in self.model.parameters()):,} parameters are trainable")
         with contextlib.ExitStack() as inside:
             inside.callback(freezer.restore)
             inside.enter_context(random_state_restored())
@@ -363,7 +363,7 @@ class LaptRun:
         callbacks += [stop] if self.folder else []
         while True:
             checkpoint = _last_checkpoint(self.folder, self.process)
-            trainer = self._trainer(data, callbacks, frozen, told)
+            trainer = self._trainer(told, train_dataset=data, eval_dataset=data, callbacks=callbacks, frozen=frozen)
             try:
                 self._train_from(checkpoint, trainer)
                 return trainer.state
@@ -379,7 +379,7 @@ class LaptRun:
         "Half as large after each gradient that was not finite."
         return self.config.max_grad_norm / 2 ** len(self.note["retries"])
 
-    def _trainer(self, data, callbacks, frozen, told: dict) -> LaptTrainer:
+    def _trainer(self, told: dict, **given: Any) -> LaptTrainer:
         from vocab_lit.training.trainer import LaptTrainer, training_arguments
 
         config, folder = self.config, cast("str", self.process.output_dir)
@@ -388,8 +388,7 @@ class LaptRun:
         rows = held_out_batch(config, args.world_size)
         how = dict(tokenizer=self.tokenizer, batch_size=rows, probability=config.mask_probability)
         measures = {name: functools.partial(heldout_loss, lines=some, **how) for name, some in self.evaluated.items()}
-        given = dict(train_dataset=data, eval_dataset=data, callbacks=callbacks)
-        return LaptTrainer(self.model, args, config, measures, frozen, **given)
+        return LaptTrainer(self.model, args, config, measures, **given)
 
     def _train_from(self, checkpoint: str | None, trainer: LaptTrainer) -> None:
         "Train to the end; `ValueError` where the checkpoint is damaged, or `OutOfMemory`."
@@ -408,8 +407,8 @@ class LaptRun:
     def _lower_norm(self, error: NonFiniteGradient) -> None:
         "Note that a step is tried again with a lower norm; `ValueError` where it cannot be, or was too often."
         if not self.folder:
-            advice = "give a folder for checkpoints, so that it can be tried again, or lower the learning rate"
-            raise ValueError(f"{error}; {advice}") from None
+            hint = "give a folder for checkpoints, so that it can be tried again, or lower the learning rate"
+            raise ValueError(f"{error}; {hint}") from None
         if len(self.note["retries"]) == 3:
             raise ValueError(f"{error}, also with a lower max_grad_norm; lower the learning rate") from None
         norm = self._max_grad_norm / 2
@@ -431,14 +430,11 @@ class LaptRun:
         half = torch.bfloat16 if process.bf16 else torch.float16 if process.fp16 else None  # the compute dtype
         most = self.note.get("micro_batch", 0)  # no more than before, also where there is more room when it resumes
         micro, memory, free = memory_for(model, self.config, process.world_size, most, divided, half)
-        if process.world_size > 1:
-            least = torch.tensor(micro, device=process.device)
-            torch.distributed.all_reduce(least, torch.distributed.ReduceOp.MIN)
-            micro = int(least)
+        micro = _least(micro, process)
         if memory:
             log.info(f"micro-batches of {micro} blocks; memory of a step: {memory}, and {free / 1e9:.1f} GB free")
-        if memory and memory.more > free:
-            warnings.warn(f"a step may take more memory than is free; {_LESS} if it does", stacklevel=4)
+            if memory.more > free:
+                warnings.warn(f"a step may take more memory than is free; {_LESS} if it does", stacklevel=4)
         self._set_micro_batch(micro)
 
     def _set_micro_batch(self, micro: int) -> None:
@@ -483,13 +479,7 @@ def lapt(
     folder: str | Path | None = None,
     resume: bool = False,
     callbacks: Sequence[TrainerCallback] = (),
-    max_hours: float = 0,
-    gradient_checkpointing: bool = False,
-    compile: bool = False,
-    eval_share: float = 0,
-    kept: Kept = NOTHING_KEPT,
-    teacher: Teacher | None = None,
-    **arguments: Any,
+    **more: Any,
 ) -> pd.DataFrame:
     """Continue pretraining on text of the new language (LAPT), and record the held-out loss.
 
@@ -515,20 +505,9 @@ def lapt(
         to the bit, those of a run that was not stopped.
     callbacks : sequence of TrainerCallback
         The caller's own.
-    max_hours : float, default 0
-        Save and stop before so many hours are over; 0: no limit. Only with a folder.
-    gradient_checkpointing : bool, default False
-        Compute activations twice, and keep few.
-    compile : bool, default False
-        Compile the transformer blocks.
-    eval_share : float, default 0
-        Of the computation, that evaluations take at most; 0: all that `config` asks for, on all held-out text.
-    kept : Kept
-        Text in languages that the model knows: its loss is recorded, and a share replayed.
-    teacher : Teacher, optional
-        In mode distil: the model that is learnt from.
-    **arguments
-        Of transformers' `TrainingArguments`, such as `report_to`.
+    **more
+        Other fields of `LaptRun`, such as `max_hours`, `kept` and `teacher`, and arguments of transformers'
+        `TrainingArguments`, such as `report_to`.
 
     Returns
     -------
@@ -561,19 +540,7 @@ def lapt(
     >>> losses.step.tolist()
     [0, 1, 2]
     """
-    return LaptRun(
-        model=model,
-        tokenizer=tokenizer,
-        config=config,
-        seed=seed,
-        folder=Path(folder) if folder else None,
-        resume=resume,
-        callbacks=callbacks,
-        max_hours=max_hours,
-        gradient_checkpointing=gradient_checkpointing,
-        compile=compile,
-        eval_share=eval_share,
-        kept=kept,
-        teacher=teacher,
-        arguments=arguments,
-    ).train(text, held_out)
+    own = {f.name: more.pop(f.name) for f in fields(LaptRun) if f.name in more}
+    own |= dict(folder=Path(folder) if folder else None, resume=resume, callbacks=callbacks, arguments=more)
+    run = LaptRun(model=model, tokenizer=tokenizer, config=config, seed=seed, **own)
+    return run.train(text, held_out)

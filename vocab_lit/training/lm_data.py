@@ -10,7 +10,7 @@ import hashlib
 import itertools
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from vocab_lit.training.settings import KeepSettings
 
 # %% auto #0
-__all__ = ['HELD_OUT', 'NOTHING_KEPT', 'REPLAY_SEED', 'PackedBlocks', 'pack', 'lay_out', 'mask_tokens', 'MaskedBlocks', 'Kept',
-           'open_kept', 'check_block', 'check_kept', 'Replayed']
+__all__ = ['HELD_OUT', 'REPLAY_SEED', 'PackedBlocks', 'pack', 'lay_out', 'mask_tokens', 'MaskedBlocks', 'Kept', 'open_kept',
+           'check_block', 'check_kept', 'Replayed']
 
 # %% ../../nbs/06_training/01_lm_data.ipynb #50e4bafb
 class PackedBlocks(Dataset):
@@ -38,16 +38,20 @@ class PackedBlocks(Dataset):
     def __init__(self, file: str | Path, length: int):
         self.file, self.length = Path(file), length
 
-    def __len__(self) -> int:
+    @functools.cached_property
+    def n_blocks(self) -> int:
         return self.file.stat().st_size // (4 * self.length)
 
+    def __len__(self) -> int:
+        return self.n_blocks
+
     def __getitem__(self, i: int | Sequence[int]) -> torch.Tensor:  # (length,) int64, or (n, length) of several
-        n_blocks, places = len(self), i if isinstance(i, Sequence) else [i]
+        places = i if isinstance(i, Sequence) else [i]
         ids = np.empty((len(places), self.length), "<i4")
         with open(self.file, "rb", buffering=0) as file:  # once for all, as opening takes longer than reading
             for block, place in zip(ids, places):
-                if not 0 <= place < n_blocks:
-                    raise IndexError(f"block {place} of {n_blocks}")
+                if not 0 <= place < self.n_blocks:
+                    raise IndexError(f"block {place} of {self.n_blocks}")
                 file.seek(block.nbytes * place)
                 file.readinto(block.data)
         blocks = torch.from_numpy(ids).long()
@@ -183,14 +187,10 @@ def _ordinary_ids(tokenizer, n_tokens, special):  # the cache's key has what cha
     return ordinary, is_ordinary
 
 # %% ../../nbs/06_training/01_lm_data.ipynb #5eca0782
-def _random_int(key: str) -> int:
-    "A number of 64 bits that follows from the key alone."
-    return int.from_bytes(hashlib.blake2b(key.encode(), digest_size=8).digest(), "big")
-
-
 @functools.lru_cache(2**15)  # enough for the order of 16 million blocks
-def _feistel_round(key: str, turn: int, right: int) -> int:
-    return _random_int(f"{key} {turn} {right}")
+def _random_int(key: str) -> int:
+    "A number of 64 bits that follows from the key alone: the round function of a Feistel network."
+    return int.from_bytes(hashlib.blake2b(key.encode(), digest_size=8).digest(), "big")
 
 
 def _permuted_index(i: int, n: int, key: str) -> int:
@@ -200,7 +200,7 @@ def _permuted_index(i: int, n: int, key: str) -> int:
     while True:  # numbers from n to the next power of four are walked past
         left, right = i >> half, i & low_bits
         for turn in range(8):
-            left, right = right, left ^ (_feistel_round(key, turn, right) & low_bits)
+            left, right = right, left ^ (_random_int(f"{key} {turn} {right}") & low_bits)
         i = left << half | right
         if i < n:
             return i
@@ -223,6 +223,10 @@ class MaskedBlocks(Dataset):
         return self.n
 
     @functools.cached_property
+    def _n_blocks(self) -> int:
+        return len(self.blocks)
+
+    @functools.cached_property
     def _masking(self):  # once for all blocks: some tokenizers make their whole vocabulary when they are asked
         return _ids_to_mask(self.tokenizer)
 
@@ -231,7 +235,7 @@ class MaskedBlocks(Dataset):
 
     def __getitems__(self, places: Sequence[int]) -> list[dict[str, torch.Tensor]]:
         "Several at once, which is how a DataLoader asks; each is what it is by itself."
-        n_blocks, order = len(self.blocks), []
+        n_blocks, order = self._n_blocks, []
         for i in places:
             if not 0 <= i < self.n:
                 raise IndexError(f"block {i} of {self.n} in training")
@@ -257,8 +261,8 @@ HELD_OUT = 2000  # lines of all files together
 class Kept:
     "Text in languages that a model knows."
 
-    parts: Mapping[str, list[str]]  # held-out lines by file
-    text: Iterable[str]  # the other lines, which can be read again
+    parts: Mapping[str, list[str]] = field(default_factory=dict)  # held-out lines by file
+    text: Iterable[str] = ()  # the other lines, which can be read again
     replay: float = 0.0  # share of the blocks trained on that comes from them
 
     @property
@@ -266,14 +270,11 @@ class Kept:
         return list(itertools.chain.from_iterable(self.parts.values()))
 
 
-NOTHING_KEPT = Kept({}, ())
-
-
+@dataclass
 class _Chained:
     "Texts one after the other, read anew each time."
 
-    def __init__(self, texts: Iterable[Iterable[str]]):
-        self.texts = texts
+    texts: Sequence[Iterable[str]]
 
     def __iter__(self) -> Iterator[str]:
         return itertools.chain.from_iterable(self.texts)

@@ -229,14 +229,12 @@ def perplexity(
     Raises
     ------
     ValueError
-        The text is empty, the model cannot take such windows, or the tokenizer lacks the token that ends a text
-        (causal models) or the mask (masked models).
+        The text is empty, the model cannot take such windows, or the tokenizer lacks a token that ends a text or masks.
 
     Notes
     -----
-    Perplexity per token is that of `evaluate_files` for ppl, and compares models with one vocabulary only; bits per
-    byte compare models with different vocabularies. Pseudo-perplexity is that of Salazar et al. (2020, Section 2.3),
-    with several tokens masked at a time.
+    Bits per byte compare models with different vocabularies, perplexity per token those with one. Pseudo-perplexity is
+    that of Salazar et al. (2020, Section 2.3), with several tokens masked at a time.
 
     Examples
     --------
@@ -315,41 +313,13 @@ def bits_by_text(
 LINES = 40  # of each text, those first that stand apart
 
 
-def _bits(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, unseen: dict[str, list[str]]) -> dict[str, float]:
-    "Bits per byte of each text's lines."
-    return {name: round(perplexity(model, tokenizer, some).bits_per_byte, 4) for name, some in unseen.items()}
-
-
 def trim_bits(
-    source: FolderSource | str | Path,
-    text: Sequence[str | Path],
+    source: FolderSource | str | Path,  # folder of a masked or causal language model
+    text: Sequence[str | Path],  # this and the settings as for `trim_files`
     settings: TrimSettings = TrimSettings(),
-    most: int = LINES,
-) -> list[dict[str, object]]:
-    """Bits per byte of lines that trimming has not counted, before and after it.
-
-    Parameters
-    ----------
-    source : FolderSource or path
-        Folder of a masked or causal language model.
-    text : sequence of paths
-        As for `trim_files`.
-    settings : TrimSettings
-        As for `trim_files`.
-    most : int, default 40
-        Lines of each text at most.
-
-    Returns
-    -------
-    list of dict
-        Of each text its name, the number of lines, and bits per byte `before` and `after`; texts so short that no line
-        stands apart are left out.
-
-    Raises
-    ------
-    ValueError
-        Where the model has no language-model head, or as `trim_files` does.
-    """
+    most: int = LINES,  # lines of each text at most
+) -> list[dict[str, object]]:  # of each text: text, lines, before, after; too short ones are left out
+    "Bits per byte of lines that trimming has not counted, before and after it."
     source = FolderSource.open(source)
     model = source.load()
     check_language_model(model)
@@ -357,8 +327,11 @@ def trim_bits(
     unseen = {name: list(islice(counts.unseen, most)) for name, counts in trimming.texts.items() if counts.unseen}
     if not unseen:
         return []
-    before = _bits(model, source.tokenizer, unseen)
-    small = Vocab.from_tokenizer(judged(trimming).trimmed.tokenizer)
+
+    def bits(tokenizer):
+        return [round(perplexity(model, tokenizer, some).bits_per_byte, 4) for some in unseen.values()]
+
+    before, small = bits(source.tokenizer), Vocab.from_tokenizer(judged(trimming).trimmed.tokenizer)
     replace_vocabulary(model, source.vocab, small, trim_recipe())
-    after = _bits(model, small.own_tokenizer, unseen)
-    return [dict(text=name, lines=len(some), before=before[name], after=after[name]) for name, some in unseen.items()]
+    told = zip(unseen.items(), before, bits(small.own_tokenizer))
+    return [dict(text=name, lines=len(some), before=b, after=a) for (name, some), b, a in told]

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import logging
 import math
+from bisect import bisect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, cast
 
 import torch
@@ -89,14 +90,13 @@ def _schedule(config, steps) -> Callable[[int], float]:
 def rate_factor(config: LaptConfig) -> Callable[[int], float]:  # of the step
     "The learning rate at each step, as a factor of the peak rate."
     starts = [0] + [start for start, stage in stage_starts(config) if stage.restart]
-    ends = [*starts[1:], total_steps(config)]
-    parts = [(start, _schedule(config, end - start)) for start, end in zip(starts, ends)]
+    schedules = [_schedule(config, end - start) for start, end in pairwise([*starts, total_steps(config)])]
 
     def factor(step):
-        start, schedule = [part for part in parts if part[0] <= step][-1]
-        return schedule(step - start)
+        part = bisect(starts, step) - 1
+        return schedules[part](step - starts[part])
 
-    return factor
+    return factor if len(schedules) > 1 else schedules[0]
 
 # %% ../../nbs/06_training/04_stages.ipynb #57a6e507
 def trainable_parameters(model: nn.Module) -> dict[str, nn.Parameter]:  # by name
@@ -109,6 +109,7 @@ class Freezer:
 
     def __init__(self, model: PreTrainedModel, config: LaptConfig):
         self.model, self.starts, self.stage = model, stage_starts(config), None
+        self.begins, self.stages = zip(*self.starts)
         self.trainable = set(trainable_parameters(model))  # by name, as FSDP makes new ones
         # at first whatever learns at some time, for the optimizer
         self._unfreeze({p for _, stage in self.starts for p in stage_parameters(model, stage.learns)})
@@ -125,7 +126,7 @@ class Freezer:
 
     def at(self, step: int) -> None:
         "Unfreeze the parameters that are trained at a step, and freeze the others."
-        stage = [stage for start, stage in self.starts if start <= step][-1]
+        stage = self.stages[bisect(self.begins, step) - 1]
         if stage is not self.stage:
             self.begin(stage)
 

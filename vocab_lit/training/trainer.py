@@ -33,7 +33,7 @@ from transformers.trainer_utils import get_last_checkpoint
 from ..models.device import device_arguments, find_device
 from ..models.model_class import is_masked
 from ..text.errors import SettingError, first_line
-from .contexts import check_compiler, check_fsdp, full_tensor, reshard, shard
+from .contexts import check_fsdp, full_tensor, reshard, shard
 from .estimate import micro_batches
 from .lm_loss import label_positions, lm_loss
 from .settings import MODES, NonFiniteGradient, RunStopped
@@ -51,8 +51,8 @@ log = logging.getLogger("vocab_lit")
 _T = TypeVar("_T")
 
 # %% auto #0
-__all__ = ['log', 'RISE', 'FORGETS', 'held_out_losses', 'LaptCallback', 'LossWarnings', 'StopWhenAsked', 'MetricsFile',
-           'FiniteTrainer', 'CheckpointTrainer', 'train_from', 'LaptTrainer', 'check_installed', 'training_arguments']
+__all__ = ['log', 'RISE', 'FORGETS', 'held_out_losses', 'LaptCallback', 'LossWarnings', 'StopWhenAsked', 'FiniteTrainer',
+           'CheckpointTrainer', 'train_from', 'LaptTrainer', 'check_installed', 'training_arguments']
 
 # %% ../../nbs/06_training/05_trainer.ipynb #a36b6efb
 def held_out_losses(state: TrainerState) -> dict[float, float]:  # by step
@@ -63,28 +63,20 @@ def held_out_losses(state: TrainerState) -> dict[float, float]:  # by step
 class LaptCallback(TrainerCallback):
     "What a run does between its steps: the parameters of the stage are trainable, the log is written, a bar is shown."
 
-    def __init__(
-        self,
-        freezer: Freezer,
-        config: LaptConfig,
-        metrics: Path | None = None,  # the file of the log, as JSON lines; None: it is not written
-    ):
+    def __init__(self, freezer: Freezer, config: LaptConfig, metrics: Path | None = None):  # the file of the log
         self.freezer, self.config, self.metrics, self.shown = freezer, config, metrics, {}
 
     def on_train_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
-        quiet: dict[str, Any] = {} if state.is_world_process_zero else {"disable": True}
-        steps = dict(total=state.max_steps, initial=state.global_step)
-        self.bar = tqdm(**steps, desc="LAPT", unit=" steps", delay=2, leave=False, **quiet)
+        steps, quiet = dict(total=state.max_steps, initial=state.global_step), not state.is_world_process_zero or None
+        self.bar = tqdm(**steps, desc="LAPT", unit=" steps", delay=2, leave=False, disable=quiet)
         self._write(state, state.log_history, "w")  # what followed the checkpoint that it resumes from is made again
         self.on_evaluate(args, state, control)  # a run that stopped early and was interrupted after that
 
     def on_step_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
         self.freezer.at(state.global_step)
+        self.bar.update(state.global_step - self.bar.n)
         if layer := getattr(self.freezer.model, "factors", None):
             layer.at(state.global_step, state.max_steps)
-
-    def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
-        self.bar.update()
 
     def on_log(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
         self._write(state, state.log_history[-1:], "a")
@@ -150,9 +142,8 @@ class StopWhenAsked(TrainerCallback):
     @contextlib.contextmanager
     def listening(self) -> Iterator[None]:
         "Heed signals inside the block, where Python lets a thread do so."
-        names = [name for name in ("SIGTERM", "SIGUSR1") if hasattr(signal, name)]
-        if threading.current_thread() is not threading.main_thread():
-            names = []
+        is_main = threading.current_thread() is threading.main_thread()
+        names = [name for name in ("SIGTERM", "SIGUSR1") if hasattr(signal, name) and is_main]
         before = {name: signal.signal(getattr(signal, name), self._heed) for name in names}
         try:
             yield
@@ -189,37 +180,13 @@ class StopWhenAsked(TrainerCallback):
         self.longest, self.last = max(self.longest, now - self.last), now
         if now + 2 * self.longest > self.ends:
             self.reason = self.reason or "the time is nearly up"
-        if state.global_step < state.max_steps and self._agreed(args, state):
+        if args.world_size > 1 and state.global_step % 10 == 0:  # several processes ask each other
+            asked = torch.tensor(float(bool(self.reason)), device=args.device)
+            torch.distributed.all_reduce(asked, torch.distributed.ReduceOp.MAX)
+            self.reason = self.reason or "another process was asked" * bool(asked)
+        agreed = self.reason and (args.world_size == 1 or state.global_step % 10 == 0)
+        if agreed and state.global_step < state.max_steps:
             control.should_save = control.should_training_stop = True
-
-    def _agreed(self, args, state) -> bool:
-        "Whether to stop; several processes ask each other every tenth step."
-        if args.world_size == 1:
-            return bool(self.reason)
-        if state.global_step % 10:
-            return False
-        asked = torch.tensor(float(bool(self.reason)), device=args.device)
-        torch.distributed.all_reduce(asked, torch.distributed.ReduceOp.MAX)
-        self.reason = self.reason or "another process was asked" * bool(asked)
-        return bool(self.reason)
-
-
-class MetricsFile(TrainerCallback):
-    "Write the log of a run as JSON lines; those after the checkpoint that a run resumes from are written again."
-
-    def __init__(self, file: Path):
-        self.file = file
-
-    def on_train_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
-        self._write(state, state.log_history, "w")
-
-    def on_log(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
-        self._write(state, state.log_history[-1:], "a")
-
-    def _write(self, state, entries, mode):
-        if state.is_world_process_zero:
-            with open(self.file, mode, encoding="utf-8", newline="\n") as file:
-                file.writelines(f"{json.dumps(entry)}\n" for entry in entries)
 
 # %% ../../nbs/06_training/05_trainer.ipynb #51570c88
 class FiniteTrainer(Trainer):
@@ -389,10 +356,7 @@ def _no_room(error, step, folder) -> OSError:
     return OSError(f"the checkpoint of step {step} cannot be written in {folder} ({first_line(error)}); {advice}")
 
 
-def train_from(
-    checkpoint: str | None,  # a folder; None: from the start
-    trainer: Trainer,
-) -> None:
+def train_from(checkpoint: str | None, trainer: Trainer) -> None:
     "Train to the end; `ValueError` where the checkpoint is damaged."
     try:
         trainer.train(resume_from_checkpoint=checkpoint)
@@ -498,7 +462,7 @@ def _micro_batch(config: LaptConfig, world: int) -> int:
 
 
 def check_installed(run: RunOptions) -> None:
-    "`ValueError` where something that a run needs is not there: a package to report to, or a compiler."
+    "`ValueError` where a package that a run is to report to is not there."
     from transformers.integrations.integration_utils import get_available_reporting_integrations
 
     there = get_available_reporting_integrations()
@@ -506,8 +470,6 @@ def check_installed(run: RunOptions) -> None:
         if name not in there:
             hint = f"install it, or choose from {', '.join(there)}" if there else "install it"
             raise SettingError("report_to", f" {name}: transformers finds no such package here; {hint}")
-    if run.compile:
-        check_compiler()
 
 
 def training_arguments(

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'check_low_dimensional', 'FolderRun', 'check_lapt_files', 'lapt_files', 'finish_run']
+__all__ = ['log', 'check_low_dimensional', 'FolderRun', 'prepare_run', 'lapt_files', 'finish_run']
 
 # %% ../../nbs/06_training/07_training_run.ipynb #6bb746da
 def _add_adapter(model, tokenizer, adapter: LanguageAdapter, config, seed) -> PreTrainedTokenizerBase:
@@ -184,13 +184,12 @@ class FolderRun(LaptRun):
     def read_text(self) -> tuple[Iterable[str], list[str]]:
         "Lines to train on, which can be read once, and held-out lines; `ValueError` where they are too short."
         train, test = _open_text(self.text, self.run.held_out, self.run.alpha, self.seed)
-        lines = iter(train)  # a mixture can be read once
+        lines = iter(train)
         start = list(itertools.islice(lines, 2))
         if len(start) < 2 or not test:
-            raise ValueError(
-                f"{', '.join(map(str, self.text))}: too few lines to train on and to hold out ({len(test)} held out); "
-                "give more text, one sentence or paragraph a line"
-            )
+            problem = f"too few lines to train on and to hold out ({len(test)} held out)"
+            hint = "give more text, one sentence or paragraph a line"
+            raise ValueError(f"{', '.join(map(str, self.text))}: {problem}; {hint}")
         return itertools.chain(start, lines), test
 
     def check_held_out(self, lines: list[str]) -> None:
@@ -198,38 +197,12 @@ class FolderRun(LaptRun):
         tokenized = self.tokenizer(lines, verbose=False, add_special_tokens=False)["input_ids"]
         ids = list(itertools.chain.from_iterable(tokenized))
         if len(ids) < self.config.length:
-            raise ValueError(
-                f"the {len(lines)} held-out lines make {len(ids)} tokens and a block takes {self.config.length}; "
-                "give more text, a file of held-out text, or shorter blocks"
-            )
-        if self.teacher and not any(True for _ in self.teacher.rows(self.tokenizer, lines, self.config)):
-            raise ValueError(
-                f"no new token is in the {len(lines)} held-out lines where both tokenizers divide them; "
-                "give more text, or a language that the source model's tokenizer knows"
-            )
+            problem = f"the {len(lines)} held-out lines make {len(ids)} tokens and a block takes {self.config.length}"
+            raise ValueError(f"{problem}; give more text, a file of held-out text, or shorter blocks")
         unknown = ids.count(self.tokenizer.unk_token_id) / len(ids)
         if unknown > 0.05:
-            log.warning(
-                f"note: {unknown:.0%} of the tokens are unknown to the vocabulary, and easy to guess, so that the loss "
-                "says little; give the language a vocabulary of its own"
-            )
-
-    def announce(self, n_held_out: int) -> None:
-        "Log what is going to be trained."
-        state = "resumed" if self.resume else f"{n_held_out:,} lines held out"
-        log.info(f"{self.config.in_words}, mode {self.config.mode}, {state}")
-        if self.layer:
-            trainable = sum(p.numel() for p in self.layer.parameters() if p.requires_grad)
-            full = self.layer.low_dim.shape[0] * self.layer.up.shape[-1]
-            log.info(f"low-dimensional embeddings are trained: {trainable:,} parameters in place of {full:,}")
-        if self.new is not None:
-            log.info(f"of {len(self.tokenizer):,} tokens, the embeddings of {len(self.new):,} new ones learn")
-        if self.teacher:
-            each = f"{self.config.distil_snippets} snippets each where the text has them"
-            log.info(f"they learn from {self.teacher.name}, {each}")
-        if self.lora:
-            told = ", ".join(f"{n:,} of {what}" for what, n in self.lora.sizes.items() if what != "model")
-            log.info(f"trainable parameters: {told}; the model has {self.lora.sizes['model']:,}")
+            problem = f"{unknown:.0%} of the tokens are unknown to the vocabulary, and easy to guess"
+            log.warning(f"note: {problem}, so that the loss says little; give the language a vocabulary of its own")
 
     @contextmanager
     def learning(self) -> Iterator[None]:
@@ -301,8 +274,17 @@ def _open_run(source, text, out: Path, settings, run: RunSettings, adapter, keep
 _AS_IN_SETTINGS = ("seed", "resume", "max_hours", "gradient_checkpointing", "compile", "arguments")
 
 
-def _prepare(source, text, out: Path, settings, run: RunSettings, adapter, keep: KeepSettings) -> FolderRun | None:
-    "Open model and text, and refuse what cannot be trained; nothing is written. None where the run has ended."
+def prepare_run(
+    source: FolderSource | str | Path,  # this and the others as in `lapt_files`
+    text: Sequence[str | Path],
+    out: str | Path,
+    settings: LaptSettings | LaptConfig = LaptSettings(),
+    run: RunSettings = RunSettings(),
+    adapter: LanguageAdapter | None = None,
+    keep: KeepSettings = KeepSettings(),
+) -> FolderRun | None:  # None where it has ended
+    "Open model and text, and refuse what cannot be trained; nothing is written."
+    out = Path(out)
     check_run(text, settings, run, keep, adapter)
     if run.resume or os.environ.get("RANK", "0") == "0":  # of several processes, the first makes the folder
         _check_folder(out, run.resume)
@@ -318,22 +300,9 @@ def _prepare(source, text, out: Path, settings, run: RunSettings, adapter, keep:
     opened.check_held_out(opened.lines[1])
     opened.kept = open_kept(keep, run.seed)
     check_kept(opened.kept, opened.tokenizer, opened.config.length)
-    opened.announce(len(opened.lines[1]))
+    state = "resumed" if run.resume else f"{len(opened.lines[1]):,} lines held out"
+    log.info(f"{opened.config.in_words}, mode {opened.config.mode}, {state}")
     return opened
-
-
-def check_lapt_files(
-    source: FolderSource | str | Path,  # this and the others as in `lapt_files`
-    text: Sequence[str | Path],
-    out: str | Path,
-    settings: LaptSettings | LaptConfig = LaptSettings(),
-    run: RunSettings = RunSettings(),
-    adapter: LanguageAdapter | None = None,
-    keep: KeepSettings = KeepSettings(),
-) -> Estimate | None:  # None where the run has ended, or learns from a teacher, whose passes are others
-    "Refuse what `lapt_files` refuses before it writes anything, and write nothing; what the run would take."
-    opened = _prepare(source, text, Path(out), settings, run, adapter, keep)
-    return opened.estimate() if opened else None
 
 # %% ../../nbs/06_training/07_training_run.ipynb #4dff7e7d
 def lapt_files(
@@ -399,7 +368,7 @@ def lapt_files(
     ['step', 'loss']
     """
     out, first = Path(out), os.environ.get("RANK", "0") == "0"  # of several processes
-    opened = _prepare(source, text, out, settings, run, adapter, keep)
+    opened = prepare_run(source, text, out, settings, run, adapter, keep)
     if not opened:
         return _ended(out)
     opened.callbacks = callbacks

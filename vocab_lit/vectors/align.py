@@ -170,7 +170,7 @@ def nearest(
     unit = unit_rows(keys if among is None else keys[among])
     k = min(k, len(unit))
     if rough is None:
-        rough = torch.backends.mkldnn.is_available() and torch.ops.mkldnn._is_mkldnn_bf16_supported()
+        rough = bool(torch.backends.mkldnn.is_available() and torch.ops.mkldnn._is_mkldnn_bf16_supported())
     places, cosines, unsure = _search(queries, unit, k, rough)
     if unsure.any():  # fall back on single precision
         places[unsure], cosines[unsure], _ = _search(queries[unsure], unit, k, False)
