@@ -13,9 +13,9 @@ import numpy as np
 from benchmarks.claims import Claim, Value, checks
 from benchmarks.process import Meter, memory_mb
 from benchmarks.runner import Case, Part
+from studies.llama_cpp import Llama
 from studies.phrasebook import lines
 from vocab_lit.gguf.container import GgufFile
-from vocab_lit.gguf.llama_cpp import LlamaCpp
 from vocab_lit.gguf.tokens import tokens_of
 from vocab_lit.text.corpus import Lines, write_json
 
@@ -27,7 +27,7 @@ TIMED = 64  # tokens that are generated for the speed
 
 def _measured(file: str | Path, prompt: str) -> dict[str, float]:
     "Size of a file; memory and speed of llama.cpp with it, on one thread."
-    with LlamaCpp(file, context=512) as model:
+    with Llama(file, context=512) as model:
         speed = model.greedy(prompt, TIMED).tokens_per_second
         resident = memory_mb(model.process.pid)[1] * 2**20
     return dict(file_mb=os.path.getsize(file) / 1e6, resident_mb=resident / 1e6, tokens_per_second=speed)
@@ -107,9 +107,9 @@ def compare_in_llama_cpp(folder: Path) -> dict[str, int]:
 
     given = json.loads((folder / "case.json").read_text(encoding="utf-8"))
     model, prompts, judged = given["model"], given["prompts"], _judged_lines(given["texts"])
-    with LlamaCpp(model) as before:
+    with Llama(model) as before:
         ids_before, texts_before = before.ids(judged), [before.greedy(p, N_TOKENS).text for p in prompts]
-    with LlamaCpp(_result(folder)) as after:
+    with Llama(_result(folder)) as after:
         ids_after, texts_after = after.ids(judged), [after.greedy(p, N_TOKENS).text for p in prompts]
     small = GgufFile(_result(folder))
     tokens, kept = tokens_of(GgufFile(model)), {token: id for id, token in enumerate(tokens_of(small))}

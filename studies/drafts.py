@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from vocab_lit.gguf.llama_cpp import LlamaCpp
+from studies.llama_cpp import Llama
 from vocab_lit.models.settings import is_gguf
 from vocab_lit.models.source import Source
 from vocab_lit.text.corpus import read_lines
@@ -250,7 +250,7 @@ class Written:
 def written_by_llama_cpp(large: str | Path, asked: Sequence[str], drafter: str | Path | None = None) -> Written:
     "What a GGUF file writes behind prompts, with another one as its drafter; llama.cpp ignores one of other tokens."
     told, more = Written(), _DRAFTING.format(file=str(drafter), length=LENGTH) if drafter else ""
-    with LlamaCpp(large, more=more) as model:
+    with Llama(large, more=more) as model:
         begun = sum(model.process.cpu_times()[:2])
         for prompt in asked:
             answer = model.complete(prompt, TOKENS)

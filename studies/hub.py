@@ -15,10 +15,9 @@ from huggingface_hub import constants, try_to_load_from_cache
 
 from studies.hub_sources import DEFAULTS, PARQUET, SOURCES, Source, cldr_code, get_source, source_for
 from studies.parsing import Parsed
-from vocab_lit.tasks.nli import Pair
-from vocab_lit.tasks.qa import Answer, Question
-from vocab_lit.tasks.splits import hold_out
+from vocab_lit.tasks.pairs import Answer, Pair, Question
 from vocab_lit.tasks.tagging import Tagged, read_bio, split_wikiann
+from vocab_lit.tasks.task import hold_out
 from vocab_lit.text.cleaning import clean
 from vocab_lit.text.corpus import capped, mix
 from vocab_lit.text.corpus import hold_out as hold_out_lines

@@ -11,15 +11,15 @@ import numpy as np
 
 from vocab_lit.models.compatibility import check_rows
 from vocab_lit.models.model_class import max_length
-from vocab_lit.tasks.choices import linear_classifier, mean_states, text_rows
+from vocab_lit.tasks.evaluate import linear_classifier, mean_states, text_rows
 from vocab_lit.tasks.registry import get_task
-from vocab_lit.tasks.splits import divide
 from vocab_lit.tasks.tagging import Tagged, windows
+from vocab_lit.tasks.task import divide
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-    from vocab_lit.tasks.nli import Pair
+    from vocab_lit.tasks.pairs import Pair
     from vocab_lit.tasks.task import Task
 
 Rows = list[tuple[list[int], list[int]]]  # as `mean_states` takes them

@@ -14,10 +14,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.process import memory_mb
+from studies.llama_cpp import Llama
 from studies.real_models import TEXTS, fetch, make_texts, models_folder
 from studies.steps import Asked, Step, matching, run_steps, size_mb
 from vocab_lit.gguf.container import GgufFile
-from vocab_lit.gguf.llama_cpp import LlamaCpp
 from vocab_lit.text.corpus import data_path
 
 RECORD = "chapter.json"
@@ -111,7 +111,7 @@ def said(place: Path) -> dict:
     n_trimmed = len(GgufFile(place / _file(0)).get("tokenizer.ggml.tokens"))
     sides = (("before", "gemma3-270m.gguf", math.inf), ("after", "gemma-ny.gguf", n_trimmed))
     for side, name, n_old in sides:  # tokens from this id on are new
-        with LlamaCpp(place / name) as model:
+        with Llama(place / name) as model:
             answers = {prompt: model.greedy(begin, N_SAID) for prompt, begin in PROMPTS.items()}
             verses = (place / "jonah.txt").read_text(encoding="utf-8").splitlines()
             ids = model.ids(verses)
@@ -135,7 +135,7 @@ def chats(place: Path) -> dict:
     files = {"before": "smollm2-135m.gguf", "extended": "chat-ny.gguf", "trained": "chat-ny-trained.gguf"}
     template = GgufFile(place / files["before"]).get(TEMPLATE)
     for side, name in files.items():
-        with LlamaCpp(place / name) as model:
+        with Llama(place / name) as model:
             answers = {q: model.chat([dict(role="user", content=q)]) for q in QUESTIONS}
         told[side] = dict(
             file=name,

@@ -26,16 +26,9 @@ from transformers import TrainerCallback
 import vocab_lit
 from vocab_lit.models.device import find_device
 from vocab_lit.models.source import Source
-from vocab_lit.study.prepared import (
-    Prepared,
-    bits_measure,
-    kept_text,
-    merged_lora,
-    start_model,
-    training_run,
-    write_lines,
-)
+from vocab_lit.study.measure import CellRun, bits_measure, kept_text, merged_lora
 from vocab_lit.study.results import made_once
+from vocab_lit.study.stages import write_lines
 from vocab_lit.study.study_file import (
     GridCell,
     Study,
@@ -49,8 +42,7 @@ from vocab_lit.study.ways import Way, make_way
 from vocab_lit.tasks.evaluate import silenced
 from vocab_lit.text.corpus import Amount, Lines, data_path, read_lines, sample_lines, write_json
 from vocab_lit.text.files import alone, check_file_name, check_output, in_turn
-from vocab_lit.text.settings import SettingError
-from vocab_lit.text.yaml_file import read_yaml, wrong
+from vocab_lit.text.settings import SettingError, read_yaml, wrong
 from vocab_lit.tokens.vocab import fertility
 from vocab_lit.training.settings import KeepSettings
 from vocab_lit.training.training_run import lapt_files
@@ -303,9 +295,13 @@ class _Run:
         return self.out / self.asked.name
 
     @property
-    def prepared(self) -> Prepared:
-        "The text, and what else the speedruns of a track share."
-        return Prepared(self.asked.study, self.out / f"track-{self.asked.track_digest}", self.asked.cell)
+    def track(self) -> Path:
+        "What the speedruns of a track share."
+        return self.out / f"track-{self.asked.track_digest}"
+
+    def cell(self, prepared: Path) -> CellRun:
+        "The one cell, whose text is there."
+        return CellRun.open(self.asked.study, self.asked.cell, self.folder, prepared).with_text()
 
     @property
     def start(self) -> Path:
@@ -329,27 +325,25 @@ class _Run:
         if not keep.replay:
             return keep
         amount = Amount(max(_LEAST, round(_REPLAYED * self.asked.minutes)), bytes=True)
-        file = self.prepared.folder / f"kept-{amount.n}.txt"
-        made_once(file, lambda out: write_lines(sample_lines(Lines(*keep.keep_text), amount), out))
+        file = self.track / f"kept-{amount.n}.txt"
+        made_once(file, lambda out: write_lines(out, sample_lines(Lines(*keep.keep_text), amount)))
         return replace(keep, keep_text=(str(file),))
 
     def train(self, out: Path, steps: int, every: int, clock: _Clock, resume: bool = False) -> None:
         "Train a model by the recipe."
-        prepared, way = self.prepared, self.asked.way
-        settings = replace(way.lapt, steps=steps, eval_every=every)
-        run = replace(training_run(prepared, way, self.asked.cell.seed), resume=resume)
+        cell, lapt = self.cell(self.track), replace(self.asked.way.lapt, steps=steps, eval_every=every)
+        settings = replace(cell.settings(resume), seed=self.asked.cell.seed)
         with silenced():
-            lapt_files(self.start, [str(prepared.text)], out, settings, run, None, self.keep, [clock])
+            lapt_files(self.start, [str(cell.train_text)], out, lapt, settings, None, self.keep, [clock])
 
 
 def _make_start(run: _Run) -> None:
     "Make the vocabulary and its embeddings."
-    made, own = run.folder / "start", run.folder / "own"
-    for rest in (made, own):  # of one that was stopped
+    own = run.folder / "own"
+    for rest in (run.folder / "start", own):  # of one that was stopped
         shutil.rmtree(rest, ignore_errors=True)
-    prepared = replace(run.prepared, folder=own)  # tokenizer and vectors are paid for by each recipe
-    _, began = prepared.text, cpu_seconds()
-    start = start_model(prepared, run.asked.way, made, run.asked.cell.seed)
+    cell, began = run.cell(own), cpu_seconds()  # tokenizer and vectors are paid for by each recipe
+    start = cell.ready().make_start()
     run.write(start=dict(folder=str(start), seconds=cpu_seconds() - began))
 
 
@@ -416,9 +410,9 @@ def _measured(study: Study, source: Source, sentences: dict[str, list[str]]) -> 
 
 def _source_bits(run: _Run, sentences: dict[str, list[str]]) -> dict[str, float]:
     "Those of the source model, which are measured once."
-    file = run.prepared.folder / "source.json"
+    file, study = run.track / "source.json", run.asked.study
     if not file.is_file():
-        bits, _ = _measured(run.asked.study, Source.open(run.prepared.source), sentences)
+        bits, _ = _measured(study, Source.open(study.model(run.asked.cell.model)), sentences)
         write_json(bits, file)
     return json.loads(file.read_text(encoding="utf-8"))
 
@@ -526,7 +520,7 @@ def run_speedrun(
     _begin(run)
     run.folder.mkdir(parents=True, exist_ok=True)
     with alone(run.folder), one_thread():
-        _ = run.prepared.text, run.prepared.held_out  # which all recipes are given
+        run.cell(run.track)  # text, which all recipes are given
         if "calibration" not in run.note:
             run.write(asked=asked.facts, calibration=calibrate())
         for known, make in _STAGES.items():

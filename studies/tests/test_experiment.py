@@ -13,7 +13,7 @@ from studies.parsing import Parsed, write_trees
 from studies.published import published
 from studies.setups import get_setup
 from vocab_lit.study.ways import VOCABULARIES
-from vocab_lit.tasks.qa import Question
+from vocab_lit.tasks.pairs import Question
 from vocab_lit.tasks.tagging import UPOS
 from vocab_lit.tokens.vocab import overlap
 from vocab_lit.training.lapt import lapt

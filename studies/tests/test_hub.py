@@ -24,8 +24,7 @@ from studies.hub import (
 )
 from studies.hub_sources import SOURCES, Source, word_files
 from studies.parsing import Parsed
-from vocab_lit.tasks.nli import Pair
-from vocab_lit.tasks.qa import Answer
+from vocab_lit.tasks.pairs import Answer, Pair
 from vocab_lit.tasks.tagging import Tagged
 from vocab_lit.text.corpus import mix
 from vocab_lit.vectors.dictionary import read_dictionary

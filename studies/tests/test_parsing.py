@@ -47,7 +47,7 @@ from vocab_lit.models.adapterhub import head_labels, is_task, load_adapter, load
 from vocab_lit.models.madx import MadX
 from vocab_lit.models.source import load_model
 from vocab_lit.tasks.finetune import Collate, evaluate, fine_tune, prepare, with_head
-from vocab_lit.tasks.splits import notes, row_notes
+from vocab_lit.tasks.task import notes, row_notes
 from vocab_lit.text.corpus import data_path
 from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.tokens.train import train_tokenizer

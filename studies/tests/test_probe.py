@@ -11,7 +11,7 @@ from studies.phrasebook import lines, sentences
 from studies.phrasebook_tasks import inferences
 from studies.probe import probe, states
 from vocab_lit.models.source import load_model
-from vocab_lit.tasks.nli import Pair
+from vocab_lit.tasks.pairs import Pair
 from vocab_lit.tasks.tagging import Tagged, windows
 from vocab_lit.text.corpus import data_path
 from vocab_lit.tokens.load import load_tokenizer

@@ -10,10 +10,10 @@ import pytest
 import torch
 from transformers import AutoModel, AutoModelForCausalLM, AutoTokenizer
 
+from studies.llama_cpp import Llama
 from studies.phrasebook import lines
 from studies.real_models import model_path, models_folder
 from vocab_lit.gguf.container import GgufFile
-from vocab_lit.gguf.llama_cpp import LlamaCpp
 from vocab_lit.gguf.tokens import tokens_of
 from vocab_lit.methods.settings import TransplantSettings
 from vocab_lit.models.export import export_gguf
@@ -80,7 +80,7 @@ def trimmed(request, tmp_path_factory):
     source, place = real(request.param), tmp_path_factory.mktemp(request.param)
     texts = [written(place / f"{code}.txt", lines(code, 100, seed=0)) for code in ("sw", "en")]
     prompts = [" ".join(line.split()[:5]) for code in ("sw", "en") for line in lines(code, 3, seed=0)]
-    with LlamaCpp(source) as before:
+    with Llama(source) as before:
         said = [prompt + before.greedy(prompt, N_TOKENS).text for prompt in prompts]
         if GgufFile(source).get("tokenizer.chat_template"):
             said += [before.chat(QUESTION).text]
@@ -88,7 +88,7 @@ def trimmed(request, tmp_path_factory):
         trim_files(source, [*texts, written(place / "said.txt", said)], out, ALL)
         places = {token: id for id, token in enumerate(tokens_of(GgufFile(out)))}
         moved = np.array([places.get(token, -1) for token in tokens_of(GgufFile(source))])
-        with LlamaCpp(out) as after:
+        with Llama(out) as after:
             yield SimpleNamespace(
                 name=request.param,
                 file=out,
@@ -145,7 +145,7 @@ def test_an_extended_file_has_the_ids_in_llama_cpp_that_it_has_in_transformers(n
     settings = TransplantSettings.of(extend=300, expansion="continued", method="subtoken-mean")
     target = transplant_files(real(name), [text], tmp_path / "more.gguf", settings).tokenizer
     judged = [line for code in TEN for line in lines(code, 30, seed=3)]
-    with LlamaCpp(tmp_path / "more.gguf") as model:
+    with Llama(tmp_path / "more.gguf") as model:
         ids = model.ids(judged)
     assert ids == target(judged, add_special_tokens=False)["input_ids"]
     assert ids == read_tokenizer(GgufFile(tmp_path / "more.gguf"))(judged, add_special_tokens=False)["input_ids"]
@@ -211,7 +211,7 @@ def test_a_lora_is_the_same_beside_the_model_merged_and_in_llama_cpp(tmp_path):
     untrained = log_probabilities(base, ids)
     file = real("smollm2-135m")
     export_gguf(tmp_path, file, tmp_path / "lora.gguf")
-    with LlamaCpp(file, adapters=[tmp_path / "lora.gguf"]) as runs:
+    with Llama(file, adapters=[tmp_path / "lora.gguf"]) as runs:
         theirs = runs.log_probabilities(ids, 20)
     off = np.mean([abs(value - beside[id]) for id, value in theirs.items()])
     assert off < 0.2 < np.mean([abs(value - untrained[id]) for id, value in theirs.items()])
@@ -234,7 +234,7 @@ def in_place(request, tmp_path_factory):
         source, [text], place / "same.gguf", TransplantSettings.of(**settings, keep_tokens_of=(str(kept),))
     )
     changed = {*map(int, json.loads(id_map_beside(place / "same.gguf").read_text("utf-8"))["changed"])}
-    with LlamaCpp(source) as before, LlamaCpp(place / "same.gguf") as after:
+    with Llama(source) as before, Llama(place / "same.gguf") as after:
         yield SimpleNamespace(before=before, after=after, changed=changed, target=made.target)
 
 

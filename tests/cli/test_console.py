@@ -53,8 +53,8 @@ def cell_4aaecbba():
     return SimpleNamespace(tried=tried)
 
 
-@pytest.mark.cell('nbs/10_cli/00_console.ipynb', 'cell "remarks are lines of standard error for as long as a command runs" (92fdc296)')
-def test_remarks_are_lines_of_standard_error_for_as_long_as_a_command_runs():
+@pytest.mark.cell('nbs/10_cli/00_console.ipynb', 'cell "remarks are lines of standard error while a command runs" (92fdc296)')
+def test_remarks_are_lines_of_standard_error_while_a_command_runs():
     capture = pytest.MonkeyPatch()
     lines = []
     capture.setattr(_remarks, "print", lambda line, **_: lines.append(line))
@@ -67,8 +67,8 @@ def test_remarks_are_lines_of_standard_error_for_as_long_as_a_command_runs():
     assert [_cell(value) for value in (True, 50_000, 0.51234, "x")] == ["yes", "50,000", "0.5123", "x"]
 
 
-@pytest.mark.cell('nbs/10_cli/00_console.ipynb', 'cell "numbers and titles are whole in a narrow table, and long texts are folded" (b36e05f8)')
-def test_numbers_and_titles_are_whole_in_a_narrow_table_and_long_texts_are_folded():
+@pytest.mark.cell('nbs/10_cli/00_console.ipynb', 'cell "numbers and titles are whole in a narrow table" (b36e05f8)')
+def test_numbers_and_titles_are_whole_in_a_narrow_table():
     narrow = Console(width=80, force_jupyter=False, file=io.StringIO())
     row = dict(text="swahili.txt", tokens_that_stay="99.99%", embedding_parameters=167_772_160)
     row |= dict(unknown_after=0, why="w" * 90)
@@ -80,8 +80,8 @@ def test_numbers_and_titles_are_whole_in_a_narrow_table_and_long_texts_are_folde
     assert sum(len(word) for word in printed if set(word) == {"w"}) == 90
 
 
-@pytest.mark.cell('nbs/10_cli/00_console.ipynb', 'cell "errors of users are one line, and others keep their traceback" (6578b169)')
-def test_errors_of_users_are_one_line_and_others_keep_their_traceback(cell_4aaecbba):
+@pytest.mark.cell('nbs/10_cli/00_console.ipynb', 'cell "errors of users are one line, others have a traceback" (6578b169)')
+def test_errors_of_users_are_one_line_others_have_a_traceback(cell_4aaecbba):
     tried = cell_4aaecbba.tried
     told = tried("lapt", "wrong")
     assert (told.exit_code, told.stderr) == (1, "vocab-lit: --steps -1: give a number above 0\n")
@@ -96,6 +96,8 @@ def test_errors_of_users_are_one_line_and_others_keep_their_traceback(cell_4aaec
         assert isinstance(tried("lapt", "wrong").exception, ValueError)
         patch.setenv(TRACEBACK, "0")
         assert isinstance(tried("lapt", "wrong").exception, SystemExit)
+    told = tried("lapt", "late", "more")
+    assert told.exit_code == 2 and told.stderr.startswith("vocab-lit: ") and told.stderr.count("\n") == 1, told.stderr
     told = tried("lapt", "late")
     assert (told.exit_code, told.stderr) == (75, "vocab-lit: the time is up; call it again with --resume\n")
     told = tried("lapt", "signal")

@@ -113,8 +113,8 @@ def test_a_gguf_file_has_a_page_whether_a_command_made_it_or_none(cell_0892a6a7)
     assert "there is no other.plan.npz beside it" in run("report", more, "--out", place / "no.html", code=1)
 
 
-@pytest.mark.cell('nbs/10_cli/04_look.ipynb', 'cell "the command opens a page for a model and the one before it, and ends without an error when it is interrupted" (db62808f)')
-def test_the_command_opens_a_page_for_a_model_and_the_one_before_it_and_ends_without_an_error_when_it_is_interrupted(cell_0892a6a7):
+@pytest.mark.cell('nbs/10_cli/04_look.ipynb', 'cell "demo serves a page, and ends quietly when interrupted" (db62808f)')
+def test_demo_serves_a_page_and_ends_quietly_when_interrupted(cell_0892a6a7):
     place = cell_0892a6a7.place
     import http.client
     import signal

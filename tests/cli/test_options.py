@@ -29,8 +29,8 @@ def cell_ce26d338():
     return SimpleNamespace(told=told)
 
 
-@pytest.mark.cell('nbs/10_cli/02_options.ipynb', 'cell "a settings class is options with its names, defaults and help" (005a7812)')
-def test_a_settings_class_is_options_with_its_names_defaults_and_help(cell_ce26d338):
+@pytest.mark.cell('nbs/10_cli/02_options.ipynb', 'cell "a settings class is options with its names and help" (005a7812)')
+def test_a_settings_class_is_options_with_its_names_and_help(cell_ce26d338):
     told = cell_ce26d338.told
     assert told("sw.txt", "--min-tokens", "3") == "sw.txt 3 exact\n" and told("sw.txt") == "sw.txt 2 exact\n"
     text = re.sub(r"[\s│]+", " ", told("--help-all"))

@@ -22,8 +22,8 @@ def cell_5c5fc983():
     return SimpleNamespace(place=place)
 
 
-@pytest.mark.cell('nbs/10_cli/05_prepare.ipynb', 'cell "what there is for a language is told and a setup file written" (6c033af7)')
-def test_what_there_is_for_a_language_is_told_and_a_setup_file_written(cell_5c5fc983):
+@pytest.mark.cell('nbs/10_cli/05_prepare.ipynb', 'cell "resources are listed and a setup file written" (6c033af7)')
+def test_resources_are_listed_and_a_setup_file_written(cell_5c5fc983):
     place = cell_5c5fc983.place
     told = json.loads(run("init", "Swahili", "--out", place / "new.yml", "--json"))
     assert told["code"] == "sw" and "Latin" in told["script"] and {"text", "ner"} <= {r["kind"] for r in told["resources"]}
@@ -35,8 +35,8 @@ def test_what_there_is_for_a_language_is_told_and_a_setup_file_written(cell_5c5f
     )
 
 
-@pytest.mark.cell('nbs/10_cli/05_prepare.ipynb', 'cell "text is taken in any form, with a field for all that name none, also from a setup file" (34be71b5)')
-def test_text_is_taken_in_any_form_with_a_field_for_all_that_name_none_also_from_a_setup_file(cell_5c5fc983):
+@pytest.mark.cell('nbs/10_cli/05_prepare.ipynb', 'cell "text is taken in any form, with a field for all" (34be71b5)')
+def test_text_is_taken_in_any_form_with_a_field_for_all(cell_5c5fc983):
     place = cell_5c5fc983.place
     (place / "posts").mkdir()
     (place / "posts/a.jsonl").write_text('{"body": "Habari ya asubuhi."}\n{"body": "Karibu sana."}\n')
@@ -71,8 +71,8 @@ def test_a_tokenizer_trained_by_one_command_serves_another(cell_5c5fc983):
     assert json.loads((place / "random-wp" / "vocab_lit.json").read_text())["method"] == "random-mapping"
 
 
-@pytest.mark.cell('nbs/10_cli/05_prepare.ipynb', 'cell "vectors are trained, aligned and looked up, and begin a vocabulary by WECHSEL" (b48bdda1)')
-def test_vectors_are_trained_aligned_and_looked_up_and_begin_a_vocabulary_by_wechsel(cell_5c5fc983):
+@pytest.mark.cell('nbs/10_cli/05_prepare.ipynb', 'cell "vectors are trained, aligned, looked up and used by WECHSEL" (b48bdda1)')
+def test_vectors_are_trained_aligned_looked_up_and_used_by_wechsel(cell_5c5fc983):
     place = cell_5c5fc983.place
     (place / "en.txt").write_text("\n".join(lines("en", 600, seed=1)), encoding="utf-8")
     (place / "en-sw.txt").write_text("\n".join(map("\t".join, dictionary("en", "sw"))), encoding="utf-8")

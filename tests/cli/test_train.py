@@ -217,8 +217,8 @@ def test_a_language_adapter_is_trained_used_listed_and_converted(cell_a42a8f16):
         assert re.search(match, message) and "Traceback" not in message and not (place / "never").exists(), (match, message)
 
 
-@pytest.mark.cell('nbs/10_cli/07_train.ipynb', 'cell "a dry run says steps, passes, time and memory, and writes nothing" (67d31a8e)')
-def test_a_dry_run_says_steps_passes_time_and_memory_and_writes_nothing(cell_a42a8f16):
+@pytest.mark.cell('nbs/10_cli/07_train.ipynb', 'cell "a dry run says steps, time and memory, and writes nothing" (67d31a8e)')
+def test_a_dry_run_says_steps_time_and_memory_and_writes_nothing(cell_a42a8f16):
     place = cell_a42a8f16.place
     common = (place / "model", "--text", place / "sw.txt", "--length", 32, "--out", place / "never", "--dry-run")
     for arguments in (("lapt", *common), ("adapter", "train", *common, "--name", "sw", "--max-epochs", 2)):

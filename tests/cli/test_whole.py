@@ -27,8 +27,8 @@ def cell_f0134685():
     return SimpleNamespace(place=place)
 
 
-@pytest.mark.cell('nbs/10_cli/09_whole.ipynb', 'cell "a setup file gives what the command line leaves out, and an adaptation goes from it to a report" (9c7c7b94)')
-def test_a_setup_file_gives_what_the_command_line_leaves_out_and_an_adaptation_goes_from_it_to_a_report(cell_f0134685):
+@pytest.mark.cell('nbs/10_cli/09_whole.ipynb', 'cell "an adaptation goes from a setup file to a report" (9c7c7b94)')
+def test_an_adaptation_goes_from_a_setup_file_to_a_report(cell_f0134685):
     place = cell_f0134685.place
     run("transplant", place / "model", "--text", place / "sw.txt", "--vocab-size", 650, "--out", place / "by-hand")
     said = sentences("sw", 90, seed=2)
@@ -109,8 +109,8 @@ def test_a_setup_file_gives_what_the_command_line_leaves_out_and_an_adaptation_g
         assert match in run(*arguments, code=1) and not (place / "never").exists(), match
 
 
-@pytest.mark.cell('nbs/10_cli/09_whole.ipynb', 'cell "given tokens and continued expansion come from a setup file as from the command line" (aaeab68a)')
-def test_given_tokens_and_continued_expansion_come_from_a_setup_file_as_from_the_command_line(cell_f0134685):
+@pytest.mark.cell('nbs/10_cli/09_whole.ipynb', 'cell "a setup file and the command line expand alike" (aaeab68a)')
+def test_a_setup_file_and_the_command_line_expand_alike(cell_f0134685):
     place = cell_f0134685.place
     (place / "kit").mkdir()
     shutil.copy(place / "sw.txt", place / "kit")
@@ -236,8 +236,8 @@ def test_a_folder_is_checked_and_uploaded_where_that_is_asked_for(cell_f0134685)
         assert said in (place / folder / "README.md").read_text(), folder
 
 
-@pytest.mark.cell('nbs/10_cli/09_whole.ipynb', 'cell "a GGUF file is checked, and options that are for one are refused for a folder" (6ea828e1)')
-def test_a_gguf_file_is_checked_and_options_that_are_for_one_are_refused_for_a_folder(cell_f0134685):
+@pytest.mark.cell('nbs/10_cli/09_whole.ipynb', 'cell "a GGUF file is checked, and its options refused for a folder" (6ea828e1)')
+def test_a_gguf_file_is_checked_and_its_options_refused_for_a_folder(cell_f0134685):
     place = cell_f0134685.place
     from benchmarks.tiny_gguf import llama_tokens, write_tiny
     from vocab_lit.gguf.container import GgufFile, same_tensor, write_gguf

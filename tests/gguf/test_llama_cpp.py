@@ -2,6 +2,7 @@
 from benchmarks.tiny_gguf import TOKENS, write_tiny
 from dataclasses import replace
 from pathlib import Path
+from studies.llama_cpp import Llama
 from types import SimpleNamespace
 from vocab_lit.gguf.container import GgufFile
 from vocab_lit.gguf.llama_cpp import LlamaCpp
@@ -31,7 +32,7 @@ def test_the_tokens_of_a_text_are_those_of_the_file(cell_4a95d5bb):
     files = cell_4a95d5bb.files
     for file in files.values():
         tokens = GgufFile(file).get("tokenizer.ggml.tokens")
-        with LlamaCpp(file) as model:
+        with Llama(file) as model:
             [ids] = model.ids(["asubuhi njema"])
             assert model.text(ids).strip() == "asubuhi njema"
         assert tokens[ids[-1]] in ("njema", "ema", "jema", "Ġnjema", "▁njema", "a", "ma")
@@ -49,7 +50,7 @@ def test_special_tokens_are_found_and_added_where_that_is_asked(cell_4a95d5bb):
 @pytest.mark.cell('nbs/11_gguf/05_llama_cpp.ipynb', 'cell "greedy text takes the most probable token each time" (54661516)')
 def test_greedy_text_takes_the_most_probable_token_each_time(cell_4a95d5bb):
     files = cell_4a95d5bb.files
-    with LlamaCpp(files["gpt2"]) as model:
+    with Llama(files["gpt2"]) as model:
         ids = model.ids(["one two"])[0]
         written = model.greedy(ids, 3)
         assert written.finish_reason == "length" and written.tokens_per_second > 0
@@ -64,7 +65,7 @@ def test_greedy_text_takes_the_most_probable_token_each_time(cell_4a95d5bb):
 @pytest.mark.cell('nbs/11_gguf/05_llama_cpp.ipynb', 'cell "log-probabilities are those of all tokens together" (c87f51be)')
 def test_log_probabilities_are_those_of_all_tokens_together(cell_4a95d5bb):
     files = cell_4a95d5bb.files
-    with LlamaCpp(files["gpt2"]) as model:
+    with Llama(files["gpt2"]) as model:
         n = len(GgufFile(files["gpt2"]).get("tokenizer.ggml.tokens"))
         every = model.log_probabilities("one two", n)
     assert len(every) == n and abs(sum(map(math.exp, every.values())) - 1) < 1e-3
@@ -73,7 +74,7 @@ def test_log_probabilities_are_those_of_all_tokens_together(cell_4a95d5bb):
 @pytest.mark.cell('nbs/11_gguf/05_llama_cpp.ipynb', 'cell "log-probabilities where a part of a character comes first" (c2bc577f)')
 def test_log_probabilities_where_a_part_of_a_character_comes_first(cell_4a95d5bb):
     files = cell_4a95d5bb.files
-    with LlamaCpp(files["gpt2"]) as model:
+    with Llama(files["gpt2"]) as model:
         tokens = GgufFile(files["gpt2"]).get("tokenizer.ggml.tokens")
         written = ([id] for id in range(3, len(tokens)) if model.greedy([id], 1).text.endswith("\ufffd"))
         part = next(written)
@@ -83,7 +84,7 @@ def test_log_probabilities_where_a_part_of_a_character_comes_first(cell_4a95d5bb
 @pytest.mark.cell('nbs/11_gguf/05_llama_cpp.ipynb', 'cell "a chat is rendered by the file\'s template" (d7ce3587)')
 def test_a_chat_is_rendered_by_the_file_s_template(cell_4a95d5bb):
     files = cell_4a95d5bb.files
-    with LlamaCpp(files["llama"], context=128) as model:
+    with Llama(files["llama"], context=128) as model:
         said = [dict(role="user", content="habari")]
         answer = model.chat(said, 5)
         prompt = model.ask("/apply-template", "render a conversation", messages=said)["prompt"]
@@ -94,7 +95,7 @@ def test_a_chat_is_rendered_by_the_file_s_template(cell_4a95d5bb):
 @pytest.mark.cell('nbs/11_gguf/05_llama_cpp.ipynb', 'cell "the process tells time and memory, and ends" (9a0da81b)')
 def test_the_process_tells_time_and_memory_and_ends(cell_4a95d5bb):
     files = cell_4a95d5bb.files
-    with LlamaCpp(files["t5"]) as model:
+    with Llama(files["t5"]) as model:
         pid = model._process.pid
         begun = model.process.cpu_times().user
         model.greedy("a b c", 48)

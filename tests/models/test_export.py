@@ -2,10 +2,10 @@
 from benchmarks.tiny_gguf import gpt2_tokens, llama_tokens, write_tiny
 from dataclasses import replace
 from pathlib import Path
+from studies.llama_cpp import Llama
 from transformers import AutoModelForCausalLM
 from types import SimpleNamespace
 from vocab_lit.gguf.container import GgufFile
-from vocab_lit.gguf.llama_cpp import LlamaCpp
 from vocab_lit.gguf.tokens import tokens_of
 from vocab_lit.models.export import _check_tokens, export_gguf
 from vocab_lit.models.gguf_weights import gguf_folder
@@ -119,7 +119,7 @@ def test_llama_cpp_computes_what_transformers_computes(cell_35c1a5ca):
     ids = [1, 500, 600, 700, 800]
     with torch.no_grad():
         ours = model(torch.tensor([ids])).logits[0, -1].log_softmax(-1)
-    with LlamaCpp(out) as runs, LlamaCpp(files["F32"]) as begun:
+    with Llama(out) as runs, Llama(files["F32"]) as begun:
         theirs, untrained = runs.log_probabilities(ids, 8), begun.log_probabilities(ids, 8)
     assert max(abs(ours[id].item() - value) for id, value in theirs.items()) < 0.2
     assert next(iter(theirs)) == ours.argmax() and theirs != untrained
@@ -153,7 +153,7 @@ def test_a_lora_in_llama_cpp_is_the_merged_model_in_transformers(cell_35c1a5ca):
     assert export_gguf(folder / "lora", files["F32"], folder / "lora.gguf") == {"weights with matrices": 6}
     with torch.no_grad():
         ours = model(torch.tensor([ids := [1, 500, 600, 700, 800]])).logits[0, -1].log_softmax(-1)
-    with LlamaCpp(files["F32"], adapters=[folder / "lora.gguf"]) as runs, LlamaCpp(files["F32"]) as bare:
+    with Llama(files["F32"], adapters=[folder / "lora.gguf"]) as runs, Llama(files["F32"]) as bare:
         theirs, without = runs.log_probabilities(ids, 8), bare.log_probabilities(ids, 8)
     assert max(abs(ours[id].item() - value) for id, value in theirs.items()) < 0.2
     assert next(iter(theirs)) == ours.argmax() and theirs != without

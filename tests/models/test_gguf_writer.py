@@ -2,11 +2,11 @@
 from benchmarks.tiny_gguf import TOKENS, trial_lines, write_tiny
 from benchmarks.tiny_tokenizers import new_text
 from pathlib import Path
+from studies.llama_cpp import Llama
 from studies.phrasebook import lines
 from tools.examples import remarks
 from types import SimpleNamespace
 from vocab_lit.gguf.container import GgufFile, NewTensor, gguf_bytes, same_tensor, type_name, write_gguf
-from vocab_lit.gguf.llama_cpp import LlamaCpp
 from vocab_lit.gguf.tokens import token_tables, tokens_of
 from vocab_lit.methods.settings import TransplantSettings
 from vocab_lit.models.gguf_writer import _PADDING, _filled_up
@@ -86,7 +86,7 @@ def test_llama_cpp_gives_the_ids_of_the_target_tokenizer_in_ten_scripts(cell_aac
     place = cell_aacecddd.place
     for kind, result in made.items():
         trial = [*trial_lines(), *new_text()]
-        with LlamaCpp(place / f"{kind}-more.gguf") as model:
+        with Llama(place / f"{kind}-more.gguf") as model:
             ids = model.ids(trial)
         result.tokenizer.split_special_tokens = True
         assert result.tokenizer(trial, add_special_tokens=False)["input_ids"] == ids, kind
@@ -164,7 +164,7 @@ def test_given_tokens_are_found_by_llama_cpp(cell_aacecddd):
         )
     assert "llama.cpp finds 1 given tokens inside longer words too, such as 'kisukari'" in "".join(told)
     trial = [*trial_lines(), "ana kisukari, leo", "x <dawa> y"]
-    with LlamaCpp(place / "terms.gguf") as model:
+    with Llama(place / "terms.gguf") as model:
         assert model.ids(trial, special=True) == given.tokenizer(trial, add_special_tokens=False)["input_ids"]
 
 
@@ -199,7 +199,7 @@ def test_logits_of_other_tokens_are_as_before_in_llama_cpp(cell_aacecddd, cell_3
     same = cell_3a4cd62d.same
     for kind, result in same.items():
         trial, result.tokenizer.split_special_tokens = [*trial_lines(), *new_text()], True
-        with LlamaCpp(place / f"{kind}-a.gguf") as before, LlamaCpp(place / f"{kind}-a-same.gguf") as after:
+        with Llama(place / f"{kind}-a.gguf") as before, Llama(place / f"{kind}-a-same.gguf") as after:
             ids, old = after.ids(trial), before.ids(trial)
             assert ids == result.tokenizer(trial, add_special_tokens=False)["input_ids"], kind
             changed = set(np.flatnonzero(result.source_ids < 0).tolist())
@@ -217,7 +217,7 @@ def test_in_llama_cpp_a_line_all_of_whose_tokens_stay_is_as_before(cell_91771aa0
     judged = cell_91771aa0.judged
     for name, file in files.items():
         small = folder / f"{name}-sw-en.gguf"
-        with LlamaCpp(file) as before, LlamaCpp(small) as after:
+        with Llama(file) as before, Llama(small) as after:
             old, new = before.ids(judged), after.ids(judged)
         tokens, places = tokens_of(GgufFile(file)), {t: id for id, t in enumerate(tokens_of(GgufFile(small)))}
         moved = [[places.get(tokens[id], -1) for id in row] for row in old]
@@ -251,7 +251,7 @@ def test_rows_and_all_other_tensors_are_the_source_s(cell_91771aa0):
 def test_log_probabilities_differ_by_what_lost_tokens_had(cell_91771aa0):
     files = cell_91771aa0.files
     folder = cell_91771aa0.folder
-    with LlamaCpp(files["gpt2"]) as before, LlamaCpp(folder / "gpt2-sw-en.gguf") as after:
+    with Llama(files["gpt2"]) as before, Llama(folder / "gpt2-sw-en.gguf") as after:
         [ids], [new_ids] = before.ids(["one two"]), after.ids(["one two"])
         old = before.log_probabilities(ids, len(tokens_of(GgufFile(files["gpt2"]))))
         new = after.log_probabilities(new_ids, len(tokens_of(GgufFile(folder / "gpt2-sw-en.gguf"))))
@@ -270,7 +270,7 @@ def test_a_chat_is_the_same_as_before_and_ends_at_the_end_token(cell_91771aa0):
     folder = cell_91771aa0.folder
     asked = [dict(role="user", content="habari ya asubuhi")]
     small = folder / "gpt2-sw-en.gguf"
-    with LlamaCpp(files["gpt2"], context=128) as before, LlamaCpp(small, context=128) as after:
+    with Llama(files["gpt2"], context=128) as before, Llama(small, context=128) as after:
         rendered = [model.ask("/apply-template", "render a conversation", messages=asked) for model in (before, after)]
         said = after.ids(["<|im_end|>"], special=True)
     assert rendered[0] == rendered[1] and said == [[GgufFile(small).get("tokenizer.ggml.eos_token_id")]]

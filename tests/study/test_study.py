@@ -5,7 +5,7 @@ from tools.examples import remarks
 from transformers import XLMRobertaConfig, XLMRobertaForMaskedLM
 from types import SimpleNamespace
 from vocab_lit.models.source import Source
-from vocab_lit.study.prepared import unknown_share
+from vocab_lit.study.measure import unknown_share
 from vocab_lit.study.results import Workers
 from vocab_lit.study.study import CELLS, StudyRun, in_words, planned, run_study, time_left
 from vocab_lit.study.study_file import read_study
@@ -131,9 +131,9 @@ def test_cells_are_recorded_one_that_fails_is_noted_and_the_others_go_on(cell_9b
     report = (place / "out/report.md").read_text(encoding="utf-8")
     assert "3 cells are recorded; 1 are missing, of which 1 failed" in report and "| focus |" in report
     assert len((place / "out/records.csv").read_text().splitlines()) == len(table) + 1
-    assert not list((place / "out").glob(".cell-*")) and (place / "out/prepared/sw-all/text.txt").is_file()
+    assert not list((place / "out").glob(".cell-*")) and (place / "out/prepared/sw-all/text/train.txt").is_file()
     start = table[(table.metric == BITS) & (table.setting == "lapt") & (table.step == 0)].value.item()
-    held_out = read_lines(place / "out/prepared/sw-held-out.txt")
+    held_out = read_lines(place / "out/prepared/sw-all/text/held-out.txt")
     source = Source.open(place / "model")
     assert start == pytest.approx(perplexity(source.load(), source.tokenizer, held_out).bits_per_byte)
     assert len(held_out) == 20
@@ -184,13 +184,14 @@ def test_along_the_training_are_cpu_seconds_and_bytes_read_and_other_languages_c
     gpt2 = Source.open(data_path("models", "mini-gpt2"))
     begun = made[(made.setting == "start") & made.step.isin([0])].set_index("metric").value
     windows = dict(length=32, stride=24)
-    measured = {"bits per byte": "causal/prepared/sw-held-out.txt", "bits per byte in another language": "en.txt"}
+    own = "causal/prepared/sw-all/text/held-out.txt"
+    measured = {"bits per byte": own, "bits per byte in another language": "en.txt"}
     for metric, file in measured.items():
         expected = perplexity(gpt2.load(), gpt2.tokenizer, read_lines(place / file)[:20], **windows).bits_per_byte
         assert begun[metric] == pytest.approx(expected)
     trained = made[made.setting == "lapt"]
     curve = trained[trained.what == "training"].pivot(index="step", columns="metric", values="value")
-    text = (place / "causal/prepared/sw-all/text.txt").read_text(encoding="utf-8")
+    text = (place / "causal/prepared/sw-all/text/train.txt").read_text(encoding="utf-8")
     n_tokens = sum(len(gpt2.tokenizer(line)["input_ids"]) + 1 for line in text.splitlines())
     assert curve.index.tolist() == [0, 1, 2] and curve["bytes read"].is_monotonic_increasing
     assert curve["bytes read"][2] == pytest.approx(2 * 2 * 32 * len(text.encode()) / n_tokens, rel=0.01)
@@ -198,8 +199,10 @@ def test_along_the_training_are_cpu_seconds_and_bytes_read_and_other_languages_c
     others = trained[trained.what == "other text"].set_index("step").value
     assert others[0] == pytest.approx(begun["bits per byte in another language"]) and others[2] != others[0]
     values = made[made.setting == "start"].set_index("metric").value
-    words = " ".join(read_lines(place / "causal/prepared/sw-held-out.txt")).split()
-    coded = gpt2.tokenizer(read_lines(place / "causal/prepared/sw-held-out.txt"), add_special_tokens=False)["input_ids"]
+    words = " ".join(read_lines(place / "causal/prepared/sw-all/text/held-out.txt")).split()
+    coded = gpt2.tokenizer(read_lines(place / "causal/prepared/sw-all/text/held-out.txt"), add_special_tokens=False)[
+        "input_ids"
+    ]
     assert values["tokens per word"] == pytest.approx(sum(map(len, coded)) / len(words))
     assert values["parameters"] == gpt2.load().num_parameters() and values["CPU seconds to generate 100 words"] > 0
     accuracy = made[(made.setting == "start") & (made.metric == "accuracy")].set_index("task").value

@@ -9,22 +9,22 @@ from vocab_lit.models.adapterhub import load_adapter, save_adapter
 from vocab_lit.models.madx import MadX
 from vocab_lit.models.source import load_model
 from vocab_lit.tasks.config import TaskConfig
-from vocab_lit.tasks.evaluate import evaluate_files, read_examples
+from vocab_lit.tasks.evaluate import Choice, choice_accuracy, choose, evaluate_files, log_likelihoods, mean_states, probe_accuracy, read_choices, read_examples, text_rows
 from vocab_lit.tasks.finetune import evaluate, tag
-from vocab_lit.tasks.nli import PairConfig
-from vocab_lit.tasks.qa import QAConfig
+from vocab_lit.tasks.pairs import PairConfig, QAConfig
 from vocab_lit.tasks.registry import TASKS, papers, task_settings
 from vocab_lit.tasks.settings import EvaluateSettings, TaskRun
-from vocab_lit.tasks.splits import hold_out
 from vocab_lit.tasks.tagging import Tagged, TaggingConfig, entity_f1, read_bio
+from vocab_lit.tasks.task import hold_out
 from vocab_lit.tasks.task_trainer import task_arguments
 from vocab_lit.text.corpus import data_path, read_lines
 from vocab_lit.tokens.load import load_tokenizer
-from vocab_lit.tokens.tokenizer_file import save_tokenizer
+from vocab_lit.tokens.tokenizer_file import ids_around, save_tokenizer
 from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.training.perplexity import perplexity
 from vocab_lit.training.settings import RunStopped
 import json
+import numpy as np
 import os
 import pandas as pd
 import pytest
@@ -254,6 +254,29 @@ def cell_dee57b05(cell_790e2b33, cell_58149fb8):
     of_text = [untrained(m, "ppl", held_text, say=told_ppl.append)[0] for m in (folder / "gpt", mini)]
     pd.DataFrame(of_text).round(2)
     return SimpleNamespace(gpt=gpt, gpt_tokenizer=gpt_tokenizer, held_text=held_text, of_text=of_text, told_ppl=told_ppl)
+
+
+@pytest.fixture(scope='module')
+def cell_3ebea8e7():
+    # nbs/07_tasks/12_evaluate.ipynb, cell "place = Path(tempfile.mkdtemp())" (3ebea8e7)
+    place = Path(tempfile.mkdtemp())
+    (place / "copa.jsonl").write_text(
+        '{"premise": "Mchwa walivamia nyumba.", "choice1": "Waliondoka.", "choice2": "Walikula mbao.", '
+        '"question": "effect", "label": 1}\n'
+    )
+    (place / "topics.tsv").write_text("index_id\tcategory\ttext\n1\tsports\tTimu ilishinda.\n2\tscience\tNyuklia.\n")
+    read_choices(place / "copa.jsonl", "sw")
+    return SimpleNamespace(place=place)
+
+
+@pytest.fixture(scope='module')
+def cell_902eb1a8(cell_3ebea8e7):
+    # nbs/07_tasks/12_evaluate.ipynb, cell "model = load_model(data_path("models", "mini-gpt2"))" (902eb1a8)
+    place = cell_3ebea8e7.place
+    model = load_model(data_path("models", "mini-gpt2"))
+    tokenizer = load_tokenizer(data_path("models", "mini-gpt2"))
+    choose(model, tokenizer, read_choices(place / "topics.tsv", "sw"))
+    return SimpleNamespace(model=model, tokenizer=tokenizer)
 
 
 @pytest.mark.cell('nbs/07_tasks/12_evaluate.ipynb', 'cell "the settings are those the papers print" (212ad206)')
@@ -669,3 +692,76 @@ def test_perplexity_from_a_file_is_that_of_the_model(cell_790e2b33, cell_58149fb
         untrained(mini, "ppl", write("empty.txt", [""]))
     with pytest.raises(ValueError, match="the model takes 2 to 64"):
         untrained(folder / "gpt", "ppl", held_text, max_length=65, say=heard.append)
+
+
+@pytest.mark.cell('nbs/07_tasks/12_evaluate.ipynb', 'cell "both kinds of files are read" (e7eecfcd)')
+def test_both_kinds_of_files_are_read(cell_3ebea8e7):
+    place = cell_3ebea8e7.place
+    [plausible] = read_choices(place / "copa.jsonl", "sw")
+    assert plausible == Choice("Mchwa walivamia nyumba", " kwa hiyo", (" waliondoka.", " walikula mbao."), 1)
+    topics = read_choices(place / "topics.tsv", "sw")
+    assert [choice.answer for choice in topics] == [1, 0] and topics[0].options == (" science", " sports")
+    (place / "short.tsv").write_text("category\ttext\nsports\n")
+    (place / "lacks.jsonl").write_text('{"premise": "a"}\n')
+    (place / "other.tsv").write_text("a\tb\n")
+    for name, language, match in (
+        ("short.tsv", "sw", "line 2: 1 columns where the first line names 2"),
+        ("lacks.jsonl", "sw", "line 1: choice1 missing"),
+        ("other.tsv", "sw", "line 1: the columns are a, b"),
+        ("copa.jsonl", "xx", "no connectives in 'xx'"),
+    ):
+        with pytest.raises(ValueError, match=match):
+            read_choices(place / name, language)
+    with pytest.raises(FileNotFoundError, match="no such file"):
+        read_choices(place / "none.tsv", "sw")
+
+
+@pytest.mark.cell('nbs/07_tasks/12_evaluate.ipynb', 'cell "likelihoods are those of whole texts one by one" (6965dec4)')
+def test_likelihoods_are_those_of_whole_texts_one_by_one(cell_3ebea8e7, cell_902eb1a8):
+    model = cell_902eb1a8.model
+    place = cell_3ebea8e7.place
+    tokenizer = cell_902eb1a8.tokenizer
+    def whole(before, option):  # without a cache, by transformers' own loss
+        ids = torch.tensor([[*before, *option]])
+        labels = ids.clone()
+        labels[:, : len(before)] = -100
+        return -model(ids, labels=labels).loss.item() * len(option)
+
+
+    before, options = [5, 9, 12, 7], [[4], [6, 8, 11], [20, 3]]
+    expected = [whole(before, option) for option in options]
+    assert log_likelihoods(model, before, options).tolist() == pytest.approx(expected, abs=1e-4)
+    assert log_likelihoods(model, before, [[4], [6]]).tolist() == pytest.approx([whole(before, [4]), whole(before, [6])])
+    begin = ids_around(tokenizer)[0] or [tokenizer.eos_token_id]
+    told = read_choices(place / "topics.tsv", "sw")
+    long = Choice("Timu ilishinda. Nyuklia. " * 200, "\nTopic:", told[0].options, 0)  # its end is read
+    for choice, number in zip([*told, long], choose(model, tokenizer, [*told, long])):
+        texts = [choice.before, choice.question, *choice.options]
+        read, question, *coded = tokenizer(texts, add_special_tokens=False)["input_ids"]
+        read = read[-(model.config.max_position_embeddings - len(begin) - len(question) - max(map(len, coded))) :]
+        gains = [whole([*begin, *read, *question], ids) - whole([*begin, *question], ids) for ids in coded]
+        assert number == gains.index(max(gains))
+    right = sum(n == c.answer for n, c in zip(choose(model, tokenizer, told), told)) / len(told)
+    assert choice_accuracy(model, tokenizer, told) == right
+    with pytest.raises(ValueError, match="no room for a text in"):
+        choose(model, tokenizer, [replace(long, options=(long.before, " x"))])
+
+
+@pytest.mark.cell('nbs/07_tasks/12_evaluate.ipynb', 'cell "states know what a text is about, and of which words it is" (a1d0c403)')
+def test_states_know_what_a_text_is_about_and_of_which_words_it_is(cell_902eb1a8):
+    model = cell_902eb1a8.model
+    tokenizer = cell_902eb1a8.tokenizer
+    said = [(f"{name} {what}", what == "stays") for name in "ABCDEFGH" for what in ("goes", "stays")]
+    about = [Choice(text, "", (" go", " stay"), answer) for text, answer in said]
+    assert probe_accuracy(model, tokenizer, about[:8], about[8:]) == 1
+    rows = list(text_rows(tokenizer, ["Timu ilishinda.", "", "Nyuklia. " * 30], 12))
+    found, by_hand = mean_states(model, tokenizer, rows, 3), []
+    for ids, counts in rows:
+        with torch.no_grad():
+            hidden = model.base_model(torch.tensor([ids])).last_hidden_state[0]
+        by_hand += [(n, vector) for n, vector in zip(counts, hidden.numpy()) if n >= 0]
+    for n in (0, 2):
+        assert np.allclose(found[n], np.mean([vector for k, vector in by_hand if k == n], 0), atol=1e-5)
+    assert not found[1].any()
+    with pytest.raises(ValueError, match="0 tokens leave no room for text beside"):
+        list(text_rows(tokenizer, ["a"], 0))

@@ -6,12 +6,11 @@ from studies.phrasebook import lines
 from torch import nn
 from transformers import BertConfig, BertForMaskedLM, DistilBertConfig, DistilBertForMaskedLM, GPT2Config, GPT2LMHeadModel, RobertaConfig, RobertaForMaskedLM, XLMRobertaConfig, XLMRobertaForMaskedLM
 from types import SimpleNamespace
-from vocab_lit.models.device import Device, device_arguments
 from vocab_lit.models.source import load_model
 from vocab_lit.tasks.config import TaskConfig
 from vocab_lit.tasks.finetune import Collate, evaluate, fine_tune, fine_tune_seeds, fit, predict, prepare, with_head
 from vocab_lit.tasks.registry import register
-from vocab_lit.tasks.task import Row, Task, forward, label_weights
+from vocab_lit.tasks.task import Row, Task, forward
 from vocab_lit.text.corpus import data_path
 from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.training.settings import RunStopped
@@ -216,31 +215,6 @@ def test_a_batch_is_padded_on_the_right(cell_e4be217d, cell_cbb7ebed, cell_b3fc1
     assert of_bert(pair)["token_type_ids"].tolist() == [[0, 1, 1], [0, 0, 0]]
 
 
-@pytest.mark.cell('nbs/07_tasks/04_finetune.ipynb', 'cell "with two lengths a batch is full" (68dfb908)')
-def test_with_two_lengths_a_batch_is_full(cell_e4be217d, cell_cbb7ebed):
-    headed = cell_cbb7ebed.headed
-    language = cell_e4be217d.language
-    mini = cell_cbb7ebed.mini
-    mini_tokenizer = cell_cbb7ebed.mini_tokenizer
-    spoken = cell_e4be217d.spoken
-    rows = language.rows(mini_tokenizer, spoken[:90], ["en", "sw", "fi"], 64, None)
-    lengths = sorted(len(r.inputs["input_ids"]) for r in rows)
-    fixed = Collate(mini, mini_tokenizer, language, rows, fixed_shapes=True)
-    as_is = Collate(mini, mini_tokenizer, language, rows)
-    shapes, usual = ([tuple(c(rows[i : i + 7], 7)["input_ids"].shape) for i in range(0, 90, 7)] for c in (fixed, as_is))
-    assert set(shapes) == {(7, lengths[81]), (7, lengths[-1])} and len(set(usual)) > 5
-    filled, whole = fixed(rows[:5], 7), as_is(rows[:5])
-    assert filled["labels"].shape == (7, 1) and (filled["labels"][5:] == -100).all()
-    assert torch.equal(filled["labels"][:5], whole["labels"]) and filled["attention_mask"].sum(1).min() > 0
-    assert torch.allclose(label_weights([filled["labels"]])[0][:5], label_weights([whole["labels"]])[0])
-    with torch.no_grad():
-        assert torch.allclose(language.scores(headed, filled, None)[:5], language.scores(headed, whole, None), atol=1e-5)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(vocab_lit.tasks.finetune, "find_device", lambda: Device("xla", ""))
-        shown = predict(headed, mini_tokenizer, spoken[:90], "language")
-    assert shown == predict(headed, mini_tokenizer, spoken[:90], "language")
-
-
 @pytest.mark.cell('nbs/07_tasks/04_finetune.ipynb', 'cell "predictions are those of the model alone" (a3663b46)')
 def test_predictions_are_those_of_the_model_alone(cell_e4be217d, cell_cbb7ebed):
     headed = cell_cbb7ebed.headed
@@ -409,35 +383,6 @@ def test_asked_to_stop_while_it_is_scored_a_run_stops_at_once(cell_e4be217d, cel
     assert all(torch.equal(a, b) for a, b in zip(resumed.model.parameters(), whole.model.parameters()))
 
 
-@pytest.mark.cell('nbs/07_tasks/04_finetune.ipynb', 'cell "training with two lengths learns the same" (6af9725e)')
-def test_training_with_two_lengths_learns_the_same(cell_e4be217d, cell_cbb7ebed, cell_9bdb7284):
-    language = cell_e4be217d.language
-    mini_tokenizer = cell_cbb7ebed.mini_tokenizer
-    parts = cell_9bdb7284.parts
-    calm = TaskConfig(learning_rate=1e-3, batch_size=16, epochs=1, eval_every=1)
-    without_dropout = load_model(data_path("models", "mini-xlmr"))
-    without_dropout.config.hidden_dropout_prob = without_dropout.config.attention_probs_dropout_prob = 0.0
-    short = parts[0][:38], parts[1][:30], parts[2][:30]  # the last batch is not full
-
-
-    def calmly():
-        return fine_tune(without_dropout, mini_tokenizer, *short, language, config=calm)
-
-
-    with pytest.MonkeyPatch.context() as patch:
-        as_is = calmly()
-        patch.setattr(vocab_lit.tasks.finetune, "find_device", lambda: Device("xla", ""))
-        padded = calmly()
-        assert abs(as_is.history.loss[0] - padded.history.loss[0]) < 1e-5
-        assert (as_is.dev, as_is.test) == (padded.dev, padded.test)
-        in_half = device_arguments(Device("cpu", "", precision="bf16"))
-        patch.setattr(vocab_lit.tasks.task_trainer, "device_arguments", lambda: in_half)
-        half = calmly()
-        assert 0 < abs(half.history.loss[0] - as_is.history.loss[0]) < 0.05
-        ids = {k: v for k, v in mini_tokenizer(short[0][0][0], return_tensors="pt").items() if k != "token_type_ids"}
-        assert torch.equal(half.model(**ids).logits, type(half.model).forward(half.model, **ids).logits)
-
-
 @pytest.mark.cell('nbs/07_tasks/04_finetune.ipynb', 'cell "what is attached is trained, what is frozen is not touched" (06f6e6b3)')
 def test_what_is_attached_is_trained_what_is_frozen_is_not_touched(cell_e4be217d, cell_cbb7ebed, cell_7a5c0403, cell_382b70f3):
     added = cell_382b70f3.added
@@ -482,8 +427,7 @@ import sys
 packages = "conllu", "seqeval", "sklearn", "pandas", "datasets", "gensim", "transformers", "accelerate"
 for name in [name for name in sys.modules if name.partition(".")[0] in (*packages, "vocab_lit")]:
     del sys.modules[name]
-from vocab_lit.tasks import choices, finetune, nli, qa, tagging
-from vocab_lit.training import lapt
+from vocab_lit.tasks import finetune, pairs, tagging
 
 told.send([name for name in packages if name in sys.modules])
 """

@@ -11,8 +11,8 @@ from transformers import AutoModelForTokenClassification, BertConfig, BertForMas
 from types import SimpleNamespace
 from vocab_lit.models.source import load_model
 from vocab_lit.tasks.finetune import Collate, fine_tune, prepare, tag, with_head
-from vocab_lit.tasks.splits import hold_out
 from vocab_lit.tasks.tagging import Tagged, TaggingConfig, UPOS, accuracy, entity_f1, ner, pos, read_bio, read_conllu, split_wikiann, to_bio, windows, word_scores, word_subtokens
+from vocab_lit.tasks.task import hold_out
 from vocab_lit.text.corpus import data_path
 from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.tokens.tokenizer_file import ids_around

@@ -2,8 +2,10 @@
 from pathlib import Path
 from transformers import BertConfig
 from types import SimpleNamespace
-from vocab_lit.tasks.task import Task, by_frequency, label_weights, make_row
+from vocab_lit.tasks.task import Row, Task, by_frequency, hold_out, label_weights, make_row, notes, row_notes
 import pytest
+import subprocess
+import sys
 import torch
 
 
@@ -31,6 +33,26 @@ def cell_7a5c0106():
 
     WhichLanguage().labels([("moi", "fi"), ("hei", "fi"), ("jambo", "sw")])
     return SimpleNamespace(WhichLanguage=WhichLanguage)
+
+
+@pytest.fixture(scope='module')
+def cell_7a5c0208():
+    # nbs/07_tasks/01_task.ipynb, cell "class WhichLanguage_of_split(Task):" (7a5c0208)
+    class WhichLanguage_of_split(Task):
+        unit, asks, marks = "sentences", "sentences", "languages"
+
+        def asked(self, example):
+            return (example[1],)
+
+        def text(self, example):
+            return example[0]
+
+
+    which_language = WhichLanguage_of_split()
+    spoken = [
+        (f"{word}{n}", language) for n in range(5) for word, language in (("hi", "en"), ("jambo", "sw"), ("hei", "fi"))
+    ]
+    return SimpleNamespace(WhichLanguage_of_split=WhichLanguage_of_split, spoken=spoken, which_language=which_language)
 
 
 @pytest.mark.cell('nbs/07_tasks/01_task.ipynb', 'cell "weights sum to one, balance a label" (1856f054)')
@@ -76,3 +98,53 @@ def test_a_head_is_one_of_transformers_by_name_or_by_a_mapping(cell_7a5c0106):
 
     with pytest.raises(ValueError, match="no head for which language it is on bert models; use another model"):
         NoHead().build(BertConfig())
+
+
+@pytest.mark.cell('nbs/07_tasks/01_task.ipynb', 'cell "held-out sets are disjoint, complete" (564f96b0)')
+def test_held_out_sets_are_disjoint_complete():
+    numbered = list(range(20_000))
+    for n, size in ((1517, 300), (1000, 300), (999, 99), (12, 1), (2, 1)):
+        train, dev = hold_out(numbered[:n], seed=1)
+        assert (len(train), len(dev)) == (n - size, size) and sorted(train + dev) == numbered[:n]
+        assert (train, dev) == hold_out(numbered[:n], seed=1)
+    assert hold_out(numbered[:1517])[1] != numbered[:300] and len(hold_out(numbered[:40], 7)[1]) == 7
+    with pytest.raises(ValueError, match="cannot hold 300 of 300 examples out"):
+        hold_out(numbered[:300], 300)
+    with pytest.raises(ValueError, match="cannot hold 1 of 1 examples out"):
+        hold_out([1])
+
+
+@pytest.mark.cell('nbs/07_tasks/01_task.ipynb', 'cell "labels that training never shows are told" (7a5c0209)')
+def test_labels_that_training_never_shows_are_told(cell_7a5c0208):
+    spoken = cell_7a5c0208.spoken
+    which_language = cell_7a5c0208.which_language
+    assert list(notes(which_language, spoken[:8], spoken[8:12], [*spoken[5:9], ("moi", "de")])) == [
+        "1 sentences of the test split have languages that training never shows (de); they count as wrong",
+        "3 of 5 test sentences are also in the training split",
+    ]
+    assert list(notes(which_language, spoken[:9], spoken[9:12], spoken[12:15])) == []
+
+
+@pytest.mark.cell('nbs/07_tasks/01_task.ipynb', 'cell "examples in several rows are counted" (ce1e318e)')
+def test_examples_in_several_rows_are_counted(cell_7a5c0208):
+    WhichLanguage_of_split = cell_7a5c0208.WhichLanguage_of_split
+    which_language = cell_7a5c0208.which_language
+    class Lossy(WhichLanguage_of_split):
+        def lost(self, rows):
+            return f"; {len(rows)} rows"
+
+
+    rows = [Row(i, {}) for i in (0, 0, 0, 1, 2, 2)]
+    assert list(row_notes(Lossy(), training=rows, test=rows[2:5])) == [
+        "2 training sentences are longer than a row and are read in windows; 6 rows"
+    ]
+    assert list(row_notes(which_language, training=rows[:2])) == [
+        "1 training sentences are longer than a row and are read in windows"
+    ]
+
+
+@pytest.mark.cell('nbs/07_tasks/01_task.ipynb', 'cell "tasks and splits are known without torch" (7a5c0210)')
+def test_tasks_and_splits_are_known_without_torch():
+    modules = "vocab_lit.tasks.task, vocab_lit.tasks.settings"
+    heavy = f"import sys, {modules}; print([m for m in ('torch', 'transformers') if m in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", heavy], capture_output=True, text=True).stdout == "[]\n"

@@ -3,7 +3,7 @@ from configparser import ConfigParser
 from importlib.metadata import PackageNotFoundError, packages_distributions, requires
 from pathlib import Path
 from types import SimpleNamespace
-from vocab_lit.text.errors import EXTRAS, LacksOption, LazyExtra, MissingExtra, SettingError, check_extra, first_line, import_extra, reading
+from vocab_lit.text.errors import EXTRAS, LazyExtra, MissingExtra, SettingError, check_extra, first_line, import_extra, reading
 import multiprocessing
 import pytest
 import re
@@ -83,7 +83,7 @@ class Ring:
 
 @pytest.mark.cell('nbs/01_text/07_errors.ipynb', 'cell "the message begins with the option" (f0c561fe)')
 def test_the_message_begins_with_the_option():
-    error = LacksOption("same_size", "give --extend N too")
+    error = SettingError("same_size", "give --extend N too")
     assert str(error) == "--same-size: give --extend N too"
     assert (error.name, error.problem) == ("same_size", "give --extend N too")
     spaced = SettingError("size", " 10: give 1 to 9")

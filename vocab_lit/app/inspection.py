@@ -58,7 +58,8 @@ def weights_of(source: Source) -> tuple[dict[str, Any], ModelSize]:
         generates, more = has_head, dict(type=source.dtype, megabytes=round(file.bytes / 1e6, 1))
         more |= dict(continued_pretraining=True)
     rows, dimension = shapes["input"]
-    head = "a matrix of its own" if "output" in shapes else "tied" if has_head else "none"
+    shared = "tied" if has_head else "none"
+    head = "a matrix of its own" if "output" in shapes else shared
     facts = dict(architecture=name, parameters=parameters, embeddings=rows, dimension=dimension, head=head) | more
     of_tokens = sum(math.prod(shape) for shape in shapes.values())
     output = shapes.get("output", shapes["input"])[1] if has_head else 0
@@ -140,7 +141,7 @@ class Reading:
 
 
 def measure_reading(
-    source: Source,
+    source: FolderSource,
     lines: Sequence[str],  # of the language
 ) -> Reading:
     "Measure how well a model reads a language."
@@ -205,7 +206,7 @@ def _opened(model: str | Path) -> tuple[Source, dict[str, Any] | None, ModelSize
     "What the tokenizer comes from; the facts and the size of the weights, where there are any."
     if not is_gguf(model):
         source = FolderSource(model)
-        return (source, *(weights_of(source) if _has_model(model) else (None, None)))
+        return (source, *weights_of(source)) if _has_model(model) else (source, None, None)
     source = GgufSource(model)
     check_whole(source.file)
     return (source, *weights_of(source))

@@ -199,6 +199,9 @@ def _shows_traceback(ctx: typer.Context) -> bool:
     return bool(ctx.params.get("traceback")) or os.environ.get(TRACEBACK, "0") not in ("", "0")
 
 
+_UsageError: Any = typer.BadParameter.__mro__[1]  # typer has no name for it
+
+
 def _leave(problem: object, code: int) -> None:
     typer.echo(f"vocab-lit: {problem}", err=True)
     raise typer.Exit(code) from None
@@ -239,6 +242,10 @@ class OneLine(TyperGroup):
         except RunStopped as e:
             how = "call it again" if ctx.invoked_subcommand in _BY_THEMSELVES else "call it again with --resume"
             _leave(f"{e}; {how}", _TRY_AGAIN)
+        except _UsageError as e:
+            if type(e).__name__ == "NoArgsIsHelpError":
+                raise
+            _leave(" ".join(e.format_message().split()), 2)
         except (ValueError, OSError, MissingExtra, MemoryError) as e:
             if _shows_traceback(ctx):
                 raise

@@ -38,7 +38,7 @@ from ..methods.settings import InitSettings, TransplantSettings
 from ..models.settings import MergeSettings, check_model_path, is_gguf
 from ..text.files import check_output, check_text
 from ..text.reader import in_languages
-from ..text.settings import LARGEST_SEED, LacksOption, SettingError
+from ..text.settings import LARGEST_SEED, SettingError
 from ..tokens.settings import AS_ADVISED, TokenizerSettings, TrimSettings
 from ..vectors.settings import VectorSettings
 
@@ -74,7 +74,7 @@ def _as_advised(model: str, text: list[str] | None, tokenizer: TokenizerSettings
     from vocab_lit.app.inspection import advised
 
     if not text:
-        raise LacksOption("text", "how many tokens to add is judged from a text; give one, or --extend N")
+        raise SettingError("text", "how many tokens to add is judged from a text; give one, or --extend N")
     check_text(text)
     if not Path(model).exists():
         check_model_path(model)

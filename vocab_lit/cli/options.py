@@ -27,7 +27,8 @@ from ..text.reader import FIELD_HELP, with_field
 from ..text.settings import Option, Settings, options
 
 # %% ../../nbs/10_cli/02_options.ipynb #0606ff76
-_TYPES = {"str": str, "int": int, "float": float, "bool": bool, "File": str, "Model": str, "Files": list[str]}
+_NUMBERS = ("int", "float")  # which the settings class reads, so that what is no number is told in its words
+_TYPES = {**dict.fromkeys(("str", "File", "Model", *_NUMBERS), str), "bool": bool, "Files": list[str]}
 MARKUP_LESS = "\\<"  # a < that Markdown does not take for the begin of HTML, which help leaves out
 _SHORTER = {"pad_to_multiple_of": ("--pad-to",)}  # further names of options
 
@@ -47,6 +48,8 @@ def _parameter(option: Option, default: object, panel: str | None) -> signatures
         names = [f"--{name}/--no-{name}"]
     shown = (option.shown or False) if empty else True
     info = typer.Option(*names, help=sentence(option.help), show_default=shown, rich_help_panel=panel)
+    if option.kind in _NUMBERS:
+        info.metavar, default = f"<{option.kind}>", default if empty else str(default)
     kind = _TYPES[option.kind] if default is MISSING or not empty else _TYPES[option.kind] | None
     given = {} if default is MISSING else dict(default=None if empty else default)
     return signatures.Parameter(

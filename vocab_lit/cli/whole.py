@@ -131,7 +131,8 @@ def adapt(
 
     if not dry_run:
         check_report_packages()
-    wanted = {name: adaptation.evaluation(name, setup[name], init.seed) for name in TASK_KEYS if name in (setup or {})}
+    of_setup = setup or {}
+    wanted = {name: adaptation.evaluation(name, of_setup[name], init.seed) for name in TASK_KEYS if name in of_setup}
     asked = Adaptation(model, tuple(map(str, text)), transplant, lapt, adaptation, wanted, keep, run)
     check_model_path(model)
     check_options(asked)

@@ -10,14 +10,12 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
-
-import psutil
 
 from ..text.errors import MissingExtra
 
@@ -38,7 +36,6 @@ params.n_parallel = params.verbosity = 1
 params.cpuparams.n_threads = params.cpuparams_batch.n_threads = given["threads"]
 params.warmup = params.fit_params = params.ui = False
 params.cache_ram_mib = params.n_ctx_checkpoints = 0
-params.lora_adapters = [xllamacpp.CommonAdapterLoraInfo(path, 1.0) for path in given["adapters"]]
 exec(given["more"])
 server = xllamacpp.Server(params)
 with open(given["address"] + ".part", "w") as file:
@@ -48,7 +45,6 @@ sys.stdin.read()
 os._exit(0)
 """
 _POLL = 0.01  # seconds
-_CERTAIN = 1e4  # added to a logit before sampling, after log-probabilities are taken
 
 
 def has_llama_cpp() -> bool:
@@ -84,8 +80,6 @@ class LlamaCpp:
         Threads that compute.
     seconds : float, default 120
         How long each answer, and the loading, may take.
-    adapters : paths
-        GGUF files of LoRA adapters, added in full.
     more : str
         Python that sets further `params` of llama.cpp's server.
 
@@ -105,7 +99,6 @@ class LlamaCpp:
         context: int = 512,
         threads: int = 1,
         seconds: float = 120,
-        adapters: Sequence[str | Path] = (),
         more: str = "",
     ):
         if not has_llama_cpp():
@@ -115,8 +108,7 @@ class LlamaCpp:
             raise FileNotFoundError(f"{self.path} is no file")
         self._folder = TemporaryDirectory(prefix="llama_cpp_")
         address, log = (Path(self._folder.name, name) for name in ("address", "log"))
-        given = dict(model=str(self.path), context=context, threads=threads, address=str(address))
-        given |= dict(adapters=[str(adapter) for adapter in adapters], more=more)
+        given = dict(model=str(self.path), context=context, threads=threads, address=str(address), more=more)
         with open(log, "wb") as out:
             command = [sys.executable, "-c", _PROGRAM, json.dumps(given)]
             self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=out, stderr=out)
@@ -193,10 +185,6 @@ class LlamaCpp:
         options = dict(parse_special=special, add_special=around)
         return [self.ask("/tokenize", "tokenize a text", content=text, **options)["tokens"] for text in texts]
 
-    def text(self, ids: Sequence[int]) -> str:
-        "The text of token ids."
-        return self.ask("/detokenize", "write out tokens", tokens=list(ids))["content"]
-
     def complete(self, prompt: str | Sequence[int], n: int, **options: Any) -> dict[str, Any]:
         "The server's answer to a prompt, which it continues greedily."
         given = prompt if isinstance(prompt, str) else list(prompt)
@@ -212,31 +200,3 @@ class LlamaCpp:
         answer = self.complete(prompt, n)
         reason = "length" if answer["stop_type"] == "limit" else "stop"
         return Generated(answer["content"], answer["tokens"], reason, answer["timings"]["predicted_per_second"])
-
-    def log_probabilities(
-        self,
-        prompt: str | Sequence[int],
-        n: int = 10,  # tokens
-    ) -> dict[int, float]:  # {id: log-probability}, the most probable first
-        "The most probable next tokens, whatever llama.cpp would write: of a part of a character it tells none."
-        whole = self.ids(["a"])[0][-1]
-        [position] = self.complete(prompt, 1, n_probs=n, logit_bias=[[whole, _CERTAIN]])["completion_probabilities"]
-        return {token["id"]: token["logprob"] for token in position["top_logprobs"]}
-
-    def chat(
-        self,
-        messages: Sequence[Mapping[str, str]],  # role and content of each
-        n: int = 64,  # tokens at most
-    ) -> Generated:
-        "The answer to a conversation, by the file's chat template."
-        what = f"answer a conversation by {n} tokens"
-        options = dict(max_tokens=n, temperature=0, cache_prompt=False)
-        answer = self.ask("/v1/chat/completions", what, messages=list(messages), **options)
-        [choice] = answer["choices"]
-        text, speed = choice["message"].get("content") or "", answer["timings"]["predicted_per_second"]
-        return Generated(text, [], choice["finish_reason"], speed)
-
-    @property
-    def process(self) -> psutil.Process:
-        "Its process, which tells what time and memory it takes."
-        return psutil.Process(self._process.pid)

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .lazy_weights import input_weight, rows_of
-from .source import open_model
 from .transplant import transplant
 from ..text.corpus import Lines
 from ..tokens.load import load_tokenizer
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'embedding_vectors', 'smaller_model', 'aligned_vectors', 'target_vectors']
+__all__ = ['log', 'embedding_vectors', 'smaller_model', 'aligned_vectors']
 
 # %% ../../nbs/05_models/11_auxiliary.ipynb #feda33c9
 def embedding_vectors(
@@ -104,23 +103,3 @@ def aligned_vectors(
     for name, value in made.report.items():
         log.info(f"{name}: {round(value, 2) if isinstance(value, float) else value}")
     return made
-
-
-def target_vectors(
-    needs: str,  # as the recipe says: "token vectors" or "word vectors"
-    tokenizer: PreTrainedTokenizerBase | Vocab,  # of the target language
-    lines: Iterable[str],
-    settings: TransplantSettings,
-) -> TokenVectors:
-    "Read or make the vectors of the target tokens, one row per token id."
-    from vocab_lit.vectors.word_vectors import from_words, read_vectors, static_vectors
-
-    vectors, file = settings.vectors, settings.vectors.file
-    log.info(f"reading {file}" if file else f"making {needs}")
-    if not file:
-        return static_vectors(needs, tokenizer, lines, vectors.vectors, settings.init.seed, vectors.threads)
-    if needs == "word vectors":
-        return from_words(file, tokenizer)
-    if file.is_dir():
-        return embedding_vectors(open_model(file), load_tokenizer(file), tokenizer, str(file))
-    return read_vectors(file, tokenizer)

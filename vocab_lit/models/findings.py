@@ -107,7 +107,7 @@ class Served:
 
     def __init__(
         self,
-        model: str | Path,  # a folder, a name on the Hub or a GGUF file
+        model: str | Path | Source,  # a folder, a name on the Hub or a GGUF file
         before: str | Path | None = None,  # what it was made from; None: of a folder where vocab_lit.json says
         text: Sequence[str | Path] = (),  # of which ids are compared; none: bundled lines of English
     ):

@@ -120,7 +120,8 @@ def check_merge(
         _check_plain(source)
     if not others:
         return _average(sources, settings.shares(len(sources)))
-    return _with_chat_vector(sources[0], *others, settings.scale)
+    chat, base = others
+    return _with_chat_vector(sources[0], chat, base, settings.scale)
 
 
 def merge_files(

@@ -60,12 +60,8 @@ class Source:
         The tokenizer that the model was trained with.
     vocab : Vocab
         Its vocabulary; special tokens are ``vocab.roles``.
-    template : str or dict of str to str, optional
-        The chat template.
-    around : tuple of two bools
-        Whether special tokens stand before and after a text.
     tokenizer_file : TokenizerFile
-        The tokenizer as it is read, taken apart, trimmed and written.
+        The same as it is read: chat template, what stands around a text, pieces and merges.
     tables : dict of str to TokenTensor or GgufTable
         What has a row for each token: ``"input"``, ``"output"`` where it is not tied, ``"bias"`` and others. Of each,
         ``len`` is the number of rows, ``name`` the name in the files, and ``rows(n)`` gives rows by index.
@@ -162,18 +158,6 @@ class Source:
         tokenizer = self.tokenizer
         with reading(self.path, "the tokenizer"):
             return Vocab.from_tokenizer(tokenizer)
-
-    @property
-    def template(self) -> str | dict[str, str] | None:
-        "The chat template, if there is one."
-        return self.tokenizer.chat_template
-
-    @cached_property
-    def around(self) -> tuple[bool, bool]:  # before, after
-        "Whether special tokens stand before and after a text."
-        from vocab_lit.tokens.tokenizer_file import special_around
-
-        return special_around(self.tokenizer)
 
     @property
     def rows(self) -> int:
@@ -602,8 +586,6 @@ def load_model(path: str | Path | Source) -> PreTrainedModel:
     return FolderSource.open(path).load()
 
 
-def open_model(
-    path: str | Path | Source,  # model folder, or hub name when online
-) -> PreTrainedModel:
+def open_model(path: str | Path | Source) -> PreTrainedModel:
     "As `load_model`, for `transplant`: weights that it does not change stay in their files until its result is saved."
     return FolderSource.open(path).open_weights()

@@ -78,6 +78,8 @@ class Adaptation:
         A language adapter that learns in place of the model.
     amount : Amount, optional
         How much of the text is trained on; left out, all of it.
+    lines : int, optional
+        Held-out lines at most; left out, up to 2,000 of the text, or those of the file.
 
     See Also
     --------
@@ -104,6 +106,7 @@ class Adaptation:
     trim: TrimSettings = TrimSettings()
     adapter: LanguageAdapter | None = None
     amount: Amount | None = None
+    lines: int | None = None
 
     @classmethod
     def of(

@@ -92,12 +92,24 @@ class Run:
         return self.path("text") / "held-out.txt"
 
     @property
+    def trains_at_start(self) -> bool:
+        "Whether tokenizer and token vectors are trained with the start, and not before."
+        return False
+
+    @property
     def lacks_vectors(self) -> bool:
         "Whether vectors are to be trained."
         vectors = self.asked.transplant.vectors
+        if self.needs == "token vectors" and self.trains_at_start:
+            return False
         if self.needs == "aligned vectors":
             return not (vectors.source_vectors and vectors.target_vectors)
         return bool(self.needs) and not vectors.file
+
+    def settings(self, resume: bool = False) -> RunSettings:
+        "How the training runs."
+        given: dict[str, Any] = asdict(self.asked.run) | dict(max_hours=self.limit.left("training"))
+        return RunSettings(held_out=(str(self.held_out),), seed=self.asked.seed, resume=resume, **given)
 
     def lines_to_train(self) -> Iterable[str]:
         "The lines that tokenizer and vectors are trained on: all of the text, or a sample."
@@ -131,7 +143,7 @@ def make_text(run: Run) -> None:
             problem = "too few lines to hold some out; give more text, or a file of held-out text"
             raise ValueError(f"{', '.join(a.text)}: {problem}")
         write_lines(folder / "train.txt", sample_lines(train, a.amount) if a.amount else train)
-        write_lines(folder / "held-out.txt", test)
+        write_lines(folder / "held-out.txt", test := test[: a.lines])
         (folder / "all.txt").unlink(missing_ok=True)
         size = size_of(Lines(folder / "train.txt"))
         counts = {"train": size["lines"], "held out": len(test)}
@@ -201,7 +213,7 @@ def _with_vectors(run: Run) -> VectorSettings:
         source = vectors.source_vectors or files["source"]
         target = vectors.target_vectors or files["target"]
         return replace(vectors, source_vectors=source, target_vectors=target, source_text=(), vectors="auto")
-    if vectors.file:
+    if not run.lacks_vectors:
         return vectors
     return replace(vectors, vectors=files["tokens" if run.needs == "token vectors" else "target"])
 
@@ -213,17 +225,16 @@ def make_start(run: Run) -> None:
         texts = [run.train_text, *(a.keep.keep_text if a.keep.replay else ())]
         trim_files(a.opened, texts, run.path("start"), a.trim, a.adapt.language)
         return
-    tokenizer = replace(a.transplant.tokenizer, tokenizer=str(run.tokenizer))
+    text = [run.train_text] if run.trains_at_start else []
+    tokenizer = a.transplant.tokenizer if text else replace(a.transplant.tokenizer, tokenizer=str(run.tokenizer))
     settings = replace(a.transplant, tokenizer=tokenizer, vectors=_with_vectors(run))
-    settings = settings.without_unused(options(TokenizerSettings))  # of the tokenizer, which is there by now
-    transplant_files(a.opened, (), run.path("start"), settings, a.adapt.language)
+    settings = settings.without_unused(options(TokenizerSettings), text)  # of a tokenizer that is there by now
+    transplant_files(a.opened, text, run.path("start"), settings, a.adapt.language)
 
 # %% ../../nbs/08_study/06_stages.ipynb #28710ca0
 def make_model(run: Run, resume: bool = False, callbacks: Sequence[TrainerCallback] = ()) -> pd.DataFrame:
     "Train in this process, which may be one of several; the held-out losses, as `lapt_files` gives them."
-    a = run.asked
-    given: dict[str, Any] = asdict(a.run) | dict(max_hours=run.limit.left("training"))
-    settings = RunSettings(held_out=(str(run.held_out),), seed=a.seed, resume=resume, **given)
+    a, settings = run.asked, run.settings(resume)
     start = a.source if a.adapter or a.vocabulary == "keep" else run.path("start")
     out, text = run.path("model"), [str(run.train_text)]
     return lapt_files(start, text, out, a.lapt, settings, a.adapter, a.keep, callbacks)

@@ -19,7 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .prepared import measure_cell
+from .measure import measure_cell
 from .results import Cell, ResultStore, WorkerKilled, Workers
 from .study_file import GridCell, Study, cell_fingerprint, check_study, study_digests
 from .study_report import BEST, write_report

@@ -37,8 +37,7 @@ from ..tasks.settings import SPLITS, EvaluateSettings, evaluation
 from ..text.corpus import data_path
 from ..text.files import check_file_name, check_text, write_text
 from ..text.reader import TextSource, raw_lines
-from ..text.settings import SettingError, Settings, option, options, settings
-from ..text.yaml_file import mapping, read_yaml
+from ..text.settings import SettingError, Settings, mapping, option, options, read_yaml, settings
 from ..training.settings import PRECISIONS
 
 # %% auto #0
@@ -443,7 +442,7 @@ def _check_task(study: Study, cell: GridCell, task: TaskOfStudy, read: set) -> N
 def _check_choices(study: Study) -> None:
     from vocab_lit.models.model_class import is_masked
     from vocab_lit.models.source import FolderSource
-    from vocab_lit.tasks.choices import read_choices
+    from vocab_lit.tasks.evaluate import read_choices
 
     asked = {(c.language, name) for c in study.cells for one in study.choices_of(c) for name in one.files(c.language)}
     for language, name in sorted(asked):

@@ -8,28 +8,37 @@ from __future__ import annotations
 import json
 import logging
 import shutil
-from collections.abc import Iterable, Iterator
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+import numpy as np
+import torch
+from torch.nn.utils.rnn import pad_sequence
+from tqdm.auto import tqdm
+
 import vocab_lit
 from ..models.adapterhub import head_labels, is_task, load_adapter, load_head, write_adapter
+from ..models.compatibility import check_rows
 from ..models.device import on_device
 from ..models.madx import TASK, MadX
+from ..models.model_class import max_length
 from ..models.source import FolderSource
 from .finetune import FineTuned, evaluate, fit, prepare, record, rows_for, with_head
 from .registry import get_task
 from .settings import PERPLEXITY, SPLITS, EvaluateSettings, TaskRun
-from .splits import hold_out, notes, row_notes
-from .task import Task
+from .task import Task, hold_out, notes, row_notes
 from ..text.corpus import read_lines, write_json
 from ..text.files import check_output, check_text
+from ..text.reader import json_record, raw_lines
 from ..text.settings import SettingError
-from ..tokens.tokenizer_file import save_tokenizer
+from ..tokens.tokenizer_file import ids_around, save_tokenizer
 from ..training.lapt import check_same_run
+from ..training.lm_loss import in_mode
 from ..training.perplexity import perplexity
 from ..training.settings import RunStopped
 from ..training.training_run import finish_run
@@ -38,11 +47,11 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
     from vocab_lit.tasks.config import TaskConfig
-
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'silenced', 'read_examples', 'check_evaluation', 'evaluate_files']
+__all__ = ['log', 'silenced', 'read_examples', 'check_evaluation', 'evaluate_files', 'Choice', 'read_choices', 'log_likelihoods',
+           'choose', 'choice_accuracy', 'mean_states', 'text_rows', 'linear_classifier', 'probe_accuracy']
 
 # %% ../../nbs/07_tasks/12_evaluate.ipynb #f9d4e71f
 @contextmanager
@@ -352,3 +361,194 @@ def evaluate_files(
         log.info(f"the fine-tuning in {out} has ended already")
         return json.loads(Path(saved, "scores.json").read_text(encoding="utf-8"))["records"]
     return _fine_tune(source, settings, out, run, folder)
+
+# %% ../../nbs/07_tasks/12_evaluate.ipynb #9feaba40
+@dataclass(frozen=True)
+class Choice:
+    "A text, and what may follow it."
+
+    before: str
+    question: str  # what stands between the two, alike in all examples
+    options: tuple[str, ...]
+    answer: int  # number of the right one
+
+
+_CONNECTIVES = {  # by language: of a cause and of an effect, as the evaluation harness of EleutherAI has them
+    "en": ("because", "therefore"),
+    "et": ("sest", "seetõttu"),
+    "sw": ("kwa sababu", "kwa hiyo"),
+    "th": ("เพราะ", "ดังนั้น"),
+}
+
+
+def _plausible(path: Path, language: str) -> Iterator[Choice]:
+    "The choices of a file of XCOPA."
+    if language not in _CONNECTIVES:
+        raise ValueError(f"{path}: no connectives in {language!r}; there are those of {', '.join(_CONNECTIVES)}")
+    for n, line in enumerate(raw_lines(path), 1):
+        row = json_record(line.strip(), f"{path}, line {n}")
+        for name in ("premise", "choice1", "choice2", "question", "label"):
+            if name not in row:
+                raise ValueError(f"{path}, line {n}: {name} missing; a line of XCOPA has it")
+        connective = _CONNECTIVES[language][row["question"] == "effect"]
+        options = tuple(f" {row[name][:1].lower()}{row[name][1:]}" for name in ("choice1", "choice2"))
+        yield Choice(row["premise"].rstrip(". "), f" {connective}", options, int(row["label"]))
+
+
+def _topics(path: Path) -> Iterator[Choice]:
+    "The choices of a table of texts and categories."
+    header, *rows = [line.rstrip("\r\n").split("\t") for line in raw_lines(path)]
+    if not {"text", "category"} <= set(header):
+        problem = f"{path}, line 1: the columns are {', '.join(header)}"
+        raise ValueError(f"{problem}; give text and category, or JSON lines of XCOPA")
+    for n, row in enumerate(rows, 2):
+        if len(row) != len(header):
+            raise ValueError(f"{path}, line {n}: {len(row)} columns where the first line names {len(header)}")
+    named = [dict(zip(header, row)) for row in rows]
+    topics = sorted({row["category"] for row in named})
+    options = tuple(f" {topic}" for topic in topics)
+    for row in named:
+        yield Choice(row["text"], "\nTopic:", options, topics.index(row["category"]))
+
+
+def read_choices(
+    path: str | Path,  # JSON lines of XCOPA, or a table with tabs and the columns text and category
+    language: str,  # whose connectives stand between premise and choice
+) -> list[Choice]:
+    "Read choices; `ValueError` names the file and line that is broken."
+    path = Path(path)
+    if not path.is_file():
+        raise FileNotFoundError(f"{path}: no such file of choices")
+    first = next(iter(raw_lines(path)), "")
+    choices = list(_plausible(path, language) if first.startswith("{") else _topics(path))
+    if not choices:
+        raise ValueError(f"{path} has no choices")
+    return choices
+
+# %% ../../nbs/07_tasks/12_evaluate.ipynb #d29e545c
+@torch.no_grad()
+def log_likelihoods(
+    model: PreTrainedModel,  # causal
+    before: Sequence[int],  # ids of what is read
+    options: Sequence[Sequence[int]],  # ids of what may follow
+) -> torch.Tensor:  # (options,), in nats
+    "The log-likelihood of each option after what is read."
+    device = cast("Any", model).device
+    read = model(torch.tensor([list(before)], device=device), use_cache=True, logits_to_keep=1)
+    cache = read.past_key_values
+    cache.batch_repeat_interleave(len(options))
+    ids = pad_sequence([torch.tensor(option) for option in options], batch_first=True, padding_value=-1).to(device)
+    first = read.logits[:, -1:].expand(len(options), -1, -1)
+    later = model(ids[:, :-1].clamp(min=0), past_key_values=cache).logits if ids.shape[1] > 1 else first[:, :0]
+    nats = torch.cat([first, later], 1).float().log_softmax(-1)
+    chosen = nats.gather(-1, ids.clamp(min=0)[..., None])[..., 0]
+    return chosen.where(ids >= 0, 0).sum(1)
+
+
+def choose(
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,  # the model's
+    choices: Sequence[Choice],
+) -> list[int]:  # number of the option that gains most from what is read
+    "What a causal model chooses; `ValueError` where question and options leave no room for a text."
+    begin = ids_around(tokenizer)[0] or [cast("int", tokenizer.eos_token_id)]
+
+    def ids(text: str) -> list[int]:
+        return tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
+
+    chosen, without = [], {}
+    with in_mode(model, training=False):
+        for choice in choices:
+            options, question = [ids(option) for option in choice.options], ids(choice.question)
+            room = max_length(model) - len(begin) - len(question) - max(map(len, options))
+            if room < 1:
+                needed = f"{choice.question!r} and the longest option of {choice.options}"
+                raise ValueError(f"{needed} leave no room for a text in {max_length(model)} positions")
+            asked = (choice.question, choice.options)
+            if asked not in without:
+                without[asked] = log_likelihoods(model, [*begin, *question], options)
+            after = log_likelihoods(model, [*begin, *ids(choice.before)[-room:], *question], options)
+            chosen.append(int((after - without[asked]).argmax()))
+    return chosen
+
+
+def choice_accuracy(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, choices: Sequence[Choice]) -> float:
+    "The share of choices that are right, 0 to 1."
+    chosen = choose(model, tokenizer, choices)
+    return sum(made == choice.answer for made, choice in zip(chosen, choices)) / len(choices)
+
+# %% ../../nbs/07_tasks/12_evaluate.ipynb #a1d0c402
+@torch.no_grad()
+def mean_states(
+    model: PreTrainedModel,  # masked or causal; it is not changed
+    tokenizer: PreTrainedTokenizerBase,  # the model's
+    rows: Sequence[tuple[Sequence[int], Sequence[int]]],  # token ids, and the mean that each token counts for, or -1
+    n: int,  # means
+    batch_size: int = 32,
+) -> np.ndarray:  # (n, dim) float32; 0 where no token counts
+    "Mean last hidden states."
+    device, pad = cast("Any", model).device, tokenizer.pad_token_id or 0
+    sums, sizes = torch.zeros(n, cast("int", model.config.hidden_size), device=device), torch.zeros(n, 1, device=device)
+    order = sorted(rows, key=lambda row: -len(row[0]))
+    with in_mode(model, training=False):
+        for at in tqdm(range(0, len(order), batch_size), desc="states", unit=" batches", delay=2, leave=False):
+            batch = order[at : at + batch_size]
+            ids, counts, mask = (
+                pad_sequence([torch.tensor(part) for part in parts], batch_first=True, padding_value=fill).to(device)
+                for parts, fill in (
+                    ([ids for ids, _ in batch], pad),
+                    ([counts for _, counts in batch], -1),
+                    ([[1] * len(ids) for ids, _ in batch], 0),
+                )
+            )
+            hidden = model.base_model(input_ids=ids, attention_mask=mask).last_hidden_state
+            counted = counts >= 0
+            sums.index_add_(0, counts[counted], hidden[counted].float())
+            sizes.index_add_(0, counts[counted], torch.ones(int(counted.sum()), 1, device=device))
+    return (sums / sizes.clamp(min=1)).cpu().numpy()
+
+
+def text_rows(
+    tokenizer: PreTrainedTokenizerBase,
+    texts: Sequence[str],
+    length: int,  # tokens in a row at most
+) -> Iterator[tuple[list[int], list[int]]]:  # as `mean_states` takes them
+    "Each text in as many rows as it needs; `ValueError` where a row has no room."
+    before, after = ids_around(tokenizer)
+    room = length - len(before) - len(after)
+    if room < 1:
+        special = len(before) + len(after)
+        raise ValueError(f"{length} tokens leave no room for text beside {special} special tokens; allow longer rows")
+    for n, text in enumerate(texts):
+        ids = tokenizer(text, add_special_tokens=False, truncation=False, verbose=False)["input_ids"]
+        for at in range(0, max(len(ids), 1), room):
+            part = ids[at : at + room]
+            yield [*before, *part, *after] or [0], [-1] * len(before) + [n] * len(part) + [-1] * len(after) or [-1]
+
+
+def linear_classifier(features: np.ndarray, labels: Sequence[str]) -> Any:  # (n, features)
+    "A linear classifier of features, each given mean 0 and standard deviation 1."
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    classifier = make_pipeline(StandardScaler(copy=False), LogisticRegression(max_iter=1000))
+    with warnings.catch_warnings():  # what is left to gain after 1,000 steps does not matter to the accuracy
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return classifier.fit(features, labels)
+
+
+def probe_accuracy(
+    model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, train: Sequence[Choice], test: Sequence[Choice]
+) -> float:
+    "The share of answers, 0 to 1, that a linear classifier of a model's frozen states gives right."
+    check_rows(model, tokenizer)
+    length = min(512, max_length(model), tokenizer.model_max_length)
+    states, answers = [], []
+    for split in (train, test):
+        rows = list(text_rows(tokenizer, [choice.before for choice in split], length))
+        states.append(mean_states(model, tokenizer, rows, len(split)))
+        answers.append([choice.options[choice.answer] for choice in split])
+    predicted = linear_classifier(states[0], answers[0]).predict(states[1])
+    return float((predicted == np.array(answers[1])).mean())

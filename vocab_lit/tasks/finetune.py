@@ -15,26 +15,21 @@ import warnings
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-import numpy as np
 import torch
 from safetensors.torch import load_file, save_file
 from torch import nn
-from torch.nn import functional as F
 from torch.nn.utils.rnn import pad_sequence
 from tqdm.auto import tqdm
 
 from ..models.compatibility import check_rows
-from ..models.device import find_device
 from ..models.model_class import max_length
 from ..models.source import load_model
 from .registry import get_task, settings_for
-from .splits import divide
 from .tagging import Tagged, pos
-from .task import MODEL_INPUTS
+from .task import divide
 from ..text.corpus import write_json
 from ..text.errors import garbage_collected_inside
 from ..text.files import write_folder
@@ -84,57 +79,22 @@ def with_head(
 
 # %% ../../nbs/07_tasks/04_finetune.ipynb #e420e264
 class Collate:
-    "Pad rows to the longest of a batch, or to one of two lengths."
+    "Pad rows to the longest of a batch."
 
-    def __init__(
-        self,
-        model: PreTrainedModel,
-        tokenizer: PreTrainedTokenizerBase,
-        task: Task,
-        rows: Sequence[Row] = (),  # all that will be given, where there are two lengths
-        # whether there are two lengths; None: where the device compiles a program for each
-        fixed_shapes: bool | None = None,
-    ):
+    def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, task: Task):
         ids = (tokenizer.pad_token_id, model.config.pad_token_id, 0)
         self.fill = {"token_type_ids": 0, **task.fill, "input_ids": next(i for i in ids if i is not None)}
         self.segments = (getattr(model.config, "type_vocab_size", 0) or 0) > 1
-        if fixed_shapes is None:
-            fixed_shapes = bool(rows) and find_device().fixed_shapes
-        self.fixed_shapes = bool(rows) and fixed_shapes
-        if self.fixed_shapes:
-            self.vary = {name for name in rows[0].inputs if len({len(r.inputs[name]) for r in rows}) > 1}
-            longest = [max(map(len, r.inputs.values())) for r in rows]
-            self.lengths = np.quantile(longest, [0.9, 1], method="higher")
 
-    def __call__(
-        self,
-        rows: Sequence[Row],
-        size: int = 0,  # of the batch, where it must be full
-    ) -> dict[str, torch.Tensor]:
+    def __call__(self, rows: Sequence[Row]) -> dict[str, torch.Tensor]:
         "Rows as tensors (n, length), with an attention mask."
-        n = len(rows)
-        if self.fixed_shapes:
-            rows = [*rows, *[rows[0]] * (size - n)]
         batch = {}
         for name in rows[0].inputs:
             if self.segments or name != "token_type_ids":
                 inputs = [r.inputs[name] for r in rows]
                 batch[name] = pad_sequence(inputs, batch_first=True, padding_value=self.fill[name])
-        if self.fixed_shapes:
-            batch = self._of_fixed_shape(batch, n)
         lengths = torch.tensor([len(r.inputs["input_ids"]) for r in rows])
         return batch | {"attention_mask": (torch.arange(batch["input_ids"].shape[1]) < lengths[:, None]).long()}
-
-    def _of_fixed_shape(self, batch, n):
-        "The batch in one of two lengths, in which nothing is asked of what comes after the first n rows."
-        longest = max(x.shape[1] for x in batch.values())
-        length = self.lengths[int(longest > self.lengths[0])]
-        for name in batch:
-            if name in self.vary:
-                batch[name] = F.pad(batch[name], (0, length - batch[name].shape[1]), value=self.fill[name])
-            if name not in MODEL_INPUTS:
-                batch[name][n:] = self.fill[name]
-        return batch
 
 
 @torch.no_grad()  # tensors of inference mode do not go through XLA
@@ -147,7 +107,7 @@ def _answers(model, task, rows, collate, config, scores=None):  # scores: called
         for at in tqdm(range(0, len(rows), size), desc="predict", unit=" batches", delay=2, leave=False):
             numbers = order[at : at + size]
             chosen = [rows[i] for i in numbers]
-            batch = {name: x.to(model.device) for name, x in collate(chosen, size).items()}
+            batch = {name: x.to(model.device) for name, x in collate(chosen).items()}
             for i, answer in zip(numbers, task.best(scores(model, batch, config), chosen, config)):
                 answers[i] = answer
     return answers
@@ -184,7 +144,7 @@ def predict(
         return []
     task, config = get_task(task), settings_for(task, config)
     rows = rows or rows_for(model, tokenizer, examples, task, config)
-    answers = _answers(model, task, rows, Collate(model, tokenizer, task, rows), config)
+    answers = _answers(model, task, rows, Collate(model, tokenizer, task), config)
     return task.join(examples, rows, answers, model, config)
 
 
@@ -284,7 +244,7 @@ def fit(
         attach(new, head)
     if not trainable_parameters(new):
         raise ValueError("nothing is left to train: every parameter is frozen")
-    collate = Collate(new, data.tokenizer, task, [*data.train, *data.dev[1], *data.test[1]])
+    collate = Collate(new, data.tokenizer, task)
     rows, best_epoch = _trained(new, data, seed, collate, folder, stop)
     history = pd.DataFrame(rows, columns=["epoch", "loss", "dev"])
     first, last = history.loss.iloc[0], history.loss.iloc[-1]
@@ -367,7 +327,7 @@ def _task_trainer(new, data, seed, collate, measure, work, save, stop) -> TaskTr
         measure=measure,
         train_dataset=data.train,
         eval_dataset=data.dev[1],
-        data_collator=partial(collate, size=config.micro_batch or config.batch_size),
+        data_collator=collate,
         callbacks=[EpochCallback(config), *filter(None, [stop])],
     )
 
@@ -447,7 +407,7 @@ def fine_tune(
     Examples
     --------
     >>> import vocab_lit as vl
-    >>> from vocab_lit.tasks.nli import Pair
+    >>> from vocab_lit.tasks.pairs import Pair
     >>> from vocab_lit.text.corpus import data_path
     >>> folder = data_path("models", "mini-xlmr")
     >>> model, tokenizer = vl.load_model(folder), vl.load_tokenizer(folder)

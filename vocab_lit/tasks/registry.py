@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 
 from .config import PaperSettings, TaskConfig
-from .nli import nli
-from .qa import qa_task
+from .pairs import nli, qa_task
 from .tagging import ner, pos
 from .task import Task
 from ..text.errors import import_extra

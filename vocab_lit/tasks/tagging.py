@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from tqdm.auto import tqdm
 
 from .config import FOCUS, NO_EARLY_STOP, TaskConfig, paper_settings
-from .splits import divide
-from .task import Row, Task, forward, label_weights, make_row
+from .task import Row, Task, divide, forward, label_weights, make_row
 from ..text.corpus import raw_lines
 from ..text.errors import import_extra
 from ..text.settings import option, settings

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import inspect
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from .config import PaperSettings, TaskConfig
 
@@ -19,7 +21,8 @@ if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
 # %% auto #0
-__all__ = ['MODEL_INPUTS', 'Row', 'make_row', 'forward', 'label_weights', 'by_frequency', 'Task']
+__all__ = ['MODEL_INPUTS', 'Row', 'make_row', 'forward', 'label_weights', 'by_frequency', 'Task', 'divide', 'hold_out', 'notes',
+           'row_notes']
 
 # %% ../../nbs/07_tasks/01_task.ipynb #05172237
 class Row(NamedTuple):
@@ -189,3 +192,52 @@ class Task:
     def lost(self, rows: Sequence[Row]) -> str:
         "A note on what examples in several rows lose, as the end of a sentence; empty: nothing."
         return ""
+
+# %% ../../nbs/07_tasks/01_task.ipynb #54ab6c0a
+def divide(
+    examples: Sequence,
+    seed: int,
+    *sizes: int,  # of the parts
+) -> list[list]:  # random parts of these sizes, and the rest, each in the given order
+    "Divide examples at random."
+    order = np.random.default_rng(seed).permutation(len(examples))
+    return [[examples[i] for i in sorted(part)] for part in np.split(order, np.cumsum(sizes))]
+
+
+def hold_out(
+    train: Sequence,
+    n: int | None = None,  # None: 300 of 1,000 or more, otherwise a tenth
+    seed: int = 0,
+) -> tuple[list, list]:  # train, dev
+    "Set some training examples aside at random for development."
+    if n is None:
+        n = 300 if len(train) >= 1000 else max(1, len(train) // 10)
+    if not 0 < n < len(train):
+        raise ValueError(f"cannot hold {n} of {len(train)} examples out; give more or hold out fewer")
+    dev, train = divide(train, seed, n)
+    return train, dev
+
+# %% ../../nbs/07_tasks/01_task.ipynb #7a5c0207
+def notes(task: Task, train: Sequence, dev: Sequence, test: Sequence) -> Iterator[str]:
+    "Notes on the splits for a reader of the scores: unseen labels, and test examples that training has seen."
+    known = {label for e in train for label in task.asked(e)}
+    for name, split in (("development", dev), ("test", test)):
+        new = Counter(label for e in split for label in task.asked(e) if label not in known)
+        if new:
+            yield (
+                f"{sum(new.values()):,} {task.asks} of the {name} split have {task.marks} that training never shows "
+                f"({', '.join(sorted(new))}); they count as wrong"
+            )
+    seen = {task.text(e) for e in train}
+    if n := sum(task.text(e) in seen for e in test):
+        yield f"{n:,} of {len(test):,} test {task.unit} are also in the training split"
+
+
+def row_notes(
+    task: Task,
+    **splits: Sequence[Row],  # by name
+) -> Iterator[str]:
+    "Notes on examples that are longer than a row, for a reader of the scores."
+    for name, rows in splits.items():
+        if long := sum(n > 1 for n in Counter(row.example for row in rows).values()):
+            yield f"{long:,} {name} {task.unit} are longer than a row and are read in windows{task.lost(rows)}"

@@ -14,8 +14,8 @@ from importlib.util import find_spec
 from types import ModuleType
 
 # %% auto #0
-__all__ = ['EXTRAS', 'SettingError', 'LacksOption', 'first_line', 'reading', 'MissingExtra', 'import_extra', 'check_extra',
-           'LazyExtra', 'garbage_collected_inside', 'no_collection']
+__all__ = ['EXTRAS', 'SettingError', 'first_line', 'reading', 'MissingExtra', 'import_extra', 'check_extra', 'LazyExtra',
+           'garbage_collected_inside', 'no_collection']
 
 # %% ../../nbs/01_text/07_errors.ipynb #ea7311f9
 class SettingError(ValueError):
@@ -30,10 +30,6 @@ class SettingError(ValueError):
         super().__init__(f"--{name.replace('_', '-')}{told}")
         self.name, self.problem, self.in_file = name, problem.strip(), f"{name}{told}"
         self.at: tuple[object, ...] = (name,)  # the keys that lead to it, where settings are nested
-
-
-class LacksOption(SettingError):
-    "An option that takes effect only beside another, which is not given."
 
 
 def first_line(error: BaseException) -> str:

@@ -11,7 +11,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..text.errors import LacksOption, SettingError
+from ..text.errors import SettingError
 from ..text.reader import TextSource
 from ..text.settings import File, Files, Model, Settings, option, settings
 from ..text.words import check_words
@@ -124,7 +124,7 @@ class TokenizerSettings(Settings):
         super().check()
         self._check_expansion()
         if self.alpha is not None and not self.sample:
-            raise LacksOption("alpha", "it says how a sample is drawn; give --sample too")
+            raise SettingError("alpha", "it says how a sample is drawn; give --sample too")
         if self.tokenizer:
             check_tokenizer_path(self.tokenizer)
         _ = self.given
@@ -132,12 +132,12 @@ class TokenizerSettings(Settings):
     def _check_expansion(self) -> None:
         "`SettingError` where a vocabulary cannot be expanded so."
         if self.expansion != "auxiliary" and not self.extend:
-            raise LacksOption("expansion", f" {self.expansion}: it adds to the source vocabulary; give --extend N too")
+            raise SettingError("expansion", f" {self.expansion}: it adds to the source vocabulary; give --extend N too")
         if self.same_size and not self.continues:
             lacks = "it makes room for new tokens; give --extend N and --expansion continued too"
-            raise LacksOption("same_size", lacks)
+            raise SettingError("same_size", lacks)
         if self.keep_tokens_of and not self.same_size:
-            raise LacksOption("keep_tokens_of", "without --same-size every token stays; leave it out")
+            raise SettingError("keep_tokens_of", "without --same-size every token stays; leave it out")
         if self.same_size and self.tokens:
             what = "they go behind all others, and with --same-size there is no room; give one of the two"
             raise SettingError("tokens", f" {self.tokens}: {what}")

@@ -70,7 +70,8 @@ def first_tokens(
             yield None
             continue
         pipeline, ids = parts.kept(always.union(others[: n - len(always)]))
-        yield Built(parts.with_pipeline(pipeline).tokenizer, "", np.array(ids))
+        made = cast("PreTrainedTokenizerFast", parts.with_pipeline(pipeline).tokenizer)
+        yield Built(made, "", np.array(ids))
 
 
 def largest_tokenizer(
@@ -445,36 +446,6 @@ class Beside:
     is_comparable: bool = True  # whether it is text of the same kind, so that the two ratios compare
 
 
-def _measure(
-    compared: _Compared,
-    sample: Sequence[str],
-    n_lines: int,
-    extension: dict[str, Any],
-    beside: Beside | None,
-    reads: bool | None,
-) -> Measured:
-    "Measure what a verdict rests on."
-    source = compared.source.own_tokenizer
-    of_source, of_own = _fits(source, compared.held_out), _fits(compared.own, compared.held_out)
-    here, (ratio, error) = sum_fits(of_source), length_ratio(of_source, of_own)
-    return Measured(
-        lines=n_lines or len(sample),
-        sampled=len(sample),
-        unknown=round(here.unk_rate, 6),
-        lost=round(lost_letters(source, compared.held_out), 6),
-        missing=missing_scripts(compared.source, sample),
-        tokens_per_word=round(here.fertility, 3),
-        ratio=round(ratio, 3),
-        error=round(error, 3),
-        own_size=len(compared.own),
-        needed=round(len(compared.trimmed) / len(compared.source), 4),
-        extended=round(extension["extended"], 3),
-        beside=_read_well(source, beside, len(compared.own)) if beside else None,
-        reads=reads,
-        too_many=extension["too_many"],
-    )
-
-
 def judge(
     source: PreTrainedTokenizerBase | Vocab,  # a fast tokenizer, or its vocabulary
     sample: Sequence[str],  # lines of text in the language
@@ -484,12 +455,29 @@ def judge(
     reads: bool | None = None,  # whether the model reads the language, where that is known
 ) -> Verdict:  # `ValueError` where the text is too short for one
     "Whether to keep a vocabulary, trim, extend or replace it."
-    compared = _Compared.on(Vocab.of(source), sample)
-    curve, before = _curve(compared, n_lines or len(sample)), compared.fertility(compared.source.own_tokenizer)
-    extension = _extension(curve, before)
-    measured = _measure(compared, sample, n_lines, extension, beside, reads)
+    compared, n_lines = _Compared.on(Vocab.of(source), sample), n_lines or len(sample)
+    tokenizer, held_out = compared.source.own_tokenizer, compared.held_out
+    curve, of_source = _curve(compared, n_lines), _fits(tokenizer, held_out)
+    here, (ratio, error) = sum_fits(of_source), length_ratio(of_source, _fits(compared.own, held_out))
+    extension = _extension(curve, here.fertility)
+    measured = Measured(
+        lines=n_lines,
+        sampled=len(sample),
+        unknown=round(here.unk_rate, 6),
+        lost=round(lost_letters(tokenizer, held_out), 6),
+        missing=missing_scripts(compared.source, sample),
+        tokens_per_word=round(here.fertility, 3),
+        ratio=round(ratio, 3),
+        error=round(error, 3),
+        own_size=len(compared.own),
+        needed=round(len(compared.trimmed) / len(compared.source), 4),
+        extended=round(extension["extended"], 3),
+        beside=_read_well(tokenizer, beside, len(compared.own)) if beside else None,
+        reads=reads,
+        too_many=extension["too_many"],
+    )
     replaced = last_worth([(row["size"], row["tokens_per_word"]) for row in curve])
-    ways = _ways(compared, curve, extension, replaced, before, size)
+    ways = _ways(compared, curve, extension, replaced, here.fertility, size)
     what, because = _decide(measured)
     chosen = next(row for row in ways if row["way"] == what)
     asked = {"replace": replaced, "extend": extension["added"]}.get(what, 0)

@@ -14,7 +14,6 @@ from ..text.reader import TextSource
 from vocab_lit.text.settings import (
     LARGEST_SEED,
     Files,
-    LacksOption,
     Model,
     SettingError,
     Settings,
@@ -282,7 +281,7 @@ class LaptSettings(Settings):
     def check(self) -> None:
         super().check()
         if self.distil_lm and self.asked_mode != "distil":
-            raise LacksOption("distil_lm", "no other mode has a use for it; give --mode distil too, or leave it out")
+            raise SettingError("distil_lm", "no other mode has a use for it; give --mode distil too, or leave it out")
         if self.mode == "distil" and self.preset not in (_USUAL, _DISTIL):
             problem = f" {self.preset}: mode distil has the hyper-parameters of {_DISTIL}; leave it out"
             raise SettingError("preset", problem)
@@ -439,7 +438,7 @@ class KeepSettings(Settings):
     ) -> None:
         super().check()
         if self.replay and not self.keep_text:
-            raise LacksOption("keep_text", "give the text that --replay takes blocks from")
+            raise SettingError("keep_text", "give the text that --replay takes blocks from")
         if both := _in_both(text, self.keep_text):
             raise SettingError("keep_text", f" {both} is text of the new language too; give another file")
 

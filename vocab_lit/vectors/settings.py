@@ -18,7 +18,6 @@ from vocab_lit.text.settings import (
     LARGEST_SEED,
     File,
     Files,
-    LacksOption,
     SettingError,
     Settings,
     existing_file,
@@ -177,7 +176,7 @@ class VectorTraining(Settings):
             check_extra("gensim", "fasttext")
         if self.method == "ppmi" and self.epochs:
             lacks = "ppmi, which is best for small text, counts once; give --method fasttext too"
-            raise LacksOption("epochs", f" {self.epochs}: {lacks}")
+            raise SettingError("epochs", f" {self.epochs}: {lacks}")
 
     @property
     def given(self) -> dict[str, Any]:
