@@ -445,14 +445,8 @@ def check_model(
         checks += COMPARISONS[kind] if compare else ()
         checks += [find_by_llama_cpp] if kind == "gguf" else []
         findings = [finding for check in checks for finding in _found(check, served)]
-    concerned = [_concerning(finding, servers) for finding in findings if set(finding.servers) & set(servers)]
-    return sorted(concerned, key=lambda finding: not finding.breaks)
-
-
-def _concerning(finding: Finding, servers: Sequence[str]) -> Finding:
-    "A finding, with those servers only that were asked for."
-    kept = tuple(name for name in finding.servers if name in servers)
-    return replace(finding, servers=kept)
+    of_asked = (replace(f, servers=tuple(name for name in f.servers if name in servers)) for f in findings)
+    return sorted((finding for finding in of_asked if finding.servers), key=lambda finding: not finding.breaks)
 
 # %% ../../nbs/05_models/19_check.ipynb #fee5bae8
 _MOSTLY, _WITHOUT_VECTOR = 0.5, 0.3  # shares of random rows above which a warning is due
