@@ -42,8 +42,7 @@ from vocab_lit.study.ways import Way, make_way
 from vocab_lit.tasks.evaluate import silenced
 from vocab_lit.text.corpus import Amount, Lines, data_path, read_lines, sample_lines, write_json
 from vocab_lit.text.files import alone, check_file_name, check_output, in_turn
-from vocab_lit.text.settings import SettingError
-from vocab_lit.text.yaml_file import read_yaml, wrong
+from vocab_lit.text.settings import SettingError, read_yaml, wrong
 from vocab_lit.tokens.vocab import fertility
 from vocab_lit.training.settings import KeepSettings
 from vocab_lit.training.training_run import lapt_files

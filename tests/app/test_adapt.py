@@ -5,16 +5,19 @@ from tools.examples import remarks, tiny_model
 from transformers import AutoModelForMaskedLM, AutoTokenizer, XLMRobertaConfig, XLMRobertaForMaskedLM
 from types import SimpleNamespace
 from unittest import mock
-from vocab_lit.app.adapt import adapt_files, score, stages
-from vocab_lit.app.adapt_check import bytes_needed
+from vocab_lit.app.adapt import adapt_files, bytes_needed, check_adaptation, check_options, check_report_packages, estimate_training, score, stages, tokens_after
+from vocab_lit.models.pipeline import transplant_files
 from vocab_lit.study.adaptation import Adaptation
 from vocab_lit.study.stages import Run, TimeLimit
 from vocab_lit.tasks.settings import EvaluateSettings
+from vocab_lit.text.errors import MissingExtra
 from vocab_lit.text.files import alone
+from vocab_lit.text.settings import SettingError
 from vocab_lit.tokens.settings import TokenizerSettings
 from vocab_lit.tokens.train import train_tokenizer
-from vocab_lit.training.settings import RunStopped
+from vocab_lit.training.settings import LaptSettings, RunStopped
 from vocab_lit.training.trainer import LaptTrainer
+from vocab_lit.training.training_run import prepare_run
 import json
 import multiprocessing
 import numpy as np
@@ -29,6 +32,7 @@ import tempfile
 import textwrap
 import vocab_lit.app.adapt as adapting
 import vocab_lit.study.stages as staging
+import vocab_lit.text.errors as extras
 
 
 @pytest.fixture(scope='module')
@@ -152,6 +156,16 @@ def cell_f7ee459a(cell_f9dd68a0, cell_67e5aa6a):
         assert same(found) == same(report) and not list((place / "killed").rglob(".*-*"))
         assert np.allclose([r["loss"] for r in found["losses"]], [r["loss"] for r in report["losses"]], atol=1e-5)
     return SimpleNamespace(check_killed=check_killed)
+
+
+@pytest.fixture(scope='module')
+def cell_4c02d54a():
+    # nbs/09_app/11_adapt.ipynb, cell "checked = tiny_model(tempfile.mkdtemp())" (4c02d54a)
+    checked = tiny_model(tempfile.mkdtemp())
+    few = Adaptation.of(checked / "model", [checked / "sw.txt"], vocab_size=400, vectors="ppmi", lapt=dict(steps=0))
+    check_adaptation(few)
+    bytes_needed(few)
+    return SimpleNamespace(checked=checked, few=few)
 
 
 @pytest.mark.cell('nbs/09_app/11_adapt.ipynb', 'cell "the stages are those that the method needs" (ca686fc1)')
@@ -585,3 +599,33 @@ def test_nothing_of_the_source_model_is_read_twice(cell_f9dd68a0):
         adapt_files(asked(lapt={"steps": 0}, tasks={}, vocab_size=400), place / "counted")
     of_source = [name for name, folder in reads if folder == place / "model"]
     assert sorted(of_source) == ["load_tokenizer", "stored_tensors"], reads
+
+
+@pytest.mark.cell('nbs/09_app/11_adapt.ipynb', 'cell "what the report needs is asked for before anything else" (51e733dd)')
+def test_what_the_report_needs_is_asked_for_before_anything_else():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(extras, "find_spec", lambda package: None)
+        for package in ("seaborn", "tabulate"):
+            patch.delitem(sys.modules, package, raising=False)
+        with pytest.raises(MissingExtra, match="seaborn is not installed; pip install 'vocab_lit.chapters.'"):
+            check_report_packages()
+    check_report_packages()
+    with pytest.raises(SettingError, match="--lora r=4: adapt scores a whole model; add merge=yes"):
+        check_options(Adaptation("model", ("text",), lapt=LaptSettings(lora="r=4")))
+
+
+@pytest.mark.cell('nbs/09_app/11_adapt.ipynb', 'cell "the estimate is that of the training that it leads to" (675218c8)')
+def test_the_estimate_is_that_of_the_training_that_it_leads_to(cell_4c02d54a):
+    checked = cell_4c02d54a.checked
+    few = cell_4c02d54a.few
+    config = dict(steps=4, batch_size=4, length=32, mode="all")
+    asked = Adaptation.of(checked / "model", [checked / "sw.txt"], vocab_size=400, method="identity", lapt=config)
+    told = estimate_training(asked)
+    transplant_files(asked.opened, asked.text, checked / "start", asked.transplant)
+    then = prepare_run(checked / "start", asked.text, checked / "never", asked.lapt).estimate()
+    assert told.steps == then.steps == 4 and told.memory.gradients == pytest.approx(then.memory.gradients, rel=0.01)
+    assert told.memory.weights == then.memory.weights and told.epochs == pytest.approx(then.epochs, rel=0.1)
+    assert tokens_after(asked) == 400 and told.hours == pytest.approx(then.hours, rel=5)
+    extended = Adaptation.of(checked / "model", [checked / "sw.txt"], extend=50, expansion="continued", lapt=config)
+    assert tokens_after(extended) == len(extended.opened.tokenizer) + 50
+    assert estimate_training(few) is None

@@ -5,7 +5,8 @@ from studies.toy_tokenizers import toy_tokenizer
 from transformers import GPT2Config, GPT2LMHeadModel
 from types import SimpleNamespace
 from vocab_lit.methods.settings import TransplantSettings
-from vocab_lit.models.auxiliary import embedding_vectors, smaller_model, target_vectors
+from vocab_lit.models.auxiliary import embedding_vectors, smaller_model
+from vocab_lit.models.pipeline import target_vectors
 from vocab_lit.models.source import load_model
 from vocab_lit.text.corpus import data_path
 from vocab_lit.tokens.load import load_tokenizer

@@ -4,12 +4,9 @@ from safetensors.torch import load_file, save_file
 from studies.phrasebook import lines
 from transformers import LlamaConfig, LlamaForCausalLM
 from types import SimpleNamespace
-from vocab_lit.models.beside_source import find_gguf_tokenizer
 from vocab_lit.models.check import check_model
-from vocab_lit.models.findings import Served
 from vocab_lit.models.source import Source
 from vocab_lit.models.transplant import transplant
-from vocab_lit.text.corpus import data_path
 from vocab_lit.tokens.train import train_tokenizer
 import json
 import numpy as np
@@ -17,6 +14,7 @@ import pytest
 import re
 import shutil
 import tempfile
+import vocab_lit.models.beside_source
 
 
 @pytest.fixture(scope='module')
@@ -85,11 +83,3 @@ def test_a_source_that_moved_may_be_given(cell_e851af7b):
     assert any("not the source model's" in line for line in told) and not any("were not compared" in line for line in told)
     np.savez_compressed(place / "moved" / "plan.npz", meta=json.dumps({}))
     assert any("plan: " in str(finding) for finding in check_model(place / "moved"))
-
-
-@pytest.mark.cell('nbs/05_models/18_beside_source.ipynb', 'cell "a tokenizer that llama.cpp reads from another file is told" (9c2a00d0)')
-def test_a_tokenizer_that_llama_cpp_reads_from_another_file_is_told():
-    assert not list(find_gguf_tokenizer(Served(data_path("models", "mini-xlmr"))))
-    unigram = Served(data_path("models", "mini-xlmr"))
-    unigram.model.config.model_type = "bert"
-    assert [finding.servers for finding in find_gguf_tokenizer(unigram)] == [("gguf",)]

@@ -7,11 +7,12 @@ from tokenizers import Regex, pre_tokenizers
 from transformers import BartConfig, BartForConditionalGeneration, CLIPConfig, CLIPModel, GPT2Config, GPT2LMHeadModel, M2M100Config, M2M100ForConditionalGeneration, NllbTokenizer, Qwen3Config, Qwen3ForCausalLM
 from types import SimpleNamespace
 from vocab_lit.gguf.container import Field, GgufFile, same_tensor, write_gguf
-from vocab_lit.models.check import REMARKS, check_model, find_rows, shares, verdict
+from vocab_lit.models.check import REMARKS, check_model, find_gguf_tokenizer, find_rows, shares, verdict
 from vocab_lit.models.findings import Served
 from vocab_lit.models.lazy_weights import stored_tensors
 from vocab_lit.models.source import Source, load_model
 from vocab_lit.models.transplant import transplant
+from vocab_lit.text.corpus import data_path
 from vocab_lit.text.errors import SettingError
 from vocab_lit.tokens.expansion import expand_tokenizer
 from vocab_lit.tokens.pre_tokenizers import PRE_TOKENIZERS, known_pre_tokenizer
@@ -119,6 +120,14 @@ def cell_e6d55d54():
     for finding in check_model(folder / "sw.gguf", source=folder / "tiny.gguf", text=[folder / "sw.txt"]):
         print(finding)
     return SimpleNamespace(folder=folder)
+
+
+@pytest.mark.cell('nbs/05_models/19_check.ipynb', 'cell "a tokenizer that llama.cpp reads from another file is told" (9c2a00d0)')
+def test_a_tokenizer_that_llama_cpp_reads_from_another_file_is_told():
+    assert not list(find_gguf_tokenizer(Served(data_path("models", "mini-xlmr"))))
+    unigram = Served(data_path("models", "mini-xlmr"))
+    unigram.model.config.model_type = "bert"
+    assert [finding.servers for finding in find_gguf_tokenizer(unigram)] == [("gguf",)]
 
 
 @pytest.mark.cell('nbs/05_models/19_check.ipynb', 'cell "a chat model as its makers ship it breaks nothing" (4292425a)')

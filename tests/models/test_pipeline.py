@@ -814,3 +814,17 @@ def test_in_adapting_too_a_tokenizer_that_is_no_longer_the_source_s_in_other_pla
         settings = TransplantSettings.of(**in_place | dict(tokenizer=str(place / "other-bpe")))
         transplant_files(place / "decoder", [], place / "never", settings)
     assert not (place / "never").exists()
+
+
+@pytest.mark.cell('nbs/05_models/20_pipeline.ipynb', 'cell "the tokenizer of a GGUF file is taken" (82730876)')
+def test_the_tokenizer_of_a_gguf_file_is_taken():
+    from benchmarks.tiny_gguf import TOKENS, write_tiny
+    from vocab_lit.text.corpus import data_path
+    from vocab_lit.tokens.gguf_tokenizer import read_tokenizer
+
+    desk = Path(tempfile.mkdtemp())
+    file = write_tiny(desk / "tiny.gguf", TOKENS["gpt2"]())
+    taken = TransplantSettings.of(tokenizer=str(file), method="subtoken-mean")
+    made = transplant_files(data_path("models", "mini-gpt2"), (), desk / "made", taken)
+    assert made.tokenizer.get_vocab() == read_tokenizer(file).get_vocab()
+    assert len(made.plan) == made.model.config.vocab_size >= len(made.tokenizer)

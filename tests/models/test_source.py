@@ -37,7 +37,7 @@ def test_every_part_is_read_once_and_a_source_is_opened_by_itself():
         source = module.Source.open(data_path("models", "mini-xlmr"))
         assert not reads and module.Source.open(source) is source
         for _ in range(2):
-            assert len(source.vocab) == len(source.tokenizer) and source.template is None and source.around == (True, True)
+            assert len(source.vocab) == len(source.tokenizer)
             assert source.open_weights() is not source.open_weights() and not source.load().training
         assert sorted(reads) == ["load_tokenizer", "read_config", "stored_tensors"]
 

@@ -7,26 +7,33 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import shlex
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import count, islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from .adapt_check import check_adaptation, check_processes, check_report_packages, check_room
 from .adapt_report import SAMPLE, AdaptReport, task_in_words
+from ..methods.factored import FactoredRecipe, load_factors
 from ..methods.plan import Plan
 from ..models.check import check_model, verdict
 from ..models.model_class import learns_from_text
+from ..models.pipeline import check_tokens
+from ..models.settings import LoraSettings
 from ..models.source import FolderSource
+from ..models.token_tensors import replace_token_embeddings, token_tensors
+from ..models.trainable import LoraAdapter
 from ..study.adaptation import Adaptation
 from vocab_lit.study.stages import (
     Run,
     TimeLimit,
+    build_target,
     make_model,
     make_start,
     make_text,
@@ -34,20 +41,216 @@ from vocab_lit.study.stages import (
     make_vectors,
     write_lines,
 )
-from ..tasks.evaluate import evaluate_files, silenced
+from ..tasks.evaluate import evaluate_files, read_examples, silenced
 from ..tasks.settings import PERPLEXITY, EvaluateSettings, TaskRun
-from ..text.corpus import Lines, write_json
-from ..text.files import alone, check_output, read_json
-from ..training.lapt import differences
-from ..training.lm_data import open_kept
+from ..text.cleaning import clean
+from ..text.corpus import Lines, hold_out, write_json
+from ..text.errors import check_extra
+from ..text.files import alone, check_output, check_text, read_json
+from ..text.settings import SettingError
+from ..tokens.load import load_tokenizer
+from ..tokens.settings import check_vocab_size
+from ..training.distil import Teacher
+from ..training.lapt import check_lapt, differences
+from ..training.lm_data import check_block, check_kept, open_kept
 from ..training.perplexity import forgotten
 from ..training.processes import Processes
+from ..training.settings import RunSettings
+from ..training.stages import SHARE
 from ..training.trainer import check_installed
+from ..training.training_run import check_low_dimensional
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+    from vocab_lit.training.estimate import Estimate
 
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'STAGES', 'Stage', 'stages', 'score', 'RunNote', 'check_start', 'adapt_files']
+__all__ = ['log', 'STAGES', 'check_report_packages', 'check_options', 'check_adaptation', 'target_tokenizer', 'bytes_needed',
+           'check_room', 'check_processes', 'tokens_after', 'estimate_training', 'Stage', 'stages', 'score', 'RunNote',
+           'check_start', 'adapt_files']
+
+# %% ../../nbs/09_app/11_adapt.ipynb #f76a0d2a
+def check_report_packages() -> None:
+    "`MissingExtra` where a package is not installed that the report of an adaptation needs, which is made last."
+    for package in ("seaborn", "tabulate"):
+        check_extra(package, "chapters")
+
+
+def check_options(a: Adaptation) -> None:
+    "`ValueError` or an `OSError` where an option or a file cannot be as it is; no text is read to its end."
+    for group in (a.adapt, a.lapt, a.run):
+        group.check()
+    if a.lapt.lora and not LoraSettings.read(a.lapt.lora).merge:
+        raise SettingError("lora", f" {a.lapt.lora}: adapt scores a whole model; add merge=yes")
+    texts = dict(text=a.text, held_out=a.adapt.held_out, keep_text=a.keep.keep_text)
+    for name, files in (texts | dict(source_text=a.transplant.vectors.source_text)).items():
+        check_text(files, name)
+    RunSettings(held_out=a.adapt.held_out).check(a.text)
+    a.keep.check((*a.text, *a.adapt.held_out))
+    if a.run.teacher:
+        _check_teacher(a)
+    _ = a.opened  # that there is a model
+    a.transplant.check(a.text)
+    if a.transplant.tokenizer.alpha is not None:
+        raise SettingError("alpha", "adapt makes one text of all; give --sample alone, or a file for each run")
+    check_vocab_size(a.transplant.tokenizer, a.text)
+    for name, task in a.tasks.items():
+        if not task.train:
+            raise SettingError(name, "no training file; give training, development and test file")
+        task.check()
+
+
+def _check_teacher(a: Adaptation) -> None:
+    "`ValueError` where a model is to learn from one that is not there, or does not learn from one."
+    if not (config := a.lapt.config()).is_taught:
+        raise SettingError("teacher", f"a teacher is for mode distil, and the mode is {config.mode}; leave it out")
+    FolderSource.open(a.run.teacher)
+
+
+def check_adaptation(a: Adaptation) -> None:
+    "`ValueError` or an `OSError` where something of an adaptation does not fit."
+    check_options(a)
+    a.opened.check_unquantised()
+    a.opened.open_weights()  # reads no more than the headers of whole files
+    check_tokens(a.opened, a.text, a.transplant.tokenizer)
+    if a.transplant.init.factors:
+        load_factors(a.transplant.init.factors)
+    for task in a.tasks.values():
+        for file in task.files.values():
+            read_examples(task.task, file)
+    for file in (*a.text, *a.adapt.held_out, *a.keep.keep_text):
+        for _ in Lines(file):  # that it is UTF-8 to its end
+            pass
+    open_kept(a.keep, a.seed)
+    tokenizer = target_tokenizer(a)
+    if a.lapt.trains:
+        _check_training(a, tokenizer)
+
+# %% ../../nbs/09_app/11_adapt.ipynb #577674f4
+def _given_lines(a: Adaptation) -> Iterable[str]:
+    "The lines of the text, cleaned where that is asked for; they can be read once."
+    lines = Lines(*a.text)
+    return clean(lines) if a.adapt.clean else lines
+
+
+_SMALL, _FILLS = 4_000_000, 1000  # bytes of text, and for each token, from which on it surely fills a vocabulary
+
+
+def target_tokenizer(a: Adaptation) -> PreTrainedTokenizerBase:
+    "The target tokenizer of a small text, or `ValueError` where it does not fill it; otherwise the nearest known."
+    wanted = a.transplant.tokenizer
+    if wanted.tokenizer:
+        return load_tokenizer(wanted.tokenizer)
+    if wanted.at_most and not wanted.continues:
+        return a.opened.tokenizer
+    most, lines = min(_SMALL, _FILLS * (wanted.extend if wanted.continues else wanted.vocab_size)), []
+    for line in _given_lines(a):
+        lines.append(line)
+        if (most := most - len(line.encode())) < 0:
+            return a.opened.tokenizer
+    train, test = (lines, lines) if a.adapt.held_out else hold_out(lines, seed=a.seed)
+    return build_target(a, train).tokenizer if test else a.opened.tokenizer
+
+
+_FIRST_LINES = 20_000  # of which some are held out, to see whether they make a block
+
+
+def _first_held_out(a: Adaptation) -> list[str]:
+    "Held-out lines from the beginning of the text."
+    if a.adapt.held_out:
+        return list(islice(Lines(*a.adapt.held_out), _FIRST_LINES))
+    return hold_out(list(islice(_given_lines(a), _FIRST_LINES)), seed=a.seed)[1]
+
+
+def _check_training(a: Adaptation, tokenizer: PreTrainedTokenizerBase) -> None:
+    "`ValueError` where training would be refused, as far as source model and text tell."
+    config = a.lapt.config(a.opened.longest, a.opened.is_causal)
+    check_lapt(a.opened.open_weights(), a.opened.tokenizer, config)
+    if isinstance(a.transplant.recipe(a.text), FactoredRecipe):
+        check_low_dimensional(config, "choose another method")
+    if config.is_taught:
+        teacher = Teacher(a.opened.open_weights(), a.opened.tokenizer)
+        teacher.check(teacher.model, tokenizer, config)
+    if a.keep.replay and config.mode == "distil":
+        raise SettingError("replay", "mode distil reads no text of other languages; leave it out, or give another mode")
+    if not (held_out := _first_held_out(a)):
+        raise ValueError(f"{', '.join(a.text)}: too few lines to hold some out; give more text")
+    check_block(held_out, tokenizer, config.length, "held_out" if a.adapt.held_out else "text", "held-out")
+    check_kept(open_kept(a.keep, a.seed), tokenizer, config.length)
+
+# %% ../../nbs/09_app/11_adapt.ipynb #b822f27c
+_ALL_LEARNS = ("all", "full", "two-stage", "transinner")  # modes whose checkpoints hold the whole model
+_CHECKPOINTS = 3  # the best, the last, and the one that is being written
+
+
+def bytes_needed(a: Adaptation) -> int:
+    "At least how much an adaptation writes: start, trained model, and checkpoints with two moments of each weight."
+    wanted, stored = a.transplant.tokenizer, a.opened.stored.values()
+    before = a.opened.config.get_text_config().vocab_size
+    after = before + wanted.extend if wanted.extend else wanted.vocab_size
+
+    def weights(shape):  # of a tensor with the target vocabulary
+        return math.prod([after, *shape[1:]] if shape[:1] == (before,) else shape)
+
+    n_weights = sum(weights(tuple(t.shape)) for t in stored)
+    start = sum(weights(tuple(t.shape)) * t.size // math.prod(t.shape) for t in stored if math.prod(t.shape))
+    if not a.lapt.trains:
+        return start
+    trained = 4 * n_weights
+    if a.lapt.lora or a.lapt.config().mode not in _ALL_LEARNS or a.lapt.embeddings != "all":
+        return start + trained  # checkpoints hold what learns, which is little
+    return start + trained + _CHECKPOINTS * 3 * 4 * n_weights
+
+
+def check_room(a: Adaptation, out: Path) -> None:
+    "`OSError` where the disk has too little room."
+    there = next(p for p in (out.absolute(), *out.absolute().parents) if p.exists())
+    needed, free = bytes_needed(a), shutil.disk_usage(there).free
+    if needed > free:
+        raise OSError(
+            f"{out}: models and checkpoints take about {needed / 1e9:,.1f} GB, and {free / 1e9:,.1f} GB are free; "
+            "make room, or choose a folder on another disk"
+        )
+
+
+def check_processes(
+    a: Adaptation,
+    n: int,  # processes that train together
+) -> None:
+    "`SettingError` where so many processes cannot share a batch."
+    size = a.lapt.config().batch_size
+    if a.lapt.trains and size % n:
+        raise SettingError("batch_size", f" {size}: {n} processes share a batch; give a multiple of {n}")
+
+# %% ../../nbs/09_app/11_adapt.ipynb #1510bfa6
+def tokens_after(a: Adaptation) -> int:
+    "How many tokens the target vocabulary has, as far as it is known before it is made."
+    wanted = a.transplant.tokenizer
+    if wanted.extend:
+        return len(a.opened.tokenizer) + wanted.extend * (not wanted.same_size)
+    return len(load_tokenizer(wanted.tokenizer)) if wanted.tokenizer else wanted.vocab_size
+
+
+def estimate_training(
+    a: Adaptation,
+) -> Estimate | None:  # None where nothing is trained, or it is not known yet what is
+    "What the training would take, of the source model with as many embeddings as the target vocabulary has."
+    from vocab_lit.training.estimate import estimate_run
+
+    config = a.lapt.config(a.opened.longest, a.opened.is_causal)
+    if not a.lapt.trains or config.only_new_rows or isinstance(a.transplant.recipe(a.text), FactoredRecipe):
+        return None
+    model, n = a.opened.load().float(), tokens_after(a)
+    tensors = token_tensors(model)
+    widths = {role: t.tensor.numel() // len(t) for role, t in tensors.items()}
+    replace_token_embeddings(model, lambda role, old: tensors[role].shaped(old.new_ones(n, widths[role])))
+    if config.lora:
+        LoraAdapter(model, LoraSettings.read(config.lora), config.embeddings, (), a.seed)
+    share = 0 if a.lapt.eval_every else SHARE
+    return estimate_run(model, target_tokenizer(a), _given_lines(a), _first_held_out(a), config, a.keep.replay, share)
 
 # %% ../../nbs/09_app/11_adapt.ipynb #9376c1bd
 def _text_in_words(a: Adaptation) -> str:

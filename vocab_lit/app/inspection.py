@@ -58,7 +58,8 @@ def weights_of(source: Source) -> tuple[dict[str, Any], ModelSize]:
         generates, more = has_head, dict(type=source.dtype, megabytes=round(file.bytes / 1e6, 1))
         more |= dict(continued_pretraining=True)
     rows, dimension = shapes["input"]
-    head = "a matrix of its own" if "output" in shapes else "tied" if has_head else "none"
+    shared = "tied" if has_head else "none"
+    head = "a matrix of its own" if "output" in shapes else shared
     facts = dict(architecture=name, parameters=parameters, embeddings=rows, dimension=dimension, head=head) | more
     of_tokens = sum(math.prod(shape) for shape in shapes.values())
     output = shapes.get("output", shapes["input"])[1] if has_head else 0

@@ -119,23 +119,16 @@ def origins(plan: Plan) -> np.ndarray:  # (n_target,) index into ORIGINS
     return np.where(plan.group >= 0, 2, np.where(plan.copied >= 0, 0, 1))
 
 
-def _marks(vocab: Vocab) -> tuple[str, str]:
-    "The marks that the tokenizer writes before word-initial and before word-internal tokens."
-    dialect = vocab.dialect
-    if dialect is None:
-        return "", ""
-    return ("Ġ" if dialect.byte_level else dialect.mark), dialect.continuation
-
-
 def _token_columns(plan: Plan, terms: Terms, scripts: list[str]) -> dict:
     "The columns of all target tokens, of which `scripts` are."
-    marks, texts, positions = _marks(plan.target), [t.visible for t in plan.target], [*map(position, plan.target)]
+    texts, positions, dialect = [t.visible for t in plan.target], [*map(position, plan.target)], plan.target.dialect
+    marks = ("Ġ" if dialect.byte_level else dialect.mark, dialect.continuation) if dialect else ("", "")
     written = zip(plan.target, texts, positions)
     pieces = {t.id: visible(t.piece) for t, text, at in written if t.piece != (marks[at] if at < 2 else "") + text}
     number = {script: n for n, script in enumerate(sorted(set(scripts)))}
     return dict(
         texts="\n".join(texts),
-        marks=marks,
+        marks=marks,  # before word-initial and word-internal tokens
         pieces=pieces,  # that are not mark and text
         origin=column(origins(plan), "u1"),
         step=column(plan.step, "u1"),
@@ -203,17 +196,10 @@ def _sample(made: MadeFolder, text: Sequence[str | Path]) -> list[str]:
     return [line[:_LONGEST] for line in sample_lines(Lines(*text), N_LINES)] if text else []
 
 
-def _ids(vocab: Vocab, line: str) -> list[int]:
-    if vocab.tokenizer is None:
-        return []
-    return vocab.tokenizer(line, add_special_tokens=False, verbose=False)["input_ids"]
-
-
-def _tokenized(made: MadeFolder, sample: list[str]) -> list[dict]:  # text, source ids (None: unknown) and target ids
-    source, target = made.source, made.target
-    return [
-        dict(text=line, source=_ids(source, line) if source else None, target=_ids(target, line)) for line in sample
-    ]
+def _ids(vocab: Vocab | None, line: str) -> list[int] | None:  # None where the vocabulary is unknown
+    if vocab is None:
+        return None
+    return vocab.tokenizer(line, add_special_tokens=False, verbose=False)["input_ids"] if vocab.tokenizer else []
 
 # %% ../../nbs/09_app/07_report.ipynb #b1d83626
 _ROWS = 15  # scripts that have a line of their own
@@ -275,7 +261,7 @@ def report_data(
     "All that a page shows of a folder, as one record of JSON."
     sample, plan = _sample(made, text), made.plan
     terms = terms_of(plan, _room_for_terms(made.target, made.source))
-    tokenized = _tokenized(made, sample)
+    tokenized = [dict(text=line, source=_ids(made.source, line), target=_ids(made.target, line)) for line in sample]
     named = [terms.source, *(line["source"] for line in tokenized if line["source"])]
     ids, places = np.unique(np.concatenate(named).astype(int), return_inverse=True)
     at = dict(zip(ids.tolist(), range(len(ids))))

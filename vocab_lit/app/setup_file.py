@@ -14,8 +14,22 @@ from ..study.adaptation import AdaptSettings
 from ..tasks.registry import TASKS
 from ..tasks.settings import GIVEN_SPLITS, KEEP, SPLITS, TASK_KEYS
 from ..text.reader import FIELD_HELP, TextSource, beside
-from ..text.settings import Files, Model, Option, SettingError, Settings, checked, option, options, settings
-from ..text.yaml_file import Part, check_key, in_yaml, read_yaml, wrong
+from vocab_lit.text.settings import (
+    Files,
+    Model,
+    Option,
+    Part,
+    SettingError,
+    Settings,
+    check_key,
+    checked,
+    in_yaml,
+    option,
+    options,
+    read_yaml,
+    settings,
+    wrong,
+)
 from ..tokens.settings import TokenizerSettings, TrimSettings
 from ..training.settings import KeepSettings, LaptSettings, RunOptions
 from ..vectors.settings import IN_ONE_SPACE, VECTOR_METHODS, VectorSettings

@@ -49,8 +49,7 @@ _PANEL, _SERVE = "All in one", "Serve and share"
 # %% ../../nbs/10_cli/09_whole.ipynb #ef59f7ac
 def _planned_stages(asked: Adaptation, out: Path, push_to_hub: str | None) -> list[dict]:
     "The stages of an adaptation, with what training would take; errors are those with which it would begin."
-    from vocab_lit.app.adapt import check_start, stages
-    from vocab_lit.app.adapt_check import estimate_training
+    from vocab_lit.app.adapt import check_start, estimate_training, stages
     from vocab_lit.study.stages import Run
 
     run, rows = Run(asked, out), []
@@ -127,7 +126,7 @@ def adapt(
     training.
     """
     transplant = TransplantSettings(tokenizer, vectors, init).without_unused(list(setup or ()), text)
-    from vocab_lit.app.adapt_check import check_options, check_report_packages
+    from vocab_lit.app.adapt import check_options, check_report_packages
 
     if not dry_run:
         check_report_packages()

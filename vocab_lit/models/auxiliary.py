@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .lazy_weights import input_weight, rows_of
-from .source import open_model
 from .transplant import transplant
 from ..text.corpus import Lines
 from ..tokens.load import load_tokenizer
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'embedding_vectors', 'smaller_model', 'aligned_vectors', 'target_vectors']
+__all__ = ['log', 'embedding_vectors', 'smaller_model', 'aligned_vectors']
 
 # %% ../../nbs/05_models/11_auxiliary.ipynb #feda33c9
 def embedding_vectors(
@@ -74,12 +73,6 @@ def smaller_model(
     return transplant(type(model)(config), source, tokenizer, "full-rand", seed=seed).model
 
 # %% ../../nbs/05_models/11_auxiliary.ipynb #daf2ce0b
-def _shown(value: object) -> str:
-    if isinstance(value, float):
-        return f"{value:.2f}"
-    return f"{value:,}" if isinstance(value, int) else str(value)
-
-
 def aligned_vectors(
     source: Source,
     tokenizer: PreTrainedTokenizerBase,  # of the target language
@@ -108,25 +101,5 @@ def aligned_vectors(
         Vocab.from_tokenizer(load_tokenizer(only)) if only else None,
     )
     for name, value in made.report.items():
-        log.info(f"{name}: {_shown(value)}")
+        log.info(f"{name}: {round(value, 2) if isinstance(value, float) else value}")
     return made
-
-
-def target_vectors(
-    needs: str,  # as the recipe says: "token vectors" or "word vectors"
-    tokenizer: PreTrainedTokenizerBase | Vocab,  # of the target language
-    lines: Iterable[str],
-    settings: TransplantSettings,
-) -> TokenVectors:
-    "Read or make the vectors of the target tokens, one row per token id."
-    from vocab_lit.vectors.word_vectors import from_words, read_vectors, static_vectors
-
-    vectors, file = settings.vectors, settings.vectors.file
-    log.info(f"reading {file}" if file else f"making {needs}")
-    if not file:
-        return static_vectors(needs, tokenizer, lines, vectors.vectors, settings.init.seed, vectors.threads)
-    if needs == "word vectors":
-        return from_words(file, tokenizer)
-    if file.is_dir():
-        return embedding_vectors(open_model(file), load_tokenizer(file), tokenizer, str(file))
-    return read_vectors(file, tokenizer)

@@ -18,9 +18,7 @@ from ..methods.plan import PLAN_FILE, Plan
 from .findings import Bytes, Finding, Served
 from .lazy_weights import set_vocabulary_size
 from ..text.errors import first_line
-from ..tokens.pre_tokenizers import known_pre_tokenizer, splitters
 from ..tokens.special_ids import carry_ids, config_parts, written_ids
-from ..tokens.vocab import read_settings
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -29,8 +27,7 @@ _ANEW = "make it anew"
 _TRAINED = "nothing, where they were trained"
 
 # %% auto #0
-__all__ = ['find_old_ids', 'find_other_tie', 'find_other_ids', 'find_changed_weights', 'find_changed_rows', 'find_changed_tokens',
-           'find_gguf_tokenizer']
+__all__ = ['find_old_ids', 'find_other_tie', 'find_other_ids', 'find_changed_weights', 'find_changed_rows', 'find_changed_tokens']
 
 # %% ../../nbs/05_models/18_beside_source.ipynb #af523e50
 def _configs(model: PreTrainedModel) -> dict[str, Any]:
@@ -185,44 +182,3 @@ def find_changed_tokens(served: Served) -> Iterator[Finding]:
     old = {piece: id for id, piece in enumerate(tokens_of(served.before.file))}
     shared = [(id, old[piece]) for id, piece in enumerate(tokens_of(served.source.file)) if piece in old]
     yield from _find_other_rows(served, *np.array(shared, np.int64).reshape(-1, 2).T)
-
-# %% ../../nbs/05_models/18_beside_source.ipynb #c248aa5a
-_BY_HASH = "the converter knows tokenizers by a hash of ids, and this vocabulary is in no table"
-_BY_HASH_GROWN = f"{_BY_HASH.partition(',')[0]}, which is the source's unless its test text has one of the added tokens"
-
-
-def find_gguf_tokenizer(served: Served) -> Iterator[Finding]:
-    "Whether llama.cpp can tokenize as the model does, as far as that can be told."
-    dialect, kind, only = served.source.vocab.dialect, served.model.config.model_type, ("gguf",)
-    if (served.source.files / "tokenizer.model").is_file():
-        return
-    if dialect.model == "Unigram" and kind != "xlm-roberta":
-        what = "llama.cpp reads Unigram tokenizers from tokenizer.model, which is not there"
-        yield Finding("pre-tokenizer", what, "train the vocabulary with --kind bpe", only)
-    elif dialect.byte_fallback and kind.startswith("gemma"):
-        what = "llama.cpp's converter reads Gemma's tokenizer from tokenizer.model, which is not there"
-        todo = "where there is a GGUF file of the source, `vocab-lit export --like SOURCE.gguf` needs no converter"
-        yield Finding("pre-tokenizer", what, todo, only)
-    elif dialect.model == "WordPiece" and served.source.note:
-        todo = "convert, and give the hash that it prints the name jina-v2-en or bert-bge in get_vocab_base_pre"
-        yield Finding("pre-tokenizer", _BY_HASH, todo, only)
-    elif dialect.byte_level:
-        yield from _find_byte_level(served)
-
-
-def _find_byte_level(served: Served) -> Iterator[Finding]:
-    "Whether llama.cpp has the pre-tokenizer of a byte-level tokenizer, and what its converter must be told."
-    pipeline, only = read_settings(served.source.tokenizer), ("gguf",)
-    name = known_pre_tokenizer(pipeline)
-    if name is None:
-        what = f"the pre-tokenizer {splitters(pipeline.get('pre_tokenizer'))} is none that is known here"
-        yield Finding("pre-tokenizer", what, "look for it in llama.cpp, or keep the source model's", only)
-        return
-    if served.source.note:
-        todo = f'convert, and give the hash that it prints the name "{name}" in get_vocab_base_pre'
-        grown = bool(served.source.note.get("extended_by"))
-        yield Finding("pre-tokenizer", _BY_HASH_GROWN if grown else _BY_HASH, todo, only, breaks=not grown)
-    bare, spaced = served.source.tokenizer(["a", " a"], add_special_tokens=False)["input_ids"]
-    if served.source.generates and bare == spaced:
-        what = "the tokenizer puts a space before the text, and llama.cpp does not"
-        yield Finding("pre-tokenizer", what, "begin texts with a space, or keep the source model's", only, breaks=False)

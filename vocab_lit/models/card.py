@@ -10,6 +10,7 @@ import re
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -186,11 +187,8 @@ def _table(rows: Sequence[Mapping[str, object]]) -> str:
     return markdown_table(header, ([row.get(name, "") for name in names] for row in rows))
 
 
-def _quoted(name: str) -> str:  # as Python reads it
-    return json.dumps(name, ensure_ascii=False)
-
-
-_FILTERS = dict(text=markdown_text, code=in_code, table=_table, pairs=_pairs, quoted=_quoted, number="{:,}".format)
+_FILTERS = dict(text=markdown_text, code=in_code, table=_table, pairs=_pairs, number="{:,}".format)
+_FILTERS["quoted"] = partial(json.dumps, ensure_ascii=False)  # as Python reads it
 
 
 def _filled(template: str, **parts: object) -> str:

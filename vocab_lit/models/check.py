@@ -20,7 +20,6 @@ from vocab_lit.models.beside_source import (
     find_changed_rows,
     find_changed_tokens,
     find_changed_weights,
-    find_gguf_tokenizer,
     find_old_ids,
     find_other_ids,
     find_other_tie,
@@ -41,8 +40,10 @@ from .source import Source
 from ..text.errors import SettingError, first_line, no_collection
 from ..text.files import check_text, read_json
 from ..tokens.chat import chat_templates, listed
+from ..tokens.pre_tokenizers import known_pre_tokenizer, splitters
 from ..tokens.special_ids import role_of
 from ..tokens.tokenizer_file import own_methods
+from ..tokens.vocab import read_settings
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
 
 # %% auto #0
 __all__ = ['Check', 'REMARKS', 'CHECKS', 'COMPARISONS', 'find_rows', 'find_special_ids', 'find_end', 'find_template',
-           'find_class', 'find_merges', 'find_by_llama_cpp', 'check_model', 'shares', 'verdict']
+           'find_class', 'find_merges', 'find_by_llama_cpp', 'find_gguf_tokenizer', 'check_model', 'shares', 'verdict']
 
 # %% ../../nbs/05_models/19_check.ipynb #621f199c
 _LARGEST_LORA = 258_048  # rows to which vLLM limits models that are served with LoRA
@@ -277,6 +278,47 @@ def _ids_by_llama_cpp(model: LlamaCpp, served: Served) -> Finding:
     what = f"it gives the ids of this package on all of {len(lines):,} lines"
     return Finding("llama.cpp", what, "nothing to do", breaks=False)
 
+# %% ../../nbs/05_models/19_check.ipynb #c248aa5a
+_BY_HASH = "the converter knows tokenizers by a hash of ids, and this vocabulary is in no table"
+_BY_HASH_GROWN = f"{_BY_HASH.partition(',')[0]}, which is the source's unless its test text has one of the added tokens"
+
+
+def find_gguf_tokenizer(served: Served) -> Iterator[Finding]:
+    "Whether llama.cpp can tokenize as the model does, as far as that can be told."
+    dialect, kind, only = served.source.vocab.dialect, served.model.config.model_type, ("gguf",)
+    if (served.source.files / "tokenizer.model").is_file():
+        return
+    if dialect.model == "Unigram" and kind != "xlm-roberta":
+        what = "llama.cpp reads Unigram tokenizers from tokenizer.model, which is not there"
+        yield Finding("pre-tokenizer", what, "train the vocabulary with --kind bpe", only)
+    elif dialect.byte_fallback and kind.startswith("gemma"):
+        what = "llama.cpp's converter reads Gemma's tokenizer from tokenizer.model, which is not there"
+        todo = "where there is a GGUF file of the source, `vocab-lit export --like SOURCE.gguf` needs no converter"
+        yield Finding("pre-tokenizer", what, todo, only)
+    elif dialect.model == "WordPiece" and served.source.note:
+        todo = "convert, and give the hash that it prints the name jina-v2-en or bert-bge in get_vocab_base_pre"
+        yield Finding("pre-tokenizer", _BY_HASH, todo, only)
+    elif dialect.byte_level:
+        yield from _find_byte_level(served)
+
+
+def _find_byte_level(served: Served) -> Iterator[Finding]:
+    "Whether llama.cpp has the pre-tokenizer of a byte-level tokenizer, and what its converter must be told."
+    pipeline, only = read_settings(served.source.tokenizer), ("gguf",)
+    name = known_pre_tokenizer(pipeline)
+    if name is None:
+        what = f"the pre-tokenizer {splitters(pipeline.get('pre_tokenizer'))} is none that is known here"
+        yield Finding("pre-tokenizer", what, "look for it in llama.cpp, or keep the source model's", only)
+        return
+    if served.source.note:
+        todo = f'convert, and give the hash that it prints the name "{name}" in get_vocab_base_pre'
+        grown = bool(served.source.note.get("extended_by"))
+        yield Finding("pre-tokenizer", _BY_HASH_GROWN if grown else _BY_HASH, todo, only, breaks=not grown)
+    bare, spaced = served.source.tokenizer(["a", " a"], add_special_tokens=False)["input_ids"]
+    if served.source.generates and bare == spaced:
+        what = "the tokenizer puts a space before the text, and llama.cpp does not"
+        yield Finding("pre-tokenizer", what, "begin texts with a space, or keep the source model's", only, breaks=False)
+
 # %% ../../nbs/05_models/19_check.ipynb #8f5c4748
 Check = Callable[[Any], Iterator[Finding]]
 REMARKS: tuple[Check, ...] = (find_unreachable, find_untrained)  # these look at every token, and none breaks a server
@@ -403,14 +445,8 @@ def check_model(
         checks += COMPARISONS[kind] if compare else ()
         checks += [find_by_llama_cpp] if kind == "gguf" else []
         findings = [finding for check in checks for finding in _found(check, served)]
-    concerned = [_concerning(finding, servers) for finding in findings if set(finding.servers) & set(servers)]
-    return sorted(concerned, key=lambda finding: not finding.breaks)
-
-
-def _concerning(finding: Finding, servers: Sequence[str]) -> Finding:
-    "A finding, with those servers only that were asked for."
-    kept = tuple(name for name in finding.servers if name in servers)
-    return replace(finding, servers=kept)
+    of_asked = (replace(f, servers=tuple(name for name in f.servers if name in servers)) for f in findings)
+    return sorted((finding for finding in of_asked if finding.servers), key=lambda finding: not finding.breaks)
 
 # %% ../../nbs/05_models/19_check.ipynb #fee5bae8
 _MOSTLY, _WITHOUT_VECTOR = 0.5, 0.3  # shares of random rows above which a warning is due

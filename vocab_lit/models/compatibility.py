@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from ..methods.apply import row_blocks
+from ..methods.plan import row_blocks
 from vocab_lit.models.lazy_weights import (
     Shapes,
     check_modules,
@@ -25,7 +25,6 @@ from vocab_lit.models.lazy_weights import (
 from .model_class import is_masked
 from vocab_lit.models.token_tensors import (
     POSITION_BUFFERS,
-    TokenTensor,
     check_positions,
     positions_from_padding,
     set_positions,
@@ -90,16 +89,6 @@ def _check_quantised(model: PreTrainedModel) -> None:
         )
 
 
-def _check_size(tensors: dict[str, TokenTensor], source: Vocab) -> None:
-    "`ValueError` where the source tokenizer has ids beyond the embeddings."
-    n = len(tensors["input"])
-    if n < len(source):
-        raise ValueError(
-            f"the model has {n} rows for {len(source)} token ids of its tokenizer (first without a row: "
-            f"{source[n].shown!r}); the two do not belong together"
-        )
-
-
 def check_source(
     model: PreTrainedModel,
     source: Vocab,  # of the tokenizer it was trained with
@@ -111,7 +100,9 @@ def check_source(
     _check_unknown(model)
     _check_quantised(model)
     tensors = token_tensors(model)
-    _check_size(tensors, source)
+    if (n := len(tensors["input"])) < len(source):
+        problem = f"the model has {n} rows for {len(source)} token ids of its tokenizer"
+        raise ValueError(f"{problem} (first without a row: {source[n].shown!r}); the two do not belong together")
     for name, t in tensors.items():
         if not t.tensor.is_floating_point():
             raise ValueError(f"{t.name} of a {type(model).__name__} holds no embeddings; such models are not supported")
@@ -143,14 +134,10 @@ def _lacking(role: str, model: PreTrainedModel, source: Vocab, target: Vocab) ->
         return None
     if role == "mask" and not is_masked(model):
         return None
-    if in_source == ["bos"] and not _opens_texts(source):
+    own = source.tokenizer if in_source == ["bos"] else None
+    if own is not None and source.roles["bos"] not in ids_around(own)[0]:
         return None  # a decoder that has such a token and was not trained with it
     return in_source[0]
-
-
-def _opens_texts(vocab: Vocab) -> bool:
-    "Whether a tokenizer puts its bos token before a text."
-    return vocab.tokenizer is None or vocab.roles["bos"] in ids_around(vocab.tokenizer)[0]
 
 
 def _check_roles(model: PreTrainedModel, source: Vocab, target: Vocab) -> None:

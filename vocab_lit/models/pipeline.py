@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'check_tokens', 'check_wanted', 'changed_settings', 'by_script', 'NewVocabulary', 'check_transplant',
-           'transplant_files', 'trim_files']
+__all__ = ['log', 'check_tokens', 'check_wanted', 'changed_settings', 'by_script', 'target_vectors', 'NewVocabulary',
+           'check_transplant', 'transplant_files', 'trim_files']
 
 # %% ../../nbs/05_models/20_pipeline.ipynb #484a9cae
 def check_tokens(
@@ -99,6 +99,32 @@ def _tell_replaced(source: Vocab, id_map: dict[str, Any]) -> None:
 
 
 _SCRIPTS = 6  # that are named
+
+
+def target_vectors(
+    needs: str,  # as the recipe says: "token vectors" or "word vectors"
+    tokenizer: PreTrainedTokenizerBase | Vocab,  # of the target language
+    lines: Iterable[str],
+    settings: TransplantSettings,
+) -> TokenVectors:
+    "Read or make the vectors of the target tokens, one row per token id."
+    from vocab_lit.vectors.token_vectors import token_vectors
+
+    vectors, file, seed = settings.vectors, settings.vectors.file, settings.init.seed
+    log.info(f"reading {file}" if file else f"making {needs}")
+    if not file and needs == "token vectors":
+        return token_vectors(tokenizer, lines, vectors.vectors, seed, vectors.threads)
+    from vocab_lit.models.auxiliary import embedding_vectors
+    from vocab_lit.vectors.word_vectors import from_words, read_vectors, static_vectors
+
+    if not file:
+        return static_vectors(needs, tokenizer, lines, vectors.vectors, seed, vectors.threads)
+    if needs == "word vectors":
+        return from_words(file, tokenizer)
+    if file.is_dir():
+        source = FolderSource.open(file)
+        return embedding_vectors(source.open_weights(), source.tokenizer, tokenizer, source.path)
+    return read_vectors(file, tokenizer)
 
 
 @dataclass
@@ -227,7 +253,6 @@ class NewVocabulary:
     @cached_property
     def vectors(self) -> TokenVectors | AlignedVectors | None:
         "Vectors of the target vocabulary, None for a recipe that needs none."
-        from vocab_lit.models.auxiliary import aligned_vectors, target_vectors
         from vocab_lit.vectors.token_vectors import carry_vectors
 
         needs = self.recipe.needs
@@ -235,6 +260,8 @@ class NewVocabulary:
             return None
         aligned, own = None, self.vocab_of_text
         if needs == "aligned vectors":
+            from vocab_lit.models.auxiliary import aligned_vectors
+
             aligned = aligned_vectors(self.source, own.own_tokenizer, self.lines, self.settings)
         vectors = aligned.target if aligned else target_vectors(needs, own, self.lines, self.settings)
         if own is not self.vocab:
@@ -388,9 +415,10 @@ def _kept(writer: FolderWriter | GgufWriter, files: Sequence[str], settings: Tri
     trimming = Trimming(source.tokenizer_file, {file: Lines(file) for file in files}, settings)
     log.info(trimming.about)
     kept, texts = writer.kept(trimming), told_of(trimming)
-    gone = sorted(set(range(trimming.parts.size)) - trimming.kept)
+    gone = (id for id in range(trimming.parts.size) if id not in trimming.kept)
+    lost = by_script(source.tokens_at(gone))
     vars(source).pop("tokenizer_file")  # a parsed vocabulary is large
-    return kept, dict(texts, lost=by_script(source.tokens_at(gone)))
+    return kept, dict(texts, lost=lost)
 
 
 def _compared(before: dict[str, float], after: dict[str, float]) -> list[dict]:

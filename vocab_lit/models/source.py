@@ -10,7 +10,7 @@ import json
 import os
 import pickle
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from functools import cached_property
 from pathlib import Path
@@ -60,12 +60,8 @@ class Source:
         The tokenizer that the model was trained with.
     vocab : Vocab
         Its vocabulary; special tokens are ``vocab.roles``.
-    template : str or dict of str to str, optional
-        The chat template.
-    around : tuple of two bools
-        Whether special tokens stand before and after a text.
     tokenizer_file : TokenizerFile
-        The tokenizer as it is read, taken apart, trimmed and written.
+        The same as it is read: chat template, what stands around a text, pieces and merges.
     tables : dict of str to TokenTensor or GgufTable
         What has a row for each token: ``"input"``, ``"output"`` where it is not tied, ``"bias"`` and others. Of each,
         ``len`` is the number of rows, ``name`` the name in the files, and ``rows(n)`` gives rows by index.
@@ -164,25 +160,13 @@ class Source:
             return Vocab.from_tokenizer(tokenizer)
 
     @property
-    def template(self) -> str | dict[str, str] | None:
-        "The chat template, if there is one."
-        return self.tokenizer.chat_template
-
-    @cached_property
-    def around(self) -> tuple[bool, bool]:  # before, after
-        "Whether special tokens stand before and after a text."
-        from vocab_lit.tokens.tokenizer_file import special_around
-
-        return special_around(self.tokenizer)
-
-    @property
     def rows(self) -> int:
         "The number of its input embeddings."
         return len(self.tables["input"])
 
-    def tokens_at(self, ids: Iterable[int]) -> list[Token]:
+    def tokens_at(self, ids: Iterable[int]) -> Iterator[Token]:
         "Some tokens of the vocabulary."
-        return [self.vocab[id] for id in ids]
+        return (self.vocab[id] for id in ids)
 
     def check_new(self, out: str | Path) -> None:
         "`ValueError` where a path cannot be that of a model made of this one: a folder of a folder, a file of a file."
@@ -476,14 +460,14 @@ class GgufSource(Source):
         "The tokenizer as transformers has it."
         return self.tokenizer_file.tokenizer
 
-    def tokens_at(self, ids: Iterable[int]) -> list[Token]:
+    def tokens_at(self, ids: Iterable[int]) -> Iterator[Token]:
         "The ordinary ones of some tokens, for which the tokenizer of transformers need not be made."
         from vocab_lit.gguf.tokens import TokenType
         from vocab_lit.tokens.vocab import read_token
 
         t = self.tokenizer_file
         ordinary = set(t.has_types(TokenType.NORMAL))
-        return [read_token(id, t.pieces[id], t.dialect) for id in ids if id in ordinary]
+        return (read_token(id, t.pieces[id], t.dialect) for id in ids if id in ordinary)
 
     @cached_property
     def tables(self) -> dict[str, GgufTable]:
@@ -602,8 +586,6 @@ def load_model(path: str | Path | Source) -> PreTrainedModel:
     return FolderSource.open(path).load()
 
 
-def open_model(
-    path: str | Path | Source,  # model folder, or hub name when online
-) -> PreTrainedModel:
+def open_model(path: str | Path | Source) -> PreTrainedModel:
     "As `load_model`, for `transplant`: weights that it does not change stay in their files until its result is saved."
     return FolderSource.open(path).open_weights()

@@ -37,8 +37,7 @@ from ..tasks.settings import SPLITS, EvaluateSettings, evaluation
 from ..text.corpus import data_path
 from ..text.files import check_file_name, check_text, write_text
 from ..text.reader import TextSource, raw_lines
-from ..text.settings import SettingError, Settings, option, options, settings
-from ..text.yaml_file import mapping, read_yaml
+from ..text.settings import SettingError, Settings, mapping, option, options, read_yaml, settings
 from ..training.settings import PRECISIONS
 
 # %% auto #0

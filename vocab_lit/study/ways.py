@@ -18,8 +18,7 @@ from ..methods.settings import InitSettings, TransplantSettings
 from ..models.settings import LanguageAdapter
 from ..tasks.registry import TASKS
 from ..text.corpus import Amount
-from ..text.settings import SettingError, Settings, did_you_mean, distribute, option, options, settings
-from ..text.yaml_file import mapping
+from ..text.settings import SettingError, Settings, did_you_mean, distribute, mapping, option, options, settings
 from ..tokens.settings import TokenizerSettings, TrimSettings
 from ..training.settings import LaptSettings
 from ..vectors.settings import VECTOR_METHODS, VectorSettings
