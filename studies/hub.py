@@ -16,8 +16,8 @@ from huggingface_hub import constants, try_to_load_from_cache
 from studies.hub_sources import DEFAULTS, PARQUET, SOURCES, Source, cldr_code, get_source, source_for
 from studies.parsing import Parsed
 from vocab_lit.tasks.pairs import Answer, Pair, Question
-from vocab_lit.tasks.tagging import Tagged, read_bio, split_wikiann
-from vocab_lit.tasks.task import hold_out
+from vocab_lit.tasks.tagging import Tagged, read_bio
+from vocab_lit.tasks.task import divide, hold_out
 from vocab_lit.text.cleaning import clean
 from vocab_lit.text.corpus import capped, mix
 from vocab_lit.text.corpus import hold_out as hold_out_lines
@@ -350,6 +350,21 @@ def _questions(data, prefix=""):
 def _pairs(data):
     names = data.features["label"].names
     return [Pair(r["premise"], r["hypothesis"], names[r["label"]]) for r in data if r["label"] >= 0]
+
+
+def split_wikiann(
+    sentences: list[Tagged],
+    seed: int = 0,
+) -> tuple[list[Tagged], list[Tagged], list[Tagged]]:  # train, dev, test
+    "Random 85/5/10% with at least 256 dev and 512 test sentences; `ValueError` where too few are left to train on."
+    n_dev, n_test = max(256, round(0.05 * len(sentences))), max(512, round(0.1 * len(sentences)))
+    if len(sentences) - n_dev - n_test < 256:
+        raise ValueError(
+            f"{len(sentences)} sentences are too few for {n_dev} of development, {n_test} of test "
+            "and as many as 256 to train on"
+        )
+    dev, test, train = divide(sentences, seed, n_dev, n_test)
+    return train, dev, test
 
 
 def hub_splits(

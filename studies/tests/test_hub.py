@@ -18,6 +18,7 @@ from studies.hub import (
     hub_model,
     hub_splits,
     shards,
+    split_wikiann,
     stored_mix,
     stored_text,
     where_is,
@@ -26,6 +27,7 @@ from studies.hub_sources import SOURCES, Source, word_files
 from studies.parsing import Parsed
 from vocab_lit.tasks.pairs import Answer, Pair
 from vocab_lit.tasks.tagging import Tagged
+from vocab_lit.tasks.task import hold_out
 from vocab_lit.text.corpus import mix
 from vocab_lit.vectors.dictionary import read_dictionary
 
@@ -495,3 +497,18 @@ def test_addresses_are_for_the_language_and_muse_s_files_are_read(local_mirror):
     )
     (mirror / "en-de.txt").write_text("water wasser\nriver\tfluss\n", encoding="utf-8")
     assert read_dictionary(mirror / "en-de.txt") == [("water", "wasser"), ("river", "fluss")]
+
+
+def test_names_of_wikiann_are_split_into_disjoint_parts():
+    numbered = [Tagged((str(i),), ("O",)) for i in range(20_000)]
+    for n, sizes in ((20_000, (17_000, 1000, 2000)), (6000, (5100, 300, 600)), (1024, (256, 256, 512))):
+        parts = split_wikiann(numbered[:n], seed=4)
+        assert tuple(map(len, parts)) == sizes and {s for p in parts for s in p} == set(numbered[:n])
+        assert parts == split_wikiann(numbered[:n], seed=4) != split_wikiann(numbered[:n], seed=5)
+    train, dev = hold_out(numbered[:1517], seed=1)
+    assert (len(train), len(dev)) == (1217, 300) and set(train) | set(dev) == set(numbered[:1517])
+    assert dev != numbered[:300]
+    with pytest.raises(ValueError, match="1023 sentences are too few for 256 of development, 512 of test"):
+        split_wikiann(numbered[:1023])
+    with pytest.raises(ValueError, match="cannot hold 300 of 300 examples out"):
+        hold_out(numbered[:300], 300)

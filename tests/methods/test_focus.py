@@ -306,8 +306,8 @@ def test_tiles_of_any_size_give_the_dense_result(cell_c1be52e5):
     assert np.allclose(sparsemax_weights(vectors, queries[:5], keys[:1]).toarray(), 1)
 
 
-@pytest.mark.cell('nbs/04_methods/08_focus.ipynb', 'cell "anchors are copied tokens with a vector and weights follow Equation 4 and 6" (6d54f3eb)')
-def test_anchors_are_copied_tokens_with_a_vector_and_weights_follow_equation_4_and_6(cell_935fca00):
+@pytest.mark.cell('nbs/04_methods/08_focus.ipynb', 'cell "anchors are copies with a vector, weights by Equations 4, 6" (6d54f3eb)')
+def test_anchors_are_copies_with_a_vector_weights_by_equations_4_6(cell_935fca00):
     by_hand = cell_935fca00.by_hand
     plan = cell_935fca00.plan
     recipe = cell_935fca00.recipe
@@ -324,8 +324,8 @@ def test_anchors_are_copied_tokens_with_a_vector_and_weights_follow_equation_4_a
     assert "▁mto" not in set(recipe.plan(source, target, unseen).explain("ziwa").source)
 
 
-@pytest.mark.cell('nbs/04_methods/08_focus.ipynb', 'cell "no anchors at all is refused, and nothing to initialise is not" (823aa774)')
-def test_no_anchors_at_all_is_refused_and_nothing_to_initialise_is_not(cell_935fca00):
+@pytest.mark.cell('nbs/04_methods/08_focus.ipynb', 'cell "no anchors are refused, and nothing to initialise is not" (823aa774)')
+def test_no_anchors_are_refused_and_nothing_to_initialise_is_not(cell_935fca00):
     by_hand = cell_935fca00.by_hand
     recipe = cell_935fca00.recipe
     source = cell_935fca00.source
@@ -369,8 +369,8 @@ def test_symbolic_overlap_copies_symbols_and_specials_only(cell_46c9233a):
     assert copied == {"[CLS]", "[PAD]", "[SEP]", "[UNK]", "[MASK]", "2", "!", "##1", "##?"}
 
 
-@pytest.mark.cell('nbs/04_methods/08_focus.ipynb', 'cell "weights are cosines divided by their sum, as in the paper\'s code" (dd460146)')
-def test_weights_are_cosines_divided_by_their_sum_as_in_the_paper_s_code(cell_8ba14d43):
+@pytest.mark.cell('nbs/04_methods/08_focus.ipynb', 'cell "CLP\'s weights are cosines divided by their sum" (dd460146)')
+def test_clp_s_weights_are_cosines_divided_by_their_sum(cell_8ba14d43):
     by_hand_clp = cell_8ba14d43.by_hand_clp
     few_target = cell_8ba14d43.few_target
     plan_clp = cell_8ba14d43.plan_clp
@@ -391,8 +391,8 @@ def test_weights_are_cosines_divided_by_their_sum_as_in_the_paper_s_code(cell_8b
     assert sampled == {"▁elf", "▁xyz"} and plan_clp.explain("elf").step[0] == "Gaussian"
 
 
-@pytest.mark.cell('nbs/04_methods/08_focus.ipynb', 'cell "on random vocabularies embeddings equal the dense sums, and those left out would be divided by nearly nothing" (69bf382f)')
-def test_on_random_vocabularies_embeddings_equal_the_dense_sums_and_those_left_out_would_be_divided_by_nearly_nothing():
+@pytest.mark.cell('nbs/04_methods/08_focus.ipynb', 'cell "CLP\'s embeddings are the dense sums on any vocabulary" (69bf382f)')
+def test_clp_s_embeddings_are_the_dense_sums_on_any_vocabulary():
     rng = np.random.default_rng(0)
     words = ["".join(rng.choice(list("abcdefghijklmnopqrstuvwxyz"), 4)) for _ in range(300)]
     source = Vocab.from_tokenizer(toy_tokenizer("unigram", words[:200]))
@@ -416,8 +416,8 @@ def test_on_random_vocabularies_embeddings_equal_the_dense_sums_and_those_left_o
         assert p.is_low_rank.any() and (shift < 1 or not (p.group >= 0)[vectors.known].any())
 
 
-@pytest.mark.cell('nbs/04_methods/08_focus.ipynb', 'cell "a token is made where its cosines sum to more than a twentieth of their absolute values, and no sooner" (1c6e5cdf)')
-def test_a_token_is_made_where_its_cosines_sum_to_more_than_a_twentieth_of_their_absolute_values_and_no_sooner(cell_b20d994c):
+@pytest.mark.cell('nbs/04_methods/08_focus.ipynb', 'cell "CLP divides by no less than a twentieth" (1c6e5cdf)')
+def test_clp_divides_by_no_less_than_a_twentieth(cell_b20d994c):
     divides = cell_b20d994c.divides
     shares = cell_b20d994c.shares
     assert [share for share in shares if divides(share)] == [0.051, 0.06, 0.2, 1]
@@ -426,8 +426,8 @@ def test_a_token_is_made_where_its_cosines_sum_to_more_than_a_twentieth_of_their
     assert get_recipe("clp").steps[1] == CosineWeighted() == CosineWeighted(least=0.05)
 
 
-@pytest.mark.cell('nbs/04_methods/08_focus.ipynb', 'cell "no overlapping token with a vector is refused, and no token left to initialise is fine" (0fcf15a2)')
-def test_no_overlapping_token_with_a_vector_is_refused_and_no_token_left_to_initialise_is_fine(cell_8ba14d43):
+@pytest.mark.cell('nbs/04_methods/08_focus.ipynb', 'cell "CLP refuses no overlap, and not that nothing is left" (0fcf15a2)')
+def test_clp_refuses_no_overlap_and_not_that_nothing_is_left(cell_8ba14d43):
     by_hand_clp = cell_8ba14d43.by_hand_clp
     few_source = cell_8ba14d43.few_source
     few_target = cell_8ba14d43.few_target
@@ -440,8 +440,8 @@ def test_no_overlapping_token_with_a_vector_is_refused_and_no_token_left_to_init
         get_recipe("clp").plan(few_source, few_target)
 
 
-@pytest.mark.cell('nbs/04_methods/08_focus.ipynb', 'cell "the same atoms and coefficients as scikit-learn\'s, in one tile or several" (7973a3b7)')
-def test_the_same_atoms_and_coefficients_as_scikit_learn_s_in_one_tile_or_several():
+@pytest.mark.cell('nbs/04_methods/08_focus.ipynb', 'cell "OMP has the atoms and coefficients of scikit-learn" (7973a3b7)')
+def test_omp_has_the_atoms_and_coefficients_of_scikit_learn():
     rng_omp = np.random.default_rng(0)
     for n, m, d, k in ((50, 200, 30, 8), (20, 60, 60, 16), (5, 9, 40, 9)):
         A, x = rng_omp.normal(size=(m, d)), rng_omp.normal(size=(n, d))
@@ -456,8 +456,8 @@ def test_the_same_atoms_and_coefficients_as_scikit_learn_s_in_one_tile_or_severa
             assert np.abs(full - expected)[agree].max() < (1e-9 if exact else 1e-3)
 
 
-@pytest.mark.cell('nbs/04_methods/08_focus.ipynb', 'cell "coefficients are least squares over the atoms taken, which are the greedy ones, of any length" (3306f164)')
-def test_coefficients_are_least_squares_over_the_atoms_taken_which_are_the_greedy_ones_of_any_length(cell_e0bfbc7a):
+@pytest.mark.cell('nbs/04_methods/08_focus.ipynb', 'cell "OMP is least squares over greedy atoms of any length" (3306f164)')
+def test_omp_is_least_squares_over_greedy_atoms_of_any_length(cell_e0bfbc7a):
     rng_omp = cell_e0bfbc7a.rng_omp
     A, x = rng_omp.normal(size=(40, 12)) * rng_omp.uniform(0.2, 3, size=(40, 1)), rng_omp.normal(size=(6, 12))
     where, what = matching_pursuit(x, A, 5, exact=True)
@@ -472,8 +472,8 @@ def test_coefficients_are_least_squares_over_the_atoms_taken_which_are_the_greed
         assert support_ == ids.tolist() and np.allclose(best, w)
 
 
-@pytest.mark.cell('nbs/04_methods/08_focus.ipynb', 'cell "enough is enough, and atoms that say the same are taken once" (cecb69bf)')
-def test_enough_is_enough_and_atoms_that_say_the_same_are_taken_once(cell_e0bfbc7a):
+@pytest.mark.cell('nbs/04_methods/08_focus.ipynb', 'cell "OMP takes enough atoms, and those alike once" (cecb69bf)')
+def test_omp_takes_enough_atoms_and_those_alike_once(cell_e0bfbc7a):
     rng_omp = cell_e0bfbc7a.rng_omp
     def sums(where, what, A):
         return np.einsum("nk,nkd->nd", what, A[where])
@@ -528,8 +528,8 @@ def test_the_embedding_is_the_same_combination_of_source_embeddings(cell_a66babc
     assert np.allclose(fit, one, atol=1e-5)
 
 
-@pytest.mark.cell('nbs/04_methods/08_focus.ipynb', 'cell "as many terms as asked for, on random vocabularies of two families, and nothing to sum is refused" (cd608b8c)')
-def test_as_many_terms_as_asked_for_on_random_vocabularies_of_two_families_and_nothing_to_sum_is_refused(cell_e0bfbc7a, cell_a66babcb):
+@pytest.mark.cell('nbs/04_methods/08_focus.ipynb', 'cell "OMP has as many terms as asked for, or refuses" (cd608b8c)')
+def test_omp_has_as_many_terms_as_asked_for_or_refuses(cell_e0bfbc7a, cell_a66babcb):
     by_hand_omp = cell_a66babcb.by_hand_omp
     rng_omp = cell_e0bfbc7a.rng_omp
     royal_source = cell_a66babcb.royal_source
@@ -567,8 +567,8 @@ def test_as_many_terms_as_asked_for_on_random_vocabularies_of_two_families_and_n
     assert omp().plan(royal_source, royal_target, zero).explain("queen").step[0] == "Gaussian"
 
 
-@pytest.mark.cell('nbs/04_methods/08_focus.ipynb', 'cell "the blend equals its formulas, with and without frequency, and leaves no token to be sampled" (c8c37094)')
-def test_the_blend_equals_its_formulas_with_and_without_frequency_and_leaves_no_token_to_be_sampled(cell_99be52fc, cell_6054cbc9, cell_cf59b888):
+@pytest.mark.cell('nbs/04_methods/08_focus.ipynb', 'cell "the blend equals its formulas and leaves no token" (c8c37094)')
+def test_the_blend_equals_its_formulas_and_leaves_no_token(cell_99be52fc, cell_6054cbc9, cell_cf59b888):
     blend_dense = cell_6054cbc9.blend_dense
     matrix_blend = cell_99be52fc.matrix_blend
     n = cell_99be52fc.n
@@ -591,8 +591,8 @@ def test_the_blend_equals_its_formulas_with_and_without_frequency_and_leaves_no_
     )
 
 
-@pytest.mark.cell('nbs/04_methods/08_focus.ipynb', 'cell "the slope on the overlap is that of least squares, and tokens that never occur lie where it says" (5d61222a)')
-def test_the_slope_on_the_overlap_is_that_of_least_squares_and_tokens_that_never_occur_lie_where_it_says(cell_99be52fc, cell_cf59b888, cell_c03ff3a5):
+@pytest.mark.cell('nbs/04_methods/08_focus.ipynb', 'cell "the slope on the overlap is that of least squares" (5d61222a)')
+def test_the_slope_on_the_overlap_is_that_of_least_squares(cell_99be52fc, cell_cf59b888, cell_c03ff3a5):
     by_frequency = cell_c03ff3a5.by_frequency
     common = cell_c03ff3a5.common
     never = cell_c03ff3a5.never
@@ -612,8 +612,8 @@ def test_the_slope_on_the_overlap_is_that_of_least_squares_and_tokens_that_never
     assert rows[never, 3].mean() < min(rows[anchors, 3].mean(), rows[often, 3].mean()) - 0.5
 
 
-@pytest.mark.cell('nbs/04_methods/08_focus.ipynb', 'cell "padded rows lie where tokens that never occur do, and without counts frequency is left out" (aaf51d44)')
-def test_padded_rows_lie_where_tokens_that_never_occur_do_and_without_counts_frequency_is_left_out(cell_99be52fc, cell_6054cbc9):
+@pytest.mark.cell('nbs/04_methods/08_focus.ipynb', 'cell "without counts, frequency is left out of the blend" (aaf51d44)')
+def test_without_counts_frequency_is_left_out_of_the_blend(cell_99be52fc, cell_6054cbc9):
     blend_dense = cell_6054cbc9.blend_dense
     matrix_blend = cell_99be52fc.matrix_blend
     n = cell_99be52fc.n

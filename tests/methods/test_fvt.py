@@ -88,8 +88,8 @@ def cell_34f7678b():
     return SimpleNamespace(built=built, given=given, plan_given=plan_given, source_given=source_given, source_tokenizer=source_tokenizer)
 
 
-@pytest.mark.cell('nbs/04_methods/05_fvt.ipynb', 'cell "tokens are tokenized as the source tokenizer does it in the words they stand in" (c56655be)')
-def test_tokens_are_tokenized_as_the_source_tokenizer_does_it_in_the_words_they_stand_in(cell_ed70cd9a):
+@pytest.mark.cell('nbs/04_methods/05_fvt.ipynb', 'cell "tokens are tokenized as in the words they stand in" (c56655be)')
+def test_tokens_are_tokenized_as_in_the_words_they_stand_in(cell_ed70cd9a):
     cuts = cell_ed70cd9a.cuts
     toy_sources = cell_ed70cd9a.toy_sources
     written = cell_ed70cd9a.written
@@ -101,8 +101,8 @@ def test_tokens_are_tokenized_as_the_source_tokenizer_does_it_in_the_words_they_
     assert un["▁walking"] == "▁walking" and un["ings"] == "ings" and not unknown & set(un)
 
 
-@pytest.mark.cell('nbs/04_methods/05_fvt.ipynb', 'cell "in every family, subtokens spell the token, and words are tokenized as in text" (c4b480ae)')
-def test_in_every_family_subtokens_spell_the_token_and_words_are_tokenized_as_in_text():
+@pytest.mark.cell('nbs/04_methods/05_fvt.ipynb', 'cell "subtokens spell the token in every family" (c4b480ae)')
+def test_subtokens_spell_the_token_in_every_family():
     letters = list("abcdo")
     families, others = ("unigram", "bpe", "wordpiece", "suffix", "byte-fallback"), ("unigram", "wordpiece", "bpe")
     for family, other in product(families, others):
@@ -119,8 +119,8 @@ def test_in_every_family_subtokens_spell_the_token_and_words_are_tokenized_as_in
         assert len(source_ids) == 5 or family == "bpe", (family, other)  # the toy of bytes lacks most of them
 
 
-@pytest.mark.cell('nbs/04_methods/05_fvt.ipynb', 'cell "whole words are tokenized as in a sentence by tokenizers that were trained" (3188b010)')
-def test_whole_words_are_tokenized_as_in_a_sentence_by_tokenizers_that_were_trained(cell_c508169f):
+@pytest.mark.cell('nbs/04_methods/05_fvt.ipynb', 'cell "trained tokenizers treat whole words as in a sentence" (3188b010)')
+def test_trained_tokenizers_treat_whole_words_as_in_a_sentence(cell_c508169f):
     asked = cell_c508169f.asked
     kinds = cell_c508169f.kinds
     source_ids = cell_c508169f.source_ids
@@ -134,8 +134,8 @@ def test_whole_words_are_tokenized_as_in_a_sentence_by_tokenizers_that_were_trai
             assert ids == [j for j, (start, end) in spans if end > 3 and start < 3 + len(text_of)], (kind, text_of)
 
 
-@pytest.mark.cell('nbs/04_methods/05_fvt.ipynb', 'cell "a part of a character is spelled as the source\'s own merges spell its bytes" (0c897bb6)')
-def test_a_part_of_a_character_is_spelled_as_the_source_s_own_merges_spell_its_bytes(cell_c508169f):
+@pytest.mark.cell('nbs/04_methods/05_fvt.ipynb', 'cell "a part of a character is spelled as the source\'s merges do" (0c897bb6)')
+def test_a_part_of_a_character_is_spelled_as_the_source_s_merges_do(cell_c508169f):
     kinds = cell_c508169f.kinds
     amharic = Vocab.from_tokenizer(train_tokenizer(lines("am", 300, seed=0), "bpe", 500))
     partial = [t for t in amharic if t.kind == "byte"]
@@ -146,8 +146,8 @@ def test_a_part_of_a_character_is_spelled_as_the_source_s_own_merges_spell_its_b
         assert by_bytes[t.id] == [token.id for token in own], t
 
 
-@pytest.mark.cell('nbs/04_methods/05_fvt.ipynb', 'cell "embeddings are means of the subtokens\', and tokens without subtokens are sampled" (86f7cf51)')
-def test_embeddings_are_means_of_the_subtokens_and_tokens_without_subtokens_are_sampled(cell_ed70cd9a, cell_edb24eb0):
+@pytest.mark.cell('nbs/04_methods/05_fvt.ipynb', 'cell "embeddings are means of subtokens, or sampled without them" (86f7cf51)')
+def test_embeddings_are_means_of_subtokens_or_sampled_without_them(cell_ed70cd9a, cell_edb24eb0):
     plan = cell_edb24eb0.plan
     toy_sources = cell_ed70cd9a.toy_sources
     toy_target = cell_ed70cd9a.toy_target
@@ -165,8 +165,8 @@ def test_embeddings_are_means_of_the_subtokens_and_tokens_without_subtokens_are_
     assert w == pytest.approx({"o": 2 / 3, "t": 1 / 3})
 
 
-@pytest.mark.cell('nbs/04_methods/05_fvt.ipynb', 'cell "without a tokenizer there are no subtokens, and the source\'s stays as it is" (c9909e6e)')
-def test_without_a_tokenizer_there_are_no_subtokens_and_the_source_s_stays_as_it_is(cell_ed70cd9a):
+@pytest.mark.cell('nbs/04_methods/05_fvt.ipynb', 'cell "without a tokenizer there are no subtokens" (c9909e6e)')
+def test_without_a_tokenizer_there_are_no_subtokens(cell_ed70cd9a):
     toy_sources = cell_ed70cd9a.toy_sources
     toy_target = cell_ed70cd9a.toy_target
     bare = Vocab(toy_sources["unigram"].tokens, toy_sources["unigram"].roles)
@@ -189,8 +189,8 @@ def test_without_a_tokenizer_there_are_no_subtokens_and_the_source_s_stays_as_it
         assert (p.group[len(toy_target) :] >= 0).all()
 
 
-@pytest.mark.cell('nbs/04_methods/05_fvt.ipynb', 'cell "a given token is a copy, the mean of its description, or that of its own subtokens; all others stay" (57247265)')
-def test_a_given_token_is_a_copy_the_mean_of_its_description_or_that_of_its_own_subtokens_all_others_stay(cell_34f7678b):
+@pytest.mark.cell('nbs/04_methods/05_fvt.ipynb', 'cell "a given token is a copy, its description, or its subtokens" (57247265)')
+def test_a_given_token_is_a_copy_its_description_or_its_subtokens(cell_34f7678b):
     built = cell_34f7678b.built
     plan_given = cell_34f7678b.plan_given
     source_given = cell_34f7678b.source_given
@@ -240,8 +240,8 @@ def test_tokens_that_cannot_be_added_are_named_by_file_and_line(cell_34f7678b):
         check_given([GivenToken("<mask>")], source_given, None, stays=False)
 
 
-@pytest.mark.cell('nbs/04_methods/05_fvt.ipynb', 'cell "given tokens come before any other step, also where the vocabulary has them already" (8ef3156d)')
-def test_given_tokens_come_before_any_other_step_also_where_the_vocabulary_has_them_already():
+@pytest.mark.cell('nbs/04_methods/05_fvt.ipynb', 'cell "given tokens come before any other step" (8ef3156d)')
+def test_given_tokens_come_before_any_other_step():
     toy_source = Vocab.from_tokenizer(toy_tokenizer("unigram", ["homa", "ya", "maji", "ma"], ["ji", "la", "ria"]))
     toy_base = toy_tokenizer("unigram", ["homa", "maji", "mto"], ["ji", "la"])
     asked = [GivenToken("maji", like="ya"), GivenToken("malaria")]

@@ -3,7 +3,9 @@ from dataclasses import replace
 from pathlib import Path
 from scipy import sparse
 from types import SimpleNamespace
-from vocab_lit.methods.plan import Plan
+from vocab_lit.methods.plan import Plan, combine_rows, fit_diagonal, row_blocks, rows_at
+from vocab_lit.methods.recipe import Copy, Gaussian, Recipe, StandardNormal
+from vocab_lit.methods.registry import get_recipe
 from vocab_lit.text.binary_files import read_arrays
 from vocab_lit.text.corpus import data_path
 from vocab_lit.tokens.load import load_tokenizer
@@ -61,6 +63,55 @@ def cell_dd42581e(cell_801048ab):
     return SimpleNamespace(left=left, low_rank=low_rank, right=right)
 
 
+@pytest.fixture(scope='module')
+def cell_e6e6fa82():
+    # nbs/04_methods/01_plan.ipynb, cell "wide_apply = Vocab([Token(i, f"n{i}", f"n{i}", True, "text")" (e6e6fa82)
+    wide_apply = Vocab([Token(i, f"n{i}", f"n{i}", True, "text") for i in range(4000)])
+    narrow_apply = Vocab([Token(i, f"o{i}", f"o{i}", True, "text") for i in range(50)])
+    weights_apply = sparse.lil_array((4, 50), dtype=np.float32)
+    weights_apply[0, 3] = 1
+    weights_apply[1, [3, 7]] = 0.5
+    weights_apply[2, [1, 2, 4]] = [0.5, 0.75, -0.25]
+    by_hand = Plan(
+        target=Vocab(wide_apply.tokens[:4]),
+        source_pieces=[t.piece for t in narrow_apply],
+        weights=weights_apply.tocsr(),
+        group=np.array([-1, -1, -1, 0]),
+        groups={"all": np.arange(50)},
+        step=np.array([0, 1, 1, 2]),
+        steps=["copy", "combine", "sample"],
+    )
+    matrix = torch.arange(50.0)[:, None] + torch.tensor([0.0, 0.1, 100])
+    pd.DataFrame(by_hand.apply(matrix)).assign(step=[by_hand.steps[s] for s in by_hand.step]).round(2)
+    return SimpleNamespace(by_hand=by_hand, matrix=matrix, narrow_apply=narrow_apply, wide_apply=wide_apply)
+
+
+@pytest.fixture(scope='module')
+def cell_a404932a(cell_e6e6fa82):
+    # nbs/04_methods/01_plan.ipynb, cell "one_factor = torch.randn(3000, 1, generator=torch.Generator(" (a404932a)
+    wide_apply = cell_e6e6fa82.wide_apply
+    one_factor = torch.randn(3000, 1, generator=torch.Generator().manual_seed(4)) * torch.tensor([[1.0, -2, 0]])
+    noise = 0.1 * torch.randn(3000, 3, generator=torch.Generator().manual_seed(5))
+    together = one_factor + torch.tensor([5.0, 0, 1]) + noise
+    large = Vocab([Token(i, f"o{i}", f"o{i}", True, "text") for i in range(3000)])
+    whole = Recipe("with covariance", (Copy("specials"), Gaussian(covariance=1.0)), "", "").plan(large, wide_apply)
+
+
+    def correlation(rows):
+        return pd.DataFrame(np.corrcoef(rows.double().T)).round(2)
+
+
+    pd.concat(
+        {
+            "source": correlation(together),
+            "by covariance": correlation(whole.apply(together)),
+            "each by itself": correlation(get_recipe("normal").plan(large, wide_apply).apply(together)),
+        },
+        axis=1,
+    )
+    return SimpleNamespace(large=large, together=together, whole=whole)
+
+
 @pytest.mark.cell('nbs/04_methods/01_plan.ipynb', 'cell "explain and summary say what the matrix says" (5fc29505)')
 def test_explain_and_summary_say_what_the_matrix_says(cell_801048ab):
     plan = cell_801048ab.plan
@@ -95,8 +146,8 @@ def test_weights_of_low_rank_are_those_of_the_product_and_are_added_to_others(ce
     assert torch.allclose(both.apply(table)[1], torch.tensor([1.5, 0.5, 2]) @ table)
 
 
-@pytest.mark.cell('nbs/04_methods/01_plan.ipynb', 'cell "a saved plan gives the same embeddings and explanations, from a file or a folder" (ebfafba8)')
-def test_a_saved_plan_gives_the_same_embeddings_and_explanations_from_a_file_or_a_folder(cell_801048ab, cell_dd42581e):
+@pytest.mark.cell('nbs/04_methods/01_plan.ipynb', 'cell "a saved plan gives the same embeddings and explanations" (ebfafba8)')
+def test_a_saved_plan_gives_the_same_embeddings_and_explanations(cell_801048ab, cell_dd42581e):
     low_rank = cell_dd42581e.low_rank
     plan = cell_801048ab.plan
     wide = cell_801048ab.wide
@@ -111,8 +162,8 @@ def test_a_saved_plan_gives_the_same_embeddings_and_explanations_from_a_file_or_
             assert again.summary().equals(made.summary()) and again.covariance == made.covariance
 
 
-@pytest.mark.cell('nbs/04_methods/01_plan.ipynb', 'cell "the vocabulary is that of the folder where none is given, with a token for every row" (4cd9afca)')
-def test_the_vocabulary_is_that_of_the_folder_where_none_is_given_with_a_token_for_every_row():
+@pytest.mark.cell('nbs/04_methods/01_plan.ipynb', 'cell "the vocabulary is the folder\'s, with a token for every row" (4cd9afca)')
+def test_the_vocabulary_is_the_folder_s_with_a_token_for_every_row():
     model = Path(tempfile.mkdtemp())
     for name in ("tokenizer.json", "tokenizer_config.json"):
         shutil.copy(data_path("models", "mini-xlmr", name), model)
@@ -149,8 +200,8 @@ def test_what_is_no_plan_or_one_of_another_vocabulary_is_refused(cell_801048ab):
         Plan.load(spoilt / "gone.npz", wide)
 
 
-@pytest.mark.cell('nbs/04_methods/01_plan.ipynb', 'cell "a plan that does not go together is refused in one line, whatever is wrong in it" (da05448e)')
-def test_a_plan_that_does_not_go_together_is_refused_in_one_line_whatever_is_wrong_in_it(cell_801048ab, cell_dd42581e):
+@pytest.mark.cell('nbs/04_methods/01_plan.ipynb', 'cell "a plan that does not go together is refused in one line" (da05448e)')
+def test_a_plan_that_does_not_go_together_is_refused_in_one_line(cell_801048ab, cell_dd42581e):
     low_rank = cell_dd42581e.low_rank
     wide = cell_801048ab.wide
     spoilt = Path(tempfile.mkdtemp())
@@ -182,3 +233,129 @@ def test_a_plan_that_does_not_go_together_is_refused_in_one_line_whatever_is_wro
     for damage in damages:
         with pytest.raises(ValueError, match=r"^.*spoilt.npz is damaged or no plan \(.*\); transplant the model again$"):
             spoil(**damage)
+
+
+@pytest.mark.cell('nbs/04_methods/01_plan.ipynb', 'cell "copies and combinations equal the dense product" (302512d9)')
+def test_copies_and_combinations_equal_the_dense_product(cell_e6e6fa82):
+    by_hand = cell_e6e6fa82.by_hand
+    matrix = cell_e6e6fa82.matrix
+    new = by_hand.apply(matrix)
+    assert torch.allclose(new[:3], torch.from_numpy(by_hand.weights.toarray()[:3]) @ matrix, atol=1e-5)
+    assert torch.equal(new[0], matrix[3])
+    assert torch.equal(new, by_hand.apply(torch.cat([matrix, torch.full((5, 3), torch.nan)])))
+    bias = torch.arange(50).float()
+    assert torch.equal(by_hand.apply(bias)[:2], torch.tensor([3.0, 5.0])) and by_hand.apply(bias).shape == (4,)
+    with pytest.raises(ValueError, match="49 rows, fewer than the 50 tokens of the source vocabulary"):
+        by_hand.apply(matrix[:49])
+
+
+@pytest.mark.cell('nbs/04_methods/01_plan.ipynb', 'cell "copies are exact to the bit in every number format" (f6925e13)')
+def test_copies_are_exact_to_the_bit_in_every_number_format(cell_e6e6fa82):
+    by_hand = cell_e6e6fa82.by_hand
+    narrow_apply = cell_e6e6fa82.narrow_apply
+    wide_apply = cell_e6e6fa82.wide_apply
+    for dtype in (torch.float64, torch.float32, torch.float16, torch.bfloat16):
+        m = torch.randn(50, 4, generator=torch.Generator().manual_seed(0)).to(dtype)
+        m[3] = -0.0
+        for plan in (by_hand, get_recipe("random-mapping").plan(narrow_apply, wide_apply)):
+            out = plan.apply(m)
+            rows = plan.copied >= 0
+            assert out.dtype == dtype and torch.equal(out[rows].view(torch.uint8), m[plan.copied[rows]].view(torch.uint8))
+
+
+@pytest.mark.cell('nbs/04_methods/01_plan.ipynb', 'cell "rows are those of their ids, beside each other or not" (4d411413)')
+def test_rows_are_those_of_their_ids_beside_each_other_or_not():
+    m = torch.randn(50, 4, generator=torch.Generator().manual_seed(0))
+    for ids in ([3, 4, 5], [5, 4, 3], [3, 5, 5], [7], [0, 49]):
+        assert torch.equal(rows_at(m, np.array(ids)), m[ids]), ids
+
+
+@pytest.mark.cell('nbs/04_methods/01_plan.ipynb', 'cell "samples have the group\'s mean and standard deviation" (4f5e8c89)')
+def test_samples_have_the_group_s_mean_and_standard_deviation(cell_e6e6fa82):
+    narrow_apply = cell_e6e6fa82.narrow_apply
+    wide_apply = cell_e6e6fa82.wide_apply
+    sampled = get_recipe("normal").plan(narrow_apply, wide_apply)
+    noise = torch.randn(50, 3, generator=torch.Generator().manual_seed(2))
+    base = noise * torch.tensor([0.1, 1.0, 5.0]) + torch.tensor([0.0, 3.0, -2.0])
+    rows = sampled.apply(base)
+    assert torch.allclose(rows.mean(0), base.mean(0), atol=0.35) and torch.allclose(rows.std(0), base.std(0), rtol=0.05)
+    assert torch.equal(rows, sampled.apply(base)) and not torch.equal(rows, sampled.apply(base, stream=1))
+
+
+@pytest.mark.cell('nbs/04_methods/01_plan.ipynb', 'cell "samples by covariance have it; mean-resizing\'s are the mean" (3f40d02d)')
+def test_samples_by_covariance_have_it_mean_resizing_s_are_the_mean(cell_e6e6fa82, cell_a404932a):
+    large = cell_a404932a.large
+    together = cell_a404932a.together
+    whole = cell_a404932a.whole
+    wide_apply = cell_e6e6fa82.wide_apply
+    rows = whole.apply(together).double()
+    assert np.allclose(np.cov(rows.T), np.cov(together.double().T), rtol=0.1, atol=0.02)
+    assert torch.allclose(rows.mean(0), together.double().mean(0), atol=0.15)
+    resized = get_recipe("mean-resizing").plan(large, wide_apply, seed=1)
+    rows, centre = resized.apply(together).double(), together.double().mean(0)
+    assert resized.covariance == {"all": 1e-5} and (rows - centre).abs().max() < 0.05 and len(rows.unique(dim=0)) == 4000
+    assert np.allclose(np.cov(rows.T), 1e-5 * np.cov(together.double().T), rtol=0.1, atol=1e-6)
+    assert torch.equal(resized.apply(together), resized.apply(together))
+    assert abs(resized.apply(together[:, 1]).mean() - centre[1]) < 1e-3
+    flat = torch.ones(3000, 3)
+    flat[:, 0] = together[:, 0]  # a covariance of rank one
+    assert torch.isfinite(resized.apply(flat)).all()
+    assert torch.allclose(resized.apply(flat)[:, 1:], torch.ones(1), atol=1e-4)
+
+
+@pytest.mark.cell('nbs/04_methods/01_plan.ipynb', 'cell "weights of low rank make what the written-out ones make" (334bd4aa)')
+def test_weights_of_low_rank_make_what_the_written_out_ones_make(cell_e6e6fa82):
+    narrow_apply = cell_e6e6fa82.narrow_apply
+    wide_apply = cell_e6e6fa82.wide_apply
+    rng = np.random.default_rng(0)
+    left = np.zeros((9, 2), np.float32)
+    left[:6] = rng.normal(size=(6, 2))
+    right = sparse.random_array((2, 50), density=0.4, rng=rng, format="csr", dtype=np.float32)
+    sampled = np.where(np.arange(9) < 6, -1, 0)
+    shared = dict(group=sampled, groups={"all": np.arange(50)}, step=np.zeros(9, int), steps=["products"])
+    nine, pieces = Vocab(wide_apply.tokens[:9]), [t.piece for t in narrow_apply]
+    low_rank = Plan(nine, pieces, sparse.csr_array((9, 50), dtype=np.float32), left=left, right=right, **shared)
+    full_rank = Plan(nine, pieces, sparse.csr_array(sparse.csr_array(left) @ right), **shared)
+    table = torch.randn(50, 7, generator=torch.Generator().manual_seed(6))
+    for dtype, atol in ((torch.float32, 1e-5), (torch.bfloat16, 0.05)):
+        products, sums = low_rank.apply(table.to(dtype)), full_rank.apply(table.to(dtype))
+        assert torch.allclose(products[:6].float(), sums[:6].float(), atol=atol)
+    assert torch.equal(low_rank.apply(table)[6:], full_rank.apply(table)[6:])
+    assert torch.allclose(low_rank.apply(table[:, 0])[:6], full_rank.apply(table[:, 0])[:6], atol=1e-5)
+
+
+@pytest.mark.cell('nbs/04_methods/01_plan.ipynb', 'cell "rows in blocks give the moments and sums of all" (2d6156cb)')
+def test_rows_in_blocks_give_the_moments_and_sums_of_all(cell_e6e6fa82, cell_a404932a):
+    large = cell_a404932a.large
+    wide_apply = cell_e6e6fa82.wide_apply
+    noise = torch.randn(3000, 200, generator=torch.Generator().manual_seed(3))
+    base = noise * torch.logspace(-3, 1, 200) + torch.arange(3000)[:, None] / 200
+    mean, scale = fit_diagonal(np.arange(2900), base)
+    assert torch.allclose(scale, base[:2900].double().std(0).float(), rtol=1e-6)
+    assert torch.allclose(mean, base[:2900].double().mean(0).float(), rtol=1e-5, atol=1e-6)
+    assert fit_diagonal(np.array([7]), base)[1].unique().tolist() == [0]
+    assert [len(b) for b in row_blocks(np.arange(1030))] == [512, 512, 6] and not row_blocks(np.array([]))
+    density = sparse.random_array((1000, 3000), density=0.01, format="csr", rng=np.random.default_rng(0))
+    means = sparse.csr_array(density.multiply(1 / density.sum(axis=1)[:, None])).astype(np.float32)
+    pieces, unsampled = [t.piece for t in large], np.full(1000, -1)
+    mean_of_many = Plan(Vocab(wide_apply.tokens[:1000]), pieces, means, unsampled, {}, np.zeros(1000, int), ["Mix"])
+    expected = mean_of_many.apply(base)
+    assert torch.allclose(expected, torch.from_numpy(means.toarray()) @ base, rtol=1e-4, atol=1e-5)
+    for dtype in (torch.float64, torch.bfloat16):
+        small = base.to(dtype)
+        of_small = mean_of_many.apply(small.float()).to(dtype)
+        assert torch.equal(mean_of_many.apply(small), of_small)
+        in_parts = torch.empty(1000, 200, dtype=dtype)
+        combine_rows(mean_of_many, small, in_parts, at_once=2**18)  # 64 of the 200 columns at a time
+        assert torch.equal(in_parts, of_small)
+
+
+@pytest.mark.cell('nbs/04_methods/01_plan.ipynb', 'cell "a standard normal sample does not look at the source" (07ce772c)')
+def test_a_standard_normal_sample_does_not_look_at_the_source(cell_e6e6fa82):
+    narrow_apply = cell_e6e6fa82.narrow_apply
+    wide_apply = cell_e6e6fa82.wide_apply
+    free = Recipe("free", (Copy("specials"), StandardNormal()), "", "").plan(narrow_apply, wide_apply, seed=3)
+    rows = free.apply(torch.full((50, 64), 9.0))
+    assert abs(rows.mean()) < 0.01 and abs(rows.std() - 1) < 0.01 and free.summary().step.tolist() == ["StandardNormal"]
+    assert (free.apply(torch.full((50,), 9.0)) == 0).all()
+    assert free.explain(7).source[0] == "sampled from the standard normal distribution"

@@ -152,8 +152,8 @@ def test_specials_are_copied_and_what_has_no_vector_is_sampled(cell_a06e02fe, ce
     assert get_recipe("wechsel").plan(source, target, AlignedVectors(vectors.source, unknown)).weights.nnz == 5
 
 
-@pytest.mark.cell('nbs/04_methods/09_wechsel.ipynb', 'cell "vectors of one side alone, or of other vocabularies, are refused" (1c830bd5)')
-def test_vectors_of_one_side_alone_or_of_other_vocabularies_are_refused(cell_a06e02fe):
+@pytest.mark.cell('nbs/04_methods/09_wechsel.ipynb', 'cell "vectors of one side, or of other vocabularies, are refused" (1c830bd5)')
+def test_vectors_of_one_side_or_of_other_vocabularies_are_refused(cell_a06e02fe):
     source = cell_a06e02fe.source
     target = cell_a06e02fe.target
     vectors = cell_a06e02fe.vectors

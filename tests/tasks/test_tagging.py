@@ -11,8 +11,7 @@ from transformers import AutoModelForTokenClassification, BertConfig, BertForMas
 from types import SimpleNamespace
 from vocab_lit.models.source import load_model
 from vocab_lit.tasks.finetune import Collate, fine_tune, prepare, tag, with_head
-from vocab_lit.tasks.tagging import Tagged, TaggingConfig, UPOS, accuracy, entity_f1, ner, pos, read_bio, read_conllu, split_wikiann, to_bio, windows, word_scores, word_subtokens
-from vocab_lit.tasks.task import hold_out
+from vocab_lit.tasks.tagging import Tagged, TaggingConfig, UPOS, accuracy, entity_f1, ner, pos, read_bio, read_conllu, to_bio, windows, word_scores, word_subtokens
 from vocab_lit.text.corpus import data_path
 from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.tokens.tokenizer_file import ids_around
@@ -65,14 +64,6 @@ def cell_0b222a36():
 
     read_conllu(write("de.conllu", GERMAN))
     return SimpleNamespace(GERMAN=GERMAN, folder=folder, row=row, write=write)
-
-
-@pytest.fixture(scope='module')
-def cell_167ce6c2():
-    # nbs/07_tasks/05_tagging.ipynb, cell "numbered = [Tagged((str(i),), ("O",)) for i in range(20_000)" (167ce6c2)
-    numbered = [Tagged((str(i),), ("O",)) for i in range(20_000)]
-    [len(part) for part in split_wikiann(numbered[:1200])], [len(part) for part in hold_out(numbered[:1200])]
-    return SimpleNamespace(numbered=numbered)
 
 
 @pytest.fixture(scope='module')
@@ -316,21 +307,6 @@ def test_a_broken_entity_file_is_refused_with_file(cell_0b222a36):
     broken_bio(["-DOCSTART- O", ""], " has no sentences")
     with pytest.raises(FileNotFoundError, match="nowhere.bio: no such file"):
         read_bio(folder / "nowhere.bio")
-
-
-@pytest.mark.cell('nbs/07_tasks/05_tagging.ipynb', 'cell "splits are disjoint, complete" (f15258d6)')
-def test_splits_are_disjoint_complete(cell_167ce6c2):
-    numbered = cell_167ce6c2.numbered
-    for n, sizes in ((20_000, (17_000, 1000, 2000)), (6000, (5100, 300, 600)), (1024, (256, 256, 512))):
-        parts = split_wikiann(numbered[:n], seed=4)
-        assert tuple(map(len, parts)) == sizes and {s for p in parts for s in p} == set(numbered[:n])
-        assert parts == split_wikiann(numbered[:n], seed=4) != split_wikiann(numbered[:n], seed=5)
-    train, dev = hold_out(numbered[:1517], seed=1)
-    assert (len(train), len(dev)) == (1217, 300) and set(train) | set(dev) == set(numbered[:1517]) and dev != numbered[:300]
-    with pytest.raises(ValueError, match="1023 sentences are too few for 256 of development, 512 of test"):
-        split_wikiann(numbered[:1023])
-    with pytest.raises(ValueError, match="cannot hold 300 of 300 examples out"):
-        hold_out(numbered[:300], 300)
 
 
 @pytest.mark.cell('nbs/07_tasks/05_tagging.ipynb', 'cell "scores equal a count by hand and scikit-learn\'s accuracy" (2ffcb8f6)')

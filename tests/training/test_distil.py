@@ -369,7 +369,7 @@ def test_a_run_from_files_finds_its_teacher_and_resumes_to_the_bit(cell_d1571105
         trained("cut", resume=True, teacher=str(place / "start"))
     assert trained("cut", resume=True).equals(whole)
     assert (place / "cut/model.safetensors").read_bytes() == (place / "whole/model.safetensors").read_bytes()
-    one_pass = LaptSettings(mode="distil", distil_snippets=1, batch_size=32).config(72)
+    one_pass = replace(LaptSettings(mode="distil", batch_size=32).config(72), distil_snippets=1)
     assert (one_pass.learning_rate, one_pass.length, one_pass.max_epochs) == (1e-4, 50, 1)
 
     orphan, copies = place / "orphan", place / "copies"

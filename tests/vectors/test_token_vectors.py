@@ -98,8 +98,8 @@ def test_numbers_in_a_file_are_gone_through_in_blocks_of_whole_lines():
     assert count_ids(ids, 5).tolist() == [1, 1, 3, 1, 0] and [*blocks(np.array([], np.int32))] == []
 
 
-@pytest.mark.cell('nbs/03_vectors/01_token_vectors.ipynb', 'cell "a text is encoded line by line without special and unknown tokens" (c9c69b2a)')
-def test_a_text_is_encoded_line_by_line_without_special_and_unknown_tokens():
+@pytest.mark.cell('nbs/03_vectors/01_token_vectors.ipynb', 'cell "a text is encoded by line without specials and unknowns" (c9c69b2a)')
+def test_a_text_is_encoded_by_line_without_specials_and_unknowns():
     toy = toy_tokenizer("unigram", ["a", "b"])
     a, b = (Vocab.from_tokenizer(toy).find("▁" + x)[0].id for x in "ab")
     assert encode_lines(toy, ["a b", "", "b <s> ? a", "</s>"]).tolist() == [a, b, -1, -1, b, a, -1, -1]
@@ -107,8 +107,8 @@ def test_a_text_is_encoded_line_by_line_without_special_and_unknown_tokens():
     assert encode_lines(toy, []).tolist() == []
 
 
-@pytest.mark.cell('nbs/03_vectors/01_token_vectors.ipynb', 'cell "vectors lie at their token\'s id and rare and special tokens have none" (206ac360)')
-def test_vectors_lie_at_their_token_s_id_and_rare_and_special_tokens_have_none(cell_03f08b59, cell_e601cd65):
+@pytest.mark.cell('nbs/03_vectors/01_token_vectors.ipynb', 'cell "vectors lie at their token\'s id; rare tokens have none" (206ac360)')
+def test_vectors_lie_at_their_token_s_id_rare_tokens_have_none(cell_03f08b59, cell_e601cd65):
     ids = cell_03f08b59.ids
     text = cell_03f08b59.text
     three = cell_e601cd65.three
@@ -124,8 +124,8 @@ def test_vectors_lie_at_their_token_s_id_and_rare_and_special_tokens_have_none(c
         token_vectors(toy_tokenizer("unigram", ["a", "b"]), ["a b a b a b"] * 2, "fasttext")
 
 
-@pytest.mark.cell('nbs/03_vectors/01_token_vectors.ipynb', 'cell "every row is sampled from the uniform distribution before training" (a155df76)')
-def test_every_row_is_sampled_from_the_uniform_distribution_before_training(cell_03f08b59):
+@pytest.mark.cell('nbs/03_vectors/01_token_vectors.ipynb', 'cell "every row is sampled uniformly before training" (a155df76)')
+def test_every_row_is_sampled_uniformly_before_training(cell_03f08b59):
     ids = cell_03f08b59.ids
     vocab = cell_03f08b59.vocab
     words, dim = [t.piece for t in vocab], 50
@@ -211,8 +211,8 @@ def test_counts_and_mutual_information_equal_those_by_hand():
     assert (expected > 0).sum() > 4 and np.allclose(_ppmi(_cooccurrences(flat, n, window)).toarray(), expected)
 
 
-@pytest.mark.cell('nbs/03_vectors/01_token_vectors.ipynb', 'cell "the reduction is the leading part of the exact decomposition" (c3fbdc55)')
-def test_the_reduction_is_the_leading_part_of_the_exact_decomposition():
+@pytest.mark.cell('nbs/03_vectors/01_token_vectors.ipynb', 'cell "the reduction leads the exact decomposition" (c3fbdc55)')
+def test_the_reduction_leads_the_exact_decomposition():
     pair = toy_tokenizer("unigram", list("abcdefgh"))
     rng = np.random.default_rng(0)
     random_text = [" ".join(rng.choice(list("abcdefgh"), 6, p=np.arange(1, 9) / 36)) for _ in range(60)]

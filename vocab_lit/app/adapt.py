@@ -50,11 +50,11 @@ from ..text.files import alone, check_output, check_text, read_json
 from ..text.settings import SettingError
 from ..tokens.load import load_tokenizer
 from ..tokens.settings import check_vocab_size
+from ..training.contexts import Processes
 from ..training.distil import Teacher
 from ..training.lapt import check_lapt, differences
 from ..training.lm_data import check_block, check_kept, open_kept
 from ..training.perplexity import forgotten
-from ..training.processes import Processes
 from ..training.settings import RunSettings
 from ..training.stages import SHARE
 from ..training.trainer import check_installed

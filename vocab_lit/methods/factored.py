@@ -15,14 +15,15 @@ import numpy as np
 
 from .plan import Plan
 from .recipe import ARTETXE_TITLE, Copy, Gaussian, Recipe
+from ..text.errors import first_line
 from ..text.settings import SettingError, Settings, existing_file, option, settings
 
 if TYPE_CHECKING:
     import torch
 
 # %% auto #0
-__all__ = ['RAND', 'LEX', 'METHODS', 'Factoring', 'factors_facts', 'Factors', 'factorize', 'load_factors', 'FactoredRecipe',
-           'low_dimensional']
+__all__ = ['RAND', 'LEX', 'METHODS', 'Factoring', 'factors_facts', 'write_tensors', 'read_tensors', 'Factors', 'factorize',
+           'load_factors', 'FactoredRecipe', 'low_dimensional']
 
 # %% ../../nbs/04_methods/15_factored.ipynb #a5789b7a
 @settings
@@ -57,10 +58,7 @@ class Factoring(Settings):
             return f"clusters by {self.grouping}"
         return "singular values" if self.solver == "svd" else "a single up-projection"
 
-    def unlike(
-        self,
-        facts: dict[str, Any],  # of how factors were made
-    ) -> str:  # empty where they were made in this way
+    def unlike(self, facts: dict[str, Any]) -> str:  # of how factors were made; empty where in this way
         "The difference to factors that were made in another way, as the end of a sentence."
         given = Factoring(facts["clusters"], facts["grouping"] or "kmeans", solver=facts["solver"]).kind
         return "" if given == self.kind else f"wants {self.kind}; these factors have {given}"
@@ -76,12 +74,13 @@ class Factoring(Settings):
 
 def factors_facts(path: str | Path) -> dict[str, Any]:  # settings, seed, relative error, digest of the matrix
     "The facts of how the factors in a file were made; of the file no more is read than that."
+    from safetensors import SafetensorError, safe_open
+
     existing_file("factors", path)
     try:
-        with open(path, "rb") as file:
-            header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
-        return json.loads(header["__metadata__"]["factors"])
-    except (ValueError, LookupError, TypeError, OverflowError, MemoryError):
+        with safe_open(path, "numpy") as file:
+            return json.loads(file.metadata()["factors"])
+    except (SafetensorError, ValueError, LookupError, TypeError, OSError):
         problem = f" {path} holds no factors, or is damaged; make it by `vocab-lit factorize`"
         raise SettingError("factors", problem) from None
 
@@ -90,6 +89,25 @@ def _digest(matrix: torch.Tensor) -> str:
     "A digest of the numbers in float32."
     numbers = matrix.detach().float().cpu().contiguous().numpy()
     return hashlib.blake2b(numbers.tobytes(), digest_size=8).hexdigest()
+
+
+def write_tensors(path: str | Path, kind: str, tensors: dict[str, torch.Tensor], facts: dict[str, Any]) -> None:
+    "Write a safetensors file of some kind, with what is told of it."
+    from safetensors.torch import save_file
+
+    save_file({k: t.detach().cpu().contiguous() for k, t in tensors.items()}, path, {kind: json.dumps(facts)})
+
+
+def read_tensors(path: str | Path, kind: str) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
+    "The tensors of a file that `write_tensors` wrote, and what is told of it; `ValueError` where it is none."
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, "pt") as file:
+            names, facts = file.keys(), json.loads(file.metadata()[kind])
+            return {name: file.get_tensor(name) for name in names}, facts
+    except (SafetensorError, KeyError, TypeError, ValueError, OSError) as e:
+        raise ValueError(first_line(e)) from None
 
 
 @dataclass
@@ -112,10 +130,7 @@ class Factors:
 
     def save(self, path: str | Path) -> None:
         "Write a safetensors file."
-        from safetensors.torch import save_file
-
-        parts = dict(F=self.F, G=self.G, labels=self.labels)
-        save_file({k: t.contiguous() for k, t in parts.items()}, path, {"factors": json.dumps(self.facts)})
+        write_tensors(path, "factors", dict(F=self.F, G=self.G, labels=self.labels), self.facts)
 
     def check(self, matrix: torch.Tensor) -> None:  # (V, D)
         "`ValueError` where the factors are of another matrix."
@@ -128,12 +143,8 @@ class Factors:
         )
 
 
-def factorize(
-    matrix: torch.Tensor,  # (V, D) embeddings
-    how: Factoring,
-    seed: int = 0,
-) -> Factors:
-    "Factorise an embedding matrix; `ValueError` for settings that do not fit it."
+def factorize(matrix: torch.Tensor, how: Factoring, seed: int = 0) -> Factors:
+    "Factorise an embedding matrix (V, D); `ValueError` for settings that do not fit it."
     import torch
 
     from vocab_lit.methods.semi_nmf import neural_mf, semi_nmf, singular_values
@@ -162,15 +173,12 @@ def factorize(
 
 def load_factors(path: str | Path) -> Factors:
     "Read a file of factors; `ValueError` where it is none."
-    from safetensors import SafetensorError, safe_open
-
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"{path}: no such file of factors; `vocab-lit factorize` makes one")
     try:
-        with safe_open(path, "pt") as f:
-            facts = json.loads(f.metadata()["factors"])
-            return Factors(f.get_tensor("F"), f.get_tensor("G"), f.get_tensor("labels"), facts)
-    except FileNotFoundError:
-        raise FileNotFoundError(f"{path}: no such file of factors; `vocab-lit factorize` makes one") from None
-    except (SafetensorError, KeyError, TypeError, ValueError, OSError):
+        tensors, facts = read_tensors(path, "factors")
+        return Factors(tensors["F"], tensors["G"], tensors["labels"], facts)
+    except (KeyError, ValueError):
         raise ValueError(f"{path} holds no factors, or is damaged; make it by `vocab-lit factorize`") from None
 
 # %% ../../nbs/04_methods/15_factored.ipynb #8e6c657e
@@ -232,11 +240,8 @@ METHODS = (
 )
 
 # %% ../../nbs/04_methods/15_factored.ipynb #7f609dcf
-def _project_down(
-    full: torch.Tensor,  # (n, D)
-    G: torch.Tensor,  # (C, k, D) up-projections
-) -> tuple[torch.Tensor, torch.Tensor]:  # (n, k), and (n,) the up-projection of each
-    "The low-dimensional embeddings that come nearest to full-dimensional ones."
+def _project_down(full: torch.Tensor, G: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    "The low-dimensional embeddings (n, k) nearest to full-dimensional ones (n, D), and the G (C, k, D) of each."
     import torch
 
     G = G.double()
@@ -251,11 +256,8 @@ def _project_down(
     return F, labels
 
 
-def _drawn(
-    factors: Factors,
-    is_new: torch.Tensor,  # (n,) bool
-    seed: int,
-) -> tuple[torch.Tensor, torch.Tensor]:  # (new, k), from the Gaussian of each column of F; (n,) up-projections
+def _drawn(factors: Factors, is_new: torch.Tensor, seed: int) -> tuple[torch.Tensor, torch.Tensor]:
+    "Samples (new, k) from the Gaussian of each column of F, and up-projections (n,)."
     import torch
 
     draw = torch.Generator().manual_seed(seed)

@@ -53,17 +53,13 @@ def sparsemax_weights(
 
     unit_keys, rows_per_tile = unit_rows(vectors[keys]), max(1, tile // len(keys))
     buffer = torch.empty(min(rows_per_tile, len(queries)), len(keys))
-    rows, columns, weights = [np.array([], np.int32)], [np.array([], np.int32)], [np.array([], np.float32)]
+    weights = [sparse.csr_array((0, len(keys)), dtype=np.float32)]
     for start in tqdm(range(0, len(queries), rows_per_tile), desc="sparsemax", delay=2, leave=False):
         unit_queries = unit_rows(vectors[queries[start : start + rows_per_tile]])
         scores = torch.mm(unit_queries, unit_keys.T, out=buffer[: len(unit_queries)]).numpy()
         scores -= sparsemax_threshold(scores)[:, None]
-        row, column = np.divmod(np.flatnonzero(scores > 0), len(keys))
-        rows.append((row + start).astype(np.int32))
-        columns.append(column.astype(np.int32))
-        weights.append(scores[row, column])
-    row, column, weight = map(np.concatenate, (rows, columns, weights))
-    return sparse.csr_array((weight, (row, column)), shape=(len(queries), len(keys)))
+        weights.append(sparse.csr_array(np.maximum(scores, 0, out=scores)))
+    return sparse.vstack(weights, format="csr")
 
 # %% ../../nbs/04_methods/08_focus.ipynb #2a9c610e
 def anchors_and_rows(

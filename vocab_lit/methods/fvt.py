@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .recipe import Copy, Gaussian, InitContext, InitStep, Recipe, RowWeights
 from ..tokens.expansion import add_given, known_id, written_parts
 from ..tokens.given_file import GivenToken
 from ..tokens.tokenizer_file import with_neutral_letter
-from ..tokens.vocab import Token, Vocab
+from ..tokens.vocab import Token, Vocab, backend_of
 
 if TYPE_CHECKING:
     from vocab_lit.tokens.tokenizer_file import Built
@@ -105,20 +105,13 @@ METHODS = (
 )
 
 # %% ../../nbs/04_methods/05_fvt.ipynb #77287ff5
-def _tokenizer(source: Vocab) -> Any:
-    "The tokenizer of the source vocabulary."
-    if source.tokenizer is None:
-        raise ValueError("given tokens need a source vocabulary with its tokenizer")
-    return source.tokenizer
-
-
 def _like(given: GivenToken, source: Vocab, inside: bool) -> list[int]:
     "The source token that another is like: word-initial rather than not, unless that other is inside a word."
     ids = [source.id_of(given.like, start) for start in (not inside, inside)]
-    native = _tokenizer(source).backend_tokenizer.token_to_id(given.like)
+    native = backend_of(source.own_tokenizer).token_to_id(given.like)
     known = [id for id in (*ids, native) if id is not None]
     if not known:
-        parts = written_parts(_tokenizer(source), given.like)
+        parts = written_parts(source.own_tokenizer, given.like)
         hint = f"the source tokenizer makes {parts} of it; give it as a description"
         raise given.problem(f"is like {given.like!r}, which is no token of the source: {hint}")
     return known[:1]
@@ -128,7 +121,7 @@ def _described(given: GivenToken, source: Vocab) -> list[int]:
     "The source tokens of a description."
     byte_level = source.dialect is not None and source.dialect.byte_level
     space = " " * byte_level  # so that its first word is written as the others
-    ids = _tokenizer(source)(space + given.description, add_special_tokens=False)["input_ids"]
+    ids = source.own_tokenizer(space + given.description, add_special_tokens=False)["input_ids"]
     known = [id for id in ids if source[id].kind == "byte" or source[id].kind == "text" and source[id].text.strip()]
     if not known:
         raise given.problem(f"is described by {given.description!r}, of which the source tokenizer knows nothing")
@@ -190,7 +183,7 @@ def check_given(
 ) -> Built | None:  # the tokenizer of `base` with the tokens
     "`SettingError` names the first token that cannot be added, or whose embedding would be made of nothing."
     for given in tokens:
-        id = _tokenizer(source).backend_tokenizer.token_to_id(given.token)
+        id = backend_of(source.own_tokenizer).token_to_id(given.token)
         if id is not None and source[id].kind == "special":
             raise given.problem(f"is a special token of the source (id {id:,}); leave it out")
         if stays and (id := known_id(given, source)) is not None:

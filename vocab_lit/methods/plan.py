@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,8 +22,12 @@ if TYPE_CHECKING:
     import pandas as pd
     import torch
 
+    # mean (dim,), and standard deviations (dim,) or a root of the covariance (dim, dim)
+    Moments = tuple[torch.Tensor, torch.Tensor]
+
 # %% auto #0
-__all__ = ['PLAN_FILE', 'copied_tokens', 'Plan']
+__all__ = ['PLAN_FILE', 'copied_tokens', 'row_blocks', 'rows_at', 'copy_rows', 'combine_rows', 'add_low_rank_rows',
+           'fit_diagonal', 'fit_covariance', 'sample_rows', 'Plan']
 
 # %% ../../nbs/04_methods/01_plan.ipynb #23e4ac06
 def copied_tokens(
@@ -123,6 +127,148 @@ def _read_plan(path: Path) -> dict[str, Any]:
     _check_plan(fields)
     return fields
 
+# %% ../../nbs/04_methods/01_plan.ipynb #56cffb6e
+def row_blocks(rows: np.ndarray, size: int = 512) -> list[np.ndarray]:
+    "Rows in parts of `size`, so that the memory held besides the result stays small."
+    return [rows[i : i + size] for i in range(0, len(rows), size)]
+
+
+def rows_at(matrix: torch.Tensor, ids: np.ndarray) -> torch.Tensor:  # (n, dim)
+    "Rows of a matrix (at least n_source, dim) by id (n,); those that lie beside each other are taken in one piece."
+    import torch
+
+    first, end = int(ids[0]), int(ids[-1]) + 1
+    if end - first == len(ids) and (np.diff(ids) == 1).all():
+        return matrix[first:end]
+    return matrix[torch.from_numpy(ids)]
+
+
+def copy_rows(plan: Plan, matrix: torch.Tensor, target: torch.Tensor) -> None:
+    "Copy the embeddings of overlapping tokens: E'_x = E_o, from `matrix` (n_source, dim) to `target` (n_target, dim)."
+    copied = plan.copied
+    for rows in row_blocks(np.flatnonzero(copied >= 0)):
+        target[rows] = rows_at(matrix, copied[rows])
+
+# %% ../../nbs/04_methods/01_plan.ipynb #e6bd8e2c
+def _float32_columns(
+    matrix: torch.Tensor,  # (at least n_source, dim)
+    used: np.ndarray,  # source ids
+    at_once: int,  # numbers to convert at a time
+) -> Iterator[tuple[slice, np.ndarray, torch.Tensor]]:  # columns, the ids of the table's rows, the table
+    "Source embeddings in float32; from another number format they are converted a few columns at a time."
+    import torch
+
+    if isinstance(matrix, torch.Tensor) and matrix.dtype == torch.float32:
+        yield slice(None), np.arange(len(matrix)), matrix
+        return
+    width = max(64, at_once // max(1, len(used)) // 64 * 64)
+    for start in range(0, matrix.shape[1], width):
+        columns = slice(start, start + width)
+        parts = [matrix[torch.from_numpy(ids), columns].float() for ids in row_blocks(used)]
+        yield columns, used, torch.cat(parts)
+
+
+def combine_rows(
+    plan: Plan,
+    matrix: torch.Tensor,  # (at least n_source, dim)
+    target: torch.Tensor,  # (n_target, dim), whose rows are filled
+    at_once: int = 2**24,  # numbers of a source matrix that are converted at a time
+) -> None:
+    "Sum source embeddings by sparse weights: E'_x = Σ_y w_xy E_y."
+    import torch
+    from torch.nn.functional import embedding_bag
+
+    weights = plan.weights
+    combined = np.flatnonzero((plan.copied < 0) & (np.diff(weights.indptr) > 0))
+    if not len(combined):
+        return
+    used = np.unique(weights[combined].indices)
+    for columns, ids, table in _float32_columns(matrix, used, at_once):
+        for rows in row_blocks(combined):
+            terms = weights[rows]
+            sums = embedding_bag(
+                torch.from_numpy(np.searchsorted(ids, terms.indices)),
+                table,
+                offsets=torch.from_numpy(terms.indptr[:-1].astype(np.int64)),
+                per_sample_weights=torch.from_numpy(terms.data),
+                mode="sum",
+            )
+            target[rows, columns] = sums.to(target.dtype)
+
+# %% ../../nbs/04_methods/01_plan.ipynb #2f63d769
+def add_low_rank_rows(plan: Plan, matrix: torch.Tensor, target: torch.Tensor) -> None:
+    "Add sums of source embeddings by weights of low rank: E' += left (right E)."
+    import torch
+
+    left, right = plan.left, plan.right
+    if left is None or right is None:
+        return
+    basis = torch.zeros(right.shape[0], matrix.shape[1])  # right E, (d, dim)
+    for ids in row_blocks(np.unique(right.indices)):
+        embeddings = matrix[torch.from_numpy(ids)].float().numpy()
+        basis += torch.from_numpy(right[:, ids] @ embeddings)
+    for rows in row_blocks(np.flatnonzero(left.any(1))):
+        target[rows] += (torch.from_numpy(left[rows]) @ basis).to(target.dtype)
+
+# %% ../../nbs/04_methods/01_plan.ipynb #f65bc7c3
+def fit_diagonal(ids: np.ndarray, matrix: torch.Tensor) -> Moments:
+    "The mean and standard deviation of each dimension; blocks are joined as in Chan et al. (1979)."
+    import torch
+
+    n, mean, squares = 0, *torch.zeros(2, matrix.shape[1], dtype=torch.float64)
+    for block in row_blocks(ids):
+        variance, block_mean = torch.var_mean(rows_at(matrix, block).float(), dim=0, correction=0)
+        shift, n = block_mean - mean, n + len(block)
+        mean += shift * len(block) / n
+        squares += variance * len(block) + shift**2 * (n - len(block)) * len(block) / n
+    return mean.float(), (squares / max(1, n - 1)).sqrt().float()
+
+
+def fit_covariance(ids: np.ndarray, matrix: torch.Tensor, factor: float) -> Moments:
+    "The mean, and a root of so much of the covariance of all dimensions."
+    import torch
+
+    dim, blocks = matrix.shape[1], [torch.from_numpy(block) for block in row_blocks(ids)]
+    # μ = Σ_i e_i / n
+    total = torch.zeros(dim, dtype=torch.float64)
+    for block in blocks:
+        total += matrix[block].double().sum(0)
+    mean = total / len(ids)
+    # Σ = Σ_i (e_i - μ)(e_i - μ)ᵀ / n = V Λ Vᵀ, of which √(c Λ) Vᵀ is a root
+    products = torch.zeros(dim, dim, dtype=torch.float64)
+    for block in blocks:
+        centred = (matrix[block].double() - mean).float()
+        products += (centred.T @ centred).double()
+    values, vectors = torch.linalg.eigh(products / len(ids))
+    root = (factor * values.clamp_min(0)).sqrt()[:, None] * vectors.T
+    return mean.float(), root.float()
+
+
+def _fit_group(plan: Plan, name: str, matrix: torch.Tensor, is_bias: bool) -> Moments:
+    "The distribution that a group is sampled from."
+    import torch
+
+    ids, dim = plan.groups[name], matrix.shape[1]
+    if not len(ids):
+        return torch.zeros(dim), torch.zeros(dim) if is_bias else torch.ones(dim)
+    if name in plan.covariance:
+        return fit_covariance(ids, matrix, plan.covariance[name])
+    return fit_diagonal(ids, matrix)
+
+# %% ../../nbs/04_methods/01_plan.ipynb #92033ddc
+def sample_rows(plan: Plan, matrix: torch.Tensor, target: torch.Tensor, stream: int, is_bias: bool) -> None:
+    "Sample embeddings from the Gaussians of their groups: E'_x ~ N(μ_g, σ_g²)."
+    import torch
+
+    generator = torch.Generator().manual_seed((plan.seed + 1_000_003 * stream) % 2**63)
+    moments = [_fit_group(plan, name, matrix, is_bias) for name in plan.groups]
+    for rows in row_blocks(np.flatnonzero(plan.group >= 0)):
+        noise = torch.randn(len(rows), target.shape[1], generator=generator)
+        for g in np.unique(plan.group[rows]):
+            here, (mean, scale) = plan.group[rows] == g, moments[g]
+            spread = noise[here] @ scale if scale.dim() == 2 else scale * noise[here]
+            target[rows[here]] = (mean + spread).to(target.dtype)
+
 # %% ../../nbs/04_methods/01_plan.ipynb #7744f6d6
 @dataclass
 class Plan:
@@ -216,8 +362,8 @@ class Plan:
     @property
     def new_tokens(self) -> list[int]:
         "Ids of the tokens whose embeddings have to be learnt: no copies, or given by hand and like another token."
-        given = [i for i, step in enumerate(self.steps) if step == "Given"]
-        return np.flatnonzero((self.copied < 0) | np.isin(self.step, given)).tolist()
+        is_given = np.array([step == "Given" for step in self.steps])[self.step]
+        return np.flatnonzero((self.copied < 0) | is_given).tolist()
 
     def row(self, id: int) -> sparse.csr_array:  # (1, n_source)
         "The weights of one token, however they are kept."
@@ -323,8 +469,6 @@ class Plan:
         """
         import torch
 
-        from vocab_lit.methods.apply import add_low_rank_rows, combine_rows, copy_rows, sample_rows, stream_seed
-
         if len(matrix) < self.n_source:
             raise ValueError(
                 f"the matrix has {len(matrix)} rows, fewer than the {self.n_source} tokens of the source vocabulary"
@@ -332,14 +476,11 @@ class Plan:
         is_bias = matrix.dim() == 1
         source = matrix[:, None] if is_bias else matrix
         target = torch.zeros(len(self), source.shape[1], dtype=source.dtype)
-        combined = np.flatnonzero((self.copied < 0) & (np.diff(self.weights.indptr) > 0))
-        seed = stream_seed(self.seed, stream)
         with torch.no_grad():
-            copy_rows(self.copied, source, target)
-            combine_rows(self.weights, combined, source, target)
-            if self.left is not None and self.right is not None:
-                add_low_rank_rows(self.left, self.right, source, target)
-            sample_rows(self.group, self.groups, self.covariance, source, target, seed, is_bias)
+            copy_rows(self, source, target)
+            combine_rows(self, source, target)
+            add_low_rank_rows(self, source, target)
+            sample_rows(self, source, target, stream, is_bias)
         return target[:, 0] if is_bias else target
 
     def save(self, path: str | Path) -> None:

@@ -40,10 +40,9 @@ class Group:
 # %% ../../nbs/04_methods/07_reinit.ipynb #1215334d
 # what tokens that no rule covers are sampled from
 FALLBACKS = {"standard-normal": "N(0, 1)", "source": "the Gaussian of the source embeddings"}
-_OLD_NAMES = {"reinit-random": ("legacy-random",), "reinit-ident": ("legacy-ident",)}
 
 
-def _check_form(by, position, fallback, legacy):
+def _check_form(by: str | None, position: bool, fallback: str, legacy: bool) -> None:
     if by not in (None, "script", "block"):
         raise ValueError(f"by={by!r}; choose script, block or None")
     if position and not by:
@@ -52,13 +51,6 @@ def _check_form(by, position, fallback, legacy):
         raise ValueError(f"fallback={fallback!r}; choose from {', '.join(FALLBACKS)}")
     if legacy and (not by or fallback != "standard-normal"):
         raise ValueError("legacy is for a script or block, with the fallback standard-normal")
-
-
-def _form_name(by, position, ident, fallback, legacy):
-    form = "-".join([by] * bool(by) + ["posn"] * position + ["ident"] * ident)
-    if fallback == "source":
-        return {"": "normal", "ident": "identity"}.get(form, form)
-    return ("legacy-" if legacy else "reinit-") + (form or "random")
 
 
 def _steps(groups: list[Group], ident: bool, fallback: str, legacy: bool) -> list[InitStep]:
@@ -119,7 +111,10 @@ def reinit(
     """
     _check_form(by, position, fallback, legacy)
     groups = [Group(by, p) for p in (True, False) if by and p <= position]
-    name = _form_name(by, position, ident, fallback, legacy)
+    form = "-".join([*([by] if by else []), *["posn"] * position, *["ident"] * ident])
+    name = ("legacy-" if legacy else "reinit-") + (form or "random")
+    if fallback == "source":
+        name = {"": "normal", "ident": "identity"}.get(form, form)
     about = "Overlapping tokens are copied, others are sampled" if ident else "Every embedding is sampled"
     about += f" by {groups[0].name}" if groups else ""
     about += ", and what no rule covers from " + FALLBACKS[fallback] + "."
@@ -128,7 +123,7 @@ def reinit(
         tuple(_steps(groups, ident, fallback, legacy)),
         "Downey et al. (2023)",
         about,
-        aliases=_OLD_NAMES.get(name, ()),
+        aliases=() if by or fallback == "source" else (name.replace("reinit", "legacy"),),
         titles=(DOWNEY_TITLE,),
     )
 

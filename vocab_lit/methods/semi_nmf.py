@@ -31,10 +31,8 @@ def _inverse(
     return (lower + np.tril(lower, -1).T) / scale
 
 
-def _products(
-    G: np.ndarray,  # (k, D)
-    S: np.ndarray,  # (D, D): X'X
-) -> tuple[np.ndarray, np.ndarray]:  # F'X (k, D) and F'F (k, k) for the best F
+def _products(G: np.ndarray, S: np.ndarray) -> tuple[np.ndarray, np.ndarray]:  # as in `mu_step`
+    "F'X (k, D) and F'F (k, k) for the best F."
     W = _inverse(G @ G.T)
     FX = W @ (G @ S)
     FF = FX @ G.T @ W
@@ -52,10 +50,7 @@ def mu_step(
     return G * np.sqrt(ratio), S.trace() - np.vdot(FX, G)
 
 # %% ../../nbs/04_methods/13_semi_nmf.ipynb #f3a91b79
-def hals_step(
-    G: np.ndarray,  # (k, D)
-    S: np.ndarray,  # (D, D): X'X
-) -> tuple[np.ndarray, float]:  # the next G, and the squared error of this one
+def hals_step(G: np.ndarray, S: np.ndarray) -> tuple[np.ndarray, float]:  # as in `mu_step`
     "The best F, then each row of G at its best three times over (Gillis and Kumar, 2015)."
     FX, FF = _products(G, S)
     error, G = S.trace() - np.vdot(FX, G), G.copy()
@@ -83,10 +78,8 @@ def _blocks(
         yield slice(i, i + size), X[i : i + size].astype(np.float64, copy=False)
 
 
-def _parts(
-    labels: np.ndarray,  # (rows of a block,) clusters
-    n_clusters: int,
-) -> list[tuple[int, slice | np.ndarray]]:  # each cluster and the index of its rows
+def _parts(labels: np.ndarray, n_clusters: int) -> list[tuple[int, slice | np.ndarray]]:
+    "Each cluster in a block, and the index of its rows."
     return [(0, slice(None))] if n_clusters == 1 else [(c, labels == c) for c in np.unique(labels)]
 
 
@@ -158,10 +151,7 @@ def up_project(
     return (assignments[:, :, None] * F[:, None, :]).flatten(1) @ G.flatten(0, 1)
 
 # %% ../../nbs/04_methods/13_semi_nmf.ipynb #a0eecd01
-def one_hot_rows(
-    labels: torch.Tensor,  # (n,)
-    n_labels: int,
-) -> torch.Tensor:  # (n, n_labels) boolean
+def one_hot_rows(labels: torch.Tensor, n_labels: int) -> torch.Tensor:  # (n,) to (n, n_labels) boolean
     "One-hot rows; torch's function looks at the labels first, for which a GPU has to be waited for."
     return labels[:, None] == torch.arange(n_labels, device=labels.device)
 
@@ -216,10 +206,7 @@ def _descend(X: np.ndarray, k: int, clusters: int, steps: int, seed: int) -> np.
     return G.detach().numpy()
 
 # %% ../../nbs/04_methods/13_semi_nmf.ipynb #29295a99
-def singular_values(
-    X: np.ndarray,  # (V, D)
-    k: int,
-) -> Factorisation:
+def singular_values(X: np.ndarray, k: int) -> Factorisation:  # (V, D)
     "The factors of a rank with the smallest error (Liu et al., 2024, Section 3.1)."
     _check_finite(X)
     # X'X = V S² V', so that G = S V' and F = X V / S

@@ -224,7 +224,9 @@ def write_adapter(
     weights = {_file_key(k, prefix, name): v for k, v in adapter.state_dict().items()}
     _write(folder, "adapter", _facts(madx.model, to_json(adapter.config), name), weights, safetensors)
     if head:
-        _write_head(madx.model, folder, safetensors)
+        labels = cast("dict[str, int]", madx.model.config.label2id)  # transformers always makes one
+        facts = _facts(madx.model, None, None) | dict(label2id=labels, num_labels=len(labels))
+        _write(folder, "head", facts, _head_parameters(madx.model), safetensors)
     own = madx.own_embeddings(name) if kind == "language" else None
     if own:
         vocabulary = folder / "vocabulary"
@@ -254,8 +256,8 @@ def read_config(
     if "peft_type" in facts:
         raise ValueError(f"{file} is of the library PEFT, which loads it beside {facts.get('base_model_name_or_path')}")
     config = from_json(facts, file)
-    for field in ("model_type", "hidden_size") if model is not None else ():
-        here = getattr(model.config, field)
+    for field in ("model_type", "hidden_size"):
+        here = getattr(model.config, field) if model is not None else facts.get(field)
         if facts.get(field) != here:
             raise ValueError(
                 f"{file}: the adapter is for {field} {facts.get(field)!r} and this model has {here!r}; "
@@ -317,23 +319,23 @@ def _add_with_vocabulary(madx: MadX, name: str, config: AdapterConfig, folder: P
 def _numbered(model: PreTrainedModel, config: dict[str, Any]) -> dict[str, str]:
     "Names for the numbers of the library's own heads."
     kind, layers, prefix = config.get("head_type"), config.get("layers"), model.base_model_prefix
-    like_roberta = hasattr(getattr(model, "classifier", None), "out_proj")
-    of_roberta = {"1": "classifier.dense", "4": "classifier.out_proj"}
-    of_bert = {"1": f"{prefix}.pooler.dense", "4": "classifier"}
-    lm_head = {"0": "lm_head.dense", "2": "lm_head.layer_norm", "3": "lm_head.decoder"}
+    pairs = {"1": f"{prefix}.pooler.dense", "4": "classifier"}
+    if hasattr(getattr(model, "classifier", None), "out_proj"):  # as RoBERTa has it
+        pairs = {"1": "classifier.dense", "4": "classifier.out_proj"}
     cls = {"0": "transform.dense", "2": "transform.LayerNorm", "3": "decoder"}
-    cls = {number: f"cls.predictions.{part}" for number, part in cls.items()}
+    words = {number: f"cls.predictions.{part}" for number, part in cls.items()}
+    if hasattr(model, "lm_head"):
+        words = {"0": "lm_head.dense", "2": "lm_head.layer_norm", "3": "lm_head.decoder"}
     shapes = {
         ("tagging", 1): {"1": "classifier"},
         ("question_answering", 1): {"1": "qa_outputs"},
         ("dependency_parsing", None): {},
-        ("classification", 2): of_roberta if like_roberta else of_bert,
-        ("masked_lm", 2): lm_head if hasattr(model, "lm_head") else cls,
+        ("classification", 2): pairs,
+        ("masked_lm", 2): words,
     }
     activation = config.get("activation_function")
-    usual_of: dict[Any, str | None] = {"masked_lm": "gelu", "dependency_parsing": None}
-    usual = usual_of.get(kind, "tanh")
-    if (kind, layers) not in shapes or config.get("use_pooler") or activation != usual:
+    usual: dict[Any, str | None] = {"masked_lm": "gelu", "dependency_parsing": None}
+    if (kind, layers) not in shapes or config.get("use_pooler") or activation != usual.get(kind, "tanh"):
         raise ValueError(
             f"a head of type {kind} with {layers} layers and activation {activation} has no counterpart "
             f"in a {type(model).__name__}"
@@ -344,18 +346,8 @@ def _numbered(model: PreTrainedModel, config: dict[str, Any]) -> dict[str, str]:
 def _head_parameters(model: PreTrainedModel) -> Tensors:
     "The parameters of a prediction head by name; of those that are tied, by the first name."
     prefix, tied = f"{model.base_model_prefix}.", input_weight(model)
-
-    def in_head(name):
-        return name.startswith(f"{prefix}pooler.") or not name.startswith((prefix, "madx."))
-
-    return {name: p for name, p in model.named_parameters() if p is not tied and in_head(name)}
-
-
-def _write_head(model: PreTrainedModel, folder: Path, safetensors: bool) -> None:
-    "Write the prediction head of a model."
-    labels = cast("dict[str, int]", model.config.label2id)  # transformers always makes one
-    facts = _facts(model, None, None) | dict(label2id=labels, num_labels=len(labels))
-    _write(folder, "head", facts, _head_parameters(model), safetensors)
+    own = {name: p for name, p in model.named_parameters() if p is not tied}
+    return {n: p for n, p in own.items() if n.startswith(f"{prefix}pooler.") or not n.startswith((prefix, "madx."))}
 
 
 def _read_head(folder: str | Path) -> dict[str, Any]:
@@ -403,17 +395,14 @@ def load_head(model: PreTrainedModel, folder: str | Path) -> None:  # of the cla
 def _head_weights(model: PreTrainedModel, folder: Path, config: dict[str, Any] | None) -> Tensors:
     "The weights of a saved head by the names of `_head_parameters`, without tied embeddings."
     numbers = _numbered(model, config) if config else {}
-    name_of: dict[torch.nn.Parameter | None, str] = {p: name for name, p in model.named_parameters()}
+    named: dict[str, Any] = dict(model.named_parameters(remove_duplicate=False))
+    name_of: dict[Any, str] = {p: name for name, p in model.named_parameters()}
     embeddings, weights = input_weight(model), {}
     for key, value in _tensors(folder, *_FILES["head"][1:]).items():
         if m := re.fullmatch(r"heads\.[^.]+\.(\d+|biaffine_\w+)\.(\w+)", key):
             key = f"{numbers.get(m[1], m[1])}.{m[2]}"
-        try:
-            parameter = model.get_parameter(key)
-        except AttributeError:
-            parameter = None
-        if parameter is not embeddings:
-            weights[name_of.get(parameter, key)] = value
+        if named.get(key) is not embeddings:
+            weights[name_of.get(named.get(key), key)] = value
         elif not torch.equal(value, embeddings):
             raise ValueError(f"{folder}: the head was trained with other token embeddings than this model's")
     return weights

@@ -73,12 +73,6 @@ def smaller_model(
     return transplant(type(model)(config), source, tokenizer, "full-rand", seed=seed).model
 
 # %% ../../nbs/05_models/11_auxiliary.ipynb #daf2ce0b
-def _shown(value: object) -> str:
-    if isinstance(value, float):
-        return f"{value:.2f}"
-    return f"{value:,}" if isinstance(value, int) else str(value)
-
-
 def aligned_vectors(
     source: Source,
     tokenizer: PreTrainedTokenizerBase,  # of the target language
@@ -107,5 +101,5 @@ def aligned_vectors(
         Vocab.from_tokenizer(load_tokenizer(only)) if only else None,
     )
     for name, value in made.report.items():
-        log.info(f"{name}: {_shown(value)}")
+        log.info(f"{name}: {round(value, 2) if isinstance(value, float) else value}")
     return made

@@ -5,7 +5,6 @@
 # %% ../../nbs/05_models/03_factored_embedding.ipynb #e49435ce
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ import torch
 from torch import nn
 from torch.nn.functional import embedding
 
+from ..methods.factored import read_tensors, write_tensors
 from ..methods.semi_nmf import gumbel_one_hot, one_hot_rows, up_project
 from .device import find_device
 from .source import FolderSource
@@ -114,10 +114,7 @@ class FactoredEmbedding(nn.Module):
     def _largest(self):
         return one_hot_rows(self.log_z.argmax(1), len(self.up)).to(self.log_z)
 
-    def forward(
-        self,
-        ids: torch.Tensor,  # of any shape
-    ) -> torch.Tensor:  # ids' shape and D
+    def forward(self, ids: torch.Tensor) -> torch.Tensor:  # of any shape, to that and D
         if self.fixed_shapes:
             low_dim, choices = (embedding(ids.flatten(), t) for t in (self.low_dim, self.choices()))
             return up_project(low_dim, self.up, choices).unflatten(0, ids.shape)
@@ -140,11 +137,8 @@ class FactoredEmbedding(nn.Module):
 
     def save(self, path: str | Path) -> None:
         "Write a safetensors file."
-        from safetensors.torch import save_file
-
-        parts = {name: p.detach().cpu().contiguous() for name, p in self.named_parameters()}
         facts = dict(seed=self.seed, tau=self.tau, train_up=self.up.requires_grad)
-        save_file(parts, path, {"embedding": json.dumps(facts)})
+        write_tensors(path, "embedding", dict(self.named_parameters()), facts)
 
 
 def load_embedding(
@@ -152,19 +146,14 @@ def load_embedding(
     train_up: bool | None = None,  # whether G is trained; None: as it was when the layer was saved
 ) -> FactoredEmbedding:
     "Read a layer that `FactoredEmbedding.save` wrote; `ValueError` where the file holds none."
-    from safetensors import SafetensorError, safe_open
-
     try:
-        with safe_open(path, "pt") as f:
-            parts = {k: f.get_tensor(k) for k in ("low_dim", "up", "log_z")}
-            facts = json.loads(f.metadata()["embedding"])
-        labels = parts["log_z"].argmax(1)
-        tau, seed = tuple(facts["tau"]), facts["seed"]
-        trains_up: bool = facts.get("train_up", False) if train_up is None else train_up
-        layer = FactoredEmbedding(parts["low_dim"], parts["up"], labels, trains_up, tau=tau, seed=seed)
+        parts, facts = read_tensors(path, "embedding")
+        labels, tau = parts["log_z"].argmax(1), tuple(facts["tau"])
+        trains: bool = facts.get("train_up", False) if train_up is None else train_up
+        layer = FactoredEmbedding(parts["low_dim"], parts["up"], labels, trains, tau=tau, seed=facts["seed"])
         layer.load_state_dict(parts)
         return layer
-    except (SafetensorError, KeyError, TypeError, ValueError, OSError, RuntimeError) as e:
+    except (KeyError, TypeError, ValueError, RuntimeError) as e:
         raise ValueError(f"{path} holds no factorised embeddings, or is damaged ({first_line(e)})") from None
 
 # %% ../../nbs/05_models/03_factored_embedding.ipynb #25dc2c01
@@ -178,21 +167,17 @@ def check_tied(model: PreTrainedModel) -> None:
         )
 
 
-def _check_size(layer, weight):
-    made, given = (len(layer.low_dim), layer.up.shape[-1]), tuple(weight.shape)
-    if made != given:
-        raise ValueError(
-            f"the layer makes {made[0]} embeddings of {made[1]} dimensions, and the model has {given[0]} of {given[1]}"
-        )
-
-
 @contextmanager
 def factored(model: PreTrainedModel, layer: FactoredEmbedding) -> Iterator[PreTrainedModel]:  # the model
     "Let a layer replace a model's token embeddings, into which it is merged at the end."
     check_tied(model)
     into, out = model.get_input_embeddings(), model.get_output_embeddings()
     table = cast("nn.Embedding", into)  # at least in that it has a matrix
-    _check_size(layer, table.weight)
+    made, given = (len(layer.low_dim), layer.up.shape[-1]), tuple(table.weight.shape)
+    if made != given:
+        raise ValueError(
+            f"the layer makes {made[0]} embeddings of {made[1]} dimensions, and the model has {given[0]} of {given[1]}"
+        )
     was_trained = table.weight.requires_grad
     model.factors = layer.to(table.weight.device).train(model.training)
     into.forward = layer.forward

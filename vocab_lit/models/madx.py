@@ -24,19 +24,13 @@ if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
 # %% auto #0
-__all__ = ['LANGUAGE', 'TASK', 'STACKS', 'INVERSES', 'Bottleneck', 'Coupling', 'Adapter', 'count_parameters', 'check_name',
-           'MadX']
+__all__ = ['LANGUAGE', 'TASK', 'Bottleneck', 'Coupling', 'Adapter', 'count_parameters', 'check_name', 'MadX']
 
 # %% ../../nbs/05_models/14_madx.ipynb #94090e4e
 class Bottleneck(nn.Module):
     "Down-projection, activation and up-projection, without a residual (Section 4.1)."
 
-    def __init__(
-        self,
-        width: int,  # dimensions of what goes in and comes out
-        size: int,  # dimensions between
-        activation: str = "relu",
-    ):
+    def __init__(self, width: int, size: int, activation: str = "relu"):  # dimensions outside, and between
         from transformers.activations import get_activation
 
         super().__init__()
@@ -50,12 +44,7 @@ class Bottleneck(nn.Module):
 class Coupling(nn.Module):
     "The invertible adapter (equations 3 and 5)."
 
-    def __init__(
-        self,
-        width: int,  # of the embeddings; an even number
-        size: int,  # dimensions inside F and G
-        activation: str = "relu",
-    ):
+    def __init__(self, width: int, size: int, activation: str = "relu"):  # of the embeddings (even), and inside F, G
         super().__init__()
         self.F, self.G = (Bottleneck(width // 2, size, activation) for _ in range(2))
 
@@ -87,8 +76,7 @@ def _check_shape(config: AdapterConfig, width: int, n_layers: int) -> None:
             f"reduction {config.reduction} and invertible {config.invertible}: "
             "give numbers above 0 (invertible may be 0)"
         )
-    wrong = [i for i in config.leave_out if not -n_layers <= i < n_layers]
-    if wrong:
+    if wrong := [i for i in config.leave_out if not -n_layers <= i < n_layers]:
         raise ValueError(f"there is no layer {wrong[0]} to leave out; the model has {n_layers}, from 0")
     if config.invertible and width % 2:
         raise ValueError(f"an invertible adapter needs an even number of dimensions; the model has {width}")
@@ -114,10 +102,7 @@ class Adapter(nn.Module):
         generator = torch.Generator().manual_seed(seed)
         with torch.no_grad():
             for p in self.parameters():
-                if p.dim() == 2:
-                    p.copy_(torch.randn(p.shape, generator=generator) * 0.02)
-                else:
-                    p.zero_()
+                p.copy_(torch.randn(p.shape, generator=generator) * 0.02 if p.dim() == 2 else torch.zeros(()))
         return self
 
 # %% ../../nbs/05_models/14_madx.ipynb #d98bc8fb
@@ -151,10 +136,6 @@ def check_name(name: str) -> str:
     return name
 
 # %% ../../nbs/05_models/14_madx.ipynb #f04f3684
-STACKS = ("library", "paper")  # how a task adapter stands on a language adapter
-INVERSES = ("mlm", "always", "never")  # where the invertible adapter is undone
-
-
 class MadX(nn.Module):
     """Language and task adapters of a model, by name (MAD-X).
 
@@ -203,9 +184,10 @@ class MadX(nn.Module):
     """
 
     def __init__(self, model: PreTrainedModel, stack: str = "library", inverse: str = "mlm"):
-        for name, given, known in (("stack", stack, STACKS), ("inverse", inverse, INVERSES)):
-            if given not in known:
-                raise ValueError(f"{name}={given!r}; choose from {', '.join(known)}")
+        choices = (("stack", stack, "library, paper"), ("inverse", inverse, "mlm, always, never"))
+        for name, given, known in choices:
+            if given not in known.split(", "):
+                raise ValueError(f"{name}={given!r}; choose from {known}")
         if hasattr(model, "madx"):
             raise ValueError(f"this {type(model).__name__} has adapters already, as model.madx; add to those")
         super().__init__()
@@ -388,11 +370,8 @@ class MadX(nn.Module):
             return token_parameters(self.model)
         return cast("dict[str, nn.Parameter]", self.vocabularies[whose])  # a `ParameterDict`, which is used as one
 
-    def own_embeddings(
-        self,
-        adapter: str | None,  # None: no adapter
-    ) -> dict[str, nn.Parameter] | None:  # by the names in `token_parameters`
-        "The embeddings of a language adapter's own vocabulary; None where it has none."
+    def own_embeddings(self, adapter: str | None) -> dict[str, nn.Parameter] | None:
+        "The embeddings of a language adapter's own vocabulary as `token_parameters` names them; None without one."
         whose = f"language_{adapter}"
         return self._embeddings(whose) if whose in (*self.vocabularies, self._in_place) else None
 
@@ -460,11 +439,8 @@ class MadX(nn.Module):
                 p.requires_grad_(flag)
             self.activate(*before)
 
-    def onto(
-        self,
-        model: PreTrainedModel,  # of the same encoder, with another head
-    ) -> MadX:  # of the other model
-        "Attach copies of all adapters to another model."
+    def onto(self, model: PreTrainedModel) -> MadX:
+        "Attach copies of all adapters to another model, of the same encoder with another head."
         new = MadX(model, self.stack, self.inverse)
         new.adapters = copy.deepcopy(self.adapters).to(model.device)
         new.tokenizers, new._in_place = dict(self.tokenizers), self._in_place

@@ -24,7 +24,7 @@ from ..tokens.continued import continued_tokenizer
 from ..tokens.settings import TokenizerSettings
 from ..tokens.tokenizer_file import Built, save_tokenizer
 from ..tokens.train import build_tokenizer
-from ..training.processes import Processes
+from ..training.contexts import Processes
 from ..training.settings import RunSettings, RunStopped
 from ..training.training_run import lapt_files
 from ..vectors.settings import VectorSettings, VectorTraining, fasttext_or_ppmi

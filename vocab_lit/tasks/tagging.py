@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from tqdm.auto import tqdm
 
 from .config import FOCUS, NO_EARLY_STOP, TaskConfig, paper_settings
-from .task import Row, Task, divide, forward, label_weights, make_row
+from .task import Row, Task, forward, label_weights, make_row
 from ..text.corpus import raw_lines
 from ..text.errors import import_extra
 from ..text.settings import option, settings
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 # %% auto #0
 __all__ = ['UPOS', 'pos', 'ner', 'Tagged', 'Place', 'conllu_words', 'read_conllu', 'some_sentences', 'to_bio', 'read_bio',
-           'split_wikiann', 'accuracy', 'entity_f1', 'Window', 'word_subtokens', 'windows', 'lay_out', 'cuts',
-           'word_scores', 'TaggingConfig', 'Tagging', 'PartsOfSpeech', 'NamedEntities']
+           'accuracy', 'entity_f1', 'Window', 'word_subtokens', 'windows', 'lay_out', 'cuts', 'word_scores',
+           'TaggingConfig', 'Tagging', 'PartsOfSpeech', 'NamedEntities']
 
 # %% ../../nbs/07_tasks/05_tagging.ipynb #1859cf06
 _OPEN_CLASS = ("ADJ", "ADV", "INTJ", "NOUN", "PROPN", "VERB")
@@ -205,21 +205,6 @@ def read_bio(
         elif line[0] != "#":
             raise ValueError(f"{path}, line {n}: {_bio_problem(cells, width)}")
     return _without_prefix(some_sentences(path, sentences))
-
-# %% ../../nbs/07_tasks/05_tagging.ipynb #388b2890
-def split_wikiann(
-    sentences: list[Tagged],
-    seed: int = 0,
-) -> tuple[list[Tagged], list[Tagged], list[Tagged]]:  # train, dev, test
-    "Random 85/5/10% with at least 256 dev and 512 test sentences; `ValueError` where too few are left to train on."
-    n_dev, n_test = max(256, round(0.05 * len(sentences))), max(512, round(0.1 * len(sentences)))
-    if len(sentences) - n_dev - n_test < 256:
-        raise ValueError(
-            f"{len(sentences)} sentences are too few for {n_dev} of development, {n_test} of test "
-            "and as many as 256 to train on"
-        )
-    dev, test, train = divide(sentences, seed, n_dev, n_test)
-    return train, dev, test
 
 # %% ../../nbs/07_tasks/05_tagging.ipynb #281ea437
 def accuracy(

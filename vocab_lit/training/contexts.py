@@ -10,6 +10,7 @@ import copy
 import functools
 import os
 import random
+import time
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 # %% auto #0
 __all__ = ['random_state_restored', 'answering_with_loss', 'activations_recomputed', 'compiled_blocks', 'is_divided',
-           'check_fsdp', 'full_tensor', 'shard', 'reshard', 'unsharded_afterwards']
+           'check_fsdp', 'full_tensor', 'shard', 'reshard', 'unsharded_afterwards', 'Processes', 'leave_group']
 
 # %% ../../nbs/06_training/11_contexts.ipynb #4cd61fe6
 @contextlib.contextmanager
@@ -127,7 +128,7 @@ def check_fsdp(
             "train the embeddings of all tokens, or without FSDP"
         )
 
-# %% ../../nbs/06_training/11_contexts.ipynb #11040ee8
+
 def full_tensor(value: Any) -> Any:
     "A tensor put together from all processes; any other value as it is."
     return value.full_tensor() if isinstance(value, DTensor) else value
@@ -195,3 +196,79 @@ def unsharded_afterwards(model: PreTrainedModel) -> Iterator[None]:
             state.restore(trained)
     if stopped:
         raise stopped
+
+# %% ../../nbs/06_training/11_contexts.ipynb #f0269f05
+_NAMES = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
+
+
+class Processes:
+    "The processes that torchrun has started, or one: the first works alone until all of them train."
+
+    def __init__(self):
+        self.n, self.rank = int(os.environ.get("WORLD_SIZE", 1)), int(os.environ.get("RANK", 0))
+        started = os.environ.items() if self.n > 1 else ()
+        self.environment = {name: value for name, value in started if name in _NAMES or name.startswith("TORCHELASTIC")}
+        self.told, self._store = False, self._connect() if self.n > 1 else None
+        # of this start: torchrun can start its processes again
+        self._key = f"vocab_lit {self.environment.get('TORCHELASTIC_RESTART_COUNT', 0)}"
+
+    def _connect(self):
+        "The store that torchrun keeps for its processes, or one that the first of them keeps."
+        given = self.environment.get("TORCHELASTIC_USE_AGENT_STORE") == "True"
+        address, port = self.environment["MASTER_ADDR"], int(self.environment["MASTER_PORT"])
+        keeps = self.rank == 0 and not given
+        store = torch.distributed.TCPStore  # pyright: ignore[reportPrivateImportUsage]  # public, by its documentation
+        return store(address, port, self.n, keeps, wait_for_workers=False, multi_tenant=True)
+
+    def tell(self, word: str) -> None:  # word: start or resume training; empty: nothing is left to do
+        "Tell the other processes a word, unless they have been told one."
+        if self._store and not self.told:
+            self._store.set(self._key, word)
+            self.told = True
+
+    def hear(self, patience: float = 24) -> str:  # patience: hours
+        "Wait for the word of the first process; `TimeoutError` where none comes. Signals are heeded."
+        store, ends = self._store, time.monotonic() + 3600 * patience
+        assert store is not None  # one process alone has nothing to hear
+        while not store.check([self._key]):
+            if time.monotonic() > ends:
+                problem = f"process {self.rank} of {self.n} has waited {patience:g} hours for process 0"
+                raise TimeoutError(
+                    f"{problem}, which has neither begun to train nor ended; its output says what it does"
+                )
+            time.sleep(0.2)
+        return store.get(self._key).decode()
+
+    def _hide(self) -> None:
+        for name in self.environment:
+            os.environ.pop(name, None)
+
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[None]:
+        "Inside the block this process takes itself for the only one; afterwards no other waits for its word."
+        self._hide()
+        try:
+            yield
+        finally:
+            os.environ.update(self.environment)
+            self.tell("")
+
+    @contextlib.contextmanager
+    def together(self, word: str) -> Iterator[None]:
+        "Inside a block in which a process is alone: tell the others a word, and be one of them until this block ends."
+        os.environ.update(self.environment)
+        self.tell(word)
+        yield
+        if self.n > 1:
+            leave_group()
+            self._hide()
+
+
+def leave_group() -> None:
+    "Leave the group of processes that trained, so that what follows takes this process for the only one."
+    from accelerate.state import AcceleratorState, GradientState, PartialState
+
+    if torch.distributed.is_initialized():
+        torch.distributed.destroy_process_group()
+    for state in (AcceleratorState, GradientState, PartialState):
+        state._reset_state()

@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import torch
-from transformers.trainer_utils import get_last_checkpoint
 
 from ..models.compatibility import check_rows
 from ..models.model_class import check_language_model, is_masked, max_length
@@ -86,24 +85,16 @@ def check_lapt(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, confi
     check_rows(model, tokenizer)
     if is_masked(model) and tokenizer.mask_token_id is None:
         raise ValueError("the tokenizer has no mask token, which masked language modelling needs")
-    _check_sizes(model, config)
+    if config.length > (longest := max_length(model)):
+        problem = f"blocks of {config.length} tokens are longer than the model's {longest} positions"
+        raise ValueError(f"{problem}; set length to {longest} or less")
+    if not config.steps:
+        raise ValueError("steps is 0; give 1 or more")
     for _, stage in stage_starts(config):
         stage_parameters(model, stage.learns)
     training_arguments(config, 0, tempfile.gettempdir())
     if config.lora and not hasattr(model, "peft_config"):
         lora_config(model, LoraSettings.read(config.lora), config.embeddings)
-
-
-def _check_sizes(model: PreTrainedModel, config: LaptConfig) -> None:
-    "`ValueError` where the blocks are too long for a model, or numbers are out of range."
-    if config.length > (longest := max_length(model)):
-        problem = f"blocks of {config.length} tokens are longer than the model's {longest} positions"
-        raise ValueError(f"{problem}; set length to {longest} or less")
-    for name in ("steps", "eval_every", "batch_size", "length"):
-        if getattr(config, name) < 1:
-            raise ValueError(f"{name} is {getattr(config, name)}; give 1 or more")
-    if not 0 < config.learning_rate < 1:
-        raise ValueError(f"learning_rate is {config.learning_rate}; give a number between 0 and 1, such as 1e-5")
 
 # %% ../../nbs/06_training/06_lapt.ipynb #1a970002
 def _flat(facts: dict) -> dict:
@@ -170,9 +161,15 @@ def _is_shared(folder: Path | None, process: TrainingArguments) -> bool:
     return bool(sees)
 
 
+def _newest_checkpoint(folder: Path) -> str | None:
+    from transformers.trainer_utils import get_last_checkpoint
+
+    return get_last_checkpoint(folder)
+
+
 def _last_checkpoint(folder: Path | None, process: TrainingArguments) -> str | None:
     "The newest checkpoint that all processes have; `ValueError` where they have none in common."
-    newest = folder and get_last_checkpoint(folder)
+    newest = folder and _newest_checkpoint(folder)
     if not folder or process.world_size == 1:
         return newest
     step = _least(int(newest.rpartition("-")[2]) if newest else -1, process)
@@ -289,7 +286,7 @@ class LaptRun:
         if begun and not resume:
             raise ValueError(f"{folder} holds a run already; resume it, or choose another folder")
         folder.mkdir(parents=True, exist_ok=True)
-        if not begun and get_last_checkpoint(folder):
+        if not begun and _newest_checkpoint(folder):
             problem = f"{folder} holds checkpoints of a run that vocab_lit does not know"
             raise ValueError(f"{problem}; choose another folder")
         if resume and self.note_file.is_file():
@@ -414,7 +411,7 @@ class LaptRun:
         norm = self._max_grad_norm / 2
         self.note["retries"].append({"step": error.step, "max_grad_norm": norm})
         self._write_note()
-        checkpoint = Path(cast("str", get_last_checkpoint(self.folder))).name  # a run in a folder begins with one
+        checkpoint = Path(cast("str", _newest_checkpoint(self.folder))).name  # a run in a folder begins with one
         warnings.warn(f"{error}; going back to {checkpoint} with max_grad_norm {norm:g}", stacklevel=4)
 
     def _choose_micro_batch(self) -> None:
@@ -454,7 +451,7 @@ class LaptRun:
         if error.step and not self.folder:
             hint = f"give micro_batch {smaller}, or a folder for checkpoints to go back to"
             raise ValueError(f"{error}; {hint}") from None
-        checkpoint = self.folder and get_last_checkpoint(self.folder)
+        checkpoint = self.folder and _newest_checkpoint(self.folder)
         where = f"from {Path(checkpoint).name}" if checkpoint else "from the start"
         warnings.warn(f"{error}; going on {where} with micro-batches of {smaller}", stacklevel=4)
         self._set_micro_batch(smaller)
@@ -468,7 +465,7 @@ def _losses(state: TrainerState, names: Iterable[str]) -> pd.DataFrame:
     losses = [[entry[name] for name in columns] for entry in state.log_history if "eval_loss" in entry]
     return pd.DataFrame(losses, columns=[name.removeprefix("eval_") for name in columns])
 
-# %% ../../nbs/06_training/06_lapt.ipynb #1a970004
+
 def lapt(
     model: PreTrainedModel,
     tokenizer: PreTrainedTokenizerBase,

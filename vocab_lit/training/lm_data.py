@@ -57,7 +57,7 @@ class PackedBlocks(Dataset):
         blocks = torch.from_numpy(ids).long()
         return blocks if isinstance(i, Sequence) else blocks[0]
 
-# %% ../../nbs/06_training/01_lm_data.ipynb #a5fabc1c
+
 def _ends_text(tokenizer, ids) -> bool:
     "Whether the ids of a text end with a token that says so."
     return bool(ids) and ids[-1] in (tokenizer.eos_token_id, tokenizer.sep_token_id)

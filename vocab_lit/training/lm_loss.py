@@ -147,7 +147,7 @@ def _loss_in_parts(
             del z, of_z  # before the next part has its own
     return cast("torch.Tensor", _WithGradients.apply(loss, [of_hidden, *gradients.values()], hidden, *gradients))
 
-# %% ../../nbs/06_training/02_lm_loss.ipynb #b1c50a06
+
 def lm_loss(
     model: PreTrainedModel,  # a masked or causal language model with a head
     input_ids: torch.Tensor,  # (n, length)

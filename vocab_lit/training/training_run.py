@@ -133,6 +133,10 @@ def _open_text(text, held_out, alpha, seed) -> tuple[Iterable[str], list[str]]: 
     return mix({name: rest for name, (rest, _) in parts.items()}, alpha, seed=seed), held_out
 
 
+def _text_facts(*sources: str | Path) -> list:
+    return [TextSource.of(source).facts() for source in sources]
+
+
 @dataclass(kw_only=True)
 class FolderRun(LaptRun):
     "A training of the model in a folder on text files, which leaves a folder."
@@ -159,27 +163,20 @@ class FolderRun(LaptRun):
 
     @property
     def facts(self) -> dict:
-        facts = dict(
-            vocab_lit=vocab_lit.__version__,
-            model=self.source.name,
-            text=[TextSource.of(source).facts() for source in (*self.text, *self.run.held_out)],
-            alpha=self.run.alpha,
-            seed=self.seed,
-            config={k: v for k, v in asdict(self.config).items() if k != "micro_batch"},
-        )
+        run, keep = self.run, self.keep
+        facts = dict(vocab_lit=vocab_lit.__version__, model=self.source.name, alpha=run.alpha, seed=self.seed)
+        facts |= dict(text=_text_facts(*self.text, *run.held_out))
+        facts |= dict(config={name: v for name, v in asdict(self.config).items() if name != "micro_batch"})
         if self.adapter:
             where = self.adapter.vocabulary and str(Path(self.adapter.vocabulary).resolve())
             facts |= dict(adapter=asdict(self.adapter) | dict(vocabulary=where))
-        if self.teacher:
-            facts |= dict(teacher=self.teacher.name)
-        if self.run.precision != "auto":
-            facts |= dict(precision=self.run.precision)
         if self.layer:
             facts |= dict(short_rows=self.layer.low_dim.shape[1])
-        if self.keep.keep_text:
-            kept = [TextSource.of(source).facts() for source in self.keep.keep_text]
-            facts |= dict(keep_text=kept, replay=self.keep.replay)
-        return facts
+        if keep.keep_text:
+            facts |= dict(keep_text=_text_facts(*keep.keep_text), replay=keep.replay)
+        teacher = self.teacher.name if self.teacher else None
+        others = dict(teacher=teacher, precision=None if run.precision == "auto" else run.precision)
+        return facts | {name: value for name, value in others.items() if value}
 
     def read_text(self) -> tuple[Iterable[str], list[str]]:
         "Lines to train on, which can be read once, and held-out lines; `ValueError` where they are too short."
@@ -304,7 +301,7 @@ def prepare_run(
     log.info(f"{opened.config.in_words}, mode {opened.config.mode}, {state}")
     return opened
 
-# %% ../../nbs/06_training/07_training_run.ipynb #4dff7e7d
+
 def lapt_files(
     source: FolderSource | str | Path,
     text: Sequence[str | Path],
@@ -367,33 +364,22 @@ def lapt_files(
     >>> list(losses.columns)
     ['step', 'loss']
     """
+    import pandas as pd
+
     out, first = Path(out), os.environ.get("RANK", "0") == "0"  # of several processes
     opened = prepare_run(source, text, out, settings, run, adapter, keep)
     if not opened:
-        return _ended(out)
-    opened.callbacks = callbacks
-    if first and not run.resume and isinstance(settings, LaptSettings) and settings.steps is None:
-        _say_plan(opened)
+        shutil.rmtree(out / ".part", ignore_errors=True)  # the rest of a run that was stopped while it was cleared away
+        return pd.read_csv(out / "losses.csv")
+    opened.callbacks, has_length = callbacks, not isinstance(settings, LaptSettings) or settings.steps is not None
+    if first and not run.resume and not has_length and (told := opened.estimate()):
+        log.info("; ".join(f"{name}: {value}" for name, value in told.rows.items()))
+        log.info("give --steps, --max-epochs or --max-hours for another length")
     with opened.learning():
         losses = opened.train(*opened.lines)
     if first:
         finish_run(out, lambda folder: _write(opened, losses, folder))
     return losses
-
-
-def _ended(out: Path) -> pd.DataFrame:
-    "The losses of a run that has ended already."
-    import pandas as pd
-
-    shutil.rmtree(out / ".part", ignore_errors=True)  # the rest of one that was stopped while it was cleared away
-    return pd.read_csv(out / "losses.csv")
-
-
-def _say_plan(opened: FolderRun) -> None:
-    "Log how long a run takes that nobody has given a number of steps."
-    if told := opened.estimate():
-        log.info("; ".join(f"{name}: {value}" for name, value in told.rows.items()))
-        log.info("give --steps, --max-epochs or --max-hours for another length")
 
 # %% ../../nbs/06_training/07_training_run.ipynb #57ef8a09
 def _training_facts(run: FolderRun, losses: pd.DataFrame, folder: Path) -> dict:

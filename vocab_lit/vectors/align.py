@@ -170,7 +170,7 @@ def nearest(
     unit = unit_rows(keys if among is None else keys[among])
     k = min(k, len(unit))
     if rough is None:
-        rough = torch.backends.mkldnn.is_available() and torch.ops.mkldnn._is_mkldnn_bf16_supported()
+        rough = bool(torch.backends.mkldnn.is_available() and torch.ops.mkldnn._is_mkldnn_bf16_supported())
     places, cosines, unsure = _search(queries, unit, k, rough)
     if unsure.any():  # fall back on single precision
         places[unsure], cosines[unsure], _ = _search(queries[unsure], unit, k, False)
@@ -231,7 +231,7 @@ def nearest_words(
     texts: Sequence[str],  # words, or where there are n-grams any strings
     k: int = 10,
     to: WordVectors | None = None,  # where to look; None: among the words themselves
-    turn: np.ndarray | None = None,  # as `rotation` gives it
+    R: np.ndarray | None = None,  # as `rotation` gives it
     among: int = 200_000,  # only so many of the most frequent words are searched
 ) -> dict[str, list[tuple[str, float]]]:  # by text: words and cosines, the most similar first
     "The words most similar to others, in the same language or another."
@@ -240,8 +240,8 @@ def nearest_words(
         raise ValueError(f"{words.name} has no vector of {', '.join(map(repr, lacking))}")
     other = to or words
     queries, there = np.array(list(vectors.values()), np.float32), other.words[:among]
-    if turn is not None:
-        queries = (queries @ turn).astype(np.float32)
+    if R is not None:
+        queries = (queries @ R).astype(np.float32)
     places, cosines = nearest(queries, other.matrix(there), k + 1)  # one more, as a word is nearest to itself
 
     def best(text, place, cosine):
@@ -417,9 +417,9 @@ def nearest_in_files(
             check_vectors_file(name, path)
     pairs = read_dictionary(dictionary) if dictionary else None
     here, there = open_words(file), open_words(to) if to else None
-    turn = rotation(here, there, known_pairs(here, there, pairs), normalise) if there and pairs else None
+    R = rotation(here, there, known_pairs(here, there, pairs), normalise) if there and pairs else None
     if there and here.dim != there.dim:
         raise ValueError(
             f"{file} has vectors of {here.dim} dimensions and {to} of {there.dim}; use vectors of the same number"
         )
-    return nearest_words(here, words, k, there, turn)
+    return nearest_words(here, words, k, there, R)
