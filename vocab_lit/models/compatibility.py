@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from ..methods.apply import row_blocks
+from ..methods.plan import row_blocks
 from vocab_lit.models.lazy_weights import (
     Shapes,
     check_modules,

@@ -414,9 +414,10 @@ def _kept(writer: FolderWriter | GgufWriter, files: Sequence[str], settings: Tri
     trimming = Trimming(source.tokenizer_file, {file: Lines(file) for file in files}, settings)
     log.info(trimming.about)
     kept, texts = writer.kept(trimming), told_of(trimming)
-    gone = sorted(set(range(trimming.parts.size)) - trimming.kept)
+    gone = (id for id in range(trimming.parts.size) if id not in trimming.kept)
+    lost = by_script(source.tokens_at(gone))
     vars(source).pop("tokenizer_file")  # a parsed vocabulary is large
-    return kept, dict(texts, lost=by_script(source.tokens_at(gone)))
+    return kept, dict(texts, lost=lost)
 
 
 def _compared(before: dict[str, float], after: dict[str, float]) -> list[dict]:

@@ -10,7 +10,7 @@ import json
 import os
 import pickle
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from functools import cached_property
 from pathlib import Path
@@ -164,9 +164,9 @@ class Source:
         "The number of its input embeddings."
         return len(self.tables["input"])
 
-    def tokens_at(self, ids: Iterable[int]) -> list[Token]:
+    def tokens_at(self, ids: Iterable[int]) -> Iterator[Token]:
         "Some tokens of the vocabulary."
-        return [self.vocab[id] for id in ids]
+        return (self.vocab[id] for id in ids)
 
     def check_new(self, out: str | Path) -> None:
         "`ValueError` where a path cannot be that of a model made of this one: a folder of a folder, a file of a file."
@@ -460,14 +460,14 @@ class GgufSource(Source):
         "The tokenizer as transformers has it."
         return self.tokenizer_file.tokenizer
 
-    def tokens_at(self, ids: Iterable[int]) -> list[Token]:
+    def tokens_at(self, ids: Iterable[int]) -> Iterator[Token]:
         "The ordinary ones of some tokens, for which the tokenizer of transformers need not be made."
         from vocab_lit.gguf.tokens import TokenType
         from vocab_lit.tokens.vocab import read_token
 
         t = self.tokenizer_file
         ordinary = set(t.has_types(TokenType.NORMAL))
-        return [read_token(id, t.pieces[id], t.dialect) for id in ids if id in ordinary]
+        return (read_token(id, t.pieces[id], t.dialect) for id in ids if id in ordinary)
 
     @cached_property
     def tables(self) -> dict[str, GgufTable]:

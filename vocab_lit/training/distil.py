@@ -111,7 +111,7 @@ def _row(sides: list[np.ndarray], around: list[tuple], pairs: np.ndarray, length
     row[2, pairs[:, 0] + len(around[0][0])] = pairs[:, 1] + len(around[1][0])
     return row.ravel()
 
-# %% ../../nbs/06_training/08_distil.ipynb #d157110a
+
 def snippet_rows(
     student: PreTrainedTokenizerBase,  # with new tokens
     teacher: PreTrainedTokenizerBase,  # of the source model
@@ -196,7 +196,7 @@ def _lm_sum(model, ids, labels, through_input: bool) -> torch.Tensor:
     rows.requires_grad_(True)
     return loss
 
-# %% ../../nbs/06_training/08_distil.ipynb #d1571110
+
 def _text_config(model) -> PreTrainedConfig:
     "The configuration of the part of a language model that reads text."
     part = text_part(model.config)
