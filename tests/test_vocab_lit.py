@@ -53,8 +53,8 @@ def test_type_checkers_see_the_same_names():
     assert Path(vl.__file__).with_name("py.typed").is_file()
 
 
-@pytest.mark.cell('nbs/00_vocab_lit.ipynb', 'cell "the documentation of every public name tells each of its parameters" (8ded1cec)')
-def test_the_documentation_of_every_public_name_tells_each_of_its_parameters(cell_c5a855c3):
+@pytest.mark.cell('nbs/00_vocab_lit.ipynb', 'cell "every public name\'s docstring tells each of its parameters" (8ded1cec)')
+def test_every_public_name_s_docstring_tells_each_of_its_parameters(cell_c5a855c3):
     lacking = cell_c5a855c3.lacking
     assert not lacking, lacking
 

@@ -11,6 +11,8 @@ from tools.chapters import page_names
 from tools.export import clean_notebook, generated, on_disk
 from tools.notebooks import (
     code_cells,
+    in_checkout,
+    library_notebooks,
     notebook_text,
     parameters,
     read_notebook,
@@ -19,6 +21,7 @@ from tools.notebooks import (
 )
 from tools.stamps import stamped_files
 
+LABEL = 60  # characters of a test's name
 LINES = 20  # of a chapter's code cell
 FILE_LINES = 600  # of a module, written or generated
 TABLES: set[str] = set()  # modules that are tables of data, and may be longer
@@ -173,6 +176,27 @@ def check_top(root: Path) -> list[str]:
     return [f"{name}: stands at the top" for name in sorted(names - TOP)]
 
 
+def check_numbers(root: Path) -> list[str]:
+    "The notebooks of a room that have a number in common."
+    problems = []
+    for room in sorted((root / "nbs").glob("*_*/")):
+        by_number: dict[str, list[str]] = {}
+        for path in sorted(room.glob("*.ipynb")):
+            by_number.setdefault(path.name.partition("_")[0], []).append(path.stem)
+        alike = [names for names in by_number.values() if len(names) > 1]
+        problems += [f"nbs/{room.name}: {', '.join(names)}" for names in alike]
+    return problems
+
+
+def check_labels(root: Path) -> list[str]:
+    "The tests whose names are too long to be read in a list."
+    problems = []
+    for path in library_notebooks(root):
+        labels = [cell.directives["test"] for cell in code_cells(path) if "test" in cell.directives]
+        problems += [f"{in_checkout(path)}: {label}" for label in labels if len(label) > LABEL]
+    return problems
+
+
 CHECKS = {  # what repairs a problem: the check that tells it
     "`make lib` cleans notebooks": check_clean,
     "`make lib` writes addresses": check_stamps,
@@ -180,6 +204,8 @@ CHECKS = {  # what repairs a problem: the check that tells it
     "Give the inner condition a name, or write the choice as a table": check_conditionals,
     "Divide a cell between two thoughts, or move what others could use into the library": check_lengths,
     "Divide a module between two ideas": check_file_lengths,
+    "Give each notebook of a room a number of its own": check_numbers,
+    f"Name the behaviour of a test in at most {LABEL} characters": check_labels,
     'End lines alike on every system: newline="\\n", lineterminator="\\n"': check_line_ends,
     "Remove it, or add its name to TOP in tools/checks.py": check_top,
     "Edit notebooks, never generated files, then `make lib`": check_generated,

@@ -29,6 +29,7 @@ from studies.claims import (
 from studies.embedding_plots import alignment_map, embedding_map, show_mixture
 from studies.experiment import FOCUS_METHODS, Target, Targets
 from studies.labels import SANS, label
+from studies.parsing import read_trees
 from studies.plots import (
     correlations,
     growth_curves,
@@ -548,3 +549,41 @@ def growth_of_cost(random_losses):
     return SimpleNamespace(
         prices=prices,
     )
+
+
+@pytest.fixture(scope="module")
+def treebank():
+
+    folder = Path(tempfile.mkdtemp())
+
+    def row(id, word, head="_", relation="_"):
+        return f"{id}\t{word}\t{word.lower()}\tX\t_\tA=b\t{head}\t{relation}\t_\tSpaceAfter=No"  # a line of CoNLL-U
+
+    GERMAN = [
+        "# sent_id = de-1",
+        "# text = Ana wohnt im Haus.",
+        row(1, "Ana", 2, "nsubj"),
+        row(2, "wohnt", 0, "root"),
+        row("3-4", "im"),
+        row(3, "in", 5, "case"),
+        row(4, "dem", 5, "det"),
+        row(5, "Haus", 2, "obl:lok"),
+        row(6, ".", 2, "punct"),
+        "",
+        "# text = Er Tee, sie Kaffee.",
+        row(1, "Er", 0, "root"),
+        row("1.1", "trinkt"),
+        row(2, "Tee", 1, "orphan"),
+        row(3, ",", 4, "punct"),
+        row(4, "sie", 1, "conj"),
+        row(5, "Kaffee", 4, "orphan"),
+        row(6, ".", 1, "punct"),
+        "",
+    ]
+
+    def write(name, lines, encoding="utf-8", end="\n"):
+        (folder / name).write_bytes((end.join(lines) + end).encode(encoding))
+        return folder / name
+
+    german = read_trees(write("de.conllu", GERMAN))
+    return SimpleNamespace(GERMAN=GERMAN, folder=folder, german=german, row=row, write=write)

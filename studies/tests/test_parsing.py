@@ -1,15 +1,9 @@
 """Trees: read, written, found, learnt and scored."""
 
-import gzip
-import itertools
 import json
-import math
-import tempfile
 from dataclasses import replace
-from pathlib import Path
 from types import SimpleNamespace
 
-import networkx as nx
 import numpy as np
 import pytest
 import torch
@@ -38,9 +32,6 @@ from studies.parsing import (
     fault,
     parse,
     parsing_rows,
-    read_trees,
-    stretches,
-    write_trees,
 )
 from studies.phrasebook import lines
 from vocab_lit.models.adapterhub import head_labels, is_task, load_adapter, load_head, save_adapter
@@ -51,65 +42,6 @@ from vocab_lit.tasks.task import notes, row_notes
 from vocab_lit.text.corpus import data_path
 from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.tokens.train import train_tokenizer
-
-
-@pytest.fixture(scope="module")
-def treebank():
-
-    folder = Path(tempfile.mkdtemp())
-
-    def row(id, word, head="_", relation="_"):
-        return f"{id}\t{word}\t{word.lower()}\tX\t_\tA=b\t{head}\t{relation}\t_\tSpaceAfter=No"  # a line of CoNLL-U
-
-    GERMAN = [
-        "# sent_id = de-1",
-        "# text = Ana wohnt im Haus.",
-        row(1, "Ana", 2, "nsubj"),
-        row(2, "wohnt", 0, "root"),
-        row("3-4", "im"),
-        row(3, "in", 5, "case"),
-        row(4, "dem", 5, "det"),
-        row(5, "Haus", 2, "obl:lok"),
-        row(6, ".", 2, "punct"),
-        "",
-        "# text = Er Tee, sie Kaffee.",
-        row(1, "Er", 0, "root"),
-        row("1.1", "trinkt"),
-        row(2, "Tee", 1, "orphan"),
-        row(3, ",", 4, "punct"),
-        row(4, "sie", 1, "conj"),
-        row(5, "Kaffee", 4, "orphan"),
-        row(6, ".", 1, "punct"),
-        "",
-    ]
-
-    def write(name, lines, encoding="utf-8", end="\n"):
-        (folder / name).write_bytes((end.join(lines) + end).encode(encoding))
-        return folder / name
-
-    german = read_trees(write("de.conllu", GERMAN))
-    return SimpleNamespace(GERMAN=GERMAN, folder=folder, german=german, row=row, write=write)
-
-
-@pytest.fixture(scope="module")
-def other_trees(treebank):
-
-    folder = treebank.folder
-    german = treebank.german
-    other = [replace(german[0], heads=(2, 0, 4, 2, 4, 2)), german[1]]
-    write_trees(other, folder / "other.conllu", like=folder / "de.conllu")
-    print(*(folder / "other.conllu").read_text(encoding="utf-8").split("\n")[:9], sep="\n")
-    return SimpleNamespace(other=other)
-
-
-@pytest.fixture(scope="module")
-def guessed(treebank):
-
-    german = treebank.german
-    relations = ("nsubj", "root", "case", "case", "obl", "punct")
-    guess = [replace(german[0], heads=(2, 0, 4, 5, 2, 2), relations=relations), german[1]]
-    attachment(german, guess)
-    return SimpleNamespace(guess=guess)
 
 
 @pytest.fixture(scope="module")
@@ -288,203 +220,6 @@ def stacked_adapters(treebank, mini_model, constructed):
     save_adapter(stacked.model.madx, "task", "dp", folder / "dp", head=True)
     stacked.scores, sorted(f.name for f in (folder / "dp").iterdir()), head_labels(folder / "dp")
     return SimpleNamespace(madx=madx, stacked=stacked)
-
-
-def test_heads_are_a_tree_if_and_only_if_every_word_leads_to_one_root():
-    def leads_to_root(heads):  # by as many steps as there are words
-        at = list(range(1, len(heads) + 1))
-        for _ in heads:
-            at = [heads[w - 1] if w else 0 for w in at]
-        return not any(at) and heads.count(0) == 1
-
-    for n in range(1, 6):
-        every = list(itertools.product(range(n + 1), repeat=n))
-        trees = [leads_to_root(heads) for heads in every]
-        assert [fault(heads) is None for heads in every] == trees and sum(trees) == n ** (n - 1)  # Cayley's formula
-    assert fault(()) is None and fault((2, 0, 4)) == (3, "has head 4 in a sentence of 3 words") and fault((-1,))[0] == 1
-
-
-def test_trees_are_read_whatever_the_file_s_line_ends(treebank):
-    GERMAN = treebank.GERMAN
-    folder = treebank.folder
-    german = treebank.german
-    write = treebank.write
-    expected = [
-        Parsed(
-            ("Ana", "wohnt", "in", "dem", "Haus", "."),
-            (2, 0, 5, 5, 2, 2),
-            ("nsubj", "root", "case", "det", "obl:lok", "punct"),
-        ),
-        Parsed(
-            ("Er", "Tee", ",", "sie", "Kaffee", "."),
-            (0, 1, 4, 1, 4, 1),
-            ("root", "orphan", "punct", "conj", "orphan", "punct"),
-        ),
-    ]
-    assert german == expected == read_trees(write("crlf.conllu", GERMAN, "utf-8-sig", "\r\n"))
-    (folder / "unfinished.conllu").write_text("\n\n" + "\n".join(GERMAN).rstrip(), encoding="utf-8")
-    with gzip.open(folder / "de.conllu.gz", "wt", encoding="utf-8") as f:
-        f.write("\n".join(GERMAN))
-    assert read_trees(folder / "unfinished.conllu") == expected == read_trees(folder / "de.conllu.gz")
-    with pytest.raises(ValueError, match="2 words, 1 heads and 2 relations: 'a b'"):
-        Parsed(("a", "b"), (0,), ("root", "x"))
-
-
-def test_a_broken_treebank_is_refused_with_file_line(treebank):
-    GERMAN = treebank.GERMAN
-    folder = treebank.folder
-    row = treebank.row
-    write = treebank.write
-
-    def broken(line, match, at=7, sentence="de-1", told=None):
-        file = write("broken.conllu", [*GERMAN[:at], line, *GERMAN[at + 1 :]])
-        with pytest.raises(ValueError, match=f"broken.conllu, line {told or at + 1}: {match}.* .sentence {sentence}.$"):
-            read_trees(file)
-
-    broken(row(5, "Haus", 0, "root"), "'Haus' has head 0, and so has word 2; a tree has one root")
-    broken(row(2, "wohnt", 5, "root"), "'Ana' begins a sentence in which no word has head 0", at=3, told=3)
-    broken(row(4, "sie", 5, "conj"), "'sie' is in a circle of heads: 4 > 5 > 4", at=15, sentence="2")
-    broken(row(5, "Haus", 5, "obl"), "'Haus' is its own head")
-    broken(row(6, ".", 7, "punct"), "'.' has head 7 in a sentence of 6 words", at=8)
-    broken(row(5, "Haus", 2), "'Haus' has no relation to its head .deprel.; give it one")
-    broken(row(5, "Haus", 2, ""), "'Haus' has no relation")
-    for head in ("_", "", "x", "-1", "٢", "2.5"):
-        broken(row(5, "Haus", head, "obl"), f"'Haus' has head '{head}' where a number is due")
-    broken(row(5, "Haus", 2, "obl").replace("\t_", "", 1), "9 columns where CoNLL-U has 10; put one tab")
-    broken(row(6, "Haus", 2, "obl"), "word 6 where word 5 was due")
-    with pytest.raises(ValueError, match="empty.conllu has no sentences"):
-        read_trees(write("empty.conllu", []))
-    with pytest.raises(ValueError, match="text.conllu, line 1: 1 columns where CoNLL-U has 10"):
-        read_trees(write("text.conllu", ["Ana wohnt im Haus."]))
-    with pytest.raises(FileNotFoundError, match="nowhere.conllu: no such file"):
-        read_trees(folder / "nowhere.conllu")
-
-
-def test_what_was_read_is_written_back_as_it_was(treebank, other_trees):
-    GERMAN = treebank.GERMAN
-    folder = treebank.folder
-    german = treebank.german
-    other = other_trees.other
-    write = treebank.write
-    for name in ("de", "crlf", "unfinished"):
-        file, copy = folder / f"{name}.conllu", folder / f"{name}-again.conllu"
-        write_trees(read_trees(file), copy, like=file)
-        assert copy.read_bytes() == file.read_bytes().removeprefix(b"\xef\xbb\xbf")
-    assert read_trees(folder / "other.conllu") == other
-
-    def without_tree(line):
-        return "\t".join("_" if i in (6, 7) else cell for i, cell in enumerate(line.split("\t")))
-
-    def lines_of(name):
-        return (folder / name).read_text(encoding="utf-8").split("\n")
-
-    assert [*map(without_tree, lines_of("other.conllu"))] == [*map(without_tree, lines_of("de.conllu"))]
-    bare = write("bare.conllu", [*map(without_tree, GERMAN)])
-    write_trees(german, folder / "from-bare.conllu", like=bare)  # a file without trees
-    assert read_trees(folder / "from-bare.conllu") == german
-    write_trees(german, folder / "plain.conllu")
-    assert read_trees(folder / "plain.conllu") == german
-    assert lines_of("plain.conllu")[0] == "1\tAna\t_\t_\t_\t_\t2\tnsubj\t_\t_"
-
-
-def test_what_cannot_be_written_is_refused(treebank):
-    folder = treebank.folder
-    german = treebank.german
-
-    def unwritten(match, trees, like=None, name="new.conllu"):
-        with pytest.raises(ValueError, match=match):
-            write_trees(trees, folder / name, like)
-        assert name == "plain.conllu" or not (folder / name).exists()
-
-    unwritten("de.conllu has 2 sentences and there are 1 trees", german[:1], folder / "de.conllu")
-    other_words = replace(german[1], words=("er", *german[1].words[1:]))
-    problem = "de.conllu, line 12: the words are not those of the tree of 'er Tee , sie Kaffee .' .sentence 2."
-    unwritten(problem, [german[0], other_words], folder / "de.conllu")
-    unwritten("cannot be a word in CoNLL-U: 'a", [german[0], Parsed(("a\tb",), (0,), ("root",))])
-    unwritten("'' cannot be a word", [Parsed(("",), (0,), ("root",))])
-    unwritten("plain.conllu exists", german, name="plain.conllu")
-
-
-def test_scores_are_those_by_hand_and_of_an_independent_count(treebank, guessed):
-    folder = treebank.folder
-    german = treebank.german
-    guess = guessed.guess
-    assert attachment(german, guess) == {"las": 10 / 12, "uas": 11 / 12}
-    assert list(attachment(german, german).items()) == [("las", 1), ("uas", 1)]
-
-    def counted(gold, guess):  # from the lines of two files
-        lines = zip(gold.read_text().split("\n"), guess.read_text().split("\n"), strict=True)
-        pairs = [(a.split("\t"), b.split("\t")) for a, b in lines if a]
-        assert all(a[1] == b[1] for a, b in pairs)
-        same_head = [a[6] == b[6] for a, b in pairs]
-        same_both = [a[6] == b[6] and a[7].partition(":")[0] == b[7].partition(":")[0] for a, b in pairs]
-        return {"las": sum(same_both) / len(pairs), "uas": sum(same_head) / len(pairs)}
-
-    rng = np.random.default_rng(0)
-    names = ("nsubj", "nsubj:pass", "obj", "obl", "obl:tmod")
-
-    def random_heads(n):
-        return Parsed(tuple("abcdefg"[:n]), tuple(rng.integers(0, 3, n).tolist()), tuple(rng.choice(names, n).tolist()))
-
-    for k in range(20):
-        trees, files = [], []
-        for i in range(2):
-            trees.append([random_heads(n) for n in (3, 7, 1, 5, 7, 7)])
-            files.append(folder / f"count-{k}-{i}.conllu")
-            write_trees(trees[i], files[i])
-        assert attachment(*trees) == pytest.approx(counted(*files))
-    with pytest.raises(ValueError, match="two trees of different words: 'Ana"):
-        attachment(german, german[::-1])
-    with pytest.raises(ValueError):
-        attachment(german, german[:1])
-
-
-def test_the_best_tree_is_that_of_a_search_over_all_trees():
-    rng, tempted = np.random.default_rng(1), 0
-    for n in range(1, 6):
-        trees = np.array([h for h in itertools.product(range(n + 1), repeat=n) if fault(h) is None])
-        for k in range(16):
-            scores = rng.normal(size=(n, n + 1)) * 10.0 ** rng.integers(-3, 4)
-            if k % 2:
-                scores[:, 0] += 5 * np.abs(scores).max()
-            tempted += (scores.argmax(1) == 0).sum() > 1
-            sums = scores[np.arange(n), trees].sum(1)
-            assert best_tree(scores) == tuple(trees[sums.argmax()])
-    assert tempted > 20 and best_tree(np.zeros((0, 1))) == () and fault(best_tree(np.zeros((9, 10)))) is None
-    large = rng.normal(size=(60, 61))
-    large[:, 0] = 100
-    assert fault(best_tree(large)) is None
-    for n in (2, 9, 30):  # beside another program
-        for scores in (rng.normal(size=(n, n + 1)), rng.integers(0, 3, (n, n + 1)).astype(float)):
-            arcs = [
-                (head, word, scores[word - 1, head])
-                for word in range(1, n + 1)
-                for head in range(n + 1)
-                if head != word
-            ]
-            graph = nx.DiGraph()
-            graph.add_weighted_edges_from((head, word, weight - 99 * (head == 0)) for head, word, weight in arcs)
-            theirs = nx.maximum_spanning_arborescence(graph).edges
-            total = sum(scores[word - 1, head] for head, word in theirs)
-            assert math.isclose(scores[np.arange(n), best_tree(scores)].sum(), total)
-    chain = np.tile(np.arange(400.0), (399, 1))  # the best head of each word is the last one: cycle in cycle
-    assert fault(best_tree(chain)) is None
-
-
-def test_cores_hold_every_word_once_windows_fit():
-    rng = np.random.default_rng(0)
-    for room in (1, 2, 3, 4, 8, 15, 40):
-        for _ in range(60):
-            sizes = np.minimum(rng.integers(0, 9, rng.integers(0, 40)), max(1, room // 4)).tolist()
-            found = list(stretches(sizes, room))
-            assert [i for _, first, last, _ in found for i in range(first, last)] == list(range(len(sizes)))
-            assert (len(found) == 1) == (sum(sizes) <= room)
-            for start, first, last, end in found:
-                assert 0 <= start <= first <= last <= end <= len(sizes) and sum(sizes[start:end]) <= room
-                if room >= 8:
-                    assert (start < first or first == 0) and (end > last or last == len(sizes))
-                    # no word more on both sides
-                    assert sum(sizes[max(start - 1, 0) : end + 1]) > room or start == 0 or end == len(sizes)
 
 
 def test_the_parser_is_a_biaffine_one_over_mean_vectors(parsers):

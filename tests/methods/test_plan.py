@@ -125,8 +125,8 @@ def test_explain_and_summary_say_what_the_matrix_says(cell_801048ab):
         plan.explain("n9")
 
 
-@pytest.mark.cell('nbs/04_methods/01_plan.ipynb', 'cell "weights of low rank are those of the product, and are added to others" (dbcb619f)')
-def test_weights_of_low_rank_are_those_of_the_product_and_are_added_to_others(cell_801048ab, cell_dd42581e):
+@pytest.mark.cell('nbs/04_methods/01_plan.ipynb', 'cell "low-rank weights are those of the product" (dbcb619f)')
+def test_low_rank_weights_are_those_of_the_product(cell_801048ab, cell_dd42581e):
     left = cell_dd42581e.left
     low_rank = cell_dd42581e.low_rank
     plan = cell_801048ab.plan

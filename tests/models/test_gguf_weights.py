@@ -24,8 +24,8 @@ def cell_a8b80e52():
     return SimpleNamespace(file=file, folder=folder, opened=opened)
 
 
-@pytest.mark.cell('nbs/05_models/06_gguf_weights.ipynb', 'cell "transformers computes with the folder what llama.cpp computes with the file" (469227ba)')
-def test_transformers_computes_with_the_folder_what_llama_cpp_computes_with_the_file(cell_a8b80e52):
+@pytest.mark.cell('nbs/05_models/06_gguf_weights.ipynb', 'cell "transformers computes with it what llama.cpp computes" (469227ba)')
+def test_transformers_computes_with_it_what_llama_cpp_computes(cell_a8b80e52):
     file = cell_a8b80e52.file
     opened = cell_a8b80e52.opened
     model, tokenizer = AutoModelForCausalLM.from_pretrained(opened), AutoTokenizer.from_pretrained(opened)

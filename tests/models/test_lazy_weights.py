@@ -167,8 +167,8 @@ def test_a_file_that_is_missing_cut_short_or_damaged_is_named(cell_47976626):
     broken(rewrite("model.safetensors", lambda b: b[:500]), "model.safetensors is damaged", place / "one")
 
 
-@pytest.mark.cell('nbs/05_models/02_lazy_weights.ipynb', 'cell "a meta model has every tensor once, and what does not fit is left to transformers" (df080586)')
-def test_a_meta_model_has_every_tensor_once_and_what_does_not_fit_is_left_to_transformers(cell_47976626, cell_13f09eb7):
+@pytest.mark.cell('nbs/05_models/02_lazy_weights.ipynb', 'cell "a meta model has every tensor once" (df080586)')
+def test_a_meta_model_has_every_tensor_once(cell_47976626, cell_13f09eb7):
     BODY = cell_47976626.BODY
     bert = cell_47976626.bert
     meta = cell_13f09eb7.meta
@@ -200,8 +200,8 @@ def test_a_meta_model_has_every_tensor_once_and_what_does_not_fit_is_left_to_tra
     assert fits(lambda s: stored16) and rows_of(bert.get_input_embeddings().weight).device.type == "cpu"
 
 
-@pytest.mark.cell('nbs/05_models/02_lazy_weights.ipynb', 'cell "what was replaced is new, and everything else as it was, in every number of files" (daa28a95)')
-def test_what_was_replaced_is_new_and_everything_else_as_it_was_in_every_number_of_files(cell_47976626, cell_bf61f463):
+@pytest.mark.cell('nbs/05_models/02_lazy_weights.ipynb', 'cell "what was replaced is new, all else as it was, in all files" (daa28a95)')
+def test_what_was_replaced_is_new_all_else_as_it_was_in_all_files(cell_47976626, cell_bf61f463):
     BODY = cell_47976626.BODY
     again = cell_bf61f463.again
     bert = cell_47976626.bert
@@ -233,8 +233,8 @@ def test_what_was_replaced_is_new_and_everything_else_as_it_was_in_every_number_
                     assert torch.equal(tensor, loaded[name]) and tensor.dtype == loaded[name].dtype
 
 
-@pytest.mark.cell('nbs/05_models/02_lazy_weights.ipynb', 'cell "every tensor keeps its number format, be they mixed or other than the configuration\'s" (19224beb)')
-def test_every_tensor_keeps_its_number_format_be_they_mixed_or_other_than_the_configuration_s(cell_47976626):
+@pytest.mark.cell('nbs/05_models/02_lazy_weights.ipynb', 'cell "every tensor keeps its number format" (19224beb)')
+def test_every_tensor_keeps_its_number_format(cell_47976626):
     BODY = cell_47976626.BODY
     place = cell_47976626.place
     tiny = LlamaForCausalLM(LlamaConfig(**BODY)).eval()
@@ -256,8 +256,8 @@ def test_every_tensor_keeps_its_number_format_be_they_mixed_or_other_than_the_co
         tiny.to(torch.float32)
 
 
-@pytest.mark.cell('nbs/05_models/02_lazy_weights.ipynb', 'cell "settings of generation are saved as they are, also those that transformers would refuse" (5a1e90c7)')
-def test_settings_of_generation_are_saved_as_they_are_also_those_that_transformers_would_refuse(cell_47976626):
+@pytest.mark.cell('nbs/05_models/02_lazy_weights.ipynb', 'cell "settings of generation are saved as they are" (5a1e90c7)')
+def test_settings_of_generation_are_saved_as_they_are(cell_47976626):
     BODY = cell_47976626.BODY
     place = cell_47976626.place
     folder = place / "sampling"
@@ -279,8 +279,8 @@ def test_settings_of_generation_are_saved_as_they_are_also_those_that_transforme
         assert model.generation_config.temperature == 0.9
 
 
-@pytest.mark.cell('nbs/05_models/02_lazy_weights.ipynb', 'cell "parts are copied the same where the system cannot copy by itself, and a full disk is an error" (57612390)')
-def test_parts_are_copied_the_same_where_the_system_cannot_copy_by_itself_and_a_full_disk_is_an_error(cell_47976626):
+@pytest.mark.cell('nbs/05_models/02_lazy_weights.ipynb', 'cell "parts are copied without system calls, a full disk is told" (57612390)')
+def test_parts_are_copied_without_system_calls_a_full_disk_is_told(cell_47976626):
     place = cell_47976626.place
     data = np.random.default_rng(0).bytes(5_000_000)
     (place / "from").write_bytes(data)

@@ -39,8 +39,8 @@ def cell_82c2a7e1():
     return SimpleNamespace(padded=padded, roberta=roberta, shape=shape)
 
 
-@pytest.mark.cell('nbs/05_models/05_token_tensors.ipynb', 'cell "each tensor of the tokens is there once, and what has none is refused" (804486a9)')
-def test_each_tensor_of_the_tokens_is_there_once_and_what_has_none_is_refused(cell_f9f8860a):
+@pytest.mark.cell('nbs/05_models/05_token_tensors.ipynb', 'cell "each tensor of the tokens is there once or refused" (804486a9)')
+def test_each_tensor_of_the_tokens_is_there_once_or_refused(cell_f9f8860a):
     rows = cell_f9f8860a.rows
     small = cell_f9f8860a.small
     assert [list(roles) for roles in rows.values()] == [
@@ -55,8 +55,8 @@ def test_each_tensor_of_the_tokens_is_there_once_and_what_has_none_is_refused(ce
         token_tensors(ViTModel(ViTConfig(hidden_size=8, num_hidden_layers=1, num_attention_heads=2)))
 
 
-@pytest.mark.cell('nbs/05_models/05_token_tensors.ipynb', 'cell "a table that ends before the last token answers with its first row" (25eb3ed1)')
-def test_a_table_that_ends_before_the_last_token_answers_with_its_first_row():
+@pytest.mark.cell('nbs/05_models/05_token_tensors.ipynb', 'cell "a table that ends early answers with its first row" (25eb3ed1)')
+def test_a_table_that_ends_early_answers_with_its_first_row():
     table = TokenTensor("table", torch.arange(6.0).reshape(3, 2), 0)
     longer = table.rows(5)
     assert torch.is_tensor(table.rows(3)) and len(longer) == 5 and longer.dim() == 2 and longer.shape == (5, 2)
@@ -64,8 +64,8 @@ def test_a_table_that_ends_before_the_last_token_answers_with_its_first_row():
     assert longer[torch.tensor([4, 2])].tolist() == [[0, 1], [4, 5]] and longer[1:4, 1].tolist() == [3, 5, 1]
 
 
-@pytest.mark.cell('nbs/05_models/05_token_tensors.ipynb', 'cell "every place that shares a tensor gets the new one, and sizes follow" (592e885c)')
-def test_every_place_that_shares_a_tensor_gets_the_new_one_and_sizes_follow(cell_f9f8860a):
+@pytest.mark.cell('nbs/05_models/05_token_tensors.ipynb', 'cell "every place that shares a tensor gets the new one" (592e885c)')
+def test_every_place_that_shares_a_tensor_gets_the_new_one(cell_f9f8860a):
     small = cell_f9f8860a.small
     def three_more(role, old):
         return torch.cat([old, old[:, :3]], 1) if role == "final_logits_bias" else torch.cat([old, old[:3]])

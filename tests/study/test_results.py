@@ -94,8 +94,8 @@ def test_a_record_that_is_broken_or_cut_short_is_computed_again():
     assert len(calls) == 5 and len(grid.frame()) == 1
 
 
-@pytest.mark.cell('nbs/08_study/01_results.ipynb', 'cell "a process that is killed leaves its finished cells, nothing broken, and no lock" (3b06a0ac)')
-def test_a_process_that_is_killed_leaves_its_finished_cells_nothing_broken_and_no_lock():
+@pytest.mark.cell('nbs/08_study/01_results.ipynb', 'cell "a killed process leaves finished cells and no lock" (3b06a0ac)')
+def test_a_killed_process_leaves_finished_cells_and_no_lock():
     folder = Path(tempfile.mkdtemp())
     script = f"""
 import os, signal
@@ -115,8 +115,8 @@ study.cell({{"seed": 1}}, lambda: os.kill(os.getpid(), signal.SIGKILL))
     assert ResultStore(folder).frame().value.tolist() == [1.0, 2.0]
 
 
-@pytest.mark.cell('nbs/08_study/01_results.ipynb', 'cell "of two processes on one cell one computes it and the other waits, and what is slow holds up no other cell" (78640d38)')
-def test_of_two_processes_on_one_cell_one_computes_it_and_the_other_waits_and_what_is_slow_holds_up_no_other_cell():
+@pytest.mark.cell('nbs/08_study/01_results.ipynb', 'cell "of two processes on a cell one computes and one waits" (78640d38)')
+def test_of_two_processes_on_a_cell_one_computes_and_one_waits():
     grid, calls, go = ResultStore(tempfile.mkdtemp(), Workers(1)), [], threading.Event()
 
 
@@ -154,15 +154,15 @@ def test_of_two_processes_on_one_cell_one_computes_it_and_the_other_waits_and_wh
     assert grid.frame().sort_values("n").value.tolist() == [1.0, 2.0, 2.0]
 
 
-@pytest.mark.cell('nbs/08_study/01_results.ipynb', 'cell "curves are kept step by step and values that are not finite as missing" (14615149)')
-def test_curves_are_kept_step_by_step_and_values_that_are_not_finite_as_missing():
+@pytest.mark.cell('nbs/08_study/01_results.ipynb', 'cell "curves keep steps, values that are not finite are missing" (14615149)')
+def test_curves_keep_steps_values_that_are_not_finite_are_missing():
     record = ResultStore(tempfile.mkdtemp())
     record.cell({"seed": 0}, lambda: [{"metric": "loss", "step": s, "value": v} for s, v in ((0, 8.0), (10, math.nan))])
     assert record.frame().step.tolist() == [0, 10] and record.frame().value.isna().tolist() == [False, True]
 
 
-@pytest.mark.cell('nbs/08_study/01_results.ipynb', 'cell "cells computed side by side are complete, are read again, and a failure is not lost" (04005242)')
-def test_cells_computed_side_by_side_are_complete_are_read_again_and_a_failure_is_not_lost(cell_3bcf566a, cell_4876d855):
+@pytest.mark.cell('nbs/08_study/01_results.ipynb', 'cell "cells side by side are complete, a failure is not lost" (04005242)')
+def test_cells_side_by_side_are_complete_a_failure_is_not_lost(cell_3bcf566a, cell_4876d855):
     shared = cell_4876d855.shared
     side = cell_4876d855.side
     squares = cell_4876d855.squares
@@ -190,8 +190,8 @@ def test_cells_computed_side_by_side_are_complete_are_read_again_and_a_failure_i
     assert alone.read(dict(what="alone"), "v1")["values"][0]["value"] == os.getpid()
 
 
-@pytest.mark.cell('nbs/08_study/01_results.ipynb', 'cell "what a cell needs is computed before it, and again where what it left is gone but not while nothing needs it" (b3c5c44b)')
-def test_what_a_cell_needs_is_computed_before_it_and_again_where_what_it_left_is_gone_but_not_while_nothing_needs_it():
+@pytest.mark.cell('nbs/08_study/01_results.ipynb', 'cell "what a cell needs is computed before it, again where gone" (b3c5c44b)')
+def test_what_a_cell_needs_is_computed_before_it_again_where_gone():
     made, chain = [], ResultStore(tempfile.mkdtemp(), Workers(1))
     adapter = chain.folder / "adapter"
 
@@ -214,8 +214,8 @@ def test_what_a_cell_needs_is_computed_before_it_and_again_where_what_it_left_is
     assert [cell.trains for cell in with_needs(scores)] == [("training",), ("fine-tuning",), ("fine-tuning",)]
 
 
-@pytest.mark.cell('nbs/08_study/01_results.ipynb', 'cell "on a cluster, the cell of a worker that is killed is computed again, nothing is lost and nothing stands twice" (f9bcd7c9)')
-def test_on_a_cluster_the_cell_of_a_worker_that_is_killed_is_computed_again_nothing_is_lost_and_nothing_stands_twice():
+@pytest.mark.cell('nbs/08_study/01_results.ipynb', 'cell "a cluster computes a killed worker\'s cell again, once" (f9bcd7c9)')
+def test_a_cluster_computes_a_killed_worker_s_cell_again_once():
     import vocab_lit.study.results
 
     distributed = pytest.importorskip("distributed")
@@ -249,8 +249,8 @@ def test_on_a_cluster_the_cell_of_a_worker_that_is_killed_is_computed_again_noth
     assert not list(store.folder.glob(".seen-*"))
 
 
-@pytest.mark.cell('nbs/08_study/01_results.ipynb', 'cell "a worker that is not fit for a cell, and a cluster that is not there, are named in one line" (a04a4120)')
-def test_a_worker_that_is_not_fit_for_a_cell_and_a_cluster_that_is_not_there_are_named_in_one_line():
+@pytest.mark.cell('nbs/08_study/01_results.ipynb', 'cell "an unfit worker and a missing cluster are named in one line" (a04a4120)')
+def test_an_unfit_worker_and_a_missing_cluster_are_named_in_one_line():
     dask, distributed = (pytest.importorskip(name) for name in ("dask", "distributed"))
     in_process = dict(n_workers=1, processes=False, dashboard_address=":0")
     with distributed.LocalCluster(threads_per_worker=1, **in_process) as cluster:

@@ -64,7 +64,7 @@ def test_every_page_of_the_contents_has_its_source_and_llms_txt_lists_the_pages(
     sources = source_files(here)
     assert sources["book/runs/focus-am"] == sources["book/runs/focus-sw"] == "book/focus.ipynb"
     assert sources["book/runs/claims"] == "book/claims.ipynb" and sources["book/guide"] == "book/guide.md"
-    assert sources["book/library/04_methods/08_focus"] == "nbs/04_methods/08_focus.ipynb"
+    assert sources["book/library/04_methods/05_focus"] == "nbs/04_methods/05_focus.ipynb"
     assert sources["book/library/04_methods/index"] == "nbs/04_methods/index.md"
     assert "book/runs/status" not in sources and all((here / file).is_file() for file in sources.values())
     listed = llms_text(here)
@@ -123,7 +123,7 @@ def test_the_reference_has_every_public_name_with_its_section_and_its_first_line
 def test_the_reference_has_the_names_of_the_library():
     page = reference()
     assert all(f"[`{name}`](01_text/01_corpus.ipynb#" in page for name in ("data_path", "read_lines", "mix"))
-    assert "[`clean`](01_text/12_cleaning.ipynb)" in page
+    assert "[`clean`](01_text/07_cleaning.ipynb)" in page
     assert "`_page`" not in page
 
 

@@ -424,7 +424,7 @@ class LaptRun:
             return
         if process.device.type == "cuda" and not divided:
             model.to(process.device)  # pyright: ignore[reportArgumentType]  # transformers' decorator hides `self`
-        half = torch.bfloat16 if process.bf16 else torch.float16 if process.fp16 else None  # the compute dtype
+        half = {(True, False): torch.bfloat16, (False, True): torch.float16}.get((process.bf16, process.fp16))
         most = self.note.get("micro_batch", 0)  # no more than before, also where there is more room when it resumes
         micro, memory, free = memory_for(model, self.config, process.world_size, most, divided, half)
         micro = _least(micro, process)
