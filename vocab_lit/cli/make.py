@@ -8,7 +8,7 @@ __all__ = ['transplant_', 'trim_', 'merge_', 'factorize_']
 # %% ../../nbs/10_cli/04_make.ipynb #0bbfaf7c
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -44,6 +44,7 @@ from ..vectors.settings import VectorSettings
 
 if TYPE_CHECKING:
     from vocab_lit.methods.factored import Factors
+    from vocab_lit.methods.plan import Plan
     from vocab_lit.tokens.vocab import Vocab
 
 _PANEL = "Make"
@@ -136,7 +137,8 @@ def transplant_(
         show_plan("transplant", f"{model} with {gets}, by {settings.init.method}", out, push_to_hub)
         return
     result = transplant_files(model, text or (), out, settings, language)
-    rows = result.plan.summary().assign(share=lambda d: (100 * d.share).map("{:.1f}%".format))
+    plan = cast("Plan", result.plan)  # only a trimmed file has none
+    rows = plan.summary().assign(share=lambda d: (100 * d.share).map("{:.1f}%".format))
     show(rows.to_dict("records"))
     upload_if_named(out, push_to_hub)
 

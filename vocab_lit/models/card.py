@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -187,8 +187,8 @@ def _table(rows: Sequence[Mapping[str, object]]) -> str:
     return markdown_table(header, ([row.get(name, "") for name in names] for row in rows))
 
 
-_FILTERS = dict(text=markdown_text, code=in_code, table=_table, pairs=_pairs, number="{:,}".format)
-_FILTERS["quoted"] = partial(json.dumps, ensure_ascii=False)  # as Python reads it
+_FILTERS: dict[str, Callable[..., object]] = dict(text=markdown_text, code=in_code, table=_table, pairs=_pairs)
+_FILTERS |= dict(number="{:,}".format, quoted=partial(json.dumps, ensure_ascii=False))  # quoted as Python reads it
 
 
 def _filled(template: str, **parts: object) -> str:

@@ -230,7 +230,7 @@ class GgufWriter:
 
     def __init__(self, source: GgufSource):
         log.info(f"loading {source.path}")
-        source.tokenizer_file, token_tables(source.file)  # noqa: B018  what is damaged is named
+        _ = source.tokenizer_file, token_tables(source.file)  # what is damaged is named
         self.source, self.sizes = source, source.sizes
 
     def kept(self, trimming: Trimming) -> tuple[np.ndarray, dict[str, Field]]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -291,7 +291,7 @@ class MadX(nn.Module):
         self,
         name: str,
         config: AdapterConfig = LANGUAGE,
-        embeddings: dict[str, torch.Tensor] | None = None,
+        embeddings: Mapping[str, torch.Tensor] | None = None,
         tokenizer: PreTrainedTokenizerBase | None = None,
         seed: int = 0,
     ) -> None:
@@ -340,7 +340,7 @@ class MadX(nn.Module):
         self._add("task", name, config, seed)
 
     def _vocabulary(
-        self, embeddings: dict[str, torch.Tensor], tokenizer: PreTrainedTokenizerBase | None
+        self, embeddings: Mapping[str, torch.Tensor], tokenizer: PreTrainedTokenizerBase | None
     ) -> nn.ParameterDict:
         "The embeddings of a vocabulary as parameters; `ValueError` where they do not fit the model."
         own, pad, vocabulary = self._embeddings("base"), self.model.config.pad_token_id, {}

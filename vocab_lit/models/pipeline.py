@@ -320,7 +320,7 @@ def check_transplant(
     return source, check_wanted(source, text, settings)
 
 
-def _writer(source: Source, recipe: Recipe | None = None, factors: Path | None = None) -> FolderWriter | GgufWriter:
+def _writer(source: Source, recipe: Recipe | None = None, factors: str = "") -> FolderWriter | GgufWriter:
     "What writes a source with another vocabulary; `ValueError` where it cannot have one."
     if isinstance(source, GgufSource):
         from vocab_lit.models.gguf_writer import GgufWriter
@@ -490,9 +490,9 @@ def trim_files(
     told = dict(sizes=_compared(writer.sizes, result.sizes), **texts)
     for note in result.notes:
         log.warning(f"note: {note}")
-    note = dict(model=source.name, text=files, language=language, tokenizer="trimmed to the text")
-    note |= dict(trimmed_from=writer.sizes["tokens"], settings=settings.changed())
-    note["unseen"] = {name: rows for name, rows in texts.items() if name != "lost"}
-    result.save_pretrained(out, **note)
+    facts: dict[str, Any] = dict(model=source.name, text=files, language=language, tokenizer="trimmed to the text")
+    facts |= dict(trimmed_from=writer.sizes["tokens"], settings=settings.changed())
+    facts["unseen"] = {name: rows for name, rows in texts.items() if name != "lost"}
+    result.save_pretrained(out, **facts)
     log.info(f"saved in {out}")
     return told

@@ -211,8 +211,9 @@ class FolderSource(Source):
         "As `Source.open`, for what needs a folder; `ValueError` where a path is that of a GGUF file."
         if isinstance(path, FolderSource):
             return path
-        check_model_path(path)
-        return FolderSource(path)
+        name = os.fspath(path)
+        check_model_path(name)
+        return FolderSource(name)
 
     @cached_property
     def tokenizer(self) -> PreTrainedTokenizerBase:

@@ -487,7 +487,7 @@ def mean_states(
     batch_size: int = 32,
 ) -> np.ndarray:  # (n, dim) float32; 0 where no token counts
     "Mean last hidden states."
-    device, pad = cast("Any", model).device, tokenizer.pad_token_id or 0
+    device, pad = cast("Any", model).device, cast("int", tokenizer.pad_token_id or 0)
     sums, sizes = torch.zeros(n, cast("int", model.config.hidden_size), device=device), torch.zeros(n, 1, device=device)
     order = sorted(rows, key=lambda row: -len(row[0]))
     with in_mode(model, training=False):

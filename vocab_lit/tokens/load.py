@@ -291,7 +291,9 @@ def _check_json(path: Path) -> None:
     if (last := max(numbers, default=0)) > 2**20 + 2 * len(numbers):  # going through the ids below takes minutes
         hint = "number them without gaps"
         raise ValueError(f"{path}: {numbers[last]!r} has the id {last:,} among {len(numbers):,} tokens; {hint}")
-    for merge in merges if isinstance(prefix, str) and isinstance(merges, list) else ():
+    if not (isinstance(prefix, str) and isinstance(merges, list)):
+        return
+    for merge in merges:
         second = merge.split(" ")[-1] if isinstance(merge, str) else merge[-1]
         if not second.startswith(prefix):
             hint = f"whose continuing_subword_prefix is {prefix!r}; mend the prefix, or get the file again"

@@ -15,7 +15,7 @@ from functools import cached_property
 from itertools import chain, groupby, islice, repeat
 from pathlib import Path
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from tokenizers import Tokenizer, models
@@ -316,7 +316,7 @@ class TokenizerFile:
         self,
         tokenizer: PreTrainedTokenizerBase,  # fast
     ):
-        self.tokenizer = tokenizer
+        self.tokenizer = cast("PreTrainedTokenizerFast", tokenizer)  # no other kind can be read
 
     @classmethod
     def of(cls, tokenizer: PreTrainedTokenizerBase | Vocab | TokenizerFile) -> TokenizerFile:

@@ -70,8 +70,7 @@ def first_tokens(
             yield None
             continue
         pipeline, ids = parts.kept(always.union(others[: n - len(always)]))
-        made = cast("PreTrainedTokenizerFast", parts.with_pipeline(pipeline).tokenizer)
-        yield Built(made, "", np.array(ids))
+        yield Built(parts.with_pipeline(pipeline).tokenizer, "", np.array(ids))
 
 
 def largest_tokenizer(

@@ -6,7 +6,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
+from pathlib import Path
 
 from ..models.settings import LoraSettings
 from ..text.files import check_text
@@ -407,7 +409,7 @@ class RunSettings(RunOptions):
 
     def check(
         self,
-        text: Files = (),  # that is trained on
+        text: Sequence[str | Path] = (),  # that is trained on
     ) -> None:
         super().check()
         if both := _in_both(text, self.held_out):
@@ -434,7 +436,7 @@ class KeepSettings(Settings):
 
     def check(
         self,
-        text: Files = (),  # that is trained on
+        text: Sequence[str | Path] = (),  # that is trained on
     ) -> None:
         super().check()
         if self.replay and not self.keep_text:
@@ -443,14 +445,14 @@ class KeepSettings(Settings):
             raise SettingError("keep_text", f" {both} is text of the new language too; give another file")
 
 
-def _in_both(some: Files, others: Files) -> str:
+def _in_both(some: Sequence[str | Path], others: Files) -> str:
     "A text that two lists have in common; empty where there is none."
     both = {TextSource.of(file).name for file in some} & {TextSource.of(file).name for file in others}
     return min(both, default="")
 
 
 def check_run(
-    text: Files,  # to train on
+    text: Sequence[str | Path],  # to train on
     settings: LaptSettings | LaptConfig,
     run: RunSettings,  # what surrounds it
     keep: KeepSettings,  # text in languages that the model knows

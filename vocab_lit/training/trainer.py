@@ -67,8 +67,8 @@ class LaptCallback(TrainerCallback):
         self.freezer, self.config, self.metrics, self.shown = freezer, config, metrics, {}
 
     def on_train_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
-        steps, quiet = dict(total=state.max_steps, initial=state.global_step), not state.is_world_process_zero or None
-        self.bar = tqdm(**steps, desc="LAPT", unit=" steps", delay=2, leave=False, disable=quiet)
+        steps, at, quiet = state.max_steps, state.global_step, not state.is_world_process_zero or None
+        self.bar = tqdm(total=steps, initial=at, desc="LAPT", unit=" steps", delay=2, leave=False, disable=quiet)
         self._write(state, state.log_history, "w")  # what followed the checkpoint that it resumes from is made again
         self.on_evaluate(args, state, control)  # a run that stopped early and was interrupted after that
 

@@ -42,7 +42,6 @@ from .stages import SHARE
 
 if TYPE_CHECKING:
     import pandas as pd
-    from torch import Tensor
     from transformers import PreTrainedTokenizerBase, TrainerCallback
 
     from vocab_lit.training.estimate import Estimate
@@ -61,10 +60,10 @@ def _add_adapter(model, tokenizer, adapter: LanguageAdapter, config, seed) -> Pr
     if config.lora:
         raise ValueError("a language adapter is all that learns; leave lora out, or train the model itself with it")
     madx = MadX(model)
-    rows: dict[str, Tensor] | None = None
+    rows = None
     if adapter.vocabulary:
         own = FolderSource.open(adapter.vocabulary)
-        rows, tokenizer = {**token_parameters(own.load())}, own.tokenizer
+        rows, tokenizer = token_parameters(own.load()), own.tokenizer
     madx.add_language(adapter.name, adapter.config, rows, tokenizer, seed)
     madx.activate(adapter.name)
     return tokenizer
