@@ -46,11 +46,12 @@ def stage_times(data: MaskedBlocks, batch: int = BATCH) -> dict[str, float]:  # 
 
     for start in range(0, len(data), batch):
         positions = range(start, min(start + batch, len(data)))
-        chosen = timed("order", data._order, positions)
-        inputs = labels = timed("read", data.blocks.__getitem__, chosen)  # (batch, LENGTH)
+        chosen = timed("order", data.order, positions)
+        blocks = timed("read", data.blocks.__getitem__, chosen)  # (batch, LENGTH)
+        made = dict(input_ids=blocks, labels=blocks)
         if data.tokenizer is not None:
-            inputs, labels = timed("mask", data.masked, inputs, positions)
-        rows = [{"input_ids": ids, "labels": targets} for ids, targets in zip(inputs, labels)]
+            made = timed("mask", data.batch, blocks, positions)
+        rows = [dict(zip(made, row)) for row in zip(*made.values())]
         timed("collate", _collate, rows, data.tokenizer is not None)
     return {f"{stage}_us": seconds[stage] / len(data) * 1e6 for stage in STAGES if stage in seconds}
 

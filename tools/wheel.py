@@ -7,7 +7,8 @@ import zipfile
 from pathlib import Path
 
 DATA = re.compile(
-    r"languages\.yml|field/records\.(csv|json)|field/sources\.csv|real-trial/one-pass\.csv|report/[\w.]+|text/\w+\.txt"
+    r"languages\.(yml|csv)|field/records\.(csv|json)|field/sources\.csv|real-trial/one-pass\.csv|report/[\w.-]+"
+    r"|text/\w+\.txt"
     r"|models/mini-(gpt2|mbert|roberta|xlmr)/[\w.]+"
 )
 

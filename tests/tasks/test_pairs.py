@@ -153,8 +153,8 @@ def cell_c58bbb5a():
 def cell_b9847ca4():
     # nbs/07_tasks/05_pairs.ipynb, cell "mini_of_pairs, mini_tokenizer_of_pairs = (" (b9847ca4)
     mini_of_pairs, mini_tokenizer_of_pairs = (
-        load_model(data_path("models", "mini_of_pairs-xlmr")),
-        load_tokenizer(data_path("models", "mini_of_pairs-xlmr")),
+        load_model(data_path("models", "mini-xlmr")),
+        load_tokenizer(data_path("models", "mini-xlmr")),
     )
     nairobi = Pair("Nairobi is in Kenya", "Kenya is in Nairobi", "neutral")
     row = nli.rows(mini_tokenizer_of_pairs, [nairobi], ["neutral"], 14, nli.config)[0]

@@ -191,10 +191,10 @@ def expand_tokenizer(
     Examples
     --------
     >>> from vocab_lit.tokens.train import train_tokenizer
-    >>> source = train_tokenizer(["Water is life", "A house of water"] * 20, "wordpiece", 60)
-    >>> auxiliary = train_tokenizer(["Maji ni uhai", "Nyumba ya maji"] * 20, "wordpiece", 50)
-    >>> expanded = expand_tokenizer(source, auxiliary, 50)
-    >>> len(source) < len(expanded) <= len(source) + 50
+    >>> source = train_tokenizer(["Water is life", "A house of water"] * 20, "wordpiece", 42)
+    >>> auxiliary = train_tokenizer(["Maji ni uhai", "Nyumba ya maji"] * 20, "wordpiece", 38)
+    >>> expanded = expand_tokenizer(source, auxiliary, 20)
+    >>> len(source) < len(expanded) <= len(source) + 20
     True
     """
     if n < 1:

@@ -235,14 +235,18 @@ class MaskedBlocks(Dataset):
 
     def __getitems__(self, places: Sequence[int]) -> list[dict[str, torch.Tensor]]:
         "Several at once, which is how a DataLoader asks; each is what it is by itself."
+        batch = self.batch(self.blocks[self.order(places)], places)
+        return [dict(zip(batch, row)) for row in zip(*batch.values())]
+
+    def order(self, places: Sequence[int]) -> list[int]:
+        "Which blocks of the text are seen at some places of the training."
         n_blocks, order = self._n_blocks, []
         for i in places:
             if not 0 <= i < self.n:
                 raise IndexError(f"block {i} of {self.n} in training")
             n_pass, index = divmod(i, n_blocks)
             order.append(_permuted_index(index, n_blocks, f"{self.seed} {n_pass}"))
-        batch = self.batch(self.blocks[order], places)
-        return [dict(zip(batch, row)) for row in zip(*batch.values())]
+        return order
 
     def batch(self, blocks: torch.Tensor, places: Sequence[int]) -> dict[str, torch.Tensor]:  # (n, length) each
         "Inputs and labels of some blocks, each masked by a generator of its own; a causal model's stay as they are."
