@@ -87,6 +87,8 @@ def test_factors_come_back_from_a_file_as_they_were(cell_646a8b5b):
         with pytest.raises(ValueError, match="other embeddings"):
             again.check(matrix + 1)
     neural = factorize(matrix[:200], Factoring(3, "neural", 4, steps=5), seed=1)
+    assert Factoring(3, "neural").unlike(neural.facts) == ""
+    assert Factoring(3).unlike(neural.facts) == "wants clusters by kmeans; these factors have clusters by neural"
     assert neural.facts["solver"] == ""
     assert neural.G.shape == (3, 4, 128)
     assert neural.facts["steps"] == 5

@@ -60,7 +60,7 @@ class Factoring(Settings):
 
     def unlike(self, facts: dict[str, Any]) -> str:  # of how factors were made; empty where in this way
         "The difference to factors that were made in another way, as the end of a sentence."
-        given = Factoring(facts["clusters"], facts["grouping"] or "kmeans", solver=facts["solver"]).kind
+        given = Factoring(facts["clusters"], facts["grouping"] or "kmeans", solver=facts["solver"] or "mu").kind
         return "" if given == self.kind else f"wants {self.kind}; these factors have {given}"
 
     def size(self, dim: int) -> int:
