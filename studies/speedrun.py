@@ -1,4 +1,4 @@
-"""Thirty CPU-minutes: which recipe reads best, and keeps its English? `python -m studies.speedrun --help`"""
+"""Thirty CPU-minutes: which recipe reads best, and keeps its English? `python -m studies speedrun --help`"""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import math
 import os
 import shutil
 import statistics
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -531,9 +530,3 @@ def run_speedrun(
             run.write(record=_record(run))
         _add_record(run.note["record"], records)
     return run.note["record"]
-
-
-if __name__ == "__main__":
-    from studies.__main__ import app
-
-    app(["speedrun", *sys.argv[1:]], prog_name="python -m studies")
