@@ -118,20 +118,19 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _not_in_git(root: Path) -> set[str]:
-    "The files that are not as git's index has them; all are where there is no git."
-    listed = subprocess.run(["git", "diff", "--name-only", "--relative"], cwd=root, capture_output=True, text=True)
-    more = subprocess.run(["git", "ls-files", "--others"], cwd=root, capture_output=True, text=True)
-    return {*listed.stdout.splitlines(), *more.stdout.splitlines()}
+def _not_in_git(root: Path, paths: set[str]) -> set[str]:
+    "Those of some files that git's index has otherwise or not at all; all of them where there is no git."
+    same = subprocess.run(["git", "ls-files"], cwd=root, capture_output=True, text=True).stdout.splitlines()
+    other = subprocess.run(["git", "ls-files", "--modified"], cwd=root, capture_output=True, text=True)
+    return paths - (set(same) - set(other.stdout.splitlines()))
 
 
 def edited_by_hand(root: Path, new: dict[str, str], old: dict[str, str]) -> list[str]:
     "The generated files that would lose what somebody wrote into them: neither git nor an earlier export has that."
     record = root / WRITTEN
     written = json.loads(record.read_text(encoding="utf-8")) if record.exists() else {}
-    changed = _not_in_git(root)
-    lost = [path for path in sorted(old.keys() & new.keys() & changed) if old[path] != new[path]]
-    return [path for path in lost if written.get(path) != _digest(old[path])]
+    changed = {path for path in old.keys() & new.keys() if old[path] != new[path]}
+    return [path for path in sorted(_not_in_git(root, changed)) if written.get(path) != _digest(old[path])]
 
 
 def regenerate(root: Path) -> list[str]:

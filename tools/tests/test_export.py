@@ -44,6 +44,13 @@ def test_an_edit_by_hand_is_named_and_nothing_is_written(repo):
     assert set(regenerate(repo)) == {"toys/toy.py", "toys/__init__.py"}
 
 
+def test_an_edit_by_hand_is_named_where_there_is_no_git(repo):
+    regenerate(repo)
+    (repo / "toys" / "toy.py").write_text("def double(x): return 3 * x\n")
+    with pytest.raises(ValueError, match=r"^toys/toy.py: edited by hand"):
+        regenerate(repo)
+
+
 def test_a_cell_that_python_cannot_read_is_named_and_nothing_is_written(repo):
     regenerate(repo)
     before = contents(repo)
