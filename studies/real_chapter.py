@@ -106,10 +106,14 @@ def steps() -> list[Step]:
 
 
 def said(place: Path) -> dict:
-    "What llama.cpp writes after the prompts, greedily, and how fast, with the file of the source and the last one."
+    "What llama.cpp writes after the prompts, greedily, and how fast: the source's file, the trimmed one and the last."
     told = {}
     n_trimmed = len(GgufFile(place / _file(0)).get("tokenizer.ggml.tokens"))
-    sides = (("before", "gemma3-270m.gguf", math.inf), ("after", "gemma-ny.gguf", n_trimmed))
+    sides = (
+        ("before", "gemma3-270m.gguf", math.inf),
+        ("trimmed", _file(0), math.inf),
+        ("after", "gemma-ny.gguf", n_trimmed),
+    )
     for side, name, n_old in sides:  # tokens from this id on are new
         with Llama(place / name) as model:
             answers = {prompt: model.greedy(begin, N_SAID) for prompt, begin in PROMPTS.items()}

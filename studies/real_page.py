@@ -37,7 +37,7 @@ TRIAL_WAYS = {  # of the real trial
 _CHATS = {"before": "before", "extended": "extended", "trained": "after training"}
 _CHAT_BITS = {"before": "chat model", "trained": "chat model trained"}
 KEPT = "trained without new tokens"
-_TEXTS = {"jonah.txt": "Chichewa", "english-unseen.txt": "English"}
+TEXTS = {"jonah.txt": "Chichewa", "english-unseen.txt": "English"}
 
 
 def load_record(
@@ -91,7 +91,7 @@ def way_rows(record: Mapping) -> pd.DataFrame:
     }
     rows = []
     for title, (side, size) in ways.items():
-        numbers = {f"bits per byte, {name}": f"{bits(record, side, text):.3f}" for text, name in _TEXTS.items()}
+        numbers = {f"bits per byte, {name}": f"{bits(record, side, text):.3f}" for text, name in TEXTS.items()}
         tokens = {"tokens of Jonah": f"{_tokens(record[f'{side} in jonah.txt']['output']):,}"}
         rows.append({"model": title} | numbers | tokens | {"file, MB": f"{size:.0f}" if size else ""})
     return pd.DataFrame(rows)
@@ -243,7 +243,7 @@ def trim_points(record: Mapping) -> pd.DataFrame:
     return pd.DataFrame(
         {"tokens": int(tokens.replace(",", "")), "text": text, "lines": float(share)}
         for tokens, *shares in rows
-        for text, share in zip(_TEXTS.values(), shares)
+        for text, share in zip(TEXTS.values(), shares)
     )
 
 

@@ -1,4 +1,4 @@
-"""What the Makefile calls: python -m tools check|lib|facts|chapter|page|book."""
+"""What the Makefile calls: python -m tools check|lib|facts|advice|chapter|page|book."""
 
 import argparse
 import sys
@@ -27,6 +27,13 @@ def _facts(_: argparse.Namespace) -> None:
     root = checkout()
     for path in stamp(root, facts=True):
         print("changed:", path)
+
+
+def _advice(_: argparse.Namespace) -> None:
+    from tools.advice import ADVICE
+
+    for piece in ADVICE.values():
+        print(f"{piece.name} ({', '.join(piece.records)}):\n{piece.says()}\n")
 
 
 def _chapter(given: argparse.Namespace) -> None:
@@ -62,6 +69,7 @@ def parser() -> argparse.ArgumentParser:
     add(_check, "tell what `make test` would not let pass")
     add(_lib, "export the library, make the tests, clean and stamp; needs no library that can be imported")
     add(_facts, "write the numbers and tables that are computed for README and the book's first page")
+    add(_advice, "list the sentences of advice with the records that they are computed from")
     add(_chapter, "run a chapter", ("name", {}), ("language", {}), ("scale", dict(nargs="?", default="mini")))
     add(_page, "run and build one page", ("name", {}), ("language", dict(nargs="?", default="")))
     add(_book, "run all and build the book", ("anew", anew))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tools.advice import ADVICE, ner_scores, vocabulary_pays
 from vocab_lit.text.corpus import data_path
 from vocab_lit.text.markup import markdown_table, of_ours
 
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-FACTS: dict[str, Callable[[], str]] = {}  # name of a marker to what computes its text, in Markdown
+# name of a marker to what computes its text, in Markdown
+FACTS: dict[str, Callable[[], str]] = {name: cache(piece.says) for name, piece in ADVICE.items()}
 
 
 def _fact(compute):  # registers what computes a fact under its name, to be computed once
@@ -96,65 +98,6 @@ def field_means() -> pd.DataFrame:  # rows: ways; columns: measure, language
     return measures(read_shared(own_records())).pivot_table("value", "setting", ["measure", "language"])
 
 
-_READS = {  # models of the real trial, and whether they have read its languages
-    "smollm2-135m": "SmolLM2 135M, which has not read it",
-    "gemma3-270m-trimmed": "Gemma 3 270M, which has",
-}
-
-
-def _real_cell(row: dict[str, float]) -> str:
-    return f"{row['start']:.2f} → {row['end']:.2f}; {row['tokens_per_word']:.1f}"
-
-
-_WAYS = {"lapt": "`lapt` alone", "continued-500": "`--extend 500`", "continued-2000": "`--extend 2000`"}
-_REST = "With a dictionary, `wechsel` or `ofa`; for little storage, `mf1-lex`; to keep the model as it is, adapters."
-
-
-@cache
-def _one_pass() -> dict[tuple[str, str], dict[str, dict[str, float]]]:  # by model and language
-    "The numbers of the real trial's whole pass, of ways that learn at the same rate."
-    from vocab_lit.study.study_report import comparable, real_means
-
-    return {
-        (model, language): ways | {name: ways[way] for name, way in comparable(ways).items()}
-        for (model, language, _), ways in real_means().items()
-    }
-
-
-@_fact
-def advice() -> str:
-    "A table of which way when, with what each reaches in the real trial in its first language."
-    from babel import Locale
-
-    means, language = _one_pass(), "sw"
-    rows = [[told, *(_real_cell(means[model, language][way]) for model in _READS)] for way, told in _WAYS.items()]
-    seeds = min(row["seeds"] for model in _READS for row in means[model, language].values())
-    about = (
-        f"0.5 MB of {Locale(language).english_name}, {seeds:.0f} seed{'s' * (seeds > 1)}: bits per byte, "
-        "before → after one pass; tokens per word."
-    )
-    return f"{about}\n\n{markdown_table(['way', *_READS.values()], rows, of_ours)}\n\n{_REST}"
-
-
-_UNKNOWN = ("hy", "te")  # scripts of which the bundled model has no letter; the four others are in known ones
-_METHODS = ("FOCUS+IDENT", "full vocabulary", "SCRIPT+POSN+IDENT", "SCRIPT+POSN+IDENT, source Gaussian")
-
-
-@cache
-def ner_scores() -> pd.DataFrame:  # a row for each method, columns unknown and known: scripts
-    "F1 after LAPT of the whole model, in the study of Embedding Structure, where all four methods were tried."
-    from studies.recorded import study_rows
-
-    rows = study_rows("embedding-structure").query("scale == 'mini' and metric == 'ner' and mode == 'full'")
-    scores = rows.pivot_table("value", "method", "language").loc[list(_METHODS)].dropna(axis="columns")
-    unknown = scores.columns.isin(_UNKNOWN)
-    means = {
-        "unknown": scores.loc[:, unknown].mean(axis="columns"),
-        "known": scores.loc[:, ~unknown].mean(axis="columns"),
-    }
-    return scores.assign(**means)[list(means)]
-
-
 @cache
 def swahili_losses() -> pd.Series:  # nats, by (method, step)
     "Held-out losses of FOCUS and of random mapping in Swahili, means over seeds."
@@ -173,19 +116,18 @@ def _study(claim: str) -> pd.Series:
 @_fact
 def results() -> str:
     "Five results as a list."
-    unknown, known = ner_scores().unknown, ner_scores().known
-    focus, keep, rule, ours = _METHODS
+    unknown = ner_scores().unknown
     start, symbols, short = map(_study, ("focus-start-random", "focus-few-shared", "unks-short-rand"))
     bits = field_means()[["bits per byte at the start", "bits per byte at the end"]]
     leads = bits.loc["random-mapping"] - bits.loc["focus"]
     kept = 100 * leads["bits per byte at the end"] / leads["bits per byte at the start"]
     told = (
-        f"**A new vocabulary pays where the source's fails.** NER in unknown scripts: {unknown[focus]:.0f} with FOCUS, "
-        f"{unknown[keep]:.0f} with the source vocabulary; in known scripts {known[focus]:.0f} and {known[keep]:.0f}.",
+        vocabulary_pays(),
         f"**The overlap decides.** FOCUS starts {start.effect:.1f} nats below random mapping; copying digits and "
         f"punctuation alone, {symbols.effect:.1f}.",
         "**The fallback decides more than the rule.** Sampling by script has no rule for an unknown script: NER is "
-        f"{unknown[rule]:.0f} with N(0, 1) as the fallback, {unknown[ours]:.0f} with the source's Gaussian.",
+        f"{unknown['rule']:.0f} with N(0, 1) as the fallback, {unknown['source Gaussian']:.0f} with the source's "
+        "Gaussian.",
         "**Training brings initialisations together.** One pass over half a megabyte of real text leaves "
         f"{kept.min():.0f} to {kept.max():.0f}% of FOCUS's lead.",
         f"**Not everything replicates.** Low-dimensional embeddings lose {-short.effect:.0f} points of F1, in "
@@ -373,15 +315,26 @@ def real_numbers() -> dict[str, tuple[str, str]]:
 
 @_fact
 def real() -> str:
-    "What a new vocabulary did to Gemma 3 270M in Chichewa."
+    "What trimming and training did to Gemma 3 270M in Chichewa."
     from studies import real_page as page
 
     record = page.load_record()
-    told = [f"{title} {before} → {after}" for title, (before, after) in real_numbers().items()]
-    told[0] += f" ({page.bits(record, page.KEPT):.2f} without new tokens)"
-    english = [page.bits(record, side, "english-unseen.txt") for side in ("untouched", "trained")]
-    told.append(f"English {english[0]:.2f} → {english[1]:.2f} bits")
-    return f"Gemma 3 270M, Chichewa, one core: {', '.join(told)}"
+    own, english = (
+        " → ".join(f"{page.bits(record, side, text):.2f}" for side in ("untouched", page.KEPT)) for text in page.TEXTS
+    )
+    sizes = f"{record['said']['before']['file_mb']:.0f} → {record['trim']['file_mb']:.0f} MB"
+    return f"Gemma 3 270M, one core: Chichewa {own} bits per byte, English {english}, {sizes}"
+
+
+@_fact
+def real_extended() -> str:
+    "What the same training gives with 2,000 tokens more."
+    from studies import real_page as page
+
+    numbers = real_numbers()
+    kept = page.bits(page.load_record(), page.KEPT)
+    told = [f"{title} {before} → {after}" for title, (before, after) in numbers.items() if title != "bits per byte"]
+    return f"The same training then ends at {numbers['bits per byte'][1]} bits instead of {kept:.2f}; {', '.join(told)}"
 
 
 def _tutorial_record() -> dict[str, dict]:
@@ -436,61 +389,6 @@ def real_picture() -> str:  # SVG
     frame = f'<rect x=".5" y=".5" width="399" height="{height - 1}" rx="10" fill="#ffffff" stroke="#8c959f"/>'
     drawn = "\n".join([_svg_style(), frame, *body])
     return f'<svg {head} aria-label="{says}"><title>{says}</title>{drawn}</svg>\n'
-
-
-def _each_language(model: str, ways: tuple[str, ...], key: str = "end") -> str:
-    "A number of the real trial by language: one of each way, with an arrow between."
-    digits = 1 if key == "tokens_per_word" else 2
-    told = {
-        language: " → ".join(f"{cells[way][key]:.{digits}f}" for way in ways)
-        for (name, language), cells in _one_pass().items()
-        if name == model
-    }
-    return ", ".join(f"{language} {numbers}" for language, numbers in told.items())
-
-
-def _chat_answers() -> tuple[str, str]:  # bits per byte, right answers
-    "What became of the chat model of the page of the real model."
-    from studies import real_page as page
-
-    record = page.load_record()
-    rights = " → ".join(str(record["chats"][side]["right"]) for side in ("before", "trained"))
-    values = " → ".join(f"{page.bits(record, side):.2f}" for side in ("chat model", "chat model trained"))
-    return values, f"{rights} of {len(page.QUESTIONS)}"
-
-
-@_fact
-def decision() -> str:
-    "What to do as a tree, as nested lists, with the numbers of the real trial on its leaves."
-    reads, unread = "gemma3-270m-trimmed", "smollm2-135m"
-    own, few, more = _WAYS
-    unknown, known = ner_scores().unknown, ner_scores().known
-    new, keep = _METHODS[:2]
-    chat_bits, right = _chat_answers()
-    lines = (
-        (0, "**Is there text in the language?**"),
-        (1, "*No:* give the words that you need as a list, `transplant MODEL --tokens terms.tsv`."),
-        (1, "*Less than half a megabyte:* run `vocab-lit inspect`; the trial has no numbers for so little."),
-        (1, "*More:* **what is the model?**"),
-        (2, "*An encoder.* **Does it know the script?**"),
-        (3, f"*No:* `--vocab-size N`. NER: {unknown[keep]:.0f} → {unknown[new]:.0f}."),
-        (3, f"*Yes:* keep its vocabulary. NER: {known[keep]:.0f} → {known[new]:.0f} with a new one."),
-        (2, "*A decoder.* **Does it read the language?**"),
-        (
-            3,
-            "*No:* `lapt --learning-rate 1e-4`; for a language spelled in bytes, after `--extend 2000 --expansion "
-            "continued`.",
-        ),
-        (4, f"Bits per byte after a pass, its own tokens → 2,000 more: {_each_language(unread, (own, more))}."),
-        (4, f"Tokens per word: {_each_language(unread, (own, more), 'tokens_per_word')}."),
-        (3, "*Yes:* keep its vocabulary and run `lapt`, at 1e-5 if it must keep its English."),
-        (4, f"Bits per byte, untrained → 1e-5 → 3e-5: {_each_language(reads, ('untouched', 'lapt-1e-5', own))}."),
-        (4, f"With 500 tokens more: {_each_language(reads, (few,))}."),
-        (4, f"Tokens per word, its own → 500 more: {_each_language(reads, (own, few), 'tokens_per_word')}."),
-        (2, "*A chat model:* as for a decoder, with `lapt --keep-text english.txt --replay 0.25`."),
-        (3, f"Bits per byte in Chichewa: {chat_bits}; right answers in English: {right}."),
-    )
-    return ":::{div} tree\n" + "\n".join(f"{'  ' * depth}- {text}" for depth, text in lines) + "\n:::"
 
 
 def social_card() -> Figure:  # 1,200 x 630 pixels
