@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from studies.advice import pass_numbers
 from studies.findings import what_we_see
 from studies.real_chapter import ADDED, CHOSEN, PROMPTS, QUESTIONS, RECORD
 from vocab_lit.study.figures import PALETTE, described, plt, use_style
@@ -97,8 +98,11 @@ def way_rows(record: Mapping) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+SIDES = ("before", "trimmed", "after")  # of what llama.cpp was asked
+
+
 def speed_rows(record: Mapping) -> pd.DataFrame:
-    "The file of the source beside the last one, in llama.cpp on one thread."
+    "The file of the source, the trimmed one and the last one, in llama.cpp on one thread."
     names = {
         "tokens": ("tokens in the vocabulary", "{:,}"),
         "file_mb": ("MB on disk", "{:.0f}"),
@@ -106,13 +110,25 @@ def speed_rows(record: Mapping) -> pd.DataFrame:
         "tokens_per_word": ("tokens per word of Jonah", "{:.2f}"),
         "tokens_per_second": ("tokens a second", "{:.0f}"),
     }
-    sides = record["said"]
+    said = record["said"]
     rows = [
-        {"": title} | {side: form.format(sides[side][key]) for side in ("before", "after")}
-        for key, (title, form) in names.items()
+        {"": title} | {side: form.format(said[side][key]) for side in SIDES} for key, (title, form) in names.items()
     ]
-    words = {side: f"{words_per_second(record, side):.0f}" for side in ("before", "after")}
+    words = {side: f"{words_per_second(record, side):.0f}" for side in SIDES}
     return pd.DataFrame([*rows, {"": "words a second"} | words])
+
+
+def speed_findings(record: Mapping) -> Markdown:
+    "What trimming and new tokens each do for speed."
+    before, trimmed, after = (words_per_second(record, side) for side in SIDES)
+    tokens = [record["said"][side]["tokens_per_second"] for side in SIDES]
+    return what_we_see(
+        {
+            f"Trimming makes a token cheaper, {tokens[0]:.0f} → {tokens[1]:.0f} tokens a second, and so "
+            f"{before:.0f} → {trimmed:.0f} words.": trimmed > before,
+            f"New tokens make a word shorter: {trimmed:.0f} → {after:.0f} words a second.": after > trimmed,
+        }
+    )
 
 
 def words_per_second(record: Mapping, side: str) -> float:
@@ -297,17 +313,32 @@ def training_figure(
     return described(fig, data, f"Curves of bits per byte by CPU seconds of training. {'; '.join(told)}.")
 
 
-def trial_rows() -> pd.DataFrame:
-    "Bits per byte before and after a pass over the text, and tokens per word, by tokens added in the real trial."
-    from vocab_lit.study.study_report import comparable, real_means
+def curve_findings(trial: pd.DataFrame) -> Markdown:
+    "Which runs of the real trial get worse before they get better, and where they end."
+    runs = list(_trial_curves(trial).groupby(["model", "language", "setting"], sort=False))
+    worse = [
+        f"{NAMES[model]} in {NAMES[language]} ({TRIAL_WAYS[way]})"
+        for (model, language, way), run in runs
+        if run["bits per byte"].iloc[1] > run["bits per byte"].iloc[0]
+    ]
+    told = {
+        f"{len(runs) - len(worse)} of {len(runs)} curves fall from the first evaluation on.": len(worse) < len(runs)
+    }
+    if worse:
+        told[f"The others get worse at first: {'; '.join(worse)}."] = True
+    return what_we_see(told)
 
+
+def trial_rows() -> pd.DataFrame:
+    "Bits per byte before a pass over the text and at its end, and tokens per word, by tokens added in the real trial."
+    numbers = pass_numbers()
     rows = []
-    for (model, language, _), ways in real_means().items():
-        row = {"model": NAMES[model], "language": NAMES[language]}
-        for name, way in comparable(ways).items():
-            added, numbers = int(name.partition("-")[2] or 0), ways[way]
-            row[f"{added:,} added"] = "{start:.2f} → {end:.2f} ({tokens_per_word:.1f})".format_map(numbers)
-        rows.append(row)
+    for (model, language), ways in numbers.groupby(["model", "language"], sort=False):
+        cells = {
+            f"{added:,} added": f"{row.start:.2f} → {row.end:.2f} ({row.words:.1f})"
+            for added, row in ways.set_index("added").iterrows()
+        }
+        rows.append({"model": NAMES[model], "language": NAMES[language]} | cells)
     return pd.DataFrame(rows)
 
 

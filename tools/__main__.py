@@ -30,7 +30,7 @@ def _facts(_: argparse.Namespace) -> None:
 
 
 def _advice(_: argparse.Namespace) -> None:
-    from tools.advice import ADVICE
+    from studies.advice import ADVICE
 
     for piece in ADVICE.values():
         print(f"{piece.name} ({', '.join(piece.records)}):\n{piece.says()}\n")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tools.advice import ADVICE, ner_scores, vocabulary_pays
+from studies.advice import ADVICE, ner_scores, vocabulary_pays
 from vocab_lit.text.corpus import data_path
 from vocab_lit.text.markup import markdown_table, of_ours
 
@@ -428,12 +428,19 @@ def _draw_tokens(card, y, colour, tokens):
         x = drawn.get_window_extent(renderer).x1 / card.bbox.width + 0.015
 
 
-def _ratio(part, says):  # the median of a claim about speed, in the bundled record
+def _rounds(part, says):  # of a claim about speed, in the bundled record
     from benchmarks.parts import PARTS
 
     claim = next(c for c in PARTS[part].claims if c.text == says)
     records = json.loads(data_path("bench.json").read_text(encoding="utf-8"))
-    return float(np.median(claim.measured(records[part])))
+    return claim.measured(records[part])
+
+
+def _spread(rounds):
+    "How many rounds a ratio is the median of, and how far they lie apart."
+    if len(rounds) == 1:
+        return "one round"
+    return f"{len(rounds)} rounds, {min(rounds):.1f} to {max(rounds):.1f}"
 
 
 _PROCESS = ("CPU time", "peak memory")
@@ -442,13 +449,13 @@ _PROCESS = ("CPU time", "peak memory")
 @_fact
 def speed() -> str:
     "Ratios as a list."
-    tokens = _ratio("lapt", "tokens per CPU-second, vocab_lit / plain, 250,002 tokens")
-    process = [_ratio("process", f"{what} of the process, deepfocus / vocab_lit, each model") for what in _PROCESS]
+    tokens = _rounds("lapt", "tokens per CPU-second, vocab_lit / plain, 250,002 tokens")
+    cpu, memory = (_rounds("process", f"{what} of the process, deepfocus / vocab_lit, each model") for what in _PROCESS)
     told = (
-        f"FOCUS, a whole process, takes {process[0]:.1f} times less CPU and {process[1]:.1f} times less memory than "
-        "`deepfocus`.",
-        f"LAPT of a masked model with XLM-R's vocabulary trains {tokens:.1f} times the tokens per CPU-second "
-        "of the plain Trainer.",
+        f"FOCUS, a whole process, takes {np.median(cpu):.1f} times less CPU and {np.median(memory):.1f} times less "
+        f"memory than `deepfocus` ({_spread(cpu)}).",
+        f"LAPT of a masked model with XLM-R's vocabulary trains {np.median(tokens):.1f} times the tokens per "
+        f"CPU-second of the plain Trainer ({_spread(tokens)}).",
     )
     return "\n".join(f"- {line}" for line in told)
 

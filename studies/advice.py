@@ -1,7 +1,7 @@
 """Sentences of advice, each computed from the records that it rests on.
 
 A page has a sentence between markers of its name, like any other fact. The words of a sentence are chosen by its
-numbers, so that other records give other advice. `python -m tools advice` lists all with their records.
+numbers, so that other records give other advice. `python -m studies.advice` lists all with their records.
 """
 
 from __future__ import annotations
@@ -160,6 +160,20 @@ def best_start() -> str:
     return f"{told}; {listed(rest)}" if rest else told
 
 
+@rests_on(STARTS)
+def focus_starts() -> str:
+    "FOCUS's starts beside random mapping, another implementation of it, and blend."
+    beside = [compared("focus", other) for other in ("random-mapping", "deepfocus", "blend")]
+    return f"{'; it '.join(beside)}{_seeds(_table(STARTS))}"
+
+
+@rests_on(STARTS)
+def wechsel_starts() -> str:
+    "WECHSEL's starts beside random mapping and blend."
+    beside = [compared("wechsel", other) for other in ("random-mapping", "blend")]
+    return f"{'; it '.join(beside)}{_seeds(_table(STARTS))}"
+
+
 # ---- after one pass: data/field/records.csv, three seeds
 
 
@@ -285,6 +299,20 @@ def _ends_told(model: str, one: str, other: str, than: str) -> str:
     return f"beside {than} ends {', '.join(parts)}"
 
 
+def pass_numbers() -> pd.DataFrame:  # columns: model, language, added, start, end, words
+    "Bits per byte at the start and the end of a pass, and tokens per word, by tokens added, at one rate a model."
+    import pandas as pd
+
+    rows = []
+    for model in (_UNREAD, _READS):
+        ways = {0: _kept(model), **{n: _added(model, n) for n in _ADDED}}
+        for language in _ends().columns:
+            for added, way in ways.items():
+                start, end, words = (table.loc[(model, way), language] for table in (_before(), _ends(), _ends(_WORDS)))
+                rows.append(dict(model=model, language=language, added=added, start=start, end=end, words=words))
+    return pd.DataFrame(rows)
+
+
 @rests_on(ONE_PASS)
 def new_tokens() -> str:
     "What added tokens buy and cost, over both models."
@@ -377,19 +405,39 @@ def _focus_ner() -> pd.DataFrame:  # columns: as it comes, FOCUS; rows: language
 @rests_on(STUDY)
 def vocabulary_pays() -> str:
     "Whether a new vocabulary raises NER, beside the model as it comes."
+    from babel import Locale
+
     means = ner_scores().loc[["as it comes", "FOCUS"]]
     known, focus = means.known, _focus_ner()
     change = known["FOCUS"] - known["as it comes"]
     verdict = "gains" if change > 1 else "loses" if change < -1 else "gains nothing"
     lost = (focus["off-the-shelf"] - focus["focus"]).sort_values(ascending=False)
     worst = str(lost.index[0])
-    where = f"{len(lost[lost > 0])} of {len(lost)} languages of FOCUS's study lose, most {worst}"
+    name = Locale(worst).english_name
+    where = f"{len(lost[lost > 0])} of {len(lost)} languages of FOCUS's study lose, most {name}"
     seeds = f"{focus.loc[worst, 'off-the-shelf']:.0f} → {focus.loc[worst, 'focus']:.0f}, one seed"
     return (
         "**A new vocabulary pays where the source's fails.** NER in unknown scripts: "
         f"{means.unknown['as it comes']:.0f} as the model comes, {means.unknown['FOCUS']:.0f} with FOCUS. In known "
         f"scripts it {verdict}: {known['as it comes']:.0f} and {known['FOCUS']:.0f}; {where} ({seeds})."
     )
+
+
+@rests_on(STUDY)
+def structure_scores() -> str:
+    "Sampling by script and position beside FOCUS and the model as it comes, in known and unknown scripts."
+    names = {
+        "as it comes": "as the model comes",
+        "FOCUS": "with FOCUS",
+        "source Gaussian": "with `script-posn-ident`",
+        "rule": "with the paper's rule",
+    }
+    ner = ner_scores().loc[list(names)].rename(index=names)
+
+    def ranked(side: str) -> str:
+        return listed([f"{value:.0f} {name}" for name, value in ner[side].sort_values(ascending=False).items()])
+
+    return f"NER in scripts that the model knows: {ranked('known')}. In unknown ones: {ranked('unknown')}."
 
 
 def _chat() -> str:
