@@ -529,3 +529,89 @@ def equal_time() -> str:
     return (
         f"in {minutes:g} CPU-minutes of SmolLM2 in Swahili the lowest bits per byte are those of {told}, one seed each"
     )
+
+
+# ---- what to do, of three chapters: data/records/study.csv.gz
+
+
+@cache
+def _scores(chapter: str, metric: str) -> pd.DataFrame:  # rows: (source, language); columns: methods
+    "Scores of transfer, means over seeds."
+    rows = _table(STUDY).query("chapter == @chapter and scale == 'mini' and metric == @metric and what == 'transfer'")
+    return rows.groupby(["source", "language", "method"]).value.mean().unstack()
+
+
+def _wins(table: pd.DataFrame, one: str, other: str, unit: str = "languages") -> str:
+    "In how many cases a method scores above another, and by how much in the middle."
+    difference = (table[one] - table[other]).dropna()
+    above = int((difference > 0).sum())
+    return f"{above} of {len(difference)} {unit} (median difference {difference.median():+.0f} points)"
+
+
+@rests_on(STUDY)
+def unks_scores() -> str:
+    "What pays in UNKs Everywhere, as a list."
+    table = _scores("unks-everywhere", "entity_f1").loc["en"]
+    return "\n".join(
+        (
+            f"- Copy the overlap: EL-LEX is above EL-RAND in {_wins(table, 'EL-LEX', 'EL-RAND')}.",
+            "- Compare with the model as it comes: EL-LEX is above it in "
+            f"{_wins(table, 'EL-LEX', 'mBERT')}, FMT-LEXINIT in {_wins(table, 'FMT-LEXINIT', 'mBERT')}.",
+            "- Low-dimensional embeddings save memory and storage. After short training MF1-LEX is above EL-LEX in "
+            f"{_wins(table, 'MF1-LEX', 'EL-LEX')}.",
+            "- With ten up-projections, learn the clusters together with the factors: MF10-NEURAL-LEX is above "
+            f"MF10-KMEANS-LEX in {_wins(table, 'MF10-NEURAL-LEX', 'MF10-KMEANS-LEX')}.",
+        )
+    )
+
+
+@rests_on(STUDY)
+def mad_x_scores() -> str:
+    "What pays in MAD-X, as a list."
+    table = _scores("mad-x", "entity_f1")
+    transfer = table[table.index.get_level_values("source") != table.index.get_level_values("language")]
+    unknown = transfer.index.get_level_values("language").isin(["am", "km"])
+    far = transfer[unknown & ~transfer.index.get_level_values("source").isin(["am", "km"])]
+    near, pairs = transfer[~unknown], "pairs of languages"
+    return "\n".join(
+        (
+            "- A language in an unknown script needs embeddings of its own: with a new vocabulary MAD-X is above MAD-X "
+            f"without in {_wins(far, 'MAD-X, new vocabulary', 'MAD-X', pairs)}.",
+            "- In scripts that the model knows, try the model without adapters first: MAD-X is above XLM-R in "
+            f"{_wins(near, 'MAD-X', 'XLM-R', pairs)}.",
+            "- For one target language, if you can store a whole model, train all of it on the target's text first: "
+            f"XLM-R MLM-TRG is above MAD-X in {_wins(transfer, 'XLM-R MLM-TRG', 'MAD-X', pairs)}.",
+            "- Invertible adapters are worth a try: MAD-X is above MAD-X -INV in "
+            f"{_wins(transfer, 'MAD-X', 'MAD-X -INV', pairs)}.",
+        )
+    )
+
+
+@cache
+def _losses(what: str) -> pd.DataFrame:  # rows: methods; columns: languages
+    rows = _table(STUDY).query("chapter == 'compare' and scale == 'mini' and what == 'start' and metric == 'loss'")
+    if what == "end":
+        rows = _table(STUDY).query("chapter == 'compare' and scale == 'mini' and what == 'way' and metric == 'end'")
+    return rows.groupby(["method", "language"]).value.mean().unstack()
+
+
+def _lowest_losses(what: str, language: str, n: int = 3) -> str:
+    there = _losses(what)[language].dropna()
+    recipes = there[[method for method in there.index if "old vocabulary" not in method]].nsmallest(n)
+    return listed([f"{method} ({loss:.1f})" for method, loss in recipes.items()])
+
+
+@rests_on(STUDY)
+def compare_losses() -> str:
+    "Which methods are lowest in Compare, as a list."
+    apart = _losses("start").loc[["clp", "omp", "random"], "am"]
+    return "\n".join(
+        (
+            f"- Where most words' script is known, as in Swahili, these start lowest: {_lowest_losses('start', 'sw')}.",
+            f"- In an unknown script, Amharic: {_lowest_losses('start', 'am')}. Linear combinations that are not "
+            f"convex leave the region in which the model expects embeddings: CLP starts at {apart['clp']:.0f} nats, "
+            f"OMP at {apart['omp']:.0f}, random mapping at {apart['random']:.0f}.",
+            f"- After training these are lowest in Swahili: {_lowest_losses('end', 'sw')}; in Amharic: "
+            f"{_lowest_losses('end', 'am')}.",
+        )
+    )
