@@ -541,50 +541,55 @@ def _scores(chapter: str, metric: str) -> pd.DataFrame:  # rows: (source, langua
     return rows.groupby(["source", "language", "method"]).value.mean().unstack()
 
 
-def _wins(table: pd.DataFrame, one: str, other: str, unit: str = "languages") -> str:
-    "In how many cases a method scores above another, and by how much in the middle."
+def _wins(table: pd.DataFrame, one: str, other: str, unit: str) -> tuple[int, int, str]:
+    "In how many cases a method scores above another, of how many, and that in words."
     difference = (table[one] - table[other]).dropna()
-    above = int((difference > 0).sum())
-    return f"{above} of {len(difference)} {unit} (median difference {difference.median():+.0f} points)"
+    above, n = int((difference > 0).sum()), len(difference)
+    return above, n, f"{above} of {n} {unit} (median difference {difference.median():+.0f} points)"
+
+
+def _supported(table: pd.DataFrame, unit: str, *advised: tuple[str, str, str]) -> list[str]:
+    "Of advice, each with the method that it takes and the one that it does not: what most cases support."
+    told = []
+    for advice, one, other in advised:
+        above, n, words = _wins(table, one, other, unit)
+        if above > n / 2:
+            told.append(f"- {advice}: {one} is above {other} in {words}.")
+    return told
 
 
 @rests_on(STUDY)
 def unks_scores() -> str:
     "What pays in UNKs Everywhere, as a list."
     table = _scores("unks-everywhere", "entity_f1").loc["en"]
-    return "\n".join(
-        (
-            f"- Copy the overlap: EL-LEX is above EL-RAND in {_wins(table, 'EL-LEX', 'EL-RAND')}.",
-            "- Compare with the model as it comes: EL-LEX is above it in "
-            f"{_wins(table, 'EL-LEX', 'mBERT')}, FMT-LEXINIT in {_wins(table, 'FMT-LEXINIT', 'mBERT')}.",
-            "- Low-dimensional embeddings save memory and storage. After short training MF1-LEX is above EL-LEX in "
-            f"{_wins(table, 'MF1-LEX', 'EL-LEX')}.",
-            "- With ten up-projections, learn the clusters together with the factors: MF10-NEURAL-LEX is above "
-            f"MF10-KMEANS-LEX in {_wins(table, 'MF10-NEURAL-LEX', 'MF10-KMEANS-LEX')}.",
-        )
+    storage = "Low-dimensional embeddings save memory and storage, and cost accuracy after short training"
+    told = _supported(
+        table,
+        "languages",
+        ("Copy the overlap", "EL-LEX", "EL-RAND"),
+        (storage, "EL-LEX", "MF1-LEX"),
+        ("With ten up-projections, learn the clusters with the factors", "MF10-NEURAL-LEX", "MF10-KMEANS-LEX"),
     )
+    beside = [f"{method} is above it in {_wins(table, method, 'mBERT', 'languages')[2]}" for method in _OF_UNKS]
+    return "\n".join([*told, f"- Compare with the model as it comes: {listed(beside)}."])
+
+
+_OF_UNKS = ("EL-LEX", "FMT-LEXINIT")
 
 
 @rests_on(STUDY)
 def mad_x_scores() -> str:
     "What pays in MAD-X, as a list."
     table = _scores("mad-x", "entity_f1")
-    transfer = table[table.index.get_level_values("source") != table.index.get_level_values("language")]
-    unknown = transfer.index.get_level_values("language").isin(["am", "km"])
-    far = transfer[unknown & ~transfer.index.get_level_values("source").isin(["am", "km"])]
-    near, pairs = transfer[~unknown], "pairs of languages"
-    return "\n".join(
-        (
-            "- A language in an unknown script needs embeddings of its own: with a new vocabulary MAD-X is above MAD-X "
-            f"without in {_wins(far, 'MAD-X, new vocabulary', 'MAD-X', pairs)}.",
-            "- In scripts that the model knows, try the model without adapters first: MAD-X is above XLM-R in "
-            f"{_wins(near, 'MAD-X', 'XLM-R', pairs)}.",
-            "- For one target language, if you can store a whole model, train all of it on the target's text first: "
-            f"XLM-R MLM-TRG is above MAD-X in {_wins(transfer, 'XLM-R MLM-TRG', 'MAD-X', pairs)}.",
-            "- Invertible adapters are worth a try: MAD-X is above MAD-X -INV in "
-            f"{_wins(transfer, 'MAD-X', 'MAD-X -INV', pairs)}.",
-        )
-    )
+    sources, languages = (table.index.get_level_values(level) for level in ("source", "language"))
+    is_far = languages.isin(["am", "km"]) & ~sources.isin(["am", "km"])
+    is_near, unit = ~languages.isin(["am", "km"]) & (sources != languages), "pairs of languages"
+    new = ("A language in an unknown script needs embeddings of its own", "MAD-X, new vocabulary", "MAD-X")
+    plain = ("In scripts that the model knows, try it without adapters first", "XLM-R", "MAD-X")
+    whole = ("Or train the whole model on the target's text before fine-tuning", "XLM-R MLM-TRG", "MAD-X")
+    told = [*_supported(table[is_far], unit, new, whole), *_supported(table[is_near], unit, plain)]
+    inverse = _wins(table[sources != languages], "MAD-X", "MAD-X -INV", unit)[2]
+    return "\n".join([*told, f"- With invertible adapters MAD-X is above MAD-X -INV in {inverse}."])
 
 
 @cache
