@@ -1,4 +1,4 @@
-"""The records of the pages under today's declaration: their fingerprints are made anew, where samples computed anew agree."""
+"""The fingerprints of the pages' records by what the chapters declare today, where samples computed anew agree."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from studies.recorded import keep_pages, kept_records, largest_difference, pages_path
+from studies.recorded import keep_pages, kept_records, largest_difference
 from tools.chapters import chapter_path, chapters, pages, set_parameters
 from tools.notebooks import checkout, read_notebook, source
 from vocab_lit.study.results import ResultStore, fingerprint, read_record
@@ -85,22 +85,17 @@ def run_notebook(name: str, records: Path, **parameters: object) -> None:
 
 def rows(folder: Path, kept: Mapping[tuple[str, str], dict]) -> list[dict]:
     "Of each kind how many records there are, are computed anew and agree, and the largest difference of these."
-    found: dict[str, list] = {}
+    found: dict[str, dict] = {}
     for name, record in kept.items():
-        of_kind = found.setdefault(kind_of(record), [])
-        fresh = read_record(folder.joinpath(*name))
-        of_kind.append(None if fresh is None or "measured_by" in fresh else largest_difference(fresh, record))
-    return [
-        dict(
-            kind=kind,
-            records=len(all_),
-            anew=len(some),
-            agree=sum(d <= WITHIN for d in some),
-            largest=max(some, default=0),
-        )
-        for kind, all_ in found.items()
-        for some in [[d for d in all_ if d is not None]]
-    ]
+        kind, fresh = kind_of(record), read_record(folder.joinpath(*name))
+        row = found.setdefault(kind, dict(kind=kind, records=0, anew=0, agree=0, largest=0.0))
+        row["records"] += 1
+        if fresh and "measured_by" not in fresh:
+            apart = largest_difference(fresh, record)
+            row["anew"] += 1
+            row["agree"] += apart <= WITHIN
+            row["largest"] = max(row["largest"], apart)
+    return list(found.values())
 
 
 def refingerprint(
