@@ -258,7 +258,7 @@ def write_report(
 def trial_evidence(
     is_decoder: bool,
     advice: str,  # a verdict of `vocab-lit inspect`: keep, trim, extend or replace
-    is_known: bool | None,  # whether the vocabulary knows the script; of a decoder whether it reads the language, if known
+    is_known: bool | None,  # the script to the vocabulary; of a decoder the language, where that is known
 ) -> str:  # empty where they say nothing about it
     "What our trials found in such a case, and with whose model and languages."
     found = json.loads(data_path("report/evidence.json").read_text(encoding="utf-8"))
