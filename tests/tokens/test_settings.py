@@ -10,8 +10,8 @@ import tempfile
 
 
 @pytest.fixture(scope='module')
-def cell_89ccdb10():
-    # nbs/02_tokens/00_settings.ipynb, cell "terms = """token\tlike\tdescription\tspecial" (89ccdb10)
+def cell_d65c2617():
+    # nbs/02_tokens/00_settings.ipynb, cell "terms = """token\tlike\tdescription\tspecial" (d65c2617)
     terms = """token\tlike\tdescription\tspecial
 malaria\t\tugonjwa wa mbu
 hospitali\tnyumba
@@ -32,10 +32,10 @@ kipindupindu
     return SimpleNamespace(terms=terms, write=write)
 
 
-@pytest.mark.cell('nbs/02_tokens/00_settings.ipynb', 'cell "table, list and JSON lines say the same" (21320a01)')
-def test_table_list_and_json_lines_say_the_same(cell_89ccdb10):
-    terms = cell_89ccdb10.terms
-    write = cell_89ccdb10.write
+@pytest.mark.cell('nbs/02_tokens/00_settings.ipynb', 'cell "table, list and JSON lines say the same" (fa34250e)')
+def test_table_list_and_json_lines_say_the_same(cell_d65c2617):
+    terms = cell_d65c2617.terms
+    write = cell_d65c2617.write
     with TemporaryDirectory() as folder:
         records = [
             dict(token="malaria", description="ugonjwa wa mbu"),
@@ -57,9 +57,9 @@ def test_table_list_and_json_lines_say_the_same(cell_89ccdb10):
         assert told(named) == [("malaria", "", "", False)]
 
 
-@pytest.mark.cell('nbs/02_tokens/00_settings.ipynb', 'cell "what is wrong in a file is said with its line" (f176a6c6)')
-def test_what_is_wrong_in_a_file_is_said_with_its_line(cell_89ccdb10):
-    write = cell_89ccdb10.write
+@pytest.mark.cell('nbs/02_tokens/00_settings.ipynb', 'cell "what is wrong in a file is said with its line" (9116332d)')
+def test_what_is_wrong_in_a_file_is_said_with_its_line(cell_d65c2617):
+    write = cell_d65c2617.write
     bad = {
         "": "there are no tokens in this file",
         "token\tlike\n": "there are no tokens in this file",
@@ -102,9 +102,6 @@ def test_what_no_tokenizer_can_be_is_refused():
         (dict(extend=-2), "--extend -2"),
         (dict(extend=9, expansion="continue"), "--expansion: 'continue' is unknown; did you mean continued"),
         (dict(expansion="continued"), "--expansion continued: it adds to the source vocabulary; give --extend N too"),
-        (dict(keep_tokens_of=("nowhere.txt",)), "--keep-tokens-of nowhere.txt"),
-        (dict(keep_tokens_of=(__file__,)), "--keep-tokens-of: without --same-size every token stays"),
-        (dict(extend=9, same_size=True), "--same-size: it makes room for new tokens; give --extend N and --expansion"),
         (dict(extend=9, expansion="continued", kind="bpe"), "--kind bpe: the source's own tokenizer is trained on"),
         (dict(sample="5 lines"), "--sample 5 lines: give a number of lines"),
         (dict(sample="0"), "--sample 0: give"),
