@@ -200,6 +200,39 @@ def records_(
 
 
 @app.command()
+def refingerprint(
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Chapters and pages.", show_default="all that have records")
+    ] = None,
+    sample: Annotated[int, typer.Option(help="Records of each kind that are computed anew.", min=1)] = 1,
+    anew: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Kinds whose records are all computed anew and replaced, by how they begin. May be repeated.",
+            show_default="none",
+        ),
+    ] = None,
+    folder: Annotated[
+        str,
+        typer.Option(help="Where they are computed, to go on after an interruption.", show_default="a temporary one"),
+    ] = "",
+) -> None:
+    """Give the pages' records the fingerprints that the chapters ask for today.
+
+    A sample of each kind is computed anew and set beside its record. The file is written only where no number of a
+    sample is more than 1% from the record's, but for kinds that are replaced.
+
+    Example: `python -m studies refingerprint wechsel --anew "wechsel course gpt2"`
+    """
+    from studies.refingerprint import refingerprint
+
+    told, is_written = refingerprint(names or (), sample, anew or (), folder)
+    show(told, "records")
+    if not is_written:
+        raise ValueError("some samples are not as their records are, and nothing is written; --anew KIND replaces them")
+
+
+@app.command()
 def vocabularies(
     tokenizers: Annotated[Path, typer.Argument(help="A folder with one for each tokenizer of the papers' models.")],
     texts: Annotated[Path, typer.Argument(help="A folder with one for each language, with files of text.")],

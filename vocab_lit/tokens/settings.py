@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from ..text.errors import SettingError
 from ..text.reader import TextSource
-from ..text.settings import File, Files, Model, Settings, option, settings
+from ..text.settings import File, Model, Settings, option, settings
 from ..text.words import check_words
 from .given_file import GivenToken, read_given
 
@@ -96,14 +96,6 @@ class TokenizerSettings(Settings):
         "with the text (continued BPE training), of which more come up",
         choices=("auxiliary", "continued"),
     )
-    same_size: bool = option(
-        False,
-        "with continued: new tokens take the ids of tokens that no text uses; the model keeps its shape and all other "
-        "ids, and id_map.json names those that changed",
-    )
-    keep_tokens_of: Files = option(
-        (), "with --same-size: text in other languages, whose tokens stay too; the new tokens are not made from it"
-    )
     keep_reserved: bool = option(
         False,
         "keep tokens of the source that stand for nothing yet (<|reserved_special_token_7|>, <unused3>) in a tokenizer "
@@ -133,14 +125,6 @@ class TokenizerSettings(Settings):
         "`SettingError` where a vocabulary cannot be expanded so."
         if self.expansion != "auxiliary" and not self.extend:
             raise SettingError("expansion", f" {self.expansion}: it adds to the source vocabulary; give --extend N too")
-        if self.same_size and not self.continues:
-            lacks = "it makes room for new tokens; give --extend N and --expansion continued too"
-            raise SettingError("same_size", lacks)
-        if self.keep_tokens_of and not self.same_size:
-            raise SettingError("keep_tokens_of", "without --same-size every token stays; leave it out")
-        if self.same_size and self.tokens:
-            what = "they go behind all others, and with --same-size there is no room; give one of the two"
-            raise SettingError("tokens", f" {self.tokens}: {what}")
         if self.continues and self.kind:
             raise SettingError("kind", f" {self.kind}: the source's own tokenizer is trained on; leave it out")
 
