@@ -92,7 +92,7 @@ def _told_cost(inspection: "Inspection") -> str:
 
 
 def _show_verdict(inspection: "Inspection", verdict: "Verdict") -> None:
-    from vocab_lit.study.study_report import field_evidence, real_evidence
+    from vocab_lit.study.study_report import trial_evidence
 
     m, beside = verdict.measured, verdict.measured.beside or {}
     show(
@@ -112,8 +112,7 @@ def _show_verdict(inspection: "Inspection", verdict: "Verdict") -> None:
         "tokens per word": f"{m.tokens_per_word:.2f} in this text, {known}",
         "unknown tokens": f"{m.unknown:.2%} of this text",
         "doubts": "; ".join(verdict.doubts) or "none",
-        "elsewhere": "" if decoder else field_evidence(verdict.what, not m.missing),
-        "on real models": "; ".join(real_evidence(m.reads)) if decoder else "",
+        "in our trials": trial_evidence(decoder, verdict.what, m.reads if decoder else not m.missing),
         "next": inspection.command,
     }
     for name, value in facts.items():
