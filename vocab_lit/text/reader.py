@@ -24,7 +24,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any
 
-from .errors import SettingError, first_line, import_extra
+from .errors import first_line, import_extra
 
 # %% auto #0
 __all__ = ['LONGEST_LINE', 'FIELD', 'FIELD_HELP', 'raw_lines', 'check_characters', 'read_json', 'json_record', 'table_cells',
