@@ -361,9 +361,9 @@ def test_other_methods_or_no_training_find_what_they_need(cell_f9dd68a0):
         and not (place / "grown/tokenizer").exists()
         and not grown["text"]["cleaned"]
     )
-    wanted = dict(method="identity", extend=50, expansion="continued", same_size=True, vocab_size=usual, vectors="auto")
+    wanted = dict(method="identity", extend=50, expansion="continued", vocab_size=usual, vectors="auto")
     learnt = adapt_files(asked(**plain, **wanted), place / "learnt")
-    assert learnt["vocabulary"]["target"]["tokens"] == 800 and (place / "learnt/tokenizer").exists()
+    assert learnt["vocabulary"]["target"]["tokens"] == 850 and (place / "learnt/tokenizer").exists()
     options = dict(method="script-posn-ident", vectors="auto", held_out=[place / "en.txt"])
     sampled = adapt_files(asked(**plain, **options), place / "sampled")
     assert not (place / "sampled/vectors").exists() and sampled["text"]["lines"]["held out"] == 600

@@ -93,7 +93,7 @@ ways:
   lapt: {vocabulary: keep}
   lora: {vocabulary: keep, lapt: {lora: r=2}}
   replay: {vocabulary: keep, replay: 0.5}
-  same-size: {vocabulary: continued, method: subtoken-mean, extend: 50, same_size: true, lapt: {steps: 0}}
+  continued: {vocabulary: continued, method: subtoken-mean, extend: 50, lapt: {steps: 0}}
 keep_text: "{data}/en.txt"
 choices: {topic: {test: "{data}/topics.tsv", examples: 2, train: "{data}/topics.tsv"}}
 """.replace("MODEL", str(data_path("models", "mini-gpt2")))
@@ -219,16 +219,15 @@ def test_a_lora_is_measured_as_the_model_that_it_makes_of_the_source(cell_beea66
     assert "accuracy" in set(made[made.setting == "lora"].metric)
 
 
-@pytest.mark.cell('nbs/08_study/08_study.ipynb', 'cell "a way may replay text, or reuse unused tokens\' places" (a6c6a450)')
-def test_a_way_may_replay_text_or_reuse_unused_tokens_places(cell_beea662e):
+@pytest.mark.cell('nbs/08_study/08_study.ipynb', 'cell "a way may replay text, or continue the vocabulary" (a6c6a450)')
+def test_a_way_may_replay_text_or_continue_the_vocabulary(cell_beea662e):
     made = cell_beea662e.made
     in_english = made[made.what == "other text"].pivot(index="setting", columns="step", values="value")
     assert in_english[0]["replay"] == in_english[0]["lapt"] and in_english[2]["replay"] != in_english[2]["lapt"]
     sizes = made[made.metric == "tokens"].set_index("setting").value
-    assert sizes["same-size"] == sizes["start"]
-    assert in_english[0]["same-size"] == pytest.approx(in_english[0]["start"], rel=0.02)  # whose tokens stay
+    assert sizes["continued"] == sizes["start"] + 50
     words = made[made.metric == "tokens per word"].set_index("setting").value
-    assert words["same-size"] < words["start"]
+    assert words["continued"] < words["start"]
 
 
 @pytest.mark.cell('nbs/08_study/08_study.ipynb', 'cell "the time left is that of the same ways at today\'s pace" (e5ba7c51)')

@@ -83,9 +83,9 @@ class Ring:
 
 @pytest.mark.cell('nbs/01_text/04_errors.ipynb', 'cell "the message begins with the option" (f0c561fe)')
 def test_the_message_begins_with_the_option():
-    error = SettingError("same_size", "give --extend N too")
-    assert str(error) == "--same-size: give --extend N too"
-    assert (error.name, error.problem) == ("same_size", "give --extend N too")
+    error = SettingError("keep_reserved", "give --extend N too")
+    assert str(error) == "--keep-reserved: give --extend N too"
+    assert (error.name, error.problem) == ("keep_reserved", "give --extend N too")
     spaced = SettingError("size", " 10: give 1 to 9")
     assert (str(spaced), spaced.problem) == ("--size 10: give 1 to 9", "10: give 1 to 9")
 

@@ -230,7 +230,7 @@ def tokens_after(a: Adaptation) -> int:
     "How many tokens the target vocabulary has, as far as it is known before it is made."
     wanted = a.transplant.tokenizer
     if wanted.extend:
-        return len(a.opened.tokenizer) + wanted.extend * (not wanted.same_size)
+        return len(a.opened.tokenizer) + wanted.extend
     return len(load_tokenizer(wanted.tokenizer)) if wanted.tokenizer else wanted.vocab_size
 
 

@@ -157,8 +157,6 @@ class TransplantSettings:
         if tokenizer.extend and not copies_overlap(recipe):
             problem = f"vocabulary expansion keeps the source embeddings, and {recipe.name} makes all of them anew"
             yield "extend", f"{problem}; give a method that copies overlapping tokens, as blend or identity"
-        if tokenizer.same_size and init.pad_to_multiple_of:
-            yield "pad_to_multiple_of", "with --same-size there are as many rows as before; leave it out"
         if not (text or tokenizer.tokenizer or self.only_adds(text)):
             yield "text", "give text to train a tokenizer on, or --tokenizer"
         if file and file.is_dir() and recipe.needs != "token vectors":

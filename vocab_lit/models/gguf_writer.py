@@ -30,8 +30,7 @@ from vocab_lit.gguf.container import (
     write_gguf,
 )
 from ..gguf.tokens import names_of_ids, text_field, token_tables
-from .source import GgufSource, id_map_beside, plan_beside
-from ..text.corpus import write_json
+from .source import GgufSource, plan_beside
 from ..text.errors import SettingError
 
 if TYPE_CHECKING:
@@ -131,16 +130,6 @@ def _new_rows(plan: Plan, rows: TableRows, stream: int) -> np.ndarray:  # (new, 
     return made
 
 # %% ../../nbs/05_models/20_gguf_writer.ipynb #4a57f20b
-_PADDING = "vocab_lit.padding"
-
-
-def _filled_up(fields: dict[str, Field], tensors: Sequence[NewTensor], size: int) -> dict[str, Field]:
-    "The metadata with as many spaces as give the file a size, where it is not larger already."
-    padded = fields | {_PADDING: text_field("")}
-    missing = size - gguf_bytes(padded, tensors)
-    return fields | {_PADDING: text_field(" " * missing)} if missing >= 0 else fields
-
-
 @dataclass
 class GgufTransplant:
     """A GGUF file with another vocabulary, before it is written.
@@ -159,8 +148,6 @@ class GgufTransplant:
         The target tokenizer; None of a file that was trimmed.
     plan : Plan, optional
         Where the embedding of every token came from; None of a file that was trimmed.
-    id_map : dict
-        Which ids have another token now, where new tokens took the place of others.
     notes : list of str
         What is odd about it.
     """
@@ -171,7 +158,6 @@ class GgufTransplant:
     made: dict[str, Any]
     tokenizer: PreTrainedTokenizerFast | None = None
     plan: Plan | None = None
-    id_map: dict[str, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
     @cached_property
@@ -206,9 +192,6 @@ class GgufTransplant:
         fields["vocab_lit.note"] = text_field(json.dumps(self.made | facts, ensure_ascii=False))
         if language:
             fields["general.languages"] = Field(ARRAY, STRING, [language])
-        if self.id_map:
-            write_json(self.id_map, id_map_beside(out))
-            fields = _filled_up(fields, self.tensors, before)
         write_gguf(out, fields, self.tensors)
         if self.plan:
             self.plan.save(plan_beside(out))
@@ -253,7 +236,7 @@ class GgufWriter:
         log.info(f"initialising {np.count_nonzero(ids < 0):,} tokens by {new.recipe.name}")
         plan = new.recipe.plan(self.source.vocab, new.vocab, vectors, seed)
         made = dict(made_by="vocab-lit transplant", method=new.recipe.name, seed=seed)
-        return GgufTransplant(self.source, fields, ids, made, new.target, plan, new.id_map)
+        return GgufTransplant(self.source, fields, ids, made, new.target, plan)
 
     def _source_ids(self, new: Any) -> np.ndarray:  # (tokens,)
         "Of each token its id in the source, -1 for a new one; `ValueError` where the others are in another order."

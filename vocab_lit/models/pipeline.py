@@ -18,7 +18,7 @@ from .source import FolderSource, GgufSource, Source
 from ..text.corpus import KeptLines, Lines, size_of
 from ..text.errors import no_collection
 from ..text.files import check_text
-from ..text.words import script_name, script_of
+from ..text.words import script_of
 from ..tokens.settings import TokenizerSettings, TrimSettings, check_vocab_size
 
 if TYPE_CHECKING:
@@ -70,7 +70,6 @@ def check_wanted(
     "Check text and settings; `ValueError` or `OSError` say what is wrong."
     check_text(text)
     check_text(settings.vectors.source_text, "source_text")
-    check_text(settings.tokenizer.keep_tokens_of, "keep_tokens_of")
     settings.check(text)
     check_vocab_size(settings.tokenizer, text)
     return check_tokens(source, text, settings.tokenizer)
@@ -87,18 +86,6 @@ def by_script(gone: Iterable[Token]) -> dict[str, int]:  # {script: tokens}
     "The scripts in which tokens begin, those of most tokens first."
     begin = (t.text[0] for t in gone if t.kind == "text" and t.text)
     return dict(Counter(map(script_of, begin)).most_common())
-
-
-def _tell_replaced(source: Vocab, id_map: dict[str, Any]) -> None:
-    "Tell which tokens gave their ids to new ones."
-    if not id_map:
-        return
-    gone = by_script(source[id] for id in id_map["changed"])
-    most = ", ".join(f"{n:,} {script_name(script)}" for script, n in list(gone.items())[:_SCRIPTS])
-    log.info(f"{len(id_map['changed']):,} ids of {len(source):,} have another token now; those before were {most}")
-
-
-_SCRIPTS = 6  # that are named
 
 
 def target_vectors(
@@ -169,8 +156,7 @@ class NewVocabulary:
 
         wanted, source = self.settings.tokenizer, self.source.tokenizer
         if given is not None:
-            if not wanted.same_size:
-                check_extends(source, given)
+            check_extends(source, given)
             return given
         log.info(f"training the source's tokenizer on, for {wanted.extend:,} tokens more")
         built = continued_tokenizer(source, self.lines, wanted)
@@ -220,13 +206,6 @@ class NewVocabulary:
     def target(self) -> PreTrainedTokenizerFast:
         "The model's new tokenizer."
         return self.built.tokenizer
-
-    @cached_property
-    def id_map(self) -> dict[str, Any]:
-        "Which ids have another token now; empty where the vocabulary does not keep its size."
-        from vocab_lit.tokens.continued import id_map
-
-        return id_map(self.source.tokenizer, self.target) if self.settings.tokenizer.same_size else {}
 
     @cached_property
     def vocab(self) -> Vocab:
@@ -285,12 +264,11 @@ class NewVocabulary:
         _ = self._tokenizers
         if self.built.about:
             log.info(self.built.about)
-        _tell_replaced(self.source.vocab, self.id_map)
 
     def note(self) -> dict[str, object]:
         "The facts that are noted beside the model."
         wanted, only_adds = self.settings.tokenizer, self.settings.only_adds(self.text)
-        more = len(self.target) - len(self.source.tokenizer) + len(self.id_map.get("changed", ()))
+        more = len(self.target) - len(self.source.tokenizer)
         return dict(
             model=self.source.name,
             text=list(self.text),

@@ -61,8 +61,6 @@ def adaptation_of(
     "What is done in a cell."
     way, code = study.ways[cell.way], cell.language
     files: dict[str, object] = dict(seed=seed, source_text=study.source_text, dictionary=study.of(code, "dictionary"))
-    if way.given.get("same_size") and study.keep_text:
-        files["keep_tokens_of"] = (study.file(study.keep_text),)
     config, source = way.lapt.config(), study.model(cell.model)
     every = way.lapt.eval_every or max(1, config.steps // study.evaluations)
     return Adaptation(

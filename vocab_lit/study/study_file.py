@@ -182,7 +182,7 @@ class Study(Settings):
     windows: Windows = option(Windows(), "in which bits per byte are measured")
     other: dict[str, str] = option({}, "held-out text in other languages, on which forgetting is measured")
     choices: Annotated[dict[str, ChoicesOfStudy], BeforeValidator(partial(each_made, _make_choices))] = option({}, "")
-    keep_text: str = option("", "in languages that the models know, for ways with replay or same_size")
+    keep_text: str = option("", "in languages that the models know, for ways with replay")
 
     def file(self, name: str) -> str:
         "The path that a name of the file stands for."
@@ -259,7 +259,7 @@ class Study(Settings):
         names = [self._name_of(cell.language, role) for role in options(LanguageFiles)] + [self.source.text]
         names += [file.replace("{language}", cell.language) for t in self.tasks_of(cell) for file in t.files.values()]
         names += [*self.other.values(), *(f for asked in self.choices_of(cell) for f in asked.files(cell.language))]
-        names += [self.keep_text] if self.ways[cell.way].keeps_text else []
+        names += [self.keep_text] if self.ways[cell.way].replay else []
         return sorted(set(filter(None, names)))
 
     @property

@@ -124,7 +124,6 @@ SIZES = {"new": ("vocab_size",), "extended": ("vocab_size", "extend"), "continue
 ADAPTERS: dict[str, dict[str, Any]] = {"mad-x": {}, "mad-x-2": {"last_layer": False}}
 AUXILIARY = "auxiliary"  # vectors of a smaller model, which is trained on the text
 _LEFT_OUT = {"tokenizer", "expansion", "tokens", "sample", "alpha", "source_text", "dictionary", "seed", "factors"}
-_LEFT_OUT.add("keep_tokens_of")
 _GROUPS = (TokenizerSettings, VectorSettings, InitSettings, TrimSettings)
 _OPTIONS = {name for cls in _GROUPS for name in options(cls) if name not in _LEFT_OUT}
 _ONLY = ("models", "languages", "amounts", "seeds", "tasks")  # what a way can be limited to
@@ -174,11 +173,6 @@ class Way(Settings):
     def trim(self) -> TrimSettings:
         "The settings of trimming."
         return TrimSettings(**{name: value for name, value in self.given.items() if name in options(TrimSettings)})
-
-    @property
-    def keeps_text(self) -> bool:
-        "Whether it reads the study's text to keep, where there is one."
-        return bool(self.replay or self.given.get("same_size"))
 
     @property
     def auxiliary(self) -> bool:
