@@ -396,18 +396,13 @@ def test_a_folder_is_checked_and_uploaded_where_that_is_asked_for(cell_a42a8f16)
         given += ("--pad-to-multiple-of", 8)
         run("transplant", *given, "--out", place / "up", "--push-to-hub", "up")
         run("lapt", place / "up", *few, "--out", place / "up-lapt", "--push-to-hub", "up-lapt")
-        run("adapter", "export", place / "model", adapter, "--out", place / "up-adapter", "--push-to-hub", "up-adapter")
         to = ("--out", place / "never", "--vocab-size", 400, "--method", "identity")
         patch.setattr(uploading, "check_upload", lambda name: pytest.fail("the Hub is asked"))
         planned = run(
             "adapt", place / "model", "--text", place / "sw.txt", *to, "--dry-run", "--json", "--push-to-hub", "up"
         )
         folders = len(list(place.iterdir()))
-        for command in (
-            ("transplant", *given),
-            ("lapt", place / "model", *few),
-            ("adapter", "export", place / "model", adapter),
-        ):
+        for command in (("transplant", *given), ("lapt", place / "model", *few)):
             shown = run(*command, "--out", place / "never", "--dry-run", "--push-to-hub", "up")
             assert "upload" in shown and " up " in shown, shown
             run(*command, "--out", place / "never", "--dry-run", "--push-to-hub", "not a name", code=1)
@@ -422,12 +417,12 @@ def test_a_folder_is_checked_and_uploaded_where_that_is_asked_for(cell_a42a8f16)
             assert told in run("lapt", *given, "--dry-run", code=1), wrong
         assert len(list(place.iterdir())) == folders
     assert json.loads((place / "up/config.json").read_text())["vocab_size"] % 8 == 0
-    assert uploads == [(name, f"me/{name}") for name in ("up", "up-lapt", "up-adapter")]
+    assert uploads == [(name, f"me/{name}") for name in ("up", "up-lapt")]
     last = json.loads(planned)[-1]
     assert last["stage"] == "upload" and last["makes"] == "up" and not (place / "never").exists()
     for folder, said in (
         ("up", "language: sw"),
         ("up-lapt", "## Continued pretraining"),
-        ("up-adapter", "library_name: adapters"),
+        ("small-adapter", "library_name: adapters"),
     ):
         assert said in (place / folder / "README.md").read_text(), folder
