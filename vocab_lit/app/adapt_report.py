@@ -24,7 +24,7 @@ from ..methods.plan import Plan
 from ..models.card import write_card
 from ..models.pipeline import changed_settings
 from ..study.adaptation import Adaptation
-from ..study.figures import loss_bars, loss_curves, row_shares
+from ..study.report import loss_bars, loss_curves, row_shares
 from ..study.results import environment
 from ..tasks.settings import KEEP
 from ..text.corpus import data_path, read_lines, write_json

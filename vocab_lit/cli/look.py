@@ -77,7 +77,7 @@ def _told_cost(inspection: "Inspection") -> str:
 
 
 def _show_verdict(inspection: "Inspection", verdict: "Verdict") -> None:
-    from vocab_lit.study.study_report import trial_evidence
+    from vocab_lit.study.report import trial_evidence
 
     m, beside = verdict.measured, verdict.measured.beside or {}
     show(
