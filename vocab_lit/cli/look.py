@@ -278,9 +278,9 @@ def check_(
 ) -> None:
     """Find what would break where a model is served: in transformers, in vLLM, or as a GGUF file in llama.cpp.
 
-    Checked are rows and ids, special tokens, the chat template, tokens that no text gives, embeddings that were never
-    trained and the pre-tokenizer; beside the source model also tied embeddings, copied rows and all other weights. Each
-    finding is a line: what, where, and what to do. The exit status is 1 where one breaks a server that was asked for.
+    Checked are rows and ids, special tokens, the chat template, embeddings that were not trained or are not finite and
+    the pre-tokenizer; beside the source model also tied embeddings, copied rows and all other weights. Each finding is
+    a line: what, where, and what to do. The exit status is 1 where one breaks a server that was asked for.
 
     Of a GGUF file tokens, merges, ids, the chat template and rows that are not finite are checked; beside the file that
     it was made from (--source) all tensors, byte for byte. Where the package xllamacpp is installed, llama.cpp loads
@@ -291,9 +291,8 @@ def check_(
     Example: `vocab-lit check gemma-sw-en.gguf --source gemma-3-Q4_K_M.gguf --text swahili.txt`
     """
     from vocab_lit.models.check import check_model
-    from vocab_lit.models.findings import check_servers
 
-    asked = check_servers([name.strip() for name in servers.split(",")])
+    asked = tuple(name.strip() for name in servers.split(","))
     if not is_gguf(folder) and not folder.is_dir():
         raise FileNotFoundError(f"{folder}: no such folder")
     if is_gguf(folder) and "gguf" not in asked:
