@@ -24,8 +24,6 @@ from ..text.words import block_of, script_of
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-    from vocab_lit.tokens.tokenizer_file import TokenizerFile
-
 # %% auto #0
 __all__ = ['BYTES', 'CHARACTERS', 'FALLBACK', 'FALLBACK_PIECES', 'ROLES', 'SAME_ROLE', 'visible', 'visible_bytes', 'Token',
            'Dialect', 'components', 'backend_of', 'ids_of_lines', 'read_pipeline', 'added_tokens', 'read_settings',
@@ -335,7 +333,7 @@ class Vocab:
     ):
         self.tokens, self.roles, self.tokenizer = tokens, roles or {}, tokenizer
         self.dialect = dialect or _UNMARKED
-        self.file: TokenizerFile | None = None  # what has been read of the tokenizer besides
+        self.file: Any = None  # the `TokenizerFile` that the tokenizer was read by
 
     @property
     def own_tokenizer(self) -> PreTrainedTokenizerBase:
