@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING
 from ..models.device import on_device
 from ..models.factored_embedding import factorize_files
 from ..models.source import FolderSource
+from .report import BEST, BITS, HELD_OUT, OTHER, READ, TRAINED_FOR, UNKNOWN
 from .results import made_once
 from .stages import Run, make_model, make_start, make_text, make_tokenizer, make_vectors
 from .study_file import GridCell, Study, TaskOfStudy, Way
-from .report import BEST, BITS, HELD_OUT, OTHER, READ, TRAINED_FOR, UNKNOWN
 from ..tasks.evaluate import choice_accuracy, evaluate_files, probe_accuracy, read_choices, silenced
 from ..tasks.settings import EvaluateSettings
 from ..text.corpus import Lines, read_lines

@@ -24,9 +24,9 @@ from ..models.model_class import is_masked
 from ..models.settings import check_model_path
 from ..models.source import FolderSource
 from .measure import facts_digest, file_digest, measure_cell, tag_file
+from .report import BEST, write_report
 from .results import Cell, ResultStore, WorkerKilled, Workers
 from .study_file import GridCell, Study, TaskOfStudy, at_keys
-from .report import BEST, write_report
 from ..tasks.evaluate import read_choices, read_examples
 from ..text.corpus import write_json
 from ..text.files import alone, check_output, check_text
