@@ -292,22 +292,6 @@ def evaluate(
         _show_scores(records, model)
 
 # %% ../../nbs/10_cli/03_train.ipynb #4626d1bd
-def _planned_stages(asked: Adaptation, out: Path, push_to_hub: str | None) -> list[dict]:
-    "The stages of an adaptation, with what training would take; errors are those with which it would begin."
-    from vocab_lit.app.adapt import check_start, estimate_training, stages
-    from vocab_lit.study.stages import Run
-
-    run, rows = Run(asked, out), []
-    check_start(run)
-    for name, stage in stages(run).items():
-        path = run.path(stage.makes)
-        is_done = stage.is_done(path)
-        rows.append(dict(stage=name, what=stage.about(asked), makes=str(path), state="done" if is_done else "to do"))
-        if name == "training" and not is_done and (told := estimate_training(asked)):
-            rows[-1]["takes"] = told.rows
-    return rows + upload_rows(push_to_hub)
-
-
 def _show_stages(rows: list[dict[str, Any]], title: str) -> None:
     "Print the stages of an adaptation, and what its training would take."
     show([{name: value for name, value in row.items() if name != "takes"} for row in rows], title)
@@ -318,7 +302,7 @@ def _show_stages(rows: list[dict[str, Any]], title: str) -> None:
 
 def _show_report(report: dict) -> None:
     "Print how well the models predict, before and after."
-    from vocab_lit.app.adapt_report import UNKNOWN_NOTE
+    from vocab_lit.app.report import UNKNOWN_NOTE
     from vocab_lit.training.perplexity import FORGOTTEN, bits_by_text
 
     names = ("bits_per_byte", "tokens", "unknown")
@@ -371,15 +355,14 @@ def adapt(
     training.
     """
     transplant = TransplantSettings(tokenizer, vectors, init).without_unused(list(setup or ()), text)
-    from vocab_lit.app.adapt import check_options, check_report_packages
+    from vocab_lit.app import adapt as adapting
+    from vocab_lit.study.stages import Run
 
-    if not dry_run:
-        check_report_packages()
     of_setup = setup or {}
     wanted = {name: adaptation.evaluation(name, of_setup[name], init.seed) for name in TASK_KEYS if name in of_setup}
     asked = Adaptation(model, tuple(map(str, text)), transplant, lapt, adaptation, wanted, keep, run)
     check_model_path(model)
-    check_options(asked)
+    adapting.check_options(asked)
     push_to_hub = upload_to(push_to_hub, dry_run)
     if tokenizer.is_left_open:
         from vocab_lit.app.inspection import advised
@@ -387,11 +370,9 @@ def adapt(
         chosen = advised(model, text, tokenizer)
         asked = replace(asked, transplant=replace(transplant, tokenizer=chosen))
     if dry_run:
-        rows = _planned_stages(asked, out, push_to_hub)
+        rows = adapting.planned(Run(asked, out)) + upload_rows(push_to_hub)
         tell_json(rows) if as_json else _show_stages(rows, f"{model} to {out}")
         return
-    from vocab_lit.app import adapt as adapting
-
     report = adapting.adapt_files(asked, out)
     if not FIRST:
         return
