@@ -299,7 +299,7 @@ def training_figure(
 
 def trial_rows() -> pd.DataFrame:
     "Bits per byte before and after a pass over the text, and tokens per word, by tokens added in the real trial."
-    from vocab_lit.study.study_report import comparable, real_means
+    from studies.evidence import comparable, real_means
 
     rows = []
     for (model, language, _), ways in real_means().items():

@@ -113,7 +113,7 @@ _REST = "With a dictionary, `wechsel` or `ofa`; for little storage, `mf1-lex`; t
 @cache
 def _one_pass() -> dict[tuple[str, str], dict[str, dict[str, float]]]:  # by model and language
     "The numbers of the real trial's whole pass, of ways that learn at the same rate."
-    from vocab_lit.study.study_report import comparable, real_means
+    from studies.evidence import comparable, real_means
 
     return {
         (model, language): ways | {name: ways[way] for name, way in comparable(ways).items()}

@@ -2,7 +2,7 @@
 from IPython.core.formatters import DisplayFormatter
 from matplotlib.colors import to_rgb
 from types import SimpleNamespace
-from vocab_lit.study.figures import INK, PALETTE, _number, described, loss_bars, loss_curves, plt, ranges, row_shares, size_curves
+from vocab_lit.study.figures import INK, PALETTE, _number, described, loss_bars, loss_curves, plt, ranges, row_shares
 import numpy as np
 import pandas as pd
 import pytest
@@ -39,20 +39,6 @@ def cell_f2c1aa28():
         [dict(method=m, step=t, value=v / (t + 1)) for m, v in (("a", 8.0), ("b", 6.0)) for t in (0, 1, 3)]
     )
     return SimpleNamespace(curves=curves)
-
-
-@pytest.fixture(scope='module')
-def cell_8aa21fa3():
-    # nbs/08_study/07_figures.ipynb, cell "lengths = pd.DataFrame(" (8aa21fa3)
-    lengths = pd.DataFrame(
-        [
-            dict(panel=panel, curve=curve, size=size, value=value)
-            for panel in ("Swahili", "Amharic")
-            for curve, values in {"its own": (2.4, 2, 1.8), "the source's": (2.7, 2.7, 2.7)}.items()
-            for size, value in zip((500, 1000, 2000), values)
-        ]
-    )
-    return SimpleNamespace(lengths=lengths)
 
 
 @pytest.mark.cell('nbs/08_study/07_figures.ipynb', 'cell "colours stand out from white and from dark pages" (9decbb1f)')
@@ -115,15 +101,3 @@ def test_every_figure_says_what_it_shows_with_the_numbers(cell_1aa20db8, cell_f2
         "One bar, the share of the embeddings that each step initialised: Copy 30%, SparsemaxSimilarity 65%, Gaussian 5%."
     )
     assert row_shares(shares).alt == said
-
-
-@pytest.mark.cell('nbs/08_study/07_figures.ipynb', 'cell "curves by size go through the points, a panel for each text" (8aa21fa4)')
-def test_curves_by_size_go_through_the_points_a_panel_for_each_text(cell_8aa21fa3):
-    lengths = cell_8aa21fa3.lengths
-    drawn = size_curves(lengths)
-    assert [ax.get_title() for ax in drawn.axes] == ["Swahili", "Amharic"]
-    for ax in drawn.axes:
-        assert [list(line.get_ydata()) for line in ax.lines] == [[2.4, 2, 1.8], [2.7, 2.7, 2.7]]
-        assert [t.get_text() for t in ax.get_xticklabels()] == ["500", "1k", "2k"] and ax.get_xscale() == "log"
-    assert [t.get_text() for t in drawn.legends[0].get_texts()] == ["its own", "the source's"]
-    assert len(size_curves(lengths[lengths.panel == "Swahili"].drop(columns="panel")).axes) == 1

@@ -482,7 +482,7 @@ def _closing_lines(run: Run) -> list[str]:
     final, start = run.asked.final(run.out), FolderSource.open(run.out / "start")
     note = json.loads((run.out / "start/vocab_lit.json").read_text(encoding="utf-8"))
     plan = Plan.load(run.out / "start", start.vocab)
-    findings = check_model(final, compare=False, remarks=False)
+    findings = check_model(final, compare=False)
     can_learn = learns_from_text(start.open_weights())
     rows, advice, check = verdict(plan, note.get("alignment", {}), findings, final, can_learn)
     trained = run.asked.lapt.trains and not advice.startswith("warning")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from .recipe import Copy, Gaussian, InitContext, InitStep, Recipe, RowWeights
 from ..tokens.expansion import add_given, known_id, written_parts
-from ..tokens.given_file import GivenToken
+from ..tokens.settings import GivenToken
 from ..tokens.tokenizer_file import with_neutral_letter
 from ..tokens.vocab import Token, Vocab, backend_of
 

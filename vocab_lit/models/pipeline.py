@@ -379,7 +379,7 @@ def _judge(result: Transplant, new: NewVocabulary, out: Path) -> None:
     from vocab_lit.models.check import check_model, verdict
     from vocab_lit.models.model_class import learns_from_text
 
-    findings = check_model(out, compare=False, remarks=False)  # a line tells what breaks
+    findings = check_model(out, compare=False)  # a line tells what breaks
     for line in verdict(result.plan, new.alignment, findings, out, learns_from_text(result.model)):
         log.info(line)
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ..text.errors import LazyExtra
 from ..text.markup import plain_cell
 
@@ -18,8 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 # %% auto #0
-__all__ = ['plt', 'sns', 'INK', 'PALETTE', 'SANS', 'use_style', 'ranges', 'described', 'loss_bars', 'row_shares', 'loss_curves',
-           'size_curves']
+__all__ = ['plt', 'sns', 'INK', 'PALETTE', 'SANS', 'use_style', 'ranges', 'described', 'loss_bars', 'row_shares', 'loss_curves']
 
 # %% ../../nbs/08_study/07_figures.ipynb #afcc60d2
 plt = LazyExtra("matplotlib.pyplot", "chapters")
@@ -149,10 +146,6 @@ def row_shares(
     )
 
 # %% ../../nbs/08_study/07_figures.ipynb #a52d7f0f
-def _short(value: float) -> str:  # 50000, 1e5
-    return f"{value:g}" if value < 1e5 else f"{value:.0e}".replace("e+0", "e").replace("e+", "e")
-
-
 def loss_curves(
     df: pd.DataFrame,  # columns method, step, value
     ylabel: str = "held-out loss (nats)",
@@ -168,27 +161,3 @@ def loss_curves(
     first, last = (ranges(df[df.step == step], "method") for step in (df.step.min(), df.step.max()))
     said = f"Curves, {ylabel} over steps {df.step.min():g} to {df.step.max():g}. At the beginning: {first}; "
     return described(fig, df, f"{said}at the end: {last}.", path)
-
-# %% ../../nbs/08_study/07_figures.ipynb #8aa21fa2
-def size_curves(
-    df: pd.DataFrame,  # columns curve, size, value and, where there are several panels, panel; a row for each point
-    ylabel: str = "tokens per word",
-    xlabel: str = "tokens in the vocabulary",
-    path: str | Path | None = None,
-) -> Figure:
-    "Curves by size on a logarithmic axis, a panel for each text."
-    use_style()
-    panels = df.groupby(df.panel if "panel" in df else np.full(len(df), ""), sort=False)
-    curves = list(dict.fromkeys(df.curve))
-    fig, axes = plt.subplots(1, len(panels), figsize=(4.2 * len(panels), 3.8), squeeze=False, layout="constrained")
-    for ax, (panel, part) in zip(axes.flat, panels):
-        for curve, points in part.groupby("curve", sort=False):
-            colour, dashes = PALETTE[curves.index(curve)], [(1, 0), (4, 1.5), (1, 1), (6, 1, 1, 1)][curves.index(curve)]
-            ax.plot(points["size"], points.value, color=colour, dashes=dashes, marker="o", markersize=4, label=curve)
-        sizes = sorted(part["size"][part.curve == part.curve.iloc[0]])  # of the first curve
-        ax.set(xscale="log", title=panel, xlabel=xlabel, ylabel=ylabel if ax is axes.flat[0] else "")
-        ax.set_xticks(sizes, [_short(n) if n < 1000 else f"{n / 1000:.4g}k" for n in sizes])
-        ax.minorticks_off()
-    fig.legend(*axes.flat[0].get_legend_handles_labels(), loc="outside lower center", ncols=len(panels))
-    told = ", ".join(f"{panel or 'text'} {ranges(part, 'curve')}" for panel, part in panels)
-    return described(fig, df, f"Curves, {ylabel} by {xlabel}: {told}.", path)

@@ -39,7 +39,7 @@ from vocab_lit.tokens.vocab import (
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
-    from vocab_lit.tokens.given_file import GivenToken
+    from vocab_lit.tokens.settings import GivenToken
 
 # %% auto #0
 __all__ = ['SPECIAL_ROLES', 'ids_around', 'special_around', 'word_ids', 'with_neutral_letter', 'model_pieces', 'unknown_piece',
