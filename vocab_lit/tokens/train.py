@@ -21,10 +21,9 @@ from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalize
 from tqdm.auto import tqdm
 
 from ..text.corpus import Amount, reread, sample_lines
-from .settings import KINDS, TokenizerSettings
+from .settings import KINDS
 from vocab_lit.tokens.tokenizer_file import (
     SPECIAL_ROLES,
-    Built,
     TokenizerFile,
     model_pieces,
     special_around,
@@ -40,7 +39,7 @@ log = logging.getLogger("vocab_lit")
 
 # %% auto #0
 __all__ = ['log', 'SENTENCEPIECE_MOST', 'ROBERTA_ROLES', 'BERT_ROLES', 'TrainingText', 'training_rule', 'training_splits',
-           'word_limit', 'TooManyCharacters', 'train_tokenizer', 'train_tokenizer_like', 'build_tokenizer']
+           'word_limit', 'TooManyCharacters', 'train_tokenizer', 'train_tokenizer_like']
 
 # %% ../../nbs/02_tokens/02_train.ipynb #6a3f0402
 class TrainingText:
@@ -486,16 +485,3 @@ def train_tokenizer_like(
     return train_tokenizer(
         lines, kind, vocab_size, character_coverage, split_digits, lowercase, length, around, at_most
     )
-
-
-def build_tokenizer(
-    source: PreTrainedTokenizerBase | TokenizerFile,  # the source model's
-    lines: Iterable[str],  # text in the target language
-    settings: TokenizerSettings,
-) -> Built:
-    "Train a tokenizer like the source's."
-    file = TokenizerFile.of(source)
-    kind = settings.kind or file.kind
-    options: dict[str, Any] = dict(character_coverage=settings.character_coverage, at_most=settings.at_most)
-    made = train_tokenizer_like(file, lines, settings.vocab_size, kind, settings.keep_reserved, **options)
-    return Built(made, f"a {kind} tokenizer of {len(made):,} tokens is trained on the text")
