@@ -11,11 +11,12 @@ import logging
 import re
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, count
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import sentencepiece
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 from tqdm.auto import tqdm
@@ -24,11 +25,13 @@ from ..text.corpus import Amount, reread, sample_lines
 from .settings import KINDS
 from vocab_lit.tokens.tokenizer_file import (
     SPECIAL_ROLES,
+    Built,
     TokenizerFile,
     model_pieces,
     special_around,
     with_vocabulary,
 )
+from .trim import kept_in_any_case
 from .vocab import FALLBACK_PIECES, Dialect, backend_of, is_reserved
 
 if TYPE_CHECKING:
@@ -38,8 +41,9 @@ if TYPE_CHECKING:
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'SENTENCEPIECE_MOST', 'ROBERTA_ROLES', 'BERT_ROLES', 'TrainingText', 'training_rule', 'training_splits',
-           'word_limit', 'TooManyCharacters', 'train_tokenizer', 'train_tokenizer_like']
+__all__ = ['log', 'SENTENCEPIECE_MOST', 'ROBERTA_ROLES', 'BERT_ROLES', 'SIZES', 'TrainingText', 'training_rule',
+           'training_splits', 'word_limit', 'TooManyCharacters', 'train_tokenizer', 'train_tokenizer_like',
+           'first_tokens', 'largest_tokenizer']
 
 # %% ../../nbs/02_tokens/02_train.ipynb #6a3f0402
 class TrainingText:
@@ -485,3 +489,40 @@ def train_tokenizer_like(
     return train_tokenizer(
         lines, kind, vocab_size, character_coverage, split_digits, lowercase, length, around, at_most
     )
+
+# %% ../../nbs/02_tokens/02_train.ipynb #5e2d1c09
+SIZES = (250, 500, 1000, 2000, 4000, 8000, 16_000, 32_000)
+_CHARACTERS_PER_TOKEN = 60  # of a text, so that it can fill a vocabulary
+
+
+def first_tokens(
+    parts: TokenizerFile,  # of a trained tokenizer, its tokens in the order in which they were found
+    sizes: Iterable[int],  # numbers of tokens, with special tokens and single characters
+) -> Iterator[Built | None]:  # of each size, None where these alone are more
+    "The tokenizer with fewer tokens; `source_ids` are those that they had."
+    always = kept_in_any_case(parts, "all", np.zeros(parts.size, np.int64))
+    others = [id for id in range(parts.size) if id not in always]
+    for n in sizes:
+        if len(always) > n:
+            yield None
+            continue
+        pipeline, ids = parts.kept(always.union(others[: n - len(always)]))
+        yield Built(parts.with_pipeline(pipeline).tokenizer, "", np.array(ids))
+
+
+def largest_tokenizer(
+    source: TokenizerFile,
+    lines: Sequence[str],
+) -> PreTrainedTokenizerFast:  # `ValueError` where the text fills none
+    "A tokenizer like the source's, of the largest of `SIZES` that a text fills, or the smallest with room for it."
+    characters, problem = sum(map(len, lines)), ValueError("the text is too short for a tokenizer of its own")
+    room = [size for size in SIZES if size * _CHARACTERS_PER_TOKEN <= characters] or SIZES[:1]
+    larger = SIZES[len(room) :]  # as Chinese needs, with its many characters
+    for size in (*reversed(room), *larger):
+        if size in larger and not isinstance(problem, TooManyCharacters):
+            break
+        try:
+            return train_tokenizer_like(source, lines, size, at_most=size in larger)
+        except ValueError as e:  # too few different words
+            problem = e
+    raise problem
