@@ -90,7 +90,7 @@ def _told_cost(inspection: "Inspection") -> str:
 
 
 def _show_verdict(inspection: "Inspection", verdict: "Verdict") -> None:
-    from vocab_lit.study.study_report import trial_evidence
+    from vocab_lit.study.report import trial_evidence
 
     m = verdict.measured
     show(
@@ -198,7 +198,7 @@ MadeModel = Annotated[
 @command("report", _PANEL)
 def report_(
     folder: MadeModel,
-    out: Annotated[Path, given("A new HTML file.")],
+    out: Annotated[Path, given("A new HTML file, or a Markdown file by the ending .md.")],
     text: Annotated[
         list[str] | None,
         sources("Text to take sample lines from", "the held-out text of adapt; other folders have none"),

@@ -386,7 +386,7 @@ def _kept(writer: FolderWriter | GgufWriter, files: Sequence[str], settings: Tri
     kept, texts = writer.kept(trimming), told_of(trimming)
     gone = (id for id in range(trimming.parts.size) if id not in trimming.kept)
     lost = by_script(source.tokens_at(gone))
-    vars(source).pop("tokenizer_file")  # a parsed vocabulary is large
+    source.tokenizer_file.forget()  # a parsed vocabulary is large
     return kept, dict(texts, lost=lost)
 
 

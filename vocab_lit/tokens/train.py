@@ -27,8 +27,8 @@ from vocab_lit.tokens.tokenizer_file import (
     SPECIAL_ROLES,
     Built,
     TokenizerFile,
+    ids_around,
     model_pieces,
-    special_around,
     with_vocabulary,
 )
 from .trim import kept_in_any_case
@@ -484,7 +484,8 @@ def train_tokenizer_like(
     file = TokenizerFile.of(source)
     if kind in (None, file.kind) and file.dialect.model in _BY_MODEL:
         return _train_in_pipeline(file, lines, vocab_size, character_coverage, split_digits, at_most, keep_reserved)
-    kind, length, around = kind or file.kind, file.tokenizer.model_max_length, special_around(file.tokenizer)
+    kind, length = kind or file.kind, file.tokenizer.model_max_length
+    around = tuple(map(bool, ids_around(file.tokenizer)))
     lowercase = kind == "wordpiece" and bool((file.settings.get("normalizer") or {}).get("lowercase"))
     return train_tokenizer(
         lines, kind, vocab_size, character_coverage, split_digits, lowercase, length, around, at_most
