@@ -15,7 +15,7 @@ from vocab_lit.models.transplant import transplant
 from vocab_lit.text.corpus import data_path
 from vocab_lit.text.errors import SettingError
 from vocab_lit.tokens.expansion import expand_tokenizer
-from vocab_lit.tokens.llama_cpp_rules import PRE_TOKENIZERS, known_pre_tokenizer
+from vocab_lit.tokens.gguf_tokenizer import PRE_TOKENIZERS, known_pre_tokenizer
 from vocab_lit.tokens.settings import TrimSettings
 from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.tokens.trim import trim

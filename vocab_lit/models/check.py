@@ -35,7 +35,7 @@ from .source import Source
 from ..text.errors import SettingError, first_line, no_collection
 from ..text.files import check_text, read_json
 from ..text.settings import one_of
-from ..tokens.llama_cpp_rules import known_pre_tokenizer, splitters
+from ..tokens.gguf_tokenizer import known_pre_tokenizer, splitters
 from ..tokens.special_tokens import chat_templates, listed, role_of
 from ..tokens.tokenizer_file import own_methods
 from ..tokens.vocab import read_settings
