@@ -52,7 +52,7 @@ __all__ = ['SERVERS', 'not_finite', 'check_source', 'check_rows', 'check_target'
            'find_changed_rows']
 
 # %% ../../nbs/05_models/08_compatibility.ipynb #25064818
-def not_finite(rows: torch.Tensor | StoredTensor | ContinuedRows | TableRows, n: int) -> list[int]:
+def not_finite(rows: Any, n: int) -> list[int]:
     "The ids, of the first so many, whose rows are not finite."
     if 0 in rows.shape:  # a matrix of MobileBERT's where hidden states are as long as embeddings
         return []
