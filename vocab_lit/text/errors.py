@@ -69,6 +69,7 @@ EXTRAS = {
     "chapters": "tables and figures of the book's chapters, and data sets from the Hub",
     "lora": "LoRA in continued pretraining",
     "gguf": "GGUF files, as llama.cpp runs them",
+    "demo": "the page of `vocab-lit demo`",
     "cluster": "experiments on a Dask cluster",
     "book": "the pages of the book, and the library from its notebooks",
 }
