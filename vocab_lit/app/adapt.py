@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import logging
 import math
+import os
 import shlex
 import shutil
 import time
@@ -50,7 +51,6 @@ from ..text.files import alone, check_output, check_text, read_json
 from ..text.settings import SettingError
 from ..tokens.load import load_tokenizer
 from ..tokens.settings import check_vocab_size
-from ..training.contexts import Processes
 from ..training.distil import Teacher
 from ..training.lapt import check_lapt, differences
 from ..training.lm_data import check_block, check_kept, open_kept
@@ -63,14 +63,13 @@ from ..training.training_run import check_low_dimensional
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-    from vocab_lit.training.estimate import Estimate
 
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
 __all__ = ['log', 'STAGES', 'check_report_packages', 'check_options', 'check_adaptation', 'target_tokenizer', 'bytes_needed',
-           'check_room', 'check_processes', 'tokens_after', 'estimate_training', 'Stage', 'stages', 'score', 'RunNote',
-           'check_start', 'adapt_files']
+           'check_room', 'tokens_after', 'estimate_training', 'Stage', 'stages', 'score', 'RunNote', 'check_start',
+           'adapt_files']
 
 # %% ../../nbs/09_app/06_adapt.ipynb #f76a0d2a
 def check_report_packages() -> None:
@@ -215,16 +214,6 @@ def check_room(a: Adaptation, out: Path) -> None:
             "make room, or choose a folder on another disk"
         )
 
-
-def check_processes(
-    a: Adaptation,
-    n: int,  # processes that train together
-) -> None:
-    "`SettingError` where so many processes cannot share a batch."
-    size = a.lapt.config().batch_size
-    if a.lapt.trains and size % n:
-        raise SettingError("batch_size", f" {size}: {n} processes share a batch; give a multiple of {n}")
-
 # %% ../../nbs/09_app/06_adapt.ipynb #1510bfa6
 def tokens_after(a: Adaptation) -> int:
     "How many tokens the target vocabulary has, as far as it is known before it is made."
@@ -236,13 +225,13 @@ def tokens_after(a: Adaptation) -> int:
 
 def estimate_training(
     a: Adaptation,
-) -> Estimate | None:  # None where nothing is trained, or it is not known yet what is
-    "What the training would take, of the source model with as many embeddings as the target vocabulary has."
-    from vocab_lit.training.estimate import estimate_run
+) -> dict[str, str]:  # empty where nothing is trained, or it is not known yet what is
+    "What the training would take, in words, of the source model with as many embeddings as the target vocabulary has."
+    from vocab_lit.training.stages import estimate_run
 
     config = a.lapt.config(a.opened.longest, a.opened.is_causal)
     if not a.lapt.trains or config.only_new_rows or isinstance(a.transplant.recipe(a.text), FactoredRecipe):
-        return None
+        return {}
     model, n = a.opened.load().float(), tokens_after(a)
     tensors = token_tensors(model)
     widths = {role: t.tensor.numel() // len(t) for role, t in tensors.items()}
@@ -295,10 +284,7 @@ def _train_tokenizer(run: Run) -> None:
 
 
 def _train(run: Run) -> None:
-    "Train in all processes."
-    resume = (run.path("model") / "lapt.json").is_file()
-    with (run.processes or Processes()).together("resume" if resume else "start"):
-        make_model(run, resume)
+    make_model(run, resume=(run.path("model") / "lapt.json").is_file())
 
 
 def _is_trained(path: Path) -> bool:
@@ -524,8 +510,7 @@ def adapt_files(
     -------
     dict
         The numbers of the report, as in report/report.json: `held_out` (bits per byte of the source and the target
-        model), `tasks`, `losses`, `rows` (what the embeddings come from) and others. Under torchrun it is empty in
-        all processes but the first.
+        model), `tasks`, `losses`, `rows` (what the embeddings come from) and others.
 
     Raises
     ------
@@ -549,12 +534,6 @@ def adapt_files(
     """
     check_report_packages()
     out = Path(out).resolve() if Path(out).is_symlink() else Path(out)
-    processes = Processes()
-    run = Run(asked, out, processes, TimeLimit(asked.run.max_hours))
-    if processes.rank:
-        if word := processes.hear():
-            make_model(run, word == "resume")
-        return {}
-    with processes.alone():
-        check_processes(asked, processes.n)
-        return _adapt(run)
+    if int(os.environ.get("WORLD_SIZE", 1)) > 1:
+        raise ValueError("adapt works in one process; give steps 0, and train what it makes by lapt, under torchrun")
+    return _adapt(Run(asked, out, TimeLimit(asked.run.max_hours)))

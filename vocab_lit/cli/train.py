@@ -77,8 +77,7 @@ def _train(
 
         if dry_run:
             opened = prepare_run(folder, text, out, settings, run, adapter, keep)
-            told = opened and opened.estimate()
-            return told.rows if told else {}
+            return opened.estimate() if opened else {}
         losses = lapt_files(folder, text, out, settings, run, adapter, keep)
     if as_json and FIRST:
         print(losses.to_json(orient="records", indent=2))
@@ -118,9 +117,7 @@ def lapt_(
     """Continue the pretraining of a model on text of the target language.
 
     The weights with the lowest held-out loss are saved. A run that is killed resumes with --resume where its last
-    checkpoint was. On several GPUs: `torchrun --nproc_per_node 4 -m vocab_lit.cli lapt ...`; for a model that
-    one GPU does not hold, `accelerate launch --use_fsdp --fsdp_version 2 --num_processes 4 -m vocab_lit.cli
-    lapt ...`
+    checkpoint was. On several GPUs: `torchrun --nproc_per_node 4 -m vocab_lit.cli lapt ...`
 
     Example: `vocab-lit lapt xlmr-sw --text swahili.txt --mode full --steps 10000 --out xlmr-sw-lapt`
 

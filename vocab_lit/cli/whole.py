@@ -59,7 +59,7 @@ def _planned_stages(asked: Adaptation, out: Path, push_to_hub: str | None) -> li
         is_done = stage.is_done(path)
         rows.append(dict(stage=name, what=stage.about(asked), makes=str(path), state="done" if is_done else "to do"))
         if name == "training" and not is_done and (told := estimate_training(asked)):
-            rows[-1]["takes"] = told.rows
+            rows[-1]["takes"] = told
     return rows + ([planned_upload(asked.final(out), push_to_hub)] if push_to_hub else [])
 
 
@@ -122,8 +122,6 @@ def adapt(
 
     Example: `vocab-lit adapt --setup sw.yml --out xlmr-sw`
 
-    On several GPUs: `torchrun --nproc_per_node 4 -m vocab_lit.cli adapt ...`; the first process does all but the
-    training.
     """
     transplant = TransplantSettings(tokenizer, vectors, init).without_unused(list(setup or ()), text)
     from vocab_lit.app.adapt import check_options, check_report_packages

@@ -24,7 +24,6 @@ from ..tokens.continued import continued_tokenizer
 from ..tokens.settings import TokenizerSettings
 from ..tokens.tokenizer_file import Built, save_tokenizer
 from ..tokens.train import build_tokenizer
-from ..training.contexts import Processes
 from ..training.settings import RunSettings, RunStopped
 from ..training.training_run import lapt_files
 from ..vectors.settings import VectorSettings, VectorTraining, fasttext_or_ppmi
@@ -64,7 +63,6 @@ class Run:
 
     asked: Adaptation
     out: Path  # its folder
-    processes: Processes | None = None  # that train together; None: this one
     limit: TimeLimit = field(default_factory=TimeLimit)
 
     def path(self, made: str) -> Path:  # text, tokenizer, vectors, start or model

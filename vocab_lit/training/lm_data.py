@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -38,24 +38,12 @@ class PackedBlocks(Dataset):
     def __init__(self, file: str | Path, length: int):
         self.file, self.length = Path(file), length
 
-    @functools.cached_property
-    def n_blocks(self) -> int:
+    def __len__(self) -> int:
         return self.file.stat().st_size // (4 * self.length)
 
-    def __len__(self) -> int:
-        return self.n_blocks
-
     def __getitem__(self, i: int | Sequence[int]) -> torch.Tensor:  # (length,) int64, or (n, length) of several
-        places = i if isinstance(i, Sequence) else [i]
-        ids = np.empty((len(places), self.length), "<i4")
-        with open(self.file, "rb", buffering=0) as file:  # once for all, as opening takes longer than reading
-            for block, place in zip(ids, places):
-                if not 0 <= place < self.n_blocks:
-                    raise IndexError(f"block {place} of {self.n_blocks}")
-                file.seek(block.nbytes * place)
-                file.readinto(block.data)
-        blocks = torch.from_numpy(ids).long()
-        return blocks if isinstance(i, Sequence) else blocks[0]
+        blocks = np.memmap(self.file, "<i4", "r", shape=(len(self), self.length))
+        return torch.from_numpy(blocks[i].astype(np.int64))
 
 
 def _ends_text(tokenizer, ids) -> bool:
@@ -76,23 +64,13 @@ def _token_stream(tokenizer, lines, batch_size=1000) -> Iterator[np.ndarray]:
             yield np.fromiter(itertools.chain.from_iterable(texts), "<i4")
 
 
-@overload
-def pack(tokenizer: PreTrainedTokenizerBase, lines: Iterable[str], length: int, file: None = None) -> torch.Tensor: ...
-
-
-@overload
-def pack(
-    tokenizer: PreTrainedTokenizerBase, lines: Iterable[str], length: int, file: str | Path | None
-) -> torch.Tensor | PackedBlocks: ...
-
-
 def pack(
     tokenizer: PreTrainedTokenizerBase,  # puts its special tokens around each text; one that adds none: eos after each
     lines: Iterable[str],  # texts
     length: int,  # tokens in a block
     file: str | Path | None = None,  # where to put the blocks; None: in memory
-    # (n_blocks, length) int64, or the same in a file; what does not fill the last block is left out
-) -> torch.Tensor | PackedBlocks:
+    # (n_blocks, length) int64, or the same as `PackedBlocks`; what does not fill the last block is left out
+) -> Any:
     "Lay texts end to end and cut them into blocks; `ValueError` where they do not fill one."
     return lay_out(_token_stream(tokenizer, lines), length, file)
 
@@ -223,10 +201,6 @@ class MaskedBlocks(Dataset):
         return self.n
 
     @functools.cached_property
-    def _n_blocks(self) -> int:
-        return len(self.blocks)
-
-    @functools.cached_property
     def _masking(self):  # once for all blocks: some tokenizers make their whole vocabulary when they are asked
         return _ids_to_mask(self.tokenizer)
 
@@ -235,18 +209,14 @@ class MaskedBlocks(Dataset):
 
     def __getitems__(self, places: Sequence[int]) -> list[dict[str, torch.Tensor]]:
         "Several at once, which is how a DataLoader asks; each is what it is by itself."
-        batch = self.batch(self.blocks[self.order(places)], places)
-        return [dict(zip(batch, row)) for row in zip(*batch.values())]
-
-    def order(self, places: Sequence[int]) -> list[int]:
-        "Which blocks of the text are seen at some places of the training."
-        n_blocks, order = self._n_blocks, []
+        n_blocks, order = len(self.blocks), []
         for i in places:
             if not 0 <= i < self.n:
                 raise IndexError(f"block {i} of {self.n} in training")
             n_pass, index = divmod(i, n_blocks)
             order.append(_permuted_index(index, n_blocks, f"{self.seed} {n_pass}"))
-        return order
+        batch = self.batch(self.blocks[order], places)
+        return [dict(zip(batch, row)) for row in zip(*batch.values())]
 
     def batch(self, blocks: torch.Tensor, places: Sequence[int]) -> dict[str, torch.Tensor]:  # (n, length) each
         "Inputs and labels of some blocks, each masked by a generator of its own; a causal model's stay as they are."

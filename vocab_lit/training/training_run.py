@@ -38,13 +38,11 @@ from .lapt import LaptRun, check_lapt
 from .lm_data import check_kept, open_kept
 from .perplexity import bits_by_text, forgotten, source_beside
 from .settings import KeepSettings, LaptConfig, LaptSettings, RunSettings, check_run
-from .stages import SHARE
+from .stages import SHARE, estimate_run
 
 if TYPE_CHECKING:
     import pandas as pd
     from transformers import PreTrainedTokenizerBase, TrainerCallback
-
-    from vocab_lit.training.estimate import Estimate
 
 log = logging.getLogger("vocab_lit")
 
@@ -212,12 +210,10 @@ class FolderRun(LaptRun):
                 inside.enter_context(only_new_rows(self.model, self.new))
             yield
 
-    def estimate(self) -> Estimate | None:  # None where it learns from a teacher, whose passes are others
-        "What the run would take."
-        from vocab_lit.training.estimate import estimate_run
-
+    def estimate(self) -> dict[str, str]:  # empty where it learns from a teacher, whose passes are others
+        "What the run would take, in words."
         if self.teacher:
-            return None
+            return {}
         with self.learning():
             given = (*self.read_text(), self.config, self.kept.replay, self.eval_share)
             return estimate_run(self.model, self.tokenizer, *given)
@@ -267,7 +263,7 @@ def _open_run(source, text, out: Path, settings, run: RunSettings, adapter, keep
     return opened
 
 
-_AS_IN_SETTINGS = ("seed", "resume", "max_hours", "gradient_checkpointing", "compile", "arguments")
+_AS_IN_SETTINGS = ("seed", "resume", "max_hours", "gradient_checkpointing", "arguments")
 
 
 def prepare_run(
@@ -372,7 +368,7 @@ def lapt_files(
         return pd.read_csv(out / "losses.csv")
     opened.callbacks, has_length = callbacks, not isinstance(settings, LaptSettings) or settings.steps is not None
     if first and not run.resume and not has_length and (told := opened.estimate()):
-        log.info("; ".join(f"{name}: {value}" for name, value in told.rows.items()))
+        log.info("; ".join(f"{name}: {value}" for name, value in told.items()))
         log.info("give --steps, --max-epochs or --max-hours for another length")
     with opened.learning():
         losses = opened.train(*opened.lines)
