@@ -42,7 +42,7 @@ class PackedBlocks(Dataset):
         return self.file.stat().st_size // (4 * self.length)
 
     def __getitem__(self, i: int | Sequence[int]) -> torch.Tensor:  # (length,) int64, or (n, length) of several
-        blocks = np.memmap(self.file, "<i4", "r", shape=(len(self), self.length))
+        blocks = np.memmap(self.file, "<i4", "r").reshape(-1, self.length)
         return torch.from_numpy(blocks[i].astype(np.int64))
 
 
@@ -196,6 +196,7 @@ class MaskedBlocks(Dataset):
         probability: float = 0.15,
     ):
         self.blocks, self.n, self.tokenizer, self.seed, self.probability = blocks, n, tokenizer, seed, probability
+        self.n_blocks = len(blocks)
 
     def __len__(self) -> int:
         return self.n
@@ -209,12 +210,12 @@ class MaskedBlocks(Dataset):
 
     def __getitems__(self, places: Sequence[int]) -> list[dict[str, torch.Tensor]]:
         "Several at once, which is how a DataLoader asks; each is what it is by itself."
-        n_blocks, order = len(self.blocks), []
+        order = []
         for i in places:
             if not 0 <= i < self.n:
                 raise IndexError(f"block {i} of {self.n} in training")
-            n_pass, index = divmod(i, n_blocks)
-            order.append(_permuted_index(index, n_blocks, f"{self.seed} {n_pass}"))
+            n_pass, index = divmod(i, self.n_blocks)
+            order.append(_permuted_index(index, self.n_blocks, f"{self.seed} {n_pass}"))
         batch = self.batch(self.blocks[order], places)
         return [dict(zip(batch, row)) for row in zip(*batch.values())]
 
@@ -236,22 +237,17 @@ class Kept:
     "Text in languages that a model knows."
 
     parts: Mapping[str, list[str]] = field(default_factory=dict)  # held-out lines by file
-    text: Iterable[str] = ()  # the other lines, which can be read again
+    rest: Sequence[Iterable[str]] = ()  # the other lines, which can be read again
     replay: float = 0.0  # share of the blocks trained on that comes from them
 
     @property
     def held_out(self) -> list[str]:
         return list(itertools.chain.from_iterable(self.parts.values()))
 
-
-@dataclass
-class _Chained:
-    "Texts one after the other, read anew each time."
-
-    texts: Sequence[Iterable[str]]
-
-    def __iter__(self) -> Iterator[str]:
-        return itertools.chain.from_iterable(self.texts)
+    @property
+    def text(self) -> Iterator[str]:
+        "The other lines, from the first one on."
+        return itertools.chain.from_iterable(self.rest)
 
 
 def open_kept(
@@ -265,7 +261,7 @@ def open_kept(
         if not test:
             raise SettingError("keep_text", f" {name}: too few lines to hold some out; give more text")
     parts = {name: test for name, (_, test) in divided.items()}
-    return Kept(parts, _Chained([rest for rest, _ in divided.values()]), keep.replay)
+    return Kept(parts, [rest for rest, _ in divided.values()], keep.replay)
 
 
 def check_block(

@@ -64,10 +64,12 @@ class LaptCallback(TrainerCallback):
         steps, at, quiet = state.max_steps, state.global_step, not state.is_world_process_zero or None
         self.bar = tqdm(total=steps, initial=at, desc="LAPT", unit=" steps", delay=2, leave=False, disable=quiet)
         self._write(state, state.log_history, "w")  # what followed the checkpoint that it resumes from is made again
+        self.freezer.at(state.global_step)
         self.on_evaluate(args, state, control)  # a run that stopped early and was interrupted after that
 
     def on_step_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
-        self.freezer.at(state.global_step)
+        if state.global_step in self.freezer.begins:
+            self.freezer.at(state.global_step)
         self.bar.update(state.global_step - self.bar.n)
         if layer := getattr(self.freezer.model, "factors", None):
             layer.at(state.global_step, state.max_steps)
@@ -182,23 +184,14 @@ class CheckpointTrainer(Trainer):
         super().__init__(*args, **more)
         self.model_accepts_loss_kwargs = True  # losses are scaled already
         self.remove_callback(PrinterCallback)
-        self.frozen, self.norm, self.waits = frozen, 0.0, not find_device().asynchronous
+        self.frozen, self.waits = frozen, find_device().asynchronous
 
-    def _get_grad_norm(self, model, grad_norm=None):
-        self.norm = super()._get_grad_norm(model, grad_norm)
-        if self.waits:
-            self._check_finite(self.state.global_step + 1)
-        return self.norm
-
-    def _check_finite(self, step) -> None:
-        if self.accelerator.scaler is None and not math.isfinite(self.norm):  # fp16's scaler skips by itself
-            raise NonFiniteGradient(step)
-
-    def _maybe_log_save_evaluate(self, *args, **kwargs):
-        control = self.control
-        if control.should_log or control.should_evaluate or control.should_save or control.should_training_stop:
-            self._check_finite(self.state.global_step)
-        return super()._maybe_log_save_evaluate(*args, **kwargs)
+    def _maybe_log_save_evaluate(self, tr_loss, grad_norm, *args, **kwargs):
+        control, scaler = self.control, self.accelerator.scaler  # that of fp16 skips by itself
+        due = control.should_log or control.should_evaluate or control.should_save or control.should_training_stop
+        if scaler is None and grad_norm is not None and (due or not self.waits) and not math.isfinite(grad_norm):
+            raise NonFiniteGradient(self.state.global_step)
+        return super()._maybe_log_save_evaluate(tr_loss, grad_norm, *args, **kwargs)
 
     @property
     def _folder(self) -> Path:  # of all checkpoints
