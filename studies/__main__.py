@@ -7,8 +7,7 @@ from typing import Annotated
 import typer
 
 import studies.parsing  # noqa: F401  registers the task dp, before the keys of setup files are listed
-from vocab_lit.cli.console import Json, OneLine, show, show_facts, tell_json
-from vocab_lit.cli.options import SetupFile
+from vocab_lit.cli.console import Json, OneLine, SetupFile, show, show_facts, tell_json
 
 app = typer.Typer(
     cls=OneLine,
@@ -209,7 +208,7 @@ def refingerprint(
     anew: Annotated[
         list[str] | None,
         typer.Option(
-            help="Kinds whose records are all computed anew and replaced, by how they begin. May be repeated.",
+            help="Kinds whose records are all computed anew and replaced, by a part of their name. May be repeated.",
             show_default="none",
         ),
     ] = None,

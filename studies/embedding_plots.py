@@ -9,7 +9,7 @@ import numpy as np
 import regex
 
 from studies.labels import label
-from vocab_lit.study.figures import INK, PALETTE, described, plt, use_style
+from vocab_lit.study.report import INK, PALETTE, described, plt, use_style
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,7 +12,7 @@ import regex
 from fontTools import unicodedata as ucd
 from fontTools.ttLib import TTFont
 
-from vocab_lit.study.figures import SANS, plt
+from vocab_lit.study.report import SANS, plt
 from vocab_lit.text.errors import LazyExtra
 
 font_manager = LazyExtra("matplotlib.font_manager", "chapters")

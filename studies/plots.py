@@ -9,7 +9,7 @@ import numpy as np
 
 from studies.embedding_plots import write_beside
 from studies.labels import label
-from vocab_lit.study.figures import INK, PALETTE, _number, described, plt, ranges, sns, use_style
+from vocab_lit.study.report import INK, PALETTE, _number, described, plt, ranges, sns, use_style
 from vocab_lit.text.errors import LazyExtra
 
 if TYPE_CHECKING:

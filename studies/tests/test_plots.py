@@ -28,7 +28,7 @@ from studies.plots import (
     score_flops,
     size_curves,
 )
-from vocab_lit.study.figures import INK, PALETTE, plt
+from vocab_lit.study.report import INK, PALETTE, plt
 
 
 def test_dots_stand_at_the_means_bars_at_one_deviation_and_the_line_at_the_baseline(scores_beside_paper):

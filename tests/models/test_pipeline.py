@@ -19,7 +19,7 @@ from vocab_lit.models.source import Source
 from vocab_lit.text import corpus
 from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.tokens.settings import TrimSettings
-from vocab_lit.tokens.tokenizer_file import Built, save_tokenizer, special_around
+from vocab_lit.tokens.tokenizer_file import Built, ids_around, save_tokenizer
 from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.tokens.vocab import Vocab
 from vocab_lit.vectors.token_vectors import save_vectors, token_vectors
@@ -343,9 +343,9 @@ def test_a_causal_target_leaves_texts_as_open_as_the_source_does(cell_6424b4a4):
     )
     one_side = train_tokenizer(lines("en", 300, seed=0), "unigram", 300, around=(True, False))
     assert (
-        special_around(one_side) == (True, False)
-        and special_around(causal) == (False, False)
-        and special_around(old) == (True, True)
+        tuple(map(bool, ids_around(one_side))) == (True, False)
+        and tuple(map(bool, ids_around(causal))) == (False, False)
+        and tuple(map(bool, ids_around(old))) == (True, True)
     )
     assert one_side("a")["input_ids"][0] == one_side.bos_token_id
 

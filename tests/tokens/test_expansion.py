@@ -8,8 +8,7 @@ from transformers import AutoTokenizer
 from types import SimpleNamespace
 from vocab_lit.text.errors import SettingError
 from vocab_lit.tokens.expansion import add_given, expand_tokenizer, write_piece
-from vocab_lit.tokens.given_file import GivenToken
-from vocab_lit.tokens.settings import KINDS
+from vocab_lit.tokens.settings import GivenToken, KINDS
 from vocab_lit.tokens.tokenizer_file import TokenizerFile, save_tokenizer
 from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.tokens.vocab import Vocab, fertility, read_pipeline, read_token

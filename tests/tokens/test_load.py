@@ -8,10 +8,9 @@ from transformers.utils import is_protobuf_available
 from types import SimpleNamespace
 from vocab_lit.tokens.continued import extend_on_text
 from vocab_lit.tokens.expansion import add_given
-from vocab_lit.tokens.given_file import GivenToken
-from vocab_lit.tokens.llama_cpp_rules import sentencepiece_pipeline
 from vocab_lit.tokens.load import as_specified, check_loads_again, load_tokenizer, tokenized_differently
-from vocab_lit.tokens.settings import KINDS
+from vocab_lit.tokens.settings import GivenToken, KINDS
+from vocab_lit.tokens.tokenizer_file import sentencepiece_pipeline
 from vocab_lit.tokens.train import train_tokenizer, train_tokenizer_like
 from vocab_lit.tokens.trim import trim
 import io

@@ -9,7 +9,7 @@ from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.tokens.special_tokens import add_special_tokens, carry_ids, carry_template, check_ids, check_ids_written, check_templates, ids_beyond
 from vocab_lit.tokens.tokenizer_file import save_tokenizer
 from vocab_lit.tokens.train import train_tokenizer, train_tokenizer_like
-from vocab_lit.tokens.vocab import Vocab, fertility, read_pipeline, read_settings
+from vocab_lit.tokens.vocab import Vocab, added_tokens, fertility, read_pipeline
 import pytest
 import tempfile
 
@@ -255,7 +255,7 @@ def test_digits_and_template_words_are_treated_as_in_the_source(cell_04b1df61, c
         bare = [dict(role="user", content="a"), dict(role="assistant", content="b")]
         text = base.apply_chat_template(bare, tokenize=False)
         assert base.tokenize(text) == target.tokenize(text)
-        assert {a["content"] for a in read_settings(base)["added_tokens"]} - set(target.get_vocab()) <= {
+        assert {a["content"] for a in added_tokens(base)} - set(target.get_vocab()) <= {
             "<|reserved_special_token_0|>",
             "<unused0>",
         }

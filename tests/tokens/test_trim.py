@@ -5,7 +5,7 @@ from types import SimpleNamespace
 from vocab_lit.text.corpus import is_held_out
 from vocab_lit.text.errors import SettingError
 from vocab_lit.tokens.settings import KINDS, TrimSettings
-from vocab_lit.tokens.tokenizer_file import TokenizerFile, _counted_words, _divides_at_spaces, count_tokens
+from vocab_lit.tokens.tokenizer_file import TokenizerFile, _counted_words
 from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.tokens.trim import Trimming, coverage_curve, size_by_token, trim, trim_costs
 from vocab_lit.tokens.vocab import backend_of, read_pipeline, unk_rate
@@ -131,8 +131,8 @@ def test_counts_by_word_are_those_of_whole_lines(cell_498ae08b, cell_5d64ddcf, c
     for kind, source in sources.items():
         text = swahili + more + odd
         whole = np.bincount([id for row in rows_of(source, text) for id in row], minlength=len(source))
-        assert np.array_equal(count_tokens(source, text), whole), kind
-        counted[kind] = _divides_at_spaces(source.backend_tokenizer)
+        assert np.array_equal(TokenizerFile(source).count(text), whole), kind
+        counted[kind] = TokenizerFile(source).divides_at_spaces
         turns = list(_counted_words(text, most=50, together=7))
         assert sum(n * len(line.split(" ")) for line, n in turns) == sum(len(line.split(" ")) for line in text)
         by_turns = [id for line, n in turns for id in rows_of(source, [line])[0] for _ in range(n)]
@@ -140,7 +140,7 @@ def test_counts_by_word_are_those_of_whole_lines(cell_498ae08b, cell_5d64ddcf, c
     assert [kind for kind in sources if counted[kind]] == ["unigram", "wordpiece"]
     spaced = train_tokenizer(swahili, "unigram", 300)
     spaced.add_tokens("maji na")
-    assert not _divides_at_spaces(spaced.backend_tokenizer) and count_tokens(spaced, ["maji na"]).sum() == 1
+    assert not TokenizerFile(spaced).divides_at_spaces and TokenizerFile(spaced).count(["maji na"]).sum() == 1
 
 
 @pytest.mark.cell('nbs/02_tokens/05_trim.ipynb', 'cell "every text is covered, also where room is scarce" (94ebe40f)')
@@ -154,7 +154,7 @@ def test_every_text_is_covered_also_where_room_is_scarce(cell_498ae08b, cell_9b5
         built = trim(sources["bpe"], both, settings)
         shares.append([built.counts[name][built.source_ids].sum() / built.counts[name].sum() for name in both])
     assert len(built.tokenizer) == 420 and min(shares[0]) >= 0.9 and 0.5 < min(shares[1]) < 0.9
-    assert np.array_equal(built.counts["en"], count_tokens(sources["bpe"], english[:20], batch=3))
+    assert np.array_equal(built.counts["en"], TokenizerFile(sources["bpe"]).count(english[:20], batch=3))
 
 
 @pytest.mark.cell('nbs/02_tokens/05_trim.ipynb', 'cell "what stands around a text, templates and special tokens stay" (699d1f40)')

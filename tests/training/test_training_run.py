@@ -253,6 +253,7 @@ def test_a_language_adapter_is_trained_with_a_vocabulary_or_without(cell_b2b2638
         load_adapter(loaded, place / f"whole-{code}", "language")
         assert bool(loaded.own_embeddings(code)) == (code == "am")
     assert sorted(f.name for f in (place / "whole-sw").iterdir()) == [
+        "README.md",
         "adapter.safetensors",
         "adapter_config.json",
         "lapt.json",

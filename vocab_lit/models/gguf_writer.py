@@ -52,7 +52,7 @@ __all__ = ['log', 'check_grows', 'GgufTransplant', 'GgufWriter']
 def check_grows(source: GgufSource, text: Sequence[str | Path], settings: TransplantSettings) -> None:
     "`ValueError` where more than rows of new tokens would change, or a table cannot be read."
     from vocab_lit.methods.factored import FactoredRecipe
-    from vocab_lit.tokens.llama_cpp_rules import IGNORE_MERGES
+    from vocab_lit.tokens.gguf_tokenizer import IGNORE_MERGES
 
     names_of_ids(source.file)
     for name in token_tables(source.file):
@@ -201,9 +201,9 @@ class GgufTransplant:
 
 def _remark_on_terms(tokenizer: PreTrainedTokenizerFast) -> None:
     "Tell which tokens llama.cpp finds where transformers does not: it has no tokens that are whole words only."
-    from vocab_lit.tokens.vocab import read_settings
+    from vocab_lit.tokens.vocab import added_tokens
 
-    terms = [a["content"] for a in read_settings(tokenizer)["added_tokens"] if a["single_word"]]
+    terms = [a["content"] for a in added_tokens(tokenizer) if a["single_word"]]
     if terms:
         log.warning(f"note: llama.cpp finds {len(terms):,} given tokens inside longer words too, such as {terms[0]!r}")
 

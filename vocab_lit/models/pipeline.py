@@ -379,7 +379,7 @@ def _judge(result: Transplant, new: NewVocabulary, out: Path) -> None:
     from vocab_lit.models.check import check_model, verdict
     from vocab_lit.models.model_class import learns_from_text
 
-    findings = check_model(out, compare=False, remarks=False)  # a line tells what breaks
+    findings = check_model(out, compare=False)  # a line tells what breaks
     for line in verdict(result.plan, new.alignment, findings, out, learns_from_text(result.model)):
         log.info(line)
 
@@ -394,7 +394,7 @@ def _kept(writer: FolderWriter | GgufWriter, files: Sequence[str], settings: Tri
     kept, texts = writer.kept(trimming), told_of(trimming)
     gone = (id for id in range(trimming.parts.size) if id not in trimming.kept)
     lost = by_script(source.tokens_at(gone))
-    vars(source).pop("tokenizer_file")  # a parsed vocabulary is large
+    source.tokenizer_file.forget()  # a parsed vocabulary is large
     return kept, dict(texts, lost=lost)
 
 

@@ -153,11 +153,9 @@ class Source:
     @cached_property
     def vocab(self) -> Vocab:
         "Its vocabulary; special tokens are `vocab.roles`."
-        from vocab_lit.tokens.vocab import Vocab
-
-        tokenizer = self.tokenizer
+        file = self.tokenizer_file
         with reading(self.path, "the tokenizer"):
-            return Vocab.from_tokenizer(tokenizer)
+            return file.vocab
 
     @property
     def rows(self) -> int:

@@ -196,11 +196,6 @@ class Workers:
             return _on_cluster(calls, self.cluster, folder)
         return _here(calls, self.at_once(len(calls)))
 
-    def run_apart(self, call: Callable[[], Any]) -> Any:
-        "What a call returns, made in another process; `WorkerKilled` where that is killed."
-        [result] = _here([call], 2)
-        return result
-
     def at_once(self, n: int) -> int:
         "How many of so many calls this machine makes at a time."
         return min(n, self.processes or _free_processes())

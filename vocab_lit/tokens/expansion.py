@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokenizers import models
 
-from .given_file import GivenToken
+from .settings import GivenToken
 from .tokenizer_file import Built, TokenizerFile, ids_before, own_methods, with_vocabulary
 from .vocab import CHARACTERS, Dialect, Token, Vocab, backend_of, components, overlap, read_token
 

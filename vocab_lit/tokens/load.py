@@ -17,8 +17,7 @@ from tokenizers import normalizers
 
 from ..text.errors import first_line, no_collection, reading
 from ..text.files import hub_name, read_json, scratch_folder
-from .llama_cpp_rules import merges_by_score, sentencepiece_pipeline
-from .tokenizer_file import TokenizerFile, save_tokenizer
+from .tokenizer_file import TokenizerFile, merges_by_score, save_tokenizer, sentencepiece_pipeline
 from .train import BERT_ROLES, ROBERTA_ROLES
 from .vocab import backend_of, components, ids_of_lines
 

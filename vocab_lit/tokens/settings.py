@@ -6,22 +6,119 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..text.errors import SettingError
-from ..text.reader import TextSource
-from ..text.settings import File, Model, Settings, option, settings
+from ..text.reader import TextSource, json_record, raw_lines, table_cells
+from ..text.settings import File, Model, Settings, did_you_mean, existing_file, option, settings
 from ..text.words import check_words
-from .given_file import GivenToken, read_given
 
 if TYPE_CHECKING:
     from vocab_lit.text.corpus import Amount
 
 # %% auto #0
-__all__ = ['KINDS', 'USUAL_SIZE', 'AS_ADVISED', 'TokenizerSettings', 'TrimSettings', 'check_tokenizer_path', 'check_vocab_size']
+__all__ = ['KINDS', 'USUAL_SIZE', 'AS_ADVISED', 'GivenToken', 'read_given', 'TokenizerSettings', 'TrimSettings',
+           'check_tokenizer_path', 'check_vocab_size']
+
+# %% ../../nbs/02_tokens/00_settings.ipynb #9882fa0a
+_COLUMNS = ("token", "like", "description", "special")
+_YES_OR_NO = {"true": True, "false": False, "": False}
+
+
+@dataclass(frozen=True)
+class GivenToken:
+    "A token to add, and what its embedding begins as: the mean of its own subtokens where nothing is said."
+
+    token: str  # as it stands in a text
+    like: str = ""  # a source token, whose embedding is copied
+    description: str = ""  # words; the embedding is the mean of those of their source tokens
+    special: bool = False  # never divided, whatever stands beside it, and left out when text is decoded without such
+    place: str = ""  # file and line, for messages
+
+    def problem(self, what: str) -> SettingError:
+        "An error about this token."
+        return SettingError("tokens", f" {self.place}{': ' * bool(self.place)}{self.token!r} {what}")
+
+
+def _check_columns(names: Iterable[str], place: str) -> None:
+    for name in names:
+        if name not in _COLUMNS:
+            raise ValueError(f"{place}: no column {name!r}; {did_you_mean(name, _COLUMNS)}")
+
+
+def _given(record: Mapping[str, object], place: str) -> GivenToken:
+    "The token that a line describes."
+    _check_columns(record, place)
+    special = _YES_OR_NO.get(str(record.get("special", "")).lower())
+    if special is None:
+        raise ValueError(f"{place}: special is {record['special']!r}; give true or false")
+    texts = {name: record.get(name) or "" for name in _COLUMNS[:3]}
+    if not_text := [name for name, text in texts.items() if not isinstance(text, str)]:
+        raise ValueError(f"{place}: {not_text[0]} is {texts[not_text[0]]!r}; give text")
+    token, like, description = map(str, texts.values())
+    given = GivenToken(token, like.strip(), description.strip(), special, place)
+    if not token.strip():
+        raise ValueError(f"{place}: the token is blank; give one in each line, in the field token")
+    if token != token.strip():
+        raise given.problem("has white space around it; leave that out")
+    if given.like and given.description:
+        raise given.problem("is like another token and has a description; give one of the two")
+    return given
+
+
+def _table_records(lines: Mapping[str, str]) -> Iterator[tuple[dict[str, object], str]]:
+    "The cells of each line of a table by column, and where it stands; without names it has one column, the tokens."
+    columns: list[str] = []
+    for place, line in lines.items():
+        cells = table_cells(line)
+        if not columns and "token" not in cells and len(cells) > 1:
+            hint = f"begin the file with the names, of {', '.join(_COLUMNS)}"
+            raise ValueError(f"{place}: {len(cells)} columns that no line names; {hint}")
+        if not columns and "token" in cells:
+            _check_columns(cells, place)
+            if len(set(cells)) < len(cells):
+                raise ValueError(f"{place}: a column is named twice")
+            columns = cells
+            continue
+        columns = columns or ["token"]
+        if len(cells) > len(columns):
+            named = ", ".join(columns)
+            raise ValueError(f"{place}: {len(cells)} cells, and there are {len(columns)} columns ({named})")
+        yield dict(zip(columns, cells)), place
+
+
+def _read_given(path: str | Path) -> list[GivenToken]:
+    "As `read_given`; `ValueError`."
+    lines = {f"{path}, line {n}": line for n, line in enumerate(raw_lines(path), 1)}
+    while lines and not next(reversed(lines.values())).strip():
+        lines.popitem()
+    is_json = next(iter(lines.values()), "").lstrip().startswith("{")
+    records = ((json_record(line, at), at) for at, line in lines.items()) if is_json else _table_records(lines)
+    tokens: dict[str, GivenToken] = {}
+    for given in (_given(*record) for record in records):
+        if given.token in tokens:
+            raise given.problem(f"is given twice, first in {tokens[given.token].place.rpartition(', ')[2]}")
+        tokens[given.token] = given
+    if not tokens:
+        raise ValueError(f"{path}: there are no tokens in this file")
+    return list(tokens.values())
+
+
+def read_given(
+    path: str | Path,  # UTF-8: a table with tabs between token, like, description and special, or JSON lines
+) -> list[GivenToken]:
+    "The tokens of a file; `SettingError` names the line in which something is wrong."
+    existing_file("tokens", path)
+    try:
+        return _read_given(path)
+    except SettingError:
+        raise
+    except ValueError as e:
+        raise SettingError("tokens", f" {e}") from None
 
 # %% ../../nbs/02_tokens/00_settings.ipynb #b04f57b1
 KINDS = {

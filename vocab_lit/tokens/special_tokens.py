@@ -16,7 +16,7 @@ from tokenizers import AddedToken
 
 from ..text.errors import first_line
 from ..text.files import check_file_name
-from .vocab import ROLES, SAME_ROLE, Vocab, is_reserved, match_specials, read_settings
+from .vocab import ROLES, SAME_ROLE, Vocab, added_tokens, is_reserved, match_specials
 
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedTokenizerBase
@@ -292,7 +292,7 @@ def chat_templates(tokenizer: PreTrainedTokenizerBase) -> dict[str, str]:
 def template_tokens(tokenizer: PreTrainedTokenizerBase) -> list[str]:
     "The added tokens that the chat templates write, in the order of their ids."
     text = "".join(chat_templates(tokenizer).values())
-    return [a["content"] for a in read_settings(tokenizer)["added_tokens"] if a["content"] in text]
+    return [a["content"] for a in added_tokens(tokenizer) if a["content"] in text]
 
 
 def check_templates(
@@ -328,7 +328,7 @@ def add_special_tokens(
     known, written = target.get_vocab(), template_tokens(source)
     roles = set(source.special_tokens_map.values())
     added = []
-    for a in read_settings(source)["added_tokens"]:
+    for a in added_tokens(source):
         piece = a["content"]
         wanted = piece in written or (a["special"] and piece not in roles and not is_reserved(piece))
         if wanted and piece not in known:

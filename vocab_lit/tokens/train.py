@@ -26,8 +26,8 @@ from vocab_lit.tokens.tokenizer_file import (
     SPECIAL_ROLES,
     Built,
     TokenizerFile,
+    ids_around,
     model_pieces,
-    special_around,
     with_vocabulary,
 )
 from .vocab import FALLBACK_PIECES, Dialect, backend_of, is_reserved
@@ -546,7 +546,7 @@ def train_tokenizer_like(
         return _train_in_pipeline(file, lines, vocab_size, character_coverage, split_digits, at_most, keep_reserved)
     kind, tokenizer = kind or file.kind, file.tokenizer
     lowercase = kind == "wordpiece" and bool((file.settings.get("normalizer") or {}).get("lowercase"))
-    around = special_around(tokenizer)
+    around = tuple(map(bool, ids_around(tokenizer)))
     length = tokenizer.model_max_length
     return train_tokenizer(
         lines, kind, vocab_size, character_coverage, split_digits, lowercase, length, around, at_most

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 # %% auto #0
 __all__ = ['BYTES', 'CHARACTERS', 'FALLBACK', 'FALLBACK_PIECES', 'ROLES', 'SAME_ROLE', 'visible', 'visible_bytes', 'Token',
-           'Dialect', 'components', 'backend_of', 'ids_of_lines', 'read_pipeline', 'read_settings', 'read_dialect',
-           'is_reserved', 'read_token', 'check_ids', 'Vocab', 'match_specials', 'overlap', 'Fit', 'fit', 'sum_fits',
-           'unk_rate', 'fertility']
+           'Dialect', 'components', 'backend_of', 'ids_of_lines', 'read_pipeline', 'added_tokens', 'read_settings',
+           'read_dialect', 'is_reserved', 'read_token', 'check_ids', 'Vocab', 'match_specials', 'overlap', 'Fit', 'fit',
+           'sum_fits', 'unk_rate', 'fertility']
 
 # %% ../../nbs/02_tokens/01_vocab.ipynb #6365abba
 def visible(text: str) -> str:
@@ -169,6 +169,13 @@ def read_pipeline(
         return json.loads(backend_of(tokenizer).to_str())
 
 
+def added_tokens(tokenizer: PreTrainedTokenizerBase) -> list[dict[str, Any]]:
+    "The added tokens as `tokenizer.json` has them, by their ids."
+    return [
+        dict(id=id) | t.__getstate__() for id, t in sorted(backend_of(tokenizer).get_added_tokens_decoder().items())
+    ]
+
+
 _BPE_OPTIONS = ("dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix", "fuse_unk", "byte_fallback")
 _BPE_OPTIONS += ("ignore_merges",)
 
@@ -182,8 +189,7 @@ def read_settings(tokenizer: PreTrainedTokenizerBase) -> dict[str, Any]:
     bare = Tokenizer(models.BPE(**options))
     for name in ("normalizer", "pre_tokenizer", "post_processor", "decoder"):
         setattr(bare, name, getattr(backend, name))
-    added = [dict(id=id) | t.__getstate__() for id, t in backend.get_added_tokens_decoder().items()]
-    return json.loads(bare.to_str()) | dict(added_tokens=added)
+    return json.loads(bare.to_str()) | dict(added_tokens=added_tokens(tokenizer))
 
 
 def _mark_of(part: Mapping[str, Any]) -> str:
@@ -327,6 +333,7 @@ class Vocab:
     ):
         self.tokens, self.roles, self.tokenizer = tokens, roles or {}, tokenizer
         self.dialect = dialect or _UNMARKED
+        self.file: Any = None  # the `TokenizerFile` that the tokenizer was read by
 
     @property
     def own_tokenizer(self) -> PreTrainedTokenizerBase:

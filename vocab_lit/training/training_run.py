@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, cast
 import vocab_lit
 from ..methods.plan import Plan
 from ..models.adapterhub import write_adapter
-from ..models.card import keep_source_files, write_card, write_lora_card
+from ..models.card import keep_source_files, write_adapter_card, write_card
 from ..models.factored_embedding import FactoredEmbedding, factored, load_embedding
 from ..models.lazy_weights import copy_beside, copy_notes, save_model
 from ..models.madx import MadX
@@ -124,8 +124,8 @@ def _open_text(text, held_out, alpha, seed) -> tuple[Iterable[str], list[str]]: 
         return (Lines(*text), read_lines(*held_out)) if held_out else hold_out(Lines(*text), seed=seed)
     parts: dict[str, Iterable[str]] = {str(file): Lines(file) for file in text}
     test = read_lines(*held_out) if held_out else []
-    for name, lines in parts.items() if not held_out else ():
-        parts[name], some = hold_out(lines, most=max(1, HELD_OUT // len(text)), seed=seed)
+    for name, of_file in parts.items() if not held_out else ():
+        parts[name], some = hold_out(of_file, most=max(1, HELD_OUT // len(text)), seed=seed)
         test += some
     return mix(parts, alpha, seed=seed), test
 
@@ -401,12 +401,13 @@ def _write(run: FolderRun, losses: pd.DataFrame, folder: Path) -> None:
     shutil.copy(run.out / "run/metrics.jsonl", folder)
     if run.adapter:
         write_adapter(run.madx, "language", run.adapter.name, folder)
+        write_adapter_card(folder, run.out.name, "adapters", run.source.path, run.source.files, {})
         return
     told = _training_facts(run, losses, folder)
     if run.lora and not run.lora.settings.merge:
         save_lora(run.lora, folder, run.source.path)
         save_tokenizer(run.tokenizer, folder)
-        write_lora_card(folder, run.out.name, run.source.path, run.source.files, told)
+        write_adapter_card(folder, run.out.name, "peft", run.source.path, run.source.files, told)
         return
     if run.lora:
         run.lora.merge()
