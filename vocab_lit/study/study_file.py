@@ -375,7 +375,6 @@ def _task_parts(given: object) -> object:
     return own | dict(given=task_options(task, {key: value for key, value in given.items() if key not in own}))
 
 
-
 _TaskParts = Annotated[TaskOfStudy, BeforeValidator(_task_parts)]
 _WayParts = Annotated[Way, BeforeValidator(lambda given, info: way_parts(given, info.data))]
 
