@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-    from vocab_lit.tokens.verdict import Verdict
+    from vocab_lit.app.inspection import Verdict
 
 colors = LazyExtra("matplotlib.colors", "chapters")
 ticker = LazyExtra("matplotlib.ticker", "chapters")

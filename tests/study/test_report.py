@@ -3,7 +3,7 @@ from IPython.core.formatters import DisplayFormatter
 from matplotlib.colors import to_rgb
 from scipy import stats
 from types import SimpleNamespace
-from vocab_lit.study.report import BEST, BITS, HELD_OUT, INK, PALETTE, READ, TRAINED_FOR, UNKNOWN, _number, at_equal, described, holm, loss_bars, loss_curves, measures, paired_p, paired_tests, plt, ranges, report_text, row_shares, trial_evidence
+from vocab_lit.study.report import BEST, BITS, HELD_OUT, INK, PALETTE, TRAINED_FOR, UNKNOWN, _number, at_equal_time, described, holm, loss_bars, loss_curves, measures, paired_p, paired_tests, plt, ranges, report_text, row_shares, trial_evidence
 import numpy as np
 import pandas as pd
 import pytest
@@ -90,26 +90,23 @@ def test_paired_tests_are_scipy_s_over_seeds_and_languages(cell_076d84ee):
 
 @pytest.mark.cell('nbs/08_study/02_report.ipynb', 'cell "at equal cost a curve is read where the shortest ends" (550a1f29)')
 def test_at_equal_cost_a_curve_is_read_where_the_shortest_ends():
-    def curve(way, bits, seconds, n_bytes):
+    def curve(way, bits, seconds):
         about = dict(setting=way, model="m", language="cy", limit="all", seed=0)
         rows = [dict(metric=BITS, step=10 * i, value=value) for i, value in enumerate(bits)]
-        for metric, values in ((TRAINED_FOR, seconds), (READ, n_bytes)):
-            rows += [dict(metric=metric, step=10 * i, value=value) for i, value in enumerate(values)]
+        rows += [dict(metric=TRAINED_FOR, step=10 * i, value=value) for i, value in enumerate(seconds)]
         return [about | row for row in rows]
 
 
     curves = pd.DataFrame(
-        curve("lapt", [3.0, 2.0, 1.5], [0, 10, 20], [0, 100, 200])
-        + curve("extended", [4.0, 2.0, 1.0], [0, 8, 16], [0, 150, 300])
-        + curve("untouched", [3.0], [], [])
+        curve("lapt", [3.0, 2.0, 1.5], [0, 10, 20])
+        + curve("extended", [4.0, 2.0, 1.0], [0, 8, 16])
+        + curve("untouched", [3.0], [])
     )
-    in_time = at_equal(curves, TRAINED_FOR).set_index("setting")
+    in_time = at_equal_time(curves).set_index("setting")
     assert set(in_time.reached) == {16} and set(in_time.index) == {"lapt", "extended"}
     assert in_time.value["lapt"] == pytest.approx(2.0 - 0.6 * 0.5) and in_time.value["extended"] == 1.0
-    in_text = at_equal(curves, READ).set_index("setting")
-    assert set(in_text.reached) == {200} and in_text.value["extended"] == pytest.approx(2.0 - (200 - 150) / 150)
     found = set(measures(curves.assign(what=HELD_OUT)).measure)
-    assert found == {"bits per byte at the start", "bits per byte at equal CPU time", "bits per byte at equal text"}
+    assert found == {"bits per byte at the start", "bits per byte at equal CPU time"}
 
 
 @pytest.mark.cell('nbs/08_study/02_report.ipynb', 'cell "the report has every way, every place and what failed" (1dfa6208)')

@@ -177,8 +177,8 @@ def test_what_is_recorded_is_not_computed_again(cell_9b84640a):
     assert not (place / "never").exists() and (place / "mine/thesis.txt").read_text() == "mine"
 
 
-@pytest.mark.cell('nbs/08_study/06_study.ipynb', 'cell "a curve has CPU seconds, bytes, languages, choices, sizes" (c0814a6d)')
-def test_a_curve_has_cpu_seconds_bytes_languages_choices_sizes(cell_9b84640a, cell_beea662e):
+@pytest.mark.cell('nbs/08_study/06_study.ipynb', 'cell "a curve has CPU seconds, languages, choices, sizes" (c0814a6d)')
+def test_a_curve_has_cpu_seconds_languages_choices_sizes(cell_9b84640a, cell_beea662e):
     made = cell_beea662e.made
     place = cell_9b84640a.place
     gpt2 = Source.open(data_path("models", "mini-gpt2"))
@@ -191,10 +191,7 @@ def test_a_curve_has_cpu_seconds_bytes_languages_choices_sizes(cell_9b84640a, ce
         assert begun[metric] == pytest.approx(expected)
     trained = made[made.setting == "lapt"]
     curve = trained[trained.what == "training"].pivot(index="step", columns="metric", values="value")
-    text = (place / "causal/prepared/sw-all/text/train.txt").read_text(encoding="utf-8")
-    n_tokens = sum(len(gpt2.tokenizer(line)["input_ids"]) + 1 for line in text.splitlines())
-    assert curve.index.tolist() == [0, 1, 2] and curve["bytes read"].is_monotonic_increasing
-    assert curve["bytes read"][2] == pytest.approx(2 * 2 * 32 * len(text.encode()) / n_tokens, rel=0.01)
+    assert curve.index.tolist() == [0, 1, 2]
     assert curve["CPU seconds trained"][0] == 0 < curve["CPU seconds trained"][1] < curve["CPU seconds trained"][2]
     others = trained[trained.what == "other text"].set_index("step").value
     assert others[0] == pytest.approx(begun["bits per byte in another language"]) and others[2] != others[0]

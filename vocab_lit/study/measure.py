@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from ..models.device import on_device
 from ..models.factored_embedding import factorize_files
 from ..models.source import FolderSource
-from .report import BEST, BITS, HELD_OUT, OTHER, READ, TRAINED_FOR, UNKNOWN
+from .report import BEST, BITS, HELD_OUT, OTHER, TRAINED_FOR, UNKNOWN
 from .results import made_once
 from .stages import Run, make_model, make_start, make_text, make_tokenizer, make_vectors
 from .study_file import GridCell, Study, TaskOfStudy, Way
@@ -275,18 +275,6 @@ def _without_training(study: Study, start: Path, lines: list[str]) -> list[dict]
     return [_row(BITS, bits, what=HELD_OUT, step=0), _row(BEST, bits, what=HELD_OUT)]
 
 
-def _seen(way: Way, tokenizer: PreTrainedTokenizerBase, text: Path, watcher) -> list[dict]:
-    "CPU seconds of training and bytes of text up to each evaluation."
-    config, lines = way.lapt.config(), read_lines(text)
-    n_bytes = sum(len(line.encode()) + 1 for line in lines)
-    n_tokens = sum(len(ids) + 1 for ids in tokenizer(lines, add_special_tokens=False, verbose=False)["input_ids"])
-    each = config.batch_size * config.length * n_bytes / n_tokens
-    rows = [_row(TRAINED_FOR, seconds, what="training", step=step) for step, seconds in watcher.seconds.items()]
-    if config.mode == "distil":  # which reads snippets
-        return rows
-    return rows + [_row(READ, step * each, what="training", step=step) for step in watcher.seconds]
-
-
 def _trained(run: CellRun, start: Path, lines: list[str]) -> list[dict]:
     "Train, and measure on the way."
     tokenizer = FolderSource.open(start).tokenizer
@@ -297,7 +285,8 @@ def _trained(run: CellRun, start: Path, lines: list[str]) -> list[dict]:
     curve = [_row(BITS, bits, what=HELD_OUT, step=step) for step, bits in watcher.bits.items()]
     end = _row(BEST, watcher.bits[best], what=HELD_OUT)
     learning = _row("trainable parameters", watcher.learning, what="cost")
-    return [*curve, end, learning, *_seen(run.way, tokenizer, run.train_text, watcher)]
+    spent = [_row(TRAINED_FOR, seconds, what="training", step=step) for step, seconds in watcher.seconds.items()]
+    return [*curve, end, learning, *spent]
 
 
 def _other_rows(study: Study, source: FolderSource, step: int) -> list[dict]:

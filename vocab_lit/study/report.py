@@ -24,8 +24,8 @@ plt = LazyExtra("matplotlib.pyplot", "chapters")
 sns = LazyExtra("seaborn", "chapters")
 
 # %% auto #0
-__all__ = ['plt', 'sns', 'HELD_OUT', 'BITS', 'BEST', 'UNKNOWN', 'OTHER', 'READ', 'TRAINED_FOR', 'PLACE', 'MUCH_UNKNOWN', 'INK',
-           'PALETTE', 'SANS', 'at_equal', 'measures', 'unknown_ways', 'way_tables', 'costs', 'holm', 'paired_p',
+__all__ = ['plt', 'sns', 'HELD_OUT', 'BITS', 'BEST', 'UNKNOWN', 'OTHER', 'TRAINED_FOR', 'PLACE', 'MUCH_UNKNOWN', 'INK', 'PALETTE',
+           'SANS', 'at_equal_time', 'measures', 'unknown_ways', 'way_tables', 'costs', 'holm', 'paired_p',
            'paired_tests', 'report_text', 'write_report', 'trial_evidence', 'use_style', 'ranges', 'described',
            'loss_bars', 'row_shares', 'loss_curves']
 
@@ -33,27 +33,25 @@ __all__ = ['plt', 'sns', 'HELD_OUT', 'BITS', 'BEST', 'UNKNOWN', 'OTHER', 'READ',
 HELD_OUT, BITS, BEST, UNKNOWN = "held-out text", "bits per byte", "bits per byte at the end", "unknown characters"
 _AT_START = "bits per byte at the start"
 OTHER = "bits per byte in another language"
-READ, TRAINED_FOR = "bytes read", "CPU seconds trained"
-_EQUAL = {TRAINED_FOR: "bits per byte at equal CPU time", READ: "bits per byte at equal text"}
+TRAINED_FOR, _EQUAL = "CPU seconds trained", "bits per byte at equal CPU time"
 PLACE = ("model", "language", "limit")  # what a way and the baseline have in common, besides the seed
 MUCH_UNKNOWN = 0.001  # share of characters from which bits per byte say too little
 
 
-def at_equal(
+def at_equal_time(
     table: pd.DataFrame,  # as for `measures`
-    along: str,  # CPU seconds trained, or bytes read
-) -> pd.DataFrame:  # setting, model, language, limit, seed, reached (on `along`), value
-    "Bits per byte of each way where the first of them stopped; between two evaluations, on the line through them."
+) -> pd.DataFrame:  # setting, model, language, limit, seed, reached (CPU seconds), value
+    "Bits per byte of each way when the first of them stopped; between two evaluations, on the line through them."
     import pandas as pd
 
     place = [*PLACE, "seed"]
-    curves = table[table.metric.isin([BITS, along])].dropna(subset=["step"])
+    curves = table[table.metric.isin([BITS, TRAINED_FOR])].dropna(subset=["step"])
     curves = curves.pivot(index=["setting", *place, "step"], columns="metric", values="value")
-    curves = curves.reindex(columns=[BITS, along]).dropna().reset_index()
-    curves["reached"] = curves.groupby(["setting", *place])[along].transform("max")
+    curves = curves.reindex(columns=[BITS, TRAINED_FOR]).dropna().reset_index()
+    curves["reached"] = curves.groupby(["setting", *place])[TRAINED_FOR].transform("max")
     curves["reached"] = curves.groupby(place).reached.transform("min")
     rows = [
-        dict(zip(("setting", *place, "reached"), cell), value=float(np.interp(cell[-1], part[along], part[BITS])))
+        dict(zip(("setting", *place, "reached"), cell), value=float(np.interp(cell[-1], part[TRAINED_FOR], part[BITS])))
         for cell, part in curves.groupby(["setting", *place, "reached"], sort=False)
     ]
     return pd.DataFrame(rows, columns=["setting", *place, "reached", "value"])
@@ -74,8 +72,8 @@ def measures(
     named = [
         f"{row.task} {row.metric}" + f" from {row.source}" * (row.source != row.language) for row in tasks.itertuples()
     ]
-    equal = [at_equal(table, along).assign(measure=measure) for along, measure in _EQUAL.items()]
-    rows = pd.concat([start, end, *filter(len, equal), others, tasks.assign(measure=named)], ignore_index=True)
+    equal = at_equal_time(table).assign(measure=_EQUAL)
+    rows = pd.concat([start, end, *filter(len, [equal]), others, tasks.assign(measure=named)], ignore_index=True)
     return rows[["setting", *PLACE, "seed", "measure", "value"]]
 
 

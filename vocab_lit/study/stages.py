@@ -20,10 +20,9 @@ from ..text.cleaning import CleanReport, clean
 from ..text.corpus import Lines, hold_out, read_lines, sample_lines, size_of, write_json
 from ..text.files import write_folder
 from ..text.settings import options
-from ..tokens.continued import continued_tokenizer
+from ..tokens.continued import build_tokenizer
 from ..tokens.settings import TokenizerSettings
 from ..tokens.tokenizer_file import Built, save_tokenizer
-from ..tokens.train import build_tokenizer
 from ..training.settings import RunSettings, RunStopped
 from ..training.training_run import lapt_files
 from ..vectors.settings import VectorSettings, VectorTraining, fasttext_or_ppmi
@@ -162,9 +161,7 @@ def _cleaned(a: Adaptation, folder: Path) -> tuple[Lines, list[dict]]:  # the li
 
 def build_target(a: Adaptation, lines: Iterable[str]) -> Built:
     "Train the target tokenizer, or train the source's on."
-    wanted = a.transplant.tokenizer
-    build = continued_tokenizer if wanted.continues else build_tokenizer
-    return build(a.opened.tokenizer, lines, wanted)
+    return build_tokenizer(a.opened.tokenizer, lines, a.transplant.tokenizer)
 
 
 def make_tokenizer(run: Run) -> Built:

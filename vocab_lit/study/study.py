@@ -13,7 +13,6 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -27,7 +26,7 @@ from .measure import facts_digest, file_digest, measure_cell, tag_file
 from .report import BEST, write_report
 from .results import Cell, ResultStore, WorkerKilled, Workers
 from .study_file import GridCell, Study, TaskOfStudy, at_keys
-from ..tasks.evaluate import read_choices, read_examples
+from ..tasks.evaluate import read_choices, read_examples, silenced
 from ..text.corpus import write_json
 from ..text.files import alone, check_output, check_text
 from ..text.reader import TextSource
@@ -191,10 +190,7 @@ class StudyRun:
             out.mkdir(parents=True, exist_ok=True)
             write_json(facts, out / NOTE)
             (out / FAILED).mkdir(exist_ok=True)
-            store = ResultStore(out / CELLS, workers or Workers(1))
-        else:
-            store = _Unwritten(out / CELLS)
-        return cls(study, out, digests, store)
+        return cls(study, out, digests, ResultStore(out / CELLS, workers or Workers(1)))
 
     def fingerprint(self, cell: GridCell) -> str:
         "A hash of all that decides a cell's numbers, but for the library."
@@ -233,31 +229,12 @@ class StudyRun:
         return pd.DataFrame(rows)
 
 
-class _Unwritten(ResultStore):
-    "Records to look at, of a folder that may not be there yet."
-
-    def __init__(self, folder: Path):
-        self.folder, self.workers = folder.absolute(), Workers()
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    "Without remarks and warnings, which nobody reads between the lines of many cells."
-    level = log.level
-    log.setLevel(logging.WARNING)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)
-            yield
-    finally:
-        log.setLevel(level)
-
-
 def _compute(run: StudyRun, cell: GridCell) -> dict:  # the record, or key and error
     "Compute a cell; what goes wrong in it is noted, and no more."
     asked, began = run.cell(cell), time.perf_counter()
     try:
-        with _quiet():
+        with silenced(), warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # which nobody reads between the lines of many cells
             record = run.store.cell(asked.key, asked.measure, run.fingerprint(cell))
         run.failure(cell).unlink(missing_ok=True)
         return record
