@@ -82,8 +82,7 @@ def _train(
 
     if dry_run:
         opened = prepare_run(folder, text, out, settings, run, adapter, keep)
-        told = opened and opened.estimate()
-        return told.rows if told else {}
+        return opened.estimate() if opened else {}
     losses = lapt_files(folder, text, out, settings, run, adapter, keep)
     if as_json and FIRST:
         print(losses.to_json(orient="records", indent=2))
@@ -126,8 +125,7 @@ def lapt_(
     """Continue the pretraining of a model on text of the target language.
 
     The weights with the lowest held-out loss are saved. A run that is killed resumes with --resume where its last
-    checkpoint was. On several GPUs: `torchrun --nproc_per_node 4 -m vocab_lit lapt ...`; for a model that
-    one GPU does not hold, `accelerate launch --use_fsdp --fsdp_version 2 --num_processes 4 -m vocab_lit lapt ...`
+    checkpoint was. On several GPUs: `torchrun --nproc_per_node 4 -m vocab_lit lapt ...`
 
     Example: `vocab-lit lapt xlmr-sw --text swahili.txt --mode full --steps 10000 --out xlmr-sw-lapt`
 
@@ -317,8 +315,6 @@ def adapt(
 
     Example: `vocab-lit adapt --setup sw.yml --out xlmr-sw`
 
-    On several GPUs: `torchrun --nproc_per_node 4 -m vocab_lit adapt ...`; the first process does all but the
-    training.
     """
     transplant = TransplantSettings(tokenizer, vectors, init).without_unused(list(setup or ()), text)
     from vocab_lit.app import adapt as adapting
