@@ -13,16 +13,7 @@ from pathlib import Path
 from ..models.settings import LoraSettings
 from ..text.files import check_text
 from ..text.reader import TextSource
-from vocab_lit.text.settings import (
-    LARGEST_SEED,
-    Files,
-    Model,
-    SettingError,
-    Settings,
-    option,
-    settings,
-    settings_over,
-)
+from ..text.settings import LARGEST_SEED, Files, Model, SettingError, Settings, option, settings, settings_over
 
 # %% auto #0
 __all__ = ['MODES', 'EMBEDDINGS', 'FEW', 'PRESETS', 'DECODER_RATE', 'PRECISIONS', 'Stage', 'LaptConfig', 'LaptSettings',
@@ -423,10 +414,7 @@ class KeepSettings(Settings):
         "measured on the way, and bits per byte before and after",
     )
     replay: float = option(
-        0,
-        "share of the blocks trained on that is taken from the other lines of --keep-text, such as 0.1",
-        ge=0,
-        le=0.9,
+        0, "share of the blocks trained on that is taken from the other lines of --keep-text, such as 0.1", ge=0, le=0.9
     )
 
     def check(
