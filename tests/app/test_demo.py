@@ -30,6 +30,7 @@ def cell_851de6f9():
 
     @contextmanager
     def served(sides):  # a function that asks the page: method, path and question; status and answer
+        pytest.importorskip("uvicorn")
         with open_port(0) as opened:
             server, port = demo_server(sides), opened.getsockname()[1]
             thread = Thread(target=server.run, kwargs=dict(sockets=[opened]), daemon=True)
