@@ -9,7 +9,7 @@ from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.tokens.special_tokens import add_special_tokens, carry_ids, carry_template, check_ids, check_ids_written, check_templates, ids_beyond
 from vocab_lit.tokens.tokenizer_file import save_tokenizer
 from vocab_lit.tokens.train import train_tokenizer, train_tokenizer_like
-from vocab_lit.tokens.vocab import Vocab, added_tokens, fertility, read_pipeline
+from vocab_lit.tokens.vocab import Vocab, added_tokens, fit, read_pipeline
 import pytest
 import tempfile
 
@@ -237,8 +237,8 @@ def test_a_conversation_is_the_same_text_before_and_after(cell_04b1df61, cell_ca
                 framed = [t.convert_ids_to_tokens(t("a")["input_ids"]) for t in (base, tokenizer)]
                 assert framed[0] == framed[1]
         assert grown[family].extra_special_tokens == base.extra_special_tokens
-        assert fertility(trained[family], swahili) < fertility(grown[family], swahili) + 0.5
-        assert fertility(grown[family], swahili) < 0.9 * fertility(base, swahili)
+        assert fit(trained[family], swahili).fertility < fit(grown[family], swahili).fertility + 0.5
+        assert fit(grown[family], swahili).fertility < 0.9 * fit(base, swahili).fertility
 
 
 @pytest.mark.cell('nbs/02_tokens/04_special_tokens.ipynb', 'cell "digits and template words are treated as in the source" (ea39b99c)')

@@ -8,7 +8,7 @@ from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.tokens.tokenizer_file import TokenizerFile
 from vocab_lit.tokens.train import train_tokenizer, train_tokenizer_like
 from vocab_lit.tokens.verdict import Beside, HELD_OUT, Measured, ModelSize, SAMPLE, SEEN, SIZES, _decide, _doubts, _extension, _fits, _seen_share, costs, first_tokens, judge, largest_tokenizer, last_worth, length_ratio, lost_letters, sampled
-from vocab_lit.tokens.vocab import Fit, fertility, unk_rate
+from vocab_lit.tokens.vocab import Fit, fit
 import numpy as np
 import pandas as pd
 import pytest
@@ -79,7 +79,7 @@ def test_growth_ends_where_it_saves_too_little():
 @pytest.mark.cell('nbs/02_tokens/07_verdict.ipynb', 'cell "letters in unknown tokens are counted, and marks are not" (5e2d1c21)')
 def test_letters_in_unknown_tokens_are_counted_and_marks_are_not():
     words = train_tokenizer(["maji ya mto", "gari la mtu"] * 20, "wordpiece", 34)
-    assert lost_letters(words, ["maji ya mto ”"]) == 0 and unk_rate(words, ["maji ya mto ”"]) > 0
+    assert lost_letters(words, ["maji ya mto ”"]) == 0 and fit(words, ["maji ya mto ”"]).unk_rate > 0
     assert lost_letters(words, ["maji ሀለ"]) == 2 / 6
     assert lost_letters(train_tokenizer(["maji ya mto"] * 20, "bpe", 265), ["ሀለ"]) == 0
 
@@ -161,9 +161,9 @@ def test_verdicts_of_texts_and_what_they_rest_on(cell_5e2d1c18):
     )
     # by other means: how many tokens the held-out lines have, and how many of a vocabulary overlap
     _, held_out = split_lines(lines("sw", 700, seed=1), HELD_OUT)
-    assert fertility(source, held_out) == pytest.approx(verdicts["sw"].measured.tokens_per_word, abs=1e-3)
+    assert fit(source, held_out).fertility == pytest.approx(verdicts["sw"].measured.tokens_per_word, abs=1e-3)
     own = train_tokenizer_like(source, split_lines(lines("sw", 700, seed=1), HELD_OUT)[0], verdicts["sw"].curve[-1]["size"])
-    assert fertility(own, held_out) == pytest.approx(verdicts["sw"].curve[-1]["tokens_per_word"], abs=1e-3)
+    assert fit(own, held_out).fertility == pytest.approx(verdicts["sw"].curve[-1]["tokens_per_word"], abs=1e-3)
     assert coverage(source, own)["overlapping share"] == pytest.approx(
         verdicts["sw"].curve[-1]["overlap"], abs=0.03
     )  # as strings
