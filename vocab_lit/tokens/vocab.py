@@ -271,8 +271,10 @@ ROLES = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")  # as transformers na
 
 
 def check_ids(pieces: Mapping[str, int]) -> None:  # {piece: id}, added tokens included
-    "`ValueError` where two tokens have one id."
+    "`ValueError` where two tokens have one id, or ids are far apart."
     owner = {id: piece for piece, id in pieces.items()}
+    if (last := max(owner, default=0)) > 2**20 + 2 * len(owner):  # going through the ids below takes minutes
+        raise ValueError(f"{owner[last]!r} has the id {last:,} among {len(owner):,} tokens; number them without gaps")
     if clash := next((piece for piece, id in pieces.items() if owner[id] != piece), None):
         hint = "give every token an id of its own, and every id below them a token, such as [unused1]"
         raise ValueError(f"{clash!r} and {owner[pieces[clash]]!r} have one id, {pieces[clash]}; {hint}")
