@@ -208,7 +208,7 @@ def refingerprint(
     anew: Annotated[
         list[str] | None,
         typer.Option(
-            help="Kinds whose records are all computed anew and replaced, by how they begin. May be repeated.",
+            help="Kinds whose records are all computed anew and replaced, by a part of their name. May be repeated.",
             show_default="none",
         ),
     ] = None,

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from statistics import fmean
 
-from vocab_lit.study.study_report import UNKNOWN
+from vocab_lit.study.report import UNKNOWN
 from vocab_lit.text.corpus import data_path, write_json
 
 VERDICTS = ("keep", "trim", "extend", "replace")
@@ -138,7 +138,7 @@ EVIDENCE = "report/evidence.json"  # below `data`
 
 
 def evidence() -> dict[str, dict[str, str]]:  # by verdict, or decoder, and by whether the language is known
-    "What `vocab_lit.study.study_report.trial_evidence` reads."
+    "What `vocab_lit.study.report.trial_evidence` reads."
     masked = {advice: {str(known): field_evidence(advice, known) for known in (True, False)} for advice in VERDICTS}
     return masked | {"decoder": {str(reads): "; ".join(real_evidence(reads)) for reads in (True, False, None)}}
 

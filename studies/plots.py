@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from studies.embedding_plots import write_beside
+from studies.figures import INK, PALETTE, LazyExtra, _number, described, plt, ranges, sns, use_style
 from studies.labels import label
-from vocab_lit.study.figures import INK, PALETTE, _number, described, plt, ranges, sns, use_style
-from vocab_lit.text.errors import LazyExtra
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-    from vocab_lit.tokens.verdict import Verdict
+    from vocab_lit.app.inspection import Verdict
 
 colors = LazyExtra("matplotlib.colors", "chapters")
 ticker = LazyExtra("matplotlib.ticker", "chapters")

@@ -23,8 +23,12 @@ def kind_of(record: Mapping) -> str:  # such as wechsel course gpt2
     "What a record is of: records of a kind are made by the same code."
     key = record["key"]
     return " ".join(
-        str(one) for one in (record["chapter"], *(key.get(c, "") for c in ("what", "model", "kind"))) if one
+        str(one) for one in (record["chapter"], *(key.get(c, "") for c in ("what", "model", "kind", "methods"))) if one
     )
+
+
+def _is_among(kind: str, parts: Iterable[str]) -> bool:
+    return any(part in kind for part in parts)
 
 
 @dataclass
@@ -61,14 +65,14 @@ class Anew:
 
 
 def drawn(records: Mapping[tuple[str, str], dict], sample: int, anew: Iterable[str]) -> set[tuple[str, str]]:
-    "So many records of each kind, always the same ones; all of the kinds that begin with one of `anew`."
+    "So many records of each kind, always the same ones; all of the kinds that have one of `anew` in them."
     by_kind: dict[str, list] = {}
     for name, record in records.items():
         by_kind.setdefault(kind_of(record), []).append(name)
     chosen = set()
     for kind, names in by_kind.items():
         names.sort(key=lambda name: hashlib.sha256(" ".join(name).encode()).digest())
-        chosen.update(names if kind.startswith(tuple(anew)) else names[:sample])
+        chosen.update(names if _is_among(kind, anew) else names[:sample])
     return chosen
 
 
@@ -101,7 +105,7 @@ def rows(folder: Path, kept: Mapping[tuple[str, str], dict]) -> list[dict]:
 def refingerprint(
     names: Iterable[str] = (),  # chapters and pages; none: all that have records
     sample: int = 1,  # records of each kind that are computed anew
-    anew: Iterable[str] = (),  # beginnings of kinds whose records are all computed anew, and replaced
+    anew: Iterable[str] = (),  # parts of kinds whose records are all computed anew, and replaced
     folder: str | Path = "",  # where they are computed; empty: a temporary one
 ) -> tuple[list[dict], bool]:  # a row for each kind, and whether the file is written
     "Make the fingerprints of the pages' records anew; written only where all samples agree."
@@ -117,12 +121,12 @@ def refingerprint(
                 of_language = dict(language=language, scale="mini") if language else {}
                 run_notebook(name, made / name, **of_language, **parameters)
         told = rows(made, mine)
-        stale = [row for row in told if row["agree"] < row["anew"] and not row["kind"].startswith(tuple(anew))]
+        stale = [row for row in told if row["agree"] < row["anew"] and not _is_among(row["kind"], anew)]
         if stale:
             return told, False
         for name, record in mine.items():
             path = made.joinpath(*name)
-            if not kind_of(record).startswith(tuple(anew)) and (fresh := read_record(path)):
+            if not _is_among(kind_of(record), anew) and (fresh := read_record(path)):
                 given.lay(path, fresh["fingerprint"])
         others = [record for name, record in kept.items() if name[0] not in names]
         keep_pages(made, others=others)

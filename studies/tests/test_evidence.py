@@ -16,7 +16,7 @@ from studies.evidence import (
     real_means,
     way_in_words,
 )
-from vocab_lit.study.study_report import UNKNOWN
+from vocab_lit.study.report import UNKNOWN
 from vocab_lit.text.corpus import data_path
 
 

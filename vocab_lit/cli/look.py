@@ -8,7 +8,6 @@ __all__ = ['log', 'MadeModel', 'methods', 'inspect', 'explain', 'report_', 'demo
 # %% ../../nbs/10_cli/01_look.ipynb #d2b194da
 import logging
 import webbrowser
-from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -37,8 +36,7 @@ from ..text.files import check_text
 from ..text.settings import SettingError
 
 if TYPE_CHECKING:
-    from vocab_lit.app.inspection import Inspection
-    from vocab_lit.tokens.verdict import Verdict
+    from vocab_lit.app.inspection import Inspection, Verdict
 
 log = logging.getLogger("vocab_lit")
 _PANEL, _SERVE = "Look first", "Serve and share"
@@ -61,10 +59,9 @@ def _shown_method(row: dict) -> dict[str, str]:
     return dict(method="\n".join(filter(None, names)), what_it_does="\n".join(about))
 
 # %% ../../nbs/10_cli/01_look.ipynb #1a496246
-_SHARES = ("overlap", "share_of_model", "seen")  # columns of percentages
+_SHARES = ("share_of_model", "seen")  # columns of percentages
 _HEADINGS = {
     "size": "tokens",
-    "overlap": "of them in the model's",
     "added": "added to the model's",
     "extended": "tokens per word then",
     "seen": "of them 10 times in the text",
@@ -92,9 +89,9 @@ def _told_cost(inspection: "Inspection") -> str:
 
 
 def _show_verdict(inspection: "Inspection", verdict: "Verdict") -> None:
-    from vocab_lit.study.study_report import trial_evidence
+    from vocab_lit.study.report import trial_evidence
 
-    m, beside = verdict.measured, verdict.measured.beside or {}
+    m = verdict.measured
     show(
         list(map(_shown, verdict.curve)), "a vocabulary trained on the text, by size, and the model's with tokens added"
     )
@@ -103,13 +100,12 @@ def _show_verdict(inspection: "Inspection", verdict: "Verdict") -> None:
         title += " (training and use: computation for a word of text, over that with the vocabulary as it is)"
     show(list(map(_shown, verdict.ways)), title)
     output.print(f"[bold]verdict: {verdict.advice}[/bold]", soft_wrap=True)
-    known = f"{beside['tokens_per_word']:.2f} in {beside['text']}"
     decoder = bool(inspection.reading) and inspection.reading.kind == "causal"
     facts = {
         "why": verdict.because,
         "reading": inspection.reading.in_words if inspection.reading else "",
         "what it costs": _told_cost(inspection),
-        "tokens per word": f"{m.tokens_per_word:.2f} in this text, {known}",
+        "tokens per word": f"{m.tokens_per_word:.2f} in this text",
         "unknown tokens": f"{m.unknown:.2%} of this text",
         "doubts": "; ".join(verdict.doubts) or "none",
         "in our trials": trial_evidence(decoder, verdict.what, m.reads if decoder else not m.missing),
@@ -137,15 +133,6 @@ def _show_vocabulary(inspection: "Inspection") -> None:
 def inspect(
     model: ModelName,
     text: Texts = None,
-    beside: Annotated[
-        list[str] | None,
-        sources(
-            "Text of the same kind in a language that the model reads well",
-            "bundled lines of English, told and not compared",
-            "--beside",
-            "as --text",
-        ),
-    ] = None,
     bits: Annotated[
         bool,
         typer.Option(help="Measure bits per byte of 4 kB of the text, with models of up to two billion parameters."),
@@ -160,15 +147,14 @@ def inspect(
     script or over-segmentation speak for another vocabulary, and tokens that the text never needs for a smaller one.
     The verdict comes last, with the command for it.
 
-    Example: `vocab-lit inspect xlm-roberta-base --text swahili.txt --beside english.txt`
+    Example: `vocab-lit inspect xlm-roberta-base --text swahili.txt`
     """
     if not Path(model).exists():
         check_model_path(model)
     check_text(text or ())
-    check_text(beside or (), "beside")
     from vocab_lit.app.inspection import inspect_files
 
-    inspection = inspect_files(model, text or (), beside or (), bits)
+    inspection = inspect_files(model, text or (), bits)
     if as_json:
         tell_json(inspection.record())
         return
@@ -252,15 +238,14 @@ def demo_(
 
     Example: `vocab-lit demo gemma-sw-trained --source google/gemma-3-270m --no-browser`
     """
-    from vocab_lit.app.demo import DemoServer, open_sides
+    from vocab_lit.app.demo import serve
 
-    with DemoServer(port) as server:
-        server.show(open_sides(folder, source))
-        print(f"{server.address} shows {folder} before and after; Ctrl+C ends it", flush=True)
+    def started(address: str) -> None:
+        print(f"{address} shows {folder} before and after; Ctrl+C ends it", flush=True)
         if browser:
-            webbrowser.open(server.address)
-        with suppress(KeyboardInterrupt):
-            server.serve_forever()
+            webbrowser.open(address)
+
+    serve(folder, source, port, started)
 
 # %% ../../nbs/10_cli/01_look.ipynb #d08a5cc8
 @command("check", _SERVE)

@@ -23,7 +23,7 @@ from ..text.words import languages
 
 # %% auto #0
 __all__ = ['source_facts', 'keep_source_files', 'papers_of', 'language_code', 'without_folders', 'card_text', 'write_card',
-           'write_lora_card', 'write_adapter_card']
+           'write_adapter_card']
 
 # %% ../../nbs/05_models/09_card.ipynb #e65061c9
 _OURS = "<!-- written by vocab_lit from vocab_lit.json -->"
@@ -296,36 +296,21 @@ def write_card(
     return _write(folder, text)
 
 # %% ../../nbs/05_models/09_card.ipynb #c5b726de
-def write_lora_card(
-    folder: Path,  # of an adapter, as PEFT writes it
+def write_adapter_card(
+    folder: Path,  # of an adapter, as PEFT or `adapters` writes it
     name: str,  # what it is called
+    library: str,  # peft or adapters
     model: str,  # folder or name of the model it is for
     files: Path,  # the folder with that model's files
     training: dict,  # what is known of the run
 ) -> None:
-    "Write the model card of a LoRA adapter."
+    "Write the model card of a LoRA or of a language adapter."
     from huggingface_hub import ModelCardData
 
     facts, (auto, task) = source_facts(model), _loader(files)
     known: dict[str, Any] = {k: v for k, v in (dict(pipeline_tag=task) | facts).items() if v}
-    head = ModelCardData(**known, library_name="peft", tags=["vocab_lit", "lora"]).to_yaml()
-    base, imports = Path(model).name if Path(model).is_dir() else model, ", ".join(sorted([auto, "AutoTokenizer"]))
-    parts = dict(head=head, name=name, base=base, auto=auto, imports=imports, training=training)
-    _write(folder, _filled("card-lora.md", **parts))
-
-
-def write_adapter_card(
-    folder: Path,  # of an adapter, as the `adapters` library writes it
-    model: str,  # folder or name of the model it is for
-) -> None:
-    "Write the model card of an adapter, unless it has one."
-    from huggingface_hub import ModelCardData
-
-    if (folder / "README.md").is_file():
-        return
-    config, facts = read_json(folder / "adapter_config.json"), source_facts(model)
-    tags = ["vocab_lit", "adapters", str(config.get("model_type"))]
-    known = {key: value for key, value in facts.items() if key != "pipeline_tag"}
-    head = ModelCardData(**known, library_name="adapters", tags=tags).to_yaml()
-    base, name = facts.get("base_model") or Path(model).name, config.get("name") or folder.name
-    _write(folder, _filled("card-adapter.md", head=head, name=name, base=base, folder=folder))
+    tags = ["vocab_lit", "lora" if library == "peft" else "mad-x"]
+    parts = dict(head=ModelCardData(**known, library_name=library, tags=tags).to_yaml(), name=name, library=library)
+    parts |= dict(auto=auto, imports=", ".join(sorted([auto, "AutoTokenizer"])), training=training)
+    parts["base"] = Path(model).name if Path(model).is_dir() else model
+    _write(folder, _filled("card-adapter.md", **parts))

@@ -138,38 +138,30 @@ class NewVocabulary:
     @cached_property
     def _tokenizers(self) -> tuple[PreTrainedTokenizerBase, PreTrainedTokenizerBase]:
         "The tokenizer of the text, of whose tokens vectors are made, and the model's, without given tokens."
+        from vocab_lit.tokens.continued import check_extends
         from vocab_lit.tokens.load import load_tokenizer
 
-        wanted = self.settings.tokenizer
+        wanted, source = self.settings.tokenizer, self.source.tokenizer
         own = load_tokenizer(wanted.tokenizer) if wanted.tokenizer else None
-        if wanted.continues:
-            own = self._continued(own)
-            return own, own
+        if own and wanted.continues:
+            check_extends(source, own)
         if self.settings.only_adds(self.text):
-            own = self.source.tokenizer
+            own = source
         own = own or self._trained()
+        if wanted.continues:
+            return own, own
         return own, self._expanded(own) if wanted.extend else self._with_special(own)
 
-    def _continued(self, given: PreTrainedTokenizerBase | None) -> PreTrainedTokenizerBase:
-        "The source's tokenizer with tokens that it learns of the text, or a given one that has learnt them before."
-        from vocab_lit.tokens.continued import check_extends, continued_tokenizer
-
-        wanted, source = self.settings.tokenizer, self.source.tokenizer
-        if given is not None:
-            check_extends(source, given)
-            return given
-        log.info(f"training the source's tokenizer on, for {wanted.extend:,} tokens more")
-        built = continued_tokenizer(source, self.lines, wanted)
-        log.info(built.about)
-        return built.tokenizer
-
     def _trained(self) -> PreTrainedTokenizerBase:
-        "A tokenizer like the source's, trained on the text."
-        from vocab_lit.tokens.train import build_tokenizer
+        "A tokenizer that is trained on the text, as the settings say."
+        from vocab_lit.tokens.continued import build_tokenizer
 
         wanted = self.settings.tokenizer
-        log.info(f"training a tokenizer of {wanted.size_in_words}")
-        return build_tokenizer(self.source.tokenizer, self.lines, wanted).tokenizer
+        more = f"the source's tokenizer on, for {wanted.extend:,} tokens more"
+        log.info(f"training {more if wanted.continues else f'a tokenizer of {wanted.size_in_words}'}")
+        built = build_tokenizer(self.source.tokenizer, self.lines, wanted)
+        log.info(built.about)
+        return built.tokenizer
 
     def _expanded(self, own: PreTrainedTokenizerBase) -> PreTrainedTokenizerFast:
         "The source's tokenizer with tokens of the target language's."

@@ -19,14 +19,14 @@ from tqdm.auto import tqdm
 from .expansion import UNKNOWN_PENALTY, append_pieces
 from .settings import TokenizerSettings
 from .tokenizer_file import Built, TokenizerFile, ids_before
-from .train import training_rule, training_splits, word_limit
-from .vocab import FALLBACK_PIECES, backend_of, visible
+from .train import train_tokenizer_like, training_rule, training_splits, word_limit
+from .vocab import FALLBACK_PIECES, backend_of
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 # %% auto #0
-__all__ = ['Continued', 'count_words', 'to_merge', 'Merges', 'UnigramScores', 'extend_on_text', 'continued_tokenizer',
+__all__ = ['Continued', 'count_words', 'to_merge', 'Merges', 'UnigramScores', 'extend_on_text', 'build_tokenizer',
            'check_extends']
 
 # %% ../../nbs/02_tokens/06_continued.ipynb #4ae70d0d
@@ -138,26 +138,20 @@ class Merges:
                 self.where[pair].add(word)
         return counted
 
-    def most_frequent(
-        self,
-        least: int = 2,  # times that a pair has to come up
-    ) -> tuple[str, str] | None:
-        "The next pair to merge; None where the text has no more."
+    def most_frequent(self) -> tuple[str, str] | None:
+        "The next pair to merge; None where the text has no more that come up twice."
         while self.heap:
             n, pair = heapq.heappop(self.heap)
             now = self.pairs[pair]
-            if self.made_by(pair) in self.barred or now < least:
+            if self.made_by(pair) in self.barred or now < 2:
                 continue
             if now == -n:
                 return pair
             heapq.heappush(self.heap, (-now, pair))
         return None
 
-    def merge(
-        self,
-        pair: tuple[str, str],  # the first "": a character becomes a token
-    ) -> None:
-        "Make a pair one token in all words."
+    def merge(self, pair: tuple[str, str]) -> None:
+        "Make a pair one token in all words; of  and a character, the character."
         joined, often = self.made_by(pair), self.pairs[pair]
         touched = self.where.pop(pair)
         for i in touched:
@@ -169,32 +163,19 @@ class Merges:
         if pair[0]:
             self.ranks[pair] = self.next_rank + len(self.learned)
             self.learned.append(list(pair))
-        beside = self._join(touched, pair, joined, is_new)
+        beside, goes_on = set(), not is_new and self.parts.dialect.model == "BPE"
+        for i in touched:
+            symbols = _merged(self.divided[i], *pair, joined)
+            self.divided[i] = self._settled(symbols) if goes_on else symbols  # where the source has the token
+            beside |= self._count(i, 1)
         for other in beside:
             if joined in other or not is_new:  # the others have not become more
                 heapq.heappush(self.heap, (-self.pairs[other], other))
 
-    def _join(
-        self, words: set[int], pair: tuple[str, str], joined: str, is_new: bool
-    ) -> set[tuple[str, str]]:  # the pairs that these words have now
-        "Divide words anew in which a pair has become one token; where the source has the token, its merges go on."
-        pairs = set()
-        for i in words:
-            symbols = _merged(self.divided[i], *pair, joined)
-            if not is_new and self.parts.dialect.model == "BPE":
-                symbols = self._settled(symbols)
-            self.divided[i] = symbols
-            pairs |= self._count(i, 1)
-        return pairs
-
-    def go_on(
-        self,
-        n: int,  # tokens to add
-        least: int = 2,  # times that a pair has to come up
-    ) -> Merges:
+    def go_on(self, n: int) -> Merges:
         "Merge until there are so many new tokens, or no more pairs."
         with tqdm(total=n, desc="new tokens", delay=2, leave=False) as bar:
-            while len(self.new) < n and (pair := self.most_frequent(least)):
+            while len(self.new) < n and (pair := self.most_frequent()):
                 self.merge(pair)
                 bar.update(len(self.new) - bar.n)
         return self
@@ -341,19 +322,6 @@ def _continue_bpe(parts: TokenizerFile, words: Counter[str], n: int) -> Continue
 _BY_MODEL = {"BPE": _continue_bpe, "Unigram": _continue_unigram, "WordPiece": _continue_wordpiece}
 
 
-def _still_unknown(model: models.Model, unknown: str | None, words: Counter[str]) -> str:
-    "What to say of the words that have unknown tokens, if there are any."
-    has_all_bytes = getattr(model, "byte_fallback", False) and None not in map(model.token_to_id, FALLBACK_PIECES)
-    if unknown is None or has_all_bytes:
-        return ""
-    lost = {word: n for word, n in words.items() if any(token.value == unknown for token in model.tokenize(word))}
-    if not lost:
-        return ""
-    example = visible(max(lost, key=lost.__getitem__))[:30]
-    n, of = f"{sum(lost.values()):,}", f"{words.total():,}"
-    return f"; {n} of the text's {of} words still have unknown tokens, such as {example!r}"
-
-
 def extend_on_text(
     source: PreTrainedTokenizerBase | TokenizerFile,  # fast
     lines: Iterable[str],  # text in the target language
@@ -372,17 +340,22 @@ def extend_on_text(
     if len(new) < n:
         about += f"; {n:,} were asked for, and the text has no more that come up twice"
     made = parts.with_pipeline(append_pieces(parts, new, **changes)).tokenizer
-    about += _still_unknown(backend_of(made).model, parts.unknown, words)
     return Built(made, about, ids_before(parts.tokenizer, made), {})
 
 
-def continued_tokenizer(
-    source: PreTrainedTokenizerBase | TokenizerFile,
-    lines: Iterable[str],
+def build_tokenizer(
+    source: PreTrainedTokenizerBase | TokenizerFile,  # the source model's
+    lines: Iterable[str],  # text in the target language
     settings: TokenizerSettings,
 ) -> Built:
-    "Extend a tokenizer as the settings say."
-    return extend_on_text(source, lines, settings.extend)
+    "Train a tokenizer like the source's, or the source's own on, as the settings say."
+    if settings.continues:
+        return extend_on_text(source, lines, settings.extend)
+    file = TokenizerFile.of(source)
+    kind = settings.kind or file.kind
+    options: dict[str, Any] = dict(character_coverage=settings.character_coverage, at_most=settings.at_most)
+    made = train_tokenizer_like(file, lines, settings.vocab_size, kind, settings.keep_reserved, **options)
+    return Built(made, f"a {kind} tokenizer of {len(made):,} tokens is trained on the text")
 
 
 def check_extends(source: PreTrainedTokenizerBase, target: PreTrainedTokenizerBase) -> None:

@@ -15,7 +15,6 @@ import numpy as np
 from tqdm.auto import tqdm
 
 from ..text.files import write_file
-from ..text.settings import SettingError
 from ..tokens.vocab import Vocab, overlap
 from .dictionary import read_dictionary
 from .settings import check_vectors_file
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 
 # %% auto #0
 __all__ = ['known_pairs', 'rotation', 'unit_rows', 'nearest', 'alignment_quality', 'nearest_words', 'AlignedVectors',
-           'align_tokens', 'align_word_files', 'nearest_in_files']
+           'align_tokens', 'align_word_files']
 
 # %% ../../nbs/03_vectors/04_align.ipynb #6aa94d7a
 def _in_casings(source, target, pairs):
@@ -399,27 +398,3 @@ def align_word_files(
         with write_file(out) as part:
             write_table(part, here.words, here.matrix(here.words, np.float64) @ R)
     return report
-
-
-def nearest_in_files(
-    file: str | Path,  # word vectors
-    words: Sequence[str],  # to look up; where the file has n-grams, any words
-    to: str | Path | None = None,  # word vectors of another language, to look there; None: the same file
-    dictionary: str | Path | None = None,  # pairs by which the two are aligned; None: they are in one space already
-    k: int = 5,
-    normalise: bool = False,  # as of `align_word_files`
-) -> dict[str, list[tuple[str, float]]]:  # of each word: words and cosines, the nearest first
-    "The words that are most like others, in the same language or another."
-    if dictionary and not to:
-        raise SettingError("dictionary", "it aligns two languages; give the other one's vectors with --to")
-    for name, path in dict(file=file, to=to).items():
-        if path:
-            check_vectors_file(name, path)
-    pairs = read_dictionary(dictionary) if dictionary else None
-    here, there = open_words(file), open_words(to) if to else None
-    R = rotation(here, there, known_pairs(here, there, pairs), normalise) if there and pairs else None
-    if there and here.dim != there.dim:
-        raise ValueError(
-            f"{file} has vectors of {here.dim} dimensions and {to} of {there.dim}; use vectors of the same number"
-        )
-    return nearest_words(here, words, k, there, R)
