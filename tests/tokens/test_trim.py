@@ -2,13 +2,14 @@
 from studies.phrasebook import lines
 from studies.toy_tokenizers import chat_tokenizer, toy_tokenizer
 from types import SimpleNamespace
-from vocab_lit.text.corpus import is_held_out
+from vocab_lit.text.corpus import data_path, is_held_out
 from vocab_lit.text.errors import SettingError
+from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.tokens.settings import KINDS, TrimSettings
 from vocab_lit.tokens.tokenizer_file import TokenizerFile, _counted_words
 from vocab_lit.tokens.train import train_tokenizer
-from vocab_lit.tokens.trim import Trimming, coverage_curve, size_by_token, trim, trim_costs
-from vocab_lit.tokens.vocab import backend_of, fit, read_pipeline
+from vocab_lit.tokens.trim import SAMPLE, TokenizedText, Trimming, coverage_curve, size_by_token, trim, trim_costs
+from vocab_lit.tokens.vocab import Vocab, backend_of, fit, read_pipeline
 import json
 import numpy as np
 import pytest
@@ -347,3 +348,24 @@ def test_of_a_short_text_no_line_stands_apart(cell_7eedb4b4):
     assert row == dict(text="sw", tokens_that_stay=1.0, unseen_lines=0)
     repeated = Trimming(TokenizerFile(many["bpe"]), {"sw": texts["sw"] * 3}, TrimSettings()).texts["sw"]
     assert (repeated.all == TokenizerFile(many["bpe"]).count(texts["sw"] * 3)).all() and repeated.rows
+
+
+@pytest.mark.cell('nbs/02_tokens/05_trim.ipynb', 'cell "letters in unknown tokens are counted, and marks are not" (5e2d1c21)')
+def test_letters_in_unknown_tokens_are_counted_and_marks_are_not():
+    def lost(tokenizer, text):
+        return TokenizedText(Vocab.from_tokenizer(tokenizer), text).lost(text)
+
+
+    words = train_tokenizer(["maji ya mto", "gari la mtu"] * 20, "wordpiece", 34)
+    assert lost(words, ["maji ya mto ”"]) == 0 and fit(words, ["maji ya mto ”"]).unk_rate > 0
+    assert lost(words, ["maji ሀለ"]) == 2 / 6
+    assert lost(train_tokenizer(["maji ya mto"] * 20, "bpe", 265), ["ሀለ"]) == 0
+
+
+@pytest.mark.cell('nbs/02_tokens/05_trim.ipynb', 'cell "a text is sampled, and its lines counted" (5e2d1c1c)')
+def test_a_text_is_sampled_and_its_lines_counted():
+    vocab = Vocab.from_tokenizer(load_tokenizer(data_path("models", "mini-xlmr")))
+    few, none = (TokenizedText.read(vocab, iter(some)) for some in (["a", "b", "c"], []))
+    assert (few.lines, few.n_lines, none.lines, none.n_lines) == (["a", "b", "c"], 3, [], 0)
+    some = TokenizedText.read(vocab, (f"{'word ' * 100}{i}" for i in range(10_000)))
+    assert some.n_lines == 10_000 and 0.9 * SAMPLE.n < sum(len(line) + 1 for line in some.lines) <= SAMPLE.n

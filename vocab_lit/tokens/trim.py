@@ -8,18 +8,20 @@ from __future__ import annotations
 import logging
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
+from itertools import chain, count
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from ..text.corpus import is_held_out
+from ..text.corpus import Amount, is_held_out, sample_lines, split_lines
 from ..text.errors import SettingError, no_collection
-from ..text.words import read_words, word_lines, word_lists
+from ..text.words import read_words, script_name, script_of, word_lines, word_lists
 from .settings import TrimSettings
 from .tokenizer_file import Built, TokenizerFile
+from .vocab import Fit, Vocab, ids_of_lines
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -27,8 +29,9 @@ if TYPE_CHECKING:
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'UNSEEN', 'MOST_UNSEEN', 'Rows', 'kept_in_any_case', 'TextCounts', 'covering', 'wanted_tokens',
-           'ordinary_counts', 'Trimming', 'trim', 'trim_costs', 'size_by_token', 'coverage_curve', 'told_of']
+__all__ = ['log', 'UNSEEN', 'MOST_UNSEEN', 'Rows', 'SAMPLE', 'HELD_OUT', 'FEW_OF_SCRIPT', 'kept_in_any_case', 'TextCounts',
+           'covering', 'wanted_tokens', 'ordinary_counts', 'Trimming', 'trim', 'trim_costs', 'size_by_token',
+           'coverage_curve', 'told_of', 'script_counts', 'TokenizedText']
 
 # %% ../../nbs/02_tokens/05_trim.ipynb #bd10a3f9
 def kept_in_any_case(
@@ -333,3 +336,116 @@ def told_of(trimming: Trimming) -> dict[str, list[dict[str, Any]]]:
     if advice := _advice(texts, curve):
         log.info(advice)
     return dict(texts=texts, curve=curve)
+
+# %% ../../nbs/02_tokens/05_trim.ipynb #f1b13ba9
+SAMPLE = Amount(2_000_000, bytes=True)  # of a text, that a vocabulary is judged by
+HELD_OUT = 0.1  # share of it that no tokenizer is trained on
+FEW_OF_SCRIPT = 20  # tokens of two letters and more: with fewer, a vocabulary does not know a script
+
+
+def script_counts(
+    texts: Iterable[str],
+    is_counted: Callable[[str], bool],  # of a character
+) -> Counter[str]:  # {ISO 15924: characters}
+    "Count the characters of texts by script; each different character is looked at once."
+    characters, scripts = Counter(chain.from_iterable(texts)), Counter()
+    for character, n in characters.items():
+        if is_counted(character):
+            scripts[script_of(character)] += n
+    return scripts
+
+
+def _letters(texts: Iterable[str]) -> int:
+    "The number of letters in some texts."
+    return sum(c.isalpha() for text in texts for c in text)
+
+
+@dataclass
+class TokenizedText:
+    "A sample of a text, which a source's tokenizer divides once."
+
+    source: Vocab
+    lines: Sequence[str]
+    n_lines: int = 0  # that they are a sample of; 0: they are all
+
+    def __post_init__(self):
+        self.n_lines = self.n_lines or len(self.lines)
+        self.tokenizer: PreTrainedTokenizerBase = self.source.own_tokenizer
+        self.unknown = cast("int | None", self.tokenizer.unk_token_id)
+
+    @classmethod
+    def read(cls, source: Vocab, lines: Iterable[str]) -> TokenizedText:
+        "As much of a text as `SAMPLE`, and how many lines there are."
+        numbers = count()
+        chosen = sample_lines((line for _, line in zip(numbers, lines)), SAMPLE)
+        return cls(source, chosen, next(numbers) - 1)
+
+    @cached_property
+    def parts(self) -> TokenizerFile:
+        "What has been read of the tokenizer."
+        return TokenizerFile.of(self.source)
+
+    @cached_property
+    def rows(self) -> dict[str, list[int]]:
+        "The ids of each line."
+        return dict(zip(self.lines, ids_of_lines(self.tokenizer, self.lines)))
+
+    def fit(self, lines: Sequence[str]) -> Fit:
+        "The counts of some of the lines."
+        words, rows = [line.split() for line in lines], [self.rows[line] for line in lines]
+        characters = sum(len("".join(parts)) for parts in words)
+        return Fit(sum(map(len, rows)), sum(map(len, words)), characters, sum(r.count(self.unknown) for r in rows))
+
+    @cached_property
+    def split(self) -> tuple[list[str], list[str]]:
+        "Lines to train on, and lines that no tokenizer sees."
+        train, held_out = split_lines(self.lines, HELD_OUT)
+        if not (train and held_out):
+            raise ValueError(f"{len(self.lines):,} lines of text are too few for a verdict")
+        return train, held_out
+
+    def lost(self, lines: Sequence[str]) -> float:
+        "The share of the letters that are in unknown tokens; marks such as quotation marks are not counted."
+        some = [line for line in lines if self.unknown in self.rows[line]]
+        if not some:
+            return 0.0
+        encoded = self.tokenizer(some, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
+        rows: Any = zip(some, encoded["input_ids"], encoded["offset_mapping"])
+        unknown = (line[a:b] for line, ids, spans in rows for id, (a, b) in zip(ids, spans) if id == self.unknown)
+        return _letters(unknown) / max(_letters(lines), 1)
+
+    @property
+    def missing_scripts(self) -> dict[str, float]:  # {ISO 15924: share of the letters}, of a hundredth and more
+        "Scripts of the text that the vocabulary does not know."
+        letters, vocab = script_counts(self.lines, str.isalpha), self.source
+        known = Counter(s for t, s in zip(vocab, vocab.scripts) if t.kind == "text" and len(t.text) > 1)
+        shares = {s: n / letters.total() for s, n in letters.most_common() if known[s] < FEW_OF_SCRIPT}
+        return {script: round(share, 3) for script, share in shares.items() if share >= 0.01}
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        "How the tokenizer divides the text."
+        scripts = script_counts(self.lines, lambda character: not character.isspace())
+        shares = ((script_name(script), n / scripts.total()) for script, n in scripts.most_common(3))
+        counted = self.fit(self.lines)
+        return dict(
+            lines=self.n_lines,
+            sampled=len(self.lines),
+            words=counted.words,
+            tokens=counted.tokens,
+            unk_rate=round(counted.unk_rate, 6),
+            tokens_per_word=round(counted.fertility, 3),
+            characters_per_token=round(counted.chars_per_token, 3),
+            scripts=", ".join(f"{name} {share:.0%}" for name, share in shares if share >= 0.01),
+        )
+
+    def trimmed(self) -> TokenizerFile:
+        "The tokenizer with what the text needs; as it is where it cannot be trimmed."
+        parts = self.parts
+        try:
+            ids = np.fromiter(chain.from_iterable(self.rows[line] for line in self.lines), np.int64)
+            counts = ordinary_counts(parts, {"the text": np.bincount(ids, minlength=parts.size)})
+            kept = kept_in_any_case(parts, "all", counts["the text"])
+            return parts.trimmed(kept.union(*map(parts.needs, wanted_tokens(counts, TrimSettings.coverage))))
+        except ValueError:
+            return parts
