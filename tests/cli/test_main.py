@@ -117,7 +117,6 @@ def cell_e98a4e66(cell_a5fb69cf):
         (("clean", place / "long.txt", *out, "--duplicates", "x"), "--duplicates: 'x' is unknown; choose from"),
         (("factorize", place / "model", *out, "--solver", "x"), "--solver: 'x' is unknown; choose from mu"),
         (("vectors", "train", *long, "--out", "x.npz"), "x.npz: vectors of words are written as .bin or .vec"),
-        (("vectors", "nearest", place / "words.vec", "maji"), "--file .*words.vec: not a file of vectors"),
     ]
     len(MISTAKES)
     return SimpleNamespace(MISTAKES=MISTAKES)
