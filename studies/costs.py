@@ -243,13 +243,11 @@ def memory_needed(
     micro_batch: int = 0,  # blocks at a time; 0: as many as are usual
 ) -> float:  # GB
     "Memory of a training run on one device."
-    import torch
-
-    from vocab_lit.training.estimate import micro_batches, step_memory
+    from vocab_lit.training.stages import micro_batches, step_memory
 
     micro = micro_batch or micro_batches(config)[0]
     models = [_without_weights(shape, layers) for layers in (1, 2)]
-    one, two = (step_memory(model, config, micro, half=torch.bfloat16).total for model in models)
+    one, two = (step_memory(model, config, micro, half=True).total for model in models)
     return (one + (shape.layers - 1) * (two - one)) / 1e9
 
 

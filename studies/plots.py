@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from studies.embedding_plots import write_beside
+from studies.figures import INK, PALETTE, LazyExtra, _number, described, plt, ranges, sns, use_style
 from studies.labels import label
-from vocab_lit.study.report import INK, PALETTE, _number, described, plt, ranges, sns, use_style
-from vocab_lit.text.errors import LazyExtra
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,6 +12,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.text import Text
 
 from studies.embedding_plots import _plane, alignment_map, embedding_map, show_mixture
+from studies.figures import INK, PALETTE, plt
 from studies.labels import label
 from studies.plots import (
     _brief,
@@ -28,7 +29,6 @@ from studies.plots import (
     score_flops,
     size_curves,
 )
-from vocab_lit.study.report import INK, PALETTE, plt
 
 
 def test_dots_stand_at_the_means_bars_at_one_deviation_and_the_line_at_the_baseline(scores_beside_paper):

@@ -25,8 +25,6 @@ import pytest
 import re
 import shutil
 import signal
-import subprocess
-import sys
 import tempfile
 import textwrap
 import vocab_lit.app.adapt as adapting
@@ -300,7 +298,7 @@ def test_what_is_done_is_not_done_again_nor_by_other_settings(cell_f9dd68a0):
     ):
         with pytest.raises(ValueError, match=match):
             adapt_files(asked(**change), out)
-    free = dict(max_hours=9, gradient_checkpointing=True, compile=True, report_to="none", micro_batch=2)
+    free = dict(max_hours=9, gradient_checkpointing=True, report_to="none", micro_batch=2)
     assert adapt_files(asked(lapt=quick["lapt"] | free), out) == report
     with alone(out):
         run_program(another, out=out, said=place / "said")
@@ -520,46 +518,13 @@ def test_what_fails_can_be_called_again_with_other_settings(cell_f9dd68a0):
         adapt_files(asked(**changed | dict(lapt=quick["lapt"])), begun)
 
 
-@pytest.mark.slow
-@pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "two processes adapt as one does, and resume" (63f40c94)')
-def test_two_processes_adapt_as_one_does_and_resume(cell_f9dd68a0):
+@pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "several processes are told to train by lapt" (63f40c94)')
+def test_several_processes_are_told_to_train_by_lapt(cell_f9dd68a0):
     asked = cell_f9dd68a0.asked
     place = cell_f9dd68a0.place
-    quick = cell_f9dd68a0.quick
-    shutil.copytree(place / "model", place / "even")
-    without = dict(hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
-    settings = json.loads((place / "even/config.json").read_text()) | without
-    (place / "even/config.json").write_text(json.dumps(settings))
-    one = adapt_files(asked("even"), place / "by one")
-    task = {**quick["tasks"]["ner"]}
-    setup = dict(
-        language="Swahili", model=str(place / "even"), text=str(place / "sw.txt"), vectors="ppmi", lapt=quick["lapt"]
-    )
-    (place / "two.yml").write_text(json.dumps(setup | {"vocab_size": 600, "ner": task}))
-    program = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2", "-m", "vocab_lit", "adapt"]
-    variables = {k: v for k, v in os.environ.items() if k not in ("RANK", "WORLD_SIZE")} | dict(OMP_NUM_THREADS="1")
-    variables["PYTHONPATH"] = str(Path(adapting.__file__).parents[2])
-
-
-    def two(*more):
-        command = [sys.executable, *program, "--setup", place / "two.yml", "--out", place / "by two", *more]
-        return subprocess.run(command, env=variables, capture_output=True, text=True, timeout=400)
-
-
-    done = two()
-    assert done.returncode == 0, done.stderr[-3000:]
-    found = json.loads((place / "by two/report/report.json").read_text(encoding="utf-8"))
-    assert [r["model"] for r in found["tasks"]] == ["source", "target"]
-    assert np.allclose([r["loss"] for r in found["losses"]], [r["loss"] for r in one["losses"]], atol=1e-5)
-    weights = [AutoModelForMaskedLM.from_pretrained(place / name / "model").state_dict() for name in ("by one", "by two")]
-    assert all(np.allclose(weights[0][name], weights[1][name], atol=1e-5) for name in weights[0])
-    assert "[5/7] training" in done.stderr and done.stderr.count("[5/7] training") == 1
-    refused = two("--vocab-size", "500")
-    assert refused.returncode and refused.stderr.count("its stage tokenizer was made with vocab_size 600, not 500") == 1
-    assert "--batch-size 3: 2 processes share a batch; give a multiple of 2" in two("--batch-size", "3").stderr
-    shutil.rmtree(place / "by two/report")
-    again = two()
-    assert again.returncode == 0 and "[5/7] training: done before" in again.stderr
+    with mock.patch.dict(os.environ, WORLD_SIZE="2"), pytest.raises(ValueError, match="adapt works in one process; give"):
+        adapt_files(asked(), place / "by two")
+    assert not (place / "by two").exists()
 
 
 @pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "nothing of the source model is read twice" (9379ad2e)')
@@ -603,9 +568,8 @@ def test_the_estimate_is_that_of_the_training_that_it_leads_to(cell_4c02d54a):
     told = estimate_training(asked)
     transplant_files(asked.opened, asked.text, checked / "start", asked.transplant)
     then = prepare_run(checked / "start", asked.text, checked / "never", asked.lapt).estimate()
-    assert told.steps == then.steps == 4 and told.memory.gradients == pytest.approx(then.memory.gradients, rel=0.01)
-    assert told.memory.weights == then.memory.weights and told.epochs == pytest.approx(then.epochs, rel=0.5)
-    assert tokens_after(asked) == 400 and told.hours == pytest.approx(then.hours, rel=5)
+    assert told["steps"] == then["steps"] == "4" and told["memory"] == then["memory"]
+    assert tokens_after(asked) == 400
     extended = Adaptation.of(checked / "model", [checked / "sw.txt"], extend=50, expansion="continued", lapt=config)
     assert tokens_after(extended) == len(extended.opened.tokenizer) + 50
-    assert estimate_training(few) is None
+    assert estimate_training(few) == {}

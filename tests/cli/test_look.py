@@ -118,6 +118,10 @@ def test_demo_serves_a_page_and_ends_quietly_when_interrupted(cell_0892a6a7):
     import subprocess
     import sys
 
+    import pytest
+
+    pytest.importorskip("uvicorn")
+
     interruptible = (
         "import runpy, signal; signal.signal(signal.SIGINT, signal.default_int_handler)"  # behind a shell's & too
     )

@@ -108,8 +108,8 @@ def test_text_is_cleaned_a_model_trained_on_and_evaluated(cell_a42a8f16):
     )
 
 
-@pytest.mark.cell('nbs/10_cli/03_train.ipynb', 'cell "a language adapter is trained, used and listed" (0bec5041)')
-def test_a_language_adapter_is_trained_used_and_listed(cell_a42a8f16):
+@pytest.mark.cell('nbs/10_cli/03_train.ipynb', 'cell "a language adapter is trained and used" (0bec5041)')
+def test_a_language_adapter_is_trained_and_used(cell_a42a8f16):
     place = cell_a42a8f16.place
     short = ("--steps", 4, "--batch-size", 4, "--length", 32, "--learning-rate", "1e-2", "--json")
     for name, more in (
@@ -162,19 +162,6 @@ def test_a_language_adapter_is_trained_used_and_listed(cell_a42a8f16):
         for name in ("own", "sw")
     }
     assert used["own"] == trained[0]["test"]
-    rows = {Path(r["folder"]).name: r for r in json.loads(run("adapter", "list", place / "adapters", "--json"))}
-    assert (
-        set(rows) == {"sw", "en", "own", "ner"}
-        and rows["own"]["vocabulary"]
-        and not rows["sw"]["vocabulary"]
-        and rows["en"]["left_out"] == "0"
-        and "O" in rows["ner"]["labels"].split()
-    )
-    assert "xlm-roberta" in run("adapter", "list", place / "adapters" / "sw")
-    (place / "adapters" / "en" / "adapter_config.json").write_text("{}")
-    assert "adapter_config.json: expected the shape of" in run(
-        "adapter", "list", place / "adapters"
-    )  # and the others are listed
     for match, arguments in (
         ("--train: give training examples to fine-tune on, or --task-adapter", task),
         ("not both", (*task, "--train", place / "ner.bio", "--task-adapter", place / "adapters" / "ner")),
@@ -183,8 +170,6 @@ def test_a_language_adapter_is_trained_used_and_listed(cell_a42a8f16):
             "cannot name an adapter",
             ("adapter", "train", place / "model", "--text", place / "sw.txt", "--name", "../x", "--out", place / "never"),
         ),
-        ("no adapter_config.json in there", ("adapter", "list", place / "model")),
-        ("no such folder", ("adapter", "list", place / "nowhere")),
         ("has no adapter_config.json", (*task, "--train", place / "ner.bio", "--language-adapter", place / "model")),
     ):
         message = run(*arguments, code=1)

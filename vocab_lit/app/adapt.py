@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import shlex
 import shutil
 import time
@@ -52,7 +53,6 @@ from ..text.settings import SettingError
 from ..tokens.load import load_tokenizer
 from ..tokens.settings import check_vocab_size
 from ..tokens.vocab import fit
-from ..training.contexts import Processes
 from ..training.distil import Teacher
 from ..training.lapt import check_lapt, differences
 from ..training.lm_data import check_block, check_kept, open_kept
@@ -66,14 +66,12 @@ from ..vectors.token_vectors import encode_lines
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-    from vocab_lit.training.estimate import Estimate
 
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'SAMPLE', 'STAGES', 'check_options', 'check_adaptation', 'known_tokenizer', 'check_processes', 'tokens_after',
-           'estimate_training', 'Stage', 'stages', 'planned', 'score', 'frequent_tokens', 'report_numbers',
-           'check_start', 'adapt_files']
+__all__ = ['log', 'SAMPLE', 'STAGES', 'check_options', 'check_adaptation', 'known_tokenizer', 'tokens_after', 'estimate_training',
+           'Stage', 'stages', 'planned', 'score', 'frequent_tokens', 'report_numbers', 'check_start', 'adapt_files']
 
 # %% ../../nbs/09_app/06_adapt.ipynb #f76a0d2a
 def check_options(a: Adaptation) -> None:
@@ -160,16 +158,6 @@ def _check_training(a: Adaptation, held_out: list[str]) -> None:
     check_block(held_out, tokenizer, config.length, "held_out" if a.adapt.held_out else "text", "held-out")
     check_kept(open_kept(a.keep, a.seed), tokenizer, config.length)
 
-
-def check_processes(
-    a: Adaptation,
-    n: int,  # processes that train together
-) -> None:
-    "`SettingError` where so many processes cannot share a batch."
-    size = a.lapt.config().batch_size
-    if a.lapt.trains and size % n:
-        raise SettingError("batch_size", f" {size}: {n} processes share a batch; give a multiple of {n}")
-
 # %% ../../nbs/09_app/06_adapt.ipynb #1510bfa6
 def tokens_after(a: Adaptation) -> int:
     "How many tokens the target vocabulary has, as far as it is known before it is made."
@@ -181,13 +169,13 @@ def tokens_after(a: Adaptation) -> int:
 
 def estimate_training(
     a: Adaptation,
-) -> Estimate | None:  # None where nothing is trained, or it is not known yet what is
-    "What the training would take, of the source model with as many embeddings as the target vocabulary has."
-    from vocab_lit.training.estimate import estimate_run
+) -> dict[str, str]:  # empty where nothing is trained, or it is not known yet what is
+    "What the training would take, in words, of the source model with as many embeddings as the target vocabulary has."
+    from vocab_lit.training.stages import estimate_run
 
     config = a.lapt.config(a.opened.longest, a.opened.is_causal)
     if not a.lapt.trains or config.only_new_rows or isinstance(a.transplant.recipe(a.text), FactoredRecipe):
-        return None
+        return {}
     model, n = a.opened.load().float(), tokens_after(a)
     tensors = token_tensors(model)
     widths = {role: t.tensor.numel() // len(t) for role, t in tensors.items()}
@@ -226,10 +214,7 @@ def _train_tokenizer(run: Run) -> None:
 
 
 def _train(run: Run) -> None:
-    "Train in all processes."
-    resume = (run.path("model") / "lapt.json").is_file()
-    with (run.processes or Processes()).together("resume" if resume else "start"):
-        make_model(run, resume)
+    make_model(run, resume=(run.path("model") / "lapt.json").is_file())
 
 
 def _is_trained(path: Path) -> bool:
@@ -260,7 +245,7 @@ def planned(run: Run) -> list[dict]:  # stage, what, makes, state, of the traini
         is_done = stage.is_done(path)
         rows.append(dict(stage=name, what=words[name], makes=str(path), state="done" if is_done else "to do"))
         if name == "training" and not is_done and (told := estimate_training(run.asked)):
-            rows[-1]["takes"] = told.rows
+            rows[-1]["takes"] = told
     return rows
 
 # %% ../../nbs/09_app/06_adapt.ipynb #451201e0
@@ -540,8 +525,7 @@ def adapt_files(
     -------
     dict
         The numbers of the report, as in report/report.json: `held_out` (bits per byte of the source and the target
-        model), `tasks`, `losses`, `rows` (what the embeddings come from) and others. Under torchrun it is empty in
-        all processes but the first.
+        model), `tasks`, `losses`, `rows` (what the embeddings come from) and others.
 
     Raises
     ------
@@ -564,12 +548,6 @@ def adapt_files(
     ['source', 'start']
     """
     out = Path(out).resolve() if Path(out).is_symlink() else Path(out)
-    processes = Processes()
-    run = Run(asked, out, processes, TimeLimit(asked.run.max_hours))
-    if processes.rank:
-        if word := processes.hear():
-            make_model(run, word == "resume")
-        return {}
-    with processes.alone():
-        check_processes(asked, processes.n)
-        return _adapt(run)
+    if int(os.environ.get("WORLD_SIZE", 1)) > 1:
+        raise ValueError("adapt works in one process; give steps 0, and train what it makes by lapt, under torchrun")
+    return _adapt(Run(asked, out, TimeLimit(asked.run.max_hours)))

@@ -8,7 +8,6 @@ __all__ = ['log', 'MadeModel', 'methods', 'inspect', 'explain', 'report_', 'demo
 # %% ../../nbs/10_cli/01_look.ipynb #d2b194da
 import logging
 import webbrowser
-from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -239,15 +238,14 @@ def demo_(
 
     Example: `vocab-lit demo gemma-sw-trained --source google/gemma-3-270m --no-browser`
     """
-    from vocab_lit.app.demo import DemoServer, open_sides
+    from vocab_lit.app.demo import serve
 
-    with DemoServer(port) as server:
-        server.show(open_sides(folder, source))
-        print(f"{server.address} shows {folder} before and after; Ctrl+C ends it", flush=True)
+    def started(address: str) -> None:
+        print(f"{address} shows {folder} before and after; Ctrl+C ends it", flush=True)
         if browser:
-            webbrowser.open(server.address)
-        with suppress(KeyboardInterrupt):
-            server.serve_forever()
+            webbrowser.open(address)
+
+    serve(folder, source, port, started)
 
 # %% ../../nbs/10_cli/01_look.ipynb #d08a5cc8
 @command("check", _SERVE)

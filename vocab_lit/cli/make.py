@@ -74,7 +74,7 @@ def init(
 
     Example: `vocab-lit init swahili`, then edit sw.yml, then `vocab-lit adapt --setup sw.yml --out xlmr-sw`
     """
-    from vocab_lit.app.languages import example_setup, find_language, language_facts, language_resources
+    from vocab_lit.app.setup_file import example_setup, find_language, language_facts, language_resources
     from vocab_lit.text.files import write_text
 
     code = find_language(language)

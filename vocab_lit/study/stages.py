@@ -23,7 +23,6 @@ from ..text.settings import options
 from ..tokens.continued import build_tokenizer
 from ..tokens.settings import TokenizerSettings
 from ..tokens.tokenizer_file import Built, save_tokenizer
-from ..training.contexts import Processes
 from ..training.settings import RunSettings, RunStopped
 from ..training.training_run import lapt_files
 from ..vectors.settings import VectorSettings, VectorTraining, fasttext_or_ppmi
@@ -63,7 +62,6 @@ class Run:
 
     asked: Adaptation
     out: Path  # its folder
-    processes: Processes | None = None  # that train together; None: this one
     limit: TimeLimit = field(default_factory=TimeLimit)
 
     def path(self, made: str) -> Path:  # text, tokenizer, vectors, start or model

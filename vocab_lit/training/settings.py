@@ -364,11 +364,6 @@ class RunOptions(Settings):
         False,
         "compute the activations of each block twice, so that a longer block or a larger micro-batch fits in memory",
     )
-    compile: bool = option(
-        False,
-        "compile the transformer blocks with torch.compile, for GPUs: it takes half a minute at the start, and on"
-        " a CPU nothing is saved. Needs Triton on a GPU, and a C++ compiler on a CPU",
-    )
     teacher: Model = option("", "mode distil: folder of the teacher", shown="what the model was made from")
 
     @property
