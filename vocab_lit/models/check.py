@@ -16,7 +16,7 @@ import numpy as np
 from ..gguf.container import GgufFile, in_short
 from ..gguf.llama_cpp import LlamaCpp, has_llama_cpp
 from ..gguf.tokens import TokenType, check_whole, token_types, tokens_of
-from vocab_lit.models.findings import (
+from vocab_lit.models.compatibility import (
     SERVERS,
     Finding,
     Served,
