@@ -132,8 +132,8 @@ class VectorSettings(Settings):
 
     vectors: str = option(
         "auto",
-        "fasttext (as in the papers), ppmi (better for small text), auto (by the size of the text), a .vec, .bin or "
-        ".npz file of the target tokens, or, for clp and omp, the folder of a smaller model that has the target "
+        "fasttext (as in the papers), ppmi (better for small text), auto (by the size of the text), or a file of "
+        "vectors of the target tokens (.vec, .bin, .npz); clp, omp: a folder of a smaller model with the target "
         "vocabulary",
     )
     source_vectors: File = option(
@@ -144,8 +144,7 @@ class VectorSettings(Settings):
     target_vectors: File = option("", "wechsel, ofa: word vectors of the target language", shown="trained on --text")
     dictionary: str = option(
         "",
-        "wechsel, ofa: a file of word pairs, the source language first, with a tab or space between; none: the "
-        "vectors are in one space already",
+        "wechsel, ofa: a file of word pairs, the source language first; none: the vectors are in one space already",
         shown="there is none",
     )
     source_text: Files = option(
@@ -157,7 +156,7 @@ class VectorSettings(Settings):
         "(n-grams where there are any)",
         choices=SUBWORDS,
     )
-    normalise: bool = option(False, "wechsel, ofa: align directions, and not vectors as they are")
+    normalise: bool = option(False, "wechsel, ofa: scale vectors to length 1 before they are aligned")
     threads: int = option(1, "for training vectors; with more than 1, runs differ a little", ge=1)
 
     def check(self) -> None:
@@ -203,14 +202,12 @@ class VectorTraining(Settings):
     )
     window: int | None = option(
         None,
-        "largest distance between two words or tokens that counts",
+        "context window, in words or tokens",
         shown="fasttext 5; ppmi 30, of tokens 10",
         ge=1,
     )
-    epochs: int | None = option(
-        None, "fasttext: passes over the text", shown="of words 5 to 50, by its size; of tokens 3", ge=1
-    )
-    seed: int = option(0, "of everything random", ge=0, le=LARGEST_SEED)
+    epochs: int | None = option(None, "fasttext: epochs", shown="of words 5 to 50, by its size; of tokens 3", ge=1)
+    seed: int = option(0, "random seed", ge=0, le=LARGEST_SEED)
     threads: int = option(1, "of fastText; with more than 1, runs differ a little", ge=1)
 
     def check(self) -> None:
