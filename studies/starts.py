@@ -33,7 +33,7 @@ from vocab_lit.tokens.continued import extend_on_text
 from vocab_lit.tokens.train import train_tokenizer_like
 from vocab_lit.tokens.vocab import fit
 from vocab_lit.vectors.align import align_tokens
-from vocab_lit.vectors.dictionary import read_dictionary
+from vocab_lit.vectors.settings import read_dictionary
 from vocab_lit.vectors.token_vectors import token_vectors
 from vocab_lit.vectors.word_vectors import static_vectors, train_words
 

@@ -295,9 +295,7 @@ def test_a_setup_file_and_the_command_line_expand_alike(cell_a42a8f16):
     place = cell_a42a8f16.place
     (place / "kit").mkdir()
     shutil.copy(place / "sw.txt", place / "kit")
-    (place / "kit/terms.tsv").write_text(
-        "token\tdescription\nkipindupindu\tugonjwa wa mbu\nhoma ya mbu\t\n", encoding="utf-8"
-    )
+    (place / "kit/terms.tsv").write_text("token\tdescription\nkipindupindu\tugonjwa wa mbu\nmalaria\t\n", encoding="utf-8")
     (place / "kit/sw.yml").write_text(
         "model: ../model\ntext: sw.txt\ntokens: terms.tsv\nextend: 50\nexpansion: continued\nmethod: identity\n"
     )

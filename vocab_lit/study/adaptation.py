@@ -33,7 +33,7 @@ class AdaptSettings(Settings):
 
     heading = "Text and report"
 
-    language: str = option("", "what the language is called in the report")
+    language: str = option("", "name or code of the language, for the report")
     held_out: Files = option((), "text to evaluate on", shown="up to 2,000 lines of the text")
     clean: bool = option(True, "leave out lines that are no sentences, and copies, as `vocab-lit clean` does")
     seeds: int = option(1, "fine-tunings of each task", ge=1)

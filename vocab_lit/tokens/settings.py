@@ -162,41 +162,39 @@ class TokenizerSettings(Settings):
     )
     character_coverage: float = option(
         1.0,
-        "share of the text whose characters a trained tokenizer keeps; 0.9995 leaves out stray ones",
+        "share of the text's characters in a trained vocabulary; 0.9995 leaves out rare ones",
         ge=0.9,
         le=1,
     )
     sample: str = option(
         "",
-        "train tokenizer and vectors on a random part of the text: so many lines (2000000) or bytes (500MB, 2GB)",
+        "train tokenizer and vectors on a random sample: lines (2000000) or bytes (500MB, 2GB)",
         shown="all of it, but for unigram 50MB",
         check=_check_sample,
     )
     alpha: float | None = option(
         None,
-        "with a sample: take every --text as a language and sample it by its size with this exponent; 1 as it is, 0 "
-        "uniform",
+        "with a sample: take every --text as a language, sampled by its size with this exponent; 1 as it is, 0 uniform",
         shown="the text as one",
         ge=0,
         le=1,
     )
     extend: int = option(
         0,
-        "vocabulary expansion: keep the source vocabulary and add up to N tokens (30000 in the paper); 0 replaces it. "
-        "Without a number it is as many as `vocab-lit inspect` advises, by continued training",
+        "vocabulary expansion: keep the source vocabulary and add up to N tokens; 0 replaces it. Without a number,"
+        " as many as `vocab-lit inspect` advises, by continued training",
         ge=AS_ADVISED,
     )
     expansion: str = option(
         "auxiliary",
-        "which tokens are added: auxiliary, those of the first N of a tokenizer trained on the text alone that the "
-        "source lacks, as in the paper; continued, N that the source's own tokenizer learns when its training goes on "
-        "with the text (continued BPE training), of which more come up",
+        "which tokens are added: auxiliary (those of a tokenizer trained on the text that the source lacks, as in "
+        "the paper) or continued (N that the source's tokenizer learns when its training goes on with the text)",
         choices=("auxiliary", "continued"),
     )
     keep_reserved: bool = option(
         False,
-        "keep tokens of the source that stand for nothing yet (<|reserved_special_token_7|>, <unused3>) in a tokenizer "
-        "that is trained; other special and added tokens are always kept",
+        "keep reserved tokens of the source (<|reserved_special_token_7|>, <unused3>) in a trained tokenizer; "
+        "other special and added tokens are always kept",
     )
     add_special_tokens: bool = option(
         False,
@@ -204,9 +202,9 @@ class TokenizerSettings(Settings):
     )
     tokens: File = option(
         "",
-        "tokens to add behind all others: a table with the columns token and, where something is known, like (a source "
-        "token to copy), description (words to take the mean of) or special (true), or JSON lines; without text or "
-        "tokenizer the source vocabulary stays as it is",
+        "tokens to add, such as terms: a table with the columns token and, where known, like (a token to copy), "
+        "description (words to average) or special (true), or JSON lines; without text or tokenizer the source "
+        "vocabulary stays as it is",
     )
 
     def check(self) -> None:
@@ -284,24 +282,21 @@ class TrimSettings(Settings):
     heading = "What stays"
 
     coverage: float = option(
-        0.9999, "share of each text whose tokens stay; what is rarer is spelled by smaller tokens", gt=0, le=1
+        0.9999, "share of each text whose tokens are kept; rarer ones are spelled by smaller tokens", gt=0, le=1
     )
     vocab_size: int = option(
-        0, "tokens that stay at most, the most frequent ones of the texts; 0: as many as the coverage needs", ge=0
+        0, "most tokens to keep, by their frequency in the texts; 0: as many as the coverage needs", ge=0
     )
     characters: str = option(
         "all",
-        "single characters that stay: all, so that nothing becomes unknown that was not, text, those of the text, or "
-        "none but those that are its tokens; a tokenizer that writes in bytes needs none",
+        "single characters to keep: all (so that nothing becomes unknown that was not), text (those of the text) "
+        "or none",
         choices=("all", "text", "none"),
     )
     words: str = option(
         "",
-        "words whose tokens stay too, lists with commas between: en:60000 are the most frequent words of English (42 "
-        "languages, by the package wordfreq; pip install 'vocab_lit[words]'), swahili.txt is a file of your own with a "
-        "word a line. Each counts as it stands behind a space, at the beginning of a line, and with a capital. A text "
-        "of a megabyte has half of the words that the next one needs, so lists are what most keeps other lines as they "
-        "were",
+        "lists of words whose tokens are kept too, with commas between: en:60000 (the most frequent words of "
+        "English, by the package wordfreq; pip install 'vocab_lit[words]') or a file with a word a line",
         check=check_words,
     )
 
