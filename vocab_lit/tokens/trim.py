@@ -382,8 +382,8 @@ class TokenizedText:
 
     @cached_property
     def parts(self) -> TokenizerFile:
-        "What has been read of the tokenizer."
-        return TokenizerFile.of(self.source)
+        "What has been read of the tokenizer, as transformers has it, also where it comes from a GGUF file."
+        return TokenizerFile(self.tokenizer)
 
     @cached_property
     def rows(self) -> dict[str, list[int]]:
