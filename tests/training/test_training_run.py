@@ -218,10 +218,7 @@ def test_a_language_adapter_is_trained_with_a_vocabulary_or_without(cell_b2b2638
     swahili = cell_929c7dd9.swahili
     trained = cell_b2b2638a.trained
     transplant_files(
-        mini,
-        [place / "am.txt"],
-        place / "vocabulary",
-        TransplantSettings.of(method="script-posn-ident", vocab_size=400),
+        mini, [place / "am.txt"], place / "vocabulary", TransplantSettings.of(method="script-posn-ident", vocab_size=400)
     )
     amharic = LanguageAdapter("am", place / "vocabulary", 4, invertible=False, last_layer=False)
     for adapter, code in ((swahili, "sw"), (amharic, "am")):
