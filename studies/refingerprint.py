@@ -51,6 +51,7 @@ class Anew:
     def lay(self, path: Path, mark: str) -> None:
         "Put a kept record down with another fingerprint."
         kept = self.kept[path.parent.name, path.name]
+        path.parent.mkdir(parents=True, exist_ok=True)
         write_json(dict(kept, fingerprint=mark, library=fingerprint(), measured_by=kept["library"]), path)
 
     @contextmanager

@@ -34,7 +34,7 @@ from vocab_lit.tasks.evaluate import silenced
 from vocab_lit.text.corpus import Amount, Lines, data_path, read_lines, sample_lines, write_json
 from vocab_lit.text.files import alone, check_file_name, check_output, in_turn
 from vocab_lit.text.settings import SettingError, read_yaml, wrong
-from vocab_lit.tokens.vocab import fertility
+from vocab_lit.tokens.vocab import fit
 from vocab_lit.training.settings import KeepSettings
 from vocab_lit.training.training_run import lapt_files
 
@@ -453,7 +453,7 @@ def _record(run: _Run) -> dict[str, str]:
         cpu_seconds=f"{note['spent']:.1f}",
         calibration=f"{note['calibration']:.4f}",
         steps=steps,
-        tokens_per_word=f"{fertility(source.tokenizer, sentences[language]):.3f}",
+        tokens_per_word=f"{fit(source.tokenizer, sentences[language]).fertility:.3f}",
         parameters=str(parameters),
         model=asked.cell.model,
         track=asked.study.name,

@@ -20,7 +20,6 @@ def contrast(a, b):  # WCAG 2: 1 for equal colours, 21 for black on white
     return (y + 0.05) / (x + 0.05)
 
 
-
 def test_colours_stand_out_from_white_and_from_dark_pages():
     assert contrast("#000", "#fff") == pytest.approx(21) and contrast("#777", "#777") == 1
     assert all(contrast(c, page) >= 3 for c in PALETTE for page in ("#ffffff", "#121212"))

@@ -1,10 +1,13 @@
 """Records keep their numbers and get today's fingerprints, where a sample computed anew agrees."""
 
+import gzip
 import json
 
 import pytest
 
-from studies.refingerprint import Anew, drawn, kind_of, rows
+import studies.refingerprint as module
+from studies.recorded import kept_records
+from studies.refingerprint import Anew, drawn, kind_of, refingerprint, rows
 from vocab_lit.study.results import ResultStore, fingerprint
 
 
@@ -49,3 +52,40 @@ def test_a_sample_that_differs_is_told(kept, tmp_path):
     told = {row["kind"]: row for row in rows(tmp_path / "new", kept)}
     assert told["focus loss"]["anew"] == 2 and told["focus loss"]["agree"] == 1
     assert told["focus loss"]["largest"] == pytest.approx(0.2 / 2.2) and told["focus overlap"]["agree"] == 1
+
+
+@pytest.fixture
+def bundled(kept, tmp_path, monkeypatch):
+    "A file of the kept records, and a chapter that asks for them with another fingerprint and other numbers."
+    lines = "".join(json.dumps(record) + "\n" for record in kept.values())
+    path = tmp_path / "pages.jsonl.gz"
+    path.write_bytes(gzip.compress(lines.encode()))
+    values = {1: 1.0, 2: 2.0, 3: 3.0}
+
+    def run(name, folder, **parameters):
+        for record in kept.values():
+            key = record["key"]
+            ResultStore(folder).cell(key, lambda key=key: {"n": values[key["seed"]]}, f"{fingerprint()}-new")
+
+    monkeypatch.setattr(module, "run_notebook", run)
+    monkeypatch.setattr("studies.recorded.pages_path", lambda: path)
+    return values, path
+
+
+def test_records_keep_their_numbers_and_get_todays_fingerprint_where_samples_agree(bundled):
+    values, path = bundled
+    values[1] = 1.000001
+    told, is_written = refingerprint(["focus"], sample=2)
+    assert is_written and [(row["records"], row["agree"]) for row in told] == [(2, 2), (1, 1)]
+    now = kept_records()
+    assert {record["fingerprint"].partition("-")[2] for record in now} == {"new"}
+    assert {record["library"] for record in now} == {"then"}
+    assert sorted(record["values"][0]["value"] for record in now) == [1, 2, 3]
+
+
+def test_nothing_is_written_where_a_sample_differs_unless_its_kind_is_replaced(bundled):
+    values, path = bundled
+    values[1], before = 1.5, path.read_bytes()
+    assert not refingerprint(["focus"], sample=2)[1] and path.read_bytes() == before
+    assert refingerprint(["focus"], anew=["focus loss"])[1]
+    assert sorted(record["values"][0]["value"] for record in kept_records()) == [1.5, 2, 3]

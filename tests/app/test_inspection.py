@@ -14,7 +14,7 @@ from vocab_lit.tokens.settings import TokenizerSettings
 from vocab_lit.tokens.tokenizer_file import TokenizerFile
 from vocab_lit.tokens.train import first_tokens, train_tokenizer_like
 from vocab_lit.tokens.trim import HELD_OUT, TokenizedText
-from vocab_lit.tokens.vocab import Vocab, fertility
+from vocab_lit.tokens.vocab import Vocab, fit
 import numpy as np
 import pandas as pd
 import pytest
@@ -148,9 +148,9 @@ def test_verdicts_of_texts_and_what_they_rest_on(cell_5e2d1c18):
     )
     # by other means: how many tokens the held-out lines have, and how many of a vocabulary overlap
     _, held_out = split_lines(texts["sw"], HELD_OUT)
-    assert fertility(source, held_out) == pytest.approx(verdicts["sw"].measured.tokens_per_word, abs=1e-3)
+    assert fit(source, held_out).fertility == pytest.approx(verdicts["sw"].measured.tokens_per_word, abs=1e-3)
     own = train_tokenizer_like(source, split_lines(texts["sw"], HELD_OUT)[0], verdicts["sw"].curve[-1]["size"])
-    assert fertility(own, held_out) == pytest.approx(verdicts["sw"].curve[-1]["tokens_per_word"], abs=1e-3)
+    assert fit(own, held_out).fertility == pytest.approx(verdicts["sw"].curve[-1]["tokens_per_word"], abs=1e-3)
     with pytest.raises(ValueError, match="too (few|short)"):
         judge(TokenizedText(vocab, ["a line", "another"]))
 

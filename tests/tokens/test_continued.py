@@ -8,7 +8,7 @@ from vocab_lit.tokens.continued import Merges, UnigramScores, check_extends, cou
 from vocab_lit.tokens.settings import KINDS
 from vocab_lit.tokens.tokenizer_file import TokenizerFile
 from vocab_lit.tokens.train import train_tokenizer
-from vocab_lit.tokens.vocab import fertility
+from vocab_lit.tokens.vocab import fit
 import json
 import pytest
 
@@ -33,7 +33,7 @@ def cell_700dc572():
 
 
     def row(kind):
-        before, after = (round(fertility(t, unseen), 2) for t in (sources[kind], extended[kind].tokenizer))
+        before, after = (round(fit(t, unseen).fertility, 2) for t in (sources[kind], extended[kind].tokenizer))
         return {"fertility, source": before, "fertility, extended": after, "about": extended[kind].about}
     return SimpleNamespace(english=english, extended=extended, sources=sources, swahili=swahili, unseen=unseen)
 
@@ -57,7 +57,7 @@ def test_ids_of_the_source_stay_and_every_new_token_is_of_use(cell_700dc572):
         assert (
             not steps or f"({len(unused):,} of the new tokens are in this text only as parts of longer ones)" in built.about
         )
-        assert fertility(built.tokenizer, unseen) < fertility(source, unseen), kind
+        assert fit(built.tokenizer, unseen).fertility < fit(source, unseen).fertility, kind
         assert built.tokenizer.special_tokens_map == source.special_tokens_map
         assert built.tokenizer.chat_template == source.chat_template
 

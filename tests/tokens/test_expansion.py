@@ -8,7 +8,7 @@ from vocab_lit.tokens.expansion import add_given, expand_tokenizer, write_piece
 from vocab_lit.tokens.settings import GivenToken, KINDS
 from vocab_lit.tokens.tokenizer_file import TokenizerFile
 from vocab_lit.tokens.train import train_tokenizer
-from vocab_lit.tokens.vocab import Vocab, fertility, read_pipeline, read_token
+from vocab_lit.tokens.vocab import Vocab, fit, read_pipeline, read_token
 import copy
 import pytest
 
@@ -24,7 +24,7 @@ def cell_7a463304():
     def comparison(kind):
         source, own = pairs[kind]
         tokenizers = {"source": source, "expanded": expanded[kind], "own": own}
-        return {f"fertility, {name}": round(fertility(t, swahili), 2) for name, t in tokenizers.items()}
+        return {f"fertility, {name}": round(fit(t, swahili).fertility, 2) for name, t in tokenizers.items()}
     return SimpleNamespace(expanded=expanded, pairs=pairs, swahili=swahili)
 
 
@@ -95,7 +95,7 @@ def test_ids_of_the_source_stay_and_the_text_needs_fewer_tokens(cell_7a463304):
         after = t.get_vocab()
         assert all(after[p] == i for p, i in before.items()) and sorted(after.values()) == list(range(len(after)))
         new = {i for p, i in after.items() if p not in before}
-        assert new and fertility(t, swahili) < fertility(source, swahili)
+        assert new and fit(t, swahili).fertility < fit(source, swahili).fertility
         used = {i for row in t(swahili, add_special_tokens=False)["input_ids"] for i in row}
         assert len(used & new) > 0.3 * len(new)
         assert t.special_tokens_map.keys() == source.special_tokens_map.keys()

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from vocab_lit.tokens.settings import KINDS
 from vocab_lit.tokens.tokenizer_file import TokenizerFile, ids_around
 from vocab_lit.tokens.train import SIZES, _with_pieces, first_tokens, largest_tokenizer, train_tokenizer, train_tokenizer_like
-from vocab_lit.tokens.vocab import fertility, read_dialect, read_pipeline
+from vocab_lit.tokens.vocab import fit, read_dialect, read_pipeline
 import io
 import json
 import pytest
@@ -420,7 +420,7 @@ def test_the_first_tokens_are_a_smaller_vocabulary():
             assert set(few.get_vocab()) == set(trained.get_vocab()) and few.tokenize(unseen[0]) == trained.tokenize(
                 unseen[0]
             )
-        assert abs(fertility(few, unseen) / fertility(trained, unseen) - 1) < 0.05, kind
+        assert abs(fit(few, unseen).fertility / fit(trained, unseen).fertility - 1) < 0.05, kind
     assert list(first_tokens(TokenizerFile(whole), [20])) == [None]
     assert len(largest_tokenizer(TokenizerFile(whole), swahili[:200])) in SIZES
     with pytest.raises(ValueError, match="too short"):

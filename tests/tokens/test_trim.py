@@ -9,7 +9,7 @@ from vocab_lit.tokens.settings import KINDS, TrimSettings
 from vocab_lit.tokens.tokenizer_file import TokenizerFile, _counted_words
 from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.tokens.trim import SAMPLE, TokenizedText, Trimming, coverage_curve, size_by_token, trim, trim_costs
-from vocab_lit.tokens.vocab import Vocab, backend_of, read_pipeline, unk_rate
+from vocab_lit.tokens.vocab import Vocab, backend_of, fit, read_pipeline
 import json
 import numpy as np
 import pytest
@@ -102,8 +102,9 @@ def test_nothing_becomes_unknown_that_was_not_whatever_the_text(cell_498ae08b, c
         unknown = [row.count(source.unk_token_id) for row in rows_of(source, odd)]
         assert [row.count(built.tokenizer.unk_token_id) for row in rows_of(built.tokenizer, odd)] == unknown, kind
     small = trim(sources["unigram"], {"sw": ["maji maji"]}, TrimSettings(characters="text"))
-    assert small.tokenizer.tokenize("maji jim") and unk_rate(small.tokenizer, ["Q"]) > 0 == unk_rate(
-        small.tokenizer, ["jim"]
+    assert (
+        small.tokenizer.tokenize("maji jim")
+        and fit(small.tokenizer, ["Q"]).unk_rate > 0 == fit(small.tokenizer, ["jim"]).unk_rate
     )
     least = trim(sources["unigram"], {"sw": swahili}, TrimSettings(coverage=1, characters="none"))
     parts = TokenizerFile(sources["unigram"])
@@ -356,7 +357,7 @@ def test_letters_in_unknown_tokens_are_counted_and_marks_are_not():
 
 
     words = train_tokenizer(["maji ya mto", "gari la mtu"] * 20, "wordpiece", 34)
-    assert lost(words, ["maji ya mto ”"]) == 0 and unk_rate(words, ["maji ya mto ”"]) > 0
+    assert lost(words, ["maji ya mto ”"]) == 0 and fit(words, ["maji ya mto ”"]).unk_rate > 0
     assert lost(words, ["maji ሀለ"]) == 2 / 6
     assert lost(train_tokenizer(["maji ya mto"] * 20, "bpe", 265), ["ሀለ"]) == 0
 

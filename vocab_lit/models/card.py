@@ -31,27 +31,14 @@ _KEPT = "README-source.md"
 _LINK = re.compile(r"https?://[^\s<>\"']+|[\w.-]+")  # a page, or a file in the repository
 
 
-def _read_head(file: Path) -> dict:  # empty where there is no card, or one without a head that is YAML
-    "The fields at the head of the model card in a file."
-    from huggingface_hub import metadata_load
+def _read_head(card: str | Path) -> dict:  # empty where there is no card, or one without a head that is YAML
+    "The fields at the head of a model card: a file, or the card of a name on the Hub."
+    from huggingface_hub import ModelCard
+    from huggingface_hub.errors import HfHubHTTPError
     from yaml import YAMLError
 
-    with suppress(OSError, ValueError, YAMLError):
-        return metadata_load(file) or {}
-    return {}
-
-
-def _hub_head(name: str) -> dict:
-    "The head of the card of a model on the Hub, from the download cache if it is there."
-    from huggingface_hub import HfApi, try_to_load_from_cache
-    from huggingface_hub.errors import HfHubHTTPError
-
-    cached = try_to_load_from_cache(name, "README.md")
-    if isinstance(cached, str):
-        return _read_head(Path(cached))
-    with suppress(HfHubHTTPError, OSError, RuntimeError):
-        if card := HfApi().model_info(name, timeout=5).card_data:
-            return card.to_dict()
+    with suppress(HfHubHTTPError, OSError, ValueError, YAMLError):
+        return ModelCard.load(card, ignore_metadata_errors=True).data.to_dict()
     return {}
 
 
@@ -64,10 +51,8 @@ def source_facts(
 ) -> dict:  # base_model, license, license_name, license_link, pipeline_tag, as far as they are known
     "Read about the source model from its card, and from where it is."
     folder, base = Path(source), source
-    if not folder.is_dir():
-        head = _hub_head(source)
-    else:
-        head = _read_head(folder / "README.md")
+    head = _read_head(folder / "README.md" if folder.is_dir() else source)
+    if folder.is_dir():
         snapshot = re.search(r"models--([\w.-]+?)--([\w.-]+)/snapshots", str(folder.absolute()))
         base = head.get("base_model", "") if head and _is_ours(folder / "README.md") else ""
         base = "/".join(snapshot.groups()) if snapshot else base

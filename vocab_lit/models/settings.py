@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..text.errors import SettingError, check_extra
-from ..text.files import hub_name, read_json
+from ..text.files import hub_name, is_gguf, read_json
 from ..text.settings import Model, Settings, option, required, settings
 
 # %% auto #0
-__all__ = ['AdapterConfig', 'LanguageAdapter', 'LoraSettings', 'MergeSettings', 'is_gguf', 'check_model_path']
+__all__ = ['AdapterConfig', 'LanguageAdapter', 'LoraSettings', 'MergeSettings', 'check_model_path']
 
 # %% ../../nbs/05_models/00_settings.ipynb #37fb6cdc
 @dataclass(frozen=True)
@@ -180,17 +180,6 @@ class MergeSettings(Settings):
         return [share / sum(given) for share in given]
 
 # %% ../../nbs/05_models/00_settings.ipynb #74f79ca0
-def is_gguf(path: str | Path) -> bool:
-    "Whether a path is that of a GGUF file, by its name or, as those of Ollama have none, by how it begins."
-    path = Path(path)
-    if path.suffix == ".gguf":
-        return not path.is_dir()
-    if not path.is_file():
-        return False
-    with open(path, "rb") as f:
-        return f.read(4) == b"GGUF"
-
-
 _GGUF_COMMANDS = "trim, transplant, lapt, evaluate, inspect, explain, report and check"  # that take a GGUF file
 
 

@@ -50,15 +50,13 @@ _ENDING = r"(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])"
 _WRITTEN_ENDING = "(?i:'s|'t|'re|'ve|'m|'ll|'d)"  # as most files have it
 _ONE, _THREE, _FROM_RIGHT = r"\p{N}", r"\p{N}{1,3}", r"\p{N}{1,3}(?=(?:\p{N}{3})*(?!\p{N}))"
 _OTHERS, _OTHERS_OR_SLASH = r" ?[^\s\p{L}\p{N}]+[\r\n]*", r" ?[^\s\p{L}\p{N}]+[\r\n/]*"
-_BLANKS, _LAST_BLANKS = r"\s*[\r\n]+|\s+(?!\S)|\s+", r"\s*[\r\n]|\s+(?!\S)|\s+"
+_BLANKS = r"\s*[\r\n]+|\s+(?!\S)|\s+"
 _LETTERS_AND_MARKS = r"[\p{L}\p{M}]+"
 
 
-def _words(
-    number: str, first: str = f"{_ENDING}|", word: str = r"\p{L}+", others: str = _OTHERS, blanks: str = _BLANKS
-) -> str:
+def _words(number: str, first: str = f"{_ENDING}|", word: str = r"\p{L}+", others: str = _OTHERS) -> str:
     "Words with a character before them, numbers, other characters and blanks."
-    return rf"{first}[^\r\n\p{{L}}\p{{N}}]?{word}|{number}|{others}|{blanks}"
+    return rf"{first}[^\r\n\p{{L}}\p{{N}}]?{word}|{number}|{others}|{_BLANKS}"
 
 
 def _cased(number: str, ending: str = "", letter: str = r"\p{L}") -> str:
@@ -85,9 +83,6 @@ _FAMILIES = {  # names: what splits the text, in order; `ByteLevel` and `Digits`
     "qwen2 deepseek-r1-qwen kormo f2llmv2 megrez stablelm2 hunyuan solar-open grok-2": (_words(_ONE),),
     "qwen35": (_QWEN35,),
     "minicpm5": (_THREE, _words(r"\p{N}+")),
-    "bailingmoe bailingmoe2 llada-moe": (_words(_ONE, blanks=_LAST_BLANKS),),
-    "seed-coder": (_words(_ONE, others=r" ?[^\s\p{L}\p{N}\r\n]+"),),
-    "ufakzeka": (_words(_ONE, ""),),
     "tekken": (_cased(_ONE),),
     "gpt-4o llama4 kanana2 talkie minimax-m2": (_cased(_THREE, f"{_ENDING}?"),),
     "granite-embed-multi-97m": (_cased(_THREE, f"{_ENDING}?", r"[\p{L}\p{M}]"),),
@@ -251,11 +246,6 @@ class GgufTokenizer(TokenizerFile):
         return np.flatnonzero(np.isin(self.types, types)).tolist()
 
     @property
-    def has_space_first(self) -> bool:
-        "Whether a space is put before a text."
-        return self.get("add_space_prefix", self.name == "llama")
-
-    @property
     def template(self) -> str | None:
         "The chat template, if there is one."
         return self.file.get("tokenizer.chat_template")
@@ -275,11 +265,6 @@ class GgufTokenizer(TokenizerFile):
     def ids(self) -> dict[str, int]:  # {token: id}
         "The tokens, special ones included."
         return {token: id for id, token in enumerate(self.tokens)}
-
-    @property
-    def size(self) -> int:
-        "How many tokens there are."
-        return len(self.tokens)
 
     @cached_property
     def model(self) -> dict[str, Any]:
@@ -328,17 +313,13 @@ class GgufTokenizer(TokenizerFile):
             return [piece[:2], *piece[2:]]
         return list(piece)
 
-    @cached_property
-    def _costs(self) -> dict[str, float]:
-        return dict(zip(self.tokens, (-self.scores).tolist()))
-
     def rank(self, a: str, b: str) -> float:
-        "When two pieces become one, the lowest first; inf for never."
-        return self._costs.get(a + b, math.inf) if self.name == "llama" else super().rank(a, b)
+        if self.name != "llama":
+            return super().rank(a, b)
+        return -float(self.scores[id]) if (id := self.ids.get(a + b)) is not None else math.inf
 
     @cached_property
     def divides_at_spaces(self) -> bool:
-        "Whether each word between spaces gives the same tokens whatever is beside it."
         return self.name != "llama" and super().divides_at_spaces
 
     def rows(self, lines: Sequence[str]) -> list[list[int]]:
@@ -374,9 +355,8 @@ def _llama(t: GgufTokenizer) -> dict[str, Any]:
 def _merging(t: GgufTokenizer, ids: dict[str, int], merges: list[list[str]]) -> dict[str, Any]:
     "The pipeline of `llama` with some tokens."
     unknown = t.tokens[t.roles["unk_token"]] if "unk_token" in t.roles else None
-    has_bytes = bool(t.has_types(TokenType.BYTE))
-    model = dict(type="BPE", vocab=ids, merges=merges, unk_token=unknown, fuse_unk=True, byte_fallback=has_bytes)
-    return sentencepiece_pipeline(model, [], b"", False, t.has_space_first, None)
+    model = dict(type="BPE", vocab=ids, merges=merges, unk_token=unknown, fuse_unk=True, byte_fallback=t.spells_bytes)
+    return sentencepiece_pipeline(model, [], b"", False, t.get("add_space_prefix", True), None)
 
 
 def _gpt2(t: GgufTokenizer) -> dict[str, Any]:
@@ -408,7 +388,7 @@ def _t5(t: GgufTokenizer) -> dict[str, Any]:
     by_word = not any(_MARK in t.tokens[id][1:] for id in normal)
     model = dict(type="Unigram", vocab=vocab, unk_id=t.roles.get("unk_token"), byte_fallback=False)
     first = [dict(type="NFC")] if composes else []
-    return sentencepiece_pipeline(model, first, table, once, once or t.has_space_first, by_word)
+    return sentencepiece_pipeline(model, first, table, once, once or t.get("add_space_prefix", False), by_word)
 
 
 _CHINESE = (
@@ -426,21 +406,17 @@ def _replace(pattern: str, content: str) -> dict[str, Any]:
 def _word_steps(t: GgufTokenizer) -> list[dict[str, Any]]:
     "What is done to a text before words are looked up."
     lowercase = t.get("normalizer.lowercase", True)
-    strips = t.get("normalizer.strip_accents", lowercase)
     steps: list[dict[str, Any]] = [_replace(r"\s", " "), _replace(r"[\p{C}\x{fffd}]", "")]
-    if strips:
+    if t.get("normalizer.strip_accents", lowercase):
         steps += [dict(type="NFD"), _replace(rf"\p{{M}}|{_JAMO}", "")]
-    if lowercase:
-        steps += [_replace("İ", "i"), dict(type="Lowercase")]
-    return steps
+    return steps + [_replace("İ", "i"), dict(type="Lowercase")] * bool(lowercase)
 
 
 def _word_piece(token: str, type: int) -> str:
     "A token of WordPiece as transformers writes it."
     if token.startswith(_MARK):
         return token.removeprefix(_MARK)
-    is_special = type in (TokenType.CONTROL, TokenType.UNKNOWN, TokenType.USER_DEFINED)
-    return token if is_special or (token[0] == "[" and token[-1] == "]" and len(token) > 2) else f"##{token}"
+    return token if type in _LASTING or (token[0] == "[" and token[-1] == "]" and len(token) > 2) else f"##{token}"
 
 
 def _bert(t: GgufTokenizer) -> dict[str, Any]:
@@ -549,16 +525,14 @@ class _Written:
         return piece[2:] if piece.startswith("##") else f"{_MARK}{piece}"
 
     @property
-    def types(self) -> list[int]:
+    def types(self) -> np.ndarray:  # (tokens,)
         "The types of the tokens by what the tokenizer says."
-        types = [int(TokenType.NORMAL)] * len(self.tokens)
-        for id, token in enumerate(self.tokens):
-            if self.new.dialect.byte_fallback and FALLBACK.fullmatch(token):
-                types[id] = TokenType.BYTE
+        falls_back = self.new.dialect.byte_fallback
+        are_bytes = [falls_back and bool(FALLBACK.fullmatch(token)) for token in self.tokens]
+        types = np.where(are_bytes, TokenType.BYTE, TokenType.NORMAL)
         for id, special in self.added.items():
             types[id] = TokenType.CONTROL if special else TokenType.USER_DEFINED
-        for id in self.absent:
-            types[id] = TokenType.UNUSED
+        types[self.absent] = TokenType.UNUSED
         return types
 
     @property
@@ -609,10 +583,7 @@ def with_tokenizer(
     file: GgufFile,
     tokenizer: PreTrainedTokenizerBase,  # fast, made from that of the file or of its model
 ) -> dict[str, Field]:
-    """The metadata of a file with the tokens of a tokenizer.
-
-    `ValueError` where the tokenizer lacks a token that the file names, or llama.cpp would tokenize words differently.
-    """
+    "The metadata with a tokenizer's tokens; `ValueError` where one that it names lacks, or llama.cpp would differ."
     before, new = GgufTokenizer(file), TokenizerFile(tokenizer)
     written = _Written(before, new)
     if lost := named_ids(file) - set(written.source.tolist()):

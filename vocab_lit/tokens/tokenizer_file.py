@@ -271,12 +271,8 @@ _DIVIDE = {"BertPreTokenizer", "WhitespaceSplit"}  # at white space, before all 
 _WITHIN_WORDS = {"BertNormalizer", "Lowercase", "NFC", "NFD", "NFKC", "NFKD", "Nmt", "Precompiled", "StripAccents"}
 
 
-def _counted_words(
-    lines: Iterable[str],
-    most: int = 300_000,  # different words that are held
-    together: int = 100,  # words in a line
-) -> Iterator[tuple[str, int]]:  # a line, and how often the text has its words
-    "The words of a text, each once as long as there is room for more, those together that are equally frequent."
+def _counted_words(lines: Iterable[str], most: int = 300_000, together: int = 100) -> Iterator[tuple[str, int]]:
+    "Lines of so many words, and how often a text has these: each once as long as there is room for more."
     lines = iter(lines)
     while True:
         counts = Counter()
@@ -504,14 +500,9 @@ class TokenizerFile:
         "A token and all others without which no text would give it."
         found = self.__dict__.setdefault("_found", {})  # it is asked for more than once
         if id not in found:
-            found[id] = self.find_needs(id)
+            built = self.built_from(self.pieces[id]) if self.dialect.model == "BPE" and id in self.pieces else ()
+            found[id] = {id, *(self.ids[piece] for piece in built if piece in self.ids)}
         return found[id]
-
-    def find_needs(self, id: int) -> set[int]:
-        "A token and all others that come up while it is built."
-        if self.dialect.model != "BPE" or id not in self.pieces:
-            return {id}
-        return {self.ids[piece] for piece in self.built_from(self.pieces[id]) if piece in self.ids}
 
     @cached_property
     def pieces(self) -> dict[int, str]:
@@ -523,11 +514,6 @@ class TokenizerFile:
         "The ids of added tokens, and of those that the tokenizer needs."
         added = {a["id"] for a in self.added}
         return added | {self.ids[piece] for piece in self.needed & self.ids.keys()} | set(self.last.values())
-
-    @cached_property
-    def characters(self) -> set[int]:
-        "What no piece of the vocabulary could be spelled without."
-        return self.characters_of(self.ids)
 
     def characters_of(self, used: Iterable[str]) -> set[int]:
         "Single characters among the symbols of some pieces, and those pieces that have a character that is no token."
@@ -554,12 +540,8 @@ class TokenizerFile:
         whole = not any(" " in a["content"] for a in self.added)
         return bool(splits) and splits[0]["type"] in _DIVIDE and for_all and by_word and whole
 
-    def count(
-        self,
-        lines: Iterable[str],  # read once, some at a time
-        batch: int = 1000,  # lines tokenized at a time
-    ) -> np.ndarray:  # (tokens,) int64, by id
-        "Count the tokens of a text."
+    def count(self, lines: Iterable[str], batch: int = 1000) -> np.ndarray:  # (tokens,) int64, by id
+        "Count the tokens of a text, which is read once, so many lines at a time."
         counts = np.zeros(self.size, np.int64)
         read = tqdm(lines, desc="tokens", unit=" lines", delay=2, leave=False)
         weighted = iter(_counted_words(read) if self.divides_at_spaces else zip(read, repeat(1)))

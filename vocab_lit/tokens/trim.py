@@ -48,7 +48,7 @@ def kept_in_any_case(
     if characters == "none":
         return kept
     if characters == "all":
-        return kept | parts.characters
+        return kept | parts.characters_of(parts.ids)
     return kept | parts.characters_of(
         {parts.pieces[id] for id in np.flatnonzero(counts).tolist() if id in parts.pieces}
     )
@@ -139,17 +139,12 @@ class Trimming:
             for words in word_lists(settings.words)
         }
         always, wanted = self.order({name: text.all for name, text in self.texts.items()})
-        self.always = f"{len(always):,} special tokens and {'bytes' if parts.spells_bytes else 'single characters'}"
-        self._check_room(len(always))
+        self.always = f"special tokens and {'bytes' if parts.spells_bytes else 'single characters'}"
+        if 0 < settings.vocab_size < len(always):
+            hint = " or give --characters none" * (settings.characters != "none" and not parts.spells_bytes)
+            problem = f"{self.always} alone are {len(always):,}; ask for more{hint}"
+            raise SettingError("vocab_size", f" {settings.vocab_size:,}: {problem}")
         self.kept, self.n_always = self.chosen(always, wanted), len(always)
-
-    def _check_room(self, always: int) -> None:
-        "`SettingError` where what stays in any case is more than there is room for."
-        if self.settings.vocab_size and always > self.settings.vocab_size:
-            could_drop = self.settings.characters != "none" and not self.parts.spells_bytes
-            what = self.always.split(" ", 1)[1]
-            problem = f"{what} alone are {always:,}; ask for more{' or give --characters none' * could_drop}"
-            raise SettingError("vocab_size", f" {self.settings.vocab_size:,}: {problem}")
 
     def order(
         self,
@@ -190,7 +185,7 @@ class Trimming:
         "A line on what is kept."
         return (
             f"{self.parts.size:,} tokens are trimmed to {len(self.kept):,}: {len(self.kept) - self.n_always:,} that "
-            f"the texts need, and {self.always}, which always stay"
+            f"the texts need, and {self.n_always:,} {self.always}, which always stay"
         )
 
     @cached_property
@@ -209,31 +204,23 @@ def trim(
 ) -> Built:
     """Keep the tokens of a vocabulary that texts need; a text whose tokens all stay is tokenized as before.
 
+    Abdaoui et al. (2020) trim multilingual models to the vocabulary of one language.
+
     Parameters
     ----------
     source : PreTrainedTokenizerBase or TokenizerFile
-        A fast tokenizer with a BPE, Unigram or WordPiece model.
+        A fast tokenizer with a BPE, Unigram or WordPiece model; `ValueError` for another.
     texts : mapping of str to iterable of str
         Lines by the name of the text, such as a text for each language. Each text is covered by itself and read once.
     settings : TrimSettings, default TrimSettings()
-        The share of each text whose tokens stay, the most tokens that stay, and which single characters do.
+        The share of each text whose tokens stay, the most tokens that stay, and which single characters do;
+        `SettingError` where there is no room for what has to stay.
 
     Returns
     -------
     Built
         The tokenizer; `source_ids`, an int64 array (tokens,) of the ids in the source; and `counts`, how often each
         text has each token of the source.
-
-    Raises
-    ------
-    ValueError
-        Where the model cannot be trimmed, or the vocabulary has no token for anything in a text.
-    SettingError
-        Where there is no room for what has to stay: special tokens, bytes or single characters.
-
-    Notes
-    -----
-    Abdaoui et al. (2020) trim multilingual models to the vocabulary of one language.
 
     Examples
     --------
@@ -255,8 +242,7 @@ Rows = Sequence[Sequence[int]]  # the ids of each line
 
 
 def _times(rows: Rows, id: int | None) -> int:
-    "How often lines have a token."
-    return 0 if id is None else sum(list(row).count(id) for row in rows)
+    return sum(list(row).count(cast("int", id)) for row in rows)  # 0 of None
 
 
 def _cost(trimming: Trimming, lines: Sequence[str], rows: Rows) -> dict[str, Any]:
@@ -266,8 +252,8 @@ def _cost(trimming: Trimming, lines: Sequence[str], rows: Rows) -> dict[str, Any
     stay = [stays[list(row)] for row in rows]
     changed = [line for line, kept in zip(lines, stay) if not kept.all()]
     as_before = [row for row, kept in zip(rows, stay) if kept.all()]
-    again = trimming.trimmed_by_seen.rows(changed) if changed else []
-    unknown_again = _times(again, trimming.trimmed_by_seen.unknown_id) if changed else 0
+    after = trimming.trimmed_by_seen if changed else trimming.parts
+    again = after.rows(changed)
     tokens, lost = sum(map(len, rows)), sum(int((~kept).sum()) for kept in stay)
     words, unknown = max(1, sum(len(line.split()) for line in lines)), trimming.parts.unknown_id
     return dict(
@@ -278,7 +264,7 @@ def _cost(trimming: Trimming, lines: Sequence[str], rows: Rows) -> dict[str, Any
         tokens_per_word=round(tokens / words, 4),
         after=round(sum(map(len, [*as_before, *again])) / words, 4),
         unknown=_times(rows, unknown),
-        unknown_after=_times(as_before, unknown) + unknown_again,
+        unknown_after=_times(as_before, unknown) + _times(again, after.unknown_id),
     )
 
 
@@ -396,8 +382,8 @@ class TokenizedText:
 
     @cached_property
     def parts(self) -> TokenizerFile:
-        "What has been read of the tokenizer."
-        return TokenizerFile.of(self.source)
+        "What has been read of the tokenizer, as transformers has it, also where it comes from a GGUF file."
+        return TokenizerFile(self.tokenizer)
 
     @cached_property
     def rows(self) -> dict[str, list[int]]:

@@ -24,11 +24,10 @@ from vocab_lit.text.settings import (
     option,
     settings,
 )
-from .dictionary import read_dictionary
 
 # %% auto #0
-__all__ = ['VECTOR_METHODS', 'FASTTEXT_MIN_CHARACTERS', 'SUBWORDS', 'IN_ONE_SPACE', 'check_vectors_file', 'fasttext_or_ppmi',
-           'VectorSettings', 'VectorTraining']
+__all__ = ['VECTOR_METHODS', 'FASTTEXT_MIN_CHARACTERS', 'SUBWORDS', 'IN_ONE_SPACE', 'check_vectors_file', 'read_dictionary',
+           'fasttext_or_ppmi', 'VectorSettings', 'VectorTraining']
 
 # %% ../../nbs/03_vectors/00_settings.ipynb #09d90425
 def _begins_as_table(path: Path) -> bool:
@@ -58,6 +57,51 @@ def check_vectors_file(
         what = "vectors that save_vectors wrote" if path.suffix == ".npz" else "a word and its numbers a line"
         raise SettingError(name, f" {path}: not a file of vectors; expected {what}")
 
+# %% ../../nbs/03_vectors/00_settings.ipynb #96413b19
+def read_dictionary(path: str | Path) -> list[tuple[str, str]]:
+    """Read a bilingual dictionary, a pair of words a line.
+
+    Parameters
+    ----------
+    path : str or pathlib.Path
+        UTF-8, also .gz, .bz2 or .xz. A tab between the two sides, or a space between two single words.
+
+    Returns
+    -------
+    list of (str, str)
+        Pairs in order, repeated ones too.
+
+    Raises
+    ------
+    FileNotFoundError
+        Where there is no such file.
+    ValueError
+        For a line that is no pair, by its number, and for a file without pairs.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "en-sw.txt"
+    >>> _ = file.write_text("water\\tmaji\\nllama lama\\n", encoding="utf-8")
+    >>> read_dictionary(file)
+    [('water', 'maji'), ('llama', 'lama')]
+    """
+    path = Path(path)
+    pairs: list[tuple[str, str]] = []
+    if not path.is_file():
+        raise FileNotFoundError(f"{path}: no such dictionary{' but a folder' * path.is_dir()}")
+    for n, line in enumerate(raw_lines(path), 1):
+        if not (line := line.strip("\r\n ")).strip():
+            continue
+        sides = [side.strip() for side in (line.split("\t") if "\t" in line else line.split())]
+        if len(sides) != 2 or not all(sides):
+            what = "has an empty side" if not all(sides) else f"is {len(sides)} columns or words"
+            raise ValueError(f"{path}, line {n}: {line.strip()!r} {what}; write a tab between the two sides of a pair")
+        pairs.append((sides[0], sides[1]))
+    if not pairs:
+        raise ValueError(f"{path} has no pairs")
+    return pairs
+
 # %% ../../nbs/03_vectors/00_settings.ipynb #5fadf780
 VECTOR_METHODS = ("auto", "fasttext", "ppmi")  # of making token vectors from text
 FASTTEXT_MIN_CHARACTERS = 30_000_000  # of text, from which "auto" trains fastText
@@ -66,14 +110,13 @@ FASTTEXT_MIN_CHARACTERS = 30_000_000  # of text, from which "auto" trains fastTe
 def fasttext_or_ppmi(
     lines: Iterable[str],  # the text; no more of it is read than decides
     method: str = "auto",  # "fasttext", "ppmi", or "auto": by the size of the text
-    enough: int = FASTTEXT_MIN_CHARACTERS,  # characters of text from which "auto" trains fastText
 ) -> str:  # "fasttext" or "ppmi"
     "The method that vectors are trained by: the one given, or the one that suits the size of the text."
     if method not in VECTOR_METHODS:
         raise ValueError(f"no vectors by {method!r}; choose from {', '.join(VECTOR_METHODS)}")
     if method != "auto":
         return method
-    is_enough = any(size >= enough for size in accumulate(map(len, lines)))
+    is_enough = any(size >= FASTTEXT_MIN_CHARACTERS for size in accumulate(map(len, lines)))
     return "fasttext" if is_enough else "ppmi"
 
 # %% ../../nbs/03_vectors/00_settings.ipynb #583343fe
