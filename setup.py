@@ -13,10 +13,7 @@ DATA = (  # what the commands of an installed package read; studies, benchmarks 
     "models/mini-*/*",
     "report/*",
     "text/*",
-    "field/records.csv",
-    "field/records.json",  # which describes them
     "field/sources.csv",
-    "real-trial/one-pass.csv",
 )
 
 

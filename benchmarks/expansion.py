@@ -56,7 +56,7 @@ def expansion(meter: Meter, side: str, folder: str, n: int) -> dict:
     "A tokenizer expanded by tokens of a text, from a folder with both."
     from vocab_lit.text.corpus import Lines
     from vocab_lit.tokens.load import load_tokenizer
-    from vocab_lit.tokens.vocab import fertility
+    from vocab_lit.tokens.vocab import fit
 
     folder = Path(folder)
     source = load_tokenizer(folder / "source")
@@ -65,7 +65,7 @@ def expansion(meter: Meter, side: str, folder: str, n: int) -> dict:
     unseen = list(Lines(folder / "unseen.txt"))
     used = set(itertools.chain(*made(unseen)["input_ids"]))
     added = set(range(len(source), len(made)))
-    return dict(added=len(added), tokens_per_word=fertility(made, unseen), in_use=len(added & used) / len(added))
+    return dict(added=len(added), tokens_per_word=fit(made, unseen).fertility, in_use=len(added & used) / len(added))
 
 
 def expansion_cases(place: Path, sizes: tuple, small: bool) -> Iterator[Case]:

@@ -31,7 +31,7 @@ BATCH = 32  # blocks
 def _collate(rows: list[dict], masked: bool) -> dict:
     from vocab_lit.training.trainer import _with_positions
 
-    return _with_positions(rows, 0.15, masked, fixed_shapes=False)
+    return _with_positions(rows, masked)
 
 
 def stage_times(data: MaskedBlocks, batch: int = BATCH) -> dict[str, float]:  # {stage_us: microseconds for each block}

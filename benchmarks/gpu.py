@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import torch
     from transformers import PreTrainedModel, PreTrainedTokenizerBase, Trainer
 
-OURS = ("vocab_lit", "recomputed", "compiled")
+OURS = ("vocab_lit", "recomputed")
 SIDES = (*OURS, "Trainer", "Trainer, bf16")
 SHAPES = ("XLM-R base", "GPT-2", "Qwen3 0.6B")
 QWEN3 = dict(
@@ -100,13 +100,11 @@ def _their_trainer(model, tokenizer, file, length, batch, steps, folder, bf16) -
 
 
 @contextlib.contextmanager
-def as_side(side: str, model: PreTrainedModel, small: bool) -> Iterator[None]:
+def as_side(side: str, model: PreTrainedModel) -> Iterator[None]:
     "Inside the block a model trains as a side does."
-    from vocab_lit.training.contexts import activations_recomputed, answering_with_loss, compiled_blocks
+    from vocab_lit.training.lm_loss import activations_recomputed, answering_with_loss
 
     with contextlib.ExitStack() as stack:
-        if side == "compiled":
-            stack.enter_context(compiled_blocks(model, "eager" if small else "inductor"))
         if side == "recomputed":
             stack.enter_context(activations_recomputed(model))
         if side in OURS:
@@ -177,7 +175,7 @@ def gpu(
     blocks = torch.randint(5, n_tokens - 5, (batch * (warm_up + steps), length), generator=generator)
     facts = dict(loss_difference=loss_difference(model, tokenizer, blocks[:2])) if side == "vocab_lit" else {}
     flops = _flops(model, tokenizer, blocks[:2]) / 2 / length if side in OURS else 0  # of a token
-    with as_side(side, model, small):
+    with as_side(side, model):
         seconds, waiting = _timed(meter, side, model, tokenizer, blocks, batch, warm_up)
     rate = steps * batch * length / seconds
     facts |= dict(tokens_per_second=rate, feed_share=waiting / seconds)
@@ -264,7 +262,6 @@ CLAIMS = (
     *(claim for shape in SHAPES for claim in _shape_claims(shape)),
     Claim("share of the time in which blocks are waited for", medians("", "feed_share"), high=0.05),
     Claim("difference from the processor's loss, as a share", medians("", "loss_difference"), high=0.01),
-    Claim("tokens per second, compiled / vocab_lit", _pays("compiled")),
     Claim("tokens per second, with activations computed again / vocab_lit", _pays("recomputed")),
 )
 PART = Part(

@@ -105,7 +105,7 @@ def lapt(
     import torch
 
     from studies.toy_tokenizers import toy_tokenizer
-    from vocab_lit.training.contexts import answering_with_loss
+    from vocab_lit.training.lm_loss import answering_with_loss
 
     tokenizer = toy_tokenizer("unigram", (f"w{i}" for i in range(n_tokens - 5)))
     model, clock = random_model(n_tokens, **shape), step_clock(warm_up=1)

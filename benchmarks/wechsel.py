@@ -28,7 +28,7 @@ def wechsel(meter: Meter, folder: str) -> None:
     from vocab_lit.methods.registry import get_recipe
     from vocab_lit.tokens.vocab import Vocab
     from vocab_lit.vectors.align import align_tokens
-    from vocab_lit.vectors.dictionary import read_dictionary
+    from vocab_lit.vectors.settings import read_dictionary
     from vocab_lit.vectors.word_vectors import open_words
 
     folder = Path(folder)

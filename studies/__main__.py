@@ -7,8 +7,7 @@ from typing import Annotated
 import typer
 
 import studies.parsing  # noqa: F401  registers the task dp, before the keys of setup files are listed
-from vocab_lit.cli.console import Json, OneLine, show, show_facts, tell_json
-from vocab_lit.cli.options import SetupFile
+from vocab_lit.cli.console import Json, OneLine, SetupFile, show, show_facts, tell_json
 
 app = typer.Typer(
     cls=OneLine,
@@ -198,6 +197,39 @@ def records_(
         print("written:", record_pages() if names == [PAGES] else run_study(names or ()))
     except RuntimeError as e:
         raise ValueError(e) from None
+
+
+@app.command()
+def refingerprint(
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Chapters and pages.", show_default="all that have records")
+    ] = None,
+    sample: Annotated[int, typer.Option(help="Records of each kind that are computed anew.", min=1)] = 1,
+    anew: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Kinds whose records are all computed anew and replaced, by a part of their name. May be repeated.",
+            show_default="none",
+        ),
+    ] = None,
+    folder: Annotated[
+        str,
+        typer.Option(help="Where they are computed, to go on after an interruption.", show_default="a temporary one"),
+    ] = "",
+) -> None:
+    """Give the pages' records the fingerprints that the chapters ask for today.
+
+    A sample of each kind is computed anew and set beside its record. The file is written only where no number of a
+    sample is more than 1% from the record's, but for kinds that are replaced.
+
+    Example: `python -m studies refingerprint wechsel --anew "wechsel course gpt2"`
+    """
+    from studies.refingerprint import refingerprint
+
+    told, is_written = refingerprint(names or (), sample, anew or (), folder)
+    show(told, "records")
+    if not is_written:
+        raise ValueError("some samples are not as their records are, and nothing is written; --anew KIND replaces them")
 
 
 @app.command()

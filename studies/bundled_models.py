@@ -352,7 +352,7 @@ def _examples(blocks, masks, config, seed):
 
 def _train(model, examples, config, work, log, options):
     "Train in one way, from the last checkpoint in the folder if there is one."
-    from vocab_lit.training.contexts import answering_with_loss
+    from vocab_lit.training.lm_loss import answering_with_loss
     from vocab_lit.training.trainer import LaptTrainer, training_arguments
 
     unevaluated = dict(eval_strategy="no", eval_on_start=False, load_best_model_at_end=False)

@@ -497,7 +497,8 @@ def mad_x_curves(language: str, languages: Sequence[str], seen: Sequence[str], f
 def longer_embeddings(width: int) -> tuple[list[int], dict[str, Method]]:
     "Dimensions of low-dimensional embeddings in a model of a width: the paper's, and more; and the method with more."
     lengths = [round(width * n / 768) for n in (100, 300)]
-    return lengths, {"MF10-KMEANS-LEX, longer rows": replace(UNKS["MF10-KMEANS-LEX"], components=lengths[1])}
+    usual = UNKS["MF10-KMEANS-LEX"]
+    return lengths, {"MF10-KMEANS-LEX, longer rows": replace(usual, text=replace(usual.text, components=lengths[1]))}
 
 
 def unks_methods(width: int) -> dict[str, Method]:

@@ -243,13 +243,11 @@ def memory_needed(
     micro_batch: int = 0,  # blocks at a time; 0: as many as are usual
 ) -> float:  # GB
     "Memory of a training run on one device."
-    import torch
-
-    from vocab_lit.training.estimate import micro_batches, step_memory
+    from vocab_lit.training.stages import micro_batches, step_memory
 
     micro = micro_batch or micro_batches(config)[0]
     models = [_without_weights(shape, layers) for layers in (1, 2)]
-    one, two = (step_memory(model, config, micro, half=torch.bfloat16).total for model in models)
+    one, two = (step_memory(model, config, micro, half=True).total for model in models)
     return (one + (shape.layers - 1) * (two - one)) / 1e9
 
 
@@ -357,9 +355,9 @@ def lapt_flops(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, confi
     if is_masked(model):
         labels[:, round(config.mask_probability * config.length) :] = -100
     freezer, total = Freezer(model, config), 0
-    starts = [start for start, _ in freezer.starts]
+    starts = freezer.begins
     ends = [*starts[1:], total_steps(config)]
-    for start, end, (_, stage) in zip(starts, ends, freezer.starts):
+    for start, end, stage in zip(starts, ends, freezer.stages):
         freezer.begin(stage)
         batch_flops = _batch_flops(model, ids.to(model.device), labels.to(model.device))
         total += (end - start) * batch_flops * config.batch_size // len(ids)

@@ -9,7 +9,7 @@ import pandas as pd
 from fontTools import unicodedata as ucd
 from transformers import PreTrainedTokenizerBase
 
-from vocab_lit.tokens.tokenizer_file import with_neutral_letter
+from vocab_lit.tokens.tokenizer_file import TokenizerFile
 from vocab_lit.tokens.vocab import Token, Vocab, overlap
 
 
@@ -18,7 +18,7 @@ def unknown_tokens(
     target: Vocab,
 ) -> np.ndarray:  # (n_target,) bool; False for special tokens and for bytes that are no text
     "Which tokens of a target vocabulary the source tokenizer cannot compose (Pfeiffer et al., 2021, Table 1)."
-    tokenizer, beginning = with_neutral_letter(source)
+    tokenizer, beginning = TokenizerFile(source).with_letter()
     tokens = [t for t in target if t.kind == "text"]
     texts = [t.text if t.word_start else beginning + t.text for t in tokens]
     out = np.zeros(len(target), bool)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import regex
 
+from studies.figures import INK, PALETTE, described, plt, use_style
 from studies.labels import label
-from vocab_lit.study.figures import INK, PALETTE, described, plt, use_style
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,8 +12,7 @@ import regex
 from fontTools import unicodedata as ucd
 from fontTools.ttLib import TTFont
 
-from vocab_lit.study.figures import SANS, plt
-from vocab_lit.text.errors import LazyExtra
+from studies.figures import SANS, LazyExtra, plt
 
 font_manager = LazyExtra("matplotlib.font_manager", "chapters")
 

@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from studies.embedding_plots import write_beside
+from studies.figures import INK, PALETTE, LazyExtra, _number, described, plt, ranges, sns, use_style
 from studies.labels import label
-from vocab_lit.study.figures import INK, PALETTE, _number, _short, described, plt, ranges, sns, use_style
-from vocab_lit.text.errors import LazyExtra
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-    from vocab_lit.tokens.verdict import Verdict
+    from vocab_lit.app.inspection import Verdict
 
 colors = LazyExtra("matplotlib.colors", "chapters")
 ticker = LazyExtra("matplotlib.ticker", "chapters")
@@ -61,6 +60,14 @@ def loss_bars(
         + (" A dashed line marks a uniform guess." if uniform else ""),
         path,
     )
+
+
+def _short(value: float) -> str:  # 50000, 1e5
+    return f"{value:g}" if value < 1e5 else f"{value:.0e}".replace("e+0", "e").replace("e+", "e")
+
+
+def _size(n: float) -> str:  # 500, 2k
+    return _short(n) if n < 1000 else f"{n / 1000:.4g}k"
 
 
 def _log_ticks(
@@ -458,6 +465,30 @@ def correlations(
     )
 
 
+def size_curves(
+    df: pd.DataFrame,  # columns curve, size, value and, where there are several panels, panel; a row for each point
+    ylabel: str = "tokens per word",
+    xlabel: str = "tokens in the vocabulary",
+    path: str | Path | None = None,
+) -> Figure:
+    "Curves by size on a logarithmic axis, a panel for each text."
+    use_style()
+    panels = df.groupby(df.panel if "panel" in df else np.full(len(df), ""), sort=False)
+    curves = list(dict.fromkeys(df.curve))
+    fig, axes = plt.subplots(1, len(panels), figsize=(4.2 * len(panels), 3.8), squeeze=False, layout="constrained")
+    for ax, (panel, part) in zip(axes.flat, panels):
+        for curve, points in part.groupby("curve", sort=False):
+            colour, dashes = PALETTE[curves.index(curve)], [(1, 0), (4, 1.5), (1, 1), (6, 1, 1, 1)][curves.index(curve)]
+            ax.plot(points["size"], points.value, color=colour, dashes=dashes, marker="o", markersize=4, label=curve)
+        sizes = sorted(part["size"][part.curve == part.curve.iloc[0]])  # of the first curve
+        ax.set(xscale="log", title=panel, xlabel=xlabel, ylabel=ylabel if ax is axes.flat[0] else "")
+        ax.set_xticks(sizes, [_size(n) for n in sizes])
+        ax.minorticks_off()
+    fig.legend(*axes.flat[0].get_legend_handles_labels(), loc="outside lower center", ncols=len(panels))
+    told = ", ".join(f"{panel or 'text'} {ranges(part, 'curve')}" for panel, part in panels)
+    return described(fig, df, f"Curves, {ylabel} by {xlabel}: {told}.", path)
+
+
 def growth_curves(
     df: pd.DataFrame,  # columns panel, side, size, value; a row for each point
     ylabel: str = "CPU seconds",
@@ -487,7 +518,7 @@ def growth_curves(
         ax.set(xscale="log", yscale="log", title=panel, ylabel=ylabel if ax in axes[:, 0] else "")
         ax.set_xticks(
             sorted(set(part["size"])),
-            [_short(n) if n < 1000 else f"{n / 1000:.4g}k" for n in sorted(set(part["size"]))],
+            [_size(n) for n in sorted(set(part["size"]))],
         )
         ax.minorticks_off()
         low, high = ax.get_ylim()

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from studies.advice import pass_numbers
+from studies.figures import PALETTE, described, plt, use_style
 from studies.findings import what_we_see
 from studies.real_chapter import ADDED, CHOSEN, PROMPTS, QUESTIONS, RECORD
-from vocab_lit.study.figures import PALETTE, described, plt, use_style
 from vocab_lit.text.corpus import data_path
 
 if TYPE_CHECKING:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import math
 import os
 import time
 from collections.abc import Iterable
@@ -132,7 +133,10 @@ def pages_path() -> Path:
     return data_path() / "records" / "pages.jsonl.gz"
 
 
-def _kept(path):
+def kept_records(
+    path: str | Path | None = None,  # a file from `keep_pages`; None: the bundled one
+) -> list[dict]:
+    "The records of the pages."
     path = Path(path or pages_path())
     if not path.is_file():
         return []
@@ -143,9 +147,10 @@ def _kept(path):
 def keep_pages(
     folder: str | Path,  # with a folder of records for each chapter
     path: str | Path | None = None,  # the file, which is replaced; None: the bundled one
+    others: Iterable[dict] = (),  # records that are kept as they are
 ) -> int:  # how many records it has
     "Write what the present library has measured or taken over at scale mini into one file."
-    path, kept, library = Path(path or pages_path()), [], fingerprint()
+    path, kept, library = Path(path or pages_path()), list(others), fingerprint()
     for file in sorted(Path(folder).glob("*/*.json")):
         record = read_record(file)
         if record and record["library"] == library and record["key"].get("scale", SCALE) == SCALE:
@@ -153,6 +158,7 @@ def keep_pages(
             made = dict(library=record.pop("measured_by", library), date=record.get("date", today))
             kept.append(dict(record, **made, chapter=file.parent.name, file=file.name))
     path.parent.mkdir(parents=True, exist_ok=True)
+    kept.sort(key=lambda record: (record["chapter"], record["file"]))
     lines = "".join(json.dumps(record, ensure_ascii=False, sort_keys=True) + "\n" for record in kept)
     part = path.with_name(f".{os.getpid()}-{path.name}")
     part.write_bytes(gzip.compress(lines.encode(), mtime=0))
@@ -173,7 +179,7 @@ def lay_out(
 ) -> None:
     "Put the records of the pages where chapters look for them; what the present library has measured there stays."
     library = fingerprint()
-    wanted = {Path(folder, kept["chapter"], kept["file"]): kept for kept in _kept(path)}
+    wanted = {Path(folder, kept["chapter"], kept["file"]): kept for kept in kept_records(path)}
     wanted = {file: kept for file, kept in wanted.items() if not _is_measured_anew(kept, library, anew)}
     for file in Path(folder).glob("*/*.json"):
         there = read_record(file)
@@ -196,9 +202,14 @@ def _numbers(record):  # by what names them
     return {json.dumps({**row, "value": None}, sort_keys=True): row["value"] for row in rows}
 
 
-def _agree(measured, kept, within):
-    pairs = [(value, kept.get(name)) for name, value in measured.items()]
-    return all(a == b or None not in (a, b) and abs(a - b) <= within * max(abs(a), abs(b)) for a, b in pairs)
+def largest_difference(measured: dict, kept: dict) -> float:  # as a share; infinite where one lacks a number
+    "How far the numbers of a record are from those of another."
+    kept_numbers, largest = _numbers(kept), 0.0
+    for name, a in _numbers(measured).items():
+        b = kept_numbers.get(name)
+        if a != b:
+            largest = max(largest, math.inf if None in (a, b) else abs(a - b) / max(abs(a), abs(b)))
+    return largest
 
 
 def measured_anew(
@@ -208,7 +219,7 @@ def measured_anew(
 ) -> dict[str, int]:  # records that are taken over, those measured here, and how many of these are kept, and agree
     "How the records of a chapter were made, and whether those measured here are as they are kept."
     folder, library, counts = Path(folder), fingerprint(), dict.fromkeys(("taken over", "measured", "kept", "agree"), 0)
-    kept = {record["file"]: record for record in _kept(path) if record["chapter"] == folder.name}
+    kept = {record["file"]: record for record in kept_records(path) if record["chapter"] == folder.name}
     for file in folder.glob("*.json"):
         record = read_record(file)
         if record is None or record["library"] != library:
@@ -219,7 +230,7 @@ def measured_anew(
         counts["measured"] += 1
         if file.name in kept:
             counts["kept"] += 1
-            counts["agree"] += _agree(_numbers(record), _numbers(kept[file.name]), within)
+            counts["agree"] += largest_difference(record, kept[file.name]) <= within
     return counts
 
 

@@ -25,7 +25,7 @@ from vocab_lit.tasks.task import hold_out
 from vocab_lit.text.corpus import data_path, mix, read_lines, split_lines
 from vocab_lit.text.settings import SettingError, existing_file
 from vocab_lit.training.settings import PRESETS, LaptConfig
-from vocab_lit.vectors.dictionary import read_dictionary
+from vocab_lit.vectors.settings import read_dictionary
 
 if TYPE_CHECKING:
     pass

@@ -25,24 +25,16 @@ from transformers import TrainerCallback
 import vocab_lit
 from vocab_lit.models.device import find_device
 from vocab_lit.models.source import Source
-from vocab_lit.study.measure import CellRun, bits_measure, kept_text, merged_lora
+from vocab_lit.study.measure import CellRun, bits_measure, facts_digest, merged_lora
 from vocab_lit.study.results import made_once
 from vocab_lit.study.stages import write_lines
-from vocab_lit.study.study_file import (
-    GridCell,
-    Study,
-    cell_fingerprint,
-    check_study,
-    facts_digest,
-    read_study,
-    study_digests,
-)
-from vocab_lit.study.ways import Way, make_way
+from vocab_lit.study.study import cell_fingerprint, check_study, study_digests
+from vocab_lit.study.study_file import GridCell, Study, Way, read_study, way_parts
 from vocab_lit.tasks.evaluate import silenced
 from vocab_lit.text.corpus import Amount, Lines, data_path, read_lines, sample_lines, write_json
 from vocab_lit.text.files import alone, check_file_name, check_output, in_turn
 from vocab_lit.text.settings import SettingError, read_yaml, wrong
-from vocab_lit.tokens.vocab import fertility
+from vocab_lit.tokens.vocab import fit
 from vocab_lit.training.settings import KeepSettings
 from vocab_lit.training.training_run import lapt_files
 
@@ -174,7 +166,7 @@ def read_recipe(recipe: Path) -> Way:
     "A way of a study from a YAML file of its own; `ValueError` names the line of what cannot be."
     part = read_yaml(recipe, "recipe", "data/speedrun has some to begin with")
     try:
-        way = make_way(check_file_name(recipe.stem, str(recipe)), part.value, {})
+        way = Way(**way_parts(part.value | dict(name=check_file_name(recipe.stem, str(recipe))), {}))
         way.check()
         if way.lapt.steps is not None or way.lapt.max_epochs is not None:
             raise SettingError("lapt", "the budget says how long it trains; leave steps and max_epochs out")
@@ -320,7 +312,7 @@ class _Run:
     @property
     def keep(self) -> KeepSettings:
         "As much of the text to keep as the budget can replay, since a tenth of it is read at each evaluation."
-        keep = kept_text(self.asked.study, self.asked.way)
+        keep = self.asked.study.kept_text(self.asked.way)
         if not keep.replay:
             return keep
         amount = Amount(max(_LEAST, round(_REPLAYED * self.asked.minutes)), bytes=True)
@@ -461,7 +453,7 @@ def _record(run: _Run) -> dict[str, str]:
         cpu_seconds=f"{note['spent']:.1f}",
         calibration=f"{note['calibration']:.4f}",
         steps=steps,
-        tokens_per_word=f"{fertility(source.tokenizer, sentences[language]):.3f}",
+        tokens_per_word=f"{fit(source.tokenizer, sentences[language]).fertility:.3f}",
         parameters=str(parameters),
         model=asked.cell.model,
         track=asked.study.name,

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 RECORDS = ("speedrun.csv",)  # in the bundled data
-RETIRED = dict.fromkeys(("alm-lm", "plan"), "5db8120f")  # recipes of ways that left the library, and where they are
+# recipes of ways that left the library, and where they are
+RETIRED = dict.fromkeys(("alm-lm", "plan", "same-size"), "5db8120f")
 _RECIPES = "https://github.com/vocab-lit/vocab_lit/blob/{}/data/speedrun"
 EARLY = 2.5  # calibrated CPU-minutes
 BETWEEN_SEEDS = 0.03  # bits per byte, the range of three seeds of the same training in data/real-trial/seeds.csv

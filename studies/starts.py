@@ -31,9 +31,9 @@ from vocab_lit.models.transplant import transplant
 from vocab_lit.text.corpus import Lines
 from vocab_lit.tokens.continued import extend_on_text
 from vocab_lit.tokens.train import train_tokenizer_like
-from vocab_lit.tokens.vocab import fertility
+from vocab_lit.tokens.vocab import fit
 from vocab_lit.vectors.align import align_tokens
-from vocab_lit.vectors.dictionary import read_dictionary
+from vocab_lit.vectors.settings import read_dictionary
 from vocab_lit.vectors.token_vectors import token_vectors
 from vocab_lit.vectors.word_vectors import static_vectors, train_words
 
@@ -157,7 +157,7 @@ class Start:
         "Replace the model's vocabulary by each method that has what it needs, and measure it."
 
         def row(method: str, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, sampled: int | str):
-            bits, words = bits_per_byte(model.eval(), tokenizer, held_out), fertility(tokenizer, held_out)
+            bits, words = bits_per_byte(model.eval(), tokenizer, held_out), fit(tokenizer, held_out).fertility
             facts = dict(tokens=len(tokenizer), tokens_per_word=round(words, 3), sampled=sampled)
             return dict(method=method, bits_per_byte=round(bits, 4)) | facts
 

@@ -10,6 +10,8 @@ from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import torch
+
 from studies.adaptation import Adaptation
 from studies.costs import OnTask, OnText
 from studies.experiment import Target, Targets
@@ -20,7 +22,7 @@ from vocab_lit.methods.factored import Factoring, Factors, factorize, load_facto
 from vocab_lit.models.adapterhub import load_adapter, save_adapter
 from vocab_lit.models.device import find_device
 from vocab_lit.models.factored_embedding import factored
-from vocab_lit.models.madx import LANGUAGE, TASK, AdapterConfig, MadX
+from vocab_lit.models.madx import LANGUAGE, TASK, Adapter, AdapterConfig, MadX
 from vocab_lit.models.source import load_model
 from vocab_lit.models.token_tensors import token_parameters
 from vocab_lit.study.results import Cell, ResultStore, Workers, cell_stamp, made_once, with_needs
@@ -34,54 +36,67 @@ from vocab_lit.training.lm_loss import heldout_loss
 
 if TYPE_CHECKING:
     import pandas as pd
+    from transformers import PreTrainedConfig
 
 
 @dataclass(frozen=True)
 class Method:
-    "How a task gets from one language to another."
+    "How a task gets from one language to another: what learns on text, what learns the task, and how both are wired."
 
-    mlm: str = ""  # on whose text the whole model is trained first: source, target, or nobody's
-    # the task is learnt by an adapter and the model is frozen; otherwise the whole model learns it
-    adapters: bool = False
-    task: AdapterConfig = TASK  # of the adapter that learns the task
-    language: AdapterConfig | None = None  # of language adapters that are trained on text; None: there are none
-    # how the embeddings of a target vocabulary are initialised, in languages that get one; they are trained with the
-    # language adapter, or alone
-    recipe: str = ""
-    components: int = 0  # dimension of low-dimensional embeddings; 0: the recipe's
+    text: Adaptation | None = None  # what learns on a language's text; None: nothing does
+    mlm: str = ""  # where that is the whole model, before it learns the task: on whose text, source or target
+    task: AdapterConfig | None = None  # of the adapter that learns the task; None: the whole model learns it
     stack: str = "library"  # how the task adapter stands on the language adapter, as in `MadX`
     inverse: str = "mlm"  # where the invertible adapter is undone, as in `MadX`
     model: str = ""  # mBERT, where the source model is not the study's; for methods without parts
 
     @property
+    def recipe(self) -> str:
+        "How embeddings of a target vocabulary begin, in languages that get one; they learn with the adapter, or alone."
+        return str(self.text.recipe) if self.text else ""
+
+    @property
     def parts(self) -> bool:
         "Whether anything is swapped between languages, or added for the task; otherwise there are whole models only."
-        return bool(self.adapters or self.language or self.recipe)
+        return bool(self.task or (self.text and not self.text.whole))
+
+    def on_text(self, language: str, has_own: bool, **budget: int) -> Adaptation | None:
+        "What learns on the text of a language, which may have a vocabulary of its own; None: nothing but whole models."
+        asked = self.text if has_own or not self.text else Adaptation(adapter=self.text.adapter)
+        return None if asked is None or asked.whole else replace(asked, language=language, **budget)
 
 
-_PAPER = dict(adapters=True, language=LANGUAGE, stack="paper", inverse="always")  # equation 2 and Section 4.3
+def _method(
+    shape: AdapterConfig | None = None,  # of the language adapter
+    recipe: str = "",
+    **more,
+) -> Method:
+    return Method(Adaptation("new" if recipe else "keep", recipe, adapter=shape), **more)
+
+
+_PAPER = dict(task=TASK, stack="paper", inverse="always")  # equation 2 and Section 4.3
 
 METHODS = {
     "XLM-R": Method(),
-    "XLM-R MLM-SRC": Method("source"),
-    "XLM-R MLM-TRG": Method("target"),
-    "MAD-X -LAD-INV": Method(adapters=True),
-    "MAD-X -INV": Method(**_PAPER | {"language": replace(LANGUAGE, invertible=0)}),
-    "MAD-X": Method(**_PAPER),
-    "MAD-X, new vocabulary": Method(**_PAPER, recipe="script-posn-ident"),
+    "XLM-R MLM-SRC": Method(Adaptation(), "source"),
+    "XLM-R MLM-TRG": Method(Adaptation(), "target"),
+    "MAD-X -LAD-INV": Method(task=TASK),
+    "MAD-X -INV": _method(replace(LANGUAGE, invertible=0), **_PAPER),
+    "MAD-X": _method(LANGUAGE, **_PAPER),
+    "MAD-X, new vocabulary": _method(LANGUAGE, "script-posn-ident", **_PAPER),
 }
 WIRINGS = {
     "MAD-X": METHODS["MAD-X"],
-    "MAD-X, inverse in MLM only": Method(**_PAPER | {"inverse": "mlm"}),
-    "MAD-X, stacked as in the library": Method(**_PAPER | {"stack": "library"}),
-    "MAD-X, as in the library": Method(adapters=True, language=LANGUAGE),
+    "MAD-X, inverse in MLM only": _method(LANGUAGE, task=TASK, stack="paper"),
+    "MAD-X, stacked as in the library": _method(LANGUAGE, task=TASK, inverse="always"),
+    "MAD-X, as in the library": _method(LANGUAGE, task=TASK),
 }
 MBERT = {"mBERT": Method(model="mBERT")}
 
 
-# language and task adapters of MAD-X with GELU, and of MAD-X 2.0
-_V1 = dict(adapters=True, language=replace(LANGUAGE, activation="gelu"), task=replace(TASK, activation="gelu"))
-_V2 = dict(_V1, **{kind: replace(_V1[kind], leave_out=(-1,)) for kind in ("language", "task")})
+# shapes of language and task adapter: of MAD-X with GELU, and of MAD-X 2.0
+_V1 = replace(LANGUAGE, activation="gelu"), replace(TASK, activation="gelu")
+_V2 = tuple(replace(shape, leave_out=(-1,)) for shape in _V1)
 _EMBEDDINGS = {
     f"{kind}-{start}": f"{kind}-{start}".lower()
     for start in ("RAND", "LEX")
@@ -90,15 +105,15 @@ _EMBEDDINGS = {
 
 UNKS = {
     "mBERT": Method(),
-    "MAD-X": Method(**_V1),
-    "MAD-X 2.0": Method(**_V2),
-    **{name: Method(**_V2, recipe=recipe) for name, recipe in _EMBEDDINGS.items()},
+    "MAD-X": _method(_V1[0], task=_V1[1]),
+    "MAD-X 2.0": _method(_V2[0], task=_V2[1]),
+    **{name: _method(_V2[0], recipe, task=_V2[1]) for name, recipe in _EMBEDDINGS.items()},
 }  # the rows of Table 3
-FMT = {"FMT-RANDINIT": Method(recipe="el-rand"), "FMT-LEXINIT": Method(recipe="el-lex")}  # further ones of Table 5
+FMT = {"FMT-RANDINIT": _method(recipe="el-rand"), "FMT-LEXINIT": _method(recipe="el-lex")}  # further ones of Table 5
 # those of Table 5 with adapters in all layers; that of MAD-X 2.0 is MAD-X
-ALL_LAYERS = {f"{name}, 12Ad": Method(**_V1, recipe=recipe) for name, recipe in _EMBEDDINGS.items()}
+ALL_LAYERS = {f"{name}, 12Ad": _method(_V1[0], recipe, task=_V1[1]) for name, recipe in _EMBEDDINGS.items()}
 # what is not in the paper
-LANGUAGE_ONLY = {"MAD-X 2.0, task adapter in all layers": Method(**_V2 | {"task": _V1["task"]})}
+LANGUAGE_ONLY = {"MAD-X 2.0, task adapter in all layers": _method(_V2[0], task=_V1[1])}
 
 
 @dataclass(frozen=True)
@@ -270,12 +285,7 @@ def learn_language(study: Transfer, run: Adaptation, seed: int = 0) -> list[dict
 
 def language_spec(study: Transfer, method: str, language: str, **budget) -> Adaptation | None:
     "What a method has for a language besides the source model; None: nothing."
-    m = study.methods[method]
-    recipe = m.recipe if language in study.own_vocabulary else ""
-    if not (m.language or recipe):
-        return None
-    rows = dict(vocabulary="new", recipe=recipe, components=m.components) if recipe else {}
-    return Adaptation(language=language, adapter=m.language, **rows, **budget)
+    return study.methods[method].on_text(language, language in study.own_vocabulary, **budget)
 
 
 def required_runs(
@@ -384,21 +394,15 @@ def _score(study, model, tokenizer, run, target, task, adapters, **more):  # wit
     return scores
 
 
-def _task_adapter(study, method):  # its shape; None where the whole model learns the task
-    m = study.methods[method]
-    return m.task if m.adapters else None
-
-
 def _with_parts(study, methods, source, targets, task, seed):  # alike in the source language
-    adapters, there = study.methods[methods[0]].adapters, language_spec(study, methods[0], source)
+    shape, there = study.methods[methods[0]].task, language_spec(study, methods[0], source)
     madx, tokenizer = _with_languages(study, methods[0], {source: study.place(there)} if there else {})
-    shape = _task_adapter(study, methods[0])
     model = _learn_task(study, madx, tokenizer, source, source if there else None, task, seed, shape)
     scores = []
     for method in methods:
         for target in targets:
             run = language_spec(study, method, target)
-            scores += _score(study, model, tokenizer, run, target, task, adapters, method=method)
+            scores += _score(study, model, tokenizer, run, target, task, bool(shape), method=method)
     return scores
 
 
@@ -421,7 +425,7 @@ def _alike(study, methods, source):  # groups of methods that learn the task in 
     for name in methods:
         m = study.methods[name]
         wiring = (m.stack, m.inverse)
-        alike = (m.mlm, m.model, m.parts, _task_adapter(study, name), wiring, language_spec(study, name, source))
+        alike = (m.mlm, m.model, m.parts, m.task, wiring, language_spec(study, name, source))
         groups.setdefault(alike, []).append(name)
     return groups.values()
 
@@ -439,7 +443,7 @@ def _table(study: Transfer, cells: Sequence[Cell]) -> pd.DataFrame:
 def _fine_tunings(study, methods, source, targets, task):  # of one cell
     method = study.methods[methods[0]]
     n = len(targets) * len(methods) if method.mlm == "target" else 1
-    return (OnTask(task, method.adapters),) * n
+    return (OnTask(task, bool(method.task)),) * n
 
 
 def transfer_cells(
@@ -489,7 +493,7 @@ def _by_budget(study, methods, source, targets, by, grid, task, seed, full=None)
     full = full or {target: full_budget(study, target, by) for target in targets}
     below = {source: study.place(language_spec(study, methods[0], source))}
     madx, tokenizer = _with_languages(study, methods[0], below)
-    shape = _task_adapter(study, methods[0])
+    shape = study.methods[methods[0]].task
     model = _learn_task(study, madx, tokenizer, source, source, task, seed, shape)
     scores = []
     for method in methods:
@@ -565,3 +569,14 @@ def averages(
     by = {"source": "target", "target": "source"}[over]
     cells = unstack_in_order(scores.groupby(["method", by], sort=False).value.mean())
     return cells.assign(avg=cells.mean(axis=1)).rename_axis(columns=None)
+
+
+def count_parameters(
+    config: PreTrainedConfig,  # of the model
+    *adapters: AdapterConfig,
+    biases: bool = True,  # whether biases count; in the paper they do not
+) -> int:
+    "Parameters that adapters add to a model, from its configuration alone."
+    with torch.device("meta"):
+        made = [Adapter(a, config.hidden_size, config.num_hidden_layers) for a in adapters]
+    return sum(p.numel() for a in made for p in a.parameters() if biases or p.dim() == 2)

@@ -93,7 +93,7 @@ def averages() -> str:
 def field_means() -> pd.DataFrame:  # rows: ways; columns: measure, language
     "Means over seeds of all that the field trial has measured."
     from studies.field import own_records, read_shared
-    from vocab_lit.study.study_report import measures
+    from vocab_lit.study.report import measures
 
     return measures(read_shared(own_records())).pivot_table("value", "setting", ["measure", "language"])
 

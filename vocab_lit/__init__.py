@@ -23,8 +23,7 @@ PUBLIC = {  # module: what a script needs of it
     "tokens.trim": ("trim",),
     "tokens.vocab": ("Vocab",),
     "vectors.align": ("AlignedVectors", "align_tokens"),
-    "vectors.dictionary": ("read_dictionary",),
-    "vectors.settings": ("VectorSettings",),
+    "vectors.settings": ("VectorSettings", "read_dictionary"),
     "vectors.token_vectors": ("TokenVectors", "token_vectors"),
     "vectors.word_vectors": ("read_vectors",),
     "methods.plan": ("Plan",),
@@ -108,8 +107,8 @@ if TYPE_CHECKING:
     from vocab_lit.training.training_run import lapt_files as lapt_files
     from vocab_lit.vectors.align import AlignedVectors as AlignedVectors
     from vocab_lit.vectors.align import align_tokens as align_tokens
-    from vocab_lit.vectors.dictionary import read_dictionary as read_dictionary
     from vocab_lit.vectors.settings import VectorSettings as VectorSettings
+    from vocab_lit.vectors.settings import read_dictionary as read_dictionary
     from vocab_lit.vectors.token_vectors import TokenVectors as TokenVectors
     from vocab_lit.vectors.token_vectors import token_vectors as token_vectors
     from vocab_lit.vectors.word_vectors import read_vectors as read_vectors

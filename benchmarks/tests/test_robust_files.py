@@ -25,7 +25,7 @@ from vocab_lit.training.settings import LaptConfig
 from vocab_lit.vectors.word_vectors import open_words
 
 QUICK = ("model", "tokenizer", "text", "adapter", "vectors.vec", "record.json")
-OTHERS = ("shards", "pickle", "factors", "vectors.npz")
+OTHERS = ("shards", "factors", "vectors.npz")
 
 
 @pytest.mark.parametrize("names", [QUICK, pytest.param(OTHERS, marks=pytest.mark.slow)])

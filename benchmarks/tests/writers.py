@@ -68,7 +68,6 @@ def writers(place: Path) -> dict[str, tuple[Callable, Callable]]:
         "tokenizer": (tokenizer, load_tokenizer),
         "text": (text, Path.read_text),
         "adapter": (lambda out: save_adapter(madx, "language", "sw", out), read_adapter),
-        "pickle": (lambda out: save_adapter(madx, "language", "sw", out, safetensors=False), read_adapter),
         "factors": (lambda out: factorize_files(place / "model", out, Factoring(steps=5)), load_factors),
         "vectors.vec": (lambda out: train_vectors_files([place / "sw.txt"], out), open_words),
         "vectors.npz": (lambda out: train_vectors_files([place / "sw.txt"], out, place / "model"), open_words),

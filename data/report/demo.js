@@ -31,14 +31,14 @@ function written({ written: text, tokens, seconds }) {
 function guessed(gaps) {
   return gaps.map((guesses, n) => {
     const items = guesses.map(({ text, probability }) =>
-      make("li", {}, word(text), ` ${(100 * probability).toFixed(1)}%`));
+      make("li", {}, word(text), probability === null ? " not a number" : ` ${(100 * probability).toFixed(1)}%`));
     return make("div", {}, make("h3", {}, gaps.length > 1 ? `Gap ${n + 1}` : "The gap"), make("ol", {}, ...items));
   });
 }
 
 function answered({ bits_per_byte: bits, ...answer }) {
   const parts = "written" in answer ? written(answer) : guessed(answer.gaps ?? []);
-  if (bits !== undefined) parts.push(make("p", { className: "quiet" }, `The text itself: ${bits.toFixed(2)} bits per byte`));
+  if (bits !== undefined) parts.push(make("p", { className: "quiet" }, `The text itself: ${bits === null ? "no number of" : bits.toFixed(2)} bits per byte`));
   return parts;
 }
 

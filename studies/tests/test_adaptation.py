@@ -2,7 +2,7 @@
 
 from studies.adaptation import Adaptation
 from vocab_lit.models.madx import AdapterConfig
-from vocab_lit.study.ways import KNOW_SOURCE, SIZES, VOCABULARIES
+from vocab_lit.study.study_file import KNOW_SOURCE, SIZES, VOCABULARIES
 
 
 def test_an_adaptation_is_named_by_what_is_trained():

@@ -41,7 +41,7 @@ from studies.phrasebook import lines
 from vocab_lit.models.model_class import max_length
 from vocab_lit.text.corpus import data_path
 from vocab_lit.tokens.train import train_tokenizer
-from vocab_lit.tokens.vocab import Vocab, unk_rate
+from vocab_lit.tokens.vocab import Vocab, fit
 from vocab_lit.training.lm_data import pack
 
 
@@ -67,7 +67,7 @@ def unknown_shares(bundled_models):
     tokenizer, mbert_tokenizer = bundled_models.tokenizer, bundled_models.mbert_tokenizer
 
     def unknown_share(own, code):
-        return unk_rate(own, world_of(code).lines(code, 40, seed=0, held_out=True))
+        return fit(own, world_of(code).lines(code, 40, seed=0, held_out=True)).unk_rate
 
     tokenizers = {"mini-xlmr": tokenizer, "mini-mbert": mbert_tokenizer}
     codes = RECIPES["mini-mbert"].unseen

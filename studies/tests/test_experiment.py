@@ -12,7 +12,7 @@ from studies.experiment import EXTENSION, FOCUS_METHODS, VOCABULARY_WAYS, Expand
 from studies.parsing import Parsed, write_trees
 from studies.published import published
 from studies.setups import get_setup
-from vocab_lit.study.ways import VOCABULARIES
+from vocab_lit.study.study_file import VOCABULARIES
 from vocab_lit.tasks.pairs import Question
 from vocab_lit.tasks.tagging import UPOS
 from vocab_lit.tokens.vocab import overlap

@@ -32,9 +32,9 @@ from studies.field import (
 )
 from studies.phrasebook import lines
 from studies.recorded import beside_study
+from vocab_lit.study.report import BEST, BITS, HELD_OUT
 from vocab_lit.study.study import StudyRun, run_study
 from vocab_lit.study.study_file import read_study
-from vocab_lit.study.study_report import BEST, BITS, HELD_OUT
 from vocab_lit.text.corpus import data_path
 
 rows = [

@@ -29,7 +29,7 @@ from vocab_lit.tasks.pairs import Answer, Pair
 from vocab_lit.tasks.tagging import Tagged
 from vocab_lit.tasks.task import hold_out
 from vocab_lit.text.corpus import mix
-from vocab_lit.vectors.dictionary import read_dictionary
+from vocab_lit.vectors.settings import read_dictionary
 
 
 @pytest.fixture(scope="module")

@@ -12,9 +12,11 @@ from matplotlib.colors import to_rgb
 from matplotlib.text import Text
 
 from studies.embedding_plots import _plane, alignment_map, embedding_map, show_mixture
+from studies.figures import INK, PALETTE, plt
 from studies.labels import label
 from studies.plots import (
     _brief,
+    _short,
     _spread,
     correlations,
     curve_points,
@@ -25,8 +27,8 @@ from studies.plots import (
     score_curves,
     score_dots,
     score_flops,
+    size_curves,
 )
-from vocab_lit.study.figures import INK, PALETTE, _short, plt
 
 
 def test_dots_stand_at_the_means_bars_at_one_deviation_and_the_line_at_the_baseline(scores_beside_paper):
@@ -532,3 +534,22 @@ def test_the_curves_of_a_verdict_have_a_point_for_each_size():
     verdict = SimpleNamespace(curve=rows, measured=SimpleNamespace(tokens_per_word=3.0))
     points = pd.DataFrame(curve_points(verdict))
     assert points.curve.nunique() == 3 and len(points) == 5 and not points.duplicated(["curve", "size"]).any()
+
+
+def test_curves_by_size_go_through_the_points_a_panel_for_each_text():
+    values = {"its own": (2.4, 2, 1.8), "the source's": (2.7, 2.7, 2.7)}
+    lengths = pd.DataFrame(
+        [
+            dict(panel=panel, curve=curve, size=size, value=value)
+            for panel in ("Swahili", "Amharic")
+            for curve, each in values.items()
+            for size, value in zip((500, 1000, 2000), each)
+        ]
+    )
+    drawn = size_curves(lengths)
+    assert [ax.get_title() for ax in drawn.axes] == ["Swahili", "Amharic"]
+    for ax in drawn.axes:
+        assert [list(line.get_ydata()) for line in ax.lines] == [[2.4, 2, 1.8], [2.7, 2.7, 2.7]]
+        assert [t.get_text() for t in ax.get_xticklabels()] == ["500", "1k", "2k"] and ax.get_xscale() == "log"
+    assert [t.get_text() for t in drawn.legends[0].get_texts()] == list(values)
+    assert len(size_curves(lengths[lengths.panel == "Swahili"].drop(columns="panel")).axes) == 1

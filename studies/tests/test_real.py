@@ -1,7 +1,6 @@
 """What the library promises, held on pretrained models that people use; `make real` downloads them."""
 
 import copy
-import json
 from functools import cache
 from types import SimpleNamespace
 
@@ -20,7 +19,6 @@ from vocab_lit.models.export import export_gguf
 from vocab_lit.models.gguf_weights import gguf_folder
 from vocab_lit.models.pipeline import transplant_files, trim_files
 from vocab_lit.models.settings import LoraSettings
-from vocab_lit.models.source import id_map_beside
 from vocab_lit.models.trainable import LoraAdapter, save_lora
 from vocab_lit.tokens.gguf_tokenizer import read_tokenizer
 from vocab_lit.tokens.settings import TrimSettings
@@ -222,42 +220,3 @@ def test_an_untouched_model_has_the_recorded_bits_per_byte(name, code):
     model, tokenizer = in_transformers(name)
     bits = perplexity(model, tokenizer, lines(code, 60, seed=5), length=128).bits_per_byte
     assert bits == pytest.approx(BITS_PER_BYTE[name, code], abs=0.01)
-
-
-@pytest.fixture(scope="module", params=CAUSAL)
-def in_place(request, tmp_path_factory):
-    "A GGUF file before and after new tokens took the ids of others, both in llama.cpp, and the ids that changed."
-    source, place = real(request.param), tmp_path_factory.mktemp(request.param)
-    text, kept = (written(place / f"{code}.txt", lines(code, 400, seed=0)) for code in ("sw", "en"))
-    settings = dict(extend=200, expansion="continued", same_size=True, method="subtoken-mean")
-    made = transplant_files(
-        source, [text], place / "same.gguf", TransplantSettings.of(**settings, keep_tokens_of=(str(kept),))
-    )
-    changed = {*map(int, json.loads(id_map_beside(place / "same.gguf").read_text("utf-8"))["changed"])}
-    with Llama(source) as before, Llama(place / "same.gguf") as after:
-        yield SimpleNamespace(before=before, after=after, changed=changed, target=made.target)
-
-
-def test_a_file_with_new_tokens_in_the_place_of_others_has_its_tensors_sizes_and_all_other_rows(in_place):
-    before, after = (GgufFile(model.path) for model in (in_place.before, in_place.after))
-    sizes = [{name: (t.type, t.shape) for name, t in file.tensors.items()} for file in (before, after)]
-    assert sizes[0] == sizes[1] and len(in_place.changed) == 200
-    grown = after.bytes - before.bytes  # where the names of new tokens are longer than those of the others
-    assert 0 <= grown < 200 * 100
-    old, new = (file.rows("token_embd.weight") for file in (before, after))
-    assert np.flatnonzero((old != new).any(axis=1)).tolist() == sorted(in_place.changed)
-
-
-def test_it_divides_and_says_in_llama_cpp_what_the_source_does_where_no_such_token_comes_up(in_place):
-    told = [line for code in ("sw", "en", "fi") for line in lines(code, 400, seed=3)]
-    judged = [line for line in told if not any(map(str.isdigit, line))]  # new tokens have digits of dates
-    old, new = (model.ids(judged) for model in (in_place.before, in_place.after))
-    assert new == in_place.target(judged, add_special_tokens=False)["input_ids"]
-    alike = [row for row, was in zip(new, old) if row == was]
-    untouched = [row for row in old if in_place.changed.isdisjoint(row)]
-    assert len(alike) > 100 and len(untouched) > 0.95 * len(old)
-    for prompt in [row[:6] for row in alike[::40]]:
-        assert in_place.before.greedy(prompt, N_TOKENS).ids == in_place.after.greedy(prompt, N_TOKENS).ids
-        first, second = (model.log_probabilities(prompt, 3000) for model in (in_place.before, in_place.after))
-        shifts = [second[id] - first[id] for id in first.keys() & second.keys() - in_place.changed]
-        assert len(shifts) > 1000 and np.ptp(shifts) < 5e-3

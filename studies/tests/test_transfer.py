@@ -27,7 +27,6 @@ from studies.transfer import (
     _fetch_adapter,
     _learn_task,
     _score,
-    _task_adapter,
     _with_languages,
     averages,
     language_spec,
@@ -299,8 +298,8 @@ def test_methods_share_the_task_adapter_where_the_source_side_is_the_same_and_on
         and len(UNKS) == 11
         and {m.recipe for m in UNKS.values()} - {""} == set(_EMBEDDINGS.values())
     )
-    assert all(shape.leave_out == (-1,) for m in list(UNKS.values())[2:] for shape in (m.language, m.task))
-    assert {shape.activation for m in list(UNKS.values())[1:] for shape in (m.language, m.task)} == {"gelu"}
+    assert all(shape.leave_out == (-1,) for m in list(UNKS.values())[2:] for shape in (m.text.adapter, m.task))
+    assert {shape.activation for m in list(UNKS.values())[1:] for shape in (m.text.adapter, m.task)} == {"gelu"}
     english = unks_scores[unks_scores.target == "en"].set_index("method").value  # which keeps its vocabulary
     assert english["EL-LEX"] == english["MAD-X 2.0"] == english["MF1-RAND"] and english.notna().all()
     here, there = unks.target("en", True), unks.target("sw", True)
@@ -337,8 +336,8 @@ def test_in_mad_x_2_0_no_adapter_has_a_part_in_the_last_layer_in_mad_x_all_have_
     parts = {}
     for name in ("MAD-X", "MAD-X 2.0", *LANGUAGE_ONLY):
         madx, words = MadX(study.target("en").source_model()), study.target("en").source_tokenizer
-        madx.add_language("en", study.methods[name].language)
-        learnt = _learn_task(study, madx, words, "en", "en", "ner", 0, _task_adapter(study, name)).madx
+        madx.add_language("en", study.methods[name].text.adapter)
+        learnt = _learn_task(study, madx, words, "en", "en", "ner", 0, study.methods[name].task).madx
         parts[name] = [last in learnt.get(kind, of).layers for kind, of in (("language", "en"), ("task", "ner"))]
     assert list(parts.values()) == [[True, True], [False, False], [False, True]]
     alike = [

@@ -5,12 +5,11 @@ from tools.examples import remarks, tiny_model
 from transformers import AutoModelForMaskedLM, AutoTokenizer, XLMRobertaConfig, XLMRobertaForMaskedLM
 from types import SimpleNamespace
 from unittest import mock
-from vocab_lit.app.adapt import adapt_files, bytes_needed, check_adaptation, check_options, check_report_packages, estimate_training, score, stages, tokens_after
+from vocab_lit.app.adapt import _in_words, adapt_files, check_adaptation, check_options, estimate_training, score, stages, tokens_after
 from vocab_lit.models.pipeline import transplant_files
 from vocab_lit.study.adaptation import Adaptation
 from vocab_lit.study.stages import Run, TimeLimit
 from vocab_lit.tasks.settings import EvaluateSettings
-from vocab_lit.text.errors import MissingExtra
 from vocab_lit.text.files import alone
 from vocab_lit.text.settings import SettingError
 from vocab_lit.tokens.settings import TokenizerSettings
@@ -26,13 +25,10 @@ import pytest
 import re
 import shutil
 import signal
-import subprocess
-import sys
 import tempfile
 import textwrap
 import vocab_lit.app.adapt as adapting
 import vocab_lit.study.stages as staging
-import vocab_lit.text.errors as extras
 
 
 @pytest.fixture(scope='module')
@@ -41,7 +37,7 @@ def cell_fff974b6():
     tiny = tiny_model(tempfile.mkdtemp())
     short = dict(steps=4, batch_size=4, length=32, max_hours=2, precision="fp32")
     hurried = Adaptation.of(tiny / "model", [tiny / "sw.txt"], vocab_size=600, vectors="ppmi", lapt=short)
-    {name: stage.about(hurried) for name, stage in stages(Run(hurried, tiny / "out")).items()}
+    _in_words(hurried)
     return SimpleNamespace(hurried=hurried, tiny=tiny)
 
 
@@ -102,7 +98,7 @@ def cell_67e5aa6a():
     # nbs/09_app/06_adapt.ipynb, cell "killed = textwrap.dedent("""" (67e5aa6a)
     killed = textwrap.dedent("""
     import json, os, signal, torch, tqdm
-    import vocab_lit.app.adapt_report as reporting, vocab_lit.study.stages as staging
+    import vocab_lit.study.stages as staging
     import vocab_lit.models.transplant as transplanting
     import vocab_lit.app.adapt as adapting
     from vocab_lit.app.adapt import *
@@ -126,7 +122,7 @@ def cell_67e5aa6a():
         os._exit(0)
     ends = [((staging, "hold_out"),), ((staging, "save_tokenizer"),), ((staging, "train_vectors_files"),)]
     ends += [((transplanting, "save_tokenizer"),), ((LaptTrainer, "compute_loss"), 3)]
-    ends += [((adapting, "evaluate_files"), 2), ((reporting, "loss_bars"),)]
+    ends += [((adapting, "evaluate_files"), 2), ((adapting, "write_report"),)]
     status = [child("killed", *at) for at in ends[::every]]
     kept = lambda: (place/"killed/scores/source-ner.json").stat().st_mtime_ns
     scored, last = kept(), child("killed")
@@ -164,7 +160,6 @@ def cell_4c02d54a():
     checked = tiny_model(tempfile.mkdtemp())
     few = Adaptation.of(checked / "model", [checked / "sw.txt"], vocab_size=400, vectors="ppmi", lapt=dict(steps=0))
     check_adaptation(few)
-    bytes_needed(few)
     return SimpleNamespace(checked=checked, few=few)
 
 
@@ -240,17 +235,11 @@ def test_the_stages_leave_a_whole_model_scores_and_a_report(cell_f9dd68a0):
         and report["vocabulary"]["target"]["tokens_per_word"] < report["vocabulary"]["source"]["tokens_per_word"]
     )
     text = (out / "report/report.md").read_text(encoding="utf-8")
-    assert text.startswith("# model for Swahili\n") and "xxxxx" in text and not re.search(r"\|\s*x{5}.*\| 1 2 3 4", text)
-    assert (
-        all(
-            f"]({f}.png)" in text and (out / "report" / f"{f}.png").is_file() and (out / "report" / f"{f}.csv").is_file()
-            for f in ("rows", "bits", "losses")
-        )
-        and "nan" not in text
-    )
+    assert text.startswith("# out\n") and "xxxxx" in text and not re.search(r"\|\s*x{5}.*\| 1 2 3 4", text)
+    assert "nan" not in text and all(f"## {part}\n" in text for part in ("Scores", "Fit", "Frequent tokens", "Time"))
     page = (out / "report/report.html").read_text(encoding="utf-8")
     shown = json.loads(re.search(r'id="data">(.*?)</script>', page, re.S)[1])
-    assert "(report.html)" in text and shown["commands"][0].startswith(
+    assert shown["commands"][0] in text and shown["commands"][0].startswith(
         "vocab-lit adapt model --text sw.txt --vocab-size 600"
     )
     held_out = {line.strip() for line in (out / "text/held-out.txt").read_text(encoding="utf-8").splitlines()}
@@ -309,7 +298,7 @@ def test_what_is_done_is_not_done_again_nor_by_other_settings(cell_f9dd68a0):
     ):
         with pytest.raises(ValueError, match=match):
             adapt_files(asked(**change), out)
-    free = dict(max_hours=9, gradient_checkpointing=True, compile=True, report_to="none", micro_batch=2)
+    free = dict(max_hours=9, gradient_checkpointing=True, report_to="none", micro_batch=2)
     assert adapt_files(asked(lapt=quick["lapt"] | free), out) == report
     with alone(out):
         run_program(another, out=out, said=place / "said")
@@ -351,7 +340,7 @@ def test_other_methods_or_no_training_find_what_they_need(cell_f9dd68a0):
     assert (
         made["rows"][1]["step"] == "NearestNeighbours"
         and not made["losses"]
-        and "../start" in (place / "wechsel/report/report.md").read_text()
+        and "--method wechsel" in (place / "wechsel/report/report.md").read_text()
     )
     usual = TokenizerSettings.vocab_size  # since none is trained
     given = dict(tokenizer=place / "out/tokenizer", vectors=place / "out/vectors/tokens.npz", vocab_size=usual)
@@ -361,9 +350,9 @@ def test_other_methods_or_no_training_find_what_they_need(cell_f9dd68a0):
         and not (place / "grown/tokenizer").exists()
         and not grown["text"]["cleaned"]
     )
-    wanted = dict(method="identity", extend=50, expansion="continued", same_size=True, vocab_size=usual, vectors="auto")
+    wanted = dict(method="identity", extend=50, expansion="continued", vocab_size=usual, vectors="auto")
     learnt = adapt_files(asked(**plain, **wanted), place / "learnt")
-    assert learnt["vocabulary"]["target"]["tokens"] == 800 and (place / "learnt/tokenizer").exists()
+    assert learnt["vocabulary"]["target"]["tokens"] == 850 and (place / "learnt/tokenizer").exists()
     options = dict(method="script-posn-ident", vectors="auto", held_out=[place / "en.txt"])
     sampled = adapt_files(asked(**plain, **options), place / "sampled")
     assert not (place / "sampled/vectors").exists() and sampled["text"]["lines"]["held out"] == 600
@@ -426,19 +415,15 @@ def test_what_cannot_work_is_refused_before_anything_is_written(cell_f9dd68a0):
         (dict(held_out=[place / "sw.txt"]), "sw.txt is both trained on and held out"),
         (dict(keep_text=[place / "one.txt"]), "--keep-text .*one.txt: too few lines to hold some out"),
         (dict(tasks={"ner": quick["tasks"]["ner"] | dict(batch_size=0)}), "--batch-size 0: give at least 1"),
-        (dict(vocab_size=9000), r"too short for 9000 tokens: it yields \d+; give more text or ask for at most"),
     ):
         with pytest.raises((ValueError, OSError), match=match):
             adapt_files(asked(**change), place / "never")
         assert not (place / "never").exists(), match
     with pytest.raises(ValueError, match="too few lines to hold some out"):
         adapt_files(asked(text=["one.txt"], vocab_size=10), place / "never")
-    with pytest.MonkeyPatch.context() as patch, pytest.raises(OSError, match="take about 0.0 GB, and 0.0 GB are free"):
-        patch.setattr(shutil, "disk_usage", lambda path: mock.Mock(free=1000))
-        adapt_files(asked(), place / "never")
-    assert not (place / "never").exists()
-    room = 36 * 600 * 16  # bytes of three checkpoints' embeddings, which are most of the model
-    assert room < bytes_needed(asked()) < 2 * room
+    with pytest.raises(ValueError, match=r"too short for 9000 tokens: it yields \d+; give more text or ask for at most"):
+        adapt_files(asked(vocab_size=9000), place / "large")
+    assert not (place / "large/tokenizer").exists()
 
 
 @pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "an adaptation stops when its hours are over" (8bcbc562)')
@@ -523,9 +508,9 @@ def test_what_fails_can_be_called_again_with_other_settings(cell_f9dd68a0):
         ("en.txt", name) for name in ("source", "start", "trained")
     ]
     text = (begun / "report/report.md").read_text(encoding="utf-8")
-    forgotten_part = text[text.index("## What was forgotten") : text.index("## Where the embeddings come from")]
-    assert f"{found['forgotten'][0]['bits_per_byte']:.3f}"[:4] in forgotten_part and "| ner " in forgotten_part
-    assert "50% of the blocks trained on" in forgotten_part and "| keep" not in text
+    part = text[text.index("## What was forgotten") :].partition("\n## ")[0]
+    assert f"{found['forgotten'][0]['bits_per_byte']:.3f}"[:4] in part and "50% of the blocks trained on" in part
+    assert "| ner in a language known before |" in text and "| keep" not in text
     with pytest.raises(ValueError, match="its stage training was made with learning_rate 0.01, not 0.001"):
         adapt_files(asked(**changed | dict(lapt=quick["lapt"])), begun)
     shutil.rmtree(begun / "model")  # and not what was made of it
@@ -533,46 +518,13 @@ def test_what_fails_can_be_called_again_with_other_settings(cell_f9dd68a0):
         adapt_files(asked(**changed | dict(lapt=quick["lapt"])), begun)
 
 
-@pytest.mark.slow
-@pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "two processes adapt as one does, and resume" (63f40c94)')
-def test_two_processes_adapt_as_one_does_and_resume(cell_f9dd68a0):
+@pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "several processes are told to train by lapt" (63f40c94)')
+def test_several_processes_are_told_to_train_by_lapt(cell_f9dd68a0):
     asked = cell_f9dd68a0.asked
     place = cell_f9dd68a0.place
-    quick = cell_f9dd68a0.quick
-    shutil.copytree(place / "model", place / "even")
-    without = dict(hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
-    settings = json.loads((place / "even/config.json").read_text()) | without
-    (place / "even/config.json").write_text(json.dumps(settings))
-    one = adapt_files(asked("even"), place / "by one")
-    task = {**quick["tasks"]["ner"]}
-    setup = dict(
-        language="Swahili", model=str(place / "even"), text=str(place / "sw.txt"), vectors="ppmi", lapt=quick["lapt"]
-    )
-    (place / "two.yml").write_text(json.dumps(setup | {"vocab_size": 600, "ner": task}))
-    program = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2", "-m", "vocab_lit.cli", "adapt"]
-    variables = {k: v for k, v in os.environ.items() if k not in ("RANK", "WORLD_SIZE")} | dict(OMP_NUM_THREADS="1")
-    variables["PYTHONPATH"] = str(Path(adapting.__file__).parents[2])
-
-
-    def two(*more):
-        command = [sys.executable, *program, "--setup", place / "two.yml", "--out", place / "by two", *more]
-        return subprocess.run(command, env=variables, capture_output=True, text=True, timeout=400)
-
-
-    done = two()
-    assert done.returncode == 0, done.stderr[-3000:]
-    found = json.loads((place / "by two/report/report.json").read_text(encoding="utf-8"))
-    assert [r["model"] for r in found["tasks"]] == ["source", "target"]
-    assert np.allclose([r["loss"] for r in found["losses"]], [r["loss"] for r in one["losses"]], atol=1e-5)
-    weights = [AutoModelForMaskedLM.from_pretrained(place / name / "model").state_dict() for name in ("by one", "by two")]
-    assert all(np.allclose(weights[0][name], weights[1][name], atol=1e-5) for name in weights[0])
-    assert "[5/7] training" in done.stderr and done.stderr.count("[5/7] training") == 1
-    refused = two("--vocab-size", "500")
-    assert refused.returncode and refused.stderr.count("its stage tokenizer was made with vocab_size 600, not 500") == 1
-    assert "--batch-size 3: 2 processes share a batch; give a multiple of 2" in two("--batch-size", "3").stderr
-    shutil.rmtree(place / "by two/report")
-    again = two()
-    assert again.returncode == 0 and "[5/7] training: done before" in again.stderr
+    with mock.patch.dict(os.environ, WORLD_SIZE="2"), pytest.raises(ValueError, match="adapt works in one process; give"):
+        adapt_files(asked(), place / "by two")
+    assert not (place / "by two").exists()
 
 
 @pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "nothing of the source model is read twice" (9379ad2e)')
@@ -601,15 +553,8 @@ def test_nothing_of_the_source_model_is_read_twice(cell_f9dd68a0):
     assert sorted(of_source) == ["load_tokenizer", "stored_tensors"], reads
 
 
-@pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "what the report needs is asked for before anything else" (51e733dd)')
-def test_what_the_report_needs_is_asked_for_before_anything_else():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(extras, "find_spec", lambda package: None)
-        for package in ("seaborn", "tabulate"):
-            patch.delitem(sys.modules, package, raising=False)
-        with pytest.raises(MissingExtra, match="seaborn is not installed; pip install 'vocab_lit.chapters.'"):
-            check_report_packages()
-    check_report_packages()
+@pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "a LoRA that stays beside the model is refused" (51e733dd)')
+def test_a_lora_that_stays_beside_the_model_is_refused():
     with pytest.raises(SettingError, match="--lora r=4: adapt scores a whole model; add merge=yes"):
         check_options(Adaptation("model", ("text",), lapt=LaptSettings(lora="r=4")))
 
@@ -623,9 +568,8 @@ def test_the_estimate_is_that_of_the_training_that_it_leads_to(cell_4c02d54a):
     told = estimate_training(asked)
     transplant_files(asked.opened, asked.text, checked / "start", asked.transplant)
     then = prepare_run(checked / "start", asked.text, checked / "never", asked.lapt).estimate()
-    assert told.steps == then.steps == 4 and told.memory.gradients == pytest.approx(then.memory.gradients, rel=0.01)
-    assert told.memory.weights == then.memory.weights and told.epochs == pytest.approx(then.epochs, rel=0.1)
-    assert tokens_after(asked) == 400 and told.hours == pytest.approx(then.hours, rel=5)
+    assert told["steps"] == then["steps"] == "4" and told["memory"] == then["memory"]
+    assert tokens_after(asked) == 400
     extended = Adaptation.of(checked / "model", [checked / "sw.txt"], extend=50, expansion="continued", lapt=config)
     assert tokens_after(extended) == len(extended.opened.tokenizer) + 50
-    assert estimate_training(few) is None
+    assert estimate_training(few) == {}

@@ -2,13 +2,18 @@
 from pathlib import Path
 from studies.phrasebook import lines, sentences
 from types import SimpleNamespace
-from vocab_lit.app.setup_file import read_setup
+from vocab_lit.app.setup_file import Begin, KEYS, _resources, example_setup, find_language, language_facts, language_resources, read_setup
+from vocab_lit.tasks.registry import TASKS
+from vocab_lit.text.settings import options
+from vocab_lit.training.settings import LaptSettings
 import pytest
+import re
 
 
 @pytest.fixture(scope='module')
 def cell_50538ecc():
-    # nbs/09_app/00_setup_file.ipynb, cell "import tempfile" (50538ecc)
+    # nbs/09_app/00_setup_file.ipynb, cell "import re" (50538ecc)
+    import re
     import tempfile
 
     import pytest
@@ -51,6 +56,17 @@ ner: {train: ner.tsv, test: ner.tsv, epochs: 3}
     return SimpleNamespace(setup=setup, written=written)
 
 
+@pytest.fixture(scope='module')
+def cell_0634a052(cell_50538ecc):
+    # nbs/09_app/00_setup_file.ipynb, cell "(place / "wo.txt").write_text("salaam\n", encoding="utf-8")" (0634a052)
+    place = cell_50538ecc.place
+    (place / "wo.txt").write_text("salaam\n", encoding="utf-8")
+    begun = place / "wo.yml"
+    begun.write_text(example_setup("wo"), encoding="utf-8")
+    print(example_setup("wo"))
+    return SimpleNamespace(begun=begun)
+
+
 @pytest.mark.cell('nbs/09_app/00_setup_file.ipynb', 'cell "a setup is read, and what is wrong has its line" (c977cf07)')
 def test_a_setup_is_read_and_what_is_wrong_has_its_line(cell_50538ecc, cell_5b8537e5):
     place = cell_50538ecc.place
@@ -68,7 +84,7 @@ def test_a_setup_is_read_and_what_is_wrong_has_its_line(cell_50538ecc, cell_5b85
     )
     (place / "models").mkdir()
     assert read_setup(written("model: models\nmethod:\n")) == dict(model=str(place / "models"))
-    together = dict(expansion="continued", extend=9, same_size=True, alpha=0.3, sample="9MB")
+    together = dict(expansion="continued", extend=9, keep_reserved=True, alpha=0.3, sample="9MB")
     assert read_setup(written("\n".join(f"{key}: {value}" for key, value in together.items()))) == together
     assert read_setup(written("expansion: continued")) == dict(expansion="continued")  # and --extend is typed
     for text, match in (
@@ -109,3 +125,98 @@ def test_a_setup_is_read_and_what_is_wrong_has_its_line(cell_50538ecc, cell_5b85
     ):
         with pytest.raises((ValueError, OSError), match=match):
             read_setup(place / name)
+
+
+@pytest.mark.cell('nbs/09_app/00_setup_file.ipynb', 'cell "languages are found, and their resources listed" (25398b55)')
+def test_languages_are_found_and_their_resources_listed():
+    assert [find_language(n) for n in ("sw", "Swahili", "swa", "swh", "xmf", "SW", "zh")] == [
+        "sw",
+        "sw",
+        "sw",
+        "sw",
+        "xmf",
+        "sw",
+        "zh",
+    ]
+    with pytest.raises(ValueError, match=r"no language 'Swahilli'; near it: sw \(Swahili\)"):
+        find_language("Swahilli")
+    with pytest.raises(ValueError, match="give a code such as sw"):
+        find_language("q7!")
+    facts = language_facts("am")
+    assert (facts["name"], facts["script"], facts["models that have seen it"]) == (
+        "Amharic",
+        "Ethiopic (Ethi)",
+        "XLM-R",
+    )
+    assert (facts["own name"], language_facts("xmf")["own name"]) == ("አማርኛ", "")
+    assert language_facts("xmf")["script"] == "Georgian (Geor)"
+    kinds = {r["kind"] for r in language_resources("de")}
+    assert {"text", "pos+dp", "ner", "qa", "dictionary", "vectors", "model"} <= kinds
+    coptic = [r for r in language_resources("cop") if r["name"] == "open repository"]
+    assert (
+        "https://github.com/UniversalDependencies/UD_Coptic-Scriptorium" in {r["where"] for r in coptic}
+        and len(coptic) == 4
+    )
+    assert {"text", "pos+dp", "ner"} == {r["kind"] for r in coptic}
+    assert any(r["name"] == "MasakhaNER2" for r in language_resources("wo")) and not any(
+        r["kind"] == "qa" for r in language_resources("wo")
+    )
+    everywhere = {r["name"]: r["languages"] for r in _resources()}
+    assert (
+        "sw" in everywhere["CC100"]
+        and "xmf" not in everywhere["CC100"]
+        and len(everywhere["XNLI"]) == 15
+        and len(everywhere["XQuAD"]) == 12
+    )
+
+
+@pytest.mark.cell('nbs/09_app/00_setup_file.ipynb', 'cell "the example is read, also with all comments opened" (bd76856b)')
+def test_the_example_is_read_also_with_all_comments_opened(cell_50538ecc, cell_5b8537e5, cell_0634a052):
+    begun = cell_0634a052.begun
+    place = cell_50538ecc.place
+    written = cell_5b8537e5.written
+    assert read_setup(begun) == {
+        "language": "wo",
+        "model": "FacebookAI/xlm-roberta-base",
+        "text": [str(place / "wo.txt")],
+        "method": "blend",
+        "vocab_size": 50_000,
+        "lapt": {"preset": "few-passes"},
+    }
+    open_all = re.sub(r"^(\s*)# (?=[a-z_]+:)", r"\1", example_setup("wo"), flags=re.M)
+    for name in re.findall(r"[\w.-]+\.(?:txt|conllu|tsv|json|bin)", open_all):
+        (place / name).write_text("x\n")
+    (place / "tokenizer-wo").mkdir()
+    whole = read_setup(written(open_all))
+    own_tasks = [name for name, task in TASKS.items() if type(task).__module__.startswith("vocab_lit.")]
+    wanted = {"method", "seeds", "held_out", "extend", "dictionary", "source_vectors", *own_tasks, "keep_pos"}
+    assert wanted <= set(whole) <= set(KEYS) and set(whole["qa"]) == {"train", "test"}
+    assert all(
+        f"\n# {name}:" in example_setup("wo") for name in set(KEYS) - {*options(Begin), "method", "vocab_size", "lapt"}
+    )
+    assert all(f"\n  # {name}:" in example_setup("wo") for name in options(LaptSettings) if name != "preset")
+    assert "language: 'no'" in example_setup("no") and read_setup(written("language: 'no'")) == {"language": "no"}
+
+
+@pytest.mark.cell('nbs/09_app/00_setup_file.ipynb', 'cell "odd names are read as they were given" (78e05d4d)')
+def test_odd_names_are_read_as_they_were_given(cell_50538ecc, cell_0634a052):
+    begun = cell_0634a052.begun
+    place = cell_50538ecc.place
+    for name in (
+        "corpus #2.txt",
+        "a: b.txt",
+        "[x].txt",
+        "- x.txt",
+        "null",
+        "it's.txt",
+        "two\nlines: 1",
+        "{x}.txt",
+        "ሀ.txt",
+    ):
+        (place / name).write_text("x\n")
+        begun.write_text(example_setup("wo", model=name, text=name), encoding="utf-8")
+        read = read_setup(begun)
+        assert read["text"] == [str(place / name)] and Path(read["model"]).name == name, name
+        assert read.keys() == {"language", "model", "text", "method", "vocab_size", "lapt"}, name
+    begun.write_text(example_setup("wo", "a\nseeds: 9"), encoding="utf-8")
+    assert read_setup(begun)["model"] == "a\nseeds: 9" and "seeds" not in read_setup(begun)

@@ -2,7 +2,9 @@
 from rich.console import Console
 from typer.testing import CliRunner
 from types import SimpleNamespace
-from vocab_lit.cli.console import OneLine, TRACEBACK, _cell, _remarks, _with_number, log, remarks_shown
+from typing import Annotated
+from vocab_lit.cli.console import OneLine, TRACEBACK, _cell, _remarks, command, log, remarks_shown, sentence, upload_rows, upload_to
+from vocab_lit.text.settings import CleanSettings, SettingError, options
 from vocab_lit.training.settings import RunStopped
 import io
 import json
@@ -53,6 +55,27 @@ def cell_4aaecbba():
     return SimpleNamespace(tried=tried)
 
 
+@pytest.fixture(scope='module')
+def cell_c5bb432d():
+    # nbs/10_cli/00_console.ipynb, cell "shop = typer.Typer()" (c5bb432d)
+    shop = typer.Typer()
+
+
+    @command("clean", group=shop, main="min_tokens")
+    def clean(text: Annotated[str, typer.Argument()], settings: CleanSettings):
+        print(text, settings.min_tokens, settings.duplicates)
+
+
+    def printed(*arguments):
+        return CliRunner().invoke(shop, arguments).output
+
+
+    print(
+        printed("sw.txt", "--min-tokens", "3"), sentence("unigram (as XLM-R) or bpe"), sentence("fewest tokens in a line")
+    )
+    return SimpleNamespace(printed=printed)
+
+
 @pytest.mark.cell('nbs/10_cli/00_console.ipynb', 'cell "remarks are lines of standard error while a command runs" (92fdc296)')
 def test_remarks_are_lines_of_standard_error_while_a_command_runs():
     capture = pytest.MonkeyPatch()
@@ -100,23 +123,28 @@ def test_errors_of_users_are_one_line_others_have_a_traceback(cell_4aaecbba):
     assert told.exit_code == 2 and told.stderr.startswith("vocab-lit: ") and told.stderr.count("\n") == 1, told.stderr
     told = tried("lapt", "late")
     assert (told.exit_code, told.stderr) == (75, "vocab-lit: the time is up; call it again with --resume\n")
+    AGAIN = "call it again with --resume, where training had begun"
     told = tried("lapt", "signal")
-    assert (told.exit_code, told.stderr) == (75, "vocab-lit: SIGTERM: stopped, and nothing is lost; call it again\n")
+    assert (told.exit_code, told.stderr) == (75, f"vocab-lit: SIGTERM: stopped, and nothing is lost; {AGAIN}\n")
     assert isinstance(tried("methods").exception, KeyError)
 
 
-@pytest.mark.cell('nbs/10_cli/00_console.ipynb', 'cell "extend without a number gets one, and other arguments stay" (1e0928d9)')
-def test_extend_without_a_number_gets_one_and_other_arguments_stay():
-    given = ["x", "--extend", "--out", "y", "--extend", "5", "--extend", "-5", "--extend"]
-    followed = zip(given, [*given[1:], "--"])
-    assert [_with_number(*pair) for pair in followed] == [
-        "x",
-        "--extend=-1",
-        "--out",
-        "y",
-        "--extend",
-        "5",
-        "--extend",
-        "-5",
-        "--extend=-1",
-    ]
+@pytest.mark.cell('nbs/10_cli/00_console.ipynb', 'cell "a settings class is options with its names and help" (5a40b60d)')
+def test_a_settings_class_is_options_with_its_names_and_help(cell_c5bb432d):
+    printed = cell_c5bb432d.printed
+    assert printed("sw.txt", "--min-tokens", "3") == "sw.txt 3 exact\n" and printed("sw.txt") == "sw.txt 2 exact\n"
+    text = re.sub(r"[\s│]+", " ", printed("--help-all"))
+    for name, option in options(CleanSettings).items():
+        assert f"--{name.replace('_', '-')}" in text and option.help.split(";")[0].split()[-1] in text, name
+    assert sentence("fewest tokens in a line") == "Fewest tokens in a line." and sentence("") == ""
+    assert CleanSettings.heading in text
+    short = printed("--help")
+    assert "--min-tokens" in short and "--help-all" in short and "--duplicates" not in short + printed("--help")
+
+
+@pytest.mark.cell('nbs/10_cli/00_console.ipynb', 'cell "a dry run does not ask the Hub" (e83eb2b8)')
+def test_a_dry_run_does_not_ask_the_hub():
+    assert upload_to("me/model-sw", dry_run=True) == "me/model-sw" and upload_to(None) is None
+    assert upload_rows("me/sw")[0]["makes"] == "me/sw" and upload_rows(None) == []
+    with pytest.raises(SettingError, match="the result is a file"):
+        upload_to("me/sw", of="model.gguf")

@@ -10,8 +10,8 @@ from vocab_lit.methods.registry import get_recipe
 from vocab_lit.text.corpus import data_path
 from vocab_lit.text.settings import SettingError
 from vocab_lit.tokens.expansion import add_given
-from vocab_lit.tokens.given_file import GivenToken
 from vocab_lit.tokens.load import load_tokenizer
+from vocab_lit.tokens.settings import GivenToken
 from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.tokens.vocab import Token, Vocab
 import numpy as np

@@ -47,10 +47,6 @@ def test_what_does_not_go_together_is_refused(cell_2bd72073):
             dict(text=(), tokens=str(place / "terms.tsv"), method="clp"),
             "--method: tokens are added to the source vocabulary",
         ),
-        (
-            dict(extend=9, expansion="continued", same_size=True, pad_to_multiple_of=64),
-            "--pad-to-multiple-of: with --same-size there are as many rows as before; leave it out",
-        ),
         (dict(text=(), tokenizer="a/b"), "--vectors: blend needs token vectors; give --text"),
         (dict(method="identity", vectors=str(place)), "identity takes no vectors from a model"),
         (dict(method="wechsel"), "--dictionary: wechsel needs a dictionary between"),
@@ -98,5 +94,5 @@ def test_an_option_changes_what_a_method_does_or_is_refused():
     others = {name for group in groups for name in options(group)} - named
     assert others == {
         *("method", "seed", "threads", "tokenizer", "tokens", "extend", "pad_to_multiple_of"),  # of any method
-        *("expansion", "same_size", "keep_tokens_of", "factors"),  # which say themselves what they go with
+        *("expansion", "factors"),  # which say themselves what they go with
     }

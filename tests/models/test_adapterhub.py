@@ -5,8 +5,8 @@ from pathlib import Path
 from safetensors.torch import load_file, save_file
 from transformers import AutoModelForMaskedLM, AutoModelForQuestionAnswering, AutoModelForSequenceClassification, AutoModelForTokenClassification
 from types import SimpleNamespace
-from vocab_lit.models.adapterhub import _head_parameters, _numbered, describe_adapter, export_adapter, from_json, head_labels, is_task, load_adapter, load_head, read_config, save_adapter, to_json
-from vocab_lit.models.madx import LANGUAGE, MadX, TASK, count_parameters
+from vocab_lit.models.adapterhub import _head_parameters, _numbered, from_json, head_labels, load_adapter, load_head, save_adapter, to_json
+from vocab_lit.models.madx import LANGUAGE, MadX, TASK
 from vocab_lit.models.settings import AdapterConfig
 from vocab_lit.models.source import load_model
 from vocab_lit.models.token_tensors import token_parameters
@@ -155,7 +155,7 @@ def test_shapes_that_mad_x_does_not_have_are_refused():
         (dict(scaling=4.0), "scaling=4.0"),
         (dict(reduction_factor={"default": 16}), "a number as reduction_factor, found {'default': 16}"),
         (dict(reduction_factor=None), "a number as reduction_factor, found None"),
-        (dict(architecture="lora"), "architecture 'lora'"),
+        (dict(architecture="lora"), "architecture='lora'"),
         (dict(leave_out="11"), "as leave_out, found '11'"),
         (dict(leave_out=["a"]), r"as leave_out, found \['a'\]"),
     ):
@@ -241,16 +241,14 @@ def test_what_is_saved_is_what_the_library_writes(cell_d7444992):
     with tempfile.TemporaryDirectory() as folder:
         for family, name, kind in (("bert", "lang", "language"), ("roberta", "part", "language"), ("xlmr", "task", "task")):
             there = with_adapters(family, name)
-            for safe in (True, False):
-                saved = save_adapter(there, kind, name, Path(folder) / f"{family}{safe}", safe)
-                folders = (saved, golden / family / name)
-                told, library = (json.loads((d / "adapter_config.json").read_text()) for d in folders)
-                assert told == library | {"config": told["config"]}
-                assert told["config"].items() <= library["config"].items()  # what is left out has the library's defaults
-                file = saved / ("adapter.safetensors" if safe else "pytorch_adapter.bin")
-                weights = load_file(file) if safe else torch.load(file, weights_only=True)
-                expected = torch.load(golden / family / name / "pytorch_adapter.bin", weights_only=True)
-                assert weights.keys() == expected.keys() and all(torch.equal(weights[k], expected[k]) for k in weights)
+            saved = save_adapter(there, kind, name, Path(folder) / family)
+            folders = (saved, golden / family / name)
+            told, library = (json.loads((d / "adapter_config.json").read_text()) for d in folders)
+            assert told == library | {"config": told["config"]}
+            assert told["config"].items() <= library["config"].items()  # what is left out has the library's defaults
+            weights = load_file(saved / "adapter.safetensors")
+            expected = torch.load(golden / family / name / "pytorch_adapter.bin", weights_only=True)
+            assert weights.keys() == expected.keys() and all(torch.equal(weights[k], expected[k]) for k in weights)
         with pytest.raises(ValueError, match="exists and is not empty"):
             save_adapter(there, kind, name, saved)
 
@@ -363,7 +361,7 @@ def test_a_name_from_a_file_leads_nowhere(cell_d7444992, cell_f348d35d):
     spoil()
     told = json.loads((broken / "adapter_config.json").read_text()) | {"name": "../../elsewhere"}
     (broken / "adapter_config.json").write_text(json.dumps(told))
-    refusal = "'../../elsewhere' cannot name an adapter; use letters, digits, +, - and _; or give it another name here"
+    refusal = "'../../elsewhere' cannot name an adapter; use letters, digits, +, - and _"
     assert refusal in message()
     assert "'a/b' cannot name" in message(name="a/b")
     madx = with_adapters("bert")
@@ -403,32 +401,12 @@ def test_heads_are_saved_and_come_back(cell_d7444992, cell_0c1044e8):
             model = autos[name].from_pretrained(golden / family / "base")
             here = MadX(model)
             here.add_task("t")
-            saved = save_adapter(here, "task", "t", Path(folder) / str(i), safetensors=bool(i % 2), head=True)
+            saved = save_adapter(here, "task", "t", Path(folder) / str(i), head=True)
             new = autos[name].from_pretrained(golden / family / "base")
             assert not torch.equal(next(iter(_head_parameters(new).values())), next(iter(_head_parameters(model).values())))
             load_head(new, saved)
             assert all(torch.equal(p, _head_parameters(new)[n]) for n, p in _head_parameters(model).items())
             assert any("pooler" in n for n in _head_parameters(new)) == (family == "bert" and name == "nli")
-
-
-@pytest.mark.cell('nbs/05_models/14_adapterhub.ipynb', 'cell "adapters are converted and described" (1af4b6fa)')
-def test_adapters_are_converted_and_described(cell_d7444992):
-    golden = cell_d7444992.golden
-    with_adapters = cell_d7444992.with_adapters
-    with tempfile.TemporaryDirectory() as folder:
-        for name, safe in (("lang", True), ("flex/ner", True), ("part", False)):
-            out = export_adapter(golden / "bert" / "base", golden / "bert" / name, Path(folder) / "out" / name, "new", safe)
-            told, was = describe_adapter(out), describe_adapter(golden / "bert" / name)
-            assert told == was | {"name": "new"}
-            assert told["parameters"] == count_parameters(with_adapters("bert").model.config, read_config(out)[1])
-            assert is_task(out) == is_task(golden / "bert" / name) == (name == "flex/ner")
-            files = [".json", ".safetensors" if safe else ".bin"] * (1 if name == "part" else 2)  # with the head
-            assert sorted(f.suffix for f in out.iterdir()) == sorted(files)
-            twin = MadX(AutoModelForMaskedLM.from_pretrained(golden / "bert" / "base"))
-            for source, called in ((out, "new"), (golden / "bert" / name, "old")):
-                load_adapter(twin, source, "task", called)
-            before, after = (twin.get("task", called).state_dict() for called in ("old", "new"))
-            assert all(torch.equal(v, before[k]) for k, v in after.items())
 
 
 @pytest.mark.cell('nbs/05_models/14_adapterhub.ipynb', 'cell "heads that do not fit are refused" (1c4dda07)')

@@ -4,18 +4,18 @@ from functools import partial
 from pathlib import Path
 from studies.phrasebook import lines
 from tokenizers import Regex, pre_tokenizers
-from transformers import BartConfig, BartForConditionalGeneration, CLIPConfig, CLIPModel, GPT2Config, GPT2LMHeadModel, M2M100Config, M2M100ForConditionalGeneration, NllbTokenizer, Qwen3Config, Qwen3ForCausalLM
+from transformers import BartConfig, BartForConditionalGeneration, CLIPConfig, CLIPModel, M2M100Config, M2M100ForConditionalGeneration, NllbTokenizer, Qwen3Config, Qwen3ForCausalLM
 from types import SimpleNamespace
 from vocab_lit.gguf.container import Field, GgufFile, same_tensor, write_gguf
-from vocab_lit.models.check import REMARKS, check_model, find_gguf_tokenizer, find_rows, shares, verdict
-from vocab_lit.models.findings import Served
+from vocab_lit.models.check import check_model, find_gguf_tokenizer, shares, verdict
+from vocab_lit.models.compatibility import Served, find_untrained
 from vocab_lit.models.lazy_weights import stored_tensors
 from vocab_lit.models.source import Source, load_model
 from vocab_lit.models.transplant import transplant
 from vocab_lit.text.corpus import data_path
 from vocab_lit.text.errors import SettingError
 from vocab_lit.tokens.expansion import expand_tokenizer
-from vocab_lit.tokens.llama_cpp_rules import PRE_TOKENIZERS, known_pre_tokenizer
+from vocab_lit.tokens.gguf_tokenizer import PRE_TOKENIZERS, known_pre_tokenizer
 from vocab_lit.tokens.settings import TrimSettings
 from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.tokens.trim import trim
@@ -184,19 +184,6 @@ def test_rows_below_the_ids_and_rows_that_no_64_divides_are_told(cell_b826d96a):
     assert not any("multiple of 64" in str(finding) for finding in check_model(odd, ["transformers", "gguf"]))
 
 
-@pytest.mark.cell('nbs/05_models/17_check.ipynb', 'cell "vLLM\'s limit of rows for LoRA is told" (82bcef38)')
-def test_vllm_s_limit_of_rows_for_lora_is_told(cell_b826d96a):
-    place = cell_b826d96a.place
-    swahili = cell_b826d96a.swahili
-    for rows, is_told in ((258_048, False), (258_049, True)):
-        GPT2LMHeadModel(GPT2Config(vocab_size=rows, n_embd=2, n_layer=1, n_head=1, n_positions=8)).save_pretrained(
-            place / str(rows)
-        )
-        swahili.save_pretrained(place / str(rows))
-        told = [str(finding) for finding in find_rows(Served(place / str(rows)))]
-        assert any("more than the 258,048 with which vLLM serves LoRA" in line for line in told) == is_told, told
-
-
 @pytest.mark.cell('nbs/05_models/17_check.ipynb', 'cell "what llama.cpp can tokenize is told by family" (453a5b8b)')
 def test_what_llama_cpp_can_tokenize_is_told_by_family(cell_b826d96a):
     chat_model = cell_b826d96a.chat_model
@@ -312,8 +299,8 @@ def test_a_transplant_is_compared_with_its_source_in_three_lines(cell_b826d96a):
         findings[0]
     )
     three = verdict(result.plan, {}, findings, "german")
-    assert verdict(result.plan, {}, check_model(place / "german", compare=False, remarks=False), "german") == three
-    assert not any(finding.breaks for find in REMARKS for finding in find(Served(place / "german")))
+    assert verdict(result.plan, {}, check_model(place / "german", compare=False), "german") == three
+    assert not any(finding.breaks for finding in find_untrained(Served(place / "german")))
     assert len(three) == 3 and "copied from overlapping tokens" in three[0] and "vocab-lit check german" in three[2]
     assert abs(sum(shares(result.plan).values()) - 1) < 1e-9
     assert "lapt` trains masked and causal language models alone" in verdict(result.plan, {}, [], "x", False)[1]

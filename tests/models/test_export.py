@@ -90,8 +90,7 @@ def test_what_was_not_trained_comes_back_byte_for_byte(cell_35c1a5ca):
 def test_of_a_table_only_the_rows_that_changed_are_written_anew(cell_35c1a5ca):
     files = cell_35c1a5ca.files
     folder = cell_35c1a5ca.folder
-    from vocab_lit.models.beside_source import find_changed_tokens
-    from vocab_lit.models.findings import Served
+    from vocab_lit.models.compatibility import Served, find_changed_rows
 
     before, after = GgufFile(files["Q8_0"]), GgufFile(folder / "rows.gguf")
     for name in before.tensors:
@@ -102,7 +101,7 @@ def test_of_a_table_only_the_rows_that_changed_are_written_anew(cell_35c1a5ca):
         rows = len(tokens_of(before))
         changed = (old.reshape(rows, -1) != new.reshape(rows, -1)).any(1)
         assert np.flatnonzero(changed).tolist() == [5, 700]
-    [changes] = find_changed_tokens(Served(folder / "rows.gguf", files["Q8_0"]))
+    [changes] = find_changed_rows(Served(folder / "rows.gguf", files["Q8_0"]))
     assert not changes.breaks and "2 of" in changes.what and "trained" in changes.todo
     assert (folder / "Modelfile").read_text() == "FROM ./rows.gguf\n"
 

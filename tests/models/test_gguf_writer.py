@@ -6,23 +6,21 @@ from studies.llama_cpp import Llama
 from studies.phrasebook import lines
 from tools.examples import remarks
 from types import SimpleNamespace
-from vocab_lit.gguf.container import GgufFile, NewTensor, gguf_bytes, same_tensor, type_name, write_gguf
+from vocab_lit.gguf.container import GgufFile, NewTensor, same_tensor, type_name, write_gguf
 from vocab_lit.gguf.tokens import token_tables, tokens_of
 from vocab_lit.methods.settings import TransplantSettings
-from vocab_lit.models.gguf_writer import _PADDING, _filled_up
 from vocab_lit.models.pipeline import transplant_files, trim_files
-from vocab_lit.models.source import id_map_beside
 from vocab_lit.text.corpus import Lines
 from vocab_lit.text.errors import SettingError
 from vocab_lit.tokens.gguf_tokenizer import read_tokenizer
 from vocab_lit.tokens.settings import TrimSettings
 from vocab_lit.tokens.tokenizer_file import TokenizerFile
 from vocab_lit.tokens.trim import Trimming, told_of
-import json
 import numpy as np
 import pytest
 import tempfile
 import torch
+import vocab_lit.models.gguf_writer
 
 
 @pytest.fixture(scope='module')
@@ -42,26 +40,6 @@ def cell_aacecddd():
     made = {kind: extended(kind) for kind in ("llama", "gpt2", "bert")}
     made["llama"].plan.summary()
     return SimpleNamespace(extended=extended, made=made, more=more, place=place)
-
-
-@pytest.fixture(scope='module')
-def cell_3a4cd62d(cell_aacecddd):
-    # nbs/05_models/20_gguf_writer.ipynb, cell "(place / "keep.txt").write_text("\n".join(trial_lines()[:40]" (3a4cd62d)
-    place = cell_aacecddd.place
-    (place / "keep.txt").write_text("\n".join(trial_lines()[:40]), encoding="utf-8")
-    names = (str(place / "keep.txt"),)
-    kept = TransplantSettings.of(extend=60, expansion="continued", same_size=True, keep_tokens_of=names)
-
-
-    def in_place(name, **options):
-        "A small file with new tokens in the place of others."
-        source = write_tiny(place / f"{name}.gguf", TOKENS[name.partition("-")[0]](), **options)
-        return transplant_files(source, [place / "new.txt"], place / f"{name}-same.gguf", kept)
-
-
-    same = {kind: in_place(f"{kind}-a") for kind in ("llama", "gpt2")}
-    [(place / f"{kind}-a{end}.gguf").stat().st_size for kind in same for end in ("", "-same")]
-    return SimpleNamespace(same=same)
 
 
 @pytest.fixture(scope='module')
@@ -165,48 +143,6 @@ def test_given_tokens_are_found_by_llama_cpp(cell_aacecddd):
     trial = [*trial_lines(), "ana kisukari, leo", "x <dawa> y"]
     with Llama(place / "terms.gguf") as model:
         assert model.ids(trial, special=True) == given.tokenizer(trial, add_special_tokens=False)["input_ids"]
-
-
-@pytest.mark.cell('nbs/05_models/20_gguf_writer.ipynb', 'cell "rows of other tokens stay, and the file keeps its size" (94f5410a)')
-def test_rows_of_other_tokens_stay_and_the_file_keeps_its_size(cell_aacecddd, cell_3a4cd62d):
-    place = cell_aacecddd.place
-    same = cell_3a4cd62d.same
-    for kind, result in same.items():
-        before, after = (GgufFile(place / f"{kind}-a{end}.gguf") for end in ("", "-same"))
-        changed = json.loads(id_map_beside(after.path).read_text("utf-8"))["changed"]
-        assert len(changed) == 60 and [*map(int, changed)] == np.flatnonzero(result.source_ids < 0).tolist()
-        stay = np.flatnonzero(result.source_ids >= 0)
-        for name, tensor in before.tensors.items():
-            assert (after.tensors[name].shape, after.tensors[name].type) == (tensor.shape, tensor.type), (kind, name)
-            rows = stay if name in token_tables(before) else None
-            assert (before.rows(name, rows) == after.rows(name, rows)).all(), (kind, name)
-        due = result.plan.apply(torch.from_numpy(before.values("token_embd.weight")))
-        off = np.abs(after.values("token_embd.weight") - due.numpy()).max() / np.abs(due.numpy()).max()
-        assert off < 0.01, kind
-        assert kind == "llama" or before.bytes == after.bytes  # what is noted is longer than a few tokens were
-        tensors = [same_tensor(after, name) for name in after.tensors]
-        assert gguf_bytes(after.fields, tensors) == after.bytes
-        plain = {name: field for name, field in after.fields.items() if name != _PADDING}
-        write_gguf(place / f"{kind}-b.gguf", _filled_up(plain, tensors, before.bytes + 4096), tensors)
-        assert (place / f"{kind}-b.gguf").stat().st_size == before.bytes + 4096
-        assert _filled_up(plain, tensors, 0) is plain
-
-
-@pytest.mark.cell('nbs/05_models/20_gguf_writer.ipynb', 'cell "logits of other tokens are as before in llama.cpp" (06ed237b)')
-def test_logits_of_other_tokens_are_as_before_in_llama_cpp(cell_aacecddd, cell_3a4cd62d):
-    place = cell_aacecddd.place
-    same = cell_3a4cd62d.same
-    for kind, result in same.items():
-        trial, result.tokenizer.split_special_tokens = [*trial_lines(), *new_text()], True
-        with Llama(place / f"{kind}-a.gguf") as before, Llama(place / f"{kind}-a-same.gguf") as after:
-            ids, old = after.ids(trial), before.ids(trial)
-            assert ids == result.tokenizer(trial, add_special_tokens=False)["input_ids"], kind
-            changed = set(np.flatnonzero(result.source_ids < 0).tolist())
-            alike = [row for row, was in zip(ids, old) if row == was]
-            assert len(alike) > 30 and sum(not changed.isdisjoint(row) for row in ids) > 100, kind
-            probabilities = [model.log_probabilities(alike[0], 400) for model in (before, after)]
-            shifts = [now - probabilities[0].get(id, np.nan) for id, now in probabilities[1].items() if id not in changed]
-            assert np.isfinite(shifts).sum() > 200 and np.nanmax(shifts) - np.nanmin(shifts) < 1e-3, kind
 
 
 @pytest.mark.cell('nbs/05_models/20_gguf_writer.ipynb', 'cell "in llama.cpp a line all of whose tokens stay is as before" (219a1d74)')

@@ -2,10 +2,11 @@
 from dataclasses import replace
 from functools import partial
 from studies.phrasebook import lines
+from studies.transfer import count_parameters
 from transformers import AutoModelForQuestionAnswering, AutoModelForSequenceClassification, AutoModelForTokenClassification, ElectraConfig, ElectraForMaskedLM, GPT2Config, GPT2LMHeadModel, XLMRobertaConfig
 from transformers.activations import get_activation
 from types import SimpleNamespace
-from vocab_lit.models.madx import Adapter, Bottleneck, Coupling, LANGUAGE, MadX, TASK, count_parameters
+from vocab_lit.models.madx import Adapter, Bottleneck, Coupling, LANGUAGE, MadX, TASK
 from vocab_lit.models.settings import AdapterConfig
 from vocab_lit.models.source import load_model
 from vocab_lit.models.token_tensors import token_parameters
@@ -35,7 +36,9 @@ def cell_69ad3127():
 
 @pytest.fixture(scope='module')
 def cell_4326de44():
-    # nbs/05_models/13_madx.ipynb, cell "xlmr_base = XLMRobertaConfig(vocab_size=250_002, max_positio" (4326de44)
+    # nbs/05_models/13_madx.ipynb, cell "from studies.transfer import count_parameters" (4326de44)
+    from studies.transfer import count_parameters
+
     xlmr_base = XLMRobertaConfig(vocab_size=250_002, max_position_embeddings=514)
     variants = {
         "MAD-X": (LANGUAGE, TASK),

@@ -124,7 +124,7 @@ def test_models_that_do_not_go_together_are_refused(cell_029badea):
     AutoModelForCausalLM.from_pretrained(mini).save_pretrained(place / "swapped")
     other.save_pretrained(place / "swapped")
     (place / "swapped/tokenizer.json").write_text(json.dumps(swapped))
-    with pytest.raises(ValueError, match="another tokenizer than .*: 'a' is 2 times not the same; an average needs one"):
+    with pytest.raises(ValueError, match="another tokenizer than .*: 'a' is not the same; an average needs one"):
         merge_files([mini, place / "swapped"], place / "x")
     assert not (place / "x").exists()
     with pytest.raises(ValueError, match="exists and is not empty"):

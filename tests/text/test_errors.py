@@ -3,7 +3,7 @@ from configparser import ConfigParser
 from importlib.metadata import PackageNotFoundError, packages_distributions, requires
 from pathlib import Path
 from types import SimpleNamespace
-from vocab_lit.text.errors import EXTRAS, LazyExtra, MissingExtra, SettingError, check_extra, first_line, import_extra, reading
+from vocab_lit.text.errors import EXTRAS, MissingExtra, SettingError, check_extra, first_line, import_extra, reading
 import multiprocessing
 import pytest
 import re
@@ -83,9 +83,9 @@ class Ring:
 
 @pytest.mark.cell('nbs/01_text/04_errors.ipynb', 'cell "the message begins with the option" (f0c561fe)')
 def test_the_message_begins_with_the_option():
-    error = SettingError("same_size", "give --extend N too")
-    assert str(error) == "--same-size: give --extend N too"
-    assert (error.name, error.problem) == ("same_size", "give --extend N too")
+    error = SettingError("keep_reserved", "give --extend N too")
+    assert str(error) == "--keep-reserved: give --extend N too"
+    assert (error.name, error.problem) == ("keep_reserved", "give --extend N too")
     spaced = SettingError("size", " 10: give 1 to 9")
     assert (str(spaced), spaced.problem) == ("--size 10: give 1 to 9", "10: give 1 to 9")
 
@@ -129,11 +129,6 @@ def test_a_missing_module_is_named_with_its_extra_in_one_line():
     check_extra("json", "tasks")
     with pytest.raises(MissingExtra, match=r"^nowhere is not installed; pip install 'vocab_lit\[fasttext\]'$"):
         check_extra("nowhere", "fasttext")
-
-    lazy = LazyExtra("html.entities", "chapters")
-    assert lazy.html5["amp;"] == "&" and not hasattr(lazy, "__wrapped__")
-    with pytest.raises(MissingExtra, match=r"^nowhere is not installed; pip install 'vocab_lit\[chapters\]'$"):
-        LazyExtra("nowhere", "chapters").figure()
 
 
 @pytest.mark.cell('nbs/01_text/04_errors.ipynb', 'cell "what a package lacks itself is not taken for the package" (a1e07a08)')

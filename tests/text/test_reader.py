@@ -2,7 +2,7 @@
 from pathlib import Path
 from types import SimpleNamespace
 from vocab_lit.text.errors import MissingExtra
-from vocab_lit.text.reader import TextSource, _ZSTD, beside, in_languages, raw_lines, with_field
+from vocab_lit.text.reader import TextSource, _ZSTD, beside, raw_lines, with_field
 import bz2
 import gzip
 import importlib
@@ -157,8 +157,6 @@ def test_a_folder_and_a_pattern_are_read_file_by_file():
     with pytest.raises(FileNotFoundError, match="no text files in this folder"):
         TextSource.of(crawl / "empty").size()
     assert with_field(["a.txt", "b.jsonl::title"], "body") == ["a.txt::body", "b.jsonl::title"]
-    assert in_languages(["{language}.txt", "a.txt"], ["sw", "en"]) == ["sw.txt", "en.txt", "a.txt"]
-    assert in_languages(["a.txt"], []) == ["a.txt"]
     assert beside("a.jsonl::body", Path("x")) == "x/a.jsonl::body" and beside("hf:a/b", Path("x")) == "hf:a/b"
 
 

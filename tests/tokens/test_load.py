@@ -4,16 +4,15 @@ from pathlib import Path
 from studies.phrasebook import lines
 from tokenizers import normalizers
 from transformers import AlbertTokenizer, AutoTokenizer, CamembertTokenizer, LayoutLMv2Tokenizer, LayoutLMv3Tokenizer, LlamaTokenizer, PegasusTokenizer, PreTrainedTokenizerFast, Qwen2Tokenizer, T5Tokenizer, XLMRobertaTokenizer
-from transformers.utils import is_protobuf_available
 from types import SimpleNamespace
 from vocab_lit.tokens.continued import extend_on_text
 from vocab_lit.tokens.expansion import add_given
-from vocab_lit.tokens.given_file import GivenToken
-from vocab_lit.tokens.llama_cpp_rules import sentencepiece_pipeline
 from vocab_lit.tokens.load import as_specified, check_loads_again, load_tokenizer, tokenized_differently
-from vocab_lit.tokens.settings import KINDS
+from vocab_lit.tokens.settings import GivenToken, KINDS
+from vocab_lit.tokens.tokenizer_file import sentencepiece_pipeline
 from vocab_lit.tokens.train import train_tokenizer, train_tokenizer_like
 from vocab_lit.tokens.trim import trim
+from vocab_lit.tokens.vocab import Vocab
 import io
 import itertools
 import json
@@ -347,20 +346,20 @@ def test_a_tokenizer_json_that_contradicts_itself_is_refused(cell_f6d34784):
 
 
     def with_high_id(pipeline):
-        pipeline["model"]["vocab"]["maji"] = 2**31
+        pipeline["model"]["vocab"]["maji"] = 2**24
 
 
     with tempfile.TemporaryDirectory() as folder:
         for prefix in ("##", "日本語", "a" * 99):
             file = Path(written(folder, "bpe", prefixed(prefix)), "tokenizer.json")
             for path in (folder, file):
-                with pytest.raises(ValueError, match=f"tokenizer.json: a merge ends in the token .* is '{prefix}'; mend"):
+                with pytest.raises(ValueError, match="the tokenizer cannot be read: "):
                     load_tokenizer(path)
         assert len(load_tokenizer(written(folder, "bpe", prefixed("")))) == 600
         with pytest.raises(ValueError, match="'\\[SEP\\]' is put around a text, and its special_tokens have no ids for it"):
             load_tokenizer(written(folder, "wordpiece", untold))
-        with pytest.raises(ValueError, match="tokenizer.json: 'maji' has the id 2,147,483,648 among 60. tokens; number"):
-            load_tokenizer(written(folder, "wordpiece", with_high_id))
+        with pytest.raises(ValueError, match="'maji' has the id 16,777,216 among 60. tokens; number"):
+            Vocab.of(load_tokenizer(written(folder, "wordpiece", with_high_id)))
 
 
 @pytest.mark.cell('nbs/02_tokens/09_load.ipynb', 'cell "a SentencePiece model alone gives what it specifies" (0c9c1353)')
@@ -392,20 +391,15 @@ def test_a_sentencepiece_model_alone_gives_what_it_specifies(cell_30fea6fa):
         (empty / "tokenizer_config.json").write_text(json.dumps(dict(tokenizer_class="LlamaTokenizer")))
         with pytest.raises(FileNotFoundError, match=r"no tokenizer here.*It has: tokenizer_config.json"):
             load_tokenizer(empty)
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("transformers.utils.is_protobuf_available", lambda: False)
-            with pytest.raises(ValueError, match="made from tokenizer.model, which takes the package protobuf"):
-                load_tokenizer(named)
-        if is_protobuf_available():
-            for place in (bare, named, alone):
-                tokenizer = load_tokenizer(place)
-                native = sentencepiece.SentencePieceProcessor(model_file=str(place / "tokenizer.model"))
-                for line in (sentence, upper.replace("<unk> ", ""), " a  b "):
-                    assert tokenizer(line, add_special_tokens=False)["input_ids"] == native.encode(line)
-                assert tokenizer.eos_token == "</s>"
-            suffixed = sentencepiece_folder(folder / "suffixed", "LlamaTokenizer", treat_whitespace_as_suffix=True)
-            with pytest.raises(ValueError, match="made of tokenizer.model tokenizes 'Habari.*put the model's"):
-                load_tokenizer(suffixed)
+        for place in (bare, named, alone):
+            tokenizer = load_tokenizer(place)
+            native = sentencepiece.SentencePieceProcessor(model_file=str(place / "tokenizer.model"))
+            for line in (sentence, upper.replace("<unk> ", ""), " a  b "):
+                assert tokenizer(line, add_special_tokens=False)["input_ids"] == native.encode(line)
+            assert tokenizer.eos_token == "</s>"
+        suffixed = sentencepiece_folder(folder / "suffixed", "LlamaTokenizer", treat_whitespace_as_suffix=True)
+        with pytest.raises(ValueError, match="made of tokenizer.model tokenizes 'Habari.*put the model's"):
+            load_tokenizer(suffixed)
 
 
 @pytest.mark.cell('nbs/02_tokens/09_load.ipynb', 'cell "a class that wants boxes is opened" (bea3201e)')
@@ -436,13 +430,13 @@ def test_folders_without_a_tokenizer_and_broken_files_are_refused(cell_30fea6fa)
         Path(folder, "notes.txt").write_text("none")
         with pytest.raises(FileNotFoundError, match=r"no tokenizer here.*It has: notes.txt"):
             load_tokenizer(folder)
-        with pytest.raises(ValueError, match="notes.txt: not a tokenizer.json"):
+        with pytest.raises(ValueError, match="notes.txt: the tokenizer cannot be read"):
             load_tokenizer(Path(folder, "notes.txt"))
         with pytest.raises(FileNotFoundError, match="no such tokenizer folder"):
             load_tokenizer(f"{folder}/missing/folder")
         code = dict(tokenizer_class="Frob", auto_map={"AutoTokenizer": ["frob.Frob", None]})
         for text, match in (
-            (json.dumps(code), "a Frob needs Python code of its own"),
+            (json.dumps(code), "the tokenizer needs Python code of its own"),
             ("{", "tokenizer_config.json is dam"),
         ):
             Path(folder, "tokenizer_config.json").write_text(text)

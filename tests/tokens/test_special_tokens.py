@@ -9,7 +9,7 @@ from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.tokens.special_tokens import add_special_tokens, carry_ids, carry_template, check_ids, check_ids_written, check_templates, ids_beyond
 from vocab_lit.tokens.tokenizer_file import save_tokenizer
 from vocab_lit.tokens.train import train_tokenizer, train_tokenizer_like
-from vocab_lit.tokens.vocab import Vocab, fertility, read_pipeline, read_settings
+from vocab_lit.tokens.vocab import Vocab, added_tokens, fit, read_pipeline
 import pytest
 import tempfile
 
@@ -43,7 +43,7 @@ def cell_04b1df61():
             begin_suppress_tokens=[of],
             bad_words_ids=[[a, b], [a, of]],
             sequence_bias=[[[b], -1.0], [[of], 2.0]],
-            forced_decoder_ids=[[1, think], [2, None], [3, of]],
+            forced_decoder_ids=[[1, think]],
             temperature=0.6,
         )
 
@@ -84,7 +84,6 @@ def test_what_is_no_id_is_refused():
         ("bos_token_id", {"x": 1}),
         ("suppress_tokens", 5),
         ("suppress_tokens", "x"),
-        ("forced_decoder_ids", [["x", 1]]),
     ):
         given = GenerationConfig()
         setattr(given, name, value)
@@ -109,7 +108,7 @@ def test_named_tokens_are_those_that_they_were_or_left_out(cell_04b1df61):
     assert pieces_of(replaced, config.suppress_tokens) == ["<think>", "a"] and config.begin_suppress_tokens is None
     assert [pieces_of(replaced, word) for word in config.bad_words_ids] == [["a", "b"]]
     assert config.sequence_bias == [[ids_of(replaced, "b"), -1.0]]
-    assert config.forced_decoder_ids == [[1, *ids_of(replaced, "<think>")], [2, None]]
+    assert config.forced_decoder_ids is None
     assert len(notes) == 5 and all("left out" in note for note in notes)
     assert "suppress_tokens: 1 of 3 are not in the target vocabulary and are left out" in notes
 
@@ -238,8 +237,8 @@ def test_a_conversation_is_the_same_text_before_and_after(cell_04b1df61, cell_ca
                 framed = [t.convert_ids_to_tokens(t("a")["input_ids"]) for t in (base, tokenizer)]
                 assert framed[0] == framed[1]
         assert grown[family].extra_special_tokens == base.extra_special_tokens
-        assert fertility(trained[family], swahili) < fertility(grown[family], swahili) + 0.5
-        assert fertility(grown[family], swahili) < 0.9 * fertility(base, swahili)
+        assert fit(trained[family], swahili).fertility < fit(grown[family], swahili).fertility + 0.5
+        assert fit(grown[family], swahili).fertility < 0.9 * fit(base, swahili).fertility
 
 
 @pytest.mark.cell('nbs/02_tokens/04_special_tokens.ipynb', 'cell "digits and template words are treated as in the source" (ea39b99c)')
@@ -255,7 +254,7 @@ def test_digits_and_template_words_are_treated_as_in_the_source(cell_04b1df61, c
         bare = [dict(role="user", content="a"), dict(role="assistant", content="b")]
         text = base.apply_chat_template(bare, tokenize=False)
         assert base.tokenize(text) == target.tokenize(text)
-        assert {a["content"] for a in read_settings(base)["added_tokens"]} - set(target.get_vocab()) <= {
+        assert {a["content"] for a in added_tokens(base)} - set(target.get_vocab()) <= {
             "<|reserved_special_token_0|>",
             "<unused0>",
         }
@@ -294,12 +293,12 @@ def test_a_tokenizer_keeps_its_template_or_gets_the_source_s(cell_04b1df61, cell
     assert other.tokenize(text)[0] == "<|im_start|>" and not add_special_tokens(base, other)
     other.chat_template = "{{ messages[0].content }}"
     assert carry_template(base, other) == (
-        "the target tokenizer keeps its own chat template, and the source's is left out: default"
+        "the target tokenizer keeps its own chat template; left out of the source's: default"
     )
     assert other.chat_template == "{{ messages[0].content }}" and carry_template(other, other) is None
     several = chat_tokenizer("qwen3", english[:20], 300)
     several.chat_template = {"default": "{{ messages[0].content }}", "rag": "R", "tool_use": "T"}
-    assert carry_template(several, other).endswith("the source's are left out: rag, tool_use")
+    assert carry_template(several, other).endswith("left out of the source's: rag, tool_use")
     assert carry_template(train_tokenizer(english, "bpe", 400), train_tokenizer(swahili, "bpe", 400)) is None
 
 

@@ -73,7 +73,7 @@ def test_what_a_class_does_beside_its_pipeline_is_kept():
     from studies.phrasebook import lines
     from vocab_lit.tokens.continued import extend_on_text
     from vocab_lit.tokens.expansion import add_given, expand_tokenizer
-    from vocab_lit.tokens.given_file import GivenToken
+    from vocab_lit.tokens.settings import GivenToken
     from vocab_lit.tokens.train import train_tokenizer_like
     from vocab_lit.tokens.trim import trim
 

@@ -5,9 +5,9 @@ from tokenizers import AddedToken, decoders, normalizers, pre_tokenizers
 from transformers import AutoTokenizer
 from types import SimpleNamespace
 from vocab_lit.tokens.settings import KINDS
-from vocab_lit.tokens.tokenizer_file import TokenizerFile, special_around
-from vocab_lit.tokens.train import _with_pieces, train_tokenizer, train_tokenizer_like
-from vocab_lit.tokens.vocab import read_dialect, read_pipeline
+from vocab_lit.tokens.tokenizer_file import TokenizerFile, ids_around
+from vocab_lit.tokens.train import SIZES, _with_pieces, first_tokens, largest_tokenizer, train_tokenizer, train_tokenizer_like
+from vocab_lit.tokens.vocab import fit, read_dialect, read_pipeline
 import io
 import json
 import pytest
@@ -96,7 +96,7 @@ def test_specials_around_a_text_can_be_left_out_on_either_side(cell_c0c0a021):
         for around in ((True, True), (True, False), (False, False)):
             one = train_tokenizer(some, kind, 300, around=around)
             bare, whole = one("a", add_special_tokens=False)["input_ids"], one("a")["input_ids"]
-            assert special_around(one) == around
+            assert tuple(map(bool, ids_around(one))) == around
             assert bare == whole[around[0] : len(whole) - around[1]]
 
 
@@ -253,10 +253,14 @@ def test_a_tokenizer_like_another_has_its_kind_specials_and_length(cell_c0c0a021
             source = train_tokenizer(some, kind, 300, max_length=77, around=around)
             same = train_tokenizer_like(source, some, 280)
             assert TokenizerFile(source).kind == TokenizerFile(same).kind == kind
-            assert special_around(same) == around and same.model_max_length == 77 and len(same) == 280
+            assert tuple(map(bool, ids_around(same))) == around and same.model_max_length == 77 and len(same) == 280
             other = "bpe" if kind == "unigram" else "unigram"
             asked = train_tokenizer_like(source, some, 280, other)
-            assert TokenizerFile(asked).kind == other and special_around(asked) == around and asked.model_max_length == 77
+            assert (
+                TokenizerFile(asked).kind == other
+                and tuple(map(bool, ids_around(asked))) == around
+                and asked.model_max_length == 77
+            )
     assert TokenizerFile(toy_tokenizer("byte-fallback", ["a"])).kind == "bpe"
     assert train_tokenizer_like(source, some, 300, "unigram", split_digits=True).tokenize("12") == ["▁", "1", "2"]
 
@@ -403,3 +407,21 @@ def test_a_vocabulary_without_room_or_text_is_refused(cell_1dca2488):
         train_tokenizer_like(fallback, ["", " "], 600)
     with pytest.raises(ValueError, match=r"too short for 90000 tokens: it yields \d+"):
         train_tokenizer_like(fallback, target_text[:20], 90_000)
+
+
+@pytest.mark.cell('nbs/02_tokens/02_train.ipynb', 'cell "the first tokens are a smaller vocabulary" (5e2d1c0a)')
+def test_the_first_tokens_are_a_smaller_vocabulary():
+    swahili, unseen = lines("sw", 500, seed=1), lines("sw", 200, seed=2, held_out=True)
+    for kind in ("bpe", "wordpiece", "unigram"):
+        whole, trained = (train_tokenizer(swahili, kind, n) for n in (600, 450))
+        few, all_of_them = (built.tokenizer for built in first_tokens(TokenizerFile(whole), (450, 600)))
+        assert len(few) == 450 and len(all_of_them) == 600
+        if kind != "unigram":
+            assert set(few.get_vocab()) == set(trained.get_vocab()) and few.tokenize(unseen[0]) == trained.tokenize(
+                unseen[0]
+            )
+        assert abs(fit(few, unseen).fertility / fit(trained, unseen).fertility - 1) < 0.05, kind
+    assert list(first_tokens(TokenizerFile(whole), [20])) == [None]
+    assert len(largest_tokenizer(TokenizerFile(whole), swahili[:200])) in SIZES
+    with pytest.raises(ValueError, match="too short"):
+        largest_tokenizer(TokenizerFile(whole), ["a b c"])

@@ -2,13 +2,14 @@
 from studies.phrasebook import lines
 from studies.toy_tokenizers import chat_tokenizer, toy_tokenizer
 from types import SimpleNamespace
-from vocab_lit.text.corpus import is_held_out
+from vocab_lit.text.corpus import data_path, is_held_out
 from vocab_lit.text.errors import SettingError
+from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.tokens.settings import KINDS, TrimSettings
-from vocab_lit.tokens.tokenizer_file import TokenizerFile, _counted_words, _divides_at_spaces, count_tokens
+from vocab_lit.tokens.tokenizer_file import TokenizerFile, _counted_words
 from vocab_lit.tokens.train import train_tokenizer
-from vocab_lit.tokens.trim import Trimming, coverage_curve, size_by_token, trim, trim_costs
-from vocab_lit.tokens.vocab import backend_of, read_pipeline, unk_rate
+from vocab_lit.tokens.trim import SAMPLE, TokenizedText, Trimming, coverage_curve, size_by_token, trim, trim_costs
+from vocab_lit.tokens.vocab import Vocab, backend_of, fit, read_pipeline
 import json
 import numpy as np
 import pytest
@@ -101,8 +102,9 @@ def test_nothing_becomes_unknown_that_was_not_whatever_the_text(cell_498ae08b, c
         unknown = [row.count(source.unk_token_id) for row in rows_of(source, odd)]
         assert [row.count(built.tokenizer.unk_token_id) for row in rows_of(built.tokenizer, odd)] == unknown, kind
     small = trim(sources["unigram"], {"sw": ["maji maji"]}, TrimSettings(characters="text"))
-    assert small.tokenizer.tokenize("maji jim") and unk_rate(small.tokenizer, ["Q"]) > 0 == unk_rate(
-        small.tokenizer, ["jim"]
+    assert (
+        small.tokenizer.tokenize("maji jim")
+        and fit(small.tokenizer, ["Q"]).unk_rate > 0 == fit(small.tokenizer, ["jim"]).unk_rate
     )
     least = trim(sources["unigram"], {"sw": swahili}, TrimSettings(coverage=1, characters="none"))
     parts = TokenizerFile(sources["unigram"])
@@ -131,8 +133,8 @@ def test_counts_by_word_are_those_of_whole_lines(cell_498ae08b, cell_5d64ddcf, c
     for kind, source in sources.items():
         text = swahili + more + odd
         whole = np.bincount([id for row in rows_of(source, text) for id in row], minlength=len(source))
-        assert np.array_equal(count_tokens(source, text), whole), kind
-        counted[kind] = _divides_at_spaces(source.backend_tokenizer)
+        assert np.array_equal(TokenizerFile(source).count(text), whole), kind
+        counted[kind] = TokenizerFile(source).divides_at_spaces
         turns = list(_counted_words(text, most=50, together=7))
         assert sum(n * len(line.split(" ")) for line, n in turns) == sum(len(line.split(" ")) for line in text)
         by_turns = [id for line, n in turns for id in rows_of(source, [line])[0] for _ in range(n)]
@@ -140,7 +142,7 @@ def test_counts_by_word_are_those_of_whole_lines(cell_498ae08b, cell_5d64ddcf, c
     assert [kind for kind in sources if counted[kind]] == ["unigram", "wordpiece"]
     spaced = train_tokenizer(swahili, "unigram", 300)
     spaced.add_tokens("maji na")
-    assert not _divides_at_spaces(spaced.backend_tokenizer) and count_tokens(spaced, ["maji na"]).sum() == 1
+    assert not TokenizerFile(spaced).divides_at_spaces and TokenizerFile(spaced).count(["maji na"]).sum() == 1
 
 
 @pytest.mark.cell('nbs/02_tokens/05_trim.ipynb', 'cell "every text is covered, also where room is scarce" (94ebe40f)')
@@ -154,7 +156,7 @@ def test_every_text_is_covered_also_where_room_is_scarce(cell_498ae08b, cell_9b5
         built = trim(sources["bpe"], both, settings)
         shares.append([built.counts[name][built.source_ids].sum() / built.counts[name].sum() for name in both])
     assert len(built.tokenizer) == 420 and min(shares[0]) >= 0.9 and 0.5 < min(shares[1]) < 0.9
-    assert np.array_equal(built.counts["en"], count_tokens(sources["bpe"], english[:20], batch=3))
+    assert np.array_equal(built.counts["en"], TokenizerFile(sources["bpe"]).count(english[:20], batch=3))
 
 
 @pytest.mark.cell('nbs/02_tokens/05_trim.ipynb', 'cell "what stands around a text, templates and special tokens stay" (699d1f40)')
@@ -346,3 +348,24 @@ def test_of_a_short_text_no_line_stands_apart(cell_7eedb4b4):
     assert row == dict(text="sw", tokens_that_stay=1.0, unseen_lines=0)
     repeated = Trimming(TokenizerFile(many["bpe"]), {"sw": texts["sw"] * 3}, TrimSettings()).texts["sw"]
     assert (repeated.all == TokenizerFile(many["bpe"]).count(texts["sw"] * 3)).all() and repeated.rows
+
+
+@pytest.mark.cell('nbs/02_tokens/05_trim.ipynb', 'cell "letters in unknown tokens are counted, and marks are not" (5e2d1c21)')
+def test_letters_in_unknown_tokens_are_counted_and_marks_are_not():
+    def lost(tokenizer, text):
+        return TokenizedText(Vocab.from_tokenizer(tokenizer), text).lost(text)
+
+
+    words = train_tokenizer(["maji ya mto", "gari la mtu"] * 20, "wordpiece", 34)
+    assert lost(words, ["maji ya mto ”"]) == 0 and fit(words, ["maji ya mto ”"]).unk_rate > 0
+    assert lost(words, ["maji ሀለ"]) == 2 / 6
+    assert lost(train_tokenizer(["maji ya mto"] * 20, "bpe", 265), ["ሀለ"]) == 0
+
+
+@pytest.mark.cell('nbs/02_tokens/05_trim.ipynb', 'cell "a text is sampled, and its lines counted" (5e2d1c1c)')
+def test_a_text_is_sampled_and_its_lines_counted():
+    vocab = Vocab.from_tokenizer(load_tokenizer(data_path("models", "mini-xlmr")))
+    few, none = (TokenizedText.read(vocab, iter(some)) for some in (["a", "b", "c"], []))
+    assert (few.lines, few.n_lines, none.lines, none.n_lines) == (["a", "b", "c"], 3, [], 0)
+    some = TokenizedText.read(vocab, (f"{'word ' * 100}{i}" for i in range(10_000)))
+    assert some.n_lines == 10_000 and 0.9 * SAMPLE.n < sum(len(line) + 1 for line in some.lines) <= SAMPLE.n

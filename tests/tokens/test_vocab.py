@@ -3,7 +3,7 @@ from studies.toy_tokenizers import toy_tokenizer
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
 from types import SimpleNamespace
-from vocab_lit.tokens.vocab import BYTES, CHARACTERS, Token, Vocab, fertility, fit, is_reserved, match_specials, overlap, read_dialect, read_pipeline, read_settings, read_token, unk_rate, visible, visible_bytes
+from vocab_lit.tokens.vocab import BYTES, CHARACTERS, Token, Vocab, fit, is_reserved, match_specials, overlap, read_dialect, read_pipeline, read_settings, read_token, visible
 import json
 import numpy as np
 import pandas as pd
@@ -66,6 +66,10 @@ def test_every_character_can_be_seen():
 
 @pytest.mark.cell('nbs/02_tokens/01_vocab.ipynb', 'cell "bytes that are no text are shown by their numbers" (07597241)')
 def test_bytes_that_are_no_text_are_shown_by_their_numbers():
+    def visible_bytes(data):
+        return Token(0, "", "", False, "byte", data).visible
+
+
     assert visible_bytes("సర".encode()[:5]) == "స<0xE0><0xB0>" and visible_bytes("సర".encode()) == "సర"
     assert [visible_bytes(bytes([byte])) for byte in range(0x80, 0x100)] == [f"<0x{b:02X}>" for b in range(0x80, 0x100)]
 
@@ -280,4 +284,6 @@ def test_unknown_tokens_are_counted_by_id(cell_31f2e8e0):
     assert counted.characters == 17
     assert counted.tokens == 2 + len(ids)
     assert counted.unknown == ids.count(3) > 0
-    assert unk_rate(known, ["hello"]) == 0 and fertility(known, ["hello hello"]) == 1 and unk_rate(known, []) == 0
+    assert (
+        fit(known, ["hello"]).unk_rate == 0 and fit(known, ["hello hello"]).fertility == 1 and fit(known, []).unk_rate == 0
+    )

@@ -19,7 +19,7 @@ from vocab_lit.training.distil import SnippetPairs, Teacher, distil_loss, shared
 from vocab_lit.training.lapt import lapt
 from vocab_lit.training.lm_data import lay_out
 from vocab_lit.training.settings import LaptConfig, LaptSettings, RunSettings
-from vocab_lit.training.stages import Freezer
+from vocab_lit.training.trainer import LaptCallback
 from vocab_lit.training.training_run import lapt_files
 import json
 import numpy as np
@@ -64,7 +64,7 @@ def cell_d1571105():
     from vocab_lit.training.lapt import lapt
     from vocab_lit.training.lm_data import lay_out
     from vocab_lit.training.settings import LaptConfig, LaptSettings, RunSettings
-    from vocab_lit.training.stages import Freezer
+    from vocab_lit.training.trainer import LaptCallback
     from vocab_lit.training.training_run import lapt_files
 
     swahili, amharic = lines("sw", 300, seed=0), lines("am", 20, seed=0)
@@ -354,16 +354,16 @@ def test_a_run_from_files_finds_its_teacher_and_resumes_to_the_bit(cell_d1571105
             return lapt_files(source, [text], place / out, config, RunSettings(**run), adapter)
 
 
-    def interrupted(freezer, step, at=Freezer.at):
-        if step == 3:
+    def interrupted(callback, args, state, *more, begin=LaptCallback.on_step_begin, **given):
+        if state.global_step == 3:
             raise KeyboardInterrupt
-        at(freezer, step)
+        begin(callback, args, state, *more, **given)
 
 
     whole = trained("whole")
     assert json.loads((place / "whole/lapt.json").read_text())["teacher"] == str(mini.resolve())
     with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(Freezer, "at", interrupted)
+        patch.setattr(LaptCallback, "on_step_begin", interrupted)
         trained("cut")
     with pytest.raises(ValueError, match="holds another run"):
         trained("cut", resume=True, teacher=str(place / "start"))

@@ -11,12 +11,11 @@ from unittest import mock
 from vocab_lit.models.device import Device
 from vocab_lit.models.model_class import is_masked
 from vocab_lit.tokens.train import train_tokenizer
-from vocab_lit.training.estimate import memory_for, step_memory
 from vocab_lit.training.lapt import lapt
 from vocab_lit.training.lm_data import MaskedBlocks, pack
-from vocab_lit.training.lm_loss import heldout_loss, label_positions, lm_loss
+from vocab_lit.training.lm_loss import heldout_loss, lm_loss
 from vocab_lit.training.settings import LaptConfig, RunSettings, RunStopped
-import contextlib
+from vocab_lit.training.stages import memory_left, step_memory
 import copy
 import itertools
 import json
@@ -27,9 +26,6 @@ import os
 import pytest
 import random
 import signal
-import socket
-import subprocess
-import sys
 import tempfile
 import textwrap
 import torch
@@ -56,21 +52,6 @@ def cell_ed44b6ca():
     tokenizer = train_tokenizer(swahili, "unigram", 500)
     quick = LaptConfig(steps=30, learning_rate=5e-3, batch_size=16, length=32, eval_every=15)
     return SimpleNamespace(fresh=fresh, held_out=held_out, no_dropout=no_dropout, quick=quick, swahili=swahili, tiny=tiny, tokenizer=tokenizer)
-
-
-@pytest.fixture(scope='module')
-def cell_5e1d0003():
-    # nbs/06_training/06_lapt.ipynb, cell "class Stops(TrainerCallback):" (5e1d0003)
-    class Stops(TrainerCallback):
-        "Interrupt a run after a step."
-
-        def __init__(self, step):
-            self.step = step
-
-        def on_step_end(self, args, state, control, **_):
-            if state.global_step == self.step:
-                raise KeyboardInterrupt
-    return SimpleNamespace(Stops=Stops)
 
 
 @pytest.fixture(scope='module')
@@ -248,22 +229,11 @@ def cell_af2c6dd7(cell_1a970006):
 
     def rank(parent):
         run(f"{parent}/ddp", Stop())
-        import accelerate.state as state # accelerate knows FSDP on cards only; here it takes processors for some
-        kinds = state.DistributedType.__members__
-        state.DistributedType = types.SimpleNamespace(**kinds | {"MULTI_NPU": state.DistributedType.MULTI_CPU})
-        fsdp = {"ACCELERATE_USE_FSDP": "true", "FSDP_STATE_DICT_TYPE": "SHARDED_STATE_DICT", "FSDP_VERSION": "1"}
-        os.environ.update(fsdp)
+        os.environ["ACCELERATE_USE_FSDP"] = "true"
         try:
-            run(f"{parent}/first")
+            lapt(fresh(), tokenizer, text, text[:40], config)
         except ValueError as e:
             Path(parent, f"said-{os.environ['RANK']}").write_text(str(e))
-        os.environ["FSDP_VERSION"] = "2"
-        run(f"{parent}/fsdp", Stop())
-        LoraAdapter(model := fresh())
-        try:
-            lapt(model, tokenizer, text, text[:40], replace(config, lora="r=16"))
-        except ValueError as e:
-            Path(parent, f"lora-{os.environ['RANK']}").write_text(str(e))
 
     two = LaunchConfig(1, 1, 2, run_id="two", rdzv_backend="c10d", rdzv_endpoint="localhost:0", start_method="fork")
     elastic_launch(two, rank)(parent)
@@ -305,13 +275,6 @@ def cell_5e1d0005(cell_1a970006):
     def rank(parent):
         for kind in ("adapter", "factors"):
             run(parent, "ddp", kind)
-        import accelerate.state as state
-        kinds = state.DistributedType.__members__
-        state.DistributedType = types.SimpleNamespace(**kinds | {"MULTI_NPU": state.DistributedType.MULTI_CPU})
-        fsdp = {"ACCELERATE_USE_FSDP": "true", "FSDP_STATE_DICT_TYPE": "SHARDED_STATE_DICT", "FSDP_VERSION": "2"}
-        os.environ.update(fsdp)
-        for kind in ("adapter", "factors"):
-            run(parent, "fsdp", kind)
 
     two = LaunchConfig(1, 1, 2, run_id="parts", rdzv_backend="c10d", rdzv_endpoint="localhost:0", start_method="fork")
     elastic_launch(two, rank)(parent)
@@ -319,30 +282,6 @@ def cell_5e1d0005(cell_1a970006):
         run(parent, "one", kind)
     """)
     return SimpleNamespace(parts=parts)
-
-
-@pytest.fixture(scope='module')
-def cell_5e1d0008(cell_1a970006):
-    # nbs/06_training/06_lapt.ipynb, cell "hosts = tiny_runs + textwrap.dedent("""" (5e1d0008)
-    tiny_runs = cell_1a970006.tiny_runs
-    hosts = tiny_runs + textwrap.dedent("""
-    class Stop(TrainerCallback):
-        def on_step_end(self, args, state, control, **_):
-            if state.global_step == 4:
-                raise KeyboardInterrupt
-
-    config = LaptConfig(steps=6, learning_rate=5e-3, batch_size=8, micro_batch=2, length=32, eval_every=3)
-    folder, alone = Path(os.environ["HOST"]), "RANK" not in os.environ
-    for resume in (False, True)[alone:]:
-        model = fresh(hidden_dropout_prob=0., attention_probs_dropout_prob=0.)
-        more = dict(resume=resume and not alone, callbacks=[] if resume else [Stop()])
-        try:
-            losses = lapt(model, tokenizer, text, text[:40], config, folder=folder, **more)
-        except KeyboardInterrupt:
-            continue
-    torch.save([model.state_dict(), losses.loss.tolist()], folder / "end")
-    """)
-    return SimpleNamespace(hosts=hosts)
 
 
 @pytest.mark.cell('nbs/06_training/06_lapt.ipynb', 'cell "training repeats, learns and restores the random state" (d8e61329)')
@@ -404,36 +343,8 @@ def test_recomputed_activations_change_nothing_bf16_little(cell_ed44b6ca):
     assert asked.arguments == dict(report_to=["tensorboard", "wandb"], bf16=False, fp16=False)
 
 
-@pytest.mark.slow
-@pytest.mark.cell('nbs/06_training/06_lapt.ipynb', 'cell "compiled blocks learn the same and resume to the bit" (5e1d0002)')
-def test_compiled_blocks_learn_the_same_and_resume_to_the_bit(cell_ed44b6ca, cell_5e1d0003):
-    Stops = cell_5e1d0003.Stops
-    fresh = cell_ed44b6ca.fresh
-    held_out = cell_ed44b6ca.held_out
-    no_dropout = cell_ed44b6ca.no_dropout
-    quick = cell_ed44b6ca.quick
-    swahili = cell_ed44b6ca.swahili
-    tokenizer = cell_ed44b6ca.tokenizer
-    weights = {}
-    with tempfile.TemporaryDirectory() as folder:
-        config = replace(quick, steps=6, eval_every=3)
-        for name, asked in (("plain", {}), ("compiled", dict(compile=True)), ("resumed", dict(compile=True))):
-            model = fresh(**no_dropout)
-            given = dict(folder=f"{folder}/{name}", callbacks=[Stops(4)] if name == "resumed" else [], **asked)
-            with contextlib.suppress(KeyboardInterrupt):
-                lapt(model, tokenizer, swahili, held_out[:20], config, **given)
-            if name == "resumed":
-                model = fresh(**no_dropout)
-                lapt(model, tokenizer, swahili, held_out[:20], config, **given | dict(resume=True, callbacks=[]))
-            assert not any(block._compiled_call_impl for block in model.base_model.encoder.layer)
-            weights[name] = model.state_dict()
-    assert weights["plain"].keys() == weights["compiled"].keys()
-    assert all(torch.allclose(weights["plain"][k], v, atol=1e-4) for k, v in weights["compiled"].items())
-    assert all(torch.equal(weights["compiled"][k], v) for k, v in weights["resumed"].items())
-
-
-@pytest.mark.cell('nbs/06_training/06_lapt.ipynb', 'cell "where shapes are fixed all batches have one shape" (c9e47b32)')
-def test_where_shapes_are_fixed_all_batches_have_one_shape(cell_ed44b6ca):
+@pytest.mark.cell('nbs/06_training/06_lapt.ipynb', 'cell "a GPU is told just the labelled positions" (c9e47b32)')
+def test_a_gpu_is_told_just_the_labelled_positions(cell_ed44b6ca):
     fresh = cell_ed44b6ca.fresh
     held_out = cell_ed44b6ca.held_out
     no_dropout = cell_ed44b6ca.no_dropout
@@ -444,22 +355,19 @@ def test_where_shapes_are_fixed_all_batches_have_one_shape(cell_ed44b6ca):
         seen = []
 
         def spy(model, input_ids, labels, reduction, positions=None):
-            seen.append((tuple(input_ids.shape), None if positions is None else len(positions)))
+            seen.append(None if positions is None else len(positions))
             return lm_loss(model, input_ids, labels, reduction, positions)
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(vocab_lit.training.trainer, "find_device", lambda: device)
-            patch.setattr(vocab_lit.training.contexts, "lm_loss", spy)
+            patch.setattr(vocab_lit.training.lm_loss, "lm_loss", spy)
             config = replace(quick, steps=6, eval_every=3)
             losses = lapt(fresh(**no_dropout), tokenizer, swahili, held_out, config)
         return losses, set(seen)
 
 
-    (losses, shapes), (as_is, _) = on(Device("xla", "")), on(Device("cpu", ""))
-    n_positions = len(label_positions(torch.zeros(16, 32, dtype=torch.long) - 100))
-    assert shapes == {((16, 32), n_positions)} and (losses - as_is).abs().max().max() < 1e-5
-    told, shapes = on(Device("cuda", ""))
-    assert told.equals(as_is) and len({k for _, k in shapes if k}) > 1  # exactly as many as there are
+    (as_is, looked_for), (told, positions) = on(Device("cpu", "")), on(Device("cuda", ""))
+    assert looked_for == {None} and told.equals(as_is) and len(positions) > 2
 
 
 @pytest.mark.gpu
@@ -664,49 +572,14 @@ def test_a_run_that_is_asked_to_stop_ends_as_one_that_was_not(cell_ed44b6ca):
             with pytest.raises(RunStopped, match=f"the time is nearly up: stopped after step {step} of 5"):
                 lapt(fresh(), tokenizer, folder=folder / "asked", resume=True, max_hours=1e-9, **given)
         last = fresh()
-        with pytest.raises(RunStopped, match="SIGUSR1: stopped after step 5 of 5"):  # before the last evaluation
-            lapt(fresh(), tokenizer, folder=folder / "asked", resume=True, callbacks=[Ask(5)], **given)
-        losses = lapt(last, tokenizer, folder=folder / "asked", resume=True, **given)
+        how = dict(resume=True, callbacks=[Ask(5)])  # after the last step there is nothing to stop
+        losses = lapt(last, tokenizer, folder=folder / "asked", **how, **given)
         files = [folder / name / "metrics.jsonl" for name in ("whole", "asked")]
         logs = [[json.loads(entry) for entry in file.read_text().splitlines()] for file in files]
     assert losses.equals(expected)
     assert all(torch.equal(a, b) for a, b in zip(last.parameters(), whole.parameters()))
     steps = [[(e["step"], e["eval_loss"]) for e in log if "eval_loss" in e] for log in logs]
     assert steps[0] == steps[1] == list(expected.itertuples(index=False, name=None))
-
-
-@pytest.mark.cell('nbs/06_training/06_lapt.ipynb', 'cell "a run asked to stop in an evaluation makes up for it" (32a2b151)')
-def test_a_run_asked_to_stop_in_an_evaluation_makes_up_for_it(cell_ed44b6ca):
-    fresh = cell_ed44b6ca.fresh
-    held_out = cell_ed44b6ca.held_out
-    quick = cell_ed44b6ca.quick
-    swahili = cell_ed44b6ca.swahili
-    tokenizer = cell_ed44b6ca.tokenizer
-    class AskAfter(TrainerCallback):
-        "Send this process a signal when a step that is evaluated has ended."
-
-        def __init__(self, step):
-            self.step = step
-
-        def on_log(self, args, state, control, logs=None, **_):
-            if "loss" in logs and state.global_step == self.step:
-                os.kill(os.getpid(), signal.SIGTERM)
-
-
-    config = replace(quick, steps=6, eval_every=2, learning_rate=0.05, warmup=0)
-    given = dict(text=pack(tokenizer, swahili, 32), held_out=held_out[:20], config=config)
-    with tempfile.TemporaryDirectory() as folder:
-        folder, whole, last = Path(folder), fresh(), fresh()
-        expected = lapt(whole, tokenizer, folder=folder / "whole", **given)
-        for step in (2, 4, 6):
-            how = dict(folder=folder / "asked", resume=step > 2, callbacks=[AskAfter(step)])
-            with pytest.raises(RunStopped, match=f"SIGTERM: stopped after step {step} of 6"):
-                lapt(fresh(), tokenizer, **given, **how)
-            state = json.loads((folder / f"asked/checkpoint-{step}/trainer_state.json").read_text())
-            assert [e["step"] for e in state["log_history"] if "eval_loss" in e] == list(range(0, step, 2))
-        losses = lapt(last, tokenizer, folder=folder / "asked", resume=True, **given)
-    assert losses.equals(expected) and losses.loss.idxmin() == expected.loss.idxmin()
-    assert all(torch.equal(a, b) for a, b in zip(last.parameters(), whole.parameters()))
 
 
 @pytest.mark.cell('nbs/06_training/06_lapt.ipynb', 'cell "a folder with another run is refused and left as it is" (ceb4b5b1)')
@@ -906,7 +779,7 @@ def test_out_of_memory_a_run_goes_on_with_half_the_micro_batch(cell_ed44b6ca):
         learn(greedy(8, after=4))
     with pytest.warns(UserWarning), pytest.raises(ValueError, match="one block is computed at a time; give gradient"):
         learn(greedy(0))
-    with pytest.raises(RuntimeError, match="another error"), mock.patch("vocab_lit.training.contexts.lm_loss") as broken:
+    with pytest.raises(RuntimeError, match="another error"), mock.patch("vocab_lit.training.lm_loss.lm_loss") as broken:
         broken.side_effect = RuntimeError("another error")
         learn(fresh())
 
@@ -925,14 +798,14 @@ def test_the_micro_batch_is_that_of_the_free_memory_and_is_kept(cell_ed44b6ca):
 
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
         said, given, usual_arguments = [], [], TrainingArguments.__post_init__
-        needs = step_memory(fresh(), quick, 8).more
+        memory = step_memory(fresh(), quick, 8)
 
         def spy(self):
             given.append(self.per_device_train_batch_size)
             usual_arguments(self)
 
         def run(free, **more):
-            patch.setitem(memory_for.__globals__, "free_memory", lambda: free)
+            patch.setitem(memory_left.__globals__, "free_memory", lambda: free)
             config = replace(quick, steps=2, eval_every=1)
             with remarks(said.append):
                 lapt(fresh(), tokenizer, swahili, held_out[:20], config, folder=f"{folder}/a", **more)
@@ -940,10 +813,10 @@ def test_the_micro_batch_is_that_of_the_free_memory_and_is_kept(cell_ed44b6ca):
 
         patch.setattr(TrainingArguments, "__post_init__", spy)
         with pytest.raises(KeyboardInterrupt):
-            run(needs + 1, callbacks=[Interrupt()])
+            run(memory.total - memory.weights + 1, callbacks=[Interrupt()])
         assert given[-1] == 8
         assert run(10**12, resume=True) == 8
-    assert said[1].startswith("micro-batches of 8 blocks; memory of a step: 0.0 GB (weights 0.0, gradients 0.0, moments")
+    assert said[1].startswith("micro-batches of 8 blocks; memory of a step: about 0.0 GB (weights 0.0, gradients 0.0,")
     assert len([m for m in said if m.startswith("micro-batches")]) == 1
 
 
@@ -968,27 +841,21 @@ def test_what_cannot_be_trained_is_refused_before_any_writing(cell_ed44b6ca):
         refused(r"the text makes \d+ tokens and a block takes 32; give more text", text=["habari"])
 
 
-@pytest.mark.cell('nbs/06_training/06_lapt.ipynb', 'cell "two processes train what one trains, divided or not" (c3fcd0df)')
-def test_two_processes_train_what_one_trains_divided_or_not(cell_a35ed2f9, cell_af2c6dd7):
+@pytest.mark.cell('nbs/06_training/06_lapt.ipynb', 'cell "two processes train what one trains" (c3fcd0df)')
+def test_two_processes_train_what_one_trains(cell_a35ed2f9, cell_af2c6dd7):
     run_program = cell_a35ed2f9.run_program
     several_processes = cell_af2c6dd7.several_processes
     if Version(transformers.__version__) < Version("5.23"):
         pytest.skip("the state of an optimizer on the CPU is loaded to cpu:0 here, a device that torch does not know")
     with tempfile.TemporaryDirectory() as folder:
         run_program(several_processes, folder)
-        first_version = "FSDP's first version cannot freeze and unfreeze a part of the model; give accelerate launch"
         said = [Path(folder, f"said-{rank}").read_text() for rank in (0, 1)]
-        assert said == [f"{first_version} --fsdp_version 2"] * 2
-        refused = [Path(folder, f"lora-{rank}").read_text() for rank in (0, 1)]
-        assert refused == ["LoRA is not trained under FSDP; train it on one GPU, or under torchrun without FSDP"] * 2
-        in_parts = {name: any(f.is_dir() for f in Path(folder).glob(f"{name}/checkpoint-10/*")) for name in ("ddp", "fsdp")}
-        assert in_parts == {"ddp": False, "fsdp": True}
-        one, *two = (torch.load(f"{folder}/{name}/end") for name in ("one", "ddp", "fsdp"))
-        saved = XLMRobertaForMaskedLM.from_pretrained(f"{folder}/fsdp/saved").state_dict()
-    for weights, losses in two:
-        assert weights.keys() == one[0].keys() and all(torch.allclose(weights[k], one[0][k], atol=1e-5) for k in weights)
-        assert losses == pytest.approx(one[1], abs=1e-5) and losses[-1] < losses[0] - 0.3
-    assert all(torch.equal(saved[k], two[1][0][k]) for k in saved)
+        assert said[0] == said[1] and said[0].startswith("a model is not divided among processes (FSDP); train LoRA")
+        (one, losses), (two, losses_of_two) = (torch.load(f"{folder}/{name}/end") for name in ("one", "ddp"))
+        saved = XLMRobertaForMaskedLM.from_pretrained(f"{folder}/ddp/saved").state_dict()
+    assert two.keys() == one.keys() and all(torch.allclose(two[k], one[k], atol=1e-5) for k in two)
+    assert losses_of_two == pytest.approx(losses, abs=1e-5) and losses[-1] < losses[0] - 0.3
+    assert all(torch.equal(saved[k], two[k]) for k in saved)
 
 
 @pytest.mark.slow
@@ -999,35 +866,9 @@ def test_adapters_and_factors_learn_the_same_in_two_processes(cell_a35ed2f9, cel
     with tempfile.TemporaryDirectory() as folder:
         run_program(parts, folder)
         for kind in ("adapter", "factors"):
-            one, *two = (torch.load(f"{folder}/{name}-{kind}/end") for name in ("one", "ddp", "fsdp"))
+            one, *two = (torch.load(f"{folder}/{name}-{kind}/end") for name in ("one", "ddp"))
             assert one[1][-1] < one[1][0]
             for weights, losses in two:
                 assert weights.keys() == one[0].keys()
                 assert all(torch.allclose(weights[k], one[0][k], atol=1e-5) for k in weights)
                 assert losses == pytest.approx(one[1], abs=1e-5)
-
-
-@pytest.mark.slow
-@pytest.mark.cell('nbs/06_training/06_lapt.ipynb', 'cell "two hosts with folders of their own train what one does" (5e1d0009)')
-def test_two_hosts_with_folders_of_their_own_train_what_one_does(cell_5e1d0008):
-    hosts = cell_5e1d0008.hosts
-    with tempfile.TemporaryDirectory() as folder, socket.socket() as free:
-        free.bind(("localhost", 0))
-        port = free.getsockname()[1]
-        free.close()
-        two = dict(WORLD_SIZE="2", LOCAL_RANK="0", LOCAL_WORLD_SIZE="1", MASTER_ADDR="localhost", MASTER_PORT=str(port))
-        given = [dict(two, RANK="0", HOST=f"{folder}/a"), dict(two, RANK="1", HOST=f"{folder}/b"), dict(HOST=f"{folder}/c")]
-        quiet = dict(TQDM_DISABLE="1", CUDA_VISIBLE_DEVICES="")
-        started = [subprocess.Popen([sys.executable, "-c", hosts], env=os.environ | quiet | more) for more in given]
-        assert [process.wait(600) for process in started] == [0, 0, 0]
-        for host in "ab":
-            assert (
-                {f"checkpoint-{step}" for step in (3, 6)}
-                >= {f.name for f in Path(folder, host).glob("checkpoint-*")}
-                > set()
-            )
-            assert all((f / "model.safetensors").is_file() for f in Path(folder, host).glob("checkpoint-*"))
-        *both, one = (torch.load(f"{folder}/{host}/end") for host in "abc")
-    for weights, losses in both:
-        assert all(torch.allclose(weights[k], one[0][k], atol=1e-5) for k in one[0])
-        assert losses == pytest.approx(one[1], abs=1e-5)

@@ -236,7 +236,7 @@ def test_blocks_asked_for_together_are_those_asked_for_one_by_one(cell_feed0003)
                 seen = MaskedBlocks(stored, 100, masking, seed=3, probability=0.5)
                 for together, i in zip(seen.__getitems__(places), places):
                     assert all(torch.equal(together[name], seen[i][name]) for name in ("input_ids", "labels"))
-        with pytest.raises(IndexError, match="block 20 of 20"):
+        with pytest.raises(IndexError, match="20 is out of bounds"):
             PackedBlocks(file, 40)[[3, 20]]
         with pytest.raises(IndexError, match="block 100 of 100 in training"):
             seen.__getitems__([0, 100])

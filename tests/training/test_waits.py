@@ -16,8 +16,8 @@ from vocab_lit.models.madx import MadX
 from vocab_lit.models.model_class import is_masked
 from vocab_lit.models.trainable import only_new_rows
 from vocab_lit.text.errors import garbage_collected_inside
-from vocab_lit.training.contexts import answering_with_loss
 from vocab_lit.training.lm_data import MaskedBlocks
+from vocab_lit.training.lm_loss import answering_with_loss
 from vocab_lit.training.settings import LaptConfig
 from vocab_lit.training.stages import Freezer
 from vocab_lit.training.trainer import LaptCallback, LaptTrainer, training_arguments

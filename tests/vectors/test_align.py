@@ -8,9 +8,8 @@ from studies.toy_tokenizers import toy_tokenizer
 from types import SimpleNamespace
 from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.tokens.vocab import Vocab
-from vocab_lit.vectors.align import align_tokens, align_word_files, alignment_quality, known_pairs, nearest, nearest_words, rotation
-from vocab_lit.vectors.dictionary import read_dictionary
-from vocab_lit.vectors.settings import VectorTraining
+from vocab_lit.vectors.align import align_tokens, align_word_files, alignment_quality, known_pairs, nearest, rotation
+from vocab_lit.vectors.settings import VectorTraining, read_dictionary
 from vocab_lit.vectors.word_vectors import from_words, open_words, train_vectors_files, train_words
 import numpy as np
 import pandas as pd
@@ -207,26 +206,6 @@ def test_the_quality_is_that_of_a_search_by_hand(cell_9b0846ba):
     shuffled = [(a, known[(i * 7 + 3) % len(known)][1]) for i, (a, _) in enumerate(known)]
     assert alignment_quality(english, swahili, shuffled, share=0.3)["found in five"] < 0.15
     assert alignment_quality(english, swahili, known[:40]) == {}
-
-
-@pytest.mark.cell('nbs/03_vectors/04_align.ipynb', 'cell "the words nearest to a word are those of gensim" (ff8c0a0e)')
-def test_the_words_nearest_to_a_word_are_those_of_gensim(cell_9b0846ba):
-    R = cell_9b0846ba.R
-    english = cell_9b0846ba.english
-    swahili = cell_9b0846ba.swahili
-    texts = cell_9b0846ba.texts
-    one = train_words(texts["sw"], "ppmi")
-    peer = KeyedVectors(one.dim)
-    peer.add_vectors(one.words, one.matrix(one.words))
-    for word, row in nearest_words(one, ["Misri", "Jumapili"], 5).items():
-        expected = peer.similar_by_word(word, 5)
-        assert [w for w, _ in row] == [w for w, _ in expected]
-        assert np.allclose([c for _, c in row], [c for _, c in expected], atol=1e-6)
-    with pytest.raises(ValueError, match="sw has no vector of 'Xyz'"):
-        nearest_words(swahili, ["Misri", "Xyz"])
-    v = english.vector("Egypt") @ R
-    by_hand = max(swahili.words, key=lambda w: swahili.vector(w) @ v / np.linalg.norm(swahili.vector(w)))
-    assert nearest_words(english, ["Egypt"], 1, swahili, R)["Egypt"][0][0] == by_hand
 
 
 @pytest.mark.cell('nbs/03_vectors/04_align.ipynb', 'cell "tokens are aligned by the rotation of their words" (f98468bd)')

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from vocab_lit.tokens.expansion import expand_tokenizer
 from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.tokens.vocab import Vocab
+from vocab_lit.vectors.settings import fasttext_or_ppmi
 from vocab_lit.vectors.token_vectors import TokenVectors, _cooccurrences, _ppmi, blocks, carry_vectors, count_ids, encode_lines, ngrams, save_vectors, stored, token_vectors, train_fasttext, write_table
 import math
 import numpy as np
@@ -244,8 +245,9 @@ def test_the_size_of_the_text_decides_the_method(cell_03f08b59):
     text = cell_03f08b59.text
     tok = cell_03f08b59.tok
     assert token_vectors(tok, text[:100], threads=2).name.startswith("token PPMI")
-    with pytest.warns(UserWarning, match="nearly as they began.*ppmi"):
-        made = token_vectors(tok, text[:100], enough=500, dim=8)
+    with pytest.MonkeyPatch.context() as patch, pytest.warns(UserWarning, match="nearly as they began.*ppmi"):
+        patch.setitem(fasttext_or_ppmi.__globals__, "FASTTEXT_MIN_CHARACTERS", 500)
+        made = token_vectors(tok, text[:100], dim=8)
     assert made.name.startswith("token fastText") and made.matrix.shape == (len(tok), 8)
     with pytest.raises(ValueError, match="no vectors by 'glove'; choose from auto, fasttext, ppmi"):
         token_vectors(tok, text, "glove")

@@ -7,33 +7,36 @@ from __future__ import annotations
 
 import json
 import logging
-import math
+import os
 import shlex
 import shutil
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .adapt_report import SAMPLE, AdaptReport, task_in_words
+import numpy as np
+
+from .made_folder import MODELS, MadeFolder, task_in_words
+from .report import write_report
 from ..methods.factored import FactoredRecipe, load_factors
 from ..methods.plan import Plan
+from ..models.card import write_card
 from ..models.check import check_model, verdict
 from ..models.model_class import learns_from_text
-from ..models.pipeline import check_tokens
+from ..models.pipeline import changed_settings, check_tokens
 from ..models.settings import LoraSettings
 from ..models.source import FolderSource
 from ..models.token_tensors import replace_token_embeddings, token_tensors
 from ..models.trainable import LoraAdapter
 from ..study.adaptation import Adaptation
+from ..study.results import environment
 from vocab_lit.study.stages import (
     Run,
     TimeLimit,
-    build_target,
     make_model,
     make_start,
     make_text,
@@ -44,13 +47,12 @@ from vocab_lit.study.stages import (
 from ..tasks.evaluate import evaluate_files, read_examples, silenced
 from ..tasks.settings import PERPLEXITY, EvaluateSettings, TaskRun
 from ..text.cleaning import clean
-from ..text.corpus import Lines, hold_out, write_json
-from ..text.errors import check_extra
-from ..text.files import alone, check_output, check_text, read_json
+from ..text.corpus import Lines, hold_out, read_lines, write_json
+from ..text.files import alone, check_output, check_text, read_json, write_folder
 from ..text.settings import SettingError
 from ..tokens.load import load_tokenizer
 from ..tokens.settings import check_vocab_size
-from ..training.contexts import Processes
+from ..tokens.vocab import fit
 from ..training.distil import Teacher
 from ..training.lapt import check_lapt, differences
 from ..training.lm_data import check_block, check_kept, open_kept
@@ -59,26 +61,19 @@ from ..training.settings import RunSettings
 from ..training.stages import SHARE
 from ..training.trainer import check_installed
 from ..training.training_run import check_low_dimensional
+from ..vectors.token_vectors import encode_lines
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-    from vocab_lit.training.estimate import Estimate
 
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'STAGES', 'check_report_packages', 'check_options', 'check_adaptation', 'target_tokenizer', 'bytes_needed',
-           'check_room', 'check_processes', 'tokens_after', 'estimate_training', 'Stage', 'stages', 'score', 'RunNote',
-           'check_start', 'adapt_files']
+__all__ = ['log', 'SAMPLE', 'STAGES', 'check_options', 'check_adaptation', 'known_tokenizer', 'tokens_after', 'estimate_training',
+           'Stage', 'stages', 'planned', 'score', 'frequent_tokens', 'report_numbers', 'check_start', 'adapt_files']
 
 # %% ../../nbs/09_app/06_adapt.ipynb #f76a0d2a
-def check_report_packages() -> None:
-    "`MissingExtra` where a package is not installed that the report of an adaptation needs, which is made last."
-    for package in ("seaborn", "tabulate"):
-        check_extra(package, "chapters")
-
-
 def check_options(a: Adaptation) -> None:
     "`ValueError` or an `OSError` where an option or a file cannot be as it is; no text is read to its end."
     for group in (a.adapt, a.lapt, a.run):
@@ -91,7 +86,9 @@ def check_options(a: Adaptation) -> None:
     RunSettings(held_out=a.adapt.held_out).check(a.text)
     a.keep.check((*a.text, *a.adapt.held_out))
     if a.run.teacher:
-        _check_teacher(a)
+        if not (config := a.lapt.config()).is_taught:
+            raise SettingError("teacher", f"a teacher is for mode distil, and the mode is {config.mode}; leave it out")
+        FolderSource.open(a.run.teacher)
     _ = a.opened  # that there is a model
     a.transplant.check(a.text)
     if a.transplant.tokenizer.alpha is not None:
@@ -101,13 +98,6 @@ def check_options(a: Adaptation) -> None:
         if not task.train:
             raise SettingError(name, "no training file; give training, development and test file")
         task.check()
-
-
-def _check_teacher(a: Adaptation) -> None:
-    "`ValueError` where a model is to learn from one that is not there, or does not learn from one."
-    if not (config := a.lapt.config()).is_taught:
-        raise SettingError("teacher", f"a teacher is for mode distil, and the mode is {config.mode}; leave it out")
-    FolderSource.open(a.run.teacher)
 
 
 def check_adaptation(a: Adaptation) -> None:
@@ -125,37 +115,20 @@ def check_adaptation(a: Adaptation) -> None:
         for _ in Lines(file):  # that it is UTF-8 to its end
             pass
     open_kept(a.keep, a.seed)
-    tokenizer = target_tokenizer(a)
+    held_out = _first_held_out(a)
+    if not held_out:
+        raise ValueError(f"{', '.join(a.text)}: too few lines to hold some out; give more text")
     if a.lapt.trains:
-        _check_training(a, tokenizer)
+        _check_training(a, held_out)
 
 # %% ../../nbs/09_app/06_adapt.ipynb #577674f4
+_FIRST_LINES = 20_000  # of which some are held out, to see whether they make a block
+
+
 def _given_lines(a: Adaptation) -> Iterable[str]:
     "The lines of the text, cleaned where that is asked for; they can be read once."
     lines = Lines(*a.text)
     return clean(lines) if a.adapt.clean else lines
-
-
-_SMALL, _FILLS = 4_000_000, 1000  # bytes of text, and for each token, from which on it surely fills a vocabulary
-
-
-def target_tokenizer(a: Adaptation) -> PreTrainedTokenizerBase:
-    "The target tokenizer of a small text, or `ValueError` where it does not fill it; otherwise the nearest known."
-    wanted = a.transplant.tokenizer
-    if wanted.tokenizer:
-        return load_tokenizer(wanted.tokenizer)
-    if wanted.at_most and not wanted.continues:
-        return a.opened.tokenizer
-    most, lines = min(_SMALL, _FILLS * (wanted.extend if wanted.continues else wanted.vocab_size)), []
-    for line in _given_lines(a):
-        lines.append(line)
-        if (most := most - len(line.encode())) < 0:
-            return a.opened.tokenizer
-    train, test = (lines, lines) if a.adapt.held_out else hold_out(lines, seed=a.seed)
-    return build_target(a, train).tokenizer if test else a.opened.tokenizer
-
-
-_FIRST_LINES = 20_000  # of which some are held out, to see whether they make a block
 
 
 def _first_held_out(a: Adaptation) -> list[str]:
@@ -165,9 +138,15 @@ def _first_held_out(a: Adaptation) -> list[str]:
     return hold_out(list(islice(_given_lines(a), _FIRST_LINES)), seed=a.seed)[1]
 
 
-def _check_training(a: Adaptation, tokenizer: PreTrainedTokenizerBase) -> None:
+def known_tokenizer(a: Adaptation) -> PreTrainedTokenizerBase:
+    "The target tokenizer where it is given, else the source's, which is the nearest that is known before training."
+    given = a.transplant.tokenizer.tokenizer
+    return load_tokenizer(given) if given else a.opened.tokenizer
+
+
+def _check_training(a: Adaptation, held_out: list[str]) -> None:
     "`ValueError` where training would be refused, as far as source model and text tell."
-    config = a.lapt.config(a.opened.longest, a.opened.is_causal)
+    config, tokenizer = a.lapt.config(a.opened.longest, a.opened.is_causal), known_tokenizer(a)
     check_lapt(a.opened.open_weights(), a.opened.tokenizer, config)
     if isinstance(a.transplant.recipe(a.text), FactoredRecipe):
         check_low_dimensional(config, "choose another method")
@@ -176,73 +155,27 @@ def _check_training(a: Adaptation, tokenizer: PreTrainedTokenizerBase) -> None:
         teacher.check(teacher.model, tokenizer, config)
     if a.keep.replay and config.mode == "distil":
         raise SettingError("replay", "mode distil reads no text of other languages; leave it out, or give another mode")
-    if not (held_out := _first_held_out(a)):
-        raise ValueError(f"{', '.join(a.text)}: too few lines to hold some out; give more text")
     check_block(held_out, tokenizer, config.length, "held_out" if a.adapt.held_out else "text", "held-out")
     check_kept(open_kept(a.keep, a.seed), tokenizer, config.length)
-
-# %% ../../nbs/09_app/06_adapt.ipynb #b822f27c
-_ALL_LEARNS = ("all", "full", "two-stage", "transinner")  # modes whose checkpoints hold the whole model
-_CHECKPOINTS = 3  # the best, the last, and the one that is being written
-
-
-def bytes_needed(a: Adaptation) -> int:
-    "At least how much an adaptation writes: start, trained model, and checkpoints with two moments of each weight."
-    wanted, stored = a.transplant.tokenizer, a.opened.stored.values()
-    before = a.opened.config.get_text_config().vocab_size
-    after = before + wanted.extend if wanted.extend else wanted.vocab_size
-
-    def weights(shape):  # of a tensor with the target vocabulary
-        return math.prod([after, *shape[1:]] if shape[:1] == (before,) else shape)
-
-    n_weights = sum(weights(tuple(t.shape)) for t in stored)
-    start = sum(weights(tuple(t.shape)) * t.size // math.prod(t.shape) for t in stored if math.prod(t.shape))
-    if not a.lapt.trains:
-        return start
-    trained = 4 * n_weights
-    if a.lapt.lora or a.lapt.config().mode not in _ALL_LEARNS or a.lapt.embeddings != "all":
-        return start + trained  # checkpoints hold what learns, which is little
-    return start + trained + _CHECKPOINTS * 3 * 4 * n_weights
-
-
-def check_room(a: Adaptation, out: Path) -> None:
-    "`OSError` where the disk has too little room."
-    there = next(p for p in (out.absolute(), *out.absolute().parents) if p.exists())
-    needed, free = bytes_needed(a), shutil.disk_usage(there).free
-    if needed > free:
-        raise OSError(
-            f"{out}: models and checkpoints take about {needed / 1e9:,.1f} GB, and {free / 1e9:,.1f} GB are free; "
-            "make room, or choose a folder on another disk"
-        )
-
-
-def check_processes(
-    a: Adaptation,
-    n: int,  # processes that train together
-) -> None:
-    "`SettingError` where so many processes cannot share a batch."
-    size = a.lapt.config().batch_size
-    if a.lapt.trains and size % n:
-        raise SettingError("batch_size", f" {size}: {n} processes share a batch; give a multiple of {n}")
 
 # %% ../../nbs/09_app/06_adapt.ipynb #1510bfa6
 def tokens_after(a: Adaptation) -> int:
     "How many tokens the target vocabulary has, as far as it is known before it is made."
     wanted = a.transplant.tokenizer
     if wanted.extend:
-        return len(a.opened.tokenizer) + wanted.extend * (not wanted.same_size)
+        return len(a.opened.tokenizer) + wanted.extend
     return len(load_tokenizer(wanted.tokenizer)) if wanted.tokenizer else wanted.vocab_size
 
 
 def estimate_training(
     a: Adaptation,
-) -> Estimate | None:  # None where nothing is trained, or it is not known yet what is
-    "What the training would take, of the source model with as many embeddings as the target vocabulary has."
-    from vocab_lit.training.estimate import estimate_run
+) -> dict[str, str]:  # empty where nothing is trained, or it is not known yet what is
+    "What the training would take, in words, of the source model with as many embeddings as the target vocabulary has."
+    from vocab_lit.training.stages import estimate_run
 
     config = a.lapt.config(a.opened.longest, a.opened.is_causal)
     if not a.lapt.trains or config.only_new_rows or isinstance(a.transplant.recipe(a.text), FactoredRecipe):
-        return None
+        return {}
     model, n = a.opened.load().float(), tokens_after(a)
     tensors = token_tensors(model)
     widths = {role: t.tensor.numel() // len(t) for role, t in tensors.items()}
@@ -250,42 +183,28 @@ def estimate_training(
     if config.lora:
         LoraAdapter(model, LoraSettings.read(config.lora), config.embeddings, (), a.seed)
     share = 0 if a.lapt.eval_every else SHARE
-    return estimate_run(model, target_tokenizer(a), _given_lines(a), _first_held_out(a), config, a.keep.replay, share)
+    return estimate_run(model, known_tokenizer(a), _given_lines(a), _first_held_out(a), config, a.keep.replay, share)
 
 # %% ../../nbs/09_app/06_adapt.ipynb #9376c1bd
-def _text_in_words(a: Adaptation) -> str:
-    about = f"{'clean' if a.adapt.clean else 'copy'} {', '.join(a.text)}"
-    return about if a.adapt.held_out else f"{about}, hold out up to 2,000 lines"
-
-
-def _tokenizer_in_words(a: Adaptation) -> str:
-    wanted = a.transplant.tokenizer
-    if wanted.continues:
-        return f"train that of {a.source} on, for {wanted.extend:,} tokens more"
-    return f"train one of {wanted.size_in_words}"
-
-
-def _vectors_in_words(a: Adaptation) -> str:
-    needs = a.transplant.init.recipe.needs or ""
-    about = f"train {needs.removeprefix('aligned ')} on the text"
-    return f"{about} of both languages" if needs == "aligned vectors" else about
-
-
-def _start_in_words(a: Adaptation) -> str:
-    more = a.transplant.tokenizer.extend
-    vocabulary = f"{more:,} tokens more" if more else "a target vocabulary"
-    return f"{a.transplant.init.method}, {vocabulary} for {a.source}"
-
-
-def _training_in_words(a: Adaptation) -> str:
-    config = a.lapt.config(a.opened.longest, a.opened.is_causal)
-    return f"{config.in_words}, mode {config.mode}, peak rate {config.learning_rate:g}"
-
-
-def _scores_in_words(a: Adaptation) -> str:
+def _in_words(a: Adaptation) -> dict[str, str]:
+    "The work of each stage, in words."
+    wanted, init = a.transplant.tokenizer, a.transplant.init
+    needs, config = init.recipe.needs or "", a.lapt.config(a.opened.longest, a.opened.is_causal)
     runs = f"{a.adapt.seeds} fine-tuning{'s' * (a.adapt.seeds > 1)}"
-    tasks = "".join(f", {task_in_words(task)} ({runs})" for task in a.tasks)
-    return f"bits per byte{tasks} of source and target model"
+    continued = f"train that of {a.source} on, for {wanted.extend:,} tokens more"
+    vocabulary = f"{wanted.extend:,} tokens more" if wanted.extend else "a target vocabulary"
+    return dict(
+        text=f"{'clean' if a.adapt.clean else 'copy'} {', '.join(a.text)}"
+        + ", hold out up to 2,000 lines" * (not a.adapt.held_out),
+        tokenizer=continued if wanted.continues else f"train one of {wanted.size_in_words}",
+        vectors=f"train {needs} on the text",
+        transplant=f"{init.method}, {vocabulary} for {a.source}",
+        training=f"{config.in_words}, mode {config.mode}, peak rate {config.learning_rate:g}",
+        scores="bits per byte"
+        + "".join(f", {task_in_words(task)} ({runs})" for task in a.tasks)
+        + " of source and target model",
+        report="one page in HTML and Markdown, and all numbers",
+    )
 
 
 def _train_tokenizer(run: Run) -> None:
@@ -295,10 +214,7 @@ def _train_tokenizer(run: Run) -> None:
 
 
 def _train(run: Run) -> None:
-    "Train in all processes."
-    resume = (run.path("model") / "lapt.json").is_file()
-    with (run.processes or Processes()).together("resume" if resume else "start"):
-        make_model(run, resume)
+    make_model(run, resume=(run.path("model") / "lapt.json").is_file())
 
 
 def _is_trained(path: Path) -> bool:
@@ -311,7 +227,6 @@ class Stage:
 
     makes: str  # inside the folder of the adaptation
     make: Callable[[Run], object]
-    about: Callable[[Adaptation], str]  # the stage's work, in words
     is_needed: Callable[[Run], bool] = lambda run: True
     is_done: Callable[[Path], bool] = Path.exists  # of what it makes
 
@@ -320,11 +235,27 @@ def stages(run: Run) -> dict[str, Stage]:
     "The stages of an adaptation in order, as far as they are needed."
     return {name: stage for name, stage in STAGES.items() if stage.is_needed(run)}
 
+
+def planned(run: Run) -> list[dict]:  # stage, what, makes, state, of the training what it takes
+    "The stages of an adaptation that is not begun or goes on; errors are those with which it would begin."
+    check_start(run)
+    rows, words = [], _in_words(run.asked)
+    for name, stage in stages(run).items():
+        path = run.path(stage.makes)
+        is_done = stage.is_done(path)
+        rows.append(dict(stage=name, what=words[name], makes=str(path), state="done" if is_done else "to do"))
+        if name == "training" and not is_done and (told := estimate_training(run.asked)):
+            rows[-1]["takes"] = told
+    return rows
+
 # %% ../../nbs/09_app/06_adapt.ipynb #451201e0
+SAMPLE = 300  # held-out lines on which source, target and trained model are compared
+
+
 def _score_all(run: Run) -> None:
     "Bits per byte of the source, the target and the trained model, and task scores of the first and the last."
     a = run.asked
-    write_lines(_sample(run), islice(Lines(run.held_out), SAMPLE))
+    write_lines(run.path("text/sample.txt"), islice(Lines(run.held_out), SAMPLE))
     models = {"source": a.opened, "start": FolderSource.open(run.path("start"))}
     models |= {"trained": FolderSource.open(run.path("model"))} if a.lapt.trains else {}
     last = list(models)[-1]
@@ -334,12 +265,7 @@ def _score_all(run: Run) -> None:
         _keep(run, name, task, partial(score, run, models[name], name, task))
     if a.keep.keep_text:
         _keep(run, last, "kept", partial(_forgotten, run, models))
-    write_json(dict(models=list(models), tasks=list(a.tasks)), run.path(STAGES["scores"].makes))
-
-
-def _sample(run: Run) -> Path:
-    "A file of some held-out lines."
-    return run.path("text") / "sample.txt"
+    write_json(dict(models=list(models), tasks=list(a.tasks)), run.path("scores/all.json"))
 
 
 def _keep(run: Run, name: str, task: str, score: Callable[[Path], list[dict]]) -> None:
@@ -367,27 +293,122 @@ def score(
     log.info(f"{task} of the {name} model")
     if task == "text":
         with silenced():
-            return evaluate_files(model, EvaluateSettings(PERPLEXITY, test=str(_sample(run))))
+            return evaluate_files(model, EvaluateSettings(PERPLEXITY, test=str(run.path("text/sample.txt"))))
     return evaluate_files(model, run.asked.tasks[task], run=TaskRun(max_hours=left), folder=work)
 
 
 def _forgotten(run: Run, models: Mapping[str, FolderSource], work: Path) -> list[dict]:
     "Bits per byte in languages known before, as training has measured them or, without training, as they are."
     if run.asked.lapt.trains:
-        return json.loads((run.path("model") / "forgotten.json").read_text(encoding="utf-8"))
+        return json.loads(run.path("model/forgotten.json").read_text(encoding="utf-8"))
     return forgotten(models, open_kept(run.asked.keep, run.asked.seed).parts)
+
+# %% ../../nbs/09_app/06_adapt.ipynb #8088bc61
+_EXAMPLES, _SOURCES = 10, 4  # tokens, and sources of each
+
+
+def frequent_tokens(
+    plan: Plan,
+    tokenizer: PreTrainedTokenizerBase,
+    text: Path,
+) -> list[dict]:  # token, occurs, step, made_of
+    "Tell what the most frequent tokens that are not copies were made of."
+    ids, rows = encode_lines(tokenizer, read_lines(text)), []
+    counts = np.bincount(ids[ids >= 0], minlength=len(plan.step))
+    words = np.array([t.kind == "text" and len(t.text.strip()) > 2 for t in plan.target])
+    for id in np.argsort(-(counts * (plan.copied < 0) * words), kind="stable")[:_EXAMPLES]:
+        if not counts[id] or plan.copied[id] >= 0 or not words[id]:
+            break
+        sources = plan.explain(int(id))
+        terms = [
+            f"{r.weight:.2f} {r.source}" if r.weight == r.weight else r.source
+            for r in sources.head(_SOURCES).itertuples()
+        ]
+        made_of = " + ".join(terms) + (" + ..." if len(sources) > _SOURCES else "")
+        first = sources.iloc[0]
+        rows.append(dict(token=first.token, occurs=int(counts[id]), step=first.step, made_of=made_of))
+    return rows
+
+
+def _fit_facts(tokenizer: PreTrainedTokenizerBase, sample: list[str]) -> dict[str, float]:
+    counted = fit(tokenizer, sample)
+    return dict(
+        tokens=len(tokenizer),
+        tokens_per_word=round(counted.fertility, 3),
+        characters_per_token=round(counted.chars_per_token, 3),
+        unknown=round(counted.unk_rate, 5),
+    )
+
+
+def report_numbers(run: Run) -> dict:
+    "All numbers of the report, as report.json has them."
+    import pandas as pd
+
+    a, final = run.asked, run.asked.final(run.out)
+
+    def scores(name: str, key: str = "scores"):
+        return read_json(run.path(f"scores/{name}.json"))[key]
+
+    models, tokenizer, plan = scores("all", "models"), load_tokenizer(final), Plan.load(run.path("start"))
+    sample, told = read_lines(run.path("text/sample.txt")), ("metric", "bits_per_byte", "test", "tokens", "unknown")
+    sides = (("source", "source"), (models[-1], "target"))
+    return dict(
+        asked={name: value for facts in a.facts().values() for name, value in facts.items()},
+        text=read_json(run.path("text/text.json")),
+        vocabulary=dict(source=_fit_facts(a.opened.tokenizer, sample), target=_fit_facts(tokenizer, sample)),
+        rows=plan.summary().to_dict("records"),
+        examples=frequent_tokens(plan, tokenizer, run.held_out),
+        held_out={name: {key: scores(f"{name}-text")[0][key] for key in told} for name in models},
+        losses=pd.read_csv(final / "losses.csv").to_dict("records") if a.lapt.trains else [],
+        tasks=[
+            dict(task=task, model=side) | {name: r[name] for name in ("metric", "seed", "dev", "test")}
+            for task in a.tasks
+            for model, side in sides
+            for r in scores(f"{model}-{task}")
+        ],
+        forgotten=scores(f"{models[-1]}-kept") if a.keep.keep_text else [],
+        seconds=read_json(run.path("stages.json")),
+        **environment(),
+    )
+
+
+def _report(run: Run) -> None:
+    "Write numbers and page, and complete the model card by what can be said only now."
+    a, numbers = run.asked, report_numbers(run)
+    with write_folder(run.path("report")) as folder:
+        write_json(numbers, folder / "report.json")
+        made = replace(MadeFolder.open(run.out, numbers), opened=a.opened)
+        write_report(made, folder / "report.html", (), folder / "report.md")
+    measured = [
+        *(
+            (MODELS[m], "bits per byte of held-out text", round(r["bits_per_byte"], 3))
+            for m, r in numbers["held_out"].items()
+        ),
+        *((r["model"], f"{task_in_words(r['task'])}, {r['metric']}", round(r["test"], 4)) for r in numbers["tasks"]),
+        *(
+            (MODELS[r["model"]], f"bits per byte of {r['text']}", round(r["bits_per_byte"], 3))
+            for r in numbers["forgotten"]
+        ),
+    ]
+    write_card(
+        a.final(run.out),
+        run.out.resolve().name,
+        tokenizer=a.transplant.tokenizer.tokenizer or "trained on the text",
+        scores=[dict(zip(("model", "measure", "score"), row)) for row in measured],
+        text=list(a.text),
+        text_size=numbers["text"]["size"],
+        settings=changed_settings(a.transplant),
+    )
 
 
 STAGES = {
-    "text": Stage("text", make_text, _text_in_words),
-    "tokenizer": Stage(
-        "tokenizer", _train_tokenizer, _tokenizer_in_words, lambda run: not run.asked.transplant.tokenizer.tokenizer
-    ),
-    "vectors": Stage("vectors", make_vectors, _vectors_in_words, lambda run: run.lacks_vectors),
-    "transplant": Stage("start", make_start, _start_in_words),
-    "training": Stage("model", _train, _training_in_words, lambda run: run.asked.lapt.trains, _is_trained),
-    "scores": Stage("scores/all.json", _score_all, _scores_in_words),
-    "report": Stage("report", lambda run: AdaptReport(run.asked, run.out).write(), lambda a: "tables and figures"),
+    "text": Stage("text", make_text),
+    "tokenizer": Stage("tokenizer", _train_tokenizer, lambda run: not run.asked.transplant.tokenizer.tokenizer),
+    "vectors": Stage("vectors", make_vectors, lambda run: run.lacks_vectors),
+    "transplant": Stage("start", make_start),
+    "training": Stage("model", _train, lambda run: run.asked.lapt.trains, _is_trained),
+    "scores": Stage("scores/all.json", _score_all),
+    "report": Stage("report", _report),
 }
 
 # %% ../../nbs/09_app/06_adapt.ipynb #caf96adc
@@ -396,29 +417,24 @@ def _differences(before: Mapping[str, dict], now: Mapping[str, dict]) -> list[st
     return [line for name in now for line in differences(before.get(name, {}), now[name])]
 
 
-class RunNote:
-    "The file adapt.json: what was asked for last, and what each stage was begun with."
-
-    def __init__(self, out: Path):
-        self.file = out / "adapt.json"
-        noted = read_json(self.file)
-        self.asked: dict[str, dict] = noted.get("asked", {})
-        self.begun: dict[str, dict[str, dict]] = noted.get("begun", {})
-
-    def write(self) -> None:
-        "Write the file anew."
-        write_json(dict(asked=self.asked, begun=self.begun), self.file)
+def _noted(run: Run, **more: dict) -> dict[str, dict]:  # what was asked for last, and what each stage was begun with
+    "What adapt.json says, with something more, which is then written."
+    file = run.path("adapt.json")
+    note = dict(asked={}, begun={}) | read_json(file) | more
+    if more:
+        write_json(note, file)
+    return note
 
 
 def check_start(run: Run) -> None:
     "`ValueError` or an `OSError` where the folder or something asked for is wrong."
-    note, all_stages = RunNote(run.out), stages(run)
-    if not note.file.is_file():
+    note, all_stages = _noted(run), stages(run)
+    if not run.path("adapt.json").is_file():
         check_output(run.out)
     paths = [run.path(stage.makes) for stage in all_stages.values()]
     done = {name: stage.is_done(run.path(stage.makes)) for name, stage in all_stages.items()}
     for n, name in enumerate(done):
-        if done[name] and (different := _differences(note.begun.get(name, {}), run.asked.facts_until(name))):
+        if done[name] and (different := _differences(note["begun"].get(name, {}), run.asked.facts_until(name))):
             made = shlex.join(str(path) for path in paths[n:] if path.exists())
             raise ValueError(
                 f"{run.out}: its stage {name} was made with {'; '.join(different)}. Give what it was made with, "
@@ -426,9 +442,8 @@ def check_start(run: Run) -> None:
             )
     if not done.get("training", True):
         check_installed(run.asked.run)
-    if _differences(note.asked, run.asked.facts()):
+    if _differences(note["asked"], run.asked.facts()):
         check_adaptation(run.asked)
-        check_room(run.asked, run.out)
 
 
 def _put_aside(name: str, path: Path, different: list[str]) -> None:
@@ -446,43 +461,30 @@ def _put_aside(name: str, path: Path, different: list[str]) -> None:
     log.info(f"{began}, and what it had learnt is in {aside}, which can be removed")
 
 
-@contextmanager
-def _timed(out: Path, name: str) -> Iterator[None]:
-    "Add the seconds of a stage to stages.json."
-    started = time.perf_counter()
-    yield
-    file = out / "stages.json"
-    write_json(read_json(file) | {name: round(time.perf_counter() - started, 1)}, file)
-
-
 def _make(run: Run, name: str, stage: Stage, at: str) -> None:
+    "Make what a stage makes, and note the seconds."
     path = run.path(stage.makes)
     if stage.is_done(path):
         log.info(f"{at} {name}: done before")
         return
     run.limit.left(name)
-    note, facts = RunNote(run.out), run.asked.facts_until(name)
-    if name in note.begun:
-        _put_aside(name, path, _differences(note.begun[name], facts))
-    note.begun[name] = facts
-    note.write()
-    log.info(f"{at} {name}: {stage.about(run.asked)}")
-    with _timed(run.out, name):
-        stage.make(run)
+    begun, facts = _noted(run)["begun"], run.asked.facts_until(name)
+    if name in begun:
+        _put_aside(name, path, _differences(begun[name], facts))
+    _noted(run, begun=begun | {name: facts})
+    log.info(f"{at} {name}: {_in_words(run.asked)[name]}")
+    started = time.perf_counter()
+    stage.make(run)
+    file = run.path("stages.json")
+    write_json(read_json(file) | {name: round(time.perf_counter() - started, 1)}, file)
 
 # %% ../../nbs/09_app/06_adapt.ipynb #bd16a4e8
-def _remove_rests(out: Path) -> None:
-    "Remove the half-written files of a run that was killed."
-    for rest in (*out.glob(".*-*"), *out.glob("scores/.*")):
-        shutil.rmtree(rest) if rest.is_dir() else rest.unlink()
-
-
 def _closing_lines(run: Run) -> list[str]:
     "Closing remarks on the transplant and on the model that was made."
     final, start = run.asked.final(run.out), FolderSource.open(run.out / "start")
     note = json.loads((run.out / "start/vocab_lit.json").read_text(encoding="utf-8"))
     plan = Plan.load(run.out / "start", start.vocab)
-    findings = check_model(final, compare=False, remarks=False)
+    findings = check_model(final, compare=False)
     can_learn = learns_from_text(start.open_weights())
     rows, advice, check = verdict(plan, note.get("alignment", {}), findings, final, can_learn)
     trained = run.asked.lapt.trains and not advice.startswith("warning")
@@ -493,17 +495,16 @@ def _adapt(run: Run) -> dict:
     check_start(run)
     run.out.mkdir(parents=True, exist_ok=True)
     with alone(run.out):
-        note = RunNote(run.out)
-        if _differences(note.asked, facts := run.asked.facts()):
-            note.asked = facts
-            note.write()
-        _remove_rests(run.out)
+        if _differences(_noted(run)["asked"], facts := run.asked.facts()):
+            _noted(run, asked=facts)
+        for rest in (*run.out.glob(".*-*"), *run.out.glob("scores/.*")):  # half-written, of a run that was killed
+            shutil.rmtree(rest) if rest.is_dir() else rest.unlink()
         wanted = stages(run)
         for n, (name, stage) in enumerate(wanted.items(), 1):
             _make(run, name, stage, f"[{n}/{len(wanted)}]")
         for line in _closing_lines(run):
             log.info(line)
-    return read_json(run.out / "report/report.json")
+    return read_json(run.path("report/report.json"))
 
 
 def adapt_files(
@@ -524,8 +525,7 @@ def adapt_files(
     -------
     dict
         The numbers of the report, as in report/report.json: `held_out` (bits per byte of the source and the target
-        model), `tasks`, `losses`, `rows` (what the embeddings come from) and others. Under torchrun it is empty in
-        all processes but the first.
+        model), `tasks`, `losses`, `rows` (what the embeddings come from) and others.
 
     Raises
     ------
@@ -547,14 +547,7 @@ def adapt_files(
     >>> list(report["held_out"])
     ['source', 'start']
     """
-    check_report_packages()
     out = Path(out).resolve() if Path(out).is_symlink() else Path(out)
-    processes = Processes()
-    run = Run(asked, out, processes, TimeLimit(asked.run.max_hours))
-    if processes.rank:
-        if word := processes.hear():
-            make_model(run, word == "resume")
-        return {}
-    with processes.alone():
-        check_processes(asked, processes.n)
-        return _adapt(run)
+    if int(os.environ.get("WORLD_SIZE", 1)) > 1:
+        raise ValueError("adapt works in one process; give steps 0, and train what it makes by lapt, under torchrun")
+    return _adapt(Run(asked, out, TimeLimit(asked.run.max_hours)))

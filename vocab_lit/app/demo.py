@@ -5,36 +5,41 @@
 # %% ../../nbs/09_app/08_demo.ipynb #754c4f82
 from __future__ import annotations
 
+import asyncio
 import html
 import json
 import os
-import re
+import socket
 import time
 from collections.abc import Callable
-from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Lock
 from typing import TYPE_CHECKING, Any
+
+from pydantic_core import to_json
 
 from .made_folder import MadeFolder
 from .report import filled, position
 from ..models.model_class import is_masked, learns_from_text
 from ..models.source import FolderSource, Source
+from ..text.errors import check_extra
 from ..text.files import in_mirror
 from ..text.settings import SettingError
 from ..tokens.vocab import fit
 from ..training.perplexity import perplexity, surrounding_ids
 
 if TYPE_CHECKING:
+    import uvicorn
+    from starlette.applications import Starlette
     from transformers import PreTrainedModel
 
 # %% auto #0
-__all__ = ['LONGEST', 'MOST', 'GAP', 'Side', 'Writer', 'Filler', 'GgufWriter', 'open_side', 'open_sides', 'DemoServer']
+__all__ = ['LONGEST', 'MOST', 'SECONDS', 'GAP', 'Side', 'Writer', 'Filler', 'GgufWriter', 'open_side', 'open_sides', 'demo_app',
+           'open_port', 'demo_server', 'serve']
 
 # %% ../../nbs/09_app/08_demo.ipynb #e107f9c6
 LONGEST = 2000  # characters of a text
 MOST = 200  # tokens that a model writes at a time
+SECONDS = 120  # in which it answers
 GAP = "___"  # in a text, where a masked model fills in a token
 _GUESSES = 5
 
@@ -45,8 +50,7 @@ class Side:
     about = ""  # what a reader can ask for
 
     def __init__(self, source: Source):
-        self.source, self.lock = source, Lock()  # a model answers one question at a time
-        self.name = Path(source.path).name
+        self.source, self.name = source, Path(source.path).name
 
     def tokens(self, text: str) -> dict[str, Any]:
         "The tokens of a text, each with whether it begins a word and whether it is unknown."
@@ -66,7 +70,7 @@ class Side:
         return {}
 
     def close(self) -> None:
-        "End what runs beside this process."
+        "End what is computed, and what runs beside this process."
 
 
 class Writer(Side):
@@ -77,14 +81,23 @@ class Writer(Side):
 
     def __init__(self, source: FolderSource, model: PreTrainedModel):
         super().__init__(source)
-        self.model = model
+        self.model, self.until, self.closed = model, 0.0, False
+        model.register_forward_pre_hook(self._check_time)
 
-    def _bits(self, text: str) -> dict[str, float]:
-        "Bits per byte of a text, if there is one."
-        return {"bits_per_byte": perplexity(self.model, self.source.tokenizer, [text]).bits_per_byte} if text else {}
+    def _check_time(self, *_: object) -> None:
+        if self.closed or time.monotonic() > self.until:
+            raise TimeoutError(f"{self.name} is not given more than {SECONDS} seconds; ask for less")
 
     def answer(self, text: str, n: int) -> dict[str, Any]:
-        "The most probable tokens after a text, and how well the model predicts the text itself."
+        "What the model makes of a text, and how well it predicts the text itself."
+        self.until = time.monotonic() + SECONDS
+        told = self._made(text, n)
+        if text and (GAP not in text or "gaps" not in told):
+            told["bits_per_byte"] = perplexity(self.model, self.source.tokenizer, [text]).bits_per_byte
+        return told
+
+    def _made(self, text: str, n: int) -> dict[str, Any]:
+        "The most probable tokens after a text."
         import torch
 
         tokenizer, longest = self.source.tokenizer, self.source.longest
@@ -96,8 +109,11 @@ class Writer(Side):
         made = self.model.generate(given, attention_mask=torch.ones_like(given), **options)[0]  # pyright: ignore
         seconds = time.perf_counter() - start
         known, whole = (str(tokenizer.decode(part, skip_special_tokens=True)) for part in (given[0], made))
-        told = dict(written=whole.removeprefix(known), tokens=len(made) - given.shape[1], seconds=seconds)
-        return told | self._bits(text)
+        return dict(written=whole.removeprefix(known), tokens=len(made) - given.shape[1], seconds=seconds)
+
+    def close(self) -> None:
+        "End what is computed, at the next step."
+        self.closed = True
 
 
 class Filler(Writer):
@@ -105,12 +121,12 @@ class Filler(Writer):
 
     about = f"A masked model fills in a token where you write {GAP}."
 
-    def answer(self, text: str, n: int) -> dict[str, Any]:
-        "The most probable tokens for each gap of a text; of a text without gaps how well the model predicts it."
+    def _made(self, text: str, n: int) -> dict[str, Any]:
+        "The most probable tokens for each gap of a text."
         import torch
 
         if GAP not in text:
-            return self._bits(text)
+            return {}
         tokenizer, vocab = self.source.tokenizer, self.source.vocab
         masked = text.replace(GAP, str(tokenizer.mask_token))
         given = tokenizer(masked, return_tensors="pt", truncation=True, max_length=self.source.longest)
@@ -133,7 +149,8 @@ class GgufWriter(Side):
         from vocab_lit.gguf.llama_cpp import LlamaCpp
 
         super().__init__(source)
-        self.llama = LlamaCpp(source.path, context=LONGEST + MOST, threads=os.cpu_count() or 1)
+        context = min(source.longest, LONGEST + MOST)
+        self.llama = LlamaCpp(source.path, context=context, threads=os.cpu_count() or 1, seconds=SECONDS)
 
     def answer(self, text: str, n: int) -> dict[str, Any]:
         "The most probable tokens after a text."
@@ -158,25 +175,20 @@ def open_side(
     return Writer(source, model) if learns_from_text(model) else Side(source)
 
 # %% ../../nbs/09_app/08_demo.ipynb #ce67ad26
-def _made(folder: str | Path, source: str) -> tuple[str, str]:  # paths or names: before, after
-    "What a folder was made from, and where its model lies."
-    try:
-        made = MadeFolder.open(folder)
-    except ValueError:
-        if not source:
-            raise
-        return source, str(folder)
-    if not made.is_model:
-        raise ValueError(f"{folder} is an adapter; `vocab-lit lapt --lora ...,merge=yes` makes a whole model")
-    return source or made.note["model"], str(made.model)
-
-
 def open_sides(
     folder: str | Path,  # that a command made, or a GGUF file
     source: str = "",  # the model before; empty: what the folder was made from
 ) -> dict[str, Side]:  # before, after
     "Load both models; `ValueError` or an `OSError` where one of them is not there."
-    before, after = _made(folder, source)
+    try:
+        made = MadeFolder.open(folder)
+        before, after = source or made.note["model"], made.model
+    except ValueError:
+        if not source:
+            raise
+        made, before, after = None, source, folder
+    if made and not made.is_model:
+        raise ValueError(f"{folder} is an adapter; `vocab-lit lapt --lora ...,merge=yes` makes a whole model")
     try:
         first = open_side(before)
     except (ValueError, OSError) as e:
@@ -191,107 +203,104 @@ def open_sides(
 
 # %% ../../nbs/09_app/08_demo.ipynb #621a5400
 _LARGEST = 8 * LONGEST  # bytes of a question
+_HEADERS = {"Content-Security-Policy": "frame-ancestors 'none'", "Cache-Control": "no-store"}
+
+
+def _limits(sides: dict[str, Side]) -> tuple[int, int]:  # characters of a text, tokens to write
+    "What can be asked of both models, whose context may be short."
+    longest = min(int(side.source.longest) for side in sides.values())
+    return min(LONGEST, longest), max(1, min(MOST, longest - 1))
 
 
 def _question(path: str, raw: bytes, sides: dict[str, Side]) -> tuple[Side, Callable[[], dict[str, Any]]]:
     "The side and what is asked of it; `ValueError` where that is nothing."
-    asked = json.loads(raw)
-    asked = asked if isinstance(asked, dict) else {}
-    name, text, n = asked.get("side"), asked.get("text"), asked.get("n", 1)
-    if not (isinstance(name, str) and name in sides and isinstance(text, str) and isinstance(n, int)):
-        raise ValueError("a question has a side, before or after, a text, and a number of tokens n")
-    if len(text) > LONGEST or not 1 <= n <= MOST:
-        raise ValueError(f"give at most {LONGEST:,} characters, and 1 to {MOST} tokens")
-    side = sides[name]
-    return side, {"/tokens": lambda: side.tokens(text), "/answer": lambda: side.answer(text, n)}[path]
+    try:
+        asked = json.loads(raw)
+        side, text, n = sides[asked["side"]], asked["text"], asked.get("n", 1)
+        text.encode(), range(n)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise ValueError("a question has a side, before or after, a text, and a number of tokens n") from None
+    longest, most = _limits(sides)
+    if len(text) > longest or not 1 <= n <= most:
+        raise ValueError(f"give at most {longest:,} characters, and 1 to {most} tokens")
+    return side, (lambda: side.tokens(text)) if path == "/tokens" else (lambda: side.answer(text, n))
 
 
-class _Handler(BaseHTTPRequestHandler):
-    "Answers the page's questions."
+def demo_app(sides: dict[str, Side]) -> Starlette:
+    "The page, the tokens of a text, and what a model makes of it."
+    from starlette.applications import Starlette
+    from starlette.concurrency import run_in_threadpool
+    from starlette.middleware import Middleware
+    from starlette.middleware.trustedhost import TrustedHostMiddleware
+    from starlette.requests import Request
+    from starlette.responses import HTMLResponse, Response
+    from starlette.routing import Route
 
-    server: DemoServer
+    names, turn = {name: html.escape(side.name) for name, side in sides.items()}, asyncio.Lock()
+    about = " ".join(dict.fromkeys(side.about for side in sides.values()))
+    limits = dict(zip(("longest", "most"), map(str, _limits(sides))))
+    page = filled("demo", names | dict(title=names["after"], about=about) | limits)
 
-    def _send(self, status: HTTPStatus, body: str | dict[str, Any]) -> None:
-        "Send a page, or an answer in JSON."
-        kind = "text/html" if isinstance(body, str) else "application/json"
-        raw = (body if isinstance(body, str) else json.dumps(body, ensure_ascii=False)).encode()
-        self.send_response(status)
-        self.send_header("Content-Type", f"{kind}; charset=utf-8")
-        self.send_header("Content-Length", str(len(raw)))
-        self.end_headers()
-        self.wfile.write(raw)
+    def told(answer: dict[str, Any], status: int = 200) -> Response:
+        return Response(to_json(answer, inf_nan_mode="null"), status, _HEADERS, "application/json")
 
-    def _is_ours(self) -> bool:
-        "Whether the browser asked for this machine by its own name."
-        return self.headers.get("Host") in self.server.hosts
+    def show(request: Request) -> Response:
+        return HTMLResponse(page, headers=_HEADERS)
 
-    def do_GET(self) -> None:
-        "The page."
-        if self._is_ours() and self.path == "/":
-            self._send(HTTPStatus.OK, self.server.page)
-        else:
-            self._send(HTTPStatus.NOT_FOUND, {"error": "there is one page, /"})
-
-    def do_POST(self) -> None:
-        "The tokens of a text, or what a model makes of it."
-        told = self.headers.get("Content-Length", "")
-        size = int(told) if re.fullmatch("[0-9]{1,9}", told) else 0
-        if not self._is_ours() or self.headers.get("Content-Type") != "application/json" or not 0 < size <= _LARGEST:
-            self.close_connection = True
-            self._send(HTTPStatus.FORBIDDEN, {"error": "only this page's own questions are answered"})
-        else:
-            self._send(*self._answer(self.rfile.read(size)))
-
-    def _answer(self, raw: bytes) -> tuple[HTTPStatus, dict[str, Any]]:
-        "What a question is answered, also where a model fails."
+    async def ask(request: Request) -> Response:
+        size = int(request.headers.get("content-length", 0))
+        if request.headers.get("content-type") != "application/json" or not 0 < size <= _LARGEST:
+            return told(dict(error="only this page's own questions are answered"), 403)
         try:
-            side, ask = _question(self.path, raw, self.server.sides)
-        except (ValueError, KeyError, RecursionError) as e:
-            return HTTPStatus.BAD_REQUEST, {"error": str(e)}
+            side, make = _question(request.url.path, await request.body(), sides)
+        except ValueError as e:
+            return told(dict(error=str(e)), 400)
         try:
-            with side.lock:
-                return HTTPStatus.OK, ask()
+            async with turn:
+                return told(await run_in_threadpool(make))
         except (ValueError, TimeoutError) as e:
-            return HTTPStatus.BAD_REQUEST, {"error": str(e)}
+            return told(dict(error=str(e)), 400)
         except Exception as e:  # whatever else a model or its tokenizer raises
-            return HTTPStatus.INTERNAL_SERVER_ERROR, {"error": f"{side.name} failed: {type(e).__name__}: {e}"}
+            return told(dict(error=f"{side.name} failed: {type(e).__name__}: {e}"), 500)
 
-    def log_message(self, format: str, *args: Any) -> None:
-        "Nothing: questions are no remarks."
+    routes = [Route("/", show), Route("/tokens", ask, methods=["POST"]), Route("/answer", ask, methods=["POST"])]
+    hosts = Middleware(TrustedHostMiddleware, allowed_hosts=["127.0.0.1", "localhost"], www_redirect=False)
+    return Starlette(routes=routes, middleware=[hosts])
 
 
-class DemoServer(ThreadingHTTPServer):
-    "A page for two models, on this machine alone; a context manager, which also ends the models' processes."
+def open_port(port: int) -> socket.socket:  # 0: any that is free
+    "A port of this machine; `SettingError` where it cannot be opened."
+    try:
+        return socket.create_server(("127.0.0.1", port))
+    except (OSError, OverflowError) as e:
+        problem = f" {port} cannot be opened ({e}); give another, or 0 for any that is free"
+        raise SettingError("port", problem) from e
 
-    daemon_threads = True
 
-    def __init__(
-        self,
-        port: int = 0,  # 0: any that is free
-    ):
-        self.sides: dict[str, Side] = {}
-        self.page = ""
+def demo_server(sides: dict[str, Side]) -> uvicorn.Server:  # which `run(sockets=[open_port(port)])` starts
+    "A server of the page, which is quiet, and whose models stop computing when it is told to end."
+    import uvicorn
+
+    class Server(uvicorn.Server):
+        def handle_exit(self, sig, frame):
+            for side in sides.values():
+                side.close()
+            super().handle_exit(sig, frame)
+
+    quiet = dict(log_config=None, log_level="critical", access_log=False)
+    return Server(uvicorn.Config(demo_app(sides), lifespan="off", timeout_graceful_shutdown=5, **quiet))
+
+
+def serve(folder: str | Path, source: str, port: int, started: Callable[[str], object]) -> None:
+    "Open the port, load both models, tell the page's address, and serve it until Ctrl+C."
+    check_extra("uvicorn", "demo")
+    with open_port(port) as opened:
+        sides = open_sides(folder, source)
+        started(f"http://127.0.0.1:{opened.getsockname()[1]}/")
         try:
-            super().__init__(("127.0.0.1", port), _Handler)
-        except (OSError, OverflowError) as e:
-            problem = f" {port} cannot be opened ({e}); give another, or 0 for any that is free"
-            raise SettingError("port", problem) from e
-        self.hosts = {f"{name}:{self.server_port}" for name in ("127.0.0.1", "localhost")}
-
-    @property
-    def address(self) -> str:
-        "Where the page is."
-        return f"http://127.0.0.1:{self.server_port}/"
-
-    def show(self, sides: dict[str, Side]) -> None:
-        "Make the page of two models."
-        names = {name: html.escape(side.name) for name, side in sides.items()}
-        about = " ".join(dict.fromkeys(side.about for side in sides.values()))
-        parts = dict(title=names["after"], about=about, longest=str(LONGEST), most=str(MOST))
-        self.sides, self.page = sides, filled("demo", names | parts)
-
-    def server_close(self) -> None:
-        "Close the port and the models."
-        super().server_close()
-        for side in self.sides.values():
-            side.close()
+            demo_server(sides).run(sockets=[opened])
+        except KeyboardInterrupt:
+            pass
+        finally:
+            for side in sides.values():
+                side.close()

@@ -13,6 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from ..models.check import check_model
 from ..models.settings import is_gguf
 from ..models.source import FolderSource, GgufSource, Source
 from ..study.adaptation import AdaptSettings
+from ..tasks.settings import KEEP
 from ..text.files import read_json
 from ..text.settings import options
 from ..tokens.settings import TokenizerSettings
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
     from vocab_lit.tokens.vocab import Vocab
 
 # %% auto #0
-__all__ = ['LOSSES', 'MODELS', 'MadeFolder', 'logged_losses', 'curves', 'tables', 'commands', 'settings_tables']
+__all__ = ['LOSSES', 'MODELS', 'MadeFolder', 'curves', 'task_in_words', 'measured', 'tables', 'commands']
 
 # %% ../../nbs/09_app/03_made_folder.ipynb #c917d04f
 @dataclass
@@ -182,25 +184,13 @@ _POINTS = 400  # of a curve
 MODELS = {"source": "source", "start": "target, before training", "trained": "target, trained"}
 
 
-def logged_losses(
-    folder: Path,  # of a training run
-) -> list[dict]:  # step, method (the curve's name) and value, in nats
-    "The losses that a run has logged, a record each."
-    file = folder / "metrics.jsonl"
-    entries = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()] if file.is_file() else []
-    return [
-        dict(step=entry["step"], method=name, value=entry[key])
-        for entry in entries
-        for key, name in LOSSES.items()
-        if key in entry
-    ]
-
-
 def curves(folder: Path) -> dict[str, list]:  # {name: [step, loss] in order}
     "The curves of the losses that a run has logged, each of at most a few hundred points."
-    points: dict[str, list] = {}
-    for point in logged_losses(folder):
-        points.setdefault(point["method"], []).append([point["step"], round(point["value"], 4)])
+    file, points = folder / "metrics.jsonl", {}
+    for line in file.read_text(encoding="utf-8").splitlines() if file.is_file() else ():
+        entry = json.loads(line)
+        for key in filter(entry.__contains__, LOSSES):
+            points.setdefault(LOSSES[key], []).append([entry["step"], round(entry[key], 4)])
     every = {name: math.ceil(len(curve) / _POINTS) for name, curve in points.items()}
     return {name: c if every[name] < 2 else [*c[: -1 : every[name]], c[-1]] for name, c in points.items()}
 
@@ -209,18 +199,45 @@ def _table(id: str, title: str, about: str, rows: Iterable[Mapping]) -> dict:
     return dict(id=id, title=title, about=about, rows=list(rows))
 
 
+def task_in_words(task: str) -> str:
+    "The name of a task, and whether its language is one that the source model knows."
+    return f"{task.removeprefix(KEEP)} in a language known before" if task.startswith(KEEP) else task
+
+
+def _task_rows(rows: list[dict]) -> list[dict]:
+    "The mean scores on the test files of each task and model."
+    runs: dict[tuple, list[float]] = {}
+    for r in rows:
+        runs.setdefault((task_in_words(r["task"]), r["model"], r["metric"]), []).append(r["test"])
+    return [dict(zip(("task", "model", "metric"), key), seeds=len(of), test=fmean(of)) for key, of in runs.items()]
+
+
+def _with_shares(rows: Iterable[dict]) -> list[dict]:
+    "Rows whose share is in %."
+    return [row | dict(share=f"{row['share']:.1%}") for row in rows]
+
+
 def _score_tables(made: MadeFolder) -> list[dict]:
-    "Scores of the models."
-    if not made.scores:
+    "What was measured of the models, and of an adaptation how they were made."
+    s = made.scores
+    if not s:
         return [_table("scores", "Scores", "What was measured of the model.", made.note.get("scores", []))]
     told = dict(bits_per_byte="bits_per_byte", test="per_token", metric="which_is", tokens="tokens", unknown="unknown")
-    scores = made.scores["held_out"].items()
-    held_out = [dict(model=MODELS[model]) | {name: row[key] for key, name in told.items()} for model, row in scores]
-    about = "Held-out text. Bits per byte compare between vocabularies, where no token is unknown; lower is better."
-    of_tasks = "The model fine-tuned on the files given, and scored on development and test file."
+    held_out = [dict(model=MODELS[model]) | {told[k]: row[k] for k in told} for model, row in s["held_out"].items()]
+    lines = s["text"]["lines"]
+    read = f"{lines['train']:,} lines to train on, {lines['held out']:,} held out; what cleaning kept and left out."
+    compare = "Bits per byte compare between vocabularies, where no token is unknown; lower is better."
     return [
-        _table("scores", "Scores", about, held_out),
-        _table("tasks", "Tasks", of_tasks, made.scores["tasks"]),
+        _table("scores", "Scores", f"Held-out text. {compare}", held_out),
+        _table("tasks", "Tasks", "Fine-tuned on the files given; the mean on the test file.", _task_rows(s["tasks"])),
+        _table(
+            "fit", "Fit", "Each vocabulary on held-out lines.", (dict(of=k) | v for k, v in s["vocabulary"].items())
+        ),
+        _table("embeddings", "Embeddings", "Where they come from.", _with_shares(s["rows"])),
+        _table("examples", "Frequent tokens", "What those that are not copies were made of.", s["examples"]),
+        _table("losses", "Held-out losses", "In nats for a token.", s["losses"]),
+        _table("cleaned", "Text", read, _with_shares(s["text"]["cleaned"])),
+        _table("time", "Time", "", (dict(stage=name, seconds=n) for name, n in s["seconds"].items())),
     ]
 
 
@@ -229,6 +246,8 @@ def _forgotten_table(made: MadeFolder) -> dict:
     logged = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else []
     rows = bits_by_text(made.scores.get("forgotten") or logged)
     about = "Bits per byte of held-out text in languages that the source model knows; lower is better."
+    if share := made.asked.get("replay"):
+        about += f" {share:.0%} of the blocks trained on came from the other lines of that text."
     named = ({MODELS.get(name, name): value for name, value in row.items()} for row in rows)
     return _table("forgotten", "What was forgotten", about, named)
 
@@ -255,10 +274,15 @@ def _check_table(made: MadeFolder) -> dict:
     return _table("check", "Check", about if findings else f"{about} Nothing was found.", (f.row() for f in findings))
 
 
-def tables(made: MadeFolder) -> list[dict]:  # id, title, about and rows of each
-    "The tables of a page: scores, what trimming costs, what was forgotten, what `check` finds."
+def measured(made: MadeFolder) -> list[dict]:
+    "The tables of scores, of what trimming costs and of what was forgotten, as far as there are any."
     told = [*_score_tables(made), *_trim_tables(made), _forgotten_table(made)]
-    return [table for table in told if table["rows"]] + ([_check_table(made)] if made.is_model else [])
+    return [table for table in told if table["rows"]]
+
+
+def tables(made: MadeFolder) -> list[dict]:  # id, title, about and rows of each
+    "The tables of a page: what was measured, and what `check` finds."
+    return measured(made) + ([_check_table(made)] if made.is_model else [])
 
 # %% ../../nbs/09_app/03_made_folder.ipynb #a972bc69
 def _words(options_given: Mapping[str, object]) -> list[str]:
@@ -331,20 +355,3 @@ def commands(made: MadeFolder) -> list[str]:
     if "like" in note:
         lines.append(_line("export", note["trained"], dict(like=Path(note["like"]).name), made.folder))
     return lines
-
-
-def _rows(settings: Mapping[str, object]) -> list[dict]:
-    shown = without_folders({name: value for name, value in settings.items() if value not in (None, "", [], {})})
-    texts = {name: v if isinstance(v, str) else json.dumps(v, ensure_ascii=False) for name, v in shown.items()}
-    return [dict(what=name.replace("_", " "), value=text) for name, text in texts.items()]
-
-
-_ELSEWHERE = ("rows", "scores", "training", "notes", "source")  # of a note, which the page has in other places
-
-
-def settings_tables(made: MadeFolder) -> dict[str, list[dict]]:  # {of what: what and value}
-    "All settings that a folder has noted."
-    note = {name: value for name, value in made.note.items() if name not in _ELSEWHERE}
-    parts = {"the vocabulary": note, "the training": made.run.get("config", {}), "the adaptation": made.asked}
-    parts["the machine"] = {name: made.scores[name] for name in ("device", "versions") if name in made.scores}
-    return {name: rows for name, settings in parts.items() if (rows := _rows(settings))}

@@ -21,19 +21,21 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 import vocab_lit
-from .made_folder import MadeFolder, commands, curves, settings_tables, tables
+from .made_folder import MadeFolder, commands, curves, tables
 from ..methods.plan import Plan
 from ..models.card import without_folders
 from ..text.corpus import Amount, Lines, data_path, sample_lines
 from ..text.errors import no_collection
 from ..text.files import check_output, check_text, write_text
+from ..text.markup import markdown_table, markdown_text
 from ..text.settings import SettingError
 from ..text.words import script_name
 from ..tokens.vocab import Token, Vocab, fit, visible
 
 # %% auto #0
-__all__ = ['POSITIONS', 'MOST_BYTES', 'MOST_OF_ONE', 'ORIGINS', 'N_LINES', 'position', 'column', 'Terms', 'terms_of', 'origins',
-           'report_data', 'filled', 'report_html', 'check_report', 'write_report']
+__all__ = ['POSITIONS', 'MOST_BYTES', 'MOST_OF_ONE', 'ORIGINS', 'N_LINES', 'UNKNOWN_NOTE', 'position', 'column', 'Terms',
+           'terms_of', 'origins', 'report_data', 'filled', 'report_html', 'report_markdown', 'check_report',
+           'write_report']
 
 # %% ../../nbs/09_app/04_report.ipynb #c1113263
 POSITIONS = ("word-initial", "word-internal", "bytes", "special", "unused")
@@ -241,9 +243,17 @@ def _facts(made: MadeFolder, sample: list[str]) -> dict[str, object]:
     return {name: value for name, value in facts.items() if value != ""}
 
 
+UNKNOWN_NOTE = (
+    "The source tokenizer does not know all of this text. Unknown tokens are not predicted, so that the bits per byte "
+    "of the source model are too low to compare."
+)
+
+
 def _notes(made: MadeFolder, sample: list[str]) -> list[str]:
     "Remarks on missing parts of the page, with their reasons, and on oddities of the model."
     notes = list(made.note.get("notes", []))
+    if made.scores.get("held_out", {}).get("source", {}).get("unknown"):
+        notes.append(UNKNOWN_NOTE)
     if not sample:
         notes.append("Lines before and after: no text was given, and the folder has none; give one by --text.")
     if made.source is None:
@@ -287,7 +297,6 @@ def report_data(
         losses=curves(made.model),
         tables=tables(made),
         commands=commands(made),
-        settings=settings_tables(made),
     )
 
 
@@ -318,6 +327,26 @@ def report_html(
     return filled("report", dict(title=html.escape(data["title"]), data=written))
 
 
+def report_markdown(
+    data: dict,  # from `report_data`
+) -> str:
+    "The facts, tables and commands of a page as Markdown."
+
+    def shown(value: object) -> str:
+        number = f"{value:.4g}" if isinstance(value, float) else f"{value:,}" if type(value) is int else value
+        return markdown_text(number)
+
+    parts = [f"# {markdown_text(data['title'])}", f"{data['made']} {data['version']}"]
+    parts += [markdown_table(["what", "value"], data["facts"].items(), shown), *(f"- {note}" for note in data["notes"])]
+    for table in data["tables"]:
+        rows = table["rows"]
+        heads = [name.replace("_", " ") for name in rows[0]] if rows else []
+        parts += [f"## {table['title']}", table["about"]]
+        parts += [markdown_table(heads, (row.values() for row in rows), shown)] if rows else []
+    parts += ["## Commands", "\n".join(["```", *data["commands"], "```"])]
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
 def check_report(
     folder: str | Path,
     out: str | Path,
@@ -340,15 +369,16 @@ def check_report(
 @no_collection()
 def write_report(
     made: MadeFolder,
-    out: str | Path,  # an HTML file, which is replaced
+    out: str | Path,  # an HTML file, which is replaced; Markdown by the ending .md
     text: Sequence[str | Path] = (),  # to take sample lines from; none: what the folder has
+    *more: str | Path,  # further files of the same report
 ) -> Path:
-    "Write the page of a folder."
-    page = report_html(report_data(made, text))
-    out = Path(out)
-    new = out.with_name(f".{out.name}.new")  # the old page stays until the new one is whole
-    new.unlink(missing_ok=True)  # of a process that was killed
-    with write_text(new) as file:
-        file.write(page)
-    os.replace(new, out)
-    return out
+    "Write the report of a folder."
+    data = report_data(made, text)
+    for file in map(Path, (out, *more)):
+        new = file.with_name(f".{file.name}.new")  # the old page stays until the new one is whole
+        new.unlink(missing_ok=True)  # of a process that was killed
+        with write_text(new) as opened:
+            opened.write(report_markdown(data) if file.suffix == ".md" else report_html(data))
+        os.replace(new, file)
+    return Path(out)

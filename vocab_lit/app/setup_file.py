@@ -5,14 +5,21 @@
 # %% ../../nbs/09_app/00_setup_file.ipynb #d3fe908b
 from __future__ import annotations
 
+import csv
+import difflib
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
+
+import yaml
 
 from ..methods.settings import InitSettings
 from ..study.adaptation import AdaptSettings
 from ..tasks.registry import TASKS
 from ..tasks.settings import GIVEN_SPLITS, KEEP, SPLITS, TASK_KEYS
+from ..text.corpus import data_path
 from ..text.reader import FIELD_HELP, TextSource, beside
 from vocab_lit.text.settings import (
     Files,
@@ -30,12 +37,14 @@ from vocab_lit.text.settings import (
     settings,
     wrong,
 )
+from ..text.words import languages
 from ..tokens.settings import TokenizerSettings, TrimSettings
 from ..training.settings import KeepSettings, LaptSettings, RunOptions
 from ..vectors.settings import IN_ONE_SPACE, VECTOR_METHODS, VectorSettings
 
 # %% auto #0
-__all__ = ['OF_KEY', 'KEYS', 'Begin', 'read_setup', 'setup_lines']
+__all__ = ['OF_KEY', 'KEYS', 'Begin', 'read_setup', 'setup_lines', 'find_language', 'language_facts', 'language_resources',
+           'example_setup']
 
 # %% ../../nbs/09_app/00_setup_file.ipynb #a39205ce
 @settings
@@ -197,3 +206,106 @@ def setup_lines(
         where = " in a language that the source model knows, to see what is forgotten" * known
         lines.append(f"# {name}: {in_yaml(files)}   # {task.about}{where}")
     return [*lines, ""]
+
+# %% ../../nbs/09_app/00_setup_file.ipynb #59665f5a
+@cache
+def _resources() -> list[dict]:
+    return yaml.safe_load(data_path("languages.yml").read_text(encoding="utf-8"))["resources"]
+
+
+def find_language(
+    name: str,  # a code, such as sw or swa, or an English name
+) -> str:  # the code as CLDR writes it
+    "The code of a language; `ValueError` says which are near."
+    given, known = name.strip().lower().replace("_", "-"), languages()
+    codes = {row["name"].lower(): code for code, row in known.items() if row["name"]}
+    codes |= {code.lower().replace("_", "-"): code for code in known}
+    codes |= {alias: code for code, row in known.items() for alias in row["aliases"].split()}
+    if given in codes:
+        return codes[given]
+    near = dict.fromkeys(codes[match] for match in difflib.get_close_matches(given, codes, 3, 0.6))
+    if 2 <= len(given) <= 3 and given.isalpha() and name.islower() and not near:
+        return given  # one that CLDR has no name for
+    named = ", ".join(f"{code} ({known[code]['name']})" for code in near)
+    hint = f"near it: {named}" if near else "give a code such as sw, or an English name"
+    raise ValueError(f"no language {name!r}; {hint}")
+
+
+def language_facts(code: str) -> dict[str, str]:  # of a code from `find_language`
+    "Name and script of a language, and which models have seen it."
+    row = languages().get(code, dict(name="", own_name="", script=""))
+    models = [r["name"] for r in _resources() if r["kind"] == "model" and code in r["languages"]]
+    return {
+        "name": row["name"] or code,
+        "own name": row["own_name"],
+        "script": row["script"] or "not known to CLDR",
+        "models that have seen it": ", ".join(models) or "neither XLM-R nor mBERT",
+    }
+
+
+def _resource(resource: dict, code: str) -> dict[str, str]:
+    "A line about a data set; `{code}` in its address is the language's code there."
+    codes = resource["languages"]
+    own = codes[code] if isinstance(codes, dict) else code
+
+    def fill(pattern, code=own):
+        return (pattern or "").replace("{code}", code)
+
+    where = fill(resource.get("url"), quote(own))
+    if resource.get("hub"):
+        where = f"{fill(resource['hub'])} {fill(resource.get('config'))}".strip()
+    return dict(kind=resource["kind"], name=resource["name"], where=where, about=fill(resource.get("about")))
+
+
+def language_resources(code: str) -> list[dict[str, str]]:  # kind, name, where, about
+    "Data sets, dictionaries, vectors and models for a language."
+    resources = [_resource(resource, code) for resource in _resources() if code in resource["languages"]]
+    return resources + _open_files(code)
+
+
+_OPEN_KINDS = {"treebank": "pos+dp"}  # as languages.yml calls them
+
+
+def _open_files(code: str) -> list[dict[str, str]]:
+    "The public repositories that the field trial takes text and labels from; `field/sources.csv` names the files."
+    with data_path("field", "sources.csv").open(encoding="utf-8", newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["language"] == code]
+    lines = {}
+    for row in rows:
+        kind, about = _OPEN_KINDS.get(row["kind"], row["kind"]), f"{row['licence']}; commit {row['commit']}"
+        there = dict(kind=kind, name="open repository", where=f"https://github.com/{row['repository']}", about=about)
+        lines.setdefault((kind, there["where"]), there)
+    return list(lines.values())
+
+# %% ../../nbs/09_app/00_setup_file.ipynb #ed67f8fc
+def _known_of(code: str) -> list[str]:
+    "The facts on a language, as comments."
+    facts, resources = language_facts(code), language_resources(code)
+    own = facts["own name"] if facts["own name"] != facts["name"] else ""
+    width = max((len(r["name"]) for r in resources), default=0)
+    there = [f"#   {r['kind']:<10} {r['name']:<{width}}  {r['where']}" for r in resources if r["kind"] != "model"]
+    none = "# No resources are known for it."
+    return [
+        f"# {facts['name']}{f' ({own})' if own else ''}, {facts['script']}",
+        "#",
+        "# Resources:" if there else none,
+        *there,
+    ]
+
+
+def example_setup(
+    code: str,  # from `find_language`
+    model: str = "FacebookAI/xlm-roberta-base",
+    text: str = "",  # a file; "": CODE.txt
+) -> str:  # YAML
+    "A commented setup file for a language."
+    lines = [
+        *_known_of(code),
+        "#",
+        "# Names of files are relative to this file. Take the # away from what you need; every command reads it:",
+        "#   vocab-lit adapt --setup THIS --out DIR           text, vocabulary, training, scores and a report",
+        "#   python -m studies chapter focus --setup THIS     a chapter of the book on your model, in a checkout",
+        "",
+        *setup_lines(code, model, text or f"{code}.txt"),
+    ]
+    return "\n".join(lines)

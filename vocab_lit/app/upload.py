@@ -17,7 +17,7 @@ from ..text.files import read_json
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'check_repository', 'check_upload', 'files_to_upload', 'left_out', 'upload_rows', 'upload']
+__all__ = ['log', 'check_repository', 'check_upload', 'files_to_upload', 'upload_rows', 'upload']
 
 # %% ../../nbs/09_app/02_upload.ipynb #adbf5ed4
 _OPTION = "push_to_hub"
@@ -91,14 +91,6 @@ def files_to_upload(folder: str | Path) -> dict[str, Path | bytes]:  # by name i
     return uploaded
 
 
-def left_out(folder: str | Path) -> list[str]:
-    "The files beside them, but for hidden ones, which stay where they are."
-    files, folder = files_to_upload(folder), Path(folder)
-    names = (file.relative_to(folder) for file in folder.rglob("*") if file.is_file())
-    seen = (name.as_posix() for name in names if not any(part.startswith(".") for part in name.parts))
-    return sorted(name for name in seen if name not in files)
-
-
 def upload_rows(folder: str | Path) -> list[dict]:
     "The files that are uploaded, as rows of a table: file, bytes."
     files = files_to_upload(folder)
@@ -116,8 +108,6 @@ def upload(
     from huggingface_hub import CommitOperationAdd, HfApi
 
     files = files_to_upload(folder)
-    if left := left_out(folder):
-        log.info(f"left out, as no part of a model: {', '.join(left)}")
     log.info(f"uploading {len(files)} files to {name}")
     api, message = HfApi(), f"Made by vocab_lit {vocab_lit.__version__}"
     additions = [CommitOperationAdd(path_in_repo=path, path_or_fileobj=file) for path, file in files.items()]

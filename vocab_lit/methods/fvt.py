@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from .recipe import Copy, Gaussian, InitContext, InitStep, Recipe, RowWeights
 from ..tokens.expansion import add_given, known_id, written_parts
-from ..tokens.given_file import GivenToken
-from ..tokens.tokenizer_file import with_neutral_letter
+from ..tokens.settings import GivenToken
+from ..tokens.tokenizer_file import TokenizerFile
 from ..tokens.vocab import Token, Vocab, backend_of
 
 if TYPE_CHECKING:
@@ -37,7 +37,9 @@ def source_subtokens(
 def _text_subtokens(source: Vocab, tokens: list[Token]) -> dict[int, list[int]]:
     if not tokens:
         return {}
-    tokenizer, letter = with_neutral_letter(source.own_tokenizer)
+    file = TokenizerFile.of(source)
+    tokenizer, letter = file.with_letter()
+    file.forget()
     marks_ends = source.dialect is not None and bool(source.dialect.end)
     texts = [letter + " " * t.word_start + t.text for t in tokens]
     closed = [text + letter * (marks_ends and not t.word_start) for text, t in zip(texts, tokens)]

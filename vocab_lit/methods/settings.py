@@ -58,7 +58,7 @@ class InitSettings(Settings):
     heading = "Initialisation"
 
     method: str = option("blend", "method of initialisation; `vocab-lit methods` lists them", check=find_recipe)
-    neighbours: int = option(10, "wechsel, ofa: how many source tokens make a target token", ge=1, le=1000)
+    neighbours: int = option(10, "wechsel, ofa: nearest source tokens that make a target token", ge=1, le=1000)
     temperature: float = option(0.1, "wechsel, ofa: of the softmax over their similarities", gt=0)
     source_only: Model = option(
         "",
@@ -72,10 +72,10 @@ class InitSettings(Settings):
     )
     pad_to_multiple_of: int = option(
         0,
-        "round the number of embeddings up, for servers and GPUs (64) and TPUs (128); 0: 64 for decoders, 1 for others",
+        "pad the number of embeddings to a multiple, such as 64 (GPUs) or 128 (TPUs); 0: 64 for decoders, 1 for others",
         ge=0,
     )
-    seed: int = option(0, "of everything random", ge=0, le=LARGEST_SEED)
+    seed: int = option(0, "random seed", ge=0, le=LARGEST_SEED)
 
     def check(self) -> None:
         super().check()
@@ -157,8 +157,6 @@ class TransplantSettings:
         if tokenizer.extend and not copies_overlap(recipe):
             problem = f"vocabulary expansion keeps the source embeddings, and {recipe.name} makes all of them anew"
             yield "extend", f"{problem}; give a method that copies overlapping tokens, as blend or identity"
-        if tokenizer.same_size and init.pad_to_multiple_of:
-            yield "pad_to_multiple_of", "with --same-size there are as many rows as before; leave it out"
         if not (text or tokenizer.tokenizer or self.only_adds(text)):
             yield "text", "give text to train a tokenizer on, or --tokenizer"
         if file and file.is_dir() and recipe.needs != "token vectors":

@@ -8,8 +8,9 @@ from __future__ import annotations
 import json
 import pickle
 import re
-import shutil
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -20,8 +21,7 @@ from safetensors.torch import load_file, save_file
 from .lazy_weights import input_weight
 from .madx import Adapter, MadX, check_name
 from .settings import AdapterConfig
-from .source import load_model
-from ..text.files import check_output, read_json, write_folder
+from ..text.files import read_json, write_folder
 from ..text.settings import first_line
 from ..tokens.load import load_tokenizer
 from ..tokens.tokenizer_file import save_tokenizer
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 # %% auto #0
 __all__ = ['Tensors', 'to_json', 'from_json', 'write_adapter', 'save_adapter', 'read_config', 'load_adapter', 'head_labels',
-           'is_task', 'load_head', 'describe_adapter', 'export_adapter']
+           'is_task', 'load_head']
 
 # %% ../../nbs/05_models/14_adapterhub.ipynb #b6287dc1
 _MUST = dict(  # what the files say of MAD-X's adapters; what they leave out has these values too
@@ -65,33 +65,27 @@ def to_json(config: AdapterConfig) -> dict[str, Any]:  # what stands under "conf
     )
 
 
-def _check(good: bool, path: str | Path, problem: str) -> None:
-    if not good:
-        raise ValueError(f"{path}: {problem}")
-
-
 def from_json(
     facts: dict,  # a whole adapter_config.json
     path: str | Path = "",  # for messages
 ) -> AdapterConfig:
     "An adapter's shape from a file; `ValueError` names what this package cannot compute."
     given = facts.get("config")
-    told: Any = {k.lower(): v for k, v in given.items()} if isinstance(given, dict) else None  # LN_before in old files
-    _check(told is not None, path, f'expected the shape of an adapter as "config", found {given!r}')
+    if not isinstance(given, dict):
+        raise ValueError(f'{path}: expected the shape of an adapter as "config", found {given!r}')
+    told: dict[str, Any] = {k.lower(): v for k, v in given.items()}  # LN_before in old files
     if isinstance(nice := told.pop("invertible_adapter", None), dict):
         told |= dict(inv_adapter=nice.get("block_type"), inv_adapter_reduction_factor=nice.get("reduction_factor"))
-    for name, value in _MUST.items():
-        found = told.get(name, value)
-        _check(found == value, path, f"an adapter with {name}={found!r} is not one of MAD-X, which has {value!r}")
-    architecture, kind = told.get("architecture"), told.get("inv_adapter")
-    _check(not architecture, path, f"an adapter of architecture {architecture!r}; MAD-X has bottlenecks")
-    _check(kind in (None, "nice"), path, f"an invertible adapter of kind {kind!r}; MAD-X has nice")
+    must = _MUST | dict(architecture=None, inv_adapter="nice" if told.get("inv_adapter") else None)
+    for name, value in must.items():
+        if (found := told.get(name, value)) != value:
+            raise ValueError(f"{path}: an adapter with {name}={found!r} is not one of MAD-X, which has {value!r}")
     reduction, left_out = told.get("reduction_factor"), told.get("leave_out") or []
-    invertible = told.get("inv_adapter_reduction_factor") or 0 if kind else 0
-    numbers = all(isinstance(size, (int, float)) and size >= 0 for size in (reduction, invertible))
-    _check(numbers and bool(reduction), path, f"expected a number as reduction_factor, found {reduction!r}")
-    indices = isinstance(left_out, list) and all(type(i) is int for i in left_out)
-    _check(indices, path, f"expected a list of layers' numbers as leave_out, found {left_out!r}")
+    invertible = told.get("inv_adapter_reduction_factor") or 0 if told.get("inv_adapter") else 0
+    if not reduction or not all(isinstance(size, (int, float)) and size >= 0 for size in (reduction, invertible)):
+        raise ValueError(f"{path}: expected a number as reduction_factor, found {reduction!r}")
+    if not isinstance(left_out, list) or not all(type(i) is int for i in left_out):
+        raise ValueError(f"{path}: expected a list of layers' numbers as leave_out, found {left_out!r}")
     activation = str(told.get("non_linearity", "relu")).lower()
     if "version" not in facts:
         activation = _BEFORE_VERSIONS.get(activation, activation)
@@ -131,19 +125,17 @@ def _read_json(file: Path) -> dict:
 
 def _load(file: Path) -> object:
     "Read a file of weights; `ValueError` where it is damaged or would have to be run."
-    if zipfile.is_zipfile(file) and (part := zipfile.ZipFile(file).testzip()):
-        raise ValueError(f"{file} is damaged ({part} in it is not what it was); download it again")
+    why = "holds more than plain tensors, or is damaged; it is not read, as a pickle can run programs"
     try:
+        if zipfile.is_zipfile(file) and (part := zipfile.ZipFile(file).testzip()):
+            raise ValueError(f"{part} in it is not what it was")
         if file.suffix == ".safetensors":
             return load_file(file)
         return torch.load(file, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError:
-        raise ValueError(
-            f"{file} holds more than plain tensors, or is damaged; it is not read, as a pickle can run programs"
-        ) from None
+        raise ValueError(f"{file} {why}") from None
     except Exception as e:  # what a damaged pickle raises can be anything
-        why = first_line(e).split(". ")[0]
-        raise ValueError(f"{file} is damaged ({why}); download it again") from None
+        raise ValueError(f"{file} is damaged ({first_line(e).split('. ')[0]}); download it again") from None
 
 
 Tensors = dict[str, torch.Tensor]  # by name
@@ -200,15 +192,11 @@ _FILES = {  # the configuration; the weights as safetensors and as a pickle
 }
 
 
-def _write(folder: Path, what: str, facts: dict[str, Any], tensors: Tensors, safetensors: bool) -> None:
+def _write(folder: Path, what: str, facts: dict[str, Any], tensors: Tensors) -> None:
     "Write configuration and weights of an adapter or a head."
-    config, safe, pickled = _FILES[what]
+    config, file, _ = _FILES[what]
     (folder / config).write_text(json.dumps(facts, indent=2, sort_keys=True) + "\n", encoding="utf-8", newline="\n")
-    tensors = {k: v.detach().cpu().contiguous().clone() for k, v in tensors.items()}
-    if safetensors:
-        save_file(tensors, folder / safe)
-    else:
-        torch.save(tensors, folder / pickled)
+    save_file({k: v.detach().cpu().contiguous().clone() for k, v in tensors.items()}, folder / file)
 
 
 def write_adapter(
@@ -216,29 +204,27 @@ def write_adapter(
     kind: str,  # language or task
     name: str,
     folder: str | Path,  # that exists
-    safetensors: bool = True,  # or as a pickle, pytorch_adapter.bin
     head: bool = False,  # whether the model's prediction head is saved along
 ) -> None:
     "Write an adapter's files, and a language's own vocabulary with them."
     folder, adapter, prefix = Path(folder), madx.get(kind, name), madx.model.base_model_prefix
     weights = {_file_key(k, prefix, name): v for k, v in adapter.state_dict().items()}
-    _write(folder, "adapter", _facts(madx.model, to_json(adapter.config), name), weights, safetensors)
+    _write(folder, "adapter", _facts(madx.model, to_json(adapter.config), name), weights)
     if head:
         labels = cast("dict[str, int]", madx.model.config.label2id)  # transformers always makes one
         facts = _facts(madx.model, None, None) | dict(label2id=labels, num_labels=len(labels))
-        _write(folder, "head", facts, _head_parameters(madx.model), safetensors)
-    own = madx.own_embeddings(name) if kind == "language" else None
-    if own:
+        _write(folder, "head", facts, _head_parameters(madx.model))
+    if own := madx.own_embeddings(name) if kind == "language" else None:
         vocabulary = folder / "vocabulary"
         vocabulary.mkdir()
         save_file({n: p.detach().cpu().clone() for n, p in own.items()}, vocabulary / "embeddings.safetensors")
         save_tokenizer(madx.tokenizers[name], vocabulary)
 
 
-def save_adapter(madx: MadX, kind: str, name: str, folder: str | Path, *options: bool, **named: bool) -> Path:
-    "Write an adapter to a new or empty folder, with the options of `write_adapter`."
+def save_adapter(madx: MadX, kind: str, name: str, folder: str | Path, head: bool = False) -> Path:
+    "As `write_adapter`, to a new or empty folder."
     with write_folder(folder) as new:
-        write_adapter(madx, kind, name, new, *options, **named)
+        write_adapter(madx, kind, name, new, head)
     return Path(folder)
 
 
@@ -275,29 +261,27 @@ def load_adapter(
     leave_out: tuple[int, ...] = (),
 ) -> str:  # its name
     "Add a saved adapter to a model; `ValueError` where file and model do not fit, before anything is added."
-    folder = Path(folder)
-    facts, config = read_config(folder, madx.model)
-    try:
-        name = check_name((facts.get("name") or "") if name is None else name)
-    except ValueError as e:
-        raise ValueError(f"{folder}: {e}; or give it another name here") from None
+    folder, model = Path(folder), madx.model
+    facts, config = read_config(folder, model)
     stored = _tensors(folder, *_FILES["adapter"][1:])
     weights = {_own_key(k) or k: v for k, v in stored.items()}
     if len(weights) < len(stored):
         raise ValueError(f"{folder} holds the weights of several adapters; expected one")
     if kind == "task" and not any(k.startswith("coupling") for k in weights):
         config = replace(config, invertible=0)  # old task adapters name one that they do not have
-    try:
-        with torch.device("meta"):
-            expected = Adapter(config, madx.model.config.hidden_size, madx.model.config.num_hidden_layers).state_dict()
-    except ValueError as e:
-        raise ValueError(f"{folder}: {e}") from None
+    with _about(folder), torch.device("meta"):
+        name = check_name((facts.get("name") or "") if name is None else name)
+        expected = Adapter(config, model.config.hidden_size, model.config.num_hidden_layers).state_dict()
     _check_fit(weights, expected, folder)
     config = replace(config, leave_out=(*config.leave_out, *leave_out))
     if kind == "task":
         madx.add_task(name, config)
     elif (folder / "vocabulary").is_dir():
-        _add_with_vocabulary(madx, name, config, folder / "vocabulary")
+        embeddings = _tensors(folder / "vocabulary", "embeddings.safetensors")
+        with _about(folder / "vocabulary"):
+            if more := embeddings.keys() - {"input", "output", "bias", "head bias"}:
+                raise ValueError(f"unknown embeddings: {', '.join(sorted(more))}")
+            madx.add_language(name, config, embeddings, load_tokenizer(folder / "vocabulary"))
     else:
         madx.add_language(name, config)
     adapter = madx.get(kind, name)
@@ -305,42 +289,37 @@ def load_adapter(
     return name
 
 
-def _add_with_vocabulary(madx: MadX, name: str, config: AdapterConfig, folder: Path) -> None:
-    "Add a language adapter with the vocabulary in a folder."
-    embeddings = _tensors(folder, "embeddings.safetensors")
-    if more := embeddings.keys() - {"input", "output", "bias", "head bias"}:
-        raise ValueError(f"{folder} has unknown embeddings: {', '.join(sorted(more))}")
+@contextmanager
+def _about(folder: Path) -> Iterator[None]:
+    "Name a folder in the errors inside."
     try:
-        madx.add_language(name, config, embeddings, load_tokenizer(folder))
+        yield
     except ValueError as e:
         raise ValueError(f"{folder}: {e}") from None
 
 # %% ../../nbs/05_models/14_adapterhub.ipynb #cbe1bf36
 def _numbered(model: PreTrainedModel, config: dict[str, Any]) -> dict[str, str]:
     "Names for the numbers of the library's own heads."
-    kind, layers, prefix = config.get("head_type"), config.get("layers"), model.base_model_prefix
-    pairs = {"1": f"{prefix}.pooler.dense", "4": "classifier"}
+    kind, layers, activation = config.get("head_type"), config.get("layers"), config.get("activation_function")
+    pairs = {"1": f"{model.base_model_prefix}.pooler.dense", "4": "classifier"}
     if hasattr(getattr(model, "classifier", None), "out_proj"):  # as RoBERTa has it
         pairs = {"1": "classifier.dense", "4": "classifier.out_proj"}
-    cls = {"0": "transform.dense", "2": "transform.LayerNorm", "3": "decoder"}
-    words = {number: f"cls.predictions.{part}" for number, part in cls.items()}
-    if hasattr(model, "lm_head"):
-        words = {"0": "lm_head.dense", "2": "lm_head.layer_norm", "3": "lm_head.decoder"}
-    shapes = {
-        ("tagging", 1): {"1": "classifier"},
-        ("question_answering", 1): {"1": "qa_outputs"},
-        ("dependency_parsing", None): {},
-        ("classification", 2): pairs,
-        ("masked_lm", 2): words,
+    names = ("lm_head.dense", "lm_head.layer_norm", "lm_head.decoder")
+    if not hasattr(model, "lm_head"):
+        names = tuple(f"cls.predictions.{part}" for part in ("transform.dense", "transform.LayerNorm", "decoder"))
+    shapes: dict[tuple, dict[str, str]] = {
+        ("tagging", 1, "tanh"): {"1": "classifier"},
+        ("question_answering", 1, "tanh"): {"1": "qa_outputs"},
+        ("dependency_parsing", None, None): {},
+        ("classification", 2, "tanh"): pairs,
+        ("masked_lm", 2, "gelu"): dict(zip(("0", "2", "3"), names)),
     }
-    activation = config.get("activation_function")
-    usual: dict[Any, str | None] = {"masked_lm": "gelu", "dependency_parsing": None}
-    if (kind, layers) not in shapes or config.get("use_pooler") or activation != usual.get(kind, "tanh"):
+    if (kind, layers, activation) not in shapes or config.get("use_pooler"):
         raise ValueError(
             f"a head of type {kind} with {layers} layers and activation {activation} has no counterpart "
             f"in a {type(model).__name__}"
         )
-    return shapes[kind, layers]
+    return shapes[kind, layers, activation]
 
 
 def _head_parameters(model: PreTrainedModel) -> Tensors:
@@ -406,46 +385,3 @@ def _head_weights(model: PreTrainedModel, folder: Path, config: dict[str, Any] |
         elif not torch.equal(value, embeddings):
             raise ValueError(f"{folder}: the head was trained with other token embeddings than this model's")
     return weights
-
-# %% ../../nbs/05_models/14_adapterhub.ipynb #f3c4ebd2
-def describe_adapter(folder: str | Path) -> dict[str, Any]:
-    "Describe the adapter in a folder: its name, model, shape, parameters and labels."
-    folder = Path(folder)
-    facts, config = read_config(folder)
-    weights = _tensors(folder, *_FILES["adapter"][1:])
-    head = (folder / "head_config.json").is_file()
-    return dict(
-        name=str(facts.get("name")),
-        model=f"{facts.get('model_name') or ''} ({facts.get('model_type')}, {facts.get('hidden_size')})".strip(),
-        reduction=config.reduction,
-        activation=config.activation,
-        invertible=bool(config.invertible),
-        left_out=" ".join(map(str, config.leave_out)),
-        parameters=sum(v.numel() for v in weights.values()),
-        vocabulary=(folder / "vocabulary").is_dir(),
-        labels=" ".join(head_labels(folder)) if head else "",
-    )
-
-
-def export_adapter(
-    model: str | Path,  # folder or hub name of the model it is for
-    folder: str | Path,
-    out: str | Path,  # a new or empty folder
-    name: str | None = None,  # a new name; None: its own
-    safetensors: bool = True,
-) -> Path:
-    "Check an adapter against its model and write it as the library does."
-    folder = Path(folder)
-    head = (folder / "head_config.json").is_file()
-    kind = "task" if is_task(folder) else "language"
-    check_output(out)
-    madx = MadX(load_model(model))
-    name = load_adapter(madx, folder, kind, name)
-    with write_folder(out) as new:
-        write_adapter(madx, kind, name, new, safetensors)
-        if (folder / "scores.json").is_file():
-            shutil.copy(folder / "scores.json", new)  # the settings it was trained with
-        if head:  # it is for a model of its own class; only the kind of file changes
-            weights = _tensors(folder, *_FILES["head"][1:])
-            _write(new, "head", _read_json(folder / "head_config.json"), weights, safetensors)
-    return Path(out)

@@ -23,7 +23,7 @@ from ..text.words import languages
 
 # %% auto #0
 __all__ = ['source_facts', 'keep_source_files', 'papers_of', 'language_code', 'without_folders', 'card_text', 'write_card',
-           'write_lora_card', 'write_adapter_card']
+           'write_adapter_card']
 
 # %% ../../nbs/05_models/09_card.ipynb #e65061c9
 _OURS = "<!-- written by vocab_lit from vocab_lit.json -->"
@@ -31,27 +31,14 @@ _KEPT = "README-source.md"
 _LINK = re.compile(r"https?://[^\s<>\"']+|[\w.-]+")  # a page, or a file in the repository
 
 
-def _read_head(file: Path) -> dict:  # empty where there is no card, or one without a head that is YAML
-    "The fields at the head of the model card in a file."
-    from huggingface_hub import metadata_load
+def _read_head(card: str | Path) -> dict:  # empty where there is no card, or one without a head that is YAML
+    "The fields at the head of a model card: a file, or the card of a name on the Hub."
+    from huggingface_hub import ModelCard
+    from huggingface_hub.errors import HfHubHTTPError
     from yaml import YAMLError
 
-    with suppress(OSError, ValueError, YAMLError):
-        return metadata_load(file) or {}
-    return {}
-
-
-def _hub_head(name: str) -> dict:
-    "The head of the card of a model on the Hub, from the download cache if it is there."
-    from huggingface_hub import HfApi, try_to_load_from_cache
-    from huggingface_hub.errors import HfHubHTTPError
-
-    cached = try_to_load_from_cache(name, "README.md")
-    if isinstance(cached, str):
-        return _read_head(Path(cached))
-    with suppress(HfHubHTTPError, OSError, RuntimeError):
-        if card := HfApi().model_info(name, timeout=5).card_data:
-            return card.to_dict()
+    with suppress(HfHubHTTPError, OSError, ValueError, YAMLError):
+        return ModelCard.load(card, ignore_metadata_errors=True).data.to_dict()
     return {}
 
 
@@ -64,10 +51,8 @@ def source_facts(
 ) -> dict:  # base_model, license, license_name, license_link, pipeline_tag, as far as they are known
     "Read about the source model from its card, and from where it is."
     folder, base = Path(source), source
-    if not folder.is_dir():
-        head = _hub_head(source)
-    else:
-        head = _read_head(folder / "README.md")
+    head = _read_head(folder / "README.md" if folder.is_dir() else source)
+    if folder.is_dir():
         snapshot = re.search(r"models--([\w.-]+?)--([\w.-]+)/snapshots", str(folder.absolute()))
         base = head.get("base_model", "") if head and _is_ours(folder / "README.md") else ""
         base = "/".join(snapshot.groups()) if snapshot else base
@@ -296,36 +281,21 @@ def write_card(
     return _write(folder, text)
 
 # %% ../../nbs/05_models/09_card.ipynb #c5b726de
-def write_lora_card(
-    folder: Path,  # of an adapter, as PEFT writes it
+def write_adapter_card(
+    folder: Path,  # of an adapter, as PEFT or `adapters` writes it
     name: str,  # what it is called
+    library: str,  # peft or adapters
     model: str,  # folder or name of the model it is for
     files: Path,  # the folder with that model's files
     training: dict,  # what is known of the run
 ) -> None:
-    "Write the model card of a LoRA adapter."
+    "Write the model card of a LoRA or of a language adapter."
     from huggingface_hub import ModelCardData
 
     facts, (auto, task) = source_facts(model), _loader(files)
     known: dict[str, Any] = {k: v for k, v in (dict(pipeline_tag=task) | facts).items() if v}
-    head = ModelCardData(**known, library_name="peft", tags=["vocab_lit", "lora"]).to_yaml()
-    base, imports = Path(model).name if Path(model).is_dir() else model, ", ".join(sorted([auto, "AutoTokenizer"]))
-    parts = dict(head=head, name=name, base=base, auto=auto, imports=imports, training=training)
-    _write(folder, _filled("card-lora.md", **parts))
-
-
-def write_adapter_card(
-    folder: Path,  # of an adapter, as the `adapters` library writes it
-    model: str,  # folder or name of the model it is for
-) -> None:
-    "Write the model card of an adapter, unless it has one."
-    from huggingface_hub import ModelCardData
-
-    if (folder / "README.md").is_file():
-        return
-    config, facts = read_json(folder / "adapter_config.json"), source_facts(model)
-    tags = ["vocab_lit", "adapters", str(config.get("model_type"))]
-    known = {key: value for key, value in facts.items() if key != "pipeline_tag"}
-    head = ModelCardData(**known, library_name="adapters", tags=tags).to_yaml()
-    base, name = facts.get("base_model") or Path(model).name, config.get("name") or folder.name
-    _write(folder, _filled("card-adapter.md", head=head, name=name, base=base, folder=folder))
+    tags = ["vocab_lit", "lora" if library == "peft" else "mad-x"]
+    parts = dict(head=ModelCardData(**known, library_name=library, tags=tags).to_yaml(), name=name, library=library)
+    parts |= dict(auto=auto, imports=", ".join(sorted([auto, "AutoTokenizer"])), training=training)
+    parts["base"] = Path(model).name if Path(model).is_dir() else model
+    _write(folder, _filled("card-adapter.md", **parts))

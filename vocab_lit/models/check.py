@@ -9,37 +9,33 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
 from ..gguf.container import GgufFile, in_short
 from ..gguf.llama_cpp import LlamaCpp, has_llama_cpp
 from ..gguf.tokens import TokenType, check_whole, token_types, tokens_of
-from vocab_lit.models.beside_source import (
-    find_changed_rows,
-    find_changed_tokens,
-    find_changed_weights,
-    find_old_ids,
-    find_other_ids,
-    find_other_tie,
-)
-from vocab_lit.models.findings import (
+from vocab_lit.models.compatibility import (
     SERVERS,
     Finding,
     Served,
-    check_servers,
+    find_changed_rows,
+    find_changed_weights,
     find_not_finite,
-    find_unreachable,
+    find_old_ids,
+    find_other_ids,
     find_untrained,
     ids_in,
 )
+from .lazy_weights import vocabulary_part
 from .model_class import ROWS_OF_DECODERS
 from .settings import check_model_path, is_gguf
 from .source import Source
 from ..text.errors import SettingError, first_line, no_collection
 from ..text.files import check_text, read_json
-from ..tokens.llama_cpp_rules import known_pre_tokenizer, splitters
+from ..text.settings import one_of
+from ..tokens.gguf_tokenizer import known_pre_tokenizer, splitters
 from ..tokens.special_tokens import chat_templates, listed, role_of
 from ..tokens.tokenizer_file import own_methods
 from ..tokens.vocab import read_settings
@@ -50,39 +46,27 @@ if TYPE_CHECKING:
     from vocab_lit.methods.plan import Plan
 
 # %% auto #0
-__all__ = ['Check', 'REMARKS', 'CHECKS', 'COMPARISONS', 'find_rows', 'find_special_ids', 'find_end', 'find_template',
-           'find_class', 'find_merges', 'find_by_llama_cpp', 'find_gguf_tokenizer', 'check_model', 'shares', 'verdict']
+__all__ = ['CHECKS', 'find_rows', 'find_special_ids', 'find_end', 'find_template', 'find_class', 'find_merges',
+           'find_by_llama_cpp', 'find_gguf_tokenizer', 'Check', 'check_model', 'shares', 'verdict']
 
 # %% ../../nbs/05_models/17_check.ipynb #621f199c
-_LARGEST_LORA = 258_048  # rows to which vLLM limits models that are served with LoRA
-
-
 def find_rows(served: Served) -> Iterator[Finding]:
     "Whether tokenizer, embeddings and configuration agree about the number of tokens."
-    ids, rows, size = len(served.source.vocab), served.rows, served.text_config.vocab_size
+    ids, rows, size = len(served.source.vocab), served.rows, vocabulary_part(served.model.config).vocab_size
     if ids > rows:
         what = f"the tokenizer has {ids:,} ids and the model {rows:,} embeddings"
         yield Finding("embeddings", what, "make the folder anew, or add embeddings by resize_token_embeddings")
     if size != rows:
         what = f"config.json has vocab_size {size:,}, and the model {rows:,} embeddings"
         yield Finding("embeddings", what, "write the number of embeddings into config.json", ("vllm", "gguf"))
-    if served.source.generates:
-        yield from _find_rows_of_decoder(served, rows)
-
-
-def _find_rows_of_decoder(served: Served, rows: int) -> Iterator[Finding]:
-    "Whether the number of embeddings suits those who serve decoders."
     out = served.tables.get("output")
-    if out is not None and len(out) != rows:
+    if served.source.generates and out is not None and len(out) != rows:
         what = f"the model has {len(out):,} output embeddings and {rows:,} input embeddings"
         yield Finding("embeddings", what, "make the folder anew", ("vllm", "gguf"))
-    if rows % ROWS_OF_DECODERS:
+    if served.source.generates and rows % ROWS_OF_DECODERS:
         what = f"{rows:,} embeddings are no multiple of {ROWS_OF_DECODERS}, to which vLLM fills them up and other "
         todo = f"--pad-to-multiple-of {ROWS_OF_DECODERS} makes it one"
         yield Finding("embeddings", f"{what}engines do not", todo, ("vllm",), breaks=False)
-    if rows > _LARGEST_LORA:
-        what = f"{rows:,} embeddings are more than the {_LARGEST_LORA:,} with which vLLM serves LoRA adapters"
-        yield Finding("embeddings", what, "merge the adapter, or take a smaller vocabulary", ("vllm",), breaks=False)
 
 # %% ../../nbs/05_models/17_check.ipynb #f491adc4
 _ID_LISTS = ("suppress_tokens", "begin_suppress_tokens", "forced_decoder_ids", "bad_words_ids")
@@ -90,46 +74,52 @@ _ID_LISTS = ("suppress_tokens", "begin_suppress_tokens", "forced_decoder_ids", "
 
 def _configured_ids(served: Served) -> Iterator[tuple[str, str, int]]:  # file, key, id
     "Every token id in the model's and the generation's configuration."
-    whole, text = served.model.config, served.text_config
+    whole, text = served.model.config, vocabulary_part(served.model.config)
     configs = [("config.json", whole), ("generation_config.json", getattr(served.model, "generation_config", None))]
-    if text is not whole:
-        configs.append(("config.json", text))
-    for file, config in configs:
+    for file, config in configs + [("config.json", text)] * (text is not whole):
         for key, value in sorted(vars(config).items()) if config is not None else ():
-            if key.endswith("token_id") or key in _ID_LISTS:
-                yield from ((file, key, id) for id in ids_in(value))
+            if key.endswith("token_id") or key in _ID_LISTS:  # -1 in a list: what transformers takes for "none"
+                yield from ((file, key, id) for id in ids_in(value) if id >= 0 or key not in _ID_LISTS)
 
 
 def find_special_ids(served: Served) -> Iterator[Finding]:
     "Whether the ids in the configurations are those of tokens."
     vocab, todo = served.source.vocab, "write the id of the token, or null"
     for file, key, id in _configured_ids(served):
-        if key in _ID_LISTS and id < 0:
-            continue  # -1: what transformers takes for "none"
+        told = f"{file} has {key} {id:,}"
         if not 0 <= id < served.rows:
-            what = f"{file} has {key} {id:,}, and there are {served.rows:,} embeddings"
+            what = f"{told}, and there are {served.rows:,} embeddings"
             yield Finding("special ids", what, todo, ("transformers", "vllm"))
         elif id >= len(vocab) or not vocab[id].piece:
-            yield Finding("special ids", f"{file} has {key} {id:,}, an id that no token has", todo, breaks=False)
+            yield Finding("special ids", f"{told}, an id that no token has", todo, breaks=False)
         elif vocab[id].kind == "text" and vocab.roles.get(role := role_of(key) or "", id) != id:
             own = vocab[vocab.roles[role]]
-            what = (
-                f"{file} has {key} {id:,}, which is {vocab[id].shown}, and the tokenizer's {role} token is {own.shown}"
-            )
+            what = f"{told}, which is {vocab[id].shown}, and the tokenizer's {role} token is {own.shown}"
             yield Finding("special ids", what, f"write {own.id}", breaks=False)
 
 
+def _end_setting(served: Served) -> str:
+    return "tokenizer.ggml.eos_token_id" if served.source.is_gguf else "eos_token_id in generation_config.json"
+
+
 def find_end(served: Served) -> Iterator[Finding]:
-    "Whether generation stops at the tokenizer's end token."
+    "Whether generation stops at the tokenizer's end token, and llama.cpp does not write it out."
     if not served.source.generates:
         return
     own = cast("int | None", served.source.tokenizer.eos_token_id)  # transformers declares lists besides
     if not served.ends:
-        what = f"no end token is named as {served.end_setting}, so that generation runs to the limit"
+        what = f"no end token is named as {_end_setting(served)}, so that generation runs to the limit"
         yield Finding("special ids", what, "write the end token's id", breaks=False)
     elif own is not None and own not in served.ends:
         what = f"generation does not stop at {served.source.vocab[own].shown!r} (id {own:,}), the tokenizer's end token"
-        yield Finding("special ids", what, f"add the id to {served.end_setting}")
+        yield Finding("special ids", what, f"add the id to {_end_setting(served)}")
+    types = token_types(served.source.file) if served.source.is_gguf else ()
+    for id in sorted(served.ends) if served.source.is_gguf else ():
+        if types[id] not in (TokenType.CONTROL, TokenType.USER_DEFINED):
+            what = (
+                f"the end token {served.source.vocab[id].piece!r} (id {id:,}) is no control token, and is written out"
+            )
+            yield Finding("special ids", what, "give it the type 3 in tokenizer.ggml.token_type", breaks=False)
 
 # %% ../../nbs/05_models/17_check.ipynb #d4637679
 _MARKUP = re.compile(r"<\|[^|<>\s]{1,40}\|>|</?(?:start_of_turn|end_of_turn|s|bos|eos)>|\[/?INST\]")
@@ -160,53 +150,42 @@ def find_template(served: Served) -> Iterator[Finding]:
 
 def _find_in_template(served: Served, name: str, template: str) -> Iterator[Finding]:
     "Whether a template can be rendered, and what it writes can be tokenized."
-    only = name == "default"  # another template may want tools or documents
+    tokenizer, only = served.source.tokenizer, name == "default"  # another template may want tools or documents
     try:
-        text = _rendered(served.source.tokenizer, template)
+        text = _rendered(tokenizer, template)
     except Exception as e:  # a template may raise anything
         which = "the chat template" if only else f"the chat template {name!r}"
         yield Finding("template", f"{which} fails: {first_line(e)}", "mend chat_template.jinja", breaks=only)
         return
     pieces = {token.piece for token in served.source.vocab}
     for markup in sorted(set(_MARKUP.findall(text)) - pieces):
-        parts = len(served.source.tokenizer(markup, add_special_tokens=False)["input_ids"])
+        parts = len(tokenizer(markup, add_special_tokens=False)["input_ids"])
         what = f"the chat template writes {markup}, which the tokenizer splits into {parts} tokens"
         yield Finding("template", what, "add it as a special token, as in the source model")
-    if _ANSWER in text:
-        yield from _find_end_of_turn(served, text.rpartition(_ANSWER)[2])
+    if _ANSWER not in text:
+        return
+    ids = tokenizer(text.rpartition(_ANSWER)[2], add_special_tokens=False)["input_ids"]
+    end = next((served.source.vocab[id] for id in ids if served.source.vocab[id].kind == "special"), None)
+    if end is None:
+        what, todo = "no special token ends the assistant's answer", "let the template end a turn by an end token"
+        yield Finding("template", what, todo, ("transformers", "vllm"), False)
+    elif end.id not in served.ends:
+        what = f"generation does not stop at {end.shown!r}, which ends the assistant's answer"
+        yield Finding("template", what, f"add id {end.id:,} to {_end_setting(served)}")
 
 
 def _rendered(tokenizer: PreTrainedTokenizerBase, template: str) -> str:
     "The conversation as a template writes it; a list of parts is tried where a string fails or is left out."
-    texts: list[str] = []
-    first_error: Exception | None = None
+    texts, errors = [], []
     in_parts: list[dict[str, Any]] = [m | dict(content=[dict(type="text", text=m["content"])]) for m in _CONVERSATION]
     for messages in (_CONVERSATION, in_parts):
         try:
-            text: Any = tokenizer.apply_chat_template(messages, chat_template=template, tokenize=False)
-            texts.append(text)
+            texts.append(cast("str", tokenizer.apply_chat_template(messages, chat_template=template, tokenize=False)))
         except Exception as e:  # whatever the template's program raises
-            first_error = first_error or e
-    if first_error is not None and not texts:
-        raise first_error
+            errors.append(e)
+    if not texts:
+        raise errors[0]
     return next((text for text in texts if _ANSWER in text), texts[0])
-
-
-def _find_end_of_turn(
-    served: Served,
-    after: str,  # what the template writes after the answer
-) -> Iterator[Finding]:
-    "Whether generation stops where the template ends the assistant's answer."
-    ids = served.source.tokenizer(after, add_special_tokens=False)["input_ids"]
-    special = [id for id in ids if served.source.vocab[id].kind == "special"]
-    if special and special[0] not in served.ends:
-        what = (
-            f"generation does not stop at {served.source.vocab[special[0]].shown!r}, which ends the assistant's answer"
-        )
-        yield Finding("template", what, f"add id {special[0]:,} to {served.end_setting}")
-    if not special:
-        what = "no special token ends the assistant's answer"
-        yield Finding("template", what, "let the template end a turn by an end token", ("transformers", "vllm"), False)
 
 # %% ../../nbs/05_models/17_check.ipynb #6712a1fc
 def _tokenizer_class(folder: Path) -> type | None:
@@ -231,19 +210,14 @@ def find_class(served: Served) -> Iterator[Finding]:
 
 # %% ../../nbs/05_models/17_check.ipynb #33bad68b
 def find_merges(served: Served) -> Iterator[Finding]:
-    "Whether merges are of tokens, and make tokens, and end tokens are control tokens."
-    pieces, types = tokens_of(served.source.file), token_types(served.source.file)
-    tokens = set(pieces)
+    "Whether merges are of tokens, and make tokens."
+    tokens = set(tokens_of(served.source.file))
     for merge in served.source.file.get("tokenizer.ggml.merges", []):
         first, _, second = merge[1:].partition(" ")
         if not {merge[0] + first, second, merge[0] + first + second} <= tokens:
             what = f"the merge {in_short(repr(merge))} is not one of two tokens to a third"
             yield Finding("merges", what, "make the file anew")
-            break
-    for id in sorted(served.ends) if served.source.generates else ():
-        if types[id] not in (TokenType.CONTROL, TokenType.USER_DEFINED):
-            what = f"the end token {pieces[id]!r} (id {id:,}) is no control token, and is written out"
-            yield Finding("special ids", what, "give it the type 3 in tokenizer.ggml.token_type", breaks=False)
+            return
 
 
 _WORDS = 4  # of a line, as a prompt
@@ -255,27 +229,23 @@ def find_by_llama_cpp(served: Served) -> Iterator[Finding]:
         what = "it was not tried, since the package xllamacpp is not installed"
         yield Finding("llama.cpp", what, "pip install xllamacpp, to have the file loaded", breaks=False)
         return
+    lines = served.sample
+    ours = [served.source.tokenizer(line, add_special_tokens=False)["input_ids"] for line in lines]
     try:
         with LlamaCpp(served.source.file.path) as model:
-            yield _ids_by_llama_cpp(model, served)
-            if served.source.generates and served.sample:
-                prompt = " ".join(served.sample[0].split()[:_WORDS])
+            other = [line for line, a, b in zip(lines, ours, model.ids(lines, special=True)) if a != b]
+            if other:
+                what = f"it tokenizes {len(other):,} of {len(lines):,} lines differently from this package, the first "
+                yield Finding("llama.cpp", f"{what}{other[0][:80]!r}", "keep the source's tokenizer")
+            else:
+                what = f"it gives the ids of this package on all of {len(lines):,} lines"
+                yield Finding("llama.cpp", what, "nothing to do", breaks=False)
+            if served.source.generates and lines:
+                prompt = " ".join(lines[0].split()[:_WORDS])
                 written = f"{prompt!r} is continued by {in_short(repr(model.greedy(prompt).text))}"
                 yield Finding("llama.cpp", f"it loads the file; {written}", "read it", breaks=False)
     except (ValueError, TimeoutError) as e:
         yield Finding("llama.cpp", first_line(e), "make the file anew, or update llama.cpp")
-
-
-def _ids_by_llama_cpp(model: LlamaCpp, served: Served) -> Finding:
-    "Which lines llama.cpp tokenizes differently."
-    lines = served.sample
-    ours = [served.source.tokenizer(line, add_special_tokens=False)["input_ids"] for line in lines]
-    other = [line for line, a, b in zip(lines, ours, model.ids(lines, special=True)) if a != b]
-    if other:
-        what = f"it tokenizes {len(other):,} of {len(lines):,} lines differently from this package, the first "
-        return Finding("llama.cpp", f"{what}{other[0][:80]!r}", "keep the source's tokenizer")
-    what = f"it gives the ids of this package on all of {len(lines):,} lines"
-    return Finding("llama.cpp", what, "nothing to do", breaks=False)
 
 # %% ../../nbs/05_models/17_check.ipynb #c248aa5a
 _BY_HASH = "the converter knows tokenizers by a hash of ids, and this vocabulary is in no table"
@@ -284,70 +254,80 @@ _BY_HASH_GROWN = f"{_BY_HASH.partition(',')[0]}, which is the source's unless it
 
 def find_gguf_tokenizer(served: Served) -> Iterator[Finding]:
     "Whether llama.cpp can tokenize as the model does, as far as that can be told."
-    dialect, kind, only = served.source.vocab.dialect, served.model.config.model_type, ("gguf",)
+    dialect, kind, note = served.source.vocab.dialect, served.model.config.model_type, served.source.note
+    of_gguf: Any = dict(part="pre-tokenizer", servers=("gguf",))
     if (served.source.files / "tokenizer.model").is_file():
         return
     if dialect.model == "Unigram" and kind != "xlm-roberta":
         what = "llama.cpp reads Unigram tokenizers from tokenizer.model, which is not there"
-        yield Finding("pre-tokenizer", what, "train the vocabulary with --kind bpe", only)
+        yield Finding(what=what, todo="train the vocabulary with --kind bpe", **of_gguf)
     elif dialect.byte_fallback and kind.startswith("gemma"):
         what = "llama.cpp's converter reads Gemma's tokenizer from tokenizer.model, which is not there"
         todo = "where there is a GGUF file of the source, `vocab-lit export --like SOURCE.gguf` needs no converter"
-        yield Finding("pre-tokenizer", what, todo, only)
-    elif dialect.model == "WordPiece" and served.source.note:
+        yield Finding(what=what, todo=todo, **of_gguf)
+    elif dialect.model == "WordPiece" and note:
         todo = "convert, and give the hash that it prints the name jina-v2-en or bert-bge in get_vocab_base_pre"
-        yield Finding("pre-tokenizer", _BY_HASH, todo, only)
+        yield Finding(what=_BY_HASH, todo=todo, **of_gguf)
     elif dialect.byte_level:
-        yield from _find_byte_level(served)
-
-
-def _find_byte_level(served: Served) -> Iterator[Finding]:
-    "Whether llama.cpp has the pre-tokenizer of a byte-level tokenizer, and what its converter must be told."
-    pipeline, only = read_settings(served.source.tokenizer), ("gguf",)
-    name = known_pre_tokenizer(pipeline)
-    if name is None:
-        what = f"the pre-tokenizer {splitters(pipeline.get('pre_tokenizer'))} is none that is known here"
-        yield Finding("pre-tokenizer", what, "look for it in llama.cpp, or keep the source model's", only)
-        return
-    if served.source.note:
-        todo = f'convert, and give the hash that it prints the name "{name}" in get_vocab_base_pre'
-        grown = bool(served.source.note.get("extended_by"))
-        yield Finding("pre-tokenizer", _BY_HASH_GROWN if grown else _BY_HASH, todo, only, breaks=not grown)
-    bare, spaced = served.source.tokenizer(["a", " a"], add_special_tokens=False)["input_ids"]
-    if served.source.generates and bare == spaced:
-        what = "the tokenizer puts a space before the text, and llama.cpp does not"
-        yield Finding("pre-tokenizer", what, "begin texts with a space, or keep the source model's", only, breaks=False)
+        pipeline = read_settings(served.source.tokenizer)
+        if (name := known_pre_tokenizer(pipeline)) is None:
+            what = f"the pre-tokenizer {splitters(pipeline.get('pre_tokenizer'))} is none that is known here"
+            yield Finding(what=what, todo="look for it in llama.cpp, or keep the source model's", **of_gguf)
+            return
+        if note:
+            todo = f'convert, and give the hash that it prints the name "{name}" in get_vocab_base_pre'
+            grown = bool(note.get("extended_by"))
+            yield Finding(what=_BY_HASH_GROWN if grown else _BY_HASH, todo=todo, breaks=not grown, **of_gguf)
+        bare, spaced = served.source.tokenizer(["a", " a"], add_special_tokens=False)["input_ids"]
+        if served.source.generates and bare == spaced:
+            what = "the tokenizer puts a space before the text, and llama.cpp does not"
+            yield Finding(what=what, todo="begin texts with a space, or keep the source's", breaks=False, **of_gguf)
 
 # %% ../../nbs/05_models/17_check.ipynb #8f5c4748
-Check = Callable[[Any], Iterator[Finding]]
-REMARKS: tuple[Check, ...] = (find_unreachable, find_untrained)  # these look at every token, and none breaks a server
-CHECKS: dict[str, tuple[Check, ...]] = {
-    "folder": (find_rows, find_special_ids, find_end, find_class, find_template, *REMARKS, find_not_finite)
-    + (find_gguf_tokenizer,),
-    "gguf": (find_merges, find_end, find_not_finite, find_template),
-}
-COMPARISONS: dict[str, tuple[Check, ...]] = {  # with the source model
-    "folder": (find_changed_weights, find_changed_rows, find_old_ids, find_other_tie),
-    "gguf": (find_changed_weights, find_changed_tokens, find_other_ids),
-}
+class Check(NamedTuple):
+    "A family of checks."
+
+    about: str  # what it looks at
+    find: Callable[[Served], Iterator[Finding]]
+    of: tuple[str, ...] = ("folder", "gguf")  # what it can look at
+    beside: bool = False  # whether it compares with the source model
+
+
+_FOLDER, _GGUF = ("folder",), ("gguf",)
+CHECKS = (
+    Check("merges", find_merges, _GGUF),
+    Check("the number of ids, embeddings and vocab_size", find_rows, _FOLDER),
+    Check("ids in the configurations", find_special_ids, _FOLDER),
+    Check("the end of generation", find_end),
+    Check("the tokenizer's class", find_class, _FOLDER),
+    Check("the chat template", find_template),
+    Check("embeddings that were not trained", find_untrained, _FOLDER),
+    Check("embeddings that are not finite", find_not_finite),
+    Check("what llama.cpp's converter knows", find_gguf_tokenizer, _FOLDER),
+    Check("all other weights of the source model", find_changed_weights, beside=True),
+    Check("copied embeddings", find_changed_rows, beside=True),
+    Check("ids and ties left from the source model", find_old_ids, _FOLDER, True),
+    Check("ids of lines", find_other_ids, _GGUF, True),
+    Check("llama.cpp itself", find_by_llama_cpp, _GGUF),
+)
 
 
 def _cannot_load(served: Served) -> Finding | None:
     "A finding where a folder cannot be opened."
-    for part, read in (
-        ("configuration", lambda: served.source.config),
-        ("tokenizer", lambda: served.source.vocab),
-        ("weights", lambda: served.model),
-        ("note", lambda: served.source.note),
-    ):
+    reads: dict[str, Callable[[], Any]] = dict(
+        configuration=lambda: served.source.config,
+        tokenizer=lambda: served.source.vocab,
+        weights=lambda: served.model,
+        note=lambda: served.source.note,
+        embeddings=lambda: served.tables,
+    )
+    for part, read in reads.items():
         try:
             read()
         except (ValueError, OSError) as e:
+            if part == "embeddings":  # of a class with several vocabularies, for example
+                return Finding(part, first_line(e), "nothing else was looked at", breaks=False)
             return Finding(part, first_line(e), "mend the folder")
-    try:
-        len(served.tables)
-    except ValueError as e:  # a class with several vocabularies, for example
-        return Finding("embeddings", first_line(e), "nothing else was looked at", breaks=False)
     return None
 
 
@@ -375,7 +355,7 @@ def _opened(
 def _found(check: Check, served: Served) -> list[Finding]:
     "What a check finds, or that it cannot look at a GGUF file."
     try:
-        return list(check(served))
+        return list(check.find(served))
     except ValueError as e:  # a tokenizer that is not known, for example
         if not served.source.is_gguf:
             raise
@@ -389,7 +369,6 @@ def check_model(
     compare: bool = True,
     source: str | Path | None = None,
     text: Sequence[str | Path] = (),
-    remarks: bool = True,
 ) -> list[Finding]:
     """Tell whether a model is ready to serve by transformers, vLLM and llama.cpp.
 
@@ -407,9 +386,6 @@ def check_model(
         The source model; left out, that of a folder is where ``vocab_lit.json`` says, and a GGUF file is not compared.
     text : sequence of paths, optional
         Lines of which a GGUF file's ids are compared; without any, bundled lines of English.
-    remarks : bool, default True
-        Whether tokens of a folder are looked for that come out of no text or that training never met, which break no
-        server.
 
     Returns
     -------
@@ -424,27 +400,23 @@ def check_model(
     ValueError, OSError
         Where the source or a text cannot be read.
 
-    References
-    ----------
-    Unreachable and untrained tokens are those of Land and Bartolo (2024), Fishing for Magikarp.
-
     Examples
     --------
     >>> from vocab_lit.text.corpus import data_path
     >>> [finding.part for finding in check_model(data_path("models", "mini-xlmr")) if finding.breaks]
     []
     """
-    check_servers(servers)
+    for name in servers:
+        one_of("for", name, SERVERS)
     kind = "gguf" if is_gguf(Path(model)) else "folder"
-    servers = tuple(name for name in servers if kind == "folder" or name == "gguf")
     served, broken = _opened(model, source, text)
     findings = [broken] if broken else []
     if served and not broken:
-        checks = [check for check in CHECKS[kind] if remarks or check not in REMARKS]
-        checks += COMPARISONS[kind] if compare else ()
-        checks += [find_by_llama_cpp] if kind == "gguf" else []
+        compare = compare and (kind == "folder" or source is not None)
+        checks = [check for check in CHECKS if kind in check.of and (compare or not check.beside)]
         findings = [finding for check in checks for finding in _found(check, served)]
-    of_asked = (replace(f, servers=tuple(name for name in f.servers if name in servers)) for f in findings)
+    about = [name for name in servers if kind == "folder" or name == "gguf"]
+    of_asked = (replace(f, servers=tuple(name for name in f.servers if name in about)) for f in findings)
     return sorted((finding for finding in of_asked if finding.servers), key=lambda finding: not finding.breaks)
 
 # %% ../../nbs/05_models/17_check.ipynb #fee5bae8
@@ -469,13 +441,9 @@ def _random_share(plan: Plan) -> float:
     return float((plan.group >= 0)[tokens].mean())
 
 
-_NO_LAPT = "`vocab-lit lapt` trains masked and causal language models alone"
-
-
 def _advice(plan: Plan, alignment: dict[str, Any], is_language_model: bool) -> str:
     "A line on a start: that it is poor, and what to do, or what comes next."
-    random = _random_share(plan)
-    accuracy = alignment.get("found in five", 1.0)
+    random, accuracy = _random_share(plan), alignment.get("found in five", 1.0)
     if accuracy < _POOR:
         hint = "give a larger dictionary or vectors trained on more text, or choose focus"
         return f"warning: the alignment finds {accuracy:.0%} of held-out pairs; {hint}"
@@ -486,7 +454,8 @@ def _advice(plan: Plan, alignment: dict[str, Any], is_language_model: bool) -> s
         hint = "give more text or a smaller vocabulary, or choose another method (`vocab-lit methods`)"
         return f"warning: most new embeddings are randomly initialised; {hint}"
     if not is_language_model:
-        return f"a start for the training that such models get, not yet a model to use; {_NO_LAPT}"
+        no_lapt = "`vocab-lit lapt` trains masked and causal language models alone"
+        return f"a start for the training that such models get, not yet a model to use; {no_lapt}"
     return "a start for continued pretraining (`vocab-lit lapt`), not yet a model to use"
 
 
@@ -500,9 +469,8 @@ def verdict(
     "Where the embeddings come from, whether that is a start worth training, and whether the folder will serve."
     told = ", ".join(f"{share:.1%} {how}" for how, share in shares(plan).items())
     told = told.replace("copied", "copied from overlapping tokens").replace("random", "randomly initialised")
-    breaking = [finding for finding in findings if finding.breaks]
     last = "check: nothing found that would break " + ", ".join(SERVERS)
-    if breaking:
+    if breaking := [finding for finding in findings if finding.breaks]:
         more = f" (and {len(breaking) - 1} more)" if len(breaking) > 1 else ""
         last = f"check: {breaking[0]}{more}; all: `vocab-lit check {folder}`"
     return [f"{len(plan):,} embeddings: {told}", _advice(plan, alignment, is_language_model), last]

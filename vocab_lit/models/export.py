@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -33,9 +33,6 @@ from .source import check_new_gguf
 from ..text.errors import import_extra
 from ..text.files import read_json
 from ..tokens.gguf_tokenizer import with_tokenizer
-
-if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerBase
 
 log = logging.getLogger("vocab_lit")
 
@@ -76,17 +73,9 @@ def _is_same(a: StoredTensor, b: StoredTensor) -> bool:
 
 # %% ../../nbs/05_models/21_export.ipynb #2314d559
 class Trained:
-    """A folder that was trained, beside the GGUF file that training began with.
+    "A folder that was trained, beside the GGUF file that training began with."
 
-    Parameters
-    ----------
-    folder : path
-        Of a model, in safetensors, or of a LoRA.
-    file : GgufFile
-        The file that training began with.
-    """
-
-    def __init__(self, folder: Path, file: GgufFile):
+    def __init__(self, folder: Path, file: GgufFile):  # of a model, in safetensors, or of a LoRA
         self.folder, self.file = folder, file
         self.before = stored_tensors(gguf_folder(file))
 
@@ -183,18 +172,14 @@ def _table(trained: Trained, name: str, n: int) -> tuple[NewTensor, str]:
     return NewTensor(name, (n, *trained.file.tensors[name].shape[1:]), type, pieces), f"rows {what}"
 
 # %% ../../nbs/05_models/21_export.ipynb #2ee4fe16
-def _pieces(tokenizer: PreTrainedTokenizerBase) -> dict[int, str]:
-    "The tokens, a space written as one: those of spaces alone are written in one way or the other."
-    return {id: piece.replace("▁", " ") for piece, id in tokenizer.get_vocab().items()}
-
-
 def _fields(trained: Trained) -> dict[str, Field]:
     "The metadata with the folder's vocabulary and chat template; `ValueError` where its tokens are others."
     from vocab_lit.tokens.gguf_tokenizer import read_tokenizer
     from vocab_lit.tokens.load import load_tokenizer
 
     before, after = read_tokenizer(trained.file), load_tokenizer(trained.folder)
-    old, new = _pieces(before), _pieces(after)
+    # those of spaces alone are written in one way or the other
+    old, new = ({id: piece.replace("▁", " ") for piece, id in of.get_vocab().items()} for of in (before, after))
     _check_tokens(trained.folder, new, trained.file, old)
     fields = with_tokenizer(trained.file, after) if len(new) > len(old) else dict(trained.file.fields)
     if after.chat_template and after.chat_template != before.chat_template:
@@ -295,23 +280,15 @@ def _export_lora(trained: Trained, out: str | Path) -> dict[str, int]:
             raise ValueError(f"{trained.folder}: {trained.file.path} has no tensor for {module}")
         values = _numbers(stored[name])
         if part == "B.weight":
-            values = _in_order(trained, weight, values)
+            how, way = trained.way(weight)
+            if how not in ("as it is", "rotated"):
+                raise ValueError(f"{trained.folder}: {weight} is written {how}, of which a LoRA is not known")
+            values = way(values)
         matrix = f"{weight}.lora_{part[0].lower()}"
-        tensors.append(NewTensor(matrix, values.shape, _F32, partial(_bytes_of, values)))
+        written = np.ascontiguousarray(values, np.float32).tobytes()
+        tensors.append(NewTensor(matrix, values.shape, _F32, partial(iter, [written])))
     alpha = config["lora_alpha"] * (math.sqrt(config["r"]) if config.get("use_rslora") else 1)
     texts = {"general.architecture": trained.file.architecture, "general.type": "adapter", "adapter.type": "lora"}
     fields = {name: text_field(text) for name, text in texts.items()}
     write_gguf(out, fields | {"adapter.lora.alpha": Field(6, None, alpha)}, tensors)
     return {"weights with matrices": len(tensors) // 2}
-
-
-def _in_order(trained: Trained, name: str, values: np.ndarray) -> np.ndarray:
-    "The second matrix with its rows in GGUF's order."
-    how, way = trained.way(name)
-    if how not in ("as it is", "rotated"):
-        raise ValueError(f"{trained.folder}: {name} is written {how}, of which a LoRA is not known")
-    return way(values)
-
-
-def _bytes_of(values: np.ndarray) -> Iterator[bytes]:
-    yield np.ascontiguousarray(values, np.float32).tobytes()

@@ -30,8 +30,7 @@ from vocab_lit.gguf.container import (
     write_gguf,
 )
 from ..gguf.tokens import names_of_ids, text_field, token_tables
-from .source import GgufSource, id_map_beside, plan_beside
-from ..text.corpus import write_json
+from .source import GgufSource, plan_beside
 from ..text.errors import SettingError
 
 if TYPE_CHECKING:
@@ -53,7 +52,7 @@ __all__ = ['log', 'check_grows', 'GgufTransplant', 'GgufWriter']
 def check_grows(source: GgufSource, text: Sequence[str | Path], settings: TransplantSettings) -> None:
     "`ValueError` where more than rows of new tokens would change, or a table cannot be read."
     from vocab_lit.methods.factored import FactoredRecipe
-    from vocab_lit.tokens.llama_cpp_rules import IGNORE_MERGES
+    from vocab_lit.tokens.gguf_tokenizer import IGNORE_MERGES
 
     names_of_ids(source.file)
     for name in token_tables(source.file):
@@ -131,16 +130,6 @@ def _new_rows(plan: Plan, rows: TableRows, stream: int) -> np.ndarray:  # (new, 
     return made
 
 # %% ../../nbs/05_models/20_gguf_writer.ipynb #4a57f20b
-_PADDING = "vocab_lit.padding"
-
-
-def _filled_up(fields: dict[str, Field], tensors: Sequence[NewTensor], size: int) -> dict[str, Field]:
-    "The metadata with as many spaces as give the file a size, where it is not larger already."
-    padded = fields | {_PADDING: text_field("")}
-    missing = size - gguf_bytes(padded, tensors)
-    return fields | {_PADDING: text_field(" " * missing)} if missing >= 0 else fields
-
-
 @dataclass
 class GgufTransplant:
     """A GGUF file with another vocabulary, before it is written.
@@ -159,8 +148,6 @@ class GgufTransplant:
         The target tokenizer; None of a file that was trimmed.
     plan : Plan, optional
         Where the embedding of every token came from; None of a file that was trimmed.
-    id_map : dict
-        Which ids have another token now, where new tokens took the place of others.
     notes : list of str
         What is odd about it.
     """
@@ -171,7 +158,6 @@ class GgufTransplant:
     made: dict[str, Any]
     tokenizer: PreTrainedTokenizerFast | None = None
     plan: Plan | None = None
-    id_map: dict[str, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
     @cached_property
@@ -206,9 +192,6 @@ class GgufTransplant:
         fields["vocab_lit.note"] = text_field(json.dumps(self.made | facts, ensure_ascii=False))
         if language:
             fields["general.languages"] = Field(ARRAY, STRING, [language])
-        if self.id_map:
-            write_json(self.id_map, id_map_beside(out))
-            fields = _filled_up(fields, self.tensors, before)
         write_gguf(out, fields, self.tensors)
         if self.plan:
             self.plan.save(plan_beside(out))
@@ -218,9 +201,9 @@ class GgufTransplant:
 
 def _remark_on_terms(tokenizer: PreTrainedTokenizerFast) -> None:
     "Tell which tokens llama.cpp finds where transformers does not: it has no tokens that are whole words only."
-    from vocab_lit.tokens.vocab import read_settings
+    from vocab_lit.tokens.vocab import added_tokens
 
-    terms = [a["content"] for a in read_settings(tokenizer)["added_tokens"] if a["single_word"]]
+    terms = [a["content"] for a in added_tokens(tokenizer) if a["single_word"]]
     if terms:
         log.warning(f"note: llama.cpp finds {len(terms):,} given tokens inside longer words too, such as {terms[0]!r}")
 
@@ -253,7 +236,7 @@ class GgufWriter:
         log.info(f"initialising {np.count_nonzero(ids < 0):,} tokens by {new.recipe.name}")
         plan = new.recipe.plan(self.source.vocab, new.vocab, vectors, seed)
         made = dict(made_by="vocab-lit transplant", method=new.recipe.name, seed=seed)
-        return GgufTransplant(self.source, fields, ids, made, new.target, plan, new.id_map)
+        return GgufTransplant(self.source, fields, ids, made, new.target, plan)
 
     def _source_ids(self, new: Any) -> np.ndarray:  # (tokens,)
         "Of each token its id in the source, -1 for a new one; `ValueError` where the others are in another order."

@@ -21,10 +21,10 @@ from .settings import AdapterConfig
 from .token_tensors import replace_token_embeddings, token_parameters
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 # %% auto #0
-__all__ = ['LANGUAGE', 'TASK', 'Bottleneck', 'Coupling', 'Adapter', 'count_parameters', 'check_name', 'MadX']
+__all__ = ['LANGUAGE', 'TASK', 'Bottleneck', 'Coupling', 'Adapter', 'check_name', 'MadX']
 
 # %% ../../nbs/05_models/13_madx.ipynb #94090e4e
 class Bottleneck(nn.Module):
@@ -68,14 +68,11 @@ def _check_shape(config: AdapterConfig, width: int, n_layers: int) -> None:
     from transformers.activations import ACT2FN
 
     if config.activation not in ACT2FN:
-        raise ValueError(
-            f"no activation {config.activation!r}; relu and gelu are usual, and transformers has {len(ACT2FN)}"
-        )
+        n = len(ACT2FN)
+        raise ValueError(f"no activation {config.activation!r}; relu and gelu are usual, and transformers has {n}")
     if not (0 < config.reduction < float("inf") and 0 <= config.invertible < float("inf")):
-        raise ValueError(
-            f"reduction {config.reduction} and invertible {config.invertible}: "
-            "give numbers above 0 (invertible may be 0)"
-        )
+        given = f"reduction {config.reduction} and invertible {config.invertible}"
+        raise ValueError(f"{given}: give numbers above 0 (invertible may be 0)")
     if wrong := [i for i in config.leave_out if not -n_layers <= i < n_layers]:
         raise ValueError(f"there is no layer {wrong[0]} to leave out; the model has {n_layers}, from 0")
     if config.invertible and width % 2:
@@ -90,12 +87,11 @@ class Adapter(nn.Module):
         _check_shape(config, width, n_layers)
         left_out = {i % n_layers for i in config.leave_out}
         self.config = replace(config, leave_out=tuple(sorted(left_out)))
-        size = max(1, int(width // config.reduction))
+        size, half = max(1, int(width // config.reduction)), width // 2
         layers = [i for i in range(n_layers) if i not in left_out]
         self.layers = nn.ModuleDict({str(i): Bottleneck(width, size, config.activation) for i in layers})
-        self.coupling = None
-        if config.invertible:
-            self.coupling = Coupling(width, max(1, int(width // 2 // config.invertible)), config.activation)
+        inside = max(1, int(half // config.invertible)) if config.invertible else 0
+        self.coupling = Coupling(width, inside, config.activation) if inside else None
 
     def reset(self, seed: int = 0) -> Adapter:  # itself
         "Initialise the weights randomly: N(0, 0.02), biases 0."
@@ -104,17 +100,6 @@ class Adapter(nn.Module):
             for p in self.parameters():
                 p.copy_(torch.randn(p.shape, generator=generator) * 0.02 if p.dim() == 2 else torch.zeros(()))
         return self
-
-# %% ../../nbs/05_models/13_madx.ipynb #d98bc8fb
-def count_parameters(
-    config: PreTrainedConfig,  # of the model
-    *adapters: AdapterConfig,
-    biases: bool = True,  # whether biases count; in the paper they do not
-) -> int:
-    "Parameters that adapters add to a model, from its configuration alone."
-    with torch.device("meta"):
-        made = [Adapter(a, config.hidden_size, config.num_hidden_layers) for a in adapters]
-    return sum(p.numel() for a in made for p in a.parameters() if biases or p.dim() == 2)
 
 # %% ../../nbs/05_models/13_madx.ipynb #38449df0
 def _ends(model: PreTrainedModel) -> list[Any]:
@@ -280,10 +265,8 @@ class MadX(nn.Module):
         shape, at = self.model.config, next(self.model.parameters())
         width = input_weight(self.model).shape[1]
         if config.invertible and width != shape.hidden_size:
-            raise ValueError(
-                f"the embeddings have {width} dimensions and the layers {shape.hidden_size}; "
-                "an invertible adapter needs the same number in both"
-            )
+            told = f"the embeddings have {width} dimensions and the layers {shape.hidden_size}"
+            raise ValueError(f"{told}; an invertible adapter needs the same number in both")
         adapter = Adapter(config, shape.hidden_size, shape.num_hidden_layers).reset(seed)
         self.adapters[f"{kind}_{name}"] = adapter.to(at.device, at.dtype)
 
@@ -309,11 +292,6 @@ class MadX(nn.Module):
             The tokenizer of those embeddings.
         seed : int, default 0
             Of the weights, which are N(0, 0.02).
-
-        Raises
-        ------
-        ValueError
-            Where the name is taken or cannot name an adapter, or the vocabulary does not fit the model.
         """
         vocabulary = None if embeddings is None else self._vocabulary(embeddings, tokenizer)
         self._add("language", name, config, seed)
@@ -321,22 +299,7 @@ class MadX(nn.Module):
             self.vocabularies[f"language_{name}"], self.tokenizers[name] = vocabulary, tokenizer
 
     def add_task(self, name: str, config: AdapterConfig = TASK, seed: int = 0) -> None:
-        """Add a task adapter, to be trained.
-
-        Parameters
-        ----------
-        name : str
-            What the adapter is called, such as "ner".
-        config : AdapterConfig, default ``TASK``
-            Its shape; that of the paper is a reduction of 16 (Section 5.2).
-        seed : int, default 0
-            Of the weights, which are N(0, 0.02).
-
-        Raises
-        ------
-        ValueError
-            Where the name is taken or cannot name an adapter.
-        """
+        "Add a task adapter, to be trained; that of the paper has a reduction of 16 (Section 5.2)."
         self._add("task", name, config, seed)
 
     def _vocabulary(
@@ -350,18 +313,14 @@ class MadX(nn.Module):
                 raise ValueError(f"the vocabulary has no {name} embeddings, which this {kind} needs")
             given = embeddings[name]
             if given.shape != (len(embeddings["input"]), *p.shape[1:]):
-                raise ValueError(
-                    f"the vocabulary's {name} embeddings are {tuple(given.shape)} and the model's {tuple(p.shape)}; "
-                    "transplant into a copy of this model"
-                )
+                told = f"the vocabulary's {name} embeddings are {tuple(given.shape)} and the model's {tuple(p.shape)}"
+                raise ValueError(f"{told}; transplant into a copy of this model")
             vocabulary[name] = nn.Parameter(given.detach().to(p).clone())
         if tokenizer is None or len(tokenizer) > len(embeddings["input"]):
             raise ValueError(f"give the tokenizer of the {len(embeddings['input'])} embeddings")
         if tokenizer.pad_token_id != pad:
-            raise ValueError(
-                f"the tokenizer of the vocabulary pads with id {tokenizer.pad_token_id} and the model with {pad}; "
-                "train one of the model's own kind"
-            )
+            told = f"the tokenizer of the vocabulary pads with id {tokenizer.pad_token_id} and the model with {pad}"
+            raise ValueError(f"{told}; train one of the model's own kind")
         return nn.ParameterDict(vocabulary)
 
     def _embeddings(self, whose: str) -> dict[str, nn.Parameter]:
@@ -376,20 +335,7 @@ class MadX(nn.Module):
         return self._embeddings(whose) if whose in (*self.vocabularies, self._in_place) else None
 
     def activate(self, language: str | None = None, task: str | None = None) -> None:
-        """Put a language adapter, a task adapter, both or none in use.
-
-        Parameters
-        ----------
-        language : str, optional
-            Name of a language adapter; its embeddings come into the model where it has a vocabulary of its own.
-        task : str, optional
-            Name of a task adapter.
-
-        Raises
-        ------
-        ValueError
-            Where one was never added.
-        """
+        "Put a language adapter with the embeddings of its own vocabulary, a task adapter, both or none in use."
         for kind, name in (("language", language), ("task", task)):
             if name:
                 self.get(kind, name)
@@ -416,18 +362,7 @@ class MadX(nn.Module):
 
     @contextmanager
     def learning(self, adapter: str) -> Iterator[PreTrainedModel]:
-        """A context in which a language adapter is all that is trained, for `lapt`.
-
-        Parameters
-        ----------
-        adapter : str
-            Name of a language adapter; the embeddings of a vocabulary of its own are trained with it.
-
-        Yields
-        ------
-        PreTrainedModel
-            The model. Afterwards the adapters that were in use are so again.
-        """
+        "A context in which a language adapter, with a vocabulary of its own, is all that is trained."
         before, flags = (self.language, self.task), [(p, p.requires_grad) for p in self.model.parameters()]
         self.activate(adapter)
         own = self.own_embeddings(adapter) or {}
@@ -444,8 +379,8 @@ class MadX(nn.Module):
         new = MadX(model, self.stack, self.inverse)
         new.adapters = copy.deepcopy(self.adapters).to(model.device)
         new.tokenizers, new._in_place = dict(self.tokenizers), self._in_place
-        for whose in self.vocabularies:
-            embeddings = cast("nn.ParameterDict", self.vocabularies[whose])
+        for whose, held in self.vocabularies.items():
+            embeddings = cast("nn.ParameterDict", held)
             copies = {n: embeddings[n].detach().clone().to(model.device) for n in token_parameters(model)}
             new.vocabularies[whose] = nn.ParameterDict({n: nn.Parameter(p) for n, p in copies.items()})
         new.language, new.task = self.language, self.task

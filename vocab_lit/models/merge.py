@@ -51,13 +51,6 @@ class _Sum:
         return (source.stored[name][()].float().mul_(times) + added).to(stored.dtype)
 
 # %% ../../nbs/05_models/19_merge.ipynb #efa1c839
-def _check_plain(source: FolderSource) -> None:
-    "`ValueError` where weights cannot be read one by one."
-    if not hasattr(source.open_weights(), "stored") or getattr(source.config, "quantization_config", None):
-        hint = "load it by transformers, unquantised, and save it by save_pretrained"
-        raise ValueError(f"{source.path}: its weights are quantised or not plain safetensors of its class; {hint}")
-
-
 def _check_tensors(first: FolderSource, other: FolderSource, apart: dict[str, int]) -> None:
     "`ValueError` where a tensor of one model is not in the other, or has another shape; of some the rows may differ."
     if unlike := sorted(first.stored.keys() ^ other.stored.keys()):
@@ -72,19 +65,14 @@ def _check_tensors(first: FolderSource, other: FolderSource, apart: dict[str, in
             raise ValueError(f"{problem}; merge models of one architecture and size")
 
 
-def _check_tokenizers(first: FolderSource, other: FolderSource) -> None:
-    "`ValueError` where two tokenizers are not the same."
-    ours, theirs = first.tokenizer.get_vocab(), other.tokenizer.get_vocab()
-    if unlike := [token for token in ours.keys() | theirs.keys() if ours.get(token) != theirs.get(token)]:
-        problem = f"{other.path} has another tokenizer than {first.path}: {min(unlike)!r} is {len(unlike):,} times not"
-        raise ValueError(f"{problem} the same; an average needs one tokenizer, --chat and --base do not")
-
-
 def _average(sources: Sequence[FolderSource], shares: Sequence[float]) -> _Sum:
     "The sum that is an average."
+    ours = sources[0].tokenizer.get_vocab()
     for other in sources[1:]:
         _check_tensors(sources[0], other, {})
-        _check_tokenizers(sources[0], other)
+        if unlike := [token for token, _ in ours.items() ^ other.tokenizer.get_vocab().items()]:
+            problem = f"{other.path} has another tokenizer than {sources[0].path}: {min(unlike)!r} is not the same"
+            raise ValueError(f"{problem}; an average needs one tokenizer, --chat and --base do not")
     first, *others = zip(sources, shares)
     return _Sum(first, others, {}, torch.empty(0, dtype=torch.long), [])
 
@@ -117,7 +105,9 @@ def check_merge(
     sources = [FolderSource.open(model) for model in models]
     others = [FolderSource.open(model) for model in (settings.chat, settings.base) if model]
     for source in (*sources, *others):
-        _check_plain(source)
+        if not hasattr(source.open_weights(), "stored") or getattr(source.config, "quantization_config", None):
+            hint = "load it by transformers, unquantised, and save it by save_pretrained"
+            raise ValueError(f"{source.path}: its weights are quantised or not plain safetensors of its class; {hint}")
     if not others:
         return _average(sources, settings.shares(len(sources)))
     chat, base = others

@@ -18,7 +18,7 @@ from .source import FolderSource, GgufSource, Source
 from ..text.corpus import KeptLines, Lines, size_of
 from ..text.errors import no_collection
 from ..text.files import check_text
-from ..text.words import script_name, script_of
+from ..text.words import script_of
 from ..tokens.settings import TokenizerSettings, TrimSettings, check_vocab_size
 
 if TYPE_CHECKING:
@@ -70,7 +70,6 @@ def check_wanted(
     "Check text and settings; `ValueError` or `OSError` say what is wrong."
     check_text(text)
     check_text(settings.vectors.source_text, "source_text")
-    check_text(settings.tokenizer.keep_tokens_of, "keep_tokens_of")
     settings.check(text)
     check_vocab_size(settings.tokenizer, text)
     return check_tokens(source, text, settings.tokenizer)
@@ -87,18 +86,6 @@ def by_script(gone: Iterable[Token]) -> dict[str, int]:  # {script: tokens}
     "The scripts in which tokens begin, those of most tokens first."
     begin = (t.text[0] for t in gone if t.kind == "text" and t.text)
     return dict(Counter(map(script_of, begin)).most_common())
-
-
-def _tell_replaced(source: Vocab, id_map: dict[str, Any]) -> None:
-    "Tell which tokens gave their ids to new ones."
-    if not id_map:
-        return
-    gone = by_script(source[id] for id in id_map["changed"])
-    most = ", ".join(f"{n:,} {script_name(script)}" for script, n in list(gone.items())[:_SCRIPTS])
-    log.info(f"{len(id_map['changed']):,} ids of {len(source):,} have another token now; those before were {most}")
-
-
-_SCRIPTS = 6  # that are named
 
 
 def target_vectors(
@@ -151,39 +138,30 @@ class NewVocabulary:
     @cached_property
     def _tokenizers(self) -> tuple[PreTrainedTokenizerBase, PreTrainedTokenizerBase]:
         "The tokenizer of the text, of whose tokens vectors are made, and the model's, without given tokens."
+        from vocab_lit.tokens.continued import check_extends
         from vocab_lit.tokens.load import load_tokenizer
 
-        wanted = self.settings.tokenizer
+        wanted, source = self.settings.tokenizer, self.source.tokenizer
         own = load_tokenizer(wanted.tokenizer) if wanted.tokenizer else None
-        if wanted.continues:
-            own = self._continued(own)
-            return own, own
+        if own and wanted.continues:
+            check_extends(source, own)
         if self.settings.only_adds(self.text):
-            own = self.source.tokenizer
+            own = source
         own = own or self._trained()
+        if wanted.continues:
+            return own, own
         return own, self._expanded(own) if wanted.extend else self._with_special(own)
 
-    def _continued(self, given: PreTrainedTokenizerBase | None) -> PreTrainedTokenizerBase:
-        "The source's tokenizer with tokens that it learns of the text, or a given one that has learnt them before."
-        from vocab_lit.tokens.continued import check_extends, continued_tokenizer
-
-        wanted, source = self.settings.tokenizer, self.source.tokenizer
-        if given is not None:
-            if not wanted.same_size:
-                check_extends(source, given)
-            return given
-        log.info(f"training the source's tokenizer on, for {wanted.extend:,} tokens more")
-        built = continued_tokenizer(source, self.lines, wanted)
-        log.info(built.about)
-        return built.tokenizer
-
     def _trained(self) -> PreTrainedTokenizerBase:
-        "A tokenizer like the source's, trained on the text."
-        from vocab_lit.tokens.train import build_tokenizer
+        "A tokenizer that is trained on the text, as the settings say."
+        from vocab_lit.tokens.continued import build_tokenizer
 
         wanted = self.settings.tokenizer
-        log.info(f"training a tokenizer of {wanted.size_in_words}")
-        return build_tokenizer(self.source.tokenizer, self.lines, wanted).tokenizer
+        more = f"the source's tokenizer on, for {wanted.extend:,} tokens more"
+        log.info(f"training {more if wanted.continues else f'a tokenizer of {wanted.size_in_words}'}")
+        built = build_tokenizer(self.source.tokenizer, self.lines, wanted)
+        log.info(built.about)
+        return built.tokenizer
 
     def _expanded(self, own: PreTrainedTokenizerBase) -> PreTrainedTokenizerFast:
         "The source's tokenizer with tokens of the target language's."
@@ -220,13 +198,6 @@ class NewVocabulary:
     def target(self) -> PreTrainedTokenizerFast:
         "The model's new tokenizer."
         return self.built.tokenizer
-
-    @cached_property
-    def id_map(self) -> dict[str, Any]:
-        "Which ids have another token now; empty where the vocabulary does not keep its size."
-        from vocab_lit.tokens.continued import id_map
-
-        return id_map(self.source.tokenizer, self.target) if self.settings.tokenizer.same_size else {}
 
     @cached_property
     def vocab(self) -> Vocab:
@@ -285,12 +256,11 @@ class NewVocabulary:
         _ = self._tokenizers
         if self.built.about:
             log.info(self.built.about)
-        _tell_replaced(self.source.vocab, self.id_map)
 
     def note(self) -> dict[str, object]:
         "The facts that are noted beside the model."
         wanted, only_adds = self.settings.tokenizer, self.settings.only_adds(self.text)
-        more = len(self.target) - len(self.source.tokenizer) + len(self.id_map.get("changed", ()))
+        more = len(self.target) - len(self.source.tokenizer)
         return dict(
             model=self.source.name,
             text=list(self.text),
@@ -401,7 +371,7 @@ def _judge(result: Transplant, new: NewVocabulary, out: Path) -> None:
     from vocab_lit.models.check import check_model, verdict
     from vocab_lit.models.model_class import learns_from_text
 
-    findings = check_model(out, compare=False, remarks=False)  # a line tells what breaks
+    findings = check_model(out, compare=False)  # a line tells what breaks
     for line in verdict(result.plan, new.alignment, findings, out, learns_from_text(result.model)):
         log.info(line)
 
@@ -416,7 +386,7 @@ def _kept(writer: FolderWriter | GgufWriter, files: Sequence[str], settings: Tri
     kept, texts = writer.kept(trimming), told_of(trimming)
     gone = (id for id in range(trimming.parts.size) if id not in trimming.kept)
     lost = by_script(source.tokens_at(gone))
-    vars(source).pop("tokenizer_file")  # a parsed vocabulary is large
+    source.tokenizer_file.forget()  # a parsed vocabulary is large
     return kept, dict(texts, lost=lost)
 
 

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..text.errors import SettingError, check_extra
-from ..text.files import hub_name, read_json
+from ..text.files import hub_name, is_gguf, read_json
 from ..text.settings import Model, Settings, option, required, settings
 
 # %% auto #0
-__all__ = ['AdapterConfig', 'LanguageAdapter', 'LoraSettings', 'MergeSettings', 'is_gguf', 'check_model_path']
+__all__ = ['AdapterConfig', 'LanguageAdapter', 'LoraSettings', 'MergeSettings', 'check_model_path']
 
 # %% ../../nbs/05_models/00_settings.ipynb #37fb6cdc
 @dataclass(frozen=True)
@@ -55,8 +55,8 @@ class LanguageAdapter(Settings):
     name: str = required("what the adapter is called, such as the language's code", check=_check_name)
     vocabulary: Model = option(
         "",
-        "folder of the same model with the language's own vocabulary, as `vocab-lit transplant` writes it; its "
-        "embeddings are trained with the adapter. For scripts the model has no tokens for",
+        "folder of the model with the language's vocabulary, from `vocab-lit transplant`, for scripts the model "
+        "has no tokens for; its embeddings are trained with the adapter",
         shown="the model's own vocabulary",
     )
     reduction: float = option(2, "the model's dimensions over those of the adapter", ge=1)
@@ -92,9 +92,7 @@ class LoraSettings(Settings):
     targets: str = option(
         "all-linear", "names of the layers that have them, with + between, such as q_proj+v_proj", check=_check_targets
     )
-    merge: bool = option(
-        False, "whether they are added to the model's weights at the end, so that a whole model is saved"
-    )
+    merge: bool = option(False, "add them to the model's weights at the end, and save a whole model")
 
     @classmethod
     def read(
@@ -144,12 +142,12 @@ class MergeSettings(Settings):
 
     weights: str = option(
         "",
-        "how much each MODEL counts in the average, with commas between, such as 0.7,0.3; their sum counts as 1",
+        "weights of the average, with commas between, such as 0.7,0.3; their sum counts as 1",
         shown="uniform",
     )
     chat: Model = option("", "a chat model: its difference from --base is added to MODEL (a chat vector)")
     base: Model = option("", "the model that --chat was trained from")
-    scale: float = option(1, "what that difference is multiplied by")
+    scale: float = option(1, "factor of that difference")
 
     def check(
         self,
@@ -182,17 +180,6 @@ class MergeSettings(Settings):
         return [share / sum(given) for share in given]
 
 # %% ../../nbs/05_models/00_settings.ipynb #74f79ca0
-def is_gguf(path: str | Path) -> bool:
-    "Whether a path is that of a GGUF file, by its name or, as those of Ollama have none, by how it begins."
-    path = Path(path)
-    if path.suffix == ".gguf":
-        return not path.is_dir()
-    if not path.is_file():
-        return False
-    with open(path, "rb") as f:
-        return f.read(4) == b"GGUF"
-
-
 _GGUF_COMMANDS = "trim, transplant, lapt, evaluate, inspect, explain, report and check"  # that take a GGUF file
 
 

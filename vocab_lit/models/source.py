@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from vocab_lit.tokens.vocab import Token, Vocab
 
 # %% auto #0
-__all__ = ['Source', 'FolderSource', 'GgufSource', 'plan_beside', 'id_map_beside', 'check_new_gguf', 'load_model', 'open_model']
+__all__ = ['Source', 'FolderSource', 'GgufSource', 'plan_beside', 'check_new_gguf', 'load_model', 'open_model']
 
 # %% ../../nbs/05_models/04_source.ipynb #4f0ba019
 class Source:
@@ -153,11 +153,9 @@ class Source:
     @cached_property
     def vocab(self) -> Vocab:
         "Its vocabulary; special tokens are `vocab.roles`."
-        from vocab_lit.tokens.vocab import Vocab
-
-        tokenizer = self.tokenizer
+        file = self.tokenizer_file
         with reading(self.path, "the tokenizer"):
-            return Vocab.from_tokenizer(tokenizer)
+            return file.vocab
 
     @property
     def rows(self) -> int:
@@ -519,9 +517,8 @@ class GgufSource(Source):
     def check_new(self, out: str | Path) -> None:
         "`SettingError` where a path cannot be that of a new GGUF file, or something lies beside it already."
         check_new_gguf(out)
-        for file in (plan_beside(out), id_map_beside(out)):
-            if file.exists():
-                raise SettingError("out", f" {out}: {file} is there already; give another name")
+        if (file := plan_beside(out)).exists():
+            raise SettingError("out", f" {out}: {file} is there already; give another name")
 
     def with_weights(self) -> FolderSource:
         "The folder into which it is dequantised once."
@@ -536,11 +533,6 @@ _ENCODERS = re.compile(r"bert|t5encoder|.*-bert.*")
 def plan_beside(file: str | Path) -> Path:
     "Where the plan lies by which the new rows of a GGUF file were made."
     return Path(file).with_suffix(".plan.npz")
-
-
-def id_map_beside(file: str | Path) -> Path:
-    "Where it is told which ids of a GGUF file have another token than those of its source."
-    return Path(file).with_suffix(".id_map.json")
 
 
 def check_new_gguf(out: str | Path) -> None:

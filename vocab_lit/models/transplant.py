@@ -35,7 +35,6 @@ from vocab_lit.models.token_tensors import (
 )
 from ..text.corpus import write_json
 from ..text.files import write_folder
-from ..tokens.continued import ID_MAP
 from ..tokens.load import check_loads_again
 from ..tokens.special_tokens import carry_ids, carry_template, check_ids, check_templates, role_of
 from ..tokens.tokenizer_file import save_tokenizer
@@ -120,8 +119,6 @@ class Transplant:
         The layer that then makes the target embeddings, and can be trained in their place.
     notes : list of str
         What happened to the ids in configurations and to the chat template.
-    id_map : dict, optional
-        Which ids have another token now, where new tokens took the place of others.
     """
 
     model: PreTrainedModel
@@ -130,7 +127,6 @@ class Transplant:
     factors: Factors | None = None
     layer: FactoredEmbedding | None = None
     notes: list[str] = field(default_factory=list)
-    id_map: dict[str, Any] = field(default_factory=dict)
 
     @property
     def sizes(self) -> dict[str, float]:
@@ -185,8 +181,8 @@ class Transplant:
         -----
         The folder holds the model's weights and configurations, the tokenizer, ``plan.npz`` (`Plan`),
         ``new_tokens.json`` (ids that other trainers take as ``trainable_token_indices``), ``factors.safetensors`` where
-        the recipe is low-dimensional, ``id_map.json`` where ids have another token now, ``vocab_lit.json``, the model
-        card ``README.md``, and files that stood beside the source model.
+        the recipe is low-dimensional, ``vocab_lit.json``, the model card ``README.md``, and files that stood beside the
+        source model.
 
         Examples
         --------
@@ -207,8 +203,6 @@ class Transplant:
             save_tokenizer(self.tokenizer, part)
             self.plan.save(part / "plan.npz")
             write_json(self.plan.new_tokens, part / "new_tokens.json")
-            if self.id_map:
-                write_json(self.id_map, part / ID_MAP)
             if self.layer:
                 self.layer.save(part / "factors.safetensors")
             note = self._note(facts)
@@ -461,11 +455,10 @@ class FolderWriter:
         check_tokenizers(self.model, self.source.vocab, new.vocab)
         vectors, init = new.vectors, new.settings.init
         log.info(f"initialising {len(new.target):,} tokens by {new.recipe.name}")
-        multiple = len(input_weight(self.model)) if new.id_map else init.pad_to_multiple_of or self._multiple
+        multiple = init.pad_to_multiple_of or self._multiple
         result = replace_vocabulary(
             self.model, self.source.vocab, new.vocab, new.recipe, vectors, init.seed, multiple, self.factors
         )
-        result.id_map = new.id_map
         _remark_on(result, new.recipe)
         return result
 

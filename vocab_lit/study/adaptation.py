@@ -33,7 +33,7 @@ class AdaptSettings(Settings):
 
     heading = "Text and report"
 
-    language: str = option("", "what the language is called in the report")
+    language: str = option("", "name or code of the language, for the report")
     held_out: Files = option((), "text to evaluate on", shown="up to 2,000 lines of the text")
     clean: bool = option(True, "leave out lines that are no sentences, and copies, as `vocab-lit clean` does")
     seeds: int = option(1, "fine-tunings of each task", ge=1)
@@ -117,29 +117,10 @@ class Adaptation:
         tasks: Mapping[str, Mapping[str, object]] | None = None,
         **options: object,
     ) -> Adaptation:
-        """Make an adaptation from options by their names.
+        """Make an adaptation from options by their names; `SettingError` where none of the classes has one.
 
-        Parameters
-        ----------
-        source : str or path
-            Folder of the source model, or its name on the Hugging Face Hub when online.
-        text : sequence of paths
-            Files in the target language.
-        lapt : mapping, optional
-            Fields of `LaptSettings` and `RunOptions`.
-        tasks : mapping, optional
-            Of each task the files (`train`, `dev`, `test`) and settings.
-        **options
-            Fields of `TransplantSettings`, `AdaptSettings` and `KeepSettings`.
-
-        Returns
-        -------
-        Adaptation
-
-        Raises
-        ------
-        SettingError
-            Where none of the classes has an option.
+        `lapt` has fields of `LaptSettings` and `RunOptions`, `tasks` of each task its files (`train`, `dev`, `test`)
+        and settings, `options` fields of `TransplantSettings`, `AdaptSettings` and `KeepSettings`.
         """
         classes = (TokenizerSettings, VectorSettings, InitSettings, AdaptSettings, KeepSettings)
         *parts, adapt, keep = distribute(options, *classes)

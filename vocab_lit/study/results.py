@@ -196,11 +196,6 @@ class Workers:
             return _on_cluster(calls, self.cluster, folder)
         return _here(calls, self.at_once(len(calls)))
 
-    def run_apart(self, call: Callable[[], Any]) -> Any:
-        "What a call returns, made in another process; `WorkerKilled` where that is killed."
-        [result] = _here([call], 2)
-        return result
-
     def at_once(self, n: int) -> int:
         "How many of so many calls this machine makes at a time."
         return min(n, self.processes or _free_processes())
@@ -281,11 +276,10 @@ class ResultStore:
 
     def __init__(
         self,
-        folder: str | Path,  # made where it is missing
+        folder: str | Path,  # made with the first record
         workers: Workers | None = None,  # who computes the cells; None: the cores of this machine
     ):
         self.folder, self.workers = Path(folder).absolute(), workers or Workers()
-        self.folder.mkdir(parents=True, exist_ok=True)
 
     def path(self, key: Mapping[str, Hashable]) -> Path:
         "Where the record of a cell lies."
@@ -311,6 +305,7 @@ class ResultStore:
         if record := self.read(key, fingerprint):
             return record
         path = self.path(key)
+        path.parent.mkdir(parents=True, exist_ok=True)
         with in_turn(path):
             if record := self.read(key, fingerprint):
                 return record  # of another process, while this one waited
@@ -339,6 +334,7 @@ class ResultStore:
         from tqdm.auto import tqdm
 
         calls = [partial(self.cell, cell.key, cell.measure, fingerprint) for cell in cells]
+        self.folder.mkdir(parents=True, exist_ok=True)
         with tqdm(total=len(calls), desc=self.folder.name, unit=" cells", delay=2, leave=False) as bar:
             for record in self.workers.run(calls, self.folder):
                 if not self.read(record["key"], fingerprint):

@@ -33,7 +33,7 @@ from .task import divide
 from ..text.corpus import write_json
 from ..text.errors import garbage_collected_inside
 from ..text.files import write_folder
-from ..training.lm_loss import in_mode
+from ..training.lm_loss import in_mode, random_state_restored
 from ..training.settings import NonFiniteGradient, RunStopped
 from ..training.stages import trainable_parameters
 
@@ -251,7 +251,7 @@ def fit(
     if len(history) > 1 and not last < first:
         change = f"nothing was learnt from seed {seed}: the loss went from {first:.3f} to {last:.3f}"
         log.warning(f"{change}; try a learning rate below {data.config.learning_rate:g}")
-    scores = _metrics(new.eval(), data, data.test, collate, _until_asked_to_stop(stop, task, seed))
+    scores = _metrics(new.eval(), data, data.test, collate, task.scores)
     return FineTuned(
         dev=float(history.dev.max()),
         test=next(iter(scores.values())),
@@ -264,13 +264,6 @@ def fit(
     )
 
 
-def _until_asked_to_stop(stop: StopWhenAsked | None, task, seed) -> Callable:
-    "What scores a model on the test split, until a stop is asked for; the trained weights are saved by then."
-    if not stop:
-        return task.scores
-    return stop.before(task.scores, lambda: RunStopped(f"{stop.reason}: stopped before seed {seed} is tested"))
-
-
 def _metrics(model, data: TaskData, split, collate, scores) -> dict[str, float]:  # scores: as in `_answers`
     "Scores of a model on a split: examples and their rows."
     examples, rows = split
@@ -280,7 +273,6 @@ def _metrics(model, data: TaskData, split, collate, scores) -> dict[str, float]:
 
 def _trained(new, data, seed, collate, folder, stop) -> tuple[list[tuple[int, float, float]], int]:
     "Train a model, or give it the weights of a training that has ended; its history, and the best epoch."
-    from vocab_lit.training.contexts import random_state_restored
 
     def first_metric(model, scores):
         return next(iter(_metrics(model, data, data.dev, collate, scores).values()))

@@ -79,12 +79,12 @@ class TaskRun(Settings):
     heading = "The run"
 
     resume: bool = option(
-        False, "resume where a fine-tuning was interrupted whose --out this is; give the other arguments as before"
+        False, "resume an interrupted fine-tuning, whose --out this is; give the other arguments as before"
     )
     max_hours: float = option(
         0,
-        "save and stop before so many hours are over, to be resumed; 0: never. After SIGTERM or SIGUSR1 a fine-tuning "
-        "with --out does so after its next step; the exit code is 75",
+        "save and stop before so many hours are over, to be resumed (exit code 75), as after SIGTERM or SIGUSR1; "
+        "0: never",
         ge=0,
     )
 
@@ -135,14 +135,14 @@ class EvaluateSettings(Settings):
     )
     language_adapter: Model = option(
         "",
-        "folder of a language adapter (`vocab-lit adapter train`, or from AdapterHub). Only a task adapter on top of "
-        "it is trained, or used; none: a task adapter without a language",
+        "folder of a language adapter (`vocab-lit adapter train`, or from AdapterHub) on top of which a task "
+        "adapter is trained or used; none: a task adapter alone",
         shown="the whole model is trained",
     )
     task_adapter: Model = option(
         "",
-        "folder of a task adapter, as --out leaves it: nothing is trained, the test examples are scored. With another "
-        "--language-adapter than in training, this is zero-shot transfer",
+        "folder of a task adapter, as --out leaves it, to score without training; with another --language-adapter "
+        "than in training, this is zero-shot transfer",
         shown="one is trained",
     )
     activation: str = option(
@@ -151,10 +151,9 @@ class EvaluateSettings(Settings):
     )
     last_layer: bool = option(
         True,
-        "whether the last layer has adapters; in MAD-X 2.0 neither the language nor the task has one there, and what a "
-        "published language adapter has in it is not used",
+        "whether the last layer has adapters; in MAD-X 2.0 it has none",
     )
-    seeds: int = option(4, "how many fine-tunings", ge=1)
+    seeds: int = option(4, "number of fine-tunings", ge=1)
     seed: int = option(0, "the first one's seed; the others follow", ge=0, le=LARGEST_SEED)
     preset: str = option(
         "",
@@ -164,22 +163,21 @@ class EvaluateSettings(Settings):
     learning_rate: float | None = option(None, "learning rate", shown=_defaults("learning_rate"))
     epochs: int | None = option(None, "max epochs", shown=_defaults("epochs"), ge=1)
     batch_size: int | None = option(
-        None, "rows in one step: examples, or windows of long ones", shown=_defaults("batch_size"), ge=1
+        None, "rows in a step: examples, or windows of long ones", shown=_defaults("batch_size"), ge=1
     )
     max_length: int | None = option(
         None,
-        "tokens in a row at most; longer sentences and contexts are cut in windows",
+        "longest row, in tokens; longer texts are cut into windows",
         shown=f"{_defaults('max_length')}; ppl 1024; never more than the model's",
     )
     stride: int | None = option(
         None,
-        "qa: tokens that two neighbouring windows of a context share; for models with short inputs, less than the "
-        "default. ppl: tokens that each window adds",
+        "qa: tokens that neighbouring windows share; ppl: tokens that each window adds",
         shown="128; ppl half of --max-length",
         ge=0,
     )
     balance_o: bool | None = option(
-        None, "ner: let words outside entities weigh as much as those inside, in all", shown="on for ner"
+        None, "ner: weight words outside entities, in all, like those inside", shown="on for ner"
     )
     column: str = option("", "pos: which tags of a treebank, upos or xpos", shown="upos", choices=("upos", "xpos"))
     language: str = option("", "nli: only pairs with this code in the file's language column", shown="all")

@@ -125,13 +125,9 @@ class TaskTrainer(CheckpointTrainer):
         loss = (losses * inputs["weights"].flatten()).sum()
         return (loss, {"loss": loss}) if return_outputs else loss
 
-    def is_evaluated(self) -> bool:
-        "Whether the model is to be scored after the step that it has come to."
-        return is_scored(self.config.eval_every, self.state)
-
     def evaluate(self, *args: Any, **kwargs: Any) -> dict[str, float]:
         "Score the model, and keep its weights where they are the best so far."
-        score = self.measure(self.model, self.until_asked_to_stop(self.task.scores))
+        score = self.measure(self.model, self.task.scores)
         if self.best is None or score > self.state.best_metric:
             trained = trainable_parameters(cast("torch.nn.Module", self.model))
             self.best = {name: p.detach().to("cpu", copy=True) for name, p in trained.items()}
@@ -154,6 +150,9 @@ class EpochCallback(EarlyStoppingCallback):
         if scores:  # of a run that resumes
             self.early_stopping_patience_counter = len(scores) - 1 - scores.index(max(scores))
             control.should_training_stop = self.early_stopping_patience_counter >= self.early_stopping_patience
+
+    def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        self.bar.close()
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         self.bar.update()
@@ -195,7 +194,6 @@ def task_arguments(
         weight_decay=config.weight_decay,
         max_grad_norm=config.max_grad_norm,
         eval_strategy="epoch",
-        eval_on_start=True,  # of a run that was stopped in the middle of an evaluation
         metric_for_best_model="score",
         greater_is_better=True,
         logging_strategy="epoch",

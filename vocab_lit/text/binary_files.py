@@ -87,13 +87,14 @@ def _skip_quantised(file: _Cursor, rows: int, columns: int) -> None:
         _skip_quantiser(file, 1)
 
 
-def _check_layout(file: _Cursor, is_new: bool) -> None:
+def _check_layout(file: _Cursor) -> None:
     "Follow a file to its end; `_Damage` where a size is not that of what follows."
-    if is_new:
-        file.skip(8)
+    if file.data[:4] != MAGIC:
+        raise _Damage("it does not begin as such models have since 2017")
+    file.skip(8)
     dim, *_, model, bucket, min_n, max_n, _, _ = file.take(_SETTINGS)
     size, words, labels, _ = file.take("<3iq")
-    pruned = file.take("<q")[0] if is_new else -1
+    pruned = file.take("<q")[0]
     if dim < 1 or min(size, words, labels, bucket, min_n, max_n) < 0 or size != words + labels:
         raise _Damage(f"{dim:,} dimensions, {words:,} words and {labels:,} labels of {size:,}, {bucket:,} buckets")
     if max_n and not bucket:
@@ -102,10 +103,10 @@ def _check_layout(file: _Cursor, is_new: bool) -> None:
         file.skip_text()
         file.skip(9)  # a count and a kind
     file.skip(8 * max(pruned, 0))
-    is_quantised = is_new and file.take("<?")[0]
+    is_quantised = file.take("<?")[0]
     skip_input = _skip_quantised if is_quantised else _skip_matrix
     skip_input(file, words + bucket, dim)
-    is_quantised = is_new and file.take("<?")[0]
+    is_quantised = file.take("<?")[0]
     skip_output = _skip_quantised if is_quantised else _skip_matrix
     skip_output(file, labels if model == _CLASSIFIER else words, dim)
     if file.at < len(file.data):
@@ -113,13 +114,13 @@ def _check_layout(file: _Cursor, is_new: bool) -> None:
 
 # %% ../../nbs/01_text/06_binary_files.ipynb #c6c5d6c0
 def check_fasttext(path: str | Path) -> None:
-    "`ValueError` where a file is no whole model of fastText, of any version."
+    "`ValueError` where a file is no whole model of fastText."
     with open(path, "rb") as file:
         if not file.read(1):
             raise ValueError(f"{path} is empty; get the file again")
         with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
             try:
-                _check_layout(_Cursor(data), data[:4] == MAGIC)
+                _check_layout(_Cursor(data))
             except _Damage as e:
                 problem = f"no fastText model, or cut off or damaged ({e})"
                 raise ValueError(f"{path}: {problem}; get the file again") from None

@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from types import ModuleType
 
 # %% auto #0
-__all__ = ['EXTRAS', 'SettingError', 'first_line', 'reading', 'MissingExtra', 'import_extra', 'check_extra', 'LazyExtra',
+__all__ = ['EXTRAS', 'SettingError', 'first_line', 'reading', 'MissingExtra', 'import_extra', 'check_extra',
            'garbage_collected_inside', 'no_collection']
 
 # %% ../../nbs/01_text/04_errors.ipynb #ea7311f9
@@ -69,6 +69,7 @@ EXTRAS = {
     "chapters": "tables and figures of the book's chapters, and data sets from the Hub",
     "lora": "LoRA in continued pretraining",
     "gguf": "GGUF files, as llama.cpp runs them",
+    "demo": "the page of `vocab-lit demo`",
     "cluster": "experiments on a Dask cluster",
     "book": "the pages of the book, and the library from its notebooks",
 }
@@ -100,22 +101,6 @@ def check_extra(
     "`MissingExtra` where a package that will be needed later is not installed; nothing is imported."
     if package not in sys.modules and find_spec(package) is None:
         raise MissingExtra(f"{package} is not installed; pip install 'vocab_lit[{extra}]'", name=package)
-
-
-class LazyExtra:
-    "A module that an extra brings, for a notebook that is full of it: imported when something of it is first used."
-
-    def __init__(
-        self,
-        module: str,  # as for `import_extra`
-        extra: str,
-    ):
-        self._module, self._extra = module, extra
-
-    def __getattr__(self, name):
-        if name.startswith("__"):
-            raise AttributeError(name)  # Python and notebooks look for many such names
-        return getattr(import_extra(self._module, self._extra), name)
 
 # %% ../../nbs/01_text/04_errors.ipynb #66b3d59a
 _open_blocks = 0  # of `garbage_collected_inside`; what is frozen stays so while there is one

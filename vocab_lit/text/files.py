@@ -28,7 +28,7 @@ log = logging.getLogger("vocab_lit")
 
 # %% auto #0
 __all__ = ['log', 'check_output', 'file_facts', 'alone', 'scratch_folder', 'write_folder', 'write_file', 'write_text', 'in_turn',
-           'check_file_name', 'inside', 'check_text', 'read_json', 'why_not', 'hub_name', 'in_mirror']
+           'check_file_name', 'inside', 'check_text', 'is_gguf', 'read_json', 'why_not', 'hub_name', 'in_mirror']
 
 # %% ../../nbs/01_text/02_files.ipynb #faa78e9f
 _IN_EMPTY = re.compile(r"lost\+found|\..*-\w+\.part")  # of a new volume; of processes that were killed
@@ -226,6 +226,17 @@ def check_text(
             raise SettingError(name, f" {given}: the text is empty")
 
 # %% ../../nbs/01_text/02_files.ipynb #4c1e1325
+def is_gguf(path: str | Path) -> bool:
+    "Whether a path is that of a GGUF file, by its name or, as those of Ollama have none, by how it begins."
+    path = Path(path)
+    if path.suffix == ".gguf":
+        return not path.is_dir()
+    if not path.is_file():
+        return False
+    with open(path, "rb") as f:
+        return f.read(4) == b"GGUF"
+
+
 def read_json(file: Path) -> dict[str, Any]:  # empty where there is no such file
     "A file with one JSON object; `ValueError` where it has something else."
     if not file.is_file():

@@ -24,11 +24,11 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any
 
-from .errors import SettingError, first_line, import_extra
+from .errors import first_line, import_extra
 
 # %% auto #0
 __all__ = ['LONGEST_LINE', 'FIELD', 'FIELD_HELP', 'raw_lines', 'check_characters', 'read_json', 'json_record', 'table_cells',
-           'file_lines', 'TextSource', 'with_field', 'in_languages', 'beside']
+           'file_lines', 'TextSource', 'with_field', 'beside']
 
 # %% ../../nbs/01_text/03_reader.ipynb #6a3f0106
 _ZSTD = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
@@ -482,21 +482,6 @@ def with_field(
     "Text sources with the field that one option gives for all."
     sources = [TextSource.of(name) for name in given]
     return [str(TextSource(s.path, s.field or field)) for s in sources]
-
-
-def in_languages(
-    given: Sequence[str | Path],  # text sources, of which some have {language} in their names
-    languages: Sequence[str],  # codes
-) -> list[str]:
-    "Text sources, those for any language once for each; `SettingError` where there is none, or no language."
-    open_to_any = [name for name in map(str, given) if "{language}" in name]
-    if languages and not open_to_any:
-        hint = "give such a one, as --text 'text/{language}.txt'"
-        raise SettingError("languages", f" {','.join(languages)}: no text has {{language}} in its name; {hint}")
-    if open_to_any and not languages:
-        raise SettingError("languages", f"say which the text {open_to_any[0]} is to be read in, such as sw,en")
-    named = (name.replace("{language}", code) for name in map(str, given) for code in languages or [""])
-    return list(dict.fromkeys(named))
 
 
 def beside(

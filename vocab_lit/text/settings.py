@@ -333,11 +333,11 @@ class CleanSettings(Settings):
     alphabetic: float = option(0.5, "smallest share of letters", ge=0, le=1)
     duplicates: str = option(
         "exact",
-        "which copies are left out: exact, letters (case and all but letters make no difference), near (most sequences "
-        "of three words are those of an earlier line, by MinHash) or none",
+        "duplicates to leave out: exact, letters (case and all but letters ignored), near (most sequences of three"
+        " words in common, by MinHash) or none",
         choices=COPIES,
     )
-    similarity: float = option(0.8, "near: from which share of common sequences on", ge=0.1, le=1)
+    similarity: float = option(0.8, "near: smallest share of common sequences", ge=0.1, le=1)
     language_model: File = option(
         "",
         "a fastText model that identifies languages, such as lid.176.bin, for --only-languages or --without-languages",

@@ -5,7 +5,6 @@
 # %% ../../nbs/02_tokens/06_continued.ipynb #e638e647
 from __future__ import annotations
 
-import hashlib
 import heapq
 import itertools
 import math
@@ -14,26 +13,21 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from tokenizers import models
 from tqdm.auto import tqdm
 
-from ..text.corpus import Lines
-from ..text.errors import SettingError
-from ..text.words import script_of
 from .expansion import UNKNOWN_PENALTY, append_pieces
 from .settings import TokenizerSettings
 from .tokenizer_file import Built, TokenizerFile, ids_before
-from .train import training_rule, training_splits, word_limit
-from .trim import kept_in_any_case
-from .vocab import FALLBACK_PIECES, backend_of, read_token, visible
+from .train import train_tokenizer_like, training_rule, training_splits, word_limit
+from .vocab import FALLBACK_PIECES, backend_of
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 # %% auto #0
-__all__ = ['Continued', 'ID_MAP', 'count_words', 'to_merge', 'Merges', 'UnigramScores', 'extend_on_text', 'check_extends',
-           'unused_ids', 'first_to_go', 'evicted', 'in_place_of_unused', 'continued_tokenizer', 'id_map']
+__all__ = ['Continued', 'count_words', 'to_merge', 'Merges', 'UnigramScores', 'extend_on_text', 'build_tokenizer',
+           'check_extends']
 
 # %% ../../nbs/02_tokens/06_continued.ipynb #4ae70d0d
 def count_words(
@@ -144,26 +138,20 @@ class Merges:
                 self.where[pair].add(word)
         return counted
 
-    def most_frequent(
-        self,
-        least: int = 2,  # times that a pair has to come up
-    ) -> tuple[str, str] | None:
-        "The next pair to merge; None where the text has no more."
+    def most_frequent(self) -> tuple[str, str] | None:
+        "The next pair to merge; None where the text has no more that come up twice."
         while self.heap:
             n, pair = heapq.heappop(self.heap)
             now = self.pairs[pair]
-            if self.made_by(pair) in self.barred or now < least:
+            if self.made_by(pair) in self.barred or now < 2:
                 continue
             if now == -n:
                 return pair
             heapq.heappush(self.heap, (-now, pair))
         return None
 
-    def merge(
-        self,
-        pair: tuple[str, str],  # the first "": a character becomes a token
-    ) -> None:
-        "Make a pair one token in all words."
+    def merge(self, pair: tuple[str, str]) -> None:
+        "Make a pair one token in all words; of  and a character, the character."
         joined, often = self.made_by(pair), self.pairs[pair]
         touched = self.where.pop(pair)
         for i in touched:
@@ -175,32 +163,19 @@ class Merges:
         if pair[0]:
             self.ranks[pair] = self.next_rank + len(self.learned)
             self.learned.append(list(pair))
-        beside = self._join(touched, pair, joined, is_new)
+        beside, goes_on = set(), not is_new and self.parts.dialect.model == "BPE"
+        for i in touched:
+            symbols = _merged(self.divided[i], *pair, joined)
+            self.divided[i] = self._settled(symbols) if goes_on else symbols  # where the source has the token
+            beside |= self._count(i, 1)
         for other in beside:
             if joined in other or not is_new:  # the others have not become more
                 heapq.heappush(self.heap, (-self.pairs[other], other))
 
-    def _join(
-        self, words: set[int], pair: tuple[str, str], joined: str, is_new: bool
-    ) -> set[tuple[str, str]]:  # the pairs that these words have now
-        "Divide words anew in which a pair has become one token; where the source has the token, its merges go on."
-        pairs = set()
-        for i in words:
-            symbols = _merged(self.divided[i], *pair, joined)
-            if not is_new and self.parts.dialect.model == "BPE":
-                symbols = self._settled(symbols)
-            self.divided[i] = symbols
-            pairs |= self._count(i, 1)
-        return pairs
-
-    def go_on(
-        self,
-        n: int,  # tokens to add
-        least: int = 2,  # times that a pair has to come up
-    ) -> Merges:
+    def go_on(self, n: int) -> Merges:
         "Merge until there are so many new tokens, or no more pairs."
         with tqdm(total=n, desc="new tokens", delay=2, leave=False) as bar:
-            while len(self.new) < n and (pair := self.most_frequent(least)):
+            while len(self.new) < n and (pair := self.most_frequent()):
                 self.merge(pair)
                 bar.update(len(self.new) - bar.n)
         return self
@@ -347,19 +322,6 @@ def _continue_bpe(parts: TokenizerFile, words: Counter[str], n: int) -> Continue
 _BY_MODEL = {"BPE": _continue_bpe, "Unigram": _continue_unigram, "WordPiece": _continue_wordpiece}
 
 
-def _still_unknown(model: models.Model, unknown: str | None, words: Counter[str]) -> str:
-    "What to say of the words that have unknown tokens, if there are any."
-    has_all_bytes = getattr(model, "byte_fallback", False) and None not in map(model.token_to_id, FALLBACK_PIECES)
-    if unknown is None or has_all_bytes:
-        return ""
-    lost = {word: n for word, n in words.items() if any(token.value == unknown for token in model.tokenize(word))}
-    if not lost:
-        return ""
-    example = visible(max(lost, key=lost.__getitem__))[:30]
-    n, of = f"{sum(lost.values()):,}", f"{words.total():,}"
-    return f"; {n} of the text's {of} words still have unknown tokens, such as {example!r}"
-
-
 def extend_on_text(
     source: PreTrainedTokenizerBase | TokenizerFile,  # fast
     lines: Iterable[str],  # text in the target language
@@ -378,8 +340,22 @@ def extend_on_text(
     if len(new) < n:
         about += f"; {n:,} were asked for, and the text has no more that come up twice"
     made = parts.with_pipeline(append_pieces(parts, new, **changes)).tokenizer
-    about += _still_unknown(backend_of(made).model, parts.unknown, words)
     return Built(made, about, ids_before(parts.tokenizer, made), {})
+
+
+def build_tokenizer(
+    source: PreTrainedTokenizerBase | TokenizerFile,  # the source model's
+    lines: Iterable[str],  # text in the target language
+    settings: TokenizerSettings,
+) -> Built:
+    "Train a tokenizer like the source's, or the source's own on, as the settings say."
+    if settings.continues:
+        return extend_on_text(source, lines, settings.extend)
+    file = TokenizerFile.of(source)
+    kind = settings.kind or file.kind
+    options: dict[str, Any] = dict(character_coverage=settings.character_coverage, at_most=settings.at_most)
+    made = train_tokenizer_like(file, lines, settings.vocab_size, kind, settings.keep_reserved, **options)
+    return Built(made, f"a {kind} tokenizer of {len(made):,} tokens is trained on the text")
 
 
 def check_extends(source: PreTrainedTokenizerBase, target: PreTrainedTokenizerBase) -> None:
@@ -391,133 +367,3 @@ def check_extends(source: PreTrainedTokenizerBase, target: PreTrainedTokenizerBa
             f"the tokenizer is not the source's with more tokens: {len(lost):,} tokens of the source have another id "
             f"or none, such as {lost[0]!r}; leave it out, or choose another way of expansion"
         )
-
-# %% ../../nbs/02_tokens/06_continued.ipynb #3f70856e
-def unused_ids(
-    parts: TokenizerFile,  # of a tokenizer that has the new tokens too
-    counts: np.ndarray,  # (tokens,) of each in all texts
-    new: list[int],  # ids of the new tokens
-) -> set[int]:
-    "The ids of tokens that no text uses, and that none which stays is built from."
-    kept = kept_in_any_case(parts, "all", counts)
-    if parts.dialect.model == "Unigram":
-        kept |= parts.characters
-    kept = kept.union(*(parts.needs(id) for id in [*new, *np.flatnonzero(counts).tolist()]))
-    return parts.pieces.keys() - kept
-
-
-_SCRIPT = 0.001  # share of the texts' tokens from which on they are said to have a script
-_ANY = ("Zyyy", "Zinh")  # the scripts of punctuation, digits, symbols and marks
-
-
-def first_to_go(
-    parts: TokenizerFile,
-    counts: np.ndarray,  # (tokens,) of each in all texts
-    unused: set[int],
-) -> list[int]:
-    "Unused tokens: first those in scripts that the texts do not have, longer ones before single characters."
-    tokens = (read_token(id, piece, parts.dialect) for id, piece in parts.pieces.items())
-    texts = {t.id: t.text for t in tokens if t.kind == "text" and t.text}
-    used: Counter[str] = Counter(dict.fromkeys(_ANY, int(counts.sum())))
-    for id, text in texts.items():
-        used[script_of(text[0])] += int(counts[id])
-
-    def rank(id: int) -> tuple[bool, bool, int]:
-        text = texts.get(id, "")
-        is_other = bool(text) and used[script_of(text[0])] < _SCRIPT * counts.sum()
-        return not is_other, len(text) == 1, -id
-
-    return sorted(unused, key=rank)
-
-
-def evicted(
-    parts: TokenizerFile,
-    order: list[int],  # tokens that can go, in the order in which they are to
-    n: int,  # at most as many as there are
-) -> set[int]:
-    "So many tokens, and none that one is built from which stays."
-    needed, gone = Counter(part for id in order for part in parts.needs(id)), set()
-    while len(gone) < n:
-        for id in order:
-            if needed[id] == 1 and len(gone) < n:
-                gone.add(id)
-                needed.subtract(parts.needs(id))
-        order = [id for id in order if id not in gone]
-    return gone
-
-# %% ../../nbs/02_tokens/06_continued.ipynb #99df8a03
-def _with_pieces(source: TokenizerFile, extended: TokenizerFile, new_ids: dict[str, int]) -> dict[str, Any]:
-    "The source's pipeline with other pieces under some of its ids."
-    vocab, pieces = source.model["vocab"], source.pieces | {id: piece for piece, id in new_ids.items()}
-    model = dict(source.model)
-    if isinstance(vocab, list):
-        scores = dict(extended.model["vocab"])
-        model["vocab"] = [[pieces[id], scores[pieces[id]]] for id in range(len(vocab))]
-    else:
-        model["vocab"] = {pieces[id]: id for id in sorted(pieces)}
-    there = set(pieces.values())
-    if "merges" in model:
-        merges = extended.model["merges"]
-        model["merges"] = [[a, b] for a, b in merges if {a, b, extended.joined(a, b)} <= there]
-    if "max_input_chars_per_word" in model:
-        model["max_input_chars_per_word"] = extended.model["max_input_chars_per_word"]
-    return source.pipeline | dict(model=model)
-
-
-def in_place_of_unused(
-    source: TokenizerFile,
-    built: Built,  # the source's tokenizer extended, as `extend_on_text` makes it
-    lines: Iterable[str],  # all texts whose tokens stay, that of the new tokens included
-) -> Built:
-    "Let new tokens take the ids of tokens that texts never use; `SettingError` where these are too few."
-    parts = TokenizerFile(built.tokenizer)
-    new = np.flatnonzero(np.asarray(built.source_ids) < 0).tolist()
-    counts = parts.count(lines)
-    unused = unused_ids(parts, counts, new)
-    if len(unused) < len(new):
-        problem = f"the texts leave {len(unused):,} tokens unused that can go, and {len(new):,} new ones come"
-        raise SettingError("same_size", f"{problem}; ask for fewer by --extend, or leave --same-size out")
-    gone = evicted(parts, first_to_go(parts, counts, unused), len(new))
-    free = sorted(source.ids[parts.pieces[id]] for id in gone)
-    new_ids = dict(zip((parts.pieces[id] for id in new), free))
-    made = source.with_pipeline(_with_pieces(source, parts, new_ids)).tokenizer
-    about = f"{built.about}; they take the ids of as many that no text uses, of {len(unused):,}"
-    return Built(made, about, ids_before(source.tokenizer, made), {})
-
-
-def continued_tokenizer(
-    source: PreTrainedTokenizerBase | TokenizerFile,
-    lines: Iterable[str],  # text in the target language, that can be read again
-    settings: TokenizerSettings,
-) -> Built:
-    "Extend a tokenizer as the settings say."
-    source = TokenizerFile.of(source)
-    built = extend_on_text(source, lines, settings.extend)
-    if not settings.same_size:
-        return built
-    return in_place_of_unused(source, built, itertools.chain(lines, Lines(*settings.keep_tokens_of)))
-
-# %% ../../nbs/02_tokens/06_continued.ipynb #c245494b
-ID_MAP = "id_map.json"  # in the folder of a model
-
-
-def _pieces(tokenizer: PreTrainedTokenizerBase) -> dict[int, str]:
-    "The pieces by id, in its order."
-    return {id: piece for piece, id in sorted(tokenizer.get_vocab().items(), key=lambda item: item[1])}
-
-
-def _digest(pieces: dict[int, str]) -> str:
-    "SHA-256 of a vocabulary, in hexadecimal."
-    text = "".join(f"{id} {piece}\n" for id, piece in pieces.items())
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def id_map(source: PreTrainedTokenizerBase, target: PreTrainedTokenizerBase) -> dict[str, Any]:
-    "Which ids have another token now; `ValueError` where tokens have moved, or their number is another."
-    before, after = _pieces(source), _pieces(target)
-    changed = {id: [piece, after.get(id)] for id, piece in before.items() if after.get(id) != piece}
-    moved = {old for old, _ in changed.values()} & {new for _, new in changed.values()}
-    if moved or before.keys() != after.keys():
-        what = f"the id of {min(moved)!r} is another" if moved else f"it has {len(after):,} tokens, not {len(before):,}"
-        raise ValueError(f"the tokenizer is not the source's with new tokens in the place of others: {what}")
-    return dict(source_sha256=_digest(before), target_sha256=_digest(after), changed=changed)

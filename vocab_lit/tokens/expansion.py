@@ -5,7 +5,6 @@
 # %% ../../nbs/02_tokens/03_expansion.ipynb #5b624be4
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, count, product
@@ -13,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from tokenizers import models
 
-from .given_file import GivenToken
+from .settings import GivenToken
 from .tokenizer_file import Built, TokenizerFile, ids_before, own_methods, with_vocabulary
-from .vocab import CHARACTERS, Dialect, Token, Vocab, backend_of, components, overlap, read_token
+from .vocab import CHARACTERS, Dialect, Token, Vocab, backend_of, overlap, read_token
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
@@ -265,11 +264,9 @@ def _with_tokens(
     added: list[GivenToken],
 ) -> PreTrainedTokenizerFast:
     "A tokenizer with more tokens, pieces first."
-    pipeline, mark = file.pipeline, file.dialect.mark
+    pipeline = file.pipeline
     if pieces and file.dialect.model == "Unigram":
         pipeline = append_pieces(file, _scores(file, pieces))
-        if mark and any(mark in piece.strip(mark) for piece in pieces):
-            pipeline |= _joining_words(pipeline, mark, _whole_terms(file, pieces))
     elif pieces:
         pipeline = append_pieces(file, dict.fromkeys(pieces), ignore_merges=True)
     new = [
@@ -277,40 +274,6 @@ def _with_tokens(
         for id, given in enumerate(added, len(file.vocab) + len(pieces))
     ]
     return file.with_pipeline(pipeline | dict(added_tokens=pipeline["added_tokens"] + new)).tokenizer
-
-
-def _split(pattern: str, behaviour: str, invert: bool = False) -> dict:
-    "A step of a pre-tokenizer, as `tokenizer.json` has it."
-    return dict(type="Split", pattern=dict(Regex=pattern), behavior=behaviour, invert=invert)
-
-
-def _whole_terms(file: TokenizerFile, pieces: list[str]) -> list[str]:
-    "The pieces of several words among those that are new and those that the tokenizer leaves whole already."
-    splits, mark = backend_of(file.tokenizer).pre_tokenizer, file.dialect.mark
-    present = (p for p in file.tokenizer.get_vocab() if mark in p.strip(mark))
-    before = [p for p in present if splits and len(splits.pre_tokenize_str(p.replace(mark, " ").strip())) == 1]
-    return before + [piece for piece in pieces if mark in piece.strip(mark)]
-
-
-def _joining_words(pipeline: dict, mark: str, terms: list[str]) -> dict[str, Any]:
-    "A pre-tokenizer by which the words of some terms reach a Unigram model together, and a decoder that parts them."
-    longest_first = "|".join(re.escape(term[1:]) for term in sorted(terms, key=len, reverse=True))
-    words = _split(rf"(?:{longest_first.replace(mark, ' ')})\S*|\S+", "Removed", invert=True)
-    starts = _split(f"{mark}(?:{longest_first})?", "MergedWithNext")
-    steps, decoder = [], pipeline["decoder"]
-    for step in components(pipeline["pre_tokenizer"]):
-        if step["type"] == "Sequence":
-            continue
-        if step["type"] == "WhitespaceSplit" or step.get("invert"):
-            steps.append(words)
-        elif step["type"] == "Metaspace" and step["split"]:
-            steps += [step | dict(split=False), starts]
-        else:
-            steps.append(starts if step.get("behavior") == starts["behavior"] else step)
-    if (decoder or {}).get("type") == "Metaspace":  # which leaves out every mark of the first token
-        inner = dict(type="Replace", pattern=dict(Regex=f"(?<=.){mark}"), content=" ")
-        decoder = dict(type="Sequence", decoders=[inner, decoder])
-    return dict(pre_tokenizer=dict(type="Sequence", pretokenizers=steps), decoder=decoder)
 
 # %% ../../nbs/02_tokens/03_expansion.ipynb #27e2ff13
 def _ids_and_text(tokenizer: PreTrainedTokenizerBase, text: str) -> tuple[list[int], str]:
@@ -393,9 +356,8 @@ class _Attempt:
 
 def _tried(file: TokenizerFile, new: Sequence[GivenToken]) -> _Attempt:
     "New tokens as pieces of the model where that works, the others as added tokens; `SettingError` where neither does."
-    in_model = [given for given in new if not given.special] if _takes_pieces(file) else []
-    if own_methods(file.tokenizer):  # a class that makes the pipeline itself divides at every space
-        in_model = [given for given in in_model if " " not in given.token]
+    one_word = [given for given in new if not given.special and " " not in given.token]
+    in_model = one_word if one_word and _takes_pieces(file) else []
     for _ in range(2):
         attempt = _Attempt(file, in_model, [given for given in new if given not in in_model])
         divided = attempt.failed()

@@ -8,13 +8,16 @@ from __future__ import annotations
 import copy
 import json
 import logging
+import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import sentencepiece
+from sentencepiece import sentencepiece_model_pb2
 from tokenizers import normalizers
 
 from ..gguf.container import ARRAY, STRING, Field, GgufFile
@@ -28,22 +31,10 @@ from vocab_lit.gguf.tokens import (
     tokens_of,
     with_tokens,
 )
-from ..text.errors import no_collection
+from ..text.errors import first_line, no_collection
 from ..text.files import scratch_folder
-from vocab_lit.tokens.llama_cpp_rules import (
-    ADD_BOS,
-    CLEAN_SPACES,
-    IGNORE_MERGES,
-    PRE_TOKENIZERS,
-    ScoredPieces,
-    known_pre_tokenizer,
-    merges_by_score,
-    pre_tokenizer_named,
-    sentencepiece_pipeline,
-    splitters,
-)
-from .tokenizer_file import TokenizerFile, with_progress
-from .vocab import FALLBACK, Dialect, read_pipeline
+from .tokenizer_file import TokenizerFile, merges_by_score, sentencepiece_pipeline
+from .vocab import FALLBACK, Dialect
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
@@ -51,7 +42,114 @@ if TYPE_CHECKING:
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'GgufTokenizer', 'read_tokenizer', 'with_tokenizer']
+__all__ = ['log', 'PRE_TOKENIZERS', 'IGNORE_MERGES', 'ADD_BOS', 'pre_tokenizer_named', 'splitters', 'known_pre_tokenizer',
+           'GgufTokenizer', 'read_tokenizer', 'with_tokenizer']
+
+# %% ../../nbs/02_tokens/12_gguf_tokenizer.ipynb #20c8afce
+_ENDING = r"(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])"
+_WRITTEN_ENDING = "(?i:'s|'t|'re|'ve|'m|'ll|'d)"  # as most files have it
+_ONE, _THREE, _FROM_RIGHT = r"\p{N}", r"\p{N}{1,3}", r"\p{N}{1,3}(?=(?:\p{N}{3})*(?!\p{N}))"
+_OTHERS, _OTHERS_OR_SLASH = r" ?[^\s\p{L}\p{N}]+[\r\n]*", r" ?[^\s\p{L}\p{N}]+[\r\n/]*"
+_BLANKS = r"\s*[\r\n]+|\s+(?!\S)|\s+"
+_LETTERS_AND_MARKS = r"[\p{L}\p{M}]+"
+
+
+def _words(number: str, first: str = f"{_ENDING}|", word: str = r"\p{L}+", others: str = _OTHERS) -> str:
+    "Words with a character before them, numbers, other characters and blanks."
+    return rf"{first}[^\r\n\p{{L}}\p{{N}}]?{word}|{number}|{others}|{_BLANKS}"
+
+
+def _cased(number: str, ending: str = "", letter: str = r"\p{L}") -> str:
+    "As `_words`, of which each begins at a capital letter."
+    upper, lower = f"(?:(?={letter})[^a-z])", f"(?:(?={letter})[^A-Z])"
+    word = rf"{upper}*{lower}+{ending}|[^\r\n\p{{L}}\p{{N}}]?{upper}+{lower}*{ending}"
+    return _words(number, "", word, _OTHERS_OR_SLASH)
+
+
+_EAST_ASIAN = "[一-龥぀-ゟ゠-ヿ]+"
+_SYMBOLS = r"""[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~]"""
+_APART_WORDS = rf"{_SYMBOLS}[A-Za-z]+|[^\r\n\p{{L}}\p{{P}}\p{{S}}]?{_LETTERS_AND_MARKS}| ?[\p{{P}}\p{{S}}]+"
+_DEEPSEEK = rf"{_APART_WORDS}[\r\n]*|{_BLANKS}"
+_HAN_TO_HANGUL = "[一-龥ࠀ-一가-퟿]+"
+_SENTENCE = r" ?[^(\s|.,!?…。，、।۔،)]+"
+_UNCASED = _words(_THREE, "", f"{_LETTERS_AND_MARKS}{_ENDING}?", _OTHERS_OR_SLASH)
+_QWEN35 = _words(_ONE, word=_LETTERS_AND_MARKS, others=r" ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*")
+_FAMILIES = {  # names: what splits the text, in order; `ByteLevel` and `Digits` are those of the library tokenizers
+    "gpt-2 phi-2 jina-es jina-de jina-v2-es jina-v2-de gigachat a.x-4.0 mellum modern-bert": ("ByteLevel",),
+    "jina-v1-en jina-v2-code roberta-bpe exaone4 mpt olmo jais trillion granite-docling": ("ByteLevel",),
+    "starcoder smollm refact command-r codeshell exaone minerva-7b mellum2": ("Digits", "ByteLevel"),
+    "llama-bpe llama3 llama-v3 falcon3 falcon-h1 pixtral midm-2.0 lfm2 jina-v5-nano": (_words(_THREE),),
+    "dbrx smaug-bpe glm4 chatglm-bpe": (_words(_THREE),),
+    "qwen2 deepseek-r1-qwen kormo f2llmv2 megrez stablelm2 hunyuan solar-open grok-2": (_words(_ONE),),
+    "qwen35": (_QWEN35,),
+    "minicpm5": (_THREE, _words(r"\p{N}+")),
+    "tekken": (_cased(_ONE),),
+    "gpt-4o llama4 kanana2 talkie minimax-m2": (_cased(_THREE, f"{_ENDING}?"),),
+    "granite-embed-multi-97m": (_cased(_THREE, f"{_ENDING}?", r"[\p{L}\p{M}]"),),
+    "tiny_aya cohere2moe": (_FROM_RIGHT, _UNCASED),
+    "deepseek-v3 hunyuan-dense joyai-llm hy_v4": (_THREE, _EAST_ASIAN, _DEEPSEEK),
+    "deepseek-coder": (r"[\r\n]", r"\s?\p{L}+", r"\s?\p{P}+", _HAN_TO_HANGUL, _ONE),
+    "falcon": (r"[\p{P}$+<=>^~|`]+", "ByteLevel", "[0-9]{3}"),
+    "default": (r"[\p{P}$+<=>^~|]+", "ByteLevel", r"\p{N}+", "[0-9]{3}"),
+    "poro-chat bloom gpt3-finnish": (_SENTENCE,),
+    "viking": (_SENTENCE, _ONE),
+    "superbpe": (r"\p{N}+", "[0-9]{1,3}(?=(?:[0-9]{3})*(?![0-9]))"),
+}
+PRE_TOKENIZERS = {name: splits for names, splits in _FAMILIES.items() for name in names.split()}
+_CAPITAL, _SMALL = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
+_CASED_WORD = rf"{_CAPITAL}*{_SMALL}+END|[^\r\n\p{{L}}\p{{N}}]?{_CAPITAL}+{_SMALL}*END"
+_WRITTEN: dict[tuple[str, ...], str] = {  # in tokenizer.json, where llama.cpp takes A to Z for all capital letters
+    (_words(_ONE, "", _CASED_WORD.replace("END", ""), _OTHERS_OR_SLASH),): "tekken",
+    (_words(_THREE, "", _CASED_WORD.replace("END", f"{_ENDING}?"), _OTHERS_OR_SLASH),): "gpt-4o",
+}
+_LLAMA = "llama-bpe llama3 llama-v3 falcon3 falcon-h1 pixtral midm-2.0 lfm2 jina-v5-nano"
+IGNORE_MERGES = frozenset(
+    f"{_LLAMA} minicpm5 tekken granite-embed-multi-97m".split()
+)  # where a word that is a token is not divided
+ADD_BOS = frozenset(f"{_LLAMA} tekken".split())  # where it begins a text unless the file says otherwise
+
+# %% ../../nbs/02_tokens/12_gguf_tokenizer.ipynb #1d3ca6eb
+_GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+
+
+def _split(pattern: str) -> dict[str, Any]:
+    return dict(type="Split", pattern=dict(Regex=pattern), behavior="Isolated", invert=False)
+
+
+def pre_tokenizer_named(
+    name: str,  # one of `PRE_TOKENIZERS`
+) -> dict[str, Any]:
+    "The pre-tokenizer that llama.cpp has under a name, as `tokenizer.json` writes it."
+    splits = PRE_TOKENIZERS[name]
+    steps = [dict(type="Digits", individual_digits=True) if split == "Digits" else _split(split) for split in splits]
+    steps = [_split(_GPT2) if split == "ByteLevel" else step for split, step in zip(splits, steps)]
+    last = dict(type="ByteLevel", add_prefix_space=False, trim_offsets=True, use_regex=splits[-1] == "ByteLevel")
+    return dict(type="Sequence", pretokenizers=[*(steps[:-1] if last["use_regex"] else steps), last])
+
+
+def splitters(
+    component: dict[str, Any] | None,  # a pre-tokenizer, as `tokenizer.json` writes it
+) -> tuple[str, ...]:
+    "The regular expressions that a pre-tokenizer splits at, and the names of parts that have one of their own."
+    if component is None:
+        return ()
+    if component["type"] == "Sequence":
+        return tuple(part for inner in component["pretokenizers"] for part in splitters(inner))
+    if component["type"] == "Split":
+        return (component["pattern"].get("Regex") or component["pattern"].get("String", ""),)
+    if component["type"] == "ByteLevel" and not component.get("use_regex", True):
+        return ()
+    return (component["type"],)
+
+
+def known_pre_tokenizer(
+    pipeline: dict[str, Any],  # a parsed `tokenizer.json`
+) -> str | None:
+    "The name that llama.cpp has for a pre-tokenizer, if it is one of the families listed here."
+    written = splitters(pipeline.get("pre_tokenizer"))
+    written = tuple("ByteLevel" if split == _GPT2 else split.replace(_WRITTEN_ENDING, _ENDING) for split in written)
+    named = next((name for name, known in PRE_TOKENIZERS.items() if known == written), None)
+    return named or _WRITTEN.get(written)
 
 # %% ../../nbs/02_tokens/12_gguf_tokenizer.ipynb #ddce2811
 _MARK = "▁"  # written for a space; in WordPiece before what begins a word
@@ -148,11 +246,6 @@ class GgufTokenizer(TokenizerFile):
         return np.flatnonzero(np.isin(self.types, types)).tolist()
 
     @property
-    def has_space_first(self) -> bool:
-        "Whether a space is put before a text."
-        return self.get("add_space_prefix", self.name == "llama")
-
-    @property
     def template(self) -> str | None:
         "The chat template, if there is one."
         return self.file.get("tokenizer.chat_template")
@@ -173,21 +266,28 @@ class GgufTokenizer(TokenizerFile):
         "The tokens, special ones included."
         return {token: id for id, token in enumerate(self.tokens)}
 
-    @property
-    def size(self) -> int:
-        "How many tokens there are."
-        return len(self.tokens)
-
     @cached_property
     def model(self) -> dict[str, Any]:
         "What builds tokens from characters or bytes."
         return dict(vocab=self.ids, merges=[merge.split(" ", 1) for merge in self.get("merges", [])])
 
     @cached_property
-    def scored(self) -> ScoredPieces:
-        "The pieces of a `llama` tokenizer."
-        whole = [self.tokens[id] for id in self.has_types(TokenType.USER_DEFINED)]
-        return ScoredPieces(self.tokens, self.scores, whole, self.get("add_space_prefix", True))
+    def processor(self) -> sentencepiece.SentencePieceProcessor:
+        "A tokenizer `llama` in the library that such come from, which needs no table of merges."
+        spec, piece = sentencepiece_model_pb2.ModelProto(), sentencepiece_model_pb2.ModelProto.SentencePiece
+        types = np.where(self.types == TokenType.UNKNOWN, TokenType.CONTROL, self.types)  # the library has the same
+        types[self.id_of("unk_token")] = TokenType.UNKNOWN  # and one of these
+        rows = zip(self.tokens, self.scores.tolist(), types.tolist())
+        spec.pieces.extend(
+            piece(piece=token.replace(" ", _MARK), score=score, type=type) for token, score, type in rows
+        )
+        spec.trainer_spec.model_type, spec.trainer_spec.byte_fallback = spec.trainer_spec.BPE, self.spells_bytes
+        spec.normalizer_spec.add_dummy_prefix = self.get("add_space_prefix", True)
+        spec.normalizer_spec.remove_extra_whitespaces = False
+        try:
+            return sentencepiece.SentencePieceProcessor(model_proto=spec.SerializeToString())
+        except RuntimeError as e:
+            raise self.wrong(f"SentencePiece does not read its tokens ({first_line(e)})") from None
 
     @cached_property
     def special(self) -> set[int]:
@@ -213,17 +313,18 @@ class GgufTokenizer(TokenizerFile):
             return [piece[:2], *piece[2:]]
         return list(piece)
 
-    def find_needs(self, id: int) -> set[int]:
-        "A token and all others that come up while it is built."
-        return {id, *self.scored.needs(self.pieces[id])} if self.name == "llama" else super().find_needs(id)
+    def rank(self, a: str, b: str) -> float:
+        if self.name != "llama":
+            return super().rank(a, b)
+        return -float(self.scores[id]) if (id := self.ids.get(a + b)) is not None else math.inf
 
-    def count(self, lines: Iterable[str]) -> np.ndarray:  # (tokens,) int64, by id
-        "Count the tokens of a text."
-        return self.scored.count(with_progress(lines)) if self.name == "llama" else super().count(lines)
+    @cached_property
+    def divides_at_spaces(self) -> bool:
+        return self.name != "llama" and super().divides_at_spaces
 
     def rows(self, lines: Sequence[str]) -> list[list[int]]:
         "The ids of each line."
-        return list(map(self.scored.encode, lines)) if self.name == "llama" else super().rows(lines)
+        return self.processor.encode(list(lines)) if self.name == "llama" else super().rows(lines)
 
     @property
     def unknown_id(self) -> int | None:
@@ -243,50 +344,32 @@ class GgufTokenizer(TokenizerFile):
         return GgufTokenizer(file)
 
 # %% ../../nbs/02_tokens/12_gguf_tokenizer.ipynb #497d55d8
-def _tell_ties(t: GgufTokenizer, normal: list[int]) -> None:
-    "A warning where ids of some texts may differ from llama.cpp's."
-    known, scores = set(t.tokens), t.scores[normal]
-    if tied := len(scores) - len(np.unique(scores)):
-        log.warning(
-            "%s: %s tokens have the score of another; llama.cpp may tokenize words differently", t.file.path, tied
-        )
-    odd = [t.tokens[id] for id in normal if not known.issuperset(t.tokens[id])]
-    if odd:
-        what = "%s: %s tokens such as %r have a character that is none; only llama.cpp finds them in a text"
-        log.warning(what, t.file.path, len(odd), odd[0])
-
-
 def _llama(t: GgufTokenizer) -> dict[str, Any]:
     "The pipeline of merges by scores."
-    ids = {piece: id for id, piece in enumerate(t.tokens)}
-    _tell_ties(t, t.has_types(TokenType.NORMAL))
-    return _merging(t, ids, merges_by_score(ids, dict(zip(t.tokens, t.scores.tolist()))))
+    scores = t.scores[t.has_types(TokenType.NORMAL)]
+    if tied := len(scores) - len(np.unique(scores)):
+        log.warning("%s: %s tokens have another's score; llama.cpp may tokenize words differently", t.file.path, tied)
+    return _merging(t, t.ids, merges_by_score(t.ids, dict(zip(t.tokens, t.scores.tolist()))))
 
 
-def _merging(
-    t: GgufTokenizer,
-    ids: dict[str, int],  # of the tokens
-    merges: list[list[str]],
-) -> dict[str, Any]:
+def _merging(t: GgufTokenizer, ids: dict[str, int], merges: list[list[str]]) -> dict[str, Any]:
     "The pipeline of `llama` with some tokens."
     unknown = t.tokens[t.roles["unk_token"]] if "unk_token" in t.roles else None
-    has_bytes = bool(t.has_types(TokenType.BYTE))
-    model = dict(type="BPE", vocab=ids, merges=merges, unk_token=unknown, fuse_unk=True, byte_fallback=has_bytes)
-    return sentencepiece_pipeline(model, [], b"", False, t.has_space_first, None)
+    model = dict(type="BPE", vocab=ids, merges=merges, unk_token=unknown, fuse_unk=True, byte_fallback=t.spells_bytes)
+    return sentencepiece_pipeline(model, [], b"", False, t.get("add_space_prefix", True), None)
 
 
 def _gpt2(t: GgufTokenizer) -> dict[str, Any]:
     "The pipeline of listed merges of bytes."
-    ids = {piece: id for id, piece in enumerate(t.tokens)}
     merges: dict[tuple[str, str], None] = {}
     for merge in t.get("merges", ()):
         at = merge.find(" ", 1)
         a, b = merge[:at], merge[at + 1 :]
-        if at < 0 or not {a, b, a + b} <= ids.keys():
+        if at < 0 or not {a, b, a + b} <= t.ids.keys():
             raise t.wrong(f"the merge {merge!r} is not one of two tokens to a third; convert the model anew")
         merges.setdefault((a, b))
     return dict(
-        model=dict(type="BPE", vocab=ids, merges=list(map(list, merges)), ignore_merges=t.pre in IGNORE_MERGES),
+        model=dict(type="BPE", vocab=t.ids, merges=list(map(list, merges)), ignore_merges=t.pre in IGNORE_MERGES),
         normalizer=None,
         pre_tokenizer=pre_tokenizer_named(t.pre),
         decoder=dict(type="ByteLevel", add_prefix_space=True, trim_offsets=True, use_regex=True),
@@ -305,7 +388,7 @@ def _t5(t: GgufTokenizer) -> dict[str, Any]:
     by_word = not any(_MARK in t.tokens[id][1:] for id in normal)
     model = dict(type="Unigram", vocab=vocab, unk_id=t.roles.get("unk_token"), byte_fallback=False)
     first = [dict(type="NFC")] if composes else []
-    return sentencepiece_pipeline(model, first, table, once, once or t.has_space_first, by_word)
+    return sentencepiece_pipeline(model, first, table, once, once or t.get("add_space_prefix", False), by_word)
 
 
 _CHINESE = (
@@ -323,21 +406,17 @@ def _replace(pattern: str, content: str) -> dict[str, Any]:
 def _word_steps(t: GgufTokenizer) -> list[dict[str, Any]]:
     "What is done to a text before words are looked up."
     lowercase = t.get("normalizer.lowercase", True)
-    strips = t.get("normalizer.strip_accents", lowercase)
     steps: list[dict[str, Any]] = [_replace(r"\s", " "), _replace(r"[\p{C}\x{fffd}]", "")]
-    if strips:
+    if t.get("normalizer.strip_accents", lowercase):
         steps += [dict(type="NFD"), _replace(rf"\p{{M}}|{_JAMO}", "")]
-    if lowercase:
-        steps += [_replace("İ", "i"), dict(type="Lowercase")]
-    return steps
+    return steps + [_replace("İ", "i"), dict(type="Lowercase")] * bool(lowercase)
 
 
 def _word_piece(token: str, type: int) -> str:
     "A token of WordPiece as transformers writes it."
     if token.startswith(_MARK):
         return token.removeprefix(_MARK)
-    is_special = type in (TokenType.CONTROL, TokenType.UNKNOWN, TokenType.USER_DEFINED)
-    return token if is_special or (token[0] == "[" and token[-1] == "]" and len(token) > 2) else f"##{token}"
+    return token if type in _LASTING or (token[0] == "[" and token[-1] == "]" and len(token) > 2) else f"##{token}"
 
 
 def _bert(t: GgufTokenizer) -> dict[str, Any]:
@@ -360,9 +439,8 @@ _PIPELINES = {"llama": _llama, "gpt2": _gpt2, "t5": _t5, "bert": _bert}
 def _added(t: GgufTokenizer) -> list[dict[str, Any]]:
     "The tokens that are found in a text before it is divided."
     rules = dict(single_word=False, lstrip=False, rstrip=False, normalized=False)
-    ids = t.has_types(TokenType.CONTROL, TokenType.UNKNOWN, TokenType.USER_DEFINED)
     special = t.types != TokenType.USER_DEFINED
-    return [dict(id=id, content=t.tokens[id], special=bool(special[id])) | rules for id in ids]
+    return [dict(id=id, content=t.tokens[id], special=bool(special[id])) | rules for id in t.has_types(*_LASTING)]
 
 
 def _around(t: GgufTokenizer) -> dict[str, Any] | None:
@@ -407,13 +485,12 @@ def _loaded(
     roles: dict[str, Any] = {role: t.tokens[id] for role, id in t.roles.items()}
     if t.name == "bert":
         roles["cls_token"] = roles.pop("bos_token")
-    cleans = t.name == "bert" or (t.name == "gpt2" and t.pre in CLEAN_SPACES)
     with scratch_folder() as folder:
         path = Path(folder, "tokenizer.json")
         path.write_text(json.dumps(whole | pipeline), encoding="utf-8", newline="\n")
         made = PreTrainedTokenizerFast(
             tokenizer_file=str(path),
-            clean_up_tokenization_spaces=cleans,
+            clean_up_tokenization_spaces=t.name == "bert",
             model_max_length=t.file.setting("context_length", int(1e30)),
             **roles,
         )
@@ -428,18 +505,12 @@ _INT32, _FLOAT32, _BOOL = 5, 6, 7  # GGUF's types of values
 class _Written:
     "A tokenizer's tokens, as a file of some kind writes them."
 
-    def __init__(
-        self,
-        file: GgufFile,
-        tokenizer: PreTrainedTokenizerBase,  # fast
-    ):
-        before = GgufTokenizer(file)
-        self.kind, self.pipeline = before.name, read_pipeline(tokenizer)
-        self.model: dict[str, Any] = self.pipeline["model"]
-        self.added = {a["id"]: a["special"] for a in self.pipeline["added_tokens"]}
-        pieces = {id: piece for piece, id in tokenizer.get_vocab().items()}
+    def __init__(self, before: GgufTokenizer, new: TokenizerFile):
+        self.kind, self.new = before.name, new
+        self.added = {a["id"]: a["special"] for a in new.added}
+        pieces = {id: piece for piece, id in new.tokenizer.get_vocab().items()}
         n = max(pieces) + 1
-        self.known = {token: id for id, token in enumerate(before.tokens)}  # {token: id in the file}
+        self.known = before.ids
         self.tokens = [self._token(id, pieces[id]) if id in pieces else f"[PAD{id}]" for id in range(n)]
         self.source = np.array([self.known.get(token, -1) for token in self.tokens])  # (tokens,)
         self.absent = [id for id in range(n) if id not in pieces]
@@ -454,16 +525,14 @@ class _Written:
         return piece[2:] if piece.startswith("##") else f"{_MARK}{piece}"
 
     @property
-    def types(self) -> list[int]:
+    def types(self) -> np.ndarray:  # (tokens,)
         "The types of the tokens by what the tokenizer says."
-        types = [int(TokenType.NORMAL)] * len(self.tokens)
-        for id, token in enumerate(self.tokens):
-            if self.model.get("byte_fallback") and FALLBACK.fullmatch(token):
-                types[id] = TokenType.BYTE
+        falls_back = self.new.dialect.byte_fallback
+        are_bytes = [falls_back and bool(FALLBACK.fullmatch(token)) for token in self.tokens]
+        types = np.where(are_bytes, TokenType.BYTE, TokenType.NORMAL)
         for id, special in self.added.items():
             types[id] = TokenType.CONTROL if special else TokenType.USER_DEFINED
-        for id in self.absent:
-            types[id] = TokenType.UNUSED
+        types[self.absent] = TokenType.UNUSED
         return types
 
     @property
@@ -486,7 +555,7 @@ class _Written:
         scores = np.where(self.source < 0, least, before[self.source])
         behind = np.flatnonzero(self.behind)
         if self.kind == "t5":
-            own = dict(map(tuple, self.model["vocab"]))
+            own = dict(map(tuple, self.new.model["vocab"]))
             scores[behind] = [own[self.tokens[id]] for id in behind]
         else:
             step = max(1.0, 2 * float(np.spacing(np.float32(abs(least)))))
@@ -494,11 +563,7 @@ class _Written:
         return scores.astype(np.float32)
 
 # %% ../../nbs/02_tokens/12_gguf_tokenizer.ipynb #66293270
-def _with_merges(
-    fields: dict[str, Field],
-    before: GgufTokenizer,
-    pipeline: dict[str, Any],  # a parsed `tokenizer.json`
-) -> None:
+def _with_merges(fields: dict[str, Field], before: GgufTokenizer, pipeline: dict[str, Any]) -> None:
     "Write the merges of a byte-level tokenizer and how it splits; `ValueError` where llama.cpp would not do alike."
     name, model = known_pre_tokenizer(pipeline), pipeline["model"]
     if name is None:
@@ -518,11 +583,9 @@ def with_tokenizer(
     file: GgufFile,
     tokenizer: PreTrainedTokenizerBase,  # fast, made from that of the file or of its model
 ) -> dict[str, Field]:
-    """The metadata of a file with the tokens of a tokenizer.
-
-    `ValueError` where the tokenizer lacks a token that the file names, or llama.cpp would tokenize words differently.
-    """
-    written, before = _Written(file, tokenizer), GgufTokenizer(file)
+    "The metadata with a tokenizer's tokens; `ValueError` where one that it names lacks, or llama.cpp would differ."
+    before, new = GgufTokenizer(file), TokenizerFile(tokenizer)
+    written = _Written(before, new)
     if lost := named_ids(file) - set(written.source.tolist()):
         what = f"the tokenizer lacks {before.tokens[min(lost)]!r}, which the file names"
         raise ValueError(f"{file.path}: {what}; keep its special tokens")
@@ -533,5 +596,5 @@ def with_tokenizer(
     if written.kind in ("llama", "t5"):
         fields[f"{_PREFIX}scores"] = Field(ARRAY, _FLOAT32, written.scores(before.scores))
     if written.kind == "gpt2":
-        _with_merges(fields, before, written.pipeline)
+        _with_merges(fields, before, new.pipeline)
     return fields

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import sentencepiece
+from sentencepiece import sentencepiece_model_pb2
 from tokenizers import normalizers
 
 from ..text.errors import first_line, no_collection, reading
-from ..text.files import hub_name, read_json, scratch_folder
-from .llama_cpp_rules import merges_by_score, sentencepiece_pipeline
-from .tokenizer_file import TokenizerFile, save_tokenizer
+from ..text.files import hub_name, is_gguf, read_json, scratch_folder
+from .tokenizer_file import TokenizerFile, merges_by_score, save_tokenizer, sentencepiece_pipeline
 from .train import BERT_ROLES, ROBERTA_ROLES
 from .vocab import backend_of, components, ids_of_lines
 
@@ -55,22 +55,13 @@ def in_groups(ids: list[int], n: int = 25, size: int = 8) -> list[list[int]]:
 _MARK = "▁"
 
 
-def _is_of_model(step: dict[str, Any]) -> bool:
-    "Whether a step of a normalizer is one that a SentencePiece model specifies."
-    of_spaces = step["type"] == "Replace" and not step["content"].strip(f" {_MARK}")
-    return of_spaces or step["type"] in ("Sequence", "Precompiled", "Prepend", "Strip")
+_OF_MODEL = ("Sequence", "Precompiled", "Prepend", "Strip")  # steps that a SentencePiece model specifies
 
 
 def _own_steps(file: TokenizerFile) -> list[dict[str, Any]]:
-    "The steps of a normalizer that a tokenizer's class puts before the model's."
-    return [step for step in components(file.settings["normalizer"]) if not _is_of_model(step)]
-
-
-def _normalizer(steps: list[dict[str, Any]]) -> normalizers.Normalizer:
-    "A normalizer from its description."
-    made = normalizers.Sequence([])
-    made.__setstate__(json.dumps(dict(type="Sequence", normalizers=steps)).encode())
-    return made
+    "The steps of a normalizer that a tokenizer's class puts before the model's, which has some of spaces as well."
+    steps = [step for step in components(file.settings["normalizer"]) if step["type"] not in _OF_MODEL]
+    return [step for step in steps if step["type"] != "Replace" or step["content"].strip(f" {_MARK}")]
 
 
 def _trial_texts(model: sentencepiece.SentencePieceProcessor) -> Iterator[str]:
@@ -95,7 +86,9 @@ def tokenized_differently(
     model: sentencepiece.SentencePieceProcessor,  # that it was made from
 ) -> str | None:
     "A text of which a tokenizer and its SentencePiece model make different pieces, None where there is none."
-    before = _normalizer(_own_steps(TokenizerFile(tokenizer)))
+    before = normalizers.Sequence([])
+    steps = _own_steps(TokenizerFile(tokenizer))
+    before.__setstate__(json.dumps(dict(type="Sequence", normalizers=steps)).encode())
     for text in _trial_texts(model):
         due = model.encode(before.normalize_str(text))
         if _pieces(tokenizer, text) != [None if model.is_unknown(i) else model.id_to_piece(i) for i in due]:
@@ -123,10 +116,7 @@ def as_specified(
     path: Path,  # of a SentencePiece model
 ) -> PreTrainedTokenizerFast:
     "A tokenizer with the pipeline that its SentencePiece model specifies, and all else as it is."
-    from transformers.convert_slow_tokenizer import import_protobuf
-
-    protobuf: Any = import_protobuf()
-    spec, file = protobuf.ModelProto(), TokenizerFile(tokenizer)
+    spec, file = sentencepiece_model_pb2.ModelProto(), TokenizerFile(tokenizer)
     spec.ParseFromString(path.read_bytes())
     rules, first = spec.normalizer_spec, _own_steps(file)
     if rules.precompiled_charsmap and any(step["type"] in ("NFD", "NFKD") for step in first):
@@ -167,35 +157,39 @@ def load_tokenizer(source: str | Path) -> PreTrainedTokenizerBase:
     >>> tokenizer.mask_token
     '<mask>'
     """
-    from transformers import AutoTokenizer
-
     path = Path(source)
-    if _is_gguf(path):
+    if is_gguf(path):
         from vocab_lit.tokens.gguf_tokenizer import read_tokenizer
 
         return read_tokenizer(path)
-    if path.exists():
-        with reading(path, "the tokenizer"):
-            tokenizer = _from_json(path) if path.is_file() else _from_folder(path)
-            if not tokenizer.model_max_length > 0:  # a TypeError where it is no number
-                raise ValueError(f"model_max_length is {tokenizer.model_max_length}")
-            return _checked(tokenizer)
-    name = hub_name(source, "tokenizer.json", "tokenizer")
-    return _checked(AutoTokenizer.from_pretrained(name, trust_remote_code=False))
+    if not path.exists():
+        return _checked(_by_transformers(hub_name(source, "tokenizer.json", "tokenizer")))
+    with reading(path, "the tokenizer"):
+        tokenizer = _from_json(path) if path.is_file() else _from_folder(path)
+        if not tokenizer.model_max_length > 0:  # a TypeError where it is no number
+            raise ValueError(f"model_max_length is {tokenizer.model_max_length}")
+        return _checked(tokenizer)
 
 
-def _is_gguf(path: Path) -> bool:
-    "Whether a path is that of a GGUF file."
-    if not path.is_file():
-        return False
-    with open(path, "rb") as f:
-        return f.read(4) == b"GGUF"
+def _by_transformers(path: str | Path, **options: Any) -> PreTrainedTokenizerBase:
+    "A tokenizer by `AutoTokenizer`."
+    from transformers import AutoTokenizer
+
+    try:
+        return AutoTokenizer.from_pretrained(path, trust_remote_code=False, **options)
+    except ValueError as e:
+        if "custom code" not in str(e):
+            raise
+        hint = "put a tokenizer.json into the folder, and leave auto_map out of its configuration"
+        raise ValueError(f"{path}: the tokenizer needs {_CODE}, which is not run here; {hint}") from None
+
+
+_CODE = "Python code of its own"
 
 
 def _from_folder(path: Path) -> PreTrainedTokenizerBase:
     "A folder's tokenizer, from the first of the files that it can be made from."
     if (path / "tokenizer.json").is_file():
-        _check_json(path / "tokenizer.json")
         return _from_configured_json(path)
     if model := _sentencepiece_model(path):
         return _from_sentencepiece(path, *model)
@@ -204,16 +198,24 @@ def _from_folder(path: Path) -> PreTrainedTokenizerBase:
     return _from_vocabulary(path)
 
 
+def _added_tokens(path: Path) -> dict[str, Any]:
+    "The added tokens of a tokenizer.json, for which transformers parses the file where none beside it tells of them."
+    beside = [path.parent / name for name in ("special_tokens_map.json", "added_tokens.json")]
+    if "added_tokens_decoder" in read_json(path.parent / "tokenizer_config.json") or any(map(Path.exists, beside)):
+        return {}
+    text = path.read_text(encoding="utf-8")
+    at = re.search(r'"added_tokens"\s*:\s*(?=\[)', text)
+    tokens = json.JSONDecoder().raw_decode(text, at.end())[0] if at else []
+    return dict(added_tokens_decoder={str(token.pop("id")): token for token in tokens}) if tokens else {}
+
+
 def _from_configured_json(path: Path) -> PreTrainedTokenizerBase:
     "A folder's tokenizer.json with its configuration, and without where transformers cannot read that."
-    from transformers import AutoTokenizer
-
     try:
-        return AutoTokenizer.from_pretrained(path, trust_remote_code=False)
+        return _by_transformers(path, **_added_tokens(path / "tokenizer.json"))
     except (TypeError, ValueError, KeyError, AttributeError) as e:
-        if "custom code" in str(e):
-            hint = "which is not run here; if its tokenizer.json does without, remove auto_map from its configuration"
-            raise ValueError(f"{path}: the tokenizer needs Python code of its own, {hint}") from None
+        if _CODE in str(e):
+            raise
         return _from_json(path / "tokenizer.json")
 
 
@@ -228,9 +230,9 @@ def _from_vocabulary(path: Path) -> PreTrainedTokenizerBase:
             hint = "name the tokenizer_class in a tokenizer_config.json"
             raise ValueError(f"{words} is not BERT's: it lacks [UNK]; {hint}")
         cased = any(piece[:1].isupper() for piece in pieces)
-        said = "do_lower_case" in read_json(path / "tokenizer_config.json")
-        case: dict[str, Any] = {} if said else dict(do_lower_case=not cased)
-        return BertTokenizer.from_pretrained(path, **case)
+        case: dict[str, Any] = dict(do_lower_case=not cased)
+        is_said = "do_lower_case" in read_json(path / "tokenizer_config.json")
+        return BertTokenizer.from_pretrained(path, **{} if is_said else case)
     if vocab.is_file() and merges.is_file():
         family = RobertaTokenizer if "<mask>" in read_json(vocab) else GPT2Tokenizer
         return family.from_pretrained(path)
@@ -275,31 +277,6 @@ def _check_added(tokenizer: PreTrainedTokenizerBase) -> None:
             raise ValueError(f"the token {token.content!r} is added under the id {id}, {hint}")
 
 
-_PREFIXED = re.compile(rb'"continuing_subword_prefix"\s*:\s*"[^"]')
-_HIGH_ID = re.compile(rb":\s*\d{8}")
-_PARTS = "vocab", "continuing_subword_prefix", "merges"
-
-
-def _check_json(path: Path) -> None:
-    "`ValueError` where a tokenizer.json contradicts itself; most show no sign of that and need not be parsed for it."
-    content = path.read_bytes()
-    if not (_PREFIXED.search(content) or _HIGH_ID.search(content)):
-        return
-    model = read_json(path).get("model")
-    vocab, prefix, merges = (model.get(name) if isinstance(model, dict) else None for name in _PARTS)
-    numbers = {id: piece for piece, id in vocab.items() if isinstance(id, int)} if isinstance(vocab, dict) else {}
-    if (last := max(numbers, default=0)) > 2**20 + 2 * len(numbers):  # going through the ids below takes minutes
-        hint = "number them without gaps"
-        raise ValueError(f"{path}: {numbers[last]!r} has the id {last:,} among {len(numbers):,} tokens; {hint}")
-    if not (isinstance(prefix, str) and isinstance(merges, list)):
-        return
-    for merge in merges:
-        second = merge.split(" ")[-1] if isinstance(merge, str) else merge[-1]
-        if not second.startswith(prefix):
-            hint = f"whose continuing_subword_prefix is {prefix!r}; mend the prefix, or get the file again"
-            raise ValueError(f"{path}: a merge ends in the token {second!r}, in a model {hint}")
-
-
 def _check_template(backend: Tokenizer) -> None:
     "`ValueError` where a token that is put around a text is not told."
     post_processor = json.loads(backend.post_processor.__getstate__()) if backend.post_processor else None
@@ -317,22 +294,15 @@ def _named(path: Path) -> str | None:
     return tokenizer.get("tokenizer_class") or model.get("tokenizer_class") or model.get("model_type")
 
 
-def _by_class(
-    path: Path,
-    named: str,
-    vocab_file: str | None = None,  # that the class may not look for
-) -> PreTrainedTokenizerBase:
+def _by_class(path: Path, named: str, vocab_file: str | None = None) -> PreTrainedTokenizerBase:
     "The tokenizer that transformers takes for what a folder says, made from what files there are."
-    from transformers import AutoTokenizer
-
     try:
-        tokenizer = AutoTokenizer.from_pretrained(path, trust_remote_code=False, vocab_file=vocab_file)
+        tokenizer = _by_transformers(path, vocab_file=vocab_file)
     except Exception as e:  # missing libraries, missing files, unknown classes
         if vocab_file and isinstance(e, UnicodeDecodeError):  # the class has a text file for its vocabulary besides
             return _by_class(path, named)
-        if "custom code" in str(e):
-            hint = "which is not run here; put a tokenizer.json into the folder"
-            raise ValueError(f"{path}: a {named} needs Python code of its own, {hint}") from None
+        if _CODE in str(e):
+            raise
         raise ValueError(f"{path}: a {named} does not load without tokenizer.json: {first_line(e)}") from None
     if not tokenizer.is_fast:
         hint = "which is what is read here; give a model whose tokenizer has one"
@@ -355,11 +325,7 @@ def _sentencepiece_model(path: Path) -> tuple[Path, sentencepiece.SentencePieceP
 def _from_sentencepiece(path: Path, file: Path, model: sentencepiece.SentencePieceProcessor) -> PreTrainedTokenizerBase:
     "The tokenizer that transformers makes of a SentencePiece model, with the model's pipeline where it lacks a step."
     from transformers import PreTrainedTokenizerFast
-    from transformers.utils import is_protobuf_available  # pyright: ignore[reportPrivateImportUsage]
 
-    if not is_protobuf_available():
-        hint = "which takes the package protobuf (pip install protobuf)"
-        raise ValueError(f"{path} has no tokenizer.json, and it has to be made from {file.name}, {hint}")
     if named := _named(path):
         made = _by_class(path, named, vocab_file=str(file))
     else:
@@ -377,13 +343,9 @@ def _from_json(path: Path) -> PreTrainedTokenizerFast:
     "A tokenizer.json with the special tokens that special_tokens_map.json or tokenizer_config.json beside it names."
     from transformers import PreTrainedTokenizerFast
 
-    _check_json(path)
     for beside in ("tokenizer_config.json", "special_tokens_map.json"):
         read_json(path.parent / beside)  # says which is damaged
-    try:
-        made = PreTrainedTokenizerFast.from_pretrained(path.parent, tokenizer_file=str(path))
-    except Exception as e:
-        raise ValueError(f"{path}: not a tokenizer.json of the tokenizers library ({e})") from None
+    made = PreTrainedTokenizerFast.from_pretrained(path.parent, tokenizer_file=str(path))
     known = made.get_vocab()
     for roles in (ROBERTA_ROLES, BERT_ROLES):
         if not made.special_tokens_map and known.keys() >= set(roles.values()):

@@ -6,22 +6,119 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..text.errors import SettingError
-from ..text.reader import TextSource
-from ..text.settings import File, Files, Model, Settings, option, settings
+from ..text.reader import TextSource, json_record, raw_lines, table_cells
+from ..text.settings import File, Model, Settings, did_you_mean, existing_file, option, settings
 from ..text.words import check_words
-from .given_file import GivenToken, read_given
 
 if TYPE_CHECKING:
     from vocab_lit.text.corpus import Amount
 
 # %% auto #0
-__all__ = ['KINDS', 'USUAL_SIZE', 'AS_ADVISED', 'TokenizerSettings', 'TrimSettings', 'check_tokenizer_path', 'check_vocab_size']
+__all__ = ['KINDS', 'USUAL_SIZE', 'AS_ADVISED', 'GivenToken', 'read_given', 'TokenizerSettings', 'TrimSettings',
+           'check_tokenizer_path', 'check_vocab_size']
+
+# %% ../../nbs/02_tokens/00_settings.ipynb #9882fa0a
+_COLUMNS = ("token", "like", "description", "special")
+_YES_OR_NO = {"true": True, "false": False, "": False}
+
+
+@dataclass(frozen=True)
+class GivenToken:
+    "A token to add, and what its embedding begins as: the mean of its own subtokens where nothing is said."
+
+    token: str  # as it stands in a text
+    like: str = ""  # a source token, whose embedding is copied
+    description: str = ""  # words; the embedding is the mean of those of their source tokens
+    special: bool = False  # never divided, whatever stands beside it, and left out when text is decoded without such
+    place: str = ""  # file and line, for messages
+
+    def problem(self, what: str) -> SettingError:
+        "An error about this token."
+        return SettingError("tokens", f" {self.place}{': ' * bool(self.place)}{self.token!r} {what}")
+
+
+def _check_columns(names: Iterable[str], place: str) -> None:
+    for name in names:
+        if name not in _COLUMNS:
+            raise ValueError(f"{place}: no column {name!r}; {did_you_mean(name, _COLUMNS)}")
+
+
+def _given(record: Mapping[str, object], place: str) -> GivenToken:
+    "The token that a line describes."
+    _check_columns(record, place)
+    special = _YES_OR_NO.get(str(record.get("special", "")).lower())
+    if special is None:
+        raise ValueError(f"{place}: special is {record['special']!r}; give true or false")
+    texts = {name: record.get(name) or "" for name in _COLUMNS[:3]}
+    if not_text := [name for name, text in texts.items() if not isinstance(text, str)]:
+        raise ValueError(f"{place}: {not_text[0]} is {texts[not_text[0]]!r}; give text")
+    token, like, description = map(str, texts.values())
+    given = GivenToken(token, like.strip(), description.strip(), special, place)
+    if not token.strip():
+        raise ValueError(f"{place}: the token is blank; give one in each line, in the field token")
+    if token != token.strip():
+        raise given.problem("has white space around it; leave that out")
+    if given.like and given.description:
+        raise given.problem("is like another token and has a description; give one of the two")
+    return given
+
+
+def _table_records(lines: Mapping[str, str]) -> Iterator[tuple[dict[str, object], str]]:
+    "The cells of each line of a table by column, and where it stands; without names it has one column, the tokens."
+    columns: list[str] = []
+    for place, line in lines.items():
+        cells = table_cells(line)
+        if not columns and "token" not in cells and len(cells) > 1:
+            hint = f"begin the file with the names, of {', '.join(_COLUMNS)}"
+            raise ValueError(f"{place}: {len(cells)} columns that no line names; {hint}")
+        if not columns and "token" in cells:
+            _check_columns(cells, place)
+            if len(set(cells)) < len(cells):
+                raise ValueError(f"{place}: a column is named twice")
+            columns = cells
+            continue
+        columns = columns or ["token"]
+        if len(cells) > len(columns):
+            named = ", ".join(columns)
+            raise ValueError(f"{place}: {len(cells)} cells, and there are {len(columns)} columns ({named})")
+        yield dict(zip(columns, cells)), place
+
+
+def _read_given(path: str | Path) -> list[GivenToken]:
+    "As `read_given`; `ValueError`."
+    lines = {f"{path}, line {n}": line for n, line in enumerate(raw_lines(path), 1)}
+    while lines and not next(reversed(lines.values())).strip():
+        lines.popitem()
+    is_json = next(iter(lines.values()), "").lstrip().startswith("{")
+    records = ((json_record(line, at), at) for at, line in lines.items()) if is_json else _table_records(lines)
+    tokens: dict[str, GivenToken] = {}
+    for given in (_given(*record) for record in records):
+        if given.token in tokens:
+            raise given.problem(f"is given twice, first in {tokens[given.token].place.rpartition(', ')[2]}")
+        tokens[given.token] = given
+    if not tokens:
+        raise ValueError(f"{path}: there are no tokens in this file")
+    return list(tokens.values())
+
+
+def read_given(
+    path: str | Path,  # UTF-8: a table with tabs between token, like, description and special, or JSON lines
+) -> list[GivenToken]:
+    "The tokens of a file; `SettingError` names the line in which something is wrong."
+    existing_file("tokens", path)
+    try:
+        return _read_given(path)
+    except SettingError:
+        raise
+    except ValueError as e:
+        raise SettingError("tokens", f" {e}") from None
 
 # %% ../../nbs/02_tokens/00_settings.ipynb #b04f57b1
 KINDS = {
@@ -65,49 +162,39 @@ class TokenizerSettings(Settings):
     )
     character_coverage: float = option(
         1.0,
-        "share of the text whose characters a trained tokenizer keeps; 0.9995 leaves out stray ones",
+        "share of the text's characters in a trained vocabulary; 0.9995 leaves out rare ones",
         ge=0.9,
         le=1,
     )
     sample: str = option(
         "",
-        "train tokenizer and vectors on a random part of the text: so many lines (2000000) or bytes (500MB, 2GB)",
+        "train tokenizer and vectors on a random sample: lines (2000000) or bytes (500MB, 2GB)",
         shown="all of it, but for unigram 50MB",
         check=_check_sample,
     )
     alpha: float | None = option(
         None,
-        "with a sample: take every --text as a language and sample it by its size with this exponent; 1 as it is, 0 "
-        "uniform",
+        "with a sample: take every --text as a language, sampled by its size with this exponent; 1 as it is, 0 uniform",
         shown="the text as one",
         ge=0,
         le=1,
     )
     extend: int = option(
         0,
-        "vocabulary expansion: keep the source vocabulary and add up to N tokens (30000 in the paper); 0 replaces it. "
-        "Without a number it is as many as `vocab-lit inspect` advises, by continued training",
+        "vocabulary expansion: keep the source vocabulary and add up to N tokens; 0 replaces it, -1: as many"
+        " as `vocab-lit inspect` advises, by continued training",
         ge=AS_ADVISED,
     )
     expansion: str = option(
         "auxiliary",
-        "which tokens are added: auxiliary, those of the first N of a tokenizer trained on the text alone that the "
-        "source lacks, as in the paper; continued, N that the source's own tokenizer learns when its training goes on "
-        "with the text (continued BPE training), of which more come up",
+        "which tokens are added: auxiliary (those of a tokenizer trained on the text that the source lacks, as in "
+        "the paper) or continued (N that the source's tokenizer learns when its training goes on with the text)",
         choices=("auxiliary", "continued"),
-    )
-    same_size: bool = option(
-        False,
-        "with continued: new tokens take the ids of tokens that no text uses; the model keeps its shape and all other "
-        "ids, and id_map.json names those that changed",
-    )
-    keep_tokens_of: Files = option(
-        (), "with --same-size: text in other languages, whose tokens stay too; the new tokens are not made from it"
     )
     keep_reserved: bool = option(
         False,
-        "keep tokens of the source that stand for nothing yet (<|reserved_special_token_7|>, <unused3>) in a tokenizer "
-        "that is trained; other special and added tokens are always kept",
+        "keep reserved tokens of the source (<|reserved_special_token_7|>, <unused3>) in a trained tokenizer; "
+        "other special and added tokens are always kept",
     )
     add_special_tokens: bool = option(
         False,
@@ -115,9 +202,9 @@ class TokenizerSettings(Settings):
     )
     tokens: File = option(
         "",
-        "tokens to add behind all others: a table with the columns token and, where something is known, like (a source "
-        "token to copy), description (words to take the mean of) or special (true), or JSON lines; without text or "
-        "tokenizer the source vocabulary stays as it is",
+        "tokens to add, such as terms: a table with the columns token and, where known, like (a token to copy), "
+        "description (words to average) or special (true), or JSON lines; without text or tokenizer the source "
+        "vocabulary stays as it is",
     )
 
     def check(self) -> None:
@@ -133,14 +220,6 @@ class TokenizerSettings(Settings):
         "`SettingError` where a vocabulary cannot be expanded so."
         if self.expansion != "auxiliary" and not self.extend:
             raise SettingError("expansion", f" {self.expansion}: it adds to the source vocabulary; give --extend N too")
-        if self.same_size and not self.continues:
-            lacks = "it makes room for new tokens; give --extend N and --expansion continued too"
-            raise SettingError("same_size", lacks)
-        if self.keep_tokens_of and not self.same_size:
-            raise SettingError("keep_tokens_of", "without --same-size every token stays; leave it out")
-        if self.same_size and self.tokens:
-            what = "they go behind all others, and with --same-size there is no room; give one of the two"
-            raise SettingError("tokens", f" {self.tokens}: {what}")
         if self.continues and self.kind:
             raise SettingError("kind", f" {self.kind}: the source's own tokenizer is trained on; leave it out")
 
@@ -203,24 +282,21 @@ class TrimSettings(Settings):
     heading = "What stays"
 
     coverage: float = option(
-        0.9999, "share of each text whose tokens stay; what is rarer is spelled by smaller tokens", gt=0, le=1
+        0.9999, "share of each text whose tokens are kept; rarer ones are spelled by smaller tokens", gt=0, le=1
     )
     vocab_size: int = option(
-        0, "tokens that stay at most, the most frequent ones of the texts; 0: as many as the coverage needs", ge=0
+        0, "most tokens to keep, by their frequency in the texts; 0: as many as the coverage needs", ge=0
     )
     characters: str = option(
         "all",
-        "single characters that stay: all, so that nothing becomes unknown that was not, text, those of the text, or "
-        "none but those that are its tokens; a tokenizer that writes in bytes needs none",
+        "single characters to keep: all (so that nothing becomes unknown that was not), text (those of the text) "
+        "or none",
         choices=("all", "text", "none"),
     )
     words: str = option(
         "",
-        "words whose tokens stay too, lists with commas between: en:60000 are the most frequent words of English (42 "
-        "languages, by the package wordfreq; pip install 'vocab_lit[words]'), swahili.txt is a file of your own with a "
-        "word a line. Each counts as it stands behind a space, at the beginning of a line, and with a capital. A text "
-        "of a megabyte has half of the words that the next one needs, so lists are what most keeps other lines as they "
-        "were",
+        "lists of words whose tokens are kept too, with commas between: en:60000 (the most frequent words of "
+        "English, by the package wordfreq; pip install 'vocab_lit[words]') or a file with a word a line",
         check=check_words,
     )
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ from tokenizers import AddedToken
 
 from ..text.errors import first_line
 from ..text.files import check_file_name
-from .vocab import ROLES, SAME_ROLE, Vocab, is_reserved, match_specials, read_settings
+from .vocab import ROLES, SAME_ROLE, Token, Vocab, added_tokens, is_reserved, match_specials
 
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedTokenizerBase
@@ -45,22 +45,20 @@ class IdMap:
         "Whether the target vocabulary begins with the source's, so that every id stays."
         return self.target.tokens[: len(self.source)] == self.source.tokens
 
-    def _by_role(self, role: str) -> int | None:
-        roles = self.target.roles
-        return roles.get(role, roles.get(SAME_ROLE.get(role, "")))
+    def token(self, id: int) -> Token | None:
+        "The token of a source id."
+        return self.source[id] if isinstance(id, int) and 0 <= id < len(self.source) else None
 
     def piece(self, id: int) -> str:
         "The token of a source id as it is written, for messages."
-        return repr(self.source[id].piece) if 0 <= id < len(self.source) else str(id)
+        return repr(token.piece) if (token := self.token(id)) else str(id)
 
     def spelled(self, id: int) -> int | None:
         "The id of the same token in the target vocabulary."
-        if not isinstance(id, int):
-            return None
-        is_known = 0 <= id < len(self.source)
+        token = self.token(id)
         if self.expands:
-            return id if is_known or len(self.target) <= id < self.rows else None
-        return self.target.same(self.source[id]) if is_known else None
+            return id if token or isinstance(id, int) and len(self.target) <= id < self.rows else None
+        return self.target.same(token) if token else None
 
     def of_token(self, id: int) -> int | None:
         "The id of the same token, or of one with its role."
@@ -71,18 +69,13 @@ class IdMap:
         "The id for a token that the configuration names by what it does."
         if self.expands:
             return self.spelled(id)
-        by_role = self._by_role(role)
-        has_role = id in (self.source.roles.get(role), self.source.roles.get(SAME_ROLE.get(role, "")))
-        special = 0 <= id < len(self.source) and self.source[id].kind == "special"
-        if by_role is not None and (has_role or role == "pad" or not special):
+        roles = [role, SAME_ROLE.get(role, "")]
+        by_role = next((self.target.roles[r] for r in roles if r in self.target.roles), None)
+        token, has_role = self.token(id), id in [self.source.roles.get(r) for r in roles]
+        if by_role is not None and (has_role or role == "pad" or not (token and token.kind == "special")):
             return by_role
         same = self.of_token(id)
         return by_role if same is None else same
-
-    def of_ends(self, ids: list[int]) -> list[int]:
-        "The ids at which a text ends."
-        ends = [new for id in ids for new in (self.of_role("eos", id), self.spelled(id)) if new is not None]
-        return list(dict.fromkeys(ends))
 
 # %% ../../nbs/02_tokens/04_special_tokens.ipynb #9467f145
 _MINICPM = ("im_start", "im_end", "im_newline", "slice_start", "slice_end", "image_start", "image_end", "newline")
@@ -100,54 +93,37 @@ def role_of(name: str) -> str | None:
     return role if role in _MINICPM else None
 
 
-def _of_word(ids: IdMap, word: Any) -> Any:
-    "The ids of a word, or of several in a list; None where the target vocabulary lacks a token."
-    if not isinstance(word, (list, tuple)):
-        return ids.of_token(word)
-    new = [_of_word(ids, part) for part in word]
+_LISTS = ("suppress_tokens", "begin_suppress_tokens", "bad_words_ids", "force_words_ids", "sequence_bias")
+_OF_SPEECH = ("forced_decoder_ids", "lang_to_id", "task_to_id")  # Whisper's, which its processor sets anew
+
+
+def _carried_entry(ids: IdMap, entry: Any) -> Any:
+    "An id, or those of a word, maybe with its bias; None where the target vocabulary lacks one."
+    if not isinstance(entry, (list, tuple)):
+        return entry if isinstance(entry, float) else ids.of_token(entry)
+    new = [_carried_entry(ids, part) for part in entry]
     return None if None in new else new
-
-
-def _of_bias(ids: IdMap, pair: Sequence) -> list | None:  # (ids of a word, bias)
-    word = _of_word(ids, list(pair[0]))
-    return None if word is None else [word, pair[1]]
-
-
-def _of_forced(ids: IdMap, pair: Sequence) -> list | None:  # (position, id or None)
-    id = None if pair[1] is None else ids.of_token(pair[1])
-    return None if id is None and pair[1] is not None else [pair[0], id]
-
-
-_LISTS = {  # what becomes of an entry
-    "suppress_tokens": IdMap.of_token,
-    "begin_suppress_tokens": IdMap.of_token,
-    "bad_words_ids": _of_word,
-    "force_words_ids": _of_word,
-    "sequence_bias": _of_bias,
-    "forced_decoder_ids": _of_forced,
-}
 
 
 def _carried_list(name: str, old: Iterable | Mapping, ids: IdMap) -> list | None:
     "A list with the target's ids, without the entries that the target vocabulary lacks."
     entries = list(old.items() if isinstance(old, dict) else old)
-    kept = [new for entry in entries if (new := _LISTS[name](ids, entry)) is not None]
-    lost = len(entries) - len(kept)
-    if lost:
+    kept = [new for entry in entries if (new := _carried_entry(ids, entry)) is not None]
+    if lost := len(entries) - len(kept):
         ids.notes.append(f"{name}: {lost} of {len(entries)} are not in the target vocabulary and are left out")
     return kept or None
 
 
 def _carried(name: str, role: str, old: Any, ids: IdMap) -> Any:
-    "The new value of a setting that names a token, or several in a list."
-    before = list(old) if isinstance(old, (list, tuple)) else [old]
+    "The new value of a setting that names a token, or several in a list; a text ends at each token that is as one was."
+    before, after = list(old) if isinstance(old, (list, tuple)) else [old], []
     for id in before:
-        if ids.of_role(role, id) is None:
+        new = ids.of_role(role, id)
+        after += [new, ids.spelled(id)] if role == "eos" else [new]
+        if new is None:
             ids.notes.append(f"{name}: {ids.piece(id)} is not in the target vocabulary and is left out")
-    if role == "eos":
-        after = ids.of_ends(before)
-    else:
-        after = [new for id in before if (new := ids.of_role(role, id)) is not None]
+    after = [new for new in after if new is not None]
+    after = list(dict.fromkeys(after)) if role == "eos" else after
     if isinstance(old, (list, tuple)) or len(after) > 1:
         return after
     return after[0] if after else None
@@ -184,28 +160,23 @@ def _count_in(config: PreTrainedConfig, sizes: set[int]) -> Iterator[PreTrainedC
             yield part
 
 
-def _assign(config: Any, name: str, id: Any) -> None:
-    "Set an id; where the configuration must have one and there is none, to -1, which is no token's."
+def _carry(config: Any, ids: IdMap) -> None:
+    "Set the ids that one configuration names; to -1, which is no token's, where it must have one and there is none."
     from huggingface_hub.errors import StrictDataclassFieldValidationError
 
-    try:
-        setattr(config, name, id)
-    except StrictDataclassFieldValidationError:
-        if id is not None:
-            raise
-        setattr(config, name, -1)
-
-
-def _carry(config: Any, ids: IdMap) -> None:
-    "Set the ids that one configuration names."
     for name, old in list(vars(config).items()):
         role = role_of(name)
         if name in _LISTS and old:
             setattr(config, name, _carried_list(name, old, ids))
-        elif name in ("lang_to_id", "task_to_id") and old:  # Whisper's
-            setattr(config, name, {key: new for key, id in old.items() if (new := ids.of_token(id)) is not None})
+        elif name in _OF_SPEECH and old and not ids.expands:
+            ids.notes.append(f"{name} is left out")
+            setattr(config, name, None)
         elif role and old is not None:
-            _assign(config, name, _carried(name, role, old, ids))
+            new = _carried(name, role, old, ids)
+            try:
+                setattr(config, name, new)
+            except StrictDataclassFieldValidationError:
+                setattr(config, name, -1 if new is None else new)
 
 
 def carry_ids(
@@ -240,8 +211,8 @@ def check_ids(config: PreTrainedConfig, source: Vocab, target: Vocab) -> None:
         role = role_of(name)
         if role is None or role in _REPLACEABLE or not isinstance(old, int):
             continue
-        special = 0 <= old < len(source) and source[old].kind == "special"
-        if special and ids.of_role(role, old) is None:
+        token = ids.token(old)
+        if token and token.kind == "special" and ids.of_role(role, old) is None:
             raise ValueError(
                 f"the target tokenizer has no {ids.piece(old)}, which is the model's {name}; "
                 "add it to the tokenizer, or let --add-special-tokens do so"
@@ -259,11 +230,8 @@ def _are_ids(value: object) -> bool:
 
 def written_ids(config: Any) -> Iterator[tuple[str, Any]]:
     "Every setting of a configuration that names tokens."
-    parts = config_parts(config) if hasattr(config, "get_text_config") else [config]  # that of generation has no parts
-    for part in parts:
-        for name, value in vars(part).items():
-            if name in _LISTS or role_of(name):
-                yield name, value
+    for part in config_parts(config):
+        yield from ((name, value) for name, value in vars(part).items() if name in _LISTS or role_of(name))
 
 
 def check_ids_written(config: Any, at: str) -> None:
@@ -292,7 +260,7 @@ def chat_templates(tokenizer: PreTrainedTokenizerBase) -> dict[str, str]:
 def template_tokens(tokenizer: PreTrainedTokenizerBase) -> list[str]:
     "The added tokens that the chat templates write, in the order of their ids."
     text = "".join(chat_templates(tokenizer).values())
-    return [a["content"] for a in read_settings(tokenizer)["added_tokens"] if a["content"] in text]
+    return [a["content"] for a in added_tokens(tokenizer) if a["content"] in text]
 
 
 def check_templates(
@@ -301,18 +269,15 @@ def check_templates(
 ) -> None:
     "`ValueError` where a chat template cannot be rendered."
     question, errors = "Habari?", []
-    if "default" not in chat_templates(tokenizer):
-        return
     contents: tuple[Any, ...] = (question, [dict(type="text", text=question)])  # parts for models that see or hear
-    for content in contents:
+    for content in contents if "default" in chat_templates(tokenizer) else ():
         try:
             tokenizer.apply_chat_template([dict(role="user", content=content)], tokenize=False)
-        except Exception as e:  # whatever the template's program raises
-            errors.append(e)
-        else:
             return
-    problem = first_line(errors[0])
-    raise ValueError(f"the chat template of {whose} fails on a single question: {problem}; repair or remove it")
+        except Exception as e:  # whatever the template's program raises
+            errors.append(first_line(e))
+    if errors:
+        raise ValueError(f"the chat template of {whose} fails on a single question: {errors[0]}; repair or remove it")
 
 # %% ../../nbs/02_tokens/04_special_tokens.ipynb #bfdc5ae9
 def listed(tokens: list[str], most: int = 5) -> str:
@@ -328,12 +293,13 @@ def add_special_tokens(
     known, written = target.get_vocab(), template_tokens(source)
     roles = set(source.special_tokens_map.values())
     added = []
-    for a in read_settings(source)["added_tokens"]:
+    for a in added_tokens(source):
         piece = a["content"]
         wanted = piece in written or (a["special"] and piece not in roles and not is_reserved(piece))
         if wanted and piece not in known:
-            token: Any = AddedToken(**{name: value for name, value in a.items() if name != "id"})
-            target.add_tokens([token], special_tokens=a["special"])
+            target.add_tokens(
+                [AddedToken(**{name: a[name] for name in a.keys() - {"id"}})], special_tokens=a["special"]
+            )
             added.append(piece)
     return added
 
@@ -346,16 +312,16 @@ def carry_template(
     theirs, own = chat_templates(source), chat_templates(target)
     if own:
         lost = [name for name, template in theirs.items() if own.get(name) != template]
-        which = "chat template, and the source's is" if len(lost) == 1 else "chat templates, and the source's are"
-        return f"the target tokenizer keeps its own {which} left out: {listed(lost)}" if lost else None
+        return (
+            f"the target tokenizer keeps its own chat template; left out of the source's: {listed(lost)}"
+            if lost
+            else None
+        )
     if not theirs:
         return None
     known = target.get_vocab()
-    missing = [token for token in template_tokens(source) if token not in known]
-    if missing:
-        return (
-            f"the target tokenizer has no chat template, and lacks {listed(missing)} of the source's, "
-            "which is left out; --add-special-tokens adds them"
-        )
+    if missing := [token for token in template_tokens(source) if token not in known]:
+        what = f"the target tokenizer has no chat template, and lacks {listed(missing)} of the source's"
+        return f"{what}, which is left out; --add-special-tokens adds them"
     target.chat_template = source.chat_template
     return "the target tokenizer has no chat template and gets the source's, whose special tokens it has"

@@ -11,25 +11,27 @@ import logging
 import re
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import count
+from itertools import chain, count
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import sentencepiece
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 from tqdm.auto import tqdm
 
 from ..text.corpus import Amount, reread, sample_lines
-from .settings import KINDS, TokenizerSettings
+from .settings import KINDS
 from vocab_lit.tokens.tokenizer_file import (
     SPECIAL_ROLES,
     Built,
     TokenizerFile,
+    ids_around,
     model_pieces,
-    special_around,
     with_vocabulary,
 )
+from .trim import kept_in_any_case
 from .vocab import FALLBACK_PIECES, Dialect, backend_of, is_reserved
 
 if TYPE_CHECKING:
@@ -39,9 +41,9 @@ if TYPE_CHECKING:
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'SENTENCEPIECE_MOST', 'ROBERTA_ROLES', 'BERT_ROLES', 'TrainingText', 'training_rule', 'training_splits',
-           'covered_characters', 'word_limit', 'TooManyCharacters', 'train_tokenizer', 'train_tokenizer_like',
-           'build_tokenizer']
+__all__ = ['log', 'SENTENCEPIECE_MOST', 'ROBERTA_ROLES', 'BERT_ROLES', 'SIZES', 'TrainingText', 'training_rule',
+           'training_splits', 'word_limit', 'TooManyCharacters', 'train_tokenizer', 'train_tokenizer_like',
+           'first_tokens', 'largest_tokenizer']
 
 # %% ../../nbs/02_tokens/02_train.ipynb #6a3f0402
 class TrainingText:
@@ -59,23 +61,13 @@ class TrainingText:
             raise ValueError("the text is empty; a tokenizer needs lines of text")
 
     def __iter__(self) -> Iterator[str]:
-        n = 0
+        self.n = 0
         for line in tqdm(self.lines, desc="tokenizer", unit=" lines", delay=2, leave=False):
             if line.strip():
-                n += 1
+                self.n += 1
                 yield line
-        self.n = n
-        for _ in range(max(self.least, n // 100)):
+        for _ in range(max(self.least, self.n // 100)):
             yield from self.more
-
-    def room(self, vocab_size: int, floor: int) -> int:
-        "A vocabulary size that the text may fill, since trainers reserve memory for it: no more than bytes."
-        size = floor
-        for line in self:
-            size += len(line.encode())
-            if size >= vocab_size:
-                return vocab_size
-        return size
 
 # %% ../../nbs/02_tokens/02_train.ipynb #959d9e0f
 def training_rule(dialect: Dialect, single_digits: bool) -> PreTokenizer | None:
@@ -94,29 +86,12 @@ def training_splits(file: TokenizerFile, single_digits: bool) -> PreTokenizer:
     return pre_tokenizers.Sequence([rule for rule in rules if rule] or [pre_tokenizers.WhitespaceSplit()])
 
 
-def covered_characters(
-    counts: Mapping[str, int],  # {character: how often it occurs}
-    character_coverage: float,  # share of the text
-) -> list[str]:  # sorted
-    "The most frequent characters, as many as make a share of the text."
-    kept, room = [], character_coverage * sum(counts.values())
-    for char in sorted(counts, key=lambda c: (-counts[c], c)):
-        if room <= 0:
-            break
-        kept.append(char)
-        room -= counts[char]
-    return sorted(kept)
+_LONGEST_WORD = 1000  # characters: ten times as many take a thousand times as long
 
 
-_LIMIT = 1000  # characters, however long a word of the text is: ten times as many take a thousand times as long
-
-
-def word_limit(
-    longest: int,  # characters of the longest word of its text
-    least: int,
-) -> int:
+def word_limit(longest: int, least: int) -> int:
     "How many characters a word may have in a WordPiece model, so that it knows the words of its text."
-    return max(least, min(_LIMIT, longest))
+    return max(least, min(_LONGEST_WORD, longest))
 
 # %% ../../nbs/02_tokens/02_train.ipynb #afddb1aa
 @dataclass
@@ -131,23 +106,34 @@ class _Wanted:
     character_coverage: float
     single_digits: bool
 
-    @property
-    def model_size(self) -> int:
-        "Tokens of the model."
-        return self.size - len(self.last)
-
     def normalised(self) -> Iterator[str]:
         "The lines as the model gets them."
         normaliser = backend_of(self.source.tokenizer).normalizer
         return map(normaliser.normalize_str, self.text) if normaliser else iter(self.text)
 
-    def scratch(self, model: models.Model, splits: PreTokenizer) -> Tokenizer:
-        "A tokenizer to be trained, with the source's normaliser."
-        made, normaliser = Tokenizer(model), backend_of(self.source.tokenizer).normalizer
-        made.pre_tokenizer = splits
+    def words(self, splits: PreTokenizer) -> Iterator[str]:
+        "The words as the model gets them."
+        return (word for line in self.normalised() for word, _ in splits.pre_tokenize_str(line))
+
+    def covered(self, counts: Counter[str]) -> list[str]:  # sorted
+        "The most frequent characters, as many as make the share of the text that is to be covered."
+        kept, room = [], self.character_coverage * counts.total()
+        for char in sorted(counts, key=lambda c: (-counts[c], c)):
+            if room <= 0:
+                break
+            kept.append(char)
+            room -= counts[char]
+        return sorted(kept)
+
+    def trained(self, model: models.Model, splits: PreTokenizer, trainer: Any, **options: Any) -> dict[str, Any]:
+        "The model that a trainer makes of the text, as `tokenizer.json` has it."
+        scratch, normaliser = Tokenizer(model), backend_of(self.source.tokenizer).normalizer
+        scratch.pre_tokenizer = splits
         if normaliser:
-            made.normalizer = normaliser
-        return made
+            scratch.normalizer = normaliser
+        size = self.size - len(self.last)
+        scratch.train_from_iterator(self.text, trainer(vocab_size=size, show_progress=False, **options))
+        return json.loads(scratch.to_str())["model"]
 
 
 def _bpe_model(wanted: _Wanted) -> dict[str, Any]:
@@ -155,23 +141,12 @@ def _bpe_model(wanted: _Wanted) -> dict[str, Any]:
     dialect, splits = wanted.source.dialect, training_splits(wanted.source, wanted.single_digits)
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
     if not dialect.byte_level:  # the rarest characters are left out beyond the coverage
-        counts = Counter()
-        for line in wanted.normalised():
-            counts.update("".join(part for part, _ in splits.pre_tokenize_str(line)))
-        alphabet = covered_characters(counts, wanted.character_coverage)
+        alphabet = wanted.covered(Counter(chain.from_iterable(wanted.words(splits))))
     ends = [byte + dialect.end for byte in alphabet] if dialect.byte_level and dialect.end else []
     affixes: dict[str, Any] = dict(continuing_subword_prefix=dialect.continuation, end_of_word_suffix=dialect.end)
-    trainer = trainers.BpeTrainer(
-        vocab_size=wanted.model_size,
-        special_tokens=[*wanted.first, *ends],
-        initial_alphabet=alphabet,
-        limit_alphabet=len(alphabet),
-        show_progress=False,
-        **{name: affix for name, affix in affixes.items() if affix},
-    )
-    scratch = wanted.scratch(models.BPE(), splits)
-    scratch.train_from_iterator(wanted.text, trainer)
-    model = json.loads(scratch.to_str())["model"]
+    options = dict(special_tokens=[*wanted.first, *ends], initial_alphabet=alphabet, limit_alphabet=len(alphabet))
+    options |= {name: affix for name, affix in affixes.items() if affix}
+    model = wanted.trained(models.BPE(), splits, trainers.BpeTrainer, **options)
     return dict(vocab=model["vocab"], merges=model["merges"])
 
 
@@ -179,28 +154,25 @@ def _wordpiece_model(wanted: _Wanted) -> dict[str, Any]:
     "Pieces of a WordPiece model that knows the longest words of its text: where no spaces are written, sentences."
     splits = backend_of(wanted.source.tokenizer).pre_tokenizer or pre_tokenizers.WhitespaceSplit()
     counts, inside, longest = Counter(), set(), 0
-    for line in wanted.normalised():
-        for word, _ in splits.pre_tokenize_str(line):
-            counts.update(word)
-            inside.update(word[1:])
-            longest = max(longest, len(word))
-    characters = covered_characters(counts, wanted.character_coverage)
-    continuation = wanted.source.dialect.continuation
-    trainer = trainers.WordPieceTrainer(
-        vocab_size=wanted.model_size,
+    for word in wanted.words(splits):
+        counts.update(word)
+        inside.update(word[1:])
+        longest = max(longest, len(word))
+    characters, continuation = wanted.covered(counts), wanted.source.dialect.continuation
+    model = wanted.trained(
+        models.WordPiece(unk_token="[UNK]"),
+        splits,
+        trainers.WordPieceTrainer,
         special_tokens=[*wanted.first, *characters, *(continuation + c for c in characters if c in inside)],
-        show_progress=False,
         limit_alphabet=len(characters),
         continuing_subword_prefix=continuation,
     )
-    scratch = wanted.scratch(models.WordPiece(unk_token="[UNK]"), splits)
-    scratch.train_from_iterator(wanted.text, trainer)
     limit = word_limit(longest, wanted.source.settings["model"]["max_input_chars_per_word"])
-    return dict(vocab=scratch.get_vocab(), max_input_chars_per_word=limit)
+    return dict(vocab=model["vocab"], max_input_chars_per_word=limit)
 
 # %% ../../nbs/02_tokens/02_train.ipynb #f6545fae
-_SENTENCEPIECE_SPECIALS = 4  # <s>, <pad>, </s>, <unk>: ids 0 to 3
 SENTENCEPIECE_MOST = Amount(50_000_000, bytes=True)  # more text is sampled
+_SENTENCEPIECE_SPECIALS = dict(bos_id=0, pad_id=1, eos_id=2, unk_id=3)
 
 
 def _sampled(lines: Iterable[str]) -> list[str]:
@@ -229,14 +201,11 @@ def _sentencepiece(lines: Iterable[str], vocab_size: int, wanted: _Wanted) -> li
         max_sentence_length=2**24,
         num_threads=1,
         shuffle_input_sentence=False,
-        bos_id=0,
-        pad_id=1,
-        eos_id=2,
-        unk_id=3,
         minloglevel=2,
+        **_SENTENCEPIECE_SPECIALS,
     )
     trained = sentencepiece.SentencePieceProcessor(model_proto=model.getvalue())
-    return [(trained.id_to_piece(i), trained.get_score(i)) for i in range(_SENTENCEPIECE_SPECIALS, len(trained))]
+    return [(trained.id_to_piece(i), trained.get_score(i)) for i in range(len(_SENTENCEPIECE_SPECIALS), len(trained))]
 
 
 def _with_pieces(trained: list[tuple[str, float]], pieces: Iterable[str]) -> list[tuple[str, float]]:
@@ -252,16 +221,15 @@ def _unigram_model(wanted: _Wanted) -> dict[str, Any]:
     "Pieces and scores of a Unigram model, its special tokens first; `ValueError` where characters have no room."
     first, source, mark = wanted.first, wanted.source, wanted.source.dialect.mark or "▁"
     unmarked = (line.replace(mark, " ") for line in wanted.normalised())
-    beside = len(wanted.last) + len(first) - _SENTENCEPIECE_SPECIALS
+    beside = len(wanted.last) + len(first) - len(_SENTENCEPIECE_SPECIALS)
     try:
         trained = _sentencepiece(unmarked, wanted.size - beside, wanted)
     except RuntimeError as e:  # it names two numbers, room and need, of its own pieces
         if need := re.search(r"required_chars\D+\d+\D+(\d+)", str(e)):
             raise TooManyCharacters(int(need[1]) + beside, wanted.size) from None
         raise ValueError(f"SentencePiece could not train on this text: {e}") from None
-    trained = [(piece.replace("▁", mark), score) for piece, score in trained]
     of_template = [piece for line in source.template_lines for piece in source.tokenizer.tokenize(line)]
-    trained = _with_pieces(trained, of_template)
+    trained = _with_pieces([(piece.replace("▁", mark), score) for piece, score in trained], of_template)
     vocab = [[piece, 0.0] for piece in first] + [[piece, score] for piece, score in trained if piece not in first]
     return dict(vocab=vocab, unk_id=first.index(source.unknown) if source.unknown else None)
 
@@ -278,9 +246,8 @@ class TooManyCharacters(ValueError):
 
     def __init__(self, needed: int, vocab_size: int):
         super().__init__(
-            f"the text has too many different characters for {vocab_size} tokens: "
-            f"alphabet and special tokens make {needed}; "
-            f"ask for more tokens or lower character_coverage (0.9995 is usual)"
+            f"the text has too many different characters for {vocab_size} tokens: alphabet and special tokens make "
+            f"{needed}; ask for more tokens or lower character_coverage (0.9995 is usual)"
         )
 
 
@@ -312,26 +279,6 @@ def _trained(wanted: _Wanted) -> tuple[dict[str, Any], list[str]]:
         in_model = len(wanted.last) - len(lacking)
 
 
-def _check_size(
-    tokenizer: PreTrainedTokenizerFast,
-    text: TrainingText,
-    vocab_size: int,
-    at_most: bool,  # whether it may have fewer tokens
-) -> PreTrainedTokenizerFast:
-    "The tokenizer if it has as many tokens as asked for; `ValueError` where the text gave fewer, or needs more."
-    reached = len(tokenizer)
-    if reached < vocab_size and at_most:
-        log.info(f"the text ({text.n:,} lines) fills {reached:,} tokens, and not the usual {vocab_size:,}")
-    elif reached < vocab_size:
-        raise ValueError(
-            f"the text ({text.n:,} lines) is too short for {vocab_size} tokens: it yields {reached}; "
-            f"give more text or ask for at most {reached}"
-        )
-    if reached > vocab_size:
-        raise TooManyCharacters(reached, vocab_size)
-    return tokenizer
-
-
 _LEAST_COPIES = 200  # of the template's own words in the training text
 
 
@@ -344,7 +291,7 @@ def _train_in_pipeline(
     at_most: bool,
     keep_reserved: bool = False,
 ) -> PreTrainedTokenizerFast:
-    "Train a vocabulary for the source's own pipeline; `ValueError` where the text cannot fill it."
+    "Train a vocabulary for the source's own pipeline; `ValueError` where the text cannot fill it, or needs more."
     text, dialect = TrainingText(lines, source.template_lines, _LEAST_COPIES), source.dialect
     if not 0 < character_coverage <= 1:
         raise ValueError(f"character_coverage {character_coverage} is not a share above 0 and at most 1")
@@ -354,10 +301,19 @@ def _train_in_pipeline(
     if vocab_size < least:
         what = "special and added tokens, bytes"
         raise ValueError(f"a vocabulary for this pipeline has at least {least} tokens ({what}), and not {vocab_size}")
-    single_digits, size = split_digits or source.has_single_digits, text.room(vocab_size, least)
-    model, lacking = _trained(_Wanted(text, source, first, last, size, character_coverage, single_digits))
+    single_digits = split_digits or source.has_single_digits
+    model, lacking = _trained(_Wanted(text, source, first, last, vocab_size, character_coverage, single_digits))
     made = source.with_pipeline(with_vocabulary(source.settings, model, lacking)).tokenizer
-    return _check_size(made, text, vocab_size, at_most)
+    if len(made) > vocab_size:
+        raise TooManyCharacters(len(made), vocab_size)
+    if len(made) < vocab_size and not at_most:
+        raise ValueError(
+            f"the text ({text.n:,} lines) is too short for {vocab_size} tokens: it yields {len(made)}; "
+            f"give more text or ask for at most {len(made)}"
+        )
+    if len(made) < vocab_size:
+        log.info(f"the text ({text.n:,} lines) fills {len(made):,} tokens, and not the usual {vocab_size:,}")
+    return made
 
 # %% ../../nbs/02_tokens/02_train.ipynb #3271529a
 _ROBERTA = ("<s>", "<pad>", "</s>", "<unk>", "<mask>")  # ids 0 to 4; in XLM-R the mask token comes last
@@ -392,9 +348,6 @@ def _roberta() -> Tokenizer:
     return backend
 
 
-_PIPELINES: dict[str, Callable[[], Tokenizer]] = {"unigram": _xlmr, "bpe": _roberta}
-
-
 def _post_processor(kind: str, around: tuple[bool, bool]) -> processors.PostProcessor:
     "The special tokens around a text or two; on one side or none, as causal models want, around each alike."
     first, last = (("[CLS]", 2), ("[SEP]", 3)) if kind == "wordpiece" else (("<s>", 0), ("</s>", 2))
@@ -411,7 +364,7 @@ def _usual(kind: str, lowercase: bool, max_length: int, around: tuple[bool, bool
     "A tokenizer of a kind without a vocabulary; the mask token of RoBERTa and XLM-R takes the space before it."
     from transformers import PreTrainedTokenizerFast
 
-    backend = _bert(lowercase) if kind == "wordpiece" else _PIPELINES[kind]()
+    backend = _bert(lowercase) if kind == "wordpiece" else _xlmr() if kind == "unigram" else _roberta()
     backend.post_processor = _post_processor(kind, around)
     roles: dict[str, Any] = dict(BERT_ROLES if kind == "wordpiece" else ROBERTA_ROLES)
     roles["mask_token"] = AddedToken(roles["mask_token"], lstrip=kind != "wordpiece", special=True)
@@ -444,8 +397,8 @@ def train_tokenizer(
     vocab_size : int, default 30,000
         Number of tokens, special ones included: `len(tokenizer) == vocab_size`.
     character_coverage : float, default 1.0
-        Share of the text whose characters are kept, above 0 and at most 1 (unigram, wordpiece). 0.9995 is
-        SentencePiece's own default.
+        Share of the text whose characters are kept, above 0 and at most 1 (unigram, wordpiece). 1 keeps stray ones of
+        other scripts too (Dobler and de Melo, 2023, Appendix A); 0.9995 is SentencePiece's own default.
     split_digits : bool, default False
         Whether every digit is a token of its own (unigram, bpe).
     lowercase : bool, default False
@@ -467,11 +420,6 @@ def train_tokenizer(
     ValueError
         Where the kind is unknown, the text is empty or cannot fill the vocabulary, or has more different characters
         than the vocabulary has room for.
-
-    Notes
-    -----
-    A coverage of 1 keeps stray characters of other scripts, which FOCUS found in its own Unigram vocabularies (Dobler
-    and de Melo, 2023, Appendix A).
 
     Examples
     --------
@@ -511,12 +459,8 @@ def train_tokenizer_like(
         text and the longest text are the source's.
     keep_reserved : bool, default False
         Whether to keep the tokens that the source reserves for later use, in a tokenizer of its own kind.
-    character_coverage : float, default 1.0
-        Share of the text whose characters are kept, where these are not bytes.
-    split_digits : bool, default False
-        Whether every digit is a token of its own, also where that is not so in the source (not in wordpiece).
-    at_most : bool, default False
-        Whether a text that does not fill the vocabulary makes a smaller one.
+    character_coverage, split_digits, at_most
+        As of `train_tokenizer`; digits are tokens of their own also where that is so in the source.
 
     Returns
     -------
@@ -527,10 +471,6 @@ def train_tokenizer_like(
     ------
     ValueError
         Where the text is empty or cannot fill the vocabulary, or the vocabulary has no room for what has to stay.
-
-    Notes
-    -----
-    The target tokenizers of FOCUS are of the source's kind too (Dobler and de Melo, 2023).
 
     Examples
     --------
@@ -544,23 +484,46 @@ def train_tokenizer_like(
     file = TokenizerFile.of(source)
     if kind in (None, file.kind) and file.dialect.model in _BY_MODEL:
         return _train_in_pipeline(file, lines, vocab_size, character_coverage, split_digits, at_most, keep_reserved)
-    kind, tokenizer = kind or file.kind, file.tokenizer
+    kind, length = kind or file.kind, file.tokenizer.model_max_length
+    around = tuple(map(bool, ids_around(file.tokenizer)))
     lowercase = kind == "wordpiece" and bool((file.settings.get("normalizer") or {}).get("lowercase"))
-    around = special_around(tokenizer)
-    length = tokenizer.model_max_length
     return train_tokenizer(
         lines, kind, vocab_size, character_coverage, split_digits, lowercase, length, around, at_most
     )
 
+# %% ../../nbs/02_tokens/02_train.ipynb #5e2d1c09
+SIZES = (250, 500, 1000, 2000, 4000, 8000, 16_000, 32_000)
+_CHARACTERS_PER_TOKEN = 60  # of a text, so that it can fill a vocabulary
 
-def build_tokenizer(
-    source: PreTrainedTokenizerBase | TokenizerFile,  # the source model's
-    lines: Iterable[str],  # text in the target language
-    settings: TokenizerSettings,
-) -> Built:
-    "Train a tokenizer like the source's."
-    file = TokenizerFile.of(source)
-    kind = settings.kind or file.kind
-    options: dict[str, Any] = dict(character_coverage=settings.character_coverage, at_most=settings.at_most)
-    made = train_tokenizer_like(file, lines, settings.vocab_size, kind, settings.keep_reserved, **options)
-    return Built(made, f"a {kind} tokenizer of {len(made):,} tokens is trained on the text")
+
+def first_tokens(
+    parts: TokenizerFile,  # of a trained tokenizer, its tokens in the order in which they were found
+    sizes: Iterable[int],  # numbers of tokens, with special tokens and single characters
+) -> Iterator[Built | None]:  # of each size, None where these alone are more
+    "The tokenizer with fewer tokens; `source_ids` are those that they had."
+    always = kept_in_any_case(parts, "all", np.zeros(parts.size, np.int64))
+    others = [id for id in range(parts.size) if id not in always]
+    for n in sizes:
+        if len(always) > n:
+            yield None
+            continue
+        pipeline, ids = parts.kept(always.union(others[: n - len(always)]))
+        yield Built(parts.with_pipeline(pipeline).tokenizer, "", np.array(ids))
+
+
+def largest_tokenizer(
+    source: TokenizerFile,
+    lines: Sequence[str],
+) -> PreTrainedTokenizerFast:  # `ValueError` where the text fills none
+    "A tokenizer like the source's, of the largest of `SIZES` that a text fills, or the smallest with room for it."
+    characters, problem = sum(map(len, lines)), ValueError("the text is too short for a tokenizer of its own")
+    room = [size for size in SIZES if size * _CHARACTERS_PER_TOKEN <= characters] or SIZES[:1]
+    larger = SIZES[len(room) :]  # as Chinese needs, with its many characters
+    for size in (*reversed(room), *larger):
+        if size in larger and not isinstance(problem, TooManyCharacters):
+            break
+        try:
+            return train_tokenizer_like(source, lines, size, at_most=size in larger)
+        except ValueError as e:  # too few different words
+            problem = e
+    raise problem

@@ -8,18 +8,20 @@ from __future__ import annotations
 import logging
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
-from typing import TYPE_CHECKING, Any
+from itertools import chain, count
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from ..text.corpus import is_held_out
+from ..text.corpus import Amount, is_held_out, sample_lines, split_lines
 from ..text.errors import SettingError, no_collection
-from ..text.words import read_words, word_lines, word_lists
+from ..text.words import read_words, script_name, script_of, word_lines, word_lists
 from .settings import TrimSettings
 from .tokenizer_file import Built, TokenizerFile
+from .vocab import Fit, Vocab, ids_of_lines
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -27,8 +29,9 @@ if TYPE_CHECKING:
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'UNSEEN', 'MOST_UNSEEN', 'Rows', 'kept_in_any_case', 'TextCounts', 'covering', 'wanted_tokens',
-           'ordinary_counts', 'Trimming', 'trim', 'trim_costs', 'size_by_token', 'coverage_curve', 'told_of']
+__all__ = ['log', 'UNSEEN', 'MOST_UNSEEN', 'Rows', 'SAMPLE', 'HELD_OUT', 'FEW_OF_SCRIPT', 'kept_in_any_case', 'TextCounts',
+           'covering', 'wanted_tokens', 'ordinary_counts', 'Trimming', 'trim', 'trim_costs', 'size_by_token',
+           'coverage_curve', 'told_of', 'script_counts', 'TokenizedText']
 
 # %% ../../nbs/02_tokens/05_trim.ipynb #bd10a3f9
 def kept_in_any_case(
@@ -45,7 +48,7 @@ def kept_in_any_case(
     if characters == "none":
         return kept
     if characters == "all":
-        return kept | parts.characters
+        return kept | parts.characters_of(parts.ids)
     return kept | parts.characters_of(
         {parts.pieces[id] for id in np.flatnonzero(counts).tolist() if id in parts.pieces}
     )
@@ -136,17 +139,12 @@ class Trimming:
             for words in word_lists(settings.words)
         }
         always, wanted = self.order({name: text.all for name, text in self.texts.items()})
-        self.always = f"{len(always):,} special tokens and {'bytes' if parts.spells_bytes else 'single characters'}"
-        self._check_room(len(always))
+        self.always = f"special tokens and {'bytes' if parts.spells_bytes else 'single characters'}"
+        if 0 < settings.vocab_size < len(always):
+            hint = " or give --characters none" * (settings.characters != "none" and not parts.spells_bytes)
+            problem = f"{self.always} alone are {len(always):,}; ask for more{hint}"
+            raise SettingError("vocab_size", f" {settings.vocab_size:,}: {problem}")
         self.kept, self.n_always = self.chosen(always, wanted), len(always)
-
-    def _check_room(self, always: int) -> None:
-        "`SettingError` where what stays in any case is more than there is room for."
-        if self.settings.vocab_size and always > self.settings.vocab_size:
-            could_drop = self.settings.characters != "none" and not self.parts.spells_bytes
-            what = self.always.split(" ", 1)[1]
-            problem = f"{what} alone are {always:,}; ask for more{' or give --characters none' * could_drop}"
-            raise SettingError("vocab_size", f" {self.settings.vocab_size:,}: {problem}")
 
     def order(
         self,
@@ -187,7 +185,7 @@ class Trimming:
         "A line on what is kept."
         return (
             f"{self.parts.size:,} tokens are trimmed to {len(self.kept):,}: {len(self.kept) - self.n_always:,} that "
-            f"the texts need, and {self.always}, which always stay"
+            f"the texts need, and {self.n_always:,} {self.always}, which always stay"
         )
 
     @cached_property
@@ -206,31 +204,23 @@ def trim(
 ) -> Built:
     """Keep the tokens of a vocabulary that texts need; a text whose tokens all stay is tokenized as before.
 
+    Abdaoui et al. (2020) trim multilingual models to the vocabulary of one language.
+
     Parameters
     ----------
     source : PreTrainedTokenizerBase or TokenizerFile
-        A fast tokenizer with a BPE, Unigram or WordPiece model.
+        A fast tokenizer with a BPE, Unigram or WordPiece model; `ValueError` for another.
     texts : mapping of str to iterable of str
         Lines by the name of the text, such as a text for each language. Each text is covered by itself and read once.
     settings : TrimSettings, default TrimSettings()
-        The share of each text whose tokens stay, the most tokens that stay, and which single characters do.
+        The share of each text whose tokens stay, the most tokens that stay, and which single characters do;
+        `SettingError` where there is no room for what has to stay.
 
     Returns
     -------
     Built
         The tokenizer; `source_ids`, an int64 array (tokens,) of the ids in the source; and `counts`, how often each
         text has each token of the source.
-
-    Raises
-    ------
-    ValueError
-        Where the model cannot be trimmed, or the vocabulary has no token for anything in a text.
-    SettingError
-        Where there is no room for what has to stay: special tokens, bytes or single characters.
-
-    Notes
-    -----
-    Abdaoui et al. (2020) trim multilingual models to the vocabulary of one language.
 
     Examples
     --------
@@ -252,8 +242,7 @@ Rows = Sequence[Sequence[int]]  # the ids of each line
 
 
 def _times(rows: Rows, id: int | None) -> int:
-    "How often lines have a token."
-    return 0 if id is None else sum(list(row).count(id) for row in rows)
+    return sum(list(row).count(cast("int", id)) for row in rows)  # 0 of None
 
 
 def _cost(trimming: Trimming, lines: Sequence[str], rows: Rows) -> dict[str, Any]:
@@ -263,8 +252,8 @@ def _cost(trimming: Trimming, lines: Sequence[str], rows: Rows) -> dict[str, Any
     stay = [stays[list(row)] for row in rows]
     changed = [line for line, kept in zip(lines, stay) if not kept.all()]
     as_before = [row for row, kept in zip(rows, stay) if kept.all()]
-    again = trimming.trimmed_by_seen.rows(changed) if changed else []
-    unknown_again = _times(again, trimming.trimmed_by_seen.unknown_id) if changed else 0
+    after = trimming.trimmed_by_seen if changed else trimming.parts
+    again = after.rows(changed)
     tokens, lost = sum(map(len, rows)), sum(int((~kept).sum()) for kept in stay)
     words, unknown = max(1, sum(len(line.split()) for line in lines)), trimming.parts.unknown_id
     return dict(
@@ -275,7 +264,7 @@ def _cost(trimming: Trimming, lines: Sequence[str], rows: Rows) -> dict[str, Any
         tokens_per_word=round(tokens / words, 4),
         after=round(sum(map(len, [*as_before, *again])) / words, 4),
         unknown=_times(rows, unknown),
-        unknown_after=_times(as_before, unknown) + unknown_again,
+        unknown_after=_times(as_before, unknown) + _times(again, after.unknown_id),
     )
 
 
@@ -347,3 +336,116 @@ def told_of(trimming: Trimming) -> dict[str, list[dict[str, Any]]]:
     if advice := _advice(texts, curve):
         log.info(advice)
     return dict(texts=texts, curve=curve)
+
+# %% ../../nbs/02_tokens/05_trim.ipynb #f1b13ba9
+SAMPLE = Amount(2_000_000, bytes=True)  # of a text, that a vocabulary is judged by
+HELD_OUT = 0.1  # share of it that no tokenizer is trained on
+FEW_OF_SCRIPT = 20  # tokens of two letters and more: with fewer, a vocabulary does not know a script
+
+
+def script_counts(
+    texts: Iterable[str],
+    is_counted: Callable[[str], bool],  # of a character
+) -> Counter[str]:  # {ISO 15924: characters}
+    "Count the characters of texts by script; each different character is looked at once."
+    characters, scripts = Counter(chain.from_iterable(texts)), Counter()
+    for character, n in characters.items():
+        if is_counted(character):
+            scripts[script_of(character)] += n
+    return scripts
+
+
+def _letters(texts: Iterable[str]) -> int:
+    "The number of letters in some texts."
+    return sum(c.isalpha() for text in texts for c in text)
+
+
+@dataclass
+class TokenizedText:
+    "A sample of a text, which a source's tokenizer divides once."
+
+    source: Vocab
+    lines: Sequence[str]
+    n_lines: int = 0  # that they are a sample of; 0: they are all
+
+    def __post_init__(self):
+        self.n_lines = self.n_lines or len(self.lines)
+        self.tokenizer: PreTrainedTokenizerBase = self.source.own_tokenizer
+        self.unknown = cast("int | None", self.tokenizer.unk_token_id)
+
+    @classmethod
+    def read(cls, source: Vocab, lines: Iterable[str]) -> TokenizedText:
+        "As much of a text as `SAMPLE`, and how many lines there are."
+        numbers = count()
+        chosen = sample_lines((line for _, line in zip(numbers, lines)), SAMPLE)
+        return cls(source, chosen, next(numbers) - 1)
+
+    @cached_property
+    def parts(self) -> TokenizerFile:
+        "What has been read of the tokenizer, as transformers has it, also where it comes from a GGUF file."
+        return TokenizerFile(self.tokenizer)
+
+    @cached_property
+    def rows(self) -> dict[str, list[int]]:
+        "The ids of each line."
+        return dict(zip(self.lines, ids_of_lines(self.tokenizer, self.lines)))
+
+    def fit(self, lines: Sequence[str]) -> Fit:
+        "The counts of some of the lines."
+        words, rows = [line.split() for line in lines], [self.rows[line] for line in lines]
+        characters = sum(len("".join(parts)) for parts in words)
+        return Fit(sum(map(len, rows)), sum(map(len, words)), characters, sum(r.count(self.unknown) for r in rows))
+
+    @cached_property
+    def split(self) -> tuple[list[str], list[str]]:
+        "Lines to train on, and lines that no tokenizer sees."
+        train, held_out = split_lines(self.lines, HELD_OUT)
+        if not (train and held_out):
+            raise ValueError(f"{len(self.lines):,} lines of text are too few for a verdict")
+        return train, held_out
+
+    def lost(self, lines: Sequence[str]) -> float:
+        "The share of the letters that are in unknown tokens; marks such as quotation marks are not counted."
+        some = [line for line in lines if self.unknown in self.rows[line]]
+        if not some:
+            return 0.0
+        encoded = self.tokenizer(some, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
+        rows: Any = zip(some, encoded["input_ids"], encoded["offset_mapping"])
+        unknown = (line[a:b] for line, ids, spans in rows for id, (a, b) in zip(ids, spans) if id == self.unknown)
+        return _letters(unknown) / max(_letters(lines), 1)
+
+    @property
+    def missing_scripts(self) -> dict[str, float]:  # {ISO 15924: share of the letters}, of a hundredth and more
+        "Scripts of the text that the vocabulary does not know."
+        letters, vocab = script_counts(self.lines, str.isalpha), self.source
+        known = Counter(s for t, s in zip(vocab, vocab.scripts) if t.kind == "text" and len(t.text) > 1)
+        shares = {s: n / letters.total() for s, n in letters.most_common() if known[s] < FEW_OF_SCRIPT}
+        return {script: round(share, 3) for script, share in shares.items() if share >= 0.01}
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        "How the tokenizer divides the text."
+        scripts = script_counts(self.lines, lambda character: not character.isspace())
+        shares = ((script_name(script), n / scripts.total()) for script, n in scripts.most_common(3))
+        counted = self.fit(self.lines)
+        return dict(
+            lines=self.n_lines,
+            sampled=len(self.lines),
+            words=counted.words,
+            tokens=counted.tokens,
+            unk_rate=round(counted.unk_rate, 6),
+            tokens_per_word=round(counted.fertility, 3),
+            characters_per_token=round(counted.chars_per_token, 3),
+            scripts=", ".join(f"{name} {share:.0%}" for name, share in shares if share >= 0.01),
+        )
+
+    def trimmed(self) -> TokenizerFile:
+        "The tokenizer with what the text needs; as it is where it cannot be trimmed."
+        parts = self.parts
+        try:
+            ids = np.fromiter(chain.from_iterable(self.rows[line] for line in self.lines), np.int64)
+            counts = ordinary_counts(parts, {"the text": np.bincount(ids, minlength=parts.size)})
+            kept = kept_in_any_case(parts, "all", counts["the text"])
+            return parts.trimmed(kept.union(*map(parts.needs, wanted_tokens(counts, TrimSettings.coverage))))
+        except ValueError:
+            return parts

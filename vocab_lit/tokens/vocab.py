@@ -13,7 +13,7 @@ import unicodedata
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from tokenizers import Tokenizer, models
@@ -25,10 +25,9 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 # %% auto #0
-__all__ = ['BYTES', 'CHARACTERS', 'FALLBACK', 'FALLBACK_PIECES', 'ROLES', 'SAME_ROLE', 'visible', 'visible_bytes', 'Token',
-           'Dialect', 'components', 'backend_of', 'ids_of_lines', 'read_pipeline', 'read_settings', 'read_dialect',
-           'is_reserved', 'read_token', 'check_ids', 'Vocab', 'match_specials', 'overlap', 'Fit', 'fit', 'sum_fits',
-           'unk_rate', 'fertility']
+__all__ = ['BYTES', 'CHARACTERS', 'FALLBACK', 'FALLBACK_PIECES', 'ROLES', 'SAME_ROLE', 'visible', 'Token', 'Dialect',
+           'components', 'backend_of', 'ids_of_lines', 'read_pipeline', 'added_tokens', 'read_settings', 'read_dialect',
+           'is_reserved', 'read_token', 'check_ids', 'Vocab', 'match_specials', 'overlap', 'Fit', 'fit', 'sum_fits']
 
 # %% ../../nbs/02_tokens/01_vocab.ipynb #6365abba
 def visible(text: str) -> str:
@@ -45,11 +44,6 @@ def visible(text: str) -> str:
         return f"<0x{ord(c) - 0xDC00:02X}>" if is_byte else f"<U+{ord(c):04X}>"
 
     return "".join(map(shown, text)).replace(" ", "▁")
-
-
-def visible_bytes(data: bytes) -> str:
-    "Bytes as text, as far as they are text; the others by their numbers."
-    return visible(data.decode(errors="surrogateescape"))
 
 # %% ../../nbs/02_tokens/01_vocab.ipynb #b6a243b4
 def _majority(values: list[str], default: str) -> str:
@@ -84,7 +78,7 @@ class Token:
         if self.kind == "text":
             return visible(self.text)
         if self.kind == "byte" and not FALLBACK.fullmatch(self.piece):
-            return "▁" * self.word_start + visible_bytes(self.data)
+            return "▁" * self.word_start + visible(self.data.decode(errors="surrogateescape"))
         return visible(self.piece) or f"(row {self.id}, no piece)"
 
     @property
@@ -169,6 +163,13 @@ def read_pipeline(
         return json.loads(backend_of(tokenizer).to_str())
 
 
+def added_tokens(tokenizer: PreTrainedTokenizerBase) -> list[dict[str, Any]]:
+    "The added tokens as `tokenizer.json` has them, by their ids."
+    return [
+        dict(id=id) | t.__getstate__() for id, t in sorted(backend_of(tokenizer).get_added_tokens_decoder().items())
+    ]
+
+
 _BPE_OPTIONS = ("dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix", "fuse_unk", "byte_fallback")
 _BPE_OPTIONS += ("ignore_merges",)
 
@@ -182,8 +183,7 @@ def read_settings(tokenizer: PreTrainedTokenizerBase) -> dict[str, Any]:
     bare = Tokenizer(models.BPE(**options))
     for name in ("normalizer", "pre_tokenizer", "post_processor", "decoder"):
         setattr(bare, name, getattr(backend, name))
-    added = [dict(id=id) | t.__getstate__() for id, t in backend.get_added_tokens_decoder().items()]
-    return json.loads(bare.to_str()) | dict(added_tokens=added)
+    return json.loads(bare.to_str()) | dict(added_tokens=added_tokens(tokenizer))
 
 
 def _mark_of(part: Mapping[str, Any]) -> str:
@@ -271,8 +271,10 @@ ROLES = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")  # as transformers na
 
 
 def check_ids(pieces: Mapping[str, int]) -> None:  # {piece: id}, added tokens included
-    "`ValueError` where two tokens have one id."
+    "`ValueError` where two tokens have one id, or ids are far apart."
     owner = {id: piece for piece, id in pieces.items()}
+    if (last := max(owner, default=0)) > 2**20 + 2 * len(owner):  # going through the ids below takes minutes
+        raise ValueError(f"{owner[last]!r} has the id {last:,} among {len(owner):,} tokens; number them without gaps")
     if clash := next((piece for piece, id in pieces.items() if owner[id] != piece), None):
         hint = "give every token an id of its own, and every id below them a token, such as [unused1]"
         raise ValueError(f"{clash!r} and {owner[pieces[clash]]!r} have one id, {pieces[clash]}; {hint}")
@@ -281,8 +283,8 @@ def check_ids(pieces: Mapping[str, int]) -> None:  # {piece: id}, added tokens i
 class Vocab:
     """The vocabulary of a tokenizer: one canonical `Token` per id, which is the row of its embedding.
 
-    `len(vocab)`, `vocab[id]` and iteration go over the tokens in the order of their ids. `Vocab.from_tokenizer` reads
-    the vocabulary of a tokenizer; `Vocab.of` does so too and leaves a vocabulary as it is.
+    A token is the same in two vocabularies if its text and its position in the word are, as in FOCUS (Dobler and de
+    Melo, 2023, Appendix B); bytes and vocabularies that mark the end of a word are covered as well.
 
     Parameters
     ----------
@@ -295,16 +297,6 @@ class Vocab:
     tokenizer : PreTrainedTokenizerBase, optional
         The tokenizer whose vocabulary it is.
 
-    Raises
-    ------
-    ValueError
-        From `find`, where no token is written so; from `from_tokenizer`, where it is not fast or two tokens have an id.
-
-    Notes
-    -----
-    A token is the same in two vocabularies if its text and its position in the word are, as in FOCUS (Dobler and de
-    Melo, 2023, Appendix B); bytes and vocabularies that mark the end of a word are covered as well.
-
     Examples
     --------
     >>> from vocab_lit.text.corpus import data_path
@@ -312,8 +304,6 @@ class Vocab:
     >>> vocab = Vocab.from_tokenizer(load_tokenizer(data_path("models", "mini-xlmr")))
     >>> vocab[vocab.roles["mask"]].piece
     '<mask>'
-    >>> vocab.find("Kenya")[0].piece
-    '▁Kenya'
     >>> vocab.id_of("Kenya") == vocab.find("Kenya")[0].id
     True
     """
@@ -327,6 +317,7 @@ class Vocab:
     ):
         self.tokens, self.roles, self.tokenizer = tokens, roles or {}, tokenizer
         self.dialect = dialect or _UNMARKED
+        self.file: Any = None  # the `TokenizerFile` that the tokenizer was read by
 
     @property
     def own_tokenizer(self) -> PreTrainedTokenizerBase:
@@ -341,17 +332,14 @@ class Vocab:
         return source if isinstance(source, Vocab) else cls.from_tokenizer(source)
 
     @classmethod
+    @no_collection()
     def from_tokenizer(
         cls,
         tokenizer: PreTrainedTokenizerBase,  # a fast tokenizer of transformers
         settings: dict[str, Any] | None = None,  # of its `tokenizer.json`, where these have been read
     ) -> Vocab:
-        "Read a tokenizer's vocabulary; ids that no piece has become `unused` rows."
-        with no_collection():
-            return cls._read(tokenizer, settings or read_settings(tokenizer))
-
-    @classmethod
-    def _read(cls, tokenizer: PreTrainedTokenizerBase, settings: dict[str, Any]) -> Vocab:
+        "Read a vocabulary; ids that no piece has become `unused` rows; `ValueError` where two tokens have one id."
+        settings = settings or read_settings(tokenizer)
         pieces, backend = tokenizer.get_vocab(), backend_of(tokenizer)
         check_ids(pieces)
         dialect = read_dialect(settings)
@@ -362,7 +350,8 @@ class Vocab:
             if i in special:
                 by_id[i] = Token(i, piece, piece, False, "special")
             elif i in added and (backend.model.token_to_id(piece) is None or _is_undialectal(piece, dialect)):
-                by_id[i] = _plain_token(i, piece, dialect)
+                start = piece.startswith(" ") or bool(dialect.continuation)  # BERT takes it for a whole word
+                by_id[i] = Token(i, piece, piece.lstrip(" "), start, "text")
             else:
                 by_id[i] = read_token(i, piece, dialect)
         size = max(by_id, default=-1) + 1
@@ -419,25 +408,14 @@ class Vocab:
         "The tokens written so; `ValueError` names those of the text where there is none."
         if matches := [t for t in self.tokens if _is_written(t, text)]:
             return sorted(matches, key=lambda t: not t.word_start)
-        raise ValueError(f"no token {text!r} in this vocabulary of {len(self):,}{self._divided(text)}")
-
-    def _divided(self, text: str) -> str:
-        "How the tokenizer divides a text, as the end of a message."
-        if self.tokenizer is None:
-            return ""
-        ids = self.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
-        return f"; its tokens are {' '.join(self[id].shown for id in ids)}" if ids else ""
+        ids = self.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"] if self.tokenizer else []
+        divided = f"; its tokens are {' '.join(self[id].shown for id in ids)}" if ids else ""
+        raise ValueError(f"no token {text!r} in this vocabulary of {len(self):,}{divided}")
 
 
 def _is_undialectal(piece: str, dialect: Dialect) -> bool:
     "Whether an added token is plain text: it begins with a space, or has a character that is no byte."
     return piece[:1] == " " or (dialect.byte_level and not all(c in BYTES for c in piece))
-
-
-def _plain_token(id: int, piece: str, dialect: Dialect) -> Token:
-    "An added token that is text as it stands; BERT takes such a one for a whole word."
-    word_start = piece.startswith(" ") or bool(dialect.continuation)
-    return Token(id, piece, piece.lstrip(" "), word_start, "text")
 
 
 def _is_written(token: Token, text: str) -> bool:
@@ -519,35 +497,14 @@ class Fit:
 
 def fit(tokenizer: PreTrainedTokenizerBase, lines: Iterable[str]) -> Fit:
     "Tokenize lines and count tokens, words and unknown tokens."
-    remaining = iter(lines)
-    total = Fit(0, 0, 0, 0)
+    remaining, counts, unknown = iter(lines), np.zeros(4, np.int64), tokenizer.unk_token_id
     while batch := list(islice(remaining, 1000)):
-        total = sum_fits([total, _fit_of(tokenizer, batch)])
-    return total
+        ids, words = ids_of_lines(tokenizer, batch), [line.split() for line in batch]
+        sizes = sum(map(len, ids)), sum(map(len, words)), sum(len("".join(line)) for line in words)
+        counts += [*sizes, sum(row.count(cast("int", unknown)) for row in ids)]  # of None there are none
+    return Fit(*counts.tolist())
 
 
 def sum_fits(fits: Iterable[Fit]) -> Fit:
     "The counts of several texts together."
     return Fit(*map(sum, zip(*map(astuple, fits))))
-
-
-def _fit_of(tokenizer: PreTrainedTokenizerBase, lines: list[str]) -> Fit:
-    ids = ids_of_lines(tokenizer, lines)
-    words = [line.split() for line in lines]
-    unknown: Any = tokenizer.unk_token_id  # transformers declares lists besides
-    return Fit(
-        tokens=sum(map(len, ids)),
-        words=sum(map(len, words)),
-        characters=sum(len("".join(line)) for line in words),
-        unknown=sum(row.count(unknown) for row in ids) if unknown is not None else 0,
-    )
-
-
-def unk_rate(tokenizer: PreTrainedTokenizerBase, lines: Iterable[str]) -> float:  # between 0 and 1
-    "Share of the text's tokens that are the unknown token."
-    return fit(tokenizer, lines).unk_rate
-
-
-def fertility(tokenizer: PreTrainedTokenizerBase, lines: Iterable[str]) -> float:  # at least 0
-    "Tokens per white-space separated word."
-    return fit(tokenizer, lines).fertility

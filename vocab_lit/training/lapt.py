@@ -25,31 +25,18 @@ from ..models.model_class import check_language_model, is_masked, max_length
 from ..models.settings import LoraSettings
 from ..models.trainable import lora_config
 from ..text.corpus import write_json
-from ..text.errors import garbage_collected_inside
+from ..text.errors import first_line, garbage_collected_inside
 from ..text.files import read_json
 from .distil import SnippetPairs
-from vocab_lit.training.estimate import (
-    OutOfMemory,
-    give_back_memory,
-    held_out_batch,
-    is_out_of_memory,
-    memory_for,
-    smaller_micro_batch,
-)
-from vocab_lit.training.lm_data import (
-    REPLAY_SEED,
-    Kept,
-    MaskedBlocks,
-    PackedBlocks,
-    Replayed,
-    lay_out,
-    pack,
-)
-from .lm_loss import heldout_loss
+from .lm_data import REPLAY_SEED, Kept, MaskedBlocks, PackedBlocks, Replayed, lay_out, pack
+from .lm_loss import activations_recomputed, answering_with_loss, heldout_loss, random_state_restored
 from .settings import PRESETS, NonFiniteGradient
 from vocab_lit.training.stages import (
     Freezer,
+    choose_micro_batch,
     limited,
+    memory_left,
+    micro_batches,
     stage_parameters,
     stage_starts,
     total_steps,
@@ -73,11 +60,10 @@ __all__ = ['log', 'check_lapt', 'differences', 'check_same_run', 'LaptRun', 'lap
 # %% ../../nbs/06_training/06_lapt.ipynb #1832aecb
 def check_lapt(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, config: LaptConfig) -> None:
     "`ValueError` where model, tokenizer and settings do not go together."
-    from vocab_lit.training.contexts import check_fsdp, is_divided
     from vocab_lit.training.trainer import training_arguments
 
-    if is_divided():
-        check_fsdp(int(os.environ.get("FSDP_VERSION", "1")), bool(config.lora), config.only_new_rows)
+    if os.environ.get("ACCELERATE_USE_FSDP") == "true":
+        raise ValueError("a model is not divided among processes (FSDP); train LoRA, or give torchrun without FSDP")
     if model.config.is_encoder_decoder:
         problem = f"a {type(model).__name__} is an encoder-decoder, which is pretrained in another way"
         raise ValueError(f"{problem}; there are objectives for masked and causal language models")
@@ -97,18 +83,17 @@ def check_lapt(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, confi
         lora_config(model, LoraSettings.read(config.lora), config.embeddings)
 
 # %% ../../nbs/06_training/06_lapt.ipynb #1a970002
-def _flat(facts: dict) -> dict:
-    "Facts, those of parts among the others."
-    parts = (value if isinstance(value, dict) else {name: value} for name, value in facts.items())
-    return {name: value for part in parts for name, value in part.items()}
-
-
 def differences(
     before: dict,  # what something was made with, from a JSON file
     facts: dict,  # what it is asked for with
 ) -> list[str]:  # such as: steps 4, not 8
     "The differences between two sets of facts, in words."
-    before, now = _flat(before), _flat(json.loads(json.dumps(facts)))
+
+    def flat(facts):  # those of parts among the others
+        parts = (value if isinstance(value, dict) else {name: value} for name, value in facts.items())
+        return {name: value for part in parts for name, value in part.items()}
+
+    before, now = flat(before), flat(json.loads(json.dumps(facts)))
     names = [name for name in now | before if before.get(name) != now.get(name)]
     return [f"{name} {before.get(name)}, not {now.get(name)}" for name in names]
 
@@ -132,55 +117,10 @@ def _digest(*tensors) -> str:  # of contents
     return h.hexdigest()
 
 
-def _least(value: int, process: TrainingArguments) -> int:
-    "The smallest of all processes' numbers."
-    if process.world_size == 1:
-        return value
-    least = torch.tensor(value, device=process.device)
-    torch.distributed.all_reduce(least, torch.distributed.ReduceOp.MIN)
-    return int(least)
-
-
-def _is_shared(folder: Path | None, process: TrainingArguments) -> bool:
-    "Whether all processes see the folder of the first one."
-    from vocab_lit.training.contexts import is_divided
-
-    if not folder or process.world_size == 1:
-        return True
-    token, file = torch.randint(2**62, (1,), device=process.device), folder / ".seen"
-    torch.distributed.broadcast(token, 0)
-    if process.process_index == 0:
-        file.write_text(str(int(token)), encoding="utf-8", newline="\n")
-    torch.distributed.barrier()
-    sees = _least(file.is_file() and file.read_text() == str(int(token)), process)
-    if process.process_index == 0:
-        file.unlink()
-    if not sees and is_divided():
-        problem = f"FSDP divides checkpoints among the hosts, which see other folders as {folder}"
-        raise ValueError(f"{problem}; give a shared one")
-    return bool(sees)
-
-
-def _newest_checkpoint(folder: Path) -> str | None:
+def _newest_checkpoint(folder: Path | None) -> str | None:
     from transformers.trainer_utils import get_last_checkpoint
 
-    return get_last_checkpoint(folder)
-
-
-def _last_checkpoint(folder: Path | None, process: TrainingArguments) -> str | None:
-    "The newest checkpoint that all processes have; `ValueError` where they have none in common."
-    newest = folder and _newest_checkpoint(folder)
-    if not folder or process.world_size == 1:
-        return newest
-    step = _least(int(newest.rpartition("-")[2]) if newest else -1, process)
-    common = folder / f"checkpoint-{step}"
-    if not _least(common.is_dir() if step >= 0 else newest is None, process):
-        here = Path(newest).name if newest else "no checkpoint"
-        raise ValueError(
-            f"the hosts have no checkpoint of {folder} in common, and this one has {here}; copy the run of the host "
-            "that has the newest to the others, or use a folder that all of them see"
-        )
-    return str(common) if step >= 0 else None
+    return get_last_checkpoint(folder) if folder else None
 
 # %% ../../nbs/06_training/06_lapt.ipynb #27dc0213
 _LESS = "give gradient checkpointing, shorter blocks, or a mode in which less learns,"
@@ -199,7 +139,6 @@ class LaptRun:
     callbacks: Sequence[TrainerCallback] = ()  # of the caller
     max_hours: float = 0  # after which it saves and stops, where there is a folder; 0: no limit
     gradient_checkpointing: bool = False  # compute activations twice, and keep few
-    compile: bool = False  # compile the transformer blocks
     eval_share: float = 0  # of the computation, which evaluations take at most; 0: all that `config` asks for
     kept: Kept = field(default_factory=Kept)  # text whose loss is recorded, and a share of which is replayed
     teacher: Teacher | None = None  # in mode distil
@@ -285,6 +224,9 @@ class LaptRun:
         begun = "contents" in read_json(self.note_file)
         if begun and not resume:
             raise ValueError(f"{folder} holds a run already; resume it, or choose another folder")
+        if self.process.process_index and not begun:
+            problem = f"process {self.process.process_index} sees no run in {folder}"
+            raise ValueError(f"{problem}; give a folder that all hosts see")
         folder.mkdir(parents=True, exist_ok=True)
         if not begun and _newest_checkpoint(folder):
             problem = f"{folder} holds checkpoints of a run that vocab_lit does not know"
@@ -329,8 +271,6 @@ class LaptRun:
     @contextlib.contextmanager
     def _ready(self, stop: StopWhenAsked) -> Iterator[Freezer]:
         "Inside the block the model can be trained; afterwards all but its weights is as it was."
-        from vocab_lit.training.contexts import activations_recomputed, answering_with_loss, random_state_restored
-
         freezer = Freezer(self.model, self.config)
         trainable = sum(p.numel() for p in trainable_parameters(self.model).values())
         log.info(f"{trainable:,} of {sum(p.numel() for p in self.model.parameters()):,} parameters are trainable")
@@ -348,58 +288,50 @@ class LaptRun:
 
     def _steps(self, data: Dataset, freezer: Freezer, stop: StopWhenAsked) -> TrainerState:
         "Take all steps; go back where a gradient is not finite or memory does not suffice."
-        from vocab_lit.training.trainer import LaptCallback, LossWarnings
+        from accelerate.utils.memory import clear_device_cache, should_reduce_batch_size
+
+        from vocab_lit.training.trainer import LaptCallback, LossWarnings, train_from
 
         frozen = {name for name, p in self.model.named_parameters(remove_duplicate=False) if not p.requires_grad}
         self._choose_micro_batch()
-        told = dict(save_on_each_node=not _is_shared(self.folder, self.process))
-        if hasattr(self.model, "factors"):  # where there is one up-projection, its choice has no gradient
-            told["ddp_find_unused_parameters"] = True
         metrics = self.folder / "metrics.jsonl" if self.folder else None
         callbacks = [LaptCallback(freezer, self.config, metrics), LossWarnings(), *self.callbacks]
         callbacks += [stop] if self.folder else []
         while True:
-            checkpoint = _last_checkpoint(self.folder, self.process)
-            trainer = self._trainer(told, train_dataset=data, eval_dataset=data, callbacks=callbacks, frozen=frozen)
+            trainer = self._trainer(train_dataset=data, eval_dataset=data, callbacks=callbacks, frozen=frozen)
             try:
-                self._train_from(checkpoint, trainer)
+                train_from(_newest_checkpoint(self.folder), trainer)
                 return trainer.state
             except NonFiniteGradient as e:
                 self._lower_norm(e)
-            except OutOfMemory as e:
-                self._reduce_micro_batch(e)
+            except (RuntimeError, MemoryError) as e:
+                if not (should_reduce_batch_size(e) or isinstance(e, MemoryError)):
+                    raise
+                self._reduce_micro_batch(trainer.state.global_step, first_line(e))
             del trainer
-            give_back_memory(self.model)
+            self.model.zero_grad()
+            clear_device_cache(garbage_collection=True)
 
     @property
     def _max_grad_norm(self) -> float:
         "Half as large after each gradient that was not finite."
         return self.config.max_grad_norm / 2 ** len(self.note["retries"])
 
-    def _trainer(self, told: dict, **given: Any) -> LaptTrainer:
+    def _trainer(self, **given: Any) -> LaptTrainer:
         from vocab_lit.training.trainer import LaptTrainer, training_arguments
 
         config, folder = self.config, cast("str", self.process.output_dir)
-        more = dict(max_grad_norm=self._max_grad_norm) | self.arguments | told
+        more = dict(max_grad_norm=self._max_grad_norm) | self.arguments
+        if hasattr(self.model, "factors"):  # where there is one up-projection, its choice has no gradient
+            more["ddp_find_unused_parameters"] = True
         args = training_arguments(config, self.seed, folder, save=bool(self.folder), **more)
-        rows = held_out_batch(config, args.world_size)
-        how = dict(tokenizer=self.tokenizer, batch_size=rows, probability=config.mask_probability)
-        measures = {name: functools.partial(heldout_loss, lines=some, **how) for name, some in self.evaluated.items()}
+        usual = config.micro_batch == micro_batches(config, args.world_size)[0]
+        how = dict(batch_size=32 if usual else min(32, config.micro_batch), probability=config.mask_probability)
+        measures = {
+            name: functools.partial(heldout_loss, tokenizer=self.tokenizer, lines=some, **how)
+            for name, some in self.evaluated.items()
+        }
         return LaptTrainer(self.model, args, config, measures, **given)
-
-    def _train_from(self, checkpoint: str | None, trainer: LaptTrainer) -> None:
-        "Train to the end; `ValueError` where the checkpoint is damaged, or `OutOfMemory`."
-        from vocab_lit.training.contexts import compiled_blocks, unsharded_afterwards
-        from vocab_lit.training.trainer import train_from
-
-        compiling = compiled_blocks(self.model) if self.compile else contextlib.nullcontext()
-        try:
-            with unsharded_afterwards(self.model), compiling:
-                train_from(checkpoint, trainer)
-        except (RuntimeError, MemoryError) as e:
-            if is_out_of_memory(e):
-                raise OutOfMemory(trainer.state.global_step, e) from None
-            raise
 
     def _lower_norm(self, error: NonFiniteGradient) -> None:
         "Note that a step is tried again with a lower norm; `ValueError` where it cannot be, or was too often."
@@ -416,23 +348,23 @@ class LaptRun:
 
     def _choose_micro_batch(self) -> None:
         "Have the micro-batch that fits in memory, the same in all processes."
-        from vocab_lit.training.contexts import is_divided
+        from accelerate.utils import broadcast_object_list
 
-        model, process, divided = self.model, self.process, is_divided()
+        model, config, process = self.model, self.config, self.process
         if self.teacher:  # whose passes are others
-            self.config = replace(self.config, micro_batch=process.per_device_train_batch_size)
+            self.config = replace(config, micro_batch=process.per_device_train_batch_size)
             return
-        if process.device.type == "cuda" and not divided:
+        if process.device.type == "cuda":
             model.to(process.device)  # pyright: ignore[reportArgumentType]  # transformers' decorator hides `self`
-        half = {(True, False): torch.bfloat16, (False, True): torch.float16}.get((process.bf16, process.fp16))
-        most = self.note.get("micro_batch", 0)  # no more than before, also where there is more room when it resumes
-        micro, memory, free = memory_for(model, self.config, process.world_size, most, divided, half)
-        micro = _least(micro, process)
-        if memory:
-            log.info(f"micro-batches of {micro} blocks; memory of a step: {memory}, and {free / 1e9:.1f} GB free")
-            if memory.more > free:
+        most = self.note.get("micro_batch", 32)  # no more than before, also where there is more room when it resumes
+        choices = [m for m in micro_batches(config, process.world_size) if m <= most] or [1]
+        free = memory_left(model)
+        micro, memory = choose_micro_batch(model, config, free, choices, process.bf16 or process.fp16)
+        if free is not None and (more := memory.total - memory.weights) > free / 2:
+            log.info(f"micro-batches of {micro} blocks; memory of a step: about {memory}, {free / 1e9:.1f} GB free")
+            if more > free:
                 warnings.warn(f"a step may take more memory than is free; {_LESS} if it does", stacklevel=4)
-        self._set_micro_batch(micro)
+        self._set_micro_batch(broadcast_object_list([micro])[0])
 
     def _set_micro_batch(self, micro: int) -> None:
         self.config = replace(self.config, micro_batch=micro)
@@ -440,20 +372,22 @@ class LaptRun:
         if self.process.process_index == 0:
             self._write_note()
 
-    def _reduce_micro_batch(self, error: OutOfMemory) -> None:
+    def _reduce_micro_batch(self, step: int, error: str) -> None:
         "Have a smaller micro-batch; `ValueError` where there is none, or nothing to go back to."
-        smaller = smaller_micro_batch(self.config, self.process.world_size)
+        config, processes = self.config, self.process.world_size
+        problem = f"no memory was left after step {step} ({error})"
+        smaller = next((m for m in micro_batches(config, processes) if 2 * m <= config.micro_batch), 0)
         if not smaller:
-            problem = f"{error}, in which one block is computed at a time"
+            problem = f"{problem}, in which one block is computed at a time"
             raise ValueError(f"{problem}; {_LESS} or take a larger machine") from None
-        if self.process.world_size > 1:
-            raise ValueError(f"{error}; resume with micro_batch {smaller}") from None
-        if error.step and not self.folder:
+        if processes > 1:
+            raise ValueError(f"{problem}; resume with micro_batch {smaller}") from None
+        if step and not self.folder:
             hint = f"give micro_batch {smaller}, or a folder for checkpoints to go back to"
-            raise ValueError(f"{error}; {hint}") from None
-        checkpoint = self.folder and _newest_checkpoint(self.folder)
+            raise ValueError(f"{problem}; {hint}") from None
+        checkpoint = _newest_checkpoint(self.folder)
         where = f"from {Path(checkpoint).name}" if checkpoint else "from the start"
-        warnings.warn(f"{error}; going on {where} with micro-batches of {smaller}", stacklevel=4)
+        warnings.warn(f"{problem}; going on {where} with micro-batches of {smaller}", stacklevel=4)
         self._set_micro_batch(smaller)
 
 
@@ -522,8 +456,7 @@ def lapt(
 
     Notes
     -----
-    LAPT is that of Chau et al. (2020); the stages of `config.mode` are those of Downey et al. (2023, Section 3.3) and
-    of the papers that `PRESETS` names.
+    LAPT: Chau et al. (2020). Stages of `config.mode`: Downey et al. (2023, Section 3.3), and the papers of `PRESETS`.
 
     Examples
     --------

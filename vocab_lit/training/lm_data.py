@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -38,24 +38,12 @@ class PackedBlocks(Dataset):
     def __init__(self, file: str | Path, length: int):
         self.file, self.length = Path(file), length
 
-    @functools.cached_property
-    def n_blocks(self) -> int:
+    def __len__(self) -> int:
         return self.file.stat().st_size // (4 * self.length)
 
-    def __len__(self) -> int:
-        return self.n_blocks
-
     def __getitem__(self, i: int | Sequence[int]) -> torch.Tensor:  # (length,) int64, or (n, length) of several
-        places = i if isinstance(i, Sequence) else [i]
-        ids = np.empty((len(places), self.length), "<i4")
-        with open(self.file, "rb", buffering=0) as file:  # once for all, as opening takes longer than reading
-            for block, place in zip(ids, places):
-                if not 0 <= place < self.n_blocks:
-                    raise IndexError(f"block {place} of {self.n_blocks}")
-                file.seek(block.nbytes * place)
-                file.readinto(block.data)
-        blocks = torch.from_numpy(ids).long()
-        return blocks if isinstance(i, Sequence) else blocks[0]
+        blocks = np.memmap(self.file, "<i4", "r").reshape(-1, self.length)
+        return torch.from_numpy(blocks[i].astype(np.int64))
 
 
 def _ends_text(tokenizer, ids) -> bool:
@@ -76,23 +64,13 @@ def _token_stream(tokenizer, lines, batch_size=1000) -> Iterator[np.ndarray]:
             yield np.fromiter(itertools.chain.from_iterable(texts), "<i4")
 
 
-@overload
-def pack(tokenizer: PreTrainedTokenizerBase, lines: Iterable[str], length: int, file: None = None) -> torch.Tensor: ...
-
-
-@overload
-def pack(
-    tokenizer: PreTrainedTokenizerBase, lines: Iterable[str], length: int, file: str | Path | None
-) -> torch.Tensor | PackedBlocks: ...
-
-
 def pack(
     tokenizer: PreTrainedTokenizerBase,  # puts its special tokens around each text; one that adds none: eos after each
     lines: Iterable[str],  # texts
     length: int,  # tokens in a block
     file: str | Path | None = None,  # where to put the blocks; None: in memory
-    # (n_blocks, length) int64, or the same in a file; what does not fill the last block is left out
-) -> torch.Tensor | PackedBlocks:
+    # (n_blocks, length) int64, or the same as `PackedBlocks`; what does not fill the last block is left out
+) -> Any:
     "Lay texts end to end and cut them into blocks; `ValueError` where they do not fill one."
     return lay_out(_token_stream(tokenizer, lines), length, file)
 
@@ -218,13 +196,10 @@ class MaskedBlocks(Dataset):
         probability: float = 0.15,
     ):
         self.blocks, self.n, self.tokenizer, self.seed, self.probability = blocks, n, tokenizer, seed, probability
+        self.n_blocks = len(blocks)
 
     def __len__(self) -> int:
         return self.n
-
-    @functools.cached_property
-    def _n_blocks(self) -> int:
-        return len(self.blocks)
 
     @functools.cached_property
     def _masking(self):  # once for all blocks: some tokenizers make their whole vocabulary when they are asked
@@ -235,18 +210,14 @@ class MaskedBlocks(Dataset):
 
     def __getitems__(self, places: Sequence[int]) -> list[dict[str, torch.Tensor]]:
         "Several at once, which is how a DataLoader asks; each is what it is by itself."
-        batch = self.batch(self.blocks[self.order(places)], places)
-        return [dict(zip(batch, row)) for row in zip(*batch.values())]
-
-    def order(self, places: Sequence[int]) -> list[int]:
-        "Which blocks of the text are seen at some places of the training."
-        n_blocks, order = self._n_blocks, []
+        order = []
         for i in places:
             if not 0 <= i < self.n:
                 raise IndexError(f"block {i} of {self.n} in training")
-            n_pass, index = divmod(i, n_blocks)
-            order.append(_permuted_index(index, n_blocks, f"{self.seed} {n_pass}"))
-        return order
+            n_pass, index = divmod(i, self.n_blocks)
+            order.append(_permuted_index(index, self.n_blocks, f"{self.seed} {n_pass}"))
+        batch = self.batch(self.blocks[order], places)
+        return [dict(zip(batch, row)) for row in zip(*batch.values())]
 
     def batch(self, blocks: torch.Tensor, places: Sequence[int]) -> dict[str, torch.Tensor]:  # (n, length) each
         "Inputs and labels of some blocks, each masked by a generator of its own; a causal model's stay as they are."
@@ -266,22 +237,17 @@ class Kept:
     "Text in languages that a model knows."
 
     parts: Mapping[str, list[str]] = field(default_factory=dict)  # held-out lines by file
-    text: Iterable[str] = ()  # the other lines, which can be read again
+    rest: Sequence[Iterable[str]] = ()  # the other lines, which can be read again
     replay: float = 0.0  # share of the blocks trained on that comes from them
 
     @property
     def held_out(self) -> list[str]:
         return list(itertools.chain.from_iterable(self.parts.values()))
 
-
-@dataclass
-class _Chained:
-    "Texts one after the other, read anew each time."
-
-    texts: Sequence[Iterable[str]]
-
-    def __iter__(self) -> Iterator[str]:
-        return itertools.chain.from_iterable(self.texts)
+    @property
+    def text(self) -> Iterator[str]:
+        "The other lines, from the first one on."
+        return itertools.chain.from_iterable(self.rest)
 
 
 def open_kept(
@@ -295,7 +261,7 @@ def open_kept(
         if not test:
             raise SettingError("keep_text", f" {name}: too few lines to hold some out; give more text")
     parts = {name: test for name, (_, test) in divided.items()}
-    return Kept(parts, _Chained([rest for rest, _ in divided.values()]), keep.replay)
+    return Kept(parts, [rest for rest, _ in divided.values()], keep.replay)
 
 
 def check_block(

@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import math
+import random
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, cast
+from unittest import mock
 
+import numpy as np
 import torch
 from torch import nn
 from torch.nn import functional as F
 from tqdm.auto import tqdm
 
-from ..models.device import Device
 from ..models.model_class import is_masked
 from .lm_data import mask_tokens, pack
 
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 # %% auto #0
-__all__ = ['head_logits', 'lm_loss', 'label_positions', 'in_mode', 'heldout_loss']
+__all__ = ['head_logits', 'lm_loss', 'label_positions', 'in_mode', 'heldout_loss', 'answering_with_loss',
+           'activations_recomputed', 'random_state_restored']
 
 # %% ../../nbs/06_training/02_lm_loss.ipynb #18d3ac54
 def head_logits(
@@ -179,21 +181,11 @@ def lm_loss(
 # %% ../../nbs/06_training/02_lm_loss.ipynb #98f965b8
 def label_positions(
     labels: torch.Tensor,  # (n, length) target ids on the processor, -100 where nothing is asked
-    probability: float = 0.15,  # share of the positions that is expected to be labelled
-    masked: bool = True,  # False: of a causal model, which is asked everywhere
-    fixed_shapes: bool = True,  # False: just the labelled positions, in their order
-) -> torch.Tensor:  # (k,) positions in the flattened batch, labelled ones first; k follows from shape and probability
-    "Where the labelled positions are, in a number that is the same for every batch of a shape."
-    if not fixed_shapes and not masked:
-        labels = F.pad(labels[:, 1:], (0, 1), value=-100)
-    labelled = (labels != -100).flatten()
-    if not fixed_shapes:
-        return labelled.nonzero()[:, 0]
-    n, p = len(labelled), probability if masked else 1
-    k = math.ceil((n * p + 6 * math.sqrt(n * p * (1 - p))) / 8) * 8
-    while k < int(labelled.sum()):
-        k *= 2
-    return (~labelled).int().argsort(stable=True)[:k]
+    masked: bool,  # whether the model is a masked one
+) -> torch.Tensor:  # (k,) positions in the flattened batch
+    "Where the labelled positions are, in their order."
+    labels = labels if masked else F.pad(labels[:, 1:], (0, 1), value=-100)
+    return (labels != -100).flatten().nonzero()[:, 0]
 
 # %% ../../nbs/06_training/02_lm_loss.ipynb #78646a2c
 @contextlib.contextmanager
@@ -217,10 +209,6 @@ def heldout_loss(
     length: int = 256,  # tokens in a block, where texts are given
     batch_size: int = 32,  # blocks at a time
     probability: float = 0.15,  # share of the tokens that are targets, in a masked model
-    # whether every batch has the same shapes; None: where the model's device compiles a program for each
-    fixed_shapes: bool | None = None,
-    # called in place of `lm_loss` of the model, where the model is in the wrappers of several processes
-    loss: Callable | None = None,
 ) -> float:  # mean loss in nats per target
     "Loss on held-out text, with masks that depend on the seed only."
     masked = is_masked(model)
@@ -228,17 +216,62 @@ def heldout_loss(
     inputs, labels = blocks, blocks
     if masked:
         inputs, labels = mask_tokens(blocks, tokenizer, torch.Generator().manual_seed(seed), probability)
-    if fixed_shapes is None:
-        fixed_shapes = Device(model.device.type, "").fixed_shapes
-    loss = loss or functools.partial(lm_loss, model)
     batches, total, count = list(zip(inputs.split(batch_size), labels.split(batch_size))), 0.0, 0
     with in_mode(model, training=False):
         for ids, targets in tqdm(batches, desc="held-out loss", delay=2, leave=False):
-            batch: dict[str, Any] = {"input_ids": ids, "labels": targets}
-            if fixed_shapes:
-                batch["positions"] = label_positions(targets, probability, masked)
-            total += loss(**{name: value.to(model.device) for name, value in batch.items()}, reduction="sum").item()
+            total += lm_loss(model, ids.to(model.device), targets.to(model.device), "sum").item()
             count += int((targets if masked else targets[:, 1:]).ne(-100).sum())
     if not count:
         raise ValueError("no token of the held-out text is a target; give more text")
     return total / count
+
+# %% ../../nbs/06_training/02_lm_loss.ipynb #9a41b538
+def _nothing(*_: Any, **__: Any) -> None: ...
+
+
+@contextlib.contextmanager
+def answering_with_loss(
+    model: PreTrainedModel,
+    loss: Callable | None = None,  # of the model and a batch; None: `lm_loss`
+) -> Iterator[None]:
+    """Let the model answer with its loss, by default `lm_loss`, also inside the wrappers of several processes.
+
+    Each batch is spared two looks into it, after padding and after several sequences in a block: there are none, and a
+    GPU that is asked has to be waited for.
+    """
+    from transformers import masking_utils
+
+    model.forward = functools.partial(loss or lm_loss, model)
+    encoder = cast("PreTrainedModel", model.base_model)  # transformers declares any module
+    encoder.warn_if_padding_and_no_attention_mask = _nothing
+    try:
+        with mock.patch.object(masking_utils, "find_packed_sequence_indices", _nothing, create=True):
+            yield
+    finally:
+        encoder.__dict__.pop("warn_if_padding_and_no_attention_mask", None)
+        for name in ("forward", "_original_forward"):  # the second is accelerate's
+            model.__dict__.pop(name, None)
+
+
+@contextlib.contextmanager
+def activations_recomputed(model: PreTrainedModel) -> Iterator[None]:
+    "Inside the block the backward pass computes the activations of each transformer block anew, and few are kept."
+    names = ("activation_checkpointing", "gradient_checkpointing")  # what transformers calls it, and called it before
+    name = next(name for name in names if hasattr(model, f"{name}_enable"))
+    getattr(model, f"{name}_enable")({"use_reentrant": False})
+    try:
+        yield
+    finally:
+        getattr(model, f"{name}_disable")()
+
+
+@contextlib.contextmanager
+def random_state_restored() -> Iterator[None]:
+    "Give the global random generators back as they were."
+    python, numpy = random.getstate(), np.random.get_state()
+    with torch.random.fork_rng():
+        try:
+            yield
+        finally:
+            random.setstate(python)
+            np.random.set_state(numpy)

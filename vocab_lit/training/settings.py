@@ -13,16 +13,7 @@ from pathlib import Path
 from ..models.settings import LoraSettings
 from ..text.files import check_text
 from ..text.reader import TextSource
-from vocab_lit.text.settings import (
-    LARGEST_SEED,
-    Files,
-    Model,
-    SettingError,
-    Settings,
-    option,
-    settings,
-    settings_over,
-)
+from ..text.settings import LARGEST_SEED, Files, Model, SettingError, Settings, option, settings, settings_over
 
 # %% auto #0
 __all__ = ['MODES', 'EMBEDDINGS', 'FEW', 'PRESETS', 'DECODER_RATE', 'PRECISIONS', 'Stage', 'LaptConfig', 'LaptSettings',
@@ -90,37 +81,36 @@ class LaptConfig(Settings):
     steps: int = option(390_625, "optimizer steps; two-stage takes a fifth more", ge=0)
     max_epochs: int = option(
         0,
-        "passes over the text after which the training ends where the steps are more; 0: any number, -1: one to three, "
-        "as many as make two million tokens",
+        "epochs after which training ends where the steps are more; 0: no limit, -1: one to three, as many as make"
+        " two million tokens",
         ge=FEW,
     )
     mode: str = option(
         "all",
-        "what is trained when: all; full (encoder frozen for the first tenth), emb (encoder frozen throughout), "
-        "emb-rows (only the token embeddings), new (only those of new tokens), distil (those, from the hidden states "
-        "of the source model, by the preset token-distillation), two-stage (token embeddings for an extra fifth, then "
-        "all) or transinner (token embeddings for the first tenth, then all with a new warm-up)",
+        "what is trained: all, full (encoder frozen for the first tenth), emb (encoder frozen), emb-rows (only the"
+        " token embeddings), new (only those of new tokens), distil (those, from the source model's hidden "
+        "states), two-stage (token embeddings for an extra fifth, then all) or transinner (token embeddings for "
+        "the first tenth, then all with a new warm-up)",
         choices=MODES,
     )
     embeddings: str = option(
         "all",
-        "which token embeddings are trainable, in any mode: all, or new (of tokens whose embeddings are no copies of "
-        "the source's); beside --lora in mode all also none",
+        "trainable token embeddings, in any mode: all, or new (those that are no copies of the source's); beside "
+        "--lora in mode all also none",
         choices=EMBEDDINGS,
     )
     lora: str = option(
         "",
-        "LoRA, by PEFT: matrices of this rank are trained in place of the transformer's weights, such as r=16, or more "
-        "of r=16,alpha=32,dropout=0.05,targets=all-linear,merge=no. What is saved is an adapter for PEFT, with "
-        "merge=yes a whole model. It takes about ten times the learning rate",
+        "train LoRA matrices in place of the weights, such as r=16, or "
+        "r=16,alpha=32,dropout=0.05,targets=all-linear,merge=no. A PEFT adapter is saved, with merge=yes a whole "
+        "model. It takes about ten times the learning rate",
         shown="the weights themselves are trained",
     )
     learning_rate: float = option(5e-5, "peak learning rate", gt=0, allow_inf_nan=False)
-    batch_size: int = option(128, "blocks in one optimizer step, over all processes", ge=1)
+    batch_size: int = option(128, "blocks in an optimizer step, over all processes", ge=1)
     micro_batch: int = option(
         0,
-        "blocks in one forward pass of one process; 0: as many as fit in memory and divide the batch, at most 32. Does "
-        "not change the result",
+        "blocks in a forward pass of one process; 0: as many as fit in memory, at most 32. Does not change the result",
         ge=0,
     )
     length: int = option(256, "tokens in a block", ge=1)
@@ -131,15 +121,11 @@ class LaptConfig(Settings):
     weight_decay: float = option(0.0, "weight decay of AdamW")
     max_grad_norm: float = option(1.0, "largest norm of the gradient")
     mask_probability: float = option(0.15, "share of tokens that are masked, in a masked model")
-    eval_every: int = option(1000, "steps between two evaluations and checkpoints, each on all held-out text", ge=1)
-    patience: int = option(
-        0, "early stopping: steps without a lower held-out loss after which the run ends; 0: never", ge=0
-    )
+    eval_every: int = option(1000, "steps between evaluations and checkpoints, each on all held-out text", ge=1)
+    patience: int = option(0, "early stopping: steps without a lower held-out loss; 0: never", ge=0)
     distil_layer: int = option(0, "whose hidden states are compared, 1 for the first; 0: the last", ge=0)
     distil_snippets: int = option(25, "of text for each new token", ge=1)
-    distil_lm: bool = option(
-        False, "mode distil: train the input embeddings by language modelling besides, with both losses as large"
-    )
+    distil_lm: bool = option(False, "mode distil: add the loss of language modelling, with the same weight")
 
     def check(self) -> None:
         super().check()
@@ -346,14 +332,14 @@ class RunOptions(Settings):
 
     max_hours: float = option(
         0,
-        "save and stop before so many hours are over, to be resumed; 0: never. After SIGTERM or SIGUSR1, which "
-        "Slurm sends, a run does so after its next step; the exit code is 75",
+        "save and stop before so many hours are over, to be resumed (exit code 75), as after SIGTERM or SIGUSR1; "
+        "0: never",
         ge=0,
     )
     report_to: str = option(
         "",
-        "where the losses go while it trains, besides metrics.jsonl: tensorboard, wandb, trackio or others of "
-        "transformers, several with commas between them; tensorboard writes where TENSORBOARD_LOGGING_DIR says",
+        "where losses are logged besides metrics.jsonl: tensorboard, wandb, trackio or others of transformers, "
+        "with commas between",
     )
     precision: str = option(
         "auto",
@@ -362,12 +348,7 @@ class RunOptions(Settings):
     )
     gradient_checkpointing: bool = option(
         False,
-        "compute the activations of each block twice, so that a longer block or a larger micro-batch fits in memory",
-    )
-    compile: bool = option(
-        False,
-        "compile the transformer blocks with torch.compile, for GPUs: it takes half a minute at the start, and on"
-        " a CPU nothing is saved. Needs Triton on a GPU, and a C++ compiler on a CPU",
+        "recompute activations, so that longer blocks or larger micro-batches fit in memory",
     )
     teacher: Model = option("", "mode distil: folder of the teacher", shown="what the model was made from")
 
@@ -395,16 +376,15 @@ class RunSettings(RunOptions):
     held_out: Files = option((), "text to evaluate on", shown="up to 2,000 lines of the text")
     alpha: float | None = option(
         None,
-        "take every --text as a language and sample them line by line with this exponent (papers 0.2, uniform 0)",
+        "take every --text as a language, sampled line by line with this exponent (papers 0.2, uniform 0)",
         shown="all text as it is",
         ge=0,
         le=1,
     )
-    seed: int = option(0, "of the order of the text, the masks and dropout", ge=0, le=LARGEST_SEED)
+    seed: int = option(0, "random seed of text order, masks and dropout", ge=0, le=LARGEST_SEED)
     resume: bool = option(
         False,
-        "resume a run that was interrupted; give the other arguments as before, and the same number of threads "
-        "for the same weights to the bit",
+        "resume an interrupted run; give the other arguments as before",
     )
 
     def check(
@@ -424,15 +404,10 @@ class KeepSettings(Settings):
 
     keep_text: Files = option(
         (),
-        "text in languages that the model knows, to see what it forgets: the loss in up to 2,000 lines of it is "
-        "measured on the way, and bits per byte before and after",
+        "text in languages that the model knows, to measure forgetting: the loss in training, bits per byte before"
+        " and after",
     )
-    replay: float = option(
-        0,
-        "share of the blocks trained on that is taken from the other lines of --keep-text, such as 0.1",
-        ge=0,
-        le=0.9,
-    )
+    replay: float = option(0, "share of the training blocks taken from --keep-text, such as 0.1", ge=0, le=0.9)
 
     def check(
         self,

@@ -18,13 +18,10 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, cast
 
-import numpy as np
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import save_file
-from torch.distributed.fsdp import FSDPModule
 from torch.utils.data import SequentialSampler
 from tqdm.auto import tqdm
 from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArguments, default_data_collator
@@ -33,11 +30,9 @@ from transformers.trainer_utils import get_last_checkpoint
 from ..models.device import device_arguments, find_device
 from ..models.model_class import is_masked
 from ..text.errors import SettingError, first_line
-from .contexts import check_fsdp, full_tensor, reshard, shard
-from .estimate import micro_batches
-from .lm_loss import label_positions, lm_loss
+from .lm_loss import label_positions
 from .settings import MODES, NonFiniteGradient, RunStopped
-from .stages import rate_factor, total_steps
+from .stages import micro_batches, rate_factor, total_steps
 
 if TYPE_CHECKING:
     from collections.abc import Sized
@@ -48,11 +43,10 @@ if TYPE_CHECKING:
     from vocab_lit.training.stages import Freezer
 
 log = logging.getLogger("vocab_lit")
-_T = TypeVar("_T")
 
 # %% auto #0
-__all__ = ['log', 'RISE', 'FORGETS', 'held_out_losses', 'LaptCallback', 'LossWarnings', 'StopWhenAsked', 'FiniteTrainer',
-           'CheckpointTrainer', 'train_from', 'LaptTrainer', 'check_installed', 'training_arguments']
+__all__ = ['log', 'RISE', 'FORGETS', 'held_out_losses', 'LaptCallback', 'LossWarnings', 'StopWhenAsked', 'CheckpointTrainer',
+           'train_from', 'LaptTrainer', 'check_installed', 'training_arguments']
 
 # %% ../../nbs/06_training/05_trainer.ipynb #a36b6efb
 def held_out_losses(state: TrainerState) -> dict[float, float]:  # by step
@@ -70,27 +64,28 @@ class LaptCallback(TrainerCallback):
         steps, at, quiet = state.max_steps, state.global_step, not state.is_world_process_zero or None
         self.bar = tqdm(total=steps, initial=at, desc="LAPT", unit=" steps", delay=2, leave=False, disable=quiet)
         self._write(state, state.log_history, "w")  # what followed the checkpoint that it resumes from is made again
+        self.freezer.at(state.global_step)
         self.on_evaluate(args, state, control)  # a run that stopped early and was interrupted after that
 
     def on_step_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
-        self.freezer.at(state.global_step)
+        if state.global_step in self.freezer.begins:
+            self.freezer.at(state.global_step)
         self.bar.update(state.global_step - self.bar.n)
         if layer := getattr(self.freezer.model, "factors", None):
             layer.at(state.global_step, state.max_steps)
 
     def on_log(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
         self._write(state, state.log_history[-1:], "a")
-        for name, key in (("loss", "loss"), ("held-out", "eval_loss")):
-            if key in state.log_history[-1]:
-                self.shown[name] = f"{state.log_history[-1][key]:.3f}"
-        if rate := self.bar.format_dict["rate"]:
-            self.shown["tokens/s"] = f"{rate * self.config.batch_size * self.config.length:,.0f}"
+        self.shown |= {k: f"{v:.3f}" for k, v in state.log_history[-1].items() if k in ("loss", "eval_loss")}
         self.bar.set_postfix(self.shown, refresh=False)
 
     def on_evaluate(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
         losses, patience = held_out_losses(state), self.config.patience
         if patience and losses and state.global_step - min(losses, key=losses.__getitem__) >= patience:
             control.should_training_stop = True  # early stopping
+
+    def on_train_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
+        self.bar.close()
 
     def _write(self, state: TrainerState, entries: Sequence[dict], mode: str) -> None:
         if self.metrics and state.is_world_process_zero:
@@ -158,20 +153,6 @@ class StopWhenAsked(TrainerCallback):
         "The error of a run that is asked to stop."
         return RunStopped(f"{self.reason}: stopped after step {state.global_step:,} of {state.max_steps:,}")
 
-    def before(
-        self,
-        compute: Callable[..., _T],  # what an evaluation calls for each batch
-        stopped: Callable[[], RunStopped],  # gives the error, and may save before
-    ) -> Callable[..., _T]:
-        "A function that raises an error in place of computing anything, once the run is asked to stop."
-
-        def checked(*args, **kwargs):
-            if self.reason:
-                raise stopped()
-            return compute(*args, **kwargs)
-
-        return checked
-
     def on_train_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
         self.last = time.monotonic()
 
@@ -188,65 +169,11 @@ class StopWhenAsked(TrainerCallback):
         if agreed and state.global_step < state.max_steps:
             control.should_save = control.should_training_stop = True
 
-# %% ../../nbs/06_training/05_trainer.ipynb #51570c88
-class FiniteTrainer(Trainer):
-    "Trainer that raises `NonFiniteGradient` before a broken gradient reaches the weights; leaves no bar open."
+# %% ../../nbs/06_training/05_trainer.ipynb #23fe446a
+class CheckpointTrainer(Trainer):
+    "Trainer that refuses a gradient that is not finite, with checkpoints that are whole and hold what learns."
 
     model: PreTrainedModel  # transformers declares any module, or none
-    broken_step: torch.Tensor | None
-
-    def __init__(self, *args: Any, **kwargs: Any):
-        super().__init__(*args, **kwargs)
-        self.model_accepts_loss_kwargs = True  # losses are scaled already
-        self.remove_callback(PrinterCallback)
-        self.computes_on = find_device()
-        self.broken_step = None  # on a GPU: of the first gradient that was not finite, or 0
-
-    def train(self, *args: Any, **more: Any) -> Any:
-        "Train, and close the bars of callbacks at the end."
-        try:
-            return super().train(*args, **more)
-        finally:  # also of a training that fails
-            for callback in self.callback_handler.callbacks:
-                if (bar := getattr(callback, "bar", None)) is not None:
-                    bar.close()
-
-    def _get_grad_norm(self, model, grad_norm=None):
-        norm = super()._get_grad_norm(model, grad_norm)
-        if self.is_fsdp_enabled:
-            norm = full_tensor(norm)
-        if self.accelerator.scaler is not None:
-            return norm  # fp16's scaler skips by itself
-        wrapped = getattr(self.optimizer, "optimizer", self.optimizer)  # without accelerate's wrapper
-        optimizer = cast("Any", wrapped)  # `found_inf` is an attribute that torch looks for, and does not declare
-        can_skip = getattr(optimizer, "_step_supports_amp_scaling", False) and not self.is_fsdp_enabled
-        if self.computes_on.kind == "cuda" and can_skip:
-            optimizer.found_inf = self._note_broken(norm)
-        elif not np.isfinite(float(norm)):
-            raise NonFiniteGradient(self.state.global_step + 1)
-        return norm
-
-    def _note_broken(self, norm: torch.Tensor) -> torch.Tensor:  # 1. from the first broken gradient on, before 0.
-        "Note the step where a gradient is broken for the first time, without waiting for the GPU."
-        if self.broken_step is None:
-            self.broken_step = torch.zeros((), dtype=torch.long, device=norm.device)
-        is_first = ~norm.isfinite() & (self.broken_step == 0)
-        self.broken_step += is_first * (self.state.global_step + 1)
-        return (self.broken_step > 0).float()
-
-    def _maybe_log_save_evaluate(self, *args, **kwargs):
-        control = self.control
-        waits = (control.should_log, control.should_evaluate, control.should_save, control.should_training_stop)
-        if any(waits) and self.broken_step is not None and (step := int(self.broken_step)):
-            raise NonFiniteGradient(step)
-        return super()._maybe_log_save_evaluate(*args, **kwargs)
-
-# %% ../../nbs/06_training/05_trainer.ipynb #23fe446a
-class CheckpointTrainer(FiniteTrainer):
-    """Trainer whose checkpoints are whole, or not there, and hold what learns.
-
-    A run that is asked to stop in the middle of an evaluation saves and stops at once; resumed, it makes up for it.
-    """
 
     def __init__(
         self,
@@ -255,7 +182,16 @@ class CheckpointTrainer(FiniteTrainer):
         **more: Any,
     ):
         super().__init__(*args, **more)
-        self.frozen = frozen
+        self.model_accepts_loss_kwargs = True  # losses are scaled already
+        self.remove_callback(PrinterCallback)
+        self.frozen, self.waits = frozen, find_device().asynchronous
+
+    def _maybe_log_save_evaluate(self, tr_loss, grad_norm, *args, **kwargs):
+        control, scaler = self.control, self.accelerator.scaler  # that of fp16 skips by itself
+        due = control.should_log or control.should_evaluate or control.should_save or control.should_training_stop
+        if scaler is None and grad_norm is not None and (due or not self.waits) and not math.isfinite(grad_norm):
+            raise NonFiniteGradient(self.state.global_step)
+        return super()._maybe_log_save_evaluate(tr_loss, grad_norm, *args, **kwargs)
 
     @property
     def _folder(self) -> Path:  # of all checkpoints
@@ -264,44 +200,16 @@ class CheckpointTrainer(FiniteTrainer):
     def _best_checkpoint(self) -> Path:  # the folder may have been moved since it was written
         return self._folder / f"checkpoint-{self.state.best_global_step}"
 
-    def is_evaluated(self) -> bool:
-        "Whether the model is to be evaluated after the step that it has come to."
-        raise NotImplementedError
-
-    def until_asked_to_stop(self, compute: Callable[..., _T]) -> Callable[..., _T]:
-        "What an evaluation calls for each batch, until the run is asked to stop: it saves and stops at once."
-        asked = [c for c in self.callback_handler.callbacks if isinstance(c, StopWhenAsked)]
-        if self.args.world_size > 1 or not asked:
-            return compute
-
-        def stopped():
-            if self.state.global_step:  # at the start there is nothing to save
-                self._save_checkpoint(self.model, None)
-            return asked[0].stopped(self.state)
-
-        return asked[0].before(compute, stopped)
-
     def _evaluate(self, trial, ignore_keys_for_eval, skip_scheduler=False):
-        at_start, step = skip_scheduler, self.state.global_step  # at the start the Trainer asks for it in any case
-        told = {entry["step"] for entry in self.state.log_history if any(name.startswith("eval_") for name in entry)}
-        if at_start and (step in told or not self.is_evaluated()):
+        if skip_scheduler and self.state.global_step:  # the Trainer asks for it at a start in any case
             return {}
-        metrics = super()._evaluate(trial, ignore_keys_for_eval, skip_scheduler)
-        if at_start and step:
-            self._determine_best_metric(metrics, trial)
-        return metrics
+        return super()._evaluate(trial, ignore_keys_for_eval, skip_scheduler)
 
     def _init_training_state(self, *args):
         result = super()._init_training_state(*args)
         if self._best_checkpoint().is_dir():
             self.state.best_model_checkpoint = str(self._best_checkpoint())
         return result
-
-    def _determine_best_metric(self, metrics, trial):
-        is_best = super()._determine_best_metric(metrics, trial)
-        if is_best:
-            self.state.best_model_checkpoint = str(self._best_checkpoint())
-        return is_best
 
     def _issue_warnings_after_load(self, load_result):
         expected = {*(getattr(self.model, "_tied_weights_keys", None) or ()), *self.frozen}  # tied ones are stored once
@@ -322,6 +230,7 @@ class CheckpointTrainer(FiniteTrainer):
                 write(str(part))
             self.accelerator.wait_for_everyone()
             if self.args.should_save:
+                self.state.best_model_checkpoint = str(self._best_checkpoint()) if self.state.best_global_step else None
                 self.state.save_to_json(str(part / "trainer_state.json"))
                 os.replace(part, final)
         except (OSError, RuntimeError, SafetensorError) as e:
@@ -331,14 +240,8 @@ class CheckpointTrainer(FiniteTrainer):
             _remove_old(folder, self.args.save_total_limit or 1, self.state.best_global_step)
 
     def _save(self, output_dir=None, state_dict=None):
-        if not self.is_fsdp_enabled:
-            state = state_dict or self.model.state_dict()
-            state_dict = {name: tensor for name, tensor in state.items() if name not in self.frozen}
-        super()._save(output_dir, state_dict)
-        if self.args.save_on_each_node and self.args.should_save and not self.is_world_process_zero():
-            assert state_dict is not None and output_dir is not None
-            by_place = {t.data_ptr(): (name, t.contiguous()) for name, t in reversed(state_dict.items())}
-            save_file(dict(by_place.values()), Path(output_dir, "model.safetensors"), {"format": "pt"})
+        state = state_dict or self.model.state_dict()
+        super()._save(output_dir, {name: tensor for name, tensor in state.items() if name not in self.frozen})
 
 
 def _remove_old(folder: Path, kept: int, best: int | None) -> None:
@@ -369,10 +272,10 @@ def train_from(checkpoint: str | None, trainer: Trainer) -> None:
         raise ValueError(f"{checkpoint} is damaged ({damage}); {advice}") from None
 
 # %% ../../nbs/06_training/05_trainer.ipynb #7a11e708
-def _with_positions(examples, probability, masked, fixed_shapes):
+def _with_positions(examples, masked):
     "A batch with the positions of its targets."
     batch = default_data_collator(examples)
-    return batch | {"positions": label_positions(batch["labels"], probability, masked, fixed_shapes)}
+    return batch | {"positions": label_positions(batch["labels"], masked)}
 
 
 class LaptTrainer(CheckpointTrainer):
@@ -387,16 +290,11 @@ class LaptTrainer(CheckpointTrainer):
         frozen: Collection[str] = frozenset(),  # names of what never learns, and stays out of checkpoints
         **more: Any,  # of transformers' Trainer
     ):
-        device = find_device()
-        if device.asynchronous and not config.is_taught:
-            how = dict(probability=config.mask_probability, masked=is_masked(model), fixed_shapes=device.fixed_shapes)
-            more.setdefault("data_collator", functools.partial(_with_positions, **how))
+        if find_device().asynchronous and not config.is_taught:
+            more.setdefault("data_collator", functools.partial(_with_positions, masked=is_masked(model)))
         super().__init__(model, args, frozen=frozen, **more)
         self.config, self.measures = config, measures or {}
         self._loss_shifts_labels = not is_masked(model) and not config.is_taught  # how targets are counted
-        if self.is_fsdp_enabled:  # by the launcher, or by the arguments
-            version = self.accelerator.state.fsdp_plugin.fsdp_version
-            check_fsdp(version, hasattr(model, "peft_config"), hasattr(model, "new_rows"))
 
     def compute_loss(
         self, model: Any, inputs: Any, return_outputs: bool = False, num_items_in_batch: Any = None
@@ -404,12 +302,6 @@ class LaptTrainer(CheckpointTrainer):
         "The sum of the losses of a part of a batch, in nats, divided by the targets of the whole batch."
         loss = model(**inputs, reduction="sum") / num_items_in_batch.clamp(min=1) * self.accelerator.num_processes
         return (loss, {"loss": loss}) if return_outputs else loss
-
-    def create_optimizer(self, model: Any = None) -> Any:
-        "The optimizer, of parameters that FSDP has divided where it does."
-        if self.is_fsdp_enabled and not isinstance(self.model, FSDPModule):
-            shard(self.model, self.accelerator.state.fsdp_plugin)
-        return super().create_optimizer(model)
 
     def create_scheduler(self, num_training_steps: int, optimizer: Any = None) -> Any:
         "The learning rate at each step, in the stages of the configuration."
@@ -429,23 +321,14 @@ class LaptTrainer(CheckpointTrainer):
         is_start = self.state.global_step == 0
         if is_start and self.args.save_strategy != "no" and not (self._folder / "checkpoint-0").is_dir():
             self._save_checkpoint(self.model, None)
-            if self.is_fsdp_enabled:
-                cast("Any", self.optimizer).state.clear()  # to write its state, torch has let it take an empty step
         return prepared
 
     def evaluate(self, *args: Any, **kwargs: Any) -> dict[str, float]:
         "The held-out losses, in nats."
-        loss = self.model if self.is_fsdp_enabled else functools.partial(lm_loss, self.model)
-        given = dict(fixed_shapes=self.computes_on.fixed_shapes, loss=self.until_asked_to_stop(loss))
-        metrics = {name: measure(self.model, **given) for name, measure in self.measures.items()}
-        reshard(self.model)
+        metrics = {name: measure(self.model) for name, measure in self.measures.items()}
         self.log(metrics)
         self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)
         return metrics
-
-    def is_evaluated(self) -> bool:
-        "Whether the model is to be evaluated after the step that it has come to."
-        return self.state.global_step % self.state.eval_steps == 0 or self.state.global_step == self.state.max_steps
 
 # %% ../../nbs/06_training/05_trainer.ipynb #6b67cee1
 def _micro_batch(config: LaptConfig, world: int) -> int:

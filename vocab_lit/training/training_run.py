@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, cast
 import vocab_lit
 from ..methods.plan import Plan
 from ..models.adapterhub import write_adapter
-from ..models.card import keep_source_files, write_card, write_lora_card
+from ..models.card import keep_source_files, write_adapter_card, write_card
 from ..models.factored_embedding import FactoredEmbedding, factored, load_embedding
 from ..models.lazy_weights import copy_beside, copy_notes, save_model
 from ..models.madx import MadX
@@ -35,16 +35,14 @@ from ..tokens.tokenizer_file import save_tokenizer
 from ..tokens.vocab import Vocab
 from .distil import Teacher
 from .lapt import LaptRun, check_lapt
-from .lm_data import check_kept, open_kept
+from .lm_data import HELD_OUT, check_block, check_kept, open_kept
 from .perplexity import bits_by_text, forgotten, source_beside
 from .settings import KeepSettings, LaptConfig, LaptSettings, RunSettings, check_run
-from .stages import SHARE
+from .stages import SHARE, estimate_run
 
 if TYPE_CHECKING:
     import pandas as pd
     from transformers import PreTrainedTokenizerBase, TrainerCallback
-
-    from vocab_lit.training.estimate import Estimate
 
 log = logging.getLogger("vocab_lit")
 
@@ -124,16 +122,12 @@ def _open_text(text, held_out, alpha, seed) -> tuple[Iterable[str], list[str]]: 
     "Open the text, and hold some of it out where no held-out text is given; with alpha each file is a language."
     if alpha is None:
         return (Lines(*text), read_lines(*held_out)) if held_out else hold_out(Lines(*text), seed=seed)
-    if held_out:
-        return mix({str(file): Lines(file) for file in text}, alpha, seed=seed), read_lines(*held_out)
-    most = max(1, 2000 // len(text))
-    parts = {str(file): hold_out(Lines(file), most=most, seed=seed) for file in text}
-    held_out = [line for _, test in parts.values() for line in test]
-    return mix({name: rest for name, (rest, _) in parts.items()}, alpha, seed=seed), held_out
-
-
-def _text_facts(*sources: str | Path) -> list:
-    return [TextSource.of(source).facts() for source in sources]
+    parts: dict[str, Iterable[str]] = {str(file): Lines(file) for file in text}
+    test = read_lines(*held_out) if held_out else []
+    for name, of_file in parts.items() if not held_out else ():
+        parts[name], some = hold_out(of_file, most=max(1, HELD_OUT // len(text)), seed=seed)
+        test += some
+    return mix(parts, alpha, seed=seed), test
 
 
 @dataclass(kw_only=True)
@@ -162,9 +156,12 @@ class FolderRun(LaptRun):
 
     @property
     def facts(self) -> dict:
+        def texts(*sources):
+            return [TextSource.of(source).facts() for source in sources]
+
         run, keep = self.run, self.keep
         facts = dict(vocab_lit=vocab_lit.__version__, model=self.source.name, alpha=run.alpha, seed=self.seed)
-        facts |= dict(text=_text_facts(*self.text, *run.held_out))
+        facts |= dict(text=texts(*self.text, *run.held_out))
         facts |= dict(config={name: v for name, v in asdict(self.config).items() if name != "micro_batch"})
         if self.adapter:
             where = self.adapter.vocabulary and str(Path(self.adapter.vocabulary).resolve())
@@ -172,7 +169,7 @@ class FolderRun(LaptRun):
         if self.layer:
             facts |= dict(short_rows=self.layer.low_dim.shape[1])
         if keep.keep_text:
-            facts |= dict(keep_text=_text_facts(*keep.keep_text), replay=keep.replay)
+            facts |= dict(keep_text=texts(*keep.keep_text), replay=keep.replay)
         teacher = self.teacher.name if self.teacher else None
         others = dict(teacher=teacher, precision=None if run.precision == "auto" else run.precision)
         return facts | {name: value for name, value in others.items() if value}
@@ -189,12 +186,10 @@ class FolderRun(LaptRun):
         return itertools.chain(start, lines), test
 
     def check_held_out(self, lines: list[str]) -> None:
-        "`ValueError` where held-out lines are too short for a loss; a remark where most of it means nothing."
+        "`SettingError` where held-out lines are too short for a loss; a remark where most of it means nothing."
+        check_block(lines, self.tokenizer, self.config.length, "held_out", "held-out")
         tokenized = self.tokenizer(lines, verbose=False, add_special_tokens=False)["input_ids"]
         ids = list(itertools.chain.from_iterable(tokenized))
-        if len(ids) < self.config.length:
-            problem = f"the {len(lines)} held-out lines make {len(ids)} tokens and a block takes {self.config.length}"
-            raise ValueError(f"{problem}; give more text, a file of held-out text, or shorter blocks")
         unknown = ids.count(self.tokenizer.unk_token_id) / len(ids)
         if unknown > 0.05:
             problem = f"{unknown:.0%} of the tokens are unknown to the vocabulary, and easy to guess"
@@ -212,27 +207,15 @@ class FolderRun(LaptRun):
                 inside.enter_context(only_new_rows(self.model, self.new))
             yield
 
-    def estimate(self) -> Estimate | None:  # None where it learns from a teacher, whose passes are others
-        "What the run would take."
-        from vocab_lit.training.estimate import estimate_run
-
+    def estimate(self) -> dict[str, str]:  # empty where it learns from a teacher, whose passes are others
+        "What the run would take, in words."
         if self.teacher:
-            return None
+            return {}
         with self.learning():
             given = (*self.read_text(), self.config, self.kept.replay, self.eval_share)
             return estimate_run(self.model, self.tokenizer, *given)
 
 # %% ../../nbs/06_training/07_training_run.ipynb #c6d65f22
-def _check_folder(out: Path, resume: bool) -> None:
-    "`ValueError` where the output folder does not hold what it should, before a model is loaded."
-    if resume and not (out / "lapt.json").is_file():
-        raise ValueError(f"{out} holds no run to resume; start it without --resume")
-    if not resume and (out / "run").is_dir():
-        raise ValueError(f"{out} holds a run that has not ended; give --resume to resume it, or remove the folder")
-    if not resume:
-        check_output(out)
-
-
 def _open_run(source, text, out: Path, settings, run: RunSettings, adapter, keep: KeepSettings) -> FolderRun:
     "Load model and tokenizer, and check that they can be trained as it is asked for."
     from vocab_lit.training.trainer import check_installed
@@ -258,16 +241,13 @@ def _open_run(source, text, out: Path, settings, run: RunSettings, adapter, keep
     lora = None
     if config.lora:
         lora = LoraAdapter(model, LoraSettings.read(config.lora), config.embeddings, new or (), run.seed)
-    opened = FolderRun(
+    of_run = {n: getattr(run, n) for n in ("seed", "resume", "max_hours", "gradient_checkpointing", "arguments")}
+    return FolderRun(
         **dict(model=model, tokenizer=tokenizer, config=config, source=source, text=text, out=out, run=run, keep=keep),
         **dict(adapter=adapter, layer=layer, new=new, lora=lora, teacher=teacher, folder=out / "run"),
-        **{name: getattr(run, name) for name in _AS_IN_SETTINGS},
+        **of_run,
+        eval_share=share,
     )
-    opened.eval_share = share
-    return opened
-
-
-_AS_IN_SETTINGS = ("seed", "resume", "max_hours", "gradient_checkpointing", "compile", "arguments")
 
 
 def prepare_run(
@@ -282,8 +262,12 @@ def prepare_run(
     "Open model and text, and refuse what cannot be trained; nothing is written."
     out = Path(out)
     check_run(text, settings, run, keep, adapter)
-    if run.resume or os.environ.get("RANK", "0") == "0":  # of several processes, the first makes the folder
-        _check_folder(out, run.resume)
+    if run.resume and not (out / "lapt.json").is_file():
+        raise ValueError(f"{out} holds no run to resume; start it without --resume")
+    if not run.resume and os.environ.get("RANK", "0") == "0":  # of several processes, the first makes the folder
+        if (out / "run").is_dir():
+            raise ValueError(f"{out} holds a run that has not ended; give --resume to resume it, or remove the folder")
+        check_output(out)
     opened = _open_run(source, text, out, settings, run, adapter, keep)
     if run.alpha is not None and len(text) == 1:
         log.warning("note: alpha does nothing with one file")
@@ -346,10 +330,9 @@ def lapt_files(
     RunStopped
         Where a signal or `run.max_hours` stopped the run, which can then be resumed.
 
-    References
-    ----------
-    Dobler and de Melo (2023), FOCUS, Section 3; Downey et al. (2023), Embedding Structure Matters, Section 4 (LAPT);
-    Pfeiffer et al. (2020), MAD-X, Section 2.1 (language adapters).
+    Notes
+    -----
+    LAPT: Downey et al. (2023), Section 4; language adapters: Pfeiffer et al. (2020), MAD-X, Section 2.1.
 
     Examples
     --------
@@ -372,7 +355,7 @@ def lapt_files(
         return pd.read_csv(out / "losses.csv")
     opened.callbacks, has_length = callbacks, not isinstance(settings, LaptSettings) or settings.steps is not None
     if first and not run.resume and not has_length and (told := opened.estimate()):
-        log.info("; ".join(f"{name}: {value}" for name, value in told.rows.items()))
+        log.info("; ".join(f"{name}: {value}" for name, value in told.items()))
         log.info("give --steps, --max-epochs or --max-hours for another length")
     with opened.learning():
         losses = opened.train(*opened.lines)
@@ -418,12 +401,13 @@ def _write(run: FolderRun, losses: pd.DataFrame, folder: Path) -> None:
     shutil.copy(run.out / "run/metrics.jsonl", folder)
     if run.adapter:
         write_adapter(run.madx, "language", run.adapter.name, folder)
+        write_adapter_card(folder, run.out.name, "adapters", run.source.path, run.source.files, {})
         return
     told = _training_facts(run, losses, folder)
     if run.lora and not run.lora.settings.merge:
         save_lora(run.lora, folder, run.source.path)
         save_tokenizer(run.tokenizer, folder)
-        write_lora_card(folder, run.out.name, run.source.path, run.source.files, told)
+        write_adapter_card(folder, run.out.name, "peft", run.source.path, run.source.files, told)
         return
     if run.lora:
         run.lora.merge()

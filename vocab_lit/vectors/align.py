@@ -15,10 +15,8 @@ import numpy as np
 from tqdm.auto import tqdm
 
 from ..text.files import write_file
-from ..text.settings import SettingError
 from ..tokens.vocab import Vocab, overlap
-from .dictionary import read_dictionary
-from .settings import check_vectors_file
+from .settings import check_vectors_file, read_dictionary
 from .token_vectors import TokenVectors, write_table
 from .word_vectors import WordVectors, check_vectors_out, from_words, open_words
 
@@ -28,8 +26,8 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 # %% auto #0
-__all__ = ['known_pairs', 'rotation', 'unit_rows', 'nearest', 'alignment_quality', 'nearest_words', 'AlignedVectors',
-           'align_tokens', 'align_word_files', 'nearest_in_files']
+__all__ = ['known_pairs', 'rotation', 'unit_rows', 'nearest', 'alignment_quality', 'AlignedVectors', 'align_tokens',
+           'align_word_files']
 
 # %% ../../nbs/03_vectors/04_align.ipynb #6aa94d7a
 def _in_casings(source, target, pairs):
@@ -225,31 +223,6 @@ def alignment_quality(
         "of random pairs": cosine([first[-1], *first[:-1]]),
     }
 
-# %% ../../nbs/03_vectors/04_align.ipynb #200ccb06
-def nearest_words(
-    words: WordVectors,
-    texts: Sequence[str],  # words, or where there are n-grams any strings
-    k: int = 10,
-    to: WordVectors | None = None,  # where to look; None: among the words themselves
-    R: np.ndarray | None = None,  # as `rotation` gives it
-    among: int = 200_000,  # only so many of the most frequent words are searched
-) -> dict[str, list[tuple[str, float]]]:  # by text: words and cosines, the most similar first
-    "The words most similar to others, in the same language or another."
-    vectors = dict(words.look_up(texts))
-    if lacking := [t for t in texts if t not in vectors]:
-        raise ValueError(f"{words.name} has no vector of {', '.join(map(repr, lacking))}")
-    other = to or words
-    queries, there = np.array(list(vectors.values()), np.float32), other.words[:among]
-    if R is not None:
-        queries = (queries @ R).astype(np.float32)
-    places, cosines = nearest(queries, other.matrix(there), k + 1)  # one more, as a word is nearest to itself
-
-    def best(text, place, cosine):
-        row = [(there[i], float(c)) for i, c in zip(place, cosine)]
-        return [(word, c) for word, c in row if to is not None or word != text][:k]
-
-    return {text: best(text, place, cosine) for text, place, cosine in zip(vectors, places, cosines)}
-
 # %% ../../nbs/03_vectors/04_align.ipynb #ca494d16
 @dataclass
 class AlignedVectors:
@@ -399,27 +372,3 @@ def align_word_files(
         with write_file(out) as part:
             write_table(part, here.words, here.matrix(here.words, np.float64) @ R)
     return report
-
-
-def nearest_in_files(
-    file: str | Path,  # word vectors
-    words: Sequence[str],  # to look up; where the file has n-grams, any words
-    to: str | Path | None = None,  # word vectors of another language, to look there; None: the same file
-    dictionary: str | Path | None = None,  # pairs by which the two are aligned; None: they are in one space already
-    k: int = 5,
-    normalise: bool = False,  # as of `align_word_files`
-) -> dict[str, list[tuple[str, float]]]:  # of each word: words and cosines, the nearest first
-    "The words that are most like others, in the same language or another."
-    if dictionary and not to:
-        raise SettingError("dictionary", "it aligns two languages; give the other one's vectors with --to")
-    for name, path in dict(file=file, to=to).items():
-        if path:
-            check_vectors_file(name, path)
-    pairs = read_dictionary(dictionary) if dictionary else None
-    here, there = open_words(file), open_words(to) if to else None
-    R = rotation(here, there, known_pairs(here, there, pairs), normalise) if there and pairs else None
-    if there and here.dim != there.dim:
-        raise ValueError(
-            f"{file} has vectors of {here.dim} dimensions and {to} of {there.dim}; use vectors of the same number"
-        )
-    return nearest_words(here, words, k, there, R)

@@ -24,11 +24,10 @@ from vocab_lit.text.settings import (
     option,
     settings,
 )
-from .dictionary import read_dictionary
 
 # %% auto #0
-__all__ = ['VECTOR_METHODS', 'FASTTEXT_MIN_CHARACTERS', 'SUBWORDS', 'IN_ONE_SPACE', 'check_vectors_file', 'fasttext_or_ppmi',
-           'VectorSettings', 'VectorTraining']
+__all__ = ['VECTOR_METHODS', 'FASTTEXT_MIN_CHARACTERS', 'SUBWORDS', 'IN_ONE_SPACE', 'check_vectors_file', 'read_dictionary',
+           'fasttext_or_ppmi', 'VectorSettings', 'VectorTraining']
 
 # %% ../../nbs/03_vectors/00_settings.ipynb #09d90425
 def _begins_as_table(path: Path) -> bool:
@@ -58,6 +57,51 @@ def check_vectors_file(
         what = "vectors that save_vectors wrote" if path.suffix == ".npz" else "a word and its numbers a line"
         raise SettingError(name, f" {path}: not a file of vectors; expected {what}")
 
+# %% ../../nbs/03_vectors/00_settings.ipynb #96413b19
+def read_dictionary(path: str | Path) -> list[tuple[str, str]]:
+    """Read a bilingual dictionary, a pair of words a line.
+
+    Parameters
+    ----------
+    path : str or pathlib.Path
+        UTF-8, also .gz, .bz2 or .xz. A tab between the two sides, or a space between two single words.
+
+    Returns
+    -------
+    list of (str, str)
+        Pairs in order, repeated ones too.
+
+    Raises
+    ------
+    FileNotFoundError
+        Where there is no such file.
+    ValueError
+        For a line that is no pair, by its number, and for a file without pairs.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "en-sw.txt"
+    >>> _ = file.write_text("water\\tmaji\\nllama lama\\n", encoding="utf-8")
+    >>> read_dictionary(file)
+    [('water', 'maji'), ('llama', 'lama')]
+    """
+    path = Path(path)
+    pairs: list[tuple[str, str]] = []
+    if not path.is_file():
+        raise FileNotFoundError(f"{path}: no such dictionary{' but a folder' * path.is_dir()}")
+    for n, line in enumerate(raw_lines(path), 1):
+        if not (line := line.strip("\r\n ")).strip():
+            continue
+        sides = [side.strip() for side in (line.split("\t") if "\t" in line else line.split())]
+        if len(sides) != 2 or not all(sides):
+            what = "has an empty side" if not all(sides) else f"is {len(sides)} columns or words"
+            raise ValueError(f"{path}, line {n}: {line.strip()!r} {what}; write a tab between the two sides of a pair")
+        pairs.append((sides[0], sides[1]))
+    if not pairs:
+        raise ValueError(f"{path} has no pairs")
+    return pairs
+
 # %% ../../nbs/03_vectors/00_settings.ipynb #5fadf780
 VECTOR_METHODS = ("auto", "fasttext", "ppmi")  # of making token vectors from text
 FASTTEXT_MIN_CHARACTERS = 30_000_000  # of text, from which "auto" trains fastText
@@ -66,14 +110,13 @@ FASTTEXT_MIN_CHARACTERS = 30_000_000  # of text, from which "auto" trains fastTe
 def fasttext_or_ppmi(
     lines: Iterable[str],  # the text; no more of it is read than decides
     method: str = "auto",  # "fasttext", "ppmi", or "auto": by the size of the text
-    enough: int = FASTTEXT_MIN_CHARACTERS,  # characters of text from which "auto" trains fastText
 ) -> str:  # "fasttext" or "ppmi"
     "The method that vectors are trained by: the one given, or the one that suits the size of the text."
     if method not in VECTOR_METHODS:
         raise ValueError(f"no vectors by {method!r}; choose from {', '.join(VECTOR_METHODS)}")
     if method != "auto":
         return method
-    is_enough = any(size >= enough for size in accumulate(map(len, lines)))
+    is_enough = any(size >= FASTTEXT_MIN_CHARACTERS for size in accumulate(map(len, lines)))
     return "fasttext" if is_enough else "ppmi"
 
 # %% ../../nbs/03_vectors/00_settings.ipynb #583343fe
@@ -89,8 +132,8 @@ class VectorSettings(Settings):
 
     vectors: str = option(
         "auto",
-        "fasttext (as in the papers), ppmi (better for small text), auto (by the size of the text), a .vec, .bin or "
-        ".npz file of the target tokens, or, for clp and omp, the folder of a smaller model that has the target "
+        "fasttext (as in the papers), ppmi (better for small text), auto (by the size of the text), or a file of "
+        "vectors of the target tokens (.vec, .bin, .npz); clp, omp: a folder of a smaller model with the target "
         "vocabulary",
     )
     source_vectors: File = option(
@@ -101,8 +144,7 @@ class VectorSettings(Settings):
     target_vectors: File = option("", "wechsel, ofa: word vectors of the target language", shown="trained on --text")
     dictionary: str = option(
         "",
-        "wechsel, ofa: a file of word pairs, the source language first, with a tab or space between; none: the "
-        "vectors are in one space already",
+        "wechsel, ofa: a file of word pairs, the source language first; none: the vectors are in one space already",
         shown="there is none",
     )
     source_text: Files = option(
@@ -114,7 +156,7 @@ class VectorSettings(Settings):
         "(n-grams where there are any)",
         choices=SUBWORDS,
     )
-    normalise: bool = option(False, "wechsel, ofa: align directions, and not vectors as they are")
+    normalise: bool = option(False, "wechsel, ofa: scale vectors to length 1 before they are aligned")
     threads: int = option(1, "for training vectors; with more than 1, runs differ a little", ge=1)
 
     def check(self) -> None:
@@ -160,14 +202,12 @@ class VectorTraining(Settings):
     )
     window: int | None = option(
         None,
-        "largest distance between two words or tokens that counts",
+        "context window, in words or tokens",
         shown="fasttext 5; ppmi 30, of tokens 10",
         ge=1,
     )
-    epochs: int | None = option(
-        None, "fasttext: passes over the text", shown="of words 5 to 50, by its size; of tokens 3", ge=1
-    )
-    seed: int = option(0, "of everything random", ge=0, le=LARGEST_SEED)
+    epochs: int | None = option(None, "fasttext: epochs", shown="of words 5 to 50, by its size; of tokens 3", ge=1)
+    seed: int = option(0, "random seed", ge=0, le=LARGEST_SEED)
     threads: int = option(1, "of fastText; with more than 1, runs differ a little", ge=1)
 
     def check(self) -> None:

@@ -22,7 +22,7 @@ from tqdm.auto import tqdm
 from ..text.corpus import reread
 from ..text.errors import import_extra
 from ..tokens.vocab import Vocab, ids_of_lines, overlap
-from .settings import FASTTEXT_MIN_CHARACTERS, fasttext_or_ppmi
+from .settings import fasttext_or_ppmi
 
 if TYPE_CHECKING:
     from gensim.models import FastText
@@ -287,7 +287,6 @@ def token_vectors(
     method: str = "auto",
     seed: int = 0,
     threads: int = 1,
-    enough: int = FASTTEXT_MIN_CHARACTERS,
     **options: Any,
 ) -> TokenVectors:
     """Train static embeddings of a tokenizer's tokens on text, as FOCUS, CLP and OMP need them.
@@ -300,13 +299,11 @@ def token_vectors(
         Text in the target language, one sentence or paragraph each.
     method : {"auto", "fasttext", "ppmi"}, default "auto"
         fastText on tokens (as in the paper), counts (positive pointwise mutual information), or the one that
-        suits the size of the text.
+        suits the size of the text: from 30 million characters on fastText.
     seed : int, default 0
         Of everything random; with one thread the same seed gives the same vectors.
     threads : int, default 1
         Of fastText; with more than one, runs differ a little.
-    enough : int, default 30,000,000
-        Characters of text from which "auto" trains fastText.
     **options
         ``dim``, ``min_count``, ``window``, and of fastText ``epochs``; `TOKEN_DEFAULTS` has the usual ones.
 
@@ -333,7 +330,7 @@ def token_vectors(
     (400, 64)
     """
     lines, vocab = reread(lines), Vocab.of(tokenizer)
-    method = fasttext_or_ppmi(lines, method, enough)
+    method = fasttext_or_ppmi(lines, method)
     ids, options = encode_lines(vocab, lines), TOKEN_DEFAULTS[method] | options
     counts, made_with = count_ids(ids, len(vocab)), f"min_count {options['min_count']}, seed {seed})"
     if method == "ppmi":

@@ -10,7 +10,7 @@ import logging
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ import numpy as np
 import regex
 from tqdm.auto import tqdm
 
-from ..text.binary_files import MAGIC, check_fasttext, load_fasttext, read_arrays
+from ..text.binary_files import load_fasttext, read_arrays
 from ..text.corpus import Lines, reread
 from ..text.errors import first_line, import_extra
 from ..text.files import check_output, check_text, write_file
@@ -27,7 +27,7 @@ from ..text.settings import SettingError
 from ..tokens.settings import check_tokenizer_path
 from ..tokens.tokenizer_file import word_ids
 from ..tokens.vocab import Vocab
-from .settings import FASTTEXT_MIN_CHARACTERS, SUBWORDS, VectorTraining, fasttext_or_ppmi
+from .settings import SUBWORDS, VectorTraining, fasttext_or_ppmi
 from vocab_lit.vectors.token_vectors import (
     TOKEN_DEFAULTS,
     TokenVectors,
@@ -136,12 +136,11 @@ def train_words(
     method: str = "auto",  # "fasttext", "ppmi", or "auto": by the size of the text
     seed: int = 0,
     threads: int = 1,  # of fastText
-    enough: int = FASTTEXT_MIN_CHARACTERS,  # characters of text from which "auto" trains fastText
     **options: Any,  # dim, min_count, window, and of fastText epochs; `WORD_DEFAULTS` has the usual ones
 ) -> WordVectors:  # with a model if it is fastText's
     "Vectors of words by the method that suits the size of the text."
     lines = reread(lines)
-    method = fasttext_or_ppmi(lines, method, enough)
+    method = fasttext_or_ppmi(lines, method)
     (words, ids), options = _word_ids(lines), WORD_DEFAULTS[method] | options
     if method == "fasttext":
         return _from_gensim(train_fasttext(words, ids, seed=seed, threads=threads, **options), "trained here")
@@ -155,21 +154,16 @@ def train_words(
 def _open_bin(path: Path) -> WordVectors:
     with open(path, "rb") as f:
         start = f.read(64)
-    if start.startswith(MAGIC):
+    if not (sizes := regex.match(rb"(\d+) (\d+)\n", start)):
         return _open_fasttext(path)
-    if sizes := regex.match(rb"(\d+) (\d+)\n", start):
-        kind, read = "word2vec", import_extra("gensim.models", "fasttext").KeyedVectors.load_word2vec_format
-        read = partial(read, binary=True, unicode_errors="replace")
-        words, dim = map(int, sizes.groups())
-        if words * (4 * dim + 2) > path.stat().st_size:  # a letter, a space and the numbers
-            raise ValueError(f"{path} promises {words:,} vectors of {dim:,} numbers and is cut off; get the file again")
-    else:
-        check_fasttext(path)  # the layout before 2017
-        kind, read = "fastText", import_extra("gensim.models.fasttext", "fasttext").load_facebook_vectors
+    words, dim = map(int, sizes.groups())
+    if words * (4 * dim + 2) > path.stat().st_size:  # a letter, a space and the numbers
+        raise ValueError(f"{path} promises {words:,} vectors of {dim:,} numbers and is cut off; get the file again")
+    read = import_extra("gensim.models", "fasttext").KeyedVectors.load_word2vec_format
     try:
-        return open_words(read(str(path)), str(path))
+        return _from_gensim(read(str(path), binary=True, unicode_errors="replace"), str(path))
     except Exception as e:
-        raise ValueError(f"{path}: a {kind} file that cannot be read, or cut off ({e or type(e).__name__})") from None
+        raise ValueError(f"{path}: a word2vec file that cannot be read, or cut off ({e or type(e).__name__})") from None
 
 
 def _open_fasttext(path: Path) -> WordVectors:
