@@ -355,9 +355,9 @@ def lapt_flops(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, confi
     if is_masked(model):
         labels[:, round(config.mask_probability * config.length) :] = -100
     freezer, total = Freezer(model, config), 0
-    starts = [start for start, _ in freezer.starts]
+    starts = freezer.begins
     ends = [*starts[1:], total_steps(config)]
-    for start, end, (_, stage) in zip(starts, ends, freezer.starts):
+    for start, end, stage in zip(starts, ends, freezer.stages):
         freezer.begin(stage)
         batch_flops = _batch_flops(model, ids.to(model.device), labels.to(model.device))
         total += (end - start) * batch_flops * config.batch_size // len(ids)

@@ -9,7 +9,7 @@ from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokeniz
 from types import SimpleNamespace
 from vocab_lit.methods.factored import Factoring, factorize
 from vocab_lit.methods.settings import TransplantSettings
-from vocab_lit.models.adapterhub import describe_adapter, load_adapter
+from vocab_lit.models.adapterhub import load_adapter, read_config
 from vocab_lit.models.check import check_model
 from vocab_lit.models.factored_embedding import FactoredEmbedding, load_embedding
 from vocab_lit.models.madx import MadX
@@ -218,10 +218,7 @@ def test_a_language_adapter_is_trained_with_a_vocabulary_or_without(cell_b2b2638
     swahili = cell_929c7dd9.swahili
     trained = cell_b2b2638a.trained
     transplant_files(
-        mini,
-        [place / "am.txt"],
-        place / "vocabulary",
-        TransplantSettings.of(method="script-posn-ident", vocab_size=400),
+        mini, [place / "am.txt"], place / "vocabulary", TransplantSettings.of(method="script-posn-ident", vocab_size=400)
     )
     amharic = LanguageAdapter("am", place / "vocabulary", 4, invertible=False, last_layer=False)
     for adapter, code in ((swahili, "sw"), (amharic, "am")):
@@ -440,7 +437,7 @@ def test_lora_leaves_an_adapter_for_peft_or_the_same_merged(cell_b2b2638a):
     for file in ("adapter_model.safetensors", "adapter_config.json"):
         assert (place / "lora-cut" / file).read_bytes() == (place / "lora" / file).read_bytes()
     with pytest.raises(ValueError, match="is of the library PEFT, which loads it beside "):
-        describe_adapter(place / "lora")
+        read_config(place / "lora")
     for use in (load_model, check_model):
         with pytest.raises(
             ValueError, match="is an adapter; give the folder of the model that it is for, or merge the two"

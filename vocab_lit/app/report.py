@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 import vocab_lit
-from .made_folder import MadeFolder, commands, curves, settings_tables, tables
+from .made_folder import MadeFolder, commands, curves, tables
 from ..methods.plan import Plan
 from ..models.card import without_folders
 from ..text.corpus import Amount, Lines, data_path, sample_lines
@@ -297,7 +297,6 @@ def report_data(
         losses=curves(made.model),
         tables=tables(made),
         commands=commands(made),
-        settings=settings_tables(made),
     )
 
 

@@ -208,8 +208,7 @@ def report_(
     """Show a model's vocabulary on one page, which opens in a browser without a network.
 
     On it are lines of text before and after, with tokens in colours by where their embeddings came from; all tokens
-    with their sources and weights; a map of the embeddings; losses, scores and what `check` finds; commands and
-    settings.
+    with their sources and weights; a map of the embeddings; losses, scores and what `check` finds; and commands.
 
     Example: `vocab-lit report xlmr-sw --text swahili.txt --out xlmr-sw.html`
     """

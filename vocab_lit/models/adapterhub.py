@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 # %% auto #0
 __all__ = ['Tensors', 'to_json', 'from_json', 'write_adapter', 'save_adapter', 'read_config', 'load_adapter', 'head_labels',
-           'is_task', 'load_head', 'describe_adapter']
+           'is_task', 'load_head']
 
 # %% ../../nbs/05_models/14_adapterhub.ipynb #b6287dc1
 _MUST = dict(  # what the files say of MAD-X's adapters; what they leave out has these values too
@@ -385,22 +385,3 @@ def _head_weights(model: PreTrainedModel, folder: Path, config: dict[str, Any] |
         elif not torch.equal(value, embeddings):
             raise ValueError(f"{folder}: the head was trained with other token embeddings than this model's")
     return weights
-
-# %% ../../nbs/05_models/14_adapterhub.ipynb #f3c4ebd2
-def describe_adapter(folder: str | Path) -> dict[str, Any]:
-    "Describe the adapter in a folder: its name, model, shape, parameters and labels."
-    folder = Path(folder)
-    facts, config = read_config(folder)
-    weights = _tensors(folder, *_FILES["adapter"][1:])
-    head = (folder / "head_config.json").is_file()
-    return dict(
-        name=str(facts.get("name")),
-        model=f"{facts.get('model_name') or ''} ({facts.get('model_type')}, {facts.get('hidden_size')})".strip(),
-        reduction=config.reduction,
-        activation=config.activation,
-        invertible=bool(config.invertible),
-        left_out=" ".join(map(str, config.leave_out)),
-        parameters=sum(v.numel() for v in weights.values()),
-        vocabulary=(folder / "vocabulary").is_dir(),
-        labels=" ".join(head_labels(folder)) if head else "",
-    )

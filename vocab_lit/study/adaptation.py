@@ -117,29 +117,10 @@ class Adaptation:
         tasks: Mapping[str, Mapping[str, object]] | None = None,
         **options: object,
     ) -> Adaptation:
-        """Make an adaptation from options by their names.
+        """Make an adaptation from options by their names; `SettingError` where none of the classes has one.
 
-        Parameters
-        ----------
-        source : str or path
-            Folder of the source model, or its name on the Hugging Face Hub when online.
-        text : sequence of paths
-            Files in the target language.
-        lapt : mapping, optional
-            Fields of `LaptSettings` and `RunOptions`.
-        tasks : mapping, optional
-            Of each task the files (`train`, `dev`, `test`) and settings.
-        **options
-            Fields of `TransplantSettings`, `AdaptSettings` and `KeepSettings`.
-
-        Returns
-        -------
-        Adaptation
-
-        Raises
-        ------
-        SettingError
-            Where none of the classes has an option.
+        `lapt` has fields of `LaptSettings` and `RunOptions`, `tasks` of each task its files (`train`, `dev`, `test`)
+        and settings, `options` fields of `TransplantSettings`, `AdaptSettings` and `KeepSettings`.
         """
         classes = (TokenizerSettings, VectorSettings, InitSettings, AdaptSettings, KeepSettings)
         *parts, adapt, keep = distribute(options, *classes)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,8 +19,7 @@ if TYPE_CHECKING:
 
 # %% auto #0
 __all__ = ['HELD_OUT', 'BITS', 'BEST', 'UNKNOWN', 'OTHER', 'TRAINED_FOR', 'PLACE', 'MUCH_UNKNOWN', 'at_equal_time', 'measures',
-           'unknown_ways', 'way_tables', 'costs', 'holm', 'paired_p', 'paired_tests', 'report_text', 'write_report',
-           'trial_evidence']
+           'unknown_ways', 'way_tables', 'costs', 'holm', 'paired_p', 'paired_tests', 'report_text', 'trial_evidence']
 
 # %% ../../nbs/08_study/02_report.ipynb #59ec7047
 HELD_OUT, BITS, BEST, UNKNOWN = "held-out text", "bits per byte", "bits per byte at the end", "unknown characters"
@@ -136,18 +134,9 @@ def _compared(pairs: pd.DataFrame, baseline: str, **about) -> list[dict]:
     for way in pairs.columns.drop(baseline):
         both = pairs[[way, baseline]].dropna()
         if len(both):
-            means = dict(value=both[way].mean(), baseline=both[baseline].mean())
+            means, p = dict(value=both[way].mean(), baseline=both[baseline].mean()), paired_p(both[way], both[baseline])
             difference = (both[way] - both[baseline]).mean()
-            rows.append(
-                dict(
-                    about,
-                    way=way,
-                    pairs=len(both),
-                    **means,
-                    difference=difference,
-                    p=paired_p(both[way], both[baseline]),
-                )
-            )
+            rows.append(dict(about, way=way, pairs=len(both), **means, difference=difference, p=p))
     for row, corrected in zip(rows, holm([row["p"] for row in rows])):
         row["p_holm"] = corrected
     return rows
@@ -222,15 +211,12 @@ def report_text(
     missing: int = 0,  # cells without a record
 ) -> str:  # Markdown
     "The report of a study."
-    cells = table.fingerprint.nunique()
-    parts = [
-        f"# {markdown_text(name)}",
-        f"{cells} cells are recorded; {missing} are missing, of which {len(errors)} failed.",
-    ]
+    recorded = (
+        f"{table.fingerprint.nunique()} cells are recorded; {missing} are missing, of which {len(errors)} failed."
+    )
+    parts = [f"# {markdown_text(name)}", recorded]
     if table.library.nunique() > 1:
-        parts.append(
-            "The records were made by several versions of the library, which may differ for that reason alone."
-        )
+        parts += ["The records were made by several versions of the library, which may differ for that reason alone."]
     parts += _results(table)
     parts += _tests(table, baseline)
     parts += ["## What it costs", "The mean of a way's cells.", _in_markdown(costs(table).rename_axis("way"))]
@@ -239,18 +225,6 @@ def report_text(
         told = (f"{' '.join(map(str, e['key'].values()))}: {e['error']}" for e in errors)
         parts += ["\n".join(f"- {markdown_text(line)}" for line in told)]
     return "\n\n".join(parts) + "\n"
-
-
-def write_report(
-    table: pd.DataFrame,
-    path: str | Path,  # replaced where it is there
-    name: str,
-    baseline: str,
-    errors: Sequence[dict] = (),
-    missing: int = 0,
-) -> None:
-    "Write the report of a study."
-    Path(path).write_text(report_text(table, name, baseline, errors, missing), encoding="utf-8", newline="\n")
 
 # %% ../../nbs/08_study/02_report.ipynb #e71d0002
 def trial_evidence(

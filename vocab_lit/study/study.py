@@ -23,7 +23,7 @@ from ..models.model_class import is_masked
 from ..models.settings import check_model_path
 from ..models.source import FolderSource
 from .measure import facts_digest, file_digest, measure_cell, tag_file
-from .report import BEST, write_report
+from .report import BEST, report_text
 from .results import Cell, ResultStore, WorkerKilled, Workers
 from .study_file import GridCell, Study, TaskOfStudy, at_keys
 from ..tasks.evaluate import read_choices, read_examples, silenced
@@ -374,5 +374,6 @@ def write_results(run: StudyRun) -> None:
     os.replace(part, run.out / "records.csv")
     errors = [json.loads(p.read_text(encoding="utf-8")) for p in sorted((run.out / FAILED).glob("*.json"))]
     missing = len(run.study.cells) - table.fingerprint.nunique()
-    write_report(table, run.out / "report.md", run.study.name, run.study.baseline, errors, missing)
+    report = report_text(table, run.study.name, run.study.baseline, errors, missing)
+    (run.out / "report.md").write_text(report, encoding="utf-8", newline="\n")
     log.info(f"the report is {run.out / 'report.md'}, all numbers are in {run.out / 'records.csv'}")

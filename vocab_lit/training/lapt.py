@@ -28,21 +28,8 @@ from ..text.corpus import write_json
 from ..text.errors import first_line, garbage_collected_inside
 from ..text.files import read_json
 from .distil import SnippetPairs
-from vocab_lit.training.lm_data import (
-    REPLAY_SEED,
-    Kept,
-    MaskedBlocks,
-    PackedBlocks,
-    Replayed,
-    lay_out,
-    pack,
-)
-from vocab_lit.training.lm_loss import (
-    activations_recomputed,
-    answering_with_loss,
-    heldout_loss,
-    random_state_restored,
-)
+from .lm_data import REPLAY_SEED, Kept, MaskedBlocks, PackedBlocks, Replayed, lay_out, pack
+from .lm_loss import activations_recomputed, answering_with_loss, heldout_loss, random_state_restored
 from .settings import PRESETS, NonFiniteGradient
 from vocab_lit.training.stages import (
     Freezer,
@@ -469,8 +456,7 @@ def lapt(
 
     Notes
     -----
-    LAPT is that of Chau et al. (2020); the stages of `config.mode` are those of Downey et al. (2023, Section 3.3) and
-    of the papers that `PRESETS` names.
+    LAPT: Chau et al. (2020). Stages of `config.mode`: Downey et al. (2023, Section 3.3), and the papers of `PRESETS`.
 
     Examples
     --------

@@ -13,16 +13,7 @@ from pathlib import Path
 from ..models.settings import LoraSettings
 from ..text.files import check_text
 from ..text.reader import TextSource
-from vocab_lit.text.settings import (
-    LARGEST_SEED,
-    Files,
-    Model,
-    SettingError,
-    Settings,
-    option,
-    settings,
-    settings_over,
-)
+from ..text.settings import LARGEST_SEED, Files, Model, SettingError, Settings, option, settings, settings_over
 
 # %% auto #0
 __all__ = ['MODES', 'EMBEDDINGS', 'FEW', 'PRESETS', 'DECODER_RATE', 'PRECISIONS', 'Stage', 'LaptConfig', 'LaptSettings',
@@ -416,12 +407,7 @@ class KeepSettings(Settings):
         "text in languages that the model knows, to measure forgetting: the loss in training, bits per byte before"
         " and after",
     )
-    replay: float = option(
-        0,
-        "share of the training blocks taken from --keep-text, such as 0.1",
-        ge=0,
-        le=0.9,
-    )
+    replay: float = option(0, "share of the training blocks taken from --keep-text, such as 0.1", ge=0, le=0.9)
 
     def check(
         self,

@@ -10,7 +10,7 @@ import math
 import os
 import time
 from bisect import bisect
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, cast
@@ -110,16 +110,14 @@ class Freezer:
     "Freezes and unfreezes a model's parameters, stage by stage."
 
     def __init__(self, model: PreTrainedModel, config: LaptConfig):
-        self.model, self.starts, self.stage = model, stage_starts(config), None
-        self.begins, self.stages = zip(*self.starts)
-        self.trainable = set(trainable_parameters(model))  # by name, as FSDP makes new ones
+        self.model, self.stage, self.trainable = model, None, [p for p in model.parameters() if p.requires_grad]
+        self.begins, self.stages = zip(*stage_starts(config))
         # at first whatever learns at some time, for the optimizer
-        self._unfreeze({p for _, stage in self.starts for p in stage_parameters(model, stage.learns)})
+        self._unfreeze({p for stage in self.stages for p in stage_parameters(model, stage.learns)})
 
-    def _unfreeze(self, chosen: set[nn.Parameter]) -> None:
-        for name, p in self.model.named_parameters():
-            if name in self.trainable:
-                p.requires_grad_(p in chosen)
+    def _unfreeze(self, chosen: Collection[nn.Parameter]) -> None:
+        for p in self.trainable:
+            p.requires_grad_(p in chosen)
 
     def begin(self, stage: Stage) -> None:
         "Unfreeze the parameters of a stage, and freeze the others."
@@ -134,7 +132,7 @@ class Freezer:
 
     def restore(self) -> None:
         "Unfreeze the parameters that were trainable before."
-        self._unfreeze(set(self.model.parameters()))
+        self._unfreeze(set(self.trainable))
 
 # %% ../../nbs/06_training/04_stages.ipynb #00b705cd
 SHARE = 0.1  # of a run's computation, which evaluations take at most
@@ -319,7 +317,7 @@ def estimate_run(
     blocks, n_held_out = count_blocks(tokenizer, text, config.length), count_blocks(tokenizer, held_out, config.length)
     config = config.within_epochs(blocks / (1 - replay))
     device, freezer = find_device(), Freezer(model, config)
-    freezer.begin(freezer.starts[-1][1])
+    freezer.begin(freezer.stages[-1])
     micro, memory = choose_micro_batch(on_device(model), config, memory_left(model), micro_batches(config))
     if device.kind == "cpu":
         micro = 1  # more take as many times as long
