@@ -174,8 +174,8 @@ class TokenizerSettings(Settings):
     )
     extend: int = option(
         0,
-        "vocabulary expansion: keep the source vocabulary and add up to N tokens; 0 replaces it. Without a number,"
-        " as many as `vocab-lit inspect` advises, by continued training",
+        "vocabulary expansion: keep the source vocabulary and add up to N tokens; 0 replaces it, -1: as many"
+        " as `vocab-lit inspect` advises, by continued training",
         ge=AS_ADVISED,
     )
     expansion: str = option(
