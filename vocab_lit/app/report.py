@@ -355,10 +355,8 @@ def check_report(
 ) -> MadeFolder:
     "`ValueError` or an `OSError` where a report cannot be written."
     made, out = MadeFolder.open(folder), Path(out)
-    if out.is_dir():
-        raise SettingError("out", f" {out} is a folder; give the name of a file")
-    if out.exists() and not overwrite:
-        raise SettingError("out", f" {out} exists; choose another file, or give --overwrite")
+    if out.is_dir() or (out.exists() and not overwrite):
+        raise SettingError("out", f" {out} exists; choose another file, or give --overwrite for a file")
     if not out.exists():
         check_output(out)
     made.target  # noqa: B018  says what is missing of the tokenizer

@@ -260,11 +260,6 @@ def _parameters(cls: type[Settings], usual: object, only: str = "") -> dict[str,
     return {n: _parameter(o, getattr(usual, n, o.default), cls.heading or None) for n, o in known.items()}
 
 
-def _made(cls: type, names: Mapping[str, object], values: Mapping[str, object]) -> object:
-    "The settings object, from the values of options."
-    return cls(**{n: options(cls)[n].default if values[n] is None else values[n] for n in names})
-
-
 def _print_all(ctx: typer.Context, asked: bool) -> None:
     "Print the help with the options that it leaves out otherwise."
     if not asked:
@@ -310,7 +305,10 @@ def with_settings(command: Callable[..., None], main: str = "") -> Callable[...,
         parameters = {name: _placed(p, main.split()) for name, p in parameters.items()} | dict(help_all=_HELP_ALL)
 
     def call(**values: object) -> None:
-        made = {name: _made(cls, names, values) for name, (cls, names) in groups.items()}
+        made = {
+            name: cls(**{n: options(cls)[n].default if values[n] is None else values[n] for n in names})
+            for name, (cls, names) in groups.items()
+        }
         command(**{name: values[name] for name in own}, **made)
 
     call.__name__, call.__doc__ = command.__name__, command.__doc__

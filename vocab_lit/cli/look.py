@@ -231,7 +231,8 @@ def demo_(
     """Type into a model before and after, side by side, on a page of this machine.
 
     Tokens show in colours as one types. Decoders write on, masked models fill in ___, and a GGUF file runs in
-    llama.cpp, for which the package xllamacpp is needed. Nothing leaves the machine. Ctrl+C ends it.
+    llama.cpp (package xllamacpp). The page is served by `pip install 'vocab_lit[demo]'`. Nothing leaves the machine.
+    Ctrl+C ends it.
 
     Example: `vocab-lit demo xlmr-sw`
 
