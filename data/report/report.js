@@ -604,9 +604,6 @@ function showFacts() {
   byId("facts").append(...facts);
   byId("note-list").append(...data.notes.map((note) => make("li", {}, ...prose(note))));
   byId("commands").textContent = data.commands.join("\n");
-  for (const [title, rows] of Object.entries(data.settings)) {
-    byId("settings").append(make("details", {}, make("summary", {}, `Settings of ${title}`), plainTable(rows)));
-  }
 }
 
 const SECTIONS = [ // an element, whether there is data for it, what shows it

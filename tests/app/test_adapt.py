@@ -398,7 +398,6 @@ def test_what_cannot_work_is_refused_before_anything_is_written(cell_f9dd68a0):
         ),
         (dict(factors=str(place / "sw.txt")), "holds no factors"),
         (dict(expansion="continued"), "--expansion continued: it adds to the source vocabulary; give --extend N too"),
-        (dict(alpha=0.3, sample="9MB"), "--alpha: adapt makes one text of all"),
         (dict(lapt=quick["lapt"] | dict(length=300)), "longer than the model's 128 positions"),
         (dict(lapt=quick["lapt"] | dict(micro_batch=3)), "cannot be divided into micro-batches of 3"),
         (dict(lapt=quick["lapt"] | dict(lora="r=8,merge=yes,targets=foo")), "targets=foo: the layers of .* are dense"),

@@ -423,7 +423,7 @@ def test_what_cannot_be_shown_is_refused_and_nothing_is_written(cell_3bf37f97):
         ("begun", never, (), "the adaptation has not made a model yet"),
         ("bare", never, (), "bare: no tokenizer here"),
         ("sw", place / "sw.html", (), "--out .*sw.html exists; choose another file, or give --overwrite"),
-        ("sw", place / "sw", (), "--out .*sw is a folder"),
+        ("sw", place / "sw", (), "--out .*sw exists; choose another file"),
         ("sw", never, (place / "latin.txt",), "latin.txt.*not UTF-8"),
         ("sw", never, (place / "none.txt",), "--text .*none.txt"),
     ):

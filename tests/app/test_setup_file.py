@@ -84,7 +84,7 @@ def test_a_setup_is_read_and_what_is_wrong_has_its_line(cell_50538ecc, cell_5b85
     )
     (place / "models").mkdir()
     assert read_setup(written("model: models\nmethod:\n")) == dict(model=str(place / "models"))
-    together = dict(expansion="continued", extend=9, keep_reserved=True, alpha=0.3, sample="9MB")
+    together = dict(expansion="continued", extend=9, keep_reserved=True, sample="9MB")
     assert read_setup(written("\n".join(f"{key}: {value}" for key, value in together.items()))) == together
     assert read_setup(written("expansion: continued")) == dict(expansion="continued")  # and --extend is typed
     for text, match in (

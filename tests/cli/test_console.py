@@ -3,7 +3,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 from types import SimpleNamespace
 from typing import Annotated
-from vocab_lit.cli.console import OneLine, TRACEBACK, _cell, _remarks, _with_number, command, log, remarks_shown, sentence, upload_rows, upload_to
+from vocab_lit.cli.console import OneLine, TRACEBACK, _cell, _remarks, command, log, remarks_shown, sentence, upload_rows, upload_to
 from vocab_lit.text.settings import CleanSettings, SettingError, options
 from vocab_lit.training.settings import RunStopped
 import io
@@ -127,23 +127,6 @@ def test_errors_of_users_are_one_line_others_have_a_traceback(cell_4aaecbba):
     told = tried("lapt", "signal")
     assert (told.exit_code, told.stderr) == (75, f"vocab-lit: SIGTERM: stopped, and nothing is lost; {AGAIN}\n")
     assert isinstance(tried("methods").exception, KeyError)
-
-
-@pytest.mark.cell('nbs/10_cli/00_console.ipynb', 'cell "extend without a number gets one, and other arguments stay" (1e0928d9)')
-def test_extend_without_a_number_gets_one_and_other_arguments_stay():
-    given = ["x", "--extend", "--out", "y", "--extend", "5", "--extend", "-5", "--extend"]
-    followed = zip(given, [*given[1:], "--"])
-    assert [_with_number(*pair) for pair in followed] == [
-        "x",
-        "--extend=-1",
-        "--out",
-        "y",
-        "--extend",
-        "5",
-        "--extend",
-        "-5",
-        "--extend=-1",
-    ]
 
 
 @pytest.mark.cell('nbs/10_cli/00_console.ipynb', 'cell "a settings class is options with its names and help" (5a40b60d)')

@@ -2,7 +2,7 @@
 from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
-from vocab_lit.text.corpus import Amount, KeptLines, Lines, data_path, hold_out, iter_lines, mix, read_lines, reread, sample_languages, sample_lines, sampling_weights, split_lines
+from vocab_lit.text.corpus import Amount, KeptLines, Lines, data_path, hold_out, iter_lines, mix, read_lines, reread, sample_lines, sampling_weights, split_lines
 import numpy as np
 import os
 import pytest
@@ -197,12 +197,6 @@ def test_a_sample_has_as_much_as_is_asked_for():
     assert sample_lines(numbers, Amount(504, bytes=True), seed=1) == drawn  # 5 bytes a line
     often = Counter(line for seed in range(400) for line in sample_lines(numbers[:20], Amount(5), seed))
     assert len(often) == 20 and min(often.values()) > 60 and max(often.values()) < 140  # 100 are expected
-    few, many = ["a"] * 10, ["b"] * 1000
-    both = Counter(sample_languages([few, many], Amount(200), alpha=0))
-    assert both == {"a": 10, "b": 100} and Counter(sample_languages([few, many], Amount(101), alpha=1)) == {
-        "a": 1,
-        "b": 100,
-    }
     assert reread(numbers) is numbers and reread(iter(numbers)) == numbers
 
 

@@ -199,6 +199,16 @@ def test_a_chat_template_is_rendered_without_words_and_merges(cell_5b686ec8):
     assert told == TokenizerFile(read_tokenizer(file)).template_lines and " jibu" in told
 
 
+@pytest.mark.cell('nbs/02_tokens/12_gguf_tokenizer.ipynb', 'cell "a file\'s vocabulary is asked by its whole pipeline" (db5f2136)')
+def test_a_file_s_vocabulary_is_asked_by_its_whole_pipeline(cell_5b686ec8):
+    files = cell_5b686ec8.files
+    said = "habari ya asubuhi"
+    for file in files.values():
+        vocab = GgufTokenizer(file).vocab
+        known, _ = TokenizerFile.of(vocab).with_letter()
+        assert known.encode(said, add_special_tokens=False).tokens == vocab.own_tokenizer.tokenize(said)
+
+
 @pytest.mark.cell('nbs/02_tokens/12_gguf_tokenizer.ipynb', 'cell "a text in two parts has between them what stands around each" (f7308c4c)')
 def test_a_text_in_two_parts_has_between_them_what_stands_around_each(cell_5b686ec8):
     files = cell_5b686ec8.files

@@ -105,8 +105,6 @@ def test_what_no_tokenizer_can_be_is_refused():
         (dict(extend=9, expansion="continued", kind="bpe"), "--kind bpe: the source's own tokenizer is trained on"),
         (dict(sample="5 lines"), "--sample 5 lines: give a number of lines"),
         (dict(sample="0"), "--sample 0: give"),
-        (dict(alpha=0.3), "--alpha: it says how a sample is drawn"),
-        (dict(alpha=2, sample="9"), "--alpha 2: give at most 1"),
         (dict(tokenizer=tempfile.mkdtemp()), "--tokenizer .*: no tokenizer here"),
         (dict(tokenizer="nowhere.json"), "nowhere.json: no such file"),
         (dict(tokens="nowhere.tsv"), "--tokens nowhere.tsv: no such file"),
@@ -141,5 +139,3 @@ def test_a_sample_is_so_many_lines_or_bytes_of_the_text():
     b.write_text("b\n" * 100)
     sizes = {"20": 20, "20B": 10, "0.02kB": 10, "1GB": 400, "": 400}
     assert {given: len([*TokenizerSettings(sample=given).training_lines([a, b])]) for given in sizes} == sizes
-    drawn = TokenizerSettings(sample="20", alpha=0).training_lines([a, b])
-    assert sorted(drawn) == ["a"] * 10 + ["b"] * 10

@@ -91,8 +91,6 @@ def check_options(a: Adaptation) -> None:
         FolderSource.open(a.run.teacher)
     _ = a.opened  # that there is a model
     a.transplant.check(a.text)
-    if a.transplant.tokenizer.alpha is not None:
-        raise SettingError("alpha", "adapt makes one text of all; give --sample alone, or a file for each run")
     check_vocab_size(a.transplant.tokenizer, a.text)
     for name, task in a.tasks.items():
         if not task.train:

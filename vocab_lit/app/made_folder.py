@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from vocab_lit.tokens.vocab import Vocab
 
 # %% auto #0
-__all__ = ['LOSSES', 'MODELS', 'MadeFolder', 'curves', 'task_in_words', 'tables', 'commands', 'settings_tables']
+__all__ = ['LOSSES', 'MODELS', 'MadeFolder', 'curves', 'task_in_words', 'measured', 'tables', 'commands']
 
 # %% ../../nbs/09_app/03_made_folder.ipynb #c917d04f
 @dataclass
@@ -274,10 +274,15 @@ def _check_table(made: MadeFolder) -> dict:
     return _table("check", "Check", about if findings else f"{about} Nothing was found.", (f.row() for f in findings))
 
 
-def tables(made: MadeFolder) -> list[dict]:  # id, title, about and rows of each
-    "The tables of a page: scores, what trimming costs, what was forgotten, what `check` finds."
+def measured(made: MadeFolder) -> list[dict]:
+    "The tables of scores, of what trimming costs and of what was forgotten, as far as there are any."
     told = [*_score_tables(made), *_trim_tables(made), _forgotten_table(made)]
-    return [table for table in told if table["rows"]] + ([_check_table(made)] if made.is_model else [])
+    return [table for table in told if table["rows"]]
+
+
+def tables(made: MadeFolder) -> list[dict]:  # id, title, about and rows of each
+    "The tables of a page: what was measured, and what `check` finds."
+    return measured(made) + ([_check_table(made)] if made.is_model else [])
 
 # %% ../../nbs/09_app/03_made_folder.ipynb #a972bc69
 def _words(options_given: Mapping[str, object]) -> list[str]:
@@ -350,20 +355,3 @@ def commands(made: MadeFolder) -> list[str]:
     if "like" in note:
         lines.append(_line("export", note["trained"], dict(like=Path(note["like"]).name), made.folder))
     return lines
-
-
-def _rows(settings: Mapping[str, object]) -> list[dict]:
-    shown = without_folders({name: value for name, value in settings.items() if value not in (None, "", [], {})})
-    texts = {name: v if isinstance(v, str) else json.dumps(v, ensure_ascii=False) for name, v in shown.items()}
-    return [dict(what=name.replace("_", " "), value=text) for name, text in texts.items()]
-
-
-_ELSEWHERE = ("rows", "scores", "training", "notes", "source")  # of a note, which the page has in other places
-
-
-def settings_tables(made: MadeFolder) -> dict[str, list[dict]]:  # {of what: what and value}
-    "All settings that a folder has noted."
-    note = {name: value for name, value in made.note.items() if name not in _ELSEWHERE}
-    parts = {"the vocabulary": note, "the training": made.run.get("config", {}), "the adaptation": made.asked}
-    parts["the machine"] = {name: made.scores[name] for name in ("device", "versions") if name in made.scores}
-    return {name: rows for name, settings in parts.items() if (rows := _rows(settings))}

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 import vocab_lit
-from .made_folder import MadeFolder, commands, curves, settings_tables, tables
+from .made_folder import MadeFolder, commands, curves, tables
 from ..methods.plan import Plan
 from ..models.card import without_folders
 from ..text.corpus import Amount, Lines, data_path, sample_lines
@@ -297,7 +297,6 @@ def report_data(
         losses=curves(made.model),
         tables=tables(made),
         commands=commands(made),
-        settings=settings_tables(made),
     )
 
 
@@ -356,10 +355,8 @@ def check_report(
 ) -> MadeFolder:
     "`ValueError` or an `OSError` where a report cannot be written."
     made, out = MadeFolder.open(folder), Path(out)
-    if out.is_dir():
-        raise SettingError("out", f" {out} is a folder; give the name of a file")
-    if out.exists() and not overwrite:
-        raise SettingError("out", f" {out} exists; choose another file, or give --overwrite")
+    if out.is_dir() or (out.exists() and not overwrite):
+        raise SettingError("out", f" {out} exists; choose another file, or give --overwrite for a file")
     if not out.exists():
         check_output(out)
     made.target  # noqa: B018  says what is missing of the tokenizer

@@ -41,7 +41,6 @@ from ..text.errors import MissingExtra
 from ..text.files import in_mirror
 from ..text.reader import FIELD_HELP, with_field
 from ..text.settings import Option, SettingError, Settings, options
-from ..tokens.settings import AS_ADVISED
 from ..training.settings import RunStopped
 
 for _name, _value in (
@@ -185,12 +184,6 @@ def _leave(problem: object, code: int) -> None:
     raise typer.Exit(code) from None
 
 
-def _with_number(arg: str, after: str) -> str:
-    "An `--extend` that no number follows, with the one that stands for it; other arguments as they are."
-    is_bare = arg == "--extend" and after.startswith("-") and not after[1:].isdigit()
-    return f"{arg}={AS_ADVISED}" if is_bare else arg
-
-
 class OneLine(TyperGroup):
     "Commands whose remarks are printed, and whose users' errors are one line."
 
@@ -199,11 +192,6 @@ class OneLine(TyperGroup):
             if isinstance(stream, io.TextIOWrapper):  # Windows has another encoding for files and pipes
                 stream.reconfigure(encoding="utf-8", errors=stream.errors)
         return super().main(*args, **options)
-
-    def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:
-        "The arguments, with a number behind an `--extend` that has none."
-        followed = zip(args, [*args[1:], "--"])
-        return super().parse_args(ctx, [_with_number(arg, after) for arg, after in followed])
 
     def invoke(self, ctx: typer.Context) -> object:
         with suppress(ValueError):  # not in the main thread
@@ -272,11 +260,6 @@ def _parameters(cls: type[Settings], usual: object, only: str = "") -> dict[str,
     return {n: _parameter(o, getattr(usual, n, o.default), cls.heading or None) for n, o in known.items()}
 
 
-def _made(cls: type, names: Mapping[str, object], values: Mapping[str, object]) -> object:
-    "The settings object, from the values of options."
-    return cls(**{n: options(cls)[n].default if values[n] is None else values[n] for n in names})
-
-
 def _print_all(ctx: typer.Context, asked: bool) -> None:
     "Print the help with the options that it leaves out otherwise."
     if not asked:
@@ -322,7 +305,10 @@ def with_settings(command: Callable[..., None], main: str = "") -> Callable[...,
         parameters = {name: _placed(p, main.split()) for name, p in parameters.items()} | dict(help_all=_HELP_ALL)
 
     def call(**values: object) -> None:
-        made = {name: _made(cls, names, values) for name, (cls, names) in groups.items()}
+        made = {
+            name: cls(**{n: options(cls)[n].default if values[n] is None else values[n] for n in names})
+            for name, (cls, names) in groups.items()
+        }
         command(**{name: values[name] for name in own}, **made)
 
     call.__name__, call.__doc__ = command.__name__, command.__doc__

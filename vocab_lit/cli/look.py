@@ -208,8 +208,7 @@ def report_(
     """Show a model's vocabulary on one page, which opens in a browser without a network.
 
     On it are lines of text before and after, with tokens in colours by where their embeddings came from; all tokens
-    with their sources and weights; a map of the embeddings; losses, scores and what `check` finds; commands and
-    settings.
+    with their sources and weights; a map of the embeddings; losses, scores and what `check` finds; and commands.
 
     Example: `vocab-lit report xlmr-sw --text swahili.txt --out xlmr-sw.html`
     """
@@ -232,7 +231,8 @@ def demo_(
     """Type into a model before and after, side by side, on a page of this machine.
 
     Tokens show in colours as one types. Decoders write on, masked models fill in ___, and a GGUF file runs in
-    llama.cpp, for which the package xllamacpp is needed. Nothing leaves the machine. Ctrl+C ends it.
+    llama.cpp (package xllamacpp). The page is served by `pip install 'vocab_lit[demo]'`. Nothing leaves the machine.
+    Ctrl+C ends it.
 
     Example: `vocab-lit demo xlmr-sw`
 

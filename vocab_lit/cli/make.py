@@ -131,7 +131,7 @@ _UNIGRAM = TokenizerSettings(kind="unigram")
 def tokenizer(
     text: RunText,
     out: NewFolder,
-    settings: Annotated[TokenizerSettings, "kind vocab_size character_coverage sample alpha"] = _UNIGRAM,
+    settings: Annotated[TokenizerSettings, "kind vocab_size character_coverage sample"] = _UNIGRAM,
     field: Field = "",
     setup: SetupFile = None,
 ) -> None:

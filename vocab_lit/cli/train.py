@@ -264,20 +264,13 @@ def _show_stages(rows: list[dict[str, Any]], title: str) -> None:
             show_facts(row["takes"], f"what the {row['stage']} would take")
 
 
-def _show_report(report: dict) -> None:
-    "Print how well the models predict, before and after."
-    from vocab_lit.app.report import UNKNOWN_NOTE
-    from vocab_lit.training.perplexity import FORGOTTEN, bits_by_text
+def _show_report(out: Path) -> None:
+    "Print how the models compare."
+    from vocab_lit.app.made_folder import MadeFolder, measured
 
-    names = ("bits_per_byte", "tokens", "unknown")
-    show(
-        [dict(model=model) | {name: score[name] for name in names} for model, score in report["held_out"].items()],
-        "held-out text",
-    )
-    if report["forgotten"]:
-        show(bits_by_text(report["forgotten"]), FORGOTTEN)
-    if report["held_out"]["source"]["unknown"]:
-        log.warning(f"note: {UNKNOWN_NOTE}")
+    for table in measured(MadeFolder.open(out)):
+        if table["id"] in ("scores", "tasks", "forgotten"):
+            show(table["rows"], table["title"])
 
 # %% ../../nbs/10_cli/03_train.ipynb #957d6e1e
 @command(
@@ -342,7 +335,7 @@ def adapt(
     if as_json:
         tell_json(report)
         return
-    _show_report(report)
+    _show_report(out)
     log.info(f"the report is {out / 'report/report.md'}, the model {asked.final(out)}")
 
 # %% ../../nbs/10_cli/03_train.ipynb #be0436e7

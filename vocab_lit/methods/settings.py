@@ -269,7 +269,7 @@ USES = (
         "no tokenizer is trained for the language alone, so that it has no use; leave it out",
     ),
     Use(
-        ("sample", "alpha"),
+        ("sample",),
         lambda settings, recipe, text: bool(text) and (bool(recipe.needs) or not settings.tokenizer.tokenizer),
         "nothing is trained on text, so that it has no use; leave it out",
     ),

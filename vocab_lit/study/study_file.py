@@ -135,7 +135,7 @@ SIZES = {"new": ("vocab_size",), "extended": ("vocab_size", "extend"), "continue
 ADAPTERS: dict[str, dict[str, Any]] = {"mad-x": {}, "mad-x-2": {"last_layer": False}}
 AUXILIARY = "auxiliary"  # vectors of a smaller model, which is trained on the text
 _TRANSPLANT = {name for cls in (TokenizerSettings, VectorSettings, InitSettings) for name in options(cls)}
-_GIVEN = {"tokenizer", "expansion", "tokens", "sample", "alpha", "source_text", "dictionary", "seed", "factors"}
+_GIVEN = {"tokenizer", "expansion", "tokens", "sample", "source_text", "dictionary", "seed", "factors"}
 _OPTIONS = (_TRANSPLANT | options(TrimSettings).keys()) - _GIVEN  # of a way; the others the study gives
 _ONLY = ("models", "languages", "amounts", "seeds", "tasks")  # what a way can be limited to
 

@@ -11,7 +11,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import islice
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 # %% auto #0
 __all__ = ['data_path', 'write_json', 'iter_lines', 'read_lines', 'sampling_weights', 'Lines', 'capped', 'mix', 'split_lines',
-           'is_held_out', 'hold_out', 'Amount', 'size_of', 'sample_lines', 'sample_languages', 'reread', 'KeptLines']
+           'is_held_out', 'hold_out', 'Amount', 'size_of', 'sample_lines', 'reread', 'KeptLines']
 
 # %% ../../nbs/01_text/01_corpus.ipynb #8fe116c8
 def data_path(
@@ -301,19 +301,6 @@ def _random_numbers(seed: int) -> Iterator[float]:
     rng = np.random.default_rng(seed)
     while True:
         yield from rng.random(4096).tolist()
-
-
-def sample_languages(
-    corpora: Sequence[Iterable[str]],  # one for each language, that can be read again, as a list or `Lines`
-    most: Amount,
-    alpha: float = 0.3,  # 1 leaves the proportions, 0 makes all equal
-    seed: int = 0,
-) -> list[str]:
-    "Draw lines of several languages, as many of each as its weight says; of a small one all there are."
-    sizes = {str(i): sum(map(most.of, lines)) for i, lines in enumerate(corpora)}
-    weights = sampling_weights(sizes, alpha).values()
-    drawn = (sample_lines(lines, Amount(weight * most.n, most.bytes), seed) for lines, weight in zip(corpora, weights))
-    return list(chain.from_iterable(drawn))
 
 
 def reread(lines: Iterable[str]) -> Iterable[str]:

@@ -172,17 +172,10 @@ class TokenizerSettings(Settings):
         shown="all of it, but for unigram 50MB",
         check=_check_sample,
     )
-    alpha: float | None = option(
-        None,
-        "with a sample: take every --text as a language, sampled by its size with this exponent; 1 as it is, 0 uniform",
-        shown="the text as one",
-        ge=0,
-        le=1,
-    )
     extend: int = option(
         0,
-        "vocabulary expansion: keep the source vocabulary and add up to N tokens; 0 replaces it. Without a number,"
-        " as many as `vocab-lit inspect` advises, by continued training",
+        "vocabulary expansion: keep the source vocabulary and add up to N tokens; 0 replaces it, -1: as many"
+        " as `vocab-lit inspect` advises, by continued training",
         ge=AS_ADVISED,
     )
     expansion: str = option(
@@ -210,8 +203,6 @@ class TokenizerSettings(Settings):
     def check(self) -> None:
         super().check()
         self._check_expansion()
-        if self.alpha is not None and not self.sample:
-            raise SettingError("alpha", "it says how a sample is drawn; give --sample too")
         if self.tokenizer:
             check_tokenizer_path(self.tokenizer)
         _ = self.given
@@ -265,14 +256,10 @@ class TokenizerSettings(Settings):
         seed: int = 0,  # of a sample
     ) -> Iterable[str]:  # that can be read again
         "The lines that tokenizer and vectors are trained on."
-        from vocab_lit.text.corpus import Lines, sample_languages, sample_lines
+        from vocab_lit.text.corpus import Lines, sample_lines
 
         amount = self.amount
-        if amount is None:
-            return Lines(*text)
-        if self.alpha is None:
-            return sample_lines(Lines(*text), amount, seed)
-        return sample_languages([Lines(source) for source in text], amount, self.alpha, seed)
+        return sample_lines(Lines(*text), amount, seed) if amount else Lines(*text)
 
 
 @settings

@@ -333,7 +333,7 @@ class TokenizerFile:
     def vocab(self) -> Vocab:
         "Its tokens, added ones included."
         vocab = Vocab.from_tokenizer(self.tokenizer, self.settings)
-        vocab.file = self
+        vocab.file = self if type(self) is TokenizerFile else None  # that of a GGUF file answers otherwise
         return vocab
 
     @property
