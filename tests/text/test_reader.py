@@ -6,6 +6,7 @@ from vocab_lit.text.reader import TextSource, _ZSTD, beside, raw_lines, with_fie
 import bz2
 import gzip
 import importlib
+import json
 import lzma
 import pytest
 import sys
@@ -30,7 +31,7 @@ def test_every_format_gives_the_same_lines_under_any_name(cell_6a3f0109):
     greetings = cell_6a3f0109.greetings
     place = cell_6a3f0109.place
     plain = cell_6a3f0109.plain
-    for name, packed in (("a.gz", gzip.compress), ("b", bz2.compress), ("c.txt", lzma.compress), ("d.gz", bytes)):
+    for name, packed in (("a.gz", gzip.compress), ("b", bz2.compress), ("c.txt", lzma.compress), ("d", bytes)):
         (place / name).write_bytes(packed(plain))
         assert list(TextSource.of(place / name).lines()) == greetings
     tables = {
@@ -59,6 +60,13 @@ def test_a_column_of_a_parquet_file_is_read_in_parts(cell_6a3f0109):
     table = pa.table({"id": [1, 2, 3], "body": ["Habari ya asubuhi.", None, "Karibu sana."]})
     pq.write_table(table, place / "sw.parquet")
     assert list(TextSource.of(f"{place}/sw.parquet::body").lines()) == greetings
+    pairs = [{"translation": {"en": "water", "sw": "maji"}}, {"translation": None}]
+    pq.write_table(pa.table({"translation": [pair["translation"] for pair in pairs]}), place / "pairs.parquet")
+    (place / "pairs.jsonl").write_text("".join(json.dumps(pair) + "\n" for pair in pairs))
+    for name in ("pairs.parquet", "pairs.jsonl"):
+        assert list(TextSource.of(f"{place}/{name}::translation.sw").lines()) == ["maji"]
+        with pytest.raises(ValueError, match=rf"there are translation.en, translation.sw; .*{name}::NAME"):
+            list(TextSource.of(f"{place}/{name}::translation.fr").lines())
     with pytest.raises(ValueError, match="sw.parquet: no column 'text'; there are id, body; .*--field NAME"):
         list(TextSource.of(place / "sw.parquet").lines())
     with pytest.raises(ValueError, match="the field 'id' is no text but int"):
@@ -105,7 +113,13 @@ def test_what_is_damaged_or_lacks_the_field_is_told_with_its_place(cell_6a3f0109
             r"half.jsonl, line 2: half a .*ud83d\) after '.*maji '",
         ),
         "deep.jsonl": (b'{"text": ' + b"[" * 100_000, "deep.jsonl, line 1: JSON that is nested too deeply"),
-        "latin": ("gut\nschön\n".encode("latin-1"), r"latin, line 2: not UTF-8 \(byte 0xf6 at column 4\)"),
+        "first.jsonl": (b'xt": "a"}\n{"text": "b"}\n{"text": "c"}\n', "first.jsonl, line 1: not a whole JSON object"),
+        "plain.gz": (b"maji\n", "plain.gz is not compressed as its name says; .*rename"),
+        "a.zip": (b"PK\x03\x04" + bytes(60), "a.zip is a zip archive; unpack"),
+        "a.tar.gz": (gzip.compress(bytes(257) + b"ustar" + bytes(300)), "a.tar.gz is a tar archive; unpack"),
+        "a.arrow": (b"ARROW1" + bytes(60), "a.arrow is an Arrow file; .*to_json"),
+        "digits.jsonl": (b'{"text": "a", "n": ' + b"9" * 5000 + b"}\n", "digits.jsonl, line 1: JSON that cannot be read"),
+        "latin": ("gut\nschön\n".encode("latin-1"), r"latin, line 2: not UTF-8 \(byte 0xf6 at column 4\); .*iconv -f latin1"),
         "wide": ("maji\n".encode("utf-16"), "wide is UTF-16 or no text at all; .*iconv -f utf-16"),
     }
     for name, (content, match) in bad.items():
@@ -186,6 +200,9 @@ def test_zstandard_is_read_where_its_module_is_installed(cell_6a3f0109):
     place = cell_6a3f0109.place
     plain = cell_6a3f0109.plain
     zstd = importlib.import_module(_ZSTD)
+    long = zstd.compress(b"maji\n" * 2**18, options={zstd.CompressionParameter.window_log: 30})
+    (place / "long.zst").write_bytes(b"\x50\x2a\x4d\x18\x04\0\0\0skip" + long)  # behind a frame to skip
+    assert sum(1 for _ in TextSource.of(place / "long.zst").lines()) == 2**18
     packed = zstd.compress(plain) + zstd.compress(b"maji\n")  # of two frames
     (place / "z").write_bytes(packed)
     assert list(TextSource.of(place / "z").lines()) == [*greetings, "maji"]

@@ -15,7 +15,7 @@ import os
 import re
 import sys
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, partial
@@ -32,18 +32,41 @@ __all__ = ['LONGEST_LINE', 'FIELD', 'FIELD_HELP', 'raw_lines', 'check_characters
 
 # %% ../../nbs/01_text/03_reader.ipynb #6a3f0106
 _ZSTD = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
+_LARGEST_WINDOW = 31  # the power of 2 that `zstd --long=31` compresses with
+
+
+def _open_zstd(file: BufferedReader) -> IO[bytes]:
+    zstd = import_extra(_ZSTD, "text")
+    return zstd.open(file, options={zstd.DecompressionParameter.window_log_max: _LARGEST_WINDOW})
+
+
 _COMPRESSED = {
     b"\x1f\x8b": gzip.open,
     b"BZh": bz2.open,
     b"\xfd7zXZ\x00": lzma.open,
-    b"\x28\xb5\x2f\xfd": lambda file: import_extra(_ZSTD, "text").open(file),
+    b"\x28\xb5\x2f\xfd": _open_zstd,
+} | {bytes([n]) + b"\x2a\x4d\x18": _open_zstd for n in range(0x50, 0x60)}  # a frame to skip before the first
+_SUFFIXES = {".gz", ".bz2", ".xz", ".zst"}
+_NO_TEXT = {  # where it begins, how, what it is, and what to do
+    (0, b"PK\x03\x04"): ("a zip archive", "unpack it and give the files or their folder"),
+    (257, b"ustar"): ("a tar archive", "unpack it and give the files or their folder"),
+    (0, b"7z\xbc\xaf\x27\x1c"): ("a 7z archive", "unpack it and give the files or their folder"),
+    (0, b"ARROW1"): ("an Arrow file", "`datasets.Dataset.from_file(FILE).to_json(...)` makes JSON lines of it"),
 }
 
 
-def _decompressed(file: BufferedReader) -> IO[bytes]:
-    "An open file, decompressed where it begins as gzip, bzip2, xz or Zstandard."
+def _decompressed(path: Path, file: BufferedReader) -> IO[bytes]:
+    "An open file, decompressed where it begins as gzip, bzip2, xz or Zstandard; `ValueError` for an archive."
     start = file.peek(6)
-    return next((opened(file) for magic, opened in _COMPRESSED.items() if start.startswith(magic)), file)
+    opened = next((opened for magic, opened in _COMPRESSED.items() if start.startswith(magic)), None)
+    if start and not opened and path.suffix in _SUFFIXES:
+        raise ValueError(f"{path} is not compressed as its name says; get it again, or rename it if it is plain text")
+    content: Any = opened(file) if opened else file
+    start = content.peek(512)
+    for (at, magic), (what, remedy) in _NO_TEXT.items():
+        if start[at:].startswith(magic):
+            raise ValueError(f"{path} is {what}; {remedy}")
+    return content
 
 # %% ../../nbs/01_text/03_reader.ipynb #6a3f0108
 def _is_damage(e: Exception) -> bool:
@@ -69,14 +92,14 @@ def _decoded(path: Path, n: int, raw: bytes, errors: str) -> str:
     except UnicodeDecodeError as e:
         raise ValueError(
             f"{path}, line {n}: not UTF-8 (byte {e.object[e.start]:#04x} at column {e.start + 1}); "
-            f"convert the file first, for example with `iconv -t utf-8`"
+            f"convert the file first, for example with `iconv -f latin1 -t utf-8` where it is Latin-1"
         ) from None
 
 
 def _decoded_lines(path: Path, file: BufferedReader, errors: str = "strict") -> Iterator[str]:
     "The lines of an open file."
     try:
-        content = _decompressed(file)
+        content = _decompressed(path, file)
         for n, raw in enumerate(iter(partial(content.readline, LONGEST_LINE + 1), b""), 1):
             yield _decoded(path, n, raw, errors)
     except Exception as e:
@@ -108,8 +131,13 @@ def check_characters(text: str, place: str) -> None:
         raise ValueError(f"{place}: {problem}; write the character whole, or leave it out") from None
 
 
-def _as_text(value: object, place: str, field: str) -> str:
-    "A field's value if it is text; nothing where it is empty."
+def _field_text(record: Mapping[str, Any], path: str | Path, place: str, field: str, what: str = "field") -> str:
+    "A field's value if it is text, nothing where it is empty; `a.b` is the field b of the field a."
+    value: object = record
+    for name in [field] if field in record else field.split("."):
+        if value is not None and (not isinstance(value, dict) or name not in value):
+            raise _no_field(path, place, what, field, _names(record))
+        value = value and value[name]
     if value is None:
         return ""
     if not isinstance(value, str):
@@ -118,11 +146,18 @@ def _as_text(value: object, place: str, field: str) -> str:
     return value
 
 
-def _no_field(path: str | Path, what: str, field: str, there: Iterable[str]) -> ValueError:
+def _names(record: Mapping[str, Any]) -> Iterator[str]:
+    "The names of a record's fields, those inside others behind a dot."
+    for name, value in record.items():
+        inner = _names(value) if isinstance(value, dict) else ()
+        yield from [f"{name}.{within}" for within in inner] or [name]
+
+
+def _no_field(path: str | Path, place: str, what: str, field: str, there: Iterable[str]) -> ValueError:
     "The error about a field or column that is not there, with those that are."
     there = ", ".join(str(name)[:30] for name in there) or "none"
     hint = f"name the one with the text by --field NAME (a column without a name by its number), or as {path}::NAME"
-    return ValueError(f"{path}: no {what} {field!r}; there are {there}; {hint}")
+    return ValueError(f"{place}: no {what} {field!r}; there are {there}; {hint}")
 
 
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")  # a character's half, as JSON writes it
@@ -138,6 +173,8 @@ def read_json(
     except json.JSONDecodeError as e:
         at = place if e.lineno == 1 else f"{place}, line {e.lineno}"
         raise ValueError(f"{at}: not a whole JSON object ({e.msg} at column {e.colno}); is the file cut off?") from None
+    except ValueError as e:  # a number of more digits than Python reads
+        raise ValueError(f"{place}: JSON that cannot be read ({first_line(e)})") from None
     except RecursionError:
         raise ValueError(f"{place}: JSON that is nested too deeply; give lists and objects a few levels deep") from None
     if _SURROGATE.search(text):
@@ -162,10 +199,7 @@ def _json_texts(path: Path, field: str, lines: Iterable[str]) -> Iterator[str]:
         if line.isspace():
             continue
         place = f"{path}, line {n}"
-        record = json_record(line, place)
-        if field not in record:
-            raise _no_field(place, "field", field, record)
-        yield _as_text(record[field], place, field)
+        yield _field_text(json_record(line, place), path, place, field)
 
 # %% ../../nbs/01_text/03_reader.ipynb #6a3f0113
 def table_cells(line: str) -> list[str]:
@@ -202,7 +236,7 @@ def _table_texts(path: Path, field: str, lines: Iterable[str], delimiter: str) -
         column = int(field) - 1
         yield columns[column]  # such a table has no names of columns
     else:
-        raise _no_field(path, "column", field, columns)
+        raise _no_field(path, str(path), "column", field, columns)
     for n, row in rows:
         if len(row) != len(columns):
             raise ValueError(f"{path}, line {n}: {len(row)} cells, and line {first} has {len(columns)}")
@@ -217,11 +251,11 @@ def _parquet_texts(path: Path, field: str, file: BufferedReader) -> Iterator[str
     except (OSError, ValueError) as e:
         raise ValueError(f"{path}: a Parquet file that is damaged or cut off ({first_line(e)})") from None
     columns = table.schema_arrow.names
-    if field not in columns:
-        raise _no_field(path, "column", field, columns)
+    wanted = [name for name in (field, field.partition(".")[0]) if name in columns][:1]
     try:
-        for batch in table.iter_batches(4096, columns=[field]):
-            yield from (_as_text(value, str(path), field) for value in batch.column(0).to_pylist())
+        for batch in table.iter_batches(4096, columns=wanted or columns):
+            for record in batch.to_pylist():
+                yield _field_text(record, path, str(path), field, "column")
     except (OSError, UnicodeDecodeError) as e:
         raise ValueError(f"{path} cannot be read to its end ({e}); it is damaged") from None
 
@@ -315,7 +349,8 @@ def _format_of(path: Path, field: str, lines: list[str]) -> _Texts:
     if not lines:
         return _plain_texts
     start = "".join(lines[0].split())
-    if start.startswith('{"') or start == "{}":
+    objects = [line for line in lines if line.lstrip().startswith('{"') and line.rstrip().endswith("}")]
+    if start.startswith('{"') or start == "{}" or 2 * len(objects) > len(lines):  # one of which may be cut off
         return _json_texts
     _check_is_text(path, start)
     delimiter = _table_delimiter(path, lines, field or FIELD)
@@ -469,10 +504,7 @@ def _data_set(name: str) -> Iterable[dict[str, Any]]:
 def _data_set_lines(name: str, field: str) -> Iterator[str]:
     "The lines of a data set."
     for n, record in enumerate(_data_set(name)):
-        if field not in record:
-            raise _no_field(name, "field", field, record)
-        text = _as_text(record[field], f"{name}, record {n}", field)
-        yield from _lines_of(text)
+        yield from _lines_of(_field_text(record, name, f"{name}, record {n}", field))
 
 # %% ../../nbs/01_text/03_reader.ipynb #6a3f0125
 def with_field(
