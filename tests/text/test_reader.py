@@ -119,7 +119,10 @@ def test_what_is_damaged_or_lacks_the_field_is_told_with_its_place(cell_6a3f0109
         "a.tar.gz": (gzip.compress(bytes(257) + b"ustar" + bytes(300)), "a.tar.gz is a tar archive; unpack"),
         "a.arrow": (b"ARROW1" + bytes(60), "a.arrow is an Arrow file; .*to_json"),
         "digits.jsonl": (b'{"text": "a", "n": ' + b"9" * 5000 + b"}\n", "digits.jsonl, line 1: JSON that cannot be read"),
-        "latin": ("gut\nschön\n".encode("latin-1"), r"latin, line 2: not UTF-8 \(byte 0xf6 at column 4\); .*iconv -f latin1"),
+        "latin": (
+            "gut\nschön\n".encode("latin-1"),
+            r"latin, line 2: not UTF-8 \(byte 0xf6 at column 4\); .*iconv -f latin1",
+        ),
         "wide": ("maji\n".encode("utf-16"), "wide is UTF-16 or no text at all; .*iconv -f utf-16"),
     }
     for name, (content, match) in bad.items():
