@@ -12,7 +12,7 @@ import tempfile
 @pytest.fixture(scope='module')
 def cell_fbfc6acb():
     # nbs/11_gguf/01_tokens.ipynb, cell "def toy_file(path: Path, change=lambda writer: None, width=6" (fbfc6acb)
-    def toy_file(path: Path, change=lambda writer: None, width=64, more={}) -> GgufFile:
+    def toy_file(path: Path, change=lambda writer: None, width=64, **more: int) -> GgufFile:
         "A file with forty tokens, an output layer of its own and a tensor of two blocks."
         random = np.random.default_rng(0)
         writer = gguf.GGUFWriter(path, "llama")
@@ -91,11 +91,11 @@ def test_a_number_of_rows_of_the_architecture_is_no_sign_of_a_table(cell_fbfc6ac
         writer.add_uint32("llama.attention.head_count", 2)
 
 
-    product = toy_file(folder / "product.gguf", add_product, more=more)
+    product = toy_file(folder / "product.gguf", add_product, **more)
     assert set(token_tables(product)) == {*token_tables(same), "blk.1.nextn.embed_tokens.weight"}
 
 
-@pytest.mark.cell('nbs/11_gguf/01_tokens.ipynb', 'cell "whole numbers may be ids, and their tensor is named" (4a9f0e11)')
+@pytest.mark.cell('nbs/11_gguf/01_tokens.ipynb', 'cell "whole numbers may be ids, and their tensor is named" (4a3386d4)')
 def test_whole_numbers_may_be_ids_and_their_tensor_is_named(cell_fbfc6acb):
     folder = cell_fbfc6acb.folder
     toy_file = cell_fbfc6acb.toy_file
