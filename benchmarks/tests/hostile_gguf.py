@@ -177,11 +177,11 @@ def hostile() -> Iterator[tuple[str, bytes, str]]:  # name, content, what is sai
     lists = entries(tokenizer__ggml__eos_token_ids=array(U32, [2, 10**6]))
     yield "ids", _with(lists), "eos_token_ids is 1000000, and there are"
     yield "id-as-text", _with(entries(tokenizer__ggml__bos_token_id=string("1"))), "bos_token_id is a text instead"
-    yield "architecture-as-number", _with(entries(general__architecture=number(7))), "is a whole number instead of a text"
+    yield "architecture-as-number", _with(entries(general__architecture=number(7))), "whole number instead of a text"
     yield "template-as-number", _with(entries(tokenizer__chat_template=number(7))), "tokenizer.chat_template"
     yield "no-tokenizer", _with(entries(tokenizer__ggml__model=None)), "has no tokenizer"
     yield "other-tokenizer", _with(entries(tokenizer__ggml__model=string("rwkv"))), "has a tokenizer 'rwkv'"
-    yield "tokenizer-as-number", _with(entries(tokenizer__ggml__model=number(1))), "is a whole number instead of a text"
+    yield "tokenizer-as-number", _with(entries(tokenizer__ggml__model=number(1))), "whole number instead of a text"
     yield (
         "tokenizer-as-list",
         _with(entries(tokenizer__ggml__model=array(U32, [1]))),
