@@ -125,7 +125,7 @@ def stored_tensors(
         except FileNotFoundError:
             assert index is not None  # without one, the only file was seen above
             raise _damaged(folder, f"{file.name}, which {index.name} names, is missing") from None
-        except (ValueError, LookupError, TypeError, AttributeError):
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
             raise _damaged(folder, f"{file.name} is damaged or cut short") from None
     return tensors
 

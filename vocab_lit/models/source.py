@@ -501,7 +501,8 @@ class GgufSource(Source):
     @cached_property
     def note(self) -> dict[str, Any]:
         "What is noted on how vocab-lit made it; empty for others."
-        return json.loads(self.file.get("vocab_lit.note", "{}"))
+        with reading(self.path, "vocab_lit.note"):
+            return json.loads(self.file.get("vocab_lit.note", "{}"))
 
     @cached_property
     def plan(self) -> Plan:
