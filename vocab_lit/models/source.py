@@ -21,7 +21,7 @@ from safetensors import SafetensorError
 from .model_class import is_decoder, is_masked, max_length, model_class_of, model_sizes, read_config
 from .settings import check_model_path, is_gguf
 from ..text.errors import SettingError, first_line, reading
-from ..text.files import check_output, read_json, why_not
+from ..text.files import check_output, not_finite, read_json, why_not
 
 if TYPE_CHECKING:
     import torch
@@ -174,6 +174,10 @@ class Source:
         "What transformers computes with: a folder itself, of a GGUF file the folder into which it is dequantised once."
         raise NotImplementedError
 
+    def not_finite(self) -> list[str]:
+        "The names of the tensors in its files that have numbers that are not finite."
+        raise NotImplementedError
+
     def load(self) -> PreTrainedModel:
         "Load the model with all its weights in memory."
         return self.with_weights().load()
@@ -225,14 +229,17 @@ class FolderSource(Source):
         "The model's configuration."
         return read_config(self.path)
 
-    def check_unquantised(self) -> None:
-        "`ValueError` where the weights are quantised: such a model cannot be trained."
+    def check_trainable(self) -> None:
+        "`ValueError` where the weights are quantised or not finite: such a model cannot be trained."
         from vocab_lit.models import lazy_weights
 
         if getattr(self.config, "quantization_config", None):
             problem = f"{self.path} is quantised by {lazy_weights.quantisation_method(self.config)}"
             hint = "give the model that was quantised"
             raise ValueError(f"{problem}, and cannot be trained; {hint}")
+        if broken := self.not_finite():
+            problem = f"{len(broken):,} of its tensors have numbers that are not finite, the first {broken[0]}"
+            raise ValueError(f"{self.path}: {problem}; take the weights from before they were damaged")
 
     @cached_property
     def model_class(self) -> type:
@@ -245,6 +252,10 @@ class FolderSource(Source):
         from vocab_lit.models import lazy_weights
 
         return lazy_weights.stored_tensors(self.files)
+
+    def not_finite(self) -> list[str]:
+        "The names of the tensors in its files that have numbers that are not finite; of pickles none is looked at."
+        return [name for file in sorted({t.file for t in self.stored.values()}) for name in not_finite(file)]
 
     @cached_property
     def tables(self) -> dict[str, TokenTensor]:
@@ -467,6 +478,12 @@ class GgufSource(Source):
         t = self.tokenizer_file
         ordinary = set(t.has_types(TokenType.NORMAL))
         return (read_token(id, t.pieces[id], t.dialect) for id in ids if id in ordinary)
+
+    def not_finite(self) -> list[str]:
+        "The names of its tensors that have numbers that are not finite."
+        from vocab_lit.gguf.container import has_finite_numbers
+
+        return [name for name, tensor in self.file.tensors.items() if not has_finite_numbers(tensor)]
 
     @cached_property
     def tables(self) -> dict[str, GgufTable]:
