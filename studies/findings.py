@@ -47,7 +47,12 @@ def standing(
     digits: int = 1,
     lower: bool = False,  # smaller numbers are better, as losses
 ) -> str:
-    "The best row of a table and the place of a method in it, as the end of a sentence without its stop."
+    """The best row of a table and the place of a method in it, as the end of a sentence without its stop.
+
+    `KeyError` where no row is the method's; a row without a number has no place.
+    """
+    if method not in numbers.index:
+        raise KeyError(f"no row {method!r}; choose from {', '.join(map(str, numbers.index))}")
     ranked = numbers.dropna().sort_values(ascending=lower, kind="stable")
     called = [f"*{(names or {}).get(name, name)}*" for name in ranked.index]
     texts = [f"{value:.{digits}f}" for value in ranked]

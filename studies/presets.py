@@ -177,12 +177,21 @@ def task_and_set(
     return task, name or next(iter(names.get(task, "").split()), "")
 
 
+_MAY_BE_NONE = {  # parameters by chapter; what another names has to be there
+    "mad-x": ("vocabulary",),
+    "unks-everywhere": ("exchange_targets", "tree_sources", "tree_targets", "source_adapters"),
+}
+
+
 def scale_parameters(
     chapter: str,  # such as mad-x
     scale: str,  # mini, paper or custom, which has mini's
     **given: str | int,  # parameters of the chapter; "" or 0: the scale's; "none": nothing
 ) -> Parameters:
-    "Parameters of a chapter, with those of the scale where nothing is given."
+    "Parameters of a chapter, with those of the scale where nothing is given; `ValueError` of one that cannot be none."
+    for name in given:
+        if given[name] == "none" and name not in _MAY_BE_NONE.get(chapter, ()):
+            raise ValueError(f"{name} none: the chapter {chapter} needs some; leave it out, or name others")
     usual = (PAPER_PARAMETERS if scale == "paper" else MINI_PARAMETERS).get(chapter, {})
     chosen = {name: value or usual.get(name, value) for name, value in given.items()}
     return {name: "" if value == "none" else value for name, value in chosen.items()}

@@ -30,6 +30,7 @@ def _facts(_: argparse.Namespace) -> None:
 
 
 def _advice(_: argparse.Namespace) -> None:
+    import studies.advice_of_study  # noqa: F401, which registers more
     from studies.advice import ADVICE
 
     for piece in ADVICE.values():

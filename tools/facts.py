@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from studies.advice import ADVICE, ner_scores, vocabulary_pays
+from studies.advice import ADVICE
+from studies.advice_of_study import ner_scores, vocabulary_pays
 from vocab_lit.text.corpus import data_path
 from vocab_lit.text.markup import markdown_table, of_ours
 

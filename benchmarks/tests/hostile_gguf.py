@@ -170,29 +170,29 @@ def hostile() -> Iterator[tuple[str, bytes, str]]:  # name, content, what is sai
         fields = entries(general__alignment=number(alignment))
         yield f"alignment-{alignment}", _with(fields), f"general.alignment is {alignment}, which is no power of two"
     yield "alignment-huge", _with(entries(general__alignment=number(1 << 31))), "goes beyond the end of the file"
-    yield "alignment-text", _with(entries(general__alignment=string("32"))), "general.alignment is '32'"
+    yield "alignment-text", _with(entries(general__alignment=string("32"))), "general.alignment is a text instead"
     for name in ("bos", "eos", "unknown"):
         fields = entries(**{f"tokenizer__ggml__{name}_token_id": number(N)})
         yield f"id-of-{name}", _with(fields), f"{name}_token_id is {N}, and there are {N} tokens"
     lists = entries(tokenizer__ggml__eos_token_ids=array(U32, [2, 10**6]))
     yield "ids", _with(lists), "eos_token_ids is 1000000, and there are"
-    yield "id-as-text", _with(entries(tokenizer__ggml__bos_token_id=string("1"))), "bos_token_id is '1'"
-    yield "architecture-as-number", _with(entries(general__architecture=number(7))), "is a number instead of a text"
+    yield "id-as-text", _with(entries(tokenizer__ggml__bos_token_id=string("1"))), "bos_token_id is a text instead"
+    yield "architecture-as-number", _with(entries(general__architecture=number(7))), "whole number instead of a text"
     yield "template-as-number", _with(entries(tokenizer__chat_template=number(7))), "tokenizer.chat_template"
     yield "no-tokenizer", _with(entries(tokenizer__ggml__model=None)), "has no tokenizer"
     yield "other-tokenizer", _with(entries(tokenizer__ggml__model=string("rwkv"))), "has a tokenizer 'rwkv'"
-    yield "tokenizer-as-number", _with(entries(tokenizer__ggml__model=number(1))), "is a number instead of a text"
+    yield "tokenizer-as-number", _with(entries(tokenizer__ggml__model=number(1))), "whole number instead of a text"
     yield (
         "tokenizer-as-list",
         _with(entries(tokenizer__ggml__model=array(U32, [1]))),
-        "is a list of numbers",
+        "is a list of whole numbers",
     )
     yield "no-tokens", _with(entries(tokenizer__ggml__tokens=None)), "has no list tokenizer.ggml.tokens"
     yield "0-tokens", _with(entries(tokenizer__ggml__tokens=array(STRING, []))), "has no list tokenizer.ggml.tokens"
     yield (
         "tokens-as-numbers",
         _with(entries(tokenizer__ggml__tokens=array(U32, [1] * N))),
-        "is a list of numbers",
+        "is a list of whole numbers",
     )
     yield "token-twice", _with(entries(tokenizer__ggml__tokens=array(STRING, _TWICE))), "stands twice among"
     bad = [*PIECES[:-1], b"\xff\xfe"]

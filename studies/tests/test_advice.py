@@ -6,7 +6,7 @@ from csv import DictReader
 import pandas as pd
 import pytest
 
-from studies import advice
+from studies import advice, advice_of_study
 from tools.notebooks import checkout
 from vocab_lit.text.corpus import data_path
 
@@ -29,8 +29,9 @@ def other_records(monkeypatch):
             rows[column] = rows[column].sample(frac=1, random_state=0).to_numpy()
         return rows
 
-    monkeypatch.setattr(advice, "_table", turned)
-    cached = [made for made in vars(advice).values() if hasattr(made, "cache_clear")]
+    for module in (advice, advice_of_study):
+        monkeypatch.setattr(module, "rows_of", turned)
+    cached = [made for m in (advice, advice_of_study) for made in vars(m).values() if hasattr(made, "cache_clear")]
     for made in cached:
         made.cache_clear()
     yield
@@ -84,11 +85,13 @@ def test_an_end_is_the_last_number_and_not_the_best():
         == ("gemma3-270m-trimmed", "ka", "lapt-1e-5", "bits per byte")
     ]
     assert min(run) < run[-1]
-    assert f"→ {run[-1]:.2f} →" in advice.decision() and f"→ {min(run):.2f} →" not in advice.decision()
+    assert (
+        f"→ {run[-1]:.2f} →" in advice_of_study.decision() and f"→ {min(run):.2f} →" not in advice_of_study.decision()
+    )
 
 
 def test_the_leaves_of_the_tree_have_the_ends_of_the_records():
-    tree, ends = advice.decision(), {}
+    tree, ends = advice_of_study.decision(), {}
     for row in rows_of(advice.ONE_PASS):
         if row["metric"] == "bits per byte" and row["model"] == "smollm2-135m":
             ends.setdefault((row["setting"], row["language"]), {})[float(row["step"])] = float(row["value"])
@@ -103,8 +106,8 @@ def test_a_new_vocabulary_is_compared_with_the_model_as_it_comes():
     untouched = rows[(rows.method == "full vocabulary") & rows["mode"].isna()]
     for side, languages in (("unknown", ("hy", "te")), ("known", ("et", "fi", "he", "uk"))):
         means = [untouched[untouched.language == language].value.mean() for language in languages]
-        assert advice.ner_scores().loc["as it comes", side] == pytest.approx(statistics.mean(means))
-    assert "most Swahili (81 → 70, one seed)" in advice.vocabulary_pays()
+        assert advice_of_study.ner_scores().loc["as it comes", side] == pytest.approx(statistics.mean(means))
+    assert "most Swahili (81 → 70, one seed)" in advice_of_study.vocabulary_pays()
 
 
 def test_the_lines_that_trimming_changes_are_those_of_the_chapter():

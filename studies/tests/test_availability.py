@@ -139,7 +139,7 @@ def test_large_texts_say_that_the_hub_has_a_part_and_sizes_of_text_count(monkeyp
     planned = plan("focus", "de", "paper")
     german = planned.reads.query("what == 'text' and part.str.startswith('de')")["where"].item()
     assert "end after their first 5 GB" in german and "cc-100/de.txt.xz" in german
-    russian = plan("embedding-structure", "ru", "paper", compare="ru", mixed="none", family="none")
+    russian = plan("embedding-structure", "ru", "paper", compare="ru", mixed="ru", family="ru")
     assert russian.text["ru"] == 10 * 10**9 and "30.0 GB for 10.0 GB of text and its tokens" in str(russian)
     assert "text whose size is not known: lb, ceb" in str(plan("focus", "de", "paper", compare="de lb ceb"))
 

@@ -33,4 +33,6 @@ def test_the_best_row_of_a_table_is_named_with_the_place_of_the_method_that_a_te
     assert standing(f1, "b") == "*b* is best with 80.6"
     assert standing(f1, "a", digits=2, lower=True) == "*a* is lowest with 70.30"
     assert standing(f1, "d", lower=True, digits=0) == "*a* is lowest with 70; *d*, with 74, is number 2 of 3"
-    assert standing(f1, "missing") == standing(f1, "c") == "*b* is best with 80.6"
+    assert standing(f1, "c") == "*b* is best with 80.6"
+    with pytest.raises(KeyError, match="no row 'missing'; choose from a, b, c, d"):
+        standing(f1, "missing")

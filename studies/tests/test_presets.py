@@ -59,6 +59,8 @@ def test_a_parameter_that_is_given_stays_and_the_scale_has_the_others():
     assert chosen == dict(kinds="seen: en", vocabulary="", seeds=5, questions="en")
     assert scale_parameters("mad-x", "mini", vocabulary="")["vocabulary"] == "am km"
     assert scale_parameters("mad-x", "custom", vocabulary="none", kinds="")["vocabulary"] == ""
+    with pytest.raises(ValueError, match="mixed none: the chapter embedding-structure needs some; leave it out"):
+        scale_parameters("embedding-structure", "mini", compare="et", mixed="none")
     assert scale_parameters("compare", "paper", compare="sw", steps=0) == dict(compare="sw", steps=0)
     assert [paper_of(p) for p in ("wechsel-gpt2", "mad-x-adapter", "focus")] == ["wechsel", "mad-x", "focus"]
     text = PAPER_TEXT["focus"]

@@ -192,7 +192,11 @@ def test_a_model_that_has_read_a_language_is_told_from_others(cell_da4ebcc5):
     assert inspect_files(place / "model", [place / "sw.txt"], bits=False).reading is None
     reading = Reading(2.0, 2.5, 30, "causal")
     assert reading.reads and reading.in_words.endswith("0.80 times the 2.50 of counts of four bytes: it reads the language")
-    assert not replace(reading, bits_per_byte=3.0).reads and replace(reading, kind="pseudo").reads is None
+    assert replace(reading, bits_per_byte=3.0).reads is False and replace(reading, kind="pseudo").reads is None
+    for bits in (2.4, 2.5, 2.6):
+        close = replace(reading, bits_per_byte=bits)
+        assert close.reads is None and "undecided; train it as it is and extended" in close.in_words
+    assert [replace(reading, bits_per_byte=bits).reads for bits in (2.35, 2.65)] == [True, False]
 
 
 @pytest.mark.cell('nbs/09_app/07_inspection.ipynb', 'cell "what is left open follows the verdict" (f7ab5239)')

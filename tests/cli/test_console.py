@@ -103,6 +103,24 @@ def test_numbers_and_titles_are_whole_in_a_narrow_table():
     assert sum(len(word) for word in printed if set(word) == {"w"}) == 90
 
 
+@pytest.mark.cell('nbs/10_cli/00_console.ipynb', 'cell "where columns are too many for a terminal, a second table has the others" (b36e05f9)')
+def test_where_columns_are_too_many_for_a_terminal_a_second_table_has_the_others():
+    wide = Console(width=80, force_jupyter=False, file=io.StringIO())
+    row = dict(text="/home/me/texts/of/mine.txt", unseen_lines="300", tokenized_differently="20.0%", tokens_lost="0.64%")
+    row |= {"tokens_per_word": "2.134 → 2.155", "/home/me/texts/of/mine/and/many/others.txt": "100.0%"}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(vocab_lit.cli.console, "output", wide)
+        vocab_lit.cli.console.show([row])
+        vocab_lit.cli.console.show([{f"number_{n}": 123_456_789 for n in range(9)}])
+    printed = wide.file.getvalue()
+    assert "2.134 → 2.155" in printed and "300" in printed and "100.0%" in printed
+    assert printed.count("123,456,789") == 9 + 1 and max(map(len, printed.splitlines())) <= 80
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(vocab_lit.cli.console, "output", wide)
+        vocab_lit.cli.console.show([dict(token="[unused3]")])
+    assert "[unused3]" in wide.file.getvalue()
+
+
 @pytest.mark.cell('nbs/10_cli/00_console.ipynb', 'cell "errors of users are one line, others have a traceback" (6578b169)')
 def test_errors_of_users_are_one_line_others_have_a_traceback(cell_4aaecbba):
     tried = cell_4aaecbba.tried

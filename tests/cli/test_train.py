@@ -368,6 +368,8 @@ def test_a_folder_is_checked_and_uploaded_where_that_is_asked_for(cell_a42a8f16)
     up = json.loads(run("push", place / "sw", "me/sw", "--dry-run", "--json"))
     assert {"README.md", "config.json", "model.safetensors", "plan.npz"} <= {row["file"] for row in up}
     assert "README.md" in run("push", place / "sw", "me/sw", "--dry-run")
+    for wrong in ("a/../b", "a/b/c", "me/sw.git"):
+        run("push", place / "sw", wrong, "--dry-run", code=1)
     uploads = []
     adapter = place / "small-adapter"
     few = ("--text", place / "sw.txt", "--steps", 1, "--batch-size", 2, "--length", 32)

@@ -2,7 +2,7 @@
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
-from vocab_lit.gguf.container import GgufFile, NewTensor, Tensor, has_finite_numbers, quantised, same_tensor, type_name, write_gguf
+from vocab_lit.gguf.container import ARRAY, Field, GgufFile, NewTensor, STRING, Tensor, has_finite_numbers, quantised, same_tensor, type_name, write_gguf
 import gguf
 import numpy as np
 import pytest
@@ -54,6 +54,26 @@ def test_metadata_and_tensors_are_those_that_the_package_reads(cell_efc63008):
         assert b"".join(source.pieces(tensor.name)) == tensor.data.tobytes()
         numbers = gguf.dequantize(tensor.data, tensor.tensor_type)
         assert np.array_equal(source.values(tensor.name).ravel(), numbers.ravel())
+
+
+@pytest.mark.cell('nbs/11_gguf/00_container.ipynb', 'cell "an entry of another kind is named" (fefa7bb4)')
+def test_an_entry_of_another_kind_is_named(cell_efc63008):
+    folder = cell_efc63008.folder
+    source = cell_efc63008.source
+    def with_field(name, field):
+        "The path of the file with an entry of ours."
+        write_gguf(odd := folder / f"odd{len(list(folder.iterdir()))}.gguf", source.fields | {name: field}, [])
+        return odd
+
+
+    for name, field, told in (
+        ("tokenizer.ggml.eos_token_id", Field(7, None, True), "a truth value instead of a whole number"),
+        ("tokenizer.ggml.eos_token_id", Field(ARRAY, 4, [1]), "a list of whole numbers instead of a whole number"),
+        ("llama.context_length", Field(STRING, None, "long"), "a text instead of a whole number"),
+        ("tokenizer.ggml.scores", Field(STRING, None, "0"), "a text instead of a list of numbers"),
+    ):
+        with pytest.raises(ValueError, match=f"{name} is {told}"):
+            GgufFile(with_field(name, field))
 
 
 @pytest.mark.cell('nbs/11_gguf/00_container.ipynb', 'cell "a file written with some rows reads back byte for byte" (4177ac74)')

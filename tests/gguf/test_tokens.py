@@ -12,7 +12,7 @@ import tempfile
 @pytest.fixture(scope='module')
 def cell_fbfc6acb():
     # nbs/11_gguf/01_tokens.ipynb, cell "def toy_file(path: Path, change=lambda writer: None, width=6" (fbfc6acb)
-    def toy_file(path: Path, change=lambda writer: None, width=64) -> GgufFile:
+    def toy_file(path: Path, change=lambda writer: None, width=64, **more: int) -> GgufFile:
         "A file with forty tokens, an output layer of its own and a tensor of two blocks."
         random = np.random.default_rng(0)
         writer = gguf.GGUFWriter(path, "llama")
@@ -29,7 +29,7 @@ def cell_fbfc6acb():
         writer.add_array("tokenizer.ggml.suppress_tokens", [7, 39])
         writer.add_string("tokenizer.chat_template", "{{ messages }}")
         change(writer)
-        for name, rows in {"token_embd.weight": 40, "output.weight": 40, "blk.0.ffn_up.weight": 96}.items():
+        for name, rows in {"token_embd.weight": 40, "output.weight": 40, "blk.0.ffn_up.weight": 96, **more}.items():
             values = random.normal(size=(rows, width)).astype(np.float32)
             writer.add_tensor(name, gguf.quants.quantize(values, gguf.GGMLQuantizationType.Q8_0), raw_dtype=8)
         writer.add_tensor("output.bias", random.normal(size=40).astype(np.float32))
@@ -82,6 +82,30 @@ def test_a_number_of_rows_of_the_architecture_is_no_sign_of_a_table(cell_fbfc6ac
     toy_file = cell_fbfc6acb.toy_file
     same = toy_file(folder / "same.gguf", lambda writer: writer.add_uint32("llama.context_length", 40))
     assert token_tables(same) == ["token_embd.weight", "output.weight", "output.bias"]
+    more = {"blk.1.nextn.embed_tokens.weight": 40, "blk.0.attn_output.weight": 40}
+
+
+    def add_product(writer):
+        "Entries of which the product is the number of tokens."
+        writer.add_uint32("llama.block_count", 20)
+        writer.add_uint32("llama.attention.head_count", 2)
+
+
+    product = toy_file(folder / "product.gguf", add_product, **more)
+    assert set(token_tables(product)) == {*token_tables(same), "blk.1.nextn.embed_tokens.weight"}
+
+
+@pytest.mark.cell('nbs/11_gguf/01_tokens.ipynb', 'cell "whole numbers may be ids, and their tensor is named" (4a3386d4)')
+def test_whole_numbers_may_be_ids_and_their_tensor_is_named(cell_fbfc6acb):
+    folder = cell_fbfc6acb.folder
+    toy_file = cell_fbfc6acb.toy_file
+    def add_ids(writer):
+        "A tensor as in the draft models of EAGLE-3."
+        writer.add_tensor("d2t", np.arange(12, dtype=np.int64))
+
+
+    with pytest.raises(ValueError, match="the tensor d2t holds whole numbers, which may be ids of its tokens"):
+        token_tables(toy_file(folder / "draft.gguf", add_ids))
 
 
 @pytest.mark.cell('nbs/11_gguf/01_tokens.ipynb', 'cell "what does not fit together is named with its file" (2006a6a9)')

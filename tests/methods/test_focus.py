@@ -101,6 +101,17 @@ def cell_fb45619b():
 
 
 @pytest.fixture(scope='module')
+def cell_16e09f56(cell_46c9233a):
+    # nbs/04_methods/05_focus.ipynb, cell "plan_focus = get_recipe("focus").plan(source_focus, target_f" (16e09f56)
+    source_focus = cell_46c9233a.source_focus
+    target_focus = cell_46c9233a.target_focus
+    vectors_focus = cell_46c9233a.vectors_focus
+    plan_focus = get_recipe("focus").plan(source_focus, target_focus, vectors_focus)
+    plan_focus.summary()
+    return SimpleNamespace(plan_focus=plan_focus)
+
+
+@pytest.fixture(scope='module')
 def cell_8ba14d43():
     # nbs/04_methods/05_focus.ipynb, cell "few_source = Vocab.from_tokenizer(toy_tokenizer("unigram", [" (8ba14d43)
     few_source = Vocab.from_tokenizer(toy_tokenizer("unigram", ["mto", "maji", "gari"]))
@@ -340,6 +351,12 @@ def test_no_anchors_are_refused_and_nothing_to_initialise_is_not(cell_935fca00):
         recipe.plan(source, target)
     with pytest.raises(ValueError, match="10 vectors for a vocabulary of 11"):
         recipe.plan(source, target, TokenVectors(by_hand.matrix[:10], by_hand.known[:10], ""))
+
+
+@pytest.mark.cell('nbs/04_methods/05_focus.ipynb', 'cell "a summary fits into a terminal of 80 columns" (5fc2950a)')
+def test_a_summary_fits_into_a_terminal_of_80_columns(cell_16e09f56):
+    plan_focus = cell_16e09f56.plan_focus
+    assert max(map(len, plan_focus.summary().to_string().splitlines())) < 80 and "SparsemaxSimilarity" in plan_focus.steps
 
 
 @pytest.mark.cell('nbs/04_methods/05_focus.ipynb', 'cell "FOCUS equals its formulas" (23947d5c)')

@@ -155,6 +155,7 @@ def test_a_file_that_is_missing_cut_short_or_damaged_is_named(cell_47976626):
             lambda b: b"\xff" * 8 + b[8:],
             lambda b: b[:8] + b"x" + b[9:],
             lambda b: b[:8] + b" " * (len(b) - 8),
+            lambda b: (10**5).to_bytes(8, "little") + b"[" * 10**5,
         ):
             broken(rewrite(name, change), f"{name} is damaged or cut short")
     broken(rewrite(first, lambda b: b.replace(b"[16]", b"[15]")), f"{first} is damaged")

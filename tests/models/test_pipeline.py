@@ -584,11 +584,11 @@ def test_model_and_text_are_passed_once_each_vocabulary_read_once(cell_6424b4a4)
 
             patch.setattr(owner, name, wrap(counted))
 
-        counting(compatibility, "_check_finite", of=lambda name, rows, source: name)
+        counting(compatibility, "check_finite", of=lambda name, rows, source: name)
         counting(corpus, "iter_lines")
         counting(Vocab, "_read", of=lambda tokenizer, _: len(tokenizer), wrap=staticmethod)
         transplanted("counted-vocabularies", method="subtoken-mean", vocab_size=600)
-    checked = [name for what, name in done if what == "_check_finite"]
+    checked = [name for what, name in done if what == "check_finite"]
     assert len(checked) == len(set(checked)) > 1
     assert [what for what, _ in done].count("iter_lines") == 1
     # the source's, the target's, and that of the folder that was written, which is checked as it is on the disk

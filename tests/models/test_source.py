@@ -143,10 +143,10 @@ def test_what_holds_no_model_is_refused_without_a_look_at_weights():
         assert "\n" not in str(e.value)
 
 
-@pytest.mark.cell('nbs/05_models/04_source.ipynb', 'cell "a quantised model is read, and not trained" (9c41d7e2)')
-def test_a_quantised_model_is_read_and_not_trained():
+@pytest.mark.cell('nbs/05_models/04_source.ipynb', 'cell "a quantised model is read, and not changed" (9c41d7e2)')
+def test_a_quantised_model_is_read_and_not_changed():
     mini, folder = data_path("models", "mini-xlmr"), Path(tempfile.mkdtemp())
-    Source.open(mini).check_trainable()
+    Source.open(mini).check_unquantised()
     config = json.loads((mini / "config.json").read_text())
     for noted, method in (
         (dict(quant_method="fp8"), "fp8"),
@@ -156,5 +156,5 @@ def test_a_quantised_model_is_read_and_not_trained():
         (folder / "config.json").write_text(json.dumps(config | dict(quantization_config=noted)))
         quantised = Source.open(folder)
         with pytest.raises(ValueError, match=f"{folder} is quantised by {method}, .*; give the model that was quantised$"):
-            quantised.check_trainable()
+            quantised.open_weights()
         assert quantised.model_class.__name__ == "XLMRobertaForMaskedLM"

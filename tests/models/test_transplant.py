@@ -21,7 +21,6 @@ from vocab_lit.tokens.expansion import expand_tokenizer
 from vocab_lit.tokens.vocab import Vocab
 from vocab_lit.vectors.align import AlignedVectors
 from vocab_lit.vectors.token_vectors import TokenVectors
-import collections
 import copy
 import json
 import numpy as np
@@ -158,78 +157,6 @@ def cell_595cd093(cell_95305b17):
         model, old = saved_model(name, place / name)
     pd.Series({name: ", ".join(token_parameters(load_model(place / name))) for name in MORE}).to_frame("per token")
     return SimpleNamespace(MORE=MORE, saved_model=saved_model)
-
-
-@pytest.fixture(scope='module')
-def cell_0de6d309(cell_95305b17, cell_2e6f6171):
-    # nbs/05_models/10_transplant.ipynb, cell "def integers(kind, *shape):" (0de6d309)
-    NEW = cell_95305b17.NEW
-    saved_tensors = cell_2e6f6171.saved_tensors
-    small_model = cell_95305b17.small_model
-    def integers(kind, *shape):
-        return torch.randint(torch.iinfo(kind).max, shape, dtype=kind)
-
-
-    def gptq(layer, out, into):
-        packed = {"qweight": (into // 8, out), "qzeros": (1, out // 8), "g_idx": (into,)}
-        tensors = {f"{layer}.{name}": integers(torch.int32, *shape) for name, shape in packed.items()}
-        return tensors | {f"{layer}.scales": torch.rand(1, out).half()}
-
-
-    def awq(layer, out, into):
-        packed = {"qweight": (into, out // 8), "qzeros": (1, out // 8)}
-        tensors = {f"{layer}.{name}": integers(torch.int32, *shape) for name, shape in packed.items()}
-        return tensors | {f"{layer}.scales": torch.rand(1, out).half()}
-
-
-    def fp8(layer, out, into):
-        weight = torch.rand(out, into).to(torch.float8_e4m3fn)
-        return {f"{layer}.weight": weight, f"{layer}.weight_scale_inv": torch.rand(1, 1)}
-
-
-    def nf4(layer, out, into):
-        weight = f"{layer}.weight"
-        tables = {"quant_map": torch.rand(16), "nested_absmax": torch.rand(1), "nested_quant_map": torch.rand(256)}
-        numbers = {"absmax": integers(torch.uint8, 4), "quant_state.bitsandbytes__nf4": integers(torch.uint8, 90)}
-        rest = {f"{weight}.{name}": tensor for name, tensor in (tables | numbers).items()}
-        return {weight: integers(torch.uint8, out * into // 2, 1)} | rest
-
-
-    def int8(layer, out, into):
-        scale = {f"{layer}.SCB": torch.rand(out), f"{layer}.weight_format": torch.tensor(0, dtype=torch.uint8)}
-        return {f"{layer}.weight": integers(torch.int8, out, into)} | scale
-
-
-    QUANTISED = {  # as the libraries write a matrix, and what they note
-        gptq: dict(quant_method="gptq", bits=4, group_size=16),
-        awq: dict(quant_method="awq", bits=4, group_size=16, version="gemm"),
-        fp8: dict(quant_method="fp8", activation_scheme="dynamic", weight_block_size=[128, 128]),
-        nf4: dict(quant_method="bitsandbytes", load_in_4bit=True, bnb_4bit_quant_type="nf4"),
-        int8: dict(quant_method="bitsandbytes", load_in_8bit=True),
-    }
-
-
-    def quantised(place, layout=gptq, also="none"):  # a folder with other tensors in place of the inner matrices
-        model, tokenizer = small_model("llama", tied=False)
-        model.save_pretrained(place)
-        tensors = {}
-        for name, tensor in saved_tensors(place).items():
-            layer = name.removesuffix(".weight")
-            tensors |= layout(layer, *tensor.shape) if "proj" in name or also in name else {name: tensor}
-        save_file(tensors, place / "model.safetensors", {"format": "pt"})
-        config = json.loads((place / "config.json").read_text())
-        config["quantization_config"] = QUANTISED[layout]
-        (place / "config.json").write_text(json.dumps(config))
-        tokenizer.save_pretrained(place)
-        return tokenizer
-
-
-    packed = Path(tempfile.mkdtemp())
-    packed_old, packed_new = quantised(packed / "model"), toy_tokenizer("unigram", NEW)
-    result = transplant(open_model(packed / "model"), packed_old, packed_new, "identity")
-    packed_after, packed_before = saved_tensors(result.save_pretrained(packed / "out")), saved_tensors(packed / "model")
-    pd.Series(collections.Counter("same" if torch.equal(t, packed_after[n]) else "new" for n, t in packed_before.items()))
-    return SimpleNamespace(QUANTISED=QUANTISED, nf4=nf4, packed=packed, packed_new=packed_new, quantised=quantised)
 
 
 @pytest.fixture(scope='module')
@@ -736,7 +663,6 @@ def test_extra_tensors_of_files_go_along_or_are_refused_with_rows(cell_95305b17,
         "mtp.fc.weight": torch.rand(16, 32),
         "mtp.layers.0.mlp.experts.0.gate_proj.weight": torch.rand(8, 16),
         "mtp.layers.0.mlp.experts.1.gate_proj.weight": torch.rand(8, 16),
-        "old.position_ids": torch.arange(7),
     }
     experts = dict(num_experts=2, num_experts_per_tok=1, moe_intermediate_size=8, shared_expert_intermediate_size=8)
     linear = dict(linear_num_key_heads=2, linear_num_value_heads=2, linear_key_head_dim=8, linear_value_head_dim=8)
@@ -821,49 +747,6 @@ def test_models_whose_tokens_cannot_be_told_are_refused_by_field(cell_95305b17):
         with pytest.raises(ValueError, match=match) as e:
             transplant(model, old, new, "identity")
         assert "\n" not in str(e.value)
-
-
-@pytest.mark.cell('nbs/05_models/10_transplant.ipynb', 'cell "a quantised model\'s embeddings are new, the rest to the bit" (1b0ae2be)')
-def test_a_quantised_model_s_embeddings_are_new_the_rest_to_the_bit(cell_2e6f6171, cell_0de6d309):
-    QUANTISED = cell_0de6d309.QUANTISED
-    packed = cell_0de6d309.packed
-    packed_new = cell_0de6d309.packed_new
-    quantised = cell_0de6d309.quantised
-    saved_tensors = cell_2e6f6171.saved_tensors
-    def in_bytes(folder):
-        return {n: (t.dtype, t.shape, bytes(t.reshape(-1).view(torch.uint8))) for n, t in saved_tensors(folder).items()}
-
-
-    for layout, noted in QUANTISED.items():
-        place, method = packed / layout.__name__, noted["quant_method"]
-        old = quantised(place / "model", layout)
-        out = transplant(open_model(place / "model"), old, packed_new, "identity").save_pretrained(place / "out")
-        before, after = in_bytes(place / "model"), in_bytes(out)
-        assert before.keys() == after.keys() and json.loads((out / "config.json").read_text())["quantization_config"]
-        changed = {name for name in before if before[name] != after[name]}
-        assert changed == {"model.embed_tokens.weight", "lm_head.weight"}
-        assert all(len(saved_tensors(out)[name]) == len(packed_new) for name in changed)
-        for table in ("lm_head", "embed_tokens"):
-            quantised(place / table, layout, also=table)
-            with pytest.raises(ValueError, match=f"{table}.weight is quantised by {method} or missing.*give the model tha"):
-                open_model(place / table)
-    with pytest.raises(ValueError, match="needs a package to be loaded|give the model that was quantised") as e:
-        load_model(packed / "model")
-    assert "\n" not in str(e.value)
-
-
-@pytest.mark.cell('nbs/05_models/10_transplant.ipynb', 'cell "a quantised model in memory is refused unchanged" (0b5a6983)')
-def test_a_quantised_model_in_memory_is_refused_unchanged(cell_95305b17, cell_0de6d309):
-    QUANTISED = cell_0de6d309.QUANTISED
-    nf4 = cell_0de6d309.nf4
-    packed_new = cell_0de6d309.packed_new
-    small_model = cell_95305b17.small_model
-    model, old = small_model("llama")
-    model.config.quantization_config = QUANTISED[nf4]
-    before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
-    with pytest.raises(ValueError, match="quantised by bitsandbytes .* with its weights left in their files"):
-        transplant(model, old, packed_new, "identity")
-    assert all(torch.equal(tensor, before[name]) for name, tensor in model.state_dict().items())
 
 
 @pytest.mark.cell('nbs/05_models/10_transplant.ipynb', 'cell "modules beside a sentence encoder go along or are refused" (a3024171)')

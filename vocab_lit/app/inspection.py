@@ -371,6 +371,7 @@ def judge(
 # %% ../../nbs/09_app/07_inspection.ipynb #ee13c693
 _READ = 4000  # bytes of the text that the model reads
 _LARGEST = 2 * 10**9  # parameters of a model that is loaded for it
+_DOUBT = 0.05  # of the bits of counts, within which a model's say neither
 
 
 @dataclass(frozen=True)
@@ -384,8 +385,15 @@ class Reading:
 
     @property
     def reads(self) -> bool | None:
-        "Whether the model reads the language; None for a masked model, whose bits do not compare."
-        return self.bits_per_byte < self.of_counts if self.kind == "causal" else None
+        "Whether the model reads the language; None where that is undecided, as of a masked model."
+        if self.kind != "causal" or self.is_undecided:
+            return None
+        return self.bits_per_byte < self.of_counts
+
+    @property
+    def is_undecided(self) -> bool:
+        "Whether the bits of a causal model are too close to those of counts to tell."
+        return self.kind == "causal" and abs(self.bits_per_byte / self.of_counts - 1) <= _DOUBT
 
     @property
     def in_words(self) -> str:
@@ -395,6 +403,8 @@ class Reading:
             return f"{here}, masked tokens one after the other; that says nothing of how well it reads"
         share = self.bits_per_byte / self.of_counts
         told = f"{here}, {share:.2f} times the {self.of_counts:.2f} of counts of four bytes"
+        if self.is_undecided:
+            return f"{told}: undecided; train it as it is and extended, some steps of lapt each, and keep the better"
         return f"{told}: it {'reads the language' if self.reads else 'does not read the language'}"
 
 

@@ -21,7 +21,7 @@ import signal
 import sys
 import sysconfig
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from copy import copy
 from dataclasses import MISSING
@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Annotated, Any, get_args
 
 import typer
+from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -84,8 +85,10 @@ def remarks_shown() -> Iterator[None]:
 
 # %% ../../nbs/10_cli/00_console.ipynb #dc38721f
 output = Console(highlight=False, force_jupyter=False)
-_WORD = 24  # characters up to which a column keeps its cells on one line
-_NUMBER = re.compile(r"[\d,.]*%?")
+_WORD = 24  # characters up to which the first column keeps its cells on one line, where there is room
+_PART = 12  # characters of which any other name or heading has room
+_NUMBER = re.compile(r"[-\d,.]*%?( [→±] [-\d,.]+%?)?")
+_BETWEEN = 3  # characters from one column to the next
 
 
 def _cell(value: object) -> str:
@@ -97,22 +100,59 @@ def _cell(value: object) -> str:
 
 
 def show(rows: list[dict], title: str = "") -> None:
-    "Print records as a table, in which names and numbers are not broken."
+    "Print records as a table, in which numbers are not broken; where it is too wide, the other columns in a second."
     if not rows or not FIRST:
         return
     if title:
         output.print(f"[bold]{title}[/bold]", soft_wrap=True)
-    table = Table(header_style="bold")
-    first = next(iter(rows[0]))
-    for name in rows[0]:
-        cells, heading = [_cell(row[name]) for row in rows], name.replace("_", " ")
-        right, widest = all(map(_NUMBER.fullmatch, cells)), max(map(len, cells))
-        whole = right or (name == first and widest <= _WORD)
-        least = max(widest, *map(len, heading.split())) if whole else None
-        table.add_column(heading, justify="right" if right else "left", overflow="fold", min_width=least)
-    for row in rows:
-        table.add_row(*map(_cell, row.values()))
-    output.print(table)
+    columns = {name: [_cell(row[name]) for row in rows] for name in rows[0]}
+    least = {name: _least(name, cells) + _BETWEEN for name, cells in columns.items()}
+    first, *others = columns
+    tables = [[first]]
+    for name in others:
+        if sum(map(least.__getitem__, [*tables[-1], name])) + 1 > output.width:
+            tables.append([first])
+        tables[-1].append(name)
+    for names in tables:
+        output.print(_table({name: columns[name] for name in names}))
+
+
+def _is_number(cells: list[str]) -> bool:
+    return all(map(_NUMBER.fullmatch, cells))
+
+
+def _widest(cells: Iterable[str]) -> int:
+    return max(cell_len(line) for cell in cells for line in cell.split("\n"))
+
+
+def _least(name: str, cells: list[str]) -> int:
+    "The characters that a column cannot do without."
+    widest, words = _widest(cells), _widest(re.split("[_ ]", name))
+    return max(widest, min(words, _PART)) if _is_number(cells) else min(max(widest, words), _PART)
+
+
+def _widths(columns: dict[str, list[str]]) -> dict[str, int]:
+    "The characters of each column: what it cannot do without, and of the others as many as there is room for."
+    wanted = {name: _widest([name, *cells]) for name, cells in columns.items()}
+    widths = {name: _least(name, cells) for name, cells in columns.items()}
+    left, first = output.width - 1 - sum(width + _BETWEEN for width in widths.values()), next(iter(columns))
+    if (more := min(_widest(columns[first]) - widths[first], left)) > 0 and widths[first] + more <= _WORD:
+        widths[first], left = widths[first] + more, left - more
+    for _ in range(left):
+        if narrow := [name for name in columns if widths[name] < wanted[name]]:
+            widths[min(narrow, key=widths.__getitem__)] += 1
+    return widths
+
+
+def _table(columns: dict[str, list[str]]) -> Table:
+    "A table that is as wide as the terminal at most."
+    table, widths = Table(header_style="bold"), _widths(columns)
+    for name, cells in columns.items():
+        justify = "right" if _is_number(cells) else "left"
+        table.add_column(name.replace("_", " "), justify=justify, overflow="fold", width=widths[name])
+    for row in zip(*columns.values()):
+        table.add_row(*map(escape, row))  # or [unused3] would be taken for a style
+    return table
 
 
 def show_facts(facts: Mapping[str, object], title: object = "") -> None:

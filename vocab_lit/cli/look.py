@@ -74,8 +74,10 @@ def _shown(row: dict) -> dict:
 
 def _told_cost(inspection: "Inspection") -> str:
     "What new tokens cost a decoder before they pay; empty where its reading is not known."
-    if not inspection.reading or inspection.reading.reads is None:
+    if not inspection.reading or inspection.reading.kind != "causal":
         return ""
+    if inspection.reading.is_undecided:
+        return "new tokens buy speed; whether they cost quality or give some here, some steps of lapt of both show"
     if inspection.reading.reads:
         return (
             "a model that reads the language is worse with new tokens before it is trained, and seldom better after a "
@@ -284,11 +286,12 @@ def check_(
         raise SettingError("for", f" {servers}: a GGUF file is for llama.cpp; leave it out")
     asked = ("gguf",) if is_gguf(folder) else asked
     findings = check_model(folder, asked, source=source, text=text or ())
-    breaking = sum(finding.breaks for finding in findings)
-    told = f"{breaking} of {len(findings)} findings" if breaking else "nothing found that"
+    breaking = [finding for finding in findings if finding.breaks]
+    broken = [name for name in asked if any(name in finding.servers for finding in breaking)]
+    told = f"{len(breaking)} of {len(findings)} findings" if breaking else "nothing found that"
     if as_json:
         tell_json([asdict(finding) for finding in findings])
-    for line in () if as_json else (*findings, f"{told} would break {', '.join(asked)}"):
+    for line in () if as_json else (*findings, f"{told} would break {', '.join(broken or asked)}"):
         show_line(str(line))
     if breaking:
         raise typer.Exit(1)

@@ -450,8 +450,9 @@ def push_(
 
     Example: `vocab-lit push xlmr-sw my-name/xlmr-sw --dry-run`
     """
-    from vocab_lit.app.upload import check_upload, upload, upload_rows
+    from vocab_lit.app.upload import check_repository, check_upload, upload, upload_rows
 
+    check_repository(name)
     rows = upload_rows(folder)
     if not dry_run:
         upload(folder, check_upload(name))

@@ -191,22 +191,26 @@ def _check_version(header: _Header) -> None:
 
 
 _KINDS = {  # of entries on which others rest
-    "general.architecture": "a text",
-    "tokenizer.chat_template": "a text",
-    "tokenizer.ggml.model": "a text",
-    "tokenizer.ggml.pre": "a text",
-    "tokenizer.ggml.tokens": "a list of texts",
-    "tokenizer.ggml.merges": "a list of texts",
-    "tokenizer.ggml.scores": "a list of numbers",
-    "tokenizer.ggml.token_type": "a list of numbers",
-    "tokenizer.ggml.precompiled_charsmap": "a list of numbers",
+    r"general\.architecture|tokenizer\.chat_template|tokenizer\.ggml\.(model|pre)|vocab_lit\.note": "a text",
+    r"tokenizer\.ggml\.(tokens|merges)": "a list of texts",
+    r"tokenizer\.ggml\.scores": "a list of numbers",
+    r"tokenizer\.ggml\.(token_type|precompiled_charsmap|suppress_tokens)|.+token_ids": "a list of whole numbers",
+    r"general\.alignment|.+token_id|[^.]+\.(context_length|embedding_length|vocab_size)": "a whole number",
 }
 
 
 def _kind(field: Field) -> str:
     "What an entry is."
-    kind = "text" if STRING in (field.type, field.items) else "number"
+    type = field.type if field.items is None else field.items
+    kind = "text" if type == STRING else {"f": "number", "b": "truth value"}.get(NUMBERS[type].kind, "whole number")
     return f"a {kind}" if field.items is None else f"a list of {kind}s"
+
+
+def _check_kind(header: _Header, name: str, field: Field) -> None:
+    "`ValueError` where an entry on which others rest is of another kind."
+    due, kind = next((due for names, due in _KINDS.items() if re.fullmatch(names, name)), None), _kind(field)
+    if due and due not in (kind, kind.replace("whole number", "number")):
+        raise header.wrong(f"{name} is {kind} instead of {due}")
 
 
 def _read_fields(header: _Header, n: int) -> dict[str, Field]:
@@ -216,8 +220,7 @@ def _read_fields(header: _Header, n: int) -> dict[str, Field]:
         if name in fields:
             raise header.wrong(f"{name!r} stands twice in the metadata")
         fields[name] = field = header.field(f"{name!r}")
-        if (kind := _kind(field)) != _KINDS.get(name, kind):
-            raise header.wrong(f"{name} is {kind} instead of {_KINDS[name]}")
+        _check_kind(header, name, field)
     return fields
 
 

@@ -5,6 +5,7 @@
 # %% ../../nbs/11_gguf/01_tokens.ipynb #b10b735b
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from enum import IntEnum
@@ -82,6 +83,8 @@ def _wrong_beside(file: GgufFile) -> str | None:
         if not np.isfinite(scores).all():
             id = np.flatnonzero(~np.isfinite(scores))[0]
             return f"tokenizer.ggml.scores has {scores[id]} for the token {tokens_of(file)[id]!r}"
+    if tokenizer_model(file) == "t5" and not (token_types(file) == TokenType.NORMAL).any():
+        return "none of its tokens is an ordinary one, and a tokenizer 't5' needs one"
     if tokenizer_model(file) == "gpt2":
         if not merges:
             return "a tokenizer 'gpt2' needs tokenizer.ggml.merges, and there are none"
@@ -113,7 +116,7 @@ def names_of_ids(file: GgufFile) -> list[str]:
     n = len(tokens_of(file))
     for name in names:
         ids = np.atleast_1d(np.asarray(file.get(name)))
-        wrong = [id for id in ids.tolist() if id not in _SETTING_OF_NONE and not (isinstance(id, int) and 0 <= id < n)]
+        wrong = [id for id in ids.tolist() if id not in _SETTING_OF_NONE and not 0 <= id < n]
         if wrong:
             what = f"{in_short(name)} is {in_short(repr(wrong[0]))}, and there are {n:,} tokens"
             raise ValueError(f"{file.path} is damaged: {what}; correct it with gguf-set-metadata")
@@ -133,7 +136,10 @@ def moved(field: Field, new_ids: Mapping[int, int]) -> Field:
     return field._replace(value=new_ids.get(field.value, field.value))
 
 # %% ../../nbs/11_gguf/01_tokens.ipynb #f5b8af29
-_TABLES = ("token_embd.weight", "output.weight", "output.bias", "per_layer_token_embd.weight")
+_TABLES = re.compile(
+    r"(token_embd|output|per_layer_token_embd|blk\.\d+\.nextn\.(embed_tokens|shared_head_head))\.(weight|bias)"
+)
+_WHOLE_NUMBERS = range(24, 28)  # GGML's types I8 to I64
 
 
 def _is_other_size(file: GgufFile, n: int) -> bool:
@@ -146,10 +152,13 @@ def _is_other_size(file: GgufFile, n: int) -> bool:
 
 
 def token_tables(file: GgufFile) -> list[str]:
-    "The names of the tensors with a row per token; `ValueError` where the embeddings are none of them."
+    "The names of the tensors with a row per token; `ValueError` where it cannot be told what belongs to a token."
     n = len(tokens_of(file))
     by_name = _is_other_size(file, n)
-    names = [name for name, t in file.tensors.items() if t.shape[0] == n and (name in _TABLES or not by_name)]
+    if whole := next((name for name, t in file.tensors.items() if t.type in _WHOLE_NUMBERS), None):
+        what = f"the tensor {in_short(whole)} holds whole numbers, which may be ids of its tokens"
+        raise ValueError(f"{file.path} cannot get other tokens: {what}; change the model that it was made from")
+    names = [name for name, t in file.tensors.items() if t.shape[0] == n and (_TABLES.fullmatch(name) or not by_name)]
     embeddings = file.tensors.get("token_embd.weight")
     if embeddings is None or "token_embd.weight" not in names:
         what = f"token_embd.weight has {embeddings.shape[0]:,} rows" if embeddings else "there is no token_embd.weight"

@@ -44,7 +44,7 @@ def copied_tokens(
 # %% ../../nbs/04_methods/01_plan.ipynb #e99f26d0
 PLAN_FILE = "plan.npz"  # in the folder of a model
 _EXAMPLES = 6  # tokens that a summary names
-_WIDTH = 26  # characters that they take, so that a line of it fits into 80
+_WIDTH = 20  # characters that they take, so that a line of it fits into 80
 
 
 def _arrays(name: str, matrix: sparse.csr_array) -> dict[str, np.ndarray]:

@@ -24,7 +24,6 @@ from ..methods.plan import PLAN_FILE, Plan, row_blocks
 from vocab_lit.models.lazy_weights import (
     check_modules,
     input_weight,
-    quantisation_method,
     set_vocabulary_size,
     tensor_shapes,
     token_dimensions,
@@ -47,8 +46,8 @@ if TYPE_CHECKING:
     from vocab_lit.tokens.vocab import Vocab
 
 # %% auto #0
-__all__ = ['SERVERS', 'not_finite', 'check_source', 'check_rows', 'check_target', 'Finding', 'Bytes', 'ids_in', 'Served',
-           'find_untrained', 'find_not_finite', 'find_old_ids', 'find_other_ids', 'find_changed_weights',
+__all__ = ['SERVERS', 'not_finite', 'check_finite', 'check_source', 'check_rows', 'check_target', 'Finding', 'Bytes', 'ids_in',
+           'Served', 'find_untrained', 'find_not_finite', 'find_old_ids', 'find_other_ids', 'find_changed_weights',
            'find_changed_rows']
 
 # %% ../../nbs/05_models/08_compatibility.ipynb #25064818
@@ -62,7 +61,7 @@ def not_finite(rows: Any, n: int) -> list[int]:
     return [id for id in suspect if not torch.isfinite(rows[id : id + 1]).all()]
 
 
-def _check_finite(name: str, rows: torch.Tensor | StoredTensor | ContinuedRows, source: Vocab) -> None:
+def check_finite(name: str, rows: torch.Tensor | StoredTensor | ContinuedRows, source: Vocab) -> None:
     "`ValueError` where an entry of a source token is not finite."
     if broken := not_finite(rows, len(source)):
         what = f"{name} embeddings" if rows.dim() > 1 else f"output {name}"
@@ -84,10 +83,8 @@ def check_source(
             hint = "take it out of the files, or name the class in config.json that has it"
             problem = f"{name} has an entry for each token, and a {kind} does not know it"
             raise ValueError(f"{problem}, so that it would keep the source vocabulary; {hint}")
-    if getattr(model.config, "quantization_config", None) and not hasattr(model, "stored"):
-        problem = f"a model quantised by {quantisation_method(model.config)} is given another vocabulary with its "
-        hint = "open it by open_model, or give the model that was quantised"
-        raise ValueError(f"{problem}weights left in their files; {hint}")
+    if getattr(model.config, "quantization_config", None):
+        raise ValueError(f"a quantised {kind} cannot be given another vocabulary; give the model that was quantised")
     tensors = token_tensors(model)
     if (n := len(tensors["input"])) < len(source):
         problem = f"the model has {n} rows for {len(source)} token ids of its tokenizer"
@@ -96,7 +93,7 @@ def check_source(
         if not t.tensor.is_floating_point():
             raise ValueError(f"{t.name} of a {kind} holds no embeddings; such models are not supported")
         if finite:
-            _check_finite(name, t.rows(len(source)), source)
+            check_finite(name, t.rows(len(source)), source)
 
 
 def check_rows(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> None:

@@ -18,7 +18,7 @@ from torch.nn.functional import embedding
 from ..methods.factored import read_tensors, write_tensors
 from ..methods.semi_nmf import gumbel_one_hot, one_hot_rows, up_project
 from .device import find_device
-from .source import FolderSource
+from .source import Source
 from ..text.files import write_file
 from ..text.settings import first_line
 
@@ -197,17 +197,17 @@ def factored(model: PreTrainedModel, layer: FactoredEmbedding) -> Iterator[PreTr
 
 # %% ../../nbs/05_models/03_factored_embedding.ipynb #d823e8c6
 def factorize_files(
-    source: FolderSource | str | Path,
+    source: Source | str | Path,
     out: str | Path,
     how: Factoring | None = None,
     seed: int = 0,
 ) -> tuple[Factors, Vocab]:
-    """Factorise the embeddings of the model in a folder, and save the factors in a file.
+    """Factorise the embeddings of a model, and save the factors in a file.
 
     Parameters
     ----------
-    source : FolderSource or path
-        Folder of the model, or its name on the Hugging Face Hub when online.
+    source : Source or path
+        A model's folder or GGUF file, or its name on the Hugging Face Hub when online.
     out : path
         A new file in the format of safetensors.
     how : Factoring, optional
@@ -245,17 +245,16 @@ def factorize_files(
     (8, 8000)
     """
     from vocab_lit.methods.factored import Factoring, factorize
-    from vocab_lit.models.compatibility import check_source, check_target
-    from vocab_lit.models.lazy_weights import input_weight, rows_of
+    from vocab_lit.models.compatibility import check_finite
 
     with write_file(out) as part:
-        source = FolderSource.open(source)
-        how = how or Factoring()
-        model = source.open_weights()
-        how.size(input_weight(model).shape[1])  # refuses settings that cannot be
-        check_source(model, source.vocab)
-        check_target(model, source.vocab, source.vocab)
-        embeddings = rows_of(input_weight(model))[: len(source.vocab)]
+        source, how = Source.open(source), how or Factoring()
+        n = len(source.vocab)
+        if source.rows < n:
+            raise ValueError(f"{source.path} has {source.rows:,} embeddings for {n:,} tokens; download it again")
+        embeddings = source.tables["input"].rows(n)[:n]
+        how.size(embeddings.shape[1])  # refuses settings that cannot be
+        check_finite("input", embeddings, source.vocab)
         log.info(f"factorising {len(embeddings):,} embeddings of {embeddings.shape[1]} dimensions")
         factors = factorize(embeddings, how, seed)
         factors.save(part)

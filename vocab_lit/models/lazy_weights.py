@@ -13,7 +13,7 @@ import os
 import re
 import shutil
 import zipfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 # %% auto #0
 __all__ = ['VOCABULARY_FIELDS', 'Shapes', 'Made', 'StoredTensor', 'read_header', 'stored_tensors', 'vocabulary_fields',
            'vocabulary_part', 'set_vocabulary_size', 'empty_weights', 'tensor_shapes', 'token_dimensions', 'meta_model',
-           'quantisation_method', 'input_weight', 'rows_of', 'read_unknown', 'save_model', 'save_meta_model',
-           'check_modules', 'copy_beside', 'copy_notes']
+           'input_weight', 'rows_of', 'read_some', 'save_model', 'save_meta_model', 'check_modules', 'copy_beside',
+           'copy_notes']
 
 # %% ../../nbs/05_models/02_lazy_weights.ipynb #d652b47d
 _FORMATS = {"F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16}
@@ -125,7 +125,7 @@ def stored_tensors(
         except FileNotFoundError:
             assert index is not None  # without one, the only file was seen above
             raise _damaged(folder, f"{file.name}, which {index.name} names, is missing") from None
-        except (ValueError, LookupError, TypeError, AttributeError):
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
             raise _damaged(folder, f"{file.name} is damaged or cut short") from None
     return tensors
 
@@ -227,8 +227,6 @@ def meta_model(
     stored: dict[str, StoredTensor],  # of the model's folder
 ) -> PreTrainedModel | None:  # None where the files are not simply the model's own tensors
     "A model without weights, each parameter of which has its tensor in a file as its attribute `stored`."
-    if getattr(config, "quantization_config", None):
-        return _quantised_model(model_class, config, stored)
     own = {name: stored[name] for name in stored.keys() & tensor_shapes(model_class, config).keys()}
     formats = {t.dtype for t in own.values()}
     if not formats or None in formats:
@@ -240,17 +238,11 @@ def meta_model(
         sources = [own[name] for name in tied if name in own]
         if len(sources) != 1 or sources[0].shape != tuple(tensor.shape):
             return None  # missing, stored twice, or of another version
-        _note_place(tensor, sources[0])
+        cast("Any", tensor).stored = sources[0]  # an attribute of our own, for `rows_of`
     noted = cast("Any", model)  # attributes of our own
     noted.stored = stored
     noted.unknown_tensors = {name: t for name, t in stored.items() if name not in own}
     return model.eval()
-
-
-def _note_place(tensor: torch.Tensor, place: StoredTensor) -> None:
-    "Let a tensor without values know where they are, for `rows_of`."
-    noted = cast("Any", tensor)  # an attribute of our own
-    noted.stored = place
 
 
 def _built(
@@ -264,35 +256,6 @@ def _built(
     for name, tensor in model.state_dict(keep_vars=True).items():
         names.setdefault(tensor, []).append(name)
     return model, names
-
-
-def quantisation_method(config: PreTrainedConfig) -> str:
-    "The name of the method by which a model was quantised."
-    return dict(config.to_dict()["quantization_config"]).get("quant_method", "an unknown method")
-
-
-def _quantised_model(model_class: type, config: PreTrainedConfig, stored: dict[str, StoredTensor]) -> PreTrainedModel:
-    "A model without weights, of which only the tensors that depend on the vocabulary are known."
-    method = quantisation_method(config)
-    hint = "give the model that was quantised, and quantise the result"
-    if not stored:
-        raise ValueError(f"a model quantised by {method} can only be read from safetensors files; {hint}")
-    tokens = token_dimensions(model_class, config)
-    plain = copy.deepcopy(config)
-    plain.quantization_config = None
-    model, names = _built(model_class, plain, getattr(config, "dtype", None) or torch.float32)
-    model.config.quantization_config = config.quantization_config
-    for tensor, tied in names.items():
-        own = [stored[name] for name in tied if name in stored]
-        if own and own[0].dtype and own[0].shape == tuple(tensor.shape):
-            _note_place(tensor, own[0])
-        elif tokens.keys() & set(tied):
-            raise ValueError(f"{tied[0]} is quantised by {method} or missing, so that no tokens can be added; {hint}")
-        elif not any(name.startswith(tied[0].rpartition(".")[0]) for name in stored):
-            raise ValueError(f"the weights quantised by {method} lack {tied[0]}; download or copy the model again")
-    noted = cast("Any", model)  # an attribute of our own
-    noted.stored = stored
-    return model.eval()
 
 
 def input_weight(model: PreTrainedModel) -> nn.Parameter:  # (rows, dim)
@@ -340,59 +303,37 @@ def _write_file(
     out: Path,
     tensors: dict[str, StoredTensor],  # of one file, by name
     replaced: dict[str, torch.Tensor],  # what is written instead of some of them
-    made: Made,
+    made: Made | None,
 ) -> None:
     file = next(iter(tensors.values())).file
     with open(file, "rb") as source, open(out, "wb") as target:
         target.write(_header_bytes(tensors, replaced))
         for name, t in tensors.items():
-            new = replaced[name] if name in replaced else made(name, t)
+            new = replaced[name] if name in replaced else made(name, t) if made else None
             if new is None:
                 _copy_part(source, target, t.start, t.size)
             else:
                 target.write(new.contiguous().view(-1).view(torch.uint8).numpy().data)
 
 
-def read_unknown(
+def read_some(
     folder: Path,  # of a model
-    model: PreTrainedModel,  # that transformers has loaded from it
     stored: dict[str, StoredTensor],  # what its safetensors files hold
+    is_wanted: Callable[[str], bool],  # by name
 ) -> dict[str, torch.Tensor]:
-    "The tensors of a folder that transformers leaves out: the class does not know them, or sets them itself."
-    unknown, buffers = {}, dict(model.named_buffers())
+    "Some tensors of a folder, from safetensors files or pickles."
+    read = {}
+    for file in sorted({t.file for name, t in stored.items() if is_wanted(name)}):
+        with safe_open(file, "pt") as f:
+            read |= {name: f.get_tensor(name) for name in filter(is_wanted, f.keys())}
     if stored:
-        for file in sorted({t.file for t in stored.values()}):
-            with safe_open(file, "pt") as f:
-                unknown |= {name: f.get_tensor(name) for name in _unknown_to(model, f.keys())}
-                held = {name: f.get_tensor(name) for name in f.keys() & buffers.keys()}
-            unknown |= {
-                name: t for name, t in held.items() if not torch.equal(t.to(buffers[name].dtype), buffers[name])
-            }
-        return unknown
+        return read
     index = _index_of(folder)
     for file in sorted(set(_weight_map(folder, index).values())) if index else folder.glob("pytorch_model.bin"):
         mapped = zipfile.is_zipfile(file)  # not in PyTorch's first format
         pickled = torch.load(file, map_location="cpu", weights_only=True, mmap=mapped)
-        unknown |= {name: pickled[name].clone() for name in _unknown_to(model, pickled)}
-    return unknown
-
-
-def _unknown_to(model: PreTrainedModel, names: Iterable[str]) -> list[str]:
-    "The names in files that no tensor of a model has, or has after the renamings that transformers does."
-    from transformers.conversion_mapping import get_model_conversion_mapping
-    from transformers.core_model_loading import WeightConverter, WeightRenaming, rename_source_key
-
-    steps, own = get_model_conversion_mapping(model), model.state_dict()
-    renamings = [step for step in steps if isinstance(step, WeightRenaming)]
-    converters = [step for step in steps if isinstance(step, WeightConverter)]
-
-    def is_known(name):
-        return any(
-            rename_source_key(name, *kinds, model.base_model_prefix, own)[0] in own
-            for kinds in ((renamings, converters), ([], []))
-        )
-
-    return [name for name in names if not is_known(name)]
+        read |= {name: pickled[name].clone() for name in filter(is_wanted, pickled)}
+    return read
 
 
 @contextlib.contextmanager
@@ -429,14 +370,10 @@ def save_model(
         )
 
 
-def _as_stored(name: str, t: StoredTensor) -> None:
-    "A tensor that is written as it is."
-
-
 def save_meta_model(
     model: PreTrainedModel,  # a meta model, but for the parameters that were replaced
     folder: str | Path,  # that exists
-    made: Made = _as_stored,  # makes other values of stored tensors, one in memory at a time
+    made: Made | None = None,  # makes other values of stored tensors, one in memory at a time
 ) -> None:
     "As `save_pretrained`, for a meta model: its files again, with what was replaced or is made now."
     folder, parameters, dtype = Path(folder), model.state_dict(keep_vars=True), model.config.dtype
@@ -446,35 +383,23 @@ def save_meta_model(
         model.config.save_pretrained(folder)
     unknown = {name: t.detach() for name, t in parameters.items() if not hasattr(t, "stored")}
     replaced = {name: t for name, t in unknown.items() if not t.is_meta}
-    if len(replaced) < len(unknown) and not getattr(model.config, "quantization_config", None):
+    if len(replaced) < len(unknown):
         raise ValueError(f"{min(unknown.keys() - replaced.keys())} is neither in the files nor in memory")
-    stored = _stored_in(model)
+    stored = cast("dict[str, StoredTensor]", model.stored)  # noted by `meta_model`
     files = sorted({t.file for t in stored.values()})
     for file in tqdm(files, desc="writing weights", unit=" files", delay=2, leave=False):
         tensors = {name: t for name, t in stored.items() if t.file == file}
-        if made is not _as_stored or tensors.keys() & replaced.keys():
+        if made or tensors.keys() & replaced.keys():
             _write_file(folder / file.name, tensors, replaced, made)
         else:
             with open(file, "rb") as source, open(folder / file.name, "wb") as target:
                 _copy_part(source, target, 0, file.stat().st_size)
     if [file.name for file in files] != ["model.safetensors"]:
-        _write_index(folder, model, replaced)
-
-
-def _stored_in(model: PreTrainedModel) -> dict[str, StoredTensor]:
-    "The tensors in the files of a meta model."
-    return cast("dict[str, StoredTensor]", model.stored)  # noted by `meta_model`
-
-
-def _write_index(folder: Path, model: PreTrainedModel, replaced: dict[str, torch.Tensor]) -> None:
-    stored = _stored_in(model)
-    size = sum(replaced[name].nbytes if name in replaced else t.size for name, t in stored.items())
-    index = {
-        "metadata": {"total_parameters": model.num_parameters(), "total_size": size},
-        "weight_map": {name: t.file.name for name, t in stored.items()},
-    }
-    text = json.dumps(index, indent=2, sort_keys=True) + "\n"
-    (folder / "model.safetensors.index.json").write_text(text, encoding="utf-8", newline="\n")
+        size = sum(replaced[name].nbytes if name in replaced else t.size for name, t in stored.items())
+        head = {"total_parameters": model.num_parameters(), "total_size": size}
+        index = {"metadata": head, "weight_map": {name: t.file.name for name, t in stored.items()}}
+        text = json.dumps(index, indent=2, sort_keys=True) + "\n"
+        (folder / "model.safetensors.index.json").write_text(text, encoding="utf-8", newline="\n")
 
 # %% ../../nbs/05_models/02_lazy_weights.ipynb #21f8c7ea
 _BESIDE = (

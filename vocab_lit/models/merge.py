@@ -105,9 +105,9 @@ def check_merge(
     sources = [FolderSource.open(model) for model in models]
     others = [FolderSource.open(model) for model in (settings.chat, settings.base) if model]
     for source in (*sources, *others):
-        if not hasattr(source.open_weights(), "stored") or getattr(source.config, "quantization_config", None):
-            hint = "load it by transformers, unquantised, and save it by save_pretrained"
-            raise ValueError(f"{source.path}: its weights are quantised or not plain safetensors of its class; {hint}")
+        if not hasattr(source.open_weights(), "stored"):
+            hint = "load it by transformers, and save it by save_pretrained"
+            raise ValueError(f"{source.path}: its weights are not plain safetensors of its class; {hint}")
     if not others:
         return _average(sources, settings.shares(len(sources)))
     chat, base = others

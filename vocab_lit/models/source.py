@@ -229,14 +229,15 @@ class FolderSource(Source):
         "The model's configuration."
         return read_config(self.path)
 
-    def check_trainable(self) -> None:
-        "`ValueError` where the weights are quantised or not finite: such a model cannot be trained."
-        from vocab_lit.models import lazy_weights
-
+    def check_unquantised(self) -> None:
+        "`ValueError` where the weights are quantised: such a model is neither trained nor given other tokens."
         if getattr(self.config, "quantization_config", None):
-            problem = f"{self.path} is quantised by {lazy_weights.quantisation_method(self.config)}"
+            method = self.config.to_dict()["quantization_config"].get("quant_method", "an unknown method")
             hint = "give the model that was quantised"
-            raise ValueError(f"{problem}, and cannot be trained; {hint}")
+            raise ValueError(f"{self.path} is quantised by {method}, and its weights cannot be changed; {hint}")
+
+    def check_finite(self) -> None:
+        "`ValueError` where numbers of the weights are not finite: what is trained from it would not be either."
         if broken := self.not_finite():
             problem = f"{len(broken):,} of its tensors have numbers that are not finite, the first {broken[0]}"
             raise ValueError(f"{self.path}: {problem}; take the weights from before they were damaged")
@@ -334,7 +335,11 @@ class FolderSource(Source):
                 f"{self.path} lacks {len(missing)} of the weights of a {type(model).__name__}, such as {missing[0]}; "
                 f"save the whole model with all its heads"
             )
-        self._add_origin(model)
+        noted = cast("Any", model)  # attributes of our own
+        noted.source_folder = self.files
+        model.config.name_or_path = self.path
+        if not model.can_generate():
+            self._add_generation(model)
         return model.eval()
 
     def _reading(self) -> AbstractContextManager[None]:
@@ -346,6 +351,8 @@ class FolderSource(Source):
 
     def _loaded(self) -> tuple[PreTrainedModel, list[str]]:  # and the names of weights that the files lack
         "The model as transformers loads it; `ValueError` says in a line why it does not."
+        from vocab_lit.models import lazy_weights
+
         try:
             model, report = self.model_class.from_pretrained(self.files, dtype=self._dtype, output_loading_info=True)
         except pickle.UnpicklingError:
@@ -359,19 +366,16 @@ class FolderSource(Source):
         except (OSError, ValueError, RuntimeError, SafetensorError) as e:
             why = "config.json and the weights differ in shape" if "mismatch" in str(e) else first_line(e)
             raise ValueError(f"{self.path}: the weights do not load: {why}") from None
-        return model, sorted(report["missing_keys"])
-
-    def _add_origin(self, model: PreTrainedModel) -> None:
-        "Note on a loaded model where it comes from, and what else its files hold."
-        from vocab_lit.models import lazy_weights
-
-        noted = cast("Any", model)  # attributes of our own
-        noted.source_folder = self.files
-        model.config.name_or_path = self.path
-        if not model.can_generate():
-            self._add_generation(model)
         if not getattr(model.config, "quantization_config", None):
-            noted.unknown_tensors = lazy_weights.read_unknown(self.files, model, self.stored)
+            ignored = "|".join(getattr(model, "_keys_to_ignore_on_load_unexpected", None) or ["(?!)"])
+            own, unexpected = model.state_dict().keys(), report["unexpected_keys"]
+
+            def is_left_out(name: str) -> bool:
+                return name in unexpected or bool(name not in own and re.search(ignored, name))
+
+            unknown = lazy_weights.read_some(self.files, self.stored, is_left_out)
+            cast("Any", model).unknown_tensors = unknown  # an attribute of our own
+        return model, sorted(report["missing_keys"])
 
     @property
     def _dtype(self) -> torch.dtype | str:
@@ -414,6 +418,7 @@ class FolderSource(Source):
         "The model with its weights left in their files where these allow it, for `transplant`."
         from vocab_lit.models import lazy_weights
 
+        self.check_unquantised()
         model_class, stored = self.model_class, self.stored
         with self._reading():
             model = lazy_weights.meta_model(model_class, self.config, stored)
@@ -518,7 +523,8 @@ class GgufSource(Source):
     @cached_property
     def note(self) -> dict[str, Any]:
         "What is noted on how vocab-lit made it; empty for others."
-        return json.loads(self.file.get("vocab_lit.note", "{}"))
+        with reading(self.path, "vocab_lit.note"):
+            return json.loads(self.file.get("vocab_lit.note", "{}"))
 
     @cached_property
     def plan(self) -> Plan:
