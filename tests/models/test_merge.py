@@ -117,7 +117,9 @@ def test_what_all_models_have_stays_to_the_last_bit_and_nothing_is_written_that_
 
 
     def bits(folder):
-        return {name: t.view(torch.uint8).numpy().tobytes() for name, t in load_file(Path(folder, "model.safetensors")).items()}
+        return {
+            name: t.view(torch.uint8).numpy().tobytes() for name, t in load_file(Path(folder, "model.safetensors")).items()
+        }
 
 
     for dtype in (torch.float64, torch.float32, torch.bfloat16, torch.float16):
