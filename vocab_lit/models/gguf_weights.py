@@ -34,7 +34,6 @@ from vocab_lit.gguf.container import (
     write_gguf,
 )
 from ..gguf.tokens import check_whole, text_field, token_tables, tokens_of
-from .source import GgufSource, plan_beside
 from ..text.corpus import write_json
 from ..text.errors import SettingError, first_line
 from ..text.files import in_turn, scratch_folder, write_folder
@@ -47,13 +46,14 @@ if TYPE_CHECKING:
 
     from vocab_lit.methods.plan import Plan
     from vocab_lit.methods.settings import TransplantSettings
+    from vocab_lit.models.source import GgufSource
     from vocab_lit.tokens.trim import Trimming
 
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
 __all__ = ['log', 'CACHE', 'NOTE', 'GgufTable', 'gguf_tables', 'load_gguf', 'cache_folder', 'gguf_folder', 'check_grows',
-           'GgufTransplant', 'GgufWriter']
+           'plan_beside', 'GgufTransplant', 'GgufWriter']
 
 # %% ../../nbs/05_models/06_gguf_weights.ipynb #4ad7c3e6
 class GgufTable:
@@ -276,6 +276,11 @@ def _new_rows(plan: Plan, rows: GgufTable, stream: int) -> np.ndarray:  # (new, 
     return made
 
 # %% ../../nbs/05_models/06_gguf_weights.ipynb #434c8c9c
+def plan_beside(file: str | Path) -> Path:
+    "Where the plan lies by which the new rows of a GGUF file were made."
+    return Path(file).with_suffix(".plan.npz")
+
+
 @dataclass
 class GgufTransplant:
     "A GGUF file with another vocabulary, before it is written; tokenizer and plan are None where it was trimmed."
