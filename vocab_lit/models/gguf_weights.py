@@ -46,7 +46,6 @@ if TYPE_CHECKING:
 
     from vocab_lit.methods.plan import Plan
     from vocab_lit.methods.settings import TransplantSettings
-    from vocab_lit.models.source import GgufSource
     from vocab_lit.tokens.trim import Trimming
 
 log = logging.getLogger("vocab_lit")
@@ -199,7 +198,7 @@ def _make(file: GgufFile, folder: Path) -> None:
         write_json(dict(file=str(file.path.resolve()), tokens=len(tokens_of(file))), part / NOTE)
 
 # %% ../../nbs/05_models/06_gguf_weights.ipynb #88ce64fc
-def check_grows(source: GgufSource, text: Sequence[str | Path], settings: TransplantSettings) -> None:
+def check_grows(source: Any, text: Sequence[str | Path], settings: TransplantSettings) -> None:
     "`ValueError` where more than rows of new tokens would change, or a table cannot be read."
     from vocab_lit.methods.factored import FactoredRecipe
 
@@ -285,7 +284,7 @@ def plan_beside(file: str | Path) -> Path:
 class GgufTransplant:
     "A GGUF file with another vocabulary, before it is written; tokenizer and plan are None where it was trimmed."
 
-    source: GgufSource  # the file that it was made from
+    source: Any  # the `GgufSource` that it was made from
     fields: dict[str, Field]  # the metadata
     source_ids: np.ndarray  # (tokens,) of each its id in the source, -1 for a new one
     made: dict[str, Any]  # the command that made it, and the method, for the note
@@ -335,7 +334,7 @@ def _remark_on_terms(tokenizer: PreTrainedTokenizerFast) -> None:
 class GgufWriter:
     "A GGUF file, opened to get another vocabulary; `ValueError` where its tokens and tables do not fit together."
 
-    def __init__(self, source: GgufSource):
+    def __init__(self, source: Any):  # a `GgufSource`
         log.info(f"loading {source.path}")
         _ = source.tokenizer_file, token_tables(source.file)  # what is damaged is named
         self.source, self.sizes = source, source.sizes
