@@ -606,6 +606,7 @@ def test_model_and_text_are_passed_once_each_vocabulary_read_once(cell_6424b4a4)
     place = cell_6424b4a4.place
     transplanted = cell_6424b4a4.transplanted
     import vocab_lit.models.compatibility as compatibility
+    from vocab_lit.tokens import vocab
 
     with pytest.MonkeyPatch.context() as patch:
         done = []
@@ -621,13 +622,13 @@ def test_model_and_text_are_passed_once_each_vocabulary_read_once(cell_6424b4a4)
 
         counting(compatibility, "check_finite", of=lambda name, rows, source: name)
         counting(corpus, "iter_lines")
-        counting(Vocab, "from_tokenizer", of=lambda tokenizer, *_: len(tokenizer), wrap=staticmethod)
+        counting(vocab, "check_ids", of=len)
         transplanted("counted-vocabularies", method="subtoken-mean", vocab_size=600)
     checked = [name for what, name in done if what == "check_finite"]
     assert len(checked) == len(set(checked)) > 1
     assert [what for what, _ in done].count("iter_lines") == 1
     # the source's, the target's, and that of the folder that was written, which is checked as it is on the disk
-    assert [n for what, n in done if what == "from_tokenizer"] == [len(load_tokenizer(place / "model")), 600, 600]
+    assert [n for what, n in done if what == "check_ids"] == [len(load_tokenizer(place / "model")), 600, 600]
 
 
 @pytest.mark.cell('nbs/05_models/18_pipeline.ipynb', 'cell "a trimmed model computes what its source does on its text" (edc1dc54)')
