@@ -149,7 +149,7 @@ def test_what_a_gguf_file_cannot_be_given_is_refused(cell_f47b4b00):
         ("--extend: a GGUF file keeps its vocabulary and gets more tokens: give --extend N", dict(vocab_size=500)),
         ("--method: mf1-lex changes more than the embeddings of new tokens", dict(extend=50, method="mf1-lex")),
         ("--pad-to-multiple-of: a GGUF file has a token for each row", dict(extend=50, pad_to_multiple_of=64)),
-        ("does not look up whole words with the pre-tokenizer 'smollm'; give --expansion continued", dict(extend=50)),
+        ("does not look up whole words with the pre-tokenizer 'smollm'; give", dict(extend=50, expansion="auxiliary")),
         ("--method: unknown method 'fokus'", dict(extend=50, expansion="continued", method="fokus")),
     ):
         with pytest.raises(ValueError, match=match):

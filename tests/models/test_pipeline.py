@@ -148,7 +148,7 @@ def cell_f99882a0(cell_6424b4a4):
     chat_models = {family: chat_model(family) for family in DECODERS}
     for family in DECODERS:
         transplanted(f"{family}-sw", source=family, method="identity", vocab_size=690, say=print)
-        transplanted(f"{family}-more", source=family, method="identity", vocab_size=690, extend=600)
+        transplanted(f"{family}-more", source=family, method="identity", vocab_size=690, extend=600, expansion="auxiliary")
     return SimpleNamespace(ENDS=ENDS, NEVER=NEVER, answer=answer, chat_models=chat_models, opened=opened)
 
 
@@ -254,14 +254,14 @@ def test_every_method_replacing_or_extending_gives_a_folder(cell_6424b4a4):
         ("random", {}),
         ("normal", {"pad_to_multiple_of": 64}),
         ("identity", {}),
-        ("focus", {"extend": 300}),
+        ("focus", {"extend": 300, "expansion": "auxiliary", "vocab_size": 600}),
         ("focus", {"extend": 200, "expansion": "continued"}),
-        ("identity", {"extend": 100, "expansion": "continued"}),
+        ("identity", {"extend": 100}),
     ):
         out = place / f"{method}-{len(options)}-{options.get('extend', 0)}"
         little = options.get("vectors") == "fasttext"  # text for that
         with pytest.warns(UserWarning, match="nearly as they began") if little else nullcontext():
-            size = {} if "expansion" in options else dict(vocab_size=600)
+            size = {} if "extend" in options else dict(vocab_size=600)
             made = transplanted(out.name, method=method, **size, **options)
         model, tokenizer = AutoModelForMaskedLM.from_pretrained(out), AutoTokenizer.from_pretrained(out)
         assert made.plan.recipe == find_recipe(method).name and len(model.get_input_embeddings().weight) >= len(
@@ -316,7 +316,7 @@ def test_a_target_model_s_folder_gives_vectors_also_extending(cell_6424b4a4, cel
     for method in ("identity", "focus-word", "ofa"):
         with pytest.raises(ValueError, match="takes no vectors from a model|needs vectors of two languages"):
             transplanted("refused2", (), **auxiliary, method=method)
-    made = transplanted("ofa-extended", vocab_size=600, method="ofa", **files, extend=200)
+    made = transplanted("ofa-extended", vocab_size=600, method="ofa", **files, extend=200, expansion="auxiliary")
     assert (made.plan.copied[: len(old)] == range(len(old))).all() and "NearestNeighbours" in set(made.plan.summary().step)
 
 
@@ -725,13 +725,14 @@ def test_given_tokens_come_last_on_top_of_any_vocabulary(cell_6424b4a4, cell_dd6
     transplanted = cell_6424b4a4.transplanted
     transplanted("own-sw", vocab_size=700, method="identity")
     trim_files(place / "model", [place / "en-small.txt"], place / "small-en")
+    grown = dict(vocab_size=700, extend=300, expansion="auxiliary")
     for name, text, tries, options in (
         ("terms-new", ("sw",), 2, dict(vocab_size=700)),
-        ("terms-expanded", ("sw",), 2, dict(vocab_size=700, extend=300)),
+        ("terms-expanded", ("sw",), 2, grown),
         ("terms-own", (), 1, dict(tokenizer=place / "own-sw", method="identity")),
         ("terms-trimmed", (), 1, dict(source="small-en")),
-        ("terms-trimmed-expanded", ("sw",), 2, dict(source="small-en", vocab_size=700, extend=300, method="identity")),
-        ("terms-twice", ("sw",), 0, dict(source="with-terms", vocab_size=700, extend=300, method="identity", tokens="")),
+        ("terms-trimmed-expanded", ("sw",), 2, dict(source="small-en", method="identity") | grown),
+        ("terms-twice", ("sw",), 0, dict(source="with-terms", method="identity", tokens="") | grown),
     ):
         told = []
         with mock.patch("vocab_lit.tokens.expansion.Built", wraps=Built) as tried:
@@ -767,11 +768,11 @@ def test_tokens_that_cannot_be_given_are_refused_before_reading(cell_6424b4a4):
     told = []
     for match, table, options in (
         (r"--tokens .*wrong.tsv, line 2: 'Kenya' is in the vocabulary already \(id ", "token\nKenya\n", {}),
-        (r"line 1: '<mask>' is a special token of the source", "<mask>\n", dict(extend=9, vocab_size=700)),
+        (r"line 1: '<mask>' is a special token of the source", "<mask>\n", dict(extend=9)),
         (
             "line 3: 'homa' is like 'mafua', which is no token",
             "token\tlike\nmto\tKenya\nhoma\tmafua\n",
-            dict(extend=9, vocab_size=700),
+            dict(extend=9),
         ),
         ("line 1: 'ﬁgo' is never produced", "ﬁgo\n", dict(vocab_size=700)),
         ("line 2: 'mto' is given twice", "mto\nmto\n", {}),

@@ -186,6 +186,7 @@ class NewVocabulary:
     text: tuple[str, ...]  # files in the target language
     settings: TransplantSettings
     with_tokens: Built | None = None  # the target tokenizer with given tokens, where nothing has to be trained for it
+    at_most: bool = False  # whether fewer new tokens are taken than are asked for, where the text has no more
 
     @cached_property
     def lines(self) -> Iterable[str]:
@@ -225,6 +226,8 @@ class NewVocabulary:
         log.info(f"training {more if wanted.continues else f'a tokenizer of {wanted.size_in_words}'}")
         built = build_tokenizer(self.source.tokenizer, self.lines, wanted)
         log.info(built.about)
+        if not self.at_most:
+            wanted.check_added(len(built.tokenizer) - len(self.source.tokenizer))
         return built.tokenizer
 
     def _expanded(self, own: PreTrainedTokenizerBase) -> PreTrainedTokenizerFast:
@@ -370,6 +373,7 @@ def transplant_files(
     out: str | Path,
     settings: TransplantSettings = TransplantSettings(),
     language: str = "",
+    at_most: bool = False,
 ) -> Transplant | GgufTransplant:
     """Give a model a vocabulary for the text's language, and save it as another one; a GGUF file gets more tokens.
 
@@ -386,6 +390,8 @@ def transplant_files(
         The target tokenizer, the vectors and the method of initialisation.
     language : str, default ""
         Code of the target language, for the model card.
+    at_most : bool, default False
+        Whether a text may give fewer tokens than it is to be extended by.
 
     Returns
     -------
@@ -417,7 +423,7 @@ def transplant_files(
     600
     """
     source, with_tokens = check_transplant(source, text, out, settings)
-    new = NewVocabulary(source, tuple(map(str, text)), settings, with_tokens)
+    new = NewVocabulary(source, tuple(map(str, text)), settings, with_tokens, at_most)
     writer = _writer(source, settings.recipe(text), settings.init.factors)
     new.make_tokenizer()
     result = writer.transplanted(new)

@@ -21,7 +21,7 @@ from safetensors import SafetensorError
 from .model_class import is_decoder, is_masked, max_length, model_class_of, model_sizes, read_config
 from .settings import check_model_path, is_gguf
 from ..text.errors import SettingError, first_line, reading
-from ..text.files import check_output, read_json, why_not
+from ..text.files import check_output, not_finite, read_json, why_not
 
 if TYPE_CHECKING:
     import torch
@@ -174,6 +174,10 @@ class Source:
         "What transformers computes with: a folder itself, of a GGUF file the folder into which it is dequantised once."
         raise NotImplementedError
 
+    def not_finite(self) -> list[str]:
+        "The names of the tensors in its files that have numbers that are not finite."
+        raise NotImplementedError
+
     def load(self) -> PreTrainedModel:
         "Load the model with all its weights in memory."
         return self.with_weights().load()
@@ -232,6 +236,12 @@ class FolderSource(Source):
             hint = "give the model that was quantised"
             raise ValueError(f"{self.path} is quantised by {method}, and its weights cannot be changed; {hint}")
 
+    def check_finite(self) -> None:
+        "`ValueError` where numbers of the weights are not finite: what is trained from it would not be either."
+        if broken := self.not_finite():
+            problem = f"{len(broken):,} of its tensors have numbers that are not finite, the first {broken[0]}"
+            raise ValueError(f"{self.path}: {problem}; take the weights from before they were damaged")
+
     @cached_property
     def model_class(self) -> type:
         "The class of the model."
@@ -243,6 +253,10 @@ class FolderSource(Source):
         from vocab_lit.models import lazy_weights
 
         return lazy_weights.stored_tensors(self.files)
+
+    def not_finite(self) -> list[str]:
+        "The names of the tensors in its files that have numbers that are not finite; of pickles none is looked at."
+        return [name for file in sorted({t.file for t in self.stored.values()}) for name in not_finite(file)]
 
     @cached_property
     def tables(self) -> dict[str, TokenTensor]:
@@ -469,6 +483,12 @@ class GgufSource(Source):
         t = self.tokenizer_file
         ordinary = set(t.has_types(TokenType.NORMAL))
         return (read_token(id, t.pieces[id], t.dialect) for id in ids if id in ordinary)
+
+    def not_finite(self) -> list[str]:
+        "The names of its tensors that have numbers that are not finite."
+        from vocab_lit.gguf.container import has_finite_numbers
+
+        return [name for name, tensor in self.file.tensors.items() if not has_finite_numbers(tensor)]
 
     @cached_property
     def tables(self) -> dict[str, GgufTable]:

@@ -223,6 +223,7 @@ def _open_run(source, text, out: Path, settings, run: RunSettings, adapter, keep
     check_installed(run)
     source = FolderSource.open(source)
     source.check_unquantised()
+    source.check_finite()
     model, tokenizer = source.load().float(), source.tokenizer
     config, share = settings, 0.0
     if isinstance(settings, LaptSettings):
