@@ -4,7 +4,7 @@ from gensim.models.fasttext import save_facebook_model
 from pathlib import Path
 from studies.phrasebook import dictionary, lines
 from studies.plan_check import check_plan
-from studies.toy_tokenizers import chat_tokenizer
+from studies.toy_tokenizers import chat_tokenizer, toy_tokenizer
 from tools.examples import remarks
 from transformers import AutoModelForMaskedLM, AutoTokenizer, GPT2Config, GPT2LMHeadModel, Gemma3TextConfig, LlamaConfig, MistralConfig, Qwen3Config, XLMRobertaConfig, XLMRobertaForMaskedLM
 from types import SimpleNamespace
@@ -14,9 +14,10 @@ from vocab_lit.methods.plan import Plan
 from vocab_lit.methods.settings import TransplantSettings, find_recipe
 from vocab_lit.models.check import check_model
 from vocab_lit.models.factored_embedding import factorize_files
-from vocab_lit.models.pipeline import transplant_files, trim_files
-from vocab_lit.models.source import Source
+from vocab_lit.models.pipeline import embedding_vectors, smaller_model, target_vectors, transplant_files, trim_files
+from vocab_lit.models.source import Source, load_model
 from vocab_lit.text import corpus
+from vocab_lit.text.corpus import data_path
 from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.tokens.settings import TrimSettings
 from vocab_lit.tokens.tokenizer_file import Built, ids_around, save_tokenizer
@@ -205,6 +206,40 @@ def cell_dd676a8d(cell_6424b4a4):
     added = transplanted("with-terms", (), tokens=terms, say=print)
     pd.concat([added.plan.explain(term) for term in ("kisukari", "malaria", "<dawa>")]).round(3)
     return SimpleNamespace(added=added, terms=terms)
+
+
+@pytest.fixture(scope='module')
+def cell_39d862d2():
+    # nbs/05_models/18_pipeline.ipynb, cell "own, aside = train_tokenizer(lines("sw", 300, seed=0), "bpe"" (39d862d2)
+    own, aside = train_tokenizer(lines("sw", 300, seed=0), "bpe", 500), Path(tempfile.mkdtemp())
+    size = dict(vocab_size=512, n_embd=16, n_layer=1, n_head=2, n_positions=32)  # rows beyond the vocabulary
+    auxiliary = GPT2LMHeadModel(GPT2Config(**size, bos_token_id=0, eos_token_id=2))
+    auxiliary.save_pretrained(aside / "small")
+    own.save_pretrained(aside / "small")
+    other = train_tokenizer(lines("sw", 300, seed=0), "unigram", 400)
+
+
+    def auxiliary_vectors(folder, tokenizer):
+        return embedding_vectors(load_model(folder), load_tokenizer(folder), tokenizer, str(folder))
+
+
+    def share_found(tokenizer):
+        return f"{auxiliary_vectors(aside / 'small', tokenizer).known.sum()} of {len(tokenizer)} tokens"
+
+
+    {"its own tokenizer": share_found(own), "another kind": share_found(other)}
+    return SimpleNamespace(aside=aside, auxiliary=auxiliary, auxiliary_vectors=auxiliary_vectors, other=other, own=own)
+
+
+@pytest.fixture(scope='module')
+def cell_c9f8b7ad(cell_39d862d2):
+    # nbs/05_models/18_pipeline.ipynb, cell "settings = TransplantSettings.of(method="focus")" (c9f8b7ad)
+    other = cell_39d862d2.other
+    settings = TransplantSettings.of(method="focus")
+    tokens = target_vectors("token vectors", other, lines("sw", 300, seed=0), settings)
+    words = target_vectors("word vectors", other, lines("sw", 300, seed=0), settings)
+    {vectors.name: int(vectors.known.sum()) for vectors in (tokens, words)}
+    return SimpleNamespace(tokens=tokens, words=words)
 
 
 @pytest.mark.cell('nbs/05_models/18_pipeline.ipynb', 'cell "every method, replacing or extending, gives a folder" (b7400c20)')
@@ -758,7 +793,6 @@ def test_tokens_that_cannot_be_given_are_refused_before_reading(cell_6424b4a4):
 @pytest.mark.cell('nbs/05_models/18_pipeline.ipynb', 'cell "the tokenizer of a GGUF file is taken" (82730876)')
 def test_the_tokenizer_of_a_gguf_file_is_taken():
     from benchmarks.tiny_gguf import TOKENS, write_tiny
-    from vocab_lit.text.corpus import data_path
     from vocab_lit.tokens.gguf_tokenizer import read_tokenizer
 
     desk = Path(tempfile.mkdtemp())
@@ -767,3 +801,69 @@ def test_the_tokenizer_of_a_gguf_file_is_taken():
     made = transplant_files(data_path("models", "mini-gpt2"), (), desk / "made", taken)
     assert made.tokenizer.get_vocab() == read_tokenizer(file).get_vocab()
     assert len(made.plan) == made.model.config.vocab_size >= len(made.tokenizer)
+
+
+@pytest.mark.cell('nbs/05_models/18_pipeline.ipynb', 'cell "vectors are the auxiliary model\'s, by token and not by id" (4a0f9feb)')
+def test_vectors_are_the_auxiliary_model_s_by_token_and_not_by_id(cell_39d862d2):
+    aside = cell_39d862d2.aside
+    auxiliary = cell_39d862d2.auxiliary
+    auxiliary_vectors = cell_39d862d2.auxiliary_vectors
+    other = cell_39d862d2.other
+    own = cell_39d862d2.own
+    v, table = auxiliary_vectors(aside / "small", other), auxiliary.get_input_embeddings().weight.detach().numpy()
+    vocab, theirs = Vocab.from_tokenizer(other), {t.key: t.id for t in Vocab.from_tokenizer(own)}
+    for t in vocab:
+        assert v.known[t.id] == (t.key in theirs and t.kind == "text")
+        if v.known[t.id]:
+            assert (v.matrix[t.id] == table[theirs[t.key]]).all()
+    same = auxiliary_vectors(aside / "small", own)
+    assert (same.matrix[same.known] == table[: len(own)][same.known]).all()
+    assert same.known.sum() >= len(own) - 5 and "small" in same.name
+
+
+@pytest.mark.cell('nbs/05_models/18_pipeline.ipynb', 'cell "an auxiliary model without the tokens, or broken, is refused" (b4850f05)')
+def test_an_auxiliary_model_without_the_tokens_or_broken_is_refused(cell_39d862d2):
+    aside = cell_39d862d2.aside
+    auxiliary = cell_39d862d2.auxiliary
+    auxiliary_vectors = cell_39d862d2.auxiliary_vectors
+    own = cell_39d862d2.own
+    empty = toy_tokenizer("unigram", ["ሰላም", "ዓለም"])
+    with pytest.raises(ValueError, match="the auxiliary model has none of the .* tokens of the target vocabulary"):
+        auxiliary_vectors(aside / "small", empty)
+    with torch.no_grad():
+        auxiliary.get_input_embeddings().weight[40:200] = float("nan")
+    auxiliary.save_pretrained(aside / "broken")
+    own.save_pretrained(aside / "broken")
+    with pytest.raises(ValueError, match="broken: the embeddings of the auxiliary model are not finite"):
+        auxiliary_vectors(aside / "broken", own)
+    with pytest.raises((ValueError, FileNotFoundError)):
+        auxiliary_vectors(aside / "none", own)
+
+
+@pytest.mark.cell('nbs/05_models/18_pipeline.ipynb', 'cell "the smaller model has half the sizes and the target\'s tokens" (05fd7fa7)')
+def test_the_smaller_model_has_half_the_sizes_and_the_target_s_tokens(cell_39d862d2):
+    other = cell_39d862d2.other
+    for folder in ("mini-xlmr", "mini-gpt2"):
+        large, old = load_model(data_path("models", folder)), load_tokenizer(data_path("models", folder))
+        small = smaller_model(large, old, other)
+        assert small.config.hidden_size * 2 == large.config.hidden_size
+        assert len(small.get_input_embeddings().weight) == len(other) == small.config.vocab_size
+        again, otherwise = smaller_model(large, old, other), smaller_model(large, old, other, seed=1)
+        first, same, seeded = (m.get_input_embeddings().weight for m in (small, again, otherwise))
+        assert torch.equal(first, same) and not torch.equal(first, seeded)
+        ids = other("jumatatu jumanne", return_tensors="pt")["input_ids"]
+        assert small(ids, labels=ids).loss.isfinite()
+        v = embedding_vectors(small, other, other)
+        assert v.matrix.shape == (len(other), large.config.hidden_size // 2) and v.known.sum() > 300
+
+
+@pytest.mark.cell('nbs/05_models/18_pipeline.ipynb', 'cell "vectors are made of text, or are an auxiliary model\'s" (2393a36f)')
+def test_vectors_are_made_of_text_or_are_an_auxiliary_model_s(cell_39d862d2, cell_c9f8b7ad):
+    aside = cell_39d862d2.aside
+    other = cell_39d862d2.other
+    tokens = cell_c9f8b7ad.tokens
+    words = cell_c9f8b7ad.words
+    assert len(tokens.matrix) == len(words.matrix) == len(other) and min(tokens.known.sum(), words.known.sum()) > 50
+    given = TransplantSettings.of(method="clp", vectors=aside / "small")
+    theirs = target_vectors("token vectors", other, [], given)
+    assert theirs.name == f"embeddings of {aside / 'small'}" and theirs.matrix.shape == (len(other), 16)
