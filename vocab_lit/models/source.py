@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from vocab_lit.tokens.vocab import Token, Vocab
 
 # %% auto #0
-__all__ = ['Source', 'FolderSource', 'GgufSource', 'plan_beside', 'check_new_gguf', 'load_model', 'open_model']
+__all__ = ['Source', 'FolderSource', 'GgufSource', 'check_new_gguf', 'load_model', 'open_model']
 
 # %% ../../nbs/05_models/04_source.ipynb #4f0ba019
 class Source:
@@ -537,6 +537,7 @@ class GgufSource(Source):
     def plan(self) -> Plan:
         "Where its embeddings came from; `ValueError` where there is no plan beside it."
         from vocab_lit.methods.plan import Plan
+        from vocab_lit.models.gguf_weights import plan_beside
 
         beside = plan_beside(self.path)
         if not beside.is_file():
@@ -546,6 +547,8 @@ class GgufSource(Source):
 
     def check_new(self, out: str | Path) -> None:
         "`SettingError` where a path cannot be that of a new GGUF file, or something lies beside it already."
+        from vocab_lit.models.gguf_weights import plan_beside
+
         check_new_gguf(out)
         if (file := plan_beside(out)).exists():
             raise SettingError("out", f" {out}: {file} is there already; give another name")
@@ -558,11 +561,6 @@ class GgufSource(Source):
 
 
 _ENCODERS = re.compile(r"bert|t5encoder|.*-bert.*")
-
-
-def plan_beside(file: str | Path) -> Path:
-    "Where the plan lies by which the new rows of a GGUF file were made."
-    return Path(file).with_suffix(".plan.npz")
 
 
 def check_new_gguf(out: str | Path) -> None:
