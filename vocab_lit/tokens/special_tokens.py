@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 # %% auto #0
 __all__ = ['NO_TEXT', 'IdMap', 'role_of', 'config_parts', 'text_part', 'carry_ids', 'check_ids', 'written_ids',
-           'check_ids_written', 'ids_beyond', 'chat_templates', 'template_tokens', 'check_templates', 'listed',
-           'add_special_tokens', 'carry_template']
+           'check_ids_written', 'taken_for_times', 'ids_beyond', 'chat_templates', 'template_tokens', 'check_templates',
+           'listed', 'add_special_tokens', 'carry_template']
 
 # %% ../../nbs/02_tokens/04_special_tokens.ipynb #04e69eda
 @dataclass
@@ -261,6 +261,16 @@ def check_ids_written(config: Any, at: str) -> None:
             fits = not isinstance(value, (float, Mapping))
         if not (fits and _are_ids(value)):
             raise ValueError(f"{at} has {name} {value!r}; write the id of a token, a list of ids, or null")
+
+
+_TIME = re.compile(r"<\|\d+\.\d\d\|>")
+
+
+def taken_for_times(vocab: Vocab, generation: Any) -> list[Token]:
+    "The tokens of text behind Whisper's <|notimestamps|>, from which on it takes every id for a time."
+    marker = getattr(generation, "no_timestamps_token_id", None)
+    behind = vocab.tokens[marker + 1 :] if isinstance(marker, int) else []
+    return [token for token in behind if token.piece and not _TIME.fullmatch(token.piece)]
 
 
 def ids_beyond(config: PreTrainedConfig) -> str:  # in words; empty where there is none
