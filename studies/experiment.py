@@ -17,8 +17,8 @@ from studies.setups import Setup, get_setup, scale_lapt
 from studies.snapshots import Snapshots, with_weights
 from vocab_lit.methods.recipe import Copy, RandomMapping, Recipe
 from vocab_lit.methods.registry import get_recipe
-from vocab_lit.models.auxiliary import embedding_vectors, smaller_model
 from vocab_lit.models.device import find_device
+from vocab_lit.models.pipeline import embedding_vectors, smaller_model
 from vocab_lit.models.source import load_model
 from vocab_lit.models.trainable import only_new_rows
 from vocab_lit.models.transplant import Transplant, transplant, trim_recipe

@@ -187,6 +187,19 @@ def test_an_embedding_that_is_not_finite_is_found_wherever_it_is(cell_e5a737f0, 
     assert len(beyond) == 1 and "such as" not in beyond[0]
 
 
+@pytest.mark.cell('nbs/05_models/08_compatibility.ipynb', 'cell "any other tensor that is not finite is found" (b6e96b3d)')
+def test_any_other_tensor_that_is_not_finite_is_found(cell_e5a737f0):
+    saved = cell_e5a737f0.saved
+    from safetensors.torch import load_file, save_file
+
+    weights = saved(True, lambda rows: None).source.files / "model.safetensors"
+    tensors = load_file(weights)
+    tensors["transformer.h.0.ln_1.weight"][3] = float("-inf")
+    save_file(tensors, weights, {"format": "pt"})
+    [told] = map(str, find_not_finite(Served(weights.parent)))
+    assert "weights: 1 tensors have numbers that are not finite, the first transformer.h.0.ln_1.weight" in told, told
+
+
 @pytest.mark.cell('nbs/05_models/08_compatibility.ipynb', 'cell "old ids, a turned tie and changed rows are found" (c66e1837)')
 def test_old_ids_a_turned_tie_and_changed_rows_are_found(cell_ad6753b9):
     last = cell_ad6753b9.last

@@ -5,6 +5,7 @@
 # %% ../../nbs/11_gguf/00_container.ipynb #4b618852
 from __future__ import annotations
 
+import itertools
 import math
 import mmap
 import re
@@ -12,7 +13,6 @@ import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,12 +20,12 @@ import numpy as np
 
 from .k_quants import K_TYPES
 from ..text.errors import import_extra
-from ..text.files import write_file
+from ..text.files import check_written, write_file
 
 # %% auto #0
 __all__ = ['NUMBERS', 'STRING', 'ARRAY', 'PART', 'Q8_0', 'Field', 'block_sizes', 'type_name', 'Tensor', 'in_short', 'parts_of',
            'GgufFile', 'dequantised', 'quantised', 'writable_type', 'NewTensor', 'same_tensor', 'gguf_bytes',
-           'write_gguf']
+           'write_gguf', 'has_finite_numbers']
 
 # %% ../../nbs/11_gguf/00_container.ipynb #080be024
 _NUMBERS = {0: "u1", 1: "i1", 2: "u2", 3: "i2", 4: "u4", 5: "i4", 6: "f4", 7: "?", 10: "u8", 11: "i8", 12: "f8"}
@@ -282,7 +282,7 @@ def _read_header(header: _Header) -> tuple[dict[str, Field], dict[str, Tensor]]:
         if found.offset + found.bytes > size:
             raise header.wrong(f"the tensor {tensor.name!r} goes beyond the end of the file")
     placed = sorted(tensors.values(), key=lambda t: t.offset)
-    for before, after in pairwise(placed):
+    for before, after in itertools.pairwise(placed):
         if before.offset + before.bytes > after.offset:
             raise header.wrong(f"the tensor {after.name!r} overlaps {before.name!r}")
     return fields, tensors
@@ -501,11 +501,35 @@ def write_gguf(
     "Write a GGUF file, wholly or not at all; `ValueError` where there is one already."
     alignment = _alignment_of(fields)
     header = _header_bytes(fields, tensors, alignment)
-    with write_file(out) as part, open(part, "wb") as f:
-        f.write(header)
-        for tensor in tensors:
-            before = f.tell()
-            f.writelines(tensor.pieces())
-            if f.tell() - before != tensor.bytes:
-                raise OSError(f"{tensor.name} gave {f.tell() - before:,} bytes instead of {tensor.bytes:,}; read again")
-            f.write(bytes(-f.tell() % alignment))
+    with write_file(out) as part:
+        with open(part, "wb") as f:
+            f.write(header)
+            for tensor in tensors:
+                before = f.tell()
+                f.writelines(tensor.pieces())
+                if f.tell() - before != tensor.bytes:
+                    what = f"{f.tell() - before:,} bytes instead of {tensor.bytes:,}"
+                    raise OSError(f"{tensor.name} gave {what}; read again")
+                f.write(bytes(-f.tell() % alignment))
+        check_written(Path(out), [t.name for t in _read_part(part)[1].values() if not has_finite_numbers(t)])
+
+# %% ../../nbs/11_gguf/00_container.ipynb #f6b03c7a
+_FORMATS = {"F64": ("<u8", 0x7FF << 52), "F32": ("<u4", 0xFF << 23), "BF16": ("<u2", 0xFF << 7)}
+_FORMATS["F16"] = _HALF = ("<u2", 0x1F << 10)  # bits of the exponent, which are all set in what is not finite
+_PLACES = {"Q2_K": (80, 82), "Q3_K": (108,), "Q6_K": (208,), "TQ1_0": (52,), "TQ2_0": (64,)}  # bytes within a block
+_PLACES |= dict.fromkeys(("Q4_1", "Q5_1", "Q8_1", "Q4_K", "Q5_K"), (0, 2))
+_PLACES |= dict.fromkeys(("Q4_0", "Q5_0", "Q8_0", "IQ2_XXS", "IQ2_XS", "IQ2_S", "IQ3_XXS", "IQ3_S"), (0,))
+_PLACES |= dict.fromkeys(("IQ1_S", "IQ4_NL", "IQ4_XS"), (0,))
+_BLOCKS = 1 << 20  # that are looked at at a time
+
+
+def has_finite_numbers(tensor: Tensor) -> bool:
+    "Whether all numbers of a tensor are finite."
+    name = type_name(tensor.type)
+    number, exponent = _FORMATS.get(name, _HALF)
+    places = (0,) if name in _FORMATS else _PLACES.get(name, ())
+    names = [str(place) for place in places]
+    layout = np.dtype(dict(names=names, formats=[number] * len(names), offsets=places, itemsize=tensor.block_bytes))
+    blocks = np.memmap(tensor.file, layout, "r", tensor.offset, (tensor.bytes // tensor.block_bytes,))
+    starts = itertools.product(names, range(0, len(blocks), _BLOCKS))
+    return not any((blocks[n][i : i + _BLOCKS] & exponent == exponent).any() for n, i in starts)

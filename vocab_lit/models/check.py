@@ -302,7 +302,7 @@ CHECKS = (
     Check("the tokenizer's class", find_class, _FOLDER),
     Check("the chat template", find_template),
     Check("embeddings that were not trained", find_untrained, _FOLDER),
-    Check("embeddings that are not finite", find_not_finite),
+    Check("numbers that are not finite", find_not_finite),
     Check("what llama.cpp's converter knows", find_gguf_tokenizer, _FOLDER),
     Check("all other weights of the source model", find_changed_weights, beside=True),
     Check("copied embeddings", find_changed_rows, beside=True),

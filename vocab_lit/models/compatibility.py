@@ -307,7 +307,8 @@ def find_untrained(served: Served) -> Iterator[Finding]:
 
 # %% ../../nbs/05_models/08_compatibility.ipynb #da15704c
 def find_not_finite(served: Served) -> Iterator[Finding]:
-    "Whether all embeddings are finite."
+    "Whether all embeddings are finite, and all other weights."
+    damaged = "take the weights from before they were damaged"
     for table in served.tables.values():
         rows = table.rows(len(table))
         if rows.dtype is None:
@@ -323,7 +324,14 @@ def find_not_finite(served: Served) -> Iterator[Finding]:
             named = ", ".join(f"{token.shown!r} (id {token.id:,})" for token in tokens)
             what = f"{len(ids):,} of {len(table):,} rows of {table.name} are not finite"
             what += f", such as {named}" if named else ""
-            yield Finding("embeddings", what, "take the weights from before they were damaged")
+            yield Finding("embeddings", what, damaged)
+    if served.source.is_gguf:
+        tables = {table.name for table in served.tables.values()}
+    else:
+        tables = set(token_dimensions(type(served.model), served.model.config))  # by all names of tied ones
+    if others := [name for name in served.source.not_finite() if name not in tables]:
+        what = f"{len(others):,} tensors have numbers that are not finite, the first {others[0]}"
+        yield Finding("weights", what, damaged)
 
 # %% ../../nbs/05_models/08_compatibility.ipynb #27044d4f
 _ANEW, _TRAINED = "make it anew", "nothing, where they were trained"

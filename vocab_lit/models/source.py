@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import json
+import logging
 import os
 import pickle
 import re
@@ -21,7 +22,7 @@ from safetensors import SafetensorError
 from .model_class import is_decoder, is_masked, max_length, model_class_of, model_sizes, read_config
 from .settings import check_model_path, is_gguf
 from ..text.errors import SettingError, first_line, reading
-from ..text.files import check_output, read_json, why_not
+from ..text.files import check_output, not_finite, read_json, why_not
 
 if TYPE_CHECKING:
     import torch
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from vocab_lit.tokens.vocab import Token, Vocab
 
 # %% auto #0
-__all__ = ['Source', 'FolderSource', 'GgufSource', 'plan_beside', 'check_new_gguf', 'load_model', 'open_model']
+__all__ = ['Source', 'FolderSource', 'GgufSource', 'check_new_gguf', 'load_model', 'open_model']
 
 # %% ../../nbs/05_models/04_source.ipynb #4f0ba019
 class Source:
@@ -174,6 +175,10 @@ class Source:
         "What transformers computes with: a folder itself, of a GGUF file the folder into which it is dequantised once."
         raise NotImplementedError
 
+    def not_finite(self) -> list[str]:
+        "The names of the tensors in its files that have numbers that are not finite."
+        raise NotImplementedError
+
     def load(self) -> PreTrainedModel:
         "Load the model with all its weights in memory."
         return self.with_weights().load()
@@ -232,6 +237,12 @@ class FolderSource(Source):
             hint = "give the model that was quantised"
             raise ValueError(f"{self.path} is quantised by {method}, and its weights cannot be changed; {hint}")
 
+    def check_finite(self) -> None:
+        "`ValueError` where numbers of the weights are not finite: what is trained from it would not be either."
+        if broken := self.not_finite():
+            problem = f"{len(broken):,} of its tensors have numbers that are not finite, the first {broken[0]}"
+            raise ValueError(f"{self.path}: {problem}; take the weights from before they were damaged")
+
     @cached_property
     def model_class(self) -> type:
         "The class of the model."
@@ -243,6 +254,10 @@ class FolderSource(Source):
         from vocab_lit.models import lazy_weights
 
         return lazy_weights.stored_tensors(self.files)
+
+    def not_finite(self) -> list[str]:
+        "The names of the tensors in its files that have numbers that are not finite; of pickles none is looked at."
+        return [name for file in sorted({t.file for t in self.stored.values()}) for name in not_finite(file)]
 
     @cached_property
     def tables(self) -> dict[str, TokenTensor]:
@@ -316,13 +331,19 @@ class FolderSource(Source):
         self.stored  # noqa: B018  names a file that is missing or damaged
         with self._reading():
             model, missing = self._loaded()
-        if missing:
+        is_bare = model.base_model is model
+        absent = [name for name in missing if is_bare and name.startswith("pooler.")]  # it makes no states of tokens
+        if absent:
+            logging.getLogger("vocab_lit").info(
+                f"{self.path} has no pooler, as many models of embeddings; none is written"
+            )
+        if missing := [name for name in missing if name not in absent]:
             raise ValueError(
                 f"{self.path} lacks {len(missing)} of the weights of a {type(model).__name__}, such as {missing[0]}; "
                 f"save the whole model with all its heads"
             )
         noted = cast("Any", model)  # attributes of our own
-        noted.source_folder = self.files
+        noted.source_folder, noted.absent_tensors = self.files, absent
         model.config.name_or_path = self.path
         if not model.can_generate():
             self._add_generation(model)
@@ -470,6 +491,12 @@ class GgufSource(Source):
         ordinary = set(t.has_types(TokenType.NORMAL))
         return (read_token(id, t.pieces[id], t.dialect) for id in ids if id in ordinary)
 
+    def not_finite(self) -> list[str]:
+        "The names of its tensors that have numbers that are not finite."
+        from vocab_lit.gguf.container import has_finite_numbers
+
+        return [name for name, tensor in self.file.tensors.items() if not has_finite_numbers(tensor)]
+
     @cached_property
     def tables(self) -> dict[str, GgufTable]:
         "The tensors with a row for each token; `ValueError` where the embeddings are none of them."
@@ -510,6 +537,7 @@ class GgufSource(Source):
     def plan(self) -> Plan:
         "Where its embeddings came from; `ValueError` where there is no plan beside it."
         from vocab_lit.methods.plan import Plan
+        from vocab_lit.models.gguf_weights import plan_beside
 
         beside = plan_beside(self.path)
         if not beside.is_file():
@@ -519,6 +547,8 @@ class GgufSource(Source):
 
     def check_new(self, out: str | Path) -> None:
         "`SettingError` where a path cannot be that of a new GGUF file, or something lies beside it already."
+        from vocab_lit.models.gguf_weights import plan_beside
+
         check_new_gguf(out)
         if (file := plan_beside(out)).exists():
             raise SettingError("out", f" {out}: {file} is there already; give another name")
@@ -531,11 +561,6 @@ class GgufSource(Source):
 
 
 _ENCODERS = re.compile(r"bert|t5encoder|.*-bert.*")
-
-
-def plan_beside(file: str | Path) -> Path:
-    "Where the plan lies by which the new rows of a GGUF file were made."
-    return Path(file).with_suffix(".plan.npz")
 
 
 def check_new_gguf(out: str | Path) -> None:

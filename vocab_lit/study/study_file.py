@@ -196,7 +196,7 @@ class Way(Settings):
 
     def transplant(self, **files: object) -> TransplantSettings:
         "The settings of a transplant, with dictionary, source_text, vectors and others of a language."
-        given = self.given | (dict(expansion="continued") if self.vocabulary == "continued" else {})
+        given = self.given | (dict(expansion="auxiliary") if self.vocabulary == "extended" else {})
         both = given | (dict(vectors="auto") if self.auxiliary else {}) | files
         wanted = TransplantSettings.of(**{name: value for name, value in both.items() if name in _TRANSPLANT})
         if wanted.init.recipe.needs == "aligned vectors":
