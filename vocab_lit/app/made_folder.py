@@ -185,11 +185,11 @@ MODELS = {"source": "source", "start": "target, before training", "trained": "ta
 
 
 def curves(folder: Path) -> dict[str, list]:  # {name: [step, loss] in order}
-    "The curves of the losses that a run has logged, each of at most a few hundred points."
+    "The curves of the losses that a run has logged, each of at most a few hundred points, without what is not finite."
     file, points = folder / "metrics.jsonl", {}
     for line in file.read_text(encoding="utf-8").splitlines() if file.is_file() else ():
         entry = json.loads(line)
-        for key in filter(entry.__contains__, LOSSES):
+        for key in (key for key in LOSSES if math.isfinite(entry.get(key, math.nan))):
             points.setdefault(LOSSES[key], []).append([entry["step"], round(entry[key], 4)])
     every = {name: math.ceil(len(curve) / _POINTS) for name, curve in points.items()}
     return {name: c if every[name] < 2 else [*c[: -1 : every[name]], c[-1]] for name, c in points.items()}
@@ -252,6 +252,11 @@ def _forgotten_table(made: MadeFolder) -> dict:
     return _table("forgotten", "What was forgotten", about, named)
 
 
+def _bits_table(made: MadeFolder) -> dict:
+    rows = [{MODELS.get(k, k): v for k, v in row.items()} for row in bits_by_text(made.run.get("bits_per_byte", []))]
+    return _table("bits", "Bits per byte", "They compare between vocabularies; lower is better.", rows)
+
+
 def _trim_tables(made: MadeFolder) -> list[dict]:
     "What trimming costs lines that were not counted, and how that depends on the size."
     unseen = made.note.get("unseen", {})
@@ -276,7 +281,7 @@ def _check_table(made: MadeFolder) -> dict:
 
 def measured(made: MadeFolder) -> list[dict]:
     "The tables of scores, of what trimming costs and of what was forgotten, as far as there are any."
-    told = [*_score_tables(made), *_trim_tables(made), _forgotten_table(made)]
+    told = [*_score_tables(made), _bits_table(made), *_trim_tables(made), _forgotten_table(made)]
     return [table for table in told if table["rows"]]
 
 

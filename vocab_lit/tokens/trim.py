@@ -394,7 +394,9 @@ class TokenizedText:
         "The counts of some of the lines."
         words, rows = [line.split() for line in lines], [self.rows[line] for line in lines]
         characters = sum(len("".join(parts)) for parts in words)
-        return Fit(sum(map(len, rows)), sum(map(len, words)), characters, sum(r.count(self.unknown) for r in rows))
+        return Fit(
+            sum(map(len, rows)), sum(map(len, words)), characters, sum(r.count(self.unknown or -1) for r in rows)
+        )
 
     @cached_property
     def split(self) -> tuple[list[str], list[str]]:
