@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import json
+import logging
 import os
 import pickle
 import re
@@ -260,13 +261,19 @@ class FolderSource(Source):
         self.stored  # noqa: B018  names a file that is missing or damaged
         with self._reading():
             model, missing = self._loaded()
-        if missing:
+        is_bare = model.base_model is model
+        absent = [name for name in missing if is_bare and name.startswith("pooler.")]  # it makes no states of tokens
+        if absent:
+            logging.getLogger("vocab_lit").info(
+                f"{self.path} has no pooler, as many models of embeddings; none is written"
+            )
+        if missing := [name for name in missing if name not in absent]:
             raise ValueError(
                 f"{self.path} lacks {len(missing)} of the weights of a {type(model).__name__}, such as {missing[0]}; "
                 f"save the whole model with all its heads"
             )
         noted = cast("Any", model)  # attributes of our own
-        noted.source_folder = self.files
+        noted.source_folder, noted.absent_tensors = self.files, absent
         model.config.name_or_path = self.path
         if not model.can_generate():
             self._add_generation(model)
