@@ -371,7 +371,8 @@ class TokenizedText:
     def __post_init__(self):
         self.n_lines = self.n_lines or len(self.lines)
         self.tokenizer: PreTrainedTokenizerBase = self.source.own_tokenizer
-        self.unknown = cast("int | None", self.tokenizer.unk_token_id)
+        unknown = cast("int | None", self.tokenizer.unk_token_id)
+        self.unknown = -1 if unknown is None else unknown
 
     @classmethod
     def read(cls, source: Vocab, lines: Iterable[str]) -> TokenizedText:
@@ -394,9 +395,7 @@ class TokenizedText:
         "The counts of some of the lines."
         words, rows = [line.split() for line in lines], [self.rows[line] for line in lines]
         characters = sum(len("".join(parts)) for parts in words)
-        return Fit(
-            sum(map(len, rows)), sum(map(len, words)), characters, sum(r.count(self.unknown or -1) for r in rows)
-        )
+        return Fit(sum(map(len, rows)), sum(map(len, words)), characters, sum(r.count(self.unknown) for r in rows))
 
     @cached_property
     def split(self) -> tuple[list[str], list[str]]:
