@@ -162,22 +162,10 @@ def _digest(file: GgufFile) -> str:
 
 
 def gguf_folder(source: GgufFile | str | Path) -> Path:
-    """The model of a GGUF file as a folder that plain transformers loads, made where it is not there yet.
+    """The model of a GGUF file as a folder of float32 weights that transformers loads, made where it is not there yet.
 
-    Parameters
-    ----------
-    source : GgufFile or path
-        A file with a causal language model whose architecture transformers reads from GGUF.
-
-    Returns
-    -------
-    pathlib.Path
-        A folder in the cache, with float32 weights. VOCAB_LIT_CACHE names another place than ~/.cache/vocab_lit.
-
-    Raises
-    ------
-    ValueError
-        Where the file is damaged, or transformers does not read its architecture.
+    `ValueError` where the file is damaged, or transformers does not read its architecture. The environment's
+    VOCAB_LIT_CACHE names another place than ~/.cache/vocab_lit.
     """
     file = GgufFile.of(source)
     check_whole(file)
