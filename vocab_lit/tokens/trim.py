@@ -371,7 +371,8 @@ class TokenizedText:
     def __post_init__(self):
         self.n_lines = self.n_lines or len(self.lines)
         self.tokenizer: PreTrainedTokenizerBase = self.source.own_tokenizer
-        self.unknown = cast("int | None", self.tokenizer.unk_token_id)
+        unknown = cast("int | None", self.tokenizer.unk_token_id)
+        self.unknown = -1 if unknown is None else unknown
 
     @classmethod
     def read(cls, source: Vocab, lines: Iterable[str]) -> TokenizedText:
