@@ -168,6 +168,10 @@ def test_models_that_do_not_go_together_are_refused(cell_029badea):
     (place / "swapped/tokenizer.json").write_text(json.dumps(swapped))
     with pytest.raises(ValueError, match="another tokenizer than .*: 'a' is not the same; an average needs one"):
         merge_files([mini, place / "swapped"], place / "x")
+    lower = json.loads(other.backend_tokenizer.to_str()) | {"normalizer": {"type": "Lowercase"}}
+    (place / "swapped/tokenizer.json").write_text(json.dumps(lower))
+    with pytest.raises(ValueError, match="divides texts otherwise than .*: the normalizer is not the same"):
+        merge_files([mini, place / "swapped"], place / "x")
     assert not (place / "x").exists()
     with pytest.raises(ValueError, match="exists and is not empty"):
         merge_files(checkpoints, place / "average")

@@ -19,6 +19,7 @@ from .settings import MergeSettings
 from .source import FolderSource
 from ..text.files import check_output, write_folder
 from ..tokens.tokenizer_file import save_tokenizer
+from ..tokens.vocab import read_pipeline
 
 log = logging.getLogger("vocab_lit")
 
@@ -72,14 +73,21 @@ def _check_tensors(first: FolderSource, other: FolderSource, apart: dict[str, in
             raise ValueError(f"{problem}; merge models of one architecture and size")
 
 
+_SETTINGS = ("version", "truncation", "padding")  # of tokenizer.json, that divide no text
+
+
 def _average(sources: Sequence[FolderSource], shares: Sequence[float]) -> _Sum:
     "The sum that is an average."
-    ours = sources[0].tokenizer.get_vocab()
+    ours, pipeline = sources[0].tokenizer.get_vocab(), read_pipeline(sources[0].tokenizer)
     for other in sources[1:]:
         _check_tensors(sources[0], other, {})
         if unlike := [token for token, _ in ours.items() ^ other.tokenizer.get_vocab().items()]:
             problem = f"{other.path} has another tokenizer than {sources[0].path}: {min(unlike)!r} is not the same"
             raise ValueError(f"{problem}; an average needs one tokenizer, --chat and --base do not")
+        theirs = read_pipeline(other.tokenizer)
+        if unlike := [part for part in pipeline.keys() - {*_SETTINGS} if pipeline[part] != theirs[part]]:
+            problem = f"{other.path} divides texts otherwise than {sources[0].path}: the {min(unlike)} is not the same"
+            raise ValueError(f"{problem}; an average needs one tokenizer")
     terms = list(zip(sources, shares))
     (begin, _), *others = [term for term in terms if term[1]]
     return _Sum(terms, begin, others, begin, {}, torch.empty(0, dtype=torch.long), [])
