@@ -135,14 +135,10 @@ class _Header:
     def strings(self, what: str) -> list[str]:
         "An array of strings, read without a call for each."
         n, content, at, read = self.count(8, what), self.content, self.at, []
-        length = struct.Struct("<Q").unpack_from
-        end = len(content)
+        length, end = struct.Struct("<Q").unpack_from, len(content)
         for _ in range(n):
             start = at + 8
-            if start > end:
-                raise self.wrong(f"{what} goes beyond the end of the file")
-            at = start + length(content, start - 8)[0]
-            if at > end:
+            if start > end or (at := start + length(content, start - 8)[0]) > end:
                 raise self.wrong(f"{what} goes beyond the end of the file")
             read.append(content[start:at].decode("utf-8", "surrogateescape"))
         self.at = at
@@ -241,12 +237,9 @@ def _read_tensor(header: _Header) -> Tensor:
     return Tensor(name, shape, type, header.file, header.number(10, what))
 
 
-def _alignment(header: _Header, fields: Mapping[str, Field]) -> int:
+def _alignment(fields: Mapping[str, Field]) -> int:
     "Bytes of which each tensor begins at a multiple."
-    alignment = fields["general.alignment"].value if "general.alignment" in fields else 32
-    if not isinstance(alignment, int) or alignment < 1 or alignment & (alignment - 1):
-        raise header.wrong(f"general.alignment is {alignment!r}, which is no power of two")
-    return alignment
+    return fields["general.alignment"].value if "general.alignment" in fields else 32
 
 
 def _aligned(at: int, alignment: int) -> int:
@@ -270,7 +263,9 @@ def _read_header(header: _Header) -> tuple[dict[str, Field], dict[str, Tensor]]:
     n_tensors = header.count(24, "tensors")
     fields = _read_fields(header, header.count(13, "entries of metadata"))
     listed = [_read_tensor(header) for _ in range(n_tensors)]
-    alignment, size = _alignment(header, fields), len(header.content)
+    alignment, size = _alignment(fields), len(header.content)
+    if alignment < 1 or alignment & (alignment - 1):
+        raise header.wrong(f"general.alignment is {alignment}, which is no power of two")
     begin = _aligned(header.at, alignment)
     tensors: dict[str, Tensor] = {}
     for tensor in listed:
@@ -306,19 +301,9 @@ def parts_of(path: str | Path) -> list[Path]:
 
 
 class GgufFile:
-    """A GGUF file: its metadata, and where its tensors lie. Nothing of the tensors is read before it is asked for.
+    """A GGUF file, of several parts any: its metadata, and where its tensors lie, of which nothing is read yet.
 
-    Parameters
-    ----------
-    path : path
-        The file; one of several parts stands for all.
-
-    Raises
-    ------
-    ValueError
-        Where the file is damaged, big-endian, or of a version before 2.
-    FileNotFoundError
-        Where a part is missing.
+    `ValueError` where it is damaged, big-endian, or of a version before 2; `FileNotFoundError` where a part is missing.
     """
 
     def __init__(self, path: str | Path):
@@ -483,13 +468,9 @@ def _header_bytes(fields: Mapping[str, Field], tensors: Sequence[NewTensor], ali
     return made + bytes(-len(made) % alignment)
 
 
-def _alignment_of(fields: Mapping[str, Field]) -> int:
-    return fields["general.alignment"].value if "general.alignment" in fields else 32
-
-
 def gguf_bytes(fields: Mapping[str, Field], tensors: Sequence[NewTensor]) -> int:
     "The size of the file that `write_gguf` writes."
-    alignment = _alignment_of(fields)
+    alignment = _alignment(fields)
     return len(_header_bytes(fields, tensors, alignment)) + sum(_aligned(t.bytes, alignment) for t in tensors)
 
 
@@ -499,7 +480,7 @@ def write_gguf(
     tensors: Sequence[NewTensor],
 ) -> None:
     "Write a GGUF file, wholly or not at all; `ValueError` where there is one already."
-    alignment = _alignment_of(fields)
+    alignment = _alignment(fields)
     header = _header_bytes(fields, tensors, alignment)
     with write_file(out) as part:
         with open(part, "wb") as f:

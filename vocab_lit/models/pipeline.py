@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'check_tokens', 'check_wanted', 'changed_settings', 'by_script', 'embedding_vectors', 'aligned_vectors',
-           'target_vectors', 'NewVocabulary', 'check_transplant', 'transplant_files', 'trim_files', 'smaller_model']
+__all__ = ['log', 'check_tokens', 'changed_settings', 'by_script', 'embedding_vectors', 'aligned_vectors', 'target_vectors',
+           'NewVocabulary', 'check_transplant', 'transplant_files', 'trim_files', 'smaller_model']
 
 # %% ../../nbs/05_models/18_pipeline.ipynb #484a9cae
 def check_tokens(
@@ -61,19 +61,6 @@ def check_tokens(
         base = None  # one of another kind is yet to be trained
     built = check_given(wanted.given, source.vocab, base, bool(wanted.extend) or only_adds)
     return built if (is_given or only_adds) and not wanted.add_special_tokens else None
-
-
-def check_wanted(
-    source: Source,
-    text: Sequence[str | Path],
-    settings: TransplantSettings,
-) -> Built | None:  # what `check_tokens` makes
-    "Check text and settings; `ValueError` or `OSError` say what is wrong."
-    check_text(text)
-    check_text(settings.vectors.source_text, "source_text")
-    settings.check(text)
-    check_vocab_size(settings.tokenizer, text)
-    return check_tokens(source, text, settings.tokenizer)
 
 # %% ../../nbs/05_models/18_pipeline.ipynb #c644fe20
 def changed_settings(settings: TransplantSettings) -> dict[str, object]:
@@ -352,7 +339,11 @@ def check_transplant(
         from vocab_lit.models.gguf_weights import check_grows
 
         check_grows(source, text, settings)
-    return source, check_wanted(source, text, settings)
+    check_text(text)
+    check_text(settings.vectors.source_text, "source_text")
+    settings.check(text)
+    check_vocab_size(settings.tokenizer, text)
+    return source, check_tokens(source, text, settings.tokenizer)
 
 
 def _writer(source: Source, recipe: Recipe | None = None, factors: str = "") -> FolderWriter | GgufWriter:
@@ -396,18 +387,8 @@ def transplant_files(
     Returns
     -------
     Transplant or GgufTransplant
-        The model, its tokenizer and the plan. In memory are only the new parameters, where the others could stay in
-        their files.
-
-    Raises
-    ------
-    ValueError, OSError
-        Where something cannot be as it is, before anything is written; what can be checked without reading the text
-        is checked first.
-
-    References
-    ----------
-    The methods and their papers: `RECIPES`.
+        The model, its tokenizer and the plan. `ValueError` or `OSError` where something cannot be as it is, before
+        anything is written; what can be checked without reading the text is checked first.
 
     Examples
     --------
@@ -496,11 +477,6 @@ def trim_files(
         `sizes` before and after (tokens, parameters, MB), `texts` (what becomes of each, and of lines that were not
         counted), `curve` (how many of these are divided as before, by size) and `lost` (how many tokens of which
         script are gone).
-
-    Raises
-    ------
-    ValueError, OSError
-        Where something cannot be as it is, before anything is written.
 
     References
     ----------

@@ -51,36 +51,6 @@ class Source:
     path : str or pathlib.Path
         Kept as a string, ``path``.
 
-    Attributes
-    ----------
-    is_gguf : bool
-        Whether it is a GGUF file.
-    name : str
-        The whole path of a folder or file, or the name on the Hub, for records.
-    tokenizer : PreTrainedTokenizerBase
-        The tokenizer that the model was trained with.
-    vocab : Vocab
-        Its vocabulary; special tokens are ``vocab.roles``.
-    tokenizer_file : TokenizerFile
-        The same as it is read: chat template, what stands around a text, pieces and merges.
-    tables : dict of str to TokenTensor or GgufTable
-        What has a row for each token: ``"input"``, ``"output"`` where it is not tied, ``"bias"`` and others. Of each,
-        ``len`` is the number of rows, ``name`` the name in the files, and ``rows(n)`` gives rows by index.
-    rows : int
-        The number of its input embeddings.
-    dtype : str
-        The number format or quantisation of these, such as ``"bfloat16"`` or ``"Q8_0"``.
-    sizes : dict of str to float
-        Tokens, parameters and megabytes.
-    generates : bool
-        Whether it is a decoder.
-    longest : int
-        The longest input that it takes, in tokens.
-    note : dict
-        What is noted on how vocab-lit made it; empty for others.
-    plan : Plan
-        Where its embeddings came from, where vocab-lit made it.
-
     Examples
     --------
     >>> from vocab_lit.text.corpus import data_path
@@ -92,13 +62,13 @@ class Source:
     """
 
     is_gguf = False
-    tables: dict[str, TokenTensor] | dict[str, GgufTable]
-    dtype: str
-    generates: bool
-    longest: int
-    sizes: dict[str, float]
-    note: dict[str, Any]
-    plan: Plan
+    tables: dict[str, TokenTensor] | dict[str, GgufTable]  # what has a row for each token, by role
+    dtype: str  # the number format or quantisation of the input embeddings, such as "bfloat16" or "Q8_0"
+    generates: bool  # whether it is a decoder
+    longest: int  # the longest input that it takes, in tokens
+    sizes: dict[str, float]  # tokens, parameters and megabytes
+    note: dict[str, Any]  # on how vocab-lit made it; empty for others
+    plan: Plan  # where its embeddings came from, where vocab-lit made it
 
     def __init__(self, path: str | Path):
         self.path = str(path)
@@ -113,22 +83,8 @@ class Source:
     def open(path: str | Path | Source) -> Source:
         """Open a model's folder, name or GGUF file; of a folder nothing is read but what tells whether it has a model.
 
-        Parameters
-        ----------
-        path : str, pathlib.Path or Source
-            A source is given back as it is.
-
-        Returns
-        -------
-        Source
-
-        Raises
-        ------
-        ValueError
-            Where the folder holds no model: an adapter, a training run that has not ended, a damaged configuration;
-            where a GGUF file is damaged, or its tokens and tables do not fit together.
-        FileNotFoundError
-            Where there is no such folder or file, and no such name on the Hub or in its download cache.
+        `ValueError` where it holds no model (an adapter, a run that has not ended, a damaged configuration) or a GGUF
+        file is damaged; `FileNotFoundError` where there is none of that name here, on the Hub or in its cache.
         """
         if isinstance(path, Source):
             return path
@@ -193,21 +149,7 @@ _BESIDE_WEIGHTS += ("[0-9]*_*/*", "plan.npz", "factors.safetensors")  # the firs
 
 
 class FolderSource(Source):
-    """A model folder or name, which is not checked here; `Source.open` does that.
-
-    Attributes
-    ----------
-    config : PreTrainedConfig
-        The model's configuration.
-    model_class : type
-        The class of the model, such as ``XLMRobertaForMaskedLM``.
-    stored : dict of str to StoredTensor
-        The tensors of its safetensors files, by name.
-    files : Path
-        The folder, or that of a name's files in the download cache.
-    is_causal : bool
-        Whether it is a causal language model, and no masked one.
-    """
+    "A model folder or name, which is not checked here; `Source.open` does that."
 
     @staticmethod
     def open(path: str | Path | Source) -> FolderSource:
@@ -315,19 +257,7 @@ class FolderSource(Source):
         return not is_masked(self.open_weights())
 
     def load(self) -> PreTrainedModel:
-        """Load the model with all its weights in memory.
-
-        Returns
-        -------
-        PreTrainedModel
-            A new model of `model_class` in evaluation mode. Its weights have the number format of the files.
-
-        Raises
-        ------
-        ValueError
-            Where weights are missing, damaged or of another shape than the configuration says, or are pickles of more
-            than plain tensors.
-        """
+        "Load the model with all its weights, in their number format; `ValueError` where some are missing or damaged."
         self.stored  # noqa: B018  names a file that is missing or damaged
         with self._reading():
             model, missing = self._loaded()
@@ -454,13 +384,7 @@ class FolderSource(Source):
 
 # %% ../../nbs/05_models/04_source.ipynb #423f999a
 class GgufSource(Source):
-    """A GGUF file; of a model in several parts the path of any stands for all.
-
-    Attributes
-    ----------
-    file : GgufFile
-        Its metadata, and where its tensors lie.
-    """
+    "A GGUF file; of a model in several parts the path of any stands for all."
 
     is_gguf = True
 

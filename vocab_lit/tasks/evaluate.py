@@ -29,8 +29,7 @@ from ..models.madx import TASK, MadX
 from ..models.model_class import max_length
 from ..models.source import FolderSource
 from .finetune import FineTuned, evaluate, fit, prepare, record, rows_for, with_head
-from .registry import get_task
-from .settings import PERPLEXITY, SPLITS, EvaluateSettings, TaskRun
+from .settings import PERPLEXITY, SPLITS, EvaluateSettings, TaskRun, get_task
 from .task import Task, hold_out, notes, row_notes
 from ..text.corpus import read_lines, write_json
 from ..text.files import check_output, check_text
@@ -46,7 +45,7 @@ from ..training.training_run import finish_run
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-    from vocab_lit.tasks.config import TaskConfig
+    from vocab_lit.tasks.task import TaskConfig
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
