@@ -267,7 +267,8 @@ def find_gguf_tokenizer(served: Served) -> Iterator[Finding]:
         yield Finding(what=what, todo="train the vocabulary with --kind bpe", **of_gguf)
     elif dialect.byte_fallback and kind.startswith("gemma"):
         what = "llama.cpp's converter reads Gemma's tokenizer from tokenizer.model, which is not there"
-        todo = "where there is a GGUF file of the source, `vocab-lit export --like SOURCE.gguf` needs no converter"
+        where = served.source.path
+        todo = f"`vocab-lit export {where} --like SOURCE.gguf --out NEW.gguf`, with a file of the source, needs none"
         yield Finding(what=what, todo=todo, **of_gguf)
     elif dialect.model == "WordPiece" and note:
         todo = "convert, and give the hash that it prints the name jina-v2-en or bert-bge in get_vocab_base_pre"

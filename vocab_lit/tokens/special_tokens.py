@@ -328,9 +328,8 @@ def add_special_tokens(
         piece = a["content"]
         wanted = piece in written or (a["special"] and piece not in roles and not is_reserved(piece))
         if wanted and piece not in known:
-            target.add_tokens(
-                [AddedToken(**{name: a[name] for name in a.keys() - {"id"}})], special_tokens=a["special"]
-            )
+            token: Any = AddedToken(**{name: a[name] for name in a.keys() - {"id"}})
+            target.add_tokens([token], special_tokens=a["special"])
             added.append(piece)
     return added
 
