@@ -20,7 +20,7 @@ from ..training.stages import trainable_parameters
 from ..training.trainer import CheckpointTrainer
 
 if TYPE_CHECKING:
-    from vocab_lit.tasks.config import TaskConfig
+    from vocab_lit.tasks.task import TaskConfig
     from vocab_lit.tasks.task import Row, Task
 
 # %% auto #0
