@@ -698,11 +698,11 @@ def test_both_kinds_of_files_are_read(cell_3ebea8e7):
     assert [choice.answer for choice in topics] == [1, 0] and topics[0].options == (" science", " sports")
     (place / "short.tsv").write_text("category\ttext\nsports\n")
     (place / "lacks.jsonl").write_text('{"premise": "a"}\n')
-    (place / "other.tsv").write_text("a\tb\n")
+    (place / "other.tsv").write_text("a\tb\n1\t2\n")
     for name, language, match in (
         ("short.tsv", "sw", "line 2: 1 columns where the first line names 2"),
         ("lacks.jsonl", "sw", "line 1: choice1 missing"),
-        ("other.tsv", "sw", "line 1: the columns are a, b"),
+        ("other.tsv", "sw", "line 2: text missing; give JSON lines"),
         ("copa.jsonl", "xx", "no connectives in 'xx'"),
     ):
         with pytest.raises(ValueError, match=match):

@@ -615,14 +615,17 @@ def test_a_broken_file_is_refused_with_file_line_and_what_to_do(cell_c58bbb5a):
 
 
     broken([*AMERICAS, "3\tgn\tJuan oho"], "broken.tsv, line 4: 3 columns where the first line names 5; put one tab")
-    problem = "the columns are 1, gn, Juan oho ógape.*; name three of them premise, hypothesis and label"
-    broken(AMERICAS[1:], f"broken.tsv, line 1: {problem}")
+    problem = "premise, hypothesis, label missing among 1, gn, Juan oho ógape.*; a pair has"
+    broken(AMERICAS[1:], f"broken.tsv, line 2: {problem}")
     broken([*AMERICAS, "3\tgn\tJuan oho\t \tneutral"], "broken.tsv, line 4: hypothesis is ' '; write a text there")
     broken([*AMERICAS, "3\tgn\ta\tb\t"], "line 4: label is ''")
     broken(AMERICAS[:1], "broken.tsv has no pairs; give a file")
-    broken([""], "broken.tsv, line 1: the columns are none; name three")
+    broken([""], "broken.tsv has no pairs; give a file")
     broken(AMERICAS, "has no pairs in 'quy'; its languages are gn", "quy")
-    broken([json.dumps(dict(premise="a", hypothesis="b"))], "broken.tsv, line 1: label missing; a pair has premise")
+    broken(
+        [json.dumps(dict(premise="a", hypothesis="b"))],
+        "broken.tsv, line 1: label missing among premise, hypothesis; a pair has premise",
+    )
     objects_line = '{"premise": "a", "hypothesis": "b", "label": "c"}'
     broken([objects_line, '{"premise": "a"'], "broken.tsv, line 2: not a whole JSON object .* at column 16")
     broken([objects_line, objects_line.replace('"a"', '"\\ud800"')], "broken.tsv, line 2: half a character")

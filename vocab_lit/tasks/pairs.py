@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 # %% auto #0
 __all__ = ['qa_task', 'nli', 'Answer', 'Question', 'read_squad', 'normalized', 'word_f1', 'squad_scores', 'QAConfig', 'qa_rows',
-           'best_spans', 'QuestionAnswering', 'Pair', 'read_pairs', 'PairConfig', 'Pairs']
+           'best_spans', 'QuestionAnswering', 'Pair', 'read_rows', 'read_pairs', 'PairConfig', 'Pairs']
 
 # %% ../../nbs/07_tasks/05_pairs.ipynb #c0fb3d6b
 @dataclass(frozen=True)
@@ -367,40 +367,37 @@ _NAMES = (
 )
 
 
-def _table(path: Path, lines) -> Iterator[tuple[int, dict]]:
-    "Line numbers and rows of a table with tabs, by the names in its first line."
-    header = None
-    for n, line in enumerate(lines, 1):
-        cells = line.rstrip("\r\n").split("\t")
-        if header is None:
-            header = [c.strip() for c in cells]
-            if not any(set(names.values()) <= set(header) for names in _NAMES):
-                advice = "name three of them premise, hypothesis and label, with tabs between"
-                raise ValueError(f"{path}, line 1: the columns are {', '.join(header) or 'none'}; {advice}")
-        elif line.strip():
-            if len(cells) != len(header):
-                problem = f"{len(cells)} columns where the first line names {len(header)}"
-                raise ValueError(f"{path}, line {n}: {problem}; put one tab between two columns")
-            yield n, dict(zip(header, cells))
-
-
-def _objects(path: Path, lines) -> Iterator[tuple[int, dict]]:
-    "Line numbers and objects of JSON lines."
-    for n, line in enumerate(lines, 1):
+def read_rows(path: str | Path, what: str) -> Iterator[tuple[str, dict]]:  # the place of each, for messages
+    "Rows of a table with tabs, by the names in its first line, or objects of JSON lines; what: they are, for messages."
+    path, header = Path(path), None
+    if not path.is_file():
+        raise FileNotFoundError(f"{path}: no such file of {what}")
+    for n, line in enumerate(raw_lines(path), 1):
+        place, cells = f"{path}, line {n}", line.rstrip("\r\n").split("\t")
         if not line.strip():
             continue
-        yield n, json_record(line.strip(), f"{path}, line {n}")
+        if header is None:
+            header = [] if line.lstrip().startswith("{") else [name.strip() for name in cells]
+            if header:
+                continue
+        if header and len(cells) != len(header):
+            problem = f"{len(cells)} columns where the first line names {len(header)}"
+            raise ValueError(f"{place}: {problem}; put one tab between two columns")
+        yield place, dict(zip(header, cells)) if header else json_record(line.strip(), place)
 
-# %% ../../nbs/07_tasks/05_pairs.ipynb #2a48473d
-def _pair(path: Path, n: int, row: dict) -> Pair:
+# %% ../../nbs/07_tasks/05_pairs.ipynb #f276ac26
+def _pair(place: str, row: dict) -> Pair:
     "The pair in a row, whatever its columns are called."
     names = next((names for names in _NAMES if set(names.values()) <= set(row)), None)
     if names is None:
         missing = ", ".join(name for name in _NAMES[0] if name not in row)
-        raise ValueError(f"{path}, line {n}: {missing} missing; a pair has premise, hypothesis and label")
+        problem = f"{missing} missing among {', '.join(row)}"
+        raise ValueError(
+            f"{place}: {problem}; a pair has premise, hypothesis and label, which a table's first line names"
+        )
     for field, name in names.items():
         if not isinstance(row[name], str) or not row[name].strip():
-            raise ValueError(f"{path}, line {n}: {field} is {row[name]!r}; write a text there, or leave the pair out")
+            raise ValueError(f"{place}: {field} is {row[name]!r}; write a text there, or leave the pair out")
     premise, hypothesis, label = (row[name].strip() for name in names.values())
     return Pair(premise, hypothesis, "contradiction" if label == "contradictory" else label)
 
@@ -410,17 +407,12 @@ def read_pairs(
     language: str = "",  # only lines with this code in the column language, if there is one; "": all
 ) -> list[Pair]:
     "Read pairs of sentences; `ValueError` names the file and line that is broken."
-    path = Path(path)
-    if not path.is_file():
-        raise FileNotFoundError(f"{path}: no such file of pairs of sentences")
-    first = next(iter(raw_lines(path)), "")
-    read = _objects if first.lstrip().startswith("{") else _table
     pairs, languages = [], set()
-    for n, row in read(path, raw_lines(path)):
+    for place, row in read_rows(path, "pairs of sentences"):
         of_row = row.get("language", language)
         languages.add(of_row)
         if not language or of_row == language:
-            pairs.append(_pair(path, n, row))
+            pairs.append(_pair(place, row))
     if languages and not pairs:
         raise ValueError(f"{path} has no pairs in {language!r}; its languages are {', '.join(sorted(languages))}")
     if not pairs:

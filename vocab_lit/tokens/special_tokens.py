@@ -217,7 +217,8 @@ _REPLACEABLE = {*ROLES, "decoder_start", "forced_bos", "forced_eos"}  # a model 
 
 def check_ids(config: PreTrainedConfig, source: Vocab, target: Vocab) -> None:
     "`ValueError` where the target vocabulary lacks a special token that a model needs, as for images."
-    ids = IdMap(source, target)
+    rows = getattr(text_part(config), "vocab_size", 0)
+    ids = IdMap(source, target, rows)
     codes = {text: id for text, id in (getattr(config, "vocabulary_map", None) or {}).items() if _CODES.search(text)}
     if lost := [text for text, id in codes.items() if ids.of_token(id) is None]:
         what = f"the target tokenizer lacks {len(lost)} of {len(codes)} tokens of images, such as {lost[0]!r}"
@@ -227,6 +228,9 @@ def check_ids(config: PreTrainedConfig, source: Vocab, target: Vocab) -> None:
         if role is None or role in _REPLACEABLE or not isinstance(old, int):
             continue
         token = ids.token(old)
+        if len(source) <= old < rows and ids.of_role(role, old) is None:
+            what = f"the model's {name} is {old:,}, a row behind the {len(source):,} tokens of its tokenizer"
+            raise ValueError(f"{what}, which would be lost; add that token to the source's tokenizer with this id")
         if token and token.kind == "special" and ids.of_role(role, old) is None:
             raise ValueError(
                 f"the target tokenizer has no {ids.piece(old)}, which is the model's {name}; "
