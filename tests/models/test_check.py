@@ -143,6 +143,10 @@ def test_each_damage_is_found_and_breaks_whom_it_breaks(cell_b826d96a, cell_ade3
     cases = {
         "end": (dict(generation=dict(eos_token_id=2)), "breaks transformers, vllm, gguf: special ids: generation does not"),
         "beyond": (dict(generation=dict(pad_token_id=4000)), "breaks transformers, vllm: special ids: .* 4,000, and there"),
+        "times": (
+            dict(generation={"no_timestamps_token_id": 300, "_from_model_config": False}),
+            "special ids: .* and are taken for times",
+        ),
         "unnamed": (dict(generation=dict(pad_token_id=440)), "note: special ids: .* pad_token_id 440, an id that no token"),
         "suppressed": (dict(generation=dict(suppress_tokens=[1, 9999])), "special ids: .* suppress_tokens 9,999"),
         "endless": (dict(config=dict(eos_token_id=None), generation=dict(eos_token_id=None)), "runs to the limit"),

@@ -2,7 +2,7 @@
 from pathlib import Path
 from studies.phrasebook import lines
 from studies.toy_tokenizers import CHAT_FAMILIES, chat_tokenizer, toy_tokenizer
-from transformers import ChameleonConfig, FlaubertConfig, Gemma3Config, GenerationConfig, LlamaConfig, PaliGemmaConfig
+from transformers import ChameleonConfig, FlaubertConfig, Gemma3Config, GenerationConfig, LlamaConfig, LlavaConfig, PaliGemmaConfig
 from types import SimpleNamespace
 from vocab_lit.tokens.expansion import expand_tokenizer
 from vocab_lit.tokens.load import load_tokenizer
@@ -232,9 +232,14 @@ def test_a_target_without_a_token_that_stands_for_images_is_refused(cell_04b1df6
     see = cell_04b1df61.see
     source = cell_04b1df61.source
     model = Gemma3Config(image_token_index=see, boi_token_index=end)
+    model.text_config.vocab_size = len(source)
     with pytest.raises(ValueError, match=r"has no '<\|im_start\|>', which is the model's image_token_index; add it"):
         check_ids(model, source, elsewhere)
     check_ids(model, source, replaced)
+    model = LlavaConfig(text_config=LlamaConfig(vocab_size=len(source) + 20), image_token_index=len(source) + 3)
+    check_ids(model, source, source)
+    with pytest.raises(ValueError, match=r"image_token_\w+ is [\d,]+, a row behind the .* add that token to the source's"):
+        check_ids(model, source, replaced)
 
 
 @pytest.mark.cell('nbs/02_tokens/04_special_tokens.ipynb', 'cell "a conversation is the same text before and after" (18bb7185)')

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import math
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
@@ -37,8 +38,10 @@ from ..vectors.settings import VectorSettings
 if TYPE_CHECKING:
     from vocab_lit.tokens.vocab import Vocab
 
+log = logging.getLogger("vocab_lit")
+
 # %% auto #0
-__all__ = ['LOSSES', 'MODELS', 'MadeFolder', 'curves', 'task_in_words', 'measured', 'tables', 'commands']
+__all__ = ['log', 'LOSSES', 'MODELS', 'MadeFolder', 'curves', 'task_in_words', 'measured', 'tables', 'commands']
 
 # %% ../../nbs/09_app/03_made_folder.ipynb #c917d04f
 @dataclass
@@ -127,10 +130,14 @@ class MadeFolder:
         if self.begun:
             return self.begun.plan
         if "method" not in self.note:
+            if is_gguf(self.run.get("model", "")):  # and `begun` does not find it
+                _tell_gone(self.run["model"])
             return _kept_plan(self.target)
         if not self.own.is_gguf:
             return Plan.load(self.noted, self.target)
         if self.note["method"] == "trim":
+            if self.source is None:
+                _tell_gone(self.note["model"])
             return _kept_plan(self.target, self.source)
         return GgufSource(self.note["like"]).plan if "like" in self.note else self.own.plan
 
@@ -156,6 +163,10 @@ def _begun_with_file(run: dict) -> dict:
 
     file = read_json(Path(run["model"]) / NOTE).get("file") if run else None
     return run | dict(model=file) if file else run
+
+
+def _tell_gone(model: str) -> None:
+    log.warning(f"note: {model} is not there, so that each embedding counts as kept, under the id that it has now")
 
 
 def _last_model(folder: Path) -> Path:

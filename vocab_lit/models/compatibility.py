@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
+from itertools import islice, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -34,7 +34,7 @@ from .source import FolderSource, GgufSource, Source
 from .token_tensors import check_positions, token_tensors, with_padding
 from ..text.corpus import Lines, data_path, read_lines
 from ..text.errors import first_line
-from ..tokens.special_tokens import carry_ids, config_parts, text_part, written_ids
+from ..tokens.special_tokens import carry_ids, config_parts, taken_for_times, text_part, written_ids
 from ..tokens.tokenizer_file import ids_around
 from ..tokens.vocab import SAME_ROLE
 
@@ -140,21 +140,38 @@ _POOLS_AT_HIGHEST_ID = ("owlvit", "owlv2", "sam3_lite_text")  # which is to be t
 _POOLS_AT_HIGHEST_IF_2 = ("clip", "groupvit", "xclip")  # where the id of the end of the text is 2, otherwise at that id
 
 
-def _check_ids(model: PreTrainedModel, target: Vocab) -> None:
-    "`ValueError` where ids of the target vocabulary stand for something else in the model."
+_USED = {  # settings of models that do more with an id than to look up its row
+    "vocab_offset": "stand for images and sounds",
+    "ngram_vocab_size_base": "are looked up together with those before them",
+}
+
+
+def _check_times(model: PreTrainedModel, source: Vocab, target: Vocab) -> None:
+    "`ValueError` where tokens come to lie behind those of times, which a model counts from a marker."
+    generation = copy.deepcopy(getattr(model, "generation_config", None))
+    before = {token.piece for token in taken_for_times(source, generation)}
+    carry_ids([generation] if generation else [], source, target)
+    if new := [token for token in taken_for_times(target, generation) if token.piece not in before]:
+        told = f"a {type(model).__name__} takes ids behind <|notimestamps|> for times, and the target vocabulary has "
+        raise ValueError(
+            f"{told}{len(new):,} other tokens there, such as {new[0].shown!r}; trim it, or put them before"
+        )
+
+
+def _check_ids(model: PreTrainedModel, source: Vocab, target: Vocab) -> None:
+    "`ValueError` where ids of the source or the target vocabulary stand for something else in the model."
     kind, end = vocabulary_part(model.config).model_type, target.roles.get("eos", target.roles.get("sep"))
     if kind.startswith(_POOLS_AT_HIGHEST_ID) and end != len(target) - 1:
         raise ValueError(f"a {type(model).__name__} ends a text at its highest id; give a tokenizer that ends it so")
     if kind.startswith(_POOLS_AT_HIGHEST_IF_2) and end == 2:
         hint = "give a tokenizer where it has another id"
         raise ValueError(f"a {type(model).__name__} does not find the end of a text where its id is 2; {hint}")
-    offsets = (part.vocab_offset for part in config_parts(model.config) if hasattr(part, "vocab_offset"))
-    first = min(offsets, default=len(target))
-    if len(target) > first:
-        raise ValueError(
-            f"ids from {first} on stand for images and sounds in a {type(model).__name__}, and the target vocabulary "
-            f"has {len(target)} tokens; give one of at most {first}"
-        )
+    for part, name in product(config_parts(model.config), _USED):
+        first = 0 if name == "ngram_vocab_size_base" else getattr(part, name, None)
+        if getattr(part, name, None) is not None and (n := max(len(source), len(target))) > first:
+            told = f"ids from {first} on {_USED[name]} in a {type(model).__name__} ({name})"
+            raise ValueError(f"{told}, and source or target have {n} tokens; such a model keeps its vocabulary")
+    _check_times(model, source, target)
 
 # %% ../../nbs/05_models/08_compatibility.ipynb #3386c605
 def _check_shapes(model: PreTrainedModel, target: Vocab) -> None:
@@ -178,7 +195,7 @@ def check_target(
     "`ValueError` where the target vocabulary lacks what the model needs, or the model cannot have its size."
     _check_roles(model, source, target)
     check_positions(model, target)
-    _check_ids(model, target)
+    _check_ids(model, source, target)
     _check_shapes(model, target)
 
 # %% ../../nbs/05_models/08_compatibility.ipynb #82e86a7d

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-import torch
 
 from vocab_lit.gguf.container import (
     ARRAY,
@@ -42,6 +41,7 @@ from ..tokens.tokenizer_file import ids_before, save_tokenizer
 from ..tokens.vocab import Vocab, added_tokens
 
 if TYPE_CHECKING:
+    import torch
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
     from vocab_lit.methods.plan import Plan
@@ -58,10 +58,15 @@ __all__ = ['log', 'CACHE', 'NOTE', 'GgufTable', 'gguf_tables', 'load_gguf', 'cac
 class GgufTable:
     "A tensor of a file that has a row for each token, as `TokenTensor` is of a model; rows are read when asked for."
 
-    dtype = torch.float32
-
     def __init__(self, file: GgufFile, name: str):
         self.file, self.name, self.shape = file, name, file.tensors[name].by_row.shape
+
+    @property
+    def dtype(self) -> torch.dtype:
+        "That of its rows as numbers."
+        import torch
+
+        return torch.float32
 
     @property
     def type_name(self) -> str:
@@ -81,6 +86,8 @@ class GgufTable:
 
     def __getitem__(self, index: slice | torch.Tensor | tuple) -> torch.Tensor:
         "Some rows, and of these some columns."
+        import torch
+
         rows, columns = index if isinstance(index, tuple) else (index, slice(None))
         ids = rows.numpy() if isinstance(rows, torch.Tensor) else np.arange(len(self))[rows]
         return torch.from_numpy(self.file.values(self.name, ids)[:, columns])
@@ -108,6 +115,7 @@ def _without_lists(file: GgufFile, out: Path) -> None:
 
 def load_gguf(file: GgufFile) -> PreTrainedModel:
     "The model in a file, dequantised to float32; `ValueError` where transformers does not know the architecture."
+    import torch
     from transformers import AutoModelForCausalLM
 
     with scratch_folder() as folder:

@@ -21,8 +21,7 @@ from pydantic import BeforeValidator, ValidationInfo
 from ..methods.settings import InitSettings, TransplantSettings
 from ..models.settings import LanguageAdapter
 from .adaptation import Adaptation, AdaptSettings
-from ..tasks.registry import TASKS
-from ..tasks.settings import SPLITS, EvaluateSettings, evaluation
+from ..tasks.settings import SPLITS, TASKS, EvaluateSettings, evaluation
 from ..text.corpus import Amount, data_path
 from ..text.files import check_file_name
 from vocab_lit.text.settings import (

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 # %% auto #0
 __all__ = ['NO_TEXT', 'IdMap', 'role_of', 'config_parts', 'text_part', 'carry_ids', 'check_ids', 'written_ids',
-           'check_ids_written', 'ids_beyond', 'chat_templates', 'template_tokens', 'check_templates', 'listed',
-           'add_special_tokens', 'carry_template']
+           'check_ids_written', 'taken_for_times', 'ids_beyond', 'chat_templates', 'template_tokens', 'check_templates',
+           'listed', 'add_special_tokens', 'carry_template']
 
 # %% ../../nbs/02_tokens/04_special_tokens.ipynb #04e69eda
 @dataclass
@@ -217,7 +217,8 @@ _REPLACEABLE = {*ROLES, "decoder_start", "forced_bos", "forced_eos"}  # a model 
 
 def check_ids(config: PreTrainedConfig, source: Vocab, target: Vocab) -> None:
     "`ValueError` where the target vocabulary lacks a special token that a model needs, as for images."
-    ids = IdMap(source, target)
+    rows = getattr(text_part(config), "vocab_size", 0)
+    ids = IdMap(source, target, rows)
     codes = {text: id for text, id in (getattr(config, "vocabulary_map", None) or {}).items() if _CODES.search(text)}
     if lost := [text for text, id in codes.items() if ids.of_token(id) is None]:
         what = f"the target tokenizer lacks {len(lost)} of {len(codes)} tokens of images, such as {lost[0]!r}"
@@ -227,6 +228,9 @@ def check_ids(config: PreTrainedConfig, source: Vocab, target: Vocab) -> None:
         if role is None or role in _REPLACEABLE or not isinstance(old, int):
             continue
         token = ids.token(old)
+        if len(source) <= old < rows and ids.of_role(role, old) is None:
+            what = f"the model's {name} is {old:,}, a row behind the {len(source):,} tokens of its tokenizer"
+            raise ValueError(f"{what}, which would be lost; add that token to the source's tokenizer with this id")
         if token and token.kind == "special" and ids.of_role(role, old) is None:
             raise ValueError(
                 f"the target tokenizer has no {ids.piece(old)}, which is the model's {name}; "
@@ -261,6 +265,16 @@ def check_ids_written(config: Any, at: str) -> None:
             fits = not isinstance(value, (float, Mapping))
         if not (fits and _are_ids(value)):
             raise ValueError(f"{at} has {name} {value!r}; write the id of a token, a list of ids, or null")
+
+
+_TIME = re.compile(r"<\|\d+\.\d\d\|>")
+
+
+def taken_for_times(vocab: Vocab, generation: Any) -> list[Token]:
+    "The tokens of text behind Whisper's <|notimestamps|>, from which on it takes every id for a time."
+    marker = getattr(generation, "no_timestamps_token_id", None)
+    behind = vocab.tokens[marker + 1 :] if isinstance(marker, int) else []
+    return [token for token in behind if token.piece and not _TIME.fullmatch(token.piece)]
 
 
 def ids_beyond(config: PreTrainedConfig) -> str:  # in words; empty where there is none
