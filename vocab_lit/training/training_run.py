@@ -423,7 +423,7 @@ def _write(run: FolderRun, losses: pd.DataFrame, folder: Path) -> None:
     write_card(folder, run.out.name, run.source.path, training=told)
 
 
-_FEW = 40  # held-out lines whose bits per byte are measured, which takes a model of 270M some 20 seconds
+_FEW = 40  # held-out lines whose bits per byte are measured
 
 
 def held_out_bits(
