@@ -115,8 +115,8 @@ def test_numbers_and_titles_are_whole_in_a_narrow_table():
     assert sum(len(word) for word in printed if set(word) == {"w"}) == 90
 
 
-@pytest.mark.cell('nbs/10_cli/00_console.ipynb', 'cell "where columns are too many for a terminal, a second table has the others" (b36e05f9)')
-def test_where_columns_are_too_many_for_a_terminal_a_second_table_has_the_others():
+@pytest.mark.cell('nbs/10_cli/00_console.ipynb', 'cell "columns too many for a terminal are a second table" (b36e05f9)')
+def test_columns_too_many_for_a_terminal_are_a_second_table():
     wide = Console(width=80, force_jupyter=False, file=io.StringIO())
     row = dict(text="/home/me/texts/of/mine.txt", unseen_lines="300", tokenized_differently="20.0%", tokens_lost="0.64%")
     row |= {"tokens_per_word": "2.134 → 2.155", "/home/me/texts/of/mine/and/many/others.txt": "100.0%"}

@@ -108,8 +108,8 @@ def test_a_file_written_with_all_it_had_is_the_file_that_was_read(cell_efc63008)
     assert (folder / "again.gguf").read_bytes() == file.read_bytes()
 
 
-@pytest.mark.cell('nbs/11_gguf/00_container.ipynb', 'cell "numbers that are not finite are found in blocks of every type that is dequantised here" (b36cd120)')
-def test_numbers_that_are_not_finite_are_found_in_blocks_of_every_type_that_is_dequantised_here(cell_efc63008):
+@pytest.mark.cell('nbs/11_gguf/00_container.ipynb', 'cell "numbers that are not finite are found in every type" (b36cd120)')
+def test_numbers_that_are_not_finite_are_found_in_every_type(cell_efc63008):
     folder = cell_efc63008.folder
     from vocab_lit.gguf.container import _FORMATS, _PLACES
 

@@ -187,8 +187,8 @@ def test_spaces_and_underlines_are_different_tokens(cell_35c1a5ca):
         export_gguf(folder / "spaces", file, folder / "no.gguf")
 
 
-@pytest.mark.cell('nbs/05_models/21_export.ipynb', 'cell "a folder with some of a file\'s tokens, and new ones, is written like it" (5f9f7b0a)')
-def test_a_folder_with_some_of_a_file_s_tokens_and_new_ones_is_written_like_it(cell_35c1a5ca, cell_49e1caa8):
+@pytest.mark.cell('nbs/05_models/21_export.ipynb', 'cell "a trimmed and extended folder is written like a file" (5f9f7b0a)')
+def test_a_trimmed_and_extended_folder_is_written_like_a_file(cell_35c1a5ca, cell_49e1caa8):
     folder = cell_35c1a5ca.folder
     large = cell_49e1caa8.large
     plain = cell_35c1a5ca.plain

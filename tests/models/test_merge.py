@@ -101,8 +101,8 @@ def test_whole_numbers_beside_the_weights_stay_as_they_are(cell_029badea):
     assert torch.equal(load_file(place / "thirds/model.safetensors")["transformer.positions"], torch.arange(512)[None])
 
 
-@pytest.mark.cell('nbs/05_models/19_merge.ipynb', 'cell "what all models have stays to the last bit, and nothing is written that is not finite" (3b4a4d93)')
-def test_what_all_models_have_stays_to_the_last_bit_and_nothing_is_written_that_is_not_finite(cell_029badea):
+@pytest.mark.cell('nbs/05_models/19_merge.ipynb', 'cell "what all models have stays to the last bit" (3b4a4d93)')
+def test_what_all_models_have_stays_to_the_last_bit(cell_029badea):
     checkpoints = cell_029badea.checkpoints
     place = cell_029badea.place
     def stored_as(folder, dtype, change=None):

@@ -209,8 +209,8 @@ def test_a_file_s_vocabulary_is_asked_by_its_whole_pipeline(cell_5b686ec8):
         assert known.encode(said, add_special_tokens=False).tokens == vocab.own_tokenizer.tokenize(said)
 
 
-@pytest.mark.cell('nbs/02_tokens/12_gguf_tokenizer.ipynb', 'cell "trimming keeps of a file what it keeps of the model\'s folder, where stretches of spaces are pieces as others" (db5f2137)')
-def test_trimming_keeps_of_a_file_what_it_keeps_of_the_model_s_folder_where_stretches_of_spaces_are_pieces_as_others(cell_5b686ec8):
+@pytest.mark.cell('nbs/02_tokens/12_gguf_tokenizer.ipynb', 'cell "trimming keeps of a file what it keeps of its folder" (db5f2137)')
+def test_trimming_keeps_of_a_file_what_it_keeps_of_its_folder(cell_5b686ec8):
     folder = cell_5b686ec8.folder
     spaced = llama_tokens()
     more = dict(tokens=[*spaced.tokens[:-2], "   ", "    "], types=[*spaced.types[:-2], *[TokenType.USER_DEFINED] * 2])

@@ -333,8 +333,9 @@ def report_markdown(
     "The facts, tables and commands of a page as Markdown."
 
     def shown(value: object) -> str:
-        number = f"{value:.4g}" if isinstance(value, float) else f"{value:,}" if type(value) is int else value
-        return markdown_text(number)
+        if isinstance(value, float):
+            value = f"{value:.4g}"
+        return markdown_text(f"{value:,}" if type(value) is int else value)
 
     parts = [f"# {markdown_text(data['title'])}", f"{data['made']} {data['version']}"]
     parts += [markdown_table(["what", "value"], data["facts"].items(), shown), *(f"- {note}" for note in data["notes"])]

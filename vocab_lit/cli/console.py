@@ -287,7 +287,8 @@ def _parameter(option: Option, default: object, panel: str | None) -> signatures
     if option.kind in _NUMBERS:
         info.metavar, default = f"<{option.kind}>", default if empty else str(default)
     kind = _TYPES[option.kind] if default is MISSING or not empty else _TYPES[option.kind] | None
-    usual = {} if default is MISSING else dict(default=None if empty else default)
+    given = None if empty else default
+    usual = {} if default is MISSING else dict(default=given)
     return signatures.Parameter(
         option.name, signatures.Parameter.KEYWORD_ONLY, annotation=Annotated[kind, info], **usual
     )

@@ -195,7 +195,10 @@ def explain(
     plan = GgufSource(folder).plan if is_gguf(folder) else Plan.load(folder)
     rows = plan.explain(token).to_dict("records")
     rows = [r | dict(weight=None if r["weight"] != r["weight"] else round(r["weight"], 6)) for r in rows]
-    tell_json(rows) if as_json else show([r | dict(weight="" if r["weight"] is None else r["weight"]) for r in rows])
+    if as_json:
+        tell_json(rows)
+    else:
+        show([r | dict(weight="" if r["weight"] is None else r["weight"]) for r in rows])
 
 # %% ../../nbs/10_cli/01_look.ipynb #021bfd21
 MadeModel = Annotated[

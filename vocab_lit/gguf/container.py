@@ -510,7 +510,8 @@ def has_finite_numbers(tensor: Tensor) -> bool:
     number, exponent = _FORMATS.get(name, _HALF)
     places = (0,) if name in _FORMATS else _PLACES.get(name, ())
     names = [str(place) for place in places]
-    layout = np.dtype(dict(names=names, formats=[number] * len(names), offsets=places, itemsize=tensor.block_bytes))
+    fields: Any = dict(names=names, formats=[number] * len(names), offsets=places, itemsize=tensor.block_bytes)
+    layout = np.dtype(fields)
     blocks = np.memmap(tensor.file, layout, "r", tensor.offset, (tensor.bytes // tensor.block_bytes,))
     starts = itertools.product(names, range(0, len(blocks), _BLOCKS))
     return not any((blocks[n][i : i + _BLOCKS] & exponent == exponent).any() for n, i in starts)

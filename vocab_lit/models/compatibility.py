@@ -167,8 +167,9 @@ def _check_ids(model: PreTrainedModel, source: Vocab, target: Vocab) -> None:
         hint = "give a tokenizer where it has another id"
         raise ValueError(f"a {type(model).__name__} does not find the end of a text where its id is 2; {hint}")
     for part, name in product(config_parts(model.config), _USED):
-        first = 0 if name == "ngram_vocab_size_base" else getattr(part, name, None)
-        if getattr(part, name, None) is not None and (n := max(len(source), len(target))) > first:
+        value: Any = getattr(part, name, None)
+        first = 0 if name == "ngram_vocab_size_base" else value
+        if value is not None and (n := max(len(source), len(target))) > first:
             told = f"ids from {first} on {_USED[name]} in a {type(model).__name__} ({name})"
             raise ValueError(f"{told}, and source or target have {n} tokens; such a model keeps its vocabulary")
     _check_times(model, source, target)

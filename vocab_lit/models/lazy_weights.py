@@ -309,7 +309,9 @@ def _write_file(
     with open(file, "rb") as source, open(out, "wb") as target:
         target.write(_header_bytes(tensors, replaced))
         for name, t in tensors.items():
-            new = replaced[name] if name in replaced else made(name, t) if made else None
+            new = replaced.get(name)
+            if new is None and made:
+                new = made(name, t)
             if new is None:
                 _copy_part(source, target, t.start, t.size)
             else:

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import sentencepiece
@@ -274,14 +274,12 @@ class GgufTokenizer(TokenizerFile):
     @cached_property
     def processor(self) -> sentencepiece.SentencePieceProcessor:
         "A tokenizer `llama` in the library that such come from, which needs no table of merges."
-        proto: Any = sentencepiece_model_pb2
-        spec, piece = proto.ModelProto(), proto.ModelProto.SentencePiece
+        spec = cast("Any", sentencepiece_model_pb2).ModelProto()
         types = np.where(self.types == TokenType.UNKNOWN, TokenType.CONTROL, self.types)  # the library has the same
         types[self.id_of("unk_token")] = TokenType.UNKNOWN  # and one of these
         rows = zip(self.tokens, self.scores.tolist(), types.tolist())
-        spec.pieces.extend(
-            piece(piece=token.replace(" ", _MARK), score=score, type=type) for token, score, type in rows
-        )
+        for token, score, type in rows:
+            spec.pieces.add(piece=token.replace(" ", _MARK), score=score, type=type)
         spec.trainer_spec.model_type, spec.trainer_spec.byte_fallback = spec.trainer_spec.BPE, self.spells_bytes
         spec.normalizer_spec.add_dummy_prefix = self.get("add_space_prefix", True)
         spec.normalizer_spec.remove_extra_whitespaces = False

@@ -364,7 +364,8 @@ def _usual(kind: str, lowercase: bool, max_length: int, around: tuple[bool, bool
     "A tokenizer of a kind without a vocabulary; the mask token of RoBERTa and XLM-R takes the space before it."
     from transformers import PreTrainedTokenizerFast
 
-    backend = _bert(lowercase) if kind == "wordpiece" else _xlmr() if kind == "unigram" else _roberta()
+    like_roberta = _xlmr if kind == "unigram" else _roberta
+    backend = _bert(lowercase) if kind == "wordpiece" else like_roberta()
     backend.post_processor = _post_processor(kind, around)
     roles: dict[str, Any] = dict(BERT_ROLES if kind == "wordpiece" else ROBERTA_ROLES)
     roles["mask_token"] = AddedToken(roles["mask_token"], lstrip=kind != "wordpiece", special=True)
