@@ -217,7 +217,7 @@ def _question(path: str, raw: bytes, sides: dict[str, Side]) -> tuple[Side, Call
     try:
         asked = json.loads(raw)
         side, text, n = sides[asked["side"]], asked["text"], asked.get("n", 1)
-        text.encode(), range(n)
+        _ = text.encode(), range(n)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise ValueError("a question has a side, before or after, a text, and a number of tokens n") from None
     longest, most = _limits(sides)

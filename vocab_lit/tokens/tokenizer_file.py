@@ -155,10 +155,7 @@ def _in_class(source: PreTrainedTokenizerBase, plain: PreTrainedTokenizerFast) -
     with scratch_folder() as folder:
         source.save_pretrained(folder)
         backend_of(plain).save(str(Path(folder, "tokenizer.json")))
-        file, extra = (
-            Path(folder, "tokenizer_config.json"),
-            [str(token) for token in cast("Any", plain).extra_special_tokens],
-        )
+        file, extra = Path(folder, "tokenizer_config.json"), list(map(str, cast("Any", plain.extra_special_tokens)))
         config = json.loads(file.read_text(encoding="utf-8")) | dict(extra_special_tokens=extra)
         if "extra_ids" in config:  # T5's sentinels, which its class would add
             config["extra_ids"] = sum("<extra_id_" in token for token in extra)
@@ -183,9 +180,7 @@ def _plain(source: PreTrainedTokenizerBase, pipeline: dict[str, Any]) -> PreTrai
         file.write_text(json.dumps(pipeline | dict(truncation=None, padding=None)), encoding="utf-8", newline="\n")
         made = PreTrainedTokenizerFast(
             tokenizer_file=str(file),
-            extra_special_tokens=[
-                str(token) for token in cast("Any", source).extra_special_tokens if str(token) in known
-            ],
+            extra_special_tokens=[t for t in map(str, cast("Any", source.extra_special_tokens)) if t in known],
             model_max_length=source.model_max_length,
             model_input_names=source.model_input_names,
             padding_side=source.padding_side,
