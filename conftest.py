@@ -57,7 +57,7 @@ def freeze_before_each_module(keep_frozen_what_is_frozen):
 def forget_tasks_after_each_module():
     "Forget the tasks that a module's examples have registered."
     yield
-    if registry := sys.modules.get("vocab_lit.tasks.registry"):
+    if registry := sys.modules.get("vocab_lit.tasks.settings"):
         for name, task in list(registry.TASKS.items()):
             if not type(task).__module__.startswith(("vocab_lit.", "studies.")):
                 del registry.TASKS[name]

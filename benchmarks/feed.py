@@ -34,6 +34,13 @@ def _collate(rows: list[dict], masked: bool) -> dict:
     return _with_positions(rows, masked)
 
 
+def _order(data: MaskedBlocks, positions: range) -> list[int]:
+    from vocab_lit.training.lm_data import _permuted_index
+
+    passes = [divmod(i, data.n_blocks) for i in positions]
+    return [_permuted_index(index, data.n_blocks, f"{data.seed} {n_pass}") for n_pass, index in passes]
+
+
 def stage_times(data: MaskedBlocks, batch: int = BATCH) -> dict[str, float]:  # {stage_us: microseconds for each block}
     "CPU time of each stage of the feed, one stage after the other, over every block."
     seconds = Counter()
@@ -46,7 +53,7 @@ def stage_times(data: MaskedBlocks, batch: int = BATCH) -> dict[str, float]:  # 
 
     for start in range(0, len(data), batch):
         positions = range(start, min(start + batch, len(data)))
-        chosen = timed("order", data.order, positions)
+        chosen = timed("order", _order, data, positions)
         blocks = timed("read", data.blocks.__getitem__, chosen)  # (batch, LENGTH)
         made = dict(input_ids=blocks, labels=blocks)
         if data.tokenizer is not None:

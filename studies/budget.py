@@ -45,7 +45,7 @@ from studies.setups import SCALES, check_custom, scale_lapt, scale_models
 from studies.transfer import METHODS, Transfer, budget_cells, transfer_cells
 from vocab_lit.models.device import find_device
 from vocab_lit.study.results import Cell, with_needs
-from vocab_lit.tasks.registry import TASKS
+from vocab_lit.tasks.settings import TASKS
 from vocab_lit.training.settings import LaptConfig
 
 if TYPE_CHECKING:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import csv
 from collections import defaultdict
 from pathlib import Path
@@ -87,4 +88,5 @@ def evidence() -> dict[str, dict[str, str]]:  # by verdict, or decoder, and by w
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     write_json(evidence(), data_path() / EVIDENCE)

@@ -17,12 +17,12 @@ from studies.setups import Setup, get_setup, scale_lapt
 from studies.snapshots import Snapshots, with_weights
 from vocab_lit.methods.recipe import Copy, RandomMapping, Recipe
 from vocab_lit.methods.registry import get_recipe
-from vocab_lit.models.auxiliary import embedding_vectors, smaller_model
 from vocab_lit.models.device import find_device
+from vocab_lit.models.pipeline import embedding_vectors, smaller_model
 from vocab_lit.models.source import load_model
 from vocab_lit.models.trainable import only_new_rows
 from vocab_lit.models.transplant import Transplant, transplant, trim_recipe
-from vocab_lit.tasks.finetune import fine_tune_seeds
+from vocab_lit.tasks.finetune import fit, prepare
 from vocab_lit.tasks.settings import PERPLEXITY
 from vocab_lit.tokens.continued import extend_on_text
 from vocab_lit.tokens.expansion import expand_tokenizer
@@ -357,8 +357,8 @@ class Target:
         if not self.setup.knows(task, language):
             return []
         splits, config = self.setup.splits(task, language), self.setup.tasks[task]
-        rows = fine_tune_seeds(model, tokenizer, *splits, task.partition(":")[0], range(seeds), config)
-        return [dict(task_seed=r.seed, value=100 * r.test) for r in rows.itertuples()]
+        data = prepare(model, tokenizer, *splits, task.partition(":")[0], config)
+        return [dict(task_seed=task_seed, value=100 * fit(model, data, task_seed).test) for task_seed in range(seeds)]
 
     def with_vocabulary(self, name: str) -> Target:  # of `VOCABULARIES`
         "The same language and model with another target vocabulary."

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from studies.presets import PAPER_TEXT, scale_parameters
 from studies.setups import scale_lapt, scale_tasks, scale_vocab_size
-from vocab_lit.tasks.config import NO_EARLY_STOP
-from vocab_lit.tasks.registry import papers, task_settings
+from vocab_lit.tasks.settings import papers, task_settings
+from vocab_lit.tasks.task import NO_EARLY_STOP
 from vocab_lit.text.corpus import data_path, mix
 from vocab_lit.text.settings import CleanSettings
 from vocab_lit.vectors.token_vectors import TOKEN_DEFAULTS

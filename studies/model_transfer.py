@@ -14,9 +14,9 @@ from tqdm.auto import tqdm
 from studies.bundled_models import fetch_field_model, is_trained, load_source_model, train_source_model
 from studies.model_cards import model_card
 from studies.model_recipes import FIELD_RECIPES, RECIPES
-from vocab_lit.tasks.config import NO_EARLY_STOP
 from vocab_lit.tasks.settings import SPLITS
 from vocab_lit.tasks.tagging import TaggingConfig
+from vocab_lit.tasks.task import NO_EARLY_STOP
 from vocab_lit.text.corpus import data_path, write_json
 
 if TYPE_CHECKING:

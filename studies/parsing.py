@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
-from vocab_lit.tasks.config import WholeConfig, paper_settings
-from vocab_lit.tasks.registry import register
+from vocab_lit.tasks.settings import register
 from vocab_lit.tasks.tagging import conllu_words, cuts, lay_out, some_sentences, word_subtokens
-from vocab_lit.tasks.task import Row, Task, forward, make_row
+from vocab_lit.tasks.task import Row, Task, WholeConfig, forward, make_row, paper_settings
 from vocab_lit.text.corpus import raw_lines
 from vocab_lit.text.files import write_text
 from vocab_lit.text.settings import option, settings

@@ -12,7 +12,7 @@ import numpy as np
 from vocab_lit.models.compatibility import check_rows
 from vocab_lit.models.model_class import max_length
 from vocab_lit.tasks.evaluate import linear_classifier, mean_states, text_rows
-from vocab_lit.tasks.registry import get_task
+from vocab_lit.tasks.settings import get_task
 from vocab_lit.tasks.tagging import Tagged, windows
 from vocab_lit.tasks.task import divide
 

@@ -15,13 +15,11 @@ from studies.hub_sources import MODELS, get_source
 from studies.parsing import Parsed
 from studies.phrasebook_tasks import inferences, questions
 from studies.presets import PAPER_TEXT, PaperText, on_data_sets, paper_of, task_and_set
-from vocab_lit.tasks.config import TaskConfig
 from vocab_lit.tasks.evaluate import read_examples
 from vocab_lit.tasks.pairs import Answer, Pair, Question
-from vocab_lit.tasks.registry import TASKS, papers, task_settings
-from vocab_lit.tasks.settings import GIVEN_SPLITS
+from vocab_lit.tasks.settings import GIVEN_SPLITS, TASKS, papers, task_settings
 from vocab_lit.tasks.tagging import Tagged
-from vocab_lit.tasks.task import hold_out
+from vocab_lit.tasks.task import TaskConfig, hold_out
 from vocab_lit.text.corpus import data_path, mix, read_lines, split_lines
 from vocab_lit.text.settings import SettingError, existing_file
 from vocab_lit.training.settings import PRESETS, LaptConfig

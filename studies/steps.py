@@ -52,7 +52,7 @@ def run_step(
     if step.makes:
         _remove(place / step.makes)  # what an interrupted run left
     words = shlex.split(step.command)
-    command = [sys.executable, "-m", "vocab_lit.cli", *words[1:]]
+    command = [sys.executable, "-m", "vocab_lit", *words[1:]]
     env = os.environ | {"COLUMNS": "88", "TQDM_DISABLE": "1", "OMP_NUM_THREADS": "1", CACHE: str(place / "cache")}
     with open(place / "out", "w+b") as out, open(place / "err", "w+b") as err:
         process = subprocess.Popen(command, cwd=place, env=env, stdout=out, stderr=err)

@@ -26,9 +26,9 @@ from vocab_lit.models.madx import LANGUAGE, TASK, Adapter, AdapterConfig, MadX
 from vocab_lit.models.source import load_model
 from vocab_lit.models.token_tensors import token_parameters
 from vocab_lit.study.results import Cell, ResultStore, Workers, cell_stamp, made_once, with_needs
-from vocab_lit.tasks.config import TaskConfig
 from vocab_lit.tasks.finetune import evaluate, fine_tune
-from vocab_lit.tasks.registry import task_settings
+from vocab_lit.tasks.settings import task_settings
+from vocab_lit.tasks.task import TaskConfig
 from vocab_lit.text.files import in_mirror, write_file, write_folder
 from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.tokens.tokenizer_file import save_tokenizer

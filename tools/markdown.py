@@ -83,7 +83,8 @@ def plain(
 ) -> str:
     "MyST as plain Markdown; `ValueError` names what has no plain form."
     site, blob = f"{cfg['doc_host']}{cfg['doc_baseurl']}", f"{cfg['git_url']}/blob/{cfg['branch']}"
-    text = re.sub(r"<!-- ([a-z]+) -->.*?<!-- /\1 -->\n*", "", text, flags=re.S)
+    text = re.sub(r"<!-- links -->.*?<!-- /links -->\n*", "", text, flags=re.S)
+    text = re.sub(r"<!-- /?\w+ -->\n?", "", text)  # around computed text
     text = _cited(text, root / "book" / "references.bib", f"{site}/book/references.html")
     text = re.sub(r"^:::\{(?:admonition|note|tip|warning)\}(.*?)\n(.*?)^:::$", _quoted, text, flags=re.M | re.S)
     text = re.sub(r"^```\{image\} *(\S+)\n(.*?)^```$", _image, text, flags=re.M | re.S)

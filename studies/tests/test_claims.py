@@ -36,7 +36,7 @@ from studies.claims import (
 from studies.plots import PALETTE
 from studies.recorded import with_study
 from studies.transfer import FMT, METHODS, UNKS
-from vocab_lit.study.results import ResultStore, fingerprint
+from vocab_lit.study.results import fingerprint
 from vocab_lit.text.corpus import data_path, write_json
 
 
@@ -190,7 +190,7 @@ def test_records_of_all_chapters_are_read_and_only_those_of_the_present_library(
             versions={},
             library=stamp,
         )
-        ResultStore(root / chapter)
+        (root / chapter).mkdir()
         write_json(made, root / chapter / "a.json")
     (root / "focus" / "trained-1").mkdir()
     (root / "notes.txt").write_text("x")

@@ -5,7 +5,7 @@ import pytest
 
 from studies.hyperparameters import hyperparameters, printed_hyperparameters, taken
 from studies.presets import PAPER_TEXT
-from vocab_lit.tasks.registry import TASKS, papers
+from vocab_lit.tasks.settings import TASKS, papers
 from vocab_lit.training.settings import PRESETS, LaptConfig
 
 

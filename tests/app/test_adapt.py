@@ -344,7 +344,7 @@ def test_other_methods_or_no_training_find_what_they_need(cell_f9dd68a0):
     )
     usual = TokenizerSettings.vocab_size  # since none is trained
     given = dict(tokenizer=place / "out/tokenizer", vectors=place / "out/vectors/tokens.npz", vocab_size=usual)
-    grown = adapt_files(asked(**plain, **given, extend=100, clean=False), place / "grown")
+    grown = adapt_files(asked(**plain, **given, extend=100, expansion="auxiliary", clean=False), place / "grown")
     assert (
         800 < grown["vocabulary"]["target"]["tokens"] <= 900
         and not (place / "grown/tokenizer").exists()
@@ -397,7 +397,7 @@ def test_what_cannot_work_is_refused_before_anything_is_written(cell_f9dd68a0):
             "--teacher: a teacher is for mode distil",
         ),
         (dict(factors=str(place / "sw.txt")), "holds no factors"),
-        (dict(expansion="continued"), "--expansion continued: it adds to the source vocabulary; give --extend N too"),
+        (dict(expansion="auxiliary"), "--expansion auxiliary: it adds to the source vocabulary; give --extend N too"),
         (dict(lapt=quick["lapt"] | dict(length=300)), "longer than the model's 128 positions"),
         (dict(lapt=quick["lapt"] | dict(micro_batch=3)), "cannot be divided into micro-batches of 3"),
         (dict(lapt=quick["lapt"] | dict(lora="r=8,merge=yes,targets=foo")), "targets=foo: the layers of .* are dense"),

@@ -45,7 +45,7 @@ def test_a_model_trained_from_a_gguf_file_tells_what_made_the_file(cell_f785d263
     import contextlib
 
     from benchmarks.tiny_gguf import llama_tokens, write_tiny
-    from tools.examples import run
+    from tools.examples import remarks, run
     from vocab_lit.models.gguf_weights import gguf_folder
 
     text, small, more = place / "sw.txt", place / "small.gguf", place / "more.gguf"
@@ -56,6 +56,12 @@ def test_a_model_trained_from_a_gguf_file_tells_what_made_the_file(cell_f785d263
     assert made.command == "lapt" and made.run["model"] == str(more) and made.note["model"] == str(small)
     assert len(made.target) == len(file.target) == len(made.source) + 20
     assert (made.plan.weights != file.plan.weights).nnz == 0
+    for gone, left in ((place / "tiny.gguf", small), (more, place / "trained")):
+        gone.rename(place / "elsewhere")
+        with remarks() as told:
+            assert (MadeFolder.open(left).plan.copied >= 0).all()
+        assert told[-1].startswith(f"note: {gone} is not there, so that each embedding counts as kept"), told
+        (place / "elsewhere").rename(gone)
     with contextlib.chdir(gguf_folder(more)):
         assert MadeFolder.open(place / "trimmed").command == "trim"  # whatever lies in the working directory
 

@@ -261,6 +261,22 @@ def test_a_page_shows_what_its_folder_has_and_no_more(cell_3bf37f97, cell_0226cc
     assert {t.piece for t in kept.target} == {kept.source[i].piece for i in kept.plan.copied}
 
 
+@pytest.mark.cell('nbs/09_app/04_report.ipynb', 'cell "a loss or score that is no number is left out, and the page stays" (452e669d)')
+def test_a_loss_or_score_that_is_no_number_is_left_out_and_the_page_stays(cell_3bf37f97, cell_0226cce3):
+    pages = cell_0226cce3.pages
+    place = cell_3bf37f97.place
+    shutil.copytree(place / "trained", place / "no-number")
+    with open(place / "no-number/metrics.jsonl", "a") as file:
+        file.write('{"loss": NaN, "step": 98}\n{"loss": 1.5, "eval_loss": Infinity, "step": 99}\n')
+    made = report_data(MadeFolder.open(place / "no-number"))
+    assert made["losses"]["training"] == [*pages["trained"]["losses"]["training"], [99, 1.5]]
+    assert made["losses"]["held-out"] == pages["trained"]["losses"]["held-out"]
+    table = dict(id="scores", title="Scores", about="", rows=[dict(test=float("nan"))])
+    written = report_html(made | dict(tables=[table]))
+    [written] = re.findall(r'id="data">(.*?)</script>', written, re.S)
+    assert json.loads(written, parse_constant=pytest.fail)["tables"][0]["rows"] == [{"test": None}]
+
+
 @pytest.mark.cell('nbs/09_app/04_report.ipynb', 'cell "a model that kept its vocabulary, one without its source" (3e672006)')
 def test_a_model_that_kept_its_vocabulary_one_without_its_source(cell_3bf37f97, cell_0226cce3):
     few = cell_0226cce3.few

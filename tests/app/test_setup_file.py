@@ -3,7 +3,7 @@ from pathlib import Path
 from studies.phrasebook import lines, sentences
 from types import SimpleNamespace
 from vocab_lit.app.setup_file import Begin, KEYS, _resources, example_setup, find_language, language_facts, language_resources, read_setup
-from vocab_lit.tasks.registry import TASKS
+from vocab_lit.tasks.settings import TASKS
 from vocab_lit.text.settings import options
 from vocab_lit.training.settings import LaptSettings
 import pytest

@@ -135,6 +135,7 @@ def test_demo_serves_a_page_and_ends_quietly_when_interrupted(cell_0892a6a7):
         question = json.dumps(dict(side="after", text="Jumanne"))
         connection.request("POST", "/tokens", question, {"Content-Type": "application/json"})
         assert json.loads(connection.getresponse().read())["per_word"] == 1
+        connection.close()
         process.send_signal(signal.SIGINT)
         process.wait(timeout=60)
     assert process.returncode == 0

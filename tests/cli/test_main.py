@@ -104,7 +104,7 @@ def cell_e98a4e66(cell_a5fb69cf):
             ("trim", place / "model", *long, *out, "--characters", "txt"),
             "--characters: 'txt' is unknown; did you mean text",
         ),
-        ((*TRANSPLANT, "--expansion", "continued"), "--expansion continued: .* give --extend N too"),
+        ((*TRANSPLANT, "--expansion", "auxiliary"), "--expansion auxiliary: .* give --extend N too"),
         ((*TRANSPLANT, "--push-to-hub", "a/b/c"), "--push-to-hub a/b/c: not a name of a repository"),
         ((*LAPT, "--push-to-hub", "x y"), "--push-to-hub x y: not a name of a repository"),
         ((*ADAPT, "--push-to-hub", "x y"), "--push-to-hub x y: not a name of a repository"),

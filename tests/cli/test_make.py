@@ -263,13 +263,16 @@ def test_a_vocabulary_is_as_large_as_the_text_fills_it(cell_5438cd13):
     command = ("transplant", place / "model", "--text", place / "sw.txt", "--method", "identity")
     training = ("tokenizer", "--text", place / "sw.txt", "--out")
     fills = r"the text \([\d,]+ lines\) fills [\d,]+ tokens, and not the usual 50,000"
-    for number, arguments in enumerate(((*command, "--extend", 100, "--out"), (*command, "--out"), training)):
+    grown = (*command, "--extend", 100, "--expansion", "auxiliary", "--out")
+    for number, arguments in enumerate((grown, (*command, "--out"), training)):
         with remarks() as told:
             run(*arguments, place / f"filled-{number}")
         assert any(re.match(fills, line) for line in told), told
         assert (
             any("of up to 50,000 tokens" in line for line in told) and (place / f"filled-{number}/tokenizer.json").is_file()
         )
+    told = run(*command, "--extend", 2_000_000, "--out", place / "never", code=1)
+    assert re.search(r"--extend 2,000,000: the text gives [\d,]+, all that come up twice; ask for no more", told), told
     told = run(*training, place / "never", "--vocab-size", 3000, code=1)
     assert re.search(r"ask for at most \d+", told) and not (place / "never").exists()
 

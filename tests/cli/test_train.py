@@ -31,6 +31,9 @@ def cell_a42a8f16():
 @pytest.mark.cell('nbs/10_cli/03_train.ipynb', 'cell "text is cleaned, a model trained on, and evaluated" (e489924c)')
 def test_text_is_cleaned_a_model_trained_on_and_evaluated(cell_a42a8f16):
     place = cell_a42a8f16.place
+    from vocab_lit.app.made_folder import MadeFolder, measured
+
+
     def treebank(sentences):  # word and tag a line
         return (
             "\n\n".join(
@@ -64,6 +67,12 @@ def test_text_is_cleaned_a_model_trained_on_and_evaluated(cell_a42a8f16):
     assert losses[0]["kept_loss"] > 0
     shown = run(*(a for a in training if a != "--json"), "--resume")  # which has ended
     assert "what was forgotten" in shown and re.search(r"en.txt +\S? *\d\.\d+", shown), shown
+    assert re.search(r"held-out +\S? *\d\.\d+ +\S? *\d\.\d+", shown) and "bits per byte, which compare" in shown, shown
+    noted = json.loads((place / "sw-lapt/lapt.json").read_text())
+    bits = {row["model"]: row["bits_per_byte"] for row in noted["bits_per_byte"]}
+    assert list(bits) == ["source", "start", "trained"] and bits["trained"] < bits["start"]
+    [table] = [t for t in measured(MadeFolder.open(place / "sw-lapt")) if t["id"] == "bits"]
+    assert table["rows"][0]["target, trained"] == round(bits["trained"], 3)
     assert (place / "sw-lapt/metrics.jsonl").is_file()
     assert [r["step"] for r in losses] == [0, 1, 2, 3, 4] and losses[-1]["loss"] < losses[0]["loss"]
     assert "Jumanne" in run("explain", place / "sw-lapt", "Jumanne")  # the plan came along

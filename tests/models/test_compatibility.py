@@ -4,7 +4,7 @@ from safetensors.torch import load_file, save_file
 from studies.phrasebook import lines
 from studies.toy_tokenizers import toy_tokenizer
 from tokenizers import Tokenizer, models
-from transformers import BertConfig, BertForMaskedLM, BertModel, GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+from transformers import BertConfig, BertForMaskedLM, BertModel, GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast, WhisperConfig, WhisperForConditionalGeneration
 from types import SimpleNamespace
 from vocab_lit.models.check import check_model
 from vocab_lit.models.compatibility import Finding, Served, check_rows, check_source, check_target, find_not_finite
@@ -150,6 +150,30 @@ def test_a_masked_model_needs_a_mask_token_one_without_a_head_none(cell_d8a40b64
     check_target(bert(BertModel), own, lacking)
 
 
+@pytest.mark.cell('nbs/05_models/08_compatibility.ipynb', 'cell "ids that a model counts or computes with are refused by name" (16d73fa0)')
+def test_ids_that_a_model_counts_or_computes_with_are_refused_by_name(cell_d8a40b64):
+    bert = cell_d8a40b64.bert
+    own = cell_d8a40b64.own
+    for name in ("vocab_offset", "ngram_vocab_size_base"):
+        model = bert()
+        setattr(model.config, name, len(own) - 1)
+        with pytest.raises(ValueError, match=rf"in a BertForMaskedLM \({name}\), .* such a model keeps its vocabulary"):
+            check_target(model, own, own)
+    words = [toy_tokenizer("bpe", ["maji"]) for _ in range(2)]
+    for heard in words:
+        heard.add_special_tokens({"extra_special_tokens": ["<|notimestamps|>", "<|0.00|>", "<|0.02|>"]})
+    words[1].add_tokens(["habari"])
+    hears, hears_more = map(Vocab.from_tokenizer, words)
+    sizes = dict(d_model=8, encoder_layers=1, decoder_layers=1, encoder_attention_heads=1, decoder_attention_heads=1)
+    ids = dict.fromkeys(("pad_token_id", "bos_token_id", "eos_token_id", "decoder_start_token_id"), 0)
+    whisper = WhisperForConditionalGeneration(WhisperConfig(vocab_size=len(hears), num_mel_bins=8, **sizes, **ids))
+    whisper.generation_config.no_timestamps_token_id = hears.find("<|notimestamps|>")[0].id
+    check_target(whisper, hears, hears)
+    check_target(whisper, hears_more, hears_more)  # as it was
+    with pytest.raises(ValueError, match="for times, and the target vocabulary has 1 other tokens there, such as 'habari'"):
+        check_target(whisper, hears, hears_more)
+
+
 @pytest.mark.cell('nbs/05_models/08_compatibility.ipynb', 'cell "a token whose id lies behind the last row is refused" (78bf3aa8)')
 def test_a_token_whose_id_lies_behind_the_last_row_is_refused(cell_d8a40b64):
     bert = cell_d8a40b64.bert
@@ -185,6 +209,19 @@ def test_an_embedding_that_is_not_finite_is_found_wherever_it_is(cell_e5a737f0, 
     assert not list(find_not_finite(saved(False, lambda rows: None)))
     beyond = [str(finding) for finding in find_not_finite(saved(True, set_row(447, float("nan"))))]
     assert len(beyond) == 1 and "such as" not in beyond[0]
+
+
+@pytest.mark.cell('nbs/05_models/08_compatibility.ipynb', 'cell "any other tensor that is not finite is found" (b6e96b3d)')
+def test_any_other_tensor_that_is_not_finite_is_found(cell_e5a737f0):
+    saved = cell_e5a737f0.saved
+    from safetensors.torch import load_file, save_file
+
+    weights = saved(True, lambda rows: None).source.files / "model.safetensors"
+    tensors = load_file(weights)
+    tensors["transformer.h.0.ln_1.weight"][3] = float("-inf")
+    save_file(tensors, weights, {"format": "pt"})
+    [told] = map(str, find_not_finite(Served(weights.parent)))
+    assert "weights: 1 tensors have numbers that are not finite, the first transformer.h.0.ln_1.weight" in told, told
 
 
 @pytest.mark.cell('nbs/05_models/08_compatibility.ipynb', 'cell "old ids, a turned tie and changed rows are found" (c66e1837)')

@@ -10,6 +10,7 @@ from vocab_lit.gguf.tokens import tokens_of
 from vocab_lit.models.export import _check_tokens, export_gguf
 from vocab_lit.models.gguf_weights import gguf_folder
 from vocab_lit.models.lazy_weights import stored_tensors
+from vocab_lit.models.source import GgufSource
 import numpy as np
 import pytest
 import shutil
@@ -186,16 +187,30 @@ def test_spaces_and_underlines_are_different_tokens(cell_35c1a5ca):
         export_gguf(folder / "spaces", file, folder / "no.gguf")
 
 
-@pytest.mark.cell('nbs/05_models/21_export.ipynb', 'cell "a trimmed folder is told which file to give" (5f9f7b0a)')
-def test_a_trimmed_folder_is_told_which_file_to_give(cell_35c1a5ca, cell_49e1caa8):
+@pytest.mark.cell('nbs/05_models/21_export.ipynb', 'cell "a folder with some of a file\'s tokens, and new ones, is written like it" (5f9f7b0a)')
+def test_a_folder_with_some_of_a_file_s_tokens_and_new_ones_is_written_like_it(cell_35c1a5ca, cell_49e1caa8):
     folder = cell_35c1a5ca.folder
     large = cell_49e1caa8.large
+    plain = cell_35c1a5ca.plain
     from benchmarks.tiny_gguf import trial_lines
-    from vocab_lit.models.pipeline import trim_files
+    from vocab_lit.methods.settings import TransplantSettings
+    from vocab_lit.models.pipeline import transplant_files, trim_files
 
     (folder / "texts.txt").write_text("\n".join(trial_lines()[:50]), encoding="utf-8")
     trim_files(large, [folder / "texts.txt"], folder / "trimmed.gguf")
-    with pytest.raises(ValueError, match=r"give as --like the file that was trimmed to them"):
-        export_gguf(gguf_folder(folder / "trimmed.gguf"), large, folder / "no.gguf")
-    with pytest.raises(ValueError, match="the id 1 is no token, and in .*f32.gguf 'b'; it has 1 of its 2 tokens"):
+    texts = [folder / "texts.txt"]
+    export_gguf(gguf_folder(folder / "trimmed.gguf"), large, folder / "as-trimmed.gguf")
+    for name in GgufFile(folder / "trimmed.gguf").tensors:
+        assert np.array_equal(*(GgufFile(folder / file).values(name) for file in ("trimmed.gguf", "as-trimmed.gguf"))), name
+    trim_files(plain["F32"], texts, folder / "small")
+    settings = TransplantSettings.of(extend=20, method="subtoken-mean")
+    made = transplant_files(folder / "small", texts, folder / "small-more", settings)
+    export_gguf(folder / "small-more", large, folder / "small-more.gguf")
+    written = GgufSource(folder / "small-more.gguf")
+    assert [t.shown for t in written.vocab] == [t.shown for t in made.plan.target][: len(written.vocab)]
+    for line in trial_lines()[:50]:
+        assert written.tokenizer(line)["input_ids"] == made.tokenizer(line)["input_ids"], line
+    rows = made.model.get_input_embeddings().weight.detach().numpy()[: len(written.vocab)]
+    assert np.allclose(written.file.values("token_embd.weight").reshape(rows.shape), rows, atol=1e-6)
+    with pytest.raises(ValueError, match="the id 1 is no token, and in .*f32.gguf 'b'; give as --like the file"):
         _check_tokens(folder, {0: "a"}, GgufFile.of(large), {0: "a", 1: "b"})

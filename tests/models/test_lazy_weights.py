@@ -87,6 +87,7 @@ def cell_f360c2a4():
         "modules.json": json.dumps(modules),
         "1_Pooling/config.json": "{}",
         "preprocessor_config.json": "{}",
+        "normalizer.json": "{}",
         "config.json": "{}",
     }.items():
         (encoder / name).write_text(text)
@@ -326,7 +327,7 @@ def test_files_of_other_libraries_go_along_or_are_refused(cell_f360c2a4):
     encoder = cell_f360c2a4.encoder
     out = cell_f360c2a4.out
     copied = {str(file.relative_to(out)) for file in out.rglob("*") if file.is_file()}
-    assert copied == {"modules.json", "1_Pooling/config.json", "preprocessor_config.json"}
+    assert copied == {"modules.json", "1_Pooling/config.json", "preprocessor_config.json", "normalizer.json"}
     check_modules(encoder)
     check_modules(desk)  # no folder of sentence-transformers
     (out / "modules.json").write_text(json.dumps([dict(path="0", type=f"{base}.BoW")]))

@@ -4,7 +4,7 @@ from gensim.models.fasttext import save_facebook_model
 from pathlib import Path
 from studies.phrasebook import dictionary, lines
 from studies.plan_check import check_plan
-from studies.toy_tokenizers import chat_tokenizer
+from studies.toy_tokenizers import chat_tokenizer, toy_tokenizer
 from tools.examples import remarks
 from transformers import AutoModelForMaskedLM, AutoTokenizer, GPT2Config, GPT2LMHeadModel, Gemma3TextConfig, LlamaConfig, MistralConfig, Qwen3Config, XLMRobertaConfig, XLMRobertaForMaskedLM
 from types import SimpleNamespace
@@ -14,9 +14,10 @@ from vocab_lit.methods.plan import Plan
 from vocab_lit.methods.settings import TransplantSettings, find_recipe
 from vocab_lit.models.check import check_model
 from vocab_lit.models.factored_embedding import factorize_files
-from vocab_lit.models.pipeline import transplant_files, trim_files
-from vocab_lit.models.source import Source
+from vocab_lit.models.pipeline import embedding_vectors, smaller_model, target_vectors, transplant_files, trim_files
+from vocab_lit.models.source import Source, load_model
 from vocab_lit.text import corpus
+from vocab_lit.text.corpus import data_path
 from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.tokens.settings import TrimSettings
 from vocab_lit.tokens.tokenizer_file import Built, ids_around, save_tokenizer
@@ -147,7 +148,7 @@ def cell_f99882a0(cell_6424b4a4):
     chat_models = {family: chat_model(family) for family in DECODERS}
     for family in DECODERS:
         transplanted(f"{family}-sw", source=family, method="identity", vocab_size=690, say=print)
-        transplanted(f"{family}-more", source=family, method="identity", vocab_size=690, extend=600)
+        transplanted(f"{family}-more", source=family, method="identity", vocab_size=690, extend=600, expansion="auxiliary")
     return SimpleNamespace(ENDS=ENDS, NEVER=NEVER, answer=answer, chat_models=chat_models, opened=opened)
 
 
@@ -207,6 +208,40 @@ def cell_dd676a8d(cell_6424b4a4):
     return SimpleNamespace(added=added, terms=terms)
 
 
+@pytest.fixture(scope='module')
+def cell_39d862d2():
+    # nbs/05_models/18_pipeline.ipynb, cell "own, aside = train_tokenizer(lines("sw", 300, seed=0), "bpe"" (39d862d2)
+    own, aside = train_tokenizer(lines("sw", 300, seed=0), "bpe", 500), Path(tempfile.mkdtemp())
+    size = dict(vocab_size=512, n_embd=16, n_layer=1, n_head=2, n_positions=32)  # rows beyond the vocabulary
+    auxiliary = GPT2LMHeadModel(GPT2Config(**size, bos_token_id=0, eos_token_id=2))
+    auxiliary.save_pretrained(aside / "small")
+    own.save_pretrained(aside / "small")
+    other = train_tokenizer(lines("sw", 300, seed=0), "unigram", 400)
+
+
+    def auxiliary_vectors(folder, tokenizer):
+        return embedding_vectors(load_model(folder), load_tokenizer(folder), tokenizer, str(folder))
+
+
+    def share_found(tokenizer):
+        return f"{auxiliary_vectors(aside / 'small', tokenizer).known.sum()} of {len(tokenizer)} tokens"
+
+
+    {"its own tokenizer": share_found(own), "another kind": share_found(other)}
+    return SimpleNamespace(aside=aside, auxiliary=auxiliary, auxiliary_vectors=auxiliary_vectors, other=other, own=own)
+
+
+@pytest.fixture(scope='module')
+def cell_c9f8b7ad(cell_39d862d2):
+    # nbs/05_models/18_pipeline.ipynb, cell "settings = TransplantSettings.of(method="focus")" (c9f8b7ad)
+    other = cell_39d862d2.other
+    settings = TransplantSettings.of(method="focus")
+    tokens = target_vectors("token vectors", other, lines("sw", 300, seed=0), settings)
+    words = target_vectors("word vectors", other, lines("sw", 300, seed=0), settings)
+    {vectors.name: int(vectors.known.sum()) for vectors in (tokens, words)}
+    return SimpleNamespace(tokens=tokens, words=words)
+
+
 @pytest.mark.cell('nbs/05_models/18_pipeline.ipynb', 'cell "every method, replacing or extending, gives a folder" (b7400c20)')
 def test_every_method_replacing_or_extending_gives_a_folder(cell_6424b4a4):
     old = cell_6424b4a4.old
@@ -219,14 +254,14 @@ def test_every_method_replacing_or_extending_gives_a_folder(cell_6424b4a4):
         ("random", {}),
         ("normal", {"pad_to_multiple_of": 64}),
         ("identity", {}),
-        ("focus", {"extend": 300}),
+        ("focus", {"extend": 300, "expansion": "auxiliary", "vocab_size": 600}),
         ("focus", {"extend": 200, "expansion": "continued"}),
-        ("identity", {"extend": 100, "expansion": "continued"}),
+        ("identity", {"extend": 100}),
     ):
         out = place / f"{method}-{len(options)}-{options.get('extend', 0)}"
         little = options.get("vectors") == "fasttext"  # text for that
         with pytest.warns(UserWarning, match="nearly as they began") if little else nullcontext():
-            size = {} if "expansion" in options else dict(vocab_size=600)
+            size = {} if "extend" in options else dict(vocab_size=600)
             made = transplanted(out.name, method=method, **size, **options)
         model, tokenizer = AutoModelForMaskedLM.from_pretrained(out), AutoTokenizer.from_pretrained(out)
         assert made.plan.recipe == find_recipe(method).name and len(model.get_input_embeddings().weight) >= len(
@@ -281,7 +316,7 @@ def test_a_target_model_s_folder_gives_vectors_also_extending(cell_6424b4a4, cel
     for method in ("identity", "focus-word", "ofa"):
         with pytest.raises(ValueError, match="takes no vectors from a model|needs vectors of two languages"):
             transplanted("refused2", (), **auxiliary, method=method)
-    made = transplanted("ofa-extended", vocab_size=600, method="ofa", **files, extend=200)
+    made = transplanted("ofa-extended", vocab_size=600, method="ofa", **files, extend=200, expansion="auxiliary")
     assert (made.plan.copied[: len(old)] == range(len(old))).all() and "NearestNeighbours" in set(made.plan.summary().step)
 
 
@@ -571,6 +606,7 @@ def test_model_and_text_are_passed_once_each_vocabulary_read_once(cell_6424b4a4)
     place = cell_6424b4a4.place
     transplanted = cell_6424b4a4.transplanted
     import vocab_lit.models.compatibility as compatibility
+    from vocab_lit.tokens import vocab
 
     with pytest.MonkeyPatch.context() as patch:
         done = []
@@ -586,13 +622,13 @@ def test_model_and_text_are_passed_once_each_vocabulary_read_once(cell_6424b4a4)
 
         counting(compatibility, "check_finite", of=lambda name, rows, source: name)
         counting(corpus, "iter_lines")
-        counting(Vocab, "_read", of=lambda tokenizer, _: len(tokenizer), wrap=staticmethod)
+        counting(vocab, "check_ids", of=len)
         transplanted("counted-vocabularies", method="subtoken-mean", vocab_size=600)
     checked = [name for what, name in done if what == "check_finite"]
     assert len(checked) == len(set(checked)) > 1
     assert [what for what, _ in done].count("iter_lines") == 1
     # the source's, the target's, and that of the folder that was written, which is checked as it is on the disk
-    assert [n for what, n in done if what == "_read"] == [len(load_tokenizer(place / "model")), 600, 600]
+    assert [n for what, n in done if what == "check_ids"] == [len(load_tokenizer(place / "model")), 600, 600]
 
 
 @pytest.mark.cell('nbs/05_models/18_pipeline.ipynb', 'cell "a trimmed model computes what its source does on its text" (edc1dc54)')
@@ -689,13 +725,14 @@ def test_given_tokens_come_last_on_top_of_any_vocabulary(cell_6424b4a4, cell_dd6
     transplanted = cell_6424b4a4.transplanted
     transplanted("own-sw", vocab_size=700, method="identity")
     trim_files(place / "model", [place / "en-small.txt"], place / "small-en")
+    grown = dict(vocab_size=700, extend=300, expansion="auxiliary")
     for name, text, tries, options in (
         ("terms-new", ("sw",), 2, dict(vocab_size=700)),
-        ("terms-expanded", ("sw",), 2, dict(vocab_size=700, extend=300)),
+        ("terms-expanded", ("sw",), 2, grown),
         ("terms-own", (), 1, dict(tokenizer=place / "own-sw", method="identity")),
         ("terms-trimmed", (), 1, dict(source="small-en")),
-        ("terms-trimmed-expanded", ("sw",), 2, dict(source="small-en", vocab_size=700, extend=300, method="identity")),
-        ("terms-twice", ("sw",), 0, dict(source="with-terms", vocab_size=700, extend=300, method="identity", tokens="")),
+        ("terms-trimmed-expanded", ("sw",), 2, dict(source="small-en", method="identity") | grown),
+        ("terms-twice", ("sw",), 0, dict(source="with-terms", method="identity", tokens="") | grown),
     ):
         told = []
         with mock.patch("vocab_lit.tokens.expansion.Built", wraps=Built) as tried:
@@ -731,11 +768,11 @@ def test_tokens_that_cannot_be_given_are_refused_before_reading(cell_6424b4a4):
     told = []
     for match, table, options in (
         (r"--tokens .*wrong.tsv, line 2: 'Kenya' is in the vocabulary already \(id ", "token\nKenya\n", {}),
-        (r"line 1: '<mask>' is a special token of the source", "<mask>\n", dict(extend=9, vocab_size=700)),
+        (r"line 1: '<mask>' is a special token of the source", "<mask>\n", dict(extend=9)),
         (
             "line 3: 'homa' is like 'mafua', which is no token",
             "token\tlike\nmto\tKenya\nhoma\tmafua\n",
-            dict(extend=9, vocab_size=700),
+            dict(extend=9),
         ),
         ("line 1: 'ﬁgo' is never produced", "ﬁgo\n", dict(vocab_size=700)),
         ("line 2: 'mto' is given twice", "mto\nmto\n", {}),
@@ -756,7 +793,6 @@ def test_tokens_that_cannot_be_given_are_refused_before_reading(cell_6424b4a4):
 @pytest.mark.cell('nbs/05_models/18_pipeline.ipynb', 'cell "the tokenizer of a GGUF file is taken" (82730876)')
 def test_the_tokenizer_of_a_gguf_file_is_taken():
     from benchmarks.tiny_gguf import TOKENS, write_tiny
-    from vocab_lit.text.corpus import data_path
     from vocab_lit.tokens.gguf_tokenizer import read_tokenizer
 
     desk = Path(tempfile.mkdtemp())
@@ -765,3 +801,69 @@ def test_the_tokenizer_of_a_gguf_file_is_taken():
     made = transplant_files(data_path("models", "mini-gpt2"), (), desk / "made", taken)
     assert made.tokenizer.get_vocab() == read_tokenizer(file).get_vocab()
     assert len(made.plan) == made.model.config.vocab_size >= len(made.tokenizer)
+
+
+@pytest.mark.cell('nbs/05_models/18_pipeline.ipynb', 'cell "vectors are the auxiliary model\'s, by token and not by id" (4a0f9feb)')
+def test_vectors_are_the_auxiliary_model_s_by_token_and_not_by_id(cell_39d862d2):
+    aside = cell_39d862d2.aside
+    auxiliary = cell_39d862d2.auxiliary
+    auxiliary_vectors = cell_39d862d2.auxiliary_vectors
+    other = cell_39d862d2.other
+    own = cell_39d862d2.own
+    v, table = auxiliary_vectors(aside / "small", other), auxiliary.get_input_embeddings().weight.detach().numpy()
+    vocab, theirs = Vocab.from_tokenizer(other), {t.key: t.id for t in Vocab.from_tokenizer(own)}
+    for t in vocab:
+        assert v.known[t.id] == (t.key in theirs and t.kind == "text")
+        if v.known[t.id]:
+            assert (v.matrix[t.id] == table[theirs[t.key]]).all()
+    same = auxiliary_vectors(aside / "small", own)
+    assert (same.matrix[same.known] == table[: len(own)][same.known]).all()
+    assert same.known.sum() >= len(own) - 5 and "small" in same.name
+
+
+@pytest.mark.cell('nbs/05_models/18_pipeline.ipynb', 'cell "an auxiliary model without the tokens, or broken, is refused" (b4850f05)')
+def test_an_auxiliary_model_without_the_tokens_or_broken_is_refused(cell_39d862d2):
+    aside = cell_39d862d2.aside
+    auxiliary = cell_39d862d2.auxiliary
+    auxiliary_vectors = cell_39d862d2.auxiliary_vectors
+    own = cell_39d862d2.own
+    empty = toy_tokenizer("unigram", ["ሰላም", "ዓለም"])
+    with pytest.raises(ValueError, match="the auxiliary model has none of the .* tokens of the target vocabulary"):
+        auxiliary_vectors(aside / "small", empty)
+    with torch.no_grad():
+        auxiliary.get_input_embeddings().weight[40:200] = float("nan")
+    auxiliary.save_pretrained(aside / "broken")
+    own.save_pretrained(aside / "broken")
+    with pytest.raises(ValueError, match="broken: the embeddings of the auxiliary model are not finite"):
+        auxiliary_vectors(aside / "broken", own)
+    with pytest.raises((ValueError, FileNotFoundError)):
+        auxiliary_vectors(aside / "none", own)
+
+
+@pytest.mark.cell('nbs/05_models/18_pipeline.ipynb', 'cell "the smaller model has half the sizes and the target\'s tokens" (05fd7fa7)')
+def test_the_smaller_model_has_half_the_sizes_and_the_target_s_tokens(cell_39d862d2):
+    other = cell_39d862d2.other
+    for folder in ("mini-xlmr", "mini-gpt2"):
+        large, old = load_model(data_path("models", folder)), load_tokenizer(data_path("models", folder))
+        small = smaller_model(large, old, other)
+        assert small.config.hidden_size * 2 == large.config.hidden_size
+        assert len(small.get_input_embeddings().weight) == len(other) == small.config.vocab_size
+        again, otherwise = smaller_model(large, old, other), smaller_model(large, old, other, seed=1)
+        first, same, seeded = (m.get_input_embeddings().weight for m in (small, again, otherwise))
+        assert torch.equal(first, same) and not torch.equal(first, seeded)
+        ids = other("jumatatu jumanne", return_tensors="pt")["input_ids"]
+        assert small(ids, labels=ids).loss.isfinite()
+        v = embedding_vectors(small, other, other)
+        assert v.matrix.shape == (len(other), large.config.hidden_size // 2) and v.known.sum() > 300
+
+
+@pytest.mark.cell('nbs/05_models/18_pipeline.ipynb', 'cell "vectors are made of text, or are an auxiliary model\'s" (2393a36f)')
+def test_vectors_are_made_of_text_or_are_an_auxiliary_model_s(cell_39d862d2, cell_c9f8b7ad):
+    aside = cell_39d862d2.aside
+    other = cell_39d862d2.other
+    tokens = cell_c9f8b7ad.tokens
+    words = cell_c9f8b7ad.words
+    assert len(tokens.matrix) == len(words.matrix) == len(other) and min(tokens.known.sum(), words.known.sum()) > 50
+    given = TransplantSettings.of(method="clp", vectors=aside / "small")
+    theirs = target_vectors("token vectors", other, [], given)
+    assert theirs.name == f"embeddings of {aside / 'small'}" and theirs.matrix.shape == (len(other), 16)

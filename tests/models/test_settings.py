@@ -45,6 +45,9 @@ def test_an_average_has_weights_and_a_difference_two_models():
     ):
         with pytest.raises(SettingError, match=message):
             given.check(models)
+    for scale, message in ((float("nan"), "a finite number"), (-float("inf"), "a finite number"), (1e38, "at most 100")):
+        with pytest.raises(SettingError, match=f"--scale {scale:g}: give {message}".replace("+", ".")):
+            MergeSettings(chat="chat", base="base", scale=scale)
 
 
 @pytest.mark.cell('nbs/05_models/00_settings.ipynb', 'cell "names, shapes and folders" (bf7f8d06)')

@@ -107,6 +107,24 @@ def test_an_index_may_name_a_tied_tensor_that_no_file_has():
         Source.open(place).open_weights()
 
 
+@pytest.mark.cell('nbs/05_models/04_source.ipynb', 'cell "a bare model without a pooler is taken and stays without" (95ed2d5c)')
+def test_a_bare_model_without_a_pooler_is_taken_and_stays_without():
+    place, out = Path(tempfile.mkdtemp()), Path(tempfile.mkdtemp())
+    bare = BertConfig(vocab_size=30, hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8)
+    plain = BertModel(bare, add_pooling_layer=False)
+    plain.save_pretrained(place)
+    save_model(Source.open(place).open_weights(), out)
+    again = BertModel.from_pretrained(out, add_pooling_layer=False)
+    assert Source.open(out).stored.keys() == plain.state_dict().keys() == Source.open(place).stored.keys()
+    assert all(torch.equal(tensor, again.state_dict()[name]) for name, tensor in plain.state_dict().items())
+    BertForSequenceClassification(bare).save_pretrained(
+        place / "head",
+        state_dict={n: t for n, t in BertForSequenceClassification(bare).state_dict().items() if "pooler" not in n},
+    )
+    with pytest.raises(ValueError, match="lacks 2 of the weights of a BertForSequenceClassification, such as bert.pooler"):
+        Source.open(place / "head").load()
+
+
 @pytest.mark.cell('nbs/05_models/04_source.ipynb', 'cell "what holds no model is refused without a look at weights" (69b83e71)')
 def test_what_holds_no_model_is_refused_without_a_look_at_weights():
     place = Path(tempfile.mkdtemp())

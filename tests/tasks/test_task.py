@@ -2,7 +2,7 @@
 from pathlib import Path
 from transformers import BertConfig
 from types import SimpleNamespace
-from vocab_lit.tasks.task import Row, Task, by_frequency, hold_out, label_weights, make_row, notes, row_notes
+from vocab_lit.tasks.task import Row, Task, TaskConfig, by_frequency, hold_out, label_weights, make_row, notes, paper_settings, row_notes
 import pytest
 import subprocess
 import sys
@@ -53,6 +53,14 @@ def cell_7a5c0208():
         (f"{word}{n}", language) for n in range(5) for word, language in (("hi", "en"), ("jambo", "sw"), ("hei", "fi"))
     ]
     return SimpleNamespace(WhichLanguage_of_split=WhichLanguage_of_split, spoken=spoken, which_language=which_language)
+
+
+@pytest.mark.cell('nbs/07_tasks/01_task.ipynb', 'cell "learning rates are those of the model and of adapters" (576f9484)')
+def test_learning_rates_are_those_of_the_model_and_of_adapters():
+    found = paper_settings(TaskConfig(epochs=3), adapters=1e-4, low_resource_batch=8)
+    assert found.whole == TaskConfig(epochs=3) and found.adapters == TaskConfig(epochs=3, learning_rate=1e-4)
+    assert found.low_resource_batch == 8 and not found.changes
+    assert paper_settings(TaskConfig(), 1e-5).adapters.learning_rate == 1e-5
 
 
 @pytest.mark.cell('nbs/07_tasks/01_task.ipynb', 'cell "weights sum to one, balance a label" (1856f054)')

@@ -3,7 +3,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from huggingface_hub import constants
 from pathlib import Path
 from types import SimpleNamespace
-from vocab_lit.text.files import alone, check_file_name, check_output, check_text, hub_name, in_mirror, in_turn, inside, read_json, write_folder, write_text
+from vocab_lit.text.files import alone, check_file_name, check_output, check_text, hub_name, in_mirror, in_turn, inside, read_json, write_file, write_folder, write_text
 import contextlib
 import os
 import pytest
@@ -142,6 +142,26 @@ def test_an_empty_folder_that_is_there_gets_the_files_and_stays():
         with write_folder(check_output(".")) as f:
             (f / "a").write_text("x")
         assert Path("a").read_text() == "x"
+
+
+@pytest.mark.cell('nbs/01_text/02_files.ipynb', 'cell "weights that are not finite are not written" (d0973097)')
+def test_weights_that_are_not_finite_are_not_written():
+    import torch
+    from safetensors.torch import save_file
+
+    place = Path(tempfile.mkdtemp())
+    tables = dict(fine=torch.zeros(2, 3), none=torch.zeros(0), ids=torch.arange(3))
+    for value, dtype in ((float("nan"), torch.float32), (float("inf"), torch.bfloat16), (-float("inf"), torch.float64)):
+        broken = torch.ones(3, 4, dtype=dtype)
+        broken[1, 2] = value
+        told = "1 of its tensors have numbers that are not finite, the first rows"
+        with pytest.raises(ValueError, match=told), write_folder(place / "weights") as f:
+            save_file(tables | dict(rows=broken), f / "model.safetensors")
+        with pytest.raises(ValueError, match=told), write_file(place / "rows.safetensors") as f:
+            save_file(dict(rows=broken), f)
+    assert not (place / "weights").exists() and not (place / "rows.safetensors").exists()
+    with write_folder(place / "weights") as f:
+        save_file(tables | dict(large=torch.full((9,), torch.finfo(torch.float32).max)), f / "model.safetensors")
 
 
 @pytest.mark.cell('nbs/01_text/02_files.ipynb', 'cell "two processes do not work in one folder" (d63295a3)')

@@ -209,6 +209,17 @@ def test_a_file_s_vocabulary_is_asked_by_its_whole_pipeline(cell_5b686ec8):
         assert known.encode(said, add_special_tokens=False).tokens == vocab.own_tokenizer.tokenize(said)
 
 
+@pytest.mark.cell('nbs/02_tokens/12_gguf_tokenizer.ipynb', 'cell "trimming keeps of a file what it keeps of the model\'s folder, where stretches of spaces are pieces as others" (db5f2137)')
+def test_trimming_keeps_of_a_file_what_it_keeps_of_the_model_s_folder_where_stretches_of_spaces_are_pieces_as_others(cell_5b686ec8):
+    folder = cell_5b686ec8.folder
+    spaced = llama_tokens()
+    more = dict(tokens=[*spaced.tokens[:-2], "   ", "    "], types=[*spaced.types[:-2], *[TokenType.USER_DEFINED] * 2])
+    spaced = replace(spaced, **more)
+    of_file = GgufTokenizer(GgufFile(write_tiny(folder / "spaced.gguf", spaced)))
+    assert {"<table>", "habari", "<|end|>"} <= {spaced.tokens[id] for id in of_file.special}
+    assert not of_file.special & {len(spaced.tokens) - 2, len(spaced.tokens) - 1}
+
+
 @pytest.mark.cell('nbs/02_tokens/12_gguf_tokenizer.ipynb', 'cell "a text in two parts has between them what stands around each" (f7308c4c)')
 def test_a_text_in_two_parts_has_between_them_what_stands_around_each(cell_5b686ec8):
     files = cell_5b686ec8.files

@@ -101,8 +101,8 @@ def test_what_no_tokenizer_can_be_is_refused():
         (dict(vocab_size=-1), "--vocab-size -1: give at least 10"),
         (dict(extend=-2), "--extend -2"),
         (dict(extend=9, expansion="continue"), "--expansion: 'continue' is unknown; did you mean continued"),
-        (dict(expansion="continued"), "--expansion continued: it adds to the source vocabulary; give --extend N too"),
-        (dict(extend=9, expansion="continued", kind="bpe"), "--kind bpe: the source's own tokenizer is trained on"),
+        (dict(expansion="auxiliary"), "--expansion auxiliary: it adds to the source vocabulary; give --extend N too"),
+        (dict(extend=9, kind="bpe"), "--kind bpe: the source's own tokenizer is trained on; leave it out, or give --exp"),
         (dict(sample="5 lines"), "--sample 5 lines: give a number of lines"),
         (dict(sample="0"), "--sample 0: give"),
         (dict(tokenizer=tempfile.mkdtemp()), "--tokenizer .*: no tokenizer here"),
@@ -128,6 +128,10 @@ def test_text_of_fewer_bytes_than_tokens_is_too_short():
     check_vocab_size(TokenizerSettings(tokenizer="given"), [short])
     check_vocab_size(TokenizerSettings(vocab_size=13), [short])
     check_vocab_size(TokenizerSettings(extend=5, expansion="continued"), [short])
+    TokenizerSettings(extend=954).check_added(954)
+    with pytest.raises(SettingError, match="--extend 2,000: the text gives 954, all that come up twice; ask for no more"):
+        TokenizerSettings(extend=2000).check_added(954)
+    TokenizerSettings(extend=2000, expansion="auxiliary").check_added(954)
     with pytest.raises(SettingError, match="--vocab-size 14: the text .13 bytes. is too short"):
         check_vocab_size(TokenizerSettings(vocab_size=14), [short])
 

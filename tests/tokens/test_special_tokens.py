@@ -2,7 +2,7 @@
 from pathlib import Path
 from studies.phrasebook import lines
 from studies.toy_tokenizers import CHAT_FAMILIES, chat_tokenizer, toy_tokenizer
-from transformers import FlaubertConfig, Gemma3Config, GenerationConfig, LlamaConfig, PaliGemmaConfig
+from transformers import ChameleonConfig, FlaubertConfig, Gemma3Config, GenerationConfig, LlamaConfig, LlavaConfig, PaliGemmaConfig
 from types import SimpleNamespace
 from vocab_lit.tokens.expansion import expand_tokenizer
 from vocab_lit.tokens.load import load_tokenizer
@@ -43,7 +43,8 @@ def cell_04b1df61():
             begin_suppress_tokens=[of],
             bad_words_ids=[[a, b], [a, of]],
             sequence_bias=[[[b], -1.0], [[of], 2.0]],
-            forced_decoder_ids=[[1, think]],
+            forced_decoder_ids=[[1, think], [2, None], [3, of]],
+            lang_to_id={"<|sw|>": think, "<|of|>": of},
             temperature=0.6,
         )
 
@@ -84,6 +85,9 @@ def test_what_is_no_id_is_refused():
         ("bos_token_id", {"x": 1}),
         ("suppress_tokens", 5),
         ("suppress_tokens", "x"),
+        ("forced_decoder_ids", [["x", 1]]),
+        ("forced_decoder_ids", [5]),
+        ("lang_to_id", {"<|sw|>": "x"}),
     ):
         given = GenerationConfig()
         setattr(given, name, value)
@@ -102,14 +106,19 @@ def test_named_tokens_are_those_that_they_were_or_left_out(cell_04b1df61):
     notes = cell_04b1df61.notes
     pieces_of = cell_04b1df61.pieces_of
     replaced = cell_04b1df61.replaced
+    source = cell_04b1df61.source
     assert "Ġof" not in replaced.tokenizer.get_vocab()
     assert pieces_of(replaced, config.eos_token_id) == ["<|im_end|>", "<|endoftext|>"]
     assert pieces_of(replaced, [config.pad_token_id]) == ["<|endoftext|>"] and config.temperature == 0.6
     assert pieces_of(replaced, config.suppress_tokens) == ["<think>", "a"] and config.begin_suppress_tokens is None
     assert [pieces_of(replaced, word) for word in config.bad_words_ids] == [["a", "b"]]
     assert config.sequence_bias == [[ids_of(replaced, "b"), -1.0]]
-    assert config.forced_decoder_ids is None
-    assert len(notes) == 5 and all("left out" in note for note in notes)
+    assert config.forced_decoder_ids == [[1, *ids_of(replaced, "<think>")], [2, None]]
+    assert config.lang_to_id == {"<|sw|>": ids_of(replaced, "<think>")[0]}
+    assert len(notes) == 6 and all("left out" in note for note in notes)
+    of_speech = GenerationConfig(id_to_text={str(token.id): token.piece for token in source})
+    carry_ids([of_speech], source, replaced)
+    assert of_speech.id_to_text == {str(token.id): token.piece for token in replaced}
     assert "suppress_tokens: 1 of 3 are not in the target vocabulary and are left out" in notes
 
 
@@ -199,6 +208,22 @@ def test_an_id_that_must_be_there_is_1_where_its_token_is_lacking():
     assert strict.image_token_index == -1
 
 
+@pytest.mark.cell('nbs/02_tokens/04_special_tokens.ipynb', 'cell "a table of image tokens moves, and one that would lose some is refused" (cb0e2f1c)')
+def test_a_table_of_image_tokens_moves_and_one_that_would_lose_some_is_refused(cell_04b1df61):
+    end = cell_04b1df61.end
+    ids_of = cell_04b1df61.ids_of
+    pieces_of = cell_04b1df61.pieces_of
+    replaced = cell_04b1df61.replaced
+    see = cell_04b1df61.see
+    source = cell_04b1df61.source
+    model = ChameleonConfig(vocab_size=600, vocabulary_map={"<image>": see, "IMGIMGA": end, "a": ids_of(source, "a")[0]})
+    carry_ids([model], source, replaced)
+    assert pieces_of(replaced, model.vocabulary_map.values()) == ["<|im_start|>", "<|im_end|>", "a"]
+    lost = ChameleonConfig(vocabulary_map={"<image>": see, "IMGIMGA": ids_of(source, "Ġof")[0]})
+    with pytest.raises(ValueError, match="lacks 1 of 1 tokens of images, such as 'IMGIMGA'"):
+        check_ids(lost, source, replaced)
+
+
 @pytest.mark.cell('nbs/02_tokens/04_special_tokens.ipynb', 'cell "a target without a token that stands for images is refused" (800ed84d)')
 def test_a_target_without_a_token_that_stands_for_images_is_refused(cell_04b1df61):
     elsewhere = cell_04b1df61.elsewhere
@@ -207,9 +232,14 @@ def test_a_target_without_a_token_that_stands_for_images_is_refused(cell_04b1df6
     see = cell_04b1df61.see
     source = cell_04b1df61.source
     model = Gemma3Config(image_token_index=see, boi_token_index=end)
+    model.text_config.vocab_size = len(source)
     with pytest.raises(ValueError, match=r"has no '<\|im_start\|>', which is the model's image_token_index; add it"):
         check_ids(model, source, elsewhere)
     check_ids(model, source, replaced)
+    model = LlavaConfig(text_config=LlamaConfig(vocab_size=len(source) + 20), image_token_index=len(source) + 3)
+    check_ids(model, source, source)
+    with pytest.raises(ValueError, match=r"image_token_\w+ is [\d,]+, a row behind the .* add that token to the source's"):
+        check_ids(model, source, replaced)
 
 
 @pytest.mark.cell('nbs/02_tokens/04_special_tokens.ipynb', 'cell "a conversation is the same text before and after" (18bb7185)')

@@ -2,7 +2,7 @@
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 from studies.phrasebook import lines
 from tools.examples import remarks
 from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokenizer, Qwen3Config, Qwen3ForCausalLM
@@ -652,6 +652,11 @@ def test_bad_input_is_refused_before_anything_is_written(cell_b2b2638a):
     config = json.loads((mini / "config.json").read_text()) | dict(quantization_config=dict(quant_method="fp8"))
     (place / "fp8/config.json").write_text(json.dumps(config))
     refused("fp8 is quantised by fp8, .*; give the model that was quantised", model=place / "fp8")
+    weights = load_file(mini / "model.safetensors")
+    shutil.copytree(mini, place / "nan")
+    name = sorted(weights)[-1]
+    save_file(weights | {name: weights[name] * float("nan")}, place / "nan/model.safetensors", {"format": "pt"})
+    refused(f"1 of its tensors have numbers that are not finite, the first {name}; take the", model=place / "nan")
     told = []
     with remarks(told.append):
         runs.prepare_run(mini, [place / "sw.txt"], place / "refused", few)

@@ -102,6 +102,7 @@ def check_adaptation(a: Adaptation) -> None:
     "`ValueError` or an `OSError` where something of an adaptation does not fit."
     check_options(a)
     a.opened.check_unquantised()
+    a.opened.check_finite()
     a.opened.open_weights()  # reads no more than the headers of whole files
     check_tokens(a.opened, a.text, a.transplant.tokenizer)
     if a.transplant.init.factors:

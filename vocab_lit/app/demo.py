@@ -287,7 +287,7 @@ def demo_server(sides: dict[str, Side]) -> uvicorn.Server:  # which `run(sockets
                 side.close()
             super().handle_exit(sig, frame)
 
-    quiet = dict(log_config=None, log_level="critical", access_log=False)
+    quiet: dict[str, Any] = dict(log_config=None, log_level="critical", access_log=False)
     return Server(uvicorn.Config(demo_app(sides), lifespan="off", timeout_graceful_shutdown=5, **quiet))
 
 

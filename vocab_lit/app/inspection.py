@@ -11,6 +11,7 @@ import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from importlib.util import find_spec
 from itertools import accumulate, chain, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -41,9 +42,9 @@ if TYPE_CHECKING:
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'LOST', 'MOST_LETTERS', 'TWICE', 'LONGER', 'LITTLE', 'WORTH', 'SEEN', 'LEARNT', 'FEW_LINES', 'length_ratio',
-           'ModelSize', 'weights_of', 'vocabulary_facts', 'Measured', 'last_worth', 'Verdict', 'judge', 'Reading',
-           'measure_reading', 'Inspection', 'inspect_files', 'advised']
+__all__ = ['log', 'LOST', 'MOST_LETTERS', 'TWICE', 'LONGER', 'LITTLE', 'WORTH', 'SEEN', 'LEARNT', 'FEW_LINES', 'CHANGED',
+           'ENGLISH', 'length_ratio', 'ModelSize', 'weights_of', 'vocabulary_facts', 'Measured', 'last_worth',
+           'english', 'Verdict', 'judge', 'Reading', 'measure_reading', 'Inspection', 'inspect_files', 'advised']
 
 # %% ../../nbs/09_app/07_inspection.ipynb #1b3cf403
 def length_ratio(
@@ -126,6 +127,8 @@ WORTH = 0.03  # share of the length that doubling a vocabulary has to save
 SEEN = 10  # times that a token has to occur in the text to be learnt
 LEARNT = 0.75  # share of added tokens that have to; 2,000 in half a megabyte of Swahili do, and pay in the real trial
 FEW_LINES = 1000  # a vocabulary that is trained on fewer is hardly that of a language
+CHANGED = 0.05  # share of lines that trimming may divide otherwise without a word
+ENGLISH = "en:20000"  # words that keep what a model knows best, where wordfreq has them
 
 
 @dataclass(frozen=True)
@@ -145,6 +148,7 @@ class Measured:
     extended: float  # tokens per word when the source vocabulary is extended
     reads: bool | None = None  # whether the model predicts the text better than counts of its bytes do; None: unknown
     too_many: int = 0  # tokens that would make the text shorter, and that it has too seldom; 0: there is no such number
+    changed: float = 0  # share of lines that were not counted, which the vocabulary divides otherwise when trimmed
 
 
 def _decide(m: Measured) -> tuple[str, str]:  # keep, trim, extend or replace; and why
@@ -184,6 +188,11 @@ def _doubts(m: Measured) -> list[str]:
     if (m.reads or m.ratio < LONGER) and m.tokens_per_word / m.extended >= LONGER:
         fewer = 1 - m.extended / m.tokens_per_word
         doubts.append(f"extended, the vocabulary divides the text into {fewer:.0%} fewer tokens, so try that too")
+    if m.changed > CHANGED and _decide(m)[0] == "trim":
+        doubts.append(
+            f"trimmed to this text, {m.changed:.0%} of lines that were not counted are divided otherwise; more "
+            "text, or a list of the language's words (--words FILE), keeps more"
+        )
     if m.unknown > LOST >= m.lost:
         doubts.append(f"{m.unknown:.1%} of the tokens are unknown, which are marks and no letters")
     if m.own_size < SIZES[-2]:
@@ -203,6 +212,11 @@ def last_worth(
             break
         chosen, after = size, length
     return chosen
+
+
+def english() -> str:
+    "The words by which a trimmed model keeps its English; empty where the package that has them is not installed."
+    return ENGLISH if find_spec("wordfreq") else ""
 
 
 @dataclass
@@ -237,10 +251,10 @@ class Verdict:
         "The command to type next; nothing where a GGUF file would need a vocabulary of its own."
         given = shlex.join([model, *(part for t in text for part in ("--text", str(t)))])
         in_gguf = model.endswith(".gguf")
-        out = "NEW.gguf" if in_gguf else "DIR"
+        out, words = "NEW.gguf" if in_gguf else "DIR", f" --words {english()}" if english() else ""
         return {
             "keep": f"vocab-lit lapt {given} --out DIR",
-            "trim": f"vocab-lit trim {given} --out {out}",
+            "trim": f"vocab-lit trim {given}{words} --out {out}",
             "extend": f"vocab-lit transplant {given} --extend {self.asked} --expansion continued --out {out}",
             "replace": "" if in_gguf else f"vocab-lit transplant {given} --vocab-size {self.asked} --out DIR",
         }[self.what]
@@ -337,6 +351,10 @@ def judge(
     of_source = np.array([len(text.rows[line]) for line in held_out])
     ratio, error = length_ratio(of_source, compared.lengths(compared.own))
     extension = _extension(curve, here.fertility)
+    by_train = text.trimmed(train, english()).tokenizer  # as `trim` does, which counts no line that it is judged by
+    pieces, before = by_train.convert_ids_to_tokens, text.tokenizer.convert_ids_to_tokens
+    both = zip((text.rows[line] for line in held_out), ids_of_lines(by_train, held_out))
+    changed = [before(row) != pieces(again) for row, again in both]
     measured = Measured(
         lines=text.n_lines,
         sampled=len(text.lines),
@@ -351,11 +369,12 @@ def judge(
         extended=round(extension["extended"], 3),
         reads=reads,
         too_many=extension["too_many"],
+        changed=round(sum(changed) / len(changed), 3),
     )
     replaced = last_worth([(row["size"], row["tokens_per_word"]) for row in curve])
     by_way = {
         "keep": (n, here.fertility),
-        "trim": (n_small, compared.fertility(compared.trimmed.tokenizer)),
+        "trim": (len(text.trimmed(words=english()).tokenizer), compared.fertility(by_train)),
         "extend": (n + extension["added"], extension["extended"]),
         "replace": (replaced, next(row["tokens_per_word"] for row in curve if row["size"] == replaced)),
     }

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import math
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
@@ -37,8 +38,10 @@ from ..vectors.settings import VectorSettings
 if TYPE_CHECKING:
     from vocab_lit.tokens.vocab import Vocab
 
+log = logging.getLogger("vocab_lit")
+
 # %% auto #0
-__all__ = ['LOSSES', 'MODELS', 'MadeFolder', 'curves', 'task_in_words', 'measured', 'tables', 'commands']
+__all__ = ['log', 'LOSSES', 'MODELS', 'MadeFolder', 'curves', 'task_in_words', 'measured', 'tables', 'commands']
 
 # %% ../../nbs/09_app/03_made_folder.ipynb #c917d04f
 @dataclass
@@ -127,10 +130,14 @@ class MadeFolder:
         if self.begun:
             return self.begun.plan
         if "method" not in self.note:
+            if is_gguf(self.run.get("model", "")):  # and `begun` does not find it
+                _tell_gone(self.run["model"])
             return _kept_plan(self.target)
         if not self.own.is_gguf:
             return Plan.load(self.noted, self.target)
         if self.note["method"] == "trim":
+            if self.source is None:
+                _tell_gone(self.note["model"])
             return _kept_plan(self.target, self.source)
         return GgufSource(self.note["like"]).plan if "like" in self.note else self.own.plan
 
@@ -156,6 +163,10 @@ def _begun_with_file(run: dict) -> dict:
 
     file = read_json(Path(run["model"]) / NOTE).get("file") if run else None
     return run | dict(model=file) if file else run
+
+
+def _tell_gone(model: str) -> None:
+    log.warning(f"note: {model} is not there, so that each embedding counts as kept, under the id that it has now")
 
 
 def _last_model(folder: Path) -> Path:
@@ -185,11 +196,11 @@ MODELS = {"source": "source", "start": "target, before training", "trained": "ta
 
 
 def curves(folder: Path) -> dict[str, list]:  # {name: [step, loss] in order}
-    "The curves of the losses that a run has logged, each of at most a few hundred points."
+    "The curves of the losses that a run has logged, each of at most a few hundred points, without what is not finite."
     file, points = folder / "metrics.jsonl", {}
     for line in file.read_text(encoding="utf-8").splitlines() if file.is_file() else ():
         entry = json.loads(line)
-        for key in filter(entry.__contains__, LOSSES):
+        for key in (key for key in LOSSES if math.isfinite(entry.get(key, math.nan))):
             points.setdefault(LOSSES[key], []).append([entry["step"], round(entry[key], 4)])
     every = {name: math.ceil(len(curve) / _POINTS) for name, curve in points.items()}
     return {name: c if every[name] < 2 else [*c[: -1 : every[name]], c[-1]] for name, c in points.items()}
@@ -252,6 +263,11 @@ def _forgotten_table(made: MadeFolder) -> dict:
     return _table("forgotten", "What was forgotten", about, named)
 
 
+def _bits_table(made: MadeFolder) -> dict:
+    rows = [{MODELS.get(k, k): v for k, v in row.items()} for row in bits_by_text(made.run.get("bits_per_byte", []))]
+    return _table("bits", "Bits per byte", "They compare between vocabularies; lower is better.", rows)
+
+
 def _trim_tables(made: MadeFolder) -> list[dict]:
     "What trimming costs lines that were not counted, and how that depends on the size."
     unseen = made.note.get("unseen", {})
@@ -276,7 +292,7 @@ def _check_table(made: MadeFolder) -> dict:
 
 def measured(made: MadeFolder) -> list[dict]:
     "The tables of scores, of what trimming costs and of what was forgotten, as far as there are any."
-    told = [*_score_tables(made), *_trim_tables(made), _forgotten_table(made)]
+    told = [*_score_tables(made), _bits_table(made), *_trim_tables(made), _forgotten_table(made)]
     return [table for table in told if table["rows"]]
 
 

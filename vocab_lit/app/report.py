@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import base64
 import html
-import json
 import math
 import os
 import re
@@ -19,6 +18,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from pydantic_core import to_json
 
 import vocab_lit
 from .made_folder import MadeFolder, commands, curves, tables
@@ -323,7 +323,7 @@ def report_html(
     data: dict,  # from `report_data`
 ) -> str:
     "A page with its data, style and script in it."
-    written = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+    written = to_json(data, inf_nan_mode="null").decode().replace("<", "\\u003c")  # a browser reads no NaN
     return filled("report", dict(title=html.escape(data["title"]), data=written))
 
 

@@ -17,8 +17,7 @@ import yaml
 
 from ..methods.settings import InitSettings
 from ..study.adaptation import AdaptSettings
-from ..tasks.registry import TASKS
-from ..tasks.settings import GIVEN_SPLITS, KEEP, SPLITS, TASK_KEYS
+from ..tasks.settings import GIVEN_SPLITS, KEEP, SPLITS, TASK_KEYS, TASKS
 from ..text.corpus import data_path
 from ..text.reader import FIELD_HELP, TextSource, beside
 from vocab_lit.text.settings import (

@@ -13,7 +13,6 @@ __all__ = ['log', 'FIRST', 'output', 'TRACEBACK', 'app', 'TEXT_HELP', 'ModelName
 import dis
 import inspect as signatures
 import io
-import json
 import logging
 import os
 import re
@@ -29,6 +28,7 @@ from pathlib import Path
 from typing import Annotated, Any, get_args
 
 import typer
+from pydantic_core import to_json
 from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
@@ -169,8 +169,8 @@ def show_line(line: str) -> None:
 
 
 def tell_json(result: object) -> None:
-    "Print JSON, readable in any script."
-    print(json.dumps(result, indent=2, ensure_ascii=False))
+    "Print JSON, readable in any script; a number that is not finite is null, which JSON has."
+    print(to_json(result, indent=2, inf_nan_mode="null").decode())
 
 # %% ../../nbs/10_cli/00_console.ipynb #0bff05bc
 class Stopped(BaseException):

@@ -90,6 +90,12 @@ def _told_cost(inspection: "Inspection") -> str:
     )
 
 
+_TO_KEEP = (
+    "a trimmed vocabulary keeps what its texts and words need: give --text FILE, or --words CODE:20000 or FILE, for "
+    "each language that the model is to keep; English needs its own, too"
+)
+
+
 def _show_verdict(inspection: "Inspection", verdict: "Verdict") -> None:
     from vocab_lit.study.report import trial_evidence
 
@@ -112,6 +118,7 @@ def _show_verdict(inspection: "Inspection", verdict: "Verdict") -> None:
         "doubts": "; ".join(verdict.doubts) or "none",
         "in our trials": trial_evidence(decoder, verdict.what, m.reads if decoder else not m.missing),
         "next": inspection.command,
+        "of other languages": _TO_KEEP if verdict.what == "trim" else "",
     }
     for name, value in facts.items():
         if value:

@@ -78,27 +78,30 @@ def _train(
         check_output(out)
     folder = as_folder(model)
     check_model_path(folder)
-    from vocab_lit.training.training_run import lapt_files, prepare_run
+    from vocab_lit.training.training_run import held_out_bits, lapt_files, prepare_run
 
     if dry_run:
         opened = prepare_run(folder, text, out, settings, run, adapter, keep)
         return opened.estimate() if opened else {}
     losses = lapt_files(folder, text, out, settings, run, adapter, keep)
+    is_model = (out / "config.json").is_file()  # and no adapter
+    bits = held_out_bits(folder, text, out, run) if FIRST and is_model else []
     if as_json and FIRST:
         print(losses.to_json(orient="records", indent=2))
     elif FIRST:
-        _show_trained(out, losses, bool(keep.keep_text))
+        _show_trained(out, losses, bits, bool(keep.keep_text))
     return {}
 
 
-def _show_trained(out: Path, losses: "pd.DataFrame", forgets: bool) -> None:
-    "Print the first, the lowest and the last loss, and what was forgotten."
+def _show_trained(out: Path, losses: "pd.DataFrame", bits: list[dict], forgets: bool) -> None:
+    "Print the first, the lowest and the last loss, bits per byte before and after, and what was forgotten."
     from vocab_lit.training.perplexity import FORGOTTEN, bits_by_text
 
     best = losses.loss.idxmin()
     shown = losses.iloc[sorted({0, best, len(losses) - 1})]
     rows = [dict(step=int(r.step), loss=f"{r.loss:.4f}", kept="yes" * (r.Index == best)) for r in shown.itertuples()]
-    show(rows, "held-out loss (nats)")
+    show(rows, "held-out loss (nats a token)")
+    show(bits_by_text(bits), "bits per byte, which compare between vocabularies: lower is better")
     if forgets:
         show(bits_by_text(json.loads((out / "forgotten.json").read_text(encoding="utf-8"))), FORGOTTEN)
     log.info(f"saved in {out}; all losses are in {out / 'losses.csv'}")

@@ -5,6 +5,7 @@
 # %% ../../nbs/11_gguf/00_container.ipynb #4b618852
 from __future__ import annotations
 
+import itertools
 import math
 import mmap
 import re
@@ -12,7 +13,6 @@ import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,12 +20,12 @@ import numpy as np
 
 from .k_quants import K_TYPES
 from ..text.errors import import_extra
-from ..text.files import write_file
+from ..text.files import check_written, write_file
 
 # %% auto #0
 __all__ = ['NUMBERS', 'STRING', 'ARRAY', 'PART', 'Q8_0', 'Field', 'block_sizes', 'type_name', 'Tensor', 'in_short', 'parts_of',
            'GgufFile', 'dequantised', 'quantised', 'writable_type', 'NewTensor', 'same_tensor', 'gguf_bytes',
-           'write_gguf']
+           'write_gguf', 'has_finite_numbers']
 
 # %% ../../nbs/11_gguf/00_container.ipynb #080be024
 _NUMBERS = {0: "u1", 1: "i1", 2: "u2", 3: "i2", 4: "u4", 5: "i4", 6: "f4", 7: "?", 10: "u8", 11: "i8", 12: "f8"}
@@ -135,14 +135,10 @@ class _Header:
     def strings(self, what: str) -> list[str]:
         "An array of strings, read without a call for each."
         n, content, at, read = self.count(8, what), self.content, self.at, []
-        length = struct.Struct("<Q").unpack_from
-        end = len(content)
+        length, end = struct.Struct("<Q").unpack_from, len(content)
         for _ in range(n):
             start = at + 8
-            if start > end:
-                raise self.wrong(f"{what} goes beyond the end of the file")
-            at = start + length(content, start - 8)[0]
-            if at > end:
+            if start > end or (at := start + length(content, start - 8)[0]) > end:
                 raise self.wrong(f"{what} goes beyond the end of the file")
             read.append(content[start:at].decode("utf-8", "surrogateescape"))
         self.at = at
@@ -241,12 +237,9 @@ def _read_tensor(header: _Header) -> Tensor:
     return Tensor(name, shape, type, header.file, header.number(10, what))
 
 
-def _alignment(header: _Header, fields: Mapping[str, Field]) -> int:
+def _alignment(fields: Mapping[str, Field]) -> int:
     "Bytes of which each tensor begins at a multiple."
-    alignment = fields["general.alignment"].value if "general.alignment" in fields else 32
-    if not isinstance(alignment, int) or alignment < 1 or alignment & (alignment - 1):
-        raise header.wrong(f"general.alignment is {alignment!r}, which is no power of two")
-    return alignment
+    return fields["general.alignment"].value if "general.alignment" in fields else 32
 
 
 def _aligned(at: int, alignment: int) -> int:
@@ -270,7 +263,9 @@ def _read_header(header: _Header) -> tuple[dict[str, Field], dict[str, Tensor]]:
     n_tensors = header.count(24, "tensors")
     fields = _read_fields(header, header.count(13, "entries of metadata"))
     listed = [_read_tensor(header) for _ in range(n_tensors)]
-    alignment, size = _alignment(header, fields), len(header.content)
+    alignment, size = _alignment(fields), len(header.content)
+    if alignment < 1 or alignment & (alignment - 1):
+        raise header.wrong(f"general.alignment is {alignment}, which is no power of two")
     begin = _aligned(header.at, alignment)
     tensors: dict[str, Tensor] = {}
     for tensor in listed:
@@ -282,7 +277,7 @@ def _read_header(header: _Header) -> tuple[dict[str, Field], dict[str, Tensor]]:
         if found.offset + found.bytes > size:
             raise header.wrong(f"the tensor {tensor.name!r} goes beyond the end of the file")
     placed = sorted(tensors.values(), key=lambda t: t.offset)
-    for before, after in pairwise(placed):
+    for before, after in itertools.pairwise(placed):
         if before.offset + before.bytes > after.offset:
             raise header.wrong(f"the tensor {after.name!r} overlaps {before.name!r}")
     return fields, tensors
@@ -306,19 +301,9 @@ def parts_of(path: str | Path) -> list[Path]:
 
 
 class GgufFile:
-    """A GGUF file: its metadata, and where its tensors lie. Nothing of the tensors is read before it is asked for.
+    """A GGUF file, of several parts any: its metadata, and where its tensors lie, of which nothing is read yet.
 
-    Parameters
-    ----------
-    path : path
-        The file; one of several parts stands for all.
-
-    Raises
-    ------
-    ValueError
-        Where the file is damaged, big-endian, or of a version before 2.
-    FileNotFoundError
-        Where a part is missing.
+    `ValueError` where it is damaged, big-endian, or of a version before 2; `FileNotFoundError` where a part is missing.
     """
 
     def __init__(self, path: str | Path):
@@ -483,13 +468,9 @@ def _header_bytes(fields: Mapping[str, Field], tensors: Sequence[NewTensor], ali
     return made + bytes(-len(made) % alignment)
 
 
-def _alignment_of(fields: Mapping[str, Field]) -> int:
-    return fields["general.alignment"].value if "general.alignment" in fields else 32
-
-
 def gguf_bytes(fields: Mapping[str, Field], tensors: Sequence[NewTensor]) -> int:
     "The size of the file that `write_gguf` writes."
-    alignment = _alignment_of(fields)
+    alignment = _alignment(fields)
     return len(_header_bytes(fields, tensors, alignment)) + sum(_aligned(t.bytes, alignment) for t in tensors)
 
 
@@ -499,13 +480,37 @@ def write_gguf(
     tensors: Sequence[NewTensor],
 ) -> None:
     "Write a GGUF file, wholly or not at all; `ValueError` where there is one already."
-    alignment = _alignment_of(fields)
+    alignment = _alignment(fields)
     header = _header_bytes(fields, tensors, alignment)
-    with write_file(out) as part, open(part, "wb") as f:
-        f.write(header)
-        for tensor in tensors:
-            before = f.tell()
-            f.writelines(tensor.pieces())
-            if f.tell() - before != tensor.bytes:
-                raise OSError(f"{tensor.name} gave {f.tell() - before:,} bytes instead of {tensor.bytes:,}; read again")
-            f.write(bytes(-f.tell() % alignment))
+    with write_file(out) as part:
+        with open(part, "wb") as f:
+            f.write(header)
+            for tensor in tensors:
+                before = f.tell()
+                f.writelines(tensor.pieces())
+                if f.tell() - before != tensor.bytes:
+                    what = f"{f.tell() - before:,} bytes instead of {tensor.bytes:,}"
+                    raise OSError(f"{tensor.name} gave {what}; read again")
+                f.write(bytes(-f.tell() % alignment))
+        check_written(Path(out), [t.name for t in _read_part(part)[1].values() if not has_finite_numbers(t)])
+
+# %% ../../nbs/11_gguf/00_container.ipynb #f6b03c7a
+_FORMATS = {"F64": ("<u8", 0x7FF << 52), "F32": ("<u4", 0xFF << 23), "BF16": ("<u2", 0xFF << 7)}
+_FORMATS["F16"] = _HALF = ("<u2", 0x1F << 10)  # bits of the exponent, which are all set in what is not finite
+_PLACES = {"Q2_K": (80, 82), "Q3_K": (108,), "Q6_K": (208,), "TQ1_0": (52,), "TQ2_0": (64,)}  # bytes within a block
+_PLACES |= dict.fromkeys(("Q4_1", "Q5_1", "Q8_1", "Q4_K", "Q5_K"), (0, 2))
+_PLACES |= dict.fromkeys(("Q4_0", "Q5_0", "Q8_0", "IQ2_XXS", "IQ2_XS", "IQ2_S", "IQ3_XXS", "IQ3_S"), (0,))
+_PLACES |= dict.fromkeys(("IQ1_S", "IQ4_NL", "IQ4_XS"), (0,))
+_BLOCKS = 1 << 20  # that are looked at at a time
+
+
+def has_finite_numbers(tensor: Tensor) -> bool:
+    "Whether all numbers of a tensor are finite."
+    name = type_name(tensor.type)
+    number, exponent = _FORMATS.get(name, _HALF)
+    places = (0,) if name in _FORMATS else _PLACES.get(name, ())
+    names = [str(place) for place in places]
+    layout = np.dtype(dict(names=names, formats=[number] * len(names), offsets=places, itemsize=tensor.block_bytes))
+    blocks = np.memmap(tensor.file, layout, "r", tensor.offset, (tensor.bytes // tensor.block_bytes,))
+    starts = itertools.product(names, range(0, len(blocks), _BLOCKS))
+    return not any((blocks[n][i : i + _BLOCKS] & exponent == exponent).any() for n, i in starts)

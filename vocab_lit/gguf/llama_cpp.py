@@ -70,36 +70,16 @@ class Generated:
 class LlamaCpp:
     """A model in llama.cpp, in a process of its own: a context manager.
 
-    Parameters
-    ----------
-    path : path
-        A GGUF file; of several parts the first.
-    context : int, default 512
-        Tokens of prompt and answer together.
-    threads : int, default 1
-        Threads that compute.
-    seconds : float, default 120
-        How long each answer, and the loading, may take.
-    more : str
-        Python that sets further `params` of llama.cpp's server.
-
-    Raises
-    ------
-    MissingExtra
-        Where `xllamacpp` is not installed.
-    ValueError
-        Where llama.cpp refuses the file, or a request.
-    TimeoutError
-        Where it takes too long.
+    `ValueError` where llama.cpp refuses the file or a request; `TimeoutError` where it takes too long.
     """
 
     def __init__(
         self,
-        path: str | Path,
-        context: int = 512,
+        path: str | Path,  # of a GGUF file, of several parts the first
+        context: int = 512,  # tokens of prompt and answer together
         threads: int = 1,
-        seconds: float = 120,
-        more: str = "",
+        seconds: float = 120,  # how long each answer, and the loading, may take
+        more: str = "",  # Python that sets further `params` of llama.cpp's server
     ):
         if not has_llama_cpp():
             raise MissingExtra("llama.cpp is not installed; pip install xllamacpp", name="xllamacpp")

@@ -36,7 +36,7 @@ from ..text.errors import SettingError, first_line, no_collection
 from ..text.files import check_text, read_json
 from ..text.settings import one_of
 from ..tokens.gguf_tokenizer import known_pre_tokenizer, splitters
-from ..tokens.special_tokens import chat_templates, listed, role_of
+from ..tokens.special_tokens import chat_templates, listed, role_of, taken_for_times
 from ..tokens.tokenizer_file import own_methods
 from ..tokens.vocab import read_settings
 
@@ -96,6 +96,10 @@ def find_special_ids(served: Served) -> Iterator[Finding]:
             own = vocab[vocab.roles[role]]
             what = f"{told}, which is {vocab[id].shown}, and the tokenizer's {role} token is {own.shown}"
             yield Finding("special ids", what, f"write {own.id}", breaks=False)
+    generation = getattr(served.model, "generation_config", None)
+    if times := taken_for_times(vocab, generation):
+        what = f"{len(times):,} tokens such as {times[0].shown!r} lie behind <|notimestamps|> and are taken for times"
+        yield Finding("special ids", what, "put them before, or take the model without", ("transformers", "vllm"))
 
 
 def _end_setting(served: Served) -> str:
@@ -263,7 +267,8 @@ def find_gguf_tokenizer(served: Served) -> Iterator[Finding]:
         yield Finding(what=what, todo="train the vocabulary with --kind bpe", **of_gguf)
     elif dialect.byte_fallback and kind.startswith("gemma"):
         what = "llama.cpp's converter reads Gemma's tokenizer from tokenizer.model, which is not there"
-        todo = "where there is a GGUF file of the source, `vocab-lit export --like SOURCE.gguf` needs no converter"
+        where = served.source.path
+        todo = f"`vocab-lit export {where} --like SOURCE.gguf --out NEW.gguf`, with a file of the source, needs none"
         yield Finding(what=what, todo=todo, **of_gguf)
     elif dialect.model == "WordPiece" and note:
         todo = "convert, and give the hash that it prints the name jina-v2-en or bert-bge in get_vocab_base_pre"
@@ -302,7 +307,7 @@ CHECKS = (
     Check("the tokenizer's class", find_class, _FOLDER),
     Check("the chat template", find_template),
     Check("embeddings that were not trained", find_untrained, _FOLDER),
-    Check("embeddings that are not finite", find_not_finite),
+    Check("numbers that are not finite", find_not_finite),
     Check("what llama.cpp's converter knows", find_gguf_tokenizer, _FOLDER),
     Check("all other weights of the source model", find_changed_weights, beside=True),
     Check("copied embeddings", find_changed_rows, beside=True),

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
+from itertools import islice, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -34,7 +34,7 @@ from .source import FolderSource, GgufSource, Source
 from .token_tensors import check_positions, token_tensors, with_padding
 from ..text.corpus import Lines, data_path, read_lines
 from ..text.errors import first_line
-from ..tokens.special_tokens import carry_ids, config_parts, text_part, written_ids
+from ..tokens.special_tokens import carry_ids, config_parts, taken_for_times, text_part, written_ids
 from ..tokens.tokenizer_file import ids_around
 from ..tokens.vocab import SAME_ROLE
 
@@ -140,21 +140,38 @@ _POOLS_AT_HIGHEST_ID = ("owlvit", "owlv2", "sam3_lite_text")  # which is to be t
 _POOLS_AT_HIGHEST_IF_2 = ("clip", "groupvit", "xclip")  # where the id of the end of the text is 2, otherwise at that id
 
 
-def _check_ids(model: PreTrainedModel, target: Vocab) -> None:
-    "`ValueError` where ids of the target vocabulary stand for something else in the model."
+_USED = {  # settings of models that do more with an id than to look up its row
+    "vocab_offset": "stand for images and sounds",
+    "ngram_vocab_size_base": "are looked up together with those before them",
+}
+
+
+def _check_times(model: PreTrainedModel, source: Vocab, target: Vocab) -> None:
+    "`ValueError` where tokens come to lie behind those of times, which a model counts from a marker."
+    generation = copy.deepcopy(getattr(model, "generation_config", None))
+    before = {token.piece for token in taken_for_times(source, generation)}
+    carry_ids([generation] if generation else [], source, target)
+    if new := [token for token in taken_for_times(target, generation) if token.piece not in before]:
+        told = f"a {type(model).__name__} takes ids behind <|notimestamps|> for times, and the target vocabulary has "
+        raise ValueError(
+            f"{told}{len(new):,} other tokens there, such as {new[0].shown!r}; trim it, or put them before"
+        )
+
+
+def _check_ids(model: PreTrainedModel, source: Vocab, target: Vocab) -> None:
+    "`ValueError` where ids of the source or the target vocabulary stand for something else in the model."
     kind, end = vocabulary_part(model.config).model_type, target.roles.get("eos", target.roles.get("sep"))
     if kind.startswith(_POOLS_AT_HIGHEST_ID) and end != len(target) - 1:
         raise ValueError(f"a {type(model).__name__} ends a text at its highest id; give a tokenizer that ends it so")
     if kind.startswith(_POOLS_AT_HIGHEST_IF_2) and end == 2:
         hint = "give a tokenizer where it has another id"
         raise ValueError(f"a {type(model).__name__} does not find the end of a text where its id is 2; {hint}")
-    offsets = (part.vocab_offset for part in config_parts(model.config) if hasattr(part, "vocab_offset"))
-    first = min(offsets, default=len(target))
-    if len(target) > first:
-        raise ValueError(
-            f"ids from {first} on stand for images and sounds in a {type(model).__name__}, and the target vocabulary "
-            f"has {len(target)} tokens; give one of at most {first}"
-        )
+    for part, name in product(config_parts(model.config), _USED):
+        first = 0 if name == "ngram_vocab_size_base" else getattr(part, name, None)
+        if getattr(part, name, None) is not None and (n := max(len(source), len(target))) > first:
+            told = f"ids from {first} on {_USED[name]} in a {type(model).__name__} ({name})"
+            raise ValueError(f"{told}, and source or target have {n} tokens; such a model keeps its vocabulary")
+    _check_times(model, source, target)
 
 # %% ../../nbs/05_models/08_compatibility.ipynb #3386c605
 def _check_shapes(model: PreTrainedModel, target: Vocab) -> None:
@@ -178,7 +195,7 @@ def check_target(
     "`ValueError` where the target vocabulary lacks what the model needs, or the model cannot have its size."
     _check_roles(model, source, target)
     check_positions(model, target)
-    _check_ids(model, target)
+    _check_ids(model, source, target)
     _check_shapes(model, target)
 
 # %% ../../nbs/05_models/08_compatibility.ipynb #82e86a7d
@@ -307,7 +324,8 @@ def find_untrained(served: Served) -> Iterator[Finding]:
 
 # %% ../../nbs/05_models/08_compatibility.ipynb #da15704c
 def find_not_finite(served: Served) -> Iterator[Finding]:
-    "Whether all embeddings are finite."
+    "Whether all embeddings are finite, and all other weights."
+    damaged = "take the weights from before they were damaged"
     for table in served.tables.values():
         rows = table.rows(len(table))
         if rows.dtype is None:
@@ -323,7 +341,14 @@ def find_not_finite(served: Served) -> Iterator[Finding]:
             named = ", ".join(f"{token.shown!r} (id {token.id:,})" for token in tokens)
             what = f"{len(ids):,} of {len(table):,} rows of {table.name} are not finite"
             what += f", such as {named}" if named else ""
-            yield Finding("embeddings", what, "take the weights from before they were damaged")
+            yield Finding("embeddings", what, damaged)
+    if served.source.is_gguf:
+        tables = {table.name for table in served.tables.values()}
+    else:
+        tables = set(token_dimensions(type(served.model), served.model.config))  # by all names of tied ones
+    if others := [name for name in served.source.not_finite() if name not in tables]:
+        what = f"{len(others):,} tensors have numbers that are not finite, the first {others[0]}"
+        yield Finding("weights", what, damaged)
 
 # %% ../../nbs/05_models/08_compatibility.ipynb #27044d4f
 _ANEW, _TRAINED = "make it anew", "nothing, where they were trained"

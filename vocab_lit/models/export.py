@@ -8,11 +8,14 @@ from __future__ import annotations
 import json
 import logging
 import math
+import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -27,12 +30,15 @@ from vocab_lit.gguf.container import (
     write_gguf,
 )
 from ..gguf.tokens import text_field, token_tables, tokens_of
-from .gguf_weights import gguf_folder
+from .gguf_weights import GgufTransplant, gguf_folder
 from .lazy_weights import StoredTensor, read_header, stored_tensors
-from .source import check_new_gguf
+from .source import GgufSource, check_new_gguf
 from ..text.errors import import_extra
 from ..text.files import read_json
 from ..tokens.gguf_tokenizer import with_tokenizer
+
+if TYPE_CHECKING:
+    from vocab_lit.tokens.gguf_tokenizer import GgufTokenizer
 
 log = logging.getLogger("vocab_lit")
 
@@ -195,9 +201,38 @@ def _check_tokens(folder: Path, new: Mapping[int, str], file: GgufFile, old: Map
     here = repr(new[other]) if other in new else "no token"
     what = f"the id {other:,} is {here}, and in {file.path} {old[other]!r}"
     hint = "give as --like the file that training began with; a vocabulary that was replaced has none"
-    if len(new) < len(old) and set(new.values()) <= set(old.values()):
-        hint = f"it has {len(new):,} of its {len(old):,} tokens; give as --like the file that was trimmed to them"
     raise ValueError(f"{folder}: {what}; {hint}")
+
+
+def _kept_ids(folder: Path, file: GgufFile) -> list[int]:
+    "The ids in a file of the tokens that a folder has of it; empty where it has all, or others stand among them."
+    from vocab_lit.tokens.gguf_tokenizer import read_tokenizer
+    from vocab_lit.tokens.load import load_tokenizer
+
+    old, new = (of.get_vocab() for of in (read_tokenizer(file), load_tokenizer(folder)))
+    spaced = {piece.replace("▁", " "): id for piece, id in old.items()} | old
+    ids = [spaced.get(piece, spaced.get(piece.replace("▁", " "), -1)) for piece in sorted(new, key=new.__getitem__)]
+    kept = [id for id in ids if id >= 0]
+    has_all, in_order = len(kept) == len(old), kept == sorted(set(kept)) == ids[: len(kept)]
+    return kept if in_order and not has_all and 2 * len(kept) > len(new) else []
+
+
+@contextmanager
+def _trimmed_as(folder: Path, file: GgufFile) -> Iterator[GgufFile]:
+    "A file, inside the block trimmed to the tokens of a folder, where these are some of its own and new ones."
+    if (folder / _ADAPTER).is_file() or not (kept := _kept_ids(folder, file)):
+        yield file
+        return
+    log.info(f"{file.path.name} is trimmed to the {len(kept):,} of its tokens that {folder} has")
+    with TemporaryDirectory() as place:
+        source, trimmed = GgufSource(file.path), Path(place, file.path.name)
+        fields = cast("GgufTokenizer", source.tokenizer_file).fields(set(kept))
+        write_gguf(trimmed, fields, GgufTransplant(source, fields, np.array(kept), {}).tensors)
+        made = gguf_folder(trimmed)
+        try:
+            yield GgufFile(trimmed)
+        finally:
+            shutil.rmtree(made, ignore_errors=True)
 
 
 def export_gguf(
@@ -210,10 +245,10 @@ def export_gguf(
     Parameters
     ----------
     folder : path
-        The model that was trained, in safetensors; its tokenizer has the tokens of the file, or these and more. Or an
-        adapter of PEFT's, as `lapt --lora` or PEFT saves it.
+        The model that was trained, in safetensors; its tokenizer has the tokens of the file, or some of them in their
+        order, and maybe more. Or an adapter of PEFT's, as `lapt --lora` or PEFT saves it.
     like : GgufFile or path
-        The file that training began with.
+        The file that training began with, or one of the model that the folder was made from.
     out : path
         A new file. Beside that of a model a Modelfile for Ollama is written, where there is none.
 
@@ -229,7 +264,13 @@ def export_gguf(
         Where something changed that cannot be written, or the adapter has more than matrices, before anything is.
     """
     check_new_gguf(out)
-    trained = Trained(Path(folder), GgufFile.of(like))
+    file = GgufFile.of(like)
+    with _trimmed_as(Path(folder), file) as begun:
+        return _export(Trained(Path(folder), begun), file, Path(out))
+
+
+def _export(trained: Trained, like: GgufFile, out: Path) -> dict[str, int]:
+    "As `export_gguf`."
     if (trained.folder / _ADAPTER).is_file():
         return _export_lora(trained, out)
     trained.check()
@@ -244,12 +285,12 @@ def export_gguf(
     told = Counter(what for _, what in written)
     if told.keys() != {"unchanged"}:
         note = json.loads(file.get("vocab_lit.note", "{}"))
-        note |= dict(made_by="vocab-lit export", trained=str(folder), like=str(file.path))
+        note |= dict(made_by="vocab-lit export", trained=str(trained.folder), like=str(like.path))
         fields["vocab_lit.note"] = text_field(json.dumps(note, ensure_ascii=False))
     write_gguf(out, fields, [tensor for tensor, _ in written])
-    modelfile = Path(out).with_name("Modelfile")
+    modelfile = out.with_name("Modelfile")
     if not modelfile.exists():
-        modelfile.write_text(f"FROM ./{Path(out).name}\n", encoding="utf-8", newline="\n")
+        modelfile.write_text(f"FROM ./{out.name}\n", encoding="utf-8", newline="\n")
     return dict(told)
 
 # %% ../../nbs/05_models/21_export.ipynb #f3fccb78

@@ -217,15 +217,9 @@ def factorize_files(
 
     Returns
     -------
-    Factors
-        Low-dimensional embeddings, a row for each token, and up-projections.
-    Vocab
-        The model's vocabulary.
-
-    Raises
-    ------
-    ValueError, OSError
-        Where the file exists, or the model cannot be factorised so.
+    Factors, Vocab
+        Low-dimensional embeddings, a row for each token, and up-projections; the model's vocabulary. `ValueError` or
+        `OSError` where the file exists, or the model cannot be factorised so.
 
     References
     ----------

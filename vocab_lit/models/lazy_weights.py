@@ -362,8 +362,9 @@ def save_model(
         if hasattr(model, "stored"):
             save_meta_model(model, folder)
             return
-        unknown = getattr(model, "unknown_tensors", {})
-        model.save_pretrained(folder, state_dict=model.state_dict() | unknown if unknown else None)
+        unknown, absent = getattr(model, "unknown_tensors", {}), getattr(model, "absent_tensors", [])
+        state = {name: tensor for name, tensor in model.state_dict().items() if name not in absent} | unknown
+        model.save_pretrained(folder, state_dict=state if unknown or absent else None)
     if unknown and (lost := unknown.keys() - stored_tensors(folder).keys()):
         raise ValueError(
             f"{min(lost)}, which a {type(model).__name__} does not know, cannot be written by transformers"
@@ -407,6 +408,7 @@ _BESIDE = (
     "config_sentence_transformers.json",
     "sentence_*_config.json",
     "*processor_config.json",
+    "normalizer.json",  # Whisper's, of spellings
     "chat_template.json",
     "USE_POLICY*",
 )

@@ -19,6 +19,7 @@ from .settings import MergeSettings
 from .source import FolderSource
 from ..text.files import check_output, write_folder
 from ..tokens.tokenizer_file import save_tokenizer
+from ..tokens.vocab import read_pipeline
 
 log = logging.getLogger("vocab_lit")
 
@@ -28,27 +29,34 @@ __all__ = ['log', 'check_merge', 'merge_files']
 # %% ../../nbs/05_models/19_merge.ipynb #0ebea485
 @dataclass(frozen=True)
 class _Sum:
-    "A model, and others that are added to it."
+    "A model, and the differences of others from one that are added to it."
 
-    first: tuple[FolderSource, float]  # and what it is multiplied by
+    terms: list[tuple[FolderSource, float]]  # all models, the first of which has what is no weight, and their factors
+    begin: FolderSource
     others: list[tuple[FolderSource, float]]
+    base: FolderSource  # that they differ from
     tokens: dict[str, int]  # of tensors with an entry for each token, by name, its dimension; none: of the same tokens
     shared: torch.Tensor  # ids of the tokens that all have
-    rows: list[torch.Tensor]  # of each other model the ids that these have there
+    rows: list[torch.Tensor]  # of the base and of each other model the ids that these have there
 
     def made(self, name: str, stored: StoredTensor) -> torch.Tensor | None:
         "The values of a tensor; None of whole numbers, such as positions, which stay as the first model has them."
         if stored.dtype is None:
             return None
-        added, dimension = torch.zeros(stored.shape), self.tokens.get(name)
-        for n, (source, times) in enumerate(self.others):
-            values = source.stored[name][()].float()
-            if dimension is None:
-                added.add_(values, alpha=times)
-            else:
-                added.index_add_(dimension, self.shared, values.index_select(dimension, self.rows[n]), alpha=times)
-        source, times = self.first
-        return (source.stored[name][()].float().mul_(times) + added).to(stored.dtype)
+        wide, dimension = torch.promote_types(stored.dtype, torch.float32), self.tokens.get(name)
+
+        def part(source: FolderSource, n: int) -> torch.Tensor:
+            values = source.stored[name][()].to(wide)
+            return values if dimension is None else values.index_select(dimension, self.rows[n])
+
+        base = part(self.base, 0)
+        added = torch.zeros_like(base)
+        for n, (source, times) in enumerate(self.others, 1):
+            added.add_(part(source, n).sub_(base), alpha=times)
+        if dimension is not None:
+            added = torch.zeros(stored.shape, dtype=wide).index_copy_(dimension, self.shared, added)
+        begun, same = self.begin.stored[name][()].to(stored.dtype), added == 0
+        return torch.where(same, begun, added.add_(begun).to(stored.dtype))
 
 # %% ../../nbs/05_models/19_merge.ipynb #efa1c839
 def _check_tensors(first: FolderSource, other: FolderSource, apart: dict[str, int]) -> None:
@@ -65,16 +73,24 @@ def _check_tensors(first: FolderSource, other: FolderSource, apart: dict[str, in
             raise ValueError(f"{problem}; merge models of one architecture and size")
 
 
+_SETTINGS = ("version", "truncation", "padding")  # of tokenizer.json, that divide no text
+
+
 def _average(sources: Sequence[FolderSource], shares: Sequence[float]) -> _Sum:
     "The sum that is an average."
-    ours = sources[0].tokenizer.get_vocab()
+    ours, pipeline = sources[0].tokenizer.get_vocab(), read_pipeline(sources[0].tokenizer)
     for other in sources[1:]:
         _check_tensors(sources[0], other, {})
         if unlike := [token for token, _ in ours.items() ^ other.tokenizer.get_vocab().items()]:
             problem = f"{other.path} has another tokenizer than {sources[0].path}: {min(unlike)!r} is not the same"
             raise ValueError(f"{problem}; an average needs one tokenizer, --chat and --base do not")
-    first, *others = zip(sources, shares)
-    return _Sum(first, others, {}, torch.empty(0, dtype=torch.long), [])
+        theirs = read_pipeline(other.tokenizer)
+        if unlike := [part for part in pipeline.keys() - {*_SETTINGS} if pipeline[part] != theirs[part]]:
+            problem = f"{other.path} divides texts otherwise than {sources[0].path}: the {min(unlike)} is not the same"
+            raise ValueError(f"{problem}; an average needs one tokenizer")
+    terms = list(zip(sources, shares))
+    (begin, _), *others = [term for term in terms if term[1]]
+    return _Sum(terms, begin, others, begin, {}, torch.empty(0, dtype=torch.long), [])
 
 
 def _with_chat_vector(adapted: FolderSource, chat: FolderSource, base: FolderSource, scale: float) -> _Sum:
@@ -82,7 +98,7 @@ def _with_chat_vector(adapted: FolderSource, chat: FolderSource, base: FolderSou
     tokens = token_dimensions(adapted.model_class, adapted.config)
     for other in (chat, base):
         _check_tensors(adapted, other, tokens)
-    same = [[source.vocab.same(token) for token in adapted.vocab] for source in (chat, base)]
+    same = [[source.vocab.same(token) for token in adapted.vocab] for source in (base, chat)]
     rows = np.array([[-1 if id is None else id for id in ids] for ids in same], np.int64)
     shared = np.flatnonzero((rows >= 0).all(0))
     if not len(shared):
@@ -91,7 +107,8 @@ def _with_chat_vector(adapted: FolderSource, chat: FolderSource, base: FolderSou
     n = len(adapted.vocab)
     log.info(f"{len(shared):,} of {n:,} tokens get the difference; {n - len(shared):,} that are new stay as they are")
     ids = [torch.from_numpy(row[shared]) for row in rows]
-    return _Sum((adapted, 1.0), [(chat, scale), (base, -scale)], tokens, torch.from_numpy(shared), ids)
+    terms = [(adapted, 1.0), (chat, scale), (base, -scale)]
+    return _Sum(terms, adapted, [(chat, scale)], base, tokens, torch.from_numpy(shared), ids)
 
 
 def check_merge(
@@ -121,12 +138,12 @@ def merge_files(
 ) -> None:
     "Write the average of models, or one with a chat vector; `ValueError` where they do not go together."
     total = check_merge(models, out, settings)
-    source, terms = total.first[0], (total.first, *total.others)
+    source = total.terms[0][0]
     with write_folder(out) as folder:
         save_meta_model(source.open_weights(), folder, total.made)
         copy_beside(source.files, folder)
         copy_notes(source.files, folder)
         save_tokenizer(source.tokenizer, folder)
         keep_source_files(str(source.files), folder)
-        write_card(folder, Path(out).name, source.path, merge=[(model.name, times) for model, times in terms])
+        write_card(folder, Path(out).name, source.path, merge=[(model.name, times) for model, times in total.terms])
     log.info(f"saved in {out}")

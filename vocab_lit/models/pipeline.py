@@ -5,6 +5,7 @@
 # %% ../../nbs/05_models/18_pipeline.ipynb #3b0dfe94
 from __future__ import annotations
 
+import copy
 import logging
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -22,10 +23,10 @@ from ..text.words import script_of
 from ..tokens.settings import TokenizerSettings, TrimSettings, check_vocab_size
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
     from vocab_lit.methods.recipe import Recipe
-    from vocab_lit.models.gguf_writer import GgufTransplant, GgufWriter
+    from vocab_lit.models.gguf_weights import GgufTransplant, GgufWriter
     from vocab_lit.models.transplant import FolderWriter, Transplant
     from vocab_lit.tokens.tokenizer_file import Built
     from vocab_lit.tokens.vocab import Token, Vocab
@@ -35,8 +36,8 @@ if TYPE_CHECKING:
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'check_tokens', 'check_wanted', 'changed_settings', 'by_script', 'target_vectors', 'NewVocabulary',
-           'check_transplant', 'transplant_files', 'trim_files']
+__all__ = ['log', 'check_tokens', 'changed_settings', 'by_script', 'embedding_vectors', 'aligned_vectors', 'target_vectors',
+           'NewVocabulary', 'check_transplant', 'transplant_files', 'trim_files', 'smaller_model']
 
 # %% ../../nbs/05_models/18_pipeline.ipynb #484a9cae
 def check_tokens(
@@ -61,19 +62,6 @@ def check_tokens(
     built = check_given(wanted.given, source.vocab, base, bool(wanted.extend) or only_adds)
     return built if (is_given or only_adds) and not wanted.add_special_tokens else None
 
-
-def check_wanted(
-    source: Source,
-    text: Sequence[str | Path],
-    settings: TransplantSettings,
-) -> Built | None:  # what `check_tokens` makes
-    "Check text and settings; `ValueError` or `OSError` say what is wrong."
-    check_text(text)
-    check_text(settings.vectors.source_text, "source_text")
-    settings.check(text)
-    check_vocab_size(settings.tokenizer, text)
-    return check_tokens(source, text, settings.tokenizer)
-
 # %% ../../nbs/05_models/18_pipeline.ipynb #c644fe20
 def changed_settings(settings: TransplantSettings) -> dict[str, object]:
     "The settings that are not the usual ones, but for those that the note has anyway."
@@ -86,6 +74,70 @@ def by_script(gone: Iterable[Token]) -> dict[str, int]:  # {script: tokens}
     "The scripts in which tokens begin, those of most tokens first."
     begin = (t.text[0] for t in gone if t.kind == "text" and t.text)
     return dict(Counter(map(script_of, begin)).most_common())
+
+
+def embedding_vectors(
+    model: PreTrainedModel,  # an auxiliary model
+    own: PreTrainedTokenizerBase,  # its tokenizer
+    tokenizer: PreTrainedTokenizerBase | Vocab,  # whose tokens are looked up
+    name: str = "the auxiliary model",
+) -> TokenVectors:
+    "The input embeddings of an auxiliary model as vectors of tokens; `ValueError` where it has none of the tokens."
+    import numpy as np
+
+    from vocab_lit.models.lazy_weights import input_weight, rows_of
+    from vocab_lit.tokens.vocab import Vocab, overlap
+    from vocab_lit.vectors.token_vectors import TokenVectors
+
+    rows = rows_of(input_weight(model))
+    own_vocab, vocab = Vocab.from_tokenizer(own), Vocab.of(tokenizer)
+    ids = overlap(own_vocab, vocab, fuzzy=False)
+    ids[ids >= len(rows)] = -1
+    known = (ids >= 0) & np.array([t.kind in ("text", "byte") for t in vocab])
+    if not known.any():
+        raise ValueError(
+            f"{name}: the auxiliary model has none of the {len(vocab):,} tokens of the target vocabulary; "
+            "give one that was trained with that vocabulary"
+        )
+    matrix = np.zeros((len(vocab), rows.shape[1]), np.float32)
+    matrix[known] = rows[ids[known]].float().numpy()
+    if not np.isfinite(matrix).all():
+        raise ValueError(f"{name}: the embeddings of the auxiliary model are not finite; repair it first")
+    return TokenVectors(matrix, known & matrix.any(1), f"embeddings of {name}")
+
+
+def aligned_vectors(
+    source: Source,
+    tokenizer: PreTrainedTokenizerBase,  # of the target language
+    lines: Iterable[str],  # text in the target language, that can be read again
+    settings: TransplantSettings,
+) -> AlignedVectors:
+    "Read or train the word vectors of both languages, align them, and bring them down to tokens."
+    from vocab_lit.tokens.load import load_tokenizer
+    from vocab_lit.tokens.vocab import Vocab
+    from vocab_lit.vectors.align import align_tokens
+    from vocab_lit.vectors.word_vectors import open_words, train_words
+
+    vectors, only = settings.vectors, settings.init.source_only
+
+    def words(file, text, side):
+        log.info(f"{'reading' if file else 'training'} word vectors of the {side} language")
+        trained = None if file else train_words(text, vectors.vectors, settings.init.seed, vectors.threads)
+        return open_words(file or trained, f"{side} words, trained here")
+
+    made = align_tokens(
+        words(vectors.source_vectors, Lines(*vectors.source_text), "source"),
+        words(vectors.target_vectors, lines, "target"),
+        source.tokenizer,
+        tokenizer,
+        vectors.pairs(),
+        vectors.subwords,
+        vectors.normalise,
+        Vocab.from_tokenizer(load_tokenizer(only)) if only else None,
+    )
+    for name, value in made.report.items():
+        log.info(f"{name}: {round(value, 2) if isinstance(value, float) else value}")
+    return made
 
 
 def target_vectors(
@@ -101,7 +153,6 @@ def target_vectors(
     log.info(f"reading {file}" if file else f"making {needs}")
     if not file and needs == "token vectors":
         return token_vectors(tokenizer, lines, vectors.vectors, seed, vectors.threads)
-    from vocab_lit.models.auxiliary import embedding_vectors
     from vocab_lit.vectors.word_vectors import from_words, read_vectors, static_vectors
 
     if not file:
@@ -122,6 +173,7 @@ class NewVocabulary:
     text: tuple[str, ...]  # files in the target language
     settings: TransplantSettings
     with_tokens: Built | None = None  # the target tokenizer with given tokens, where nothing has to be trained for it
+    at_most: bool = False  # whether fewer new tokens are taken than are asked for, where the text has no more
 
     @cached_property
     def lines(self) -> Iterable[str]:
@@ -161,6 +213,8 @@ class NewVocabulary:
         log.info(f"training {more if wanted.continues else f'a tokenizer of {wanted.size_in_words}'}")
         built = build_tokenizer(self.source.tokenizer, self.lines, wanted)
         log.info(built.about)
+        if not self.at_most:
+            wanted.check_added(len(built.tokenizer) - len(self.source.tokenizer))
         return built.tokenizer
 
     def _expanded(self, own: PreTrainedTokenizerBase) -> PreTrainedTokenizerFast:
@@ -231,8 +285,6 @@ class NewVocabulary:
             return None
         aligned, own = None, self.vocab_of_text
         if needs == "aligned vectors":
-            from vocab_lit.models.auxiliary import aligned_vectors
-
             aligned = aligned_vectors(self.source, own.own_tokenizer, self.lines, self.settings)
         vectors = aligned.target if aligned else target_vectors(needs, own, self.lines, self.settings)
         if own is not self.vocab:
@@ -284,16 +336,20 @@ def check_transplant(
     source = Source.open(source)
     source.check_new(out)
     if isinstance(source, GgufSource):
-        from vocab_lit.models.gguf_writer import check_grows
+        from vocab_lit.models.gguf_weights import check_grows
 
         check_grows(source, text, settings)
-    return source, check_wanted(source, text, settings)
+    check_text(text)
+    check_text(settings.vectors.source_text, "source_text")
+    settings.check(text)
+    check_vocab_size(settings.tokenizer, text)
+    return source, check_tokens(source, text, settings.tokenizer)
 
 
 def _writer(source: Source, recipe: Recipe | None = None, factors: str = "") -> FolderWriter | GgufWriter:
     "What writes a source with another vocabulary; `ValueError` where it cannot have one."
     if isinstance(source, GgufSource):
-        from vocab_lit.models.gguf_writer import GgufWriter
+        from vocab_lit.models.gguf_weights import GgufWriter
 
         return GgufWriter(source)
     from vocab_lit.models.transplant import FolderWriter
@@ -308,6 +364,7 @@ def transplant_files(
     out: str | Path,
     settings: TransplantSettings = TransplantSettings(),
     language: str = "",
+    at_most: bool = False,
 ) -> Transplant | GgufTransplant:
     """Give a model a vocabulary for the text's language, and save it as another one; a GGUF file gets more tokens.
 
@@ -324,22 +381,14 @@ def transplant_files(
         The target tokenizer, the vectors and the method of initialisation.
     language : str, default ""
         Code of the target language, for the model card.
+    at_most : bool, default False
+        Whether a text may give fewer tokens than it is to be extended by.
 
     Returns
     -------
     Transplant or GgufTransplant
-        The model, its tokenizer and the plan. In memory are only the new parameters, where the others could stay in
-        their files.
-
-    Raises
-    ------
-    ValueError, OSError
-        Where something cannot be as it is, before anything is written; what can be checked without reading the text
-        is checked first.
-
-    References
-    ----------
-    The methods and their papers: `RECIPES`.
+        The model, its tokenizer and the plan. `ValueError` or `OSError` where something cannot be as it is, before
+        anything is written; what can be checked without reading the text is checked first.
 
     Examples
     --------
@@ -355,7 +404,7 @@ def transplant_files(
     600
     """
     source, with_tokens = check_transplant(source, text, out, settings)
-    new = NewVocabulary(source, tuple(map(str, text)), settings, with_tokens)
+    new = NewVocabulary(source, tuple(map(str, text)), settings, with_tokens, at_most)
     writer = _writer(source, settings.recipe(text), settings.init.factors)
     new.make_tokenizer()
     result = writer.transplanted(new)
@@ -429,11 +478,6 @@ def trim_files(
         counted), `curve` (how many of these are divided as before, by size) and `lost` (how many tokens of which
         script are gone).
 
-    Raises
-    ------
-    ValueError, OSError
-        Where something cannot be as it is, before anything is written.
-
     References
     ----------
     Abdaoui et al. (2020), "Load What You Need: Smaller Versions of Multilingual BERT".
@@ -466,3 +510,22 @@ def trim_files(
     result.save_pretrained(out, **facts)
     log.info(f"saved in {out}")
     return told
+
+# %% ../../nbs/05_models/18_pipeline.ipynb #bcf393c7
+_SIZES = ("hidden_size", "intermediate_size", "num_attention_heads", "num_hidden_layers")
+
+
+def smaller_model(
+    model: PreTrainedModel,  # the source model, whose class and configuration are taken
+    source: PreTrainedTokenizerBase,  # its tokenizer
+    tokenizer: PreTrainedTokenizerBase,  # the target tokenizer
+    seed: int = 0,
+) -> PreTrainedModel:
+    "An auxiliary model to be trained: half the source model's sizes, the target vocabulary and random weights."
+    from vocab_lit.models.transplant import transplant
+
+    config = copy.deepcopy(model.config)
+    for name in _SIZES:
+        if size := getattr(config, name, None):
+            setattr(config, name, max(1, size // 2))
+    return transplant(type(model)(config), source, tokenizer, "full-rand", seed=seed).model

@@ -147,7 +147,7 @@ class MergeSettings(Settings):
     )
     chat: Model = option("", "a chat model: its difference from --base is added to MODEL (a chat vector)")
     base: Model = option("", "the model that --chat was trained from")
-    scale: float = option(1, "factor of that difference")
+    scale: float = option(1, "factor of that difference", ge=-100, le=100, allow_inf_nan=False)
 
     def check(
         self,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import json
+import logging
 import os
 import pickle
 import re
@@ -21,7 +22,7 @@ from safetensors import SafetensorError
 from .model_class import is_decoder, is_masked, max_length, model_class_of, model_sizes, read_config
 from .settings import check_model_path, is_gguf
 from ..text.errors import SettingError, first_line, reading
-from ..text.files import check_output, read_json, why_not
+from ..text.files import check_output, not_finite, read_json, why_not
 
 if TYPE_CHECKING:
     import torch
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from vocab_lit.tokens.vocab import Token, Vocab
 
 # %% auto #0
-__all__ = ['Source', 'FolderSource', 'GgufSource', 'plan_beside', 'check_new_gguf', 'load_model', 'open_model']
+__all__ = ['Source', 'FolderSource', 'GgufSource', 'check_new_gguf', 'load_model', 'open_model']
 
 # %% ../../nbs/05_models/04_source.ipynb #4f0ba019
 class Source:
@@ -50,36 +51,6 @@ class Source:
     path : str or pathlib.Path
         Kept as a string, ``path``.
 
-    Attributes
-    ----------
-    is_gguf : bool
-        Whether it is a GGUF file.
-    name : str
-        The whole path of a folder or file, or the name on the Hub, for records.
-    tokenizer : PreTrainedTokenizerBase
-        The tokenizer that the model was trained with.
-    vocab : Vocab
-        Its vocabulary; special tokens are ``vocab.roles``.
-    tokenizer_file : TokenizerFile
-        The same as it is read: chat template, what stands around a text, pieces and merges.
-    tables : dict of str to TokenTensor or GgufTable
-        What has a row for each token: ``"input"``, ``"output"`` where it is not tied, ``"bias"`` and others. Of each,
-        ``len`` is the number of rows, ``name`` the name in the files, and ``rows(n)`` gives rows by index.
-    rows : int
-        The number of its input embeddings.
-    dtype : str
-        The number format or quantisation of these, such as ``"bfloat16"`` or ``"Q8_0"``.
-    sizes : dict of str to float
-        Tokens, parameters and megabytes.
-    generates : bool
-        Whether it is a decoder.
-    longest : int
-        The longest input that it takes, in tokens.
-    note : dict
-        What is noted on how vocab-lit made it; empty for others.
-    plan : Plan
-        Where its embeddings came from, where vocab-lit made it.
-
     Examples
     --------
     >>> from vocab_lit.text.corpus import data_path
@@ -91,13 +62,13 @@ class Source:
     """
 
     is_gguf = False
-    tables: dict[str, TokenTensor] | dict[str, GgufTable]
-    dtype: str
-    generates: bool
-    longest: int
-    sizes: dict[str, float]
-    note: dict[str, Any]
-    plan: Plan
+    tables: dict[str, TokenTensor] | dict[str, GgufTable]  # what has a row for each token, by role
+    dtype: str  # the number format or quantisation of the input embeddings, such as "bfloat16" or "Q8_0"
+    generates: bool  # whether it is a decoder
+    longest: int  # the longest input that it takes, in tokens
+    sizes: dict[str, float]  # tokens, parameters and megabytes
+    note: dict[str, Any]  # on how vocab-lit made it; empty for others
+    plan: Plan  # where its embeddings came from, where vocab-lit made it
 
     def __init__(self, path: str | Path):
         self.path = str(path)
@@ -112,22 +83,8 @@ class Source:
     def open(path: str | Path | Source) -> Source:
         """Open a model's folder, name or GGUF file; of a folder nothing is read but what tells whether it has a model.
 
-        Parameters
-        ----------
-        path : str, pathlib.Path or Source
-            A source is given back as it is.
-
-        Returns
-        -------
-        Source
-
-        Raises
-        ------
-        ValueError
-            Where the folder holds no model: an adapter, a training run that has not ended, a damaged configuration;
-            where a GGUF file is damaged, or its tokens and tables do not fit together.
-        FileNotFoundError
-            Where there is no such folder or file, and no such name on the Hub or in its download cache.
+        `ValueError` where it holds no model (an adapter, a run that has not ended, a damaged configuration) or a GGUF
+        file is damaged; `FileNotFoundError` where there is none of that name here, on the Hub or in its cache.
         """
         if isinstance(path, Source):
             return path
@@ -174,6 +131,10 @@ class Source:
         "What transformers computes with: a folder itself, of a GGUF file the folder into which it is dequantised once."
         raise NotImplementedError
 
+    def not_finite(self) -> list[str]:
+        "The names of the tensors in its files that have numbers that are not finite."
+        raise NotImplementedError
+
     def load(self) -> PreTrainedModel:
         "Load the model with all its weights in memory."
         return self.with_weights().load()
@@ -188,21 +149,7 @@ _BESIDE_WEIGHTS += ("[0-9]*_*/*", "plan.npz", "factors.safetensors")  # the firs
 
 
 class FolderSource(Source):
-    """A model folder or name, which is not checked here; `Source.open` does that.
-
-    Attributes
-    ----------
-    config : PreTrainedConfig
-        The model's configuration.
-    model_class : type
-        The class of the model, such as ``XLMRobertaForMaskedLM``.
-    stored : dict of str to StoredTensor
-        The tensors of its safetensors files, by name.
-    files : Path
-        The folder, or that of a name's files in the download cache.
-    is_causal : bool
-        Whether it is a causal language model, and no masked one.
-    """
+    "A model folder or name, which is not checked here; `Source.open` does that."
 
     @staticmethod
     def open(path: str | Path | Source) -> FolderSource:
@@ -232,6 +179,12 @@ class FolderSource(Source):
             hint = "give the model that was quantised"
             raise ValueError(f"{self.path} is quantised by {method}, and its weights cannot be changed; {hint}")
 
+    def check_finite(self) -> None:
+        "`ValueError` where numbers of the weights are not finite: what is trained from it would not be either."
+        if broken := self.not_finite():
+            problem = f"{len(broken):,} of its tensors have numbers that are not finite, the first {broken[0]}"
+            raise ValueError(f"{self.path}: {problem}; take the weights from before they were damaged")
+
     @cached_property
     def model_class(self) -> type:
         "The class of the model."
@@ -243,6 +196,10 @@ class FolderSource(Source):
         from vocab_lit.models import lazy_weights
 
         return lazy_weights.stored_tensors(self.files)
+
+    def not_finite(self) -> list[str]:
+        "The names of the tensors in its files that have numbers that are not finite; of pickles none is looked at."
+        return [name for file in sorted({t.file for t in self.stored.values()}) for name in not_finite(file)]
 
     @cached_property
     def tables(self) -> dict[str, TokenTensor]:
@@ -300,29 +257,23 @@ class FolderSource(Source):
         return not is_masked(self.open_weights())
 
     def load(self) -> PreTrainedModel:
-        """Load the model with all its weights in memory.
-
-        Returns
-        -------
-        PreTrainedModel
-            A new model of `model_class` in evaluation mode. Its weights have the number format of the files.
-
-        Raises
-        ------
-        ValueError
-            Where weights are missing, damaged or of another shape than the configuration says, or are pickles of more
-            than plain tensors.
-        """
+        "Load the model with all its weights, in their number format; `ValueError` where some are missing or damaged."
         self.stored  # noqa: B018  names a file that is missing or damaged
         with self._reading():
             model, missing = self._loaded()
-        if missing:
+        is_bare = model.base_model is model
+        absent = [name for name in missing if is_bare and name.startswith("pooler.")]  # it makes no states of tokens
+        if absent:
+            logging.getLogger("vocab_lit").info(
+                f"{self.path} has no pooler, as many models of embeddings; none is written"
+            )
+        if missing := [name for name in missing if name not in absent]:
             raise ValueError(
                 f"{self.path} lacks {len(missing)} of the weights of a {type(model).__name__}, such as {missing[0]}; "
                 f"save the whole model with all its heads"
             )
         noted = cast("Any", model)  # attributes of our own
-        noted.source_folder = self.files
+        noted.source_folder, noted.absent_tensors = self.files, absent
         model.config.name_or_path = self.path
         if not model.can_generate():
             self._add_generation(model)
@@ -433,13 +384,7 @@ class FolderSource(Source):
 
 # %% ../../nbs/05_models/04_source.ipynb #423f999a
 class GgufSource(Source):
-    """A GGUF file; of a model in several parts the path of any stands for all.
-
-    Attributes
-    ----------
-    file : GgufFile
-        Its metadata, and where its tensors lie.
-    """
+    "A GGUF file; of a model in several parts the path of any stands for all."
 
     is_gguf = True
 
@@ -469,6 +414,12 @@ class GgufSource(Source):
         t = self.tokenizer_file
         ordinary = set(t.has_types(TokenType.NORMAL))
         return (read_token(id, t.pieces[id], t.dialect) for id in ids if id in ordinary)
+
+    def not_finite(self) -> list[str]:
+        "The names of its tensors that have numbers that are not finite."
+        from vocab_lit.gguf.container import has_finite_numbers
+
+        return [name for name, tensor in self.file.tensors.items() if not has_finite_numbers(tensor)]
 
     @cached_property
     def tables(self) -> dict[str, GgufTable]:
@@ -510,6 +461,7 @@ class GgufSource(Source):
     def plan(self) -> Plan:
         "Where its embeddings came from; `ValueError` where there is no plan beside it."
         from vocab_lit.methods.plan import Plan
+        from vocab_lit.models.gguf_weights import plan_beside
 
         beside = plan_beside(self.path)
         if not beside.is_file():
@@ -519,6 +471,8 @@ class GgufSource(Source):
 
     def check_new(self, out: str | Path) -> None:
         "`SettingError` where a path cannot be that of a new GGUF file, or something lies beside it already."
+        from vocab_lit.models.gguf_weights import plan_beside
+
         check_new_gguf(out)
         if (file := plan_beside(out)).exists():
             raise SettingError("out", f" {out}: {file} is there already; give another name")
@@ -531,11 +485,6 @@ class GgufSource(Source):
 
 
 _ENCODERS = re.compile(r"bert|t5encoder|.*-bert.*")
-
-
-def plan_beside(file: str | Path) -> Path:
-    "Where the plan lies by which the new rows of a GGUF file were made."
-    return Path(file).with_suffix(".plan.npz")
 
 
 def check_new_gguf(out: str | Path) -> None:

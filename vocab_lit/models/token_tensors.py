@@ -121,23 +121,11 @@ def _looked_up(model: nn.Module, tensors: dict[str, TokenTensor]) -> str:
 
 
 def token_tensors(model: PreTrainedModel) -> dict[str, TokenTensor]:
-    """Find the tensors that have an entry for each token, each once.
+    """Find the tensors that have an entry for each token, each once, also in a model whose weights are left in files.
 
-    Parameters
-    ----------
-    model : PreTrainedModel
-        A model of any class, also one whose weights are left in their files (`open_model`).
-
-    Returns
-    -------
-    dict of str to TokenTensor
-        "input"; "output" if it is not tied to the input; "bias" and "head bias" if there are; all others by their
-        names in the model, with a slash for each dot.
-
-    Raises
-    ------
-    ValueError
-        Where the tensors cannot be told by the configuration, or no token is put into the model.
+    They are "input"; "output" if it is not tied to the input; "bias" and "head bias" if there are; all others by their
+    names in the model, with a slash for each dot. `ValueError` where the configuration does not tell them, or no token
+    is put into the model.
     """
     dimensions, state = token_dimensions(type(model), model.config), model.state_dict(keep_vars=True)
     by_tensor = {state[name]: TokenTensor(name, state[name], d) for name, d in dimensions.items() if name in state}

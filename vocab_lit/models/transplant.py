@@ -133,22 +133,17 @@ class Transplant:
         "Tokens, parameters and megabytes."
         return model_sizes(self.model, len(self.tokenizer))
 
-    @property
-    def _made_by_step(self) -> dict[str, int]:
-        "The number of embeddings that each step of the recipe made."
-        counts = np.bincount(self.plan.step, minlength=len(self.plan.steps))
-        return {step: n for step, n in zip(self.plan.steps, counts.tolist()) if n}
-
     def _note(self, facts: dict[str, Any]) -> dict[str, Any]:
         "The facts for `vocab_lit.json` and the model card."
         if self.factors:
             facts = facts | dict(factors=self.factors.facts)
+        made = np.bincount(self.plan.step, minlength=len(self.plan.steps)).tolist()
         return dict(
             vocab_lit=vocab_lit.__version__,
             method=self.plan.recipe,
             seed=self.plan.seed,
             tokens=len(self.tokenizer),
-            rows=self._made_by_step,
+            rows={step: n for step, n in zip(self.plan.steps, made) if n},
             sampled=int((self.plan.group[: len(self.tokenizer)] >= 0).sum()),
             notes=self.notes,
             **facts,
@@ -157,32 +152,10 @@ class Transplant:
     def save_pretrained(self, folder: str | Path, **facts: Any) -> Path:
         """Save model, tokenizer, plan and model card; transformers loads the folder without this package.
 
-        Parameters
-        ----------
-        folder : str or pathlib.Path
-            A new or empty folder. It is written whole or not at all.
-        **facts
-            What else to note in ``vocab_lit.json`` and on the model card, such as ``text=["sw.txt"]`` (the files the
-            target text came from), ``language="sw"`` or ``model`` (where the source model is).
-
-        Returns
-        -------
-        pathlib.Path
-            The folder.
-
-        Raises
-        ------
-        SettingError
-            Where the folder holds something already.
-        OSError
-            Where it cannot be written; nothing of it is left then.
-
-        Notes
-        -----
-        The folder holds the model's weights and configurations, the tokenizer, ``plan.npz`` (`Plan`),
-        ``new_tokens.json`` (ids that other trainers take as ``trainable_token_indices``), ``factors.safetensors`` where
-        the recipe is low-dimensional, ``vocab_lit.json``, the model card ``README.md``, and files that stood beside the
-        source model.
+        The folder, which must be new or empty, is written whole or not at all. It holds the model's weights and
+        configurations, the tokenizer, ``plan.npz`` (`Plan`), ``new_tokens.json`` (ids that other trainers take as
+        ``trainable_token_indices``), ``factors.safetensors`` where the recipe is low-dimensional, the facts in
+        ``vocab_lit.json`` and on the model card ``README.md``, and files that stood beside the source model.
 
         Examples
         --------
@@ -272,23 +245,6 @@ def _factors_for(
     return factors
 
 
-def _with_spare(vocab: Vocab, n: int) -> Vocab:
-    "A vocabulary and so many unused tokens behind it."
-    unused = [Token(len(vocab) + i, "", "", False, "unused") for i in range(n)]
-    return Vocab(vocab.tokens + unused, vocab.roles)
-
-
-def _factored_layer(
-    plan: Plan, model: PreTrainedModel, recipe: Recipe, factors: Factors | None, seed: int
-) -> FactoredEmbedding | None:
-    "The layer that makes the target embeddings of a low-dimensional recipe."
-    if not factors:
-        return None
-    assert isinstance(recipe, FactoredRecipe)  # `_factors_for` gives others none
-    rows, labels = low_dimensional(plan, token_parameters(model)["input"].detach(), factors, recipe.drawn, seed)
-    return FactoredEmbedding(rows, factors.G, labels, recipe.train_up, seed=seed)
-
-
 def _apply_plan(model: PreTrainedModel, plan: Plan, layer: FactoredEmbedding | None) -> None:
     "Make all tensors that have an entry for each token anew."
     tensors = token_tensors(model)
@@ -335,10 +291,14 @@ def replace_vocabulary(
     spare = -len(target) % pad_to_multiple_of
     if vectors is not None and spare:
         vectors = vectors.padded(spare)
-    plan = recipe.plan(source, _with_spare(target, spare), vectors, seed)
+    unused = [Token(len(target) + i, "", "", False, "unused") for i in range(spare)]
+    plan = recipe.plan(source, Vocab(target.tokens + unused, target.roles), vectors, seed)
     if recipe.untrained:
         reinitialise(model, seed)
-    layer = _factored_layer(plan, model, recipe, factors, seed)
+    layer = None
+    if factors and isinstance(recipe, FactoredRecipe):
+        rows, labels = low_dimensional(plan, token_parameters(model)["input"].detach(), factors, recipe.drawn, seed)
+        layer = FactoredEmbedding(rows, factors.G, labels, recipe.train_up, seed=seed)
     names = [t.name for t in token_tensors(model).values()]
     _apply_plan(model, plan, layer)
     notes = _move_ids(model, source, target, names)
@@ -394,11 +354,6 @@ def transplant(
     ValueError
         Where the model does not fit its tokenizer or cannot have the target's, or the recipe lacks what it needs. The
         model is then as it was.
-
-    References
-    ----------
-    The default shares between FOCUS (Dobler and de Melo, 2023, Section 2) and Fast Vocabulary Transfer (Gee et
-    al., 2022) by how frequent a token is. `RECIPES[name].paper` names the paper of a method.
 
     Examples
     --------

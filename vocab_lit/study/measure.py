@@ -163,7 +163,7 @@ class CellRun(Run):
         training = replace(self.way.lapt, mode="all", embeddings="all", lora="")
 
         def make(out):
-            from vocab_lit.models.auxiliary import smaller_model
+            from vocab_lit.models.pipeline import smaller_model
 
             source, own = self.asked.opened, load_tokenizer(tokenizer)
             model = smaller_model(source.load(), source.tokenizer, own)

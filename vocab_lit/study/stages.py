@@ -166,7 +166,8 @@ def build_target(a: Adaptation, lines: Iterable[str]) -> Built:
 
 def make_tokenizer(run: Run) -> Built:
     "Train the target tokenizer on the text."
-    built = build_target(run.asked, run.lines_to_train())
+    built, a = build_target(run.asked, run.lines_to_train()), run.asked
+    a.transplant.tokenizer.check_added(len(built.tokenizer) - len(a.opened.tokenizer))
     with write_folder(run.path("tokenizer")) as folder:
         save_tokenizer(built.tokenizer, folder)
     return built
@@ -224,7 +225,7 @@ def make_start(run: Run) -> None:
     tokenizer = a.transplant.tokenizer if text else replace(a.transplant.tokenizer, tokenizer=str(run.tokenizer))
     settings = replace(a.transplant, tokenizer=tokenizer, vectors=_with_vectors(run))
     settings = settings.without_unused(options(TokenizerSettings), text)  # of a tokenizer that is there by now
-    transplant_files(a.opened, text, run.path("start"), settings, a.adapt.language)
+    transplant_files(a.opened, text, run.path("start"), settings, a.adapt.language, at_most=True)
 
 # %% ../../nbs/08_study/04_stages.ipynb #28710ca0
 def make_model(run: Run, resume: bool = False, callbacks: Sequence[TrainerCallback] = ()) -> pd.DataFrame:

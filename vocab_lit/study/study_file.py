@@ -21,8 +21,7 @@ from pydantic import BeforeValidator, ValidationInfo
 from ..methods.settings import InitSettings, TransplantSettings
 from ..models.settings import LanguageAdapter
 from .adaptation import Adaptation, AdaptSettings
-from ..tasks.registry import TASKS
-from ..tasks.settings import SPLITS, EvaluateSettings, evaluation
+from ..tasks.settings import SPLITS, TASKS, EvaluateSettings, evaluation
 from ..text.corpus import Amount, data_path
 from ..text.files import check_file_name
 from vocab_lit.text.settings import (
@@ -196,7 +195,7 @@ class Way(Settings):
 
     def transplant(self, **files: object) -> TransplantSettings:
         "The settings of a transplant, with dictionary, source_text, vectors and others of a language."
-        given = self.given | (dict(expansion="continued") if self.vocabulary == "continued" else {})
+        given = self.given | (dict(expansion="auxiliary") if self.vocabulary == "extended" else {})
         both = given | (dict(vectors="auto") if self.auxiliary else {}) | files
         wanted = TransplantSettings.of(**{name: value for name, value in both.items() if name in _TRANSPLANT})
         if wanted.init.recipe.needs == "aligned vectors":

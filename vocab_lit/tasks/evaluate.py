@@ -29,12 +29,11 @@ from ..models.madx import TASK, MadX
 from ..models.model_class import max_length
 from ..models.source import FolderSource
 from .finetune import FineTuned, evaluate, fit, prepare, record, rows_for, with_head
-from .registry import get_task
-from .settings import PERPLEXITY, SPLITS, EvaluateSettings, TaskRun
+from .pairs import read_rows
+from .settings import PERPLEXITY, SPLITS, EvaluateSettings, TaskRun, get_task
 from .task import Task, hold_out, notes, row_notes
 from ..text.corpus import read_lines, write_json
 from ..text.files import check_output, check_text
-from ..text.reader import json_record, raw_lines
 from ..text.settings import SettingError
 from ..tokens.tokenizer_file import ids_around, save_tokenizer
 from ..training.lapt import check_same_run
@@ -46,7 +45,7 @@ from ..training.training_run import finish_run
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-    from vocab_lit.tasks.config import TaskConfig
+    from vocab_lit.tasks.task import TaskConfig
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
@@ -142,22 +141,17 @@ def _run_folder(out, folder, facts) -> Path:
     "The folder of checkpoints, begun or resumed; those of another run are removed, or in an output folder refused."
     folder = Path(out, "run") if out else Path(folder)
     note = folder / "evaluate.json"
-    if note.is_file() and not out and not _is_same_run(note, facts):
+    try:
+        if note.is_file():
+            check_same_run(note, facts)
+    except ValueError:  # another run, or the note is damaged
+        if out:
+            raise
         shutil.rmtree(folder)
-    if note.is_file():
-        check_same_run(note, facts)
-    else:
+    if not note.is_file():
         folder.mkdir(parents=True, exist_ok=True)
         write_json(facts, note)
     return folder
-
-
-def _is_same_run(note: Path, facts: dict) -> bool:
-    try:
-        check_same_run(note, facts)
-    except ValueError:  # or the note is damaged
-        return False
-    return True
 
 
 def _fit_seeds(model, data, attach, settings, run, folder) -> Iterator[tuple[int, FineTuned]]:
@@ -210,20 +204,11 @@ def _fine_tune(source: FolderSource, settings: EvaluateSettings, out, run, folde
     return records
 
 # %% ../../nbs/07_tasks/08_evaluate.ipynb #6d6285c8
-def _has_types_of(config: TaskConfig, other: TaskConfig) -> bool:
-    "Whether the values of a configuration are of the types of another's; integers are floats too."
-    kinds = [{type(value), type(getattr(other, name))} for name, value in asdict(config).items()]
-    return all(len(kind) == 1 or kind == {int, float} for kind in kinds)
-
-
 def _run_settings(file: Path, like: TaskConfig) -> tuple[str, TaskConfig]:
     "The task and the settings of a training run, of the class of `like`."
     try:
         facts = json.loads(file.read_text(encoding="utf-8"))
-        config = type(like)(**facts["config"])
-        if not _has_types_of(config, like):
-            raise TypeError
-        return facts["task"], config
+        return facts["task"], type(like)(**facts["config"])
     except (KeyError, TypeError, ValueError):
         hint = "restore it, or remove it to use the task's usual settings"
         raise ValueError(f"{file} does not hold the settings of a training run; {hint}") from None
@@ -381,34 +366,13 @@ _CONNECTIVES = {  # by language: of a cause and of an effect, as the evaluation 
 }
 
 
-def _plausible(path: Path, language: str) -> Iterator[Choice]:
-    "The choices of a file of XCOPA."
+def _plausible(place: str, row: dict, language: str) -> Choice:
+    "The choice in a line of XCOPA."
     if language not in _CONNECTIVES:
-        raise ValueError(f"{path}: no connectives in {language!r}; there are those of {', '.join(_CONNECTIVES)}")
-    for n, line in enumerate(raw_lines(path), 1):
-        row = json_record(line.strip(), f"{path}, line {n}")
-        for name in ("premise", "choice1", "choice2", "question", "label"):
-            if name not in row:
-                raise ValueError(f"{path}, line {n}: {name} missing; a line of XCOPA has it")
-        connective = _CONNECTIVES[language][row["question"] == "effect"]
-        options = tuple(f" {row[name][:1].lower()}{row[name][1:]}" for name in ("choice1", "choice2"))
-        yield Choice(row["premise"].rstrip(". "), f" {connective}", options, int(row["label"]))
-
-
-def _topics(path: Path) -> Iterator[Choice]:
-    "The choices of a table of texts and categories."
-    header, *rows = [line.rstrip("\r\n").split("\t") for line in raw_lines(path)]
-    if not {"text", "category"} <= set(header):
-        problem = f"{path}, line 1: the columns are {', '.join(header)}"
-        raise ValueError(f"{problem}; give text and category, or JSON lines of XCOPA")
-    for n, row in enumerate(rows, 2):
-        if len(row) != len(header):
-            raise ValueError(f"{path}, line {n}: {len(row)} columns where the first line names {len(header)}")
-    named = [dict(zip(header, row)) for row in rows]
-    topics = sorted({row["category"] for row in named})
-    options = tuple(f" {topic}" for topic in topics)
-    for row in named:
-        yield Choice(row["text"], "\nTopic:", options, topics.index(row["category"]))
+        raise ValueError(f"{place}: no connectives in {language!r}; there are those of {', '.join(_CONNECTIVES)}")
+    connective = _CONNECTIVES[language][row["question"] == "effect"]
+    options = tuple(f" {row[name][:1].lower()}{row[name][1:]}" for name in ("choice1", "choice2"))
+    return Choice(row["premise"].rstrip(". "), f" {connective}", options, int(row["label"]))
 
 
 def read_choices(
@@ -416,14 +380,21 @@ def read_choices(
     language: str,  # whose connectives stand between premise and choice
 ) -> list[Choice]:
     "Read choices; `ValueError` names the file and line that is broken."
-    path = Path(path)
-    if not path.is_file():
-        raise FileNotFoundError(f"{path}: no such file of choices")
-    first = next(iter(raw_lines(path)), "")
-    choices = list(_plausible(path, language) if first.startswith("{") else _topics(path))
-    if not choices:
+    rows = list(read_rows(path, "choices"))
+    if not rows:
         raise ValueError(f"{path} has no choices")
-    return choices
+    is_plausible = "premise" in rows[0][1]
+    needed = ("premise", "choice1", "choice2", "question", "label") if is_plausible else ("text", "category")
+    for place, row in rows:
+        if missing := [name for name in needed if name not in row]:
+            raise ValueError(
+                f"{place}: {missing[0]} missing; give JSON lines of XCOPA, or a table with text and category"
+            )
+    if is_plausible:
+        return [_plausible(place, row, language) for place, row in rows]
+    topics = sorted({row["category"] for _, row in rows})
+    options = tuple(f" {topic}" for topic in topics)
+    return [Choice(row["text"], "\nTopic:", options, topics.index(row["category"])) for _, row in rows]
 
 # %% ../../nbs/07_tasks/08_evaluate.ipynb #d29e545c
 @torch.no_grad()

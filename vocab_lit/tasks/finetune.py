@@ -27,8 +27,7 @@ from tqdm.auto import tqdm
 from ..models.compatibility import check_rows
 from ..models.model_class import max_length
 from ..models.source import load_model
-from .registry import get_task, settings_for
-from .tagging import Tagged, pos
+from .settings import get_task, settings_for
 from .task import divide
 from ..text.corpus import write_json
 from ..text.errors import garbage_collected_inside
@@ -41,16 +40,15 @@ if TYPE_CHECKING:
     import pandas as pd
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-    from vocab_lit.tasks.config import TaskConfig
-    from vocab_lit.tasks.task import Row, Task
+    from vocab_lit.tasks.task import Row, Task, TaskConfig
     from vocab_lit.tasks.task_trainer import TaskTrainer
     from vocab_lit.training.trainer import StopWhenAsked
 
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'Attach', 'with_head', 'Collate', 'rows_for', 'predict', 'evaluate', 'tag', 'FineTuned', 'TaskData', 'prepare',
-           'fit', 'fine_tune', 'record', 'fine_tune_seeds']
+__all__ = ['log', 'Attach', 'with_head', 'Collate', 'rows_for', 'predict', 'evaluate', 'FineTuned', 'TaskData', 'prepare', 'fit',
+           'fine_tune', 'record']
 
 # %% ../../nbs/07_tasks/03_finetune.ipynb #7ed7029a
 def with_head(
@@ -161,17 +159,6 @@ def evaluate(
     if not sum(len(task.asked(e)) for e in examples):
         raise ValueError(f"there are no {task.asks} to score")
     return task.metrics(examples, predict(model, tokenizer, examples, task, config, rows))
-
-
-def tag(
-    model: PreTrainedModel,  # a tagger
-    tokenizer: PreTrainedTokenizerBase,
-    texts: Sequence[Sequence[str]],  # words of each sentence
-    config: TaskConfig | None = None,  # as in training
-) -> list[tuple[str, ...]]:  # a tag for each word
-    "Tag sentences of words."
-    untagged = [Tagged(tuple(words), ("",) * len(words)) for words in texts]
-    return predict(model, tokenizer, untagged, pos, config)
 
 # %% ../../nbs/07_tasks/03_finetune.ipynb #b535cabb
 @dataclass
@@ -370,7 +357,7 @@ def fine_tune(
     train, dev, test : sequence of examples
         Examples of the task: `Tagged`, `Question` or `Pair`. The best epoch is chosen on `dev`.
     task : str or Task
-        A name in `vocab_lit.tasks.registry.TASKS` (pos, ner, qa, nli), or a task.
+        A name in `vocab_lit.tasks.settings.TASKS` (pos, ner, qa, nli), or a task.
     seed : int, default 0
         Of the head, the order of the examples and dropout.
     config : TaskConfig, optional
@@ -425,22 +412,3 @@ def record(task: Task, seed: int, result: FineTuned) -> dict:  # further metrics
         epochs=result.epochs,
         seconds=round(result.seconds, 2),
     )
-
-
-def fine_tune_seeds(
-    model: PreTrainedModel,
-    tokenizer: PreTrainedTokenizerBase,
-    train: Sequence,
-    dev: Sequence,
-    test: Sequence,
-    task: str | Task,
-    seeds: Sequence[int] = (0, 1, 2, 3),  # four, as Downey et al. (2023)
-    config: TaskConfig | None = None,  # None: the task's own
-    attach: Attach | None = None,  # as in `fine_tune`
-) -> pd.DataFrame:  # one row a seed: task, metric, seed, dev, test, other metrics on test, best_epoch, epochs, seconds
-    "Fine-tune from several seeds."
-    import pandas as pd
-
-    data = prepare(model, tokenizer, train, dev, test, task, config)
-    bar = tqdm(seeds, desc="seeds", delay=2, leave=False)
-    return pd.DataFrame([record(data.task, seed, fit(model, data, seed, attach)) for seed in bar])

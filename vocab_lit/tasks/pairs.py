@@ -10,26 +10,25 @@ import string
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from tqdm.auto import tqdm
 
-from .config import FOCUS, WholeConfig, paper_settings
-from .task import Row, Task, forward, make_row
+from .task import FOCUS, Row, Task, WholeConfig, forward, make_row, paper_settings
 from ..text.reader import json_record, raw_lines, read_json
 from ..text.settings import option, settings
 
 if TYPE_CHECKING:
     import torch
     from torch import nn
-    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+    from transformers import PreTrainedTokenizerBase
 
 # %% auto #0
 __all__ = ['qa_task', 'nli', 'Answer', 'Question', 'read_squad', 'normalized', 'word_f1', 'squad_scores', 'QAConfig', 'qa_rows',
-           'best_spans', 'QuestionAnswering', 'Pair', 'read_pairs', 'PairConfig', 'Pairs']
+           'best_spans', 'QuestionAnswering', 'Pair', 'read_rows', 'read_pairs', 'PairConfig', 'Pairs']
 
 # %% ../../nbs/07_tasks/05_pairs.ipynb #c0fb3d6b
 @dataclass(frozen=True)
@@ -49,48 +48,30 @@ class Question:
     context: str
     answers: tuple[Answer, ...] = ()  # none: the context does not say
 
-# %% ../../nbs/07_tasks/05_pairs.ipynb #51f9115b
-def _get(thing: object, name: str, kind: type, where: object) -> Any:
-    "A field of a JSON object that must be there."
-    value = thing.get(name) if isinstance(thing, dict) else None
-    if not isinstance(value, kind):
-        what = "missing" if value is None else f"{value!r:.60}"
-        raise ValueError(f"{where}: {name} is {what}; SQuAD's layout has {_KINDS[kind]} there")
-    return value
-
-
-_KINDS = {str: "a text", list: "a list", int: "a number"}
-
-
-def _answers(qa, context, where) -> tuple[Answer, ...]:
-    "The answers of a question, each checked against the context."
-    if qa.get("is_impossible"):
-        return ()
-    answers = []
-    for a in _get(qa, "answers", list, where):
-        text, start = _get(a, "text", str, where), _get(a, "answer_start", int, where)
-        if not text.strip():
-            raise ValueError(f"{where}: an answer is empty; leave it out, or mark the question as is_impossible")
-        if start < 0 or context[start : start + len(text)] != text:
-            there = context[max(start, 0) : max(start, 0) + len(text)]
-            problem = (
-                f"the answer {text!r:.60} is not at character {start} of the context, which has {there!r:.60} there"
-            )
-            raise ValueError(f"{where}: {problem}; {_hint(text, context)}")
-        answers.append(Answer(text, start))
-    if not answers:
-        raise ValueError(f"{where}: there are no answers; give one, or mark the question as is_impossible")
-    return tuple(answers)
-
-
-def _hint(text, context) -> str:
-    "Where an answer is that is not where it should be."
-    places = [m.start() for m in re.finditer(re.escape(text), context)]
-    if not places:
-        return "the context does not have it anywhere"
-    return f"it is at {', '.join(map(str, places[:3]))}; count characters, not bytes"
-
 # %% ../../nbs/07_tasks/05_pairs.ipynb #77a3a4bf
+def _answer(given: dict, context: str) -> Answer:
+    "An answer, checked against its context."
+    text, start = given["text"], given["answer_start"]
+    there = context[max(start, 0) : max(start, 0) + len(text)]
+    if not text.strip():
+        raise ValueError("an answer is empty; leave it out, or mark the question as is_impossible")
+    if start < 0 or there != text:
+        place = f"it is at {context.index(text)}; count characters, not bytes" if text in context else "it is nowhere"
+        problem = f"the answer {text!r:.60} is not at character {start} of the context, which has {there!r:.60} there"
+        raise ValueError(f"{problem}; {place}")
+    return Answer(text, start)
+
+
+def _question(qa: dict, context: str) -> Question:
+    "A question of a file with its answers."
+    if not (context.strip() and qa["question"].strip()):
+        raise ValueError("the question or its context is empty; leave it out")
+    answers = () if qa.get("is_impossible") else tuple(_answer(given, context) for given in qa["answers"])
+    if not (answers or qa.get("is_impossible")):
+        raise ValueError("there are no answers; give one, or mark the question as is_impossible")
+    return Question(str(qa["id"]), qa["question"], context, answers)
+
+
 def read_squad(
     path: str | Path,  # JSON of SQuAD 1.1 or 2, XQuAD, MLQA, TyDi QA GoldP; also .gz, .bz2, .xz
 ) -> list[Question]:  # in the order of the file
@@ -98,44 +79,22 @@ def read_squad(
     path = Path(path)
     if not path.is_file():
         raise FileNotFoundError(f"{path}: no such file of questions")
-    data = read_json("".join(raw_lines(path)), str(path))
-    by_id = {}
-    for context, qa, where in _asked(data, path):
-        id = _question_id(qa, where)
-        where = f"{path}, question {id}"
-        if id in by_id:
-            raise ValueError(f"{where}: the id is there twice; give every question its own")
-        by_id[id] = _question(id, context, qa, where)
+    data, by_id, where = read_json("".join(raw_lines(path)), str(path)), {}, str(path)
+    try:
+        for paragraph in chain.from_iterable(article["paragraphs"] for article in data["data"]):
+            for qa in paragraph["qas"]:
+                where = f"{path}, question {qa['id']}"
+                if str(qa["id"]) in by_id:
+                    raise ValueError("the id is there twice; give every question its own")
+                by_id[str(qa["id"])] = _question(qa, paragraph["context"])
+    except ValueError as e:
+        raise ValueError(f"{where}: {e}") from None
+    except (AttributeError, KeyError, TypeError) as e:
+        layout = "SQuAD's has data, paragraphs, context, qas, id, question, answers, text and answer_start"
+        raise ValueError(f"{where}, or after it: not in the layout ({type(e).__name__}: {e}); {layout}") from None
     if not by_id:
         raise ValueError(f"{path} has no questions")
     return list(by_id.values())
-
-
-def _question_id(qa: object, where: str) -> str:
-    id = str(qa["id"]) if isinstance(qa, dict) and isinstance(qa.get("id"), (str, int)) else ""
-    if not id:
-        raise ValueError(f"{where}: it has no id; give every question its own")
-    return id
-
-
-def _question(id: str, context: str, qa: object, where: str) -> Question:
-    "A question of the file with its answers, checked."
-    if not context.strip():
-        raise ValueError(f"{where}: the context is empty; leave the question out")
-    question = _get(qa, "question", str, where)
-    if not question.strip():
-        raise ValueError(f"{where}: the question is empty; leave it out")
-    return Question(id, question, context, _answers(qa, context, where))
-
-
-def _asked(data, path) -> Iterator[tuple[str, object, str]]:
-    "Contexts with what is asked about them, and where that is in the file."
-    for i, article in enumerate(_get(data, "data", list, path), 1):
-        for j, paragraph in enumerate(_get(article, "paragraphs", list, f"{path}, article {i}"), 1):
-            where = f"{path}, article {i}, paragraph {j}"
-            context = _get(paragraph, "context", str, where)
-            for k, qa in enumerate(_get(paragraph, "qas", list, where), 1):
-                yield context, qa, f"{where}, question {k}"
 
 # %% ../../nbs/07_tasks/05_pairs.ipynb #1c3f8380
 _DROP = str.maketrans("", "", string.punctuation)
@@ -344,14 +303,7 @@ class QuestionAnswering(Task):
         "The two scores that the head gives each token."
         return ["start", "end"]
 
-    def rows(
-        self,
-        tokenizer: PreTrainedTokenizerBase,
-        examples: Sequence[Question],
-        labels: Sequence[str],
-        length: int,
-        config: QAConfig,
-    ) -> list[Row]:
+    def rows(self, tokenizer, examples, labels, length, config):
         return qa_rows(tokenizer, examples, length, config)
 
     def scores(self, model: nn.Module, batch: Mapping[str, torch.Tensor], config: QAConfig) -> torch.Tensor:
@@ -375,14 +327,7 @@ class QuestionAnswering(Task):
         last = [int(row.place[end, 1]) for row, end in zip(rows, ends)]
         return list(zip(best, first, last, none))
 
-    def join(
-        self,
-        examples: Sequence[Question],
-        rows: Sequence[Row],
-        answers: Sequence[tuple[float, int, int, float]],
-        model: PreTrainedModel,
-        config: QAConfig,
-    ) -> list[str]:
+    def join(self, examples, rows, answers, model, config):
         """The best span of all windows of a question; empty where it has no answer.
 
         The score of no answer is the lowest of the windows', as in BERT's code for SQuAD 2: a window in which the
@@ -422,40 +367,37 @@ _NAMES = (
 )
 
 
-def _table(path: Path, lines) -> Iterator[tuple[int, dict]]:
-    "Line numbers and rows of a table with tabs, by the names in its first line."
-    header = None
-    for n, line in enumerate(lines, 1):
-        cells = line.rstrip("\r\n").split("\t")
-        if header is None:
-            header = [c.strip() for c in cells]
-            if not any(set(names.values()) <= set(header) for names in _NAMES):
-                advice = "name three of them premise, hypothesis and label, with tabs between"
-                raise ValueError(f"{path}, line 1: the columns are {', '.join(header) or 'none'}; {advice}")
-        elif line.strip():
-            if len(cells) != len(header):
-                problem = f"{len(cells)} columns where the first line names {len(header)}"
-                raise ValueError(f"{path}, line {n}: {problem}; put one tab between two columns")
-            yield n, dict(zip(header, cells))
-
-
-def _objects(path: Path, lines) -> Iterator[tuple[int, dict]]:
-    "Line numbers and objects of JSON lines."
-    for n, line in enumerate(lines, 1):
+def read_rows(path: str | Path, what: str) -> Iterator[tuple[str, dict]]:  # the place of each, for messages
+    "Rows of a table with tabs, by the names in its first line, or objects of JSON lines; what: they are, for messages."
+    path, header = Path(path), None
+    if not path.is_file():
+        raise FileNotFoundError(f"{path}: no such file of {what}")
+    for n, line in enumerate(raw_lines(path), 1):
+        place, cells = f"{path}, line {n}", line.rstrip("\r\n").split("\t")
         if not line.strip():
             continue
-        yield n, json_record(line.strip(), f"{path}, line {n}")
+        if header is None:
+            header = [] if line.lstrip().startswith("{") else [name.strip() for name in cells]
+            if header:
+                continue
+        if header and len(cells) != len(header):
+            problem = f"{len(cells)} columns where the first line names {len(header)}"
+            raise ValueError(f"{place}: {problem}; put one tab between two columns")
+        yield place, dict(zip(header, cells)) if header else json_record(line.strip(), place)
 
-# %% ../../nbs/07_tasks/05_pairs.ipynb #2a48473d
-def _pair(path: Path, n: int, row: dict) -> Pair:
+# %% ../../nbs/07_tasks/05_pairs.ipynb #f276ac26
+def _pair(place: str, row: dict) -> Pair:
     "The pair in a row, whatever its columns are called."
     names = next((names for names in _NAMES if set(names.values()) <= set(row)), None)
     if names is None:
         missing = ", ".join(name for name in _NAMES[0] if name not in row)
-        raise ValueError(f"{path}, line {n}: {missing} missing; a pair has premise, hypothesis and label")
+        problem = f"{missing} missing among {', '.join(row)}"
+        raise ValueError(
+            f"{place}: {problem}; a pair has premise, hypothesis and label, which a table's first line names"
+        )
     for field, name in names.items():
         if not isinstance(row[name], str) or not row[name].strip():
-            raise ValueError(f"{path}, line {n}: {field} is {row[name]!r}; write a text there, or leave the pair out")
+            raise ValueError(f"{place}: {field} is {row[name]!r}; write a text there, or leave the pair out")
     premise, hypothesis, label = (row[name].strip() for name in names.values())
     return Pair(premise, hypothesis, "contradiction" if label == "contradictory" else label)
 
@@ -465,17 +407,12 @@ def read_pairs(
     language: str = "",  # only lines with this code in the column language, if there is one; "": all
 ) -> list[Pair]:
     "Read pairs of sentences; `ValueError` names the file and line that is broken."
-    path = Path(path)
-    if not path.is_file():
-        raise FileNotFoundError(f"{path}: no such file of pairs of sentences")
-    first = next(iter(raw_lines(path)), "")
-    read = _objects if first.lstrip().startswith("{") else _table
     pairs, languages = [], set()
-    for n, row in read(path, raw_lines(path)):
+    for place, row in read_rows(path, "pairs of sentences"):
         of_row = row.get("language", language)
         languages.add(of_row)
         if not language or of_row == language:
-            pairs.append(_pair(path, n, row))
+            pairs.append(_pair(place, row))
     if languages and not pairs:
         raise ValueError(f"{path} has no pairs in {language!r}; its languages are {', '.join(sorted(languages))}")
     if not pairs:
@@ -516,14 +453,7 @@ class Pairs(Task):
     def text(self, example: Pair) -> tuple[str, str]:
         return (example.premise, example.hypothesis)
 
-    def rows(
-        self,
-        tokenizer: PreTrainedTokenizerBase,
-        examples: Sequence[Pair],
-        labels: Sequence[str],
-        length: int,
-        config: PairConfig,
-    ) -> list[Row]:
+    def rows(self, tokenizer, examples, labels, length, config):
         n_special = tokenizer.num_special_tokens_to_add(pair=True)
         if length < n_special + 2:
             raise ValueError(
@@ -545,14 +475,7 @@ class Pairs(Task):
     def best(self, scores: torch.Tensor, rows: Sequence[Row], config: PairConfig) -> list[int]:
         return scores[:, 0].argmax(-1).tolist()
 
-    def join(
-        self,
-        examples: Sequence[Pair],
-        rows: Sequence[Row],
-        answers: Sequence[int],
-        model: PreTrainedModel,
-        config: PairConfig,
-    ) -> list[str]:
+    def join(self, examples, rows, answers, model, config):
         names = cast("dict[int, str]", model.config.id2label)
         return [names[i] for i in answers]
 

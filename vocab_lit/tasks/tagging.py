@@ -14,8 +14,17 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from tqdm.auto import tqdm
 
-from .config import FOCUS, NO_EARLY_STOP, TaskConfig, paper_settings
-from .task import Row, Task, forward, label_weights, make_row
+from vocab_lit.tasks.task import (
+    FOCUS,
+    NO_EARLY_STOP,
+    Row,
+    Task,
+    TaskConfig,
+    forward,
+    label_weights,
+    make_row,
+    paper_settings,
+)
 from ..text.corpus import raw_lines
 from ..text.errors import import_extra
 from ..text.settings import option, settings
@@ -24,7 +33,7 @@ from ..tokens.tokenizer_file import ids_around, word_ids
 if TYPE_CHECKING:
     import torch
     from torch import nn
-    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+    from transformers import PreTrainedTokenizerBase
 
 # %% auto #0
 __all__ = ['UPOS', 'pos', 'ner', 'Tagged', 'Place', 'conllu_words', 'read_conllu', 'some_sentences', 'to_bio', 'read_bio',
@@ -334,14 +343,7 @@ class Tagging(Task):
     def text(self, example: Tagged) -> tuple[str, ...]:
         return example.words
 
-    def rows(
-        self,
-        tokenizer: PreTrainedTokenizerBase,
-        examples: Sequence[Tagged],
-        labels: Sequence[str],
-        length: int,
-        config: TaggingConfig,
-    ) -> list[Row]:  # one for each window
+    def rows(self, tokenizer, examples, labels, length, config):  # one for each window
         number, rows = {tag: i for i, tag in enumerate(labels)}, []
         for w in windows(tokenizer, [e.words for e in examples], length, config.pooling):
             tags = examples[w.sentence].tags[w.start : w.start + w.size]
@@ -358,13 +360,7 @@ class Tagging(Task):
             scores = scores.softmax(-1)
         return super().losses(scores, batch, config)
 
-    def weights(
-        self,
-        batches: Sequence[Mapping[str, torch.Tensor]],
-        labels: Sequence[str],
-        config: TaggingConfig,
-        gather: Callable[[torch.Tensor], torch.Tensor],
-    ) -> list[torch.Tensor]:
+    def weights(self, batches, labels, config, gather):
         apart = labels.index("O") if config.balance_o and "O" in labels else -1
         return label_weights([b["labels"] for b in batches], apart, gather)
 
@@ -372,14 +368,7 @@ class Tagging(Task):
         "Number of the best tag for each word."
         return [best[: len(row.inputs["labels"])] for best, row in zip(scores.argmax(-1).tolist(), rows)]
 
-    def join(
-        self,
-        examples: Sequence[Tagged],
-        rows: Sequence[Row],
-        answers: Sequence[list[int]],
-        model: PreTrainedModel,
-        config: TaggingConfig,
-    ) -> list[tuple[str, ...]]:
+    def join(self, examples, rows, answers, model, config):
         "Tags of whole sentences from those of their windows."
         tags, names = [[] for _ in examples], cast("dict[int, str]", model.config.id2label)
         for row, numbers in zip(rows, answers):

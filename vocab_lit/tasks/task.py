@@ -8,12 +8,14 @@ from __future__ import annotations
 import inspect
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .config import PaperSettings, TaskConfig
+from ..text.settings import Settings, option, settings
 
 if TYPE_CHECKING:
     import torch
@@ -21,8 +23,67 @@ if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
 # %% auto #0
-__all__ = ['MODEL_INPUTS', 'Row', 'make_row', 'forward', 'label_weights', 'by_frequency', 'Task', 'divide', 'hold_out', 'notes',
-           'row_notes']
+__all__ = ['NO_EARLY_STOP', 'FOCUS', 'MODEL_INPUTS', 'TaskConfig', 'WholeConfig', 'PaperSettings', 'paper_settings', 'Row',
+           'make_row', 'forward', 'label_weights', 'by_frequency', 'Task', 'divide', 'hold_out', 'notes', 'row_notes']
+
+# %% ../../nbs/07_tasks/01_task.ipynb #c762c760
+NO_EARLY_STOP = 10**6  # patience of training that goes on to its last epoch
+
+
+@settings
+class TaskConfig(Settings):
+    "Hyper-parameters of fine-tuning; the defaults are those of Downey et al. (2023, Table 7) for POS."
+
+    learning_rate: float = option(5e-6, "learning rate")
+    batch_size: int = option(72, "rows (examples, or windows of long ones) in one optimizer step, on each device", ge=1)
+    micro_batch: int = option(0, "rows in one forward pass; 0: the whole batch")
+    epochs: int = option(64, "max epochs", ge=1)
+    eval_every: float = option(2, "epochs between two scores on the development split; below 1: the share of all steps")
+    patience: int = option(8, "epochs without a better score after which training stops")
+    max_length: int = option(256, "tokens in a row")
+    schedule: str = option("constant", "a name of transformers' schedulers")
+    warmup_steps: float = option(0, "of schedules that have a warm-up; below 1: the share of all steps")
+    max_grad_norm: float = option(1.0, "largest norm of the gradient")
+    weight_decay: float = option(0.0, "weight decay of AdamW")
+    max_train: int = option(32_768, "examples to train on; a sample where there are more")
+
+
+@settings
+class WholeConfig(TaskConfig):
+    "Training on all examples for a set number of epochs, as XTREME's (Hu et al., 2020)."
+
+    batch_size: int = 32
+    eval_every: float = 1
+    patience: int = NO_EARLY_STOP
+    schedule: str = "linear"
+    max_train: int = 10**9  # all
+
+# %% ../../nbs/07_tasks/01_task.ipynb #113936da
+class PaperSettings(NamedTuple):
+    "How a paper fine-tunes on a task."
+
+    whole: TaskConfig  # the whole model
+    adapters: TaskConfig  # adapters alone
+    low_resource_batch: int | None = None  # batch size in languages with little text; None: as elsewhere
+    # what differs on a data set, or in a language: settings by name
+    changes: Mapping[str, Mapping[str, object]] = MappingProxyType({})
+
+
+def paper_settings(
+    config: TaskConfig,
+    whole: float | None = None,  # learning rate of the whole model; None: the configuration's
+    adapters: float | None = None,  # learning rate of adapters; None: that of the whole model
+    low_resource_batch: int | None = None,  # as in `PaperSettings`
+    changes: Mapping[str, Mapping[str, object]] = MappingProxyType({}),  # as in `PaperSettings`
+) -> PaperSettings:
+    "A paper's settings, from a configuration and the learning rates that the paper states."
+    for_model = replace(config, learning_rate=whole) if whole else config
+    for_adapters = replace(for_model, learning_rate=adapters) if adapters else for_model
+    return PaperSettings(for_model, for_adapters, low_resource_batch, changes)
+
+
+# Dobler and de Melo (2023, Table 6), in all tasks: scored after every twentieth of the steps
+FOCUS = MappingProxyType(dict(batch_size=128, max_length=256, warmup_steps=0.1, schedule="linear", eval_every=0.05))
 
 # %% ../../nbs/07_tasks/01_task.ipynb #05172237
 class Row(NamedTuple):

@@ -20,8 +20,7 @@ from ..training.stages import trainable_parameters
 from ..training.trainer import CheckpointTrainer
 
 if TYPE_CHECKING:
-    from vocab_lit.tasks.config import TaskConfig
-    from vocab_lit.tasks.task import Row, Task
+    from vocab_lit.tasks.task import Row, Task, TaskConfig
 
 # %% auto #0
 __all__ = ['ByLength', 'is_scored', 'TaskTrainer', 'EpochCallback', 'task_arguments']

@@ -27,8 +27,9 @@ from .reader import TextSource
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'check_output', 'file_facts', 'alone', 'scratch_folder', 'write_folder', 'write_file', 'write_text', 'in_turn',
-           'check_file_name', 'inside', 'check_text', 'is_gguf', 'read_json', 'why_not', 'hub_name', 'in_mirror']
+__all__ = ['log', 'check_output', 'file_facts', 'alone', 'scratch_folder', 'not_finite', 'check_written', 'write_folder',
+           'write_file', 'write_text', 'in_turn', 'check_file_name', 'inside', 'check_text', 'is_gguf', 'read_json',
+           'why_not', 'hub_name', 'in_mirror']
 
 # %% ../../nbs/01_text/02_files.ipynb #faa78e9f
 _IN_EMPTY = re.compile(r"lost\+found|\..*-\w+\.part")  # of a new volume; of processes that were killed
@@ -133,6 +134,27 @@ def _part_of(
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def not_finite(file: Path) -> list[str]:  # in safetensors
+    "The names of the tensors that have a number that is not finite; those of quantised weights are not looked at."
+    import torch
+    from safetensors import safe_open
+
+    def is_finite(t: torch.Tensor) -> bool:
+        return not t.numel() or bool(torch.stack(torch.aminmax(t)).isfinite().all())  # NaN is both of them
+
+    with safe_open(file, "pt") as f:
+        names = f.keys()
+        tensors = ((name, f.get_tensor(name)) for name in names)  # one in memory at a time
+        return [name for name, t in tensors if t.is_floating_point() and t.itemsize > 1 and not is_finite(t)]
+
+
+def check_written(out: Path, broken: Sequence[str]) -> None:
+    "`ValueError` where tensors of a file that is about to take its name have numbers that are not finite."
+    if broken:
+        what = f"{len(broken):,} of its tensors have numbers that are not finite, the first {broken[0]}"
+        raise ValueError(f"{out} is not written: {what}; `vocab-lit check` tells whether those that it is made of do")
+
+
 @contextmanager
 def write_folder(out: str | Path) -> Iterator[Path]:  # a temporary folder, moved to `out` when the block ends well
     "Write a folder wholly or not at all."
@@ -142,6 +164,7 @@ def write_folder(out: str | Path) -> Iterator[Path]:  # a temporary folder, move
         partial = folder / "whole"  # without the lock
         partial.mkdir()
         yield partial
+        check_written(out, [name for f in sorted(partial.rglob("*.safetensors")) for name in not_finite(f)])
         for f in (partial, *partial.rglob("*")):
             f.chmod(0o755 if f.is_dir() else 0o644)  # not only for oneself
         for part, place in [(f, out / f.name) for f in partial.iterdir()] if is_there else [(partial, out)]:
@@ -157,6 +180,7 @@ def write_file(out: str | Path) -> Iterator[Path]:  # of a file to write, which 
     check_output(out)
     with _part_of(out, out.parent) as folder:
         yield folder / out.name
+        check_written(out, not_finite(folder / out.name) if out.suffix == ".safetensors" else ())
         os.replace(folder / out.name, out)
 
 

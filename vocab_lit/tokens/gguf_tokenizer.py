@@ -274,7 +274,8 @@ class GgufTokenizer(TokenizerFile):
     @cached_property
     def processor(self) -> sentencepiece.SentencePieceProcessor:
         "A tokenizer `llama` in the library that such come from, which needs no table of merges."
-        spec, piece = sentencepiece_model_pb2.ModelProto(), sentencepiece_model_pb2.ModelProto.SentencePiece
+        proto: Any = sentencepiece_model_pb2
+        spec, piece = proto.ModelProto(), proto.ModelProto.SentencePiece
         types = np.where(self.types == TokenType.UNKNOWN, TokenType.CONTROL, self.types)  # the library has the same
         types[self.id_of("unk_token")] = TokenType.UNKNOWN  # and one of these
         rows = zip(self.tokens, self.scores.tolist(), types.tolist())

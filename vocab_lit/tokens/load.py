@@ -116,7 +116,8 @@ def as_specified(
     path: Path,  # of a SentencePiece model
 ) -> PreTrainedTokenizerFast:
     "A tokenizer with the pipeline that its SentencePiece model specifies, and all else as it is."
-    spec, file = sentencepiece_model_pb2.ModelProto(), TokenizerFile(tokenizer)
+    proto: Any = sentencepiece_model_pb2
+    spec, file = proto.ModelProto(), TokenizerFile(tokenizer)
     spec.ParseFromString(path.read_bytes())
     rules, first = spec.normalizer_spec, _own_steps(file)
     if rules.precompiled_charsmap and any(step["type"] in ("NFD", "NFKD") for step in first):

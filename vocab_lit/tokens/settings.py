@@ -174,15 +174,16 @@ class TokenizerSettings(Settings):
     )
     extend: int = option(
         0,
-        "vocabulary expansion: keep the source vocabulary and add up to N tokens; 0 replaces it, -1: as many"
+        "vocabulary expansion: keep the source vocabulary and add N tokens; 0 replaces it, -1: as many"
         " as `vocab-lit inspect` advises, by continued training",
         ge=AS_ADVISED,
     )
     expansion: str = option(
-        "auxiliary",
-        "which tokens are added: auxiliary (those of a tokenizer trained on the text that the source lacks, as in "
-        "the paper) or continued (N that the source's tokenizer learns when its training goes on with the text)",
-        choices=("auxiliary", "continued"),
+        "continued",
+        "which tokens are added: continued (N that the source's tokenizer learns when its training goes on with the "
+        "text) or auxiliary (of the first N of a tokenizer trained on the text those that the source lacks, which are "
+        "fewer; as in FOCUS's paper)",
+        choices=("continued", "auxiliary"),
     )
     keep_reserved: bool = option(
         False,
@@ -209,10 +210,17 @@ class TokenizerSettings(Settings):
 
     def _check_expansion(self) -> None:
         "`SettingError` where a vocabulary cannot be expanded so."
-        if self.expansion != "auxiliary" and not self.extend:
+        if self.expansion != "continued" and not self.extend:
             raise SettingError("expansion", f" {self.expansion}: it adds to the source vocabulary; give --extend N too")
         if self.continues and self.kind:
-            raise SettingError("kind", f" {self.kind}: the source's own tokenizer is trained on; leave it out")
+            hint = "leave it out, or give --expansion auxiliary"
+            raise SettingError("kind", f" {self.kind}: the source's own tokenizer is trained on; {hint}")
+
+    def check_added(self, n: int) -> None:
+        "`SettingError` where the text gave the source's tokenizer fewer tokens than are asked for."
+        if self.continues and n < self.extend:
+            problem = f" {self.extend:,}: the text gives {n:,}, all that come up twice"
+            raise SettingError("extend", f"{problem}; ask for no more, or give more text")
 
     @property
     def given(self) -> list[GivenToken]:

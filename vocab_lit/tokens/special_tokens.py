@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 # %% auto #0
 __all__ = ['NO_TEXT', 'IdMap', 'role_of', 'config_parts', 'text_part', 'carry_ids', 'check_ids', 'written_ids',
-           'check_ids_written', 'ids_beyond', 'chat_templates', 'template_tokens', 'check_templates', 'listed',
-           'add_special_tokens', 'carry_template']
+           'check_ids_written', 'taken_for_times', 'ids_beyond', 'chat_templates', 'template_tokens', 'check_templates',
+           'listed', 'add_special_tokens', 'carry_template']
 
 # %% ../../nbs/02_tokens/04_special_tokens.ipynb #04e69eda
 @dataclass
@@ -90,11 +90,12 @@ def role_of(name: str) -> str | None:
     if named := re.fullmatch(rf"({'|'.join(ROLES)})_index", name):
         return named[1]
     role = name.removesuffix("_id")
-    return role if role in _MINICPM else None
+    return role if role in (*_MINICPM, "image_patch") else None
 
 
 _LISTS = ("suppress_tokens", "begin_suppress_tokens", "bad_words_ids", "force_words_ids", "sequence_bias")
-_OF_SPEECH = ("forced_decoder_ids", "lang_to_id", "task_to_id")  # Whisper's, which its processor sets anew
+_TABLES = ("lang_to_id", "task_to_id", "text_decoder_lang_to_code_id", "vocabulary_map", "forced_decoder_ids")
+_CODES = re.compile("^IMGIMG|visual token")  # what transformers knows tokens of image codes by in vocabulary_map
 
 
 def _carried_entry(ids: IdMap, entry: Any) -> Any:
@@ -112,6 +113,15 @@ def _carried_list(name: str, old: Iterable | Mapping, ids: IdMap) -> list | None
     if lost := len(entries) - len(kept):
         ids.notes.append(f"{name}: {lost} of {len(entries)} are not in the target vocabulary and are left out")
     return kept or None
+
+
+def _carried_table(name: str, old: Mapping | Iterable, ids: IdMap) -> dict | list:
+    "A table of languages, tasks, image codes or positions with the target's ids; none, at a position, is none again."
+    new = {key: None if id is None else ids.of_token(id) for key, id in dict(old).items()}
+    kept = {key: new[key] for key, id in dict(old).items() if id is None or new[key] is not None}
+    if lost := len(new) - len(kept):
+        ids.notes.append(f"{name}: {lost} of {len(new)} are not in the target vocabulary and are left out")
+    return kept if isinstance(old, Mapping) else [list(pair) for pair in kept.items()]
 
 
 def _carried(name: str, role: str, old: Any, ids: IdMap) -> Any:
@@ -168,9 +178,10 @@ def _carry(config: Any, ids: IdMap) -> None:
         role = role_of(name)
         if name in _LISTS and old:
             setattr(config, name, _carried_list(name, old, ids))
-        elif name in _OF_SPEECH and old and not ids.expands:
-            ids.notes.append(f"{name} is left out")
-            setattr(config, name, None)
+        elif name in _TABLES and old:
+            setattr(config, name, _carried_table(name, old, ids))
+        elif name == "id_to_text" and old:  # SeamlessM4T's, of every token
+            setattr(config, name, {str(token.id): token.piece for token in ids.target})
         elif role and old is not None:
             new = _carried(name, role, old, ids)
             try:
@@ -206,12 +217,20 @@ _REPLACEABLE = {*ROLES, "decoder_start", "forced_bos", "forced_eos"}  # a model 
 
 def check_ids(config: PreTrainedConfig, source: Vocab, target: Vocab) -> None:
     "`ValueError` where the target vocabulary lacks a special token that a model needs, as for images."
-    ids = IdMap(source, target)
+    rows = getattr(text_part(config), "vocab_size", 0)
+    ids = IdMap(source, target, rows)
+    codes = {text: id for text, id in (getattr(config, "vocabulary_map", None) or {}).items() if _CODES.search(text)}
+    if lost := [text for text, id in codes.items() if ids.of_token(id) is None]:
+        what = f"the target tokenizer lacks {len(lost)} of {len(codes)} tokens of images, such as {lost[0]!r}"
+        raise ValueError(f"{what}, which the model has in its vocabulary_map; make them special tokens of the source")
     for name, old in vars(config).items():
         role = role_of(name)
         if role is None or role in _REPLACEABLE or not isinstance(old, int):
             continue
         token = ids.token(old)
+        if len(source) <= old < rows and ids.of_role(role, old) is None:
+            what = f"the model's {name} is {old:,}, a row behind the {len(source):,} tokens of its tokenizer"
+            raise ValueError(f"{what}, which would be lost; add that token to the source's tokenizer with this id")
         if token and token.kind == "special" and ids.of_role(role, old) is None:
             raise ValueError(
                 f"the target tokenizer has no {ids.piece(old)}, which is the model's {name}; "
@@ -222,7 +241,7 @@ def check_ids(config: PreTrainedConfig, source: Vocab, target: Vocab) -> None:
 def _are_ids(value: object) -> bool:
     "Whether a value is an id, none, or holds nothing else but weights."
     if isinstance(value, Mapping):
-        return all(_are_ids(list(pair)) for pair in value.items())
+        return all((isinstance(key, str) or _are_ids(key)) and _are_ids(id) for key, id in value.items())
     if isinstance(value, (list, tuple)):
         return all(map(_are_ids, value))
     return value is None or (isinstance(value, (int, float)) and not isinstance(value, bool))
@@ -231,15 +250,31 @@ def _are_ids(value: object) -> bool:
 def written_ids(config: Any) -> Iterator[tuple[str, Any]]:
     "Every setting of a configuration that names tokens."
     for part in config_parts(config):
-        yield from ((name, value) for name, value in vars(part).items() if name in _LISTS or role_of(name))
+        several = (*_LISTS, *_TABLES)
+        yield from ((name, value) for name, value in vars(part).items() if name in several or role_of(name))
 
 
 def check_ids_written(config: Any, at: str) -> None:
     "`ValueError` where something else than ids stands for tokens in a configuration, of a model or of generation."
     for name, value in written_ids(config):
-        single = not isinstance(value, float) and (name not in _LISTS or isinstance(value, (type(None), list, dict)))
-        if not (single and _are_ids(value)):
+        if name in _TABLES and isinstance(value, list):
+            fits = all(isinstance(pair, (list, tuple)) and len(pair) == 2 for pair in value)
+        elif name in (*_LISTS, *_TABLES):
+            fits = value is None or isinstance(value, (list, dict))
+        else:
+            fits = not isinstance(value, (float, Mapping))
+        if not (fits and _are_ids(value)):
             raise ValueError(f"{at} has {name} {value!r}; write the id of a token, a list of ids, or null")
+
+
+_TIME = re.compile(r"<\|\d+\.\d\d\|>")
+
+
+def taken_for_times(vocab: Vocab, generation: Any) -> list[Token]:
+    "The tokens of text behind Whisper's <|notimestamps|>, from which on it takes every id for a time."
+    marker = getattr(generation, "no_timestamps_token_id", None)
+    behind = vocab.tokens[marker + 1 :] if isinstance(marker, int) else []
+    return [token for token in behind if token.piece and not _TIME.fullmatch(token.piece)]
 
 
 def ids_beyond(config: PreTrainedConfig) -> str:  # in words; empty where there is none
@@ -297,9 +332,8 @@ def add_special_tokens(
         piece = a["content"]
         wanted = piece in written or (a["special"] and piece not in roles and not is_reserved(piece))
         if wanted and piece not in known:
-            target.add_tokens(
-                [AddedToken(**{name: a[name] for name in a.keys() - {"id"}})], special_tokens=a["special"]
-            )
+            token: Any = AddedToken(**{name: a[name] for name in a.keys() - {"id"}})
+            target.add_tokens([token], special_tokens=a["special"])
             added.append(piece)
     return added
 

@@ -150,12 +150,16 @@ def own_methods(tokenizer: PreTrainedTokenizerBase | type) -> list[str]:  # name
 _SET_ONCE = ("normalizer", "pre_tokenizer", "model", "decoder", "added_tokens")  # what no method changes
 
 
+def _extra_tokens(tokenizer: Any) -> list[str]:
+    return [str(token) for token in tokenizer.extra_special_tokens]
+
+
 def _in_class(source: PreTrainedTokenizerBase, plain: PreTrainedTokenizerFast) -> PreTrainedTokenizerFast:
     "A tokenizer in the source's class, as transformers loads it; itself where the class would make another pipeline."
     with scratch_folder() as folder:
         source.save_pretrained(folder)
         backend_of(plain).save(str(Path(folder, "tokenizer.json")))
-        file, extra = Path(folder, "tokenizer_config.json"), list(map(str, plain.extra_special_tokens))
+        file, extra = Path(folder, "tokenizer_config.json"), _extra_tokens(plain)
         config = json.loads(file.read_text(encoding="utf-8")) | dict(extra_special_tokens=extra)
         if "extra_ids" in config:  # T5's sentinels, which its class would add
             config["extra_ids"] = sum("<extra_id_" in token for token in extra)
@@ -180,7 +184,7 @@ def _plain(source: PreTrainedTokenizerBase, pipeline: dict[str, Any]) -> PreTrai
         file.write_text(json.dumps(pipeline | dict(truncation=None, padding=None)), encoding="utf-8", newline="\n")
         made = PreTrainedTokenizerFast(
             tokenizer_file=str(file),
-            extra_special_tokens=[str(token) for token in source.extra_special_tokens if str(token) in known],
+            extra_special_tokens=[token for token in _extra_tokens(source) if token in known],
             model_max_length=source.model_max_length,
             model_input_names=source.model_input_names,
             padding_side=source.padding_side,

@@ -172,7 +172,7 @@ def _wordpiece_model(wanted: _Wanted) -> dict[str, Any]:
 
 # %% ../../nbs/02_tokens/02_train.ipynb #f6545fae
 SENTENCEPIECE_MOST = Amount(50_000_000, bytes=True)  # more text is sampled
-_SENTENCEPIECE_SPECIALS = dict(bos_id=0, pad_id=1, eos_id=2, unk_id=3)
+_SENTENCEPIECE_SPECIALS: dict[str, Any] = dict(bos_id=0, pad_id=1, eos_id=2, unk_id=3)
 
 
 def _sampled(lines: Iterable[str]) -> list[str]:
@@ -485,10 +485,18 @@ def train_tokenizer_like(
     if kind in (None, file.kind) and file.dialect.model in _BY_MODEL:
         return _train_in_pipeline(file, lines, vocab_size, character_coverage, split_digits, at_most, keep_reserved)
     kind, length = kind or file.kind, file.tokenizer.model_max_length
-    around = tuple(map(bool, ids_around(file.tokenizer)))
+    before, after = ids_around(file.tokenizer)
     lowercase = kind == "wordpiece" and bool((file.settings.get("normalizer") or {}).get("lowercase"))
     return train_tokenizer(
-        lines, kind, vocab_size, character_coverage, split_digits, lowercase, length, around, at_most
+        lines,
+        kind,
+        vocab_size,
+        character_coverage,
+        split_digits,
+        lowercase,
+        length,
+        (bool(before), bool(after)),
+        at_most,
     )
 
 # %% ../../nbs/02_tokens/02_train.ipynb #5e2d1c09

@@ -371,7 +371,8 @@ class TokenizedText:
     def __post_init__(self):
         self.n_lines = self.n_lines or len(self.lines)
         self.tokenizer: PreTrainedTokenizerBase = self.source.own_tokenizer
-        self.unknown = cast("int | None", self.tokenizer.unk_token_id)
+        unknown = cast("int | None", self.tokenizer.unk_token_id)
+        self.unknown = -1 if unknown is None else unknown
 
     @classmethod
     def read(cls, source: Vocab, lines: Iterable[str]) -> TokenizedText:
@@ -439,13 +440,14 @@ class TokenizedText:
             scripts=", ".join(f"{name} {share:.0%}" for name, share in shares if share >= 0.01),
         )
 
-    def trimmed(self) -> TokenizerFile:
-        "The tokenizer with what the text needs; as it is where it cannot be trimmed."
+    def trimmed(self, lines: Sequence[str] = (), words: str = "") -> TokenizerFile:
+        "The tokenizer with what the text or some lines of it need, and lists of words; else as it is."
         parts = self.parts
         try:
-            ids = np.fromiter(chain.from_iterable(self.rows[line] for line in self.lines), np.int64)
-            counts = ordinary_counts(parts, {"the text": np.bincount(ids, minlength=parts.size)})
+            ids = np.fromiter(chain.from_iterable(self.rows[line] for line in lines or self.lines), np.int64)
+            lists = {w.name: parts.count(word_lines(read_words(w), w.language)) for w in word_lists(words)}
+            counts = ordinary_counts(parts, {"the text": np.bincount(ids, minlength=parts.size)} | lists)
             kept = kept_in_any_case(parts, "all", counts["the text"])
-            return parts.trimmed(kept.union(*map(parts.needs, wanted_tokens(counts, TrimSettings.coverage))))
+            return parts.trimmed(kept.union(*map(parts.needs, wanted_tokens(counts, TrimSettings.coverage, lists))))
         except ValueError:
             return parts

@@ -174,7 +174,7 @@ class LaptRun:
 
     def check_same(self) -> None:
         "`ValueError` where the folder holds a run with other settings."
-        check_same_run(self.note_file, self.facts, ("contents", "retries", "micro_batch"))
+        check_same_run(self.note_file, self.facts, ("contents", "retries", "micro_batch", "bits_per_byte"))
 
     def train(
         self,

@@ -13,7 +13,7 @@ from bisect import bisect
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from torch import nn
@@ -227,7 +227,8 @@ def step_memory(
     "The memory of a step, by the sizes of the model's matrices."
     trainable = sum(p.numel() for p in model.parameters() if p.requires_grad)
     weights = sum(p.numel() * p.element_size() for p in model.parameters())
-    table, n_tokens = model.get_input_embeddings(), micro_batch * config.length
+    table: Any = model.get_input_embeddings()
+    n_tokens = micro_batch * config.length
     tables = {id(p) for p in table.parameters()}
     sides = sum(sum(p.shape) for p in model.parameters() if p.dim() == 2 and id(p) not in tables)  # rows and columns
     if any(getattr(module, "gradient_checkpointing", False) for module in model.modules()):

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'check_low_dimensional', 'FolderRun', 'prepare_run', 'lapt_files', 'finish_run']
+__all__ = ['log', 'check_low_dimensional', 'FolderRun', 'prepare_run', 'lapt_files', 'held_out_bits', 'finish_run']
 
 # %% ../../nbs/06_training/07_training_run.ipynb #6bb746da
 def _add_adapter(model, tokenizer, adapter: LanguageAdapter, config, seed) -> PreTrainedTokenizerBase:
@@ -223,6 +223,7 @@ def _open_run(source, text, out: Path, settings, run: RunSettings, adapter, keep
     check_installed(run)
     source = FolderSource.open(source)
     source.check_unquantised()
+    source.check_finite()
     model, tokenizer = source.load().float(), source.tokenizer
     config, share = settings, 0.0
     if isinstance(settings, LaptSettings):
@@ -420,6 +421,26 @@ def _write(run: FolderRun, losses: pd.DataFrame, folder: Path) -> None:
     copy_notes(run.source.files, folder)
     keep_source_files(str(run.source.files), folder)
     write_card(folder, run.out.name, run.source.path, training=told)
+
+
+_FEW = 40  # held-out lines whose bits per byte are measured
+
+
+def held_out_bits(
+    source: FolderSource | str | Path,  # this and the others as in `lapt_files`
+    text: Sequence[str | Path],
+    out: str | Path,
+    run: RunSettings = RunSettings(),
+) -> list[dict]:  # a row for each model, as from `forgotten`
+    "Measure held-out text by the model that was trained, before and after, and by its own source; lapt.json has it."
+    note, start = read_json(Path(out) / "lapt.json"), FolderSource.open(source)
+    if "bits_per_byte" not in note:
+        _, lines = _open_text(text, run.held_out, run.alpha, run.seed)
+        made_from = source_beside(start.files) if start.files else None
+        models = (dict(source=made_from) if made_from else {}) | dict(start=start, trained=FolderSource(out))
+        note["bits_per_byte"] = forgotten(models, {"held-out": lines[:_FEW]})
+        write_json(note, Path(out) / "lapt.json")
+    return note["bits_per_byte"]
 
 
 def finish_run(
