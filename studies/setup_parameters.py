@@ -43,7 +43,7 @@ def _is_masked(model: str) -> bool:
 
 
 _KINDS = {name: options(cls)[name].kind for name, cls in OF_KEY.items()}
-_OF_FILES = {"roberta", "gpt2", "texts", "cluster", "dictionary", *TASK_KEYS} | {
+_OF_FILES = {"roberta", "gpt2", "texts", "cluster", "dictionary", "dp", *TASK_KEYS} | {
     name for name, kind in _KINDS.items() if kind in ("Files", "File", "Model")
 }
 

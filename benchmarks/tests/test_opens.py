@@ -17,7 +17,7 @@ PASSES = {  # beside the look at its beginning
     "inspect": (1,),
     "transplant": (2, "--vocab-size", 500),  # whether it fills the vocabulary; all others are over what is kept
     "trim": (1,),
-    "lapt": (2, "--steps", 2, "--batch-size", 2, "--length", 64),  # what is held out, and training
+    "lapt": (3, "--steps", 2, "--batch-size", 2, "--length", 64),  # what is held out, training, and bits per byte
 }
 
 

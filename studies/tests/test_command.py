@@ -73,7 +73,7 @@ def test_claims_are_checked_on_the_papers_numbers_and_on_records(place):
     assert first["verdict"] == "supported" and first["pairs"] == 10 and 0 < first["p"] < 0.05
     shown = run(*asked)
     assert (
-        shown.count("supported") > 5 and shown.count("publishe") == 2
+        shown.count("supported") > 5 and shown.count("publishe") >= 2
     )  # a column of each table, broken where it is narrow
     assert "no claims of 'fokus'; choose from focus" in run("claims", "--paper", "fokus", code=1)
 

@@ -321,7 +321,7 @@ def test_files_that_cannot_be_right_are_refused_by_name_and_line(cell_1a3a838f):
     (folder / "cut.vec.gz").write_bytes(gzip.compress(b"a 1 2\n" * 500)[:40])
     with pytest.raises(ValueError, match="cut.vec.gz cannot be read to its end"):
         read_vectors(folder / "cut.vec.gz", ab)
-    refuse("junk", "junk.vec.gz, line 1: 0 numbers", "junk.vec.gz")
+    refuse("junk", "junk.vec.gz is not compressed as its name says", "junk.vec.gz")
     refuse("nothing", "bad.bin: no fastText model, or cut off", "bad.bin")
     with pytest.raises(FileNotFoundError, match="gone.vec"):
         read_vectors(folder / "gone.vec", ab)
