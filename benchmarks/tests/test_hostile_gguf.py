@@ -93,7 +93,6 @@ CALLS = {
 }
 NOT_REFUSED = {  # whose merges the check of another file does not need, and what may be a model's folder
     ("merges-unknown.gguf", "check"),
-    ("no-table.gguf", "export"),  # which is refused for its folder first
     *(("folder.gguf", command) for command in CALLS if command != "trim"),
 }
 

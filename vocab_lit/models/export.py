@@ -265,6 +265,7 @@ def export_gguf(
     """
     check_new_gguf(out)
     file = GgufFile.of(like)
+    token_tables(file)  # which says what is wrong with it
     with _trimmed_as(Path(folder), file) as begun:
         return _export(Trained(Path(folder), begun), file, Path(out))
 
