@@ -1,7 +1,7 @@
 """Sentences of advice, each computed from the records that it rests on.
 
 A page has a sentence between markers of its name, like any other fact. The words of a sentence are chosen by its
-numbers, so that other records give other advice. `python -m studies.advice` lists all with their records.
+numbers, so that other records give other advice. `python -m tools advice` lists all with their records.
 """
 
 from __future__ import annotations
