@@ -320,12 +320,9 @@ def pass_numbers() -> pd.DataFrame:  # columns: model, language, added, start, e
 @rests_on(ONE_PASS)
 def new_tokens() -> str:
     "What added tokens buy and cost, over both models."
-    ends, words = _ends(), _ends(WORDS)
-    cost, saved = [], []
-    for model in (UNREAD, READS):
-        kept, added = (ends.loc[(model, way)] for way in (kept_way(model), added_way(model, 2000)))
-        cost += (added - kept).tolist()
-        saved += (1 - words.loc[(model, added_way(model, 2000))] / words.loc[(model, kept_way(model))]).tolist()
+    table = pass_numbers().pivot(index=["model", "language"], columns="added", values=["end", "words"])
+    cost = (table["end"][2000] - table["end"][0]).tolist()
+    saved = (1 - table["words"][2000] / table["words"][0]).tolist()
     higher = [c for c in cost if c > LEVEL]
     told = f"2,000 added tokens make text {min(saved):.0%} to {max(saved):.0%} shorter"
     lost = f"they cost {min(higher):.2f} to {max(higher):.2f} bits per byte in {len(higher)} of {len(cost)} cases"
@@ -335,12 +332,12 @@ def new_tokens() -> str:
 @rests_on(ONE_PASS)
 def advice() -> str:
     "The README's table: ways, with where each began and ended in Swahili."
-    language, columns = "sw", {UNREAD: "SmolLM2 135M, which has not read it", READS: "Gemma 3 270M, which has"}
+    columns = {UNREAD: "SmolLM2 135M, which has not read it", READS: "Gemma 3 270M, which has"}
+    numbers = pass_numbers().query("language == 'sw'").set_index(["model", "added"])
 
     def cell(model: str, n: int) -> str:
-        place = (model, added_way(model, n) if n else kept_way(model))
-        start, end, words = (table.loc[place, language] for table in (_before(), _ends(), _ends(WORDS)))
-        return f"{start:.2f} → {end:.2f}; {words:.1f}"
+        row = numbers.loc[(model, n)]
+        return f"{row.start:.2f} → {row.end:.2f}; {row.words:.1f}"
 
     ways = {"`lapt` alone": 0, "`--extend 500`": 500, "`--extend 2000`": 2000}
     rows = [[told, *(cell(model, n) for model in columns)] for told, n in ways.items()]
@@ -349,29 +346,28 @@ def advice() -> str:
     return f"{about}\n\n{table}\n\nIn four languages, {new_tokens()}."
 
 
-def _forgotten(model: str, way: str) -> str:
-    "English after training in each language, least to most."
-    values = _ends(_OTHER).loc[(model, way)].dropna()
-    return f"{values.min():.2f} to {values.max():.2f}"
+def _english(model: str, ways: dict[str, str]) -> str:  # {way: what is said behind its numbers}
+    "English before, and where it ends by each way: least to most, over the languages."
+    table = _ends(_OTHER).loc[model]
+    spans = {way: table.loc[way].dropna() for way in ways}
+    ends = [f"{span.min():.2f} to {span.max():.2f}{ways[way]}" for way, span in spans.items()]
+    return f"English, {table.loc['untouched'].iloc[0]:.2f} before, ends at {listed(ends)}"
 
 
 @rests_on(ONE_PASS)
 def rate_unread() -> str:
     "The learning rate of a model that has not read the language."
-    fast = _ends_told(UNREAD, "lapt-3e-4", "lapt", "1e-4")
-    english = f"English, {_ends(_OTHER).loc[(UNREAD, 'untouched')].iloc[0]:.2f} before, ends at"
-    costs = f"{_forgotten(UNREAD, 'lapt')} with 1e-4 and {_forgotten(UNREAD, 'lapt-3e-4')} with 3e-4"
-    slow = _ends_told(UNREAD, "lapt-3e-5", "lapt", "1e-4")
-    return f"3e-5 {slow}; 3e-4 {fast}; {english} {costs}{seeds_of(rows_of(ONE_PASS))}"
+    slow, fast = (_ends_told(UNREAD, way, "lapt", "1e-4") for way in ("lapt-3e-5", "lapt-3e-4"))
+    english = _english(UNREAD, {"lapt": " with 1e-4", "lapt-3e-4": " with 3e-4"})
+    return f"3e-5 {slow}; 3e-4 {fast}; {english}{seeds_of(rows_of(ONE_PASS))}"
 
 
 @rests_on(ONE_PASS)
 def rate_read() -> str:
     "The learning rate of a model that has read the language."
     slow = _ends_told(READS, "lapt-1e-5", "lapt-3e-5", "3e-5")
-    english = f"English, {_ends(_OTHER).loc[(READS, 'untouched')].iloc[0]:.2f} before, ends at"
-    costs = f"{_forgotten(READS, 'lapt-1e-5')} and {_forgotten(READS, 'lapt-3e-5')}"
-    return f"1e-5 {slow}; {english} {costs}{seeds_of(rows_of(ONE_PASS))}"
+    english = _english(READS, {"lapt-1e-5": "", "lapt-3e-5": ""})
+    return f"1e-5 {slow}; {english}{seeds_of(rows_of(ONE_PASS))}"
 
 
 # ---- further sentences

@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from studies.advice import pass_numbers
+from studies.advice import READS, UNREAD, pass_numbers
 from vocab_lit.study.report import UNKNOWN
 from vocab_lit.text.corpus import data_path, write_json
 
@@ -55,7 +55,7 @@ def field_evidence(
     return f"POS accuracy of {with_way:.0f} with {named}, {with_source:.0f} with the source's, {whose}"
 
 
-_READERS = {"gemma3-270m-trimmed": True, "smollm2-135m": False}  # models of the trial: whether they read its languages
+_READERS = {READS: True, UNREAD: False}  # models of the trial: whether they read its languages
 
 
 def real_evidence(
