@@ -217,8 +217,31 @@ def test_perplexity_is_told_with_nothing_trained(cell_a42a8f16):
         assert match in run(*arguments, code=1)
 
 
-@pytest.mark.cell('nbs/10_cli/03_train.ipynb', 'cell "an adaptation goes from a setup file to a report" (d1c884c0)')
-def test_an_adaptation_goes_from_a_setup_file_to_a_report(cell_a42a8f16):
+@pytest.mark.cell('nbs/10_cli/03_train.ipynb', 'cell "one command from a text to a model and its report" (d12ba0ce)')
+def test_one_command_from_a_text_to_a_model_and_its_report(cell_a42a8f16):
+    place = cell_a42a8f16.place
+    words = place / "keep.txt"
+    words.write_text("".join(f"{word}\n" for word in "hello world and good morning".split()))
+    common = ("adapt", place / "model", "--text", place / "sw.txt", "--keep", words, "--minutes", 0.15)
+    planned = json.loads(run(*common, "--out", place / "best", "--dry-run", "--json", "--push-to-hub", "me/sw"))
+    assert [row["what"] for row in planned][:1] == ["the vocabulary trimmed to the texts"]
+    assert planned[-1]["makes"] == "me/sw" and not (place / "best").exists()
+    report = json.loads(run(*common, "--out", place / "best", "--json"))
+    assert report["winner"] == "trim" and report["rows"][0]["after"] < report["rows"][0]["before"]
+    assert (place / "best/config.json").is_file() and (place / "best/report.md").is_file()
+    again = run(*common, "--out", place / "best")
+    assert "vocab-lit demo" in again and "bits per byte" in again
+    for match, arguments in (
+        ("holds another adaptation", (*common, "--for", "size", "--out", place / "best")),
+        ("exists and is not empty", (*common, "--out", place / "model", "--dry-run")),
+        ("--for", (*common, "--for", "beauty", "--out", place / "never")),
+        ("holds no adaptation", (*common, "--resume", "--out", place / "never")),
+    ):
+        assert match in run(*arguments, code=1) and not (place / "never").exists(), match
+
+
+@pytest.mark.cell('nbs/10_cli/03_train.ipynb', 'cell "a setup file says what commands do not" (d1c884c0)')
+def test_a_setup_file_says_what_commands_do_not(cell_a42a8f16):
     place = cell_a42a8f16.place
     run("transplant", place / "model", "--text", place / "sw.txt", "--vocab-size", 650, "--out", place / "by-hand")
     said = sentences("sw", 90, seed=2)
@@ -255,43 +278,8 @@ def test_an_adaptation_goes_from_a_setup_file_to_a_report(cell_a42a8f16):
         assert (place / "by-name/model.safetensors").read_bytes() == (place / "by-hand/model.safetensors").read_bytes()
     scored = json.loads(run("evaluate", place / "by-setup", *use, "--task", "ner", "--json"))
     assert [r["epochs"] for r in scored] == [1]  # one seed, one epoch
-    planned = json.loads(run("adapt", *use, "--out", place / "adapted", "--dry-run", "--json"))
-    assert [r["stage"] for r in planned] == [
-        "text",
-        "tokenizer",
-        "vectors",
-        "transplant",
-        "training",
-        "scores",
-        "report",
-    ] and not (place / "adapted").exists()
-    assert planned[4]["takes"]["steps"] == "3" and "GB" in planned[4]["takes"]["memory"]
-    assert "what the training would take" in run("adapt", *use, "--out", place / "adapted", "--dry-run")
-    report = json.loads(run("adapt", *use, "--out", place / "adapted", "--json"))
-    assert (
-        len(report["losses"]) == 4
-        and {r["task"] for r in report["tasks"]} == {"ner"}
-        and report["asked"]["language"] == "sw"
-    )
-    assert "trained" in run("adapt", *use, "--out", place / "adapted") and {
-        r["state"] for r in json.loads(run("adapt", *use, "--out", place / "adapted", "--dry-run", "--json"))
-    } == {"done"}
-    up = run("adapt", *use, "--out", place / "adapted", "--dry-run", "--json", "--push-to-hub", "me/sw")
-    assert json.loads(up)[-1]["makes"] == "me/sw"
     for match, arguments in (
-        (
-            "its stage tokenizer was made with vocab_size 650, not 600",
-            ("adapt", *use, "--vocab-size", 600, "--out", place / "adapted"),
-        ),
-        (
-            "its stage tokenizer was made with vocab_size 650, not 600",
-            ("adapt", *use, "--vocab-size", 600, "--out", place / "adapted", "--dry-run"),
-        ),
-        ("exists and is not empty", ("adapt", *use, "--out", place / "model", "--dry-run")),
-        (
-            "no key 'vocab_sise'; did you mean vocab_size",
-            ("adapt", "--setup", place / "wrong.yml", "--out", place / "never"),
-        ),
+        ("no key 'vocab_sise'; did you mean vocab_size", ("inspect", "--setup", place / "wrong.yml")),
         ("no such setup file", ("inspect", "--setup", place / "none.yml")),
         ("--test: give the test examples, or a --setup", ("evaluate", place / "model", "--task", "ner")),
     ):
@@ -317,20 +305,6 @@ def test_a_setup_file_and_the_command_line_expand_alike(cell_a42a8f16):
         assert (place / "kit-by-setup" / name).read_bytes() == (place / "kit-by-hand" / name).read_bytes(), name
     note = json.loads((place / "kit-by-setup/vocab_lit.json").read_text(encoding="utf-8"))
     assert note["given_tokens"] == 2 and note["extended_by"] == 52
-    asked = []
-
-
-    def ask(adaptation, *_):
-        asked.append((adaptation.opened.name, adaptation.text, adaptation.transplant))
-        raise ValueError("that is all")
-
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("vocab_lit.app.adapt.adapt_files", ask)
-        for arguments in (use, typed):
-            assert "that is all" in run("adapt", *arguments, "--out", place / "never", code=1)
-    by_setup, by_hand = asked
-    assert by_setup == by_hand and by_setup[2].tokenizer.tokens == str(kit / "terms.tsv")
 
 
 @pytest.mark.cell('nbs/10_cli/03_train.ipynb', 'cell "a study is printed, planned, computed, and tells of failures" (6628ed3d)')

@@ -22,6 +22,7 @@ from vocab_lit.cli.console import (
     Field,
     Json,
     ModelName,
+    ModelOrGguf,
     PushToHub,
     RunText,
     SetupFile,
@@ -30,8 +31,10 @@ from vocab_lit.cli.console import (
     command,
     given,
     output,
+    sentence,
     show,
     show_facts,
+    show_line,
     show_plan,
     subcommands,
     tell_json,
@@ -39,9 +42,8 @@ from vocab_lit.cli.console import (
     upload_rows,
     upload_to,
 )
-from ..methods.settings import InitSettings, TransplantSettings
+from ..app.settings import AIM_HELP, AdaptOptions
 from ..models.settings import LanguageAdapter, check_model_path
-from ..study.adaptation import Adaptation, AdaptSettings
 from ..tasks.settings import PERPLEXITY, SPLITS, TASK_KEYS, EvaluateSettings, TaskRun
 from ..text.files import check_output
 from ..text.settings import SettingError
@@ -258,88 +260,60 @@ def evaluate(
     else:
         _show_scores(records, model)
 
-# %% ../../nbs/10_cli/03_train.ipynb #4626d1bd
-def _show_stages(rows: list[dict[str, Any]], title: str) -> None:
-    "Print the stages of an adaptation, and what its training would take."
-    show([{name: value for name, value in row.items() if name != "takes"} for row in rows], title)
-    for row in rows:
-        if "takes" in row:
-            show_facts(row["takes"], f"what the {row['stage']} would take")
-
-
-def _show_report(out: Path) -> None:
-    "Print how the models compare."
-    from vocab_lit.app.made_folder import MadeFolder, measured
-
-    for table in measured(MadeFolder.open(out)):
-        if table["id"] in ("scores", "tasks", "forgotten"):
-            show(table["rows"], table["title"])
-
 # %% ../../nbs/10_cli/03_train.ipynb #957d6e1e
 @command(
     "adapt",
     _WHOLE,
-    main="text out language tokenizer vocab_size extend method held_out steps learning_rate keep_text setup dry_run "
-    "push_to_hub",
+    main="text keep minutes hours aim out gguf resume language setup dry_run push_to_hub as_json",
 )
 def adapt(
-    model: ModelName,
+    model: ModelOrGguf,
     text: RunText,
     out: Annotated[
-        Path, given("A new or empty folder, or that of the same adaptation, which then resumes where it was.")
+        Path, given("A new or empty folder, or that of the same adaptation, which then goes on where it was.")
     ],
-    adaptation: AdaptSettings,
-    init: InitSettings,
-    tokenizer: TokenizerSettings,
-    vectors: VectorSettings,
-    lapt: LaptSettings,
-    keep: KeepSettings,
-    run: RunOptions,
+    options: AdaptOptions,
+    aim: Annotated[str, given(sentence(AIM_HELP), "--for")] = "quality",
+    gguf: Annotated[
+        str, given("A GGUF file of the same model: the result is written as one too, beside the folder.")
+    ] = "",
+    resume: Annotated[bool, given("Go on with an adaptation that has ended, for as long again.", "--resume")] = False,
     field: Field = "",
     setup: SetupFile = None,
     dry_run: DryRun = False,
     push_to_hub: PushToHub = None,
     as_json: Json = False,
 ) -> None:
-    """Adapt a model to a language: from text to an evaluated model, in one go.
+    """Make the best model for a language that this machine can make in a time.
 
-    The text is cleaned and some of it held out; a tokenizer and vectors are trained; the model gets the target
-    vocabulary and is trained on; source and target model are compared in report/report.md, report.html and report.json.
-    Tasks to score the models on are named in the setup file. The same command resumes after any interruption.
+    Candidates (the vocabulary trimmed, extended, replaced) are trained for a part of the time; the half that is behind
+    stops, and the best goes on until the time is up. A GGUF file becomes a GGUF file too. Ctrl-C ends it early, with
+    the best model so far; a process that is killed goes on by the same command. The result has a report: report.md.
 
-    Example: `vocab-lit adapt xlm-roberta-base --text swahili.txt --steps 10000 --out xlmr-sw`
+    Example: `vocab-lit adapt MODEL --text mine.txt --keep english.txt --minutes 30 --out mine`
 
-    Example: `vocab-lit adapt --setup sw.yml --out xlmr-sw`
+    Example: `vocab-lit adapt gemma.gguf --text mine.txt --keep en --hours 8 --for speed --out mine`
 
+    Example: `vocab-lit adapt MODEL --text mine.txt --keep english.txt --resume --minutes 60 --out mine`
     """
-    transplant = TransplantSettings(tokenizer, vectors, init).without_unused(list(setup or ()), text)
     from vocab_lit.app import adapt as adapting
-    from vocab_lit.study.stages import Run
 
-    of_setup = setup or {}
-    wanted = {name: adaptation.evaluation(name, of_setup[name], init.seed) for name in TASK_KEYS if name in of_setup}
-    asked = Adaptation(model, tuple(map(str, text)), transplant, lapt, adaptation, wanted, keep, run)
+    asked = adapting.Adapt(model, tuple(map(str, text)), replace(options, aim=aim), gguf)
     check_model_path(model)
-    adapting.check_options(asked)
     push_to_hub = upload_to(push_to_hub, dry_run)
-    if tokenizer.is_left_open:
-        from vocab_lit.app.inspection import advised
-
-        chosen = advised(model, text, tokenizer)
-        asked = replace(asked, transplant=replace(transplant, tokenizer=chosen))
     if dry_run:
-        rows = adapting.planned(Run(asked, out)) + upload_rows(push_to_hub)
-        tell_json(rows) if as_json else _show_stages(rows, f"{model} to {out}")
+        rows = adapting.planned(asked, out, resume) + upload_rows(push_to_hub)
+        tell_json(rows) if as_json else show(rows, f"{model} to {out}")
         return
-    report = adapting.adapt_files(asked, out)
-    if not FIRST:
-        return
-    upload_if_named(asked.final(out), push_to_hub)
+    report = adapting.adapt_files(asked, out, resume)
+    upload_if_named(out, push_to_hub)
     if as_json:
         tell_json(report)
         return
-    _show_report(out)
-    log.info(f"the report is {out / 'report/report.md'}, the model {asked.final(out)}")
+    show(report["rows"], f"{report['winner']}: before and after")
+    for line in report["next"]:
+        show_line(line)
+    log.info(f"the model is in {out}, the report is {out / 'report.md'}")
 
 # %% ../../nbs/10_cli/03_train.ipynb #be0436e7
 @command("study", _WHOLE)

@@ -13,7 +13,7 @@ import logging
 import os
 import tempfile
 import warnings
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -143,6 +143,7 @@ class LaptRun:
     kept: Kept = field(default_factory=Kept)  # text whose loss is recorded, and a share of which is replayed
     teacher: Teacher | None = None  # in mode distil
     arguments: dict = field(default_factory=dict)  # of transformers' TrainingArguments
+    measures: Mapping[str, Callable[..., float]] = field(default_factory=dict)  # of the model, in place of losses
     note: dict = field(default_factory=lambda: {"retries": []}, init=False)  # what lapt.json says
     evaluated: dict[str, torch.Tensor] = field(init=False)  # held-out blocks (n, length), by the name of the loss
     process: TrainingArguments = field(init=False)  # which process this is, of how many, and its device
@@ -185,7 +186,7 @@ class LaptRun:
         from vocab_lit.training.trainer import StopWhenAsked, training_arguments
 
         self.check()
-        self.evaluated = dict(eval_loss=self._packed(held_out))
+        self.evaluated = {} if self.measures else dict(eval_loss=self._packed(held_out))
         if self.kept.parts:
             self.evaluated["eval_kept_loss"] = self._packed(self.kept.held_out)
         stop, folder = StopWhenAsked(self.max_hours), self.folder or tempfile.gettempdir()
@@ -295,7 +296,7 @@ class LaptRun:
         frozen = {name for name, p in self.model.named_parameters(remove_duplicate=False) if not p.requires_grad}
         self._choose_micro_batch()
         metrics = self.folder / "metrics.jsonl" if self.folder else None
-        callbacks = [LaptCallback(freezer, self.config, metrics), LossWarnings(), *self.callbacks]
+        callbacks = [LaptCallback(freezer, self.config, metrics, bool(self.measures)), LossWarnings(), *self.callbacks]
         callbacks += [stop] if self.folder else []
         while True:
             trainer = self._trainer(train_dataset=data, eval_dataset=data, callbacks=callbacks, frozen=frozen)
@@ -327,7 +328,7 @@ class LaptRun:
         args = training_arguments(config, self.seed, folder, save=bool(self.folder), **more)
         usual = config.micro_batch == micro_batches(config, args.world_size)[0]
         how = dict(batch_size=32 if usual else min(32, config.micro_batch), probability=config.mask_probability)
-        measures = {
+        measures = self.measures or {
             name: functools.partial(heldout_loss, tokenizer=self.tokenizer, lines=some, **how)
             for name, some in self.evaluated.items()
         }

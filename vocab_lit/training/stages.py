@@ -39,7 +39,8 @@ log = logging.getLogger("vocab_lit")
 # %% auto #0
 __all__ = ['log', 'SHARE', 'ENOUGH', 'OFTEN', 'transformer_blocks', 'stage_parameters', 'stage_starts', 'total_steps',
            'rate_factor', 'trainable_parameters', 'Freezer', 'forward_share', 'Evaluations', 'limited', 'StepMemory',
-           'step_memory', 'micro_batches', 'choose_micro_batch', 'memory_left', 'count_blocks', 'estimate_run']
+           'step_memory', 'micro_batches', 'choose_micro_batch', 'memory_left', 'count_blocks', 'block_seconds',
+           'estimate_run']
 
 # %% ../../nbs/06_training/04_stages.ipynb #748d38a0
 def transformer_blocks(model: PreTrainedModel) -> nn.Module:
@@ -291,7 +292,7 @@ def count_blocks(
     return max(1, round(n_tokens * characters / sum(len(line) + 1 for line in sample) / length))
 
 
-def _seconds(model: PreTrainedModel, n: int, length: int) -> float:
+def block_seconds(model: PreTrainedModel, n: int, length: int) -> float:
     "Seconds of some blocks, forward and backward, as they are after the first time."
     ids = torch.ones(n, length, dtype=torch.long, device=model.device)
     with in_mode(model, training=True), random_state_restored():
@@ -322,7 +323,7 @@ def estimate_run(
     micro, memory = choose_micro_batch(on_device(model), config, memory_left(model), micro_batches(config))
     if device.kind == "cpu":
         micro = 1  # more take as many times as long
-    seconds = _seconds(model, micro, config.length) / micro  # of a block
+    seconds = block_seconds(model, micro, config.length) / micro  # of a block
     freezer.restore()
     steps, plan = total_steps(config), Evaluations.of(config, n_held_out, share=eval_share)
     computed = steps * config.batch_size + plan.times * plan.blocks * forward_share(config)

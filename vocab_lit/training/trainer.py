@@ -57,11 +57,18 @@ def held_out_losses(state: TrainerState) -> dict[float, float]:  # by step
 class LaptCallback(TrainerCallback):
     "What a run does between its steps: the parameters of the stage are trainable, the log is written, a bar is shown."
 
-    def __init__(self, freezer: Freezer, config: LaptConfig, metrics: Path | None = None):  # the file of the log
-        self.freezer, self.config, self.metrics, self.shown = freezer, config, metrics, {}
+    def __init__(
+        self,
+        freezer: Freezer,
+        config: LaptConfig,
+        metrics: Path | None = None,  # the file of the log
+        quiet: bool = False,  # whether there is no bar
+    ):
+        self.freezer, self.config, self.metrics, self.shown, self.quiet = freezer, config, metrics, {}, quiet
 
     def on_train_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
-        steps, at, quiet = state.max_steps, state.global_step, not state.is_world_process_zero or None
+        steps, at = state.max_steps, state.global_step
+        quiet = self.quiet or not state.is_world_process_zero or None
         self.bar = tqdm(total=steps, initial=at, desc="LAPT", unit=" steps", delay=2, leave=False, disable=quiet)
         self._write(state, state.log_history, "w")  # what followed the checkpoint that it resumes from is made again
         self.freezer.at(state.global_step)

@@ -42,12 +42,13 @@ from .stages import SHARE, estimate_run
 
 if TYPE_CHECKING:
     import pandas as pd
-    from transformers import PreTrainedTokenizerBase, TrainerCallback
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase, TrainerCallback
 
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'check_low_dimensional', 'FolderRun', 'prepare_run', 'lapt_files', 'held_out_bits', 'finish_run']
+__all__ = ['log', 'check_low_dimensional', 'FolderRun', 'prepare_run', 'lapt_files', 'save_trained', 'held_out_bits',
+           'finish_run']
 
 # %% ../../nbs/06_training/07_training_run.ipynb #6bb746da
 def _add_adapter(model, tokenizer, adapter: LanguageAdapter, config, seed) -> PreTrainedTokenizerBase:
@@ -396,6 +397,16 @@ def _forgotten(run: FolderRun, folder: Path) -> str:
     return "; ".join(told)
 
 
+def save_trained(model: PreTrainedModel, source: FolderSource, folder: Path) -> None:
+    "Write a model that was trained, with the tokenizer, the notes and what else lies beside its source."
+    save_model(model, folder)
+    if model.source_folder:
+        copy_beside(cast("Path", model.source_folder), folder)  # noted by `FolderSource.load`
+    save_tokenizer(source.tokenizer, folder)
+    copy_notes(source.files, folder)
+    keep_source_files(str(source.files), folder)
+
+
 def _write(run: FolderRun, losses: pd.DataFrame, folder: Path) -> None:
     "Save what a run leaves: the model with its card, or an adapter; its losses and what it logged."
     losses.to_csv(folder / "losses.csv", index=False, lineterminator="\n")
@@ -412,14 +423,9 @@ def _write(run: FolderRun, losses: pd.DataFrame, folder: Path) -> None:
         return
     if run.lora:
         run.lora.merge()
-    save_model(run.model, folder)
-    if run.model.source_folder:
-        copy_beside(cast("Path", run.model.source_folder), folder)  # noted by `FolderSource.load`
+    save_trained(run.model, run.source, folder)
     if run.layer:
         run.layer.save(folder / "factors.safetensors")
-    save_tokenizer(run.tokenizer, folder)
-    copy_notes(run.source.files, folder)
-    keep_source_files(str(run.source.files), folder)
     write_card(folder, run.out.name, run.source.path, training=told)
 
 
