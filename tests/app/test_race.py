@@ -163,14 +163,18 @@ def test_the_speed_of_the_first_steps_plans_the_others(cell_1825b96d):
     assert 0.3 < planned.seconds / 2.0 < 3 and len(planned.curve) == 2
 
 
-@pytest.mark.cell('nbs/09_app/05_race.ipynb', 'cell "text, time and what is to be kept decide who races" (e45e5a76)')
+@pytest.mark.cell('nbs/09_app/05_race.ipynb', 'cell "text, time and what is to be kept decide who races" (eee82d78)')
 def test_text_time_and_what_is_to_be_kept_decide_who_races():
-    def names(seconds=1800, **seen):
-        return [c.name for c in candidates_for(Seen(**dict(bytes=2_000_000, reads=False, keeps=False) | seen), seconds)]
+    def names(**seen):
+        usual = dict(bytes=2_000_000, reads=False, keeps=False, steps=2000, tokens=10**6)
+        return [c.name for c in candidates_for(Seen(**usual | seen))]
 
 
-    assert names() == ["replace-16000", "trim", "extend-8000", "extend-2000"]
-    assert names(keeps=True) == names(reads=True) == names(is_gguf=True) == ["trim", "extend-8000", "extend-2000"]
-    assert names(seconds=480) == ["replace-16000", "trim"] and names(seconds=480, keeps=True) == ["trim", "extend-8000"]
-    assert names(seconds=100) == names(bytes=20_000) == ["trim"] and names(can_trim=False, seconds=100) == ["keep"]
+    assert names() == ["replace-16000", "trim", "extend-4000", "extend-1000"]
+    assert names(keeps=True) == names(reads=True) == names(is_gguf=True) == ["trim", "extend-4000", "extend-1000"]
+    assert names(most=2) == ["replace-16000", "trim"] and names(most=2, keeps=True) == ["trim", "extend-4000"]
+    assert names(steps=600) == ["replace-16000"] and names(steps=600, keeps=True) == ["trim"]  # no race
+    assert names(steps=200, tokens=25_000, keeps=True) == ["extend-4000"]
+    assert names(steps=200, tokens=25_000, keeps=True, reads=True) == ["trim"]
+    assert names(bytes=20_000) == ["trim"] and names(can_trim=False, most=1, keeps=True) == ["keep"]
     assert names(bytes=500_000, keeps=True) == ["trim", "extend-2000", "extend-500"]

@@ -21,21 +21,22 @@ if TYPE_CHECKING:
 
 # %% auto #0
 __all__ = ['KEPT', 'BEHIND', 'FIRST', 'ENDLESS', 'WARM', 'TRIED', 'SAVED', 'BYTES_A_TOKEN', 'BYTES_A_ROW', 'MOST_NEW',
-           'MOST_ROWS', 'RACED', 'FEW_BYTES', 'predicted', 'Standing', 'ranked', 'rounds', 'Clock', 'Leg', 'Trained',
-           'Pace', 'Candidate', 'Seen', 'candidates_for']
+           'MOST_ROWS', 'FEW_BYTES', 'TOLD_APART', 'OVERTAKEN', 'predicted', 'Standing', 'ranked', 'rounds', 'Clock',
+           'Leg', 'Trained', 'Pace', 'Candidate', 'Seen', 'candidates_for']
 
-# %% ../../nbs/09_app/05_race.ipynb #75afeaa8
+# %% ../../nbs/09_app/05_race.ipynb #cd54df36
 def predicted(
-    curve: Sequence[Mapping[str, float]],  # seconds and bits, in order
+    curve: Sequence[Mapping[str, float]],  # measurements in order, each with its seconds
     seconds: float,  # of training
+    name: str = "bits",  # of what was measured
 ) -> float:  # bits per byte
     "The bits per byte to which a curve leads, along a line over the logarithm of time."
     last = curve[-1]
     if len(curve) < 2:
-        return last["bits"]
+        return last[name]
     before = curve[-2]
-    slope = (last["bits"] - before["bits"]) / math.log(last["seconds"] / before["seconds"])
-    return last["bits"] + min(slope, 0.0) * math.log(max(seconds / last["seconds"], 1.0))
+    slope = (last[name] - before[name]) / math.log(last["seconds"] / before["seconds"])
+    return last[name] + min(slope, 0.0) * math.log(max(seconds / last["seconds"], 1.0))
 
 # %% ../../nbs/09_app/05_race.ipynb #4aff0d09
 KEPT = 1.05  # times the source's bits per byte that text to keep may take
@@ -277,11 +278,12 @@ class Candidate:
             "replace": f"a new vocabulary of {self.tokens:,} tokens",
         }[self.way]
 
-# %% ../../nbs/09_app/05_race.ipynb #fc843036
+# %% ../../nbs/09_app/05_race.ipynb #f169204a
 BYTES_A_TOKEN, BYTES_A_ROW = 250, 60  # of text, for each new token, and for each token of a new vocabulary
-MOST_NEW, MOST_ROWS = 8000, 16_000  # tokens
-RACED = {240: 1, 600: 2, 1200: 3, 10**9: 4}  # candidates of a race in less than so many seconds
+MOST_NEW, MOST_ROWS = 4000, 16_000  # tokens
 FEW_BYTES = 50_000  # of text, below which there is nothing to compare
+TOLD_APART = 25  # steps of the first round
+OVERTAKEN = 40_000  # tokens of training, from which on new tokens are behind
 
 
 @dataclass(frozen=True)
@@ -291,8 +293,16 @@ class Seen:
     bytes: int  # of the text to train on
     reads: bool  # whether the source predicts the language better than counts of bytes do
     keeps: bool  # whether something is to be kept
+    steps: float  # that the time has, of one candidate
+    tokens: float  # in them
+    most: int = 4  # candidates whose start there is time to make
     is_gguf: bool = False
     can_trim: bool = True
+
+    @property
+    def races(self) -> bool:
+        "Whether there is enough text and time to compare candidates."
+        return self.bytes >= FEW_BYTES and FIRST * self.steps >= TOLD_APART and self.most > 1
 
 
 def _round(n: float, most: int) -> int:
@@ -301,17 +311,18 @@ def _round(n: float, most: int) -> int:
     return n - n % (1000 if n >= 2000 else 100)
 
 
-def candidates_for(seen: Seen, seconds: float) -> list[Candidate]:
-    "The candidates that can be best, those first that most often were; one alone where there is nothing to race for."
-    base = Candidate("trim", why="as good as the source on these texts, and cheaper to train")
+def candidates_for(seen: Seen) -> list[Candidate]:
+    "The candidates that can be best, those first that most often were; one where there is nothing to race for."
+    trim = Candidate("trim", why="it predicts these texts as the source does, and is cheaper to train")
     if not seen.can_trim:
-        base = Candidate("keep", why="this vocabulary cannot be trimmed")
+        trim = Candidate("keep", why="this vocabulary cannot be trimmed")
+    if seen.bytes < FEW_BYTES:
+        return [trim]
     new, rows = _round(seen.bytes / BYTES_A_TOKEN, MOST_NEW), _round(seen.bytes / BYTES_A_ROW, MOST_ROWS)
-    more = [Candidate("extend", n, "the text is read in fewer tokens") for n in (new, _round(new / 4, new)) if n >= 500]
-    all_ = [base, *more]
+    grown = [Candidate("extend", n, "it reads the text in fewer tokens") for n in (new, _round(new / 4, new)) if n >= 500]
+    listed = [trim, *grown]
+    if grown and seen.tokens < OVERTAKEN and not seen.reads:
+        listed = [grown[0], trim, *grown[1:]]
     if not (seen.keeps or seen.is_gguf or seen.reads) and rows >= 2000:
-        all_.insert(0, Candidate("replace", rows, "nothing has to be kept, and the source does not read the language"))
-    most = next(n for limit, n in RACED.items() if seconds < limit)
-    if seen.bytes < FEW_BYTES or most == 1:
-        return [base]
-    return all_[:most]
+        listed.insert(0, Candidate("replace", rows, "nothing is to be kept, and the source does not read the language"))
+    return listed[: seen.most] if seen.races else listed[:1]
