@@ -5,9 +5,10 @@ from studies.phrasebook import lines
 from tools.examples import remarks, tiny_model
 from transformers import XLMRobertaModel
 from types import SimpleNamespace
-from vocab_lit.app.adapt import Adapt, adapt_files, bits_of, planned
+from vocab_lit.app.adapt import adapt_files, planned
 from vocab_lit.app.race import Leg, Pace
 from vocab_lit.app.settings import AdaptOptions
+from vocab_lit.app.trial import Adapt, bits_of
 from vocab_lit.models.source import FolderSource, load_model
 from vocab_lit.text.corpus import read_lines
 from vocab_lit.text.files import read_json
@@ -20,8 +21,8 @@ import tempfile
 
 
 @pytest.fixture(scope='module')
-def cell_440693d0():
-    # nbs/09_app/06_adapt.ipynb, cell "place = tiny_model(tempfile.mkdtemp())" (440693d0)
+def cell_3c9acadc():
+    # nbs/09_app/06_adapt.ipynb, cell "place = tiny_model(tempfile.mkdtemp())" (3c9acadc)
     place = tiny_model(tempfile.mkdtemp())
     (place / "en.txt").write_text("\n".join(lines("en", 600, seed=1)), encoding="utf-8")
     wanted = AdaptOptions(minutes=0.3, keep=(str(place / "en.txt"),), candidates="trim,extend-200", clean=False)
@@ -29,15 +30,16 @@ def cell_440693d0():
     with remarks() as said:
         report = adapt_files(asked, place / "out")
     winner, (loser,) = report["winner"], {"trim", "extend-200"} - {report["winner"]}
+    tokenizer, source = load_tokenizer(place / "out"), FolderSource(place / "model")
     report["decided"]
-    return SimpleNamespace(asked=asked, loser=loser, place=place, report=report, winner=winner)
+    return SimpleNamespace(asked=asked, loser=loser, place=place, report=report, source=source, tokenizer=tokenizer, winner=winner)
 
 
 @pytest.fixture(scope='module')
-def cell_814d5da1(cell_440693d0):
-    # nbs/09_app/06_adapt.ipynb, cell "class Killed(BaseException):" (814d5da1)
-    asked = cell_440693d0.asked
-    place = cell_440693d0.place
+def cell_4fd3fff7(cell_3c9acadc):
+    # nbs/09_app/06_adapt.ipynb, cell "class Killed(BaseException):" (4fd3fff7)
+    asked = cell_3c9acadc.asked
+    place = cell_3c9acadc.place
     class Killed(BaseException):
         pass
 
@@ -68,21 +70,23 @@ def cell_814d5da1(cell_440693d0):
     return SimpleNamespace(weights=weights)
 
 
-@pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "the winner\'s curve ends lowest, and before and after are measured anew" (4cd04137)')
-def test_the_winner_s_curve_ends_lowest_and_before_and_after_are_measured_anew(cell_440693d0):
-    loser = cell_440693d0.loser
-    place = cell_440693d0.place
-    report = cell_440693d0.report
-    winner = cell_440693d0.winner
+@pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "the winner\'s curve ends lowest, as measured anew" (556c9d07)')
+def test_the_winner_s_curve_ends_lowest_as_measured_anew(cell_3c9acadc):
+    loser = cell_3c9acadc.loser
+    place = cell_3c9acadc.place
+    report = cell_3c9acadc.report
+    source = cell_3c9acadc.source
+    tokenizer = cell_3c9acadc.tokenizer
+    winner = cell_3c9acadc.winner
     curves = report["curves"]
     assert len(curves[loser]) == 2 and curves[winner][-1]["step"] > curves[loser][-1]["step"]
     assert [c["out"] != "" for c in report["candidates"]] == [c["candidate"] == loser for c in report["candidates"]]
-    model, tokenizer = load_model(place / "out"), load_tokenizer(place / "out")
+    model = load_model(place / "out")
     note = read_json(place / "out/race/race.json")
     test = read_lines(place / "out/race/text/new-test.txt")[: note["lines"]["new-test"]]
     assert report["rows"][0]["after"] == pytest.approx(bits_of(model, tokenizer, test)[0], abs=1e-3)
-    source = load_model(place / "model"), load_tokenizer(place / "model")
-    assert report["rows"][0]["before"] == pytest.approx(bits_of(*source, test)[0], abs=1e-3)
+    before, _ = bits_of(source.load(), source.tokenizer, test)
+    assert report["rows"][0]["before"] == pytest.approx(before, abs=1e-3)
     assert report["rows"][0]["after"] < report["rows"][0]["before"]
     parts = [set(read_lines(place / f"out/race/text/new-{part}.txt")) for part in ("train", "judge", "test")]
     assert not parts[0] & parts[1] and not parts[0] & parts[2] and not parts[1] & parts[2]
@@ -92,12 +96,28 @@ def test_the_winner_s_curve_ends_lowest_and_before_and_after_are_measured_anew(c
     assert f"{report['rows'][0]['after']:.3f}"[:5] in (place / "out/README.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "what has ended is not done again, and goes on when asked" (7865d2e0)')
-def test_what_has_ended_is_not_done_again_and_goes_on_when_asked(cell_440693d0):
-    asked = cell_440693d0.asked
-    place = cell_440693d0.place
-    report = cell_440693d0.report
-    winner = cell_440693d0.winner
+@pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "each embedding is told of in the source\'s tokens" (f99afc81)')
+def test_each_embedding_is_told_of_in_the_source_s_tokens(cell_3c9acadc):
+    place = cell_3c9acadc.place
+    source = cell_3c9acadc.source
+    tokenizer = cell_3c9acadc.tokenizer
+    from vocab_lit.app.made_folder import MadeFolder, commands
+
+    made = MadeFolder.open(place / "out")
+    assert made.command == "adapt" and made.note["model"] == str(place / "model")
+    assert made.plan.weights.shape == (len(tokenizer), len(source.tokenizer))
+    text = [token for token in made.plan.target if token.kind == "text" and token.text == "u"][0]
+    assert made.plan.explain(text.id).source.tolist() == [text.shown]
+    [line] = commands(made)
+    assert line.startswith("vocab-lit adapt model --text sw.txt --keep en.txt --minutes 0.3 --candidates trim,extend-200 ")
+
+
+@pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "what has ended is not done again, and goes on when asked" (c4b3411d)')
+def test_what_has_ended_is_not_done_again_and_goes_on_when_asked(cell_3c9acadc):
+    asked = cell_3c9acadc.asked
+    place = cell_3c9acadc.place
+    report = cell_3c9acadc.report
+    winner = cell_3c9acadc.winner
     before = {p: p.stat().st_mtime_ns for p in (place / "out").rglob("*") if p.is_file() and p.name != ".lock"}
     assert adapt_files(asked, place / "out") == report
     assert before == {p: p.stat().st_mtime_ns for p in (place / "out").rglob("*") if p.is_file() and p.name != ".lock"}
@@ -111,16 +131,16 @@ def test_what_has_ended_is_not_done_again_and_goes_on_when_asked(cell_440693d0):
         adapt_files(other, place / "out")
 
 
-@pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "ended within a leg, it goes on to the same weights" (303447ea)')
-def test_ended_within_a_leg_it_goes_on_to_the_same_weights(cell_814d5da1):
-    weights = cell_814d5da1.weights
+@pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "ended within a leg, it goes on to the same weights" (88a39336)')
+def test_ended_within_a_leg_it_goes_on_to_the_same_weights(cell_4fd3fff7):
+    weights = cell_4fd3fff7.weights
     assert weights("ended", 5, 13, 21) == weights("whole")
 
 
-@pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "asked to end, it leaves the best model so far" (9d90db7d)')
-def test_asked_to_end_it_leaves_the_best_model_so_far(cell_440693d0):
-    asked = cell_440693d0.asked
-    place = cell_440693d0.place
+@pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "asked to end, it leaves the best model so far" (dd63f519)')
+def test_asked_to_end_it_leaves_the_best_model_so_far(cell_3c9acadc):
+    asked = cell_3c9acadc.asked
+    place = cell_3c9acadc.place
     with pytest.MonkeyPatch.context() as patch:
         step_end = Pace.on_step_end
 
@@ -135,10 +155,10 @@ def test_asked_to_end_it_leaves_the_best_model_so_far(cell_440693d0):
     assert early["rows"][0]["after"] != early["rows"][0]["before"]
 
 
-@pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "few lines are no reason to fail, and no text is learnt too often" (656260e0)')
-def test_few_lines_are_no_reason_to_fail_and_no_text_is_learnt_too_often(cell_440693d0):
-    asked = cell_440693d0.asked
-    place = cell_440693d0.place
+@pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "few lines do not fail, and are not learnt too often" (2db1969c)')
+def test_few_lines_do_not_fail_and_are_not_learnt_too_often(cell_3c9acadc):
+    asked = cell_3c9acadc.asked
+    place = cell_3c9acadc.place
     (place / "few.txt").write_text("\n".join(lines("sw", 50, seed=3)), encoding="utf-8")
     small = Adapt(asked.source, (str(place / "few.txt"),), AdaptOptions(minutes=5, clean=False))
     with remarks() as said:
@@ -151,10 +171,10 @@ def test_few_lines_are_no_reason_to_fail_and_no_text_is_learnt_too_often(cell_44
     assert seen < 8 * size and made["minutes"]["spent"] < 2
 
 
-@pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "a model that plain text does not train is trimmed, and said so" (14203124)')
-def test_a_model_that_plain_text_does_not_train_is_trimmed_and_said_so(cell_440693d0):
-    asked = cell_440693d0.asked
-    place = cell_440693d0.place
+@pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "a model that no text trains is trimmed, and said so" (47dc28ab)')
+def test_a_model_that_no_text_trains_is_trimmed_and_said_so(cell_3c9acadc):
+    asked = cell_3c9acadc.asked
+    place = cell_3c9acadc.place
     headless = FolderSource(place / "model")
     XLMRobertaModel(headless.config).save_pretrained(place / "headless")
     headless.tokenizer.save_pretrained(place / "headless")
@@ -164,10 +184,10 @@ def test_a_model_that_plain_text_does_not_train_is_trimmed_and_said_so(cell_4406
     assert len(load_tokenizer(place / "small")) < len(headless.tokenizer)
 
 
-@pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "what cannot be is refused before anything is written" (70890fef)')
-def test_what_cannot_be_is_refused_before_anything_is_written(cell_440693d0):
-    asked = cell_440693d0.asked
-    place = cell_440693d0.place
+@pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "what cannot be is refused before anything is written" (3e202eaa)')
+def test_what_cannot_be_is_refused_before_anything_is_written(cell_3c9acadc):
+    asked = cell_3c9acadc.asked
+    place = cell_3c9acadc.place
     (place / "one.txt").write_text("habari ya asubuhi\n")
     for change, match in (
         (dict(source=str(place / "nowhere")), "nowhere"),

@@ -25,15 +25,12 @@ def cell_f785d263():
 def test_a_folder_tells_what_made_it_or_is_refused(cell_f785d263):
     place = cell_f785d263.place
     trimmed = cell_f785d263.trimmed
-    assert trimmed.command == "trim" and trimmed.is_model and not trimmed.asked and not trimmed.run
+    assert trimmed.command == "trim" and trimmed.is_model and not trimmed.run
     assert (trimmed.plan.copied >= 0).sum() == len(trimmed.target.tokenizer)
     (place / "bare").mkdir()
-    (place / "begun").mkdir()
-    (place / "begun/adapt.json").write_text('{"asked": {"text": {}}, "begun": {}}')
     for name, match in (
         ("nowhere", "no such folder"),
         ("bare", "no vocab_lit.json, so that none of transplant, trim, lapt and adapt made it"),
-        ("begun", "the adaptation has not made a model yet; call `vocab-lit adapt` again"),
     ):
         with pytest.raises((ValueError, OSError), match=match):
             MadeFolder.open(place / name)
@@ -69,10 +66,13 @@ def test_a_model_trained_from_a_gguf_file_tells_what_made_the_file(cell_f785d263
 @pytest.mark.cell('nbs/09_app/03_made_folder.ipynb', 'cell "a command has the options that are not the usual ones" (220e3b12)')
 def test_a_command_has_the_options_that_are_not_the_usual_ones():
     from pathlib import Path
+    from tempfile import TemporaryDirectory
 
-    asked = dict(text=[["sw.txt", 9]], model="xlmr", vocab_size=700, clean=False, steps=100, seed=0)
-    [line] = commands(MadeFolder(Path("out"), Path("out"), Path("out"), {}, asked))
-    assert line == "vocab-lit adapt xlmr --text sw.txt --vocab-size 700 --no-clean --steps 100 --out out"
+    asked = dict(source="xlmr", text=["sw.txt"], keep=["en"], minutes=8.0, clean=False)
+    with TemporaryDirectory() as folder:
+        Path(folder, "vocab_lit.json").write_text(json.dumps(dict(method="trim", adapt=asked)))
+        [line] = commands(MadeFolder.open(folder))
+    assert line.startswith("vocab-lit adapt xlmr --text sw.txt --keep en --minutes 8.0 --no-clean --out ")
 
 
 @pytest.mark.cell('nbs/09_app/03_made_folder.ipynb', 'cell "the page of a trimmed model has what unseen lines lose" (dc1ebe9e)')
@@ -85,6 +85,6 @@ def test_the_page_of_a_trimmed_model_has_what_unseen_lines_lose():
     with TemporaryDirectory() as folder:
         folder = Path(folder)
         (folder / "vocab_lit.json").write_text(json.dumps(dict(method="trim", unseen=unseen)))
-        told = tables(MadeFolder(folder, folder, folder, {}, {}))
+        told = tables(MadeFolder(folder, folder, folder, {}))
     lost, sizes = [t["rows"] for t in told if t["id"] in ("trim", "sizes")]
     assert lost == [row | {"text": "sw.txt"}] and sizes == [{"tokens": 900, "sw.txt": "75.0%"}]

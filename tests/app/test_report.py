@@ -99,7 +99,7 @@ def cell_022045bc(cell_3bf37f97):
         matrix = sparse.csr_array((weight, (row, rng.integers(0, n, 12 * n))), shape=(n, n))
         plan = Plan(vocab, [t.piece for t in vocab], matrix, np.full(n, -1), {}, np.zeros(n, int), ["Mixed"])
         folder = Path(tempfile.mkdtemp())
-        found = MadeFolder(folder, folder, folder, {}, {})
+        found = MadeFolder(folder, folder, folder, {})
         found.__dict__ |= dict(note=dict(model="none", method="focus", seed=0, tokenizer=""), plan=plan)
         found.__dict__ |= dict(source=vocab, target=vocab)
         return found
@@ -430,13 +430,10 @@ def test_what_cannot_be_shown_is_refused_and_nothing_is_written(cell_3bf37f97):
     shutil.copytree(place / "sw", place / "bare")
     for name in ("tokenizer.json", "tokenizer_config.json"):
         (place / "bare" / name).unlink()
-    (place / "begun").mkdir()
-    (place / "begun/adapt.json").write_text('{"asked": {"text": {}}, "begun": {}}')
     never = place / "never.html"
     for folder, out, text, match in (
         ("nowhere", never, (), "nowhere: no such folder"),
         ("mini-xlmr", never, (), "no vocab_lit.json, so that none of transplant, trim, lapt and adapt made it"),
-        ("begun", never, (), "the adaptation has not made a model yet"),
         ("bare", never, (), "bare: no tokenizer here"),
         ("sw", place / "sw.html", (), "--out .*sw.html exists; choose another file, or give --overwrite"),
         ("sw", place / "sw", (), "--out .*sw exists; choose another file"),

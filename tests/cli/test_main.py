@@ -96,8 +96,9 @@ def cell_e98a4e66(cell_a5fb69cf):
         ((*EVALUATE, "pos", "--train", place / "long.txt", "--stride", 3), "--stride is not a setting of pos"),
         ((*EVALUATE, "pos", "--train", place / "long.txt", "--preset", "x"), "--preset: 'x' is unknown; choose from"),
         (("evaluate", nowhere, "--test", place / "long.txt", "--task", "ppl"), "nowhere: no such model folder"),
-        ((*ADAPT, "--vocab-size", 10**6, "--dry-run"), "--vocab-size 1,000,000: the text .* is too short"),
-        ((*ADAPT, "--seeds", 0), "--seeds 0: give at least 1"),
+        ((*ADAPT, "--minutes", -1), "--minutes -1: give at least 0"),
+        ((*ADAPT, "--candidates", "grow"), "--candidates grow: give keep, trim, extend-N or replace-N"),
+        ((*ADAPT, "--for", "beauty"), "--for: 'beauty' is unknown; choose from quality, speed, size"),
         (("trim", nowhere, *long, *out), "nowhere: no such model folder"),
         (("trim", place / "model", *long, *out, "--coverage", 2), "--coverage 2: give at most 1"),
         (
@@ -135,7 +136,7 @@ def cell_d7072f64(cell_a5fb69cf):
         ["transplant", "MODEL", "--text", "TEXT", "--out", "never", "--method", "fokus"],
         ["lapt", "MODEL", "--text", "TEXT", "--out", "never", "--mode", "x"],
         ["evaluate", "MODEL", "--task", "pos", "--test", "TEXT"],
-        ["adapt", "MODEL", "--text", "TEXT", "--out", "never", "--kind", "x"],
+        ["adapt", "MODEL", "--text", "TEXT", "--out", "never", "--candidates", "x"],
     ]
     _STARTED = """
 import json, resource, sys
@@ -307,7 +308,7 @@ def test_a_signal_before_training_ends_a_command_with_code_75(cell_a5fb69cf):
     before = {name: signal.getsignal(name) for name in (signal.SIGTERM, signal.SIGUSR1)}
     resume = "call it again with --resume, where training had begun"
     score = ("evaluate", place / "model", "--task", "ppl", "--test", place / "sw.txt")
-    adapt = ("adapt", place / "model", "--text", place / "sw.txt", "--vocab-size", 300, "--out", place / "never")
+    adapt = ("adapt", place / "model", "--text", place / "sw.txt", "--out", place / "never")
     for number in before:
         for arguments, how in (
             (("lapt", place / "model", "--text", place / "sw.txt", "--out", place / "never"), resume),

@@ -221,7 +221,7 @@ def test_perplexity_is_told_with_nothing_trained(cell_a42a8f16):
 def test_one_command_from_a_text_to_a_model_and_its_report(cell_a42a8f16):
     place = cell_a42a8f16.place
     words = place / "keep.txt"
-    words.write_text("".join(f"{word}\n" for word in "hello world and good morning".split()))
+    words.write_text("".join(f"{word}\n" for word in ["hello", "world", "and", "good", "morning"]))
     common = ("adapt", place / "model", "--text", place / "sw.txt", "--keep", words, "--minutes", 0.15)
     planned = json.loads(run(*common, "--out", place / "best", "--dry-run", "--json", "--push-to-hub", "me/sw"))
     assert [row["what"] for row in planned][:1] == ["the vocabulary trimmed to the texts"]
@@ -364,7 +364,7 @@ def test_a_folder_is_checked_and_uploaded_where_that_is_asked_for(cell_a42a8f16)
         given += ("--pad-to-multiple-of", 8)
         run("transplant", *given, "--out", place / "up", "--push-to-hub", "up")
         run("lapt", place / "up", *few, "--out", place / "up-lapt", "--push-to-hub", "up-lapt")
-        to = ("--out", place / "never", "--vocab-size", 400, "--method", "identity")
+        to = ("--out", place / "never", "--minutes", 1)
         patch.setattr(uploading, "check_upload", lambda name: pytest.fail("the Hub is asked"))
         planned = run(
             "adapt", place / "model", "--text", place / "sw.txt", *to, "--dry-run", "--json", "--push-to-hub", "up"

@@ -249,6 +249,31 @@ def test_copies_and_combinations_equal_the_dense_product(cell_e6e6fa82):
         by_hand.apply(matrix[:49])
 
 
+@pytest.mark.cell('nbs/04_methods/01_plan.ipynb', 'cell "one plan after another is both in one" (7fdd13f5)')
+def test_one_plan_after_another_is_both_in_one(cell_e6e6fa82):
+    by_hand = cell_e6e6fa82.by_hand
+    matrix = cell_e6e6fa82.matrix
+    wide_apply = cell_e6e6fa82.wide_apply
+    kept = np.array([7, 3, 40, 12, 9, 21])
+    narrow = Plan(
+        target=Vocab(wide_apply.tokens[: len(kept)]),
+        source_pieces=by_hand.source_pieces,
+        weights=sparse.csr_array((np.ones(6, np.float32), (np.arange(6), kept)), (6, 50)),
+        group=np.full(6, -1),
+        groups={},
+        step=np.zeros(6, int),
+        steps=["kept"],
+    )
+    few = dict(weights=sparse.csr_array(by_hand.weights[:, :6]), groups={"all": np.arange(6)})
+    thin = sparse.csr_array(np.eye(2, 6, k=1, dtype=np.float32))
+    second = replace(by_hand, **few, left=np.array([[0, 0], [1, 2], [0, 0], [0, 0]], np.float32), right=thin)
+    both = second.after(narrow)
+    assert torch.allclose(both.apply(matrix), second.apply(narrow.apply(matrix)))
+    assert both.groups["all"].tolist() == kept.tolist() and both.source_pieces == by_hand.source_pieces
+    with pytest.raises(ValueError, match="does not only keep some"):
+        second.after(second)
+
+
 @pytest.mark.cell('nbs/04_methods/01_plan.ipynb', 'cell "copies are exact to the bit in every number format" (f6925e13)')
 def test_copies_are_exact_to_the_bit_in_every_number_format(cell_e6e6fa82):
     by_hand = cell_e6e6fa82.by_hand

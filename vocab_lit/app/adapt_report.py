@@ -40,7 +40,8 @@ def race_svg(curves: Mapping[str, Sequence[Mapping[str, float]]]) -> str:
         return round(12 + (_HIGH - 12 - _BELOW) * (high - bits) / (high - low), 1)
 
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDE} {_HIGH}" font-family="sans-serif" font-size="12">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDE} {_HIGH}" font-family="sans-serif">',
+        "<style>text {font-size: 12px}</style>",
         f'<rect width="{_WIDE}" height="{_HIGH}" fill="white"/>',
     ]
     for bits in _ticks(low, high):
@@ -50,7 +51,9 @@ def race_svg(curves: Mapping[str, Sequence[Mapping[str, float]]]) -> str:
         parts.append(f'<text x="{x(minutes)}" y="{_HIGH - 26}" text-anchor="middle">{minutes:.3g}</text>')
     middle = (_LEFT + _WIDE - _RIGHT) / 2
     parts.append(f'<text x="{middle}" y="{_HIGH - 8}" text-anchor="middle">minutes of training</text>')
-    parts.append(f'<text x="14" y="{_HIGH / 2}" transform="rotate(-90 14 {_HIGH / 2})" text-anchor="middle">bits per byte</text>')
+    parts.append(
+        f'<text x="14" y="{_HIGH / 2}" transform="rotate(-90 14 {_HIGH / 2})" text-anchor="middle">bits per byte</text>'
+    )
     ends = sorted(((curve[-1]["bits"], name) for name, curve in curves.items()), reverse=True)
     places, last = {}, -20.0
     for bits, name in ends:  # labels do not overlap
@@ -75,7 +78,7 @@ def told(value: object) -> str:
 def report_page(report: Mapping[str, Any]) -> str:
     "The report in Markdown."
     minutes, winner = report["minutes"], report["winner"]
-    heads = ["candidate", "tokens", "tokens per word", "words a second", "steps", "seconds", "bits per byte", "out, because"]
+    heads = [name.replace("_", " ") for name in report["candidates"][0]]
     parts = [
         f"# {markdown_text(winner)}",
         f"Chosen in {minutes['spent']:.1f} of {minutes['budget']:.3g} minutes; {report['peak_gigabytes']} GB at most.",

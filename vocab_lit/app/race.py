@@ -319,7 +319,9 @@ def candidates_for(seen: Seen) -> list[Candidate]:
     if seen.bytes < FEW_BYTES:
         return [trim]
     new, rows = _round(seen.bytes / BYTES_A_TOKEN, MOST_NEW), _round(seen.bytes / BYTES_A_ROW, MOST_ROWS)
-    grown = [Candidate("extend", n, "it reads the text in fewer tokens") for n in (new, _round(new / 4, new)) if n >= 500]
+    grown = [
+        Candidate("extend", n, "it reads the text in fewer tokens") for n in (new, _round(new / 4, new)) if n >= 500
+    ]
     listed = [trim, *grown]
     if grown and seen.tokens < OVERTAKEN and not seen.reads:
         listed = [grown[0], trim, *grown[1:]]

@@ -33,9 +33,8 @@ from ..text.words import script_name
 from ..tokens.vocab import Token, Vocab, fit, visible
 
 # %% auto #0
-__all__ = ['POSITIONS', 'MOST_BYTES', 'MOST_OF_ONE', 'ORIGINS', 'N_LINES', 'UNKNOWN_NOTE', 'position', 'column', 'Terms',
-           'terms_of', 'origins', 'report_data', 'filled', 'report_html', 'report_markdown', 'check_report',
-           'write_report']
+__all__ = ['POSITIONS', 'MOST_BYTES', 'MOST_OF_ONE', 'ORIGINS', 'N_LINES', 'position', 'column', 'Terms', 'terms_of', 'origins',
+           'report_data', 'filled', 'report_html', 'report_markdown', 'check_report', 'write_report']
 
 # %% ../../nbs/09_app/04_report.ipynb #c1113263
 POSITIONS = ("word-initial", "word-internal", "bytes", "special", "unused")
@@ -194,8 +193,8 @@ _LONGEST = 300  # characters of a line that are shown
 
 
 def _sample(made: MadeFolder, text: Sequence[str | Path]) -> list[str]:
-    held_out = made.folder / "text/held-out.txt"
-    if not text and made.asked and held_out.is_file():
+    held_out = made.folder / "race/text/new-test.txt"
+    if not text and made.command == "adapt" and held_out.is_file():
         text = [held_out]
     return [line[:_LONGEST] for line in sample_lines(Lines(*text), N_LINES)] if text else []
 
@@ -243,17 +242,9 @@ def _facts(made: MadeFolder, sample: list[str]) -> dict[str, object]:
     return {name: value for name, value in facts.items() if value != ""}
 
 
-UNKNOWN_NOTE = (
-    "The source tokenizer does not know all of this text. Unknown tokens are not predicted, so that the bits per byte "
-    "of the source model are too low to compare."
-)
-
-
 def _notes(made: MadeFolder, sample: list[str]) -> list[str]:
     "Remarks on missing parts of the page, with their reasons, and on oddities of the model."
     notes = list(made.note.get("notes", []))
-    if made.scores.get("held_out", {}).get("source", {}).get("unknown"):
-        notes.append(UNKNOWN_NOTE)
     if not sample:
         notes.append("Lines before and after: no text was given, and the folder has none; give one by --text.")
     if made.source is None:

@@ -15,6 +15,7 @@ from urllib.parse import quote
 
 import yaml
 
+from .settings import AdaptOptions
 from ..methods.settings import InitSettings
 from ..study.adaptation import AdaptSettings
 from ..tasks.settings import GIVEN_SPLITS, KEEP, SPLITS, TASK_KEYS, TASKS
@@ -56,7 +57,16 @@ class Begin(Settings):
     field: str = option("", FIELD_HELP)
 
 
-_GROUPS = (TrimSettings, TokenizerSettings, VectorSettings, InitSettings, KeepSettings, AdaptSettings, Begin)
+_GROUPS = (
+    TrimSettings,
+    TokenizerSettings,
+    VectorSettings,
+    InitSettings,
+    KeepSettings,
+    AdaptSettings,
+    AdaptOptions,
+    Begin,
+)
 OF_KEY: dict[str, type] = {name: cls for cls in _GROUPS for name in options(cls)}
 _OF_LAPT: dict[str, type] = {name: cls for cls in (LaptSettings, RunOptions) for name in options(cls)}
 KEYS = (*options(Begin), *(name for name in OF_KEY if name not in options(Begin)), "lapt", *TASK_KEYS)
@@ -302,7 +312,7 @@ def example_setup(
         *_known_of(code),
         "#",
         "# Names of files are relative to this file. Take the # away from what you need; every command reads it:",
-        "#   vocab-lit adapt --setup THIS --out DIR           text, vocabulary, training, scores and a report",
+        "#   vocab-lit adapt --setup THIS --out DIR           the best model for the time, and a report",
         "#   python -m studies chapter focus --setup THIS     a chapter of the book on your model, in a checkout",
         "",
         *setup_lines(code, model, text or f"{code}.txt"),

@@ -212,7 +212,7 @@ def report_(
     out: Annotated[Path, given("A new HTML file, or a Markdown file by the ending .md.")],
     text: Annotated[
         list[str] | None,
-        sources("Text to take sample lines from", "the held-out text of adapt; other folders have none"),
+        sources("Text to take sample lines from", "held-out text of adapt; other folders have none"),
     ] = None,
     overwrite: Annotated[bool, given("Replace the file if it is there.", "--overwrite")] = False,
     field: Field = "",

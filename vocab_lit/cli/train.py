@@ -12,10 +12,11 @@ import os
 import sys
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..app.settings import AIM_HELP, AIMS, AdaptOptions
 from vocab_lit.cli.console import (
     FIRST,
     DryRun,
@@ -42,14 +43,11 @@ from vocab_lit.cli.console import (
     upload_rows,
     upload_to,
 )
-from ..app.settings import AIM_HELP, AdaptOptions
 from ..models.settings import LanguageAdapter, check_model_path
-from ..tasks.settings import PERPLEXITY, SPLITS, TASK_KEYS, EvaluateSettings, TaskRun
+from ..tasks.settings import PERPLEXITY, SPLITS, EvaluateSettings, TaskRun
 from ..text.files import check_output
-from ..text.settings import SettingError
-from ..tokens.settings import TokenizerSettings
-from ..training.settings import KeepSettings, LaptSettings, RunOptions, RunSettings, check_run
-from ..vectors.settings import VectorSettings
+from ..text.settings import SettingError, one_of
+from ..training.settings import KeepSettings, LaptSettings, RunSettings, check_run
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -264,7 +262,7 @@ def evaluate(
 @command(
     "adapt",
     _WHOLE,
-    main="text keep minutes hours aim out gguf resume language setup dry_run push_to_hub as_json",
+    main="text keep minutes hours for_ out gguf resume language setup dry_run push_to_hub as_json",
 )
 def adapt(
     model: ModelOrGguf,
@@ -272,8 +270,8 @@ def adapt(
     out: Annotated[
         Path, given("A new or empty folder, or that of the same adaptation, which then goes on where it was.")
     ],
-    options: AdaptOptions,
-    aim: Annotated[str, given(sentence(AIM_HELP), "--for")] = "quality",
+    options: Annotated[AdaptOptions, "minutes hours keep candidates language clean precision seed"],
+    for_: Annotated[str, given(sentence(AIM_HELP), "--for", shown="quality")] = "",
     gguf: Annotated[
         str, given("A GGUF file of the same model: the result is written as one too, beside the folder.")
     ] = "",
@@ -296,10 +294,14 @@ def adapt(
 
     Example: `vocab-lit adapt MODEL --text mine.txt --keep english.txt --resume --minutes 60 --out mine`
     """
+    aim = for_ or (setup or {}).get("aim", options.aim)
+    one_of("for", aim, AIMS)
+    options = replace(options, aim=aim)
+    options.check()
+    check_model_path(model)
     from vocab_lit.app import adapt as adapting
 
-    asked = adapting.Adapt(model, tuple(map(str, text)), replace(options, aim=aim), gguf)
-    check_model_path(model)
+    asked = adapting.Adapt(model, tuple(map(str, text)), options, gguf)
     push_to_hub = upload_to(push_to_hub, dry_run)
     if dry_run:
         rows = adapting.planned(asked, out, resume) + upload_rows(push_to_hub)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -364,6 +364,14 @@ class Plan:
         "Ids of the tokens whose embeddings have to be learnt: no copies, or given by hand and like another token."
         is_given = np.array([step == "Given" for step in self.steps])[self.step]
         return np.flatnonzero((self.copied < 0) | is_given).tolist()
+
+    def after(self, first: Plan) -> Plan:
+        "Two transplants as one: from the source of the first, which only kept some of its tokens."
+        if (first.copied < 0).any():
+            raise ValueError("the first plan makes new embeddings, and does not only keep some; keep the two apart")
+        groups = {name: first.copied[ids] for name, ids in self.groups.items()}
+        weights, right = (m if m is None else sparse.csr_array(m @ first.weights) for m in (self.weights, self.right))
+        return replace(self, source_pieces=first.source_pieces, weights=weights, right=right, groups=groups)
 
     def row(self, id: int) -> sparse.csr_array:  # (1, n_source)
         "The weights of one token, however they are kept."
