@@ -412,6 +412,7 @@ def test_lora_leaves_an_adapter_for_peft_or_the_same_merged(cell_b2b2638a):
     whole = trained(out=place / "lora", config=config, **given)
     assert whole.loss.iloc[-1] < whole.loss[0]
     assert any(re.match("[0-9,]+ of [0-9,]+ parameters are trainable", m) for m in told)
+    assert any(re.match("precision (fp32|bf16|fp16): ", m) for m in told)
     files = {f.name for f in (place / "lora").iterdir()}
     assert {"adapter_config.json", "adapter_model.safetensors", "README.md", "losses.csv", "metrics.jsonl"} <= files
     assert {"tokenizer.json", "lapt.json"} <= files and not {"config.json", "model.safetensors", "run"} & files
