@@ -333,7 +333,7 @@ class _Run:
 def _make_start(run: _Run) -> None:
     "Make the vocabulary and its embeddings."
     own = run.folder / "own"
-    for rest in (run.folder / "start", own):  # of one that was stopped
+    for rest in (run.folder / "trimmed", run.folder / "start", own):  # of one that was stopped
         shutil.rmtree(rest, ignore_errors=True)
     cell, began = run.cell(own), cpu_seconds()  # tokenizer and vectors are paid for by each recipe
     start = cell.ready().make_start()

@@ -138,6 +138,7 @@ def test_new_tokens_trimming_with_kept_text_and_lora_are_recipes_too(place, open
     training = "batch_size: 4, length: 64, micro_batch: 4, learning_rate: 1e-3"
     recipes = {
         "extended": f"{{vocabulary: continued, method: subtoken-mean, extend: 60, lapt: {{{training}}}}}",
+        "both": f"{{vocabulary: continued, trimmed: true, method: subtoken-mean, extend: 60, lapt: {{{training}}}}}",
         "replaced": f"{{vocabulary: new, vocab_size: 400, method: subtoken-mean, lapt: {{{training}}}}}",
         "trimmed": f"{{vocabulary: trim, replay: 0.2, lapt: {{{training}}}}}",
         "lora": f"{{vocabulary: keep, lapt: {{{training}, lora: r=2}}}}",
@@ -146,6 +147,7 @@ def test_new_tokens_trimming_with_kept_text_and_lora_are_recipes_too(place, open
     words = {name: float(one["tokens_per_word"]) for name, one in made.items()}
     assert list((place / "out").glob("replaced-*/own/**/tokenizer-*")) and words["replaced"] != words["lora"]
     assert words["extended"] < words["lora"] == float(record["tokens_per_word"])
+    assert words["both"] < words["trimmed"] and int(made["both"]["parameters"]) < int(made["extended"]["parameters"])
     assert words["trimmed"] < 1.2 * words["lora"] and int(made["trimmed"]["parameters"]) < int(record["parameters"])
     assert int(made["lora"]["parameters"]) == int(record["parameters"]) and made["lora"]["score"] != record["score"]
 
