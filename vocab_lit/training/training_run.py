@@ -283,8 +283,11 @@ def prepare_run(
     opened.kept = open_kept(keep, run.seed)
     check_kept(opened.kept, opened.tokenizer, opened.config.length)
     state = "resumed" if run.resume else f"{len(opened.lines[1]):,} lines held out"
+    device = find_device()
     if run.precision == "auto":
-        log.info(find_device().precision_reason)
+        log.info(device.precision_reason)
+    elif run.precision != "fp32" and device.kind == "cpu" and device.precision == "fp32":
+        log.warning(f"note: {run.precision} is slow here; {device.precision_reason}; leave --precision out")
     log.info(f"{opened.config.in_words}, mode {opened.config.mode}, {state}")
     return opened
 
