@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("vocab_lit")
 
 
-CALIBRATED = 0.38  # CPU seconds where the records were made: a core of an EPYC 9004
+CALIBRATED = 0.38  # CPU seconds in fp32 where the first records were made: a core of an EPYC 9004
 
 
 def cpu_seconds() -> float:
@@ -65,8 +65,8 @@ def one_thread() -> Iterator[None]:
 
 
 @cache
-def calibrate() -> float:  # CPU seconds, the least of seven: what else the machine does adds to some
-    "Time a training step of 8 x 64 tokens of a decoder with two layers of 576."
+def calibrate(precision: str) -> float:  # CPU seconds, the least of seven: what else the machine does adds to some
+    "Time a training step of 8 x 64 tokens of a decoder with two layers of 576, which multiplies in fp32 or bf16."
     from transformers import LlamaConfig, LlamaForCausalLM
 
     sizes: dict[str, Any] = dict(hidden_size=576, intermediate_size=1536, num_attention_heads=9, num_key_value_heads=3)
@@ -78,7 +78,9 @@ def calibrate() -> float:  # CPU seconds, the least of seven: what else the mach
         optimizer = torch.optim.AdamW(model.parameters(), 1e-5)
         for _ in range(8):
             began = time.process_time()
-            model(input_ids=ids, labels=ids).loss.backward()
+            with torch.autocast("cpu", torch.bfloat16, enabled=precision == "bf16"):
+                loss = model(input_ids=ids, labels=ids).loss
+            loss.backward()
             optimizer.step()
             optimizer.zero_grad()
             times.append(time.process_time() - began)
@@ -323,7 +325,7 @@ class _Run:
     def train(self, out: Path, steps: int, every: int, clock: _Clock, resume: bool = False) -> None:
         "Train a model by the recipe."
         cell, lapt = self.cell(self.track), replace(self.asked.way.lapt, steps=steps, eval_every=every)
-        settings = replace(cell.settings(resume), seed=self.asked.cell.seed)
+        settings = replace(cell.settings(resume), seed=self.asked.cell.seed, precision=self.note["precision"])
         with silenced():
             lapt_files(self.start, [str(cell.train_text)], out, lapt, settings, None, self.keep, [clock])
 
@@ -331,7 +333,7 @@ class _Run:
 def _make_start(run: _Run) -> None:
     "Make the vocabulary and its embeddings."
     own = run.folder / "own"
-    for rest in (run.folder / "start", own):  # of one that was stopped
+    for rest in (run.folder / "trimmed", run.folder / "start", own):  # of one that was stopped
         shutil.rmtree(rest, ignore_errors=True)
     cell, began = run.cell(own), cpu_seconds()  # tokenizer and vectors are paid for by each recipe
     start = cell.ready().make_start()
@@ -388,7 +390,8 @@ def _train(run: _Run) -> None:
 
 RECORD = (  # the columns
     *("date", "recipe", "hash", "minutes", "score", "before", "kept", "kept_before", "valid", "cpu_seconds"),
-    *("calibration", "steps", "tokens_per_word", "parameters", "model", "track", "fingerprint", "library", "curve"),
+    *("calibration", "precision", "steps", "tokens_per_word", "parameters"),
+    *("model", "track", "fingerprint", "library", "curve"),
 )
 
 
@@ -452,6 +455,7 @@ def _record(run: _Run) -> dict[str, str]:
         valid=verdict(kept, before, note["spent"] / run.budget),
         cpu_seconds=f"{note['spent']:.1f}",
         calibration=f"{note['calibration']:.4f}",
+        precision=note["precision"],
         steps=steps,
         tokens_per_word=f"{fit(source.tokenizer, sentences[language]).fertility:.3f}",
         parameters=str(parameters),
@@ -513,7 +517,8 @@ def run_speedrun(
     with alone(run.folder), one_thread():
         run.cell(run.track)  # text, which all recipes are given
         if "calibration" not in run.note:
-            run.write(asked=asked.facts, calibration=calibrate())
+            precision = asked.study.precision.replace("auto", "") or find_device().precision
+            run.write(asked=asked.facts, precision=precision, calibration=calibrate(precision))
         for known, make in _STAGES.items():
             if known not in run.note:
                 log.info(f"{asked.way.name}: {make.__name__.strip('_').replace('_', ' ')}")

@@ -33,9 +33,12 @@ def read_records(
 
 
 def compared(records: pd.DataFrame) -> pd.DataFrame:
-    "The records of the budget that most recipes have run; of several such budgets, of the longest."
-    recipes = records.groupby("minutes").recipe.nunique()
-    return records[records.minutes == recipes[recipes == recipes.max()].index.max()]
+    "The records of the precision and the budget that most recipes have run; of several such budgets, of the longest."
+    by = ["precision", "minutes"]
+    recipes = records.groupby(by).recipe.transform("nunique")
+    most = records[recipes == recipes.max()]
+    longest = most[most.minutes == most.minutes.max()]
+    return longest[longest.precision == longest.precision.max()]
 
 
 def best(records: pd.DataFrame) -> pd.Series:

@@ -19,12 +19,12 @@ from studies.speedrun_records import (
 from vocab_lit.study.study_file import read_study
 from vocab_lit.text.corpus import data_path
 
-HEADER = "date,recipe,hash,minutes,score,kept,kept_before,valid,cpu_seconds,steps,tokens_per_word,curve\n"
-ROWS = """2026-01-01,slow,aa,3,2.5,1.20,1.10,"no: en rose by 9.1%, and 5% are allowed",175,40,2.8,0.20 3.5; 2.90 2.5
-2026-01-01,good,bb,3,2.6,1.12,1.10,yes,178,44/45,2.8,0.20 3.4; 2.95 2.6
-2026-01-01,late,cc,3,2.7,1.12,1.10,yes,178,44,2.8,0.20 3.4; 2.95 2.7
-2026-01-01,long,ee,9,2.2,1.12,1.10,yes,500,140,2.8,0.20 3.4; 8.95 2.2
-2026-01-01,short,dd,1,2.4,1.12,1.10,yes,58,14,2.8,0.20 3.4; 0.95 2.4
+HEADER = "date,recipe,hash,minutes,score,kept,kept_before,valid,cpu_seconds,precision,steps,tokens_per_word,curve\n"
+ROWS = """2026-01-01,slow,aa,3,2.5,1.20,1.10,"no: en rose by 9.1%, and 5% are allowed",175,fp32,40,2.8,0.2 3.5; 2.9 2.5
+2026-01-01,good,bb,3,2.6,1.12,1.10,yes,178,fp32,44/45,2.8,0.20 3.4; 2.95 2.6
+2026-01-01,late,cc,3,2.7,1.12,1.10,yes,178,fp32,44,2.8,0.20 3.4; 2.95 2.7
+2026-01-01,long,ee,9,2.2,1.12,1.10,yes,500,fp32,140,2.8,0.20 3.4; 8.95 2.2
+2026-01-01,short,dd,1,2.4,1.12,1.10,yes,58,fp32,14,2.8,0.20 3.4; 0.95 2.4
 """
 
 
@@ -38,6 +38,7 @@ def test_the_best_record_is_the_lowest_that_is_valid_of_the_budget_that_most_rec
     assert some.recipe.tolist() == ["long", "good", "late", "slow", "short"]
     assert compared(some).recipe.tolist() == ["good", "late", "slow"] and best(some).recipe == "good"
     assert compared(some[some.minutes != 3]).recipe.tolist() == ["long"]
+    assert compared(some.assign(precision=["fp32", "bf16", "bf16", "fp32", "bf16"])).recipe.tolist() == ["good", "late"]
     with pytest.raises(ValueError, match="no record is valid"):
         best(some[~some.is_valid])
 

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 from studies.__main__ import app
 from studies.phrasebook import lines
 from studies.speedrun import CALIBRATED, COST, _Clock, _Run, open_speedrun, run_speedrun, verdict
+from vocab_lit.models.device import find_device
 from vocab_lit.models.source import Source
 from vocab_lit.text.corpus import data_path, read_lines
 from vocab_lit.training.lapt import lapt
@@ -60,7 +61,7 @@ def record(place, opened):
 def test_a_run_keeps_to_its_budget_and_records_what_its_model_scores(place, opened, record):
     scale = float(record["calibration"]) / CALIBRATED
     cost = float(record["cpu_seconds"]) / scale / 60 / 0.05
-    assert 0.4 < cost < COST and record["valid"] == "yes"
+    assert 0.4 < cost < COST and record["valid"] == "yes" and record["precision"] == "fp32"
     saved = Source.open(place / "out/careful-0.05min/model")
     for code, column in (("sw", "score"), ("en", "kept")):
         sentences = read_lines(place / f"judge-{code}.txt")
@@ -90,6 +91,8 @@ def test_the_steps_of_a_record_give_its_score_again(place, opened, record):
     assert [again[name] for name in ("score", "kept", "hash", "steps")] == [
         record[name] for name in ("score", "kept", "hash", "steps")
     ]
+    unsaid = opened(CAREFUL, minutes=0.04, name="unsaid", steps="2", text=TRACK.replace("precision", "# precision"))
+    assert run_speedrun(unsaid, place / "unsaid")["precision"] == find_device().precision
     other = run_speedrun(opened(CAREFUL.replace("1e-5", "2e-5"), minutes=0.04, steps=record["steps"]), place / "other")
     assert other["score"] != record["score"] and other["hash"] != record["hash"]
 
@@ -135,6 +138,7 @@ def test_new_tokens_trimming_with_kept_text_and_lora_are_recipes_too(place, open
     training = "batch_size: 4, length: 64, micro_batch: 4, learning_rate: 1e-3"
     recipes = {
         "extended": f"{{vocabulary: continued, method: subtoken-mean, extend: 60, lapt: {{{training}}}}}",
+        "both": f"{{vocabulary: continued, trimmed: true, method: subtoken-mean, extend: 60, lapt: {{{training}}}}}",
         "replaced": f"{{vocabulary: new, vocab_size: 400, method: subtoken-mean, lapt: {{{training}}}}}",
         "trimmed": f"{{vocabulary: trim, replay: 0.2, lapt: {{{training}}}}}",
         "lora": f"{{vocabulary: keep, lapt: {{{training}, lora: r=2}}}}",
@@ -143,6 +147,7 @@ def test_new_tokens_trimming_with_kept_text_and_lora_are_recipes_too(place, open
     words = {name: float(one["tokens_per_word"]) for name, one in made.items()}
     assert list((place / "out").glob("replaced-*/own/**/tokenizer-*")) and words["replaced"] != words["lora"]
     assert words["extended"] < words["lora"] == float(record["tokens_per_word"])
+    assert words["both"] < words["trimmed"] and int(made["both"]["parameters"]) < int(made["extended"]["parameters"])
     assert words["trimmed"] < 1.2 * words["lora"] and int(made["trimmed"]["parameters"]) < int(record["parameters"])
     assert int(made["lora"]["parameters"]) == int(record["parameters"]) and made["lora"]["score"] != record["score"]
 

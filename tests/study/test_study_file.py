@@ -117,6 +117,7 @@ def test_what_cannot_work_is_refused_in_one_line_with_its_place(cell_563c3ab9):
         ("focus:", "identity: {vectors: auxiliary}", "identity takes no vectors from an auxiliary model"),
         ("vocabulary: keep", "vocabulary: keep, lapt: {mode: new}", "with the vocabulary keep no token is new"),
         ("vocabulary: keep", "vocabulary: trim, adapter: mad-x", "an adapter learns beside the vocabularies keep and new"),
+        ("vocabulary: keep", "vocabulary: keep, trimmed: true", "trimmed: with the vocabulary keep it has no use"),
         ("vocabulary: keep", "vocabulary: keep, adapter: mad-y", "mad-y: no such adapter; did you mean mad-x"),
         ("vocabulary: keep", "vocabulary: keep, adapter: mad-x, lapt: {mode: emb}", "an adapter learns in mode all"),
         ("vocabulary: keep", "vocabulary: extended", "how many tokens"),

@@ -11,6 +11,7 @@ from vocab_lit.methods.factored import Factoring, factorize
 from vocab_lit.methods.settings import TransplantSettings
 from vocab_lit.models.adapterhub import load_adapter, read_config
 from vocab_lit.models.check import check_model
+from vocab_lit.models.device import Device, find_device
 from vocab_lit.models.factored_embedding import FactoredEmbedding, load_embedding
 from vocab_lit.models.madx import MadX
 from vocab_lit.models.pipeline import transplant_files
@@ -23,6 +24,7 @@ from vocab_lit.training.lapt import LaptRun, lapt
 from vocab_lit.training.lm_loss import activations_recomputed, heldout_loss, lm_loss
 from vocab_lit.training.settings import KeepSettings, LaptConfig, LaptSettings, RunSettings
 from vocab_lit.training.trainer import LaptCallback
+from vocab_lit.training.training_run import prepare_run
 import copy
 import json
 import os
@@ -32,7 +34,6 @@ import re
 import shutil
 import tempfile
 import torch
-import vocab_lit.training.training_run
 import vocab_lit.training.training_run as runs
 
 
@@ -402,6 +403,7 @@ def test_replay_and_what_is_forgotten_and_a_stopped_run_ends_alike(cell_b2b2638a
 def test_lora_leaves_an_adapter_for_peft_or_the_same_merged(cell_b2b2638a):
     few = cell_b2b2638a.few
     interrupted = cell_b2b2638a.interrupted
+    mini = cell_b2b2638a.mini
     place = cell_b2b2638a.place
     trained = cell_b2b2638a.trained
     from peft import PeftModel
@@ -412,6 +414,11 @@ def test_lora_leaves_an_adapter_for_peft_or_the_same_merged(cell_b2b2638a):
     whole = trained(out=place / "lora", config=config, **given)
     assert whole.loss.iloc[-1] < whole.loss[0]
     assert any(re.match("[0-9,]+ of [0-9,]+ parameters are trainable", m) for m in told)
+    assert any(re.match("precision (fp32|bf16|fp16): ", m) for m in told)
+    told.clear()
+    with remarks(told.append):
+        prepare_run(mini, [place / "sw.txt"], place / "half", replace(few, steps=1), RunSettings(precision="bf16"))
+    assert any("bf16 is slow here" in m for m in told) == (Device("cpu", "").precision == find_device().precision == "fp32")
     files = {f.name for f in (place / "lora").iterdir()}
     assert {"adapter_config.json", "adapter_model.safetensors", "README.md", "losses.csv", "metrics.jsonl"} <= files
     assert {"tokenizer.json", "lapt.json"} <= files and not {"config.json", "model.safetensors", "run"} & files

@@ -8,7 +8,9 @@ from __future__ import annotations
 import multiprocessing
 import os
 import platform
+import time
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,9 +21,31 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 # %% auto #0
-__all__ = ['Device', 'find_device', 'on_device', 'free_memory', 'device_arguments']
+__all__ = ['product_seconds', 'fastest', 'Device', 'find_device', 'on_device', 'free_memory', 'device_arguments']
 
 # %% ../../nbs/05_models/01_device.ipynb #490837b1
+_GAIN = 2  # times, from which on it pays to convert weights and activations
+
+
+@cache
+def product_seconds() -> dict[str, float]:  # by precision
+    "Seconds that the processor takes for a matrix product of 128 x 512 x 512, the least of three."
+    seconds = {}
+    for name, dtype in dict(fp32=torch.float32, bf16=torch.bfloat16).items():
+        a, b, times = torch.ones(128, 512, dtype=dtype), torch.ones(512, 512, dtype=dtype), []
+        for _ in range(3):
+            began = time.perf_counter()
+            torch.mm(a, b)
+            times.append(time.perf_counter() - began)
+        seconds[name] = min(times)
+    return seconds
+
+
+def fastest(fp32: float, bf16: float) -> str:  # fp32 or bf16
+    "The precision for a processor that takes so many seconds for a product."
+    return "bf16" if _GAIN * bf16 <= fp32 else "fp32"
+
+
 @dataclass(frozen=True)
 class Device:
     "The device that this process computes on."
@@ -29,7 +53,21 @@ class Device:
     kind: str  # cpu, cuda, mps or xla
     name: str
     memory: int | None = None  # bytes; None where the device does not say
-    precision: str = "fp32"  # the compute dtype that suits it: bf16, fp16 or fp32
+    half: str = ""  # the 16 bits that it is built for, bf16 or fp16; empty: a CPU is tried, others have none
+
+    @property
+    def precision(self) -> str:  # bf16, fp16 or fp32
+        "The compute dtype that it is fastest in."
+        is_tried = not self.half and self.kind == "cpu"
+        return fastest(**product_seconds()) if is_tried else self.half or "fp32"
+
+    @property
+    def precision_reason(self) -> str:
+        "The precision, and why it is this one, in a line."
+        if self.half or self.kind != "cpu":
+            return f"precision {self.precision}: the one that {self.name or self.kind} is best in"
+        told = [f"{1000 * seconds:.1f} ms in {name}" for name, seconds in product_seconds().items()]
+        return f"precision {self.precision}: a matrix product takes {', '.join(told)} on this processor"
 
     @property
     def torch(self) -> torch.device:

@@ -74,6 +74,8 @@ class Adaptation:
         What becomes of the vocabulary: `keep`, `trim`, or `new`, as `transplant` says.
     trim : TrimSettings
         What stays of a vocabulary that is trimmed.
+    trimmed : bool
+        Whether the source's vocabulary is trimmed before it gets more tokens.
     adapter : LanguageAdapter, optional
         A language adapter that learns in place of the model.
     amount : Amount, optional
@@ -104,6 +106,7 @@ class Adaptation:
     run: RunOptions = RunOptions()
     vocabulary: str = "new"
     trim: TrimSettings = TrimSettings()
+    trimmed: bool = False
     adapter: LanguageAdapter | None = None
     amount: Amount | None = None
     lines: int | None = None

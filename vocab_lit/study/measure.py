@@ -99,10 +99,10 @@ class CellRun(Run):
 
     @property
     def trains_at_start(self) -> bool:
-        return self.way.vocabulary in ("extended", "continued")
+        return self.way.expands
 
     def path(self, made: str) -> Path:
-        if made in ("start", "model"):
+        if made in ("trimmed", "start", "model"):
             return self.out / made
         of_text = self.prepared / f"{self.cell.language}-{self.cell.amount.replace(' ', '-')}"
         facts = self.asked.facts()

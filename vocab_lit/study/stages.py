@@ -214,13 +214,22 @@ def _with_vectors(run: Run) -> VectorSettings:
     return replace(vectors, vectors=files["tokens" if run.needs == "token vectors" else "target"])
 
 
+def _trim(run: Run, out: Path) -> None:
+    "Keep of the source's vocabulary what the text needs, and text that is replayed."
+    a = run.asked
+    texts = [run.train_text, *(a.keep.keep_text if a.keep.replay else ())]
+    trim_files(a.opened, texts, out, a.trim, a.adapt.language)
+
+
 def make_start(run: Run) -> None:
     "Give the source model its vocabulary."
     a = run.asked
     if a.vocabulary == "trim":
-        texts = [run.train_text, *(a.keep.keep_text if a.keep.replay else ())]
-        trim_files(a.opened, texts, run.path("start"), a.trim, a.adapt.language)
+        _trim(run, run.path("start"))
         return
+    if a.trimmed:
+        _trim(run, run.path("trimmed"))
+        a = replace(a, source=str(run.path("trimmed")))
     text = [run.train_text] if run.trains_at_start else []
     tokenizer = a.transplant.tokenizer if text else replace(a.transplant.tokenizer, tokenizer=str(run.tokenizer))
     settings = replace(a.transplant, tokenizer=tokenizer, vectors=_with_vectors(run))

@@ -152,6 +152,7 @@ class Way(Settings):
 
     name: str = option("", "what the way is called")
     vocabulary: str = option("new", "what becomes of the vocabulary", choices=tuple(VOCABULARIES))
+    trimmed: bool = option(False, "whether a vocabulary that gets more tokens is trimmed before")
     given: dict[str, Any] = option({}, "options of tokenizer, vectors, initialisation and trimming")
     lapt: LaptSettings = option(LaptSettings(), "continued pretraining")
     replay: float = option(0.0, "share of the blocks that is the study's text to keep", ge=0, le=0.9)
@@ -177,6 +178,11 @@ class Way(Settings):
     def makes_rows(self) -> bool:
         "Whether a method initialises embeddings."
         return self.vocabulary in SIZES
+
+    @property
+    def expands(self) -> bool:
+        "Whether the source's vocabulary gets more tokens, which are chosen when the start is made."
+        return self.vocabulary in ("extended", "continued")
 
     @property
     def zero_shot(self) -> bool:
@@ -218,7 +224,7 @@ class Way(Settings):
         "The settings that decide the result."
         facts = dict(vocabulary=self.vocabulary, given=self.given, lapt=asdict(self.lapt), adapter=self.adapter)
         facts |= dict(zero_shot=self.zero_shot, config=asdict(self.lapt.config()) if self.lapt.trains else {})
-        more = dict(replay=self.replay, fine_tuning=self.fine_tuning)
+        more = dict(trimmed=self.trimmed, replay=self.replay, fine_tuning=self.fine_tuning)
         return facts | {name: value for name, value in more.items() if value}
 
     def check(self) -> None:
@@ -228,6 +234,9 @@ class Way(Settings):
         self.trim.check()
         for rule in (self._check_rows if self.makes_rows else self._check_no_rows, self._check_adapter):
             rule()
+        if self.trimmed and not self.expands:
+            problem = f"with the vocabulary {self.vocabulary} it has no use; leave it out"
+            raise SettingError("trimmed", f"{problem}, or extend the vocabulary")
 
     def _check_rows(self) -> None:
         "`SettingError` where new embeddings cannot be made as it says."
@@ -504,6 +513,7 @@ class Study(Settings):
             run=RunOptions(teacher=source if config.is_taught else "", precision=self.precision or "auto"),
             vocabulary="new" if way.makes_rows else way.vocabulary,
             trim=way.trim,
+            trimmed=way.trimmed,
             adapter=way.language_adapter(code) if way.adapter is not None else None,
             amount=self.amounts[cell.amount],
             lines=self.lines,

@@ -343,7 +343,8 @@ class RunOptions(Settings):
     )
     precision: str = option(
         "auto",
-        "compute dtype: fp32, bf16 or fp16, with weights in fp32; auto: the one that the device is best in",
+        "compute dtype: fp32, bf16 or fp16, with weights in fp32; auto: the one that the device is fastest in, which a "
+        "CPU is tried for",
         choices=PRECISIONS,
     )
     gradient_checkpointing: bool = option(
