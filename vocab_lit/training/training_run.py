@@ -19,6 +19,7 @@ import vocab_lit
 from ..methods.plan import Plan
 from ..models.adapterhub import write_adapter
 from ..models.card import keep_source_files, write_adapter_card, write_card
+from ..models.device import find_device
 from ..models.factored_embedding import FactoredEmbedding, factored, load_embedding
 from ..models.lazy_weights import copy_beside, copy_notes, save_model
 from ..models.madx import MadX
@@ -283,6 +284,11 @@ def prepare_run(
     opened.kept = open_kept(keep, run.seed)
     check_kept(opened.kept, opened.tokenizer, opened.config.length)
     state = "resumed" if run.resume else f"{len(opened.lines[1]):,} lines held out"
+    device = find_device()
+    if run.precision == "auto":
+        log.info(device.precision_reason)
+    elif run.precision != "fp32" and device.kind == "cpu" and device.precision == "fp32":
+        log.warning(f"note: {run.precision} is slow here; {device.precision_reason}; leave --precision out")
     log.info(f"{opened.config.in_words}, mode {opened.config.mode}, {state}")
     return opened
 
