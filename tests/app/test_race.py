@@ -117,6 +117,7 @@ def test_legs_go_on_from_the_checkpoint_and_the_rate_falls_to_zero(cell_1825b96d
     place = cell_1825b96d.place
     rates = cell_1825b96d.rates
     train = cell_1825b96d.train
+    assert first.has_ended and not Trained(curve=first.curve, legs=[*first.legs, Leg(1.0)]).has_ended
     assert [p["step"] for p in first.curve] == [2, 4, 7, 10] and len(rates) == 6
     assert np.allclose(rates, [1e-3, 1e-3, 1e-3, 0.75e-3, 0.5e-3, 0.25e-3])
     assert (place / "a/checkpoint-10").is_dir() and first.seconds == first.seconds_at["10"] > 0

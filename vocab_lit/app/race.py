@@ -149,6 +149,11 @@ class Trained:
     each: float = 0.0  # seconds of a step
 
     @property
+    def has_ended(self) -> bool:
+        "Whether its last leg is done."
+        return bool(self.legs and self.curve) and self.curve[-1]["step"] >= self.legs[-1].last > 0
+
+    @property
     def seconds(self) -> float:
         "How long it has trained."
         return max(self.seconds_at.values(), default=0.0)
@@ -233,6 +238,9 @@ class Pace(TrainerCallback):
         "The checkpoint that stays until the next is whole."
         newest = max(self.trained.seconds_at, key=int, default=None)
         return {} if newest is None else {newest: self.trained.seconds_at[newest]}
+
+    def on_save(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
+        self.write()
 
     def on_evaluate(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, metrics: Any = None, **_: Any

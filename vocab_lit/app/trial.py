@@ -97,9 +97,10 @@ class Race:
         write_json(self.note, self.path("race.json"))
 
     def decide(self, line: str) -> None:
-        "Say and write down a decision."
-        log.info(line)
-        self.write(decided=[*self.note["decided"], line])
+        "Say and write down a decision, unless an earlier process has."
+        if line not in self.note["decided"]:
+            log.info(line)
+            self.write(decided=[*self.note["decided"], line])
 
     @cached_property
     def source(self) -> Source:
@@ -350,7 +351,9 @@ def most_steps(race: Race, candidate: Candidate) -> int:
 
 
 def train_leg(race: Race, candidate: Candidate) -> None:
-    "Train a candidate to the end of its last leg."
+    "Train a candidate to the end of its last leg, unless an earlier process has done so."
+    if candidate.trained.has_ended:
+        return
     start = start_of(race, candidate).with_weights()
     pace = Pace(candidate.trained, race.clock, race.write, lambda: race.is_asked, partial(most_steps, race, candidate))
     run = _run_of(race, candidate, start, pace)
