@@ -13,7 +13,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-TABLE = Path("data/adapt.csv")
+from vocab_lit.text.corpus import write_json
+
+TABLE, EXAMPLE = Path("data/adapt.csv"), Path("data/real-trial/adapt.json")
 KEYS = ("source", "language", "minutes", "asked", "keep", "seed")
 WHAT = {  # rows of a report by the columns' names
     "bits": "bits per byte, lines that chose nothing",
@@ -43,9 +45,22 @@ def row_of(report: dict[str, Any], source: str, language: str) -> dict[str, obje
         device=report["device"],
     )
     for name, what in WHAT.items():
-        told |= {f"{name}_{at}": f"{rows[what][at]:.4g}" for at in ("before", "after")}
+        told |= {f"{name}_{at}": _short(rows[what][at]) for at in ("before", "after")}
     worst = max(kept, key=lambda row: row["after"] / row["before"], default=None)
-    return told | {f"kept_{at}": f"{worst[at]:.4g}" if worst else "" for at in ("before", "after")}
+    return told | {f"kept_{at}": _short(worst[at]) if worst else "" for at in ("before", "after")}
+
+
+def _short(value: float) -> str:
+    return str(value) if isinstance(value, int) else f"{value:.4g}"
+
+
+def example_of(report: dict[str, Any], megabytes: tuple[float, float] | None) -> dict[str, Any]:
+    "What the README shows of a run: its decisions, before and after; MB of GGUF files where there are."
+    rows = [dict(row, what=row["what"].replace(", lines that chose nothing", "")) for row in report["rows"]]
+    rows = [row for row in rows if row["what"] != WHAT["megabytes"] or not megabytes]
+    if megabytes:
+        rows.append(dict(what="MB of the GGUF file", before=megabytes[0], after=megabytes[1]))
+    return dict(minutes=report["minutes"]["budget"], decided=[*dict.fromkeys(report["decided"])], rows=rows)
 
 
 def add_row(row: dict[str, object], path: Path) -> None:
@@ -65,10 +80,14 @@ def main() -> None:
     parser.add_argument("--language", required=True)
     parser.add_argument("--source", required=True, help="what the model is called")
     parser.add_argument("--table", type=Path, default=TABLE)
+    parser.add_argument("--example", nargs="*", type=Path, help="show the run in the README; the GGUF files, if any")
     asked = parser.parse_args()
     for out in asked.out:
         report = json.loads((out / "report.json").read_text(encoding="utf-8"))
         add_row(row_of(report, asked.source, asked.language), asked.table)
+        if asked.example is not None:
+            before, after = (round(file.stat().st_size / 1e6, 1) for file in asked.example) if asked.example else (0, 0)
+            write_json(example_of(report, (before, after) if before else None), EXAMPLE)
 
 
 if __name__ == "__main__":

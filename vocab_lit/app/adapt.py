@@ -97,11 +97,8 @@ def choose_candidates(race: Race) -> None:
     sizes = read_json(race.path("text/sizes.json"))
     reads = source["bits"] < source["of_counts"]
     race.write(reads=reads)
-    told = f"{source['bits']:.3f} bits per byte, {source['tokens_per_word']:.2f} tokens a word; counts of four bytes "
-    race.decide(
-        f"the source {'reads' if reads else 'does not read'} the language: {told}need {source['of_counts']:.3f}, "
-        f"so the peak rate is {RATES[reads]:g}"
-    )
+    told = f"{source['bits']:.3f} bits per byte; counts of four bytes {source['of_counts']:.3f}"
+    race.decide(f"the source {'reads' if reads else 'does not read'} the language ({told}): peak rate {RATES[reads]:g}")
     began = race.clock.spent
     can_trim, base = _can_trim(race), Candidate("trim")
     took = race.clock.spent - began
@@ -119,16 +116,14 @@ def choose_candidates(race: Race) -> None:
     )
     race.candidates = asked or candidates_for(seen)
     size = f"{race.note['batch']} x {race.note['length']} tokens"
-    race.decide(f"the time has about {steps:,.0f} steps of {size}, on this machine ({find_device().name})")
+    race.decide(f"time for about {steps:,.0f} steps of {size} ({find_device().name})")
     if not options.keep:
         race.decide("nothing is to be kept (--keep): tokens that only other languages need may go")
     for c in race.candidates:
         race.decide(f"candidate {c.name}: {c.in_words}{f'; {c.why}' if c.why else ''}")
     if len(race.candidates) == 1 and not asked:
         why = f"{seen.bytes:,} bytes of text" if seen.bytes < FEW_BYTES else f"{steps:,.0f} steps"
-        race.decide(
-            f"no race: {why} are too few to tell candidates apart, and {race.candidates[0].name} is our records' choice"
-        )
+        race.decide(f"no race: {why} tell no candidates apart; {race.candidates[0].name}, by our records")
 
 
 def _can_trim(race: Race) -> bool:
