@@ -3,6 +3,7 @@ from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
 from vocab_lit.text.corpus import Amount, KeptLines, Lines, data_path, hold_out, iter_lines, mix, read_lines, reread, sample_lines, sampling_weights, split_lines, write_json
+import json
 import numpy as np
 import os
 import pytest
@@ -68,9 +69,6 @@ def test_bundled_data_is_found_and_what_is_missing_is_named():
 
 @pytest.mark.cell('nbs/01_text/01_corpus.ipynb', 'cell "a number that is not finite is null, which JSON has" (688f9b33)')
 def test_a_number_that_is_not_finite_is_null_which_json_has():
-    import json
-
-
     def refuse(constant):
         raise ValueError(constant)
 
