@@ -288,7 +288,7 @@ REPLAY = 0.1
 COOLED = 0.5  # share of the winner's steps
 PASSES = 4  # over the text; further ones teach little (Muennighoff et al., 2023)
 STEPS = 400  # that the size of a step aims at
-SMALLEST, LARGEST = 128, 32_768  # tokens in a step
+SMALLEST, LARGEST = 512, 32_768  # tokens in a step; smaller ones spoil more of what is to be kept
 
 
 def config_of(race: Race, model: PreTrainedModel) -> LaptConfig:
