@@ -327,6 +327,21 @@ def real_numbers() -> dict[str, tuple[str, str]]:
 
 
 @_fact
+def adapt_example() -> str:
+    "What `vocab-lit adapt` printed for Gemma 3 270M in Swahili."
+    record = json.loads(data_path("real-trial", "adapt.json").read_text(encoding="utf-8"))
+    lines = [f"· {line}" for line in record["decided"] if not re.match("candidate|.* trains on", line)]
+    wide = max(len(row["what"]) for row in record["rows"])
+
+    def told(value: float) -> str:
+        return f"{value:,}" if isinstance(value, int) else f"{value:.2f}" if value < 100 else f"{value:.0f}"
+
+    for row in record["rows"]:
+        lines.append(f"  {row['what']:<{wide}}  {told(row['before']):>8} → {told(row['after'])}")
+    return "\n".join(["```text", *lines, "```"])
+
+
+@_fact
 def real() -> str:
     "What trimming and training did to Gemma 3 270M in Chichewa."
     from studies import real_page as page

@@ -117,6 +117,7 @@ def test_legs_go_on_from_the_checkpoint_and_the_rate_falls_to_zero(cell_1825b96d
     place = cell_1825b96d.place
     rates = cell_1825b96d.rates
     train = cell_1825b96d.train
+    assert first.has_ended and not Trained(curve=first.curve, legs=[*first.legs, Leg(1.0)]).has_ended
     assert [p["step"] for p in first.curve] == [2, 4, 7, 10] and len(rates) == 6
     assert np.allclose(rates, [1e-3, 1e-3, 1e-3, 0.75e-3, 0.5e-3, 0.25e-3])
     assert (place / "a/checkpoint-10").is_dir() and first.seconds == first.seconds_at["10"] > 0
@@ -170,11 +171,11 @@ def test_text_time_and_what_is_to_be_kept_decide_who_races():
         return [c.name for c in candidates_for(Seen(**usual | seen))]
 
 
-    assert names() == ["replace-16000", "trim", "extend-4000", "extend-1000"]
-    assert names(keeps=True) == names(reads=True) == names(is_gguf=True) == ["trim", "extend-4000", "extend-1000"]
-    assert names(most=2) == ["replace-16000", "trim"] and names(most=2, keeps=True) == ["trim", "extend-4000"]
+    assert names() == ["replace-16000", "trim", "extend-12000", "extend-4000"]
+    assert names(keeps=True) == names(reads=True) == names(is_gguf=True) == ["trim", "extend-12000", "extend-4000"]
+    assert names(most=2) == ["replace-16000", "trim"] and names(most=2, keeps=True) == ["trim", "extend-12000"]
     assert names(steps=600) == ["replace-16000"] and names(steps=600, keeps=True) == ["trim"]  # no race
-    assert names(steps=200, tokens=25_000, keeps=True) == ["extend-4000"]
+    assert names(steps=200, tokens=25_000, keeps=True) == ["extend-12000"]
     assert names(steps=200, tokens=25_000, keeps=True, reads=True) == ["trim"]
     assert names(bytes=20_000) == ["trim"] and names(can_trim=False, most=1, keeps=True) == ["keep"]
-    assert names(bytes=500_000, keeps=True) == ["trim", "extend-2000", "extend-500"]
+    assert names(bytes=500_000, keeps=True) == ["trim", "extend-6000", "extend-2000"]

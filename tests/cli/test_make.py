@@ -221,7 +221,7 @@ finally:
     for arguments, match in (
         ((*tiny, "--push-to-hub", "me/it"), "--push-to-hub me/it: folders are uploaded, and the result is a file"),
         (("trim", place / "model", "--text", place / "sw.txt"), "the result of a model's folder is a folder"),
-        (("factorize", place / "tiny.gguf"), "tiny.gguf is a GGUF file, which trim, transplant, lapt, evaluate"),
+        (("factorize", place / "tiny.gguf"), "tiny.gguf is a GGUF file, which adapt, trim, transplant, lapt, evaluate"),
     ):
         assert match in run(*arguments, "--out", place / "never.gguf", code=1)
     (place / "tiny.gguf").rename(place / "blob")

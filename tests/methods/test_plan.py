@@ -255,23 +255,23 @@ def test_one_plan_after_another_is_both_in_one(cell_e6e6fa82):
     matrix = cell_e6e6fa82.matrix
     wide_apply = cell_e6e6fa82.wide_apply
     kept = np.array([7, 3, 40, 12, 9, 21])
-    narrow = Plan(
-        target=Vocab(wide_apply.tokens[: len(kept)]),
+    narrow = Plan(  # with a row that pads the matrix
+        target=Vocab(wide_apply.tokens[:7]),
         source_pieces=by_hand.source_pieces,
-        weights=sparse.csr_array((np.ones(6, np.float32), (np.arange(6), kept)), (6, 50)),
-        group=np.full(6, -1),
-        groups={},
-        step=np.zeros(6, int),
-        steps=["kept"],
+        weights=sparse.csr_array((np.ones(6, np.float32), (np.arange(6), kept)), (7, 50)),
+        group=np.array([-1] * 6 + [0]),
+        groups={"all": kept},
+        step=np.array([0] * 6 + [1]),
+        steps=["kept", "padding"],
     )
-    few = dict(weights=sparse.csr_array(by_hand.weights[:, :6]), groups={"all": np.arange(6)})
-    thin = sparse.csr_array(np.eye(2, 6, k=1, dtype=np.float32))
+    few = dict(weights=sparse.csr_array(by_hand.weights[:, :7]), groups={"all": np.arange(6)})
+    thin = sparse.csr_array(np.eye(2, 7, k=1, dtype=np.float32))
     second = replace(by_hand, **few, left=np.array([[0, 0], [1, 2], [0, 0], [0, 0]], np.float32), right=thin)
     both = second.after(narrow)
     assert torch.allclose(both.apply(matrix), second.apply(narrow.apply(matrix)))
     assert both.groups["all"].tolist() == kept.tolist() and both.source_pieces == by_hand.source_pieces
     with pytest.raises(ValueError, match="does not only keep some"):
-        second.after(second)
+        second.after(replace(narrow, weights=sparse.csr_array((7, 50), dtype=np.float32)))
 
 
 @pytest.mark.cell('nbs/04_methods/01_plan.ipynb', 'cell "copies are exact to the bit in every number format" (f6925e13)')

@@ -8,6 +8,7 @@ from vocab_lit.methods.settings import TransplantSettings
 from vocab_lit.models.merge import merge_files
 from vocab_lit.models.pipeline import transplant_files
 from vocab_lit.models.settings import MergeSettings
+from vocab_lit.models.source import FolderSource
 from vocab_lit.text.corpus import data_path
 import json
 import pytest
@@ -88,6 +89,25 @@ def test_a_chat_vector_moves_what_all_models_have_no_new_tokens(cell_029badea):
     merge_files([place / "adapted"], place / "none", MergeSettings(chat=mini, base=mini))
     assert all(torch.equal(values, before[name]) for name, values in weights(place / "none").items())
     assert (place / "chat/plan.npz").read_bytes() == (place / "adapted/plan.npz").read_bytes()
+
+
+@pytest.mark.cell('nbs/05_models/19_merge.ipynb', 'cell "models without a pooler are averaged, and stay without" (9a054625)')
+def test_models_without_a_pooler_are_averaged_and_stay_without():
+    from transformers import BertConfig, BertModel
+
+    from vocab_lit.text.corpus import data_path
+
+    tokenizer = FolderSource(data_path("models", "mini-xlmr")).tokenizer
+    small = dict(vocab_size=len(tokenizer), hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8)
+    parts = [Path(tempfile.mkdtemp()) for _ in "ab"]
+    for part in parts:
+        BertModel(BertConfig(**small), add_pooling_layer=False).save_pretrained(part)
+        tokenizer.save_pretrained(part)
+    out = Path(tempfile.mkdtemp()) / "both"
+    merge_files(parts, out)
+    (a, b), both = (load_file(part / "model.safetensors") for part in parts), load_file(out / "model.safetensors")
+    assert both.keys() == a.keys() and not any("pooler" in name for name in both)
+    assert all((both[name] - (a[name] + b[name]) / 2).abs().max() < 1e-7 for name in a)
 
 
 @pytest.mark.cell('nbs/05_models/19_merge.ipynb', 'cell "whole numbers beside the weights stay as they are" (03e02c7d)')

@@ -2,7 +2,8 @@
 from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
-from vocab_lit.text.corpus import Amount, KeptLines, Lines, data_path, hold_out, iter_lines, mix, read_lines, reread, sample_lines, sampling_weights, split_lines
+from vocab_lit.text.corpus import Amount, KeptLines, Lines, data_path, hold_out, iter_lines, mix, read_lines, reread, sample_lines, sampling_weights, split_lines, write_json
+import json
 import numpy as np
 import os
 import pytest
@@ -64,6 +65,20 @@ def test_bundled_data_is_found_and_what_is_missing_is_named():
     assert data_path("models", "mini-xlmr").is_dir()
     with pytest.raises(FileNotFoundError, match="no-such-table.*a checkout of the repository has everything"):
         data_path("field", "no-such-table.csv")
+
+
+@pytest.mark.cell('nbs/01_text/01_corpus.ipynb', 'cell "a number that is not finite is null, which JSON has" (688f9b33)')
+def test_a_number_that_is_not_finite_is_null_which_json_has():
+    def refuse(constant):
+        raise ValueError(constant)
+
+
+    place = Path(tempfile.mkdtemp())
+    write_json({"a": [1.5, float("nan")], "б": {"c": float("-inf")}}, place / "some.json")
+    text = (place / "some.json").read_text(encoding="utf-8")
+    assert json.loads(text, parse_constant=refuse) == {"a": [1.5, None], "б": {"c": None}} and "б" in text
+    write_json({"a": 1e-05, "b": "NaN"}, place / "some.json")
+    assert (place / "some.json").read_text() == json.dumps({"a": 1e-05, "b": "NaN"}, indent=1) + "\n"
 
 
 @pytest.mark.cell('nbs/01_text/01_corpus.ipynb', 'cell "the byte order mark, blank lines and margins are dropped" (d9cb5090)')

@@ -58,6 +58,7 @@ from ..models.device import find_device, on_device
 from ..models.model_class import learns_from_text
 from ..models.source import FolderSource, check_new_gguf
 from ..study.results import environment
+from ..tasks.evaluate import silenced
 from ..text.corpus import Lines, write_json
 from ..text.files import alone, check_output, read_json, write_folder
 from ..text.settings import SettingError
@@ -66,7 +67,7 @@ from ..training.settings import LaptConfig
 from ..training.stages import step_memory
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedModel
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 log = logging.getLogger("vocab_lit")
 
@@ -96,11 +97,8 @@ def choose_candidates(race: Race) -> None:
     sizes = read_json(race.path("text/sizes.json"))
     reads = source["bits"] < source["of_counts"]
     race.write(reads=reads)
-    told = f"{source['bits']:.3f} bits per byte, {source['tokens_per_word']:.2f} tokens a word; counts of four bytes "
-    race.decide(
-        f"the source {'reads' if reads else 'does not read'} the language: {told}need {source['of_counts']:.3f}, "
-        f"so the peak rate is {RATES[reads]:g}"
-    )
+    told = f"{source['bits']:.3f} bits per byte; counts of four bytes {source['of_counts']:.3f}"
+    race.decide(f"the source {'reads' if reads else 'does not read'} the language ({told}): peak rate {RATES[reads]:g}")
     began = race.clock.spent
     can_trim, base = _can_trim(race), Candidate("trim")
     took = race.clock.spent - began
@@ -118,16 +116,14 @@ def choose_candidates(race: Race) -> None:
     )
     race.candidates = asked or candidates_for(seen)
     size = f"{race.note['batch']} x {race.note['length']} tokens"
-    race.decide(f"the time has about {steps:,.0f} steps of {size}, on this machine ({find_device().name})")
+    race.decide(f"time for about {steps:,.0f} steps of {size} ({find_device().name})")
     if not options.keep:
         race.decide("nothing is to be kept (--keep): tokens that only other languages need may go")
     for c in race.candidates:
         race.decide(f"candidate {c.name}: {c.in_words}{f'; {c.why}' if c.why else ''}")
     if len(race.candidates) == 1 and not asked:
         why = f"{seen.bytes:,} bytes of text" if seen.bytes < FEW_BYTES else f"{steps:,.0f} steps"
-        race.decide(
-            f"no race: {why} are too few to tell candidates apart, and {race.candidates[0].name} is our records' choice"
-        )
+        race.decide(f"no race: {why} tell no candidates apart; {race.candidates[0].name}, by our records")
 
 
 def _can_trim(race: Race) -> bool:
@@ -162,7 +158,7 @@ def _train_until(race: Race, candidate: Candidate, number: int, seconds: float) 
     trained = candidate.trained
     if len(trained.legs) < number:
         trained.legs.append(Leg(seconds - trained.seconds, first=trained.legs[-1].last if trained.legs else 0))
-    if trained.curve and trained.curve[-1]["step"] >= trained.legs[-1].last > 0:
+    if trained.has_ended:
         return  # before this process began
     try:
         train_leg(race, candidate)
@@ -247,19 +243,31 @@ def _with_weights(race: Race, winner: Candidate) -> tuple[FolderSource, PreTrain
     return start, model
 
 
-def _rows(race: Race, winner: Candidate, start: FolderSource, model: PreTrainedModel) -> list[dict[str, Any]]:
-    "A row for each measure: before and after."
-    before, test = race.note["source"], lines_of(race, "new", "test")
-    facts, tokenizer = facts_of(start, model, test), start.tokenizer
-    after, _ = bits_of(model, tokenizer, test)
+def _bits_rows(race: Race, tokenizer: PreTrainedTokenizerBase, model: PreTrainedModel) -> list[dict[str, Any]]:
+    "Bits per byte before and after, of lines that chose nothing and of those to keep."
+    before, files = race.note["source"], race.options.kept_texts
+    after, _ = bits_of(model, tokenizer, lines_of(race, "new", "test"))
     rows = [dict(what="bits per byte, lines that chose nothing", before=before["bits"], after=after)]
-    for name, file, bits in zip(kept_names(race), race.options.kept_texts, before["kept"]):
+    for name, file, bits in zip(kept_names(race), files, before["kept"]):
         after, _ = bits_of(model, tokenizer, lines_of(race, name, "judge"))
         rows.append(dict(what=f"bits per byte, {Path(file).name}", before=bits, after=after))
-    named = dict(
-        tokens_per_word="tokens per word", words_a_second="words a second", tokens="tokens", megabytes="MB in float32"
-    )
-    return rows + [dict(what=what, before=before[key], after=facts[key]) for key, what in named.items()]
+    return rows
+
+
+_TOLD = dict(
+    tokens_per_word="tokens per word", words_a_second="words a second", tokens="tokens", megabytes="MB in float32"
+)
+
+
+def _rows(race: Race, start: FolderSource, model: PreTrainedModel) -> list[dict[str, Any]]:
+    "A row for each measure: before and after."
+    test, source = lines_of(race, "new", "test"), race.note.get("source")
+    rows = _bits_rows(race, start.tokenizer, model) if source else []
+    if not source:  # which text does not train
+        opened = race.source.with_weights()
+        source = facts_of(opened, on_device(opened.load()), test)
+    facts = facts_of(start, model, test)
+    return rows + [dict(what=what, before=source[key], after=facts[key]) for key, what in _TOLD.items()]
 
 
 def write_result(race: Race, winner: Candidate) -> dict[str, Any]:
@@ -267,8 +275,7 @@ def write_result(race: Race, winner: Candidate) -> dict[str, Any]:
     from vocab_lit.training.training_run import save_trained
 
     start, model = _with_weights(race, winner)
-    can_learn = learns_from_text(model)
-    rows = _rows(race, winner, start, on_device(model)) if can_learn else []
+    rows = _rows(race, start, on_device(model))
     report = report_of(race, winner, rows)
     part = race.out / ".part"
     shutil.rmtree(part, ignore_errors=True)
@@ -283,9 +290,9 @@ def write_result(race: Race, winner: Candidate) -> dict[str, Any]:
         write_card(folder, race.out.resolve().name, training=report["training"], scores=scores)
         write_report_files(report, folder)
     _move(part, race.out)
-    race.write(done_for=race.note["budget"])
-    if like := race.asked.gguf or (race.source.is_gguf and str(start_of(race, winner))):
+    if like := race.asked.gguf or (race.source.is_gguf and start_of(race, winner).path):
         _write_gguf(race, Path(like))
+    race.write(done_for=race.note["budget"])
     return report
 
 
@@ -316,8 +323,12 @@ def _write_gguf(race: Race, like: Path) -> None:
 
     file = gguf_beside(race.out)
     file.unlink(missing_ok=True)  # of the same adaptation, before it went on
-    export_gguf(race.out, like, file)
-    log.info(f"saved {file}")
+    with silenced():
+        export_gguf(race.out, like, file)
+    sizes = f"{file.stat().st_size / 1e6:,.0f} MB"
+    if race.source.is_gguf:
+        sizes += f"; {Path(race.source.path).name} has {Path(race.source.path).stat().st_size / 1e6:,.0f}"
+    log.info(f"saved {file} ({sizes})")
 
 # %% ../../nbs/09_app/06_adapt.ipynb #d6cce79c
 def _peak() -> float:  # bytes
@@ -370,11 +381,13 @@ def next_commands(race: Race) -> list[str]:
     "What to do next: try it, check it, train it on."
     out, again = str(race.out), [race.asked.source, *(part for t in race.asked.text for part in ("--text", t))]
     again += [part for t in race.options.keep for part in ("--keep", t)]
-    return [
-        f"vocab-lit demo {shlex.quote(out)}",
-        f"vocab-lit check {shlex.quote(out)}",
-        f"{shlex.join(['vocab-lit', 'adapt', *again])} --resume --minutes 60 --out {shlex.quote(out)}",
-    ]
+    commands = [f"vocab-lit check {shlex.quote(out)}"]
+    if "source" in race.note:  # it was trained
+        more = f"{shlex.join(['vocab-lit', 'adapt', *again])} --resume --minutes 60 --out {shlex.quote(out)}"
+        commands = [f"vocab-lit demo {shlex.quote(out)}", *commands, more]
+    if race.source.is_gguf or race.asked.gguf:
+        commands[0] = f"llama-cli -m {shlex.quote(str(gguf_beside(race.out)))}"
+    return commands
 
 # %% ../../nbs/09_app/06_adapt.ipynb #c5a0c34a
 _OUGHT = 2.0  # minutes, below which there is hardly time to look at the source

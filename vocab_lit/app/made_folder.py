@@ -173,7 +173,7 @@ def curves(folder: Path) -> dict[str, list]:  # {name: [step, loss] in order}
     file, points = folder / "metrics.jsonl", {}
     for line in file.read_text(encoding="utf-8").splitlines() if file.is_file() else ():
         entry = json.loads(line)
-        for key in (key for key in LOSSES if math.isfinite(entry.get(key, math.nan))):
+        for key in (key for key in LOSSES if math.isfinite(entry.get(key) or math.nan)):
             points.setdefault(LOSSES[key], []).append([entry["step"], round(entry[key], 4)])
     every = {name: math.ceil(len(curve) / _POINTS) for name, curve in points.items()}
     return {name: c if every[name] < 2 else [*c[: -1 : every[name]], c[-1]] for name, c in points.items()}

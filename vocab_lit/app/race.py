@@ -149,6 +149,11 @@ class Trained:
     each: float = 0.0  # seconds of a step
 
     @property
+    def has_ended(self) -> bool:
+        "Whether its last leg is done."
+        return bool(self.legs and self.curve) and self.curve[-1]["step"] >= self.legs[-1].last > 0
+
+    @property
     def seconds(self) -> float:
         "How long it has trained."
         return max(self.seconds_at.values(), default=0.0)
@@ -234,6 +239,9 @@ class Pace(TrainerCallback):
         newest = max(self.trained.seconds_at, key=int, default=None)
         return {} if newest is None else {newest: self.trained.seconds_at[newest]}
 
+    def on_save(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
+        self.write()
+
     def on_evaluate(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, metrics: Any = None, **_: Any
     ) -> None:
@@ -279,11 +287,11 @@ class Candidate:
         }[self.way]
 
 # %% ../../nbs/09_app/05_race.ipynb #f169204a
-BYTES_A_TOKEN, BYTES_A_ROW = 250, 60  # of text, for each new token, and for each token of a new vocabulary
-MOST_NEW, MOST_ROWS = 4000, 16_000  # tokens
+BYTES_A_TOKEN, BYTES_A_ROW = 80, 60  # of text, for each new token, and for each token of a new vocabulary
+MOST_NEW, MOST_ROWS = 12_000, 16_000  # tokens
 FEW_BYTES = 50_000  # of text, below which there is nothing to compare
 TOLD_APART = 25  # steps of the first round
-OVERTAKEN = 40_000  # tokens of training, from which on new tokens are behind
+OVERTAKEN = 100_000  # tokens of training, from which on trimming may be ahead
 
 
 @dataclass(frozen=True)
@@ -320,7 +328,7 @@ def candidates_for(seen: Seen) -> list[Candidate]:
         return [trim]
     new, rows = _round(seen.bytes / BYTES_A_TOKEN, MOST_NEW), _round(seen.bytes / BYTES_A_ROW, MOST_ROWS)
     grown = [
-        Candidate("extend", n, "it reads the text in fewer tokens") for n in (new, _round(new / 4, new)) if n >= 500
+        Candidate("extend", n, "it reads the text in fewer tokens") for n in (new, _round(new / 3, new)) if n >= 500
     ]
     listed = [trim, *grown]
     if grown and seen.tokens < OVERTAKEN and not seen.reads:

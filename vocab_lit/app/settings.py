@@ -17,7 +17,7 @@ from ..text.words import check_words
 from ..training.settings import PRECISIONS
 
 # %% auto #0
-__all__ = ['MINUTES', 'AIMS', 'AIM_HELP', 'AdaptOptions', 'candidate_parts']
+__all__ = ['MINUTES', 'AIMS', 'AIM_HELP', 'AdaptOptions', 'candidate_parts', 'is_word_list']
 
 # %% ../../nbs/09_app/01_settings.ipynb #c6ad1b06
 MINUTES = 30.0
@@ -59,7 +59,7 @@ class AdaptOptions(Settings):
         return 60 * (self.minutes + 60 * self.hours or MINUTES)
 
     def check(self) -> None:
-        super().check()
+        "`SettingError` where options do not go together, or what is to be kept is neither text nor words."
         if self.minutes and self.hours:
             raise SettingError("hours", "give minutes or hours")
         for name in self.asked_candidates:
@@ -74,7 +74,7 @@ class AdaptOptions(Settings):
 
     @cached_property
     def _are_words(self) -> dict[str, bool]:
-        return {name: _is_word_list(name) for name in self.keep}
+        return {name: is_word_list(name) for name in self.keep}
 
     @property
     def kept_texts(self) -> list[str]:
@@ -104,7 +104,7 @@ _LISTED = re.compile(r"[a-z]{2,3}:\d+")
 _LOOKED_AT = 200  # lines of a file, to see whether they are words
 
 
-def _is_word_list(name: str) -> bool:
+def is_word_list(name: str) -> bool:
     "Whether a name is that of a list of words: a language's code, or a file with a word a line."
     if not Path(name).exists():
         return bool(_CODE.fullmatch(name) or _LISTED.fullmatch(name))

@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 import yaml
 
-from .settings import AdaptOptions
+from .settings import AdaptOptions, is_word_list
 from ..methods.settings import InitSettings
 from ..study.adaptation import AdaptSettings
 from ..tasks.settings import GIVEN_SPLITS, KEEP, SPLITS, TASK_KEYS, TASKS
@@ -112,7 +112,7 @@ def _read(part: Part, key: str, cls: type) -> Any:
     except SettingError as e:
         raise part.wrong(e) from None
     if kind == "Files":
-        return [_text(name, part, key) for name in value]
+        return [name if key == "keep" and is_word_list(name) else _text(name, part, key) for name in value]
     is_file = kind in ("File", "Model") or value not in _WORDS.get(key, (value,))
     return _absolute(value, part, key, kind == "Model") if is_file else value
 

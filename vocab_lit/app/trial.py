@@ -97,9 +97,10 @@ class Race:
         write_json(self.note, self.path("race.json"))
 
     def decide(self, line: str) -> None:
-        "Say and write down a decision."
-        log.info(line)
-        self.write(decided=[*self.note["decided"], line])
+        "Say and write down a decision, unless an earlier process has."
+        if line not in self.note["decided"]:
+            log.info(line)
+            self.write(decided=[*self.note["decided"], line])
 
     @cached_property
     def source(self) -> Source:
@@ -287,7 +288,7 @@ REPLAY = 0.1
 COOLED = 0.5  # share of the winner's steps
 PASSES = 4  # over the text; further ones teach little (Muennighoff et al., 2023)
 STEPS = 400  # that the size of a step aims at
-SMALLEST, LARGEST = 128, 32_768  # tokens in a step
+SMALLEST, LARGEST = 512, 32_768  # tokens in a step; smaller ones spoil more of what is to be kept
 
 
 def config_of(race: Race, model: PreTrainedModel) -> LaptConfig:
@@ -350,7 +351,9 @@ def most_steps(race: Race, candidate: Candidate) -> int:
 
 
 def train_leg(race: Race, candidate: Candidate) -> None:
-    "Train a candidate to the end of its last leg."
+    "Train a candidate to the end of its last leg, unless an earlier process has done so."
+    if candidate.trained.has_ended:
+        return
     start = start_of(race, candidate).with_weights()
     pace = Pace(candidate.trained, race.clock, race.write, lambda: race.is_asked, partial(most_steps, race, candidate))
     run = _run_of(race, candidate, start, pace)

@@ -43,7 +43,7 @@ from vocab_lit.cli.console import (
     upload_rows,
     upload_to,
 )
-from ..models.settings import LanguageAdapter, check_model_path
+from ..models.settings import LanguageAdapter, check_model_path, is_gguf
 from ..tasks.settings import PERPLEXITY, SPLITS, EvaluateSettings, TaskRun
 from ..text.files import check_output
 from ..text.settings import SettingError, one_of
@@ -298,7 +298,8 @@ def adapt(
     one_of("for", aim, AIMS)
     options = replace(options, aim=aim)
     options.check()
-    check_model_path(model)
+    if not (is_gguf(model) and Path(model).is_file()):
+        check_model_path(model)
     from vocab_lit.app import adapt as adapting
 
     asked = adapting.Adapt(model, tuple(map(str, text)), options, gguf)

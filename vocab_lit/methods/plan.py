@@ -367,9 +367,10 @@ class Plan:
 
     def after(self, first: Plan) -> Plan:
         "Two transplants as one: from the source of the first, which only kept some of its tokens."
-        if (first.copied < 0).any():
+        used = [self.weights.indices] + ([] if self.right is None else [self.right.indices])
+        if (first.copied[np.unique(np.concatenate(used))] < 0).any():  # rows that only pad the matrix are not used
             raise ValueError("the first plan makes new embeddings, and does not only keep some; keep the two apart")
-        groups = {name: first.copied[ids] for name, ids in self.groups.items()}
+        groups = {name: first.copied[ids][first.copied[ids] >= 0] for name, ids in self.groups.items()}
         weights, right = (m if m is None else sparse.csr_array(m @ first.weights) for m in (self.weights, self.right))
         return replace(self, source_pieces=first.source_pieces, weights=weights, right=right, groups=groups)
 

@@ -13,7 +13,7 @@ import os
 import re
 import shutil
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 # %% auto #0
 __all__ = ['VOCABULARY_FIELDS', 'Shapes', 'Made', 'StoredTensor', 'read_header', 'stored_tensors', 'vocabulary_fields',
            'vocabulary_part', 'set_vocabulary_size', 'empty_weights', 'tensor_shapes', 'token_dimensions', 'meta_model',
-           'input_weight', 'rows_of', 'read_some', 'save_model', 'save_meta_model', 'check_modules', 'copy_beside',
-           'copy_notes']
+           'absent_pooler', 'input_weight', 'rows_of', 'read_some', 'save_model', 'save_meta_model', 'check_modules',
+           'copy_beside', 'copy_notes']
 
 # %% ../../nbs/05_models/02_lazy_weights.ipynb #d652b47d
 _FORMATS = {"F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16}
@@ -234,15 +234,28 @@ def meta_model(
     sizes = {dtype: sum(t.size for t in own.values() if t.dtype == dtype) for dtype in formats}
     main = cast("torch.dtype", max(formats, key=sizes.__getitem__))  # None is not among them
     model, names = _built(model_class, config, getattr(config, "dtype", None) or main)
+    absent = absent_pooler(model, {name for tied in names.values() for name in tied} - own.keys())
     for tensor, tied in names.items():
         sources = [own[name] for name in tied if name in own]
+        if set(tied) <= set(absent):
+            continue
         if len(sources) != 1 or sources[0].shape != tuple(tensor.shape):
             return None  # missing, stored twice, or of another version
         cast("Any", tensor).stored = sources[0]  # an attribute of our own, for `rows_of`
     noted = cast("Any", model)  # attributes of our own
     noted.stored = stored
     noted.unknown_tensors = {name: t for name, t in stored.items() if name not in own}
+    noted.absent_tensors = absent
     return model.eval()
+
+
+def absent_pooler(
+    model: PreTrainedModel,
+    missing: Iterable[str],  # names of tensors that the files lack
+) -> list[str]:
+    "Those of a pooler that a model without a head was saved without, as models of embeddings are; it makes no states."
+    is_bare = model.base_model is model
+    return sorted(name for name in missing if is_bare and name.startswith("pooler."))
 
 
 def _built(
@@ -384,7 +397,8 @@ def save_meta_model(
     if str(dtype) != f"torch.{model.config.dtype}":  # of the first parameter, where the files mix number formats
         model.config.dtype = dtype
         model.config.save_pretrained(folder)
-    unknown = {name: t.detach() for name, t in parameters.items() if not hasattr(t, "stored")}
+    absent = getattr(model, "absent_tensors", [])
+    unknown = {name: t.detach() for name, t in parameters.items() if not hasattr(t, "stored") and name not in absent}
     replaced = {name: t for name, t in unknown.items() if not t.is_meta}
     if len(replaced) < len(unknown):
         raise ValueError(f"{min(unknown.keys() - replaced.keys())} is neither in the files nor in memory")

@@ -180,7 +180,7 @@ class MergeSettings(Settings):
         return [share / sum(given) for share in given]
 
 # %% ../../nbs/05_models/00_settings.ipynb #74f79ca0
-_GGUF_COMMANDS = "trim, transplant, lapt, evaluate, inspect, explain, report and check"  # that take a GGUF file
+_GGUF_COMMANDS = "adapt, trim, transplant, lapt, evaluate, inspect, explain, report and check"  # that take a GGUF file
 
 
 def check_model_path(path: str | Path) -> None:

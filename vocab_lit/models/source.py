@@ -258,15 +258,12 @@ class FolderSource(Source):
 
     def load(self) -> PreTrainedModel:
         "Load the model with all its weights, in their number format; `ValueError` where some are missing or damaged."
+        from vocab_lit.models import lazy_weights
+
         self.stored  # noqa: B018  names a file that is missing or damaged
         with self._reading():
             model, missing = self._loaded()
-        is_bare = model.base_model is model
-        absent = [name for name in missing if is_bare and name.startswith("pooler.")]  # it makes no states of tokens
-        if absent:
-            logging.getLogger("vocab_lit").info(
-                f"{self.path} has no pooler, as many models of embeddings; none is written"
-            )
+        absent = self._without_pooler(lazy_weights.absent_pooler(model, missing))
         if missing := [name for name in missing if name not in absent]:
             raise ValueError(
                 f"{self.path} lacks {len(missing)} of the weights of a {type(model).__name__}, such as {missing[0]}; "
@@ -278,6 +275,14 @@ class FolderSource(Source):
         if not model.can_generate():
             self._add_generation(model)
         return model.eval()
+
+    def _without_pooler(self, absent: list[str]) -> list[str]:  # the same
+        "Tell that a model has no pooler, where it has none."
+        if absent:
+            logging.getLogger("vocab_lit").info(
+                f"{self.path} has no pooler, as many models of embeddings; none is written"
+            )
+        return absent
 
     def _reading(self) -> AbstractContextManager[None]:
         "Inside, what a configuration that no model can be made of makes transformers raise is told in a line."
@@ -364,6 +369,7 @@ class FolderSource(Source):
         self._add_generation(model)
         noted = cast("Any", model)  # an attribute of our own
         noted.source_folder = self.files
+        self._without_pooler(noted.absent_tensors)
         return model
 
     def _add_generation(self, model: PreTrainedModel) -> None:

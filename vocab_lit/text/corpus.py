@@ -14,21 +14,19 @@ from dataclasses import dataclass
 from itertools import islice
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
+from pydantic_core import to_json
 from tqdm.auto import tqdm
 
 import vocab_lit
 from .reader import TextSource
 from .reader import raw_lines as raw_lines  # that other rooms take from here
 
-if TYPE_CHECKING:
-    pass
-
 # %% auto #0
-__all__ = ['data_path', 'write_json', 'iter_lines', 'read_lines', 'sampling_weights', 'Lines', 'capped', 'mix', 'split_lines',
-           'is_held_out', 'hold_out', 'Amount', 'size_of', 'sample_lines', 'reread', 'KeptLines']
+__all__ = ['data_path', 'json_text', 'write_json', 'iter_lines', 'read_lines', 'sampling_weights', 'Lines', 'capped', 'mix',
+           'split_lines', 'is_held_out', 'hold_out', 'Amount', 'size_of', 'sample_lines', 'reread', 'KeptLines']
 
 # %% ../../nbs/01_text/01_corpus.ipynb #8fe116c8
 def data_path(
@@ -46,13 +44,22 @@ def data_path(
     return path
 
 # %% ../../nbs/01_text/01_corpus.ipynb #db34374f
+def json_text(record: Any, indent: int | None = None) -> str:
+    "JSON, in which a number that is not finite is null: JSON has no NaN."
+    try:
+        return json.dumps(record, ensure_ascii=False, indent=indent, allow_nan=False)
+    except ValueError:
+        finite = json.loads(to_json(record, inf_nan_mode="null"))
+        return json.dumps(finite, ensure_ascii=False, indent=indent)
+
+
 def write_json(record: dict | list, path: str | Path) -> None:
     "Write JSON beside a file and rename it, so that it takes the file's place whole."
     path = Path(path)
     part = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with open(part, "w", encoding="utf-8", newline="\n") as f:
-            f.write(json.dumps(record, ensure_ascii=False, indent=1) + "\n")
+            f.write(json_text(record, indent=1) + "\n")
             f.flush()
             os.fsync(f.fileno())
         os.replace(part, path)

@@ -29,6 +29,7 @@ from transformers.trainer_utils import get_last_checkpoint
 
 from ..models.device import device_arguments, find_device
 from ..models.model_class import is_masked
+from ..text.corpus import json_text
 from ..text.errors import SettingError, first_line
 from .lm_loss import label_positions
 from .settings import MODES, NonFiniteGradient, RunStopped
@@ -97,7 +98,7 @@ class LaptCallback(TrainerCallback):
     def _write(self, state: TrainerState, entries: Sequence[dict], mode: str) -> None:
         if self.metrics and state.is_world_process_zero:
             with open(self.metrics, mode, encoding="utf-8", newline="\n") as file:
-                file.writelines(f"{json.dumps(entry)}\n" for entry in entries)
+                file.writelines(f"{json_text(entry)}\n" for entry in entries)
 
 
 RISE = 0.5  # nats of the training loss above its beginning, which no chance of batches makes

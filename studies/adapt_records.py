@@ -1,0 +1,94 @@
+"""What `vocab-lit adapt` made of real models and texts in a given time.
+
+    python -m studies.adapt_records OUT [OUT ...] --language sw --source gemma3-270m.gguf
+
+OUT is a folder that `vocab-lit adapt` made. A row for each is added to `data/adapt.csv`, from its `report.json`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+from vocab_lit.text.corpus import write_json
+
+TABLE, EXAMPLE = Path("data/adapt.csv"), Path("data/real-trial/adapt.json")
+KEYS = ("source", "language", "minutes", "asked", "keep", "seed")
+WHAT = {  # rows of a report by the columns' names
+    "bits": "bits per byte, lines that chose nothing",
+    "tokens_per_word": "tokens per word",
+    "words_a_second": "words a second",
+    "tokens": "tokens",
+    "megabytes": "MB in float32",
+}
+
+
+def row_of(report: dict[str, Any], source: str, language: str) -> dict[str, object]:
+    "The row of the table that a report makes."
+    asked, rows = report["asked"], {row["what"]: row for row in report["rows"]}
+    kept = [row for what, row in rows.items() if what.startswith("bits per byte, ") and what != WHAT["bits"]]
+    told: dict[str, object] = dict(
+        source=source,
+        language=language,
+        minutes=f"{report['minutes']['budget']:g}",
+        asked=asked.get("candidates", "all"),
+        keep="text" if kept else "words" if asked.get("keep") else "nothing",
+        seed=asked.get("seed", 0),
+        raced=" ".join(c["candidate"] for c in report["candidates"]),
+        winner=report["winner"],
+        steps=report["training"]["steps"],
+        spent=f"{report['minutes']['spent']:.2f}",
+        gigabytes=report["peak_gigabytes"],
+        device=report["device"],
+    )
+    for name, what in WHAT.items():
+        told |= {f"{name}_{at}": _short(rows[what][at]) for at in ("before", "after")}
+    worst = max(kept, key=lambda row: row["after"] / row["before"], default=None)
+    return told | {f"kept_{at}": _short(worst[at]) if worst else "" for at in ("before", "after")}
+
+
+def _short(value: float) -> str:
+    return str(value) if isinstance(value, int) else f"{value:.4g}"
+
+
+def example_of(report: dict[str, Any], megabytes: tuple[float, float] | None) -> dict[str, Any]:
+    "What the README shows of a run: its decisions, before and after; MB of GGUF files where there are."
+    rows = [dict(row, what=row["what"].replace(", lines that chose nothing", "")) for row in report["rows"]]
+    rows = [row for row in rows if row["what"] != WHAT["megabytes"] or not megabytes]
+    if megabytes:
+        rows.append(dict(what="MB of the GGUF file", before=megabytes[0], after=megabytes[1]))
+    return dict(minutes=report["minutes"]["budget"], decided=[*dict.fromkeys(report["decided"])], rows=rows)
+
+
+def add_row(row: dict[str, object], path: Path) -> None:
+    "Write a row to a table; one of the same model, language, time and candidates gives way."
+    there = list(csv.DictReader(path.read_text(encoding="utf-8").splitlines())) if path.is_file() else []
+    others = [r for r in there if any(str(r[key]) != str(row[key]) for key in KEYS)]
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(row), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(sorted([*others, row], key=lambda r: [str(r[key]) for key in KEYS]))
+
+
+def main() -> None:
+    "Run from the command line."
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("out", nargs="+", type=Path)
+    parser.add_argument("--language", required=True)
+    parser.add_argument("--source", required=True, help="what the model is called")
+    parser.add_argument("--table", type=Path, default=TABLE)
+    parser.add_argument("--example", nargs="*", type=Path, help="show the run in the README; the GGUF files, if any")
+    asked = parser.parse_args()
+    for out in asked.out:
+        report = json.loads((out / "report.json").read_text(encoding="utf-8"))
+        add_row(row_of(report, asked.source, asked.language), asked.table)
+        if asked.example is not None:
+            before, after = (round(file.stat().st_size / 1e6, 1) for file in asked.example) if asked.example else (0, 0)
+            write_json(example_of(report, (before, after) if before else None), EXAMPLE)
+
+
+if __name__ == "__main__":
+    main()

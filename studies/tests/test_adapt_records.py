@@ -1,0 +1,39 @@
+"""Rows of runs in a given time, from their reports."""
+
+import csv
+
+from studies.adapt_records import add_row, row_of
+
+REPORT = dict(
+    asked=dict(source="/my/model", text=["/my/sw.txt"], keep=["/my/en.txt"], minutes=8.0),
+    winner="extend-4000",
+    minutes=dict(budget=8.0, spent=8.0123),
+    peak_gigabytes=3.45,
+    device="cpu",
+    training=dict(steps="17 of 8 x 64 tokens"),
+    candidates=[dict(candidate="trim"), dict(candidate="extend-4000")],
+    rows=[
+        dict(what="bits per byte, lines that chose nothing", before=3.415, after=2.386),
+        dict(what="bits per byte, en.txt", before=1.549, after=1.622),
+        dict(what="bits per byte, fr.txt", before=2.0, after=2.5),
+        dict(what="tokens per word", before=2.7, after=1.5),
+        dict(what="words a second", before=2.98, after=4.53),
+        dict(what="tokens", before=49152, after=22291),
+        dict(what="MB in float32", before=538.1, after=476.3),
+    ],
+)
+
+
+def test_a_row_has_the_worst_of_what_is_kept_and_no_path_of_a_machine(tmp_path):
+    row = row_of(REPORT, "smollm2-135m", "sw")
+    assert (row["kept_before"], row["kept_after"], row["keep"]) == ("2", "2.5", "text")
+    assert (row["bits_before"], row["bits_after"], row["raced"]) == ("3.415", "2.386", "trim extend-4000")
+    assert "/my" not in str(row)
+    without = dict(REPORT, asked=dict(keep=["en"], candidates="trim"), rows=[REPORT["rows"][0], *REPORT["rows"][3:]])
+    other = row_of(without, "smollm2-135m", "sw")
+    assert (other["kept_before"], other["keep"], other["asked"]) == ("", "words", "trim")
+    table = tmp_path / "adapt.csv"
+    for one in (row, other, dict(row, winner="trim")):
+        add_row(one, table)
+    rows = list(csv.DictReader(table.read_text().splitlines()))
+    assert [(r["asked"], r["winner"]) for r in rows] == [("all", "trim"), ("trim", "extend-4000")]
