@@ -264,8 +264,8 @@ def test_one_plan_after_another_is_both_in_one(cell_e6e6fa82):
         step=np.array([0] * 6 + [1]),
         steps=["kept", "padding"],
     )
-    few = dict(weights=sparse.csr_array(by_hand.weights[:, :7]), groups={"all": np.arange(6)})
-    thin = sparse.csr_array(np.eye(2, 7, k=1, dtype=np.float32))
+    few = dict(weights=sparse.csr_array(by_hand.weights[:, :6]), groups={"all": np.arange(6)})
+    thin = sparse.csr_array(np.eye(2, 6, k=1, dtype=np.float32))
     second = replace(by_hand, **few, left=np.array([[0, 0], [1, 2], [0, 0], [0, 0]], np.float32), right=thin)
     both = second.after(narrow)
     assert torch.allclose(both.apply(matrix), second.apply(narrow.apply(matrix)))

@@ -301,7 +301,11 @@ def _join_plans(race: Race, start: FolderSource, folder: Path) -> None:
     base = next((c for c in race.candidates if c.way in ("trim", "keep")), Candidate("trim"))
     if base.way == "trim":
         trimmed = start_of(race, base).with_weights()
-        Plan.load(start.files, start.vocab).after(Plan.load(trimmed.files, trimmed.vocab)).save(folder)
+        try:
+            Plan.load(start.files, start.vocab).after(Plan.load(trimmed.files, trimmed.vocab)).save(folder)
+        except ValueError as e:  # the model is there, and hours may lie in it
+            log.warning(f"note: where the embeddings come from is not told: {e}")
+            (folder / "plan.npz").unlink()
 
 
 def _move(part: Path, out: Path) -> None:

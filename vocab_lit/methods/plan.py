@@ -371,7 +371,8 @@ class Plan:
         if (first.copied[np.unique(np.concatenate(used))] < 0).any():  # rows that only pad the matrix are not used
             raise ValueError("the first plan makes new embeddings, and does not only keep some; keep the two apart")
         groups = {name: first.copied[ids][first.copied[ids] >= 0] for name, ids in self.groups.items()}
-        weights, right = (m if m is None else sparse.csr_array(m @ first.weights) for m in (self.weights, self.right))
+        kept = first.weights[: self.n_source]
+        weights, right = (m if m is None else sparse.csr_array(m @ kept) for m in (self.weights, self.right))
         return replace(self, source_pieces=first.source_pieces, weights=weights, right=right, groups=groups)
 
     def row(self, id: int) -> sparse.csr_array:  # (1, n_source)
