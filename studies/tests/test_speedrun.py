@@ -38,6 +38,7 @@ def test_the_best_record_is_the_lowest_that_is_valid_of_the_budget_that_most_rec
     assert some.recipe.tolist() == ["long", "good", "late", "slow", "short"]
     assert compared(some).recipe.tolist() == ["good", "late", "slow"] and best(some).recipe == "good"
     assert compared(some[some.minutes != 3]).recipe.tolist() == ["long"]
+    assert best(some.assign(precision=["fp32", "bf16", "fp32", "fp32", "fp32"])).recipe == "good"
     assert compared(some.assign(precision=["fp32", "bf16", "bf16", "fp32", "bf16"])).recipe.tolist() == ["good", "late"]
     with pytest.raises(ValueError, match="no record is valid"):
         best(some[~some.is_valid])
