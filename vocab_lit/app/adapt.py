@@ -473,11 +473,14 @@ def adapt_files(
 
     Examples
     --------
+    >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
+    >>> import vocab_lit as vl
     >>> from vocab_lit.text.corpus import data_path
-    >>> asked = Adapt(str(data_path("models/mini-xlmr")), (str(data_path("text/sw.txt")),), AdaptOptions(minutes=0.1))
+    >>> options = vl.AdaptOptions(minutes=0.1)
+    >>> asked = vl.Adapt(str(data_path("models/mini-xlmr")), (str(data_path("text/sw.txt")),), options)
     >>> with TemporaryDirectory() as folder:
-    ...     report = adapt_files(asked, Path(folder, "out"))
+    ...     report = vl.adapt_files(asked, Path(folder, "out"))
     >>> report["winner"]
     'trim'
     """

@@ -51,12 +51,35 @@ __all__ = ['log', 'COMPARED', 'JUDGED', 'RATES', 'REPLAY', 'COOLED', 'PASSES', '
 # %% ../../nbs/09_app/10_trial.ipynb #ae79517c
 @dataclass(frozen=True)
 class Adapt:
-    "What is asked for."
+    """A source model, text in a language, and what `adapt_files` is to make of them.
 
-    source: str  # folder, name or GGUF file
+    Parameters
+    ----------
+    source : str
+        Folder of the source model, its name on the Hugging Face Hub when online, or a GGUF file.
+    text : tuple of str
+        Text sources in the language, one sentence or paragraph a line.
+    options : AdaptOptions
+        The time, what counts, and what must not suffer.
+    gguf : str, default ""
+        A GGUF file of the same model, in whose likeness the result is written too.
+
+    See Also
+    --------
+    adapt_files : does what an `Adapt` asks for.
+
+    Examples
+    --------
+    >>> import vocab_lit as vl
+    >>> asked = vl.Adapt("gemma3-270m", ("swahili.txt",), vl.AdaptOptions(hours=8, keep=("en",)))
+    >>> asked.options.seconds, asked.options.kept_words
+    (28800.0, 'en:20000')
+    """
+
+    source: str
     text: tuple[str, ...]
     options: AdaptOptions = AdaptOptions()
-    gguf: str = ""  # a GGUF file of the same model, in whose likeness the result is written too
+    gguf: str = ""
 
     def check(self) -> None:
         "`ValueError` or an `OSError` where something cannot be as it is."
