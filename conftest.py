@@ -46,6 +46,16 @@ def keep_frozen_what_is_frozen():
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def compute_in_fp32_on_any_processor():
+    "Let training compute in fp32 where bf16 is faster too, since tests compare its numbers."
+    from vocab_lit.models import device
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(device, "product_seconds", lambda: dict(fp32=1.0, bf16=1.0))
+        yield
+
+
 @pytest.fixture(scope="module", autouse=True)
 def freeze_before_each_module(keep_frozen_what_is_frozen):
     "Let no collection look again through what is imported or what earlier modules keep."
