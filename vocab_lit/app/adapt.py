@@ -39,6 +39,7 @@ from vocab_lit.app.trial import (
     JUDGED,
     PASSES,
     RATES,
+    SMALLEST,
     Adapt,
     Race,
     bits_of,
@@ -532,6 +533,6 @@ def planned(asked: Adapt, out: Path, more: bool = False) -> list[dict[str, str]]
     model = race.source.open_weights()
     if not learns_from_text(model):
         return [dict(rows[0], what=f"{rows[0]['what']}; {type(model).__name__} has no head that learns from text")]
-    memory = step_memory(model, LaptConfig(length=64), 1)
+    memory = step_memory(model, LaptConfig(length=64), SMALLEST // 64)
     what = f"{race.clock.budget / 60:.3g} minutes; a step takes at most about {memory}"
     return [*rows, dict(stage="training", what=what, makes=str(out), state="to do")]

@@ -36,7 +36,7 @@ from ..training.lapt import LaptRun
 from ..training.lm_data import Kept
 from ..training.perplexity import perplexity
 from ..training.settings import LaptConfig
-from ..training.stages import block_seconds, step_memory
+from ..training.stages import block_seconds, micro_batches, step_memory
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -381,8 +381,8 @@ def train_leg(race: Race, candidate: Candidate) -> None:
     pace = Pace(candidate.trained, race.clock, race.write, lambda: race.is_asked, partial(most_steps, race, candidate))
     run = _run_of(race, candidate, start, pace)
     if not candidate.facts:
-        memory = step_memory(run.model, run.config, 1)
-        log.info(f"{candidate.name}: {candidate.in_words}; a step takes about {memory}")
+        memory = step_memory(run.model, run.config, micro_batches(run.config)[0])
+        log.info(f"{candidate.name}: {candidate.in_words}; a step takes at most about {memory}")
     with silenced():
         run.train(Lines(text_of(race, "new", "train")), ())
     if not candidate.facts:
