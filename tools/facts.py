@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 from collections.abc import Callable
@@ -339,6 +340,21 @@ def adapt_example() -> str:
     for row in record["rows"]:
         lines.append(f"  {row['what']:<{wide}}  {told(row['before']):>8} → {told(row['after'])}")
     return "\n".join(["```text", *lines, "```"])
+
+
+@_fact
+def adapt_cells() -> str:
+    "What `vocab-lit adapt` made of real models in a given time, and what single candidates made of them."
+    with data_path("adapt.csv").open(encoding="utf-8", newline="") as file:
+        records = list(csv.DictReader(file))
+    heads = ["model", "language", "minutes", "candidates", "made", "steps", "bits per byte", "text to keep"]
+    rows = []
+    for r in records:
+        asked = "its choice" if r["asked"] == "all" else r["asked"]
+        bits, kept = (f"{float(r[f'{n}_before']):.2f} → {float(r[f'{n}_after']):.2f}" for n in ("bits", "kept"))
+        named = [r["source"], r["language"], f"{float(r['spent']):.1f}", asked, r["winner"], r["steps"]]
+        rows.append([*named, bits, kept])
+    return markdown_table(heads, rows)
 
 
 @_fact

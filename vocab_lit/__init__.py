@@ -48,7 +48,8 @@ PUBLIC = {  # module: what a script needs of it
     "tasks.settings": ("EvaluateSettings",),
     "app.adapt": ("adapt_files",),
     "app.inspection": ("inspect_files",),
-    "study.adaptation": ("Adaptation",),
+    "app.settings": ("AdaptOptions",),
+    "app.trial": ("Adapt",),
 }
 __getattr__, _, _ = lazy.attach(__name__, ROOMS, PUBLIC)
 __all__ = sorted(name for names in PUBLIC.values() for name in names)  # pyright: ignore[reportUnsupportedDunderAll]
@@ -61,6 +62,8 @@ def __dir__() -> list[str]:
 if TYPE_CHECKING:
     from vocab_lit.app.adapt import adapt_files as adapt_files
     from vocab_lit.app.inspection import inspect_files as inspect_files
+    from vocab_lit.app.settings import AdaptOptions as AdaptOptions
+    from vocab_lit.app.trial import Adapt as Adapt
     from vocab_lit.methods.focus import omp as omp
     from vocab_lit.methods.plan import Plan as Plan
     from vocab_lit.methods.recipe import Recipe as Recipe
@@ -82,7 +85,6 @@ if TYPE_CHECKING:
     from vocab_lit.models.source import load_model as load_model
     from vocab_lit.models.transplant import Transplant as Transplant
     from vocab_lit.models.transplant import transplant as transplant
-    from vocab_lit.study.adaptation import Adaptation as Adaptation
     from vocab_lit.tasks.evaluate import evaluate_files as evaluate_files
     from vocab_lit.tasks.finetune import fine_tune as fine_tune
     from vocab_lit.tasks.settings import EvaluateSettings as EvaluateSettings

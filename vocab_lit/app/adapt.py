@@ -39,6 +39,7 @@ from vocab_lit.app.trial import (
     JUDGED,
     PASSES,
     RATES,
+    SMALLEST,
     Adapt,
     Race,
     bits_of,
@@ -473,11 +474,14 @@ def adapt_files(
 
     Examples
     --------
+    >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
+    >>> import vocab_lit as vl
     >>> from vocab_lit.text.corpus import data_path
-    >>> asked = Adapt(str(data_path("models/mini-xlmr")), (str(data_path("text/sw.txt")),), AdaptOptions(minutes=0.1))
+    >>> options = vl.AdaptOptions(minutes=0.1)
+    >>> asked = vl.Adapt(str(data_path("models/mini-xlmr")), (str(data_path("text/sw.txt")),), options)
     >>> with TemporaryDirectory() as folder:
-    ...     report = adapt_files(asked, Path(folder, "out"))
+    ...     report = vl.adapt_files(asked, Path(folder, "out"))
     >>> report["winner"]
     'trim'
     """
@@ -529,6 +533,6 @@ def planned(asked: Adapt, out: Path, more: bool = False) -> list[dict[str, str]]
     model = race.source.open_weights()
     if not learns_from_text(model):
         return [dict(rows[0], what=f"{rows[0]['what']}; {type(model).__name__} has no head that learns from text")]
-    memory = step_memory(model, LaptConfig(length=64), 1)
+    memory = step_memory(model, LaptConfig(length=64), SMALLEST // 64)
     what = f"{race.clock.budget / 60:.3g} minutes; a step takes at most about {memory}"
     return [*rows, dict(stage="training", what=what, makes=str(out), state="to do")]

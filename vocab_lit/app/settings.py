@@ -30,7 +30,23 @@ AIM_HELP = (
 
 @settings
 class AdaptOptions(Settings):
-    "A time, what counts, and what must not suffer."
+    """A time, what counts, and what must not suffer.
+
+    Raises
+    ------
+    SettingError
+        By `check()`, where options do not go together, or what is to be kept is neither text nor words.
+
+    See Also
+    --------
+    adapt_files : makes the best model for it.
+
+    Examples
+    --------
+    >>> import vocab_lit as vl
+    >>> vl.AdaptOptions(minutes=8, keep=("en",)).seconds
+    480.0
+    """
 
     heading = "Time and aim"
 

@@ -36,7 +36,7 @@ from ..training.lapt import LaptRun
 from ..training.lm_data import Kept
 from ..training.perplexity import perplexity
 from ..training.settings import LaptConfig
-from ..training.stages import block_seconds, step_memory
+from ..training.stages import block_seconds, micro_batches, step_memory
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -51,12 +51,35 @@ __all__ = ['log', 'COMPARED', 'JUDGED', 'RATES', 'REPLAY', 'COOLED', 'PASSES', '
 # %% ../../nbs/09_app/10_trial.ipynb #ae79517c
 @dataclass(frozen=True)
 class Adapt:
-    "What is asked for."
+    """A source model, text in a language, and what `adapt_files` is to make of them.
 
-    source: str  # folder, name or GGUF file
+    Parameters
+    ----------
+    source : str
+        Folder of the source model, its name on the Hugging Face Hub when online, or a GGUF file.
+    text : tuple of str
+        Text sources in the language, one sentence or paragraph a line.
+    options : AdaptOptions
+        The time, what counts, and what must not suffer.
+    gguf : str, default ""
+        A GGUF file of the same model, in whose likeness the result is written too.
+
+    See Also
+    --------
+    adapt_files : does what an `Adapt` asks for.
+
+    Examples
+    --------
+    >>> import vocab_lit as vl
+    >>> asked = vl.Adapt("gemma3-270m", ("swahili.txt",), vl.AdaptOptions(hours=8, keep=("en",)))
+    >>> asked.options.seconds, asked.options.kept_words
+    (28800.0, 'en:20000')
+    """
+
+    source: str
     text: tuple[str, ...]
     options: AdaptOptions = AdaptOptions()
-    gguf: str = ""  # a GGUF file of the same model, in whose likeness the result is written too
+    gguf: str = ""
 
     def check(self) -> None:
         "`ValueError` or an `OSError` where something cannot be as it is."
@@ -358,8 +381,8 @@ def train_leg(race: Race, candidate: Candidate) -> None:
     pace = Pace(candidate.trained, race.clock, race.write, lambda: race.is_asked, partial(most_steps, race, candidate))
     run = _run_of(race, candidate, start, pace)
     if not candidate.facts:
-        memory = step_memory(run.model, run.config, 1)
-        log.info(f"{candidate.name}: {candidate.in_words}; a step takes about {memory}")
+        memory = step_memory(run.model, run.config, micro_batches(run.config)[0])
+        log.info(f"{candidate.name}: {candidate.in_words}; a step takes at most about {memory}")
     with silenced():
         run.train(Lines(text_of(race, "new", "train")), ())
     if not candidate.facts:

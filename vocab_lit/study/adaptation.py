@@ -85,13 +85,12 @@ class Adaptation:
 
     See Also
     --------
-    adapt_files : Does what an `Adaptation` asks for.
+    vocab_lit.study.stages : Does what an `Adaptation` asks for.
     Adaptation.of : The same from options by their names.
 
     Examples
     --------
-    >>> import vocab_lit as vl
-    >>> asked = vl.Adaptation.of("xlm-roberta-base", ["swahili.txt"], language="sw", vocab_size=50_000)
+    >>> asked = Adaptation.of("xlm-roberta-base", ["swahili.txt"], language="sw", vocab_size=50_000)
     >>> asked.transplant.tokenizer.vocab_size, asked.adapt.language
     (50000, 'sw')
     """
