@@ -83,13 +83,14 @@ def findings(records: pd.DataFrame) -> dict[str, bool]:
     english = some.kept / some.kept_before - 1
     few, many, kept = (f"{name} {scores[name]:.3f}" for name in ("extend-500", "extend-2000", "lapt-replay"))
     grown = records[(records.precision == "fp32") & (records.minutes == first.minutes)].set_index("recipe")
-    listed = ", ".join(f"{name} {score:.3f}" for name, score in grown.score.items())
+    by_tokens = grown.score.loc[["trim", "trim-4000", "trim-12000"]]
+    listed = ", ".join(f"{name} {score:.3f}" for name, score in by_tokens.items())
     before, after = f"{first.before:.2f} → {first.score:.2f}", f"{first.kept_before:.2f} → {first.kept:.2f}"
     overtaken = early.idxmin() == "extend-2000" and scores["extend-2000"] > scores[["lapt-replay", "trim"]].max()
     near = 0 < scores["lapt-replay"] - scores["trim"] < BETWEEN_SEEDS
     return {
         f"`{first.recipe}` leads at {first.minutes:g} minutes: {before} bits, English {after}.": first.is_valid,
-        f"Trimmed, a vocabulary gains by many new tokens: {listed} (fp32).": grown.score.idxmin() == "trim-12000",
+        f"Trimmed, a vocabulary gains by many new tokens: {listed} (fp32).": by_tokens.is_monotonic_decreasing,
         f"Without new tokens `trim` leads over {kept} by less than seeds differ, {BETWEEN_SEEDS:g} in the trial.": near,
         f"Few new tokens lead first and are overtaken: after {EARLY:g} minutes extend-2000 {early['extend-2000']:.2f}, "
         f"lapt-replay {early['lapt-replay']:.2f}; at the end {many}, {kept}.": overtaken,
