@@ -6,7 +6,7 @@ from tools.examples import remarks, tiny_model
 from transformers import XLMRobertaModel
 from types import SimpleNamespace
 from vocab_lit.app.adapt import adapt_files, planned
-from vocab_lit.app.race import Leg, Pace
+from vocab_lit.app.race import KEPT, Leg, Pace
 from vocab_lit.app.settings import AdaptOptions
 from vocab_lit.app.trial import Adapt, bits_of
 from vocab_lit.models.source import FolderSource, load_model
@@ -153,6 +153,8 @@ def test_asked_to_end_it_leaves_the_best_model_so_far(cell_3c9acadc):
         early = adapt_files(replace(asked, options=AdaptOptions(minutes=5, candidates="trim,extend-200")), place / "early")
     assert (place / "early/model.safetensors").is_file() and early["minutes"]["spent"] < 1
     assert early["rows"][0]["after"] != early["rows"][0]["before"]
+    spoilt = early["rows"][1]["after"] / early["rows"][1]["before"] > KEPT
+    assert any("en.txt takes" in line and "train on" in line for line in early["decided"]) == spoilt
 
 
 @pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "few lines do not fail, and are not learnt too often" (2db1969c)')

@@ -271,12 +271,24 @@ def _rows(race: Race, start: FolderSource, model: PreTrainedModel) -> list[dict[
     return rows + [dict(what=what, before=source[key], after=facts[key]) for key, what in _TOLD.items()]
 
 
+def _judge_kept(race: Race, rows: list[dict[str, Any]]) -> None:
+    "Say where text to keep has suffered more than it may."
+    for row in rows[1 : 1 + len(kept_names(race))]:
+        times = row["after"] / row["before"]
+        if times > KEPT:
+            hint = "train on, or keep more text"
+            race.decide(
+                f"{row['what'].removeprefix('bits per byte, ')} takes {times:.2f} times the source's bits; {hint}"
+            )
+
+
 def write_result(race: Race, winner: Candidate) -> dict[str, Any]:
     "Write the model, its card and the report, and a GGUF file where there is one to be like; the report's numbers."
     from vocab_lit.training.training_run import save_trained
 
     start, model = _with_weights(race, winner)
     rows = _rows(race, start, on_device(model))
+    _judge_kept(race, rows)
     report = report_of(race, winner, rows)
     part = race.out / ".part"
     shutil.rmtree(part, ignore_errors=True)
