@@ -35,7 +35,7 @@ def row_of(report: dict[str, Any], source: str, language: str) -> dict[str, obje
         language=language,
         minutes=f"{report['minutes']['budget']:g}",
         asked=asked.get("candidates", "all"),
-        keep="text" if kept else "words" if asked.get("keep") else "nothing",
+        keep=_kept_as(kept, asked.get("keep")),
         seed=asked.get("seed", 0),
         raced=" ".join(c["candidate"] for c in report["candidates"]),
         winner=report["winner"],
@@ -48,6 +48,13 @@ def row_of(report: dict[str, Any], source: str, language: str) -> dict[str, obje
         told |= {f"{name}_{at}": _short(rows[what][at]) for at in ("before", "after")}
     worst = max(kept, key=lambda row: row["after"] / row["before"], default=None)
     return told | {f"kept_{at}": _short(worst[at]) if worst else "" for at in ("before", "after")}
+
+
+def _kept_as(measured: list, asked: list | None) -> str:
+    "How what must not suffer was given."
+    if measured:
+        return "text"
+    return "words" if asked else "nothing"
 
 
 def _short(value: float) -> str:

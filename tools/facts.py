@@ -335,7 +335,9 @@ def adapt_example() -> str:
     wide = max(len(row["what"]) for row in record["rows"])
 
     def told(value: float) -> str:
-        return f"{value:,}" if isinstance(value, int) else f"{value:.2f}" if value < 100 else f"{value:.0f}"
+        if isinstance(value, int):
+            return f"{value:,}"
+        return f"{value:.2f}" if value < 100 else f"{value:.0f}"
 
     for row in record["rows"]:
         lines.append(f"  {row['what']:<{wide}}  {told(row['before']):>8} → {told(row['after'])}")
