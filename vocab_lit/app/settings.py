@@ -45,7 +45,7 @@ class AdaptOptions(Settings):
     --------
     >>> import vocab_lit as vl
     >>> vl.AdaptOptions(minutes=8, keep=("en",)).seconds
-    480.0
+    480
     """
 
     heading = "Time and aim"

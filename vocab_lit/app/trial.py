@@ -73,7 +73,7 @@ class Adapt:
     >>> import vocab_lit as vl
     >>> asked = vl.Adapt("gemma3-270m", ("swahili.txt",), vl.AdaptOptions(hours=8, keep=("en",)))
     >>> asked.options.seconds, asked.options.kept_words
-    (28800.0, 'en:20000')
+    (28800, 'en:20000')
     """
 
     source: str
