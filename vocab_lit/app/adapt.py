@@ -504,9 +504,15 @@ def adapt_files(
     if race.is_done:
         log.info(f"the adaptation in {out} has ended; --resume --minutes N goes on with it")
         return read_json(out / "report.json")
+    is_new = not race.path("race.json").is_file()
     race.path().mkdir(parents=True, exist_ok=True)
     with alone(race.path()), _ends_when_asked(race):
-        race.write()
+        try:
+            race.write()
+        except OSError:
+            if is_new:  # nothing is in it, and the same command is to begin again
+                shutil.rmtree(race.path(), ignore_errors=True)
+            raise
         return _adapt(race)
 
 
