@@ -396,4 +396,3 @@ def train_leg(race: Race, candidate: Candidate) -> None:
     if not candidate.facts:
         candidate.facts = facts_of(start, run.model, lines_of(race, "new", "judge"))
     race.write()
-
