@@ -16,7 +16,16 @@ from tokenizers import AddedToken
 
 from ..text.errors import first_line
 from ..text.files import check_file_name
-from .vocab import ROLES, SAME_ROLE, TIMES_FOLLOW, Token, Vocab, added_tokens, is_reserved, match_specials
+from vocab_lit.tokens.vocab import (
+    ROLES,
+    SAME_ROLE,
+    TIMES_FOLLOW,
+    Token,
+    Vocab,
+    added_tokens,
+    is_reserved,
+    match_specials,
+)
 
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedTokenizerBase
