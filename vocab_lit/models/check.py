@@ -419,7 +419,8 @@ def check_model(
     if served and not broken:
         compare = compare and (kind == "folder" or source is not None)
         checks = [check for check in CHECKS if kind in check.of and (compare or not check.beside)]
-        findings = [finding for check in checks for finding in _found(check, served)]
+        found = (finding for check in checks for finding in _found(check, served))
+        findings = list(dict.fromkeys(found))  # what keeps several checks from looking is told once
     about = [name for name in servers if kind == "folder" or name == "gguf"]
     of_asked = (replace(f, servers=tuple(name for name in f.servers if name in about)) for f in findings)
     return sorted((finding for finding in of_asked if finding.servers), key=lambda finding: not finding.breaks)

@@ -260,7 +260,9 @@ class FolderSource(Source):
         "Load the model with all its weights, in their number format; `ValueError` where some are missing or damaged."
         from vocab_lit.models import lazy_weights
 
-        self.stored  # noqa: B018  names a file that is missing or damaged
+        if not self.stored and not any(self.files.glob("pytorch_model*.bin")):
+            has = "neither model.safetensors nor pytorch_model.bin, nor an index of several such files"
+            raise ValueError(f"{self.path} has {has}; write the weights by transformers' save_pretrained")
         with self._reading():
             model, missing = self._loaded()
         absent = self._without_pooler(lazy_weights.absent_pooler(model, missing))
@@ -460,8 +462,7 @@ class GgufSource(Source):
     @cached_property
     def note(self) -> dict[str, Any]:
         "What is noted on how vocab-lit made it; empty for others."
-        with reading(self.path, "vocab_lit.note"):
-            return json.loads(self.file.get("vocab_lit.note", "{}"))
+        return json.loads(self.file.get("vocab_lit.note", "{}"))
 
     @cached_property
     def plan(self) -> Plan:
