@@ -90,7 +90,7 @@ class UnksChapter:
     ) -> UnksChapter:
         "The chapter with the parameters of a notebook; what cannot be reached is told, and left out."
         chapter = cls(**{field.name: names[field.name] for field in fields(cls)})
-        asked = {name: getattr(chapter, name) for name in (*PAPER_PARAMETERS["unks-everywhere"],)}
+        asked = {name: getattr(chapter, name) for name in PAPER_PARAMETERS["unks-everywhere"]}
         data = {name: getattr(chapter, name) for name in ("corpus", "task", "ner", "dp")}
         found = reachable_parameters("unks-everywhere", chapter.scale, chapter.language, data, look=True, **asked)
         found.show()
@@ -120,9 +120,8 @@ class UnksChapter:
     @cached_property
     def study(self) -> Transfer:
         "The languages and methods of the tables."
-        sources = dict.fromkeys([*self.sources.split(), *self.kinds])
-        others = [*languages_by_kind(self.exchange_targets), *self.tree_sources.split()]
-        everywhere = tuple(dict.fromkeys([*sources, *others, *languages_by_kind(self.tree_targets)]))
+        sources = [*self.sources.split(), *self.tree_sources.split()]
+        everywhere = tuple(dict.fromkeys([*sources, *self.every_kind]))
         bare = Transfer(
             self.records,
             everywhere,
@@ -310,7 +309,8 @@ def score_table(numbers: UnksNumbers) -> Markdown:
         for code in real:
             scores = real[code].get(topics)
             row[f"real: {language_name(code)}"] = _mean_and_range(pd.Series(scores, dtype=float))
-        rows.append(row)
+        if any(list(row.values())[1:]):
+            rows.append(row)
     return page_table(pd.DataFrame(rows))
 
 
