@@ -13,7 +13,7 @@ import pickle
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -146,6 +146,12 @@ class Source:
 # %% ../../nbs/05_models/04_source.ipynb #7e1847c4
 _BESIDE_WEIGHTS = ("*.json", "*.jinja", "*.txt", "*.md", "*.model", "LICEN[SC]E*", "NOTICE*", "USE_POLICY*")
 _BESIDE_WEIGHTS += ("[0-9]*_*/*", "plan.npz", "factors.safetensors")  # the first: sentence-transformers' modules
+
+
+@cache
+def _tell_once(remark: str) -> None:
+    "Make a remark that this process has not made."
+    logging.getLogger("vocab_lit").info(remark)
 
 
 class FolderSource(Source):
@@ -281,9 +287,7 @@ class FolderSource(Source):
     def _without_pooler(self, absent: list[str]) -> list[str]:  # the same
         "Tell that a model has no pooler, where it has none."
         if absent:
-            logging.getLogger("vocab_lit").info(
-                f"{self.path} has no pooler, as many models of embeddings; none is written"
-            )
+            _tell_once(f"{self.path} has no pooler, as many models of embeddings; none is written")
         return absent
 
     def _reading(self) -> AbstractContextManager[None]:
