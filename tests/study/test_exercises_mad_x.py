@@ -26,8 +26,8 @@ def test_counts_embeddings_and_projections():
     assert check("mad-x-3", [[3, 3, 3, 3]])
 
 
-@pytest.mark.cell('nbs/08_study/10_exercises_mad_x.ipynb', 'cell "an invertible adapter is judged by its inverse and its volume" (0156adb4)')
-def test_an_invertible_adapter_is_judged_by_its_inverse_and_its_volume():
+@pytest.mark.cell('nbs/08_study/10_exercises_mad_x.ipynb', 'cell "a coupling is judged by its inverse and its volume" (638ee65e)')
+def test_a_coupling_is_judged_by_its_inverse_and_its_volume():
     class Stretched(Coupling):
         def forward(self, e):
             e1, e2 = e.chunk(2, -1)
