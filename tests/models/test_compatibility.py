@@ -170,8 +170,10 @@ def test_ids_that_a_model_counts_or_computes_with_are_refused_by_name(cell_d8a40
     whisper.generation_config.no_timestamps_token_id = hears.find("<|notimestamps|>")[0].id
     check_target(whisper, hears, hears)
     check_target(whisper, hears_more, hears_more)  # as it was
-    with pytest.raises(ValueError, match="for times, and the target vocabulary has 1 other tokens there, such as 'habari'"):
-        check_target(whisper, hears, hears_more)
+    for marker in (whisper.generation_config.no_timestamps_token_id, None):  # the first models do not name it
+        whisper.generation_config.no_timestamps_token_id = marker
+        with pytest.raises(ValueError, match="for times, and the target vocabulary has 1 other tokens there, such as 'hab"):
+            check_target(whisper, hears, hears_more)
 
 
 @pytest.mark.cell('nbs/05_models/08_compatibility.ipynb', 'cell "a token whose id lies behind the last row is refused" (78bf3aa8)')

@@ -6,7 +6,7 @@ from transformers import ChameleonConfig, FlaubertConfig, Gemma3Config, Generati
 from types import SimpleNamespace
 from vocab_lit.tokens.expansion import expand_tokenizer
 from vocab_lit.tokens.load import load_tokenizer
-from vocab_lit.tokens.special_tokens import add_special_tokens, carry_ids, carry_template, check_ids, check_ids_written, check_templates, ids_beyond
+from vocab_lit.tokens.special_tokens import IdMap, add_special_tokens, carry_ids, carry_template, check_ids, check_ids_written, check_templates, ids_beyond, with_used_rows
 from vocab_lit.tokens.tokenizer_file import save_tokenizer
 from vocab_lit.tokens.train import train_tokenizer, train_tokenizer_like
 from vocab_lit.tokens.vocab import Vocab, added_tokens, fit, read_pipeline
@@ -237,9 +237,11 @@ def test_a_target_without_a_token_that_stands_for_images_is_refused(cell_04b1df6
         check_ids(model, source, elsewhere)
     check_ids(model, source, replaced)
     model = LlavaConfig(text_config=LlamaConfig(vocab_size=len(source) + 20), image_token_index=len(source) + 3)
-    check_ids(model, source, source)
-    with pytest.raises(ValueError, match=r"image_token_\w+ is [\d,]+, a row behind the .* add that token to the source's"):
-        check_ids(model, source, replaced)
+    for target in (source, replaced):  # a row behind the tokenizer's is kept
+        check_ids(model, source, target)
+        was, now = with_used_rows(model, source, target)
+        assert [len(was), len(now)] == [len(source) + 4, len(target) + 1]
+        assert IdMap(was, now).of_role("image", len(source) + 3) == len(target)
 
 
 @pytest.mark.cell('nbs/02_tokens/04_special_tokens.ipynb', 'cell "a conversation is the same text before and after" (18bb7185)')

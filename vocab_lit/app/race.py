@@ -17,6 +17,7 @@ from transformers import TrainerCallback
 from .settings import candidate_parts
 
 if TYPE_CHECKING:
+    from tqdm import tqdm
     from transformers import TrainerControl, TrainerState, TrainingArguments
 
 # %% auto #0
@@ -171,6 +172,7 @@ class Pace(TrainerCallback):
         most: Callable[[], int] = lambda: ENDLESS,  # the last step that the text allows
     ):
         self.trained, self.clock, self.write, self.is_asked, self.most = trained, clock, write, is_asked, most
+        self.bar: tqdm | None = None  # of the seconds of the budget
         self.leg, self.took, self.began, self.seconds, self.saved = trained.legs[-1], [], 0.0, 0.0, 0.0
 
     @property
@@ -202,6 +204,8 @@ class Pace(TrainerCallback):
         step, leg = state.global_step, self.leg
         self.took.append(time.monotonic() - self.began)
         self.seconds += self.took[-1]
+        if self.bar is not None:
+            self.bar.update(min(self.clock.spent, self.clock.budget) - self.bar.n)
         if not leg.last and len(self.took) == TRIED:
             self._plan(step, median(self.took[1:]))  # the first step makes the optimizer's state
         if step == leg.cools and not leg.is_final:

@@ -15,6 +15,8 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tqdm.auto import tqdm
+
 from .race import ENDLESS, WARM, Candidate, Clock, Pace
 from .settings import AdaptOptions
 from ..methods.settings import TransplantSettings
@@ -46,7 +48,7 @@ log = logging.getLogger("vocab_lit")
 # %% auto #0
 __all__ = ['log', 'COMPARED', 'JUDGED', 'RATES', 'REPLAY', 'COOLED', 'PASSES', 'STEPS', 'SMALLEST', 'LARGEST', 'Adapt', 'Race',
            'make_texts', 'kept_names', 'text_of', 'bits_of', 'words_a_second', 'lines_of', 'measure_source', 'facts_of',
-           'start_of', 'config_of', 'choose_batch', 'most_steps', 'train_leg']
+           'start_of', 'config_of', 'choose_batch', 'most_steps', 'time_bar', 'train_leg']
 
 # %% ../../nbs/09_app/10_trial.ipynb #ae79517c
 @dataclass(frozen=True)
@@ -373,6 +375,12 @@ def most_steps(race: Race, candidate: Candidate) -> int:
     return max(1, round(PASSES * blocks / share / race.note["batch"]))
 
 
+def time_bar(clock: Clock, name: str) -> tqdm:
+    "The seconds of the budget, and how many are left."
+    told = "{desc}: {percentage:3.0f}%|{bar}| {remaining} left"
+    return tqdm(total=clock.budget, initial=min(clock.spent, clock.budget), desc=name, bar_format=told, leave=False)
+
+
 def train_leg(race: Race, candidate: Candidate) -> None:
     "Train a candidate to the end of its last leg, unless an earlier process has done so."
     if candidate.trained.has_ended:
@@ -383,7 +391,7 @@ def train_leg(race: Race, candidate: Candidate) -> None:
     if not candidate.facts:
         memory = step_memory(run.model, run.config, micro_batches(run.config)[0])
         log.info(f"{candidate.name}: {candidate.in_words}; a step takes at most about {memory}")
-    with silenced():
+    with silenced(), time_bar(race.clock, candidate.name) as pace.bar:
         run.train(Lines(text_of(race, "new", "train")), ())
     if not candidate.facts:
         candidate.facts = facts_of(start, run.model, lines_of(race, "new", "judge"))

@@ -62,7 +62,7 @@ def _matrix(file: Mapping[str, np.ndarray], name: str) -> sparse.csr_array:
 def _padded(vocab: Vocab, n: int) -> Vocab:
     "A vocabulary with unused tokens at its end, as a model has them whose embeddings were padded."
     unused = [Token(i, "", "", False, "unused") for i in range(len(vocab), n)]
-    return Vocab([*vocab.tokens, *unused], vocab.roles, vocab.dialect, vocab.tokenizer) if unused else vocab
+    return vocab.with_tokens(unused)
 
 
 _META: dict[str, type] = dict(source_pieces=dict, groups=list, steps=list, recipe=str, seed=int, covariance=dict)

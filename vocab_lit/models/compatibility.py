@@ -34,7 +34,14 @@ from .source import FolderSource, GgufSource, Source
 from .token_tensors import check_positions, token_tensors, with_padding
 from ..text.corpus import Lines, data_path, read_lines
 from ..text.errors import first_line
-from ..tokens.special_tokens import carry_ids, config_parts, taken_for_times, text_part, written_ids
+from vocab_lit.tokens.special_tokens import (
+    carry_ids,
+    config_parts,
+    taken_for_times,
+    text_part,
+    with_used_rows,
+    written_ids,
+)
 from ..tokens.tokenizer_file import ids_around
 from ..tokens.vocab import SAME_ROLE
 
@@ -376,7 +383,7 @@ def find_old_ids(served: Served) -> Iterator[Finding]:
     before, now = _configs(served.before.open_weights()), _configs(served.model)
     due = copy.deepcopy(before)
     set_vocabulary_size(due["config.json"], served.rows)
-    carry_ids(due.values(), served.before.vocab, served.source.vocab)
+    carry_ids(due.values(), *with_used_rows(before["config.json"], served.before.vocab, served.source.vocab))
     for file in before.keys() & now.keys():
         ids = [_ids_by_name(configs[file]) for configs in (before, due, now)]
         for name in sorted(ids[0]):

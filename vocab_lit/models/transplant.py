@@ -36,7 +36,14 @@ from vocab_lit.models.token_tensors import (
 from ..text.corpus import write_json
 from ..text.files import write_folder
 from ..tokens.load import check_loads_again
-from ..tokens.special_tokens import carry_ids, carry_template, check_ids, check_templates, role_of
+from vocab_lit.tokens.special_tokens import (
+    carry_ids,
+    carry_template,
+    check_ids,
+    check_templates,
+    role_of,
+    with_used_rows,
+)
 from ..tokens.tokenizer_file import save_tokenizer
 from ..tokens.vocab import Token, Vocab
 from ..vectors.align import AlignedVectors
@@ -245,6 +252,17 @@ def _factors_for(
     return factors
 
 
+def _padded(
+    vectors: TokenVectors | AlignedVectors,
+    rows: int,  # further target tokens
+    of_source: int,
+) -> TokenVectors | AlignedVectors:
+    "Vectors, and none for tokens without text that come after the others."
+    if isinstance(vectors, AlignedVectors):
+        return vectors.padded(rows, of_source)
+    return vectors.padded(rows) if rows else vectors
+
+
 def _apply_plan(model: PreTrainedModel, plan: Plan, layer: FactoredEmbedding | None) -> None:
     "Make all tensors that have an entry for each token anew."
     tensors = token_tensors(model)
@@ -287,12 +305,15 @@ def replace_vocabulary(
 ) -> Transplant:
     "As `transplant`, for a model and vocabularies that `check_source` and `check_tokenizers` have passed."
     _check_method(model, recipe, pad_to_multiple_of)
+    vectors_of = len(source), len(target)
+    source, target = with_used_rows(model.config, source, target)
     factors = _factors_for(recipe, model, len(source), factors, seed)
     spare = -len(target) % pad_to_multiple_of
-    if vectors is not None and spare:
-        vectors = vectors.padded(spare)
     unused = [Token(len(target) + i, "", "", False, "unused") for i in range(spare)]
-    plan = recipe.plan(source, Vocab(target.tokens + unused, target.roles), vectors, seed)
+    rows = target.with_tokens(unused)
+    if vectors is not None:
+        vectors = _padded(vectors, len(rows) - vectors_of[1], len(source) - vectors_of[0])
+    plan = recipe.plan(source, rows, vectors, seed)
     if recipe.untrained:
         reinitialise(model, seed)
     layer = None

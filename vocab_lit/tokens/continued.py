@@ -326,7 +326,7 @@ def extend_on_text(
     source: PreTrainedTokenizerBase | TokenizerFile,  # fast
     lines: Iterable[str],  # text in the target language
     n: int = 30_000,  # tokens to add
-) -> Built:  # ids of the source unchanged, new tokens after them
+) -> Built:  # as `append_pieces` adds tokens
     "Train a tokenizer on, so that it has more tokens; `ValueError` where the text gives none."
     if n < 1:
         raise ValueError(f"cannot expand by {n} tokens; give at least 1")

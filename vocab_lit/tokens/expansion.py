@@ -14,7 +14,7 @@ from tokenizers import models
 
 from .settings import GivenToken
 from .tokenizer_file import Built, TokenizerFile, ids_before, own_methods, with_vocabulary
-from .vocab import CHARACTERS, Dialect, Token, Vocab, backend_of, overlap, read_token
+from .vocab import CHARACTERS, TIMES_FOLLOW, Dialect, Token, Vocab, backend_of, overlap, read_token
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
@@ -66,6 +66,15 @@ def _met_in_text(file: TokenizerFile, model: Mapping[str, Any]) -> list[str]:  #
     return [token["content"] for token in file.added if is_met(token)]
 
 
+def _before_added(file: TokenizerFile, pieces: Iterable[str], model: dict[str, Any]) -> dict[str, Any]:
+    "The pipeline of a BPE model with pieces between its own and the added tokens."
+    added, vocab = [a["content"] for a in file.added], model["vocab"]
+    own = [piece for piece in sorted(vocab, key=vocab.get) if piece not in added]
+    order = [*own, *pieces, *(token for token in added if token in vocab)]
+    changed = model | dict(vocab={piece: id for id, piece in enumerate(order)})
+    return with_vocabulary(file.pipeline, changed, [token for token in added if token not in vocab])
+
+
 def append_pieces(
     file: TokenizerFile,
     pieces: Mapping[str, float | None],  # {piece: its score in a Unigram model}
@@ -73,6 +82,8 @@ def append_pieces(
 ) -> dict[str, Any]:  # the pipeline
     "Add pieces to a model, after its added tokens under the ids that they have; those that text has move behind all."
     model = file.model | changes
+    if any(a["content"] == TIMES_FOLLOW for a in file.added):
+        return _before_added(file, pieces, model)
     vocab, moved = model["vocab"], _met_in_text(file, model)
     stay = {a["content"]: a["id"] for a in file.added if a["content"] not in moved}
     free = [a["id"] for a in file.added if a["content"] in moved]
@@ -174,7 +185,7 @@ def expand_tokenizer(
     Returns
     -------
     PreTrainedTokenizerFast
-        Ids of the source are unchanged, and new tokens follow them.
+        Ids of the source are unchanged, and new tokens follow them; of Whisper's they come before its added tokens.
 
     Raises
     ------

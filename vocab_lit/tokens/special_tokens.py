@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -16,13 +16,22 @@ from tokenizers import AddedToken
 
 from ..text.errors import first_line
 from ..text.files import check_file_name
-from .vocab import ROLES, SAME_ROLE, Token, Vocab, added_tokens, is_reserved, match_specials
+from vocab_lit.tokens.vocab import (
+    ROLES,
+    SAME_ROLE,
+    TIMES_FOLLOW,
+    Token,
+    Vocab,
+    added_tokens,
+    is_reserved,
+    match_specials,
+)
 
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedTokenizerBase
 
 # %% auto #0
-__all__ = ['NO_TEXT', 'IdMap', 'role_of', 'config_parts', 'text_part', 'carry_ids', 'check_ids', 'written_ids',
+__all__ = ['NO_TEXT', 'IdMap', 'role_of', 'config_parts', 'text_part', 'carry_ids', 'with_used_rows', 'check_ids', 'written_ids',
            'check_ids_written', 'taken_for_times', 'ids_beyond', 'chat_templates', 'template_tokens', 'check_templates',
            'listed', 'add_special_tokens', 'carry_template']
 
@@ -215,10 +224,34 @@ def carry_ids(
 _REPLACEABLE = {*ROLES, "decoder_start", "forced_bos", "forced_eos"}  # a model of text works without them
 
 
+def _used_rows(config: PreTrainedConfig, vocab: Vocab) -> set[int]:
+    "The ids behind those of a tokenizer that its model uses: settings name them, or Whisper takes them for times."
+    rows = range(len(vocab), getattr(text_part(config), "vocab_size", 0))
+    if len(vocab) and vocab[-1].piece == TIMES_FOLLOW:
+        return set(rows)
+    named = (id for name, id in vars(config).items() if role_of(name) not in (None, *_REPLACEABLE))
+    return {id for id in named if isinstance(id, int) and id in rows}
+
+
+def with_used_rows(
+    config: PreTrainedConfig,  # of the model that has the source vocabulary
+    source: Vocab,
+    target: Vocab,
+) -> tuple[Vocab, Vocab]:
+    "Both vocabularies, where a model uses rows behind its tokenizer's with a special token for each at their ends."
+    if not (used := _used_rows(config, source)):
+        return source, target
+    kinds = ("special" if id in used else "unused" for id in range(len(source), max(used) + 1))
+    behind = [Token(id, f"(row {id})", "", False, kind) for id, kind in enumerate(kinds, len(source))]
+    kept = [token for token in behind if token.id in used]
+    moved = [replace(token, id=id) for id, token in enumerate(kept, len(target))]
+    return source.with_tokens(behind), target.with_tokens(moved)
+
+
 def check_ids(config: PreTrainedConfig, source: Vocab, target: Vocab) -> None:
     "`ValueError` where the target vocabulary lacks a special token that a model needs, as for images."
     rows = getattr(text_part(config), "vocab_size", 0)
-    ids = IdMap(source, target, rows)
+    ids = IdMap(*with_used_rows(config, source, target), rows)
     codes = {text: id for text, id in (getattr(config, "vocabulary_map", None) or {}).items() if _CODES.search(text)}
     if lost := [text for text, id in codes.items() if ids.of_token(id) is None]:
         what = f"the target tokenizer lacks {len(lost)} of {len(codes)} tokens of images, such as {lost[0]!r}"
@@ -228,9 +261,6 @@ def check_ids(config: PreTrainedConfig, source: Vocab, target: Vocab) -> None:
         if role is None or role in _REPLACEABLE or not isinstance(old, int):
             continue
         token = ids.token(old)
-        if len(source) <= old < rows and ids.of_role(role, old) is None:
-            what = f"the model's {name} is {old:,}, a row behind the {len(source):,} tokens of its tokenizer"
-            raise ValueError(f"{what}, which would be lost; add that token to the source's tokenizer with this id")
         if token and token.kind == "special" and ids.of_role(role, old) is None:
             raise ValueError(
                 f"the target tokenizer has no {ids.piece(old)}, which is the model's {name}; "
@@ -273,6 +303,8 @@ _TIME = re.compile(r"<\|\d+\.\d\d\|>")
 def taken_for_times(vocab: Vocab, generation: Any) -> list[Token]:
     "The tokens of text behind Whisper's <|notimestamps|>, from which on it takes every id for a time."
     marker = getattr(generation, "no_timestamps_token_id", None)
+    if marker is None:  # the settings of the first models do not name it
+        marker = vocab.same(Token(-1, TIMES_FOLLOW, "", False, "special"))
     behind = vocab.tokens[marker + 1 :] if isinstance(marker, int) else []
     return [token for token in behind if token.piece and not _TIME.fullmatch(token.piece)]
 

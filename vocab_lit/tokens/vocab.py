@@ -25,9 +25,10 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 # %% auto #0
-__all__ = ['BYTES', 'CHARACTERS', 'FALLBACK', 'FALLBACK_PIECES', 'ROLES', 'SAME_ROLE', 'visible', 'Token', 'Dialect',
-           'components', 'backend_of', 'ids_of_lines', 'read_pipeline', 'added_tokens', 'read_settings', 'read_dialect',
-           'is_reserved', 'read_token', 'check_ids', 'Vocab', 'match_specials', 'overlap', 'Fit', 'fit', 'sum_fits']
+__all__ = ['BYTES', 'CHARACTERS', 'FALLBACK', 'FALLBACK_PIECES', 'TIMES_FOLLOW', 'ROLES', 'SAME_ROLE', 'visible', 'Token',
+           'Dialect', 'components', 'backend_of', 'ids_of_lines', 'read_pipeline', 'added_tokens', 'read_settings',
+           'read_dialect', 'is_reserved', 'read_token', 'check_ids', 'Vocab', 'match_specials', 'overlap', 'Fit', 'fit',
+           'sum_fits']
 
 # %% ../../nbs/02_tokens/01_vocab.ipynb #6365abba
 def visible(text: str) -> str:
@@ -228,6 +229,7 @@ CHARACTERS = {b: c for c, b in BYTES.items()}  # {byte: character}
 _RESERVED = "unused|reserved|extra|madeupword|dummy|special|placeholder"
 FALLBACK = re.compile(r"<0x([0-9A-F]{2})>")
 FALLBACK_PIECES = [f"<0x{byte:02X}>" for byte in range(256)]  # the tokens of byte fallback
+TIMES_FOLLOW = "<|notimestamps|>"  # Whisper's: it takes every id behind that of this token for a time
 
 
 def is_reserved(piece: str) -> bool:
@@ -325,6 +327,10 @@ class Vocab:
         if self.tokenizer is None:
             raise ValueError(f"this vocabulary of {len(self)} tokens was not read from a tokenizer")
         return self.tokenizer
+
+    def with_tokens(self, more: list[Token]) -> Vocab:
+        "The vocabulary with further tokens behind its own."
+        return Vocab([*self.tokens, *more], self.roles, self.dialect, self.tokenizer) if more else self
 
     @classmethod
     def of(cls, source: PreTrainedTokenizerBase | Vocab) -> Vocab:

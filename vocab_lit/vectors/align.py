@@ -249,9 +249,10 @@ class AlignedVectors:
     def __len__(self) -> int:
         return len(self.target)
 
-    def padded(self, rows: int) -> AlignedVectors:
-        "The same vectors, and `rows` further target tokens without one at the end."
-        return replace(self, target=self.target.padded(rows))
+    def padded(self, rows: int, of_source: int = 0) -> AlignedVectors:
+        "The same vectors, and so many further target and source tokens without one at the ends."
+        source = self.source.padded(of_source) if of_source else self.source
+        return replace(self, source=source, target=self.target.padded(rows))
 
     @property
     def name(self) -> str:
