@@ -7,7 +7,7 @@ from studies import advice_of_study, advice_of_ways  # noqa: F401, which registe
 from studies.advice import ADVICE, rows_of
 from studies.evidence import EVIDENCE
 from tools.facts import FACTS, RECORDS
-from tools.notebooks import read_notebook, source
+from tools.prose import pages
 from vocab_lit.text.corpus import data_path
 
 _INSPECT = {  # what `vocab-lit inspect` tells of a trial, to its records
@@ -16,17 +16,6 @@ _INSPECT = {  # what `vocab-lit inspect` tells of a trial, to its records
     "decoder": ("real-trial/one-pass.csv",),
     "tokens": ("real-trial/one-pass.csv",),
 }
-
-
-def pages(root: Path) -> dict[str, str]:
-    "The texts in which computed sentences stand, by path."
-    found = [root / "README.md", *sorted((root / "book").glob("*.md")), *sorted((root / "book").glob("*.ipynb"))]
-    texts = {}
-    for path in found:
-        is_text = path.suffix == ".md"
-        cells = [] if is_text else [source(c) for c in read_notebook(path)["cells"] if c["cell_type"] == "markdown"]
-        texts[path.relative_to(root).as_posix()] = path.read_text(encoding="utf-8") if is_text else "\n".join(cells)
-    return texts
 
 
 def _seeds(record: str) -> str:
