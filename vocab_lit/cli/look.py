@@ -90,7 +90,7 @@ def _show_verdict(inspection: "Inspection", verdict: "Verdict") -> None:
         title += " (training and use: computation for a word of text, over that with the vocabulary as it is)"
     show(list(map(_shown, verdict.ways)), title)
     output.print(f"[bold]verdict: {verdict.advice}[/bold]", soft_wrap=True)
-    decoder = bool(inspection.reading) and inspection.reading.kind == "causal"
+    decoder = bool(inspection.reading)
     facts = {
         "why": verdict.because,
         "reading": inspection.reading.in_words if inspection.reading else "",
