@@ -60,9 +60,8 @@ def focus_cells(
     task_seeds: int,  # fine-tunings of each model
     steps: int = 0,
     vocab_size: int = 0,
-    random_rows: Callable = not_measured,  # of a distribution
 ) -> Cells:
-    "FOCUS: the losses of each way, and its task scores; random embeddings from two distributions."
+    "FOCUS: the losses of each way, and its task scores."
     config, size = scale_lapt(scale, "focus", steps), vocab_size or scale_vocab_size(scale)
     sizes = {"new": dict(vocab=size), "extended": dict(added=round(EXTENSION * size))}
 
@@ -85,12 +84,7 @@ def focus_cells(
         for name, way in ways.items()
         if not seed or way.vocabulary == "new"
     ]
-    key = dict(what="random rows", language=language, scale=scale)
-    sampled = [
-        Cell(key | dict(method=distribution), partial(random_rows, distribution), (trained("new"),))
-        for distribution in ("normal", "uniform")
-    ]
-    return {"curves": curves, "random rows": sampled}
+    return {"curves": curves}
 
 
 FEW_RULES = ("RANDOM", "SCRIPT+POSN+IDENT", "FOCUS+IDENT")  # for what at mini is not computed with all methods

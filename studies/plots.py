@@ -21,47 +21,6 @@ colors = LazyExtra("matplotlib.colors", "chapters")
 ticker = LazyExtra("matplotlib.ticker", "chapters")
 
 
-def loss_bars(
-    df: pd.DataFrame,  # columns method, language, value; a row per seed
-    # loss of a uniform guess, ln of the vocabulary's size; one or one per language
-    uniform: float | dict[str, float] | None = None,
-    names: dict[str, str] | None = None,  # what to write for a language
-    ylabel: str = "loss at initialisation (nats)",
-    path: str | Path | None = None,
-) -> Figure:
-    "Bars of the mean over seeds with the standard deviation, by language and method."
-    use_style()
-    languages = list(dict.fromkeys(df.language))
-    ticks = [label((names or {}).get(language) or language) for language in languages]
-    fig, ax = plt.subplots(figsize=(max(5, 1.1 * len(languages) + 1.5), 3.4))
-    sns.barplot(
-        df,
-        x="language",
-        y="value",
-        hue="method",
-        errorbar="sd",
-        err_kws=dict(linewidth=1, color=INK),
-        ax=ax,
-        saturation=1,
-        edgecolor="none",
-    )
-    for i, language in enumerate(languages):
-        height = uniform.get(language) if isinstance(uniform, dict) else uniform
-        if height:
-            ax.plot([i - 0.45, i + 0.45], [height] * 2, color=INK, dashes=(3, 2), label="_" if i else "uniform guess")
-    ax.set_xticks(range(len(languages)), ticks)
-    ax.set(xlabel="", ylabel=ylabel)
-    ax.legend(loc="upper left", bbox_to_anchor=(1, 1), title=None)
-    means = df.groupby(["language", "method"], sort=False, as_index=False).value.mean()
-    return described(
-        fig,
-        df,
-        f"Bars, {ylabel} by language ({', '.join(ticks)}) and method, mean over seeds: {ranges(means, 'method')}."
-        + (" A dashed line marks a uniform guess." if uniform else ""),
-        path,
-    )
-
-
 def _short(value: float) -> str:  # 50000, 1e5
     return f"{value:g}" if value < 1e5 else f"{value:.0e}".replace("e+0", "e").replace("e+", "e")
 

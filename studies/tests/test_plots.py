@@ -22,7 +22,6 @@ from studies.plots import (
     curve_points,
     growth_curves,
     heat_map,
-    loss_bars,
     loss_curves,
     score_curves,
     score_dots,
@@ -216,7 +215,7 @@ def test_curves_of_growth_go_through_the_points_and_slopes_are_in_the_legend(gro
     "score_grids",
 )
 def test_figures_keep_their_numbers_beside_them(random_losses, learning_curves, mixture, scores_beside_paper):
-    folder, losses = random_losses.folder, random_losses.losses
+    folder = random_losses.folder
     curves = learning_curves.curves
     anchors = mixture.anchors
     some = scores_beside_paper.some
@@ -225,7 +224,6 @@ def test_figures_keep_their_numbers_beside_them(random_losses, learning_curves, 
         f"{n}.{e}"
         for n in (
             "alignment",
-            "bars",
             "curves",
             "dots",
             "explained",
@@ -242,9 +240,7 @@ def test_figures_keep_their_numbers_beside_them(random_losses, learning_curves, 
         pd.read_csv(folder / "dots.csv")["mean"].tolist() == some.value.tolist()
         and len(pd.read_csv(folder / "flops.csv")) == 2 * 6 * 2
     )
-    assert np.allclose(pd.read_csv(folder / "bars.csv").value, losses.value) and list(
-        pd.read_csv(folder / "curves.csv")
-    ) == list(curves)
+    assert list(pd.read_csv(folder / "curves.csv")) == list(curves)
     assert pd.read_csv(folder / "mixture.csv").token.tolist() == ["ሰላም", *anchors]
     assert not plt.get_fignums()
 
@@ -490,27 +486,7 @@ def test_curves_go_through_the_means_on_a_logarithmic_axis_with_plain_numbers(ra
     assert rows_of_panels == [0, 0, 0, 1, 1, 1]
 
 
-def test_bars_are_as_high_as_the_means_and_the_guess_is_marked(random_losses):
-    losses = random_losses.losses
-    ax = loss_bars(losses, uniform=7.6).axes[0]
-    heights = sorted(p.get_height() for p in ax.patches if p.get_width() > 0 and p.get_height() > 0)
-    assert np.allclose(heights, sorted(losses.groupby(["method", "language"]).value.mean()))
-    assert sum(np.allclose(line.get_ydata(), 7.6) for line in ax.lines) == 3
-
-
-def test_figures_of_losses_say_what_they_show(random_losses):
-    losses, levels = random_losses.losses, random_losses.levels
-    flat = losses.assign(value=losses.method.map(levels))
-    bars = loss_bars(flat, uniform=7.6, names={"am": "Amharic"})
-    assert (
-        bars.alt
-        == "Bars, loss at initialisation (nats) by language (sw, Amharic, my) and method, mean over seeds: random 8.2, "
-        "symbolic overlap 7.1, focus 5.1. A dashed line marks a uniform guess."
-    )
-    assert loss_bars(flat).alt.endswith("focus 5.1.") and bars.data.equals(flat)
-    assert loss_bars(flat.assign(value=flat.seed + (flat.language == "am"))).alt.endswith(
-        "random 1 to 2, symbolic overlap 1 to 2, focus 1 to 2."
-    )  # of languages, not of seeds
+def test_figures_of_losses_say_what_they_show():
     two = pd.DataFrame(
         [
             dict(method=m, language=line, step=t, value=v / (t + 1))

@@ -298,6 +298,6 @@ def test_the_first_cells_of_an_edition_end_before_its_first_section():
         "# @title Install the library, and see what this machine can do",
         "# @title What to run",
         "# @title Other parameters: a double click shows them",
-        "# @title A first look",
+        "# @title Preparation",
     ]
     assert len(code_of(cells)) > len(first_cells(cells))

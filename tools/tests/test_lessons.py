@@ -1,0 +1,146 @@
+import ast
+import copy
+import re
+import warnings
+
+import numpy as np
+import pytest
+
+from tools.appendix import TAG
+from tools.notebooks import checkout, read_notebook, source, tags
+from vocab_lit.study import exercises
+from vocab_lit.study.exercises import EXERCISES, Verdict
+
+LESSONS = ("focus",)  # chapters that are held to the form of a lesson
+SECTIONS = [
+    *("Question", "Idea", "By hand", "In the library", "The experiment", "Where it fails", "Exercises"),
+    "In five lines",
+]
+MOST_CELLS, MOST_LINES = 50, 8
+SILENT = {"remove-cell", "remove-input"}
+SOLUTION = "hide-cell"
+
+
+def notebook(name):
+    return read_notebook(checkout() / "book" / f"{name}.ipynb")
+
+
+def code_of(nb):
+    return [cell for cell in nb["cells"] if cell["cell_type"] == "code" and "parameters" not in tags(cell)]
+
+
+def visible(nb):
+    return [source(cell) for cell in code_of(nb) if not {*SILENT, SOLUTION} & set(tags(cell))]
+
+
+def solutions(nb):
+    return [source(cell) for cell in code_of(nb) if SOLUTION in tags(cell)]
+
+
+def asked(cells):
+    return re.findall(r'^check\("([\w-]+)"', "\n".join(cells), re.M)
+
+
+def faults(nb):
+    "Where a chapter has not the form of a lesson."
+    written = "\n".join(source(cell) for cell in nb["cells"] if cell["cell_type"] == "markdown")
+    found = []
+    if (sections := re.findall("^## (.+)$", written, re.M)) != SECTIONS:
+        found.append(f"its sections are {sections}")
+    if len(nb["cells"]) > MOST_CELLS:
+        found.append(f"it has {len(nb['cells'])} cells")
+    displayed = re.findall(r"^\$\$.*?\$\$", written, re.M | re.S)
+    numbers = [int(number) for number in re.findall(r"\\tag\{(\d+)\}", "".join(displayed))]
+    if len(displayed) < 4 or numbers != [*range(1, len(displayed) + 1)]:
+        found.append(f"it has {len(displayed)} equations, with the numbers {numbers}")
+    if len(visible(nb)) < 6:
+        found.append(f"it shows {len(visible(nb))} cells of code")
+    short = [source(cell) for cell in code_of(nb) if SOLUTION not in tags(cell)]
+    found += [f"{code[:40]!r} is long" for code in short if len(code.splitlines()) > MOST_LINES]
+    found += [f"{code[:40]!r} needs the checkout" for code in visible(nb) if "studies" in code]
+    named = asked(visible(nb))
+    if len(set(named)) < 5 or named != asked(solutions(nb)) or not set(named) <= set(EXERCISES):
+        found.append(f"its exercises are {named}, and solved are {asked(solutions(nb))}")
+    if any(TAG in tags(cell) for cell in nb["cells"]):
+        found.append("it has an appendix")
+    return found
+
+
+@pytest.mark.parametrize("name", LESSONS)
+def test_a_chapter_has_the_form_of_a_lesson(name):
+    assert faults(notebook(name)) == []
+
+
+def test_what_is_no_lesson_is_told():
+    def changed(change):
+        nb = copy.deepcopy(notebook("focus"))
+        change(nb["cells"])
+        return faults(nb)
+
+    def first(cells, text):
+        return next(cell for cell in cells if text in source(cell))
+
+    def rewrite(text, old, new):
+        return changed(lambda cells: first(cells, text).update(source=source(first(cells, text)).replace(old, new)))
+
+    assert "sections" in rewrite("## Idea", "## Idea", "## Method")[0]
+    assert rewrite("\\tag{2}", "\\tag{2}", "")[0].endswith("numbers [1, 3, 4, 5]")
+    assert "is long" in rewrite("unit = S", "c.round", "\n" * 8 + "c.round")[0]
+    assert "needs the checkout" in rewrite("import numpy", "import numpy", "import studies\nimport numpy")[0]
+    assert "exercises" in rewrite('check("focus-3"', "focus-3", "focus-33")[0]
+    assert "51 cells" in changed(lambda cells: cells.extend([cells[-1]] * (51 - len(cells))))[-1]
+    assert "appendix" in changed(lambda cells: cells[-1].update(metadata={"tags": ["appendix"]}))[0]
+    hidden = changed(lambda cells: [cell["metadata"].update(tags=["remove-cell"]) for cell in cells])
+    assert "it shows 0 cells of code" in hidden
+
+
+def run(code, names):
+    "Run a cell; the value of its last line, where that is an expression."
+    *statements, last = ast.parse(code).body
+    exec(compile(ast.Module(statements, []), "cell", "exec"), names)
+    if isinstance(last, ast.Expr):
+        return eval(compile(ast.Expression(last.value), "cell", "eval"), names)
+    return exec(compile(ast.Module([last], []), "cell", "exec"), names)
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory):
+    "What the cells leave that FOCUS's chapter shows, run in an empty notebook, and the values that they end in."
+    nb, names, ends = notebook("focus"), {}, {}
+    shown = [source(cell) for cell in code_of(nb) if not SILENT & set(tags(cell))]
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that the text is short for fastText, which the chapter is about
+        patch.chdir(tmp_path_factory.mktemp("empty"))
+        for code in shown:
+            ends[code] = run(code, names)
+    return nb, names, ends
+
+
+def test_exercises_are_open_and_their_solutions_right(ran):
+    nb, _, ends = ran
+    for cells, right in ((visible(nb), False), (solutions(nb), True)):
+        verdicts = [ends[code] for code in cells if isinstance(ends[code], Verdict)]
+        assert len(verdicts) == 5 and {bool(verdict) for verdict in verdicts} == {right}
+
+
+def test_the_library_gives_what_was_computed_by_hand(ran):
+    _, names, ends = ran
+    # sparsemax by its definition, the nearest point of the simplex, on a grid of hundredths
+    simplex = np.array([(a, b, 100 - a - b) for a in range(101) for b in range(101 - a)]) / 100
+    for cosines, weights in zip(names["c"], names["w"]):
+        nearest = simplex[((simplex - cosines) ** 2).sum(1).argmin()]
+        assert np.allclose(weights, nearest, atol=0.011)
+    of_library = next(end for code, end in ends.items() if "import sparsemax_weights" in code)
+    assert np.allclose(of_library, names["E_new"], atol=0.006)
+    difference = next(end for code, end in ends.items() if "by_hand" in code)
+    assert difference < 1e-6
+
+
+def test_the_checks_know_the_numbers_of_the_chapter(ran):
+    _, names, ends = ran
+    assert np.array_equal(exercises.STATIC, names["S"][:3]) and np.array_equal(exercises.ZIWA, names["S"][3])
+    assert list(exercises.OVERLAPPING) == names["tokens"][:3]
+    parts = next(end for code, end in ends.items() if "explain" in code)
+    assert {"▁Syria", "▁Lebanon", "▁Algeria"} <= set(parts)  # as Figure 1 says
+    sources = next(end for code, end in ends.items() if "fasttext" in code)
+    assert sources["fastText"] > 20 * sources["counts"]
