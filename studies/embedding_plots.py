@@ -205,7 +205,9 @@ def group_map(
             colour = colours[script]
             filled = colour if position == "word-initial" else "none"
             name = f"{SCRIPT_NAMES[script]}, {position}"
-            ax.scatter(part[across], part[up], s=TOKEN_SIZE, facecolors=filled, edgecolors=colour, alpha=0.75, label=name)
+            ax.scatter(
+                part[across], part[up], s=TOKEN_SIZE, facecolors=filled, edgecolors=colour, alpha=0.75, label=name
+            )
         ax.set(title=title, xlabel=below, ylabel=beside, xticks=[], yticks=[])
         ax.grid(False)
     fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)

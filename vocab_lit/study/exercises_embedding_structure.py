@@ -76,18 +76,18 @@ def _plane_hides_groups(answer: Any) -> str:
         return "the plane shows the groups; where must they differ little, and everything else much?"
     return ""
 
-# %% ../../nbs/08_study/08_exercises_embedding_structure.ipynb #a2a095a0
+# %% ../../nbs/08_study/08_exercises_embedding_structure.ipynb #5e8de9a1
 @cache
-def _estonian() -> tuple[Vocab, Vocab]:  # source and target
+def _swahili() -> tuple[Vocab, Vocab]:  # source and target
     "The vocabularies of a model that comes with the library, and of text."
-    tokenizer = train_tokenizer(read_lines(data_path("text", "et.txt"))[:1000], "unigram", vocab_size=500)
+    tokenizer = train_tokenizer(read_lines(data_path("text", "sw.txt"))[:1000], "unigram", vocab_size=500)
     source = Source.open(data_path("models", "mini-xlmr")).tokenizer
     return Vocab.from_tokenizer(source), Vocab.from_tokenizer(tokenizer)
 
 
 @exercise("embedding-structure-4")
 def _means_of_groups(answer: type[InitStep] | InitStep) -> str:
-    source, target = _estonian()
+    source, target = _swahili()
     step = answer() if isinstance(answer, type) else answer
     if not isinstance(step, InitStep):
         raise ValueError("give a class that inherits from InitStep")
