@@ -107,6 +107,11 @@ def gpt2(**changes: bytes | None) -> list[tuple[str, bytes]]:
     return entries(**given | changes)
 
 
+def t5(**changes: bytes | None) -> list[tuple[str, bytes]]:
+    "The metadata with a Unigram tokenizer."
+    return entries(**dict(tokenizer__ggml__model=string("t5")) | changes)
+
+
 HUGE = 1 << 60
 _TWICE = [*PIECES[:-1], PIECES[-2]]
 _SCORES = np.where(np.arange(N) == 40, np.nan, -np.arange(N))
@@ -218,6 +223,14 @@ def hostile() -> Iterator[tuple[str, bytes, str]]:  # name, content, what is sai
         yield f"merges-{name}", _with(gpt2(tokenizer__ggml__merges=merges)), match
     yield "no-merges", _with(gpt2(tokenizer__ggml__merges=None)), "merges"
     yield "pre-as-number", _with(gpt2(tokenizer__ggml__pre=number(3))), "pre"
+    charsmap = array(U32, [1, 2, 3])
+    yield "charsmap", _with(t5(tokenizer__ggml__precompiled_charsmap=charsmap)), "precompiled_charsmap"
+    control = array(I32, [2] + [3] * (N - 1))
+    yield "no-normal-token", _with(t5(tokenizer__ggml__token_type=control)), "none of its tokens is an ordinary one"
+    for name, note in (("text", "none"), ("list", "[1]"), ("nested", "[" * 10**5)):
+        yield f"note-{name}", _with(entries(vocab_lit__note=string(note))), "vocab_lit.note is damaged"
+    lists = entries(tokenizer__ggml__eos_token_id=array(U32, [2]))
+    yield "id-as-list", _with(lists), "eos_token_id is a list of whole numbers instead of a whole number"
     yield "no-table", gguf_file(tensors=(NORM,)), "there is no token_embd.weight"
     short = tensor("token_embd.weight", (WIDTH, N - 1), 8, 0)
     yield (

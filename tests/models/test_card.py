@@ -128,6 +128,16 @@ def test_what_is_told_later_is_added_and_stays(cell_70f65e82):
     assert written["training"]["steps"] == 60 and written["method"] == "focus" and written["source"]["license"] == "mit"
 
 
+@pytest.mark.cell('nbs/05_models/09_card.ipynb', 'cell "a score that is not finite leaves the note JSON" (0ad73d21)')
+def test_a_score_that_is_not_finite_leaves_the_note_json(cell_1d9303d3, cell_70f65e82):
+    made = cell_70f65e82.made
+    place = cell_1d9303d3.place
+    copied = Path(shutil.copytree(made, place / "not-finite"))
+    write_card(copied, scores=[dict(model="source", bits_per_byte=float("nan"))])
+    note = json.loads((copied / "vocab_lit.json").read_text(), parse_constant=pytest.fail)
+    assert note["scores"] == [dict(model="source", bits_per_byte=None)]
+
+
 @pytest.mark.cell('nbs/05_models/09_card.ipynb', 'cell "the card of a trimmed model tells what unseen lines lose" (53350764)')
 def test_the_card_of_a_trimmed_model_tells_what_unseen_lines_lose(cell_1d9303d3):
     place = cell_1d9303d3.place

@@ -214,3 +214,22 @@ def test_a_trimmed_and_extended_folder_is_written_like_a_file(cell_35c1a5ca, cel
     assert np.allclose(written.file.values("token_embd.weight").reshape(rows.shape), rows, atol=1e-6)
     with pytest.raises(ValueError, match="the id 1 is no token, and in .*f32.gguf 'b'; give as --like the file"):
         _check_tokens(folder, {0: "a"}, GgufFile.of(large), {0: "a", 1: "b"})
+
+
+@pytest.mark.cell('nbs/05_models/21_export.ipynb', 'cell "what a check of a folder advises makes a file that llama.cpp runs" (14275102)')
+def test_what_a_check_of_a_folder_advises_makes_a_file_that_llama_cpp_runs(cell_35c1a5ca):
+    files = cell_35c1a5ca.files
+    folder = cell_35c1a5ca.folder
+    plain = cell_35c1a5ca.plain
+    from benchmarks.tiny_gguf import trial_lines
+    from vocab_lit.models.check import check_model
+    from vocab_lit.models.pipeline import trim_files
+
+    (folder / "texts.txt").write_text("\n".join(trial_lines()[:50]), encoding="utf-8")
+    trim_files(plain["Q8_0"], [folder / "texts.txt"], folder / "bytes")
+    [finding] = [finding for finding in check_model(folder / "bytes", ["gguf"]) if finding.part == "pre-tokenizer"]
+    assert finding.todo.startswith(f"`vocab-lit export {folder / 'bytes'} --like SOURCE.gguf --out NEW.gguf`")
+    export_gguf(folder / "bytes", files["Q8_0"], folder / "bytes.gguf")
+    told = check_model(folder / "bytes.gguf", text=[folder / "texts.txt"])
+    assert {finding.part for finding in told if finding.breaks} == {"template"}  # which is the source's
+    assert any("it gives the ids of this package on all of" in str(finding) for finding in told)

@@ -192,7 +192,7 @@ def open_sides(
     try:
         first = open_side(before)
     except (ValueError, OSError) as e:
-        if source:
+        if source or str(before) == str(folder):
             raise
         raise ValueError(f"{e}; {folder} was made from it, and --source says where it lies now") from e
     try:

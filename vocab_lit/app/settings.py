@@ -55,7 +55,7 @@ class AdaptOptions(Settings):
     aim: str = option("quality", AIM_HELP, choices=AIMS)
     keep: Files = option(
         (),
-        "what must not suffer by more than 5%: text in a language, to measure it and to replay a tenth; or, where "
+        "what must not suffer by more than 5%: text in a language, to measure it and to replay some; or, where "
         "there is no text, words whose tokens stay, as en (the 20,000 most frequent of English), en:60000 or a file "
         "with a word a line",
     )

@@ -17,7 +17,6 @@ import yaml
 
 from .settings import AdaptOptions, is_word_list
 from ..methods.settings import InitSettings
-from ..study.adaptation import AdaptSettings
 from ..tasks.settings import GIVEN_SPLITS, KEEP, SPLITS, TASK_KEYS, TASKS
 from ..text.corpus import data_path
 from ..text.reader import FIELD_HELP, TextSource, beside
@@ -43,8 +42,8 @@ from ..training.settings import KeepSettings, LaptSettings, RunOptions
 from ..vectors.settings import IN_ONE_SPACE, VECTOR_METHODS, VectorSettings
 
 # %% auto #0
-__all__ = ['OF_KEY', 'KEYS', 'Begin', 'read_setup', 'setup_lines', 'find_language', 'language_facts', 'language_resources',
-           'example_setup']
+__all__ = ['OF_KEY', 'KEYS', 'Begin', 'Scores', 'read_setup', 'setup_lines', 'find_language', 'language_facts',
+           'language_resources', 'example_setup']
 
 # %% ../../nbs/09_app/00_setup_file.ipynb #a39205ce
 @settings
@@ -57,13 +56,24 @@ class Begin(Settings):
     field: str = option("", FIELD_HELP)
 
 
+@settings
+class Scores(Settings):
+    "What measures a model."
+
+    held_out: Files = option((), "text to evaluate on", shown="up to 2,000 lines of the text")
+    seeds: int = option(1, "fine-tunings of each task", ge=1)
+    epochs: int | None = option(
+        None, "max epochs of each fine-tuning", shown="the task's, as in `vocab-lit evaluate`", ge=1
+    )
+
+
 _GROUPS = (
     TrimSettings,
     TokenizerSettings,
     VectorSettings,
     InitSettings,
     KeepSettings,
-    AdaptSettings,
+    Scores,
     AdaptOptions,
     Begin,
 )

@@ -5,12 +5,12 @@
 # %% ../../nbs/09_app/02_upload.ipynb #31df8c2e
 from __future__ import annotations
 
-import json
 import logging
 from pathlib import Path
 
 import vocab_lit
 from ..models.card import without_folders
+from ..text.corpus import json_text
 from ..text.errors import SettingError, first_line
 from ..text.files import read_json
 
@@ -87,7 +87,7 @@ def files_to_upload(folder: str | Path) -> dict[str, Path | bytes]:  # by name i
     if "vocab_lit.json" in uploaded:
         note = read_json(folder / "vocab_lit.json")
         note |= {key: without_folders(note[key]) for key in _PATHS if key in note}
-        uploaded["vocab_lit.json"] = (json.dumps(note, indent=2, ensure_ascii=False) + "\n").encode()
+        uploaded["vocab_lit.json"] = (json_text(note, indent=2) + "\n").encode()
     return uploaded
 
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from .k_quants import K_TYPES
 from ..text.errors import import_extra
-from ..text.files import check_written, write_file
+from ..text.files import check_written, json_object, write_file
 
 # %% auto #0
 __all__ = ['NUMBERS', 'STRING', 'ARRAY', 'PART', 'Q8_0', 'Field', 'block_sizes', 'type_name', 'Tensor', 'in_short', 'parts_of',
@@ -207,6 +207,8 @@ def _check_kind(header: _Header, name: str, field: Field) -> None:
     due, kind = next((due for names, due in _KINDS.items() if re.fullmatch(names, name)), None), _kind(field)
     if due and due not in (kind, kind.replace("whole number", "number")):
         raise header.wrong(f"{name} is {kind} instead of {due}")
+    if name == "vocab_lit.note":
+        json_object(field.value, f"{header.file}: {name}")
 
 
 def _read_fields(header: _Header, n: int) -> dict[str, Field]:

@@ -11,12 +11,14 @@ from collections.abc import Mapping, Sequence
 from enum import IntEnum
 
 import numpy as np
+from tokenizers import normalizers
 
 from .container import ARRAY, STRING, Field, GgufFile, in_short
+from ..text.errors import reading
 
 # %% auto #0
-__all__ = ['MODELS', 'TokenType', 'tokenizer_model', 'tokens_of', 'check_tokens', 'token_types', 'names_of_ids', 'named_ids',
-           'moved', 'token_tables', 'check_whole', 'with_tokens', 'text_field']
+__all__ = ['MODELS', 'TokenType', 'tokenizer_model', 'tokens_of', 'replacements', 'check_tokens', 'token_types', 'names_of_ids',
+           'named_ids', 'moved', 'token_tables', 'check_whole', 'with_tokens', 'text_field']
 
 # %% ../../nbs/11_gguf/01_tokens.ipynb #c53011fe
 class TokenType(IntEnum):
@@ -93,10 +95,21 @@ def _wrong_beside(file: GgufFile) -> str | None:
     return None
 
 
+def replacements(file: GgufFile) -> bytes:
+    "The table by which a Unigram tokenizer replaces characters, empty for none; `ValueError` where it is damaged."
+    name = "tokenizer.ggml.precompiled_charsmap"
+    table = np.asarray(file.get(name, ())).astype(np.uint8).tobytes()
+    with reading(file.path, name):
+        _ = table and normalizers.Precompiled(table)
+    return table
+
+
 def check_tokens(file: GgufFile) -> None:
     "`ValueError` where llama.cpp could not divide a text by the tokens, or other than by chance."
     if wrong := _wrong_tokens(file) or _wrong_beside(file):
         raise ValueError(f"{file.path} is damaged: {in_short(wrong)}; get it again, or convert the model anew")
+    if tokenizer_model(file) == "t5":
+        replacements(file)
     names_of_ids(file)
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import vocab_lit
 from ..methods.registry import RECIPES
-from ..text.corpus import data_path
+from ..text.corpus import data_path, json_text
 from ..text.files import read_json
 from ..text.markup import Markdown, in_code, markdown_table, markdown_text
 from ..text.words import languages
@@ -277,7 +277,7 @@ def write_card(
     if note.get("model") and "source" not in note:
         note["source"] = source_facts(note["model"])
     text = card_text(note, folder, name or folder.resolve().name)
-    file.write_text(json.dumps(note, indent=2, ensure_ascii=False) + "\n", encoding="utf-8", newline="\n")
+    file.write_text(json_text(note, indent=2) + "\n", encoding="utf-8", newline="\n")
     return _write(folder, text)
 
 # %% ../../nbs/05_models/09_card.ipynb #c5b726de

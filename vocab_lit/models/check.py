@@ -256,6 +256,14 @@ _BY_HASH = "the converter knows tokenizers by a hash of ids, and this vocabulary
 _BY_HASH_GROWN = f"{_BY_HASH.partition(',')[0]}, which is the source's unless its test text has one of the added tokens"
 
 
+def _without_converter(served: Served) -> str:
+    return f"`vocab-lit export {served.source.path} --like SOURCE.gguf --out NEW.gguf`, with a file of the source"
+
+
+def _with_hash(name: str) -> str:
+    return f"convert, which prints a chkhsh and stops; give that the name {name} in the converter's get_vocab_base_pre"
+
+
 def find_gguf_tokenizer(served: Served) -> Iterator[Finding]:
     "Whether llama.cpp can tokenize as the model does, as far as that can be told."
     dialect, kind, note = served.source.vocab.dialect, served.model.config.model_type, served.source.note
@@ -267,12 +275,9 @@ def find_gguf_tokenizer(served: Served) -> Iterator[Finding]:
         yield Finding(what=what, todo="train the vocabulary with --kind bpe", **of_gguf)
     elif dialect.byte_fallback and kind.startswith("gemma"):
         what = "llama.cpp's converter reads Gemma's tokenizer from tokenizer.model, which is not there"
-        where = served.source.path
-        todo = f"`vocab-lit export {where} --like SOURCE.gguf --out NEW.gguf`, with a file of the source, needs none"
-        yield Finding(what=what, todo=todo, **of_gguf)
+        yield Finding(what=what, todo=f"{_without_converter(served)}, needs none", **of_gguf)
     elif dialect.model == "WordPiece" and note:
-        todo = "convert, and give the hash that it prints the name jina-v2-en or bert-bge in get_vocab_base_pre"
-        yield Finding(what=_BY_HASH, todo=todo, **of_gguf)
+        yield Finding(what=_BY_HASH, todo=_with_hash("jina-v2-en or bert-bge"), **of_gguf)
     elif dialect.byte_level:
         pipeline = read_settings(served.source.tokenizer)
         if (name := known_pre_tokenizer(pipeline)) is None:
@@ -280,8 +285,9 @@ def find_gguf_tokenizer(served: Served) -> Iterator[Finding]:
             yield Finding(what=what, todo="look for it in llama.cpp, or keep the source model's", **of_gguf)
             return
         if note:
-            todo = f'convert, and give the hash that it prints the name "{name}" in get_vocab_base_pre'
-            grown = bool(note.get("extended_by"))
+            grown, todo = bool(note.get("extended_by")), _with_hash(f'"{name}"')
+            if grown or note.get("method") == "trim":  # tokens of the source in their order
+                todo = f"{_without_converter(served)}, or {todo}"
             yield Finding(what=_BY_HASH_GROWN if grown else _BY_HASH, todo=todo, breaks=not grown, **of_gguf)
         bare, spaced = served.source.tokenizer(["a", " a"], add_special_tokens=False)["input_ids"]
         if served.source.generates and bare == spaced:
@@ -419,7 +425,8 @@ def check_model(
     if served and not broken:
         compare = compare and (kind == "folder" or source is not None)
         checks = [check for check in CHECKS if kind in check.of and (compare or not check.beside)]
-        findings = [finding for check in checks for finding in _found(check, served)]
+        found = (finding for check in checks for finding in _found(check, served))
+        findings = list(dict.fromkeys(found))  # what keeps several checks from looking is told once
     about = [name for name in servers if kind == "folder" or name == "gguf"]
     of_asked = (replace(f, servers=tuple(name for name in f.servers if name in about)) for f in findings)
     return sorted((finding for finding in of_asked if finding.servers), key=lambda finding: not finding.breaks)

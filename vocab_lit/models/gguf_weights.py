@@ -33,7 +33,7 @@ from vocab_lit.gguf.container import (
     write_gguf,
 )
 from ..gguf.tokens import check_whole, text_field, token_tables, tokens_of
-from ..text.corpus import write_json
+from ..text.corpus import json_text, write_json
 from ..text.errors import SettingError, first_line
 from ..text.files import in_turn, scratch_folder, write_folder
 from ..tokens.gguf_tokenizer import IGNORE_MERGES, GgufTokenizer, read_tokenizer, with_tokenizer
@@ -310,7 +310,7 @@ class GgufTransplant:
     def save_pretrained(self, out: str | Path, language: str = "", **facts: Any) -> Path:
         "Write the file, the plan beside it, and in its metadata the facts on how it was made."
         fields, before = dict(self.fields), self.source.file.bytes
-        fields["vocab_lit.note"] = text_field(json.dumps(self.made | facts, ensure_ascii=False))
+        fields["vocab_lit.note"] = text_field(json_text(self.made | facts))
         if language:
             fields["general.languages"] = Field(ARRAY, STRING, [language])
         write_gguf(out, fields, self.tensors)

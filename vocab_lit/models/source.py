@@ -13,7 +13,7 @@ import pickle
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -148,6 +148,12 @@ _BESIDE_WEIGHTS = ("*.json", "*.jinja", "*.txt", "*.md", "*.model", "LICEN[SC]E*
 _BESIDE_WEIGHTS += ("[0-9]*_*/*", "plan.npz", "factors.safetensors")  # the first: sentence-transformers' modules
 
 
+@cache
+def _tell_once(remark: str) -> None:
+    "Make a remark that this process has not made."
+    logging.getLogger("vocab_lit").info(remark)
+
+
 class FolderSource(Source):
     "A model folder or name, which is not checked here; `Source.open` does that."
 
@@ -260,10 +266,13 @@ class FolderSource(Source):
         "Load the model with all its weights, in their number format; `ValueError` where some are missing or damaged."
         from vocab_lit.models import lazy_weights
 
-        self.stored  # noqa: B018  names a file that is missing or damaged
+        if not self.stored and not any(self.files.glob("pytorch_model*.bin")):
+            has = "neither model.safetensors nor pytorch_model.bin, nor an index of several such files"
+            raise ValueError(f"{self.path} has {has}; write the weights by transformers' save_pretrained")
         with self._reading():
             model, missing = self._loaded()
-        absent = self._without_pooler(lazy_weights.absent_pooler(model, missing))
+        if absent := lazy_weights.absent_pooler(model, missing):
+            _tell_once(f"{self.path} has no pooler, as many models of embeddings; none is written")
         if missing := [name for name in missing if name not in absent]:
             raise ValueError(
                 f"{self.path} lacks {len(missing)} of the weights of a {type(model).__name__}, such as {missing[0]}; "
@@ -275,14 +284,6 @@ class FolderSource(Source):
         if not model.can_generate():
             self._add_generation(model)
         return model.eval()
-
-    def _without_pooler(self, absent: list[str]) -> list[str]:  # the same
-        "Tell that a model has no pooler, where it has none."
-        if absent:
-            logging.getLogger("vocab_lit").info(
-                f"{self.path} has no pooler, as many models of embeddings; none is written"
-            )
-        return absent
 
     def _reading(self) -> AbstractContextManager[None]:
         "Inside, what a configuration that no model can be made of makes transformers raise is told in a line."
@@ -460,8 +461,7 @@ class GgufSource(Source):
     @cached_property
     def note(self) -> dict[str, Any]:
         "What is noted on how vocab-lit made it; empty for others."
-        with reading(self.path, "vocab_lit.note"):
-            return json.loads(self.file.get("vocab_lit.note", "{}"))
+        return json.loads(self.file.get("vocab_lit.note", "{}"))
 
     @cached_property
     def plan(self) -> Plan:

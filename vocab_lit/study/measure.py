@@ -105,8 +105,7 @@ class CellRun(Run):
         if made in ("trimmed", "start", "model"):
             return self.out / made
         of_text = self.prepared / f"{self.cell.language}-{self.cell.amount.replace(' ', '-')}"
-        facts = self.asked.facts()
-        decided = [facts["tokenizer"]] + [facts["vectors"]] * (made == "vectors")
+        decided = [self.asked.tokenizer_facts] + [self.asked.vector_facts] * (made == "vectors")
         return of_text / (made if made == "text" else f"{made}-{self.cell.model}-{facts_digest(decided)}")
 
     def share(self, name: str, make: Callable[[Path], object]) -> Path:

@@ -5,25 +5,25 @@
 # %% ../../nbs/08_study/04_stages.ipynb #06574cba
 from __future__ import annotations
 
-import math
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from ..methods.settings import TransplantSettings
 from ..models.pipeline import transplant_files, trim_files
-from .adaptation import Adaptation
-from ..text.cleaning import CleanReport, clean
-from ..text.corpus import Lines, hold_out, read_lines, sample_lines, size_of, write_json
-from ..text.files import write_folder
+from ..models.settings import LanguageAdapter
+from ..models.source import FolderSource
+from ..text.corpus import Amount, Lines, hold_out, read_lines, sample_lines
+from ..text.files import file_facts, write_folder
 from ..text.settings import options
 from ..tokens.continued import build_tokenizer
-from ..tokens.settings import TokenizerSettings
+from ..tokens.settings import TokenizerSettings, TrimSettings
 from ..tokens.tokenizer_file import Built, save_tokenizer
-from ..training.settings import RunSettings, RunStopped
+from ..training.settings import KeepSettings, LaptSettings, RunOptions, RunSettings
 from ..training.training_run import lapt_files
 from ..vectors.settings import VectorSettings, VectorTraining, fasttext_or_ppmi
 from ..vectors.word_vectors import train_vectors_files
@@ -33,36 +33,56 @@ if TYPE_CHECKING:
     from transformers import TrainerCallback
 
 # %% auto #0
-__all__ = ['TimeLimit', 'Run', 'write_lines', 'make_text', 'build_target', 'make_tokenizer', 'make_vectors', 'make_start',
-           'make_model']
+__all__ = ['Adaptation', 'Run', 'write_lines', 'make_text', 'make_tokenizer', 'make_vectors', 'make_start', 'make_model']
 
 # %% ../../nbs/08_study/04_stages.ipynb #ecd9ccb9
-class TimeLimit:
-    "The hours that all of an adaptation may take, from now."
+@dataclass(frozen=True)
+class Adaptation:
+    "What is done to a model: its vocabulary, how new embeddings begin, and how it is trained."
 
-    def __init__(self, hours: float = 0):  # 0: no limit
-        self.ends = time.monotonic() + 3600 * hours if hours else math.inf
+    source: str  # folder, or name on the Hugging Face Hub
+    text: tuple[str, ...]
+    language: str
+    held_out: str = ""  # file; none: lines of the text
+    transplant: TransplantSettings = TransplantSettings()
+    lapt: LaptSettings = LaptSettings()
+    keep: KeepSettings = KeepSettings()
+    run: RunOptions = RunOptions()
+    vocabulary: str = "new"  # keep, trim or new
+    trim: TrimSettings | None = None  # of the source's vocabulary, before it gets more tokens or none
+    adapter: LanguageAdapter | None = None  # that learns in place of the model
+    amount: Amount | None = None  # of text to train on; none: all
+    lines: int | None = None  # held-out ones at most
 
-    def left(
-        self,
-        what: str,  # comes next
-    ) -> float:  # hours; 0: no limit
-        "The hours that are left; `RunStopped` where there are none."
-        if self.ends == math.inf:
-            return 0
-        seconds = self.ends - time.monotonic()
-        if seconds <= 0:
-            raise RunStopped(f"the time is up: stopped before {what}")
-        return seconds / 3600
+    @property
+    def seed(self) -> int:
+        "The seed of everything random but the fine-tunings."
+        return self.transplant.init.seed
+
+    @cached_property
+    def opened(self) -> FolderSource:
+        "The source model, opened once."
+        return FolderSource.open(self.source)
+
+    @property
+    def tokenizer_facts(self) -> dict[str, Any]:
+        "The settings that decide the tokenizer, besides the text."
+        wanted = self.transplant.tokenizer
+        return asdict(wanted) | dict(model=self.opened.name, tokens=file_facts(wanted.tokens))
+
+    @property
+    def vector_facts(self) -> dict[str, Any]:
+        "The settings that decide the vectors, besides text and tokenizer."
+        vectors = {name: value for name, value in asdict(self.transplant.vectors).items() if name != "threads"}
+        return vectors | dict(needs=self.transplant.init.recipe.needs or "nothing")
 
 
 @dataclass
 class Run:
-    "An adaptation under way."
+    "An adaptation under way, in a folder."
 
     asked: Adaptation
-    out: Path  # its folder
-    limit: TimeLimit = field(default_factory=TimeLimit)
+    out: Path
 
     def path(self, made: str) -> Path:  # text, tokenizer, vectors, start or model
         "Where a stage puts what it makes."
@@ -105,8 +125,8 @@ class Run:
 
     def settings(self, resume: bool = False) -> RunSettings:
         "How the training runs."
-        given: dict[str, Any] = asdict(self.asked.run) | dict(max_hours=self.limit.left("training"))
-        return RunSettings(held_out=(str(self.held_out),), seed=self.asked.seed, resume=resume, **given)
+        held_out = (str(self.held_out),)
+        return RunSettings(held_out=held_out, seed=self.asked.seed, resume=resume, **asdict(self.asked.run))
 
     def lines_to_train(self) -> Iterable[str]:
         "The lines that tokenizer and vectors are trained on: all of the text, or a sample."
@@ -130,43 +150,22 @@ def write_lines(path: Path, lines: Iterable[str]) -> None:
 
 # %% ../../nbs/08_study/04_stages.ipynb #4a232d2b
 def make_text(run: Run) -> None:
-    "Clean the text, and hold some of it out."
+    "Hold some of the text out."
     a = run.asked
     with write_folder(run.path("text")) as folder:
-        kept, cleaned = _cleaned(a, folder)
-        held_out = a.adapt.held_out
-        train, test = (kept, read_lines(*held_out)) if held_out else hold_out(kept, seed=a.seed)
+        text = Lines(*a.text)
+        train, test = (text, read_lines(a.held_out)) if a.held_out else hold_out(text, seed=a.seed)
         if not test:
             problem = "too few lines to hold some out; give more text, or a file of held-out text"
             raise ValueError(f"{', '.join(a.text)}: {problem}")
         write_lines(folder / "train.txt", sample_lines(train, a.amount) if a.amount else train)
-        write_lines(folder / "held-out.txt", test := test[: a.lines])
-        (folder / "all.txt").unlink(missing_ok=True)
-        size = size_of(Lines(folder / "train.txt"))
-        counts = {"train": size["lines"], "held out": len(test)}
-        write_json(dict(cleaned=cleaned, lines=counts, size=size), folder / "text.json")
-
-
-def _cleaned(a: Adaptation, folder: Path) -> tuple[Lines, list[dict]]:  # the lines, and the rows of the report
-    "The lines that are kept of the text, in a file that can be read again."
-    if not a.adapt.clean:
-        return Lines(*a.text), []
-    report = CleanReport()
-    write_lines(folder / "all.txt", clean(Lines(*a.text), report))
-    if not report.lines["kept"]:
-        texts = ", ".join(a.text)
-        raise ValueError(f"{texts}: no line is left by cleaning; give --no-clean to take the text as it is")
-    return Lines(folder / "all.txt"), report.table().to_dict("records")
-
-
-def build_target(a: Adaptation, lines: Iterable[str]) -> Built:
-    "Train the target tokenizer, or train the source's on."
-    return build_tokenizer(a.opened.tokenizer, lines, a.transplant.tokenizer)
+        write_lines(folder / "held-out.txt", test[: a.lines])
 
 
 def make_tokenizer(run: Run) -> Built:
     "Train the target tokenizer on the text."
-    built, a = build_target(run.asked, run.lines_to_train()), run.asked
+    a = run.asked
+    built = build_tokenizer(a.opened.tokenizer, run.lines_to_train(), a.transplant.tokenizer)
     a.transplant.tokenizer.check_added(len(built.tokenizer) - len(a.opened.tokenizer))
     with write_folder(run.path("tokenizer")) as folder:
         save_tokenizer(built.tokenizer, folder)
@@ -217,8 +216,9 @@ def _with_vectors(run: Run) -> VectorSettings:
 def _trim(run: Run, out: Path) -> None:
     "Keep of the source's vocabulary what the text needs, and text that is replayed."
     a = run.asked
+    assert a.trim
     texts = [run.train_text, *(a.keep.keep_text if a.keep.replay else ())]
-    trim_files(a.opened, texts, out, a.trim, a.adapt.language)
+    trim_files(a.opened, texts, out, a.trim, a.language)
 
 
 def make_start(run: Run) -> None:
@@ -227,14 +227,14 @@ def make_start(run: Run) -> None:
     if a.vocabulary == "trim":
         _trim(run, run.path("start"))
         return
-    if a.trimmed:
+    if a.trim:
         _trim(run, run.path("trimmed"))
         a = replace(a, source=str(run.path("trimmed")))
     text = [run.train_text] if run.trains_at_start else []
     tokenizer = a.transplant.tokenizer if text else replace(a.transplant.tokenizer, tokenizer=str(run.tokenizer))
     settings = replace(a.transplant, tokenizer=tokenizer, vectors=_with_vectors(run))
     settings = settings.without_unused(options(TokenizerSettings), text)  # of a tokenizer that is there by now
-    transplant_files(a.opened, text, run.path("start"), settings, a.adapt.language, at_most=True)
+    transplant_files(a.opened, text, run.path("start"), settings, a.language, at_most=True)
 
 # %% ../../nbs/08_study/04_stages.ipynb #28710ca0
 def make_model(run: Run, resume: bool = False, callbacks: Sequence[TrainerCallback] = ()) -> pd.DataFrame:

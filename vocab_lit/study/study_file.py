@@ -20,7 +20,7 @@ from pydantic import BeforeValidator, ValidationInfo
 
 from ..methods.settings import InitSettings, TransplantSettings
 from ..models.settings import LanguageAdapter
-from .adaptation import Adaptation, AdaptSettings
+from .stages import Adaptation
 from ..tasks.settings import SPLITS, TASKS, EvaluateSettings, evaluation
 from ..text.corpus import Amount, data_path
 from ..text.files import check_file_name
@@ -506,14 +506,14 @@ class Study(Settings):
         return Adaptation(
             source,
             (self.of(code, "text"),),
-            way.transplant(**files | made),
-            replace(way.lapt, eval_every=every) if way.lapt.trains else way.lapt,
-            AdaptSettings(code, tuple(filter(None, [self.of(code, "held_out")])), clean=False),
+            code,
+            self.of(code, "held_out"),
+            transplant=way.transplant(**files | made),
+            lapt=replace(way.lapt, eval_every=every) if way.lapt.trains else way.lapt,
             keep=self.kept_text(way),
             run=RunOptions(teacher=source if config.is_taught else "", precision=self.precision or "auto"),
             vocabulary="new" if way.makes_rows else way.vocabulary,
-            trim=way.trim,
-            trimmed=way.trimmed,
+            trim=way.trim if way.trimmed or way.vocabulary == "trim" else None,
             adapter=way.language_adapter(code) if way.adapter is not None else None,
             amount=self.amounts[cell.amount],
             lines=self.lines,

@@ -29,8 +29,8 @@ log = logging.getLogger("vocab_lit")
 
 # %% auto #0
 __all__ = ['log', 'check_output', 'file_facts', 'alone', 'scratch_folder', 'not_finite', 'check_written', 'write_folder',
-           'write_file', 'write_text', 'in_turn', 'check_file_name', 'inside', 'check_text', 'is_gguf', 'read_json',
-           'why_not', 'hub_name', 'in_mirror']
+           'write_file', 'write_text', 'in_turn', 'check_file_name', 'inside', 'check_text', 'is_gguf', 'json_object',
+           'read_json', 'why_not', 'hub_name', 'in_mirror']
 
 # %% ../../nbs/01_text/02_files.ipynb #faa78e9f
 _IN_EMPTY = re.compile(r"lost\+found|\..*-\w+\.part")  # of a new volume; of processes that were killed
@@ -279,17 +279,20 @@ def is_gguf(path: str | Path) -> bool:
         return f.read(4) == b"GGUF"
 
 
+def json_object(text: str | bytes, at: str) -> dict[str, Any]:
+    "What a JSON object says; `ValueError` where a text is none."
+    try:
+        facts = json.loads(text.decode() if isinstance(text, bytes) else text)
+    except (ValueError, RecursionError) as e:
+        raise ValueError(f"{at} is damaged: {e}; download or copy it again") from None
+    if not isinstance(facts, dict):
+        raise ValueError(f"{at} is damaged: expected a JSON object; download or copy it again")
+    return facts
+
+
 def read_json(file: Path) -> dict[str, Any]:  # empty where there is no such file
     "A file with one JSON object; `ValueError` where it has something else."
-    if not file.is_file():
-        return {}
-    try:
-        facts = json.loads(file.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as e:
-        raise ValueError(f"{file} is damaged: {e}; download or copy it again") from None
-    if not isinstance(facts, dict):
-        raise ValueError(f"{file} is damaged: expected a JSON object; download or copy it again")
-    return facts
+    return json_object(file.read_bytes(), str(file)) if file.is_file() else {}
 
 # %% ../../nbs/01_text/02_files.ipynb #94f9ab10
 _PATIENCE = 5  # seconds to wait for an answer

@@ -26,12 +26,13 @@ from vocab_lit.gguf.tokens import (
     TokenType,
     check_tokens,
     named_ids,
+    replacements,
     token_types,
     tokenizer_model,
     tokens_of,
     with_tokens,
 )
-from ..text.errors import first_line, no_collection, reading
+from ..text.errors import first_line, no_collection
 from ..text.files import scratch_folder
 from .tokenizer_file import TokenizerFile, merges_by_score, sentencepiece_pipeline
 from .vocab import FALLBACK, Dialect
@@ -381,10 +382,8 @@ def _t5(t: GgufTokenizer) -> dict[str, Any]:
     scores = np.where(np.isin(t.types, (TokenType.NORMAL, TokenType.UNUSED)), t.scores, t.scores[normal].min())
     scores[t.has_types(TokenType.USER_DEFINED)] = 0.0
     vocab = [[piece, score] for piece, score in zip(t.tokens, scores.tolist())]
-    once, table = t.get("remove_extra_whitespaces", False), np.asarray(t.get("precompiled_charsmap", ()))
-    table = table.astype(np.uint8).tobytes()
-    with reading(t.file.path, "tokenizer.ggml.precompiled_charsmap"):
-        composes = table and normalizers.Precompiled(table).normalize_str("e\u0301") == "é"
+    once, table = t.get("remove_extra_whitespaces", False), replacements(t.file)
+    composes = table and normalizers.Precompiled(table).normalize_str("e\u0301") == "é"
     by_word = not any(_MARK in t.tokens[id][1:] for id in normal)
     model = dict(type="Unigram", vocab=vocab, unk_id=t.roles.get("unk_token"), byte_fallback=False)
     first = [dict(type="NFC")] if composes else []
