@@ -45,6 +45,7 @@ REAL_STARTS = {  # what `data/starts.csv` calls methods
     "blend": "blend",
 }
 CLUSTER_MODELS = {"multilingual-e5-small": "multilingual-e5-small"} | REAL_MODELS
+PAGE_MODEL = "the small XLM-R"  # of scale `mini`
 SETUPS = {"": "off-the-shelf", "full": "FULL", "emb": "EMB"}  # what the paper calls our modes
 XLMR = Shape(12, 768, 3072, 250_002)
 SPACE = "\u00a0"  # between a number and its range
@@ -233,6 +234,10 @@ def mean_and_range(values: pd.Series, digits: int = 1) -> str:
     return mean if low == high else f"{mean}{SPACE}({low}–{high})"
 
 
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(", ".join(names).rsplit(", ", 1))
+
+
 def cluster_figure(model: str = "multilingual-e5-small") -> Figure:
     "Tokens of two scripts and two positions, on two principal components and on the axes between their means."
     tokens = pd.read_csv(MAP)
@@ -243,7 +248,8 @@ def cluster_rows(chapter: StructureChapter) -> pd.DataFrame:  # columns: model, 
     "How many tokens are nearest to the mean of their own group: the page's source model, and the recorded ones."
     here = chapter.here
     matrix = here.adapted()[0].get_input_embeddings().weight.detach().float().numpy()
-    ours = pd.DataFrame(Clusters.of(here.source_vocab, matrix).rows()).assign(model="source model of this page")
+    name = PAGE_MODEL if chapter.scale == "mini" else "the source model"
+    ours = pd.DataFrame(Clusters.of(here.source_vocab, matrix).rows()).assign(model=name)
     recorded = pd.read_csv(CLUSTERS)
     recorded = recorded[recorded.model.isin(list(CLUSTER_MODELS))]
     return pd.concat([recorded.assign(model=recorded.model.map(CLUSTER_MODELS)), ours], ignore_index=True)
@@ -263,17 +269,14 @@ def cluster_table(rows: pd.DataFrame) -> Markdown:
 
 def clusters_seen(rows: pd.DataFrame) -> Markdown:
     "Where the groups are, in all dimensions and in the plane."
-    by_model = rows.set_index(["model", "groups"])
-    seen = {}
-    for model in rows.model.unique():
-        position = by_model.loc[(model, "position")]
-        seen[
-            f"In {model} {position.all_dimensions:.0%} of the tokens are nearest to the mean of their own position."
-        ] = position.all_dimensions > 0.75
+    position, seen = rows[rows.groups == "position"], {}
+    told = _listed([f"{share:.0%} in {model}" for share, model in zip(position.all_dimensions, position.model)])
+    seen[f"Nearest to the mean of their own position are {told} (chance: 50%)."] = position.all_dimensions.min() > 0.65
     planes = rows[rows.groups == "script and position"]
     seen[
-        f"Two principal components are not enough to see it: in the plane {planes.plane.min():.0%} to "
-        f"{planes.plane.max():.0%} are nearest to the mean of their own script and position."
+        f"Two principal components are not enough to see the groups: in the plane {planes.plane.min():.0%} to "
+        f"{planes.plane.max():.0%} are nearest to the mean of their own script and position, in all dimensions "
+        f"{planes.all_dimensions.min():.0%} to {planes.all_dimensions.max():.0%}."
     ] = planes.plane.max() < planes.all_dimensions.min()
     return what_we_see(seen)
 
@@ -309,7 +312,7 @@ def starts_seen(numbers: StructureNumbers) -> Markdown:
         bits = real_starts(model)
         best = standing(bits.mean(), copying + OURS, digits=2, lower=True)
         seen[f"In {name} ({', '.join(bits.index)}) {best}."] = True
-    bits = pd.concat([real_starts(model) for model in REAL_MODELS])
+    bits = pd.concat({name: real_starts(model) for model, name in REAL_MODELS.items()})
     by_group = bits["IDENT" + OURS] - bits[copying + OURS]
     behind = bits[copying + OURS] - bits["FOCUS+IDENT"]
     seen[
@@ -317,6 +320,12 @@ def starts_seen(numbers: StructureNumbers) -> Markdown:
         f"FOCUS starts {behind.min():.2f} to {behind.max():.2f} lower still: there, before training, sampling does not "
         "rival it."
     ] = by_group.min() > 0 and behind.min() > 0.1
+    normal = bits[copying] - bits[copying + OURS]
+    (model, language), worst = normal.idxmax(), bits.loc[normal.idxmax()]
+    seen[
+        f"In {model} ({language}), which has no group for the script, N(0, 1) starts at {worst[copying]:.1f} bits per "
+        f"byte and the source Gaussian at {worst[copying + OURS]:.1f}."
+    ] = normal.max() > 5
     return what_we_see(seen)
 
 
@@ -338,10 +347,6 @@ def score_figure(numbers: StructureNumbers, task: str = "ner") -> Figure:
     "Scores by method and by what was trained, a panel for each language."
     rows = numbers.scored[(numbers.scored.metric == task) & ~numbers.scored.method.isin(list(source_gaussian()))]
     return score_dots(rows, names=numbers.names, xlabel={"ner": "NER F1", "pos": "POS accuracy"}[task])
-
-
-def _listed(names: Sequence[str]) -> str:
-    return " and ".join(", ".join(names).rsplit(", ", 1))
 
 
 def tasks_seen(numbers: StructureNumbers) -> Markdown:
