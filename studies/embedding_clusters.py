@@ -146,7 +146,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         clusters = Clusters.of(*embeddings_of(folder), args.seed)
         about = dict(model=folder.name, seed=args.seed)
         _replace(CLUSTERS, pd.DataFrame([about | row for row in clusters.rows()]), folder.name)
-        if all(((clusters.scripts == script).sum() > 4 * ON_MAP) for script in SCRIPTS):
+        if all((clusters.scripts == script).sum() > 4 * ON_MAP for script in SCRIPTS):
             drawn = clusters.map(args.seed).round(3)
             _replace(MAP, pd.DataFrame(about, index=drawn.index).join(drawn), folder.name)
 

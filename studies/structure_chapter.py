@@ -22,6 +22,7 @@ from studies.plots import loss_curves, score_dots
 from studies.published import published
 from vocab_lit.methods.registry import get_recipe
 from vocab_lit.study.results import ResultStore, Workers, cell_stamp
+from vocab_lit.text.corpus import data_path
 from vocab_lit.training.settings import LaptConfig
 
 if TYPE_CHECKING:
@@ -240,7 +241,7 @@ def _listed(names: Sequence[str]) -> str:
 
 def cluster_figure(model: str = "multilingual-e5-small") -> Figure:
     "Tokens of two scripts and two positions, on two principal components and on the axes between their means."
-    tokens = pd.read_csv(MAP)
+    tokens = pd.read_csv(data_path(MAP.name))
     return group_map(tokens[tokens.model == model])
 
 
@@ -250,7 +251,7 @@ def cluster_rows(chapter: StructureChapter) -> pd.DataFrame:  # columns: model, 
     matrix = here.adapted()[0].get_input_embeddings().weight.detach().float().numpy()
     name = PAGE_MODEL if chapter.scale == "mini" else "the source model"
     ours = pd.DataFrame(Clusters.of(here.source_vocab, matrix).rows()).assign(model=name)
-    recorded = pd.read_csv(CLUSTERS)
+    recorded = pd.read_csv(data_path(CLUSTERS.name))
     recorded = recorded[recorded.model.isin(list(CLUSTER_MODELS))]
     return pd.concat([recorded.assign(model=recorded.model.map(CLUSTER_MODELS)), ours], ignore_index=True)
 

@@ -230,7 +230,6 @@ def test_figures_keep_their_numbers_beside_them(random_losses, learning_curves, 
             "grid",
             "grown",
             "heat",
-            "map",
             "mixture",
         )
         for e in ("csv", "png")
