@@ -72,7 +72,8 @@ def bench(
     model: Annotated[
         list[str] | None,
         typer.Option(
-            help="Model folder or hub name whose tokenizer feed measures, or GGUF file of gguf. May be repeated.",
+            help="Model folder or hub name whose tokenizer feed measures, GGUF file of gguf, or both of real. May be "
+            "repeated.",
             show_default="tokenizers that are made, in four sizes; a tiny GGUF file",
         ),
     ] = None,
@@ -80,10 +81,13 @@ def bench(
         list[str] | None,
         typer.Option(
             metavar="NAME=FILE,FILE",
-            help="Texts that gguf trims to, such as sw+en=swahili.txt,english.txt. May be repeated.",
+            help="Texts that gguf and real read, such as sw+en=swahili.txt,english.txt. May be repeated.",
             show_default=False,
         ),
     ] = None,
+    loaded: Annotated[
+        bool, typer.Option("--loaded", help="Record real while other programs compute, too; its table tells the load.")
+    ] = False,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -104,6 +108,8 @@ def bench(
 
     Example: `python -m benchmarks gguf --model gemma.gguf --text sw+en=swahili.txt,english.txt --rounds 5`
 
+    Example: `python -m benchmarks real --model gemma --model gemma.gguf --text sw+en=swahili.txt,english.txt`
+
     Example: `python -m benchmarks feed --model FacebookAI/xlm-roberta-base --model models/my-gpt2`
     """
     if not parts:
@@ -113,7 +119,7 @@ def bench(
     out = out or (None if small else HOME / "bench.json")
     named = dict(models=model or (), texts=dict(map(named_texts, text or ())))
     options = dict(rounds=rounds, small=small, folder=folder, install=install, largest=largest) | named
-    records = run_bench(parts, out, **options)
+    records = run_bench(parts, out, loaded, **options)
     print(json.dumps(records, indent=1) if as_json else report(records))
     for name in records:
         for peer in PARTS[name].peers:

@@ -61,7 +61,7 @@ def _prompts(texts: Sequence[str]) -> list[str]:
     return [" ".join(line.split()[:N_WORDS]) for line in chosen]
 
 
-def _tiny(place: Path) -> tuple[Path, dict[str, list[str]]]:
+def tiny_file_and_texts(place: Path) -> tuple[Path, dict[str, list[str]]]:
     "A file of two layers with random weights, and texts of the phrasebook."
     from benchmarks.tiny_gguf import llama_tokens, write_tiny
 
@@ -83,7 +83,7 @@ def gguf_cases(
     if models and not texts:
         raise ValueError("gguf needs --text, such as sw+en=swahili.txt,english.txt")
     if not models:
-        tiny, texts = _tiny(place)
+        tiny, texts = tiny_file_and_texts(place)
         models = [str(tiny)]
     for model in models:
         for name, files in (texts or {}).items():

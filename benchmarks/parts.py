@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from benchmarks import (
     load,
     memory,
     nmf,
+    real,
     text,
     transplant,
     trim,
@@ -41,8 +43,10 @@ MODULES = (
     load,
     feed,
     gguf_trim,
+    real,
     gpu,
 )
+AT_REST = 0.5  # load average up to which a machine is at rest
 PARTS: dict[str, Part] = {module.PART.name: module.PART for module in MODULES}
 
 
@@ -63,6 +67,7 @@ def _check_part(part: Part, small: bool, models: Sequence[str], texts: Mapping[s
 def run_bench(
     names: Sequence[str],  # of parts, or "all" for those that need not be named
     out: str | Path | None,  # JSON file in which these parts take the place of older ones; None: no file
+    loaded: bool = False,  # whether parts that are recorded on a machine at rest are recorded all the same
     **options,  # of `run_part`
 ) -> dict[str, dict]:  # {part: record}
     "Measure some parts and keep the records."
@@ -71,7 +76,10 @@ def run_bench(
     chosen = [part for part in PARTS.values() if part.name in names or ("all" in names and not part.named)]
     for part in chosen:
         _check_part(part, options.get("small", False), options.get("models", ()), options.get("texts") or {})
-    records = {}
+    records, load = {}, os.getloadavg()[0]
+    if load > AT_REST and not (loaded or options.get("small")) and any(part.at_rest for part in chosen):
+        hint = "wait until nothing else computes, or give --loaded"
+        raise ValueError(f"the load average is {load:.2f}, and above {AT_REST} nothing is recorded: {hint}")
     for part in chosen:
         records[part.name] = run_part(part, **options)
         if out:

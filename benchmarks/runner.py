@@ -56,6 +56,7 @@ class Part:
     gpu: bool = False
     takes_models: bool = False  # whether its cases can be those of models that are named
     takes_texts: bool = False  # whether it reads texts that are named
+    at_rest: bool = False  # whether it is recorded on a machine where nothing else computes
 
     @property
     def sides(self) -> tuple[str, ...]:

@@ -166,13 +166,6 @@ def best_start() -> str:
 
 
 @rests_on(STARTS)
-def focus_starts() -> str:
-    "FOCUS's starts beside random mapping, another implementation of it, and blend."
-    beside = [compared("focus", other) for other in ("random-mapping", "deepfocus", "blend")]
-    return f"{'; it '.join(beside)}{seeds_of(rows_of(STARTS))}"
-
-
-@rests_on(STARTS)
 def wechsel_starts() -> str:
     "WECHSEL's starts beside random mapping and blend."
     beside = [compared("wechsel", other) for other in ("random-mapping", "blend")]

@@ -2,8 +2,10 @@
 
 import json
 
+import pytest
 from typer.testing import CliRunner
 
+from benchmarks import parts
 from benchmarks.__main__ import app
 
 
@@ -24,3 +26,17 @@ def test_parts_are_listed_and_measured(tmp_path):
 
 def test_an_error_is_one_line():
     assert "no part 'fokus'" in run("fokus", code=1)
+
+
+def test_whole_commands_are_recorded_at_rest(tmp_path, monkeypatch):
+    monkeypatch.setattr(parts, "AT_REST", -1.0)  # no machine is
+    with pytest.raises(ValueError, match="above -1.0 nothing is recorded: .* --loaded"):
+        parts.run_bench(["real"], tmp_path / "bench.json", rounds=1)
+    assert not (tmp_path / "bench.json").exists()
+
+
+def test_a_whole_command_is_measured_as_it_runs(trial):
+    runs = trial["real"]["runs"]
+    assert {run["case"] for run in runs} == {"inspect", "trim, GGUF"} and len(runs) == 4
+    for run in runs:  # each imports torch and transformers
+        assert run["cpu_seconds"] > 0.5 and run["peak_mb"] > 200 and run["load"] >= 0

@@ -4,6 +4,7 @@ from itertools import product
 from studies.phrasebook import lines
 from studies.plan_check import check_plan
 from studies.toy_tokenizers import toy_tokenizer
+from tokenizers import Tokenizer
 from types import SimpleNamespace
 from vocab_lit.methods.fvt import KEEP, check_given, source_subtokens, with_given
 from vocab_lit.methods.registry import get_recipe
@@ -12,8 +13,10 @@ from vocab_lit.text.settings import SettingError
 from vocab_lit.tokens.expansion import add_given
 from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.tokens.settings import GivenToken
+from vocab_lit.tokens.tokenizer_file import TokenizerFile
 from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.tokens.vocab import Token, Vocab
+import json
 import numpy as np
 import pandas as pd
 import pytest
@@ -117,6 +120,19 @@ def test_subtokens_spell_the_token_in_every_family():
             elif family in ("unigram", "wordpiece"):
                 assert marks[0] == target[i].word_start and not any(marks[1:]), (family, other, target[i])
         assert len(source_ids) == 5 or family == "bpe", (family, other)  # the toy of bytes lacks most of them
+
+
+@pytest.mark.cell('nbs/04_methods/03_fvt.ipynb', 'cell "a letter in bytes joins as little as one of its own" (8828aa57)')
+def test_a_letter_in_bytes_joins_as_little_as_one_of_its_own():
+    for family in ("bpe", "byte-fallback"):
+        file = TokenizerFile(toy_tokenizer(family, ["abc", "a", "do"], list("abcdo")))
+        in_bytes, letter = file.with_letter()
+        vocab = file.model["vocab"] | {letter: file.size}
+        as_token = Tokenizer.from_str(json.dumps(file.pipeline | dict(model=file.model | dict(vocab=vocab))))
+        for text in ("abc", " abc", "do abc", "ሰa", " x", ".", " 1"):
+            both = (backend.encode(letter + text, add_special_tokens=False) for backend in (in_bytes, as_token))
+            own, other = ([pair for pair in zip(e.ids, e.offsets) if pair[1][0] >= 1] for e in both)
+            assert own == other, (family, text)
 
 
 @pytest.mark.cell('nbs/04_methods/03_fvt.ipynb', 'cell "trained tokenizers treat whole words as in a sentence" (3188b010)')

@@ -117,7 +117,7 @@ def test_what_is_damaged_or_lacks_the_field_is_told_with_its_place(cell_6a3f0109
         "plain.gz": (b"maji\n", "plain.gz is not compressed as its name says; .*rename"),
         "a.zip": (b"PK\x03\x04" + bytes(60), "a.zip is a zip archive; unpack"),
         "a.tar.gz": (gzip.compress(bytes(257) + b"ustar" + bytes(300)), "a.tar.gz is a tar archive; unpack"),
-        "a.arrow": (b"ARROW1" + bytes(60), "a.arrow is an Arrow file; .*to_json"),
+        "a.arrow": (b"ARROW1" + bytes(60), "a.arrow is an Arrow file; .*makes Parquet"),
         "digits.jsonl": (b'{"text": "a", "n": ' + b"9" * 5000 + b"}\n", "digits.jsonl, line 1: JSON that cannot be read"),
         "latin": (
             "gut\nschön\n".encode("latin-1"),
@@ -131,6 +131,21 @@ def test_what_is_damaged_or_lacks_the_field_is_told_with_its_place(cell_6a3f0109
             list(TextSource.of(place / "bad" / name).lines())
     with pytest.raises(ValueError, match="plain text, which has no field 'body'"):
         list(TextSource.of(f"{place}/sw.txt::body").lines())
+
+
+@pytest.mark.cell('nbs/01_text/03_reader.ipynb', 'cell "what is advised for Arrow makes a file that is read" (1817caea)')
+def test_what_is_advised_for_arrow_makes_a_file_that_is_read(cell_6a3f0109):
+    place = cell_6a3f0109.place
+    pyarrow = pytest.importorskip("pyarrow")
+    pytest.importorskip("pyarrow.parquet")
+    table = pyarrow.table({"text": ["maji", "moto"]})
+    for kind, begin in (("file", pyarrow.ipc.new_file), ("stream", pyarrow.ipc.new_stream)):
+        with begin(place / kind, table.schema) as writer:
+            writer.write_table(table)
+        with pytest.raises(ValueError, match=f"{kind} is an Arrow {kind}") as refused:
+            list(TextSource.of(place / kind).lines())
+        eval(str(refused.value).split("`")[1], dict(pyarrow=pyarrow, FILE=place / kind, NEW=place / "new.parquet"))
+        assert list(TextSource.of(place / "new.parquet").lines()) == ["maji", "moto"]
 
 
 @pytest.mark.cell('nbs/01_text/03_reader.ipynb', 'cell "a line without an end is refused before it fills the memory" (2ee3bc35)')

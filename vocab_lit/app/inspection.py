@@ -9,7 +9,7 @@ import logging
 import math
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib.util import find_spec
 from itertools import accumulate, chain, repeat
@@ -201,6 +201,12 @@ def _doubts(m: Measured) -> list[str]:
         )
     return doubts
 
+
+def _depends_on_reading(m: Measured) -> bool:
+    "Whether the verdict or a doubt is another one where the model reads the language."
+    if_read = replace(m, reads=True)
+    return (_decide(if_read), _doubts(if_read)) != (_decide(m), _doubts(m))
+
 # %% ../../nbs/09_app/07_inspection.ipynb #5e2d1c11
 def last_worth(
     lengths: Sequence[tuple[int, float]],  # (size, length of a text), by size, which doubles
@@ -342,16 +348,17 @@ def _extension(curve: list[dict[str, Any]], before: float) -> dict[str, Any]:
 def judge(
     text: TokenizedText,  # in the language, by a fast tokenizer
     size: ModelSize | None = None,  # of the model, for costs; None: of a tokenizer alone
-    reads: bool | None = None,  # whether the model reads the language, where that is known
+    ask: Callable[[], bool | None] = lambda: None,  # whether the model reads the language; None where it is not known
 ) -> Verdict:  # `ValueError` where the text is too short for one
     "Whether to keep a vocabulary, trim, extend or replace it."
     train, held_out = text.split
-    compared = _Compared(text, largest_tokenizer(text.parts, train), text.trimmed())
+    compared = _Compared(text, largest_tokenizer(text.parts, train), text.trimmed(text.lines))
+    words = text.counted(english())
     curve, here, n, n_small = _curve(compared), text.fit(held_out), len(text.source), len(compared.trimmed.tokenizer)
     of_source = np.array([len(text.rows[line]) for line in held_out])
     ratio, error = length_ratio(of_source, compared.lengths(compared.own))
     extension = _extension(curve, here.fertility)
-    by_train = text.trimmed(train, english()).tokenizer  # as `trim` does, which counts no line that it is judged by
+    by_train = text.trimmed(train, words).tokenizer  # as `trim` does, which counts no line that it is judged by
     pieces, before = by_train.convert_ids_to_tokens, text.tokenizer.convert_ids_to_tokens
     both = zip((text.rows[line] for line in held_out), ids_of_lines(by_train, held_out))
     changed = [before(row) != pieces(again) for row, again in both]
@@ -367,14 +374,13 @@ def judge(
         own_size=len(compared.own),
         needed=round(n_small / n, 4),
         extended=round(extension["extended"], 3),
-        reads=reads,
         too_many=extension["too_many"],
         changed=round(sum(changed) / len(changed), 3),
     )
     replaced = last_worth([(row["size"], row["tokens_per_word"]) for row in curve])
     by_way = {
         "keep": (n, here.fertility),
-        "trim": (len(text.trimmed(words=english()).tokenizer), compared.fertility(by_train)),
+        "trim": (text.trimmed_size(words), compared.fertility(by_train)),
         "extend": (n + extension["added"], extension["extended"]),
         "replace": (replaced, next(row["tokens_per_word"] for row in curve if row["size"] == replaced)),
     }
@@ -383,14 +389,17 @@ def judge(
         | (size.costs(tokens, length, by_way["keep"]) if size else {})
         for way, (tokens, length) in by_way.items()
     ]
+    if _depends_on_reading(measured):
+        text.parts.forget()  # a parsed vocabulary, beside a model, is large
+        measured = replace(measured, reads=ask())
     what, because = _decide(measured)
     asked = {"replace": replaced, "extend": extension["added"]}.get(what, 0)
     return Verdict(what, by_way[what][0], asked, because, _doubts(measured), measured, ways, curve)
 
 # %% ../../nbs/09_app/07_inspection.ipynb #ee13c693
-_READ = 4000  # bytes of the text that the model reads
+# bytes that the model reads at most, and the share of the bits of counts within which its own are undecided
+_READ = ((1000, 0.1), (4000, 0.05))
 _LARGEST = 2 * 10**9  # parameters of a model that is loaded for it
-_DOUBT = 0.05  # of the bits of counts, within which a model's say neither
 
 
 @dataclass(frozen=True)
@@ -400,26 +409,22 @@ class Reading:
     bits_per_byte: float
     of_counts: float  # bits per byte
     lines: int
-    kind: str  # causal, or pseudo: of a masked model
+    doubt: float = _READ[-1][1]  # share of the bits of counts within which the model's are undecided
 
     @property
     def reads(self) -> bool | None:
-        "Whether the model reads the language; None where that is undecided, as of a masked model."
-        if self.kind != "causal" or self.is_undecided:
-            return None
-        return self.bits_per_byte < self.of_counts
+        "Whether the model reads the language; None where that is undecided."
+        return None if self.is_undecided else self.bits_per_byte < self.of_counts
 
     @property
     def is_undecided(self) -> bool:
-        "Whether the bits of a causal model are too close to those of counts to tell."
-        return self.kind == "causal" and abs(self.bits_per_byte / self.of_counts - 1) <= _DOUBT
+        "Whether the bits of the model are too close to those of counts to tell."
+        return abs(self.bits_per_byte / self.of_counts - 1) <= self.doubt
 
     @property
     def in_words(self) -> str:
         "The comparison in a sentence."
         here = f"{self.bits_per_byte:.2f} bits per byte on {self.lines} unseen lines"
-        if self.kind != "causal":
-            return f"{here}, masked tokens one after the other; that says nothing of how well it reads"
         share = self.bits_per_byte / self.of_counts
         told = f"{here}, {share:.2f} times the {self.of_counts:.2f} of counts of four bytes"
         if self.is_undecided:
@@ -432,24 +437,29 @@ def measure_reading(
     weights: Mapping[str, Any] | None,  # as `weights_of` tells of them
     lines: Sequence[str],  # of the language
 ) -> Reading | None:
-    "Measure how well a model reads a language; None where that cannot be measured here."
+    "Measure how well a causal model reads a language; None where that cannot be measured here."
     if not weights or not weights["continued_pretraining"]:
         return None
     if weights["parameters"] > _LARGEST:
         log.info(f"bits per byte are not measured: {weights['parameters']:,} parameters take long to load")
         return None
     train, held_out = split_lines(lines, HELD_OUT)
-    sizes = accumulate(len(line.encode()) + 1 for line in held_out)
-    chosen = [line for line, size in zip(held_out, sizes) if size <= _READ] or held_out[:1]
+    sizes = [*accumulate(len(line.encode()) + 1 for line in held_out)]
     try:
         opened = source.with_weights()
+        if not opened.is_causal:
+            return None
         model, length = opened.load().float(), min(256, opened.longest)
-        stride = 3 * length // 4 if opened.is_causal else 0
-        measured = perplexity(model, opened.tokenizer, chosen, length, stride)
+        for most, doubt in _READ:
+            chosen = [line for line, size in zip(held_out, sizes) if size <= most] or held_out[:1]
+            measured = perplexity(model, opened.tokenizer, chosen, length, stride=3 * length // 4)
+            reading = Reading(measured.bits_per_byte, ngram_bits(train, chosen), len(chosen), doubt)
+            if not reading.is_undecided:
+                break
     except (ValueError, OSError) as e:
         log.info(f"bits per byte are not measured: {e}")
         return None
-    return Reading(measured.bits_per_byte, ngram_bits(train, chosen), len(chosen), measured.kind)
+    return reading
 
 # %% ../../nbs/09_app/07_inspection.ipynb #9d4bdc79
 @dataclass
@@ -462,7 +472,7 @@ class Inspection:
     weights: dict[str, Any] | None  # None: a tokenizer alone
     text: dict[str, Any] | None = None
     verdict: Verdict | None = None  # None also where the text is too short
-    reading: Reading | None = None  # None without weights that predict text
+    reading: Reading | None = None  # None where the verdict does not depend on it, or it cannot be measured
     problem: str = ""  # why there is no verdict
 
     @property
@@ -510,7 +520,7 @@ def inspect_files(
     text : sequence of paths, optional
         Files in the target language. A sample of them is compared with vocabularies of their own of several sizes.
     bits : bool, default True
-        Whether a model with weights is loaded, to measure how well it predicts some lines of the text.
+        Whether a causal model is loaded where the verdict depends on how well it predicts some lines of the text.
 
     Returns
     -------
@@ -534,9 +544,13 @@ def inspect_files(
     if text:
         read = TokenizedText.read(source.vocab, Lines(*text))
         inspection.text = read.facts
-        inspection.reading = measure_reading(source, weights, read.lines) if bits else None
+
+        def ask():
+            inspection.reading = measure_reading(source, weights, read.lines) if bits else None
+            return inspection.reading and inspection.reading.reads
+
         try:
-            inspection.verdict = judge(read, size, inspection.reading.reads if inspection.reading else None)
+            inspection.verdict = judge(read, size, ask)
         except ValueError as e:
             inspection.problem = str(e)
             log.info(f"no verdict: {e}")

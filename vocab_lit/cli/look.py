@@ -74,7 +74,7 @@ def _shown(row: dict) -> dict:
 
 def _told_cost(inspection: "Inspection") -> str:
     "What new tokens cost a decoder before they pay; empty where its reading is not known."
-    if not inspection.reading or inspection.reading.kind != "causal":
+    if not inspection.reading:
         return ""
     if inspection.reading.is_undecided:
         return "new tokens buy speed; whether they cost quality or give some here, some steps of lapt of both show"
@@ -108,7 +108,7 @@ def _show_verdict(inspection: "Inspection", verdict: "Verdict") -> None:
         title += " (training and use: computation for a word of text, over that with the vocabulary as it is)"
     show(list(map(_shown, verdict.ways)), title)
     output.print(f"[bold]verdict: {verdict.advice}[/bold]", soft_wrap=True)
-    decoder = bool(inspection.reading) and inspection.reading.kind == "causal"
+    decoder = bool(inspection.reading)
     facts = {
         "why": verdict.because,
         "reading": inspection.reading.in_words if inspection.reading else "",

@@ -90,9 +90,8 @@ class SubtokenMean(InitStep):
     )
 
     def fill(self, context: InitContext) -> RowWeights:
-        subtokens = source_subtokens(context.source, context.target)
-        of_open = {i: ids for i, ids in subtokens.items() if context.open[i]}
-        return RowWeights.mean(of_open, len(context.source))
+        open_tokens = (token for token in context.target if context.open[token.id])
+        return RowWeights.mean(source_subtokens(context.source, open_tokens), len(context.source))
 
 
 METHODS = (

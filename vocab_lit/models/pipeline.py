@@ -207,11 +207,14 @@ class NewVocabulary:
     def _trained(self) -> PreTrainedTokenizerBase:
         "A tokenizer that is trained on the text, as the settings say."
         from vocab_lit.tokens.continued import build_tokenizer
+        from vocab_lit.tokens.tokenizer_file import TokenizerFile
 
         wanted = self.settings.tokenizer
         more = f"the source's tokenizer on, for {wanted.extend:,} tokens more"
         log.info(f"training {more if wanted.continues else f'a tokenizer of {wanted.size_in_words}'}")
-        built = build_tokenizer(self.source.tokenizer, self.lines, wanted)
+        file = TokenizerFile.of(self.source.vocab)
+        built = build_tokenizer(file, self.lines, wanted)
+        file.forget()  # a parsed vocabulary is large
         log.info(built.about)
         if not self.at_most:
             wanted.check_added(len(built.tokenizer) - len(self.source.tokenizer))
@@ -258,7 +261,7 @@ class NewVocabulary:
         "The target vocabulary."
         from vocab_lit.tokens.vocab import Vocab
 
-        return Vocab.from_tokenizer(self.target)
+        return Vocab.from_tokenizer(self.target, source=self.source.vocab)
 
     @cached_property
     def vocab_of_text(self) -> Vocab:
@@ -420,7 +423,9 @@ def _judge(result: Transplant, new: NewVocabulary, out: Path) -> None:
     from vocab_lit.models.check import check_model, verdict
     from vocab_lit.models.model_class import learns_from_text
 
-    findings = check_model(out, compare=False)  # a line tells what breaks
+    made = FolderSource(out)
+    made.tokenizer, made.vocab = result.tokenizer, new.vocab  # as they were written
+    findings = check_model(made, compare=False)  # a line tells what breaks
     for line in verdict(result.plan, new.alignment, findings, out, learns_from_text(result.model)):
         log.info(line)
 

@@ -271,8 +271,7 @@ class FolderSource(Source):
             raise ValueError(f"{self.path} has {has}; write the weights by transformers' save_pretrained")
         with self._reading():
             model, missing = self._loaded()
-        if absent := lazy_weights.absent_pooler(model, missing):
-            _tell_once(f"{self.path} has no pooler, as many models of embeddings; none is written")
+        absent = self._without_pooler(lazy_weights.absent_pooler(model, missing))
         if missing := [name for name in missing if name not in absent]:
             raise ValueError(
                 f"{self.path} lacks {len(missing)} of the weights of a {type(model).__name__}, such as {missing[0]}; "
@@ -284,6 +283,12 @@ class FolderSource(Source):
         if not model.can_generate():
             self._add_generation(model)
         return model.eval()
+
+    def _without_pooler(self, absent: list[str]) -> list[str]:  # the same
+        "Tell that a model has no pooler, where it has none."
+        if absent:
+            _tell_once(f"{self.path} has no pooler, as many models of embeddings; none is written")
+        return absent
 
     def _reading(self) -> AbstractContextManager[None]:
         "Inside, what a configuration that no model can be made of makes transformers raise is told in a line."

@@ -47,11 +47,13 @@ _COMPRESSED = {
     b"\x28\xb5\x2f\xfd": _open_zstd,
 } | {bytes([n]) + b"\x2a\x4d\x18": _open_zstd for n in range(0x50, 0x60)}  # a frame to skip before the first
 _SUFFIXES = {".gz", ".bz2", ".xz", ".zst"}
+_TO_PARQUET = "`pyarrow.parquet.write_table(pyarrow.ipc.open_{}(FILE).read_all(), NEW)` makes Parquet of it"
 _NO_TEXT = {  # where it begins, how, what it is, and what to do
     (0, b"PK\x03\x04"): ("a zip archive", "unpack it and give the files or their folder"),
     (257, b"ustar"): ("a tar archive", "unpack it and give the files or their folder"),
     (0, b"7z\xbc\xaf\x27\x1c"): ("a 7z archive", "unpack it and give the files or their folder"),
-    (0, b"ARROW1"): ("an Arrow file", "`datasets.Dataset.from_file(FILE).to_json(...)` makes JSON lines of it"),
+    (0, b"ARROW1"): ("an Arrow file", _TO_PARQUET.format("file")),
+    (0, b"\xff\xff\xff\xff"): ("an Arrow stream, as datasets keeps them", _TO_PARQUET.format("stream")),
 }
 
 

@@ -11,6 +11,7 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from tokenizers import models
@@ -18,7 +19,7 @@ from tqdm.auto import tqdm
 
 from .expansion import UNKNOWN_PENALTY, append_pieces
 from .settings import TokenizerSettings
-from .tokenizer_file import Built, TokenizerFile, ids_before
+from .tokenizer_file import Built, TokenizerFile
 from .train import train_tokenizer_like, training_rule, training_splits, word_limit
 from .vocab import FALLBACK_PIECES, backend_of
 
@@ -30,6 +31,14 @@ __all__ = ['Continued', 'count_words', 'to_merge', 'Merges', 'UnigramScores', 'e
            'check_extends']
 
 # %% ../../nbs/02_tokens/06_continued.ipynb #4ae70d0d
+def _any_of(texts: Iterable[str]) -> re.Pattern[str]:
+    "A pattern for the longest of some texts; sorted by first character, of which `re` tries one after the other."
+    longest_first = sorted(texts, key=lambda text: (text[0], -len(text)))
+    by_first = itertools.groupby(longest_first, key=itemgetter(0))
+    parts = (f"{re.escape(first)}(?:{'|'.join(re.escape(text[1:]) for text in some)})" for first, some in by_first)
+    return re.compile("|".join(parts) or r"(?!)")
+
+
 def count_words(
     parts: TokenizerFile,
     lines: Iterable[str],
@@ -38,8 +47,7 @@ def count_words(
     backend = backend_of(parts.tokenizer)
     split = backend.pre_tokenizer or training_splits(parts, parts.has_single_digits)
     normalise = backend.normalizer.normalize_str if backend.normalizer else str
-    added = [re.escape(a["content"]) for a in parts.added]
-    added = re.compile("|".join(sorted(added, key=len, reverse=True)) or r"(?!)")
+    added = _any_of([a["content"] for a in parts.added])
     counts = Counter()
     for line in tqdm(lines, desc="words", unit=" lines", delay=2, leave=False):
         for stretch in added.split(line):
@@ -340,7 +348,7 @@ def extend_on_text(
     if len(new) < n:
         about += f"; {n:,} were asked for, and the text has no more that come up twice"
     made = parts.with_pipeline(append_pieces(parts, new, **changes)).tokenizer
-    return Built(made, about, ids_before(parts.tokenizer, made), {})
+    return Built(made, about)
 
 
 def build_tokenizer(

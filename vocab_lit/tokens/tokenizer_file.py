@@ -401,11 +401,16 @@ class TokenizerFile:
         "What builds tokens from characters or bytes."
         return self.pipeline["model"]
 
-    def with_letter(self) -> tuple[Tokenizer, str]:  # the copy, and the letter
-        "A copy that knows one more letter, which is in no other token: what follows it is inside a word."
-        pieces, vocab = model_pieces(self.model), self.model["vocab"]
-        seen = set().union(*pieces)
+    def with_letter(self) -> tuple[Tokenizer, str]:  # the tokenizer, and the letter
+        "A tokenizer with a letter that is in no other token: what follows it is inside a word."
+        seen = set().union(*self.known)
         new = next(c for c in map(chr, range(0x13000, 0x13430)) if c not in seen)  # hieroglyphs, which stay as they are
+        backend = backend_of(self.tokenizer)
+        if self.dialect.model == "BPE" and self.spells_bytes:  # of the letter, which no merge joins to what follows
+            backend.no_truncation()
+            backend.no_padding()
+            return backend, new
+        vocab = self.model["vocab"]
         more = (
             [*vocab, [new, 0.0]]
             if isinstance(vocab, list)
@@ -475,8 +480,8 @@ class TokenizerFile:
     def merges_among(self, ids: Iterable[int]) -> list[int]:
         "The places of those merges that have both pieces and what they make among some tokens."
         there = {self.pieces[id] for id in ids if id in self.pieces}
-        pairs = ((rank, pair) for rank, pair in enumerate(self.model["merges"]) if there.issuperset(pair))
-        return [rank for rank, pair in pairs if self.joined(*pair) in there]
+        merges = enumerate(self.model["merges"])
+        return [rank for rank, (a, b) in merges if a in there and b in there and self.joined(a, b) in there]
 
     def joined(self, a: str, b: str) -> str:
         "The piece that the merge of two pieces makes."

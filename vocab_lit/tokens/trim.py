@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, count
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -384,7 +385,7 @@ class TokenizedText:
     @cached_property
     def parts(self) -> TokenizerFile:
         "What has been read of the tokenizer, as transformers has it, also where it comes from a GGUF file."
-        return TokenizerFile(self.tokenizer)
+        return TokenizerFile.of(self.source)
 
     @cached_property
     def rows(self) -> dict[str, list[int]]:
@@ -440,14 +441,31 @@ class TokenizedText:
             scripts=", ".join(f"{name} {share:.0%}" for name, share in shares if share >= 0.01),
         )
 
-    def trimmed(self, lines: Sequence[str] = (), words: str = "") -> TokenizerFile:
-        "The tokenizer with what the text or some lines of it need, and lists of words; else as it is."
+    def counted(self, words: str) -> dict[str, np.ndarray]:  # {list: (tokens,) of each}
+        "How often lists of words have each token; none where the tokenizer cannot be trimmed."
+        try:
+            return {w.name: self.parts.count(word_lines(read_words(w), w.language)) for w in word_lists(words)}
+        except ValueError:
+            return {}
+
+    def kept(self, lines: Sequence[str], words: Mapping[str, np.ndarray] = MappingProxyType({})) -> set[int]:
+        "The ids that lines of the text and lists of words need, with those that always stay; `ValueError` as `trim`."
+        parts, ids = self.parts, np.fromiter(chain.from_iterable(self.rows[line] for line in lines), np.int64)
+        counts = ordinary_counts(parts, {"the text": np.bincount(ids, minlength=parts.size), **words})
+        kept = kept_in_any_case(parts, "all", counts["the text"])
+        return kept.union(*map(parts.needs, wanted_tokens(counts, TrimSettings.coverage, words)))
+
+    def trimmed(self, lines: Sequence[str], words: Mapping[str, np.ndarray] = MappingProxyType({})) -> TokenizerFile:
+        "The tokenizer with these tokens; as it is where it cannot be trimmed."
+        try:
+            return self.parts.trimmed(self.kept(lines, words))
+        except ValueError:
+            return self.parts
+
+    def trimmed_size(self, words: Mapping[str, np.ndarray]) -> int:
+        "How many tokens that of the whole text would have."
         parts = self.parts
         try:
-            ids = np.fromiter(chain.from_iterable(self.rows[line] for line in lines or self.lines), np.int64)
-            lists = {w.name: parts.count(word_lines(read_words(w), w.language)) for w in word_lists(words)}
-            counts = ordinary_counts(parts, {"the text": np.bincount(ids, minlength=parts.size)} | lists)
-            kept = kept_in_any_case(parts, "all", counts["the text"])
-            return parts.trimmed(kept.union(*map(parts.needs, wanted_tokens(counts, TrimSettings.coverage, lists))))
+            return len(parts.last) + len(self.kept(self.lines, words) & parts.pieces.keys())
         except ValueError:
-            return parts
+            return len(parts.tokenizer)

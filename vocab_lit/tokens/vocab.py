@@ -282,6 +282,14 @@ def check_ids(pieces: Mapping[str, int]) -> None:  # {piece: id}, added tokens i
         raise ValueError(f"{clash!r} and {owner[pieces[clash]]!r} have one id, {pieces[clash]}; {hint}")
 
 
+def _ordinary(source: Vocab | None, dialect: Dialect) -> dict[int, Token]:  # by id
+    "The tokens of a source vocabulary that were read as a dialect writes them; none where it is of another."
+    if source is None or source.tokenizer is None or source.dialect != dialect:
+        return {}
+    others = {added["id"] for added in added_tokens(source.tokenizer)}
+    return {t.id: t for t in source if t.piece and t.kind != "special" and t.id not in others}
+
+
 class Vocab:
     """The vocabulary of a tokenizer: one canonical `Token` per id, which is the row of its embedding.
 
@@ -343,6 +351,7 @@ class Vocab:
         cls,
         tokenizer: PreTrainedTokenizerBase,  # a fast tokenizer of transformers
         settings: dict[str, Any] | None = None,  # of its `tokenizer.json`, where these have been read
+        source: Vocab | None = None,  # of the tokenizer that it was made from; tokens that stay are those of it
     ) -> Vocab:
         "Read a vocabulary; ids that no piece has become `unused` rows; `ValueError` where two tokens have one id."
         settings = settings or read_settings(tokenizer)
@@ -351,7 +360,7 @@ class Vocab:
         dialect = read_dialect(settings)
         added = {a["id"]: a for a in settings["added_tokens"]}
         special = set(tokenizer.all_special_ids) | {i for i, a in added.items() if a["special"]}
-        by_id = {}
+        by_id, ordinary = {}, _ordinary(source, dialect)
         for piece, i in pieces.items():
             if i in special:
                 by_id[i] = Token(i, piece, piece, False, "special")
@@ -359,7 +368,8 @@ class Vocab:
                 start = piece.startswith(" ") or bool(dialect.continuation)  # BERT takes it for a whole word
                 by_id[i] = Token(i, piece, piece.lstrip(" "), start, "text")
             else:
-                by_id[i] = read_token(i, piece, dialect)
+                before = ordinary.get(i)
+                by_id[i] = before if before and before.piece == piece else read_token(i, piece, dialect)
         size = max(by_id, default=-1) + 1
         tokens = [by_id.get(i) or Token(i, "", "", False, "unused") for i in range(size)]
         roles = {r: i for r in ROLES if (i := getattr(tokenizer, f"{r}_token_id", None)) is not None}

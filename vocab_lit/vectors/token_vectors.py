@@ -11,7 +11,7 @@ import tempfile
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -113,13 +113,14 @@ def encode_lines(
 ) -> np.ndarray:  # int32, -1 after the ids of each line
     "The ids of the tokens of a text, without special tokens."
     vocab = Vocab.of(tokenizer)
-    special = np.array([t.kind == "special" for t in vocab])
+    is_left_out = np.array([*(t.kind == "special" for t in vocab), False])  # by id; the last for the -1
 
     def parts():
         rest = iter(tqdm(lines, desc="tokens", unit=" lines", delay=2, leave=False))
         while some := list(islice(rest, batch)):
-            encoded = [np.array(ids, np.int32) for ids in ids_of_lines(vocab.own_tokenizer, some)]
-            yield np.concatenate([np.append(ids[~special[ids]], np.int32(-1)) for ids in encoded])
+            rows = ids_of_lines(vocab.own_tokenizer, some)
+            ids = np.fromiter(chain.from_iterable((*row, -1) for row in rows), np.int32)
+            yield ids[~is_left_out[ids]]
 
     return stored(parts())
 
