@@ -4,12 +4,13 @@ from studies.phrasebook import lines
 from studies.toy_tokenizers import chat_tokenizer, toy_tokenizer
 from tokenizers import models
 from types import SimpleNamespace
-from vocab_lit.tokens.continued import Merges, UnigramScores, check_extends, count_words, extend_on_text
+from vocab_lit.tokens.continued import Merges, UnigramScores, _any_of, check_extends, count_words, extend_on_text
 from vocab_lit.tokens.settings import KINDS
 from vocab_lit.tokens.tokenizer_file import TokenizerFile
 from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.tokens.vocab import Vocab, fit
 import json
+import numpy as np
 import pytest
 
 
@@ -36,6 +37,21 @@ def cell_700dc572():
         before, after = (round(fit(t, unseen).fertility, 2) for t in (sources[kind], extended[kind].tokenizer))
         return {"fertility, source": before, "fertility, extended": after, "about": extended[kind].about}
     return SimpleNamespace(english=english, extended=extended, sources=sources, swahili=swahili, unseen=unseen)
+
+
+@pytest.mark.cell('nbs/02_tokens/06_continued.ipynb', 'cell "a text is divided at the longest added tokens" (1d1fb0ef)')
+def test_a_text_is_divided_at_the_longest_added_tokens():
+    some = ["<a>", "<a>b", "  ", "    ", " ", "\n", "[x", "[", "."]
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        text = "".join(rng.choice([*some, "a", "b"], 12))
+        by_hand, at = [""], 0
+        while at < len(text):
+            found = max((t for t in some if text.startswith(t, at)), key=len, default="")
+            by_hand = [*by_hand, ""] if found else [*by_hand[:-1], by_hand[-1] + text[at]]
+            at += len(found) or 1
+        assert _any_of(some).split(text) == by_hand
+    assert _any_of([]).split("a b") == ["a b"]
 
 
 @pytest.mark.cell('nbs/02_tokens/06_continued.ipynb', 'cell "ids of the source stay, and every new token is of use" (0af01c97)')

@@ -11,9 +11,10 @@ import pytest
 from tools.appendix import TAG
 from tools.notebooks import checkout, read_notebook, source, tags
 from vocab_lit.study import exercises, exercises_embedding_structure
+from vocab_lit.study import exercises_mad_x  # noqa: F401  its exercises are registered
 from vocab_lit.study.exercises import EXERCISES, Verdict
 
-LESSONS = ("focus", "embedding-structure")  # chapters that are held to the form of a lesson
+LESSONS = ("focus", "embedding-structure", "mad-x")  # chapters that are held to the form of a lesson
 SECTIONS = [
     *("Question", "Idea", "By hand", "In the library", "The experiment", "Where it fails", "Exercises"),
     "In five lines",
