@@ -177,7 +177,6 @@ def unks_scores() -> str:
         "languages",
         ("Copy the overlap", "EL-LEX", "EL-RAND"),
         (storage, "EL-LEX", "MF1-LEX"),
-        ("With ten up-projections, learn the clusters with the factors", "MF10-NEURAL-LEX", "MF10-KMEANS-LEX"),
     )
     beside = [f"{method} is above it in {_wins(table, method, 'mBERT', 'languages')[2]}" for method in _OF_UNKS]
     return "\n".join([*told, f"- Compare with the model as it comes: {listed(beside)}."])

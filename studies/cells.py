@@ -528,10 +528,3 @@ def unks_tables(
         trees = dict(sources=list(tree_sources), targets=list(tree_targets), seeds=range(seeds))
         tables["trees"] = dict(methods=in_trees, task="dp", **trees)
     return tables
-
-
-def unks_curves(source: str, language: str, task: str, lines: int) -> dict:
-    "Arguments of `transfer_by_steps`: smaller amounts of text of a language that has so many lines."
-    amounts = sorted({max(100, lines // n) for n in (40, 5)} | {lines})
-    methods = ("EL-LEX", "MF10-KMEANS-LEX")
-    return dict(source=source, targets=[language], grid=amounts, task=task, seeds=range(3), methods=methods, by="limit")
