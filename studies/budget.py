@@ -29,7 +29,6 @@ from studies.cells import (
     mad_x_tables,
     not_measured,
     structure_cells,
-    unks_curves,
     unks_methods,
     unks_tables,
     wechsel_cells,
@@ -176,8 +175,6 @@ def _unks_everywhere(
     )
     tables = unks_tables(scale, task, sources, kinds, list(exchanged), tree_sources, list(tree_targets), seeds)
     cells = [cell for asked in tables.values() for cell in transfer_cells(study, **asked)]
-    lines = 10_000  # some; how many there are is not known without the text
-    cells += budget_cells(study, **unks_curves(sources[0], language, task, lines), full={language: lines})
     runs = [run for cell in with_needs(cells) if cell.leaves for run in cell.measure.args[1:]]
     text = _each(*sources, *kinds, *exchanged, *tree_sources, *tree_targets)
     named = _each(*sources, *kinds, *exchanged)

@@ -128,9 +128,8 @@ def structure_cells(
     vocab_size: int = 0,
     small: Make = not_measured,  # of constructed languages
     longer: Make = not_measured,  # with three times the steps
-    new_alone: Callable = not_measured,  # of a method
 ) -> Cells:
-    "Embedding Structure: scores by method and mode, of single languages and of groups, and the exercises."
+    "Embedding Structure: scores by method and mode, of single languages and of groups, and a longer training."
     paper, mini, methods = "embedding-structure", scale == "mini", paper_methods()
     config, size = scale_lapt(scale, paper, steps), vocab_size or scale_vocab_size(scale, paper)
 
@@ -163,15 +162,6 @@ def structure_cells(
                 (trained("any", "full", 3),),
             )
             for name in two
-        ]
-        measures = {
-            ("emb-rows", name): partial(_scored, target, first, methods[name], "emb-rows", (), (), 1) for name in two
-        }
-        # from RANDOM no embedding but those of special tokens is a copy
-        measures["new", two[1]] = partial(new_alone, two[1])
-        cells["rows alone"] = [
-            Cell(key | dict(what="rows alone", mode=mode, method=name), measure, (trained("any", mode),))
-            for (mode, name), measure in measures.items()
         ]
     of_groups = {group: group.split("+")[-2:] if mini else group.split("+") for group in groups}
     cells["groups"] = [cell for group, codes in of_groups.items() for cell in scores(group, several, targets=codes)]
@@ -538,10 +528,3 @@ def unks_tables(
         trees = dict(sources=list(tree_sources), targets=list(tree_targets), seeds=range(seeds))
         tables["trees"] = dict(methods=in_trees, task="dp", **trees)
     return tables
-
-
-def unks_curves(source: str, language: str, task: str, lines: int) -> dict:
-    "Arguments of `transfer_by_steps`: smaller amounts of text of a language that has so many lines."
-    amounts = sorted({max(100, lines // n) for n in (40, 5)} | {lines})
-    methods = ("EL-LEX", "MF10-KMEANS-LEX")
-    return dict(source=source, targets=[language], grid=amounts, task=task, seeds=range(3), methods=methods, by="limit")

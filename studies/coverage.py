@@ -1,4 +1,4 @@
-"""What the source tokenizer knows of a target vocabulary (Pfeiffer et al., 2021, Tables 1, 6 and 7)."""
+"""What the source tokenizer knows of a target vocabulary (Pfeiffer et al., 2021, Tables 1 and 6)."""
 
 from __future__ import annotations
 
@@ -68,13 +68,3 @@ def overlap_kinds(
     "The overlapping tokens by kind (Pfeiffer et al., 2021, Table 6)."
     kinds = pd.Series([_kind(t.text) for t in _overlapping(source, target)], dtype=str)
     return kinds.value_counts(normalize=True).reindex(list(KINDS), fill_value=0.0).rename("share")
-
-
-def longest_overlaps(
-    source: Vocab,
-    target: Vocab,
-    n: int = 5,  # how many
-) -> list[str]:  # without word marks; of equally long ones the lowest id comes first
-    "The longest texts that both vocabularies have (Pfeiffer et al., 2021, Table 7)."
-    texts = dict.fromkeys(t.text for t in _overlapping(source, target))
-    return sorted(texts, key=len, reverse=True)[:n]

@@ -10,8 +10,6 @@ from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import torch
-
 from studies.adaptation import Adaptation
 from studies.costs import OnTask, OnText
 from studies.experiment import Target, Targets
@@ -22,7 +20,7 @@ from vocab_lit.methods.factored import Factoring, Factors, factorize, load_facto
 from vocab_lit.models.adapterhub import load_adapter, save_adapter
 from vocab_lit.models.device import find_device
 from vocab_lit.models.factored_embedding import factored
-from vocab_lit.models.madx import LANGUAGE, TASK, Adapter, AdapterConfig, MadX
+from vocab_lit.models.madx import LANGUAGE, TASK, AdapterConfig, MadX
 from vocab_lit.models.source import load_model
 from vocab_lit.models.token_tensors import token_parameters
 from vocab_lit.study.results import Cell, ResultStore, Workers, cell_stamp, made_once, with_needs
@@ -36,7 +34,6 @@ from vocab_lit.training.lm_loss import heldout_loss
 
 if TYPE_CHECKING:
     import pandas as pd
-    from transformers import PreTrainedConfig
 
 
 @dataclass(frozen=True)
@@ -569,14 +566,3 @@ def averages(
     by = {"source": "target", "target": "source"}[over]
     cells = unstack_in_order(scores.groupby(["method", by], sort=False).value.mean())
     return cells.assign(avg=cells.mean(axis=1)).rename_axis(columns=None)
-
-
-def count_parameters(
-    config: PreTrainedConfig,  # of the model
-    *adapters: AdapterConfig,
-    biases: bool = True,  # whether biases count; in the paper they do not
-) -> int:
-    "Parameters that adapters add to a model, from its configuration alone."
-    with torch.device("meta"):
-        made = [Adapter(a, config.hidden_size, config.num_hidden_layers) for a in adapters]
-    return sum(p.numel() for a in made for p in a.parameters() if biases or p.dim() == 2)

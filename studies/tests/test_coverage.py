@@ -4,12 +4,12 @@ import numpy as np
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
-from studies.coverage import KINDS, coverage, longest_overlaps, overlap_kinds, unknown_tokens
+from studies.coverage import KINDS, coverage, overlap_kinds, unknown_tokens
 from studies.phrasebook import lines
 from vocab_lit.text.corpus import data_path
 from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.tokens.train import train_tokenizer
-from vocab_lit.tokens.vocab import Token, Vocab
+from vocab_lit.tokens.vocab import Vocab
 
 
 def wordpiece(*pieces):  # a tokenizer as BERT has it
@@ -136,15 +136,3 @@ def test_kinds_as_the_paper_defines_them_numbers_first():
     assert overlap_kinds(mixed, mixed).to_dict() == dict(zip(KINDS, (0.1, 0.3, 0.1, 0.4, 0.1)))
     assert overlap_kinds(mixed, Vocab.from_tokenizer(wordpiece("zz"))).tolist() == [0] * 5
     assert all(abs(overlap_kinds(Vocab.of(XLMR), Vocab.of(t)).sum() - 1) < 1e-12 for t in TARGETS.values())
-
-
-def test_the_longest_overlapping_texts_each_once():
-    first = Vocab.from_tokenizer(wordpiece("a", "bb", "##ccc", "ccc", "dddd", "##ee"))
-    second = Vocab.from_tokenizer(wordpiece("##ee", "dddd", "ccc", "##ccc", "bb", "zzzzz"))
-    assert longest_overlaps(first, second) == ["dddd", "ccc", "ee", "bb"]
-    assert longest_overlaps(first, second, 2) == ["dddd", "ccc"]
-    assert longest_overlaps(second, first) == ["dddd", "ccc", "bb", "ee"]
-    assert longest_overlaps(first, Vocab.from_tokenizer(wordpiece())) == []
-    assert longest_overlaps(first, Vocab.from_tokenizer(wordpiece("##bb"))) == []
-    first_row = Vocab([Token(0, "a", "a", True, "text")])
-    assert longest_overlaps(first_row, first_row) == ["a"]

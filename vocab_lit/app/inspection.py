@@ -164,15 +164,20 @@ def _decide(m: Measured) -> tuple[str, str]:  # keep, trim, extend or replace; a
         f"needs {m.needed:.0%} of the vocabulary",
     )
     if m.ratio >= TWICE and not m.reads:
-        return "replace", f"{longer}; from {TWICE:g} on a vocabulary of its own is worth it"
+        return "replace", f"{longer}; a vocabulary of its own is advised from {TWICE:g} on"
     if m.ratio >= LONGER and not m.reads:
         many = f"; the text is too small to learn {m.too_many:,}, of which many occur less than {SEEN} times"
-        return "extend", f"{longer}; from {LONGER:g} on more tokens are worth it{many if m.too_many else ''}"
+        return "extend", f"{longer}; more tokens are advised from {LONGER:g} on{many if m.too_many else ''}"
     if m.ratio < LONGER:
         needs = f"{longer}, less than {LONGER:g}, and {needs}"
     else:
-        needs = f"the model reads the language, and new tokens would trade quality for speed; {longer}, and {needs}"
+        needs = f"the model reads the language, and new tokens are advised for speed alone; {longer}, and {needs}"
     return ("trim", f"{needs}, less than {LITTLE:.0%}") if m.needed < LITTLE else ("keep", needs)
+
+
+def _nearness(error: float) -> float:
+    "How far from a threshold a ratio may be on the other side of it."
+    return 2 * error + 0.05
 
 
 def _doubts(m: Measured) -> list[str]:
@@ -182,7 +187,7 @@ def _doubts(m: Measured) -> list[str]:
         doubts.append(f"from {m.lines:,} lines only, which show less than a whole language needs")
     elif m.sampled < m.lines:
         doubts.append(f"from {m.sampled:,} of {m.lines:,} lines")
-    near = [line for line in (LONGER, TWICE) if abs(m.ratio - line) < 2 * m.error + 0.05]
+    near = [line for line in (LONGER, TWICE) if abs(m.ratio - line) < _nearness(m.error)]
     if near and not m.reads and sum(m.missing.values()) <= MOST_LETTERS and m.lost <= LOST:
         doubts.append(f"{m.ratio:.2f} ± {2 * m.error:.2f} is close to {near[0]:g}, so try both sides of the line")
     if (m.reads or m.ratio < LONGER) and m.tokens_per_word / m.extended >= LONGER:
@@ -202,10 +207,9 @@ def _doubts(m: Measured) -> list[str]:
     return doubts
 
 
-def _depends_on_reading(m: Measured) -> bool:
-    "Whether the verdict or a doubt is another one where the model reads the language."
-    if_read = replace(m, reads=True)
-    return (_decide(if_read), _doubts(if_read)) != (_decide(m), _doubts(m))
+def _may_depend_on_reading(ratio: float, error: float) -> bool:
+    "Whether the verdict or a doubt can be another one where the model reads the language."
+    return ratio > LONGER - _nearness(error)
 
 # %% ../../nbs/09_app/07_inspection.ipynb #5e2d1c11
 def last_worth(
@@ -352,11 +356,13 @@ def judge(
 ) -> Verdict:  # `ValueError` where the text is too short for one
     "Whether to keep a vocabulary, trim, extend or replace it."
     train, held_out = text.split
-    compared = _Compared(text, largest_tokenizer(text.parts, train), text.trimmed(text.lines))
-    words = text.counted(english())
-    curve, here, n, n_small = _curve(compared), text.fit(held_out), len(text.source), len(compared.trimmed.tokenizer)
+    own = largest_tokenizer(text.parts, train)
     of_source = np.array([len(text.rows[line]) for line in held_out])
-    ratio, error = length_ratio(of_source, compared.lengths(compared.own))
+    of_own = np.array([len(row) for row in ids_of_lines(own, held_out)])
+    ratio, error = length_ratio(of_source, of_own)
+    reads = ask() if _may_depend_on_reading(ratio, error) else None  # before much else is in memory
+    compared, words = _Compared(text, own, text.trimmed(text.lines)), text.counted(english())
+    curve, here, n, n_small = _curve(compared), text.fit(held_out), len(text.source), len(compared.trimmed.tokenizer)
     extension = _extension(curve, here.fertility)
     by_train = text.trimmed(train, words).tokenizer  # as `trim` does, which counts no line that it is judged by
     pieces, before = by_train.convert_ids_to_tokens, text.tokenizer.convert_ids_to_tokens
@@ -374,6 +380,7 @@ def judge(
         own_size=len(compared.own),
         needed=round(n_small / n, 4),
         extended=round(extension["extended"], 3),
+        reads=reads,
         too_many=extension["too_many"],
         changed=round(sum(changed) / len(changed), 3),
     )
@@ -389,9 +396,6 @@ def judge(
         | (size.costs(tokens, length, by_way["keep"]) if size else {})
         for way, (tokens, length) in by_way.items()
     ]
-    if _depends_on_reading(measured):
-        text.parts.forget()  # a parsed vocabulary, beside a model, is large
-        measured = replace(measured, reads=ask())
     what, because = _decide(measured)
     asked = {"replace": replaced, "extend": extension["added"]}.get(what, 0)
     return Verdict(what, by_way[what][0], asked, because, _doubts(measured), measured, ways, curve)

@@ -141,7 +141,8 @@ def _ten_nearest(answer: type[InitStep] | InitStep) -> str:
         return ""
     given = plan.explain(int(wrong[0])).head(3)
     told = ", ".join(f"{weight:.2f} of {token}" for token, weight in zip(given.source, given.weight))
-    return f"{len(wrong)} of {len(new)} tokens have other weights; {target[wrong[0]].text.strip()} has {told} ..."
+    hint = f"{len(wrong)} of {len(new)} tokens have other weights; {target[wrong[0]].text.strip()} has {told} ..."
+    return f"{hint}; are these source ids, as context.copied has them?" if np.allclose(given.weight, 0.1) else hint
 
 
 def _loss_before_training(lines: Sequence[str], method: str) -> float:

@@ -1,0 +1,281 @@
+"""Topics learnt in English and read in other languages: `python -m studies.topic_transfer MODEL TOPICS [--seeds 0 1]`.
+
+MODEL is the folder of an encoder such as multilingual-e5-small, TOPICS that of SIB-200 with a folder for each language.
+The model is trimmed to the texts. Every method begins with the classifier of topics that fits the frozen model best.
+Rows are added to `data/topic-transfer.csv` as they are measured; those that are there are not measured again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain, islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import torch
+from torch import nn
+
+from vocab_lit.models.adapterhub import load_adapter, save_adapter
+from vocab_lit.models.madx import MadX
+from vocab_lit.models.pipeline import trim_files
+from vocab_lit.tokens.load import load_tokenizer
+from vocab_lit.tokens.settings import TrimSettings
+from vocab_lit.training.lapt import lapt
+from vocab_lit.training.settings import LaptConfig
+
+if TYPE_CHECKING:
+    from transformers import BertForMaskedLM, BertModel, PreTrainedTokenizerBase
+
+TABLE = Path("data/topic-transfer.csv")
+COLUMNS = ("model", "method", "language", "seed", "metric", "value")
+LANGUAGES = ("eng_Latn", "swh_Latn", "kat_Geor", "mlt_Latn")  # folders of SIB-200, the source first
+ALONE, KEPT = "classifier alone", "MAD-X, English adapters kept"
+RATES = {"MAD-X": 1e-3, "task adapter": 1e-3, "full fine-tuning": 5e-5, "LoRA": 1e-3}  # chosen before any result
+LEARNT, SCORED, UNSEEN = 400, 100, 30  # sentences: of topics in English, of a test, of text that judges adapters
+TASK_STEPS, TEXT_STEPS, BATCH, LONGEST = 50, 25, 8, 32
+ON_TEXT = LaptConfig(steps=TEXT_STEPS, batch_size=BATCH, length=LONGEST, learning_rate=1e-3, eval_every=TEXT_STEPS)
+
+
+@dataclass(frozen=True)
+class Topics:
+    "Sentences and the numbers of their topics."
+
+    texts: list[str]
+    labels: torch.Tensor
+
+
+def read_topics(folder: Path, language: str, split: str, most: int) -> Topics:
+    "The first sentences of a split of SIB-200; topics are numbered in alphabetical order."
+    with (folder / language / f"{split}.tsv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+    names = sorted({row["category"] for row in rows})
+    labels = torch.tensor([names.index(row["category"]) for row in rows[:most]])
+    return Topics([row["text"] for row in rows[:most]], labels)
+
+
+class Classifier(nn.Module):
+    "An encoder whose mean vector of a sentence, standardised, is classified."
+
+    def __init__(self, body: BertModel, tokenizer: PreTrainedTokenizerBase):
+        super().__init__()
+        self.body, self.tokenizer, self.head = body, tokenizer, nn.Linear(1, 1)
+        self.centre = self.spread = torch.zeros(())
+
+    def vectors(self, texts: Sequence[str]) -> torch.Tensor:
+        "The mean of the last layer's vectors of each sentence."
+        given = self.tokenizer(list(texts), padding=True, truncation=True, max_length=LONGEST, return_tensors="pt")
+        hidden = self.body(**given).last_hidden_state
+        mask = given["attention_mask"][..., None]
+        return (hidden * mask).sum(1) / mask.sum(1)
+
+    @torch.no_grad()
+    def all_vectors(self, texts: Sequence[str]) -> torch.Tensor:
+        "Those of many sentences, those of like length at a time."
+        self.eval()
+        order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
+        parts = [self.vectors([texts[i] for i in order[at : at + BATCH]]) for at in range(0, len(order), BATCH)]
+        vectors = torch.cat(parts)
+        return vectors[torch.tensor(order).argsort()]
+
+    def forward(self, vectors: torch.Tensor) -> torch.Tensor:
+        return self.head((vectors - self.centre) / self.spread)
+
+    def fit_head(self, topics: Topics, vectors: torch.Tensor) -> None:
+        "Logistic regression on the vectors of the model as it is."
+        self.centre, self.spread = vectors.mean(0), vectors.std(0)
+        self.head = nn.Linear(vectors.shape[1], int(topics.labels.max()) + 1)
+        nn.init.zeros_(self.head.weight)
+        optimizer = torch.optim.LBFGS(self.head.parameters(), max_iter=200)
+
+        def closure():
+            optimizer.zero_grad()
+            loss = nn.functional.cross_entropy(self(vectors), topics.labels) + 0.01 * self.head.weight.square().sum()
+            loss.backward()
+            return loss
+
+        optimizer.step(closure)
+
+    def accuracy(self, topics: Topics) -> float:
+        "In per cent."
+        with torch.no_grad():
+            right = self(self.all_vectors(topics.texts)).argmax(1) == topics.labels
+        return 100 * right.double().mean().item()
+
+    def train_on(self, topics: Topics, rate: float, seed: int) -> None:
+        "Train what is not frozen, and the head, on shuffled sentences."
+        torch.manual_seed(seed)
+        body = [p for p in self.body.parameters() if p.requires_grad]
+        groups = [{"params": body, "lr": rate}, {"params": list(self.head.parameters()), "lr": 1e-3}]
+        optimizer = torch.optim.AdamW(groups, weight_decay=0)
+        decay = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1 - step / TASK_STEPS)
+        order = chain.from_iterable(torch.randperm(len(topics.texts)).split(BATCH) for _ in range(TASK_STEPS))
+        self.train()
+        for batch in islice(order, TASK_STEPS):
+            logits = self(self.vectors([topics.texts[i] for i in batch.tolist()]))
+            optimizer.zero_grad()
+            nn.functional.cross_entropy(logits, topics.labels[batch]).backward()
+            optimizer.step()
+            decay.step()
+
+
+@dataclass(frozen=True, eq=False)
+class TopicTransfer:
+    "A model, its data, and a folder for what is made once."
+
+    model: Path
+    topics: Path
+    work: Path
+    languages: Sequence[str] = LANGUAGES
+
+    def read(self, language: str, split: str) -> Topics:
+        most = {"train": LEARNT, "dev": UNSEEN, "test": SCORED}
+        return read_topics(self.topics, language, split, most[split])
+
+    @cached_property
+    def trimmed(self) -> Path:
+        "The model with the tokens that the sentences have."
+        out, files = self.work / "trimmed", []
+        if out.exists():
+            return out
+        for language in self.languages:
+            texts = [self.read(language, split).texts for split in ("train", "dev", "test")]
+            files.append(self.work / f"{language}.txt")
+            files[-1].write_text("\n".join(chain.from_iterable(texts)) + "\n", encoding="utf-8")
+        trim_files(self.model, files, out, TrimSettings(coverage=1, characters="text"))
+        return out
+
+    @cached_property
+    def tokenizer(self) -> PreTrainedTokenizerBase:
+        return load_tokenizer(self.trimmed)
+
+    def body(self) -> BertModel:
+        from transformers import BertModel
+
+        return cast("BertModel", BertModel.from_pretrained(self.trimmed, add_pooling_layer=False).float())
+
+    def _on_text(self, model: BertForMaskedLM, languages: Sequence[str]) -> tuple[float, float]:
+        "Train on the sentences of languages; the loss on others before and after."
+        train, unseen = ([self.read(code, split).texts for code in languages] for split in ("train", "dev"))
+        mixed = list(chain.from_iterable(zip(*train)))
+        losses = lapt(model, self.tokenizer, mixed, list(chain.from_iterable(unseen)), ON_TEXT).loss
+        return float(losses.iloc[0]), float(losses.iloc[-1])
+
+    @cached_property
+    def _masked(self) -> BertForMaskedLM:
+        "The encoder with a new head for masked tokens, which is trained alone on all languages."
+        from transformers import BertForMaskedLM
+
+        torch.manual_seed(0)
+        model = BertForMaskedLM.from_pretrained(self.trimmed).float()
+        for p in model.bert.parameters():
+            p.requires_grad_(False)
+        self._on_text(model, self.languages)
+        return cast("BertForMaskedLM", model)
+
+    def adapter(self, language: str) -> Iterator[dict[str, Any]]:  # rows
+        "Train a language adapter where it is not there yet."
+        folder = self.work / language
+        if folder.exists():
+            return
+        masked = self._masked
+        madx = MadX(masked)
+        madx.add_language(language)
+        with madx.learning(language):
+            losses = self._on_text(masked, [language])
+        save_adapter(madx, "language", language, folder)
+        madx.remove()
+        for metric, loss in zip(("loss before", "loss after"), losses):
+            yield dict(method="MAD-X", language=language, seed=0, metric=metric, value=loss)
+
+    @cached_property
+    def _frozen(self) -> torch.Tensor:
+        "The vectors of the sentences that are learnt from, by the model as it comes."
+        return Classifier(self.body(), self.tokenizer).all_vectors(self.read(self.languages[0], "train").texts)
+
+    def _made(self, method: str, seed: int) -> Classifier:
+        "A classifier whose head is fitted, and in which what the method trains is not frozen."
+        from peft import LoraConfig, get_peft_model
+
+        body, learnt = self.body(), self.read(self.languages[0], "train")
+        body.requires_grad_(False)
+        model = Classifier(body, self.tokenizer)
+        if method == "MAD-X":
+            madx = MadX(body)
+            for language in self.languages:
+                load_adapter(madx, self.work / language, "language", language)
+            madx.requires_grad_(False)
+            madx.activate(self.languages[0])
+            model.fit_head(learnt, model.all_vectors(learnt.texts))
+            madx.add_task("topics", seed=seed)
+            madx.activate(self.languages[0], "topics")
+            return model
+        model.fit_head(learnt, self._frozen)
+        if method == "task adapter":
+            madx = MadX(body)
+            madx.add_task("topics", seed=seed)
+            madx.activate(task="topics")
+        if method == "LoRA":
+            torch.manual_seed(seed)
+            model.body = get_peft_model(body, LoraConfig(r=8, lora_alpha=16, target_modules=["query", "value"]))
+        if method == "full fine-tuning":
+            body.encoder.requires_grad_(True)
+        return model
+
+    def scores(self, method: str, seed: int) -> Iterator[dict[str, Any]]:
+        "The accuracies of a method in the languages that it did not learn topics in."
+        model = self._made(method, seed)
+        if method in RATES:
+            model.train_on(self.read(self.languages[0], "train"), RATES[method], seed)
+        for language in self.languages[1:]:
+            test, row = self.read(language, "test"), dict(language=language, seed=seed, metric="accuracy")
+            if method != "MAD-X":
+                yield row | dict(method=method, value=model.accuracy(test))
+                continue
+            for name, adapter in ((method, language), (KEPT, self.languages[0])):
+                model.body.madx.activate(adapter, "topics")
+                yield row | dict(method=name, value=model.accuracy(test))
+
+
+def measured(table: Path, model: str) -> set[tuple[str, str]]:
+    "The methods and seeds of which a table has all scores."
+    if not table.exists():
+        return set()
+    with table.open(encoding="utf-8", newline="") as file:
+        return {(row["method"], row["seed"]) for row in csv.DictReader(file) if row["model"] == model}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model", type=Path)
+    parser.add_argument("topics", type=Path)
+    parser.add_argument("--work", type=Path, default=Path("_build/topic-transfer"), help="for what is made once")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
+    parser.add_argument("--table", type=Path, default=TABLE)
+    asked = parser.parse_args()
+    asked.work.mkdir(parents=True, exist_ok=True)
+    study, there = TopicTransfer(asked.model, asked.topics, asked.work), measured(asked.table, asked.model.name)
+
+    def add(rows):
+        rows, new = list(rows), not asked.table.exists()
+        with asked.table.open("a", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+            if new:
+                writer.writeheader()
+            writer.writerows(row | dict(model=asked.model.name, value=f"{row['value']:.3f}") for row in rows)
+
+    if (ALONE, "0") not in there:
+        add(study.scores(ALONE, 0))
+    for language in study.languages:
+        add(study.adapter(language))
+    for seed in asked.seeds:
+        for method in RATES:
+            if (method, str(seed)) not in there:
+                add(study.scores(method, seed))
+
+
+if __name__ == "__main__":
+    main()
