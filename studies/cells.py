@@ -128,9 +128,8 @@ def structure_cells(
     vocab_size: int = 0,
     small: Make = not_measured,  # of constructed languages
     longer: Make = not_measured,  # with three times the steps
-    new_alone: Callable = not_measured,  # of a method
 ) -> Cells:
-    "Embedding Structure: scores by method and mode, of single languages and of groups, and the exercises."
+    "Embedding Structure: scores by method and mode, of single languages and of groups, and a longer training."
     paper, mini, methods = "embedding-structure", scale == "mini", paper_methods()
     config, size = scale_lapt(scale, paper, steps), vocab_size or scale_vocab_size(scale, paper)
 
@@ -163,15 +162,6 @@ def structure_cells(
                 (trained("any", "full", 3),),
             )
             for name in two
-        ]
-        measures = {
-            ("emb-rows", name): partial(_scored, target, first, methods[name], "emb-rows", (), (), 1) for name in two
-        }
-        # from RANDOM no embedding but those of special tokens is a copy
-        measures["new", two[1]] = partial(new_alone, two[1])
-        cells["rows alone"] = [
-            Cell(key | dict(what="rows alone", mode=mode, method=name), measure, (trained("any", mode),))
-            for (mode, name), measure in measures.items()
         ]
     of_groups = {group: group.split("+")[-2:] if mini else group.split("+") for group in groups}
     cells["groups"] = [cell for group, codes in of_groups.items() for cell in scores(group, several, targets=codes)]

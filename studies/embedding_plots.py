@@ -184,87 +184,34 @@ def alignment_map(
     return described(fig, data, said + "; ".join(ax.get_title() for ax in axes) + ".", path)
 
 
-GROUP_STYLES = [(colour, marker) for marker in "o^" for colour in PALETTE if colour != INK]  # 14; other groups are grey
+SCRIPT_NAMES = {"Latn": "Latin", "Cyrl": "Cyrillic"}
+TOKEN_SIZE = 26  # of a marker, in square points
 
 
-def _group_names(panels, named):
-    "The largest groups of all panels, by number of rows."
-    import pandas as pd
-
-    counts = pd.Series(np.concatenate([np.asarray(groups, object) for _, groups in panels.values()])).value_counts(
-        sort=False
-    )
-    return counts.sort_values(ascending=False, kind="stable").index[:named].tolist()
-
-
-def _project(panels, fit, most, seed):  # the rows drawn, and the shares of variance of the two components
-    import pandas as pd
-    from sklearn.decomposition import PCA
-
-    pca, parts = PCA(2, random_state=seed).fit(fit), []
-    for panel, (matrix, groups) in panels.items():
-        if len(matrix) != len(groups):
-            raise ValueError(f"{panel!r} has {len(matrix)} rows and {len(groups)} groups; give one group per row")
-        rows = np.sort(np.random.default_rng(seed).permutation(len(matrix))[:most])
-        x, y = pca.transform(np.asarray(matrix)[rows]).T
-        parts.append(
-            pd.DataFrame({"panel": panel, "row": rows, "group": np.asarray(groups, object)[rows], "x": x, "y": y})
-        )
-    return pd.concat(parts, ignore_index=True), pca.explained_variance_ratio_
-
-
-def embedding_map(
-    # title: (matrix (n, dim), group of each row); one kind of group per figure
-    panels: dict[str, tuple[np.ndarray, list[str]]],
-    fit: np.ndarray | None = None,  # (n, dim) matrix whose components are used for all panels; None: the first panel's
-    most: int = 4000,  # points per panel; a larger matrix is sampled
-    named: int = 12,  # groups in the legend, at most 14; the rest is "other"
-    columns: int = 3,  # panels side by side
-    seed: int = 0,  # of the sample
+def group_map(
+    tokens: pd.DataFrame,  # columns script and position, and those of the two panels: first, second, x, y
     path: str | Path | None = None,
 ) -> Figure:
-    "Embedding matrices in the plane of one PCA, a panel each, points coloured by group."
+    "Tokens on two principal components, and on the axes between the means of their groups: a colour for each script."
     use_style()
-    data, shares = _project(panels, next(iter(panels.values()))[0] if fit is None else fit, most, seed)
-    names = _group_names(panels, min(named, len(GROUP_STYLES)))
-    styles = {"other": (INK, "o")} if set(data.group) - set(names) else {}
-    styles |= dict(zip(names, GROUP_STYLES))
-    shown = data.group.where(data.group.isin(names), "other")
-    columns = min(columns, len(panels))
-    titles = [label(p) for p in panels]
-    legend = {name: label(str(name)) for name in styles}
-    fig, axes = plt.subplots(
-        -(-len(panels) // columns),
-        columns,
-        sharex=True,
-        sharey=True,
-        squeeze=False,
-        layout="constrained",
-        figsize=(3 * columns + 1.4, 2.9 * -(-len(panels) // columns)),
-    )
-    for ax, panel, title in zip(axes.flat, panels, titles):
-        for name, (colour, marker) in styles.items():
-            part = data[(data.panel == panel) & (shown == name)]
-            ax.scatter(part.x, part.y, s=6, marker=marker, color=colour, alpha=0.6, linewidths=0, rasterized=True)
-        ax.set_title(title)
+    panels = {
+        "two principal components": ("first", "second", "component 1", "component 2"),
+        "axes between the means of the groups": ("x", "y", "word-internal → word-initial", "Cyrillic → Latin"),
+    }
+    colours = dict(zip(SCRIPT_NAMES, PALETTE))
+    fig, axes = plt.subplots(1, 2, layout="constrained", figsize=(9, 4.3))
+    for ax, (title, (across, up, below, beside)) in zip(axes, panels.items()):
+        for (script, position), part in tokens.groupby(["script", "position"], sort=False):
+            colour = colours[script]
+            filled = colour if position == "word-initial" else "none"
+            name = f"{SCRIPT_NAMES[script]}, {position}"
+            ax.scatter(
+                part[across], part[up], s=TOKEN_SIZE, facecolors=filled, edgecolors=colour, alpha=0.75, label=name
+            )
+        ax.set(title=title, xlabel=below, ylabel=beside, xticks=[], yticks=[])
         ax.grid(False)
-    for ax in list(axes.flat)[len(panels) :]:
-        ax.remove()
-    fig.supxlabel(f"component 1 ({shares[0]:.0%} of the variance)", fontsize="medium", color=INK)
-    fig.supylabel(f"component 2 ({shares[1]:.0%})", fontsize="medium", color=INK)
-    named_last = [n for n in styles if n != "other"] + ["other"] * ("other" in styles)
-    handles = [
-        plt.Line2D([], [], linestyle="", marker=styles[n][1], color=styles[n][0], markersize=6, label=legend[n])
-        for n in named_last
-    ]
-    fig.legend(handles=handles, loc="outside right upper")
-    counts = data.groupby("panel", sort=False).size()
-    return described(
-        fig,
-        data,
-        "Maps of embedding rows in the plane of two components, coloured by group "
-        f"({', '.join(map(str, named_last))}). Rows shown: "
-        + ", ".join(f"{panel} {n}" for panel, n in counts.items())
-        + ".",
-        path,
-    )
+    fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    counts = tokens.groupby(["script", "position"], sort=False).size()
+    groups = ", ".join(f"{SCRIPT_NAMES[script]} {position} {n}" for (script, position), n in counts.items())
+    said = "Tokens of four groups overlap on two principal components, and are apart on the axes between the means"
+    return described(fig, tokens, f"{said}: {groups}.", path)

@@ -26,7 +26,7 @@ from studies.claims import (
     record_rows,
     verdicts,
 )
-from studies.embedding_plots import alignment_map, embedding_map, show_mixture
+from studies.embedding_plots import alignment_map, show_mixture
 from studies.experiment import FOCUS_METHODS, Target, Targets
 from studies.labels import SANS, label
 from studies.parsing import read_trees
@@ -375,33 +375,6 @@ def aligned_words(random_losses):
         meanings=meanings,
         pairs=pairs,
         turn=turn,
-    )
-
-
-@pytest.fixture(scope="module")
-def script_panels(random_losses):
-    rng, folder = random_losses.rng, random_losses.folder
-    centres = {
-        "Latin": (0, 3, 1),
-        "Cyrillic": (4, -2, 0),
-        "Common": (-4, -1, 0),
-        "Greek": (1, -4, 1),
-        "Thai": (2, 1, 3),
-    }
-    sizes = {"Latin": 900, "Cyrillic": 500, "Common": 250, "Greek": 120, "Thai": 60}
-    scripts = [s for s, n in sizes.items() for _ in range(n)]
-    old_rows = np.array([centres[s] for s in scripts]) @ np.eye(3, 16) + rng.normal(0, 0.8, (len(scripts), 16))
-    old_rows[::2, 3] += 5  # every other row begins a word
-    panels = {
-        "the source model": (old_rows, scripts),
-        "where a word begins": (old_rows, ["initial", "medial"] * (len(scripts) // 2)),
-        "random": (rng.normal(0, 1, (len(scripts), 16)), scripts),
-    }
-    embedding_map({k: panels[k] for k in ("the source model", "random")}, named=4, most=1500, path=folder / "map.png")
-    return SimpleNamespace(
-        old_rows=old_rows,
-        panels=panels,
-        scripts=scripts,
     )
 
 

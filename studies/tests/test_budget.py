@@ -222,8 +222,6 @@ def test_the_loads_of_a_chapter_at_scale_mini_counted_by_hand(monkeypatch):
         "LAPT, full": 20 + 8 + 8,
         "LAPT, full, three times as long": 2,
         "LAPT, emb": 7 + 3,
-        "LAPT, emb-rows": 2,
-        "LAPT, new": 1,
         "fine-tuning, pos": 34 + 10 + 16,
         "fine-tuning, ner": 34 + 16,
     }

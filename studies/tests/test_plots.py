@@ -11,7 +11,7 @@ import pytest
 from matplotlib.colors import to_rgb
 from matplotlib.text import Text
 
-from studies.embedding_plots import _plane, alignment_map, embedding_map, show_mixture
+from studies.embedding_plots import _plane, alignment_map, group_map, show_mixture
 from studies.figures import INK, PALETTE, plt
 from studies.labels import label
 from studies.plots import (
@@ -207,7 +207,6 @@ def test_curves_of_growth_go_through_the_points_and_slopes_are_in_the_legend(gro
 
 @pytest.mark.usefixtures(
     "aligned_words",
-    "script_panels",
     "explained_scores",
     "training_costs",
     "grid_search_panels",
@@ -231,7 +230,6 @@ def test_figures_keep_their_numbers_beside_them(random_losses, learning_curves, 
             "grid",
             "grown",
             "heat",
-            "map",
             "mixture",
         )
         for e in ("csv", "png")
@@ -245,9 +243,8 @@ def test_figures_keep_their_numbers_beside_them(random_losses, learning_curves, 
     assert not plt.get_fignums()
 
 
-def test_every_figure_says_what_it_shows_with_the_numbers(mixture, script_panels, training_costs, explained_scores):
+def test_every_figure_says_what_it_shows_with_the_numbers(mixture, training_costs, explained_scores):
     anchors, weights, base = mixture.anchors, mixture.weights, mixture.base
-    panels = script_panels.panels
     costs = training_costs.costs
     explained = explained_scores.explained
     two = pd.DataFrame([dict(language=line, step=t, value=8 / (t + 1)) for line in ("sw", "am") for t in (0, 1, 3)])
@@ -259,10 +256,6 @@ def test_every_figure_says_what_it_shows_with_the_numbers(mixture, script_panels
         alignment_map(np.eye(2), np.eye(2), np.eye(2), [("a", "b"), ("c", "d")]).alt
         == "Two maps of 2 translation pairs of source and target, joined by lines. before the rotation: mean cosine "
         "1.00; after the rotation: mean cosine 1.00."
-    )
-    assert embedding_map(panels, most=20, named=3).alt == (
-        "Maps of embedding rows in the plane of two components, coloured by group (Latin, Cyrillic, initial, other). "
-        "Rows shown: the source model 20, where a word begins 20, random 20."
     )
     assert (
         score_dots(
@@ -381,41 +374,21 @@ def test_both_panels_lie_in_one_plane_pairs_are_joined_and_the_rotation_brings_t
         alignment_map(english_vectors, amharic_vectors, english_vectors, pairs[1:])
 
 
-def test_all_panels_lie_in_the_plane_of_the_source_s_two_components(random_losses, script_panels):
-    folder = random_losses.folder
-    panels, old_rows, scripts = script_panels.panels, script_panels.old_rows, script_panels.scripts
-    figure = embedding_map(panels, old_rows, path=folder / "whole.png")
-    drawn = pd.read_csv(folder / "whole.csv")
-    assert drawn.groupby("panel", sort=False).size().to_dict() == dict.fromkeys(panels, len(scripts))
-    centred = old_rows - old_rows.mean(0)
-    values, vectors = np.linalg.eigh(centred.T @ centred)  # ascending
-    for panel, (matrix, groups) in panels.items():
-        part = drawn[drawn.panel == panel]
-        for axis, k in (("x", -1), ("y", -2)):
-            want = (matrix - old_rows.mean(0)) @ vectors[:, k]
-            assert np.allclose(np.abs(part[axis]), np.abs(want), atol=1e-6) and part.group.tolist() == list(groups)
-    share = values[::-1] / values.sum()
-    assert (
-        figure.get_supxlabel() == f"component 1 ({share[0]:.0%} of the variance)"
-        and figure.get_supylabel() == f"component 2 ({share[1]:.0%})"
+def test_a_map_of_groups_draws_every_token_in_both_panels():
+    tokens = pd.DataFrame(
+        dict(script=["Latn", "Latn", "Cyrl"], position=["word-initial", "word-internal", "word-initial"])
     )
-
-
-def test_groups_are_named_by_size_the_rest_is_other_and_the_sample_repeats(random_losses, script_panels):
-    folder = random_losses.folder
-    panels, old_rows = script_panels.panels, script_panels.old_rows
-    drawn = pd.read_csv(folder / "map.csv")
-    assert (drawn.panel.value_counts() == 1500).all() and not drawn.duplicated(["panel", "row"]).any()
-    figure = embedding_map(
-        {k: panels[k] for k in ("the source model", "random")}, named=4, most=1500, path=folder / "again.png"
-    )
-    assert pd.read_csv(folder / "again.csv").equals(drawn)
-    assert [x.get_text() for x in figure.legends[0].get_texts()] == ["Latin", "Cyrillic", "Common", "Greek", "other"]
-    assert sum(len(c.get_offsets()) for c in figure.axes[0].collections) == 1500
-    grey = [c for c in figure.axes[0].collections if np.allclose(c.get_facecolor()[0, :3], to_rgb(INK))]
-    assert [len(c.get_offsets()) for c in grey] == [((drawn.panel == "random") & (drawn.group == "Thai")).sum()]
-    with pytest.raises(ValueError, match="'short' has 1830 rows and 2 groups; give one"):
-        embedding_map({"short": (old_rows, ["a", "b"])})
+    tokens = tokens.join(pd.DataFrame(np.arange(12.0).reshape(3, 4), columns=["first", "second", "x", "y"]))
+    figure = group_map(tokens)
+    for ax, columns in zip(figure.axes, (["first", "second"], ["x", "y"])):
+        drawn = [group.get_offsets().tolist()[0] for group in ax.collections]
+        assert drawn == tokens[columns].values.tolist()
+        colours = [tuple(group.get_edgecolor()[0, :3]) for group in ax.collections]
+        assert colours == [to_rgb(PALETTE[0]), to_rgb(PALETTE[0]), to_rgb(PALETTE[1])]
+        assert [len(group.get_facecolor()) for group in ax.collections] == [1, 0, 1]  # word-internal ones are hollow
+    legend = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert legend == ["Latin, word-initial", "Latin, word-internal", "Cyrillic, word-initial"]
+    assert figure.alt.endswith("Latin word-initial 1, Latin word-internal 1, Cyrillic word-initial 1.")
 
 
 def test_the_plane_keeps_the_largest_differences():

@@ -10,10 +10,16 @@ import pytest
 
 from tools.appendix import TAG
 from tools.notebooks import checkout, read_notebook, source, tags
-from vocab_lit.study import exercises, exercises_mad_x, exercises_unks  # noqa: F401  their exercises are registered
+from vocab_lit.study import (
+    exercises,
+    exercises_embedding_structure,
+    exercises_mad_x,  # noqa: F401  its exercises are registered
+    exercises_unks,
+)
 from vocab_lit.study.exercises import EXERCISES, Verdict
 
-LESSONS = ("focus", "mad-x", "unks-everywhere")  # chapters that are held to the form of a lesson
+# chapters that are held to the form of a lesson
+LESSONS = ("focus", "embedding-structure", "mad-x", "unks-everywhere")
 SECTIONS = [
     *("Question", "Idea", "By hand", "In the library", "The experiment", "Where it fails", "Exercises"),
     "In five lines",
@@ -146,6 +152,28 @@ def test_the_checks_know_the_numbers_of_the_chapter():
     assert {"▁Syria", "▁Lebanon", "▁Algeria"} <= set(names["parts"].source)  # as Figure 1 says
     sources = next(end for code, end in ends.items() if "fasttext" in code)
     assert sources["fastText"] > 20 * sources["counts"]
+
+
+def test_the_library_samples_what_was_sampled_by_hand():
+    _, names, ends = ran("embedding-structure")
+    of_library = next(end for code, end in ends.items() if "plan.apply" in code)
+    assert np.allclose(of_library, names["E_target"], atol=0.006)
+    E, z = names["E"], names["z"]
+    # the plane is the one that loses least: the singular values of what it leaves out are the smallest
+    left, lost = np.linalg.svd(E - E.mean(0), compute_uv=False), ((E - E.mean(0)) ** 2).sum() - (z**2).sum()
+    assert lost == pytest.approx((left[2:] ** 2).sum())
+    assert np.allclose(names["sigma"][0], [0.5, 1, 0.5]) and np.allclose(names["mu"], [[3.5, 0, 0.5], [0.5, 0, -1.5]])
+    assert exercises_embedding_structure.INITIAL.tolist() == names["initial"].tolist()
+
+
+def test_the_structure_of_embeddings_is_as_the_page_says():
+    _, names, ends = ran("embedding-structure")
+    share = next(end for code, end in ends.items() if "to_initial" in code)
+    assert 0.8 < share < 1
+    once, again = next(end for code, end in ends.items() if "argmax" in code)
+    assert once != again  # neighbours of samples are chance
+    steps = [[step for step, _ in plan] for plan in next(end for code, end in ends.items() if "amharic" in code)]
+    assert steps == [["Copy", "StandardNormal"], ["Copy", "Gaussian"]]
 
 
 def test_factors_by_hand_are_the_best_of_rank_one():
