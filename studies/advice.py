@@ -23,6 +23,7 @@ STARTS, EXTENDED = "starts.csv", "starts-extended.csv"
 ONE_PASS, FIELD, STUDY = "real-trial/one-pass.csv", "field/records.csv", "records/study.csv.gz"
 CHAPTER, SPEEDRUN = "real-trial/chapter.json", "speedrun.csv"
 LEVEL = 0.01  # bits per byte: two that differ by less are level
+BETWEEN_SEEDS = 0.03  # bits per byte, the range of three seeds of the same training in data/real-trial/seeds.csv
 
 _MODELS = {"gemma3-270m": "Gemma 3 270M", "gemma3-270m-trimmed": "Gemma 3 270M", "smollm2-135m": "SmolLM2 135M"}
 READS, UNREAD = "gemma3-270m-trimmed", "smollm2-135m"
@@ -182,7 +183,23 @@ def field_ends() -> pd.Series:  # by method, the mean over languages
     return rows.groupby(["setting", "language"]).value.mean().unstack().mean(axis="columns")
 
 
-def _after_a_pass(method: str, beside: str = "focus") -> str:
+@rests_on(FIELD)
+def lead_left() -> str:
+    "What a pass over real text leaves of the lead of FOCUS over random mapping."
+    rows = rows_of(FIELD).query("setting in ('focus', 'random-mapping')")
+    is_start = (rows.metric == "bits per byte") & (rows.step == 0)
+
+    def lead(chosen: pd.DataFrame) -> pd.Series:  # by language
+        bits = chosen.groupby(["setting", "language"]).value.mean().unstack()
+        return bits.loc["random-mapping"] - bits.loc["focus"]
+
+    left = lead(rows[rows.metric == "bits per byte at the end"]) / lead(rows[is_start])
+    return (
+        f"one pass over half a megabyte of real text leaves {100 * left.min():.0f} to {left.max():.0%} of FOCUS's lead"
+    )
+
+
+def after_a_pass(method: str, beside: str = "focus") -> str:
     d = field_ends()[method] - field_ends()[beside]
     if abs(d) < LEVEL:
         return f"after a pass over real text level with `{beside}`"
@@ -197,7 +214,7 @@ def _when() -> dict[str, tuple[str, str]]:  # by methods: when to take them, wha
         "`blend`": ("text in the language; the default", best_start()),
         "`subtoken-mean`": (
             "text is scarce: no static embeddings are trained",
-            f"{compared('subtoken-mean', 'blend')}; {_after_a_pass('subtoken-mean')}",
+            f"{compared('subtoken-mean', 'blend')}; {after_a_pass('subtoken-mean')}",
         ),
         "`focus`": (
             "to repeat the paper",
@@ -205,29 +222,29 @@ def _when() -> dict[str, tuple[str, str]]:  # by methods: when to take them, wha
         ),
         "`wechsel`": (
             "a model of one language, and a dictionary",
-            f"{compared('wechsel', 'blend')}; {_after_a_pass('wechsel')}",
+            f"{compared('wechsel', 'blend')}; {after_a_pass('wechsel')}",
         ),
         "`ofa`": (
             "the same, with the overlap copied",
-            f"{compared('ofa', 'blend')}; {_after_a_pass('ofa')}",
+            f"{compared('ofa', 'blend')}; {after_a_pass('ofa')}",
         ),
         "`script-posn-ident`": (
             "neither text nor a dictionary",
-            f"{_after_a_pass('script-posn-ident')}",
+            f"{after_a_pass('script-posn-ident')}",
         ),
         "`reinit-script-posn-ident` and others": (
             "to repeat the paper",
-            f"{_after_a_pass('reinit-script-posn-ident')}: tokens of an unknown script are sampled from N(0, 1)",
+            f"{after_a_pass('reinit-script-posn-ident')}: tokens of an unknown script are sampled from N(0, 1)",
         ),
         "`mf1-lex`, `ofa-100`": (
             "many languages, little storage",
-            _after_a_pass("mf1-lex"),
+            after_a_pass("mf1-lex"),
         ),
         "`omp`, `clp`": (
             "a model with the target vocabulary, and most tokens overlap",
             f"`clp` {compared('clp', 'blend')}; after a pass {above.min():.2f} to {above.max():.2f} above `focus`",
         ),
-        baselines: ("to compare with", f"`mean-resizing` {_after_a_pass('mean-resizing')}"),
+        baselines: ("to compare with", f"`mean-resizing` {after_a_pass('mean-resizing')}"),
     }
 
 
@@ -260,6 +277,22 @@ def _before() -> pd.DataFrame:  # as `_ends`, before training
 WORDS, _OTHER = "tokens per word", "bits per byte in another language"
 _SAME_RATE = {READS: "{}-3e-5", UNREAD: "{}"}  # ways of a model that learn at the same rate
 _ADDED = {500: "continued-500", 2000: "continued-2000"}
+
+
+RATES = {  # peak learning rates of a model, the lowest first, and the ways that have them
+    READS: {"1e-5": "lapt-1e-5", "3e-5": "lapt-3e-5"},
+    UNREAD: {"3e-5": "lapt-3e-5", "1e-4": "lapt", "3e-4": "lapt-3e-4"},
+}
+
+
+def advised_rate(model: str) -> str:
+    "The lowest rate whose mean end is above the lowest mean end by no more than seeds differ."
+    ends = {rate: _ends().loc[(model, way)].mean() for rate, way in RATES[model].items()}
+    return next(rate for rate, end in ends.items() if end <= min(ends.values()) + BETWEEN_SEEDS)
+
+
+def why_the_rate(model: str) -> str:
+    return f"{advised_rate(model)} is the lowest rate whose mean end is within {BETWEEN_SEEDS:g} bits of the best"
 
 
 def kept_way(model: str) -> str:
@@ -339,7 +372,7 @@ def advice() -> str:
     return f"{about}\n\n{table}\n\nIn four languages, {new_tokens()}."
 
 
-def _english(model: str, ways: dict[str, str]) -> str:  # {way: what is said behind its numbers}
+def english_ends(model: str, ways: dict[str, str]) -> str:  # {way: what is said behind its numbers}
     "English before, and where it ends by each way: least to most, over the languages."
     table = _ends(_OTHER).loc[model]
     spans = {way: table.loc[way].dropna() for way in ways}
@@ -351,16 +384,16 @@ def _english(model: str, ways: dict[str, str]) -> str:  # {way: what is said beh
 def rate_unread() -> str:
     "The learning rate of a model that has not read the language."
     slow, fast = (_ends_told(UNREAD, way, "lapt", "1e-4") for way in ("lapt-3e-5", "lapt-3e-4"))
-    english = _english(UNREAD, {"lapt": " with 1e-4", "lapt-3e-4": " with 3e-4"})
-    return f"3e-5 {slow}; 3e-4 {fast}; {english}{seeds_of(rows_of(ONE_PASS))}"
+    english = english_ends(UNREAD, {"lapt": " with 1e-4", "lapt-3e-4": " with 3e-4"})
+    return f"{why_the_rate(UNREAD)}: 3e-5 {slow}; 3e-4 {fast}; {english}{seeds_of(rows_of(ONE_PASS))}"
 
 
 @rests_on(ONE_PASS)
 def rate_read() -> str:
     "The learning rate of a model that has read the language."
     slow = _ends_told(READS, "lapt-1e-5", "lapt-3e-5", "3e-5")
-    english = _english(READS, {"lapt-1e-5": "", "lapt-3e-5": ""})
-    return f"1e-5 {slow}; {english}{seeds_of(rows_of(ONE_PASS))}"
+    english = english_ends(READS, {"lapt-1e-5": " with 1e-5", "lapt-3e-5": " with 3e-5"})
+    return f"{why_the_rate(READS)}: 1e-5 {slow}; {english}{seeds_of(rows_of(ONE_PASS))}"
 
 
 # ---- further sentences
@@ -399,11 +432,14 @@ def extended_start() -> str:
 
 @rests_on(SPEEDRUN)
 def equal_time() -> str:
-    "The recipes of the speedrun's budget that most have run, lowest first."
+    "The recipes of the speedrun's budget that most have run, lowest first, for each precision."
     runs = rows_of(SPEEDRUN).query("valid == 'yes'")
     minutes = runs.minutes.mode()[0]
-    first = runs[runs.minutes == minutes].sort_values("score").head(3)
-    told = listed([f"`{recipe}` ({score:.2f})" for recipe, score in zip(first.recipe, first.score)])
+    told = []
+    for precision, there in runs[runs.minutes == minutes].groupby("precision"):
+        first = there.sort_values("score").head(3)
+        told.append(f"{listed([f'`{r.recipe}` ({r.score:.2f})' for r in first.itertuples()])} in {precision}")
     return (
-        f"in {minutes:g} CPU-minutes of SmolLM2 in Swahili the lowest bits per byte are those of {told}, one seed each"
+        f"in {minutes:g} CPU-minutes of SmolLM2 in Swahili the lowest bits per byte are those of {'; '.join(told)}, "
+        "one seed each"
     )

@@ -7,15 +7,20 @@ from typing import TYPE_CHECKING
 
 from studies.advice import (
     CHAPTER,
+    FIELD,
+    LEVEL,
     ONE_PASS,
     READS,
     STUDY,
     UNREAD,
     WORDS,
     added_way,
+    advised_rate,
+    after_a_pass,
     kept_way,
     listed,
     of_languages,
+    pass_numbers,
     rate_read,
     rate_unread,
     rests_on,
@@ -97,6 +102,26 @@ def structure_scores() -> str:
     return f"NER in scripts that the model knows: {ranked('known')}. In unknown ones: {ranked('unknown')}."
 
 
+@rests_on(STUDY)
+def whole_or_embeddings() -> str:
+    "Whether training the whole model is worth it beside training the embeddings alone, by scores and by losses."
+    rows = rows_of(STUDY).query("chapter == 'embedding-structure' and scale == 'mini' and what == 'scores'")
+
+    def differences(metrics: tuple[str, ...], step: float | None = None) -> pd.Series:
+        "The whole model less the embeddings alone, in each case."
+        chosen = rows[rows.metric.isin(metrics) & (rows.step.isna() if step is None else rows.step == step)]
+        table = chosen.groupby(["method", "language", "metric", "mode"]).value.mean().unstack()
+        return (table["full"] - table["emb"]).dropna()
+
+    scores, losses = differences(("ner", "pos")), differences(("loss",), rows.step.max())
+    above = int((scores > 0).sum())
+    advice = "Train everything" if above > len(scores) / 2 else "Try training the embeddings alone, too"
+    return (
+        f"{advice}: with the whole model trained, scores are higher in {above} of {len(scores)} cases (median "
+        f"difference {scores.median():+.1f} points), and losses lower in {int((losses < 0).sum())} of {len(losses)}."
+    )
+
+
 def _chat() -> str:
     "What became of the chat model of the page of the real model."
     from studies import real_page as page
@@ -108,11 +133,24 @@ def _chat() -> str:
     return f"Bits per byte in Chichewa: {values}; {right} (one seed)"
 
 
+def _vocabulary_advice(side: str) -> str:
+    "Whether an encoder gets a new vocabulary, in scripts that it knows or in others, with its scores."
+    before, after = ner_scores().loc[["as it comes", "FOCUS"], side]
+    what = "`--vocab-size N`" if after - before > 1 else "keep its vocabulary"
+    return f"{what}. NER as it comes → with a new vocabulary: {before:.0f} → {after:.0f}"
+
+
+def _extended_between() -> str:
+    "Where new tokens lower the bits of a model that has not read the language, after a pass; empty where nowhere."
+    table = pass_numbers().query("model == @UNREAD").pivot(index="language", columns="added", values=["end", "words"])
+    words = table["words"][0][table["end"][2000] < table["end"][0] - LEVEL]
+    told = listed([f"{language} ({n:.1f} tokens a word)" for language, n in words.items()])
+    return f", with `--extend 2000` between where it is as long in tokens as {told}" if len(words) else ""
+
+
 @rests_on(ONE_PASS, STUDY, CHAPTER)
 def decision() -> str:
     "What to do as a tree, as nested lists, with the numbers on its leaves."
-    ner = ner_scores()
-    unknown, known = (f"{ner[side]['as it comes']:.0f} → {ner[side]['FOCUS']:.0f}" for side in ("unknown", "known"))
     own_unread, more = kept_way(UNREAD), added_way(UNREAD, 2000)
     own_read, few = kept_way(READS), added_way(READS, 500)
     lines = (
@@ -121,18 +159,14 @@ def decision() -> str:
         (1, "*Less than half a megabyte:* run `vocab-lit inspect`; the trial has no numbers for so little."),
         (1, "*More:* **what is the model?**"),
         (2, "*An encoder.* **Does it know the script?**"),
-        (3, f"*No:* `--vocab-size N`. NER as it comes → with a new vocabulary: {unknown}."),
-        (3, f"*Yes:* keep its vocabulary. NER: {known}."),
+        (3, f"*No:* {_vocabulary_advice('unknown')}."),
+        (3, f"*Yes:* {_vocabulary_advice('known')}."),
         (2, "*A decoder.* **Does it read the language?**"),
-        (
-            3,
-            "*No:* `trim`, then `lapt --learning-rate 1e-4`; where the language is spelled in bytes, `--extend 2000` "
-            "between.",
-        ),
+        (3, f"*No:* `trim`, then `lapt --learning-rate {advised_rate(UNREAD)}`{_extended_between()}."),
         (4, f"Rates: {rate_unread()}."),
         (4, f"Bits per byte after a pass, its own tokens → 2,000 more: {of_languages(UNREAD, (own_unread, more))}."),
         (4, f"Tokens per word: {of_languages(UNREAD, (own_unread, more), WORDS)}."),
-        (3, "*Yes:* `trim`, then `lapt`, at 1e-5 if it must keep its English."),
+        (3, f"*Yes:* `trim`, then `lapt --learning-rate {advised_rate(READS)}`."),
         (4, f"Rates: {rate_read()}."),
         (4, f"Bits per byte, untrained → 1e-5 → 3e-5: {of_languages(READS, ('untouched', 'lapt-1e-5', own_read))}."),
         (4, f"With 500 tokens more: {of_languages(READS, (few,))}."),
@@ -200,6 +234,44 @@ def mad_x_scores() -> str:
     return "\n".join([*told, f"- With invertible adapters MAD-X is above MAD-X -INV in {inverse}."])
 
 
+@rests_on(STUDY, FIELD)
+def low_dimensional() -> str:
+    "What low-dimensional embeddings cost."
+    table = _scores("unks-everywhere", "entity_f1").loc["en"]
+    above = _wins(table, "EL-LEX", "MF1-LEX", "languages")[2]
+    ended = after_a_pass("mf1-lex")
+    return f"in NER after short training full-dimensional embeddings are above them in {above}; {ended}"
+
+
+@rests_on(STUDY)
+def adapters_pay() -> str:
+    "Adapters beside the fine-tuned model, by whether the model knows the scripts."
+    table = _scores("mad-x", "entity_f1")
+    sources, languages = (table.index.get_level_values(level) for level in ("source", "language"))
+    known = ~languages.isin(["am", "km"]) & ~sources.isin(["am", "km"]) & (sources != languages)
+    unit = "pairs of languages"
+    near = _wins(table[known], "MAD-X", "XLM-R", unit)[2]
+    far = _wins(
+        table[languages.isin(["am", "km"]) & ~sources.isin(["am", "km"])], "MAD-X, new vocabulary", "XLM-R", unit
+    )[2]
+    return (
+        f"in NER of our study adapters are above fine-tuning of the whole model in {near} in scripts that the model "
+        f"knows, and with a new vocabulary, towards unknown scripts, in {far}"
+    )
+
+
+@rests_on(STUDY)
+def distilled() -> str:
+    "What distillation is worth after further training, beside the subtoken mean that it begins with and FOCUS."
+    names = {"mean": "subtoken mean", "mean, distilled": "distilled", "mean, distilled, LM": "with language modelling"}
+    losses = _losses("end").loc[[*names, "focus"]].rename(index=names | {"focus": "FOCUS"}).dropna(axis="columns")
+    told = [
+        f"{language} {', '.join(f'{name} {loss:.2f}' for name, loss in losses[language].items())}"
+        for language in losses
+    ]
+    return f"losses after the same further training, in a model of a million weights: {'; '.join(told)}"
+
+
 @cache
 def _losses(what: str) -> pd.DataFrame:  # rows: methods; columns: languages
     rows = rows_of(STUDY).query("chapter == 'compare' and scale == 'mini' and what == 'start' and metric == 'loss'")
@@ -222,8 +294,8 @@ def compare_losses() -> str:
         (
             f"- Where most words' script is known, as in Swahili, these start lowest: {_lowest_losses('start', 'sw')}.",
             f"- In an unknown script, Amharic: {_lowest_losses('start', 'am')}. Linear combinations that are not "
-            f"convex leave the region in which the model expects embeddings: CLP starts at {apart['clp']:.0f} nats, "
-            f"OMP at {apart['omp']:.0f}, random mapping at {apart['random']:.0f}.",
+            f"convex: CLP starts at {apart['clp']:.0f} nats, OMP at {apart['omp']:.0f}; random mapping at "
+            f"{apart['random']:.0f}.",
             f"- After training these are lowest in Swahili: {_lowest_losses('end', 'sw')}; in Amharic: "
             f"{_lowest_losses('end', 'am')}.",
         )

@@ -9,7 +9,19 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from studies.advice import READS, UNREAD, pass_numbers
+from studies.advice import (
+    LEVEL,
+    ONE_PASS,
+    RATES,
+    READS,
+    UNREAD,
+    english_ends,
+    listed,
+    pass_numbers,
+    rows_of,
+    seeds_of,
+    why_the_rate,
+)
 from vocab_lit.study.report import UNKNOWN
 from vocab_lit.text.corpus import data_path, write_json
 
@@ -78,13 +90,35 @@ def _found(row: pd.Series, kept: pd.Series) -> str:
     return f"{row.added:,} tokens added {row.start:.2f} to {row.end:.2f} with {saved:.0%} fewer tokens"
 
 
+def token_costs(model: str) -> str:
+    "What added tokens did to a decoder of the real trial, before training and after, and what its rates did."
+    of_model = pass_numbers().query("model == @model")
+    table = of_model.pivot(index="language", columns="added", values=["start", "end", "words"])
+    saved = 1 - table["words"][[500, 2000]].div(table["words"][0], axis="index")
+    lower = {when: table[when][[500, 2000]].lt(table[when][0] - LEVEL, axis="index") for when in ("start", "end")}
+    before, after = (f"{there.sum(axis=None)} of {there.size}" for there in lower.values())
+    where = listed(table.index[lower["end"].any(axis="columns")].tolist())
+    rates = english_ends(model, {way: f" with {rate}" for rate, way in RATES[model].items()})
+    knows = "reads" if _READERS[model] else "does not read"
+    return (
+        f"in our trial of {model}, which {knows} the languages, 500 or 2,000 added tokens made text "
+        f"{saved.min(axis=None):.0%} to {saved.max(axis=None):.0%} shorter; their bits per byte were lower than those "
+        f"of its own vocabulary in {before} cases before training, and in {after} after a pass over 0.5 MB"
+        f"{f' ({where})' * bool(where)}; {why_the_rate(model)}; {rates}{seeds_of(rows_of(ONE_PASS))}"
+    )
+
+
 EVIDENCE = "report/evidence.json"  # below `data`
 
 
-def evidence() -> dict[str, dict[str, str]]:  # by verdict, or decoder, and by whether the language is known
+def evidence() -> dict[str, dict[str, str]]:  # by verdict, decoder or tokens, and by whether the language is known
     "What `vocab_lit.study.report.trial_evidence` reads."
     masked = {advice: {str(known): field_evidence(advice, known) for known in (True, False)} for advice in VERDICTS}
-    return masked | {"decoder": {str(reads): "; ".join(real_evidence(reads)) for reads in (True, False, None)}}
+    costs = {str(reads): token_costs(model) for model, reads in _READERS.items()}
+    return masked | {
+        "decoder": {str(reads): "; ".join(real_evidence(reads)) for reads in (True, False, None)},
+        "tokens": costs | {"None": ". And ".join(costs.values())},
+    }
 
 
 if __name__ == "__main__":

@@ -400,10 +400,15 @@ def shortcomings(record: Mapping) -> Markdown:
 
     kept, after = bits(record, KEPT), bits(record, "trained")
     wrong = len(QUESTIONS) - record["chats"]["trained"]["right"]
+    higher, advice = after > kept, "For quality alone, trim it and train it without new tokens."
+    repeated = [
+        f"{len(set(words))} of {len(words)} words behind {title} are different"
+        for title, words in ((f"*{prompt}*", text.split()) for prompt, text in record["said"]["after"]["text"].items())
+    ]
     told = [
-        f"With new tokens the model ends {after - kept:.2f} bits per byte higher than without. If you do not need a "
-        "faster model, trim it and train it without new tokens.",
-        "The model predicts Chichewa better but does not write it yet: after so little training it repeats a word.",
+        f"With new tokens the model ends {abs(after - kept):.2f} bits per byte {'higher' if higher else 'lower'} than "
+        f"without.{f' {advice}' * higher}",
+        f"How much the trained model repeats: {'; '.join(repeated)}.",
         f"The chat model answers {wrong} of {len(QUESTIONS)} questions wrongly after training."
         if wrong
         else f"{len(QUESTIONS)} questions are no test of a chat model: they show that template and end token work.",

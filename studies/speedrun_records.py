@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from studies.advice import BETWEEN_SEEDS
 from studies.plots import score_curves
 from vocab_lit.text.corpus import data_path
 
@@ -19,7 +20,6 @@ RECORDS = ("speedrun.csv",)  # in the bundled data
 RETIRED = dict.fromkeys(("alm-lm", "plan", "same-size"), "5db8120f")
 _RECIPES = "https://github.com/vocab-lit/vocab_lit/blob/{}/data/speedrun"
 EARLY = 2.5  # calibrated CPU-minutes
-BETWEEN_SEEDS = 0.03  # bits per byte, the range of three seeds of the same training in data/real-trial/seeds.csv
 
 
 def read_records(

@@ -30,11 +30,9 @@ def _facts(_: argparse.Namespace) -> None:
 
 
 def _advice(_: argparse.Namespace) -> None:
-    import studies.advice_of_study  # noqa: F401, which registers more
-    from studies.advice import ADVICE
+    from tools.advised import listed_advice
 
-    for piece in ADVICE.values():
-        print(f"{piece.name} ({', '.join(piece.records)}):\n{piece.says()}\n")
+    print(listed_advice(checkout()))
 
 
 def _chapter(given: argparse.Namespace) -> None:

@@ -19,6 +19,7 @@ from tools.notebooks import (
     source,
     source_notebooks,
 )
+from tools.prose import measured_by_hand, pages
 from tools.stamps import stamped_files
 
 LABEL = 60  # characters of a test's name
@@ -197,6 +198,11 @@ def check_labels(root: Path) -> list[str]:
     return problems
 
 
+def check_findings(root: Path) -> list[str]:
+    "The sentences of pages with a measured number that no record makes."
+    return [f"{path}: {sentence}" for path, text in pages(root).items() for sentence in measured_by_hand(text)]
+
+
 CHECKS = {  # what repairs a problem: the check that tells it
     "`make lib` cleans notebooks": check_clean,
     "`make lib` writes addresses": check_stamps,
@@ -204,6 +210,7 @@ CHECKS = {  # what repairs a problem: the check that tells it
     "Give the inner condition a name, or write the choice as a table": check_conditionals,
     "Divide a cell between two thoughts, or move what others could use into the library": check_lengths,
     "Divide a module between two ideas": check_file_lengths,
+    "Compute the number from a record: a marker of tools/facts.py, or a code cell": check_findings,
     "Give each notebook of a room a number of its own": check_numbers,
     f"Name the behaviour of a test in at most {LABEL} characters": check_labels,
     'End lines alike on every system: newline="\\n", lineterminator="\\n"': check_line_ends,

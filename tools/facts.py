@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from studies.advice import ADVICE
+from studies import advice_of_ways  # noqa: F401, which registers more
+from studies.advice import ADVICE, CHAPTER, FIELD, SPEEDRUN, STUDY, lead_left
 from studies.advice_of_study import ner_scores, vocabulary_pays
 from vocab_lit.text.corpus import data_path
 from vocab_lit.text.markup import markdown_table, of_ours
@@ -23,13 +24,20 @@ if TYPE_CHECKING:
 
 # name of a marker to what computes its text, in Markdown
 FACTS: dict[str, Callable[[], str]] = {name: cache(piece.says) for name, piece in ADVICE.items()}
+RECORDS: dict[str, tuple[str, ...]] = {}  # of the facts below: files in `data`
 
 
-def _fact(compute):  # registers what computes a fact under its name, to be computed once
-    FACTS[compute.__name__] = cache(compute)
-    return FACTS[compute.__name__]
+def _fact(*records):
+    "Register what computes a fact from records under its name, to be computed once."
+
+    def register(compute):
+        FACTS[compute.__name__], RECORDS[compute.__name__] = cache(compute), records
+        return FACTS[compute.__name__]
+
+    return register
 
 
+PAPERS = ("focus", "embedding-structure", "wechsel", "mad-x", "unks-everywhere")
 EVIDENCE = {  # source of verdicts to its heading; one of which there are no records has no column
     "published": "the papers' own numbers",
     "recorded": "ours, *recorded*",
@@ -57,7 +65,7 @@ def _counts(source):  # claims of each verdict; those not checked and those with
     return counts
 
 
-@_fact
+@_fact("claims.yml")
 def findings() -> str:
     "How many claims there are, and what the papers' own numbers say about them."
     n = _counts("published")
@@ -67,7 +75,7 @@ def findings() -> str:
     )
 
 
-@_fact
+@_fact("claims.yml", STUDY, FIELD)
 def evidence() -> str:
     "A table of verdicts, a column for each kind of numbers; each column adds up to the number of claims."
     there = set(judged().source)
@@ -80,24 +88,15 @@ def evidence() -> str:
     return markdown_table(["findings of the papers", *counts], [*rows, total], of_ours)
 
 
-@_fact
+@_fact(*(f"published/{name}.csv" for name in PAPERS))
 def averages() -> str:
     "How many printed averages there are, and how many do not follow from their rows."
     from studies.published import mismatches, published, recompute_averages
 
     scores = ["accuracy", "F1", "EM", "UAS", "LAS", "accuracy / F1"]
-    papers = [published(name) for name in ("focus", "embedding-structure", "wechsel", "mad-x", "unks-everywhere")]
+    papers = map(published, PAPERS)
     recomputed = [recompute_averages(rows.loc[rows.metric.isin(scores)]) for rows in papers]
     return f"{sum(len(mismatches(a)) for a in recomputed)} of {sum(map(len, recomputed))} averages"
-
-
-@cache
-def field_means() -> pd.DataFrame:  # rows: ways; columns: measure, language
-    "Means over seeds of all that the field trial has measured."
-    from studies.field import own_records, read_shared
-    from vocab_lit.study.report import measures
-
-    return measures(read_shared(own_records())).pivot_table("value", "setting", ["measure", "language"])
 
 
 @cache
@@ -115,14 +114,15 @@ def _study(claim: str) -> pd.Series:
     return judged().query("id == @claim and source == 'recorded'").iloc[0]
 
 
+def _sentence(told: str) -> str:
+    return f"{told[0].upper()}{told[1:]}"
+
+
 @cache
 def _results() -> list[str]:
     "Five results, each a line of a list."
     unknown = ner_scores().unknown
     start, symbols, short = map(_study, ("focus-start-random", "focus-few-shared", "unks-short-rand"))
-    bits = field_means()[["bits per byte at the start", "bits per byte at the end"]]
-    leads = bits.loc["random-mapping"] - bits.loc["focus"]
-    kept = 100 * leads["bits per byte at the end"] / leads["bits per byte at the start"]
     told = (
         vocabulary_pays(),
         f"**The overlap decides.** FOCUS starts {start.effect:.1f} nats below random mapping; copying digits and "
@@ -130,21 +130,20 @@ def _results() -> list[str]:
         "**The fallback decides more than the rule.** Sampling by script has no rule for an unknown script: NER is "
         f"{unknown['rule']:.0f} with N(0, 1) as the fallback, {unknown['source Gaussian']:.0f} with the source's "
         "Gaussian.",
-        "**Training brings initialisations together.** One pass over half a megabyte of real text leaves "
-        f"{kept.min():.0f} to {kept.max():.0f}% of FOCUS's lead.",
+        f"**Training brings initialisations together.** {_sentence(lead_left())}.",
         f"**Not everything replicates.** Low-dimensional embeddings lose {-short.effect:.0f} points of F1, in "
         f"{short.pairs - short.agree:.0f} of {short.pairs:.0f} pairs.",
     )
     return [f"- {line}" for line in told]
 
 
-@_fact
+@_fact(STUDY, FIELD)
 def results() -> str:
     "Five results as a list."
     return "\n".join(_results())
 
 
-@_fact
+@_fact(STUDY, FIELD)
 def first_results() -> str:
     "The first two, for README."
     return "\n".join(_results()[:2])
@@ -174,7 +173,7 @@ def _example_tokens():  # of the source vocabulary, and of one of 700 tokens
     return source.tokenize(EXAMPLE), target.tokenize(EXAMPLE)
 
 
-@_fact
+@_fact(STUDY)
 def before_after() -> str:
     "Losses of the example's language before and after training, under its picture."
     focus, random = (swahili_losses().xs(method) for method in ("focus", "random"))
@@ -327,7 +326,7 @@ def real_numbers() -> dict[str, tuple[str, str]]:
     }
 
 
-@_fact
+@_fact("real-trial/adapt.json")
 def adapt_example() -> str:
     "What `vocab-lit adapt` printed for Gemma 3 270M in Swahili."
     record = json.loads(data_path("real-trial", "adapt.json").read_text(encoding="utf-8"))
@@ -344,7 +343,7 @@ def adapt_example() -> str:
     return "\n".join(["```text", *lines, "```"])
 
 
-@_fact
+@_fact("adapt.csv")
 def adapt_cells() -> str:
     "What `vocab-lit adapt` made of real models in a given time, and what single candidates made of them."
     with data_path("adapt.csv").open(encoding="utf-8", newline="") as file:
@@ -359,7 +358,7 @@ def adapt_cells() -> str:
     return markdown_table(heads, rows)
 
 
-@_fact
+@_fact(CHAPTER)
 def real() -> str:
     "What trimming and training did to Gemma 3 270M in Chichewa."
     from studies import real_page as page
@@ -372,7 +371,7 @@ def real() -> str:
     return f"Gemma 3 270M, one core: Chichewa {own} bits per byte, English {english}, {sizes}"
 
 
-@_fact
+@_fact(CHAPTER)
 def real_extended() -> str:
     "What the same training gives with 2,000 tokens more."
     from studies import real_page as page
@@ -387,7 +386,7 @@ def _tutorial_record() -> dict[str, dict]:
     return json.loads(data_path("real-trial", "tutorial.json").read_text(encoding="utf-8"))
 
 
-@_fact
+@_fact("real-trial/tutorial.json")
 def tutorial() -> str:
     "What each section of the tutorial took on one core."
     record = _tutorial_record()
@@ -401,7 +400,7 @@ def tutorial() -> str:
     return markdown_table(["section", "seconds", "CPU seconds", "GB of memory"], rows, of_ours)
 
 
-@_fact
+@_fact("real-trial/tutorial.json")
 def tutorial_bits() -> str:
     "What the tutorial measures before and after."
     lines = "\n".join(_tutorial_record()["Measure"]["output"])
@@ -480,7 +479,7 @@ def _spread(rounds):
 _PROCESS = ("CPU time", "peak memory")
 
 
-@_fact
+@_fact("bench.json")
 def speed() -> str:
     "Ratios as a list."
     tokens = _rounds("lapt", "tokens per CPU-second, vocab_lit / plain, 250,002 tokens")
@@ -494,7 +493,7 @@ def speed() -> str:
     return "\n".join(f"- {line}" for line in told)
 
 
-@_fact
+@_fact("bench.json")
 def laptop() -> str:
     "What trimming Gemma's GGUF file to Swahili and English does in llama.cpp."
     from benchmarks.claims import Runs
@@ -509,7 +508,7 @@ def laptop() -> str:
     return f"Gemma 3 270M, Q4_K_M: {', '.join(told)}"
 
 
-@_fact
+@_fact(SPEEDRUN)
 def speedrun() -> str:
     "The best recipe of the budget that most recipes of the speedrun have run."
     from studies.speedrun_records import best, read_records
@@ -522,7 +521,7 @@ def speedrun() -> str:
     )
 
 
-@_fact
+@_fact()
 def commands() -> str:
     "A table of all commands, in groups."
     from vocab_lit.cli.main import commands_by_group
@@ -531,7 +530,7 @@ def commands() -> str:
     return markdown_table(["to", "`vocab-lit` ..."], rows, of_ours)
 
 
-@_fact
+@_fact()
 def all_commands() -> str:
     "A table of all commands with what each does."
     from vocab_lit.cli.main import commands_by_group

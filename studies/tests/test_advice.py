@@ -6,12 +6,13 @@ from csv import DictReader
 import pandas as pd
 import pytest
 
-from studies import advice, advice_of_study
+from studies import advice, advice_of_study, advice_of_ways
 from tools.notebooks import checkout
 from vocab_lit.text.corpus import data_path
 
 PAGES = ("README.md", "book/*.md", "book/*.ipynb")
-NUMBERS = ("value", "bits_per_byte", "score")  # columns of the records
+NUMBERS = ("value", "bits_per_byte", "score", "obeyed", "sw bits per byte")  # columns of the records
+MODULES = (advice, advice_of_study, advice_of_ways)
 
 
 def rows_of(path):
@@ -26,12 +27,12 @@ def other_records(monkeypatch):
     def turned(path):
         rows = pd.read_csv(data_path(*path.split("/")), low_memory=False)
         for column in set(NUMBERS) & set(rows):
-            rows[column] = rows[column].sample(frac=1, random_state=0).to_numpy()
+            rows[column] = rows[column].sample(frac=1, random_state=3).to_numpy()
         return rows
 
-    for module in (advice, advice_of_study):
+    for module in MODULES:
         monkeypatch.setattr(module, "rows_of", turned)
-    cached = [made for m in (advice, advice_of_study) for made in vars(m).values() if hasattr(made, "cache_clear")]
+    cached = [made for m in MODULES for made in vars(m).values() if hasattr(made, "cache_clear")]
     for made in cached:
         made.cache_clear()
     yield
@@ -56,6 +57,58 @@ def test_advice_changes_when_its_records_change(request):
 def test_every_piece_of_advice_stands_on_a_page():
     pages = "".join(path.read_text(encoding="utf-8") for page in PAGES for path in checkout().glob(page))
     assert [name for name in advice.ADVICE if f"<!-- {name} -->" not in pages] == []
+
+
+_ENCODER = re.compile(r"\*(?:No|Yes):\* (.+)\. NER as it comes → with a new vocabulary: (\d+) → (\d+)\.")
+
+
+def test_the_words_of_advice_follow_its_numbers(request):
+    before = advice_of_study.decision()
+    assert "*No:* `--vocab-size N`" in before and f"--learning-rate {advice.advised_rate(advice.UNREAD)}`" in before
+    request.getfixturevalue("other_records")
+    after = advice_of_study.decision()
+    for told, n in ((before, 2), (after, 2)):
+        leaves = _ENCODER.findall(told)
+        assert len(leaves) == n
+        for what, source, target in leaves:
+            assert (what == "`--vocab-size N`") == (int(target) > int(source) + 1), what
+    assert f"--learning-rate {advice.advised_rate(advice.UNREAD)}`" in after
+
+
+def test_the_advised_rate_is_the_lowest_within_what_seeds_differ_by():
+    ends = {}
+    for row in rows_of(advice.ONE_PASS):
+        if (row["model"], row["metric"]) == ("smollm2-135m", "bits per byte"):
+            ends.setdefault((row["setting"], row["language"]), {})[float(row["step"])] = float(row["value"])
+    mean = {
+        way: statistics.mean(steps[max(steps)] for (setting, _), steps in ends.items() if setting == way)
+        for way in ("lapt-3e-5", "lapt", "lapt-3e-4")
+    }
+    assert mean["lapt-3e-5"] > mean["lapt-3e-4"] + 0.03 > mean["lapt"] > mean["lapt-3e-4"]
+    assert advice.advised_rate("smollm2-135m") == "1e-4"
+
+
+def test_the_range_of_seeds_is_that_of_three_runs():
+    runs = [*rows_of("real-trial/seeds.csv"), *rows_of("real-trial/records.csv")]
+    ends = {}
+    for row in runs:
+        cell = row["setting"], row["model"], row["language"], row["metric"]
+        if cell == ("lapt", "smollm2-135m", "sw", "bits per byte"):
+            ends.setdefault(row["seed"], {})[float(row["step"])] = float(row["value"])
+    last = [steps[max(steps)] for steps in ends.values()]
+    assert len(last) == 3 and max(last) - min(last) == pytest.approx(advice.BETWEEN_SEEDS, abs=0.005)
+
+
+def test_the_ways_that_no_other_beats_are_the_front():
+    rows = [row for row in rows_of(advice_of_ways.KEPT) if row["way"] != "as it comes"]
+    points = {row["way"]: (float(row["sw bits per byte"]), -int(row["obeyed"])) for row in rows}
+
+    def beaten(way):
+        mine = points[way]
+        return any(o != mine and o[0] <= mine[0] and o[1] <= mine[1] for o in points.values())
+
+    told = advice_of_ways.kept_told().split("obeyed: ")[1].split(". With")[0]
+    assert [way for way in points if f"*{way}*" in told] == [way for way in points if not beaten(way)]
 
 
 def test_numbers_of_one_seed_are_called_so():

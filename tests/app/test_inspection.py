@@ -99,7 +99,7 @@ def test_a_verdict_for_each_of_the_four_situations_by_the_numbers():
     }
     assert all(_decide(m)[0] == what for what, found in cases.items() for m in found)
     assert _decide(of(2.5, reads=False))[0] == "replace" and _decide(of(2.5, reads=True))[0] == "keep"
-    assert "quality for speed" in _decide(of(1.5, reads=True))[1] and _decide(of(1.5, reads=True, needed=0.1))[0] == "trim"
+    assert "for speed alone" in _decide(of(1.5, reads=True))[1] and _decide(of(1.5, reads=True, needed=0.1))[0] == "trim"
     assert "too small to learn 8,000" in _decide(of(1.5, reads=False, too_many=8000))[1]
     assert "75% of lines that were not counted" in _doubts(of(1.1, needed=0.1, changed=0.75))[0]
     assert "into 20% fewer tokens" in _doubts(of(1.5, extended=1.2, reads=True))[0]

@@ -96,5 +96,6 @@ def test_the_report_has_every_way_every_place_and_what_failed(cell_076d84ee):
 
 @pytest.mark.cell('nbs/08_study/02_report.ipynb', 'cell "advice has what a trial found in such a case, if one has" (e71d0004)')
 def test_advice_has_what_a_trial_found_in_such_a_case_if_one_has():
-    assert trial_evidence(False, "replace", True).startswith("POS accuracy of ") and not trial_evidence(False, "keep", True)
-    assert trial_evidence(True, "keep", True).startswith("gemma3-270m-trimmed in ")
+    assert trial_evidence("replace", True).startswith("POS accuracy of ") and not trial_evidence("keep", True)
+    assert trial_evidence("decoder", True).startswith("gemma3-270m-trimmed in ")
+    assert "smollm2-135m" in trial_evidence("tokens", False)

@@ -164,14 +164,14 @@ def _decide(m: Measured) -> tuple[str, str]:  # keep, trim, extend or replace; a
         f"needs {m.needed:.0%} of the vocabulary",
     )
     if m.ratio >= TWICE and not m.reads:
-        return "replace", f"{longer}; from {TWICE:g} on a vocabulary of its own is worth it"
+        return "replace", f"{longer}; a vocabulary of its own is advised from {TWICE:g} on"
     if m.ratio >= LONGER and not m.reads:
         many = f"; the text is too small to learn {m.too_many:,}, of which many occur less than {SEEN} times"
-        return "extend", f"{longer}; from {LONGER:g} on more tokens are worth it{many if m.too_many else ''}"
+        return "extend", f"{longer}; more tokens are advised from {LONGER:g} on{many if m.too_many else ''}"
     if m.ratio < LONGER:
         needs = f"{longer}, less than {LONGER:g}, and {needs}"
     else:
-        needs = f"the model reads the language, and new tokens would trade quality for speed; {longer}, and {needs}"
+        needs = f"the model reads the language, and new tokens are advised for speed alone; {longer}, and {needs}"
     return ("trim", f"{needs}, less than {LITTLE:.0%}") if m.needed < LITTLE else ("keep", needs)
 
 

@@ -72,24 +72,6 @@ def _shown(row: dict) -> dict:
     return {_HEADINGS.get(k, k): f"{v:.1%}" if k in _SHARES and v is not None else v or "" for k, v in row.items()}
 
 
-def _told_cost(inspection: "Inspection") -> str:
-    "What new tokens cost a decoder before they pay; empty where its reading is not known."
-    if not inspection.reading:
-        return ""
-    if inspection.reading.is_undecided:
-        return "new tokens buy speed; whether they cost quality or give some here, some steps of lapt of both show"
-    if inspection.reading.reads:
-        return (
-            "a model that reads the language is worse with new tokens before it is trained, and seldom better after a "
-            "pass over half a megabyte; they buy speed. A --learning-rate of 1e-5 keeps its English"
-        )
-    return (
-        "a model that does not read the language is better with new tokens from the start, but its own vocabulary "
-        "overtakes them within a pass over half a megabyte, unless it spells the text in bytes; they buy speed. At a "
-        "--learning-rate of 1e-4 it learns more than at the usual 3e-5 and forgets more, which --replay mends"
-    )
-
-
 _TO_KEEP = (
     "a trimmed vocabulary keeps what its texts and words need: give --text FILE, or --words CODE:20000 or FILE, for "
     "each language that the model is to keep; English needs its own, too"
@@ -112,11 +94,11 @@ def _show_verdict(inspection: "Inspection", verdict: "Verdict") -> None:
     facts = {
         "why": verdict.because,
         "reading": inspection.reading.in_words if inspection.reading else "",
-        "what it costs": _told_cost(inspection),
+        "added tokens": trial_evidence("tokens", m.reads) if decoder else "",
         "tokens per word": f"{m.tokens_per_word:.2f} in this text",
         "unknown tokens": f"{m.unknown:.2%} of this text",
         "doubts": "; ".join(verdict.doubts) or "none",
-        "in our trials": trial_evidence(decoder, verdict.what, m.reads if decoder else not m.missing),
+        "in our trials": trial_evidence("decoder", m.reads) if decoder else trial_evidence(verdict.what, not m.missing),
         "next": inspection.command,
         "of other languages": _TO_KEEP if verdict.what == "trim" else "",
     }

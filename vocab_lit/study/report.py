@@ -228,10 +228,9 @@ def report_text(
 
 # %% ../../nbs/08_study/02_report.ipynb #e71d0002
 def trial_evidence(
-    is_decoder: bool,
-    advice: str,  # a verdict of `vocab-lit inspect`: keep, trim, extend or replace
+    about: str,  # a verdict of `vocab-lit inspect` on a masked model; decoder; or tokens, which a decoder gets
     is_known: bool | None,  # the script to the vocabulary; of a decoder the language, where that is known
 ) -> str:  # empty where they say nothing about it
     "What our trials found in such a case, and with whose model and languages."
     found = json.loads(data_path("report/evidence.json").read_text(encoding="utf-8"))
-    return found.get("decoder" if is_decoder else advice, {}).get(str(is_known), "")
+    return found.get(about, {}).get(str(is_known), "")
