@@ -71,6 +71,7 @@ def test_an_entry_of_another_kind_is_named(cell_efc63008):
         ("tokenizer.ggml.eos_token_id", Field(ARRAY, 4, [1]), "a list of whole numbers instead of a whole number"),
         ("llama.context_length", Field(STRING, None, "long"), "a text instead of a whole number"),
         ("tokenizer.ggml.scores", Field(STRING, None, "0"), "a text instead of a list of numbers"),
+        ("tokenizer.chat_template", Field(4, None, 7), "a whole number instead of a text"),
     ):
         with pytest.raises(ValueError, match=f"{name} is {told}"):
             GgufFile(with_field(name, field))

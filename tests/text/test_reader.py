@@ -6,6 +6,7 @@ from vocab_lit.text.reader import TextSource, _ZSTD, beside, raw_lines, with_fie
 import bz2
 import gzip
 import importlib
+import io
 import json
 import lzma
 import pytest
@@ -218,7 +219,10 @@ def test_zstandard_is_read_where_its_module_is_installed(cell_6a3f0109):
     place = cell_6a3f0109.place
     plain = cell_6a3f0109.plain
     zstd = importlib.import_module(_ZSTD)
-    long = zstd.compress(b"maji\n" * 2**18, options={zstd.CompressionParameter.window_log: 30})
+    compressor = zstd.ZstdCompressor(options={zstd.CompressionParameter.window_log: 28})
+    long = compressor.compress(b"maji\n" * 2**18) + compressor.flush()
+    with pytest.raises(zstd.ZstdError, match="too much memory"):  # unless more is allowed
+        zstd.open(io.BytesIO(long)).read()
     (place / "long.zst").write_bytes(b"\x50\x2a\x4d\x18\x04\0\0\0skip" + long)  # behind a frame to skip
     assert sum(1 for _ in TextSource.of(place / "long.zst").lines()) == 2**18
     packed = zstd.compress(plain) + zstd.compress(b"maji\n")  # of two frames
