@@ -18,7 +18,7 @@ from studies.constructed import LANGUAGES
 from studies.coverage import coverage
 from studies.figures import INK, PALETTE, described, plt, use_style
 from studies.findings import page_table, standing, what_we_see
-from studies.plots import correlations, loss_curves
+from studies.plots import loss_curves
 from studies.presets import PAPER_PARAMETERS, languages_by_kind
 from studies.published import published
 from studies.real_topics import AS_IT_COMES, TABLE
@@ -226,7 +226,7 @@ class UnksNumbers:
 def factor_figure() -> Figure:
     "What a new language trains: all of its embeddings, or low-dimensional ones beside up-projections that stay."
     use_style()
-    fig, axes = plt.subplots(1, 2, figsize=(8, 3.2), width_ratios=[1, 1.5], layout="constrained")
+    fig, axes = plt.subplots(1, 2, figsize=(8, 2.4), width_ratios=[1, 1.5], layout="constrained")
     tall, wide, low = 3.0, 2.3, 0.3  # V', D and k
     frozen = dict(facecolor="none", edgecolor=INK, hatch="//", linewidth=1)
     trained = dict(facecolor=PALETTE[0], edgecolor=INK, linewidth=1)
@@ -248,15 +248,6 @@ def factor_figure() -> Figure:
     return described(fig, numbers, "Matrices: E' is trained as a whole; or F', which is narrow, times G, which stays.")
 
 
-def coverage_figure(numbers: UnksNumbers) -> Figure:
-    "The score of the model as it comes over the shares of unknown and of overlapping tokens."
-    kinds = correlated_kinds(numbers.chapter.scale, numbers.chapter.kinds)
-    panels = {"unknown": "unknown tokens, %", "shared": "overlapping tokens, %"}
-    source = language_name(numbers.chapter.sources.split()[0])
-    names = {code: language_name(code) for code in kinds}
-    return correlations(numbers.zero_shot, panels, kinds, names, ylabel=f"F1 from {source}")
-
-
 def coverage_seen(numbers: UnksNumbers) -> Markdown:
     "How the score goes with the two shares, here and in the paper."
     r = numbers.zero_shot[["unknown", "shared", "value"]].corr().value
@@ -270,7 +261,8 @@ def coverage_seen(numbers: UnksNumbers) -> Markdown:
         {
             f"{falls} (r = {r.shared:.2f}); the paper has {unknown:.2f} and {shared:.2f}.": r.unknown < 0 < r.shared,
             f"{apart} {known.max():.0f}: coverage does not explain all.": known.max() - known.min() > 4,
-        }
+        },
+        "What we see of unknown tokens.",
     )
 
 
@@ -344,8 +336,8 @@ def topics_seen() -> Markdown:
     seen = {}
     scores = real_topics().map(lambda found: float(np.mean(found)) if isinstance(found, list) else np.nan)
     for code in scores:
-        best = standing(scores[code], "el-lex", {AS_IT_COMES: "the source vocabulary"})
-        seen[f"In {language_name(code)} {best}."] = True
+        best = standing(scores[code], "el-lex", {topics: title for title, (_, topics) in ROWS.items()})
+        seen[f"In topics in {language_name(code)} {best}."] = True
     known = starts()[["identity", "blend"]].dropna()
     lower = int((known.blend < known.identity).sum())
     low, high = known.identity.min(), known.identity.max()
