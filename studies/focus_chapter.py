@@ -274,7 +274,7 @@ def start_table(numbers: FocusNumbers) -> Markdown:
     rows = []
     for method, printed in ROWS.items():
         cells = {"method": method, "paper": _mean_and_range(paper.get_group(printed)) if printed else ""}
-        for where, losses in (("known scripts", known), ("unknown scripts", unknown)):
+        for where, losses in (("ours: known scripts", known), ("ours: unknown scripts", unknown)):
             if len(losses):
                 cells[where] = _mean_and_range(losses.get(method, pd.Series(dtype=float)))
         for name, bits in real.items():
