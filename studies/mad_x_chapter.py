@@ -200,7 +200,7 @@ def _mean_and_deviation(values: pd.Series) -> str:
     "The mean of numbers and their standard deviation, as a table has them."
     if not len(values := values.dropna()):
         return ""
-    return f"{values.mean():.1f}" + (f" ± {values.std():.1f}" if len(values) > 1 else "")
+    return f"{values.mean():.1f}" + (f"±{values.std():.1f}" if len(values) > 1 else "")
 
 
 def _real_means() -> pd.Series:  # by method and seed
