@@ -29,7 +29,7 @@ test: .venv/installed ## check generated files, notebooks, lines and imports, th
 	.venv/bin/lint-imports --no-cache
 	$(PY) -m pytest $(ARGS)
 
-real: .venv/installed ## download pretrained models and texts (450 MB), hold what the library promises on them, and repeat the chapter on them (an hour)
+real: .venv/installed ## download pretrained models and texts (1 GB), hold what the library promises on them, and repeat the chapter on them (an hour)
 	$(PY) -m studies.real_models
 	$(PY) -m pytest --real -rs studies/tests/test_real.py $(ARGS)
 	$(PY) -m studies.real_chapter _build/real --check

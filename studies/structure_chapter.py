@@ -53,7 +53,7 @@ CLUSTER_MODELS = {"multilingual-e5-small": "multilingual-e5-small"} | REAL_MODEL
 PAGE_MODEL = "the small XLM-R"  # of scale `mini`
 SETUPS = {"": "off-the-shelf", "full": "FULL", "emb": "EMB"}  # what the paper calls our modes
 XLMR = Shape(12, 768, 3072, 250_002)
-SPACE = "\u00a0"  # between a number and its range
+SPACE, DASH = "\u00a0", "\u2060–\u2060"  # of a number and its range, which stay on one line
 
 
 @dataclass
@@ -241,7 +241,7 @@ def mean_and_range(values: pd.Series, digits: int = 1) -> str:
     if not len(values):
         return ""
     mean, low, high = (f"{value:.{digits}f}" for value in (values.mean(), values.min(), values.max()))
-    return mean if low == high else f"{mean}{SPACE}({low}–{high})"
+    return mean if low == high else f"{mean}{SPACE}({low}{DASH}{high})"
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -36,6 +36,7 @@ LANGUAGES = ("eng_Latn", "swh_Latn", "kat_Geor", "mlt_Latn")  # folders of SIB-2
 ALONE, KEPT = "classifier alone", "MAD-X, English adapters kept"
 RATES = {"MAD-X": 1e-3, "task adapter": 1e-3, "full fine-tuning": 5e-5, "LoRA": 1e-3}  # chosen before any result
 LEARNT, SCORED, UNSEEN = 400, 100, 30  # sentences: of topics in English, of a test, of text that judges adapters
+PAIRED = 32  # sentences, and their translations into English
 TASK_STEPS, TEXT_STEPS, BATCH, LONGEST = 50, 25, 8, 32
 ON_TEXT = LaptConfig(steps=TEXT_STEPS, batch_size=BATCH, length=LONGEST, learning_rate=1e-3, eval_every=TEXT_STEPS)
 
@@ -225,6 +226,26 @@ class TopicTransfer:
             body.encoder.requires_grad_(True)
         return model
 
+    def translations(self) -> Iterator[dict[str, Any]]:
+        "How many per cent of sentences lie nearest to their English translations, with and without language adapters."
+        source, model = self.languages[0], Classifier(self.body(), self.tokenizer)
+        madx = MadX(model.body)
+        for language in self.languages:
+            load_adapter(madx, self.work / language, "language", language)
+
+        def directions(language: str, adapter: str | None) -> torch.Tensor:
+            madx.activate(adapter)
+            vectors = model.all_vectors(self.read(language, "test").texts[:PAIRED])
+            return nn.functional.normalize(vectors - vectors.mean(0))
+
+        for method in (ALONE, KEPT, "MAD-X"):
+            english = directions(source, None if method == ALONE else source)
+            for language in self.languages[1:]:
+                adapter = {ALONE: None, KEPT: source}.get(method, language)
+                nearest = (directions(language, adapter) @ english.T).argmax(1)
+                found = 100 * (nearest == torch.arange(len(nearest))).double().mean().item()
+                yield dict(method=method, language=language, seed=0, metric="translations found", value=found)
+
     def scores(self, method: str, seed: int) -> Iterator[dict[str, Any]]:
         "The accuracies of a method in the languages that it did not learn topics in."
         model = self._made(method, seed)
@@ -245,7 +266,8 @@ def measured(table: Path, model: str) -> set[tuple[str, str]]:
     if not table.exists():
         return set()
     with table.open(encoding="utf-8", newline="") as file:
-        return {(row["method"], row["seed"]) for row in csv.DictReader(file) if row["model"] == model}
+        rows = [row for row in csv.DictReader(file) if row["model"] == model]
+    return {(row["method"], row["seed"]) for row in rows if row["metric"] == "accuracy"}
 
 
 def main() -> None:
@@ -267,10 +289,11 @@ def main() -> None:
                 writer.writeheader()
             writer.writerows(row | dict(model=asked.model.name, value=f"{row['value']:.3f}") for row in rows)
 
-    if (ALONE, "0") not in there:
-        add(study.scores(ALONE, 0))
     for language in study.languages:
         add(study.adapter(language))
+    if (ALONE, "0") not in there:
+        add(study.scores(ALONE, 0))
+        add(study.translations())
     for seed in asked.seeds:
         for method in RATES:
             if (method, str(seed)) not in there:

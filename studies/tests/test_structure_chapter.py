@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from studies.structure_chapter import (
+    DASH,
     REAL_STARTS,
     SHOWN,
     XLMR,
@@ -64,7 +65,7 @@ def test_a_table_divides_languages_by_script(numbers):
     cells = [cell.strip() for cell in line.strip("|").split("|")]
     at = SHOWN.index("SCRIPT+POSN+IDENT")
     # Tables 1 and 2 of the paper print averages of 91.3 and 89.6
-    together = f"{70 - at}.0\N{NO-BREAK SPACE}({50 - at}.0–{90 - at}.0)"
+    together = f"{70 - at}.0\N{NO-BREAK SPACE}({50 - at}.0{DASH}{90 - at}.0)"
     assert cells[1:] == ["91.3", together, "89.6", f"{90 - at}.0", f"{50 - at}.0"]
 
 
@@ -75,7 +76,7 @@ def test_a_finding_that_does_not_hold_is_marked(numbers):
 
 
 def test_a_cell_has_the_mean_and_the_range_of_languages():
-    assert mean_and_range(pd.Series([1.0, 2.0, 4.0])) == "2.3\N{NO-BREAK SPACE}(1.0–4.0)"
+    assert mean_and_range(pd.Series([1.0, 2.0, 4.0])) == f"2.3\N{NO-BREAK SPACE}(1.0{DASH}4.0)"
     assert mean_and_range(pd.Series([1.25, np.nan]), 2) == "1.25" and mean_and_range(pd.Series([np.nan])) == ""
     rows = pd.DataFrame([dict(model="a", groups="script", n=4, plane=0.3, all_dimensions=0.8)])
     assert "80% (30%; 25%)" in cluster_table(rows).data

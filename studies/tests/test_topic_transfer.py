@@ -4,8 +4,10 @@ import torch
 from studies import topic_transfer
 from studies.topic_transfer import RATES, Classifier, TopicTransfer, measured, read_topics
 from vocab_lit.text.corpus import data_path, read_lines
+from vocab_lit.training.settings import LaptConfig
 
 LANGUAGES = ("one", "other")
+FEW = LaptConfig(steps=2, batch_size=2, length=32, learning_rate=1e-2, eval_every=2)
 NAMES = ("travel", "sports", "health")
 
 
@@ -13,7 +15,7 @@ NAMES = ("travel", "sports", "health")
 def study(tmp_path_factory):
     "The bundled BERT and sentences of the library, each with a topic."
     folder = tmp_path_factory.mktemp("topics")
-    for language, code in zip(LANGUAGES, ("en", "sw")):
+    for language, code in zip((*LANGUAGES, "copy"), ("en", "sw", "en")):
         (folder / language).mkdir()
         lines = iter(read_lines(data_path("text", f"{code}.txt")))
         for split, n in (("train", 24), ("dev", 6), ("test", 6)):
@@ -60,9 +62,17 @@ def test_a_method_changes_what_it_trains_alone(study, method, monkeypatch):
     assert moved and all(named in name for name in moved)
 
 
+def test_a_sentence_is_nearest_to_itself(study, monkeypatch, tmp_path):
+    monkeypatch.setattr(topic_transfer, "ON_TEXT", FEW)
+    same = TopicTransfer(study.model, study.topics, tmp_path, ("one", "copy"))
+    for language in same.languages:
+        list(same.adapter(language))
+    found = {row["method"]: row["value"] for row in same.translations()}
+    assert found[topic_transfer.ALONE] == found[topic_transfer.KEPT] == 100
+
+
 def test_adapters_of_languages_are_swapped(study, monkeypatch, tmp_path):
-    few = topic_transfer.LaptConfig(steps=2, batch_size=2, length=32, learning_rate=1e-2, eval_every=2)
-    monkeypatch.setattr(topic_transfer, "ON_TEXT", few)
+    monkeypatch.setattr(topic_transfer, "ON_TEXT", FEW)
     monkeypatch.setattr(topic_transfer, "TASK_STEPS", 2)
     rows = [row for language in LANGUAGES for row in study.adapter(language)]
     assert [(row["language"], row["metric"]) for row in rows[::2]] == [(code, "loss before") for code in LANGUAGES]

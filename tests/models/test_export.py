@@ -216,8 +216,8 @@ def test_a_trimmed_and_extended_folder_is_written_like_a_file(cell_35c1a5ca, cel
         _check_tokens(folder, {0: "a"}, GgufFile.of(large), {0: "a", 1: "b"})
 
 
-@pytest.mark.cell('nbs/05_models/21_export.ipynb', 'cell "what a check of a folder advises makes a file that llama.cpp runs" (14275102)')
-def test_what_a_check_of_a_folder_advises_makes_a_file_that_llama_cpp_runs(cell_35c1a5ca):
+@pytest.mark.cell('nbs/05_models/21_export.ipynb', 'cell "what a check advises makes a file that llama.cpp runs" (14275102)')
+def test_what_a_check_advises_makes_a_file_that_llama_cpp_runs(cell_35c1a5ca):
     files = cell_35c1a5ca.files
     folder = cell_35c1a5ca.folder
     plain = cell_35c1a5ca.plain

@@ -509,7 +509,9 @@ def adapt_files(
     with alone(race.path()), _ends_when_asked(race):
         try:
             race.write()
-        except OSError:
+            if not race.path("text").is_dir():
+                make_texts(race)
+        except (OSError, ValueError):
             if is_new:  # nothing is in it, and the same command is to begin again
                 shutil.rmtree(race.path(), ignore_errors=True)
             raise
@@ -517,8 +519,6 @@ def adapt_files(
 
 
 def _adapt(race: Race) -> dict[str, Any]:
-    if not race.path("text").is_dir():
-        make_texts(race)
     if not learns_from_text(race.source.open_weights()):
         return write_result(race, _without_training(race))
     if "source" not in race.note:

@@ -50,11 +50,10 @@ def environment() -> dict:  # device and versions
 
 
 # data that decide no result: what results are compared with, times, and the page that shows a model
-_COMPARED = {"published", "records", "field", "report", "claims.yml", "bench.json"} | {
-    "architectures.json",
-    "speedrun",
-    "speedrun.csv",
-    "tokenizer_classes.json",
+_COMPARED = {"published", "records", "field", "report", "real-trial", "speedrun", "claims.yml"} | {
+    *("architectures.json", "bench.json", "tokenizer_classes.json"),
+    *("adapt.csv", "embedding_clusters.csv", "real-topics.csv", "speedrun.csv", "starts.csv"),
+    *("starts-extended.csv", "topic-transfer.csv"),
 }
 
 

@@ -34,8 +34,8 @@ from vocab_lit.gguf.tokens import (
 )
 from ..text.errors import first_line, no_collection
 from ..text.files import scratch_folder
-from .tokenizer_file import TokenizerFile, merges_by_score, sentencepiece_pipeline
-from .vocab import FALLBACK, Dialect
+from .tokenizer_file import TokenizerFile, sentencepiece_pipeline
+from .vocab import FALLBACK, Dialect, merges_by_score
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 # %% auto #0
 __all__ = ['SPECIAL_ROLES', 'ids_around', 'word_ids', 'model_pieces', 'unknown_piece', 'with_vocabulary', 'own_methods',
-           'ids_before', 'Built', 'save_tokenizer', 'merges_by_score', 'sentencepiece_pipeline', 'TokenizerFile']
+           'ids_before', 'Built', 'save_tokenizer', 'sentencepiece_pipeline', 'TokenizerFile']
 
 # %% ../../nbs/02_tokens/08_tokenizer_file.ipynb #27624beb
 SPECIAL_ROLES = ("bos_token", "eos_token", "cls_token", "sep_token", "unk_token", "pad_token", "mask_token")
@@ -225,18 +225,6 @@ def save_tokenizer(tokenizer: PreTrainedTokenizerBase, folder: str | Path) -> No
 
 # %% ../../nbs/02_tokens/08_tokenizer_file.ipynb #00b20ecd
 _MARK = "▁"  # written for a space
-
-
-def merges_by_score(
-    ids: Mapping[str, int],  # {piece: id}
-    scores: Mapping[str, float],  # {piece: the higher, the earlier it is made}
-) -> list[list[str]]:  # in the order of their ranks; of equal scores the longest first, which joins runs from the left
-    "The merges of pieces that are made by their scores."
-    merges = []
-    for piece in sorted(ids, key=lambda p: (-scores[p], -len(p))):
-        halves = ((piece[:at], piece[at:]) for at in range(len(piece) - 1, 0, -1))
-        merges += [[a, b] for a, b in halves if a in ids and b in ids]
-    return merges
 
 
 def sentencepiece_pipeline(

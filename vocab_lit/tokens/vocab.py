@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ['BYTES', 'CHARACTERS', 'FALLBACK', 'FALLBACK_PIECES', 'TIMES_FOLLOW', 'ROLES', 'SAME_ROLE', 'visible', 'Token',
            'Dialect', 'components', 'backend_of', 'ids_of_lines', 'read_pipeline', 'added_tokens', 'read_settings',
            'read_dialect', 'is_reserved', 'read_token', 'check_ids', 'Vocab', 'match_specials', 'overlap', 'Fit', 'fit',
-           'sum_fits']
+           'sum_fits', 'merges_by_score']
 
 # %% ../../nbs/02_tokens/01_vocab.ipynb #6365abba
 def visible(text: str) -> str:
@@ -524,3 +524,15 @@ def fit(tokenizer: PreTrainedTokenizerBase, lines: Iterable[str]) -> Fit:
 def sum_fits(fits: Iterable[Fit]) -> Fit:
     "The counts of several texts together."
     return Fit(*map(sum, zip(*map(astuple, fits))))
+
+# %% ../../nbs/02_tokens/01_vocab.ipynb #6d3b51e1
+def merges_by_score(
+    ids: Mapping[str, int],  # {piece: id}
+    scores: Mapping[str, float],  # {piece: the higher, the earlier it is made}
+) -> list[list[str]]:  # in the order of their ranks; of equal scores the longest first, which joins runs from the left
+    "The merges of pieces that are made by their scores."
+    merges = []
+    for piece in sorted(ids, key=lambda p: (-scores[p], -len(p))):
+        halves = ((piece[:at], piece[at:]) for at in range(len(piece) - 1, 0, -1))
+        merges += [[a, b] for a, b in halves if a in ids and b in ids]
+    return merges
