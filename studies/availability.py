@@ -210,7 +210,7 @@ _READ: Mapping[
         **dict.fromkeys(("sources", "targets", "exchange_targets"), ("text", "task")),  # the one of the page
         **dict.fromkeys(("tree_sources", "tree_targets"), ("text", "dp")),
     },
-    "wechsel": dict.fromkeys(("medium", "low", "less"), ("text",)),
+    "wechsel": dict.fromkeys(("medium", "low"), ("text",)),
 }
 
 

@@ -22,7 +22,6 @@ from studies.availability import (
     tasks_with_data,
 )
 from studies.cells import (
-    amount_cells,
     compare_cells,
     focus_cells,
     mad_x_curves,
@@ -32,7 +31,6 @@ from studies.cells import (
     unks_methods,
     unks_tables,
     wechsel_cells,
-    wechsel_training,
 )
 from studies.costs import MACHINES, SHARE, Load, Shape, count_loads, disk_needed, measured_rate, memory_needed, shape_of
 from studies.experiment import focus_methods
@@ -182,21 +180,14 @@ def _unks_everywhere(
     return Needs(cells, read, {"": shape}, paper, list(dict.fromkeys(filter(None, map(study.published, runs)))))
 
 
-def _wechsel(scale, language, seeds=0, steps=0, vocab_size=0, roberta="", gpt2="", medium="", low="", less="", **_):
+def _wechsel(scale, language, seeds=0, steps=0, vocab_size=0, roberta="", gpt2="", medium="", low="", **_):
     mini, custom, given = scale == "mini", scale == "custom", dict(gpt2=gpt2, roberta=roberta)
     medium, low = (_each(language), []) if custom else (_each(medium, language), _each(low))
     made = {name: not_measured for name, folder in given.items() if folder or not custom}
     sizes = dict(steps=steps or 40 * mini, vocab_size=vocab_size)
     cells = _declared(wechsel_cells(made, scale, language, medium, low, ("nli", "ner"), seeds, **sizes))
-    amounts = {"mini": 2, "paper": 4, "custom": 0}[scale]
-    if "gpt2" in made:
-        training = wechsel_training(scale, "low", **sizes)
-        for code in _each(less):
-            cells += amount_cells(not_measured, scale, code, range(1, amounts + 1), "", training)
     shapes = {name: _shape(scale, f"wechsel-{name}", given[name]) for name in made}
-    text = _each(*medium, *low, *([] if custom else _each(less)))
-    probed = [code for code in medium if code != "sw"] or medium
-    return Needs(cells, dict(text=text, nli=medium, ner=medium, pos=probed), shapes, "wechsel")
+    return Needs(cells, dict(text=_each(*medium, *low), nli=medium, ner=medium), shapes, "wechsel")
 
 
 def _compare(

@@ -172,26 +172,8 @@ WECHSEL_STARTS = {
     "WECHSEL": dict(method="wechsel"),
     "TransInner": dict(method="normal", mode="transinner"),
     "FullRand": dict(method="full-rand"),
-    "WECHSEL, rows first": dict(method="wechsel", mode="transinner"),
-    "TransInner, all at once": dict(method="normal"),
-    "TransInner-ShuffleEmb": dict(method="random", mode="transinner"),
-    "TransInner-ShuffleEmb, all at once": dict(method="random"),
-    "n-grams of fastText": dict(method="wechsel", how="fasttext", subwords="ngrams"),
-    "TFR of fastText": dict(method="wechsel", how="fasttext", subwords="tfr"),
-    "WECHSEL, vectors of all text": dict(method="wechsel"),
 }
-THREE_STARTS = tuple(WECHSEL_STARTS)[:3]
-EMBEDDINGS_FIRST = {  # starts whose embeddings learn alone at first, and the same all at once
-    "WECHSEL, rows first": "WECHSEL",
-    "TransInner": "TransInner, all at once",
-    "TransInner-ShuffleEmb": "TransInner-ShuffleEmb, all at once",
-}
-NGRAMS = ("n-grams of fastText", "TFR of fastText")
-READINGS = {
-    "old vocabulary, not trained": {},
-    "old vocabulary": dict(mode="all"),
-    "WECHSEL": dict(method="wechsel", mode="all"),
-}
+THREE_STARTS = tuple(WECHSEL_STARTS)
 
 
 def scored_steps(
@@ -209,7 +191,7 @@ def _course(target, language, start, seeds, scoring):
 
 def wechsel_training(
     scale: str,
-    kind: str,  # gpt2, roberta, low (little text), freezing or source
+    kind: str,  # gpt2, roberta or low (little text)
     steps: int = 0,  # of GPT-2 and RoBERTa with all text
     vocab_size: int = 0,
 ) -> OnText:
@@ -218,16 +200,12 @@ def wechsel_training(
     config = scale_lapt(scale, "wechsel-roberta" if kind == "roberta" else "wechsel-gpt2", steps)
     if kind == "low":
         config = scale_lapt(scale, "wechsel-gpt2-low-resource", 3 * steps if scale == "mini" else steps)
-    if kind == "freezing":
-        config = scale_lapt(scale, "wechsel-gpt2", max(1, config.steps * 3 // 10))  # 75,000 of 250,000
     words = {
         "gpt2": " of GPT-2",
         "roberta": " of RoBERTa",
         "low": " of GPT-2, with little text, at most",
-        "freezing": " of GPT-2, with and without freezing",
-        "source": " of GPT-2, source vocabulary",
     }
-    return OnText(words[kind], config, size * (kind != "source"), model="roberta" if kind == "roberta" else "gpt2")
+    return OnText(words[kind], config, size, model="roberta" if kind == "roberta" else "gpt2")
 
 
 def course_cells(
@@ -267,8 +245,6 @@ def wechsel_cells(
     steps: int = 0,
     vocab_size: int = 0,
     low_resource: Make = not_measured,
-    shorter: Make | None = None,  # for the comparison with frozen layers; None: as the others
-    per_byte: Callable = not_measured,  # of one of READINGS
     baseline: Callable = not_measured,  # of a language and a model
 ) -> Cells:
     "WECHSEL: courses of GPT-2 and RoBERTa, scores on the way, and models that they are compared with."
@@ -276,29 +252,16 @@ def wechsel_cells(
     languages = list(dict.fromkeys([*medium, language]))
     trained = partial(wechsel_training, scale, steps=steps, vocab_size=vocab_size)
     courses = partial(course_cells, scale=scale, seeds=seeds)
-    ngrams_in, other_tasks = ["sw"] if mini else languages, [t for t in tasks if t == "ner" or not mini]
+    other_tasks = [t for t in tasks if t == "ner" or not mini]
     if "gpt2" in made:
-        gpt2, spoken, german = made["gpt2"], "sw" if mini else language, "de" if scale != "custom" else language
-        what = "freezing" if paper else "course"  # elsewhere with all steps, so that some are there
-        cells["gpt2"] = courses(gpt2, "gpt2", languages, THREE_STARTS, training=trained("gpt2"))
-        key = dict(what="bytes", model="gpt2", language=spoken, scale=scale)
-        kinds = {"old vocabulary": (trained("source"),), "WECHSEL": (trained("gpt2"),)}
-        cells["bytes"] = [
-            Cell(key | dict(start=name), partial(per_byte, options), kinds.get(name, ()))
-            for name, options in READINGS.items()
-        ]
+        cells["gpt2"] = courses(made["gpt2"], "gpt2", languages, THREE_STARTS, training=trained("gpt2"))
         few = 600 if mini else 0  # frames; the paper's languages have 0.1 to 0.4 GiB
         cells["low"] = courses(low_resource, "gpt2", low, THREE_STARTS, training=trained("low"), lines=few)
-        starts = sorted({*EMBEDDINGS_FIRST, *EMBEDDINGS_FIRST.values()})
-        training = trained("freezing" if paper else "gpt2")
-        cells["freezing"] = courses(shorter or gpt2, "gpt2", [german], starts, training=training, what=what)
-        cells["n-grams"] = courses(gpt2, "gpt2", ngrams_in, (*NGRAMS, "WECHSEL"), training=trained("gpt2"))
     if "roberta" in made:
         training = trained("roberta")
         tasks, at = list(tasks), scored_steps(training.config.steps)
         roberta = partial(courses, made["roberta"], "roberta", training=training, at=at)
         cells["roberta"] = roberta(languages, THREE_STARTS, tasks=tasks)
-        cells["n-grams, roberta"] = roberta(ngrams_in, NGRAMS, tasks=other_tasks) if other_tasks else []
         models = (
             [] if scale == "custom" else [(code, "XLM-R_Base", scale_models("focus")[not mini]) for code in languages]
         )
@@ -316,26 +279,6 @@ def wechsel_cells(
             for code, name, model in models
         ]
     return cells
-
-
-def amount_cells(
-    sample: Callable[[int, str], Target],  # of lines of text, and a file of word vectors or ""
-    scale: str,
-    language: str,
-    amounts: Iterable[int],  # lines of text
-    vectors: str,  # file of word vectors of all text
-    training: OnText,
-) -> list[Cell]:
-    "WECHSEL on less and less text, also with word vectors of all of it."
-    starts = dict.fromkeys(THREE_STARTS, "") | {"WECHSEL, vectors of all text": vectors}
-    return [
-        cell
-        for n in amounts
-        for start, file in starts.items()
-        for cell in course_cells(
-            lambda _, n=n, file=file: sample(n, file), "gpt2", [language], [start], scale, 0, training, n
-        )
-    ]
 
 
 COMPARED = {

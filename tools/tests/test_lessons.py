@@ -15,11 +15,12 @@ from vocab_lit.study import (
     exercises_embedding_structure,
     exercises_mad_x,  # noqa: F401  its exercises are registered
     exercises_unks,
+    exercises_wechsel,
 )
 from vocab_lit.study.exercises import EXERCISES, Verdict
 
 # chapters that are held to the form of a lesson
-LESSONS = ("focus", "embedding-structure", "mad-x", "unks-everywhere")
+LESSONS = ("focus", "embedding-structure", "mad-x", "unks-everywhere", "wechsel")
 SECTIONS = [
     *("Question", "Idea", "By hand", "In the library", "The experiment", "Where it fails", "Exercises"),
     "In five lines",
@@ -205,3 +206,36 @@ def test_checks_know_the_tokens_of_unks_everywhere():
     _, names, _ = ran("unks-everywhere")
     assert np.array_equal(exercises_unks.EMBEDDINGS, names["E"])
     assert list(exercises_unks.TOKENS) == names["source"]
+
+
+def test_the_rotation_by_hand_is_the_best_of_many():
+    from scipy.stats import ortho_group
+
+    _, names, _ = ran("wechsel")
+    A, B, R = names["A"], names["B"], names["R"]
+    others = ortho_group.rvs(3, 5000, random_state=0)  # with reflections
+    assert np.allclose(R @ R.T, np.eye(3))
+    assert np.linalg.norm(A @ R - B) < min(np.linalg.norm(A @ other - B) for other in others)
+    assert np.array_equal(A, exercises_wechsel.ENGLISH) and names["pairs"] == [*map(tuple, exercises_wechsel.PAIRS)]
+
+
+def test_the_library_weighs_neighbours_as_by_hand():
+    _, names, ends = ran("wechsel")
+    w, s = names["w"], names["s"]
+    assert (np.count_nonzero(w, axis=1) == 3).all() and np.allclose(w.sum(1), 1)
+    for weights, cosines in zip(w, s):  # by the definition: log-odds are differences of cosines over the temperature
+        near = np.flatnonzero(weights)
+        assert np.allclose(np.diff(np.log(weights[near])), np.diff(cosines[near]) / 0.1)
+    of_library = next(end for code, end in ends.items() if "import nearest" in code)
+    assert np.allclose(of_library, names["E_new"], atol=0.006)
+    assert next(end for code, end in ends.items() if "by_hand" in code) < 1e-6
+    for text, vector in zip(("maziwa", "ziwa"), next(end for code, end in ends.items() if "ngrams[x]" in code)):
+        assert np.allclose(vector, names["words"][text])
+
+
+def test_a_wrong_dictionary_shows_in_cosines_more_than_in_the_loss():
+    _, _, ends = ran("wechsel")
+    cosines = next(end for code, end in ends.items() if "known_pairs" in code)
+    losses = next(end for code, end in ends.items() if "wrong_start" in code)
+    assert cosines["wrong"] < 0.6 * cosines["right"]
+    assert losses["right"] < losses["wrong"] < losses["right"] + 0.5 < losses["random mapping"]
