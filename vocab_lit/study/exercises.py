@@ -135,7 +135,7 @@ def _ten_nearest(answer: type[InitStep] | InitStep) -> str:
     known = with_vectors(target, vectors)
     anchors, new = np.flatnonzero(known & (copied >= 0)), np.flatnonzero(known & (copied < 0))
     found, _ = nearest(vectors.matrix[new], vectors.matrix, 10, anchors)
-    right = RowWeights.mean(dict(zip(new, copied[found])), len(source)).weights
+    right = RowWeights.mean(dict(zip(new.tolist(), copied[found])), len(source)).weights
     wrong = new[abs(plan.weights[new] - right).max(axis=1).toarray().ravel() > 1e-4]
     if not len(wrong):
         return ""

@@ -95,7 +95,7 @@ def _means_of_groups(answer: type[InitStep] | InitStep) -> str:
     steps = (Copy(), Gaussian(Group("script", position=True)), Gaussian())
     sampled = Recipe("sampled", steps, "", "").plan(source, target)
     members, rows = list(sampled.groups.values()), np.flatnonzero(sampled.step == 1)
-    right = RowWeights.mean({row: members[sampled.group[row]] for row in rows}, len(source)).weights
+    right = RowWeights.mean({int(row): members[sampled.group[row]] for row in rows}, len(source)).weights
     wrong = rows[abs(plan.weights[rows] - right).max(axis=1).toarray().ravel() > 1e-6]
     if not len(wrong):
         return ""

@@ -82,8 +82,9 @@ def _aligned(lines: Sequence[str], pairs: Sequence[Sequence[str]], size: int) ->
     "Source tokenizer, a target tokenizer of some size, and vectors of the tokens of both in one space."
     source = Source.open(data_path("models", "mini-roberta")).tokenizer
     target = train_tokenizer_like(source, lines, vocab_size=size)
-    words = [train_words(text, dim=16) for text in (read_lines(data_path("text", "en.txt")), lines)]
-    return source, target, align_tokens(*words, source, target, [tuple(pair) for pair in pairs])
+    english = read_lines(data_path("text", "en.txt"))
+    words, own = train_words(english, dim=16), train_words(lines, dim=16)
+    return source, target, align_tokens(words, own, source, target, [tuple(pair) for pair in pairs])
 
 
 @cache
