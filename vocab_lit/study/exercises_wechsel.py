@@ -84,7 +84,7 @@ def _aligned(lines: Sequence[str], pairs: Sequence[Sequence[str]], size: int) ->
     target = train_tokenizer_like(source, lines, vocab_size=size)
     english = read_lines(data_path("text", "en.txt"))
     words, own = train_words(english, dim=16), train_words(lines, dim=16)
-    return source, target, align_tokens(words, own, source, target, [tuple(pair) for pair in pairs])
+    return source, target, align_tokens(words, own, source, target, [(word, meaning) for word, meaning in pairs])
 
 
 @cache
