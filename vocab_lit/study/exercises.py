@@ -24,7 +24,8 @@ from ..vectors.align import nearest
 from ..vectors.token_vectors import TokenVectors, token_vectors
 
 # %% auto #0
-__all__ = ['Judge', 'EXERCISES', 'OVERLAPPING', 'STATIC', 'ZIWA', 'COSINES', 'Verdict', 'exercise', 'check', 'numbers']
+__all__ = ['Judge', 'EXERCISES', 'OVERLAPPING', 'STATIC', 'ZIWA', 'COSINES', 'Verdict', 'exercise', 'check', 'numbers',
+           'guess_start']
 
 # %% ../../nbs/08_study/07_exercises.ipynb #ba2728e0
 @dataclass(frozen=True)
@@ -155,13 +156,21 @@ def _loss_before_training(lines: Sequence[str], method: str) -> float:
     return heldout_loss(made.model, tokenizer, unseen, length=64)
 
 
-@exercise("focus-5")
-def _guess_for_a_language(answer: tuple[Sequence[str], str]) -> str:
+def guess_start(
+    answer: tuple[Sequence[str], str],  # lines of a language, and the method that starts lower
+    methods: Sequence[str],  # two
+) -> str:
+    "The losses of two methods before training, where a reader has guessed the higher one."
     lines, guess = answer
-    losses = {method: _loss_before_training(list(lines), method) for method in ("focus", "subtoken-mean")}
-    if guess not in losses:
-        raise ValueError(f"{guess!r} is none of the two; choose from {', '.join(losses)}")
+    if guess not in methods:
+        raise ValueError(f"{guess!r} is none of the two; choose from {', '.join(methods)}")
+    losses = {method: _loss_before_training(list(lines), method) for method in methods}
     if guess == min(losses, key=lambda method: losses[method]):
         return ""
-    told = ", ".join(f"{method} starts at {loss:.2f} nats" for method, loss in losses.items())
-    return f"{told}; look at which tokens overlap in your language"
+    return ", ".join(f"{method} starts at {loss:.2f} nats" for method, loss in losses.items())
+
+
+@exercise("focus-5")
+def _overlap_or_subtokens(answer: tuple[Sequence[str], str]) -> str:
+    told = guess_start(answer, ("focus", "subtoken-mean"))
+    return f"{told}; look at which tokens overlap in your language" if told else ""
