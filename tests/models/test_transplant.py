@@ -475,7 +475,7 @@ def test_paths_that_hold_no_model_are_explained():
     for name, match in (
         ("x.txt", "is a file; give the model's folder"),
         ("t5", "is a vit model, and transformers has no language model for it"),
-        ("gone", "the weights do not load"),
+        ("gone", "has neither model.safetensors nor pytorch_model.bin"),
         ("none", "none has no config.json"),
         ("torn", "torn.config.json is damaged: "),
     ):

@@ -266,6 +266,7 @@ class FolderSource(Source):
         "Load the model with all its weights, in their number format; `ValueError` where some are missing or damaged."
         from vocab_lit.models import lazy_weights
 
+        self.model_class  # noqa: B018  names a type that has no language model
         if not self.stored and not any(self.files.glob("pytorch_model*.bin")):
             has = "neither model.safetensors nor pytorch_model.bin, nor an index of several such files"
             raise ValueError(f"{self.path} has {has}; write the weights by transformers' save_pretrained")
