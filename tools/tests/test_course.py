@@ -1,4 +1,5 @@
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -19,7 +20,8 @@ def test_the_notebooks_of_a_class_are_run_and_what_is_right_is_counted(tmp_path)
     (command,) = re.findall(r"```bash\n(jupyter .*)\n```", PAGE)
     (count,) = re.findall(r"```python\n(import json.*?)```", PAGE, re.S)
     run = dict(cwd=tmp_path, check=True, capture_output=True, text=True)
-    subprocess.run(f"{Path(sys.executable).with_name('jupyter')}{command.removeprefix('jupyter')}", shell=True, **run)
+    jupyter = shlex.quote(str(Path(sys.executable).with_name("jupyter")))
+    subprocess.run(command.replace("jupyter", jupyter, 1), shell=True, **run)
     counted = subprocess.run([sys.executable, "-c", count], **run)
     assert counted.stdout == "student 2 right\n"
 
