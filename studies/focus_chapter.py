@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pandas as pd
 
 from studies.adaptation import Adaptation
 from studies.advice import LEVEL, starts
-from studies.availability import reachable_parameters, tasks_with_data
+from studies.availability import tasks_with_data
 from studies.cells import focus_cells
 from studies.embedding_plots import show_mixture
 from studies.experiment import Target, Targets, focus_methods
 from studies.findings import page_table, standing, what_we_see
+from studies.lesson import SPACE, Lesson, english_name, mean_and_range
 from studies.phrasebook import locales
 from studies.plots import loss_curves
 from studies.presets import data_set
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from IPython.display import Markdown
     from matplotlib.figure import Figure
 
-SPACE = "\N{NO-BREAK SPACE}"
 STARTS = ("random", "focus-symbolic", "focus-word", "focus", "wechsel", "wechsel-en")
 BASELINES = ("subtoken-mean", "blend")  # which the paper does not have
 ROWS = {  # of the table of starts: our name of a method, and the paper's
@@ -58,15 +57,12 @@ SHOWN = {  # of the table of tasks: label, and method
 
 
 @dataclass
-class FocusChapter:
+class FocusChapter(Lesson):
     "The chapter's parameters, by their names, and what is measured with them."
 
-    language: str
-    scale: str
+    paper: ClassVar[str] = "focus"
     model: str
     text: str
-    corpus: str
-    max_lines: int
     dictionary: str
     source_text: str
     source_vectors: str
@@ -76,29 +72,15 @@ class FocusChapter:
     nli: str
     qa: str
     task_seeds: int
-    seeds: int
     vocab_size: int
-    steps: int
     compare: str
-    workers: int
-    cluster: str
-    records: str
 
-    @classmethod
-    def of(
-        cls,
-        names: Mapping[str, Any],  # of a notebook, as `globals()` gives them
-    ) -> FocusChapter:
-        "The chapter with the parameters of a notebook; what cannot be reached is told, and left out."
-        chapter = cls(**{field.name: names[field.name] for field in fields(cls)})
-        if chapter.scale == "paper":
-            tasks = {task: data_set("focus", task, chapter.language, names[task]) for task in ("ner", "qa")}
-            chapter = replace(chapter, **tasks)
-        given = dict(compare=chapter.compare, seeds=chapter.seeds, task_seeds=chapter.task_seeds)
-        sources = dict(chapter.files, corpus=chapter.corpus)
-        found = reachable_parameters("focus", chapter.scale, chapter.language, sources, look=True, **given)
-        found.show()
-        return replace(chapter, **found.parameters)
+    def reached(self) -> FocusChapter:
+        chapter = self
+        if self.scale == "paper":
+            tasks = {task: data_set("focus", task, self.language, getattr(self, task)) for task in ("ner", "qa")}
+            chapter = replace(self, **tasks)
+        return chapter.within_reach(dict(chapter.files, corpus=self.corpus), "compare", "seeds", "task_seeds")
 
     @property
     def files(self) -> dict[str, Any]:
@@ -205,9 +187,7 @@ class FocusNumbers:
     @property
     def name(self) -> str:
         "What English calls the language."
-        from babel import Locale
-
-        return Locale("en").languages.get(self.chapter.language, self.chapter.language)
+        return english_name(self.chapter.language)
 
     @cached_property
     def curves(self) -> pd.DataFrame:
@@ -251,15 +231,6 @@ def mixture_example(token: str = "▁Kiarabu") -> Figure:
     return show_mixture(vocab[id].text, texts, weights, static, embeddings[used + others])
 
 
-def _mean_and_range(values: pd.Series, digits: int = 1) -> str:
-    "The mean of numbers and the lowest and highest of them, as a table has them."
-    values = values.dropna()
-    if not len(values):
-        return ""
-    low, high = f"{values.min():.{digits}f}", f"{values.max():.{digits}f}"
-    return f"{values.mean():.{digits}f}" + (f"{SPACE}({low}–{high})" if len(values) > 1 else "")
-
-
 def real_starts(model: str) -> pd.DataFrame:  # rows: languages; columns: methods of `ROWS`
     "The starts of a pretrained model, bits per byte, in the languages where all methods are known."
     methods = [REAL.get(name, name) for name in ROWS if name != "focus-word"]
@@ -273,13 +244,13 @@ def start_table(numbers: FocusNumbers) -> Markdown:
     real = {name: real_starts(model) for model, name in REAL_MODELS.items()}
     rows = []
     for method, printed in ROWS.items():
-        cells = {"method": method, "paper": _mean_and_range(paper.get_group(printed)) if printed else ""}
+        cells = {"method": method, "paper": mean_and_range(paper.get_group(printed)) if printed else ""}
         for where, losses in (("ours: known scripts", known), ("ours: unknown scripts", unknown)):
             if len(losses):
-                cells[where] = _mean_and_range(losses.get(method, pd.Series(dtype=float)))
+                cells[where] = mean_and_range(losses.get(method, pd.Series(dtype=float)))
         for name, bits in real.items():
             of_method = bits.get(method, pd.Series(dtype=float))
-            cells[f"real: {name}"] = _mean_and_range(of_method, 2)
+            cells[f"real: {name}"] = mean_and_range(of_method, 2)
         rows.append(cells)
     return page_table(pd.DataFrame(rows))
 

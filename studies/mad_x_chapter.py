@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pandas as pd
 
-from studies.availability import check_models, reachable_parameters
+from studies.availability import check_models
 from studies.cells import mad_x_curves, mad_x_tables
 from studies.findings import page_table, standing, what_we_see
+from studies.lesson import Lesson, english_name
 from studies.plots import score_curves
 from studies.presets import languages_by_kind
 from studies.published import published
@@ -44,20 +44,11 @@ REAL_METHODS = {
 REAL_LANGUAGES = dict(zip(LANGUAGES[1:], ("Swahili", "Georgian", "Maltese")))
 
 
-def english_names(codes: Iterable[str]) -> dict[str, str]:
-    "What English calls languages."
-    from babel import Locale
-
-    known = Locale("en").languages
-    return {code: known.get(code, code) for code in codes}
-
-
 @dataclass
-class MadXChapter:
+class MadXChapter(Lesson):
     "The chapter's parameters, by their names, and what is measured with them."
 
-    language: str
-    scale: str
+    paper: ClassVar[str] = "mad-x"
     kinds: str
     question_source: str
     questions: str
@@ -66,26 +57,10 @@ class MadXChapter:
     text: str
     ner: str
     qa: str
-    corpus: str
-    max_lines: int
-    seeds: int
-    steps: int
-    workers: int
-    cluster: str
-    records: str
 
-    @classmethod
-    def of(
-        cls,
-        names: Mapping[str, Any],  # of a notebook, as `globals()` gives them
-    ) -> MadXChapter:
-        "The chapter with the parameters of a notebook; what cannot be reached is told, and left out."
-        chapter = cls(**{field.name: names[field.name] for field in fields(cls)})
-        asked = {name: names[name] for name in ("kinds", "question_source", "questions", "vocabulary", "seeds")}
-        sources = dict(corpus=chapter.corpus, ner=chapter.ner, qa=chapter.qa)
-        found = reachable_parameters("mad-x", chapter.scale, chapter.language, sources, look=True, **asked)
-        found.show()
-        return replace(chapter, **found.parameters)
+    def reached(self) -> MadXChapter:
+        sources = dict(corpus=self.corpus, ner=self.ner, qa=self.qa)
+        return self.within_reach(sources, "kinds", "question_source", "questions", "vocabulary", "seeds")
 
     @property
     def options(self) -> dict[str, Any]:
@@ -151,7 +126,7 @@ class MadXNumbers:
     @cached_property
     def names(self) -> dict[str, str]:
         "What English calls the languages."
-        return english_names([*self.chapter.kind_of, self.chapter.language])
+        return {code: english_name(code) for code in (*self.chapter.kind_of, self.chapter.language)}
 
     @cached_property
     def recorded(self) -> pd.DataFrame:  # as `scores`

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, ClassVar
 
 import pandas as pd
 
+from studies import lesson
 from studies.advice import starts
-from studies.availability import reachable_parameters
 from studies.cells import paper_methods, source_gaussian, structure_cells
 from studies.costs import Shape, run_flops
 from studies.embedding_clusters import CLUSTERS, MAP, Clusters
@@ -18,6 +18,7 @@ from studies.embedding_plots import group_map
 from studies.experiment import Target, Targets
 from studies.findings import page_table, standing, what_we_see
 from studies.hub_sources import cldr_code
+from studies.lesson import Lesson, english_name
 from studies.plots import loss_curves
 from studies.published import published
 from vocab_lit.methods.registry import get_recipe
@@ -53,47 +54,29 @@ CLUSTER_MODELS = {"multilingual-e5-small": "multilingual-e5-small"} | REAL_MODEL
 PAGE_MODEL = "the small XLM-R"  # of scale `mini`
 SETUPS = {"": "off-the-shelf", "full": "FULL", "emb": "EMB"}  # what the paper calls our modes
 XLMR = Shape(12, 768, 3072, 250_002)
-SPACE, DASH = "\u00a0", "\u2060–\u2060"  # of a number and its range, which stay on one line
+DASH = "\u2060–\u2060"  # of a range, which stays on one line
+mean_and_range = partial(lesson.mean_and_range, dash=DASH)
 
 
 @dataclass
-class StructureChapter:
+class StructureChapter(Lesson):
     "The chapter's parameters, by their names, and what is measured with them."
 
-    language: str
-    scale: str
+    paper: ClassVar[str] = "embedding-structure"
     model: str
     text: str
     pos: str
     ner: str
-    corpus: str
-    max_lines: int
     language_model: str
-    seeds: int
     vocab_size: int
-    steps: int
     compare: str
     mixed: str
     family: str
     syntax: str
-    workers: int
-    cluster: str
-    records: str
 
-    @classmethod
-    def of(
-        cls,
-        names: Mapping[str, Any],  # of a notebook, as `globals()` gives them
-    ) -> StructureChapter:
-        "The chapter with the parameters of a notebook; what cannot be reached is told, and left out."
-        chapter = cls(**{field.name: names[field.name] for field in fields(cls)})
-        given = {name: getattr(chapter, name) for name in ("compare", "mixed", "family", "seeds")}
-        sources = dict(corpus=chapter.corpus, pos=chapter.pos, ner=chapter.ner)
-        found = reachable_parameters(
-            "embedding-structure", chapter.scale, chapter.language, sources, look=True, **given
-        )
-        found.show()
-        chapter = replace(chapter, **found.parameters)
+    def reached(self) -> StructureChapter:
+        sources = dict(corpus=self.corpus, pos=self.pos, ner=self.ner)
+        chapter = self.within_reach(sources, "compare", "mixed", "family", "seeds")
         if not chapter.tasks:
             raise ValueError("scale custom needs files of a task: set pos or ner, or both")
         return chapter
@@ -173,10 +156,7 @@ class StructureNumbers:
     @cached_property
     def names(self) -> dict[str, str]:  # by code
         "What English calls the languages."
-        from babel import Locale
-
-        english = Locale("en").languages
-        return {code: english.get(cldr_code(code), code) for code in self.chapter.languages}
+        return {code: english_name(cldr_code(code)) for code in self.chapter.languages}
 
     @cached_property
     def uncovered(self) -> pd.Series:  # by language
@@ -233,15 +213,6 @@ class StructureNumbers:
     def longer(self) -> pd.DataFrame:  # columns: method, step, value
         "Losses on the way of a training three times as long."
         return self.rows[(self.rows.what == "longer") & (self.rows.metric == "loss")]
-
-
-def mean_and_range(values: pd.Series, digits: int = 1) -> str:
-    "The mean of numbers and the lowest and highest of them, as a table has them."
-    values = values.dropna()
-    if not len(values):
-        return ""
-    mean, low, high = (f"{value:.{digits}f}" for value in (values.mean(), values.min(), values.max()))
-    return mean if low == high else f"{mean}{SPACE}({low}{DASH}{high})"
 
 
 def _listed(names: Sequence[str]) -> str:

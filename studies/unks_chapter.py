@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pandas as pd
-from babel import Locale
 
 from studies.advice import starts
-from studies.availability import reachable_parameters
 from studies.cells import correlated_kinds, unks_methods, unks_tables
 from studies.constructed import LANGUAGES
 from studies.coverage import coverage
 from studies.figures import INK, PALETTE, described, plt, use_style
 from studies.findings import page_table, standing, what_we_see
+from studies.lesson import Lesson, english_name
 from studies.plots import loss_curves
 from studies.presets import PAPER_PARAMETERS, languages_by_kind
 from studies.published import published
@@ -54,15 +52,14 @@ def language_name(code: str) -> str:
     "What English calls a language, also a constructed one."
     if code in LANGUAGES:
         return LANGUAGES[code].name
-    return Locale("en").languages.get(code, code)
+    return english_name(code)
 
 
 @dataclass
-class UnksChapter:
+class UnksChapter(Lesson):
     "The chapter's parameters, by their names, and what is measured with them."
 
-    language: str
-    scale: str
+    paper: ClassVar[str] = "unks-everywhere"
     sources: str
     targets: str
     exchange_targets: str
@@ -73,28 +70,12 @@ class UnksChapter:
     text: str
     ner: str
     dp: str
-    corpus: str
-    max_lines: int
     source_adapters: str
     vocab_size: int
-    seeds: int
-    steps: int
-    workers: int
-    cluster: str
-    records: str
 
-    @classmethod
-    def of(
-        cls,
-        names: Mapping[str, Any],  # of a notebook, as `globals()` gives them
-    ) -> UnksChapter:
-        "The chapter with the parameters of a notebook; what cannot be reached is told, and left out."
-        chapter = cls(**{field.name: names[field.name] for field in fields(cls)})
-        asked = {name: getattr(chapter, name) for name in PAPER_PARAMETERS["unks-everywhere"]}
-        data = {name: getattr(chapter, name) for name in ("corpus", "task", "ner", "dp")}
-        found = reachable_parameters("unks-everywhere", chapter.scale, chapter.language, data, look=True, **asked)
-        found.show()
-        return replace(chapter, **found.parameters)
+    def reached(self) -> UnksChapter:
+        sources = {name: getattr(self, name) for name in ("corpus", "task", "ner", "dp")}
+        return self.within_reach(sources, *PAPER_PARAMETERS["unks-everywhere"])
 
     @cached_property
     def kinds(self) -> dict[str, str]:

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pandas as pd
-from babel import Locale
 
 from studies.advice import LEVEL, starts
-from studies.availability import check_models, reachable_parameters
+from studies.availability import check_models
 from studies.cells import THREE_STARTS, wechsel_cells
 from studies.embedding_plots import alignment_map
 from studies.experiment import Targets
 from studies.findings import page_table, standing, what_we_see
 from studies.hub import hub_model
+from studies.lesson import Lesson, english_name, mean_and_range
 from studies.plots import loss_curves
 from studies.published import published
 from vocab_lit.models.source import load_model
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
     from IPython.display import Markdown
     from matplotlib.figure import Figure
 
-SPACE = "\N{NO-BREAK SPACE}"
 FEW_LINES = 600  # of text, at scale mini, for the languages that are given little
 ROWS = {  # of the table of perplexities: our name of a method, and that of `data/starts.csv`
     "WECHSEL": "wechsel",
@@ -56,18 +54,15 @@ SHOWN = (  # translations in the figure
 
 
 @dataclass
-class WechselChapter:
+class WechselChapter(Lesson):
     "The chapter's parameters, by their names, and what is measured with them."
 
-    language: str
-    scale: str
+    paper: ClassVar[str] = "wechsel"
     medium: str
     low: str
     roberta: str
     gpt2: str
     text: str
-    corpus: str
-    max_lines: int
     source_text: str
     source_vectors: str
     target_vectors: str
@@ -75,24 +70,9 @@ class WechselChapter:
     nli: str
     ner: str
     vocab_size: int
-    steps: int
-    seeds: int
-    workers: int
-    cluster: str
-    records: str
 
-    @classmethod
-    def of(
-        cls,
-        names: Mapping[str, Any],  # of a notebook, as `globals()` gives them
-    ) -> WechselChapter:
-        "The chapter with the parameters of a notebook; what cannot be reached is told, and left out."
-        chapter = cls(**{field.name: names[field.name] for field in fields(cls)})
-        given = dict(medium=chapter.medium, low=chapter.low, seeds=chapter.seeds)
-        sources = dict(corpus=chapter.corpus)
-        found = reachable_parameters("wechsel", chapter.scale, chapter.language, sources, look=True, **given)
-        found.show()
-        chapter = replace(chapter, **found.parameters)
+    def reached(self) -> WechselChapter:
+        chapter = self.within_reach(dict(corpus=self.corpus), "medium", "low", "seeds")
         if not chapter.targets:
             raise ValueError(
                 "scale custom needs a model: set roberta to the folder of a masked one, gpt2 to that of a causal one, "
@@ -202,7 +182,7 @@ class WechselNumbers:
     def names(self) -> dict[str, str]:
         "What English calls the languages."
         codes = (*self.chapter.languages, *self.chapter.low_languages)
-        return {code: Locale("en").languages.get(code, code) for code in codes}
+        return {code: english_name(code) for code in codes}
 
     def _course(self, model: str, languages: list[str], few: bool = False) -> pd.DataFrame:
         lines, rows = FEW_LINES if few and self.chapter.scale == "mini" else 0, self.rows
@@ -252,15 +232,6 @@ def rotation_example() -> Figure:
     return alignment_map(*sides, sides[0] @ R, shown, languages=("English", "Swahili"))
 
 
-def _mean_and_range(values: pd.Series, digits: int = 0) -> str:
-    "The mean of numbers and the lowest and highest of them, as a table has them."
-    values = values.dropna()
-    if not len(values):
-        return ""
-    low, high = f"{values.min():.{digits}f}", f"{values.max():.{digits}f}"
-    return f"{values.mean():.{digits}f}" + (f"{SPACE}({low}–{high})" if len(values) > 1 else "")
-
-
 def real_starts(model: str) -> pd.DataFrame:  # rows: languages; columns: methods of `ROWS`
     "The starts of a pretrained model, bits per byte, in the languages where WECHSEL's is known."
     names = {real: name for name, real in ROWS.items() if real}
@@ -287,7 +258,7 @@ def perplexity_table(numbers: WechselNumbers) -> Markdown:
     columns |= {f"real: {name}, start": (real_starts(model), 2) for model, name in REAL_MODELS.items()}
     empty = pd.Series(dtype=float)
     table = {
-        title: [_mean_and_range(values.get(method, empty), digits) for method in ROWS]
+        title: [mean_and_range(values.get(method, empty), digits) for method in ROWS]
         for title, (values, digits) in columns.items()
     }
     return page_table(pd.DataFrame({"method": list(ROWS)} | table))
@@ -340,9 +311,9 @@ def task_table(numbers: WechselNumbers) -> Markdown:
             theirs = printed(2, setup=setup, task=task.upper())
             if stage == "end":
                 theirs = theirs.join(printed(2, setup="more training", task=task.upper()))
-            columns[f"{task.upper()}, {stage}: paper"] = [_mean_and_range(theirs.get(m, empty), 1) for m in methods]
+            columns[f"{task.upper()}, {stage}: paper"] = [mean_and_range(theirs.get(m, empty), 1) for m in methods]
             ours = [numbers.scores.get((task, stage, m), empty) for m in methods]
-            columns[f"{task.upper()}, {stage}: ours"] = [_mean_and_range(values) for values in ours]
+            columns[f"{task.upper()}, {stage}: ours"] = [mean_and_range(values, 0) for values in ours]
     return page_table(pd.DataFrame(columns))
 
 

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from studies.focus_chapter import REAL, ROWS, FocusChapter, _mean_and_range, mixture_example, real_starts
+from studies.focus_chapter import REAL, ROWS, FocusChapter, mixture_example, real_starts
+from studies.lesson import mean_and_range
 from tools.chapters import chapter_defaults
 from vocab_lit.text.corpus import data_path
 
@@ -29,8 +30,8 @@ def test_starts_of_real_models_are_those_of_the_record(model, languages):
 
 
 def test_a_cell_has_the_mean_and_the_range_of_languages():
-    assert _mean_and_range(pd.Series([1.0, 2.0, 4.0])) == "2.3\N{NO-BREAK SPACE}(1.0–4.0)"
-    assert _mean_and_range(pd.Series([1.25, np.nan]), 2) == "1.25" and _mean_and_range(pd.Series([np.nan])) == ""
+    assert mean_and_range(pd.Series([1.0, 2.0, 4.0])) == "2.3\N{NO-BREAK SPACE}(1.0–4.0)"
+    assert mean_and_range(pd.Series([1.25, np.nan]), 2) == "1.25" and mean_and_range(pd.Series([np.nan])) == ""
 
 
 def test_figure_1_shows_a_token_at_the_mean_of_its_parts():

@@ -4,13 +4,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from studies.lesson import mean_and_range
 from studies.published import published
 from studies.wechsel_chapter import (
     MULTILINGUAL,
     SHOWN,
     WechselChapter,
     WechselNumbers,
-    _mean_and_range,
     printed,
     rotation_example,
 )
@@ -63,8 +63,8 @@ def test_scores_are_of_the_first_step_and_the_last():
 
 
 def test_a_cell_has_the_mean_and_the_range():
-    assert _mean_and_range(pd.Series([1.0, 2.0, 6.0])) == "3\N{NO-BREAK SPACE}(1–6)"
-    assert _mean_and_range(pd.Series([2.26]), 1) == "2.3" and _mean_and_range(pd.Series([], dtype=float)) == ""
+    assert mean_and_range(pd.Series([1.0, 2.0, 6.0]), 0) == "3\N{NO-BREAK SPACE}(1–6)"
+    assert mean_and_range(pd.Series([2.26]), 1) == "2.3" and mean_and_range(pd.Series([], dtype=float)) == ""
 
 
 def test_the_figure_has_pairs_of_the_dictionary():
