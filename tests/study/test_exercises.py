@@ -27,6 +27,7 @@ def test_answers_are_judged_by_what_they_do():
 
 @pytest.mark.cell('nbs/08_study/07_exercises.ipynb', 'cell "an exercise that nobody asked is refused" (acbe3a34)')
 def test_an_exercise_that_nobody_asked_is_refused():
+    assert check("embedding-structure-2", 384**0.5) and check("wechsel-2", 0.0043)  # of modules that nobody imported
     try:
         check("focus-99", 1)
         raise AssertionError("focus-99 was judged")

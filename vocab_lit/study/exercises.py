@@ -5,14 +5,16 @@
 # %% ../../nbs/08_study/07_exercises.ipynb #febd1e7a
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from ..methods.focus import sparsemax_threshold, sparsemax_weights
+from ..methods.plan import Plan
 from ..methods.recipe import Copy, Gaussian, InitStep, Recipe, RowWeights, with_vectors
 from ..models.source import Source
 from ..models.transplant import transplant
@@ -24,8 +26,8 @@ from ..vectors.align import nearest
 from ..vectors.token_vectors import TokenVectors, token_vectors
 
 # %% auto #0
-__all__ = ['Judge', 'EXERCISES', 'OVERLAPPING', 'STATIC', 'ZIWA', 'COSINES', 'Verdict', 'exercise', 'check', 'numbers',
-           'guess_start']
+__all__ = ['Judge', 'EXERCISES', 'CHAPTERS', 'OVERLAPPING', 'STATIC', 'ZIWA', 'COSINES', 'Verdict', 'exercise', 'check',
+           'numbers', 'initialisation', 'first_sources', 'last_tenth', 'check_guess', 'told_starts', 'guess_start']
 
 # %% ../../nbs/08_study/07_exercises.ipynb #ba2728e0
 @dataclass(frozen=True)
@@ -43,6 +45,7 @@ class Verdict:
 
 Judge = Callable[[Any], str]  # of an answer, a hint
 EXERCISES: dict[str, Judge] = {}
+CHAPTERS = ("embedding-structure", "mad-x", "unks", "wechsel")  # whose exercises stand in modules of their own
 
 
 def exercise(name: str) -> Callable[[Judge], Judge]:  # name: the chapter and a number, such as focus-2
@@ -60,6 +63,8 @@ def check(
     answer: Any,
 ) -> Verdict:
     "Whether an answer is right, and otherwise a hint; `ValueError` where there is no such exercise."
+    if (chapter := name.rpartition("-")[0]) in CHAPTERS:
+        import_module(f"vocab_lit.study.exercises_{chapter.replace('-', '_')}")
     if name not in EXERCISES:
         raise ValueError(f"no exercise {name!r}; choose from {', '.join(sorted(EXERCISES))}")
     try:
@@ -74,6 +79,40 @@ def numbers(answer: Any, *shape: int) -> np.ndarray:
     if array.shape != shape:
         raise ValueError(f"give numbers in the shape {shape}; these have the shape {array.shape}")
     return array
+
+
+def initialisation(answer: Any) -> InitStep:
+    "An answer as a step of a recipe; `ValueError` where it is none."
+    step = answer() if isinstance(answer, type) else answer
+    if not isinstance(step, InitStep):
+        raise ValueError("give a class that inherits from InitStep")
+    return step
+
+
+def first_sources(plan: Plan, token: int) -> str:
+    "The weights that a token's first source tokens have."
+    parts = plan.explain(token).head(3)
+    told = ", ".join(f"{weight:.2f} of {source}" for source, weight in zip(parts.source, parts.weight))
+    return f"{plan.target[token].text.strip()} has {told} ..."
+
+
+def last_tenth(lines: Sequence[str]) -> tuple[list[str], list[str]]:
+    "The lines before the last tenth, and that tenth."
+    held_out = max(1, len(lines) // 10)
+    return list(lines[:-held_out]), list(lines[-held_out:])
+
+
+def check_guess(guess: str, names: Sequence[str]) -> None:  # names: two
+    "`ValueError` where a guess is none of what it may be."
+    if guess not in names:
+        raise ValueError(f"{guess!r} is none of the two; choose from {', '.join(names)}")
+
+
+def told_starts(guess: str, losses: Mapping[str, float]) -> str:
+    "Losses before training, in words, where a reader has guessed the higher one."
+    if losses[guess] == min(losses.values()):
+        return ""
+    return ", ".join(f"{method} starts at {loss:.2f} nats" for method, loss in losses.items())
 
 # %% ../../nbs/08_study/07_exercises.ipynb #1d74f7e7
 OVERLAPPING = ("mto", "maji", "gari")
@@ -128,10 +167,7 @@ def _swahili() -> tuple[Vocab, Vocab, TokenVectors]:  # source and target vocabu
 @exercise("focus-4")
 def _ten_nearest(answer: type[InitStep] | InitStep) -> str:
     source, target, vectors = _swahili()
-    step = answer() if isinstance(answer, type) else answer
-    if not isinstance(step, InitStep):
-        raise ValueError("give a class that inherits from InitStep")
-    plan = Recipe("answer", (Copy(), step, Gaussian()), "", "").plan(source, target, vectors)
+    plan = Recipe("answer", (Copy(), initialisation(answer), Gaussian()), "", "").plan(source, target, vectors)
     copied = Recipe("copies", (Copy(), Gaussian()), "", "").plan(source, target, vectors).copied
     known = with_vectors(target, vectors)
     anchors, new = np.flatnonzero(known & (copied >= 0)), np.flatnonzero(known & (copied < 0))
@@ -140,16 +176,14 @@ def _ten_nearest(answer: type[InitStep] | InitStep) -> str:
     wrong = new[abs(plan.weights[new] - right).max(axis=1).toarray().ravel() > 1e-4]
     if not len(wrong):
         return ""
-    given = plan.explain(int(wrong[0])).head(3)
-    told = ", ".join(f"{weight:.2f} of {token}" for token, weight in zip(given.source, given.weight))
-    hint = f"{len(wrong)} of {len(new)} tokens have other weights; {target[wrong[0]].text.strip()} has {told} ..."
-    return f"{hint}; are these source ids, as context.copied has them?" if np.allclose(given.weight, 0.1) else hint
+    hint = f"{len(wrong)} of {len(new)} tokens have other weights; {first_sources(plan, int(wrong[0]))}"
+    tenths = np.allclose(plan.explain(int(wrong[0])).weight.head(3), 0.1)
+    return f"{hint}; are these source ids, as context.copied has them?" if tenths else hint
 
 
 def _loss_before_training(lines: Sequence[str], method: str) -> float:
     "The loss on the last tenth of the lines, of the library's small model with a vocabulary made from the others."
-    held_out = max(1, len(lines) // 10)
-    train, unseen = lines[:-held_out], lines[-held_out:]
+    train, unseen = last_tenth(lines)
     source, tokenizer = Source.open(data_path("models", "mini-xlmr")), train_tokenizer(train, "unigram", vocab_size=500)
     vectors = token_vectors(tokenizer, train) if method == "focus" else None
     made = transplant(source.load(), source.tokenizer, tokenizer, method, vectors)
@@ -162,12 +196,8 @@ def guess_start(
 ) -> str:
     "The losses of two methods before training, where a reader has guessed the higher one."
     lines, guess = answer
-    if guess not in methods:
-        raise ValueError(f"{guess!r} is none of the two; choose from {', '.join(methods)}")
-    losses = {method: _loss_before_training(list(lines), method) for method in methods}
-    if guess == min(losses, key=lambda method: losses[method]):
-        return ""
-    return ", ".join(f"{method} starts at {loss:.2f} nats" for method, loss in losses.items())
+    check_guess(guess, methods)
+    return told_starts(guess, {method: _loss_before_training(lines, method) for method in methods})
 
 
 @exercise("focus-5")

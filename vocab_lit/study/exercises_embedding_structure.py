@@ -16,15 +16,13 @@ from ..methods.plan import fit_diagonal
 from ..methods.recipe import Copy, Gaussian, InitStep, Recipe, RowWeights
 from ..methods.reinit import Group
 from ..models.source import Source
-from .exercises import check, exercise, guess_start, numbers
+from .exercises import exercise, guess_start, initialisation, numbers
 from ..text.corpus import data_path, read_lines
 from ..tokens.train import train_tokenizer
 from ..tokens.vocab import Vocab
 
-_all_ = ["check"]
-
 # %% auto #0
-__all__ = ['GROUP', 'DIMENSIONS', 'INITIAL', 'check']
+__all__ = ['GROUP', 'DIMENSIONS', 'INITIAL']
 
 # %% ../../nbs/08_study/08_exercises_embedding_structure.ipynb #9601e2f6
 GROUP = np.array([2.0, 4.0, 9.0])  # of the first exercise
@@ -85,10 +83,7 @@ def _swahili() -> tuple[Vocab, Vocab]:  # source and target
 @exercise("embedding-structure-4")
 def _means_of_groups(answer: type[InitStep] | InitStep) -> str:
     source, target = _swahili()
-    step = answer() if isinstance(answer, type) else answer
-    if not isinstance(step, InitStep):
-        raise ValueError("give a class that inherits from InitStep")
-    plan = Recipe("answer", (Copy(), step, Gaussian()), "", "").plan(source, target)
+    plan = Recipe("answer", (Copy(), initialisation(answer), Gaussian()), "", "").plan(source, target)
     steps = (Copy(), Gaussian(Group("script", position=True)), Gaussian())
     sampled = Recipe("sampled", steps, "", "").plan(source, target)
     members, rows = list(sampled.groups.values()), np.flatnonzero(sampled.step == 1)

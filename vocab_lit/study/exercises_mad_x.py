@@ -15,8 +15,7 @@ import torch
 
 from ..models.madx import LANGUAGE, Adapter, Bottleneck, Coupling, MadX
 from ..models.source import load_model
-from .exercises import check as check
-from .exercises import exercise, numbers
+from .exercises import check_guess, exercise, last_tenth, numbers
 from ..text.corpus import data_path
 from ..tokens.load import load_tokenizer
 from ..training.lapt import lapt
@@ -115,19 +114,19 @@ ON_TEXT = LaptConfig(steps=60, batch_size=8, length=32, learning_rate=4e-3, eval
 @cache
 def _loss_after_text(lines: tuple[str, ...], invertible: float) -> float:
     "The loss on the last tenth of the lines, of the library's small model with an adapter trained on the others."
-    held_out, folder = max(1, len(lines) // 10), data_path("models", "mini-xlmr")
+    folder, (train, unseen) = data_path("models", "mini-xlmr"), last_tenth(lines)
     madx = MadX(load_model(folder).float())
     madx.add_language("mine", replace(LANGUAGE, invertible=invertible))
     with madx.learning("mine") as model:
-        losses = lapt(model, load_tokenizer(folder), lines[:-held_out], lines[-held_out:], ON_TEXT)
+        losses = lapt(model, load_tokenizer(folder), train, unseen, ON_TEXT)
     return float(losses.loss.iloc[-1])
 
 
 @exercise("mad-x-5")
 def _guess_for_a_language(answer: tuple[Sequence[str], str]) -> str:
     lines, guess = answer
-    losses = {name: _loss_after_text(tuple(lines), by) for name, by in (("with", 2), ("without", 0))}
-    if guess not in losses:
-        raise ValueError(f"{guess!r} is none of the two; choose from {', '.join(losses)}")
+    invertible = {"with": 2, "without": 0}
+    check_guess(guess, [*invertible])
+    losses = {name: _loss_after_text(tuple(lines), reduction) for name, reduction in invertible.items()}
     told = " and ".join(f"{loss:.2f} nats {name}" for name, loss in losses.items())
     return "" if losses[guess] == min(losses.values()) else f"the loss is {told} an invertible adapter"

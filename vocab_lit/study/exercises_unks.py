@@ -14,8 +14,7 @@ import numpy as np
 from ..methods.recipe import Copy, Gaussian, InitStep, Recipe
 from ..methods.semi_nmf import mu_step, semi_nmf
 from ..models.source import Source
-from .exercises import check as check  # what a chapter imports
-from .exercises import exercise, numbers
+from .exercises import exercise, initialisation, numbers
 from ..text.corpus import data_path, read_lines
 from ..tokens.train import train_tokenizer_like
 from ..tokens.vocab import Vocab, fit
@@ -88,10 +87,7 @@ def _swahili() -> tuple[Vocab, Vocab]:  # source and target vocabulary
 @exercise("unks-4")
 def _mean_of_overlap(answer: type[InitStep] | InitStep) -> str:
     source, target = _swahili()
-    step = answer() if isinstance(answer, type) else answer
-    if not isinstance(step, InitStep):
-        raise ValueError("give a class that inherits from InitStep")
-    plan = Recipe("answer", (Copy(), step, Gaussian()), "", "").plan(source, target)
+    plan = Recipe("answer", (Copy(), initialisation(answer), Gaussian()), "", "").plan(source, target)
     copied, new = plan.copied[plan.copied >= 0], np.flatnonzero(plan.copied < 0)
     right = np.zeros(len(source))
     right[copied] = 1 / len(set(copied))

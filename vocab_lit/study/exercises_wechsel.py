@@ -16,8 +16,15 @@ from ..methods.recipe import Copy, Gaussian, InitStep, Recipe
 from ..methods.wechsel import NearestNeighbours
 from ..models.source import Source
 from ..models.transplant import transplant
-from .exercises import check as check  # what a chapter imports
-from .exercises import exercise, numbers
+from vocab_lit.study.exercises import (
+    check_guess,
+    exercise,
+    first_sources,
+    initialisation,
+    last_tenth,
+    numbers,
+    told_starts,
+)
 from ..text.corpus import data_path, read_lines
 from ..tokens.train import train_tokenizer_like
 from ..tokens.vocab import Vocab
@@ -96,36 +103,26 @@ def _swahili() -> tuple[Vocab, Vocab, AlignedVectors]:
 
 @exercise("wechsel-4")
 def _equal_weights(answer: type[InitStep] | InitStep) -> str:
-    step = answer() if isinstance(answer, type) else answer
-    if not isinstance(step, InitStep):
-        raise ValueError("give a class that inherits from InitStep")
-
     def planned(step):
         return Recipe("answer", (Copy("specials"), step, Gaussian()), "", "").plan(*_swahili())
 
-    plan, right = planned(step), planned(NearestNeighbours(temperature=1e9))
+    plan, right = planned(initialisation(answer)), planned(NearestNeighbours(temperature=1e9))
     wrong = np.flatnonzero(abs(plan.weights - right.weights).max(axis=1).toarray().ravel() > 1e-4)
     if len(wrong) <= len(plan.target) // 100:  # of tokens that are equally near, any may be taken
         return ""
-    given = plan.explain(int(wrong[0])).head(3)
-    told = ", ".join(f"{weight:.2f} of {token}" for token, weight in zip(given.source, given.weight))
-    return f"{len(wrong)} of {len(plan.target)} tokens have other weights; {plan.target[wrong[0]].text} has {told} ..."
+    return f"{len(wrong)} of {len(plan.target)} tokens have other weights; {first_sources(plan, int(wrong[0]))}"
 
 
 @exercise("wechsel-5")
 def _guess_for_a_language(answer: tuple[Sequence[str], Sequence[Sequence[str]], str]) -> str:
     lines, pairs, guess = answer
-    if guess not in (methods := ("wechsel", "subtoken-mean")):
-        raise ValueError(f"{guess!r} is none of the two; choose from {', '.join(methods)}")
-    held_out = max(1, len(lines) // 10)
-    train, unseen = list(lines[:-held_out]), list(lines[-held_out:])
+    check_guess(guess, ("wechsel", "subtoken-mean"))
+    train, unseen = last_tenth(lines)
     _, tokenizer, vectors = _aligned(train, pairs, 500)
     source, losses = Source.open(data_path("models", "mini-roberta")), {}
-    for method in methods:
-        given = vectors if method == "wechsel" else None
+    for method, given in (("wechsel", vectors), ("subtoken-mean", None)):
         made = transplant(source.load(), source.tokenizer, tokenizer, method, given)
         losses[method] = heldout_loss(made.model, tokenizer, unseen, length=64)
-    if guess == min(methods, key=lambda method: losses[method]):
-        return ""
-    told = ", ".join(f"{method} starts at {loss:.2f} nats" for method, loss in losses.items())
-    return f"{told}; look at the pairs that both texts have, and at what the source's tokenizer makes of a word"
+    told = told_starts(guess, losses)
+    hint = "look at the pairs that both texts have, and at what the source's tokenizer makes of a word"
+    return f"{told}; {hint}" if told else ""
