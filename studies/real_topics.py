@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import argparse
 import csv
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -24,6 +24,7 @@ from vocab_lit.methods.factored import Factors, factorize
 from vocab_lit.methods.registry import get_recipe
 from vocab_lit.models.source import Source
 from vocab_lit.models.transplant import transplant
+from vocab_lit.tasks.pairs import read_rows
 from vocab_lit.tokens.train import train_tokenizer_like
 from vocab_lit.tokens.vocab import fit
 from vocab_lit.vectors.token_vectors import token_vectors
@@ -49,9 +50,14 @@ class Topics(NamedTuple):
 
 def read_topics(path: Path) -> Topics:
     "A file of SIB-200: a table with tabs, with the columns `text` and `category`."
-    with open(path, encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+    rows = [row for _, row in read_rows(path, "sentences")]
     return Topics([row["text"] for row in rows], [row["category"] for row in rows])
+
+
+def mean_outputs(encoder: nn.Module, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:  # (n, dimensions)
+    "The mean of an encoder's outputs over the tokens of each sentence."
+    real = batch["attention_mask"][..., None]
+    return (encoder(**batch).last_hidden_state * real).sum(1) / real.sum(1)
 
 
 class Classifier(nn.Module):
@@ -62,9 +68,7 @@ class Classifier(nn.Module):
         self.encoder, self.head = encoder, nn.Linear(encoder.config.hidden_size, n_topics)
 
     def forward(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:  # (n, n_topics)
-        real = batch["attention_mask"][..., None]
-        outputs = self.encoder(**batch).last_hidden_state
-        return self.head((outputs * real).sum(1) / real.sum(1))
+        return self.head(mean_outputs(self.encoder, batch))
 
 
 def batches(
@@ -176,14 +180,14 @@ def read_table(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def add_row(path: Path, row: dict) -> None:
-    "Write a row behind those of a table, which is made where it is not there."
-    is_new = not path.is_file()
+def add_rows(path: Path, columns: Sequence[str], rows: Iterable[dict]) -> None:
+    "Write rows behind those of a table, which is made where it is not there."
+    rows, is_new = list(rows), not path.is_file()  # measured first
     with open(path, "a", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        writer = csv.DictWriter(file, columns, lineterminator="\n")
         if is_new:
             writer.writeheader()
-        writer.writerow(row)
+        writer.writerows(rows)
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -204,7 +208,7 @@ def main(argv: Sequence[str] | None = None) -> None:
             for method in args.methods:
                 key = dict(model=args.model.name, language=language, method=method, seed=seed)
                 if tuple(map(str, key.values())) not in known:
-                    add_row(args.out, key | encoder.measure(method, train, test, seed))
+                    add_rows(args.out, COLUMNS, [key | encoder.measure(method, train, test, seed)])
 
 
 if __name__ == "__main__":

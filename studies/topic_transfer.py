@@ -8,7 +8,6 @@ Rows are added to `data/topic-transfer.csv` as they are measured; those that are
 from __future__ import annotations
 
 import argparse
-import csv
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,6 +18,8 @@ from typing import TYPE_CHECKING, Any, cast
 import torch
 from torch import nn
 
+from studies import real_topics
+from studies.real_topics import add_rows, mean_outputs, read_table
 from vocab_lit.models.adapterhub import load_adapter, save_adapter
 from vocab_lit.models.madx import MadX
 from vocab_lit.models.pipeline import trim_files
@@ -51,11 +52,9 @@ class Topics:
 
 def read_topics(folder: Path, language: str, split: str, most: int) -> Topics:
     "The first sentences of a split of SIB-200; topics are numbered in alphabetical order."
-    with (folder / language / f"{split}.tsv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
-    names = sorted({row["category"] for row in rows})
-    labels = torch.tensor([names.index(row["category"]) for row in rows[:most]])
-    return Topics([row["text"] for row in rows[:most]], labels)
+    texts, topics = real_topics.read_topics(folder / language / f"{split}.tsv")
+    names = sorted(set(topics))
+    return Topics(texts[:most], torch.tensor([names.index(topic) for topic in topics[:most]]))
 
 
 class Classifier(nn.Module):
@@ -69,9 +68,7 @@ class Classifier(nn.Module):
     def vectors(self, texts: Sequence[str]) -> torch.Tensor:
         "The mean of the last layer's vectors of each sentence."
         given = self.tokenizer(list(texts), padding=True, truncation=True, max_length=LONGEST, return_tensors="pt")
-        hidden = self.body(**given).last_hidden_state
-        mask = given["attention_mask"][..., None]
-        return (hidden * mask).sum(1) / mask.sum(1)
+        return mean_outputs(self.body, given)
 
     @torch.no_grad()
     def all_vectors(self, texts: Sequence[str]) -> torch.Tensor:
@@ -263,10 +260,7 @@ class TopicTransfer:
 
 def measured(table: Path, model: str) -> set[tuple[str, str]]:
     "The methods and seeds of which a table has all scores."
-    if not table.exists():
-        return set()
-    with table.open(encoding="utf-8", newline="") as file:
-        rows = [row for row in csv.DictReader(file) if row["model"] == model]
+    rows = [row for row in read_table(table) if row["model"] == model]
     return {(row["method"], row["seed"]) for row in rows if row["metric"] == "accuracy"}
 
 
@@ -282,12 +276,8 @@ def main() -> None:
     study, there = TopicTransfer(asked.model, asked.topics, asked.work), measured(asked.table, asked.model.name)
 
     def add(rows):
-        rows, new = list(rows), not asked.table.exists()
-        with asked.table.open("a", encoding="utf-8", newline="") as file:
-            writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-            if new:
-                writer.writeheader()
-            writer.writerows(row | dict(model=asked.model.name, value=f"{row['value']:.3f}") for row in rows)
+        named = (row | dict(model=asked.model.name, value=f"{row['value']:.3f}") for row in rows)
+        add_rows(asked.table, COLUMNS, named)
 
     for language in study.languages:
         add(study.adapter(language))
