@@ -26,6 +26,7 @@ LABEL = 60  # characters of a test's name
 LINES = 20  # of a chapter's code cell
 FILE_LINES = 600  # of a module, written or generated
 TABLES: set[str] = set()  # modules that are tables of data, and may be longer
+STATUS = "status"  # the page of book/runs that no notebook stands behind
 PLAIN = ("studies", "benchmarks", "tools")  # packages that are written by hand
 TOP = {  # what git keeps at the top of the repository
     *("nbs", "vocab_lit", "tests", "book", "data", *PLAIN),
@@ -162,9 +163,10 @@ def check_chapters(root: Path) -> list[str]:
     entries = re.findall(r"^ *- (?:file|glob): (\S+)", toc, re.M)
     problems = [f"book/chapters.yml: {n} has no notebook book/{n}.ipynb" for n in wanted if n not in notebooks]
     problems += [f"book/{n}.ipynb: not in book/chapters.yml" for n in notebooks if n not in wanted]
-    for page in (page for name, runs in wanted.items() for page in [*runs, *appendices(root, name, runs)]):
-        if f"book/runs/{page}" not in entries:
-            problems.append(f"_toc.yml: has no line `- file: book/runs/{page}`")
+    made = [page for name, runs in wanted.items() for page in [*runs, *appendices(root, name, runs)]]
+    listed = [entry.removeprefix("book/runs/") for entry in entries if entry.startswith("book/runs/")]
+    problems += [f"_toc.yml: has no line `- file: book/runs/{page}`" for page in made if page not in listed]
+    problems += [f"_toc.yml: there is no book/runs/{page}" for page in listed if page not in [*made, STATUS]]
     return problems + _contents_problems(root, entries)
 
 

@@ -90,6 +90,7 @@ def test_a_chapter_is_a_notebook_a_list_of_languages_and_lines_of_contents(tmp_p
         "book/extra.ipynb: not in book/chapters.yml",
         "_toc.yml: has no line `- file: book/runs/hello-am`",
         "_toc.yml: has no line `- file: book/runs/hall`",
+        "_toc.yml: there is no book/runs/hello-am2",
     ]
     listed.write_text("chapters:\npages:\n")
     assert chapters(tmp_path) == {} and pages(tmp_path) == []
