@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-STARTS, EXTENDED = "starts.csv", "starts-extended.csv"
+STARTS, EXTENDED, TRAINED = "starts.csv", "starts-extended.csv", "starts-trained.csv"
 ONE_PASS, FIELD, STUDY = "real-trial/one-pass.csv", "field/records.csv", "records/study.csv.gz"
 CHAPTER, SPEEDRUN = "real-trial/chapter.json", "speedrun.csv"
 LEVEL = 0.01  # bits per byte: two that differ by less are level
@@ -105,6 +105,12 @@ def _side(difference: float) -> str:
 def starts(path: str = STARTS) -> pd.DataFrame:  # rows: (model, language); columns: methods; bits per byte
     "The starts of pretrained models."
     return rows_of(path).pivot_table("bits_per_byte", ["model", "language"], "method")
+
+
+@cache
+def trained_starts() -> pd.DataFrame:  # rows: (model, language, seed); columns: methods; bits per byte
+    "Pretrained models after a little training from each start."
+    return rows_of(TRAINED).pivot_table("bits_per_byte", ["model", "language", "seed"], "method")
 
 
 def duel(one: str, other: str, path: str = STARTS) -> Duel:

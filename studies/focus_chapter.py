@@ -17,7 +17,7 @@ from studies.cells import focus_cells
 from studies.embedding_plots import show_mixture
 from studies.experiment import Target, Targets, focus_methods
 from studies.findings import page_table, standing, what_we_see
-from studies.lesson import SPACE, Lesson, english_name, mean_and_range
+from studies.lesson import AFTER_TRAINING, SPACE, Lesson, after_training, english_name, mean_and_range, trained_seen
 from studies.phrasebook import locales
 from studies.plots import loss_curves
 from studies.presets import data_set
@@ -237,12 +237,17 @@ def real_starts(model: str) -> pd.DataFrame:  # rows: languages; columns: method
     return starts().loc[model][methods].dropna().rename(columns={real: name for name, real in REAL.items()})
 
 
+def real_trained() -> pd.DataFrame:  # rows: seeds; columns: methods of `ROWS`
+    "A pretrained model after a little training from each start, bits per byte."
+    return after_training({REAL.get(name, name): name for name in ROWS})
+
+
 def start_table(numbers: FocusNumbers) -> Markdown:
     "The paper's table of losses before training, ours and those of pretrained models beside it."
     paper = published("focus", 4).groupby("method").value
     known, unknown = numbers.by_script
     real = {name: real_starts(model) for model, name in REAL_MODELS.items()}
-    rows = []
+    trained, rows = real_trained(), []
     for method, printed in ROWS.items():
         cells = {"method": method, "paper": mean_and_range(paper.get_group(printed)) if printed else ""}
         for where, losses in (("ours: known scripts", known), ("ours: unknown scripts", unknown)):
@@ -251,6 +256,7 @@ def start_table(numbers: FocusNumbers) -> Markdown:
         for name, bits in real.items():
             of_method = bits.get(method, pd.Series(dtype=float))
             cells[f"real: {name}"] = mean_and_range(of_method, 2)
+        cells[AFTER_TRAINING] = mean_and_range(trained.get(method, pd.Series(dtype=float)), 2)
         rows.append(cells)
     return page_table(pd.DataFrame(rows))
 
@@ -275,6 +281,7 @@ def starts_seen(numbers: FocusNumbers) -> Markdown:
         above = bits.index[bits.focus > bits.random + LEVEL]
         worse = f", and starts above random mapping in {', '.join(above)}" if len(above) else ""
         seen[f"In {name} ({', '.join(bits.index)}) {best}{worse}."] = True
+    seen[trained_seen(real_trained(), "focus")] = True
     return what_we_see(seen)
 
 

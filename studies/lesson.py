@@ -9,9 +9,13 @@ from typing import Any, ClassVar, Self
 import pandas as pd
 from babel import Locale
 
+from studies.advice import trained_starts
 from studies.availability import reachable_parameters
+from studies.findings import standing
+from studies.starts import TRAINING
 
 SPACE = "\N{NO-BREAK SPACE}"
+AFTER_TRAINING = f"real: SmolLM2 (sw), {TRAINING.steps} steps"  # a column's title
 
 
 @dataclass
@@ -69,3 +73,21 @@ def mean_and_range(
         return ""
     mean, low, high = (f"{value:.{digits}f}" for value in (values.mean(), values.min(), values.max()))
     return mean if low == high else f"{mean}{SPACE}({low}{dash}{high})"
+
+
+def after_training(
+    names: Mapping[str, str],  # what `data/starts-trained.csv` calls methods, and what the chapter does
+) -> pd.DataFrame:  # rows: seeds; columns: methods, as the chapter calls them
+    "The bits per byte of SmolLM2 in Swahili after a little training from each start."
+    bits = trained_starts().loc[("smollm2-135m", "sw")].rename(columns=names)
+    return bits[[name for name in names.values() if name in bits]]
+
+
+def trained_seen(
+    bits: pd.DataFrame,  # of `after_training`
+    method: str,
+) -> str:
+    "Which start ends lowest, and where a method stands, as a sentence."
+    tokens = f"{TRAINING.batch_size} x {TRAINING.length} tokens"
+    trained = f"After {TRAINING.steps} steps of {tokens} in SmolLM2 (sw, {len(bits)} seeds)"
+    return f"{trained} {standing(bits.mean(), method, digits=2, lower=True)}."

@@ -4,8 +4,8 @@
 
 TEXT is what tokenizer and vectors are trained on, HELD_OUT lines that it does not have, MODEL a folder of a causal
 model. A row for each method is added to `data/starts.csv`; `--missing` leaves those alone that are there. With
-`--packages FOLDER` methods of other packages are measured too, in environments that are made there. With `--steps 40`
-each model is trained on TEXT first, 4 x 64 tokens a step; `data/starts-trained.csv` has those.
+`--packages FOLDER` methods of other packages are measured too, in environments that are made there. With `--trained`
+each model is trained on TEXT first, for 40 steps of 4 x 64 tokens; `data/starts-trained.csv` has those.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from vocab_lit.methods.registry import get_recipe
 from vocab_lit.models.source import Source, load_model
 from vocab_lit.models.transplant import transplant
 from vocab_lit.text.corpus import Lines
-from vocab_lit.training.lapt import lapt
-from vocab_lit.training.settings import LaptConfig
 from vocab_lit.tokens.continued import extend_on_text
 from vocab_lit.tokens.train import train_tokenizer_like
 from vocab_lit.tokens.vocab import fit
+from vocab_lit.training.lapt import lapt
+from vocab_lit.training.settings import LaptConfig
 from vocab_lit.vectors.align import align_tokens
 from vocab_lit.vectors.settings import read_dictionary
 from vocab_lit.vectors.token_vectors import token_vectors
@@ -55,7 +55,7 @@ METHODS = (
     *("wechsel", "ofa", "omp", "omp-tokensurgeon", "focus-word", "focus-symbolic", "script-posn-ident", "normal"),
 )
 AT_MEAN = " at mean"  # behind a method's name: what it would sample lies at the mean of the source embeddings
-TRAINING = LaptConfig(batch_size=4, length=64, learning_rate=3e-4)  # of `--steps`
+TRAINING = LaptConfig(steps=40, batch_size=4, length=64, learning_rate=3e-4, eval_every=40)  # of `--trained`
 KEYS = ("model", "language", "method", "seed")
 COLUMNS = [*KEYS[:3], "bits_per_byte", "seed", "tokens", "tokens_per_word", "sampled", "text", "held_out"]
 
@@ -123,7 +123,7 @@ class Start:
     seed: int
     words: Sequence[WordVectors] = ()  # of the source and the target language
     dictionary: Sequence[tuple[str, str]] = ()
-    steps: int = 0  # of training before a model is measured
+    trained: bool = False  # whether a model is trained before it is measured
 
     @cached_property
     def token_vectors(self) -> TokenVectors:
@@ -162,9 +162,8 @@ class Start:
         "Replace the model's vocabulary by each method that has what it needs, and measure it."
 
         def row(method: str, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, sampled: int | str):
-            if self.steps:
-                config = replace(TRAINING, steps=self.steps, eval_every=self.steps)
-                lapt(model, tokenizer, self.lines, held_out[:2], config, self.seed)
+            if self.trained:
+                lapt(model, tokenizer, self.lines, held_out, TRAINING, self.seed)
             bits, words = bits_per_byte(model.eval(), tokenizer, held_out), fit(tokenizer, held_out).fertility
             facts = dict(tokens=len(tokenizer), tokens_per_word=round(words, 3), sampled=sampled)
             return dict(method=method, bits_per_byte=round(bits, 4)) | facts
@@ -226,11 +225,11 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--tokens", type=int, default=16_000, help="size of the vocabulary")
     parser.add_argument("--extend", type=int, default=0, help="add so many tokens to the model's; give another --out")
     parser.add_argument("--held-out-bytes", type=int, default=5000, help="at most so much of the unseen lines")
-    parser.add_argument("--steps", type=int, default=0, help="train so long first")
+    parser.add_argument("--trained", action="store_true", help="train each model first")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path)
     args = parser.parse_args(argv)
-    args.out = args.out or (TRAINED if args.steps else TABLE)
+    args.out = args.out or (TRAINED if args.trained else TABLE)
     lines, held_out = Lines(args.text), first_lines(Lines(args.held_out), args.held_out_bytes)
     words, dictionary = (), ()
     if args.source_text and args.dictionary and any(needs_two_languages(method) for method in args.methods):
@@ -248,7 +247,7 @@ def main(argv: Sequence[str] | None = None) -> None:
             tokenizer = extend_on_text(source.tokenizer, lines, args.extend).tokenizer
         else:
             tokenizer = train_tokenizer_like(source.tokenizer, lines, vocab_size=args.tokens)
-        start = Start(source, tokenizer, lines, args.seed, words, dictionary, args.steps)
+        start = Start(source, tokenizer, lines, args.seed, words, dictionary, args.trained)
         add_rows((of_all | row for row in start.measured(methods, held_out, args.packages)), args.out)
 
 

@@ -16,7 +16,7 @@ from studies.embedding_plots import alignment_map
 from studies.experiment import Targets
 from studies.findings import page_table, standing, what_we_see
 from studies.hub import hub_model
-from studies.lesson import Lesson, english_name, mean_and_range
+from studies.lesson import AFTER_TRAINING, Lesson, after_training, english_name, mean_and_range, trained_seen
 from studies.plots import loss_curves
 from studies.published import published
 from vocab_lit.models.source import load_model
@@ -238,6 +238,11 @@ def real_starts(model: str) -> pd.DataFrame:  # rows: languages; columns: method
     return starts().loc[model][list(names)].dropna().rename(columns=names)
 
 
+def real_trained() -> pd.DataFrame:  # rows: seeds; columns: methods of `ROWS`
+    "A pretrained model after a little training from each start, bits per byte."
+    return after_training({real: name for name, real in ROWS.items() if real})
+
+
 def printed(number: int, **where: str) -> pd.DataFrame:  # rows: languages; columns: methods
     "Numbers of a table of the paper, with methods as we call them."
     rows = published("wechsel", number)
@@ -256,6 +261,7 @@ def perplexity_table(numbers: WechselNumbers) -> Markdown:
     if len(numbers.best):
         columns["little text: ours"] = (numbers.best, 0)
     columns |= {f"real: {name}, start": (real_starts(model), 2) for model, name in REAL_MODELS.items()}
+    columns[AFTER_TRAINING] = (real_trained(), 2)
     empty = pd.Series(dtype=float)
     table = {
         title: [mean_and_range(values.get(method, empty), digits) for method in ROWS]
@@ -283,6 +289,7 @@ def perplexities_seen(numbers: WechselNumbers) -> Markdown:
         above = list(bits.index[bits["random mapping"] + LEVEL < bits.WECHSEL])
         worse = f"; WECHSEL starts above random mapping in {', '.join(above)}" if above else ""
         seen[f"In {name} ({', '.join(bits.index)}) {best}{worse}."] = True
+    seen[trained_seen(real_trained(), "WECHSEL")] = True
     return what_we_see(seen)
 
 

@@ -8,7 +8,7 @@ from transformers import LlamaConfig, LlamaForCausalLM
 
 from studies.package_starts import PackageCase
 from studies.phrasebook import lines
-from studies.starts import COLUMNS, Start, add_rows, bits_per_byte, first_lines, main
+from studies.starts import COLUMNS, Start, add_rows, bits_per_byte, first_lines, main, read_rows
 from vocab_lit.models.source import Source
 from vocab_lit.tokens.tokenizer_file import save_tokenizer
 from vocab_lit.tokens.train import train_tokenizer
@@ -72,6 +72,18 @@ def test_a_vocabulary_is_extended_too(english, tmp_path):
     main([*paths, *asked, "--out", str(tmp_path / "extended.csv")])
     [row] = [*csv.DictReader((tmp_path / "extended.csv").read_text(encoding="utf-8").splitlines())]
     assert int(row["tokens"]) == len(tokenizer) + 30
+
+
+def test_what_is_trained_first_ends_lower_than_it_starts(english, tmp_path):
+    folder, *_ = english
+    paths = [str(folder / name) for name in ("text.txt", "unseen.txt", "model")]
+    asked = ["--methods", "blend", "normal", "--language", "sw", "--tokens", "400", "--held-out-bytes", "600"]
+    for more in ([], ["--trained"]):
+        main([*paths, *asked, *more, "--out", str(tmp_path / f"table{len(more)}.csv")])
+    starts, ends = (read_rows(tmp_path / f"table{n}.csv") for n in (0, 1))
+    assert len(starts) == 2 and starts.keys() == ends.keys()
+    for key, row in starts.items():
+        assert float(ends[key]["bits_per_byte"]) < float(row["bits_per_byte"]) - 0.02
 
 
 def test_lines_are_taken_whole():

@@ -53,7 +53,7 @@ def environment() -> dict:  # device and versions
 _COMPARED = {"published", "records", "field", "report", "real-trial", "speedrun", "claims.yml"} | {
     *("architectures.json", "bench.json", "tokenizer_classes.json"),
     *("adapt.csv", "embedding_clusters.csv", "real-topics.csv", "speedrun.csv", "starts.csv"),
-    *("starts-extended.csv", "topic-transfer.csv"),
+    *("starts-extended.csv", "starts-trained.csv", "topic-transfer.csv"),
 }
 
 
