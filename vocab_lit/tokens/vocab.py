@@ -478,6 +478,9 @@ def overlap(
             continue
         if (only == "symbols" and not t.is_symbol) or (only == "mixed symbols" and not t.is_symbols):
             continue
+        if t.piece and t.id < len(source) and source[t.id] is t:  # of a vocabulary that was made from the source's
+            out[t.id] = t.id
+            continue
         near = similar.get(t.text.lower(), -1) if t.is_symbol else -1
         same = source.same(t)
         out[t.id] = near if same is None else same
