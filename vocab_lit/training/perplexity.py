@@ -184,7 +184,7 @@ def _loss_by_rows(
     *_: str,
     **inputs: Any,
 ) -> torch.Tensor:  # nats
-    "The summed loss with embeddings in files: those of the ids are put into the table, then all in turn for the logits."
+    "The summed loss with embeddings in files: those of the ids come into the table, then all in turn for the logits."
     table, head = input_weight(model), cast("Any", model.get_output_embeddings()).weight
     distinct, places = ids.unique(return_inverse=True)
     table[: len(distinct)] = rows_of(table)[distinct]

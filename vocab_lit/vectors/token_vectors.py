@@ -254,7 +254,7 @@ def _singular_vectors(
     k: int,  # vectors
     seed: int,
 ) -> tuple[np.ndarray, np.ndarray]:  # (n, k) and (k,)
-    "The left vectors of the largest singular values, and these, by random projections (Halko et al., 2011, Section 4.5)."
+    "The left vectors of the largest singular values, and these, by random projections (Halko et al., 2011)."
     from scipy import linalg
 
     q = np.random.RandomState(seed).normal(size=(matrix.shape[1], k + 10))
