@@ -375,6 +375,11 @@ class Plan:
         weights, right = (m if m is None else sparse.csr_array(m @ kept) for m in (self.weights, self.right))
         return replace(self, source_pieces=first.source_pieces, weights=weights, right=right, groups=groups)
 
+    def rest(self, first: int) -> Plan:
+        "The plan of the rows from one on, to be applied."
+        parts: dict[str, Any] = {name: getattr(self, name)[first:] for name in ("weights", "group", "step")}
+        return replace(self, left=None if self.left is None else self.left[first:], **parts)
+
     def row(self, id: int) -> sparse.csr_array:  # (1, n_source)
         "The weights of one token, however they are kept."
         row = self.weights[[id]]
