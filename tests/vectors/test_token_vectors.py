@@ -8,7 +8,7 @@ from vocab_lit.tokens.expansion import expand_tokenizer
 from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.tokens.vocab import Vocab
 from vocab_lit.vectors.settings import fasttext_or_ppmi
-from vocab_lit.vectors.token_vectors import TokenVectors, _cooccurrences, _ppmi, blocks, carry_vectors, count_ids, encode_lines, ngrams, save_vectors, stored, token_vectors, train_fasttext, write_table
+from vocab_lit.vectors.token_vectors import TokenVectors, _cooccurrences, _largest_singular, _ppmi, blocks, carry_vectors, count_ids, encode_lines, ngrams, save_vectors, stored, token_vectors, train_fasttext, write_table
 import math
 import numpy as np
 import os
@@ -223,6 +223,18 @@ def test_the_reduction_leads_the_exact_decomposition():
     assert np.allclose(np.abs(got.matrix[rows]), np.abs(u[:, :3] * np.sqrt(s[:3])), atol=1e-4)
     assert (got.matrix[np.abs(got.matrix).argmax(0), range(3)] > 0).all() and got.known.sum() == 8 == len(rows)
     assert not token_vectors(pair, random_text, dim=20, min_count=1).matrix[:, 8:].any()
+
+
+@pytest.mark.cell('nbs/03_vectors/01_token_vectors.ipynb', 'cell "singular values are those of scikit-learn to the bit" (feaccea5)')
+def test_singular_values_are_those_of_scikit_learn_to_the_bit():
+    from scipy import sparse
+    from sklearn.utils.extmath import randomized_svd
+
+    table = sparse.random_array((90, 90), density=0.2, format="csr", rng=np.random.default_rng(0))
+    for dim, seed in ((5, 0), (40, 3), (90, 1)):
+        u, s = _largest_singular(table, dim, seed)
+        due, values, _ = randomized_svd(table, dim, n_iter=7, random_state=seed)
+        assert (s == values).all() and (np.abs(u) == np.abs(due)).all()
 
 
 @pytest.mark.cell('nbs/03_vectors/01_token_vectors.ipynb', 'cell "counted vectors respect min_count and repeat" (8a895ca8)')

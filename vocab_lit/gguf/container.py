@@ -483,18 +483,19 @@ def write_gguf(
 ) -> None:
     "Write a GGUF file, wholly or not at all; `ValueError` where there is one already."
     alignment = _alignment(fields)
-    header = _header_bytes(fields, tensors, alignment)
+    header, written = _header_bytes(fields, tensors, alignment), []
     with write_file(out) as part:
         with open(part, "wb") as f:
             f.write(header)
             for tensor in tensors:
                 before = f.tell()
+                written.append(Tensor(tensor.name, tensor.shape, tensor.type, part, before))
                 f.writelines(tensor.pieces())
                 if f.tell() - before != tensor.bytes:
                     what = f"{f.tell() - before:,} bytes instead of {tensor.bytes:,}"
                     raise OSError(f"{tensor.name} gave {what}; read again")
                 f.write(bytes(-f.tell() % alignment))
-        check_written(Path(out), [t.name for t in _read_part(part)[1].values() if not has_finite_numbers(t)])
+        check_written(Path(out), [tensor.name for tensor in written if not has_finite_numbers(tensor)])
 
 # %% ../../nbs/11_gguf/00_container.ipynb #f6b03c7a
 _FORMATS = {"F64": ("<u8", 0x7FF << 52), "F32": ("<u4", 0xFF << 23), "BF16": ("<u2", 0xFF << 7)}
