@@ -9,7 +9,7 @@ from vocab_lit.tokens.continued import Merges, UnigramScores, _any_of, check_ext
 from vocab_lit.tokens.settings import KINDS
 from vocab_lit.tokens.tokenizer_file import TokenizerFile
 from vocab_lit.tokens.train import train_tokenizer
-from vocab_lit.tokens.vocab import Vocab, fit
+from vocab_lit.tokens.vocab import Vocab, fit, overlap
 import json
 import numpy as np
 import pytest
@@ -70,6 +70,7 @@ def test_ids_of_the_source_stay_and_every_new_token_is_of_use(cell_700dc572):
         read = Vocab.from_tokenizer(built.tokenizer, source=own)
         assert read.tokens == Vocab.from_tokenizer(built.tokenizer).tokens
         assert sum(a is b for a, b in zip(read, own)) > len(own) - 300  # no special tokens and bytes
+        assert (overlap(own, read) == overlap(own, Vocab.from_tokenizer(built.tokenizer))).all()
         moved = Vocab([replace(t, id=t.id + 1) for t in own], own.roles, own.dialect, source)
         assert Vocab.from_tokenizer(built.tokenizer, source=moved).tokens == read.tokens
         rows = built.tokenizer(swahili, add_special_tokens=False)["input_ids"]

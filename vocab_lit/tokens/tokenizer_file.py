@@ -490,8 +490,9 @@ class TokenizerFile:
     def merges_among(self, ids: Iterable[int]) -> list[int]:
         "The places of those merges that have both pieces and what they make among some tokens."
         there = {self.pieces[id] for id in ids if id in self.pieces}
+        join = self.joined if self.dialect.continuation else str.__add__
         merges = enumerate(self.model["merges"])
-        return [rank for rank, (a, b) in merges if a in there and b in there and self.joined(a, b) in there]
+        return [rank for rank, (a, b) in merges if a in there and b in there and join(a, b) in there]
 
     def joined(self, a: str, b: str) -> str:
         "The piece that the merge of two pieces makes."
@@ -499,16 +500,17 @@ class TokenizerFile:
 
     def built_from(self, piece: str) -> set[str]:
         "The pieces that come up while merges build a piece, itself included."
-        parts = self.symbols(piece)
+        parts, rank = self.symbols(piece), self.rank
+        join = self.joined if self.dialect.continuation else str.__add__
         made = {piece, *parts}
-        ranks = [self.rank(*pair) for pair in zip(parts, parts[1:])]
+        ranks = [rank(*pair) for pair in zip(parts, parts[1:])]
         while ranks and (first := min(ranks)) < math.inf:  # otherwise a word that is looked up whole
             at = ranks.index(first)
-            parts[at : at + 2] = [self.joined(parts[at], parts[at + 1])]
+            parts[at : at + 2] = [join(parts[at], parts[at + 1])]
             made.add(parts[at])
             del ranks[at]
             for i in range(max(at - 1, 0), min(at + 1, len(ranks))):
-                ranks[i] = self.rank(parts[i], parts[i + 1])
+                ranks[i] = rank(parts[i], parts[i + 1])
         return made
 
     def needs(self, id: int) -> set[int]:

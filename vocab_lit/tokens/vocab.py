@@ -405,8 +405,6 @@ class Vocab:
         token: Token,  # of any vocabulary
     ) -> int | None:
         "The id of the same token here, of several the one that is written alike; None where there is none."
-        if token.piece and token.id < len(self) and token is self.tokens[token.id]:
-            return token.id
         key = token.key
         return self._exact.get((key, token.piece), self._ids.get(key))
 
@@ -478,6 +476,9 @@ def overlap(
         if t.kind == "special" or only == "specials":
             continue
         if (only == "symbols" and not t.is_symbol) or (only == "mixed symbols" and not t.is_symbols):
+            continue
+        if t.piece and t.id < len(source) and source[t.id] is t:  # of a vocabulary that was made from the source's
+            out[t.id] = t.id
             continue
         same = source.same(t)
         if same is None and fuzzy and t.is_symbol:

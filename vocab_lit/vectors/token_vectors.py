@@ -249,22 +249,21 @@ def _ppmi(counts: sparse.csr_array) -> sparse.csr_array:  # both (n, n), the cou
     return sparse.csr_array((pmi[positive], (first[positive], second[positive])), shape=counts.shape)
 
 # %% ../../nbs/03_vectors/01_token_vectors.ipynb #d74a0d94
-def _largest_singular(
+def _singular_vectors(
     matrix: sparse.csr_array,  # (n, n)
-    dim: int,
+    k: int,  # vectors
     seed: int,
-) -> tuple[np.ndarray, np.ndarray]:  # left vectors (n, dim), and values (dim,)
-    "The largest singular values by seven power iterations on random directions, ten more than are wanted."
+) -> tuple[np.ndarray, np.ndarray]:  # (n, k) and (k,)
+    "The left vectors of the largest singular values, and these, by random projections (Halko et al., 2011)."
     from scipy import linalg
 
-    # Q ← L of A Q, Q ← L of Aᵀ Q,  Halko, Martinsson and Tropp (2011), Algorithm 4.4 with LU in place of QR
-    q = np.random.RandomState(seed).normal(size=(matrix.shape[1], dim + 10))
+    q = np.random.RandomState(seed).normal(size=(matrix.shape[1], k + 10))
     for _ in range(7):
         q, _ = linalg.lu(matrix @ q, permute_l=True, check_finite=False)
         q, _ = linalg.lu(matrix.T @ q, permute_l=True, check_finite=False)
     q, _ = linalg.qr(matrix @ q, mode="economic", check_finite=False)
     u, s, _ = linalg.svd(q.T @ matrix, full_matrices=False)
-    return (q @ u)[:, :dim], s[:dim]
+    return (q @ u)[:, :k], s[:k]
 
 
 def ppmi_vectors(
@@ -284,7 +283,7 @@ def ppmi_vectors(
             f"the text ({count_ids(ids, n).sum()} tokens) is too short: no two tokens of it that occur "
             f"min_count={min_count} times stand near each other; give more text or a lower min_count"
         )
-    u, s = _largest_singular(ppmi, min(dim, len(frequent)), seed)
+    u, s = _singular_vectors(ppmi, min(dim, len(frequent)), seed)
     signs = np.sign(u[np.abs(u).argmax(0), np.arange(len(s))])  # the largest entry of a column becomes positive
     known[frequent] = ppmi.sum(1) > 0
     matrix[frequent, : len(s)] = u * np.sqrt(s) * signs
