@@ -504,7 +504,7 @@ _PLACES = {"Q2_K": (80, 82), "Q3_K": (108,), "Q6_K": (208,), "TQ1_0": (52,), "TQ
 _PLACES |= dict.fromkeys(("Q4_1", "Q5_1", "Q8_1", "Q4_K", "Q5_K"), (0, 2))
 _PLACES |= dict.fromkeys(("Q4_0", "Q5_0", "Q8_0", "IQ2_XXS", "IQ2_XS", "IQ2_S", "IQ3_XXS", "IQ3_S"), (0,))
 _PLACES |= dict.fromkeys(("IQ1_S", "IQ4_NL", "IQ4_XS"), (0,))
-_BLOCKS = 1 << 20  # that are looked at at a time
+_BLOCKS = 1 << 17  # that are read at a time
 
 
 def has_finite_numbers(tensor: Tensor) -> bool:
@@ -514,7 +514,10 @@ def has_finite_numbers(tensor: Tensor) -> bool:
     places = (0,) if name in _FORMATS else _PLACES.get(name, ())
     names = [str(place) for place in places]
     fields: Any = dict(names=names, formats=[number] * len(names), offsets=places, itemsize=tensor.block_bytes)
-    layout = np.dtype(fields)
-    blocks = np.memmap(tensor.file, layout, "r", tensor.offset, (tensor.bytes // tensor.block_bytes,))
-    starts = itertools.product(names, range(0, len(blocks), _BLOCKS))
-    return not any((blocks[n][i : i + _BLOCKS] & exponent == exponent).any() for n, i in starts)
+    layout, end = np.dtype(fields), tensor.bytes // tensor.block_bytes
+    for start in range(0, end, _BLOCKS):
+        place = tensor.offset + start * tensor.block_bytes
+        blocks = np.fromfile(tensor.file, layout, min(_BLOCKS, end - start), offset=place)
+        if any((blocks[n] & exponent == exponent).any() for n in names):
+            return False
+    return True

@@ -396,6 +396,8 @@ class TokenizerFile:
     @cached_property
     def known(self) -> dict[str, int]:  # {piece: id}
         "The pieces of the model, without a look at how they are built."
+        if "pipeline" in self.__dict__ and isinstance(self.model["vocab"], dict):
+            return self.model["vocab"]
         return backend_of(self.tokenizer).get_vocab(with_added_tokens=False)
 
     @cached_property

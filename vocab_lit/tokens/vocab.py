@@ -277,7 +277,8 @@ def check_ids(pieces: Mapping[str, int]) -> None:  # {piece: id}, added tokens i
     owner = {id: piece for piece, id in pieces.items()}
     if (last := max(owner, default=0)) > 2**20 + 2 * len(owner):  # going through the ids below takes minutes
         raise ValueError(f"{owner[last]!r} has the id {last:,} among {len(owner):,} tokens; number them without gaps")
-    if clash := next((piece for piece, id in pieces.items() if owner[id] != piece), None):
+    if len(owner) < len(pieces):
+        clash = next(piece for piece, id in pieces.items() if owner[id] != piece)
         hint = "give every token an id of its own, and every id below them a token, such as [unused1]"
         raise ValueError(f"{clash!r} and {owner[pieces[clash]]!r} have one id, {pieces[clash]}; {hint}")
 
@@ -406,7 +407,10 @@ class Vocab:
     ) -> int | None:
         "The id of the same token here, of several the one that is written alike; None where there is none."
         key = token.key
-        return self._exact.get((key, token.piece), self._ids.get(key))
+        first = self._ids.get(key)
+        if first is None or self.tokens[first].piece == token.piece:
+            return first
+        return self._exact.get((key, token.piece), first)
 
     def __len__(self) -> int:
         return len(self.tokens)
