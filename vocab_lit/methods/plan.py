@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from ..text.binary_files import read_arrays
+from ..text.binary_files import read_arrays, write_arrays
 from ..text.errors import first_line
 from ..tokens.vocab import Token, Vocab
 
@@ -516,7 +516,7 @@ class Plan:
             covariance=self.covariance,
             source_pieces={int(i): self.source_pieces[int(i)] for i in np.unique(used)},
         )
-        np.savez_compressed(path / PLAN_FILE if path.is_dir() else path, meta=json.dumps(meta), **arrays)
+        write_arrays(path / PLAN_FILE if path.is_dir() else path, arrays | dict(meta=json.dumps(meta)))
 
     @classmethod
     def load(cls, path: str | Path, target: Vocab | None = None) -> Plan:
