@@ -5,12 +5,13 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
-from studies.advice import BETWEEN_SEEDS, ONE_PASS, SPEEDRUN, listed, rests_on, rows_of
+from studies.advice import BETWEEN_SEEDS, LEVEL, ONE_PASS, SPEEDRUN, listed, rests_on, rows_of
 from vocab_lit.text.markup import markdown_table
 
 if TYPE_CHECKING:
     import pandas as pd
 
+ADAPTED = "adapt.csv"
 KEPT, PLAN, TOKEN_RATES = (f"real-trial/{name}.csv" for name in ("kept", "learned-plan", "embedding-rates"))
 ALL, REPLAY, MERGED = "all weights", "replay of English", "half source, half all weights"  # ways of `KEPT`
 
@@ -18,6 +19,34 @@ ALL, REPLAY, MERGED = "all weights", "replay of English", "half source, half all
 @cache
 def _kept() -> pd.DataFrame:  # by way, the source first; columns: sw, en (bits per byte), obeyed, ended, ...
     return rows_of(KEPT).set_index("way").rename(columns=lambda name: name.removesuffix(" bits per byte"))
+
+
+@cache
+def _adapted() -> pd.DataFrame:  # a row for each run that had text to keep, and of what it chose
+    rows = rows_of(ADAPTED)
+    way = rows.winner.str.partition("-")[0]
+    return rows[rows.keep == "text"].assign(way=way, english=rows.kept_after / rows.kept_before)
+
+
+@rests_on(ADAPTED)
+def ways_in_time() -> str:
+    "Which vocabulary is ahead after the same few minutes, and what it costs English."
+    runs = _adapted().query("source == 'smollm2-135m'")
+    bits, english = (
+        runs.pivot_table(value, "language", "way")[["extend", "trim", "replace", "keep"]]
+        for value in ("bits_after", "english")
+    )
+    told = {}
+    for way in ("trim", "replace", "keep"):
+        both = bits[["extend", way]].dropna()
+        ahead = (both.extend < both[way] - LEVEL).sum()
+        told[way] = f"{ahead} of {len(both)} languages ahead of {way}"
+    costs = [f"{way} {rise.min() - 1:+.0%} to {rise.max() - 1:+.0%}" for way, rise in english.items()]
+    minutes = listed(sorted({f"{value:g}" for value in runs.minutes}))
+    return (
+        f"In SmolLM2, after {minutes} minutes, trimmed and extended is in {listed([*told.values()])}. "
+        f"English bits change by: {listed(costs)} (one seed)"
+    )
 
 
 @rests_on(KEPT)

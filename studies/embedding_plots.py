@@ -167,7 +167,7 @@ def alignment_map(
     texts, parts = [[_readable(w) for w in side] for side in zip(*words)], []
     unreadable = [" (no font for its letters)" * (not all(side)) for side in texts]
     sides = [label(name) + note for name, note in zip(languages, unreadable)]
-    fig, axes = plt.subplots(1, 2, sharex=True, sharey=True, layout="constrained", figsize=(9.6, 4.2))
+    fig, axes = plt.subplots(1, 2, sharex=True, sharey=True, layout="constrained", figsize=(9.6, 3.3))
     for ax, when, vectors in zip(axes, ("before the rotation", "after the rotation"), (source, rotated)):
         here = plane.transform(vectors)
         _draw_pairs(ax, here, there, sides)
@@ -199,7 +199,7 @@ def group_map(
         "axes between the means of the groups": ("x", "y", "word-internal → word-initial", "Cyrillic → Latin"),
     }
     colours = dict(zip(SCRIPT_NAMES, PALETTE))
-    fig, axes = plt.subplots(1, 2, layout="constrained", figsize=(9, 4.3))
+    fig, axes = plt.subplots(1, 2, layout="constrained", figsize=(9, 3.6))
     for ax, (title, (across, up, below, beside)) in zip(axes, panels.items()):
         for (script, position), part in tokens.groupby(["script", "position"], sort=False):
             colour = colours[script]

@@ -16,6 +16,7 @@ from studies.starts import TRAINING
 
 SPACE = "\N{NO-BREAK SPACE}"
 AFTER_TRAINING = f"real: SmolLM2 (sw), {TRAINING.steps} steps"  # a column's title
+DASH = "\N{WORD JOINER}–\N{WORD JOINER}"  # between the ends of a range, which stays on one line
 
 
 @dataclass
@@ -65,14 +66,13 @@ def english_name(code: str) -> str:
 def mean_and_range(
     values: pd.Series,
     digits: int = 1,
-    dash: str = "–",  # between the lowest and the highest
 ) -> str:
     "The mean of numbers and the lowest and highest of them, as a table has them."
     values = values.dropna()
     if not len(values):
         return ""
     mean, low, high = (f"{value:.{digits}f}" for value in (values.mean(), values.min(), values.max()))
-    return mean if low == high else f"{mean}{SPACE}({low}{dash}{high})"
+    return mean if low == high else f"{mean}{SPACE}({low}{DASH}{high})"
 
 
 def after_training(

@@ -68,7 +68,7 @@ def opening(
     for name in names:
         if tokens := record["tokens"].get(name):
             rows.append(f"<p>{escape(name)}: {len(tokens)} tokens for {words} words<br>{_boxes(tokens, language)}</p>")
-    return HTML("\n".join(rows))
+    return HTML("\n".join(['<div class="opening">', *rows, "</div>"]))
 
 
 def _boxes(tokens: Sequence[str], language: str) -> str:

@@ -56,7 +56,7 @@ def loss_curves(
     columns = min(columns, len(languages))
     lines = -(-len(languages) // columns)
     fig, axes = plt.subplots(
-        lines, columns, figsize=(3.2 * columns + 1.6, 3 * lines), sharey=True, squeeze=False, layout="constrained"
+        lines, columns, figsize=(3.2 * columns + 1.6, 2.6 * lines), sharey=True, squeeze=False, layout="constrained"
     )
     for ax, language, title in zip(axes.flat, languages, titles):
         part = df if language is None else df[df.language == language]

@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
 import pandas as pd
 
-from studies import lesson
 from studies.advice import starts
 from studies.cells import paper_methods, source_gaussian, structure_cells
-from studies.costs import Shape, run_flops
 from studies.embedding_clusters import CLUSTERS, MAP, Clusters
 from studies.embedding_plots import group_map
 from studies.experiment import Target, Targets
 from studies.findings import page_table, standing, what_we_see
 from studies.hub_sources import cldr_code
-from studies.lesson import Lesson, english_name
+from studies.lesson import Lesson, english_name, mean_and_range
 from studies.plots import loss_curves
 from studies.published import published
 from vocab_lit.methods.registry import get_recipe
 from vocab_lit.study.results import ResultStore, Workers, cell_stamp
 from vocab_lit.text.corpus import data_path
-from vocab_lit.training.settings import LaptConfig
 
 if TYPE_CHECKING:
     from IPython.display import Markdown
@@ -53,9 +50,6 @@ REAL_STARTS = {  # what `data/starts.csv` calls methods
 CLUSTER_MODELS = {"multilingual-e5-small": "multilingual-e5-small"} | REAL_MODELS
 PAGE_MODEL = "the small XLM-R"  # of scale `mini`
 SETUPS = {"": "off-the-shelf", "full": "FULL", "emb": "EMB"}  # what the paper calls our modes
-XLMR = Shape(12, 768, 3072, 250_002)
-DASH = "\u2060–\u2060"  # of a range, which stays on one line
-mean_and_range = partial(lesson.mean_and_range, dash=DASH)
 
 
 @dataclass
@@ -133,17 +127,7 @@ class StructureChapter(Lesson):
         sizes = (self.lapt_steps, self.vocab_size, small, longer)
         for cells in structure_cells(self.targets, self.scale, *setting, *sizes).values():
             store.cells(cells, self.stamp)
-        for tokens in (32_770, XLMR.vocab):
-            for positions, asked in (("every position", 1.0), ("masked positions", 0.15)):
-                key = dict(what="shape", length=256, vocabulary=tokens, head=positions, scale=self.scale)
-                store.cell(key, partial(_step_flops, tokens, asked), self.stamp)
         return StructureNumbers(self, store.frame(self.stamp).query("scale == @self.scale"))
-
-
-def _step_flops(tokens: int, asked: float) -> dict[str, float]:
-    "The operations of one step of the paper's batch."
-    config = LaptConfig(steps=1, batch_size=200, length=256, mask_probability=asked)
-    return {"flops": run_flops(replace(XLMR, vocab=tokens), config)}
 
 
 @dataclass(frozen=True)
@@ -401,20 +385,4 @@ def training_seen(numbers: StructureNumbers) -> Markdown:
             f"with {sampled.iloc[0]:.2f} and ends with {sampled.iloc[-1]:.2f}.": sampled.iloc[0] < random.iloc[-1]
         },
         "What training makes of it.",
-    )
-
-
-def cost_seen(numbers: StructureNumbers) -> Markdown:
-    "What the full vocabulary costs, by where logits are computed."
-    shape = numbers.rows[numbers.rows.what == "shape"].pivot_table("value", "head", "vocabulary")
-    ratio = shape[XLMR.vocab] / shape[32_770]
-    return what_we_see(
-        {
-            f"At XLM-R's shape, 250,002 tokens take {ratio['every position']:.1f} times the operations of 32,770 where "
-            "logits are computed at every position, as in the paper, and "
-            f"{ratio['masked positions']:.2f} times where they are computed at masked positions alone, as here.": (
-                2 < ratio["every position"] < 3 and ratio["masked positions"] < 1.5
-            )
-        },
-        "What a large vocabulary costs.",
     )

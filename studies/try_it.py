@@ -41,6 +41,10 @@ MOST = 16_000  # pieces of a vocabulary
 MOST_OWN = 2_000  # of one of a single language
 UNSEEN = 10  # one line in so many is not counted
 SURE = 50  # copies of the sentence that begins each page, so that its pieces stay
+# with the article's second sentence where no two vocabularies shall make equally many tokens
+SHOWN = SENTENCES | {
+    "sw": f"{SENTENCES['sw']} Wote wamejaliwa akili na dhamiri, hivyo yapasa watendeane kindugu.",
+}
 
 
 def without_marks(
@@ -95,10 +99,10 @@ def made(
     "What the page needs: sentences, vocabularies, and those of single languages. A tenth of each text is not counted."
     unseen = [line for lines in texts.values() for line in lines[::UNSEEN]]
     counted = {language: [line for i, line in enumerate(lines) if i % UNSEEN] for language, lines in texts.items()}
-    sure = {language: [*lines, *[SENTENCES[language]] * SURE] for language, lines in counted.items()}
+    sure = {language: [*lines, *[SHOWN[language]] * SURE] for language, lines in counted.items()}
     small = {name: trimmed(tokenizer, sure) for name, tokenizer in tokenizers.items()}
     return {
-        "sentences": {language: SENTENCES[language] for language in texts},
+        "sentences": {language: SHOWN[language] for language in texts},
         "vocabularies": {
             name: without_marks(tokenizer) | {"surplus": surplus(tokenizers[name], tokenizer, unseen)}
             for name, tokenizer in small.items()

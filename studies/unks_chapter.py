@@ -15,7 +15,7 @@ from studies.constructed import LANGUAGES
 from studies.coverage import coverage
 from studies.figures import INK, PALETTE, described, plt, use_style
 from studies.findings import page_table, standing, what_we_see
-from studies.lesson import Lesson, english_name
+from studies.lesson import DASH, SPACE, Lesson, english_name
 from studies.plots import loss_curves
 from studies.presets import PAPER_PARAMETERS, languages_by_kind
 from studies.published import published
@@ -252,7 +252,7 @@ def _mean_and_range(values: pd.Series) -> str:
     values = values.dropna()
     if not len(values):
         return ""
-    between = f" ({values.min():.0f}–{values.max():.0f})" if len(values) > 1 else ""
+    between = f"{SPACE}({values.min():.0f}{DASH}{values.max():.0f})" if len(values) > 1 else ""
     return f"{values.mean():.1f}{between}"
 
 

@@ -329,18 +329,51 @@ def real_numbers() -> dict[str, tuple[str, str]]:
 @_fact("real-trial/adapt.json")
 def adapt_example() -> str:
     "What `vocab-lit adapt` printed for Gemma 3 270M in Swahili."
-    record = json.loads(data_path("real-trial", "adapt.json").read_text(encoding="utf-8"))
+    record = _adapt_record()
     lines = [f"· {line}" for line in record["decided"] if not re.match("candidate|.* trains on", line)]
     wide = max(len(row["what"]) for row in record["rows"])
-
-    def told(value: float) -> str:
-        if isinstance(value, int):
-            return f"{value:,}"
-        return f"{value:.2f}" if value < 100 else f"{value:.0f}"
-
     for row in record["rows"]:
-        lines.append(f"  {row['what']:<{wide}}  {told(row['before']):>8} → {told(row['after'])}")
+        before, after = (_three_digits(row[side]) for side in ("before", "after"))
+        lines.append(f"  {row['what']:<{wide}}  {before:>8} → {after}")
     return "\n".join(["```text", *lines, "```"])
+
+
+def _adapt_record() -> dict:
+    return json.loads(data_path("real-trial", "adapt.json").read_text(encoding="utf-8"))
+
+
+def _three_digits(value: float) -> str:
+    if isinstance(value, int):
+        return f"{value:,}"
+    places = 2 if value < 10 else 1 if value < 100 else 0
+    return f"{value:.{places}f}"
+
+
+@_fact("real-trial/adapt.json")
+def adapt_table() -> str:
+    "What that command made, before and after."
+    record = _adapt_record()
+    named = {"bits per byte": "bits per byte, Swahili", "bits per byte, en.txt": "bits per byte, English"}
+    rows = [
+        [named.get(row["what"], row["what"]), _three_digits(row["before"]), _three_digits(row["after"])]
+        for row in record["rows"]
+    ]
+    return markdown_table([f"Gemma 3 270M, {record['minutes']:.0f} minutes of one core", "before", "after"], rows)
+
+
+@_fact(CHAPTER)
+def real_table() -> str:
+    "What trimming and training did to Gemma 3 270M in Chichewa, before and after."
+    from studies import real_page as page
+
+    record = page.load_record()
+    rows = []
+    for text, language in page.TEXTS.items():
+        bits = [f"{page.bits(record, side, text):.2f}" for side in ("untouched", page.KEPT)]
+        rows.append([f"bits per byte, {language}", *bits])
+    sizes = [record["said"]["before"]["file_mb"], record["trim"]["file_mb"]]
+    rows.append(["MB", *(f"{size:.0f}" for size in sizes)])
+    return markdown_table(["Gemma 3 270M, one core", "before", "after"], rows)
 
 
 @_fact("adapt.csv")

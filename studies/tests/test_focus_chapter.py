@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from studies.focus_chapter import REAL, ROWS, FocusChapter, mixture_example, real_starts
-from studies.lesson import mean_and_range
+from studies.lesson import DASH, mean_and_range
 from tools.chapters import chapter_defaults
 from vocab_lit.text.corpus import data_path
 
@@ -30,7 +30,7 @@ def test_starts_of_real_models_are_those_of_the_record(model, languages):
 
 
 def test_a_cell_has_the_mean_and_the_range_of_languages():
-    assert mean_and_range(pd.Series([1.0, 2.0, 4.0])) == "2.3\N{NO-BREAK SPACE}(1.0–4.0)"
+    assert mean_and_range(pd.Series([1.0, 2.0, 4.0])) == f"2.3\N{NO-BREAK SPACE}(1.0{DASH}4.0)"
     assert mean_and_range(pd.Series([1.25, np.nan]), 2) == "1.25" and mean_and_range(pd.Series([np.nan])) == ""
 
 

@@ -6,17 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from studies.lesson import DASH, mean_and_range
 from studies.structure_chapter import (
-    DASH,
     REAL_STARTS,
     SHOWN,
-    XLMR,
     StructureChapter,
     StructureNumbers,
-    _step_flops,
     cluster_table,
     fallback_seen,
-    mean_and_range,
     real_starts,
     task_table,
 )
@@ -80,9 +77,3 @@ def test_a_cell_has_the_mean_and_the_range_of_languages():
     assert mean_and_range(pd.Series([1.25, np.nan]), 2) == "1.25" and mean_and_range(pd.Series([np.nan])) == ""
     rows = pd.DataFrame([dict(model="a", groups="script", n=4, plane=0.3, all_dimensions=0.8)])
     assert "80% (30%; 25%)" in cluster_table(rows).data
-
-
-def test_the_full_vocabulary_costs_what_its_logits_cost():
-    full, small = (_step_flops(tokens, 1.0)["flops"] for tokens in (XLMR.vocab, 32_770))
-    # logits, forward and backward: 6 operations for each weight and position, of 200 blocks of 256 tokens
-    assert full - small == pytest.approx(6 * 768 * (250_002 - 32_770) * 200 * 256, rel=0.02)

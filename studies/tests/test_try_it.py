@@ -110,6 +110,14 @@ def test_the_page_divides_as_the_tokenizers_package_does_and_shows_all_of_a_sent
         assert re.sub("<.*?>| |▁", "", line) == sentence.replace(" ", "")
 
 
+def test_in_the_first_sentence_every_two_vocabularies_differ(record):
+    first = re.search('language.value = "(..)"', (STATIC / "try.js").read_text(encoding="utf-8"))[1]
+    vocabularies = [*record["vocabularies"].values(), record["own"][first]]
+    sentence = record["sentences"][first]
+    counts = [len(BUILT[vocabulary["kind"]](vocabulary).encode(sentence).tokens) for vocabulary in vocabularies]
+    assert sentence == try_it.SHOWN[first] and len(set(counts)) == len(counts) == 4
+
+
 def test_a_trimmed_vocabulary_divides_the_text_it_was_made_from_as_the_whole_one_and_says_how_others_fare():
     source = load_tokenizer(data_path("models", "mini-xlmr"))
     texts = {"sw": lines("sw", 200, seed=0), "en": lines("en", 200, seed=0)}

@@ -3,6 +3,7 @@ from dataclasses import fields
 import pandas as pd
 import pytest
 
+from studies.lesson import DASH, SPACE
 from studies.published import published
 from studies.unks_chapter import (
     KNOWN,
@@ -34,7 +35,7 @@ def test_printed_scores_have_the_means_that_the_paper_prints():
 
 
 def test_a_cell_has_the_mean_and_the_range():
-    assert _mean_and_range(pd.Series([1.0, 2.0, 6.0])) == "3.0 (1–6)"
+    assert _mean_and_range(pd.Series([1.0, 2.0, 6.0])) == f"3.0{SPACE}(1{DASH}6)"
     assert _mean_and_range(pd.Series([2.26])) == "2.3" and _mean_and_range(pd.Series([], dtype=float)) == ""
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from studies.lesson import mean_and_range
+from studies.lesson import DASH, mean_and_range
 from studies.published import published
 from studies.wechsel_chapter import (
     MULTILINGUAL,
@@ -63,7 +63,7 @@ def test_scores_are_of_the_first_step_and_the_last():
 
 
 def test_a_cell_has_the_mean_and_the_range():
-    assert mean_and_range(pd.Series([1.0, 2.0, 6.0]), 0) == "3\N{NO-BREAK SPACE}(1–6)"
+    assert mean_and_range(pd.Series([1.0, 2.0, 6.0]), 0) == f"3\N{NO-BREAK SPACE}(1{DASH}6)"
     assert mean_and_range(pd.Series([2.26]), 1) == "2.3" and mean_and_range(pd.Series([], dtype=float)) == ""
 
 

@@ -194,6 +194,7 @@ def test_a_trimmed_and_extended_folder_is_written_like_a_file(cell_35c1a5ca, cel
     plain = cell_35c1a5ca.plain
     from benchmarks.tiny_gguf import trial_lines
     from vocab_lit.methods.settings import TransplantSettings
+    from vocab_lit.models.lazy_weights import input_weight, rows_of
     from vocab_lit.models.pipeline import transplant_files, trim_files
 
     (folder / "texts.txt").write_text("\n".join(trial_lines()[:50]), encoding="utf-8")
@@ -210,7 +211,7 @@ def test_a_trimmed_and_extended_folder_is_written_like_a_file(cell_35c1a5ca, cel
     assert [t.shown for t in written.vocab] == [t.shown for t in made.plan.target][: len(written.vocab)]
     for line in trial_lines()[:50]:
         assert written.tokenizer(line)["input_ids"] == made.tokenizer(line)["input_ids"], line
-    rows = made.model.get_input_embeddings().weight.detach().numpy()[: len(written.vocab)]
+    rows = rows_of(input_weight(made.model))[: len(written.vocab)].numpy()
     assert np.allclose(written.file.values("token_embd.weight").reshape(rows.shape), rows, atol=1e-6)
     with pytest.raises(ValueError, match="the id 1 is no token, and in .*f32.gguf 'b'; give as --like the file"):
         _check_tokens(folder, {0: "a"}, GgufFile.of(large), {0: "a", 1: "b"})

@@ -14,6 +14,7 @@ from vocab_lit.methods.plan import Plan
 from vocab_lit.methods.settings import TransplantSettings, find_recipe
 from vocab_lit.models.check import check_model
 from vocab_lit.models.factored_embedding import factorize_files
+from vocab_lit.models.lazy_weights import input_weight, rows_of
 from vocab_lit.models.pipeline import embedding_vectors, smaller_model, target_vectors, transplant_files, trim_files
 from vocab_lit.models.source import Source, load_model
 from vocab_lit.text import corpus
@@ -498,7 +499,7 @@ def test_no_overlap_is_told_factors_are_taken_from_a_file(cell_6424b4a4):
         made = transplanted(f"{method}-{text}", [text], method=method, vocab_size=300, say=told.append, **more)
         assert (
             any("no overlapping tokens but special ones" in m for m in told) == (not shares)
-            and torch.isfinite(made.model.get_input_embeddings().weight).all()
+            and torch.isfinite(rows_of(input_weight(made.model))[:]).all()
         )
         assert (
             (made.layer is not None)
@@ -749,7 +750,7 @@ def test_given_tokens_come_last_on_top_of_any_vocabulary(cell_6424b4a4, cell_dd6
         assert [result.plan.steps[result.plan.step[id]] for id in ids] == ["Given"] * 4, name
         assert ids == list(range(len(loaded) - 4, len(loaded))), name
         assert any(m.startswith("4 tokens are given: 3 are pieces of the model now, 1 added") for m in told), name
-        rows = result.model.get_input_embeddings().weight
+        rows = rows_of(input_weight(result.model))[:]
         source = Source.open(place / options.get("source", "model"))
         assert torch.equal(rows[ids[0]], source.load().get_input_embeddings().weight[source.vocab.find(" Kenya")[0].id])
     found = trim_files(place / "with-terms", [place / "few.txt"], place / "terms-then-trimmed", TrimSettings(coverage=0.9))

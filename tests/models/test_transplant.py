@@ -17,7 +17,8 @@ from vocab_lit.models.lazy_weights import StoredTensor
 from vocab_lit.models.model_class import is_masked, max_length
 from vocab_lit.models.source import FolderSource, load_model, open_model
 from vocab_lit.models.token_tensors import token_parameters
-from vocab_lit.models.transplant import transplant
+from vocab_lit.models.transplant import PlannedRows, transplant
+from vocab_lit.text.corpus import data_path
 from vocab_lit.tokens.continued import extend_on_text
 from vocab_lit.tokens.expansion import expand_tokenizer
 from vocab_lit.tokens.train import train_tokenizer
@@ -567,6 +568,22 @@ def test_a_model_opened_without_weights_gives_the_same_folder(cell_95305b17, cel
                         assert torch.equal(*(logits(load_model(m), new("maji ziwa 1")["input_ids"]) for m in made))
                     tried += 1
     assert tried == 5 * 2 * 2
+
+
+@pytest.mark.cell('nbs/05_models/10_transplant.ipynb', 'cell "rows that are read when they are written are those of the plan" (5f1d1a7d)')
+def test_rows_that_are_read_when_they_are_written_are_those_of_the_plan(cell_95305b17):
+    NEW = cell_95305b17.NEW
+    named = FolderSource.open(data_path("models", "mini-xlmr"))
+    table = named.tables["input"].rows(0)
+    grown = extend_on_text(named.tokenizer_file, lines("sw", 300, seed=0), 50).tokenizer
+    for method in ("mean-resizing", "subtoken-mean", "identity"):
+        for tokenizer in (toy_tokenizer("unigram", NEW), grown):
+            plan = get_recipe(method).plan(named.vocab, Vocab.from_tokenizer(tokenizer), seed=3)
+            planned = PlannedRows(plan, table, 1)
+            rows = torch.cat([*planned.parts()])
+            assert torch.equal(rows, plan.apply(table[:], 1)) and rows.nbytes == planned.nbytes
+            assert rows.shape == planned.shape == planned.parameter().shape
+        assert 0 < len(planned.others) <= 50
 
 
 @pytest.mark.cell('nbs/05_models/10_transplant.ipynb', 'cell "inner weights are never read, tables one block at a time" (6af4de6e)')

@@ -5,7 +5,7 @@ from numpy.lib import format as npy
 from pathlib import Path
 from studies.phrasebook import lines
 from types import SimpleNamespace
-from vocab_lit.text.binary_files import check_fasttext, load_fasttext, read_arrays
+from vocab_lit.text.binary_files import check_fasttext, load_fasttext, read_arrays, write_arrays
 import fasttext
 import io
 import numpy as np
@@ -40,6 +40,7 @@ def cell_707bf83d():
     numbers = dict(many=np.zeros((300, 40)), text=np.array("maji"), none=np.zeros((0, 3), np.float32))
     np.savez(folder / "plain.npz", **numbers)
     np.savez_compressed(folder / "packed.npz", **numbers)
+    write_arrays(folder / "ours.npz", numbers)
     {file.name: sum(a.nbytes for a in read_arrays(file).values()) / file.stat().st_size for file in folder.iterdir()}
     return SimpleNamespace(folder=folder, numbers=numbers)
 
@@ -96,7 +97,7 @@ def test_a_file_whose_sizes_are_wrong_is_refused(cell_188800b8):
 def test_arrays_come_back_as_they_were(cell_707bf83d):
     folder = cell_707bf83d.folder
     numbers = cell_707bf83d.numbers
-    for file in ("plain.npz", "packed.npz"):
+    for file in ("plain.npz", "packed.npz", "ours.npz"):
         back = read_arrays(folder / file)
         assert back.keys() == numbers.keys()
         assert all((back[name] == a).all() and back[name].dtype == a.dtype for name, a in numbers.items())

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 from vocab_lit.tokens.continued import Merges, UnigramScores, _any_of, check_extends, count_words, extend_on_text
 from vocab_lit.tokens.settings import KINDS
 from vocab_lit.tokens.tokenizer_file import TokenizerFile
-from vocab_lit.tokens.train import train_tokenizer
-from vocab_lit.tokens.vocab import Vocab, fit
+from vocab_lit.tokens.train import train_tokenizer, training_splits
+from vocab_lit.tokens.vocab import Vocab, fit, overlap
 import json
 import numpy as np
 import pytest
@@ -70,6 +70,7 @@ def test_ids_of_the_source_stay_and_every_new_token_is_of_use(cell_700dc572):
         read = Vocab.from_tokenizer(built.tokenizer, source=own)
         assert read.tokens == Vocab.from_tokenizer(built.tokenizer).tokens
         assert sum(a is b for a, b in zip(read, own)) > len(own) - 300  # no special tokens and bytes
+        assert (overlap(own, read) == overlap(own, Vocab.from_tokenizer(built.tokenizer))).all()
         moved = Vocab([replace(t, id=t.id + 1) for t in own], own.roles, own.dialect, source)
         assert Vocab.from_tokenizer(built.tokenizer, source=moved).tokens == read.tokens
         rows = built.tokenizer(swahili, add_special_tokens=False)["input_ids"]
@@ -115,6 +116,19 @@ def test_merges_are_those_of_training_by_brute_force(cell_700dc572):
         assert merges.learned == brute_force(sources[kind], words, len(parts.ids) + 40), kind
         made = ["".join(pair) for pair in merges.learned]
     assert parts.model["ignore_merges"] and set(made) >= set(merges.new)
+
+
+@pytest.mark.cell('nbs/02_tokens/06_continued.ipynb', 'cell "words come up as in whole lines" (e8d689a9)')
+def test_words_come_up_as_in_whole_lines(cell_700dc572):
+    swahili = cell_700dc572.swahili
+    odd_lines = [*swahili, "a▁▁b  c 12 3", "  x\ty ", "", "▁", "12a▁b"]
+    for kind in ("byte-fallback", "bpe", "unigram"):
+        parts = TokenizerFile(toy_tokenizer(kind, ["maji", "1"], list("maji2")))
+        backend = parts.tokenizer.backend_tokenizer
+        split = backend.pre_tokenizer or training_splits(parts, parts.has_single_digits)
+        normalised = [backend.normalizer.normalize_str(line) if backend.normalizer else line for line in odd_lines]
+        due = Counter(word for line in normalised for word, _ in split.pre_tokenize_str(line))
+        assert list(count_words(parts, odd_lines).items()) == list(due.items()), kind
 
 
 @pytest.mark.cell('nbs/02_tokens/06_continued.ipynb', 'cell "a merge may make a token of the source" (f68c2e4b)')

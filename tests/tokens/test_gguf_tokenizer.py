@@ -17,7 +17,7 @@ from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.tokens.settings import TrimSettings
 from vocab_lit.tokens.tokenizer_file import TokenizerFile, save_tokenizer
 from vocab_lit.tokens.trim import trim
-from vocab_lit.tokens.vocab import Vocab
+from vocab_lit.tokens.vocab import Vocab, read_pipeline
 import json
 import numpy as np
 import pytest
@@ -205,6 +205,7 @@ def test_a_file_s_vocabulary_is_asked_by_its_whole_pipeline(cell_5b686ec8):
     said = "habari ya asubuhi"
     for file in files.values():
         vocab = GgufTokenizer(file).vocab
+        assert TokenizerFile.of(vocab).pipeline == read_pipeline(vocab.own_tokenizer)
         known, _ = TokenizerFile.of(vocab).with_letter()
         assert known.encode(said, add_special_tokens=False).tokens == vocab.own_tokenizer.tokenize(said)
 

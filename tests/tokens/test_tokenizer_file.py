@@ -2,7 +2,7 @@
 from studies.toy_tokenizers import toy_tokenizer
 from tokenizers import Tokenizer, normalizers, processors
 from transformers import PreTrainedTokenizerFast
-from vocab_lit.tokens.tokenizer_file import TokenizerFile, own_methods, save_tokenizer, with_vocabulary, word_ids
+from vocab_lit.tokens.tokenizer_file import TokenizerFile, from_pipeline, own_methods, save_tokenizer, with_vocabulary, word_ids
 from vocab_lit.tokens.vocab import read_pipeline
 import copy
 import json
@@ -53,6 +53,23 @@ def test_a_pipeline_with_fewer_pieces_tokenizes_by_those():
     assert made.tokenize("maji moto") == ["▁maji", "▁moto"] and made.convert_tokens_to_ids("▁moto") == made.unk_token_id
     assert len(made) == len(source) - 1 and made.special_tokens_map == source.special_tokens_map
     assert TokenizerFile(made).kind == "unigram" and all(TokenizerFile(made).around)
+
+
+@pytest.mark.cell('nbs/02_tokens/08_tokenizer_file.ipynb', 'cell "merges that are handed over make the file\'s tokenizer" (a528663b)')
+def test_merges_that_are_handed_over_make_the_file_s_tokenizer():
+    from vocab_lit.tokens.train import train_tokenizer
+
+    text = ["maji ya moto", "ziwa la maji"] * 9
+    trained = (train_tokenizer(text, kind, 280, at_most=True) for kind in ("bpe", "unigram"))
+    special = dict(eos_token="</s>", extra_special_tokens=["<a>"])
+    for source in (*trained, toy_tokenizer("suffix", ["maji"], ["a"]), toy_tokenizer("byte-fallback", ["maji"], ["a"])):
+        source.add_tokens(["moto moto", "maji"])
+        pipeline = read_pipeline(source)
+        due = PreTrainedTokenizerFast(tokenizer_object=Tokenizer.from_str(json.dumps(pipeline)), **special)
+        made = from_pipeline(pipeline, **special)
+        assert read_pipeline(made) == read_pipeline(due) and made.get_vocab() == due.get_vocab()
+        line = "maji ya moto moto<a> ziwa</s>"
+        assert made(line)["input_ids"] == due(line)["input_ids"]
 
 
 @pytest.mark.cell('nbs/02_tokens/08_tokenizer_file.ipynb', 'cell "a lacking token of a post-processor is the unknown one" (8faf8bde)')

@@ -2,10 +2,11 @@
 from pathlib import Path
 from studies.phrasebook import lines
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers
-from transformers import AutoModel, AutoTokenizer, BertConfig, BertForMaskedLM, GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast, RobertaConfig, RobertaForMaskedLM
+from transformers import AutoModel, AutoTokenizer, BertConfig, BertForMaskedLM, GPT2Config, GPT2LMHeadModel, Gemma2Config, Gemma2ForCausalLM, Gemma3ForCausalLM, Gemma3TextConfig, LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast, RobertaConfig, RobertaForMaskedLM
 from types import SimpleNamespace
 from vocab_lit.models.pipeline import trim_files
 from vocab_lit.models.source import FolderSource, load_model
+from vocab_lit.models.token_tensors import with_few_rows
 from vocab_lit.text.corpus import data_path, is_held_out
 from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.tokens.settings import TrimSettings
@@ -121,7 +122,7 @@ def cell_93c21c05(cell_7f6fa9e7, cell_20ea75f0):
                 logits = model.eval()(torch.tensor([ids[max(0, end - length) : i]])).logits[0, -1]
             total -= logits.double().log_softmax(-1)[ids[i]].item()
         return total
-    return SimpleNamespace(bert=bert, gpt=gpt, llama=llama, one_by_one=one_by_one, tiny=tiny)
+    return SimpleNamespace(bert=bert, causal=causal, gpt=gpt, llama=llama, one_by_one=one_by_one, tiny=tiny)
 
 
 @pytest.fixture(scope='module')
@@ -280,6 +281,34 @@ def test_a_causal_model_s_perplexity_is_that_of_single_tokens(cell_7f6fa9e7, cel
     with torch.no_grad():
         their_loss = gpt.eval()(input_ids=row, labels=row).loss.item()
     assert perplexity(gpt, bare, [short]).per_token == pytest.approx(math.exp(their_loss), rel=1e-4)
+
+
+@pytest.mark.cell('nbs/06_training/03_perplexity.ipynb', 'cell "embeddings left in their file predict as those in memory" (8f1d1a7c)')
+def test_embeddings_left_in_their_file_predict_as_those_in_memory(cell_7f6fa9e7, cell_93c21c05):
+    bare = cell_7f6fa9e7.bare
+    causal = cell_93c21c05.causal
+    english = cell_7f6fa9e7.english
+    gpt = cell_93c21c05.gpt
+    llama = cell_93c21c05.llama
+    one_by_one = cell_93c21c05.one_by_one
+    tiny = cell_93c21c05.tiny
+    heads = dict(num_key_value_heads=1, head_dim=8)
+    gemma2 = Gemma2ForCausalLM(Gemma2Config(**causal, **tiny, **heads, final_logit_softcapping=2.0))
+    gemma3 = Gemma3ForCausalLM(Gemma3TextConfig(**causal, **tiny, **heads, pad_token_id=len(bare) - 1))
+    for model in (gpt, llama, gemma2, gemma3):
+        folder = tempfile.mkdtemp()
+        model.save_pretrained(folder)
+        small = with_few_rows(FolderSource(folder).open_weights(), 40)
+        got = perplexity(small, bare, english[:2], length=16, batch_size=2)
+        assert len(small.get_input_embeddings().weight) == 40 < len(bare)
+        assert got.nats == pytest.approx(one_by_one(model, bare, english[:2], 16, 8), rel=1e-4)
+    model.to(torch.bfloat16).save_pretrained(folder)
+    small = with_few_rows(FolderSource(folder).open_weights(), 40)
+    assert small.dtype == torch.float32
+    whole = perplexity(model.float(), bare, english[:2], length=16, batch_size=2)
+    assert perplexity(small, bare, english[:2], length=16, batch_size=2).nats == pytest.approx(whole.nats, rel=1e-4)
+    assert with_few_rows(load_model(folder), 40) is None
+    assert with_few_rows(FolderSource(data_path("models", "mini-xlmr")).open_weights(), 40) is None
 
 
 @pytest.mark.cell('nbs/06_training/03_perplexity.ipynb', 'cell "a masked model predicts every ordinary token once" (eb934779)')

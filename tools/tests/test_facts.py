@@ -176,3 +176,18 @@ def test_the_speedrun_told_is_the_lowest_valid_record_of_the_budget_with_most_re
     first = min(valid, key=lambda row: float(row["score"]))
     assert f"Best in {most} CPU-minutes (SmolLM2, Swahili): `{first['recipe']}`" in facts.speedrun()
     assert f"{float(first['before']):.2f} → {float(first['score']):.2f}" in facts.speedrun()
+
+
+def test_the_tables_of_the_first_page_have_the_numbers_of_records():
+    def rows(table):
+        cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]
+        return {what: (float(before.replace(",", "")), float(after.replace(",", ""))) for what, before, after in cells}
+
+    record = json.loads(data_path("real-trial", "adapt.json").read_text(encoding="utf-8"))["rows"]
+    adapted = rows(facts.adapt_table())
+    assert list(adapted.values()) == [pytest.approx((row["before"], row["after"]), rel=0.004) for row in record]
+    assert next(iter(adapted)) == "bits per byte, Swahili"
+    line = facts.real()
+    for what, (before, after) in rows(facts.real_table()).items():
+        digits = 0 if what == "MB" else 2
+        assert f"{before:.{digits}f} → {after:.{digits}f}" in line, what

@@ -226,8 +226,7 @@ def test_the_library_weighs_neighbours_as_by_hand():
     for weights, cosines in zip(w, s):  # by the definition: log-odds are differences of cosines over the temperature
         near = np.flatnonzero(weights)
         assert np.allclose(np.diff(np.log(weights[near])), np.diff(cosines[near]) / 0.1)
-    of_library = next(end for code, end in ends.items() if "import nearest" in code)
-    assert np.allclose(of_library, names["E_new"], atol=0.006)
+    assert next(end for code, end in ends.items() if "import nearest" in code) < 1e-6
     assert next(end for code, end in ends.items() if "by_hand" in code) < 1e-6
     for text, vector in zip(("maziwa", "ziwa"), next(end for code, end in ends.items() if "ngrams[x]" in code)):
         assert np.allclose(vector, names["words"][text])

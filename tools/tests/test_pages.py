@@ -1,6 +1,8 @@
 import os
 import re
+import runpy
 import sys
+import types
 from dataclasses import replace
 from pathlib import Path
 from unittest import mock
@@ -12,7 +14,7 @@ from tools import run_pages
 from tools.appendix import divide
 from tools.export import regenerate
 from tools.kernels import forked_kernels
-from tools.notebooks import settings
+from tools.notebooks import checkout, settings
 from tools.pages import page_links
 from tools.run_pages import Page, make, run_chapter
 from tools.tests.toys import DEMO, SETTINGS, insert_text, read, write_notebook
@@ -52,6 +54,22 @@ def hello(site):
     notebook, out = site / "book" / "hello.ipynb", site / "book" / "runs" / "hello-am.ipynb"
     given = dict(title=" (Amharic)", parameters={"language": "am"}, reads=(site / "records",))
     return Page(notebook, out, "chapter hello (am)", "am", **given)
+
+
+def test_a_page_of_another_language_opens_its_own_edition(site):
+    sphinx_of = runpy.run_path(str(checkout() / "book" / "_ext" / "pages.py"))
+    place = "https://colab.research.google.com/github/{user}/{repo}/blob/colab/".format(**settings(site))
+
+    def opened(name):
+        buttons = [{"url": "https://colab.research.google.com/github/old"}, {"url": "https://x.example/issues"}]
+        context = {"header_buttons": [{"buttons": buttons}]}
+        app = types.SimpleNamespace(srcdir=str(site))
+        sphinx_of["source_buttons"](app, f"book/runs/{name}", "", context, None)
+        return [button["url"] for button in context["header_buttons"][0]["buttons"]]
+
+    assert opened("hello-am")[0] == f"{place}hello-am.ipynb" and opened("hello-sw")[0] == f"{place}hello-sw.ipynb"
+    assert opened("hall") == ["https://x.example/issues"]  # has no edition
+    assert f"[Open in Colab]({place}hello-am.ipynb)" in read(make(hello(site))).cells[0].source
 
 
 def test_a_run_has_its_own_values_labels_and_title_and_keeps_its_outputs(site):

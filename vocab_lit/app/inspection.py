@@ -23,7 +23,7 @@ from ..gguf.tokens import check_whole
 from ..models.model_class import is_decoder, learns_from_text
 from ..models.settings import is_gguf
 from ..models.source import FolderSource, GgufSource, Source
-from ..models.token_tensors import token_parameters
+from ..models.token_tensors import token_parameters, with_few_rows
 from ..text.corpus import Amount, Lines, sample_lines, split_lines
 from ..text.errors import no_collection
 from ..text.settings import SettingError
@@ -404,6 +404,7 @@ def judge(
 # bytes that the model reads at most, and the share of the bits of counts within which its own are undecided
 _READ = ((1000, 0.1), (4000, 0.05))
 _LARGEST = 2 * 10**9  # parameters of a model that is loaded for it
+_ROWS = 4096  # of its embeddings that are in memory at a time, more than there are tokens in a batch
 
 
 @dataclass(frozen=True)
@@ -453,7 +454,8 @@ def measure_reading(
         opened = source.with_weights()
         if not opened.is_causal:
             return None
-        model, length = opened.load().float(), min(256, opened.longest)
+        model = with_few_rows(opened.open_weights(), _ROWS) or opened.load().float()
+        length = min(256, opened.longest)
         for most, doubt in _READ:
             chosen = [line for line, size in zip(held_out, sizes) if size <= most] or held_out[:1]
             measured = perplexity(model, opened.tokenizer, chosen, length, stride=3 * length // 4)

@@ -483,18 +483,19 @@ def write_gguf(
 ) -> None:
     "Write a GGUF file, wholly or not at all; `ValueError` where there is one already."
     alignment = _alignment(fields)
-    header = _header_bytes(fields, tensors, alignment)
+    header, written = _header_bytes(fields, tensors, alignment), []
     with write_file(out) as part:
         with open(part, "wb") as f:
             f.write(header)
             for tensor in tensors:
                 before = f.tell()
+                written.append(Tensor(tensor.name, tensor.shape, tensor.type, part, before))
                 f.writelines(tensor.pieces())
                 if f.tell() - before != tensor.bytes:
                     what = f"{f.tell() - before:,} bytes instead of {tensor.bytes:,}"
                     raise OSError(f"{tensor.name} gave {what}; read again")
                 f.write(bytes(-f.tell() % alignment))
-        check_written(Path(out), [t.name for t in _read_part(part)[1].values() if not has_finite_numbers(t)])
+        check_written(Path(out), [tensor.name for tensor in written if not has_finite_numbers(tensor)])
 
 # %% ../../nbs/11_gguf/00_container.ipynb #f6b03c7a
 _FORMATS = {"F64": ("<u8", 0x7FF << 52), "F32": ("<u4", 0xFF << 23), "BF16": ("<u2", 0xFF << 7)}
@@ -503,7 +504,7 @@ _PLACES = {"Q2_K": (80, 82), "Q3_K": (108,), "Q6_K": (208,), "TQ1_0": (52,), "TQ
 _PLACES |= dict.fromkeys(("Q4_1", "Q5_1", "Q8_1", "Q4_K", "Q5_K"), (0, 2))
 _PLACES |= dict.fromkeys(("Q4_0", "Q5_0", "Q8_0", "IQ2_XXS", "IQ2_XS", "IQ2_S", "IQ3_XXS", "IQ3_S"), (0,))
 _PLACES |= dict.fromkeys(("IQ1_S", "IQ4_NL", "IQ4_XS"), (0,))
-_BLOCKS = 1 << 20  # that are looked at at a time
+_BLOCKS = 1 << 17  # that are read at a time
 
 
 def has_finite_numbers(tensor: Tensor) -> bool:
@@ -513,7 +514,10 @@ def has_finite_numbers(tensor: Tensor) -> bool:
     places = (0,) if name in _FORMATS else _PLACES.get(name, ())
     names = [str(place) for place in places]
     fields: Any = dict(names=names, formats=[number] * len(names), offsets=places, itemsize=tensor.block_bytes)
-    layout = np.dtype(fields)
-    blocks = np.memmap(tensor.file, layout, "r", tensor.offset, (tensor.bytes // tensor.block_bytes,))
-    starts = itertools.product(names, range(0, len(blocks), _BLOCKS))
-    return not any((blocks[n][i : i + _BLOCKS] & exponent == exponent).any() for n, i in starts)
+    layout, end = np.dtype(fields), tensor.bytes // tensor.block_bytes
+    for start in range(0, end, _BLOCKS):
+        place = tensor.offset + start * tensor.block_bytes
+        blocks = np.fromfile(tensor.file, layout, min(_BLOCKS, end - start), offset=place)
+        if any((blocks[n] & exponent == exponent).any() for n in names):
+            return False
+    return True

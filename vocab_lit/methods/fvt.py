@@ -90,7 +90,7 @@ class SubtokenMean(InitStep):
     )
 
     def fill(self, context: InitContext) -> RowWeights:
-        open_tokens = (token for token in context.target if context.open[token.id])
+        open_tokens = [context.target[id] for id in context.open.nonzero()[0].tolist()]
         return RowWeights.mean(source_subtokens(context.source, open_tokens), len(context.source))
 
 

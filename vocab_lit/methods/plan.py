@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from ..text.binary_files import read_arrays
+from ..text.binary_files import read_arrays, write_arrays
 from ..text.errors import first_line
 from ..tokens.vocab import Token, Vocab
 
@@ -375,6 +375,11 @@ class Plan:
         weights, right = (m if m is None else sparse.csr_array(m @ kept) for m in (self.weights, self.right))
         return replace(self, source_pieces=first.source_pieces, weights=weights, right=right, groups=groups)
 
+    def rest(self, first: int) -> Plan:
+        "The plan of the rows from one on, to be applied."
+        parts: dict[str, Any] = {name: getattr(self, name)[first:] for name in ("weights", "group", "step")}
+        return replace(self, left=None if self.left is None else self.left[first:], **parts)
+
     def row(self, id: int) -> sparse.csr_array:  # (1, n_source)
         "The weights of one token, however they are kept."
         row = self.weights[[id]]
@@ -516,7 +521,7 @@ class Plan:
             covariance=self.covariance,
             source_pieces={int(i): self.source_pieces[int(i)] for i in np.unique(used)},
         )
-        np.savez_compressed(path / PLAN_FILE if path.is_dir() else path, meta=json.dumps(meta), **arrays)
+        write_arrays(path / PLAN_FILE if path.is_dir() else path, arrays | dict(meta=json.dumps(meta)))
 
     @classmethod
     def load(cls, path: str | Path, target: Vocab | None = None) -> Plan:

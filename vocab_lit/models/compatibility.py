@@ -24,6 +24,7 @@ from ..methods.plan import PLAN_FILE, Plan, row_blocks
 from vocab_lit.models.lazy_weights import (
     check_modules,
     input_weight,
+    rows_of,
     set_vocabulary_size,
     tensor_shapes,
     token_dimensions,
@@ -105,7 +106,7 @@ def check_source(
 
 def check_rows(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> None:
     "`ValueError` where a token has no row; ids may have gaps."
-    rows, ids = len(input_weight(model)), max(tokenizer.get_vocab().values()) + 1
+    rows, ids = len(rows_of(input_weight(model))), max(tokenizer.get_vocab().values()) + 1
     if ids > rows:
         told = f"the tokenizer has {ids} token ids and the model {rows} embeddings"
         raise ValueError(f"{told}; the two do not belong together")

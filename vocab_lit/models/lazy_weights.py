@@ -16,7 +16,7 @@ import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, cast
+from typing import IO, TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 import torch
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedModel
 
 # %% auto #0
-__all__ = ['VOCABULARY_FIELDS', 'Shapes', 'Made', 'StoredTensor', 'read_header', 'stored_tensors', 'vocabulary_fields',
-           'vocabulary_part', 'set_vocabulary_size', 'empty_weights', 'tensor_shapes', 'token_dimensions', 'meta_model',
-           'absent_pooler', 'input_weight', 'rows_of', 'read_some', 'save_model', 'save_meta_model', 'check_modules',
-           'copy_beside', 'copy_notes']
+__all__ = ['VOCABULARY_FIELDS', 'Shapes', 'Replaced', 'Made', 'StoredTensor', 'read_header', 'stored_tensors',
+           'vocabulary_fields', 'vocabulary_part', 'set_vocabulary_size', 'empty_weights', 'tensor_shapes',
+           'token_dimensions', 'meta_model', 'absent_pooler', 'input_weight', 'rows_of', 'RowsInParts', 'read_some',
+           'save_model', 'save_meta_model', 'check_modules', 'copy_beside', 'copy_notes']
 
 # %% ../../nbs/05_models/02_lazy_weights.ipynb #d652b47d
 _FORMATS = {"F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16}
@@ -296,7 +296,19 @@ def _copy_part(source: IO[bytes], target: IO[bytes], start: int, size: int) -> N
         size -= len(part)
 
 
-def _header_bytes(tensors: dict[str, StoredTensor], replaced: dict[str, torch.Tensor]) -> bytes:
+class RowsInParts(Protocol):
+    "Rows of a matrix that are made while they are written."
+
+    shape: tuple[int, ...]
+    nbytes: int
+
+    def parts(self) -> Iterator[torch.Tensor]: ...
+
+
+Replaced = dict[str, torch.Tensor | RowsInParts]  # what is written instead of stored tensors
+
+
+def _header_bytes(tensors: dict[str, StoredTensor], replaced: Replaced) -> bytes:
     "The beginning of a safetensors file, with the places of all tensors."
     head: dict[str, dict[str, Any]] = {"__metadata__": {"format": "pt"}}
     at = 0
@@ -315,7 +327,7 @@ Made = Callable[[str, StoredTensor], torch.Tensor | None]  # what is written for
 def _write_file(
     out: Path,
     tensors: dict[str, StoredTensor],  # of one file, by name
-    replaced: dict[str, torch.Tensor],  # what is written instead of some of them
+    replaced: Replaced,
     made: Made | None,
 ) -> None:
     file = next(iter(tensors.values())).file
@@ -327,8 +339,9 @@ def _write_file(
                 new = made(name, t)
             if new is None:
                 _copy_part(source, target, t.start, t.size)
-            else:
-                target.write(new.contiguous().view(-1).view(torch.uint8).numpy().data)
+                continue
+            for part in [new] if isinstance(new, torch.Tensor) else new.parts():
+                target.write(part.contiguous().view(-1).view(torch.uint8).numpy().data)
 
 
 def read_some(
@@ -398,10 +411,13 @@ def save_meta_model(
         model.config.dtype = dtype
         model.config.save_pretrained(folder)
     absent = getattr(model, "absent_tensors", [])
-    unknown = {name: t.detach() for name, t in parameters.items() if not hasattr(t, "stored") and name not in absent}
-    replaced = {name: t for name, t in unknown.items() if not t.is_meta}
+    in_parts = {name: cast("Any", t).in_parts for name, t in parameters.items() if hasattr(t, "in_parts")}
+    known = {name for name, t in parameters.items() if hasattr(t, "stored")}.union(absent, in_parts)
+    unknown = {name: t.detach() for name, t in parameters.items() if name not in known}
+    replaced: Replaced = {name: t for name, t in unknown.items() if not t.is_meta}
     if len(replaced) < len(unknown):
         raise ValueError(f"{min(unknown.keys() - replaced.keys())} is neither in the files nor in memory")
+    replaced |= in_parts
     stored = cast("dict[str, StoredTensor]", model.stored)  # noted by `meta_model`
     files = sorted({t.file for t in stored.values()})
     for file in tqdm(files, desc="writing weights", unit=" files", delay=2, leave=False):

@@ -425,8 +425,8 @@ class GgufSource(Source):
         from vocab_lit.tokens.vocab import read_token
 
         t = self.tokenizer_file
-        ordinary = set(t.has_types(TokenType.NORMAL))
-        return (read_token(id, t.pieces[id], t.dialect) for id in ids if id in ordinary)
+        is_ordinary = (t.types == TokenType.NORMAL).tolist()
+        return (read_token(id, t.tokens[id], t.dialect) for id in ids if is_ordinary[id])
 
     def not_finite(self) -> list[str]:
         "The names of its tensors that have numbers that are not finite."

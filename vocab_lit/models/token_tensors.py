@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 # %% auto #0
 __all__ = ['POSITION_BUFFERS', 'TokenTensor', 'ContinuedRows', 'token_tensors', 'token_parameters', 'replace_tensor',
-           'rename_value', 'replace_token_embeddings', 'positions_from_padding', 'with_padding', 'set_positions',
-           'check_positions', 'move_positions']
+           'rename_value', 'replace_token_embeddings', 'with_few_rows', 'positions_from_padding', 'with_padding',
+           'set_positions', 'check_positions', 'move_positions']
 
 # %% ../../nbs/05_models/05_token_tensors.ipynb #44171c93
 @dataclass(frozen=True)
@@ -182,6 +182,29 @@ def replace_token_embeddings(
     rename_value(model, VOCABULARY_FIELDS, vocabulary_part(model.config).vocab_size, size)
     rename_value(model, VOCABULARY_FIELDS, len(tensors["input"]), size)
     set_vocabulary_size(model.config, size)
+
+
+def with_few_rows(
+    model: PreTrainedModel,  # with its weights left in their files
+    n: int,  # rows of its embeddings that are in memory at a time
+) -> PreTrainedModel | None:  # in float32; None where it is in memory, or has more for each token than embeddings
+    "A model in memory but for its embeddings: `rows_of` them are in the files, and rows are put into tables of a few."
+    from transformers.initialization import no_init_weights
+
+    if not hasattr(model, "stored") or not token_tensors(model).keys() <= {"input", "output"}:
+        return None
+    config, in_files = with_padding(model.config, 0), model.state_dict(keep_vars=True)
+    set_vocabulary_size(config, n)
+    with no_init_weights():
+        small = type(model)._from_config(config, dtype=torch.float32)
+    small.tie_weights()
+    for name, tensor in small.state_dict(keep_vars=True).items():
+        rows = rows_of(in_files[name])
+        if tensor.shape == rows.shape:
+            tensor.data.copy_(rows[:])
+        else:
+            tensor.stored = rows
+    return small.eval()
 
 # %% ../../nbs/05_models/05_token_tensors.ipynb #3e82e7cb
 POSITION_BUFFERS = ("position_ids", "token_type_ids")  # have an entry for each position

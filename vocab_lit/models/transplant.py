@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -16,14 +17,22 @@ from torch import nn
 
 import vocab_lit
 from ..methods.factored import FactoredRecipe, Factors, factorize, load_factors, low_dimensional
-from ..methods.plan import Plan
+from ..methods.plan import Plan, row_blocks, rows_at
 from ..methods.recipe import Copy, Gaussian, Recipe
 from ..methods.registry import get_recipe
 from ..methods.settings import copies_overlap
 from .card import keep_source_files, write_card
 from .compatibility import check_source, check_target
 from .factored_embedding import FactoredEmbedding, check_tied
-from .lazy_weights import copy_beside, input_weight, save_model, tensor_shapes, vocabulary_part
+from vocab_lit.models.lazy_weights import (
+    StoredTensor,
+    copy_beside,
+    input_weight,
+    save_model,
+    stored_tensors,
+    tensor_shapes,
+    vocabulary_part,
+)
 from .model_class import ROWS_OF_DECODERS, is_decoder, max_length, model_sizes
 from .source import FolderSource
 from vocab_lit.models.token_tensors import (
@@ -58,8 +67,8 @@ if TYPE_CHECKING:
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'Transplant', 'trim_recipe', 'reinitialise', 'check_tokenizers', 'replace_vocabulary', 'transplant',
-           'FolderWriter']
+__all__ = ['log', 'Transplant', 'trim_recipe', 'reinitialise', 'check_tokenizers', 'PlannedRows', 'replace_vocabulary',
+           'transplant', 'FolderWriter']
 
 # %% ../../nbs/05_models/10_transplant.ipynb #03cf6ba4
 def _leave_out_code(config: PreTrainedConfig) -> str | None:  # a remark on it
@@ -188,6 +197,10 @@ class Transplant:
             note = self._note(facts)
             keep_source_files(str(source or note.get("model", "")), part)
             write_card(part, Path(folder).name, **note)
+        written = stored_tensors(folder)
+        for name, tensor in self.model.state_dict(keep_vars=True).items():
+            if hasattr(tensor, "in_parts") and name in written:
+                cast("Any", tensor).stored = written[name]
         return Path(folder)
 
 # %% ../../nbs/05_models/10_transplant.ipynb #0e3545ab
@@ -263,16 +276,41 @@ def _padded(
     return vectors.padded(rows) if rows else vectors
 
 
-def _apply_plan(model: PreTrainedModel, plan: Plan, layer: FactoredEmbedding | None) -> None:
-    "Make all tensors that have an entry for each token anew."
+class PlannedRows:
+    "The embeddings of a plan, of which copies that come before all others are read when they are written."
+
+    def __init__(self, plan: Plan, source: StoredTensor, stream: int):
+        others = np.flatnonzero(plan.copied < 0)
+        first = int(others[0]) if len(others) else len(plan)
+        self.source, self.copied = source, plan.copied[:first]
+        self.others = plan.rest(first).apply(cast("torch.Tensor", source), stream)  # or what gives rows as one does
+        self.shape = (len(plan), source.shape[1])
+        self.nbytes = len(plan) * source.shape[1] * self.others.itemsize
+
+    def parts(self) -> Iterator[torch.Tensor]:
+        "The rows in their order."
+        yield from (rows_at(cast("torch.Tensor", self.source), ids) for ids in row_blocks(self.copied, 8192))
+        yield self.others
+
+    def parameter(self) -> nn.Parameter:
+        "What stands for them in a model, without memory."
+        stands = nn.Parameter(torch.empty(self.shape, dtype=self.others.dtype, device="meta"))
+        cast("Any", stands).in_parts = self  # an attribute of our own, for `save_meta_model`
+        return stands
+
+
+def _apply_plan(model: PreTrainedModel, plan: Plan, layer: FactoredEmbedding | None, to_file: bool) -> None:
+    "Make all tensors that have an entry for each token anew; to be written only, of stored ones what is not copied."
     tensors = token_tensors(model)
     stream = {name: i for i, name in enumerate(tensors)}
 
     def new_of(name, parameter):
         if layer and name == "input":
             return layer.merge().to(parameter)
-        rows = cast("torch.Tensor", tensors[name].rows(plan.n_source))  # or what gives rows as one does
-        return tensors[name].shaped(plan.apply(rows, stream[name]))
+        rows = tensors[name].rows(plan.n_source)
+        if to_file and isinstance(rows, StoredTensor) and rows.dim() == 2:
+            return PlannedRows(plan, rows, stream[name]).parameter()
+        return tensors[name].shaped(plan.apply(cast("torch.Tensor", rows), stream[name]))
 
     replace_token_embeddings(model, new_of)
 
@@ -302,6 +340,7 @@ def replace_vocabulary(
     seed: int = 0,
     pad_to_multiple_of: int = 1,
     factors: Factors | None = None,
+    to_file: bool = False,  # whether embeddings are needed in the folder alone that is saved
 ) -> Transplant:
     "As `transplant`, for a model and vocabularies that `check_source` and `check_tokenizers` have passed."
     _check_method(model, recipe, pad_to_multiple_of)
@@ -321,7 +360,7 @@ def replace_vocabulary(
         rows, labels = low_dimensional(plan, token_parameters(model)["input"].detach(), factors, recipe.drawn, seed)
         layer = FactoredEmbedding(rows, factors.G, labels, recipe.train_up, seed=seed)
     names = [t.name for t in token_tensors(model).values()]
-    _apply_plan(model, plan, layer)
+    _apply_plan(model, plan, layer, to_file)
     notes = _move_ids(model, source, target, names)
     _check_result(model)
     _limit_length(target.own_tokenizer, source.own_tokenizer, model)
@@ -423,7 +462,7 @@ class FolderWriter:
         target = Vocab.from_tokenizer(kept.tokenizer)
         check_tokenizers(self.model, self.source.vocab, target)
         return replace_vocabulary(
-            self.model, self.source.vocab, target, trim_recipe(), pad_to_multiple_of=self._multiple
+            self.model, self.source.vocab, target, trim_recipe(), pad_to_multiple_of=self._multiple, to_file=True
         )
 
     def transplanted(self, new: Any) -> Transplant:
@@ -433,7 +472,15 @@ class FolderWriter:
         log.info(f"initialising {len(new.target):,} tokens by {new.recipe.name}")
         multiple = init.pad_to_multiple_of or self._multiple
         result = replace_vocabulary(
-            self.model, self.source.vocab, new.vocab, new.recipe, vectors, init.seed, multiple, self.factors
+            self.model,
+            self.source.vocab,
+            new.vocab,
+            new.recipe,
+            vectors,
+            init.seed,
+            multiple,
+            self.factors,
+            to_file=True,
         )
         _remark_on(result, new.recipe)
         return result

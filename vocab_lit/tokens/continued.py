@@ -39,6 +39,14 @@ def _any_of(texts: Iterable[str]) -> re.Pattern[str]:
     return re.compile("|".join(parts) or r"(?!)")
 
 
+def _count_chunks(texts: Iterable[str], mark: str) -> Counter[str]:  # in the order in which they come up first
+    "Count what stands from one mark to the next, as `training_rule` ends a word at each."
+    parts, counts = re.compile(rf"{re.escape(mark)}?[^{re.escape(mark)}]+|{re.escape(mark)}"), Counter()
+    for text in texts:
+        counts.update(parts.findall(text))
+    return counts
+
+
 def count_words(
     parts: TokenizerFile,
     lines: Iterable[str],
@@ -48,10 +56,16 @@ def count_words(
     split = backend.pre_tokenizer or training_splits(parts, parts.has_single_digits)
     normalise = backend.normalizer.normalize_str if backend.normalizer else str
     added = _any_of([a["content"] for a in parts.added])
+    read = tqdm(lines, desc="words", unit=" lines", delay=2, leave=False)
+    stretches = (normalise(stretch) for line in read for stretch in added.split(line))
     counts = Counter()
-    for line in tqdm(lines, desc="words", unit=" lines", delay=2, leave=False):
-        for stretch in added.split(line):
-            counts.update(word for word, _ in split.pre_tokenize_str(normalise(stretch)))
+    if backend.pre_tokenizer or not parts.dialect.mark:
+        for stretch in stretches:
+            counts.update(word for word, _ in split.pre_tokenize_str(stretch))
+        return counts
+    for chunk, n in _count_chunks(stretches, parts.dialect.mark).items():
+        for word, _ in split.pre_tokenize_str(chunk):
+            counts[word] += n
     return counts
 
 

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import copy
-import json
 import logging
 import math
 from collections import Counter
@@ -33,9 +32,8 @@ from vocab_lit.gguf.tokens import (
     with_tokens,
 )
 from ..text.errors import first_line, no_collection
-from ..text.files import scratch_folder
-from .tokenizer_file import TokenizerFile, sentencepiece_pipeline
-from .vocab import FALLBACK, Dialect, merges_by_score
+from .tokenizer_file import TokenizerFile, from_pipeline, sentencepiece_pipeline
+from .vocab import FALLBACK, Dialect, Vocab, merges_by_score
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
@@ -254,7 +252,22 @@ class GgufTokenizer(TokenizerFile):
     @cached_property
     def tokenizer(self) -> PreTrainedTokenizerFast:
         "The tokenizer as transformers has it, with the ids that llama.cpp gives."
-        return _loaded(self, _PIPELINES[self.name](self), _added(self), _around(self))
+        return _loaded(self, self.written, _added(self), _around(self))
+
+    @cached_property
+    def written(self) -> dict[str, Any]:
+        "Model, normalizer, pre-tokenizer and decoder as `tokenizer.json` writes them."
+        return _PIPELINES[self.name](self)
+
+    @cached_property
+    def vocab(self) -> Vocab:
+        "Its tokens, with the tokenizer of transformers, of which what was written is not parsed again."
+        vocab, read = super().vocab, TokenizerFile(self.tokenizer)
+        if self.dialect.model == "BPE":
+            read.pipeline = read.settings | dict(model=read.settings["model"] | self.written["model"])
+        vocab.file, read.vocab = read, vocab
+        self.__dict__.pop("written", None)  # it is large
+        return vocab
 
     @cached_property
     def dialect(self) -> Dialect:
@@ -478,21 +491,14 @@ def _loaded(
     around: dict[str, Any] | None = None,
 ) -> PreTrainedTokenizerFast:
     "A tokenizer of transformers."
-    from transformers import PreTrainedTokenizerFast
-
     whole = dict(version="1.0", truncation=None, padding=None, added_tokens=added, post_processor=around)
     roles: dict[str, Any] = {role: t.tokens[id] for role, id in t.roles.items()}
     if t.name == "bert":
         roles["cls_token"] = roles.pop("bos_token")
-    with scratch_folder() as folder:
-        path = Path(folder, "tokenizer.json")
-        path.write_text(json.dumps(whole | pipeline), encoding="utf-8", newline="\n")
-        made = PreTrainedTokenizerFast(
-            tokenizer_file=str(path),
-            clean_up_tokenization_spaces=t.name == "bert",
-            model_max_length=t.file.setting("context_length", int(1e30)),
-            **roles,
-        )
+    length = t.file.setting("context_length", int(1e30))
+    made = from_pipeline(
+        whole | pipeline, clean_up_tokenization_spaces=t.name == "bert", model_max_length=length, **roles
+    )
     made.chat_template = t.template
     return made
 
@@ -507,7 +513,7 @@ class _Written:
     def __init__(self, before: GgufTokenizer, new: TokenizerFile):
         self.kind, self.new = before.name, new
         self.added = {a["id"]: a["special"] for a in new.added}
-        pieces = {id: piece for piece, id in new.tokenizer.get_vocab().items()}
+        pieces = {token.id: token.piece for token in new.vocab if token.piece}
         n = max(pieces) + 1
         self.known = before.ids
         self.tokens = [self._token(id, pieces[id]) if id in pieces else f"[PAD{id}]" for id in range(n)]
@@ -579,15 +585,16 @@ def _with_merges(fields: dict[str, Field], before: GgufTokenizer, pipeline: dict
 
 
 def with_tokenizer(
-    file: GgufFile,
-    tokenizer: PreTrainedTokenizerBase,  # fast, made from that of the file or of its model
+    source: GgufFile | GgufTokenizer,  # a file, or its tokenizer where that has been read
+    tokenizer: PreTrainedTokenizerBase | Vocab,  # fast, made from that of the file or of its model
 ) -> dict[str, Field]:
     "The metadata with a tokenizer's tokens; `ValueError` where one that it names lacks, or llama.cpp would differ."
-    before, new = GgufTokenizer(file), TokenizerFile(tokenizer)
+    before = source if isinstance(source, GgufTokenizer) else GgufTokenizer(source)
+    new, file = TokenizerFile.of(tokenizer), before.file
     written = _Written(before, new)
     if lost := named_ids(file) - set(written.source.tolist()):
         what = f"the tokenizer lacks {before.tokens[min(lost)]!r}, which the file names"
-        raise ValueError(f"{file.path}: {what}; keep its special tokens")
+        raise before.wrong(f"{what}; keep its special tokens")
     fields = with_tokens(file, written.source)
     types = np.where(written.source >= 0, before.types[written.source], written.types)
     fields[f"{_PREFIX}tokens"] = Field(ARRAY, STRING, written.tokens)

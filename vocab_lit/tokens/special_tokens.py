@@ -304,7 +304,7 @@ def taken_for_times(vocab: Vocab, generation: Any) -> list[Token]:
     "The tokens of text behind Whisper's <|notimestamps|>, from which on it takes every id for a time."
     marker = getattr(generation, "no_timestamps_token_id", None)
     if marker is None:  # the settings of the first models do not name it
-        marker = vocab.same(Token(-1, TIMES_FOLLOW, "", False, "special"))
+        marker = next((t.id for t in vocab if t.piece == TIMES_FOLLOW and t.kind == "special"), None)
     behind = vocab.tokens[marker + 1 :] if isinstance(marker, int) else []
     return [token for token in behind if token.piece and not _TIME.fullmatch(token.piece)]
 

@@ -24,6 +24,7 @@ from tqdm.auto import tqdm
 
 from ..text.files import scratch_folder
 from vocab_lit.tokens.vocab import (
+    BPE_OPTIONS,
     BYTES,
     FALLBACK_PIECES,
     Dialect,
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 
 # %% auto #0
 __all__ = ['SPECIAL_ROLES', 'ids_around', 'word_ids', 'model_pieces', 'unknown_piece', 'with_vocabulary', 'own_methods',
-           'ids_before', 'Built', 'save_tokenizer', 'sentencepiece_pipeline', 'TokenizerFile']
+           'from_pipeline', 'ids_before', 'Built', 'save_tokenizer', 'sentencepiece_pipeline', 'TokenizerFile']
 
 # %% ../../nbs/02_tokens/08_tokenizer_file.ipynb #27624beb
 SPECIAL_ROLES = ("bos_token", "eos_token", "cls_token", "sep_token", "unk_token", "pad_token", "mask_token")
@@ -169,26 +170,47 @@ def _in_class(source: PreTrainedTokenizerBase, plain: PreTrainedTokenizerFast) -
     return made if all(before[part] == after[part] for part in _SET_ONCE) else plain
 
 
-def _plain(source: PreTrainedTokenizerBase, pipeline: dict[str, Any]) -> PreTrainedTokenizerFast:
-    "A tokenizer with another pipeline, which does nothing beside it."
+def from_pipeline(
+    pipeline: dict[str, Any],  # a parsed `tokenizer.json`
+    **settings: Any,  # of the tokenizer, such as its special tokens
+) -> PreTrainedTokenizerFast:
+    "A tokenizer of transformers that does nothing beside a pipeline."
     from transformers import PreTrainedTokenizerFast
 
-    roles = {name: token for name in source.special_tokens_map if isinstance(token := getattr(source, name), str)}
-    known = {a["content"] for a in pipeline["added_tokens"]}.union(model_pieces(pipeline["model"]))
+    whole = pipeline | dict(truncation=None, padding=None)
+    model, named = pipeline["model"], [token for name, token in settings.items() if name.endswith("_token")]
+    known = {a["content"]: a["id"] for a in pipeline["added_tokens"]}
+    if model["type"] == "BPE":
+        special = [*named, *settings.get("extra_special_tokens", ())]
+        known |= {token: model["vocab"][token] for token in special if token in model["vocab"]}
+    is_apart = model["type"] == "BPE" and known.keys() >= set(named)
+    if is_apart:  # merges are many, and a table of them is read faster than its JSON
+        whole |= dict(model=model | dict(vocab=known, merges=[]))
     with scratch_folder() as folder:
         file = Path(folder, "tokenizer.json")  # a tokenizer that is handed over would be copied
-        file.write_text(json.dumps(pipeline | dict(truncation=None, padding=None)), encoding="utf-8", newline="\n")
-        made = PreTrainedTokenizerFast(
-            tokenizer_file=str(file),
-            extra_special_tokens=[t for t in map(str, cast("Any", source.extra_special_tokens)) if t in known],
-            model_max_length=source.model_max_length,
-            model_input_names=source.model_input_names,
-            padding_side=source.padding_side,
-            truncation_side=source.truncation_side,
-            clean_up_tokenization_spaces=source.clean_up_tokenization_spaces,
-            split_special_tokens=source.split_special_tokens,
-            **roles,
-        )
+        file.write_text(json.dumps(whole), encoding="utf-8", newline="\n")
+        made = PreTrainedTokenizerFast(tokenizer_file=str(file), **settings)
+    if is_apart:
+        options = {name: model[name] for name in BPE_OPTIONS if model.get(name) is not None}
+        backend_of(made).model = models.BPE(model["vocab"], list(map(tuple, model["merges"])), **options)
+    return made
+
+
+def _plain(source: PreTrainedTokenizerBase, pipeline: dict[str, Any]) -> PreTrainedTokenizerFast:
+    "A tokenizer with another pipeline, and all else as the source has it."
+    roles = {name: token for name in source.special_tokens_map if isinstance(token := getattr(source, name), str)}
+    known = {a["content"] for a in pipeline["added_tokens"]}.union(model_pieces(pipeline["model"]))
+    made = from_pipeline(
+        pipeline,
+        extra_special_tokens=[t for t in map(str, cast("Any", source.extra_special_tokens)) if t in known],
+        model_max_length=source.model_max_length,
+        model_input_names=source.model_input_names,
+        padding_side=source.padding_side,
+        truncation_side=source.truncation_side,
+        clean_up_tokenization_spaces=source.clean_up_tokenization_spaces,
+        split_special_tokens=source.split_special_tokens,
+        **roles,
+    )
     for name in ("chat_template", "response_template", "chat_control_tokens", "_processor_class"):
         setattr(made, name, getattr(source, name, None))
     return made
@@ -321,7 +343,7 @@ class TokenizerFile:
     def vocab(self) -> Vocab:
         "Its tokens, added ones included."
         vocab = Vocab.from_tokenizer(self.tokenizer, self.settings)
-        vocab.file = self if type(self) is TokenizerFile else None  # that of a GGUF file answers otherwise
+        vocab.file = self
         return vocab
 
     @property
@@ -374,6 +396,8 @@ class TokenizerFile:
     @cached_property
     def known(self) -> dict[str, int]:  # {piece: id}
         "The pieces of the model, without a look at how they are built."
+        if "pipeline" in self.__dict__ and isinstance(self.model["vocab"], dict):
+            return self.model["vocab"]
         return backend_of(self.tokenizer).get_vocab(with_added_tokens=False)
 
     @cached_property
@@ -468,8 +492,9 @@ class TokenizerFile:
     def merges_among(self, ids: Iterable[int]) -> list[int]:
         "The places of those merges that have both pieces and what they make among some tokens."
         there = {self.pieces[id] for id in ids if id in self.pieces}
+        join = self.joined if self.dialect.continuation else str.__add__
         merges = enumerate(self.model["merges"])
-        return [rank for rank, (a, b) in merges if a in there and b in there and self.joined(a, b) in there]
+        return [rank for rank, (a, b) in merges if a in there and b in there and join(a, b) in there]
 
     def joined(self, a: str, b: str) -> str:
         "The piece that the merge of two pieces makes."
@@ -477,16 +502,17 @@ class TokenizerFile:
 
     def built_from(self, piece: str) -> set[str]:
         "The pieces that come up while merges build a piece, itself included."
-        parts = self.symbols(piece)
+        parts, rank = self.symbols(piece), self.rank
+        join = self.joined if self.dialect.continuation else str.__add__
         made = {piece, *parts}
-        ranks = [self.rank(*pair) for pair in zip(parts, parts[1:])]
+        ranks = [rank(*pair) for pair in zip(parts, parts[1:])]
         while ranks and (first := min(ranks)) < math.inf:  # otherwise a word that is looked up whole
             at = ranks.index(first)
-            parts[at : at + 2] = [self.joined(parts[at], parts[at + 1])]
+            parts[at : at + 2] = [join(parts[at], parts[at + 1])]
             made.add(parts[at])
             del ranks[at]
             for i in range(max(at - 1, 0), min(at + 1, len(ranks))):
-                ranks[i] = self.rank(parts[i], parts[i + 1])
+                ranks[i] = rank(parts[i], parts[i + 1])
         return made
 
     def needs(self, id: int) -> set[int]:

@@ -255,7 +255,7 @@ def _kept_tokens(
     source: TokenizerFile, keep_reserved: bool
 ) -> tuple[list[str], list[str]]:  # those that stand for themselves in the model, the others, which are added to it
     "The source's added tokens and those that it needs, by their ids; reserved ones where they are asked for."
-    ids = source.tokenizer.get_vocab()
+    ids = source.known | {a["content"]: a["id"] for a in source.added}
     needed = source.needed & ids.keys()
     reserved = {piece for piece in ids if is_reserved(piece)}
     added = {a["content"]: a["special"] for a in source.added}

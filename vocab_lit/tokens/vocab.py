@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 # %% auto #0
-__all__ = ['BYTES', 'CHARACTERS', 'FALLBACK', 'FALLBACK_PIECES', 'TIMES_FOLLOW', 'ROLES', 'SAME_ROLE', 'visible', 'Token',
-           'Dialect', 'components', 'backend_of', 'ids_of_lines', 'read_pipeline', 'added_tokens', 'read_settings',
-           'read_dialect', 'is_reserved', 'read_token', 'check_ids', 'Vocab', 'match_specials', 'overlap', 'Fit', 'fit',
-           'sum_fits', 'merges_by_score']
+__all__ = ['BPE_OPTIONS', 'BYTES', 'CHARACTERS', 'FALLBACK', 'FALLBACK_PIECES', 'TIMES_FOLLOW', 'ROLES', 'SAME_ROLE', 'visible',
+           'Token', 'Dialect', 'components', 'backend_of', 'ids_of_lines', 'read_pipeline', 'added_tokens',
+           'read_settings', 'read_dialect', 'is_reserved', 'read_token', 'check_ids', 'Vocab', 'match_specials',
+           'overlap', 'Fit', 'fit', 'sum_fits', 'merges_by_score']
 
 # %% ../../nbs/02_tokens/01_vocab.ipynb #6365abba
 def visible(text: str) -> str:
@@ -171,8 +171,8 @@ def added_tokens(tokenizer: PreTrainedTokenizerBase) -> list[dict[str, Any]]:
     ]
 
 
-_BPE_OPTIONS = ("dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix", "fuse_unk", "byte_fallback")
-_BPE_OPTIONS += ("ignore_merges",)
+BPE_OPTIONS = ("dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix", "fuse_unk", "byte_fallback")
+BPE_OPTIONS += ("ignore_merges",)
 
 
 def read_settings(tokenizer: PreTrainedTokenizerBase) -> dict[str, Any]:
@@ -180,7 +180,7 @@ def read_settings(tokenizer: PreTrainedTokenizerBase) -> dict[str, Any]:
     backend = backend_of(tokenizer)
     if not isinstance(backend.model, models.BPE):
         return read_pipeline(tokenizer)  # the library does not tell all options of the other models
-    options = {name: value for name in _BPE_OPTIONS if (value := getattr(backend.model, name)) is not None}
+    options = {name: value for name in BPE_OPTIONS if (value := getattr(backend.model, name)) is not None}
     bare = Tokenizer(models.BPE(**options))
     for name in ("normalizer", "pre_tokenizer", "post_processor", "decoder"):
         setattr(bare, name, getattr(backend, name))
@@ -277,7 +277,8 @@ def check_ids(pieces: Mapping[str, int]) -> None:  # {piece: id}, added tokens i
     owner = {id: piece for piece, id in pieces.items()}
     if (last := max(owner, default=0)) > 2**20 + 2 * len(owner):  # going through the ids below takes minutes
         raise ValueError(f"{owner[last]!r} has the id {last:,} among {len(owner):,} tokens; number them without gaps")
-    if clash := next((piece for piece, id in pieces.items() if owner[id] != piece), None):
+    if len(owner) < len(pieces):
+        clash = next(piece for piece, id in pieces.items() if owner[id] != piece)
         hint = "give every token an id of its own, and every id below them a token, such as [unused1]"
         raise ValueError(f"{clash!r} and {owner[pieces[clash]]!r} have one id, {pieces[clash]}; {hint}")
 
@@ -406,7 +407,10 @@ class Vocab:
     ) -> int | None:
         "The id of the same token here, of several the one that is written alike; None where there is none."
         key = token.key
-        return self._exact.get((key, token.piece), self._ids.get(key))
+        first = self._ids.get(key)
+        if first is None or self.tokens[first].piece == token.piece:
+            return first
+        return self._exact.get((key, token.piece), first)
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -471,16 +475,20 @@ def overlap(
     "For every token of the target vocabulary, the source token that it is."
     if only not in ("all", "symbols", "mixed symbols", "specials"):
         raise ValueError(f"only={only!r}; choose all, symbols, mixed symbols or specials")
-    out = np.full(len(target), -1, np.int64)
-    similar = _symbol_ids(source) if fuzzy and only != "specials" else {}
+    out, similar = np.full(len(target), -1, np.int64), None
     for t in target:
         if t.kind == "special" or only == "specials":
             continue
         if (only == "symbols" and not t.is_symbol) or (only == "mixed symbols" and not t.is_symbols):
             continue
-        near = similar.get(t.text.lower(), -1) if t.is_symbol else -1
+        if t.piece and t.id < len(source) and source[t.id] is t:  # of a vocabulary that was made from the source's
+            out[t.id] = t.id
+            continue
         same = source.same(t)
-        out[t.id] = near if same is None else same
+        if same is None and fuzzy and t.is_symbol:
+            similar = _symbol_ids(source) if similar is None else similar
+            same = similar.get(t.text.lower())
+        out[t.id] = -1 if same is None else same
     for t, s in match_specials(source, target).items():
         out[t] = s
     return out
@@ -531,8 +539,9 @@ def merges_by_score(
     scores: Mapping[str, float],  # {piece: the higher, the earlier it is made}
 ) -> list[list[str]]:  # in the order of their ranks; of equal scores the longest first, which joins runs from the left
     "The merges of pieces that are made by their scores."
-    merges = []
+    known, merges = {piece: piece for piece in ids}, []  # a half is the very piece, not another string of its letters
     for piece in sorted(ids, key=lambda p: (-scores[p], -len(p))):
-        halves = ((piece[:at], piece[at:]) for at in range(len(piece) - 1, 0, -1))
-        merges += [[a, b] for a, b in halves if a in ids and b in ids]
+        for at in range(len(piece) - 1, 0, -1):
+            if (a := known.get(piece[:at])) is not None and (b := known.get(piece[at:])) is not None:
+                merges.append([a, b])
     return merges

@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 import torch
+from torch.nn import functional
 from tqdm.auto import tqdm
 
 from ..models.compatibility import check_rows
 from ..models.device import on_device
+from ..models.lazy_weights import input_weight, rows_of
 from ..models.model_class import check_language_model, is_masked, max_length
 from ..models.source import FolderSource
 from ..models.transplant import replace_vocabulary, trim_recipe
@@ -28,7 +30,7 @@ from ..tokens.settings import TrimSettings
 from ..tokens.tokenizer_file import TokenizerFile, ids_around
 from ..tokens.trim import Trimming
 from ..tokens.vocab import Vocab
-from .lm_loss import in_mode, lm_loss
+from .lm_loss import head_logits, in_mode, lm_loss
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -175,16 +177,43 @@ def _batches(stream, windows, pass_of, n_passes, batch_size) -> Iterator[tuple[t
             yield torch.tensor(ids).long(), torch.tensor(np.stack(is_target))
 
 
+def _loss_by_rows(
+    model: PreTrainedModel,  # a causal one, from `with_few_rows`
+    ids: torch.Tensor,  # (n, length)
+    labels: torch.Tensor,  # (n, length), -100 where nothing is asked
+    *_: str,
+    **inputs: Any,
+) -> torch.Tensor:  # nats
+    "The summed loss with embeddings in files: those of the ids come into the table, then all in turn for the logits."
+    table, head = input_weight(model), cast("Any", model.get_output_embeddings()).weight
+    distinct, places = ids.unique(return_inverse=True)
+    table[: len(distinct)] = rows_of(table)[distinct]
+    output = model.base_model(input_ids=places, return_dict=True, **inputs)
+    targets = functional.pad(labels[:, 1:], (0, 1), value=-100).flatten()
+    positions = (targets != -100).nonzero()[:, 0]
+    hidden, targets = output.last_hidden_state.flatten(0, 1)[positions], targets[positions]
+    total, chosen = torch.full((len(targets),), -torch.inf), torch.empty(len(targets))
+    for start in range(0, len(rows_of(head)), len(head)):
+        rows = rows_of(head)[start : start + len(head)]
+        head[: len(rows)] = rows
+        logits = head_logits(model, output, hidden)[:, : len(rows)]
+        total = torch.logaddexp(total, logits.logsumexp(1))
+        here = (targets >= start) & (targets < start + len(rows))
+        chosen[here] = logits[here, targets[here] - start]
+    return (total - chosen).sum()
+
+
 def _nats(model, batches, mask_id: int | None) -> float:  # mask_id: None for a causal model
     "Negative log-likelihood of all tokens that are predicted."
     more: dict[str, Any] = {} if mask_id is not None else {"use_cache": False}
-    nats = 0.0
+    nats, weight = 0.0, input_weight(model)
+    loss = lm_loss if len(rows_of(weight)) == len(weight) else _loss_by_rows
     with in_mode(model, training=False):
         for inputs, is_target in batches:
             labels = inputs.where(is_target, -100)
             if mask_id is not None:
                 inputs = inputs.masked_fill(is_target, mask_id)
-            nats += lm_loss(model, inputs.to(model.device), labels.to(model.device), "sum", **more).item()
+            nats += loss(model, inputs.to(model.device), labels.to(model.device), "sum", **more).item()
     return nats
 
 

@@ -249,6 +249,23 @@ def _ppmi(counts: sparse.csr_array) -> sparse.csr_array:  # both (n, n), the cou
     return sparse.csr_array((pmi[positive], (first[positive], second[positive])), shape=counts.shape)
 
 # %% ../../nbs/03_vectors/01_token_vectors.ipynb #d74a0d94
+def _singular_vectors(
+    matrix: sparse.csr_array,  # (n, n)
+    k: int,  # vectors
+    seed: int,
+) -> tuple[np.ndarray, np.ndarray]:  # (n, k) and (k,)
+    "The left vectors of the largest singular values, and these, by random projections (Halko et al., 2011)."
+    from scipy import linalg
+
+    q = np.random.RandomState(seed).normal(size=(matrix.shape[1], k + 10))
+    for _ in range(7):
+        q, _ = linalg.lu(matrix @ q, permute_l=True, check_finite=False)
+        q, _ = linalg.lu(matrix.T @ q, permute_l=True, check_finite=False)
+    q, _ = linalg.qr(matrix @ q, mode="economic", check_finite=False)
+    u, s, _ = linalg.svd(q.T @ matrix, full_matrices=False)
+    return (q @ u)[:, :k], s[:k]
+
+
 def ppmi_vectors(
     ids: np.ndarray,  # int32, -1 after each line
     n: int,  # how many different ids there are
@@ -258,8 +275,6 @@ def ppmi_vectors(
     seed: int = 0,  # of the randomized decomposition
 ) -> tuple[np.ndarray, np.ndarray]:  # (n, dim) float32; (n,) bool, who has a vector
     "Vectors from counts: positive pointwise mutual information, reduced by a singular value decomposition."
-    from sklearn.utils.extmath import randomized_svd
-
     frequent = np.flatnonzero(count_ids(ids, n) >= max(min_count, 1))
     matrix, known = np.zeros((n, dim), np.float32), np.zeros(n, bool)
     ppmi = _ppmi(_cooccurrences(ids, n, window)[frequent][:, frequent])
@@ -268,7 +283,7 @@ def ppmi_vectors(
             f"the text ({count_ids(ids, n).sum()} tokens) is too short: no two tokens of it that occur "
             f"min_count={min_count} times stand near each other; give more text or a lower min_count"
         )
-    u, s, _ = randomized_svd(ppmi, min(dim, len(frequent)), n_iter=7, random_state=seed)
+    u, s = _singular_vectors(ppmi, min(dim, len(frequent)), seed)
     signs = np.sign(u[np.abs(u).argmax(0), np.arange(len(s))])  # the largest entry of a column becomes positive
     known[frequent] = ppmi.sum(1) > 0
     matrix[frequent, : len(s)] = u * np.sqrt(s) * signs
