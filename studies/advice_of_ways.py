@@ -45,7 +45,7 @@ def ways_in_time() -> str:
     minutes = listed(sorted({f"{value:g}" for value in runs.minutes}))
     return (
         f"In SmolLM2, after {minutes} minutes, trimmed and extended is in {listed([*told.values()])}. "
-        f"English bits change by: {listed(costs)} (one seed)"
+        f"English bits change by: {listed(costs)} (one seed)."
     )
 
 

@@ -16,7 +16,14 @@ from studies.embedding_plots import group_map
 from studies.experiment import Target, Targets
 from studies.findings import page_table, standing, what_we_see
 from studies.hub_sources import cldr_code
-from studies.lesson import Lesson, english_name, mean_and_range
+from studies.lesson import (
+    AFTER_TRAINING,
+    Lesson,
+    after_training,
+    english_name,
+    mean_and_range,
+    trained_seen,
+)
 from studies.plots import loss_curves
 from studies.published import published
 from vocab_lit.methods.registry import get_recipe
@@ -257,16 +264,14 @@ def start_table(numbers: StructureNumbers) -> Markdown:
         for model, name in REAL_MODELS.items():
             bits = real_starts(model).get(method, pd.Series(dtype=float))
             cells[f"real: {name}, bits per byte"] = mean_and_range(bits, 2)
-        cells[f"{lesson.AFTER_TRAINING}, bits per byte"] = mean_and_range(
-            trained.get(method, pd.Series(dtype=float)), 2
-        )
+        cells[f"{AFTER_TRAINING}, bits per byte"] = mean_and_range(trained.get(method, pd.Series(dtype=float)), 2)
         rows.append(cells)
     return page_table(pd.DataFrame(rows))
 
 
 def real_trained() -> pd.DataFrame:  # rows: seeds; columns: methods
     "A pretrained model after a little training from each start, bits per byte."
-    return lesson.after_training({theirs: ours for ours, theirs in REAL_STARTS.items()})
+    return after_training({theirs: ours for ours, theirs in REAL_STARTS.items()})
 
 
 def real_starts(model: str) -> pd.DataFrame:  # rows: languages; columns: methods
@@ -299,7 +304,7 @@ def starts_seen(numbers: StructureNumbers) -> Markdown:
         f"In {model} ({language}), which has no group for the script, N(0, 1) starts at {worst[copying]:.1f} bits per "
         f"byte and the source Gaussian at {worst[copying + OURS]:.1f}."
     ] = normal.max() > 5
-    seen[lesson.trained_seen(real_trained(), copying + OURS)] = True
+    seen[trained_seen(real_trained(), copying + OURS)] = True
     return what_we_see(seen)
 
 
