@@ -385,7 +385,10 @@ def adapt_cells() -> str:
     rows = []
     for r in records:
         asked = "its choice" if r["asked"] == "all" else r["asked"]
-        bits, kept = (f"{float(r[f'{n}_before']):.2f} → {float(r[f'{n}_after']):.2f}" for n in ("bits", "kept"))
+        bits, kept = (
+            f"{float(r[f'{n}_before']):.2f} → {float(r[f'{n}_after']):.2f}" if r[f"{n}_after"] else ""
+            for n in ("bits", "kept")
+        )
         named = [r["source"], r["language"], f"{float(r['spent']):.1f}", asked, r["winner"], r["steps"]]
         rows.append([*named, bits, kept])
     return markdown_table(heads, rows)
