@@ -11,7 +11,7 @@ from tools.notebooks import checkout
 from vocab_lit.text.corpus import data_path
 
 PAGES = ("README.md", "book/*.md", "book/*.ipynb")
-NUMBERS = ("value", "bits_per_byte", "score", "obeyed", "sw bits per byte")  # columns of the records
+NUMBERS = ("bits_after", "value", "bits_per_byte", "score", "obeyed", "sw bits per byte")  # columns of the records
 MODULES = (advice, advice_of_study, advice_of_ways)
 
 
