@@ -345,7 +345,7 @@ def _adapt_record() -> dict:
 def _three_digits(value: float) -> str:
     if isinstance(value, int):
         return f"{value:,}"
-    places = 2 if value < 10 else 1 if value < 100 else 0
+    places = max(0, 3 - len(str(int(value))))
     return f"{value:.{places}f}"
 
 
@@ -361,19 +361,23 @@ def adapt_table() -> str:
     return markdown_table([f"Gemma 3 270M, {record['minutes']:.0f} minutes of one core", "before", "after"], rows)
 
 
-@_fact(CHAPTER)
-def real_table() -> str:
-    "What trimming and training did to Gemma 3 270M in Chichewa, before and after."
+def _real_changes() -> tuple[dict[str, list[str]], list[str]]:  # {language: bits per byte}, MB; before and after each
     from studies import real_page as page
 
     record = page.load_record()
-    rows = []
-    for text, language in page.TEXTS.items():
-        bits = [f"{page.bits(record, side, text):.2f}" for side in ("untouched", page.KEPT)]
-        rows.append([f"bits per byte, {language}", *bits])
-    sizes = [record["said"]["before"]["file_mb"], record["trim"]["file_mb"]]
-    rows.append(["MB", *(f"{size:.0f}" for size in sizes)])
-    return markdown_table(["Gemma 3 270M, one core", "before", "after"], rows)
+    bits = {
+        language: [f"{page.bits(record, side, text):.2f}" for side in ("untouched", page.KEPT)]
+        for text, language in page.TEXTS.items()
+    }
+    return bits, [f"{size:.0f}" for size in (record["said"]["before"]["file_mb"], record["trim"]["file_mb"])]
+
+
+@_fact(CHAPTER)
+def real_table() -> str:
+    "What trimming and training did to Gemma 3 270M in Chichewa, before and after."
+    bits, sizes = _real_changes()
+    rows = [[f"bits per byte, {language}", *numbers] for language, numbers in bits.items()]
+    return markdown_table(["Gemma 3 270M, one core", "before", "after"], [*rows, ["MB", *sizes]])
 
 
 @_fact("adapt.csv")
@@ -397,14 +401,9 @@ def adapt_cells() -> str:
 @_fact(CHAPTER)
 def real() -> str:
     "What trimming and training did to Gemma 3 270M in Chichewa."
-    from studies import real_page as page
-
-    record = page.load_record()
-    own, english = (
-        " → ".join(f"{page.bits(record, side, text):.2f}" for side in ("untouched", page.KEPT)) for text in page.TEXTS
-    )
-    sizes = f"{record['said']['before']['file_mb']:.0f} → {record['trim']['file_mb']:.0f} MB"
-    return f"Gemma 3 270M, one core: Chichewa {own} bits per byte, English {english}, {sizes}"
+    bits, sizes = _real_changes()
+    own, english = (" → ".join(numbers) for numbers in bits.values())
+    return f"Gemma 3 270M, one core: Chichewa {own} bits per byte, English {english}, {' → '.join(sizes)} MB"
 
 
 @_fact(CHAPTER)
