@@ -570,8 +570,8 @@ def test_a_model_opened_without_weights_gives_the_same_folder(cell_95305b17, cel
     assert tried == 5 * 2 * 2
 
 
-@pytest.mark.cell('nbs/05_models/10_transplant.ipynb', 'cell "rows that are read when they are written are those of the plan" (5f1d1a7d)')
-def test_rows_that_are_read_when_they_are_written_are_those_of_the_plan(cell_95305b17):
+@pytest.mark.cell('nbs/05_models/10_transplant.ipynb', 'cell "rows read when they are written are those of the plan" (5f1d1a7d)')
+def test_rows_read_when_they_are_written_are_those_of_the_plan(cell_95305b17):
     NEW = cell_95305b17.NEW
     named = FolderSource.open(data_path("models", "mini-xlmr"))
     table = named.tables["input"].rows(0)

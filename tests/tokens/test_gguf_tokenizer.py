@@ -94,7 +94,7 @@ def cell_4b8ad65d():
         target = change(source)
         target.split_special_tokens = True
         (vault / "new.gguf").unlink(missing_ok=True)
-        made = with_rows(file, with_tokenizer(file, target), vault / "new.gguf")
+        made = with_rows(file, with_tokenizer(GgufTokenizer(file), target), vault / "new.gguf")
         with LlamaCpp(made) as model:
             due = model.ids(sentences)
         ids = target(sentences, add_special_tokens=False)["input_ids"]
@@ -312,7 +312,7 @@ def test_a_trimmed_and_extended_tokenizer_is_written_back(cell_4b8ad65d):
 def test_what_the_file_says_of_its_tokens_stays(cell_4b8ad65d):
     vault = cell_4b8ad65d.vault
     file = GgufFile(write_tiny(vault / "same.gguf", TOKENS["llama"]()))
-    same = with_tokenizer(file, read_tokenizer(file))
+    same = with_tokenizer(GgufTokenizer(file), read_tokenizer(file))
     for name, field in file.fields.items():
         assert np.array_equal(same[name].value, field.value), name
 
@@ -339,9 +339,9 @@ def test_what_llama_cpp_would_tokenize_differently_is_refused(cell_4b8ad65d):
     tokenizer = read_tokenizer(file)
     tokenizer.backend_tokenizer.model.ignore_merges = True
     with pytest.raises(ValueError, match="looks words up before it merges, which llama.cpp does not with 'smollm'"):
-        with_tokenizer(file, tokenizer)
+        with_tokenizer(GgufTokenizer(file), tokenizer)
     tokenizer.backend_tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
     with pytest.raises(ValueError, match=r"splits at \('Whitespace',\), for which llama.cpp has no name"):
-        with_tokenizer(file, tokenizer)
+        with_tokenizer(GgufTokenizer(file), tokenizer)
     with pytest.raises(ValueError, match="lacks '<unk>', which the file names"):
-        with_tokenizer(GgufFile(vault / "same.gguf"), read_tokenizer(file))
+        with_tokenizer(GgufTokenizer(vault / "same.gguf"), read_tokenizer(file))

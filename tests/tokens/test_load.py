@@ -9,10 +9,9 @@ from vocab_lit.tokens.continued import extend_on_text
 from vocab_lit.tokens.expansion import add_given
 from vocab_lit.tokens.load import as_specified, check_loads_again, load_tokenizer, tokenized_differently
 from vocab_lit.tokens.settings import GivenToken, KINDS
-from vocab_lit.tokens.tokenizer_file import sentencepiece_pipeline
 from vocab_lit.tokens.train import train_tokenizer, train_tokenizer_like
 from vocab_lit.tokens.trim import trim
-from vocab_lit.tokens.vocab import Vocab
+from vocab_lit.tokens.vocab import Vocab, sentencepiece_pipeline
 import io
 import itertools
 import json

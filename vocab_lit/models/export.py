@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from functools import cached_property, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -36,10 +36,7 @@ from .source import GgufSource, check_new_gguf
 from ..text.corpus import json_text
 from ..text.errors import import_extra
 from ..text.files import read_json
-from ..tokens.gguf_tokenizer import with_tokenizer
-
-if TYPE_CHECKING:
-    from vocab_lit.tokens.gguf_tokenizer import GgufTokenizer
+from ..tokens.gguf_tokenizer import GgufTokenizer, with_tokenizer
 
 log = logging.getLogger("vocab_lit")
 
@@ -181,14 +178,14 @@ def _table(trained: Trained, name: str, n: int) -> tuple[NewTensor, str]:
 # %% ../../nbs/05_models/21_export.ipynb #2ee4fe16
 def _fields(trained: Trained) -> dict[str, Field]:
     "The metadata with the folder's vocabulary and chat template; `ValueError` where its tokens are others."
-    from vocab_lit.tokens.gguf_tokenizer import read_tokenizer
     from vocab_lit.tokens.load import load_tokenizer
 
-    before, after = read_tokenizer(trained.file), load_tokenizer(trained.folder)
+    read, after = GgufTokenizer(trained.file), load_tokenizer(trained.folder)
+    before = read.tokenizer
     # those of spaces alone are written in one way or the other
     old, new = ({id: piece.replace("▁", " ") for piece, id in of.get_vocab().items()} for of in (before, after))
     _check_tokens(trained.folder, new, trained.file, old)
-    fields = with_tokenizer(trained.file, after) if len(new) > len(old) else dict(trained.file.fields)
+    fields = with_tokenizer(read, after) if len(new) > len(old) else dict(trained.file.fields)
     if after.chat_template and after.chat_template != before.chat_template:
         fields["tokenizer.chat_template"] = text_field(str(after.chat_template))
     return fields
@@ -227,7 +224,7 @@ def _trimmed_as(folder: Path, file: GgufFile) -> Iterator[GgufFile]:
     log.info(f"{file.path.name} is trimmed to the {len(kept):,} of its tokens that {folder} has")
     with TemporaryDirectory() as place:
         source, trimmed = GgufSource(file.path), Path(place, file.path.name)
-        fields = cast("GgufTokenizer", source.tokenizer_file).fields(set(kept))
+        fields = cast(GgufTokenizer, source.tokenizer_file).fields(set(kept))
         write_gguf(trimmed, fields, GgufTransplant(source, fields, np.array(kept), {}).tensors)
         made = gguf_folder(trimmed)
         try:

@@ -37,7 +37,7 @@ from ..text.corpus import json_text, write_json
 from ..text.errors import SettingError, first_line
 from ..text.files import in_turn, scratch_folder, write_folder
 from ..tokens.gguf_tokenizer import IGNORE_MERGES, GgufTokenizer, read_tokenizer, with_tokenizer
-from ..tokens.tokenizer_file import save_tokenizer
+from ..tokens.tokenizer_file import ids_before, save_tokenizer
 from ..tokens.vocab import Vocab, added_tokens
 
 if TYPE_CHECKING:
@@ -357,8 +357,8 @@ class GgufWriter:
 
     def _source_ids(self, new: Any) -> np.ndarray:  # (tokens,)
         "Of each token its id in the source, -1 for a new one; `ValueError` where the others are in another order."
-        before = {token.piece: token.id for token in self.source.vocab if token.piece}
-        ids = np.array([before.get(token.piece, -1) for token in new.vocab])
+        before, after = ({t.piece: t.id for t in vocab if t.piece} for vocab in (self.source.vocab, new.vocab))
+        ids = ids_before(before, after)
         kept = ids[ids >= 0]
         if not len(kept) or (np.diff(kept) < 1).any():
             hint = "give one that was made from the source's"

@@ -5,6 +5,7 @@
 # %% ../../nbs/01_text/06_binary_files.ipynb #1696dec3
 from __future__ import annotations
 
+import io
 import math
 import mmap
 import struct
@@ -161,7 +162,8 @@ def read_arrays(
 
 def write_arrays(path: str | Path, arrays: Mapping[str, Any]) -> None:  # what numpy makes arrays of
     "As `np.savez_compressed`, in a third of its time: at zlib's first level."
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+    with zipfile.ZipFile(path, "w") as archive:
         for name, array in arrays.items():
-            with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
-                npy.write_array(file, np.asanyarray(array), allow_pickle=False)
+            file, entry = io.BytesIO(), zipfile.ZipInfo(f"{name}.npy")
+            npy.write_array(file, np.asanyarray(array), allow_pickle=False)
+            archive.writestr(entry, file.getvalue(), zipfile.ZIP_DEFLATED, compresslevel=1)

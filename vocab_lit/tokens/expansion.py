@@ -396,5 +396,5 @@ def add_given(
     in_model, added = len(attempt.in_model), len(attempt.added)
     about = f"{len(tokens):,} tokens are given: {in_model:,} are pieces of the model now, "
     about += f"{added:,} added tokens, {len(tokens) - in_model - added:,} were there"
-    source_ids = ids_before(file.tokenizer, attempt.tokenizer)
+    source_ids = ids_before(file.tokenizer.get_vocab(), attempt.tokenizer.get_vocab())
     return Built(attempt.tokenizer, about, source_ids, given=known | attempt.given)

@@ -32,8 +32,8 @@ from vocab_lit.gguf.tokens import (
     with_tokens,
 )
 from ..text.errors import first_line, no_collection
-from .tokenizer_file import TokenizerFile, from_pipeline, sentencepiece_pipeline
-from .vocab import FALLBACK, Dialect, Vocab, merges_by_score
+from .tokenizer_file import TokenizerFile, from_pipeline
+from .vocab import FALLBACK, Dialect, Vocab, merges_by_score, sentencepiece_pipeline
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
@@ -220,9 +220,8 @@ class GgufTokenizer(TokenizerFile):
     @cached_property
     def roles(self) -> dict[str, int]:
         "The ids of special tokens, by the name that transformers has for their role."
-        n = len(self.tokens)
         ids = {role: self.get(f"{name}_token_id", _DEFAULTS[self.name].get(role)) for role, name in _ROLES.items()}
-        return {role: id for role, id in ids.items() if id is not None and 0 <= id < n}
+        return {role: id for role, id in ids.items() if id is not None and 0 <= id < len(self.tokens)}
 
     def id_of(self, role: str) -> int:
         "The id of a role; `ValueError` where no token has it."
@@ -291,8 +290,7 @@ class GgufTokenizer(TokenizerFile):
         spec = cast("Any", sentencepiece_model_pb2).ModelProto()
         types = np.where(self.types == TokenType.UNKNOWN, TokenType.CONTROL, self.types)  # the library has the same
         types[self.id_of("unk_token")] = TokenType.UNKNOWN  # and one of these
-        rows = zip(self.tokens, self.scores.tolist(), types.tolist())
-        for token, score, type in rows:
+        for token, score, type in zip(self.tokens, self.scores.tolist(), types.tolist()):
             spec.pieces.add(piece=token.replace(" ", _MARK), score=score, type=type)
         spec.trainer_spec.model_type, spec.trainer_spec.byte_fallback = spec.trainer_spec.BPE, self.spells_bytes
         spec.normalizer_spec.add_dummy_prefix = self.get("add_space_prefix", True)
@@ -491,14 +489,12 @@ def _loaded(
     around: dict[str, Any] | None = None,
 ) -> PreTrainedTokenizerFast:
     "A tokenizer of transformers."
-    whole = dict(version="1.0", truncation=None, padding=None, added_tokens=added, post_processor=around)
+    whole = dict(version="1.0", added_tokens=added, post_processor=around) | pipeline
     roles: dict[str, Any] = {role: t.tokens[id] for role, id in t.roles.items()}
     if t.name == "bert":
         roles["cls_token"] = roles.pop("bos_token")
     length = t.file.setting("context_length", int(1e30))
-    made = from_pipeline(
-        whole | pipeline, clean_up_tokenization_spaces=t.name == "bert", model_max_length=length, **roles
-    )
+    made = from_pipeline(whole, clean_up_tokenization_spaces=t.name == "bert", model_max_length=length, **roles)
     made.chat_template = t.template
     return made
 
@@ -513,12 +509,10 @@ class _Written:
     def __init__(self, before: GgufTokenizer, new: TokenizerFile):
         self.kind, self.new = before.name, new
         self.added = {a["id"]: a["special"] for a in new.added}
-        pieces = {token.id: token.piece for token in new.vocab if token.piece}
-        n = max(pieces) + 1
         self.known = before.ids
-        self.tokens = [self._token(id, pieces[id]) if id in pieces else f"[PAD{id}]" for id in range(n)]
+        self.tokens = [self._token(t.id, t.piece) if t.piece else f"[PAD{t.id}]" for t in new.vocab]
         self.source = np.array([self.known.get(token, -1) for token in self.tokens])  # (tokens,)
-        self.absent = [id for id in range(n) if id not in pieces]
+        self.absent = [t.id for t in new.vocab if not t.piece]
         [(twice, times)] = Counter(self.tokens).most_common(1)
         if times > 1:
             raise ValueError(f"the token {twice!r} would stand twice in the file, which llama.cpp refuses; rename one")
@@ -585,11 +579,10 @@ def _with_merges(fields: dict[str, Field], before: GgufTokenizer, pipeline: dict
 
 
 def with_tokenizer(
-    source: GgufFile | GgufTokenizer,  # a file, or its tokenizer where that has been read
-    tokenizer: PreTrainedTokenizerBase | Vocab,  # fast, made from that of the file or of its model
+    before: GgufTokenizer,  # of a file
+    tokenizer: PreTrainedTokenizerBase | Vocab,  # fast, made from that one or from its model's
 ) -> dict[str, Field]:
     "The metadata with a tokenizer's tokens; `ValueError` where one that it names lacks, or llama.cpp would differ."
-    before = source if isinstance(source, GgufTokenizer) else GgufTokenizer(source)
     new, file = TokenizerFile.of(tokenizer), before.file
     written = _Written(before, new)
     if lost := named_ids(file) - set(written.source.tolist()):

@@ -18,9 +18,9 @@ from tokenizers import normalizers
 
 from ..text.errors import first_line, no_collection, reading
 from ..text.files import hub_name, is_gguf, read_json, scratch_folder
-from .tokenizer_file import TokenizerFile, save_tokenizer, sentencepiece_pipeline
+from .tokenizer_file import TokenizerFile, save_tokenizer
 from .train import BERT_ROLES, ROBERTA_ROLES
-from .vocab import backend_of, components, ids_of_lines, merges_by_score
+from .vocab import backend_of, components, ids_of_lines, merges_by_score, sentencepiece_pipeline
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

@@ -5,12 +5,11 @@
 # %% ../../nbs/02_tokens/08_tokenizer_file.ipynb #e82f761b
 from __future__ import annotations
 
-import base64
 import json
 import math
 import re
 from collections import ChainMap, Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, groupby, islice, repeat
@@ -45,7 +44,7 @@ if TYPE_CHECKING:
 
 # %% auto #0
 __all__ = ['SPECIAL_ROLES', 'ids_around', 'word_ids', 'model_pieces', 'unknown_piece', 'with_vocabulary', 'own_methods',
-           'from_pipeline', 'ids_before', 'Built', 'save_tokenizer', 'sentencepiece_pipeline', 'TokenizerFile']
+           'from_pipeline', 'ids_before', 'Built', 'save_tokenizer', 'TokenizerFile']
 
 # %% ../../nbs/02_tokens/08_tokenizer_file.ipynb #27624beb
 SPECIAL_ROLES = ("bos_token", "eos_token", "cls_token", "sep_token", "unk_token", "pad_token", "mask_token")
@@ -216,11 +215,10 @@ def _plain(source: PreTrainedTokenizerBase, pipeline: dict[str, Any]) -> PreTrai
     return made
 
 
-def ids_before(source: PreTrainedTokenizerBase, made: PreTrainedTokenizerBase) -> np.ndarray:  # (tokens,)
+def ids_before(source: Mapping[str, int], made: Mapping[str, int]) -> np.ndarray:  # {piece: id}; (tokens,)
     "The id that each token of a tokenizer has in the one that it was made from, -1 for a new one."
-    before, after = source.get_vocab(), made.get_vocab()
-    ids = np.full(max(after.values()) + 1, -1)
-    ids[list(after.values())] = [before.get(piece, -1) for piece in after]
+    ids = np.full(max(made.values()) + 1, -1)
+    ids[list(made.values())] = [source.get(piece, -1) for piece in made]
     return ids
 
 
@@ -244,37 +242,6 @@ def save_tokenizer(tokenizer: PreTrainedTokenizerBase, folder: str | Path) -> No
     if config.get("tokenizer_class") == "TokenizersBackend":
         config["tokenizer_class"] = "PreTrainedTokenizerFast"
     file.write_text(json.dumps(config, indent=2, ensure_ascii=False) + "\n", encoding="utf-8", newline="\n")
-
-# %% ../../nbs/02_tokens/08_tokenizer_file.ipynb #00b20ecd
-_MARK = "▁"  # written for a space
-
-
-def sentencepiece_pipeline(
-    model: dict[str, Any],  # as `tokenizer.json` has it
-    first: list[dict[str, Any]],  # steps that change a text before SentencePiece's own
-    table: bytes,  # a precompiled table of replacements, empty for none
-    spaces_once: bool,  # whether spaces are left out at both ends, and but one stays of several
-    space_first: bool,  # whether a space is put before the text
-    by_word: bool | None,  # whether no piece of a Unigram model has the end of a word and the next; None: of merges
-) -> dict[str, Any]:
-    "What a SentencePiece model does to a text before it and after it, in terms of `tokenizer.json`."
-    steps, decoders = [*first], [dict(type="Replace", pattern=dict(String=_MARK), content=" ")]
-    if table:
-        steps.append(dict(type="Precompiled", precompiled_charsmap=base64.b64encode(table).decode()))
-    if spaces_once:
-        steps.append(dict(type="Replace", pattern=dict(Regex=r"\A +| +\z| +(?= )"), content=""))
-    if space_first:
-        steps.append(dict(type="Prepend", prepend=_MARK))
-    steps.append(dict(type="Replace", pattern=dict(String=" "), content=_MARK))
-    decoders += [dict(type="ByteFallback"), dict(type="Fuse")]
-    decoders += [dict(type="Strip", content=" ", start=1, stop=0)] * space_first
-    words = dict(type="Metaspace", replacement=_MARK, prepend_scheme="never", split=by_word)
-    return dict(
-        model=model,
-        normalizer=dict(type="Sequence", normalizers=steps),
-        pre_tokenizer=None if by_word is None else words,
-        decoder=dict(type="Sequence", decoders=decoders),
-    )
 
 # %% ../../nbs/02_tokens/08_tokenizer_file.ipynb #c0c0a002
 _DIVIDE = {"BertPreTokenizer", "WhitespaceSplit"}  # at white space, before all else
@@ -492,27 +459,27 @@ class TokenizerFile:
     def merges_among(self, ids: Iterable[int]) -> list[int]:
         "The places of those merges that have both pieces and what they make among some tokens."
         there = {self.pieces[id] for id in ids if id in self.pieces}
-        join = self.joined if self.dialect.continuation else str.__add__
         merges = enumerate(self.model["merges"])
-        return [rank for rank, (a, b) in merges if a in there and b in there and join(a, b) in there]
+        return [rank for rank, (a, b) in merges if a in there and b in there and self.joined(a, b) in there]
 
-    def joined(self, a: str, b: str) -> str:
-        "The piece that the merge of two pieces makes."
-        return a + b.removeprefix(self.dialect.continuation)
+    @cached_property
+    def joined(self) -> Callable[[str, str], str]:
+        "Makes of two pieces the one that their merge makes."
+        mark = self.dialect.continuation
+        return (lambda a, b: a + b.removeprefix(mark)) if mark else str.__add__
 
     def built_from(self, piece: str) -> set[str]:
         "The pieces that come up while merges build a piece, itself included."
-        parts, rank = self.symbols(piece), self.rank
-        join = self.joined if self.dialect.continuation else str.__add__
+        parts = self.symbols(piece)
         made = {piece, *parts}
-        ranks = [rank(*pair) for pair in zip(parts, parts[1:])]
+        ranks = [self.rank(*pair) for pair in zip(parts, parts[1:])]
         while ranks and (first := min(ranks)) < math.inf:  # otherwise a word that is looked up whole
             at = ranks.index(first)
-            parts[at : at + 2] = [join(parts[at], parts[at + 1])]
+            parts[at : at + 2] = [self.joined(parts[at], parts[at + 1])]
             made.add(parts[at])
             del ranks[at]
             for i in range(max(at - 1, 0), min(at + 1, len(ranks))):
-                ranks[i] = rank(parts[i], parts[i + 1])
+                ranks[i] = self.rank(parts[i], parts[i + 1])
         return made
 
     def needs(self, id: int) -> set[int]:

@@ -5,6 +5,7 @@
 # %% ../../nbs/02_tokens/01_vocab.ipynb #0f419a6f
 from __future__ import annotations
 
+import base64
 import functools
 import json
 import re
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ['BPE_OPTIONS', 'BYTES', 'CHARACTERS', 'FALLBACK', 'FALLBACK_PIECES', 'TIMES_FOLLOW', 'ROLES', 'SAME_ROLE', 'visible',
            'Token', 'Dialect', 'components', 'backend_of', 'ids_of_lines', 'read_pipeline', 'added_tokens',
            'read_settings', 'read_dialect', 'is_reserved', 'read_token', 'check_ids', 'Vocab', 'match_specials',
-           'overlap', 'Fit', 'fit', 'sum_fits', 'merges_by_score']
+           'overlap', 'Fit', 'fit', 'sum_fits', 'sentencepiece_pipeline', 'merges_by_score']
 
 # %% ../../nbs/02_tokens/01_vocab.ipynb #6365abba
 def visible(text: str) -> str:
@@ -532,6 +533,37 @@ def fit(tokenizer: PreTrainedTokenizerBase, lines: Iterable[str]) -> Fit:
 def sum_fits(fits: Iterable[Fit]) -> Fit:
     "The counts of several texts together."
     return Fit(*map(sum, zip(*map(astuple, fits))))
+
+# %% ../../nbs/02_tokens/01_vocab.ipynb #00b20ecd
+_MARK = "▁"  # written for a space
+
+
+def sentencepiece_pipeline(
+    model: dict[str, Any],  # as `tokenizer.json` has it
+    first: list[dict[str, Any]],  # steps that change a text before SentencePiece's own
+    table: bytes,  # a precompiled table of replacements, empty for none
+    spaces_once: bool,  # whether spaces are left out at both ends, and but one stays of several
+    space_first: bool,  # whether a space is put before the text
+    by_word: bool | None,  # whether no piece of a Unigram model has the end of a word and the next; None: of merges
+) -> dict[str, Any]:
+    "What a SentencePiece model does to a text before it and after it, in terms of `tokenizer.json`."
+    steps, decoders = [*first], [dict(type="Replace", pattern=dict(String=_MARK), content=" ")]
+    if table:
+        steps.append(dict(type="Precompiled", precompiled_charsmap=base64.b64encode(table).decode()))
+    if spaces_once:
+        steps.append(dict(type="Replace", pattern=dict(Regex=r"\A +| +\z| +(?= )"), content=""))
+    if space_first:
+        steps.append(dict(type="Prepend", prepend=_MARK))
+    steps.append(dict(type="Replace", pattern=dict(String=" "), content=_MARK))
+    decoders += [dict(type="ByteFallback"), dict(type="Fuse")]
+    decoders += [dict(type="Strip", content=" ", start=1, stop=0)] * space_first
+    words = dict(type="Metaspace", replacement=_MARK, prepend_scheme="never", split=by_word)
+    return dict(
+        model=model,
+        normalizer=dict(type="Sequence", normalizers=steps),
+        pre_tokenizer=None if by_word is None else words,
+        decoder=dict(type="Sequence", decoders=decoders),
+    )
 
 # %% ../../nbs/02_tokens/01_vocab.ipynb #6d3b51e1
 def merges_by_score(
