@@ -2,7 +2,12 @@
 
 import csv
 
+import pandas as pd
+
 from studies.adapt_records import add_row, row_of
+from vocab_lit.app.race import MOST_NEW, Seen, candidates_for
+
+LONGEST_WORD = 10  # tokens of a word on average, above which a language is spelled in bytes
 
 REPORT = dict(
     asked=dict(source="/my/model", text=["/my/sw.txt"], keep=["/my/en.txt"], minutes=8.0),
@@ -37,3 +42,28 @@ def test_a_row_has_the_worst_of_what_is_kept_and_no_path_of_a_machine(tmp_path):
         add_row(one, table)
     rows = list(csv.DictReader(table.read_text().splitlines()))
     assert [(r["asked"], r["winner"]) for r in rows] == [("all", "trim"), ("trim", "extend-4000")]
+
+
+def groups_of_records():
+    "The runs of a model, a language and a time with the same texts to keep, where there is more than one way."
+    rows = pd.read_csv("data/adapt.csv")
+    by = rows.groupby(["source", "language", "minutes", "keep"])
+    return {group: runs for group, runs in by if runs.winner.nunique() > 1}
+
+
+def test_the_first_candidate_is_the_best_of_its_records():
+    groups = groups_of_records()
+    assert len(groups) >= 3
+    for (_, _, _, keep), runs in groups.items():
+        length = runs.tokens_per_word_before.iloc[0]
+        spelled = length > LONGEST_WORD
+        seen = Seen(bytes=2_000_000, reads=False, keeps=keep == "text", steps=55, tokens=28_000, is_spelled=spelled)
+        first = candidates_for(seen)[0]
+        ways = runs.set_index("winner").bits_after.groupby(level=0).mean()
+        assert ways.idxmin() == first.name, ways
+
+
+def test_as_many_new_tokens_as_were_best_in_the_speedrun():
+    runs = pd.read_csv("data/speedrun.csv").query("precision == 'fp32' and recipe.str.match('trim-')")
+    best = runs.loc[runs.score.idxmin()].recipe
+    assert best == f"trim-{MOST_NEW}" and len(runs) > 1

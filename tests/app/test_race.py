@@ -171,11 +171,12 @@ def test_text_time_and_what_is_to_be_kept_decide_who_races():
         return [c.name for c in candidates_for(Seen(**usual | seen))]
 
 
-    assert names() == ["replace-16000", "trim", "extend-12000", "extend-4000"]
+    assert names() == ["trim", "extend-12000", "extend-4000", "replace-16000"]
     assert names(keeps=True) == names(reads=True) == names(is_gguf=True) == ["trim", "extend-12000", "extend-4000"]
-    assert names(most=2) == ["replace-16000", "trim"] and names(most=2, keeps=True) == ["trim", "extend-12000"]
-    assert names(steps=600) == ["replace-16000"] and names(steps=600, keeps=True) == ["trim"]  # no race
-    assert names(steps=200, tokens=25_000, keeps=True) == ["extend-12000"]
+    assert names(most=2) == names(most=2, keeps=True) == ["trim", "extend-12000"]
+    assert names(steps=600) == names(steps=600, keeps=True) == ["trim"]  # no race
+    assert names(steps=200, tokens=25_000) == names(steps=200, tokens=25_000, keeps=True) == ["extend-12000"]
+    assert names(steps=200, tokens=25_000, is_spelled=True) == ["trim"]
     assert names(steps=200, tokens=25_000, keeps=True, reads=True) == ["trim"]
     assert names(bytes=20_000) == ["trim"] and names(can_trim=False, most=1, keeps=True) == ["keep"]
     assert names(bytes=500_000, keeps=True) == ["trim", "extend-6000", "extend-2000"]

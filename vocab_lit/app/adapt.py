@@ -112,6 +112,7 @@ def choose_candidates(race: Race) -> None:
         steps=steps,
         tokens=steps * race.note["batch"] * race.note["length"],
         most=min(4, 1 + int(STARTS * race.clock.budget / max(took, 0.1) / 2)),
+        is_spelled=source["chars_per_token"] < 1,
         is_gguf=race.source.is_gguf,
         can_trim=can_trim,
     )

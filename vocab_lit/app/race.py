@@ -308,6 +308,7 @@ class Seen:
     steps: float  # that the time has, of one candidate
     tokens: float  # in them
     most: int = 4  # candidates whose start there is time to make
+    is_spelled: bool = False  # whether the source needs more than a token for each character
     is_gguf: bool = False
     can_trim: bool = True
 
@@ -335,8 +336,8 @@ def candidates_for(seen: Seen) -> list[Candidate]:
         Candidate("extend", n, "it reads the text in fewer tokens") for n in (new, _round(new / 3, new)) if n >= 500
     ]
     listed = [trim, *grown]
-    if grown and seen.tokens < OVERTAKEN and not seen.reads:
+    if grown and seen.tokens < OVERTAKEN and not (seen.reads or seen.is_spelled):
         listed = [grown[0], trim, *grown[1:]]
     if not (seen.keeps or seen.is_gguf or seen.reads) and rows >= 2000:
-        listed.insert(0, Candidate("replace", rows, "nothing is to be kept, and the source does not read the language"))
+        listed.append(Candidate("replace", rows, "nothing is to be kept, and the source does not read the language"))
     return listed[: seen.most] if seen.races else listed[:1]

@@ -145,7 +145,7 @@ class Race:
 # %% ../../nbs/09_app/10_trial.ipynb #d55c12e9
 _A_SECOND = {"cpu": 4000}  # bytes of text that a device trains on in a second, at most; 100,000 others
 _ASIDE = 400  # held-out lines at most
-_RATIO = 4.0  # bytes of text to keep for each that is replayed
+_KEPT = 4e6  # bytes of a text to keep at least: its vocabulary needs more of them than replay
 
 
 def _divide(lines: list[str], folder: Path, name: str, seed: int) -> dict[str, int]:
@@ -164,7 +164,7 @@ def make_texts(race: Race) -> None:
     with write_folder(race.path("text")) as folder:
         sizes, texts = {}, {"new": race.asked.text} | {n: (t,) for n, t in zip(kept_names(race), options.kept_texts)}
         for name, files in texts.items():
-            amount = Amount(most if name == "new" else most / _RATIO, bytes=True)
+            amount = Amount(most if name == "new" else max(most, _KEPT), bytes=True)
             sampled = sample_lines(Lines(*files), amount, options.seed)
             if options.clean:
                 sampled = list(clean(sampled))
@@ -271,10 +271,11 @@ def measure_source(race: Race) -> None:
 
 def facts_of(source: FolderSource, model: PreTrainedModel, lines: list[str]) -> dict[str, float]:
     "What a vocabulary costs and gives."
-    n = sum(p.numel() for p in model.parameters())
+    n, fits = sum(p.numel() for p in model.parameters()), fit(source.tokenizer, lines)
     return dict(
         tokens=len(source.tokenizer),
-        tokens_per_word=round(fit(source.tokenizer, lines).fertility, 3),
+        tokens_per_word=round(fits.fertility, 3),
+        chars_per_token=round(fits.chars_per_token, 3),
         parameters=n,
         megabytes=round(4 * n / 1e6, 1),
         words_a_second=round(words_a_second(model, source.tokenizer, lines), 2),
