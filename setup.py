@@ -28,9 +28,10 @@ def extras(cfg: dict[str, str]) -> dict[str, list[str]]:
     "The packages of each extra; `all` is what a user may need, `dev` all that the checks of a change need."
     named = {name: cfg[f"{name}_requirements"].split() for name in cfg["extras"].split()}
     everything = {package for name, packages in named.items() if name != "book" for package in packages}
-    # test: beside other versions, which the packages that build the book do not allow
-    test = sorted(everything) + cfg["dev_requirements"].split()
-    return named | {"all": sorted(everything), "test": test, "dev": [*test, *named["book"]]}
+    # test: beside other versions, which the packages that build the book and check the code do not allow
+    test = sorted(everything) + cfg["test_requirements"].split()
+    dev = [*test, *named["book"], *cfg["dev_requirements"].split()]
+    return named | {"all": sorted(everything), "test": test, "dev": dev}
 
 
 cfg = read_settings()

@@ -125,6 +125,7 @@ def lint_imports(folder):
 
 
 def test_a_later_room_a_circle_in_a_room_and_the_workshop_break_the_contracts_also_inside_a_function(copied):
+    pytest.importorskip("importlinter")  # Colab's versions do not allow it
     ran = lint_imports(copied)
     assert ran.returncode == 0, ran.stdout
     for importing, package, name in (
