@@ -132,7 +132,7 @@ def _can_trim(race: Race) -> bool:
     trim = Candidate("trim")
     try:
         start_of(race, trim)
-    except (ValueError, OSError) as e:
+    except ValueError as e:
         log.info(f"the vocabulary is not trimmed: {e}")
         return False
     return True
