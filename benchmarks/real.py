@@ -23,13 +23,23 @@ with open(sys.argv[2], encoding="utf-8") as file:
     tokenizer(file.read().splitlines(), add_special_tokens=False)
 """
 GROWN = "--extend 2000 --expansion continued"
-# {case: (command, largest CPU time over that of reading, largest memory in MB)}
+# {case: (command, largest CPU time over that of reading, largest memory in MB, why that is not reached)}
 COMMANDS = {
-    "inspect": ("inspect MODEL --text TEXT", 1.8, 700),
-    "transplant": (f"transplant MODEL --text TEXT {GROWN} --out OUT", 3, 1300),
-    "trim": ("trim MODEL --text TEXT --text OTHER --out OUT", 2, 900),
-    "trim, GGUF": ("trim FILE --text TEXT --text OTHER --out OUT", 0.8, 240),
-    "transplant, GGUF": (f"transplant FILE --text TEXT {GROWN} --out OUT", 1.5, 600),
+    "inspect": (
+        "inspect MODEL --text TEXT",
+        1.8,
+        700,
+        "reading alone takes 861 MB; two vocabularies are trained, compared in seven sizes, and the model reads a text",
+    ),
+    "transplant": (f"transplant MODEL --text TEXT {GROWN} --out OUT", 3, 1300, ""),
+    "trim": ("trim MODEL --text TEXT --text OTHER --out OUT", 2, 900, "reading alone takes 861 MB"),
+    "trim, GGUF": ("trim FILE --text TEXT --text OTHER --out OUT", 0.8, 240, "imports and the tokens of the file"),
+    "transplant, GGUF": (
+        f"transplant FILE --text TEXT {GROWN} --out OUT",
+        1.5,
+        600,
+        "text, merges, tokenizer and plan take a fifth each",
+    ),
 }
 TINY = ("inspect", "trim, GGUF")  # commands of a trial
 
@@ -104,10 +114,12 @@ PART = Part(
     real_cases,
     claims=tuple(
         claim
-        for case, (_, most, memory) in COMMANDS.items()
+        for case, (_, most, memory, note) in COMMANDS.items()
         for claim in (
-            Claim(f"CPU time of {case} / of reading", ratio("cpu_seconds", "vocab_lit", case, "reading"), high=most),
-            Claim(f"memory of {case}, MB", values("peak_mb", case=case), high=memory),
+            Claim(
+                f"CPU time of {case} / of reading", ratio("cpu_seconds", "vocab_lit", case, "reading"), None, most, note
+            ),
+            Claim(f"memory of {case}, MB", values("peak_mb", case=case), None, memory, note),
         )
     ),
     facts=dict(load="load average"),

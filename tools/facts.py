@@ -496,36 +496,19 @@ def _draw_tokens(card, y, colour, tokens):
         x = drawn.get_window_extent(renderer).x1 / card.bbox.width + 0.015
 
 
-def _rounds(part, says):  # of a claim about speed, in the bundled record
-    from benchmarks.parts import PARTS
-
-    claim = next(c for c in PARTS[part].claims if c.text == says)
-    records = json.loads(data_path("bench.json").read_text(encoding="utf-8"))
-    return claim.measured(records[part])
-
-
-def _spread(rounds):
-    "How many rounds a ratio is the median of, and how far they lie apart."
-    if len(rounds) == 1:
-        return "one round"
-    return f"{len(rounds)} rounds, {min(rounds):.1f} to {max(rounds):.1f}"
-
-
-_PROCESS = ("CPU time", "peak memory")
-
-
 @_fact("bench.json")
 def speed() -> str:
-    "Ratios as a list."
-    tokens = _rounds("lapt", "tokens per CPU-second, vocab_lit / plain, 250,002 tokens")
-    cpu, memory = (_rounds("process", f"{what} of the process, deepfocus / vocab_lit, each model") for what in _PROCESS)
-    told = (
-        f"FOCUS, a whole process, takes {np.median(cpu):.1f} times less CPU and {np.median(memory):.1f} times less "
-        f"memory than `deepfocus` ({_spread(cpu)}).",
-        f"LAPT of a masked model with XLM-R's vocabulary trains {np.median(tokens):.1f} times the tokens per "
-        f"CPU-second of the plain Trainer ({_spread(tokens)}).",
-    )
-    return "\n".join(f"- {line}" for line in told)
+    "CPU time of whole commands on a real model, in times of reading."
+    from benchmarks.claims import Runs
+
+    record = json.loads(data_path("bench.json").read_text(encoding="utf-8"))["real"]
+    runs = Runs(record)
+    told = []
+    for case in runs.cases():
+        times = np.median(runs.ratio("cpu_seconds", "vocab_lit", case, "reading"))
+        told.append(f"{case} {times:.1f}")
+    reading = np.median(np.concatenate([runs.values("cpu_seconds", "reading", case) for case in runs.cases()]))
+    return f"{'; '.join(told)} ({reading:.0f} CPU seconds; medians of {record['rounds']} rounds)"
 
 
 @_fact("bench.json")
