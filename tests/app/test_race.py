@@ -176,7 +176,7 @@ def test_text_time_and_what_is_to_be_kept_decide_who_races():
     assert names(most=2) == names(most=2, keeps=True) == ["trim", "extend-12000"]
     assert names(steps=600) == names(steps=600, keeps=True) == ["trim"]  # no race
     assert names(steps=200, tokens=25_000) == names(steps=200, tokens=25_000, keeps=True) == ["extend-12000"]
-    assert names(steps=200, tokens=25_000, is_spelled=True) == ["trim"]
+    assert names(steps=200, tokens=25_000, is_cut=True) == ["trim"]
     assert names(steps=200, tokens=25_000, keeps=True, reads=True) == ["trim"]
     assert names(bytes=20_000) == ["trim"] and names(can_trim=False, most=1, keeps=True) == ["keep"]
     assert names(bytes=500_000, keeps=True) == ["trim", "extend-6000", "extend-2000"]

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from .adapt_report import write_report_files
 from vocab_lit.app.race import (
+    CUT,
     FEW_BYTES,
     KEPT,
     Candidate,
@@ -112,7 +113,7 @@ def choose_candidates(race: Race) -> None:
         steps=steps,
         tokens=steps * race.note["batch"] * race.note["length"],
         most=min(4, 1 + int(STARTS * race.clock.budget / max(took, 0.1) / 2)),
-        is_spelled=source["chars_per_token"] < 1,
+        is_cut=source["chars_per_part"] < CUT,
         is_gguf=race.source.is_gguf,
         can_trim=can_trim,
     )

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 # %% auto #0
 __all__ = ['KEPT', 'BEHIND', 'FIRST', 'ENDLESS', 'WARM', 'TRIED', 'SAVED', 'BYTES_A_TOKEN', 'BYTES_A_ROW', 'MOST_NEW',
-           'MOST_ROWS', 'FEW_BYTES', 'TOLD_APART', 'OVERTAKEN', 'predicted', 'Standing', 'ranked', 'rounds', 'Clock',
-           'Leg', 'Trained', 'Pace', 'Candidate', 'Seen', 'candidates_for']
+           'MOST_ROWS', 'FEW_BYTES', 'TOLD_APART', 'OVERTAKEN', 'CUT', 'predicted', 'Standing', 'ranked', 'rounds',
+           'Clock', 'Leg', 'Trained', 'Pace', 'Candidate', 'Seen', 'candidates_for']
 
 # %% ../../nbs/09_app/05_race.ipynb #cd54df36
 def predicted(
@@ -296,6 +296,7 @@ MOST_NEW, MOST_ROWS = 12_000, 16_000  # tokens
 FEW_BYTES = 50_000  # of text, below which there is nothing to compare
 TOLD_APART = 25  # steps of the first round
 OVERTAKEN = 100_000  # tokens of training, from which on trimming may be ahead
+CUT = 2  # characters of a part of a text; with fewer, as in Telugu in SmolLM2, new tokens stay short
 
 
 @dataclass(frozen=True)
@@ -308,7 +309,7 @@ class Seen:
     steps: float  # that the time has, of one candidate
     tokens: float  # in them
     most: int = 4  # candidates whose start there is time to make
-    is_spelled: bool = False  # whether the source needs more than a token for each character
+    is_cut: bool = False  # whether the tokenizer cuts words into parts too short for new tokens
     is_gguf: bool = False
     can_trim: bool = True
 
@@ -336,7 +337,7 @@ def candidates_for(seen: Seen) -> list[Candidate]:
         Candidate("extend", n, "it reads the text in fewer tokens") for n in (new, _round(new / 3, new)) if n >= 500
     ]
     listed = [trim, *grown]
-    if grown and seen.tokens < OVERTAKEN and not (seen.reads or seen.is_spelled):
+    if grown and seen.tokens < OVERTAKEN and not (seen.reads or seen.is_cut):
         listed = [grown[0], trim, *grown[1:]]
     if not (seen.keeps or seen.is_gguf or seen.reads) and rows >= 2000:
         listed.append(Candidate("replace", rows, "nothing is to be kept, and the source does not read the language"))

@@ -47,8 +47,8 @@ log = logging.getLogger("vocab_lit")
 
 # %% auto #0
 __all__ = ['log', 'COMPARED', 'JUDGED', 'RATES', 'REPLAY', 'COOLED', 'PASSES', 'STEPS', 'SMALLEST', 'LARGEST', 'Adapt', 'Race',
-           'make_texts', 'kept_names', 'text_of', 'bits_of', 'words_a_second', 'lines_of', 'measure_source', 'facts_of',
-           'start_of', 'config_of', 'choose_batch', 'most_steps', 'time_bar', 'train_leg']
+           'make_texts', 'kept_names', 'text_of', 'bits_of', 'words_a_second', 'lines_of', 'measure_source',
+           'chars_per_part', 'facts_of', 'start_of', 'config_of', 'choose_batch', 'most_steps', 'time_bar', 'train_leg']
 
 # %% ../../nbs/09_app/10_trial.ipynb #ae79517c
 @dataclass(frozen=True)
@@ -265,17 +265,23 @@ def measure_source(race: Race) -> None:
         lines[f"{name}-judge"] = some
     seconds = time.monotonic() - began
     counts = ngram_bits(read_lines(text_of(race, "new", "train")), test[:n])
-    facts = facts_of(source, model, test[:n])
+    facts = facts_of(source, model, test[:n]) | dict(chars_per_part=chars_per_part(source.tokenizer, test[:n]))
     race.write(lines=lines, source=dict(bits=bits, kept=kept, of_counts=counts, seconds=seconds, **facts))
+
+
+def chars_per_part(tokenizer: PreTrainedTokenizerBase, lines: list[str]) -> float:
+    "Characters of the parts into which a tokenizer cuts a text; no token is longer than its part."
+    split = getattr(getattr(tokenizer, "backend_tokenizer", None), "pre_tokenizer", None)
+    parts = sum(len(split.pre_tokenize_str(line)) if split else 1 for line in lines)
+    return round(sum(len("".join(line.split())) for line in lines) / max(parts, 1), 3)
 
 
 def facts_of(source: FolderSource, model: PreTrainedModel, lines: list[str]) -> dict[str, float]:
     "What a vocabulary costs and gives."
-    n, fits = sum(p.numel() for p in model.parameters()), fit(source.tokenizer, lines)
+    n = sum(p.numel() for p in model.parameters())
     return dict(
         tokens=len(source.tokenizer),
-        tokens_per_word=round(fits.fertility, 3),
-        chars_per_token=round(fits.chars_per_token, 3),
+        tokens_per_word=round(fit(source.tokenizer, lines).fertility, 3),
         parameters=n,
         megabytes=round(4 * n / 1e6, 1),
         words_a_second=round(words_a_second(model, source.tokenizer, lines), 2),
