@@ -33,12 +33,12 @@ COMMANDS = {
     ),
     "transplant": (f"transplant MODEL --text TEXT {GROWN} --out OUT", 3, 1300, ""),
     "trim": ("trim MODEL --text TEXT --text OTHER --out OUT", 2, 900, "reading alone takes 861 MB"),
-    "trim, GGUF": ("trim FILE --text TEXT --text OTHER --out OUT", 0.8, 240, "imports and the tokens of the file"),
+    "trim, GGUF": ("trim FILE --text TEXT --text OTHER --out OUT", 0.8, 240, ""),
     "transplant, GGUF": (
         f"transplant FILE --text TEXT {GROWN} --out OUT",
         1.5,
         600,
-        "text, merges, tokenizer and plan take a fifth each",
+        "of the CPU time the text takes 20%, the plan 20%, the tokenizer 16% and its merges 12%",
     ),
 }
 TINY = ("inspect", "trim, GGUF")  # commands of a trial

@@ -31,6 +31,23 @@ def _spread(values: Iterable[float], digits: int = 2) -> str:
     return median if len(values) == 1 else f"{median} ({values.min():.{digits}f} to {values.max():.{digits}f})"
 
 
+def machines_table(records: dict) -> pd.DataFrame:  # a row for each kind of machine
+    "On what machines, and when, the parts of a record were measured."
+    import pandas as pd
+
+    parts: dict[tuple[str, str], list[str]] = {}
+    for part, record in records.items():
+        about = record["environment"]
+        machine = (
+            f"{about['processor']} {about['device'].upper()}, {about['cores']} cores "
+            f"({', '.join(about['instructions'])}), {about['memory_gb']} GB, {about['system']}"
+        )
+        packages = ", ".join(f"{name} {version}" for name, version in about["versions"].items())
+        parts.setdefault((machine, f"Python {about['python']}, {packages}"), []).append(part)
+    rows = [(*machine, ", ".join(names)) for machine, names in parts.items()]
+    return pd.DataFrame(rows, columns=["machine", "packages", "parts"])
+
+
 def side_table(name: str, record: dict) -> pd.DataFrame:  # a row for each case and side
     "Medians over the rounds; ratios say how many times more than this package a side takes."
     import pandas as pd

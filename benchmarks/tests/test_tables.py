@@ -9,7 +9,7 @@ import pytest
 from benchmarks.claims import Runs, exponent, grows
 from benchmarks.parts import PARTS, run_bench
 from benchmarks.runner import Case, turns
-from benchmarks.tables import claims_table, growth_table, report, side_table
+from benchmarks.tables import claims_table, growth_table, machines_table, report, side_table
 
 
 def run(side, n, cpu, mb, size=20_000, case="50,000 to 20,000 tokens") -> dict:
@@ -86,5 +86,8 @@ def test_records_of_parts_stand_side_by_side_in_a_file_and_an_unknown_part_is_re
     assert before["nmf"] == after["nmf"] and set(after) == {"nmf", "memory"}
     about = after["memory"]["environment"]
     assert about["cores"] == os.cpu_count() and "torch" in about["versions"]
+    assert machines_table(after).parts.tolist() == ["nmf, memory"]
+    elsewhere = after["memory"] | dict(environment=about | dict(instructions=["neon"]))
+    assert machines_table(after | dict(memory=elsewhere)).parts.tolist() == ["nmf", "memory"]
     with pytest.raises(ValueError, match="no part 'fokus'; choose from focus, process, wechsel"):
         run_bench(["fokus"], file)

@@ -2,9 +2,9 @@
 
 import csv
 
-import pandas as pd
-
 from studies.adapt_records import add_row, row_of
+from studies.advice import SPEEDRUN, rows_of
+from studies.advice_of_ways import ADAPTED
 from vocab_lit.app.race import MOST_NEW, Seen, candidates_for
 
 CUT = {"te"}  # written with vowel signs, at which SmolLM2 cuts words
@@ -46,8 +46,7 @@ def test_a_row_has_the_worst_of_what_is_kept_and_no_path_of_a_machine(tmp_path):
 
 def groups_of_records():
     "The runs of a model, a language and a time with the same texts to keep, where there is more than one way."
-    rows = pd.read_csv("data/adapt.csv")
-    by = rows.groupby(["source", "language", "minutes", "keep"])
+    by = rows_of(ADAPTED).groupby(["source", "language", "minutes", "keep"])
     return {group: runs for group, runs in by if runs.winner.nunique() > 1}
 
 
@@ -66,6 +65,6 @@ def test_the_first_candidate_is_the_best_of_its_records():
 
 
 def test_as_many_new_tokens_as_were_best_in_the_speedrun():
-    runs = pd.read_csv("data/speedrun.csv").query("precision == 'fp32' and recipe.str.match('trim-')")
+    runs = rows_of(SPEEDRUN).query("precision == 'fp32' and recipe.str.match('trim-')")
     best = runs.loc[runs.score.idxmin()].recipe
     assert best == f"trim-{MOST_NEW}" and len(runs) > 1
