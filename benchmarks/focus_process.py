@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 def focus_process(meter: Meter, folder: str, whole: bool) -> None:
     "A target vocabulary by FOCUS, imports, reading and saving included, from a folder that `write_process_case` wrote."
     at = Path(folder)
+    shutil.rmtree(at / "vocab_lit", ignore_errors=True)  # of the round before
     with meter:
         from vocab_lit.methods.settings import TransplantSettings
         from vocab_lit.models.pipeline import transplant_files

@@ -15,7 +15,7 @@ from studies.constructed import LANGUAGES
 from studies.coverage import coverage
 from studies.figures import INK, PALETTE, described, plt, use_style
 from studies.findings import page_table, standing, what_we_see
-from studies.lesson import DASH, SPACE, Lesson, english_name
+from studies.lesson import Lesson, english_name, mean_and_range
 from studies.plots import loss_curves
 from studies.presets import PAPER_PARAMETERS, languages_by_kind
 from studies.published import published
@@ -247,15 +247,6 @@ def coverage_seen(numbers: UnksNumbers) -> Markdown:
     )
 
 
-def _mean_and_range(values: pd.Series) -> str:
-    "The mean of numbers and the lowest and highest of them, as a table has them."
-    values = values.dropna()
-    if not len(values):
-        return ""
-    between = f"{SPACE}({values.min():.0f}{DASH}{values.max():.0f})" if len(values) > 1 else ""
-    return f"{values.mean():.1f}{between}"
-
-
 def printed_scores() -> pd.DataFrame:  # columns: method, script, value; a row for each language
     "The F1 of NER that the paper's Table 3 has for each language."
     kinds = languages_by_kind(str(PAPER_PARAMETERS["unks-everywhere"]["targets"]))
@@ -278,10 +269,10 @@ def score_table(numbers: UnksNumbers) -> Markdown:
         for where, scores in (("the paper", printed), ("here", cells)):
             for script in (KNOWN, NEW):
                 chosen = scores[(scores.method == method) & (scores.script == script)]
-                row[f"{where}, {script}s"] = _mean_and_range(chosen.value)
+                row[f"{where}, {script}s"] = mean_and_range(chosen.value)
         for code in real:
             scores = real[code].get(topics)
-            row[f"real: {language_name(code)}"] = _mean_and_range(pd.Series(scores, dtype=float))
+            row[f"real: {language_name(code)}"] = mean_and_range(pd.Series(scores, dtype=float))
         if any(list(row.values())[1:]):
             rows.append(row)
     return page_table(pd.DataFrame(rows))

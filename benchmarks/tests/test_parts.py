@@ -79,7 +79,8 @@ def test_rows_that_differ_are_counted_as_they_differ(focus_folder):
 
 def test_saved_embeddings_that_differ_are_told_from_those_that_follow_from_other_copies(tmp_path):
     case = next(process_cases(tmp_path, (120,), True))
-    measure(focus_process, case.arguments)
+    for _ in range(2):  # a second round writes anew
+        measure(focus_process, case.arguments)
     folder = Path(case.arguments["folder"])
     shutil.copytree(folder / "vocab_lit", folder / "deepfocus")
     compared = compare_saved(folder)

@@ -3,7 +3,6 @@ from dataclasses import fields
 import pandas as pd
 import pytest
 
-from studies.lesson import DASH, SPACE
 from studies.published import published
 from studies.unks_chapter import (
     KNOWN,
@@ -11,7 +10,6 @@ from studies.unks_chapter import (
     NEW,
     UnksChapter,
     UnksNumbers,
-    _mean_and_range,
     factor_figure,
     printed_scores,
 )
@@ -32,11 +30,6 @@ def test_printed_scores_have_the_means_that_the_paper_prints():
     found = printed_scores().query("script == @NEW").groupby("method").value.mean()
     assert set(found.index) == set(printed.index)
     assert (found - printed[found.index]).abs().max() < 0.1
-
-
-def test_a_cell_has_the_mean_and_the_range():
-    assert _mean_and_range(pd.Series([1.0, 2.0, 6.0])) == f"3.0{SPACE}(1{DASH}6)"
-    assert _mean_and_range(pd.Series([2.26])) == "2.3" and _mean_and_range(pd.Series([], dtype=float)) == ""
 
 
 def test_scores_are_means_of_seeds_and_then_of_pairs():
