@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 from collections.abc import Callable
@@ -11,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from studies import advice_of_ways  # noqa: F401, which registers more
-from studies.advice import ADVICE, CHAPTER, FIELD, SPEEDRUN, STUDY, lead_left
+from studies.advice import ADVICE, CHAPTER, FIELD, SPEEDRUN, STUDY, lead_left, rows_of
 from studies.advice_of_study import ner_scores, vocabulary_pays
+from studies.advice_of_ways import ADAPTED  # the module registers more
 from vocab_lit.text.corpus import data_path
 from vocab_lit.text.markup import markdown_table, of_ours
 
@@ -380,22 +379,21 @@ def real_table() -> str:
     return markdown_table(["Gemma 3 270M, one core", "before", "after"], [*rows, ["MB", *sizes]])
 
 
-@_fact("adapt.csv")
+@_fact(ADAPTED)
 def adapt_cells() -> str:
     "What `vocab-lit adapt` made of real models in a given time, and what single candidates made of them."
-    with data_path("adapt.csv").open(encoding="utf-8", newline="") as file:
-        records = list(csv.DictReader(file))
-    heads = ["model", "language", "minutes", "candidates", "made", "steps", "bits per byte", "text to keep"]
-    rows = []
-    for r in records:
-        asked = "its choice" if r["asked"] == "all" else r["asked"]
-        bits, kept = (
-            f"{float(r[f'{n}_before']):.2f} → {float(r[f'{n}_after']):.2f}" if r[f"{n}_after"] else ""
-            for n in ("bits", "kept")
-        )
-        named = [r["source"], r["language"], f"{float(r['spent']):.1f}", asked, r["winner"], r["steps"]]
-        rows.append([*named, bits, kept])
-    return markdown_table(heads, rows)
+    heads = ["model", "language", "minutes", "bits per byte before", "after, by way", "of the text to keep"]
+    groups = rows_of(ADAPTED).groupby(["source", "language", "minutes", "keep"], sort=True)
+    return markdown_table(heads, [_adapted(*group[:3], runs) for group, runs in groups])
+
+
+def _adapted(source: str, language: str, minutes: float, runs: pd.DataFrame) -> list[str]:
+    "The row of a model, a language and a time: the ways, the best first, and what became of the text to keep by it."
+    runs = runs.sort_values("bits_after", kind="stable")
+    best, chosen = runs.iloc[0], (runs.asked == "all").map({True: " (chosen)", False: ""})
+    ways = [f"{way} {bits:.2f}{choice}" for way, bits, choice in zip(runs.winner, runs.bits_after, chosen)]
+    kept = "" if best.keep == "nothing" else f"{best.kept_before:.2f} → {best.kept_after:.2f}"
+    return [source, language, f"{minutes:g}", f"{best.bits_before:.2f}", ", ".join(ways), kept]
 
 
 @_fact(CHAPTER)
