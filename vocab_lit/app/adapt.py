@@ -203,7 +203,7 @@ def _drop(race: Race, number: int) -> None:
 
 # %% ../../nbs/09_app/06_adapt.ipynb #23396bd1
 _ON_THE_WAY = 4  # measurements
-_GGUF = 2.5  # times as long as a GGUF file's weights are read, those of a new one are written
+_WRITTEN = 16e6  # of the source's parameters: in a second a slow core writes a GGUF file with what is left of so many
 
 
 def train_winner(race: Race, winner: Candidate) -> None:
@@ -230,9 +230,9 @@ def train_winner(race: Race, winner: Candidate) -> None:
 
 def _reserve(race: Race) -> float:
     "Seconds for what follows training: the result is read, measured and written."
-    judged, source = 1.5 * JUDGED * race.clock.budget, race.note["source"]
-    in_gguf = _GGUF * source["opened"] * race.source.is_gguf
-    return min(10, 0.1 * race.clock.budget) + judged + 1.2 * source["seconds"] + in_gguf
+    judged, tenth, source = 1.5 * JUDGED * race.clock.budget, 0.1 * race.clock.budget, race.note["source"]
+    in_gguf = min(tenth, source["parameters"] / _WRITTEN) if race.source.is_gguf or race.asked.gguf else 0.0
+    return min(10, tenth) + judged + 1.2 * source["seconds"] + in_gguf
 
 # %% ../../nbs/09_app/06_adapt.ipynb #e6268230
 def _with_weights(race: Race, winner: Candidate) -> tuple[FolderSource, PreTrainedModel]:

@@ -250,7 +250,7 @@ def lines_of(race: Race, name: str, part: str) -> list[str]:  # new or kept-N; j
 
 def measure_source(race: Race) -> None:
     "Measure the source on the lines that compare and on those to keep, and say how many lines are measured."
-    source, budget, before = race.source.with_weights(), race.clock.budget, time.monotonic()
+    source, budget = race.source.with_weights(), race.clock.budget
     model = on_device(source.load().float())
     began, test = time.monotonic(), lines_of(race, "new", "test")
     bits, n = bits_of(model, source.tokenizer, test, COMPARED * budget)
@@ -266,8 +266,7 @@ def measure_source(race: Race) -> None:
     seconds = time.monotonic() - began
     counts = ngram_bits(read_lines(text_of(race, "new", "train")), test[:n])
     facts = facts_of(source, model, test[:n]) | dict(chars_per_part=chars_per_part(source.tokenizer, test[:n]))
-    told = dict(bits=bits, kept=kept, of_counts=counts, seconds=seconds, opened=began - before, **facts)
-    race.write(lines=lines, source=told)
+    race.write(lines=lines, source=dict(bits=bits, kept=kept, of_counts=counts, seconds=seconds, **facts))
 
 
 def chars_per_part(tokenizer: PreTrainedTokenizerBase, lines: list[str]) -> float:
