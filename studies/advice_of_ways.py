@@ -31,9 +31,10 @@ def _adapted() -> pd.DataFrame:  # a row for each run that had text to keep, and
 @rests_on(ADAPTED)
 def ways_in_time() -> str:
     "Which vocabulary is ahead after the same few minutes, and what it costs English."
-    runs = _adapted().query("source == 'smollm2-135m'")
+    runs, group = _adapted().query("source == 'smollm2-135m'"), ["language", "minutes"]
+    runs = runs[runs.groupby(group).way.transform("nunique") > 1]
     bits, english = (
-        runs.pivot_table(value, "language", "way")[["extend", "trim", "replace", "keep"]]
+        runs.pivot_table(value, group, "way")[["extend", "trim", "replace", "keep"]]
         for value in ("bits_after", "english")
     )
     told = {}
