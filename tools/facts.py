@@ -384,16 +384,17 @@ def adapt_cells() -> str:
     "What `vocab-lit adapt` made of real models in a given time, and what single candidates made of them."
     heads = ["model", "language", "minutes", "bits per byte before", "after, by way", "of the text to keep"]
     groups = rows_of(ADAPTED).groupby(["source", "language", "minutes", "keep"], sort=True)
-    return markdown_table(heads, [_adapted(*group[:3], runs) for group, runs in groups])
+    return markdown_table(heads, [_adapted(runs) for _, runs in groups])
 
 
-def _adapted(source: str, language: str, minutes: float, runs: pd.DataFrame) -> list[str]:
+def _adapted(runs: pd.DataFrame) -> list[str]:
     "The row of a model, a language and a time: the ways, the best first, and what became of the text to keep by it."
     runs = runs.sort_values("bits_after", kind="stable")
     best, chosen = runs.iloc[0], (runs.asked == "all").map({True: " (chosen)", False: ""})
     ways = [f"{way} {bits:.2f}{choice}" for way, bits, choice in zip(runs.winner, runs.bits_after, chosen)]
     kept = "" if best.keep == "nothing" else f"{best.kept_before:.2f} → {best.kept_after:.2f}"
-    return [source, language, f"{minutes:g}", f"{best.bits_before:.2f}", ", ".join(ways), kept]
+    case = [best.source, best.language, f"{best.minutes:g}", f"{best.bits_before:.2f}"]
+    return [*case, ", ".join(ways), kept]
 
 
 @_fact(CHAPTER)

@@ -280,7 +280,7 @@ def _judge_kept(race: Race, rows: list[dict[str, Any]]) -> None:
     for row in rows[1 : 1 + len(kept_names(race))]:
         times = row["after"] / row["before"]
         if times > KEPT:
-            hint = "train on, or keep more text"
+            hint = "train on, or keep more text, or words besides (--keep en:60000)"
             race.decide(
                 f"{row['what'].removeprefix('bits per byte, ')} takes {times:.2f} times the source's bits; {hint}"
             )
