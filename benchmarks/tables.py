@@ -32,7 +32,7 @@ def _spread(values: Iterable[float], digits: int = 2) -> str:
 
 
 def machines_table(records: dict) -> pd.DataFrame:  # a row for each kind of machine
-    "On what machines, and when, the parts of a record were measured."
+    "On what machines, and with what packages, the parts of a record were measured."
     import pandas as pd
 
     parts: dict[tuple[str, str], list[str]] = {}

@@ -75,12 +75,13 @@ def batches(
     tokenizer: PreTrainedTokenizerBase,
     sentences: Sequence[str],
     order: Sequence[int],
+    longest: int = LENGTH,  # tokens of a sentence, which is cut there
 ) -> Iterator[tuple[Sequence[int], dict[str, torch.Tensor]]]:  # which sentences, and their tokens
     "Sentences in an order, some at a time."
     for start in range(0, len(order), BATCH):
         chosen = order[start : start + BATCH]
         texts = [sentences[i] for i in chosen]
-        coded = tokenizer(texts, truncation=True, max_length=LENGTH, padding=True, return_tensors="pt")
+        coded = tokenizer(texts, truncation=True, max_length=longest, padding=True, return_tensors="pt")
         yield chosen, {name: coded[name] for name in ("input_ids", "attention_mask")}
 
 

@@ -10,62 +10,60 @@ them. `data/trimmed-encoder.csv` gets a row for each of the three.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 
-from studies.real_topics import mean_outputs, read_topics
+from studies.real_topics import batches, mean_outputs, read_topics
 from vocab_lit.models.source import Source
 from vocab_lit.text.corpus import data_path
 from vocab_lit.text.words import read_words, word_lists
 
 if TYPE_CHECKING:
     import pandas as pd
-    from transformers import PreTrainedTokenizerBase
 
 TABLE = "trimmed-encoder.csv"
 LANGUAGES = ("en", "pt")
-WORDS, BATCH, LENGTH = 60_000, 16, 128
+WORDS, LENGTH = 60_000, 128  # of a language's list; tokens of a sentence
 
 
 @torch.inference_mode()
 def sentence_vectors(source: Source, sentences: Sequence[str]) -> np.ndarray:  # (sentences, dimensions), of length 1
     "The mean of an encoder's outputs over each sentence, behind the prefix that E5 was trained with."
-    encoder, tokenizer = source.load().base_model.float().eval(), source.tokenizer
-    rows, longest = [], min(LENGTH, source.longest)
-    for start in range(0, len(sentences), BATCH):
-        texts = [f"query: {sentence}" for sentence in sentences[start : start + BATCH]]
-        coded = tokenizer(texts, truncation=True, max_length=longest, padding=True, return_tensors="pt")
-        rows.append(mean_outputs(encoder, coded).numpy())
-    vectors = np.concatenate(rows)
+    encoder, longest = source.load().base_model.float().eval(), min(LENGTH, source.longest)
+    texts = [f"query: {sentence}" for sentence in sentences]
+    coded = batches(source.tokenizer, texts, range(len(texts)), longest)
+    vectors = np.concatenate([mean_outputs(encoder, batch).numpy() for _, batch in coded])
     return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
-def as_before(tokenizer: PreTrainedTokenizerBase, source: PreTrainedTokenizerBase, texts: Sequence[str]) -> float:
-    "The share of texts that have the same tokens as by the source's tokenizer, in per cent."
-    same = [tokenizer.tokenize(text) == source.tokenize(text) for text in texts]
-    return 100 * float(np.mean(same))
+def _divided(source: Source, texts: Sequence[str]) -> list[list[str]]:
+    return [source.tokenizer.tokenize(text) for text in texts]
 
 
-def beside_source(folder: Path, source: Path, sentences: Sequence[str]) -> dict[str, object]:
-    "A row of the table."
-    trimmed, whole = Source.open(folder), Source.open(source)
-    cosines = (sentence_vectors(trimmed, sentences) * sentence_vectors(whole, sentences)).sum(1)
-    row: dict[str, object] = dict(
-        model=folder.name,
-        tokens=len(trimmed.tokenizer),
-        megabytes=round(sum(file.stat().st_size for file in folder.glob("*.safetensors")) / 1e6),
-        cosine=round(float(cosines.mean()), 4),
-        lowest=round(float(cosines.min()), 4),
-        sentences=round(as_before(trimmed.tokenizer, whole.tokenizer, sentences), 1),
-    )
-    for language in LANGUAGES:
-        [listed] = word_lists(f"{language}:{WORDS}")
-        row[f"words_{language}"] = round(as_before(trimmed.tokenizer, whole.tokenizer, read_words(listed)), 1)
-    return row
+def beside_source(folders: Sequence[Path], sentences: Sequence[str]) -> Iterator[dict[str, object]]:
+    "A row of the table for each folder, the first of which is the source."
+    lists = {f"words_{language}": word_lists(f"{language}:{WORDS}")[0] for language in LANGUAGES}
+    texts = dict(sentences=sentences) | {name: read_words(words) for name, words in lists.items()}
+    source = Source.open(folders[0])
+    vectors, before = sentence_vectors(source, sentences), {name: _divided(source, t) for name, t in texts.items()}
+    for folder in folders:
+        trimmed = Source.open(folder)
+        cosines = (sentence_vectors(trimmed, sentences) * vectors).sum(1)
+        row: dict[str, object] = dict(
+            model=folder.name,
+            tokens=len(trimmed.tokenizer),
+            megabytes=round(sum(file.stat().st_size for file in folder.glob("*.safetensors")) / 1e6),
+            cosine=round(float(cosines.mean()), 4),
+            lowest=round(float(cosines.min()), 4),
+        )
+        for name, some in texts.items():
+            same = [after == due for after, due in zip(_divided(trimmed, some), before[name])]
+            row[name] = round(100 * float(np.mean(same)), 1)
+        yield row
 
 
 def table() -> pd.DataFrame:
@@ -92,8 +90,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("folders", nargs="+", type=Path, help="the source first, then its trims")
     parser.add_argument("--sentences", type=Path, required=True, help="a file of SIB-200")
     given = parser.parse_args(argv)
-    source, sentences = given.folders[0], read_topics(given.sentences).sentences
-    rows = [beside_source(folder, source, sentences) for folder in given.folders]
+    rows = list(beside_source(given.folders, read_topics(given.sentences).sentences))
     pd.DataFrame(rows).to_csv(Path("data", TABLE), index=False, lineterminator="\n")
 
 

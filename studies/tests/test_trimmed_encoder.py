@@ -18,7 +18,7 @@ def test_an_encoder_trimmed_to_a_text_says_the_same_of_it(tmp_path):
     source, lines = data_path("models/mini-xlmr"), read_lines(data_path("text", "sw.txt"))[:20]
     (tmp_path / "sw.txt").write_text("\n".join([*lines, "query: a"]), encoding="utf-8")
     trim_files(source, [tmp_path / "sw.txt"], tmp_path / "sw", TrimSettings(coverage=1.0))
-    whole, trimmed = (beside_source(folder, source, lines) for folder in (source, tmp_path / "sw"))
+    whole, trimmed = beside_source([source, tmp_path / "sw"], lines)
     assert (whole["cosine"], whole["sentences"], whole["words_pt"]) == (1.0, 100.0, 100.0)
     assert (trimmed["lowest"], trimmed["sentences"]) == (1.0, 100.0)
     assert trimmed["tokens"] < whole["tokens"] and trimmed["words_pt"] < 100

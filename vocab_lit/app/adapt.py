@@ -203,7 +203,7 @@ def _drop(race: Race, number: int) -> None:
 
 # %% ../../nbs/09_app/06_adapt.ipynb #23396bd1
 _ON_THE_WAY = 4  # measurements
-_WRITTEN = 16e6  # of the source's parameters: in a second a slow core writes a GGUF file with what is left of so many
+_WRITTEN = 16e6  # parameters of the source for which a slow core writes a GGUF file for a second
 
 
 def train_winner(race: Race, winner: Candidate) -> None:
@@ -231,7 +231,7 @@ def train_winner(race: Race, winner: Candidate) -> None:
 def _reserve(race: Race) -> float:
     "Seconds for what follows training: the result is read, measured and written."
     judged, tenth, source = 1.5 * JUDGED * race.clock.budget, 0.1 * race.clock.budget, race.note["source"]
-    in_gguf = min(tenth, source["parameters"] / _WRITTEN) if race.source.is_gguf or race.asked.gguf else 0.0
+    in_gguf = min(tenth, source["parameters"] / _WRITTEN) if race.makes_gguf else 0.0
     return min(10, tenth) + judged + 1.2 * source["seconds"] + in_gguf
 
 # %% ../../nbs/09_app/06_adapt.ipynb #e6268230
@@ -406,7 +406,7 @@ def next_commands(race: Race) -> list[str]:
     if "source" in race.note:  # it was trained
         more = f"{shlex.join(['vocab-lit', 'adapt', *again])} --resume --minutes 60 --out {shlex.quote(out)}"
         commands = [f"vocab-lit demo {shlex.quote(out)}", *commands, more]
-    if race.source.is_gguf or race.asked.gguf:
+    if race.makes_gguf:
         commands[0] = f"llama-cli -m {shlex.quote(str(gguf_beside(race.out)))}"
     return commands
 
@@ -423,7 +423,7 @@ def open_race(asked: Adapt, out: Path, more: bool = False) -> Race:
         if more:
             raise SettingError("resume", f"{out} holds no adaptation; leave --resume out to begin one")
         check_output(out)
-        if race.source.is_gguf or asked.gguf:
+        if race.makes_gguf:
             check_new_gguf(gguf_beside(out))
         race.source.check_finite() if isinstance(race.source, FolderSource) else None
         race.note |= dict(asked=json.loads(json.dumps(asked.facts)), budget=asked.options.seconds)

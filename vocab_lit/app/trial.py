@@ -133,6 +133,11 @@ class Race:
         return Source.open(self.asked.source)
 
     @property
+    def makes_gguf(self) -> bool:
+        "Whether a GGUF file is made beside the folder."
+        return self.source.is_gguf or bool(self.asked.gguf)
+
+    @property
     def left(self) -> list[Candidate]:
         "The candidates that are in the race."
         return [c for c in self.candidates if not c.out]
