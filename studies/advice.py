@@ -167,16 +167,33 @@ def best_start() -> str:
     "Which method starts lowest."
     (best, cases), *others = lowest().items()
     n = sum(map(len, lowest().values()))
-    told = f"`{best}` starts lowest in {len(cases)} of {n} cases, on two pretrained models{seeds_of(rows_of(STARTS))}"
+    told = f"of what needs no dictionary `{best}` starts lowest in {len(cases)} of {n} cases, on two pretrained models"
+    told += seeds_of(rows_of(STARTS))
     rest = [f"`{method}` in {_cases(where)}" for method, where in others]
     return f"{told}; {listed(rest)}" if rest else told
+
+
+def _beside(method: str, *others: str) -> str:
+    "A method's starts beside those of others."
+    return f"{'; it '.join(compared(method, other) for other in others)}{seeds_of(rows_of(STARTS))}"
 
 
 @rests_on(STARTS)
 def wechsel_starts() -> str:
     "WECHSEL's starts beside random mapping and blend."
-    beside = [compared("wechsel", other) for other in ("random-mapping", "blend")]
-    return f"{'; it '.join(beside)}{seeds_of(rows_of(STARTS))}"
+    return _beside("wechsel", "random-mapping", "blend")
+
+
+@rests_on(STARTS)
+def focus_starts() -> str:
+    "FOCUS's starts beside random mapping and the mean of subtokens."
+    return _beside("focus", "random-mapping", "subtoken-mean")
+
+
+@rests_on(STARTS)
+def structure_starts() -> str:
+    "The starts of initialisation by script and position beside random mapping and the mean of subtokens."
+    return _beside("script-posn-ident", "random-mapping", "subtoken-mean")
 
 
 # ---- after one pass: data/field/records.csv, three seeds
@@ -235,8 +252,8 @@ def _when() -> dict[str, tuple[str, str]]:  # by methods: when to take them, wha
             f"{compared('ofa', 'blend')}; {after_a_pass('ofa')}",
         ),
         "`script-posn-ident`": (
-            "neither text nor a dictionary",
-            f"{after_a_pass('script-posn-ident')}",
+            "to repeat the paper, without text and without a dictionary",
+            f"{compared('script-posn-ident', 'subtoken-mean')}; {after_a_pass('script-posn-ident')}",
         ),
         "`reinit-script-posn-ident` and others": (
             "to repeat the paper",

@@ -26,6 +26,7 @@ from studies.advice import (
     rests_on,
     rows_of,
 )
+from studies.advice_of_ways import ADAPTED, ways_in_time
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -148,7 +149,7 @@ def _extended_between() -> str:
     return f", with `--extend 2000` between where it is as long in tokens as {told}" if len(words) else ""
 
 
-@rests_on(ONE_PASS, STUDY, CHAPTER)
+@rests_on(ONE_PASS, STUDY, CHAPTER, ADAPTED)
 def decision() -> str:
     "What to do as a tree, as nested lists, with the numbers on its leaves."
     own_unread, more = kept_way(UNREAD), added_way(UNREAD, 2000)
@@ -162,6 +163,7 @@ def decision() -> str:
         (3, f"*No:* {_vocabulary_advice('unknown')}."),
         (3, f"*Yes:* {_vocabulary_advice('known')}."),
         (2, "*A decoder.* **Does it read the language?**"),
+        (3, f"*In minutes:* `adapt MODEL --text mine.txt --keep english.txt --minutes 8`. {ways_in_time()}"),
         (3, f"*No:* `trim`, then `lapt --learning-rate {advised_rate(UNREAD)}`{_extended_between()}."),
         (4, f"Rates: {rate_unread()}."),
         (4, f"Bits per byte after a pass, its own tokens → 2,000 more: {of_languages(UNREAD, (own_unread, more))}."),
@@ -212,8 +214,8 @@ def unks_scores() -> str:
         ("Copy the overlap", "EL-LEX", "EL-RAND"),
         (storage, "EL-LEX", "MF1-LEX"),
     )
-    beside = [f"{method} is above it in {_wins(table, method, 'mBERT', 'languages')[2]}" for method in _OF_UNKS]
-    return "\n".join([*told, f"- Compare with the model as it comes: {listed(beside)}."])
+    beside = [f"above {method} in {_wins(table, 'mBERT', method, 'languages')[2]}" for method in _OF_UNKS]
+    return "\n".join([*told, f"- Compare with the model as it comes: it is {listed(beside)}."])
 
 
 _OF_UNKS = ("EL-LEX", "FMT-LEXINIT")
@@ -231,7 +233,8 @@ def mad_x_scores() -> str:
     whole = ("Or train the whole model on the target's text before fine-tuning", "XLM-R MLM-TRG", "MAD-X")
     told = [*_supported(table[is_far], unit, new, whole), *_supported(table[is_near], unit, plain)]
     inverse = _wins(table[sources != languages], "MAD-X", "MAD-X -INV", unit)[2]
-    return "\n".join([*told, f"- With invertible adapters MAD-X is above MAD-X -INV in {inverse}."])
+    told.append(f"- With invertible adapters MAD-X is above MAD-X -INV in {inverse}.")
+    return "\n".join(told).replace("new vocabulary", "target vocabulary")  # as the chapter calls it
 
 
 @rests_on(STUDY, FIELD)

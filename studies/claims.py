@@ -459,12 +459,13 @@ def effect_dots(
     most: float = 3,  # effects beyond this are drawn at it
     path: str | Path | None = None,
 ):
-    "Standardised effects of the claims, a colour for each verdict."
+    "Standardised effects of the claims, a colour for each verdict; what is beyond reach is half filled."
     from studies.plots import INK, PALETTE, described, plt, use_style
 
     use_style()
-    blue, orange, _, gold, _, grey, *_ = PALETTE
-    colours = {"supported": blue, "contradicted": orange, "undecided": grey, "beyond reach": gold}
+    blue, orange, _, _, _, grey, *_ = PALETTE
+    colours = {"supported": blue, "contradicted": orange, "undecided": grey, "beyond reach": grey}
+    half = dict(fillstyle="left", markerfacecoloralt="none")
     rows = found[found.standardised.notna()]
     names, sources = (list(dict.fromkeys(rows[c])) for c in ("id", "source"))
     markers = {source: "osD^v"[i % 5] for i, source in enumerate(sources)}
@@ -473,16 +474,20 @@ def effect_dots(
     middles = dict(zip(names, (ends[1:] + ends[:-1]) / 2))
     fig, ax = plt.subplots(figsize=(9, 0.9 + 0.16 * ends[-1]), layout="constrained")
     for (source, verdict), part in rows.groupby(["source", "verdict"], sort=False):
-        colour = colours[verdict]
-        face = colour if source == "published" else "none"
-        style = dict(linestyle="", marker=markers[source], markersize=6, markeredgewidth=1.5)
-        places = part.id.map(middles)
-        ax.plot(part.standardised.clip(-most, most), places, color=colour, markerfacecolor=face, **style)
+        style = dict(linestyle="", marker=markers[source], markersize=6, markeredgewidth=1.5, color=colours[verdict])
+        if verdict == "beyond reach":
+            style |= half
+        elif source != "published":
+            style |= dict(markerfacecolor="none")
+        ax.plot(part.standardised.clip(-most, most), part.id.map(middles), **style)
     ax.axvline(0, color=INK, linewidth=1)
     said = f"standardised effect, above 0 where the claim says so; beyond {most:g} it is drawn at {most:g}"
     ax.set(yticks=list(middles.values()), ylim=(ends[-1] + 0.2, -0.2), xlabel=said)
     ax.set_yticklabels(sentences, fontsize=9.5)
-    handles = [plt.Line2D([], [], linestyle="", marker="s", color=c, label=v) for v, c in colours.items()]
+    handles = []
+    for verdict in [verdict for verdict in colours if verdict in set(rows.verdict)]:
+        face = half if verdict == "beyond reach" else {}
+        handles.append(plt.Line2D([], [], linestyle="", marker="s", color=colours[verdict], label=verdict, **face))
     for source, marker in markers.items():
         face, label = (INK, "the paper's numbers") if source == "published" else ("none", f"ours, {source}")
         handles.append(plt.Line2D([], [], linestyle="", marker=marker, color=INK, markerfacecolor=face, label=label))

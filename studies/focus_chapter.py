@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from studies.adaptation import Adaptation
-from studies.advice import LEVEL, starts
+from studies.advice import LEVEL, STUDY, rows_of, starts
 from studies.availability import tasks_with_data
 from studies.cells import focus_cells
 from studies.embedding_plots import show_mixture
@@ -261,6 +261,13 @@ def start_table(numbers: FocusNumbers) -> Markdown:
     return page_table(pd.DataFrame(rows))
 
 
+def _over_seeds(method: str) -> str:
+    "The lowest and highest recorded loss before training in Swahili, and over how many seeds."
+    rows = rows_of(STUDY).query("chapter == 'focus' and what == 'curve' and language == 'sw' and metric == 'loss'")
+    rows = rows[(rows.method == method) & (rows.step == 0)]
+    return f"{rows.value.min():.1f} to {rows.value.max():.1f} nats in {rows.seed.nunique()} seeds"
+
+
 def starts_seen(numbers: FocusNumbers) -> Markdown:
     "Which methods start lowest, in known and unknown scripts and in pretrained models."
     seen = {}
@@ -275,6 +282,7 @@ def starts_seen(numbers: FocusNumbers) -> Markdown:
     if len(unknown) and "wechsel" in unknown:
         lower = int((unknown.wechsel < unknown.focus).sum())
         seen[f"WECHSEL starts lower than FOCUS in {lower} of {len(unknown)} unknown scripts."] = lower > 0
+    seen[f"In Swahili, random mapping starts at {_over_seeds('random')}, FOCUS at {_over_seeds('focus')}."] = True
     for model, name in REAL_MODELS.items():
         bits = real_starts(model)
         best = standing(bits.mean(), "focus", digits=2, lower=True)

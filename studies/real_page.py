@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from IPython.display import HTML, Markdown
     from matplotlib.figure import Figure
 
-WIDE = (5.2, 3.5)  # inches: legible on a telephone
 NAMES = {  # of the real trial
     "smollm2-135m": "SmolLM2-135M",
     "gemma3-270m-trimmed": "Gemma 3 270M, trimmed",
@@ -267,7 +266,7 @@ def trim_figure(record: Mapping) -> Figure:
     "Unseen lines that are divided as before against tokens that stay, a curve for each text."
     data = trim_points(record)
     use_style()
-    fig, ax = plt.subplots(figsize=(WIDE[0], 2.9), layout="constrained")
+    fig, ax = plt.subplots(figsize=(5.2, 2.9), layout="constrained")
     told = []
     for (text, part), colour, marker in zip(data.groupby("text", sort=False), PALETTE, "os"):
         ax.plot(part.tokens, part.lines, marker=marker, color=colour, label=text)
@@ -296,20 +295,21 @@ def training_figure(
     data = _trial_curves(trial)
     panels = list(data.groupby(["model", "language"], sort=False))
     use_style()
-    size = (WIDE[0], 2.7 * len(panels) + 0.6)
-    fig, axes = plt.subplots(len(panels), 1, figsize=size, squeeze=False, layout="constrained")
+    fig, axes = plt.subplots(data.model.nunique(), data.language.nunique(), figsize=(9, 5.6))
+    fig.set_layout_engine("constrained", hspace=0.08)
     told = []
-    for ax, ((model, language), part) in zip(axes[:, 0], panels):
+    for ax, ((model, language), part) in zip(axes.flat, panels):
         for (way, title), colour, marker in zip(TRIAL_WAYS.items(), PALETTE, "os^"):
             points = part[part.setting == way]
             if len(points):
                 ax.plot(points["CPU seconds"], points["bits per byte"], marker=marker, color=colour, label=title)
                 first, last = points["bits per byte"].iloc[[0, -1]]
                 told.append(f"{model}, {language}, {title}: {first:.2f} to {last:.2f}")
-        ax.set(title=f"{NAMES.get(model, model)}, {NAMES.get(language, language)}", ylabel="bits per byte")
-    axes[-1, 0].set_xlabel("CPU seconds of training")
-    named = {line.get_label(): line for ax in axes[:, 0] for line in ax.lines}
-    fig.legend(named.values(), named, loc="outside lower center", ncols=1)
+        ax.set(title=f"{NAMES.get(model, model)}\n{NAMES.get(language, language)}")
+    fig.supxlabel("CPU seconds of training", fontsize="medium")
+    fig.supylabel("bits per byte", fontsize="medium")
+    named = {line.get_label(): line for ax in axes.flat for line in ax.lines}
+    fig.legend(named.values(), named, loc="outside upper center", ncols=3)
     return described(fig, data, f"Curves of bits per byte by CPU seconds of training. {'; '.join(told)}.")
 
 

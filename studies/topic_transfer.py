@@ -1,15 +1,20 @@
-"""Topics learnt in English and read in other languages: `python -m studies.topic_transfer MODEL TOPICS [--seeds 0 1]`.
+"""Topics learnt in English and read in other languages.
+
+    python -m studies.topic_transfer MODEL TOPICS --texts FOLDER
 
 MODEL is the folder of an encoder such as multilingual-e5-small, TOPICS that of SIB-200 with a folder for each language.
 The model is trimmed to the texts. Every method begins with the classifier of topics that fits the frozen model best.
+Language adapters and LAPT train on a file of FOLDER for each language, such as `swh_Latn.txt`; without FOLDER on the
+sentences of topics.
 Rows are added to `data/topic-transfer.csv` as they are measured; those that are there are not measured again.
 """
 
 from __future__ import annotations
 
 import argparse
+import copy
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
@@ -23,6 +28,7 @@ from studies.real_topics import add_rows, mean_outputs, read_table
 from vocab_lit.models.adapterhub import load_adapter, save_adapter
 from vocab_lit.models.madx import MadX
 from vocab_lit.models.pipeline import trim_files
+from vocab_lit.text.corpus import read_lines
 from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.tokens.settings import TrimSettings
 from vocab_lit.training.lapt import lapt
@@ -35,11 +41,18 @@ TABLE = Path("data/topic-transfer.csv")
 COLUMNS = ("model", "method", "language", "seed", "metric", "value")
 LANGUAGES = ("eng_Latn", "swh_Latn", "kat_Geor", "mlt_Latn")  # folders of SIB-200, the source first
 ALONE, KEPT = "classifier alone", "MAD-X, English adapters kept"
-RATES = {"MAD-X": 1e-3, "task adapter": 1e-3, "full fine-tuning": 5e-5, "LoRA": 1e-3}  # chosen before any result
-LEARNT, SCORED, UNSEEN = 400, 100, 30  # sentences: of topics in English, of a test, of text that judges adapters
-PAIRED = 32  # sentences, and their translations into English
-TASK_STEPS, TEXT_STEPS, BATCH, LONGEST = 50, 25, 8, 32
-ON_TEXT = LaptConfig(steps=TEXT_STEPS, batch_size=BATCH, length=LONGEST, learning_rate=1e-3, eval_every=TEXT_STEPS)
+RATES = {  # of training on topics, chosen before any result
+    "MAD-X": 1e-3,
+    "LAPT": 5e-5,
+    "task adapter": 1e-3,
+    "full fine-tuning": 5e-5,
+    "LoRA": 1e-3,
+}
+LEARNT, SCORED, UNSEEN = 400, 200, 60  # sentences: of topics in English, of a test, of text that judges adapters
+PAIRED = 100  # sentences, and their translations into English
+TASK_STEPS, TEXT_STEPS, BATCH, LONGEST = 50, 150, 8, 32
+ON_TEXT = LaptConfig(steps=TEXT_STEPS, batch_size=2 * BATCH, length=LONGEST, learning_rate=1e-3, eval_every=TEXT_STEPS)
+WHOLE_RATE = 1e-4  # of LAPT, which trains all weights
 
 
 @dataclass(frozen=True)
@@ -120,6 +133,12 @@ class Classifier(nn.Module):
             decay.step()
 
 
+def share_found(own: torch.Tensor, others: torch.Tensor) -> float:
+    "The per cent of vectors that have that of the same number nearest to them, by cosine."
+    cosines = nn.functional.normalize(own) @ nn.functional.normalize(others).T
+    return 100 * (cosines.argmax(1) == torch.arange(len(own))).double().mean().item()
+
+
 @dataclass(frozen=True, eq=False)
 class TopicTransfer:
     "A model, its data, and a folder for what is made once."
@@ -128,21 +147,29 @@ class TopicTransfer:
     topics: Path
     work: Path
     languages: Sequence[str] = LANGUAGES
+    texts: Path | None = None  # folder of a file for each language; None: the sentences of topics are the text
 
     def read(self, language: str, split: str) -> Topics:
         most = {"train": LEARNT, "dev": UNSEEN, "test": SCORED}
         return read_topics(self.topics, language, split, most[split])
 
+    def text(self, language: str) -> list[str]:
+        "What is trained on without topics."
+        if self.texts is None:
+            return self.read(language, "train").texts
+        return read_lines(self.texts / f"{language}.txt")
+
     @cached_property
     def trimmed(self) -> Path:
-        "The model with the tokens that the sentences have."
+        "The model with the tokens that the sentences and texts have."
         out, files = self.work / "trimmed", []
         if out.exists():
             return out
         for language in self.languages:
-            texts = [self.read(language, split).texts for split in ("train", "dev", "test")]
+            sentences = [self.read(language, split).texts for split in ("train", "dev", "test")]
             files.append(self.work / f"{language}.txt")
-            files[-1].write_text("\n".join(chain.from_iterable(texts)) + "\n", encoding="utf-8")
+            lines = chain(self.text(language), *sentences)
+            files[-1].write_text("\n".join(lines) + "\n", encoding="utf-8", newline="\n")
         trim_files(self.model, files, out, TrimSettings(coverage=1, characters="text"))
         return out
 
@@ -150,16 +177,22 @@ class TopicTransfer:
     def tokenizer(self) -> PreTrainedTokenizerBase:
         return load_tokenizer(self.trimmed)
 
-    def body(self) -> BertModel:
+    def body(self, folder: Path | None = None) -> BertModel:
         from transformers import BertModel
 
-        return cast("BertModel", BertModel.from_pretrained(self.trimmed, add_pooling_layer=False).float())
+        folder = folder or self.trimmed
+        return cast("BertModel", BertModel.from_pretrained(folder, add_pooling_layer=False).float())
 
-    def _on_text(self, model: BertForMaskedLM, languages: Sequence[str]) -> tuple[float, float]:
-        "Train on the sentences of languages; the loss on others before and after."
-        train, unseen = ([self.read(code, split).texts for code in languages] for split in ("train", "dev"))
-        mixed = list(chain.from_iterable(zip(*train)))
-        losses = lapt(model, self.tokenizer, mixed, list(chain.from_iterable(unseen)), ON_TEXT).loss
+    def _on_text(
+        self,
+        model: BertForMaskedLM,
+        languages: Sequence[str],
+        config: LaptConfig | None = None,
+    ) -> tuple[float, float]:
+        "Train on texts in languages; the loss on other sentences before and after."
+        mixed = list(chain.from_iterable(zip(*map(self.text, languages))))
+        unseen = chain.from_iterable(self.read(code, "dev").texts for code in languages)
+        losses = lapt(model, self.tokenizer, mixed, list(unseen), config or ON_TEXT).loss
         return float(losses.iloc[0]), float(losses.iloc[-1])
 
     @cached_property
@@ -188,6 +221,21 @@ class TopicTransfer:
         madx.remove()
         for metric, loss in zip(("loss before", "loss after"), losses):
             yield dict(method="MAD-X", language=language, seed=0, metric=metric, value=loss)
+
+    def lapt(self, language: str) -> Iterator[dict[str, Any]]:  # rows
+        "Train the whole model on a language's text where that is not done yet."
+        folder = self._lapted(language)
+        if folder.exists():
+            return
+        masked = copy.deepcopy(self._masked)
+        masked.requires_grad_(True)
+        losses = self._on_text(masked, [language], replace(ON_TEXT, learning_rate=WHOLE_RATE))
+        masked.bert.save_pretrained(folder)
+        for metric, loss in zip(("loss before", "loss after"), losses):
+            yield dict(method="LAPT", language=language, seed=0, metric=metric, value=loss)
+
+    def _lapted(self, language: str) -> Path:
+        return self.work / f"lapt-{language}"
 
     @cached_property
     def _frozen(self) -> torch.Tensor:
@@ -223,28 +271,39 @@ class TopicTransfer:
             body.encoder.requires_grad_(True)
         return model
 
+    def _after_lapt(self, language: str) -> Classifier:
+        "A classifier on the model that was trained on a language's text; all of its layers are trained."
+        body, learnt = self.body(self._lapted(language)), self.read(self.languages[0], "train")
+        body.embeddings.requires_grad_(False)
+        model = Classifier(body, self.tokenizer)
+        model.fit_head(learnt, model.all_vectors(learnt.texts))
+        return model
+
     def translations(self) -> Iterator[dict[str, Any]]:
-        "How many per cent of sentences lie nearest to their English translations, with and without language adapters."
+        "How many per cent of sentences lie nearest to their English translations, and do so around languages' means."
         source, model = self.languages[0], Classifier(self.body(), self.tokenizer)
         madx = MadX(model.body)
         for language in self.languages:
             load_adapter(madx, self.work / language, "language", language)
 
-        def directions(language: str, adapter: str | None) -> torch.Tensor:
+        def vectors(language: str, adapter: str | None) -> torch.Tensor:
             madx.activate(adapter)
-            vectors = model.all_vectors(self.read(language, "test").texts[:PAIRED])
-            return nn.functional.normalize(vectors - vectors.mean(0))
+            return model.all_vectors(self.read(language, "test").texts[:PAIRED])
 
         for method in (ALONE, KEPT, "MAD-X"):
-            english = directions(source, None if method == ALONE else source)
+            english = vectors(source, None if method == ALONE else source)
             for language in self.languages[1:]:
-                adapter = {ALONE: None, KEPT: source}.get(method, language)
-                nearest = (directions(language, adapter) @ english.T).argmax(1)
-                found = 100 * (nearest == torch.arange(len(nearest))).double().mean().item()
-                yield dict(method=method, language=language, seed=0, metric="translations found", value=found)
+                own = vectors(language, {ALONE: None, KEPT: source}.get(method, language))
+                centred = share_found(own - own.mean(0), english - english.mean(0))
+                row = dict(method=method, language=language, seed=0)
+                yield row | dict(metric="translations found", value=centred)
+                yield row | dict(metric="translations found, means kept", value=share_found(own, english))
 
     def scores(self, method: str, seed: int) -> Iterator[dict[str, Any]]:
         "The accuracies of a method in the languages that it did not learn topics in."
+        if method == "LAPT":
+            yield from self._scores_after_lapt(seed)
+            return
         model = self._made(method, seed)
         if method in RATES:
             model.train_on(self.read(self.languages[0], "train"), RATES[method], seed)
@@ -257,6 +316,13 @@ class TopicTransfer:
                 model.body.madx.activate(adapter, "topics")
                 yield row | dict(method=name, value=model.accuracy(test))
 
+    def _scores_after_lapt(self, seed: int) -> Iterator[dict[str, Any]]:
+        for language in self.languages[1:]:
+            model = self._after_lapt(language)
+            model.train_on(self.read(self.languages[0], "train"), RATES["LAPT"], seed)
+            accuracy = model.accuracy(self.read(language, "test"))
+            yield dict(method="LAPT", language=language, seed=seed, metric="accuracy", value=accuracy)
+
 
 def measured(table: Path, model: str) -> set[tuple[str, str]]:
     "The methods and seeds of which a table has all scores."
@@ -268,12 +334,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", type=Path)
     parser.add_argument("topics", type=Path)
+    parser.add_argument("--texts", type=Path, help="folder of a text file for each language, such as swh_Latn.txt")
     parser.add_argument("--work", type=Path, default=Path("_build/topic-transfer"), help="for what is made once")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--table", type=Path, default=TABLE)
     asked = parser.parse_args()
     asked.work.mkdir(parents=True, exist_ok=True)
-    study, there = TopicTransfer(asked.model, asked.topics, asked.work), measured(asked.table, asked.model.name)
+    study = TopicTransfer(asked.model, asked.topics, asked.work, texts=asked.texts)
+    there = measured(asked.table, asked.model.name)
 
     def add(rows):
         named = (row | dict(model=asked.model.name, value=f"{row['value']:.3f}") for row in rows)
@@ -281,6 +349,8 @@ def main() -> None:
 
     for language in study.languages:
         add(study.adapter(language))
+    for language in study.languages[1:]:
+        add(study.lapt(language))
     if (ALONE, "0") not in there:
         add(study.scores(ALONE, 0))
         add(study.translations())

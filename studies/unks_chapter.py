@@ -299,7 +299,7 @@ def scores_seen(numbers: UnksNumbers) -> Markdown:
     ] = min(behind) > 2
     if len(numbers.means[LAS]):
         best = standing(numbers.means[LAS]["all"], "EL-LEX", names)
-        seen[f"In parsing, by LAS, {best}."] = True
+        seen[f"In dependency parsing (labelled attachment score, no table), {best}."] = True
     return what_we_see(seen)
 
 

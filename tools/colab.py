@@ -9,6 +9,7 @@ import ast
 import json
 import re
 import shutil
+from collections import Counter
 from pathlib import Path
 
 from tools.appendix import TAG as APPENDIX
@@ -21,12 +22,13 @@ from tools.pages import page_links
 
 BUILT = "_build/colab"
 EDITIONS = "colab"  # a branch of the repository
-SILENT, HIDDEN = "remove-cell", {"remove-cell", "remove-input", "hide-cell", "hide-input"}
+SILENT, SOLUTION = "remove-cell", "hide-cell"
+HIDDEN = {SILENT, SOLUTION, "remove-input", "hide-input"}
 FIRST = ("language", "scale", "steps")  # parameters with a field; a notebook with few has one for each
 FEW = 8
 SHOW = {"display", "print", "what_we_see"}  # functions that change nothing
 SETS_UP = "use_style()"  # what the figures of a notebook look like
-TITLE = re.compile(r"^(?:##+ |\*\*(?=\d+\. ))(.+?)(?:\.\*\*.*)?$", re.M)  # of a section, or of an exercise
+TITLE = re.compile(r"^(?:##+ |\*\*(?=\d+\. ))(.+?)(?:\.?\*\*.*)?$", re.M)  # of a section, or of an exercise
 CHOICES = {"scale": ["mini", "paper", "custom"]}
 _TYPES = {bool: "boolean", int: "integer", float: "number", str: "string"}
 
@@ -135,9 +137,20 @@ def _keep_what_is_needed(cells: list[dict]) -> None:
             needed |= used
 
 
+def _title(section: str, cell: dict, given: Counter[str]) -> str:
+    "The title of hidden code: what it is of its section, and a number where an earlier cell has that title."
+    is_solution, shows_nothing = SOLUTION in tags(cell), SILENT in tags(cell)
+    parts = ["solution"] * is_solution + [section] * bool(section) + ["preparation"] * shows_nothing
+    words = ": ".join(parts) or "a first look"
+    title = f"{words[0].upper()}{words[1:]}"
+    given[title] += 1
+    return f"{title} ({given[title]})" if given[title] > 1 else title
+
+
 def _story(cells: list[dict]) -> list[dict]:
     "The cells of an edition behind its forms: hidden code has the title of its section, and stands together."
     made, section, silent = [], "", []
+    given: Counter[str] = Counter()
     for cell, following in zip(cells, [*cells[1:], {"cell_type": "", "metadata": {}}]):
         if cell["cell_type"] == "markdown":
             section = ([section] + TITLE.findall(source(cell)))[-1]
@@ -147,10 +160,8 @@ def _story(cells: list[dict]) -> list[dict]:
         elif SILENT in tags(cell) and HIDDEN & set(tags(following)):
             silent.append(source(cell))
         else:
-            shows_nothing = SILENT in tags(cell)
-            title = ": ".join([section] * bool(section) + ["preparation"] * shows_nothing) or "A first look"
-            code = [f"# @title {title[0].upper()}{title[1:]}", *silent, source(cell).rstrip() + ";" * shows_nothing]
-            made.append(_form(cell["id"], "\n\n".join(code)))
+            code = [f"# @title {_title(section, cell, given)}", *silent, source(cell).rstrip()]
+            made.append(_form(cell["id"], "\n\n".join(code) + ";" * (SILENT in tags(cell))))
             silent = []
     return made
 

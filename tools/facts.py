@@ -389,6 +389,7 @@ def adapt_cells() -> str:
 
 def _adapted(runs: pd.DataFrame) -> list[str]:
     "The row of a model, a language and a time: the ways, the best first, and what became of the text to keep by it."
+    runs = runs.sort_values("asked", key=lambda asked: asked != "all", kind="stable").drop_duplicates("winner")
     runs = runs.sort_values("bits_after", kind="stable")
     best, chosen = runs.iloc[0], (runs.asked == "all").map({True: " (chosen)", False: ""})
     ways = [f"{way} {bits:.2f}{choice}" for way, bits, choice in zip(runs.winner, runs.bits_after, chosen)]
@@ -510,7 +511,7 @@ def speed() -> str:
         times = np.median(runs.ratio("cpu_seconds", "vocab_lit", case, "reading"))
         told.append(f"{case} {times:.1f}")
     reading = np.median(np.concatenate([runs.values("cpu_seconds", "reading", case) for case in runs.cases()]))
-    return f"{'; '.join(told)} (medians; 1 is {reading:.0f} CPU seconds)"
+    return f"{'; '.join(told)} (medians of three; 1 is {reading:.0f} CPU seconds)"
 
 
 @_fact("bench.json")

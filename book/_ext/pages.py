@@ -75,7 +75,7 @@ def edition_addresses(folder):
 
 
 def source_buttons(app, pagename, templatename, context, doctree):
-    "Buttons lead to the file that a page was made from, and to its Colab edition; without these they are left out."
+    "Buttons lead to a page's file and its Colab edition; without these they are left out, and a menu without any."
     edition = edition_addresses(Path(app.srcdir)).get(Path(pagename).name, "")
     source, of_page = sources(app.srcdir).get(pagename), re.compile(re.escape(pagename) + r"\.(ipynb|md)$")
 
@@ -87,11 +87,13 @@ def source_buttons(app, pagename, templatename, context, doctree):
             return there
         return of_page.sub(source, there) if source else ""
 
-    for group in context.get("header_buttons", []):
+    groups = context.get("header_buttons", [])
+    for group in groups:
         if "buttons" in group:
             shown = [(button, address(button)) for button in group["buttons"]]
             linked = [button | {"url": url} if url else button for button, url in shown if url or "url" not in button]
             group["buttons"] = linked  # one without an address runs a script
+    context["header_buttons"] = [group for group in groups if group.get("buttons", True)]
 
 
 @cache

@@ -420,6 +420,18 @@ def test_the_figure_has_a_mark_for_each_effect_at_its_place_and_in_the_colour_of
     plt.close("all")
 
 
+def test_verdicts_look_different_and_the_legend_has_those_drawn():
+    kinds = ["supported", "contradicted", "undecided", "beyond reach"]
+    told = dict(id=kinds, says=kinds, verdict=kinds, source="mini", effect=1.0, standardised=0.5, p=0.1, pairs=6)
+    drawn = effect_dots(pd.DataFrame(told))
+    marks = [line for line in drawn.axes[0].lines if line.get_linestyle() == "None"]
+    assert [mark.get_color() for mark in marks] == [PALETTE[0], PALETTE[1], PALETTE[5], PALETTE[5]]
+    assert [mark.get_fillstyle() for mark in marks] == ["full", "full", "full", "left"]
+    for figure, shown in ((drawn, kinds), (effect_dots(pd.DataFrame(told)[1:3]), kinds[1:3])):
+        assert [text.get_text() for text in figure.legends[0].get_texts()] == [*shown, "ours, mini"]
+    plt.close("all")
+
+
 def test_the_starts_of_pretrained_models_are_asked_by_cells_of_model_and_language(tmp_path, all_claims):
     cells = [(model, language) for model in ("a", "b") for language in ("sw", "cy", "ka")]
     lines = ["model,language,method,bits_per_byte,seed,tokens,text"]

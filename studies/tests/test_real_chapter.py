@@ -4,6 +4,7 @@ import copy
 import json
 import re
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -83,9 +84,21 @@ def test_the_trial_s_table_and_curves_have_the_numbers_of_its_records():
     shown = [re.search(r"→ ([\d.]+) ", cell)[1] for cell in page.trial_rows()["2,000 added"]]
     assert sorted(shown) == sorted(f"{end:.2f}" for end in ends)
     trial = pd.read_csv(data_path("real-trial", "records.csv"))
-    data = page.training_figure(trial).data
+    figure = page.training_figure(trial)
+    data = figure.data
     starts = trial.query("metric == 'bits per byte' and step == 0").value
     assert data["bits per byte"].max() == pytest.approx(max(starts))
+    assert len(figure.axes) == 6 and figure.get_figwidth() > figure.get_figheight()
+
+
+def test_the_captions_of_figures_hold_for_the_records(record):
+    shares = page.trim_points(record).pivot(index="tokens", columns="text", values="lines")[:-1]
+    assert (shares.English < shares.Chichewa).all()
+    points = page.added_points(record)
+    assert (points["bits per byte"] - points["after training"]).min() > 3 * np.ptp(points["bits per byte"])
+    curves = page._trial_curves(pd.read_csv(data_path("real-trial", "records.csv")))
+    spread = curves.groupby(["model", "language", "step"])["bits per byte"].agg(np.ptp).unstack()
+    assert (spread[60] < spread[0] / 2).all()
 
 
 def test_a_repetition_is_compared_number_by_number(record):

@@ -1,8 +1,10 @@
 """The records of the speedrun: every recipe can be read, and table and curves say what the records do."""
 
 import csv
+import re
 
 import pytest
+import yaml
 
 from studies.speedrun import CALIBRATED, RECORD, read_recipe, verdict
 from studies.speedrun_records import (
@@ -16,6 +18,7 @@ from studies.speedrun_records import (
     read_records,
     records_table,
 )
+from tools.notebooks import checkout, read_notebook, source
 from vocab_lit.study.study_file import read_study
 from vocab_lit.text.corpus import data_path
 
@@ -75,3 +78,10 @@ def test_bundled_recipes_and_their_track_can_be_read():
     for file in sorted(data_path("speedrun").glob("*.yml")):
         if file.stem != "track":
             assert read_recipe(file).lapt.steps is None
+
+
+def test_the_recipe_that_the_page_shows_is_the_bundled_one():
+    prose = "".join(source(cell) for cell in read_notebook(checkout() / "book" / "speedrun.ipynb")["cells"])
+    name, shown = re.search(r"This is `data/speedrun/(.+?)`.*?```yaml\n(.*?)```", prose, re.S).groups()
+    file = data_path("speedrun", name).read_text(encoding="utf-8")
+    assert yaml.safe_load(shown) == yaml.safe_load(file)

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from studies import topic_transfer
-from studies.topic_transfer import RATES, Classifier, TopicTransfer, measured, read_topics
+from studies.topic_transfer import RATES, Classifier, TopicTransfer, measured, read_topics, share_found
 from vocab_lit.text.corpus import data_path, read_lines
 from vocab_lit.training.settings import LaptConfig
 
@@ -51,7 +51,7 @@ def test_no_other_head_fits_better(study):
     assert max(float(g.abs().max()) for g in steepest) < 1e-3
 
 
-@pytest.mark.parametrize("method", [name for name in RATES if name != "MAD-X"])
+@pytest.mark.parametrize("method", [name for name in RATES if name not in ("MAD-X", "LAPT")])
 def test_a_method_changes_what_it_trains_alone(study, method, monkeypatch):
     monkeypatch.setattr(topic_transfer, "TASK_STEPS", 2)
     model = study._made(method, seed=0)
@@ -67,8 +67,13 @@ def test_a_sentence_is_nearest_to_itself(study, monkeypatch, tmp_path):
     same = TopicTransfer(study.model, study.topics, tmp_path, ("one", "copy"))
     for language in same.languages:
         list(same.adapter(language))
-    found = {row["method"]: row["value"] for row in same.translations()}
-    assert found[topic_transfer.ALONE] == found[topic_transfer.KEPT] == 100
+    found = {(row["method"], row["metric"]): row["value"] for row in same.translations()}
+    kept = [value for (method, _), value in found.items() if method in (topic_transfer.ALONE, topic_transfer.KEPT)]
+    assert kept == [100] * 4
+    there = torch.eye(3)
+    moved = there + torch.tensor([0.0, 9, 0])  # all by the same
+    assert share_found(moved, there) < 50
+    assert share_found(moved - moved.mean(0), there - there.mean(0)) == 100
 
 
 def test_adapters_of_languages_are_swapped(study, monkeypatch, tmp_path):
@@ -89,3 +94,20 @@ def test_adapters_of_languages_are_swapped(study, monkeypatch, tmp_path):
     table = tmp_path / "table.csv"
     table.write_text("model,method,language,seed,metric,value\nm,LoRA,other,0,accuracy,50\n")
     assert measured(table, "m") == {("LoRA", "0")} and measured(table, "n") == set()
+
+
+def test_lapt_trains_the_whole_model_on_a_language_s_text(study, monkeypatch, tmp_path):
+    monkeypatch.setattr(topic_transfer, "ON_TEXT", FEW)
+    monkeypatch.setattr(topic_transfer, "TASK_STEPS", 2)
+    lines = read_lines(data_path("text", "sw.txt"))[100:140]
+    for language in LANGUAGES:
+        (tmp_path / f"{language}.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    own = TopicTransfer(study.model, study.topics, tmp_path / "work", LANGUAGES, tmp_path)
+    own.work.mkdir()
+    assert own.text("other") == lines
+    assert [row["metric"] for row in own.lapt("other")] == ["loss before", "loss after"]
+    assert not list(own.lapt("other"))  # it is there
+    trained, untrained = own._after_lapt("other").body, own.body()
+    same = [torch.equal(a, b) for a, b in zip(trained.parameters(), untrained.parameters())]
+    assert not any(same)
+    assert [row["language"] for row in own.scores("LAPT", 0)] == ["other"]

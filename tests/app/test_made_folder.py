@@ -5,6 +5,7 @@ from types import SimpleNamespace
 from vocab_lit.app.made_folder import MadeFolder, commands, tables
 from vocab_lit.models.pipeline import trim_files
 from vocab_lit.text.corpus import data_path
+from vocab_lit.text.files import read_json
 import json
 import pytest
 import tempfile
@@ -61,6 +62,41 @@ def test_a_model_trained_from_a_gguf_file_tells_what_made_the_file(cell_f785d263
         (place / "elsewhere").rename(gone)
     with contextlib.chdir(gguf_folder(more)):
         assert MadeFolder.open(place / "trimmed").command == "trim"  # whatever lies in the working directory
+
+
+@pytest.mark.cell('nbs/09_app/03_made_folder.ipynb', 'cell "a chain of GGUF files is told as one of folders is" (5c1e9f07)')
+def test_a_chain_of_gguf_files_is_told_as_one_of_folders_is(cell_f785d263):
+    place = cell_f785d263.place
+    from benchmarks.tiny_gguf import llama_tokens, write_tiny
+    from tools.examples import run
+    from vocab_lit.gguf.container import GgufFile, same_tensor, write_gguf
+    from vocab_lit.gguf.tokens import text_field
+
+    text, whole, short, out = place / "sw.txt", place / "whole.gguf", place / "short.gguf", place / "short-lapt"
+    (place / "en.txt").write_text("\n".join(lines("en", 200, seed=0)), encoding="utf-8")
+    tiny = GgufFile(write_tiny(place / "unlicensed.gguf", llama_tokens()))
+    fields = tiny.fields | {"general.license": text_field("mit")}
+    write_gguf(whole, fields, [same_tensor(tiny, name) for name in tiny.tensors])
+    run("trim", whole, "--text", text, "--out", short)
+    few = ("--text", text, "--steps", 1, "--batch-size", 2, "--length", 32)
+    run("lapt", short, *few, "--keep-text", place / "en.txt", "--replay", 0.1, "--out", out)
+    for rows in (json.loads((out / "forgotten.json").read_text()), read_json(out / "lapt.json")["bits_per_byte"]):
+        assert [row["model"] for row in rows] == ["source", "start", "trained"], rows
+    assert rows[0]["bits_per_byte"] != rows[1]["bits_per_byte"]
+    card = (out / "README.md").read_text()
+    assert read_json(out / "vocab_lit.json")["model"] == str(whole) and "license: mit" in card
+    n, left = len(MadeFolder.open(whole).target), len(MadeFolder.open(short).target)
+    assert f"`whole.gguf` with its vocabulary trimmed from {n:,} to {left:,} tokens, and trained further." in card, card
+    untrained = "no weight has been trained"
+    assert untrained not in card and untrained in (place / "trimmed/README.md").read_text()
+    run("lapt", whole, *few, "--out", place / "whole-lapt")
+    card = (place / "whole-lapt/README.md").read_text()
+    assert "`whole.gguf`, trained further." in card and "license: mit" in card
+    assert read_json(place / "whole-lapt/vocab_lit.json")["model"] == str(whole)
+    made = MadeFolder.open(out)
+    assert made.command == "lapt" and (made.plan.weights != MadeFolder.open(short).plan.weights).nnz == 0
+    short.unlink()  # the source is still there
+    assert (MadeFolder.open(out).plan.weights != made.plan.weights).nnz == 0
 
 
 @pytest.mark.cell('nbs/09_app/03_made_folder.ipynb', 'cell "a command has the options that are not the usual ones" (220e3b12)')

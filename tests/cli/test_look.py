@@ -45,6 +45,8 @@ def test_commands_give_tables_and_json(cell_0892a6a7):
     )
     missing = run("inspect", place / "model", "--text", place / "never.txt", code=1)
     assert "no such file" in missing
+    assert "sw.txt is a file; give the model's folder" in run("inspect", place / "sw.txt", code=1)
+    assert json.loads(run("inspect", place / "model/tokenizer.json", "--json"))["tokens"] == 800
     (place / "few.txt").write_text("Habari\n")
     assert "verdict" not in json.loads(run("inspect", place / "model", "--text", place / "few.txt", "--json"))
     for _ in range(2):

@@ -72,9 +72,14 @@ def test_an_entry_of_another_kind_is_named(cell_efc63008):
         ("llama.context_length", Field(STRING, None, "long"), "a text instead of a whole number"),
         ("tokenizer.ggml.scores", Field(STRING, None, "0"), "a text instead of a list of numbers"),
         ("tokenizer.chat_template", Field(4, None, 7), "a whole number instead of a text"),
+        ("llama.attention.head_count", Field(4, None, 0), "0, and must be above zero"),
+        ("llama.context_length", Field(4, None, 0), "0, and must be above zero"),
     ):
         with pytest.raises(ValueError, match=f"{name} is {told}"):
             GgufFile(with_field(name, field))
+    for field in (Field(4, None, 0), Field(ARRAY, 4, np.array([0, 4]))):  # of no attention, and of some layers without it
+        name = f"{'mamba2' if field.items is None else 'llama'}.attention.head_count"
+        assert np.array_equal(GgufFile(with_field(name, field)).get(name), field.value)
 
 
 @pytest.mark.cell('nbs/11_gguf/00_container.ipynb', 'cell "a file written with some rows reads back byte for byte" (4177ac74)')

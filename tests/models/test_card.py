@@ -3,7 +3,7 @@ from markdown_it import MarkdownIt
 from pathlib import Path
 from types import SimpleNamespace
 from vocab_lit.methods.registry import RECIPES
-from vocab_lit.models.card import _OURS, _of_head, card_text, keep_source_files, language_code, papers_of, source_facts, without_folders, write_card
+from vocab_lit.models.card import _OURS, _of_head, card_text, keep_source_files, language_code, papers_of, source_facts, without_folders, write_adapter_card, write_card
 from vocab_lit.text.corpus import data_path
 import json
 import pytest
@@ -187,6 +187,28 @@ def test_names_on_the_hub_and_in_its_cache_are_told_no_other_folders(cell_1d9303
     for torn in ("---\na: [\n---\n", "---\n- 1\n---\n", "no head", ""):
         (place / "plain/README.md").write_text(torn)
         assert source_facts(str(place / "plain")) == {}, torn
+
+
+@pytest.mark.cell('nbs/05_models/09_card.ipynb', 'cell "a GGUF file tells its licence among its metadata" (55fc8956)')
+def test_a_gguf_file_tells_its_licence_among_its_metadata(cell_1d9303d3):
+    place = cell_1d9303d3.place
+    from benchmarks.tiny_gguf import llama_tokens, write_tiny
+    from vocab_lit.gguf.container import GgufFile, same_tensor, write_gguf
+    from vocab_lit.gguf.tokens import text_field
+
+    tiny, file = GgufFile(write_tiny(place / "tiny.gguf", llama_tokens())), place / "licensed.gguf"
+    terms = dict(license="other", license_name="their-terms", license_link="https://example.org/terms")
+    entries = {f"general.{name.replace('_', '.')}": text_field(value) for name, value in terms.items()}
+    write_gguf(file, tiny.fields | entries, [same_tensor(tiny, name) for name in tiny.tensors])
+    assert source_facts(str(file)) == terms and source_facts(str(tiny.path)) == {}
+    shutil.copytree(data_path("models", "mini-gpt2"), place / "of-file")
+    text = write_card(place / "of-file", model=str(file)).read_text()
+    assert "license: other" in text and "license_link: https://example.org/terms" in text and "`licensed.gguf`" in text
+    write_adapter_card(place / "of-file", "lora", "peft", str(file), place / "of-file", {})
+    text = (place / "of-file/README.md").read_text()
+    assert "license: other" in text and 'from_pretrained(".", gguf_file="licensed.gguf"), "lora")' in text
+    file.write_bytes(b"GGUF")  # damaged
+    assert source_facts(str(file)) == source_facts("nowhere.gguf") == source_facts(str(place / "gone.gguf")) == {}
 
 
 @pytest.mark.cell('nbs/05_models/09_card.ipynb', 'cell "no text of a source becomes markup or a link that runs" (133c2cd6)')

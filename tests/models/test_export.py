@@ -215,6 +215,11 @@ def test_a_trimmed_and_extended_folder_is_written_like_a_file(cell_35c1a5ca, cel
     assert np.allclose(written.file.values("token_embd.weight").reshape(rows.shape), rows, atol=1e-6)
     with pytest.raises(ValueError, match="the id 1 is no token, and in .*f32.gguf 'b'; give as --like the file"):
         _check_tokens(folder, {0: "a"}, GgufFile.of(large), {0: "a", 1: "b"})
+    data, at = Path(large).read_bytes(), GgufFile(large).tensors["output_norm.weight"].offset
+    (folder / "broken.gguf").write_bytes(data[:at] + np.float32("nan").tobytes() + data[at + 4 :])
+    for trained in (folder / "small-more", gguf_folder(large)):
+        with pytest.raises(ValueError, match=f"{folder}/broken.gguf: 1 of its tensors have numbers that are not finite"):
+            export_gguf(trained, folder / "broken.gguf", folder / "never.gguf")
 
 
 @pytest.mark.cell('nbs/05_models/21_export.ipynb', 'cell "what a check advises makes a file that llama.cpp runs" (14275102)')

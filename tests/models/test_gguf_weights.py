@@ -8,7 +8,7 @@ from tools.examples import remarks, run
 from transformers import AutoModelForCausalLM, AutoTokenizer
 from types import SimpleNamespace
 from vocab_lit.gguf.container import GgufFile, NewTensor, same_tensor, type_name, write_gguf
-from vocab_lit.gguf.tokens import token_tables, tokens_of
+from vocab_lit.gguf.tokens import text_field, token_tables, tokens_of
 from vocab_lit.methods.settings import TransplantSettings
 from vocab_lit.models.gguf_weights import CACHE, gguf_folder
 from vocab_lit.models.pipeline import transplant_files, trim_files
@@ -105,6 +105,15 @@ def test_a_file_is_evaluated_as_its_folder_is(cell_a8b80e52):
     text.write_text("habari ya asubuhi\n" * 3, encoding="utf-8")
     told = [run("evaluate", model, "--task", "ppl", "--test", text, "--json") for model in (tiny, opened)]
     assert told[0] == told[1] and json.loads(told[0])[0]["bits_per_byte"] > 0
+    broken, table = home / "broken.gguf", GgufFile(tiny).tensors["token_embd.weight"]
+    data = tiny.read_bytes()
+    broken.write_bytes(data[: table.offset] + np.float32("nan").tobytes() + data[table.offset + 4 :])
+    refused = run("evaluate", broken, "--task", "ppl", "--test", text, code=1)
+    assert f"{broken}: 1 of its tensors have numbers that are not finite, the first token_embd.weight" in refused
+    (file := GgufFile(tiny)).fields["llama.attention.head_count"] = text_field("4")
+    write_gguf(home / "heads.gguf", file.fields, [same_tensor(file, name) for name in file.tensors])
+    refused = run("evaluate", home / "heads.gguf", "--task", "ppl", "--test", text, code=1)
+    assert "heads.gguf: transformers cannot load the architecture 'llama'" in refused
 
 
 @pytest.mark.cell('nbs/05_models/06_gguf_weights.ipynb', 'cell "llama.cpp gives the target tokenizer\'s ids in ten scripts" (be32b18b)')

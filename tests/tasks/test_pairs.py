@@ -275,7 +275,7 @@ def test_a_broken_file_is_refused_with_file_question_and_what_to_do(cell_17a8c83
     broken(squad({"qas": [qa("n1", "Wie?", ("Nil", 4))]}), ", question n1, or after it: not in the layout .KeyError")
     broken([1], ", or after it: not in the layout .TypeError")
     broken({"data": []}, " has no questions")
-    broken('{"data": [\n{]}', ", line 2: not a whole JSON object")
+    broken('{"data": [\n{]}', ", line 2 is no JSON")
     broken("[" * 100_000, ": JSON that is nested too deeply")
     broken(json.dumps(with_qa(qa("n1", "\ud83d?", ("Nil", 4)))), ": half a character .*ud83d")
     with pytest.raises(FileNotFoundError, match="nowhere.json: no such file of questions"):

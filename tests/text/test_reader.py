@@ -40,6 +40,7 @@ def test_every_format_gives_the_same_lines_under_any_name(cell_6a3f0109):
         "t.tsv": 'text\tid\n"Habari ya asubuhi."\t1\n\n"Karibu\t2\n',
         "no-name": "n;text\n1;Habari ya asubuhi.\n2;Karibu sana.\n",
         "lines": '{"text": "Habari ya asubuhi."}\n\n{"text": null}\n{"text": "Karibu sana."}\n',
+        "strings.jsonl.gz": '"Habari ya asubuhi."\n\n"Karibu\\u0020sana."\n',
     }
     expected = {"t.csv": [greetings[0], "Karibu", "sana."], "t.tsv": [greetings[0], '"Karibu']}
     for name, content in tables.items():
@@ -68,6 +69,17 @@ def test_a_column_of_a_parquet_file_is_read_in_parts(cell_6a3f0109):
         assert list(TextSource.of(f"{place}/{name}::translation.sw").lines()) == ["maji"]
         with pytest.raises(ValueError, match=rf"there are translation.en, translation.sw; .*{name}::NAME"):
             list(TextSource.of(f"{place}/{name}::translation.fr").lines())
+    said = [{"role": "user", "content": "Habari?"}, {"role": "x", "content": None}, {"content": "Njema.\nWewe?"}]
+    chat = {"messages": [*said, {"role": "y"}]}
+    pq.write_table(pa.Table.from_pylist([chat, {"messages": []}]), place / "chat.parquet")
+    (place / "chat.jsonl").write_text(json.dumps(chat) + '\n{"messages": []}\n')
+    for name in ("chat.parquet", "chat.jsonl"):
+        for given in (name, f"{name}::messages"):
+            with pytest.raises(ValueError, match="'.*there are messages.role, messages.content;") as refused:
+                list(TextSource.of(f"{place}/{given}").lines())
+            assert ("is no text but list" in str(refused.value)) == given.endswith("::messages")
+            hinted = str(refused.value).split("or as ")[1].replace("NAME", "messages.content")
+            assert list(TextSource.of(hinted).lines()) == ["Habari?", "Njema.", "Wewe?"]
     with pytest.raises(ValueError, match="sw.parquet: no column 'text'; there are id, body; .*--field NAME"):
         list(TextSource.of(place / "sw.parquet").lines())
     with pytest.raises(ValueError, match="the field 'id' is no text but int"):
@@ -100,7 +112,19 @@ def test_what_is_damaged_or_lacks_the_field_is_told_with_its_place(cell_6a3f0109
         "cut.jsonl": (b'{"text": "maji"}\n{"text": "ma', "cut.jsonl, line 2: not a whole JSON object .*cut off"),
         "one.jsonl": (b'{"text": "ma', "one.jsonl, line 1: not a whole JSON object"),
         "other.jsonl": (b'{"id": 1, "body": "maji"}\n', "other.jsonl, line 1: no field 'text'; there are id, body;"),
-        "mixed.jsonl": (b'{"text": "maji"}\nmaji\n', "mixed.jsonl, line 2: not a whole JSON object"),
+        "mixed.jsonl": (b'{"text": "maji"}\nmaji\n', "mixed.jsonl, line 2 is no JSON .* at column 1.; give JSON lines"),
+        "two.jsonl": (b'{"text": "a"}{"text": "b"}\n', "two.jsonl, line 1 is no JSON .*Extra data at column 14.; give"),
+        "comma.jsonl": (b'{"text": "maji",}\n', "comma.jsonl, line 1 is no JSON"),
+        "torn.jsonl": (b'{"text": "a"\n{"text": "b"}', r"torn.jsonl, line 1: not a whole JSON object .* at column 13\)$"),
+        "string.jsonl": (b'"maji"\nmoto\n', "string.jsonl, line 2 is no JSON"),
+        "a.pdf": (b"%PDF-1.4\n%\xe2\xe3\n", "a.pdf is a PDF document; take the text out"),
+        "a.rtf": (b"{\\rtf1 maji}\n", "a.rtf is an RTF document; take the text out"),
+        "a.doc": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(9), "a.doc is a document of an old Office format"),
+        "a.png": (b"\x89PNG\r\n\x1a\n" + bytes(9), "a.png is an image"),
+        "a.rar": (b"Rar!\x1a\x07\x01\0", "a.rar is a RAR archive; unpack"),
+        "a.lz4": (b"\x04\x22\x4d\x18" + bytes(9), "a.lz4 is compressed by lz4, .*lz4 -d"),
+        "a.Z": (b"\x1f\x9d" + bytes(9), "a.Z is compressed by compress, .*gzip -d"),
+        "a.npy": (b"\x93NUMPY\x01\0", "a.npy is an array of NumPy"),
         "list.json": (b'[{"text": "maji"}]', "list.json is JSON over several lines or a list; .*JSON lines"),
         "whole.json": (b'{\n "text": "maji"\n}', "whole.json is JSON over several lines"),
         "other.csv": (b"id,body\n1,maji\n", "other.csv: no column 'text'; there are id, body;"),
@@ -114,7 +138,7 @@ def test_what_is_damaged_or_lacks_the_field_is_told_with_its_place(cell_6a3f0109
             r"half.jsonl, line 2: half a .*ud83d\) after '.*maji '",
         ),
         "deep.jsonl": (b'{"text": ' + b"[" * 100_000, "deep.jsonl, line 1: JSON that is nested too deeply"),
-        "first.jsonl": (b'xt": "a"}\n{"text": "b"}\n{"text": "c"}\n', "first.jsonl, line 1: not a whole JSON object"),
+        "first.jsonl": (b'xt": "a"}\n{"text": "b"}\n{"text": "c"}\n', "first.jsonl, line 1 is no JSON"),
         "plain.gz": (b"maji\n", "plain.gz is not compressed as its name says; .*rename"),
         "a.zip": (b"PK\x03\x04" + bytes(60), "a.zip is a zip archive; unpack"),
         "a.tar.gz": (gzip.compress(bytes(257) + b"ustar" + bytes(300)), "a.tar.gz is a tar archive; unpack"),

@@ -217,6 +217,17 @@ def test_a_new_unigram_piece_s_loss_is_that_of_the_best_rest(cell_700dc572):
     )  # the source's pieces would have about the scores that they have
 
 
+@pytest.mark.cell('nbs/02_tokens/06_continued.ipynb', 'cell "a text gives what is asked for, or says how much it has" (a9c1e044)')
+def test_a_text_gives_what_is_asked_for_or_says_how_much_it_has(cell_700dc572):
+    sources = cell_700dc572.sources
+    swahili = cell_700dc572.swahili
+    for kind in ("unigram", "wordpiece"):
+        size = len(sources[kind])
+        most = len(extend_on_text(sources[kind], swahili, 100_000).tokenizer) - size
+        assert len(extend_on_text(sources[kind], swahili, most).tokenizer) - size == most
+        assert len(extend_on_text(sources[kind], swahili, most - 20).tokenizer) - size == most - 20
+
+
 @pytest.mark.cell('nbs/02_tokens/06_continued.ipynb', 'cell "a text that gives nothing is refused, fewer tokens are told" (b10c7406)')
 def test_a_text_that_gives_nothing_is_refused_fewer_tokens_are_told(cell_8266400a, cell_700dc572):
     extended = cell_700dc572.extended

@@ -259,6 +259,8 @@ def test_what_cannot_be_read_is_refused_by_its_name(cell_5b686ec8):
     refused("the merge 'q x' is not one of two tokens to a third", merges=[*tokens.merges, "q x"])
     refused("the token 'habari' stands twice", tokens=[*tokens.tokens[:-2], "habari", "habari"])
     refused("needs tokenizer.ggml.scores, and there are none", model="llama")
+    pieces = dict(model="bert", more=dict(unknown_token_id=300))
+    refused("needs a token such as .UNK., and by .*unknown_token_id it is '.+', a piece of words", **pieces)
     eos = dict(pre="gpt-2", add_eos_token=True)
     refused("its tokenizer needs tokenizer.ggml.eos_token_id", more=eos)
 

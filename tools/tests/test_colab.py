@@ -162,6 +162,10 @@ def test_an_edition_of_the_book_is_valid_plain_and_defines_every_name_before_it_
     for cell in cells:
         hidden = cell["metadata"].get("cellView") == "form"
         assert cell["cell_type"] != "code" or hidden == source(cell).startswith("# @title ")
+    titles = [text.split("\n")[0] for text in code if text.startswith("# @title ")]
+    assert len(set(titles)) == len(titles) and not any(re.match(r"# @title \d|.*\*\*", title) for title in titles)
+    exercises = set(re.findall(r'^check\("([\w-]+)"', "\n".join(code), re.M))
+    assert len(exercises) == len([title for title in titles if re.match(r"# @title Solution: \d\. \w", title)])
     for text in code:
         bound, used = names(text)
         assert used <= known, f"{used - known} in {text[:200]}"

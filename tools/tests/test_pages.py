@@ -62,13 +62,16 @@ def test_a_page_of_another_language_opens_its_own_edition(site):
 
     def opened(name):
         buttons = [{"url": "https://colab.research.google.com/github/old"}, {"url": "https://x.example/issues"}]
-        context = {"header_buttons": [{"buttons": buttons}]}
+        context = {"header_buttons": [{"buttons": buttons[:1]}, {"buttons": buttons}, {"type": "javascript"}]}
         app = types.SimpleNamespace(srcdir=str(site))
         sphinx_of["source_buttons"](app, f"book/runs/{name}", "", context, None)
-        return [button["url"] for button in context["header_buttons"][0]["buttons"]]
+        *groups, last = context["header_buttons"]
+        assert last == {"type": "javascript"}
+        return [[button["url"] for button in group["buttons"]] for group in groups]
 
-    assert opened("hello-am")[0] == f"{place}hello-am.ipynb" and opened("hello-sw")[0] == f"{place}hello-sw.ipynb"
-    assert opened("hall") == ["https://x.example/issues"]  # has no edition
+    for name in ("hello-am", "hello-sw"):
+        assert opened(name) == [[f"{place}{name}.ipynb"], [f"{place}{name}.ipynb", "https://x.example/issues"]]
+    assert opened("hall") == [["https://x.example/issues"]]  # has no edition, and so no button that opens nothing
     assert f"[Open in Colab]({place}hello-am.ipynb)" in read(make(hello(site))).cells[0].source
 
 

@@ -349,6 +349,14 @@ def _extension(curve: list[dict[str, Any]], before: float) -> dict[str, Any]:
     return learnt[-1] | dict(too_many=too_many)
 
 
+def _in_round_numbers(tokens: int) -> int:
+    "A number of tokens that other lines of the text give, too: all that these gave, rounded down to a digit."
+    if tokens in SIZES:
+        return tokens
+    unit = 10 ** (len(str(tokens)) - 1)
+    return tokens // unit * unit
+
+
 def judge(
     text: TokenizedText,  # in the language, by a fast tokenizer
     size: ModelSize | None = None,  # of the model, for costs; None: of a tokenizer alone
@@ -364,6 +372,7 @@ def judge(
     compared, words = _Compared(text, own, text.trimmed(text.lines)), text.counted(english())
     curve, here, n, n_small = _curve(compared), text.fit(held_out), len(text.source), len(compared.trimmed.tokenizer)
     extension = _extension(curve, here.fertility)
+    added = _in_round_numbers(extension["added"])
     by_train = text.trimmed(train, words).tokenizer  # as `trim` does, which counts no line that it is judged by
     pieces, before = by_train.convert_ids_to_tokens, text.tokenizer.convert_ids_to_tokens
     both = zip((text.rows[line] for line in held_out), ids_of_lines(by_train, held_out))
@@ -388,7 +397,7 @@ def judge(
     by_way = {
         "keep": (n, here.fertility),
         "trim": (text.trimmed_size(words), compared.fertility(by_train)),
-        "extend": (n + extension["added"], extension["extended"]),
+        "extend": (n + added, extension["extended"]),
         "replace": (replaced, next(row["tokens_per_word"] for row in curve if row["size"] == replaced)),
     }
     ways = [
@@ -397,7 +406,7 @@ def judge(
         for way, (tokens, length) in by_way.items()
     ]
     what, because = _decide(measured)
-    asked = {"replace": replaced, "extend": extension["added"]}.get(what, 0)
+    asked = {"replace": replaced, "extend": added}.get(what, 0)
     return Verdict(what, by_way[what][0], asked, because, _doubts(measured), measured, ways, curve)
 
 # %% ../../nbs/09_app/07_inspection.ipynb #ee13c693

@@ -111,17 +111,18 @@ class MadeFolder:
         "Where the embeddings come from; in a model that kept its vocabulary each from its own."
         if self.begun:
             return self.begun.plan
-        if "method" not in self.note:
-            if is_gguf(self.run.get("model", "")):  # and `begun` does not find it
-                _tell_gone(self.run["model"])
-            return _kept_plan(self.target)
-        if not self.own.is_gguf:
+        method, of_file = self.note.get("method"), "made_by" in self.note  # of a GGUF file, whose plan stays beside it
+        if method and not of_file:
             return Plan.load(self.noted, self.target)
-        if self.note["method"] == "trim":
+        if method == "trim":
             if self.source is None:
                 _tell_gone(self.note["model"])
             return _kept_plan(self.target, self.source)
-        return GgufSource(self.note["like"]).plan if "like" in self.note else self.own.plan
+        if method and self.own.is_gguf:
+            return GgufSource(self.note["like"]).plan if "like" in self.note else self.own.plan
+        if is_gguf(self.run.get("model", "")):  # and `begun` does not find it
+            _tell_gone(self.run["model"])
+        return _kept_plan(self.target)
 
     @property
     def is_model(self) -> bool:

@@ -327,7 +327,7 @@ def _round(n: float, most: int) -> int:
 
 def candidates_for(seen: Seen) -> list[Candidate]:
     "The candidates that can be best, those first that most often were; one where there is nothing to race for."
-    trim = Candidate("trim", why="it predicts these texts as the source does, and is cheaper to train")
+    trim = Candidate("trim", why="it predicts these texts almost as the source does, and is cheaper to train")
     if not seen.can_trim:
         trim = Candidate("keep", why="this vocabulary cannot be trimmed")
     if seen.bytes < FEW_BYTES:

@@ -140,7 +140,7 @@ def inspect(
 
     Example: `vocab-lit inspect xlm-roberta-base --text swahili.txt`
     """
-    if not Path(model).exists():
+    if not Path(model).exists() or Path(model).suffix != ".json" and not (Path(model).is_dir() or is_gguf(model)):
         check_model_path(model)
     check_text(text or ())
     from vocab_lit.app.inspection import inspect_files
@@ -273,7 +273,7 @@ def check_(
 
     asked = tuple(name.strip() for name in servers.split(","))
     if not is_gguf(folder) and not folder.is_dir():
-        raise FileNotFoundError(f"{folder}: no such folder")
+        raise FileNotFoundError(f"{folder}: no such folder or GGUF file")
     if is_gguf(folder) and "gguf" not in asked:
         raise SettingError("for", f" {servers}: a GGUF file is for llama.cpp; leave it out")
     asked = ("gguf",) if is_gguf(folder) else asked

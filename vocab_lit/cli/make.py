@@ -275,7 +275,8 @@ def transplant_(
     """
     source = Source.open(model)
     source.check_new(out)
-    if tokenizer.extend == AS_ADVISED:
+    by_verdict = tokenizer.extend == AS_ADVISED
+    if by_verdict:
         tokenizer = _as_advised(model, text, tokenizer)
     settings = TransplantSettings(tokenizer, vectors, init).without_unused(list(setup or ()), text or ())
     push_to_hub = upload_to(push_to_hub, dry_run, of=model)
@@ -286,7 +287,7 @@ def transplant_(
         gets = "more tokens" if source.is_gguf else "a target vocabulary"
         show_plan("transplant", f"{model} with {gets}, by {settings.init.method}", out, push_to_hub)
         return
-    plan = cast("Plan", transplant_files(source, text or (), out, settings, language).plan)
+    plan = cast("Plan", transplant_files(source, text or (), out, settings, language, by_verdict).plan)
     show(plan.summary().assign(share=lambda d: (100 * d.share).map("{:.1f}%".format)).to_dict("records"))
     upload_if_named(out, push_to_hub)
 

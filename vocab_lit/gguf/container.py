@@ -25,7 +25,7 @@ from ..text.files import check_written, json_object, write_file
 # %% auto #0
 __all__ = ['NUMBERS', 'STRING', 'ARRAY', 'PART', 'Q8_0', 'Field', 'block_sizes', 'type_name', 'Tensor', 'in_short', 'parts_of',
            'GgufFile', 'dequantised', 'quantised', 'writable_type', 'NewTensor', 'same_tensor', 'gguf_bytes',
-           'write_gguf', 'has_finite_numbers']
+           'write_gguf', 'check_finite', 'has_finite_numbers']
 
 # %% ../../nbs/11_gguf/00_container.ipynb #080be024
 _NUMBERS = {0: "u1", 1: "i1", 2: "u2", 3: "i2", 4: "u4", 5: "i4", 6: "f4", 7: "?", 10: "u8", 11: "i8", 12: "f8"}
@@ -193,6 +193,9 @@ _KINDS = {  # of entries on which others rest
     r"tokenizer\.ggml\.(token_type|precompiled_charsmap|suppress_tokens)|.+token_ids": "a list of whole numbers",
     r"general\.alignment|.+token_id|[^.]+\.(context_length|embedding_length|vocab_size)": "a whole number",
 }
+_SIZES = (  # that are above zero; models without attention may have no heads
+    r"[^.]+\.(context_length|embedding_length|vocab_size|block_count)|(?!.*(mamba|rwkv)).+\.head_count(_kv)?"
+)
 
 
 def _kind(field: Field) -> str:
@@ -207,6 +210,8 @@ def _check_kind(header: _Header, name: str, field: Field) -> None:
     due, kind = next((due for names, due in _KINDS.items() if re.fullmatch(names, name)), None), _kind(field)
     if due and due not in (kind, kind.replace("whole number", "number")):
         raise header.wrong(f"{name} is {kind} instead of {due}")
+    if field.items is None and not field.value and re.fullmatch(_SIZES, name):
+        raise header.wrong(f"{name} is {field.value!r}, and must be above zero")
     if name == "vocab_lit.note":
         json_object(field.value, f"{header.file}: {name}")
 
@@ -505,6 +510,13 @@ _PLACES |= dict.fromkeys(("Q4_1", "Q5_1", "Q8_1", "Q4_K", "Q5_K"), (0, 2))
 _PLACES |= dict.fromkeys(("Q4_0", "Q5_0", "Q8_0", "IQ2_XXS", "IQ2_XS", "IQ2_S", "IQ3_XXS", "IQ3_S"), (0,))
 _PLACES |= dict.fromkeys(("IQ1_S", "IQ4_NL", "IQ4_XS"), (0,))
 _BLOCKS = 1 << 17  # that are read at a time
+
+
+def check_finite(file: GgufFile) -> None:
+    "`ValueError` where a file has tensors with numbers that are not finite."
+    if broken := [name for name, tensor in file.tensors.items() if not has_finite_numbers(tensor)]:
+        what = f"{len(broken):,} of its tensors have numbers that are not finite, the first {in_short(broken[0])}"
+        raise ValueError(f"{file.path}: {what}; get it again, or convert the model anew")
 
 
 def has_finite_numbers(tensor: Tensor) -> bool:

@@ -73,6 +73,22 @@ def _wrong_tokens(file: GgufFile) -> str | None:
     return None
 
 
+_WHOLE = (TokenType.UNKNOWN, TokenType.CONTROL, TokenType.USER_DEFINED)  # that stand in a text as they are
+
+
+def _wrong_unknown(file: GgufFile) -> str | None:
+    "What is wrong with a WordPiece tokenizer's token for what the vocabulary does not have."
+    name, tokens = "tokenizer.ggml.unknown_token_id", tokens_of(file)
+    id = file.get(name, 100)
+    if not 0 <= id < len(tokens):
+        return None
+    is_whole = token_types(file)[id] in _WHOLE or re.fullmatch(r"\[.+\]", tokens[id])
+    if is_whole and not tokens[id].startswith("▁"):
+        return None
+    how = f"{'by' if name in file.fields else 'without'} {name} it is {tokens[id]!r}, a piece of words"
+    return f"a tokenizer 'bert' needs a token such as [UNK], and {how}"
+
+
 def _wrong_beside(file: GgufFile) -> str | None:
     "What is wrong with types, scores and merges."
     scores, merges = (file.get(f"tokenizer.ggml.{name}") for name in ("scores", "merges"))
@@ -92,6 +108,8 @@ def _wrong_beside(file: GgufFile) -> str | None:
             return "a tokenizer 'gpt2' needs tokenizer.ggml.merges, and there are none"
         if bare := [merge for merge in merges if " " not in merge[1:-1]]:
             return f"the merge {bare[0]!r} is none of two pieces with a space between"
+    if tokenizer_model(file) == "bert":
+        return _wrong_unknown(file)
     return None
 
 

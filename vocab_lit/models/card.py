@@ -17,7 +17,7 @@ from typing import Any
 import vocab_lit
 from ..methods.registry import RECIPES
 from ..text.corpus import data_path, json_text
-from ..text.files import read_json
+from ..text.files import is_gguf, read_json
 from ..text.markup import Markdown, in_code, markdown_table, markdown_text
 from ..text.words import languages
 
@@ -28,6 +28,7 @@ __all__ = ['source_facts', 'keep_source_files', 'papers_of', 'language_code', 'w
 # %% ../../nbs/05_models/09_card.ipynb #e65061c9
 _OURS = "<!-- written by vocab_lit from vocab_lit.json -->"
 _KEPT = "README-source.md"
+_FROM_HEAD = ("license", "license_name", "license_link", "pipeline_tag")
 _LINK = re.compile(r"https?://[^\s<>\"']+|[\w.-]+")  # a page, or a file in the repository
 
 
@@ -46,10 +47,23 @@ def _is_ours(readme: Path) -> bool:
     return _OURS in readme.read_text(encoding="utf-8", errors="replace")
 
 
+def _file_head(file: str) -> dict:  # empty where the file is gone or damaged
+    "What the metadata of a GGUF file say of those fields that the head of a card has."
+    from vocab_lit.gguf.container import GgufFile
+
+    with suppress(OSError, ValueError):
+        entries = GgufFile(file).fields
+        names = ((name, f"general.{name.replace('_', '.')}") for name in _FROM_HEAD)
+        return {name: entries[entry].value for name, entry in names if entry in entries}
+    return {}
+
+
 def source_facts(
-    source: str,  # model folder, or a name on the Hub
+    source: str,  # model folder, GGUF file, or a name on the Hub
 ) -> dict:  # base_model, license, license_name, license_link, pipeline_tag, as far as they are known
-    "Read about the source model from its card, and from where it is."
+    "Read about the source model from its card or metadata, and from where it is."
+    if is_gguf(source):
+        return _of_head(_file_head(source))
     folder, base = Path(source), source
     head = _read_head(folder / "README.md" if folder.is_dir() else source)
     if folder.is_dir():
@@ -71,8 +85,7 @@ def _is_hub_name(value: object) -> bool:
 
 def _of_head(head: dict) -> dict:
     "What a card takes over of the head of another: words, and a link that a page is behind."
-    names = ("license", "license_name", "license_link", "pipeline_tag")
-    known = {name: head[name] for name in names if head.get(name) and isinstance(head[name], (str, list))}
+    known = {name: head[name] for name in _FROM_HEAD if head.get(name) and isinstance(head[name], (str, list))}
     if not _LINK.fullmatch(str(known.get("license_link", "LICENSE"))):
         del known["license_link"]
     return known
@@ -285,7 +298,7 @@ def write_adapter_card(
     folder: Path,  # of an adapter, as PEFT or `adapters` writes it
     name: str,  # what it is called
     library: str,  # peft or adapters
-    model: str,  # folder or name of the model it is for
+    model: str,  # folder, GGUF file or name of the model it is for
     files: Path,  # the folder with that model's files
     training: dict,  # what is known of the run
 ) -> None:
@@ -297,5 +310,5 @@ def write_adapter_card(
     tags = ["vocab_lit", "lora" if library == "peft" else "mad-x"]
     parts = dict(head=ModelCardData(**known, library_name=library, tags=tags).to_yaml(), name=name, library=library)
     parts |= dict(auto=auto, imports=", ".join(sorted([auto, "AutoTokenizer"])), training=training)
-    parts["base"] = Path(model).name if Path(model).is_dir() else model
+    parts |= dict(base=Path(model).name if Path(model).exists() else model, of_file=is_gguf(model))
     _write(folder, _filled("card-adapter.md", **parts))

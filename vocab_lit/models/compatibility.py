@@ -35,6 +35,7 @@ from .source import FolderSource, GgufSource, Source
 from .token_tensors import check_positions, token_tensors, with_padding
 from ..text.corpus import Lines, data_path, read_lines
 from ..text.errors import first_line
+from ..text.files import is_gguf
 from vocab_lit.tokens.special_tokens import (
     carry_ids,
     config_parts,
@@ -279,6 +280,8 @@ class Served:
         if self.source.is_gguf:
             return None if self._before is None else GgufSource(self._before)
         at = Path(str(self._before or self.source.note.get("model") or "/nowhere"))
+        if is_gguf(at) and at.is_file():
+            return GgufSource(at).with_weights()
         return FolderSource.open(at) if (at / "config.json").is_file() else None
 
     @cached_property

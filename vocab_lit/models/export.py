@@ -23,6 +23,7 @@ from vocab_lit.gguf.container import (
     Field,
     GgufFile,
     NewTensor,
+    check_finite,
     quantised,
     same_tensor,
     type_name,
@@ -221,6 +222,7 @@ def _trimmed_as(folder: Path, file: GgufFile) -> Iterator[GgufFile]:
     if (folder / _ADAPTER).is_file() or not (kept := _kept_ids(folder, file)):
         yield file
         return
+    check_finite(file)
     log.info(f"{file.path.name} is trimmed to the {len(kept):,} of its tokens that {folder} has")
     with TemporaryDirectory() as place:
         source, trimmed = GgufSource(file.path), Path(place, file.path.name)

@@ -24,6 +24,7 @@ from vocab_lit.gguf.container import (
     Field,
     GgufFile,
     NewTensor,
+    check_finite,
     gguf_bytes,
     parts_of,
     quantised,
@@ -118,13 +119,16 @@ def load_gguf(file: GgufFile) -> PreTrainedModel:
     import torch
     from transformers import AutoModelForCausalLM
 
+    check_finite(file)
     with scratch_folder() as folder:
         _without_lists(file, folder / "model.gguf")
         options: dict[str, Any] = dict(gguf_file="model.gguf", dtype=torch.float32, output_loading_info=True)
         try:
             made: Any = AutoModelForCausalLM.from_pretrained(folder, **options)
             model, loaded = made
-        except (ValueError, KeyError, NotImplementedError, RuntimeError) as e:
+        except (ImportError, OSError, MemoryError):
+            raise
+        except Exception as e:  # of many classes, where an entry of the metadata is no number, for example
             hint = "give the folder that the file was made from"
             problem = f"transformers cannot load the architecture {file.architecture!r} of a GGUF file"
             raise ValueError(f"{file.path}: {problem} ({first_line(e)}); {hint}") from None
@@ -183,7 +187,18 @@ def gguf_folder(source: GgufFile | str | Path) -> Path:
         if not folder.exists():
             log.info(f"dequantising {file.path.name} to compute with it, into {folder}")
             _make(file, folder)
+        _carry_note(file, folder)
     return folder
+
+
+def _carry_note(file: GgufFile, folder: Path) -> None:
+    "Write what a file notes on how it was made as a folder has it, where that is not there yet."
+    from vocab_lit.models.card import source_facts
+
+    note = json.loads(file.get("vocab_lit.note", "{}"))
+    if note and not (folder / "vocab_lit.json").exists():
+        facts = dict(source=source_facts(str(file.path)), tokens=len(tokens_of(file)))
+        write_json(facts | note, folder / "vocab_lit.json")
 
 
 def _make(file: GgufFile, folder: Path) -> None:

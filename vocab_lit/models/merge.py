@@ -145,5 +145,5 @@ def merge_files(
         copy_notes(source.files, folder)
         save_tokenizer(source.tokenizer, folder)
         keep_source_files(str(source.files), folder)
-        write_card(folder, Path(out).name, source.path, merge=[(model.name, times) for model, times in total.terms])
+        write_card(folder, Path(out).name, source.origin, merge=[(model.name, times) for model, times in total.terms])
     log.info(f"saved in {out}")

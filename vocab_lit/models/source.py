@@ -239,6 +239,13 @@ class FolderSource(Source):
         "What is noted on how vocab-lit made it; empty for others."
         return read_json(self.files / "vocab_lit.json")
 
+    @property
+    def origin(self) -> str:  # for cards
+        "Its path or name; of the folder into which a GGUF file was dequantised, the path of that file."
+        from vocab_lit.models.gguf_weights import NOTE
+
+        return read_json(Path(self.path, NOTE)).get("file", self.path)
+
     @cached_property
     def plan(self) -> Plan:
         "Where its embeddings came from; `ValueError` where that is not there."

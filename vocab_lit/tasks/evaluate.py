@@ -337,6 +337,7 @@ def evaluate_files(
     run.check()
     source = FolderSource.open(source)
     check_evaluation(settings, out, run, folder)
+    source.check_finite()
     if settings.task == PERPLEXITY:
         return _perplexity(source, settings)
     if settings.task_adapter:

@@ -48,10 +48,19 @@ _COMPRESSED = {
 } | {bytes([n]) + b"\x2a\x4d\x18": _open_zstd for n in range(0x50, 0x60)}  # a frame to skip before the first
 _SUFFIXES = {".gz", ".bz2", ".xz", ".zst"}
 _TO_PARQUET = "`pyarrow.parquet.write_table(pyarrow.ipc.open_{}(FILE).read_all(), NEW)` makes Parquet of it"
+_UNPACK, _AS_TEXT = "unpack it and give the files or their folder", "take the text out of it, or save it as plain text"
 _NO_TEXT = {  # where it begins, how, what it is, and what to do
-    (0, b"PK\x03\x04"): ("a zip archive", "unpack it and give the files or their folder"),
-    (257, b"ustar"): ("a tar archive", "unpack it and give the files or their folder"),
-    (0, b"7z\xbc\xaf\x27\x1c"): ("a 7z archive", "unpack it and give the files or their folder"),
+    (0, b"PK\x03\x04"): ("a zip archive", _UNPACK),
+    (257, b"ustar"): ("a tar archive", _UNPACK),
+    (0, b"7z\xbc\xaf\x27\x1c"): ("a 7z archive", _UNPACK),
+    (0, b"Rar!\x1a\x07"): ("a RAR archive", _UNPACK),
+    (0, b"\x04\x22\x4d\x18"): ("compressed by lz4, which is not read here", "unpack it, for example with `lz4 -d`"),
+    (0, b"\x1f\x9d"): ("compressed by compress, which is not read here", "unpack it, for example with `gzip -d`"),
+    (0, b"%PDF-"): ("a PDF document", _AS_TEXT),
+    (0, b"{\\rtf"): ("an RTF document", _AS_TEXT),
+    (0, b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"): ("a document of an old Office format, such as .doc", _AS_TEXT),
+    (0, b"\x89PNG\r\n"): ("an image", _AS_TEXT),
+    (0, b"\x93NUMPY"): ("an array of NumPy", "write its texts into a file, one a line"),
     (0, b"ARROW1"): ("an Arrow file", _TO_PARQUET.format("file")),
     (0, b"\xff\xff\xff\xff"): ("an Arrow stream, as datasets keeps them", _TO_PARQUET.format("stream")),
 }
@@ -134,32 +143,36 @@ def check_characters(text: str, place: str) -> None:
 
 
 def _field_text(record: Mapping[str, Any], path: str | Path, place: str, field: str, what: str = "field") -> str:
-    "A field's value if it is text, nothing where it is empty; `a.b` is the field b of the field a."
-    value: object = record
+    "A field's value if it is text, nothing where it is empty; `a.b` is the field b of a, which may be a list."
+    values: list[Any] = [record]
     for name in [field] if field in record else field.split("."):
-        if value is not None and (not isinstance(value, dict) or name not in value):
-            raise _no_field(path, place, what, field, _names(record))
-        value = value and value[name]
-    if value is None:
-        return ""
-    if not isinstance(value, str):
-        raise ValueError(f"{place}: the field {field!r} is no text but {type(value).__name__}")
-    check_characters(value, place)
-    return value
+        parts = chain.from_iterable(value if isinstance(value, list) else [value] for value in values)
+        parts = [part for part in parts if part is not None]
+        values = [part[name] for part in parts if isinstance(part, dict) and name in part]  # some in a list may lack it
+        if parts and not values:
+            raise _no_field(path, place, f"no {what} {field!r}", _names(record))
+    texts = [value for value in values if value is not None]
+    for text in texts:
+        if not isinstance(text, str):
+            problem = f"the field {field!r} is no text but {type(text).__name__}"
+            raise _no_field(path, place, problem, _names(record))
+        check_characters(text, place)
+    return "\n".join(texts)
 
 
 def _names(record: Mapping[str, Any]) -> Iterator[str]:
-    "The names of a record's fields, those inside others behind a dot."
+    "The names of a record's fields, those inside others, or inside lists of others, behind a dot."
     for name, value in record.items():
-        inner = _names(value) if isinstance(value, dict) else ()
+        parts = [part for part in (value if isinstance(value, list) else [value]) if isinstance(part, dict)]
+        inner = dict.fromkeys(chain.from_iterable(map(_names, parts)))
         yield from [f"{name}.{within}" for within in inner] or [name]
 
 
-def _no_field(path: str | Path, place: str, what: str, field: str, there: Iterable[str]) -> ValueError:
-    "The error about a field or column that is not there, with those that are."
+def _no_field(path: str | Path, place: str, problem: str, there: Iterable[str]) -> ValueError:
+    "The error about a field or column that is not there or no text, with those that are there."
     there = ", ".join(str(name)[:30] for name in there) or "none"
     hint = f"name the one with the text by --field NAME (a column without a name by its number), or as {path}::NAME"
-    return ValueError(f"{place}: no {what} {field!r}; there are {there}; {hint}")
+    return ValueError(f"{place}: {problem}; there are {there}; {hint}")
 
 
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")  # a character's half, as JSON writes it
@@ -170,11 +183,16 @@ def read_json(
     place: str,  # where it stands, for messages
 ) -> Any:
     "A value from JSON; `ValueError` where there is none, or one that is nested too deeply or has half a character."
+    whole = text.rstrip()
     try:
-        value = json.loads(text)
+        value = json.loads(whole)
     except json.JSONDecodeError as e:
         at = place if e.lineno == 1 else f"{place}, line {e.lineno}"
-        raise ValueError(f"{at}: not a whole JSON object ({e.msg} at column {e.colno}); is the file cut off?") from None
+        why = f"({e.msg.removesuffix(' at')} at column {e.colno})"
+        if e.pos < len(whole) and not e.msg.startswith("Unterminated"):
+            raise ValueError(f"{at} is no JSON {why}; give JSON lines, an object in each") from None
+        hint = "" if text.endswith("\n") else "; is the file cut off?"
+        raise ValueError(f"{at}: not a whole JSON object {why}{hint}") from None
     except ValueError as e:  # a number of more digits than Python reads
         raise ValueError(f"{place}: JSON that cannot be read ({first_line(e)})") from None
     except RecursionError:
@@ -189,19 +207,25 @@ def json_record(
     place: str,  # where it stands, for messages
 ) -> dict[str, Any]:
     "The object in a line of JSON; `ValueError` where there is none."
-    record = read_json(line, place)
+    return _object(read_json(line, place), place)
+
+
+def _object(record: Any, place: str) -> dict[str, Any]:
+    "A value from JSON if it is an object; `ValueError` for any other."
     if not isinstance(record, dict):
         raise ValueError(f"{place}: not a JSON object but {type(record).__name__}; give JSON lines, an object in each")
     return record
 
 
 def _json_texts(path: Path, field: str, lines: Iterable[str]) -> Iterator[str]:
-    "The texts of a file of JSON lines."
+    "The texts of a file of JSON lines, which may be strings where no field is named."
     for n, line in enumerate(lines, 1):
         if line.isspace():
             continue
         place = f"{path}, line {n}"
-        yield _field_text(json_record(line, place), path, place, field)
+        record = read_json(line, place)
+        is_text = field == FIELD and isinstance(record, str)
+        yield record if is_text else _field_text(_object(record, place), path, place, field)
 
 # %% ../../nbs/01_text/03_reader.ipynb #6a3f0113
 def table_cells(line: str) -> list[str]:
@@ -238,7 +262,7 @@ def _table_texts(path: Path, field: str, lines: Iterable[str], delimiter: str) -
         column = int(field) - 1
         yield columns[column]  # such a table has no names of columns
     else:
-        raise _no_field(path, str(path), "column", field, columns)
+        raise _no_field(path, str(path), f"no column {field!r}", columns)
     for n, row in rows:
         if len(row) != len(columns):
             raise ValueError(f"{path}, line {n}: {len(row)} cells, and line {first} has {len(columns)}")
@@ -351,8 +375,9 @@ def _format_of(path: Path, field: str, lines: list[str]) -> _Texts:
     if not lines:
         return _plain_texts
     start = "".join(lines[0].split())
+    begins = ('{"', '"') if {".jsonl", ".ndjson"} & set(path.suffixes) else ('{"',)
     objects = [line for line in lines if line.lstrip().startswith('{"') and line.rstrip().endswith("}")]
-    if start.startswith('{"') or start == "{}" or 2 * len(objects) > len(lines):  # one of which may be cut off
+    if start.startswith(begins) or start == "{}" or 2 * len(objects) > len(lines):  # one of which may be cut off
         return _json_texts
     _check_is_text(path, start)
     delimiter = _table_delimiter(path, lines, field or FIELD)

@@ -10,9 +10,9 @@ import itertools
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sized
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tokenizers import models
 from tqdm.auto import tqdm
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 # %% auto #0
-__all__ = ['Continued', 'count_words', 'to_merge', 'Merges', 'UnigramScores', 'extend_on_text', 'build_tokenizer',
+__all__ = ['Continued', 'Pieces', 'count_words', 'to_merge', 'Merges', 'UnigramScores', 'extend_on_text', 'build_tokenizer',
            'check_extends']
 
 # %% ../../nbs/02_tokens/06_continued.ipynb #4ae70d0d
@@ -230,8 +230,26 @@ def _in_use(
         candidates = [piece for piece in candidates if piece not in unused]
 
 
-_CANDIDATES = 2  # times as many as are wanted
+_CANDIDATES = 2  # times as many as are wanted, and again as many where the text uses too few of them
 _STAY = 0.75  # share of the candidates that stay in a round
+
+
+Pieces = TypeVar("Pieces", bound=Sized)
+
+
+def _from_enough(
+    merges: Merges,
+    n: int,
+    choose: Callable[[dict[str, int]], Pieces],  # at most n of candidates and their counts
+) -> Pieces:
+    "What is chosen from so many candidates that there are n pieces, or from all that the text has."
+    wanted = n
+    while True:
+        wanted *= _CANDIDATES
+        candidates = dict(merges.go_on(wanted).new)
+        chosen = choose(candidates)
+        if len(chosen) == n or len(candidates) < wanted:
+            return chosen
 
 
 def _substrings(word: str, longest: int) -> Iterator[str]:
@@ -299,22 +317,27 @@ def _estimate(model: UnigramScores, counts: dict[str, int], total: int) -> tuple
     return counts, total
 
 
-def _continue_unigram(parts: TokenizerFile, words: Counter[str], n: int) -> Continued:
-    "New pieces for a Unigram model: those without which the text would be least likely."
-    model = UnigramScores(parts, words)
-    counts = Merges(parts, to_merge(parts, words)).go_on(_CANDIDATES * n).new
-    total = model.uses({}).total()
+def _best_pieces(model: UnigramScores, counts: dict[str, int], n: int) -> dict[str, float]:  # with their scores
+    "The n candidates without which the text would be least likely."
+    total, scores, order, left_out = model.uses({}).total(), {}, [], []
     while counts:
         counts, total = _estimate(model, counts, total)
-        scores = model.of(counts, total)
-        order = model.ranked(counts, scores)
+        latest = model.of(counts, total)
+        scores |= latest
+        order = model.ranked(counts, latest)
         if len(order) <= n / _STAY:
             break
-        counts = {piece: counts[piece] for piece in order[: max(n, int(_STAY * len(order)))]}
-    else:
-        return {}, {}, ""
-    chosen = _in_use(order, n, lambda some: model.uses({piece: scores[piece] for piece in some}))
-    return {piece: scores[piece] for piece in chosen}, {}, "those without which the text would be least likely"
+        stay = max(n, int(_STAY * len(order)))
+        counts, left_out = {piece: counts[piece] for piece in order[:stay]}, order[stay:] + left_out
+    chosen = _in_use(order + left_out, n, lambda some: model.uses({piece: scores[piece] for piece in some}))
+    return {piece: scores[piece] for piece in chosen}
+
+
+def _continue_unigram(parts: TokenizerFile, words: Counter[str], n: int) -> Continued:
+    "New pieces for a Unigram model."
+    model, merges = UnigramScores(parts, words), Merges(parts, to_merge(parts, words))
+    chosen = _from_enough(merges, n, lambda counts: _best_pieces(model, counts, n))
+    return chosen, {}, "those without which the text would be least likely"
 
 
 def _continue_wordpiece(parts: TokenizerFile, words: Counter[str], n: int) -> Continued:
@@ -327,8 +350,10 @@ def _continue_wordpiece(parts: TokenizerFile, words: Counter[str], n: int) -> Co
     def model_with(some: list[str]) -> models.WordPiece:
         return models.WordPiece(parts.ids | {piece: id for id, piece in enumerate(some, parts.size)}, **options)
 
-    merges = Merges(parts, to_merge(parts, words), model_with([])).go_on(_CANDIDATES * n)
-    chosen = _in_use(list(merges.new), n, lambda some: _uses(model_with(some), words))
+    def choose(counts: dict[str, int]) -> list[str]:
+        return _in_use(list(counts), n, lambda some: _uses(model_with(some), words))
+
+    chosen = _from_enough(Merges(parts, to_merge(parts, words), model_with([])), n, choose)
     about = "the most frequent pairs of what the source divides words into"
     return dict.fromkeys(chosen), {longest: most}, about
 

@@ -22,7 +22,7 @@ from ..models.compatibility import check_rows
 from ..models.device import on_device
 from ..models.lazy_weights import input_weight, rows_of
 from ..models.model_class import check_language_model, is_masked, max_length
-from ..models.source import FolderSource
+from ..models.source import FolderSource, Source
 from ..models.transplant import replace_vocabulary, trim_recipe
 from ..text.corpus import Lines
 from ..text.files import read_json
@@ -300,7 +300,7 @@ def source_beside(folder: str | Path) -> FolderSource | None:  # None where it i
     if not name:
         return None
     try:
-        source = FolderSource.open(name)
+        source = Source.open(name).with_weights()
         source.open_weights()  # they may be gone
     except (OSError, ValueError):
         return None

@@ -419,20 +419,20 @@ def _write(run: FolderRun, losses: pd.DataFrame, folder: Path) -> None:
     shutil.copy(run.out / "run/metrics.jsonl", folder)
     if run.adapter:
         write_adapter(run.madx, "language", run.adapter.name, folder)
-        write_adapter_card(folder, run.out.name, "adapters", run.source.path, run.source.files, {})
+        write_adapter_card(folder, run.out.name, "adapters", run.source.origin, run.source.files, {})
         return
     told = _training_facts(run, losses, folder)
     if run.lora and not run.lora.settings.merge:
         save_lora(run.lora, folder, run.source.path)
         save_tokenizer(run.tokenizer, folder)
-        write_adapter_card(folder, run.out.name, "peft", run.source.path, run.source.files, told)
+        write_adapter_card(folder, run.out.name, "peft", run.source.origin, run.source.files, told)
         return
     if run.lora:
         run.lora.merge()
     save_trained(run.model, run.source, folder)
     if run.layer:
         run.layer.save(folder / "factors.safetensors")
-    write_card(folder, run.out.name, run.source.path, training=told)
+    write_card(folder, run.out.name, run.source.origin, training=told)
 
 
 _FEW = 40  # held-out lines whose bits per byte are measured
