@@ -79,7 +79,7 @@ def show_mixture(
     use_style()
     weights = np.asarray(weights, float)
     texts, used = [label(t) for t in (new, *anchors)], np.r_[True, weights > 0]
-    fig, axes = plt.subplots(1, 2, layout="constrained", figsize=(9, 3.3))
+    fig, axes = plt.subplots(1, 2, layout="constrained", figsize=(9, 4))
     planes = _plane(static / np.linalg.norm(static, axis=1, keepdims=True)), _plane(np.vstack([weights @ rows, rows]))
     for ax, xy, title in zip(
         axes, planes, ("static vectors: which tokens are similar", "the model's embeddings: their weighted mean")
@@ -98,8 +98,8 @@ def show_mixture(
         ax.grid(False)
         ax.margins(0.2)
     fig.draw_without_rendering()  # before it the axes have no place
-    notes = [f"{t} {weights[i - 1]:.2f}" if i and used[i] else t for i, t in enumerate(texts)]
-    for ax, xy in zip(axes, planes):
+    weighed = [f"{t} {weights[i - 1]:.2f}" if i and used[i] else t for i, t in enumerate(texts)]
+    for ax, xy, notes in zip(axes, planes, (texts, weighed)):
         write_beside(ax, xy, notes, colours)
     data = pd.DataFrame(
         {

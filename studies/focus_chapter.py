@@ -223,7 +223,7 @@ def mixture_example(token: str = "▁Kiarabu") -> Figure:
     vocab = made.plan.target
     used = [int(np.flatnonzero(copied == source_id)[0]) for source_id in parts.indices[np.argsort(-parts.data)]]
     anchors = [i for i in np.flatnonzero((copied >= 0) & vectors.known).tolist() if i not in used]
-    others = [i for i in anchors if len(vocab[i].text) > 4][:4]
+    others = [i for i in anchors if len(vocab[i].text) > 4][:2]
     weights = np.r_[-np.sort(-parts.data), np.zeros(len(others))]
     embeddings = made.model.get_input_embeddings().weight.detach().numpy()
     texts = [vocab[i].text for i in used + others]

@@ -74,7 +74,7 @@ def run_block(block, folder):
     "What a block of commands prints, errors too."
     path = f"{os.path.dirname(sys.executable)}:{os.environ['PATH']}"
     env = os.environ | {"PATH": path, "PYTHONPATH": str(ROOT), "COLUMNS": "160"}
-    command = block.replace("vocab-lit ", f"{sys.executable} -m vocab_lit ")
+    command = block.replace("vocab-lit ", f"{shlex.quote(sys.executable)} -m vocab_lit ")
     both = dict(stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     ran = subprocess.run(["bash", "-ec", command], cwd=folder, env=env, text=True, **both)
     assert ran.returncode == 0, ran.stdout

@@ -140,7 +140,8 @@ def inspect(
 
     Example: `vocab-lit inspect xlm-roberta-base --text swahili.txt`
     """
-    if not Path(model).exists() or Path(model).suffix != ".json" and not (Path(model).is_dir() or is_gguf(model)):
+    is_tokenizer = Path(model).suffix == ".json" and Path(model).exists()
+    if not (is_tokenizer or Path(model).is_dir() or is_gguf(model)):
         check_model_path(model)
     check_text(text or ())
     from vocab_lit.app.inspection import inspect_files

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 # %% auto #0
-__all__ = ['Continued', 'Pieces', 'count_words', 'to_merge', 'Merges', 'UnigramScores', 'extend_on_text', 'build_tokenizer',
+__all__ = ['Continued', 'count_words', 'to_merge', 'Merges', 'UnigramScores', 'extend_on_text', 'build_tokenizer',
            'check_extends']
 
 # %% ../../nbs/02_tokens/06_continued.ipynb #4ae70d0d
@@ -234,14 +234,14 @@ _CANDIDATES = 2  # times as many as are wanted, and again as many where the text
 _STAY = 0.75  # share of the candidates that stay in a round
 
 
-Pieces = TypeVar("Pieces", bound=Sized)
+_Pieces = TypeVar("_Pieces", bound=Sized)
 
 
 def _from_enough(
     merges: Merges,
     n: int,
-    choose: Callable[[dict[str, int]], Pieces],  # at most n of candidates and their counts
-) -> Pieces:
+    choose: Callable[[dict[str, int]], _Pieces],  # at most n of candidates and their counts
+) -> _Pieces:
     "What is chosen from so many candidates that there are n pieces, or from all that the text has."
     wanted = n
     while True:
