@@ -31,6 +31,7 @@ from studies.advice_of_ways import ADAPTED, ways_in_time
 if TYPE_CHECKING:
     import pandas as pd
 
+TOPICS = "real-topics.csv"
 SOURCE = "full vocabulary"  # of the study's methods
 
 _UNKNOWN = ("hy", "te")  # scripts of which the bundled model has no letter
@@ -203,7 +204,7 @@ def _supported(table: pd.DataFrame, unit: str, *advised: tuple[str, str, str]) -
     return told
 
 
-@rests_on(STUDY)
+@rests_on(STUDY, TOPICS)
 def unks_scores() -> str:
     "What pays in UNKs Everywhere, as a list."
     table = _scores("unks-everywhere", "entity_f1").loc["en"]
@@ -214,6 +215,9 @@ def unks_scores() -> str:
         ("Copy the overlap", "EL-LEX", "EL-RAND"),
         (storage, "EL-LEX", "MF1-LEX"),
     )
+    topics = rows_of(TOPICS).groupby(["language", "method"]).accuracy.mean().unstack()
+    low = _wins(topics, "mf1-lex", "el-lex", "languages")[2]
+    told.append(f"- In topics with a pretrained encoder MF1-LEX is above EL-LEX in {low}.")
     beside = [f"above {method} in {_wins(table, 'mBERT', method, 'languages')[2]}" for method in _OF_UNKS]
     return "\n".join([*told, f"- Compare with the model as it comes: it is {listed(beside)}."])
 
