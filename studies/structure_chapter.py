@@ -295,8 +295,8 @@ def starts_seen(numbers: StructureNumbers) -> Markdown:
     behind = bits[copying + OURS] - bits["FOCUS+IDENT"]
     n, lowered, lower_still = len(bits), int((by_group > LEVEL).sum()), int((behind > LEVEL).sum())
     seen[
-        f"In pretrained models groups lower the start in {lowered} of {n} cases, by up to {by_group.max():.2f} bits per "
-        f"byte. FOCUS starts lower still in {lower_still} of {n}, by up to {behind.max():.2f}."
+        f"In pretrained models groups lower the start in {lowered} of {n} cases, by up to {by_group.max():.2f} bits "
+        f"per byte. FOCUS starts lower still in {lower_still} of {n}, by up to {behind.max():.2f}."
     ] = lower_still > n / 2
     normal = bits[copying] - bits[copying + OURS]
     (model, language), worst = normal.idxmax(), bits.loc[normal.idxmax()]
