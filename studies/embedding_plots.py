@@ -79,7 +79,7 @@ def show_mixture(
     use_style()
     weights = np.asarray(weights, float)
     texts, used = [label(t) for t in (new, *anchors)], np.r_[True, weights > 0]
-    fig, axes = plt.subplots(1, 2, layout="constrained", figsize=(9, 4))
+    fig, axes = plt.subplots(1, 2, layout="constrained", figsize=(9, 3.3))
     planes = _plane(static / np.linalg.norm(static, axis=1, keepdims=True)), _plane(np.vstack([weights @ rows, rows]))
     for ax, xy, title in zip(
         axes, planes, ("static vectors: which tokens are similar", "the model's embeddings: their weighted mean")
