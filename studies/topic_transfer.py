@@ -133,6 +133,12 @@ class Classifier(nn.Module):
             decay.step()
 
 
+def loss_rows(method: str, language: str, losses: dict[str, float]) -> list[dict[str, Any]]:
+    "The rows of what was trained on text, by metric."
+    row = dict(method=method, language=language, seed=0)
+    return [row | dict(metric=metric, value=loss) for metric, loss in losses.items()]
+
+
 def share_found(own: torch.Tensor, others: torch.Tensor) -> float:
     "The per cent of vectors that have that of the same number nearest to them, by cosine."
     cosines = nn.functional.normalize(own) @ nn.functional.normalize(others).T
@@ -188,12 +194,12 @@ class TopicTransfer:
         model: BertForMaskedLM,
         languages: Sequence[str],
         config: LaptConfig | None = None,
-    ) -> tuple[float, float]:
+    ) -> dict[str, float]:  # by metric
         "Train on texts in languages; the loss on other sentences before and after."
         mixed = list(chain.from_iterable(zip(*map(self.text, languages))))
         unseen = chain.from_iterable(self.read(code, "dev").texts for code in languages)
         losses = lapt(model, self.tokenizer, mixed, list(unseen), config or ON_TEXT).loss
-        return float(losses.iloc[0]), float(losses.iloc[-1])
+        return {"loss before": float(losses.iloc[0]), "loss after": float(losses.iloc[-1])}
 
     @cached_property
     def _masked(self) -> BertForMaskedLM:
@@ -219,8 +225,7 @@ class TopicTransfer:
             losses = self._on_text(masked, [language])
         save_adapter(madx, "language", language, folder)
         madx.remove()
-        for metric, loss in zip(("loss before", "loss after"), losses):
-            yield dict(method="MAD-X", language=language, seed=0, metric=metric, value=loss)
+        yield from loss_rows("MAD-X", language, losses)
 
     def lapt(self, language: str) -> Iterator[dict[str, Any]]:  # rows
         "Train the whole model on a language's text where that is not done yet."
@@ -231,8 +236,7 @@ class TopicTransfer:
         masked.requires_grad_(True)
         losses = self._on_text(masked, [language], replace(ON_TEXT, learning_rate=WHOLE_RATE))
         masked.bert.save_pretrained(folder)
-        for metric, loss in zip(("loss before", "loss after"), losses):
-            yield dict(method="LAPT", language=language, seed=0, metric=metric, value=loss)
+        yield from loss_rows("LAPT", language, losses)
 
     def _lapted(self, language: str) -> Path:
         return self.work / f"lapt-{language}"

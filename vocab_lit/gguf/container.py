@@ -10,7 +10,7 @@ import math
 import mmap
 import re
 import struct
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -25,7 +25,7 @@ from ..text.files import check_written, json_object, write_file
 # %% auto #0
 __all__ = ['NUMBERS', 'STRING', 'ARRAY', 'PART', 'Q8_0', 'Field', 'block_sizes', 'type_name', 'Tensor', 'in_short', 'parts_of',
            'GgufFile', 'dequantised', 'quantised', 'writable_type', 'NewTensor', 'same_tensor', 'gguf_bytes',
-           'write_gguf', 'check_finite', 'has_finite_numbers']
+           'write_gguf', 'not_finite', 'check_finite', 'has_finite_numbers']
 
 # %% ../../nbs/11_gguf/00_container.ipynb #080be024
 _NUMBERS = {0: "u1", 1: "i1", 2: "u2", 3: "i2", 4: "u4", 5: "i4", 6: "f4", 7: "?", 10: "u8", 11: "i8", 12: "f8"}
@@ -500,7 +500,7 @@ def write_gguf(
                     what = f"{f.tell() - before:,} bytes instead of {tensor.bytes:,}"
                     raise OSError(f"{tensor.name} gave {what}; read again")
                 f.write(bytes(-f.tell() % alignment))
-        check_written(Path(out), [tensor.name for tensor in written if not has_finite_numbers(tensor)])
+        check_written(Path(out), not_finite(written))
 
 # %% ../../nbs/11_gguf/00_container.ipynb #f6b03c7a
 _FORMATS = {"F64": ("<u8", 0x7FF << 52), "F32": ("<u4", 0xFF << 23), "BF16": ("<u2", 0xFF << 7)}
@@ -512,9 +512,14 @@ _PLACES |= dict.fromkeys(("IQ1_S", "IQ4_NL", "IQ4_XS"), (0,))
 _BLOCKS = 1 << 17  # that are read at a time
 
 
+def not_finite(tensors: Iterable[Tensor]) -> list[str]:
+    "The names of tensors that have numbers that are not finite."
+    return [tensor.name for tensor in tensors if not has_finite_numbers(tensor)]
+
+
 def check_finite(file: GgufFile) -> None:
     "`ValueError` where a file has tensors with numbers that are not finite."
-    if broken := [name for name, tensor in file.tensors.items() if not has_finite_numbers(tensor)]:
+    if broken := not_finite(file.tensors.values()):
         what = f"{len(broken):,} of its tensors have numbers that are not finite, the first {in_short(broken[0])}"
         raise ValueError(f"{file.path}: {what}; get it again, or convert the model anew")
 

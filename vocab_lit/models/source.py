@@ -437,9 +437,9 @@ class GgufSource(Source):
 
     def not_finite(self) -> list[str]:
         "The names of its tensors that have numbers that are not finite."
-        from vocab_lit.gguf.container import has_finite_numbers
+        from vocab_lit.gguf.container import not_finite
 
-        return [name for name, tensor in self.file.tensors.items() if not has_finite_numbers(tensor)]
+        return not_finite(self.file.tensors.values())
 
     @cached_property
     def tables(self) -> dict[str, GgufTable]:

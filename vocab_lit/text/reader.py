@@ -142,12 +142,16 @@ def check_characters(text: str, place: str) -> None:
         raise ValueError(f"{place}: {problem}; write the character whole, or leave it out") from None
 
 
+def _parts(value: Any) -> list[Any]:
+    "What a list holds, or another value alone."
+    return value if isinstance(value, list) else [value]
+
+
 def _field_text(record: Mapping[str, Any], path: str | Path, place: str, field: str, what: str = "field") -> str:
     "A field's value if it is text, nothing where it is empty; `a.b` is the field b of a, which may be a list."
     values: list[Any] = [record]
     for name in [field] if field in record else field.split("."):
-        parts = chain.from_iterable(value if isinstance(value, list) else [value] for value in values)
-        parts = [part for part in parts if part is not None]
+        parts = [part for part in chain.from_iterable(map(_parts, values)) if part is not None]
         values = [part[name] for part in parts if isinstance(part, dict) and name in part]  # some in a list may lack it
         if parts and not values:
             raise _no_field(path, place, f"no {what} {field!r}", _names(record))
@@ -163,7 +167,7 @@ def _field_text(record: Mapping[str, Any], path: str | Path, place: str, field: 
 def _names(record: Mapping[str, Any]) -> Iterator[str]:
     "The names of a record's fields, those inside others, or inside lists of others, behind a dot."
     for name, value in record.items():
-        parts = [part for part in (value if isinstance(value, list) else [value]) if isinstance(part, dict)]
+        parts = [part for part in _parts(value) if isinstance(part, dict)]
         inner = dict.fromkeys(chain.from_iterable(map(_names, parts)))
         yield from [f"{name}.{within}" for within in inner] or [name]
 
