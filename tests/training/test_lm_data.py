@@ -2,19 +2,23 @@
 from pathlib import Path
 from studies.phrasebook import lines
 from studies.toy_tokenizers import toy_tokenizer
+from tokenizers import Regex, Tokenizer, models, pre_tokenizers
 from torch.utils.data import DataLoader
+from transformers import PreTrainedTokenizerFast
 from types import SimpleNamespace
 from vocab_lit.models.source import FolderSource
-from vocab_lit.text.corpus import Lines, data_path
+from vocab_lit.text.corpus import data_path
+from vocab_lit.text.documents import Passages
 from vocab_lit.text.settings import SettingError
 from vocab_lit.tokens.train import train_tokenizer
-from vocab_lit.training.lm_data import Kept, MaskedBlocks, PackedBlocks, Replayed, _permuted_index, check_kept, mask_tokens, open_kept, pack
+from vocab_lit.training.lm_data import Kept, MaskedBlocks, PackedBlocks, Replayed, _permuted_index, check_kept, mask_tokens, newline_ids, open_kept, pack, passage_ids
 from vocab_lit.training.settings import KeepSettings
 import hashlib
 import math
 import numpy as np
 import pandas as pd
 import pytest
+import re
 import tempfile
 import time
 import torch
@@ -98,20 +102,46 @@ def test_what_packing_holds_in_memory_does_not_grow_with_the_text(cell_5f1b3e62)
     assert peak(4) < 1.1 * peak(2)
 
 
-@pytest.mark.cell('nbs/06_training/01_lm_data.ipynb', 'cell "without special tokens each line gets an end of text" (fcc62859)')
-def test_without_special_tokens_each_line_gets_an_end_of_text():
+@pytest.mark.cell('nbs/06_training/01_lm_data.ipynb', 'cell "a causal model\'s text ends where a document ends, and nowhere else" (fcc62859)')
+def test_a_causal_model_s_text_ends_where_a_document_ends_and_nowhere_else():
     class Plain:  # what pack needs of a tokenizer
-        eos_token_id, sep_token_id = 9, None
+        eos_token_id, sep_token_id, mask_token_id, unk_token_id, eos_token = 9, None, None, None, "9"
 
-        def __call__(self, texts, **_):
-            return {"input_ids": [[len(w) for w in t.split()] for t in texts]}
+        def __call__(self, texts, add_special_tokens=True, **_):
+            if isinstance(texts, str):
+                return {"input_ids": self([texts])["input_ids"][0]}
+            return {"input_ids": [[7 if w == "\n" else len(w) for w in re.findall(r"\n|\w+", t)] for t in texts]}
+
+        def get_added_vocab(self):
+            return {}
 
 
-    assert pack(Plain(), ["a bb", "ccc d"], 6).tolist() == [[1, 2, 9, 3, 1, 9]]
+    assert pack(Plain(), ["a bb", "ccc d"], 6).tolist() == [[1, 2, 7, 3, 1, 7]]  # unrelated lines do not end
+    assert pack(Plain(), ["a bb", "ccc d\n", "a\nbb\n"], 10).tolist() == [[1, 2, 7, 3, 1, 9, 1, 7, 2, 9]]
+    assert pack(Plain(), ["a bb", "ccc d"], 6, masked=True).tolist() == [[1, 2, 9, 3, 1, 9]]
     Plain.eos_token_id = 250_001  # ids of large vocabularies
     with tempfile.TemporaryDirectory() as folder:
-        in_memory, in_file = pack(Plain(), ["a bb"], 3), pack(Plain(), ["a bb"], 3, f"{folder}/tokens")
+        in_memory, in_file = pack(Plain(), ["a bb\n"], 3), pack(Plain(), ["a bb\n"], 3, f"{folder}/tokens")
         assert in_memory[0].tolist() == in_file[0].tolist() == [1, 2, 250_001]
+
+
+@pytest.mark.cell('nbs/06_training/01_lm_data.ipynb', 'cell "a newline that is part of a token belongs to the text, another one does not" (adfb0427)')
+def test_a_newline_that_is_part_of_a_token_belongs_to_the_text_another_one_does_not():
+    pieces = {piece: i for i, piece in enumerate(["a", ".", "Ċ", ".Ċ"])}
+    backend = Tokenizer(models.BPE(pieces, [(".", "Ċ")]))
+    backend.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.Split(Regex(r"a|[.]?\n*"), "isolated"), pre_tokenizers.ByteLevel(False, use_regex=False)]
+    )
+    joining = PreTrainedTokenizerFast(tokenizer_object=backend)
+    parts = list(passage_ids(joining, ["a.", "a", "a.\n"]))
+    assert [(p.n_own, len(p.ids), p.n_bytes, p.begins, p.ends) for p in parts] == [
+        (2, 2, 3, True, False),
+        (1, 2, 1, False, False),
+        (2, 2, 2, False, True),
+    ]
+    no_newline = toy_tokenizer("unigram", ["a"])
+    assert newline_ids(no_newline) == [] and newline_ids(joining) == [joining.convert_tokens_to_ids("Ċ")]
+    assert [p.n_bytes for p in passage_ids(no_newline, ["a", "a"])] == [1, 1]
 
 
 @pytest.mark.cell('nbs/06_training/01_lm_data.ipynb', 'cell "masks follow 15% and 80/10/10 and spare special tokens" (a61ee866)')
@@ -272,8 +302,8 @@ def test_held_out_lines_are_not_replayed_too_short_a_text_is_refused(cell_f0269e
     place = cell_f0269e11.place
     replayed = list(kept.text)
     assert list(kept.text) == replayed and not set(replayed) & set(kept.held_out)
-    assert all(kept.parts[file] and set(kept.parts[file]) <= set(Lines(file)) for file in files)
-    assert sorted(set(replayed) | set(kept.held_out)) == sorted({line for file in files for line in Lines(file)})
+    assert all(kept.parts[file] and set(kept.parts[file]) <= set(Passages(file)) for file in files)
+    assert sorted(set(replayed) | set(kept.held_out)) == sorted({line for file in files for line in Passages(file)})
     assert not open_kept(KeepSettings()).held_out and open_kept(KeepSettings(files), seed=1).parts != kept.parts
     check_kept(kept, mini.tokenizer, 64)
     n_tokens = sum(len(mini.tokenizer(line, add_special_tokens=False)["input_ids"]) for line in kept.held_out)

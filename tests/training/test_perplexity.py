@@ -11,7 +11,7 @@ from vocab_lit.text.corpus import data_path, is_held_out
 from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.tokens.settings import TrimSettings
 from vocab_lit.tokens.train import train_tokenizer
-from vocab_lit.training.lm_data import open_kept
+from vocab_lit.training.lm_data import newline_ids, open_kept
 from vocab_lit.training.perplexity import Perplexity, _windows, bits_by_text, forgotten, perplexity, source_beside, text_stream, trim_bits
 from vocab_lit.training.settings import KeepSettings
 import json
@@ -46,10 +46,12 @@ def cell_7f6fa9e7():
 
 
 @pytest.fixture(scope='module')
-def cell_20ea75f0():
+def cell_20ea75f0(cell_7f6fa9e7):
     # nbs/06_training/03_perplexity.ipynb, cell "around = train_tokenizer(lines("en", 500, seed=0), "wordpiec" (20ea75f0)
+    bare = cell_7f6fa9e7.bare
     around = train_tokenizer(lines("en", 500, seed=0), "wordpiece", 300)  # as BERT
-    return SimpleNamespace(around=around)
+    newline = newline_ids(bare)
+    return SimpleNamespace(around=around, newline=newline)
 
 
 @pytest.fixture(scope='module')
@@ -68,8 +70,8 @@ def cell_d47275c1(cell_7f6fa9e7):
         return model
 
 
-    def ids_of(texts):  # the end of each included
-        return [i for line in texts for i in [*bare(line)["input_ids"], bare.eos_token_id]]
+    def ids_of(texts):
+        return [i for line in texts for i in bare(line)["input_ids"]]
 
 
     counts = np.bincount(ids_of(english), minlength=len(bare)).astype(np.float32)
@@ -102,6 +104,7 @@ def cell_93c21c05(cell_7f6fa9e7, cell_20ea75f0):
     # nbs/06_training/03_perplexity.ipynb, cell "torch.manual_seed(0)" (93c21c05)
     around = cell_20ea75f0.around
     bare = cell_7f6fa9e7.bare
+    newline = cell_20ea75f0.newline
     torch.manual_seed(0)
     tiny = dict(
         hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32, max_position_embeddings=24
@@ -113,9 +116,13 @@ def cell_93c21c05(cell_7f6fa9e7, cell_20ea75f0):
 
 
     def one_by_one(model, tok, texts, length, stride):  # nats
-        ids = [tok.eos_token_id, *(i for t in texts for i in [*tok(t)["input_ids"], tok.eos_token_id])]
+        lines = [tok(text)["input_ids"] for text in texts]
+        ids = [tok.eos_token_id, *(i for line in lines for i in [*line, *newline])]
+        own = [True, *(is_own for line in lines for is_own in [True] * len(line) + [False])]
         total = 0.0
         for i in range(1, len(ids)):
+            if not own[i]:
+                continue
             moves = max(0, math.ceil((i + 1 - length) / stride))
             end = min(length + moves * stride, len(ids))  # of the first window that holds token i
             with torch.no_grad():
@@ -196,14 +203,21 @@ def test_the_numbers_are_those_of_their_definitions(cell_a420bf6b):
 def test_every_token_of_every_line_is_predicted_once(cell_7f6fa9e7, cell_20ea75f0):
     around = cell_20ea75f0.around
     bare = cell_7f6fa9e7.bare
+    newline = cell_20ea75f0.newline
     texts = ["Zürich", "", "Māori – New Zealand."]
     found = text_stream(bare, texts, masked=False)
-    assert found.ids.tolist() == [2, *(i for t in texts for i in [*bare(t)["input_ids"], 2])]
-    assert found.is_target.tolist() == [False] + [True] * (len(found.ids) - 1)
-    assert found.bytes == len("\n".join(texts).encode()) + 1 and found.unknown == 0
-    found = text_stream(around, texts, masked=False)
+    assert found.ids.tolist() == [2, *(i for t in texts for i in [*bare(t)["input_ids"], *newline])]
+    assert found.is_target.tolist() == [False, *(n for t in texts for n in [True] * len(bare(t)["input_ids"]) + [False])]
+    assert found.bytes == len("".join(texts).encode()) and found.unknown == 0
+    documents = ["Zürich\nMāori\n", "New Zealand."]
+    found = text_stream(bare, documents, masked=False)
+    inside = bare("Zürich\nMāori")["input_ids"]  # its newline is a part of the text
+    assert found.ids.tolist() == [2, *inside, 2, *bare("New Zealand.")["input_ids"], *newline]
+    assert found.is_target.tolist()[: len(inside) + 2] == [False, *[True] * len(inside), False]
+    assert found.bytes == len("Zürich\nMāoriNew Zealand.".encode())
+    found = text_stream(around, [f"{t}\n" for t in texts], masked=False)
     assert found.ids.tolist() == [i for t in texts for i in around(t)["input_ids"]]
-    assert (found.is_target == (found.ids != around.cls_token_id)).all()
+    assert (found.is_target == ~np.isin(found.ids, [around.cls_token_id, around.sep_token_id])).all()
     found = text_stream(around, [*texts, "☃ snow ☃"], masked=True)
     assert (found.is_target == ~np.isin(found.ids, around.all_special_ids)).all()
     assert found.unknown == (found.ids == around.unk_token_id).sum() >= 2
@@ -237,7 +251,7 @@ def test_known_guesses_have_the_perplexity_that_follows(cell_7f6fa9e7, cell_d472
     shares = counts[counts > 0] / counts.sum()
     entropy = -(shares * np.log(shares)).sum()
     assert knows_counts.per_token == pytest.approx(math.exp(entropy), rel=1e-5)
-    n_tokens, n_bytes = len(ids_of(english)), sum(len(line.encode()) + 1 for line in english)
+    n_tokens, n_bytes = len(ids_of(english)), sum(len(line.encode()) for line in english)
     assert knows_nothing.per_token == pytest.approx(len(bare), rel=1e-5) and knows_nothing.tokens == n_tokens
     assert knows_nothing.bits_per_byte == pytest.approx(math.log2(len(bare)) * n_tokens / n_bytes, rel=1e-5)
     few = ids_of(english[:5])
@@ -252,10 +266,10 @@ def test_perplexity_per_byte_is_the_same_for_two_tokenizations(cell_d47275c1, ce
     by_pairs = cell_d55a635f.by_pairs
     counting = cell_d47275c1.counting
     pairs = cell_d55a635f.pairs
-    assert by_pairs.bytes == by_letters.bytes == 15 and (by_letters.tokens, by_pairs.tokens) == (15, 9)
-    assert by_letters.nats == pytest.approx(15 * math.log(3)) and by_pairs.nats == pytest.approx(by_letters.nats)
+    assert by_pairs.bytes == by_letters.bytes == 12 and (by_letters.tokens, by_pairs.tokens) == (12, 6)
+    assert by_letters.nats == pytest.approx(12 * math.log(3)) and by_pairs.nats == pytest.approx(by_letters.nats)
     assert by_letters.per_byte == pytest.approx(3) and by_pairs.per_byte == pytest.approx(3)
-    assert by_pairs.per_token == pytest.approx(3 ** (15 / 9)) and by_pairs.unknown == 0
+    assert by_pairs.per_token == pytest.approx(9) and by_pairs.unknown == 0
     assert perplexity(counting([3.0, 2, 1, 1, 1, 1]), pairs, ["abc"]).unknown == 1
 
 
@@ -276,7 +290,7 @@ def test_a_causal_model_s_perplexity_is_that_of_single_tokens(cell_7f6fa9e7, cel
     perplexity(gpt, bare, english[:1])
     assert gpt.training and got.kind == "causal"
     short = english[0][:12]
-    row = torch.tensor([[2, *bare(short)["input_ids"], 2]])
+    row = torch.tensor([[2, *bare(short)["input_ids"]]])
     assert row.shape[1] <= 24
     with torch.no_grad():
         their_loss = gpt.eval()(input_ids=row, labels=row).loss.item()

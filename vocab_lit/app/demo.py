@@ -19,13 +19,14 @@ from pydantic_core import to_json
 
 from .made_folder import MadeFolder
 from .report import filled, position
+from ..models.endings import document_marks
 from ..models.model_class import is_masked, learns_from_text
 from ..models.source import FolderSource, Source
 from ..text.errors import check_extra
 from ..text.files import in_mirror
 from ..text.settings import SettingError
 from ..tokens.vocab import fit
-from ..training.perplexity import perplexity, surrounding_ids
+from ..training.perplexity import perplexity
 
 if TYPE_CHECKING:
     import uvicorn
@@ -101,7 +102,7 @@ class Writer(Side):
         import torch
 
         tokenizer, longest = self.source.tokenizer, self.source.longest
-        before, after = surrounding_ids(tokenizer, masked=False)
+        before, after = document_marks(tokenizer)
         ids = [*(before or after[:1]), *tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]]
         n = min(n, longest - 1)
         given, start = torch.tensor([ids[n - longest :]]), time.perf_counter()

@@ -253,13 +253,19 @@ class _Without:
 
 
 def hold_out(
-    lines: Iterable[str],  # that can be read again and again, as a list or `Lines`
+    lines: Iterable[str],  # or passages of several lines, that can be read again and again, as a list or `Lines`
     held_out: float = 0.05,  # share of distinct lines to choose from
     most: int = 2000,  # how many lines to hold out at most, the first ones that are chosen
     seed: int = 0,  # another seed, another choice
 ) -> tuple[Iterable[str], list[str]]:  # (the other lines, held-out lines)
-    "Set some lines aside."
-    test = dict.fromkeys(islice((line for line in lines if is_held_out(line, held_out, seed)), most))
+    "Set some lines aside, or whole passages."
+    test, n = {}, 0
+    for line in lines:
+        if n >= most:
+            break
+        if is_held_out(line, held_out, seed):
+            test[line] = None
+            n += 1 + line.rstrip("\n").count("\n")
     return _Without(lines, set(test)), list(test)
 
 # %% ../../nbs/01_text/01_corpus.ipynb #6a3f0302

@@ -28,7 +28,7 @@ from .errors import first_line, import_extra
 
 # %% auto #0
 __all__ = ['LONGEST_LINE', 'FIELD', 'FIELD_HELP', 'raw_lines', 'check_characters', 'read_json', 'json_record', 'table_cells',
-           'file_lines', 'TextSource', 'with_field', 'beside']
+           'file_lines', 'file_texts', 'TextSource', 'with_field', 'beside']
 
 # %% ../../nbs/01_text/03_reader.ipynb #6a3f0106
 _ZSTD = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
@@ -400,16 +400,17 @@ def _state(found: os.stat_result) -> tuple[int, int]:
     return found.st_size, found.st_mtime_ns
 
 
-def _texts_of(path: Path, field: str, file: BufferedReader) -> Iterator[str]:
-    "The texts of an open file."
+def _texts_of(path: Path, field: str, file: BufferedReader) -> tuple[bool, Iterator[str]]:
+    "Whether each text of an open file is a record of its own, and the texts."
     if file.peek(4).startswith(b"PAR1"):
-        return _parquet_texts(path, field or FIELD, file)
+        return True, _parquet_texts(path, field or FIELD, file)
     lines, known = _decoded_lines(path, file), (path, field, *_state(os.fstat(file.fileno())))
     if known not in _FORMATS:
         first = _first_lines(lines)
         _FORMATS[known] = _format_of(path, field, [line for line in first if not line.isspace()])
         lines = chain(first, lines)
-    return _FORMATS[known](path, field or FIELD, lines)
+    read = _FORMATS[known]
+    return read is not _plain_texts, read(path, field or FIELD, lines)
 
 
 def _lines_of(text: str) -> Iterator[str]:
@@ -422,9 +423,18 @@ def file_lines(
     field: str = "",  # field or column of the text; "": `text`, where the format has fields
 ) -> Iterator[str]:  # without surrounding white space; blank ones are left out
     "Stream the lines of one file of any format, which is opened once."
+    for _, text in file_texts(path, field):
+        yield from _lines_of(text)
+
+
+def file_texts(
+    path: Path,
+    field: str = "",  # as in `file_lines`
+) -> Iterator[tuple[bool, str]]:  # whether it is a record, or a line of plain text; the text
+    "Stream the texts of one file as they are, blank lines included."
     with open(path, "rb") as file:
-        for text in _texts_of(path, field, file):
-            yield from _lines_of(text)
+        is_record, texts = _texts_of(path, field, file)
+        yield from ((is_record, text) for text in texts)
 
 
 @cache
@@ -497,8 +507,14 @@ class TextSource:
     def parts(self) -> Iterator[Iterator[str]]:
         "The lines of each file, or those of the data set."
         if self.is_data_set:
-            yield _data_set_lines(self.path, self.field or FIELD)
+            yield chain.from_iterable(map(_lines_of, _data_set_texts(self.path, self.field or FIELD)))
         yield from (file_lines(file, self.field) for file in self.files)
+
+    def texts(self) -> Iterator[Iterator[tuple[bool, str]]]:
+        "The texts of each file, as `file_texts` streams them, or those of the data set."
+        if self.is_data_set:
+            yield ((True, text) for text in _data_set_texts(self.path, self.field or FIELD))
+        yield from (file_texts(file, self.field) for file in self.files)
 
     def lines(self) -> Iterator[str]:
         "Stream the lines; `ValueError` says in which file and line something is wrong."
@@ -532,10 +548,10 @@ def _data_set(name: str) -> Iterable[dict[str, Any]]:
         raise ValueError(f"{name}: the data set does not load ({why}); a name is hf:NAME:CONFIG:SPLIT") from None
 
 
-def _data_set_lines(name: str, field: str) -> Iterator[str]:
-    "The lines of a data set."
+def _data_set_texts(name: str, field: str) -> Iterator[str]:
+    "The texts of a data set."
     for n, record in enumerate(_data_set(name)):
-        yield from _lines_of(_field_text(record, name, f"{name}, record {n}", field))
+        yield _field_text(record, name, f"{name}, record {n}", field)
 
 # %% ../../nbs/01_text/03_reader.ipynb #6a3f0125
 def with_field(

@@ -25,6 +25,7 @@ from ..models.model_class import check_language_model, is_masked, max_length
 from ..models.settings import LoraSettings
 from ..models.trainable import lora_config
 from ..text.corpus import write_json
+from ..text.documents import lines_of_passages
 from ..text.errors import first_line, garbage_collected_inside
 from ..text.files import read_json
 from .distil import SnippetPairs
@@ -199,7 +200,9 @@ class LaptRun:
         return _losses(state, self.evaluated)
 
     def _packed(self, text: Iterable[str] | torch.Tensor) -> torch.Tensor:
-        return text if isinstance(text, torch.Tensor) else pack(self.tokenizer, text, self.config.length)
+        if isinstance(text, torch.Tensor):
+            return text
+        return pack(self.tokenizer, text, self.config.length, masked=is_masked(self.model))
 
     def _prepare(self, text) -> Dataset:
         "All that training sees, in order; `ValueError` where the folder holds another run."
@@ -246,8 +249,8 @@ class LaptRun:
         if stored and resume and stored.is_file():
             return PackedBlocks(stored, length)
         if self.teacher:
-            return lay_out(self.teacher.rows(self.tokenizer, text, self.config), length, stored)
-        return pack(self.tokenizer, text, length, stored)
+            return lay_out(self.teacher.rows(self.tokenizer, lines_of_passages(text), self.config), length, stored)
+        return pack(self.tokenizer, text, length, stored, is_masked(self.model))
 
     def _note_contents(self, texts) -> None:
         "Write down which model and texts it is, or compare them with what was written."
@@ -422,7 +425,8 @@ def lapt(
     tokenizer : PreTrainedTokenizerBase
         The model's tokenizer.
     text : iterable of str, torch.Tensor or PackedBlocks
-        Training texts, or blocks (n, length) from `pack`.
+        Training texts, or blocks (n, length) from `pack`. For a causal model lines are joined by newlines, and a text
+        that ends with a newline ends a document.
     held_out : iterable of str or torch.Tensor
         Texts or blocks (n, length) for the loss that is recorded and chooses the best weights.
     config : LaptConfig, default PRESETS["focus"]

@@ -12,14 +12,16 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
 from torch.utils.data import Dataset
 from tqdm.auto import tqdm
 
-from ..text.corpus import Lines, hold_out
+from ..models.endings import document_marks
+from ..text.corpus import hold_out
+from ..text.documents import Passages, lines_of_passages
 from ..text.settings import SettingError
 
 if TYPE_CHECKING:
@@ -28,8 +30,8 @@ if TYPE_CHECKING:
     from vocab_lit.training.settings import KeepSettings
 
 # %% auto #0
-__all__ = ['HELD_OUT', 'REPLAY_SEED', 'PackedBlocks', 'pack', 'lay_out', 'mask_tokens', 'MaskedBlocks', 'Kept', 'open_kept',
-           'check_block', 'check_kept', 'Replayed']
+__all__ = ['HELD_OUT', 'REPLAY_SEED', 'PackedBlocks', 'PassageIds', 'newline_ids', 'passage_ids', 'pack', 'lay_out',
+           'mask_tokens', 'MaskedBlocks', 'Kept', 'open_kept', 'check_block', 'check_kept', 'Replayed']
 
 # %% ../../nbs/06_training/01_lm_data.ipynb #50e4bafb
 class PackedBlocks(Dataset):
@@ -51,28 +53,81 @@ def _ends_text(tokenizer, ids) -> bool:
     return bool(ids) and ids[-1] in (tokenizer.eos_token_id, tokenizer.sep_token_id)
 
 
-def _token_stream(tokenizer, lines, batch_size=1000) -> Iterator[np.ndarray]:
-    "Token ids of some lines at a time, special tokens included."
-    lines, eos = iter(lines), tokenizer.eos_token_id
+def _batches(texts: Iterable[str], batch_size: int = 1000) -> Iterator[list[str]]:
+    "Some texts at a time, with a progress bar."
+    texts = iter(texts)
     with tqdm(desc="tokenize", unit=" lines", delay=2, leave=False) as bar:
-        while batch := list(itertools.islice(lines, batch_size)):
-            only_ids = dict(return_attention_mask=False, return_token_type_ids=False)
-            texts = tokenizer(batch, truncation=False, verbose=False, **only_ids)["input_ids"]
-            if eos is not None:
-                texts = [ids if _ends_text(tokenizer, ids) else [*ids, eos] for ids in texts]
+        while batch := list(itertools.islice(texts, batch_size)):
+            yield batch
             bar.update(len(batch))
-            yield np.fromiter(itertools.chain.from_iterable(texts), "<i4")
+
+
+_ONLY_IDS: dict[str, Any] = dict(
+    truncation=False, verbose=False, return_attention_mask=False, return_token_type_ids=False
+)
+
+
+def _line_stream(tokenizer, passages) -> Iterator[np.ndarray]:
+    "Token ids for a masked model: special tokens around each line."
+    eos = tokenizer.eos_token_id
+    for batch in _batches(lines_of_passages(passages)):
+        texts = tokenizer(batch, **_ONLY_IDS)["input_ids"]
+        if eos is not None:
+            texts = [ids if _ends_text(tokenizer, ids) else [*ids, eos] for ids in texts]
+        yield np.fromiter(itertools.chain.from_iterable(texts), "<i4")
+
+
+class PassageIds(NamedTuple):
+    "The token ids of a passage."
+
+    ids: list[int]  # of its text, and of a newline where the text goes on
+    n_own: int  # ids of the text; those behind them are the newline's
+    n_bytes: int  # of the text in UTF-8, with the newline where it is a part of the last of these tokens
+    begins: bool  # whether a document begins here
+    ends: bool  # whether it ends here
+
+
+def newline_ids(tokenizer: PreTrainedTokenizerBase) -> list[int]:
+    "The tokens of the newline between two lines; empty where the vocabulary has none."
+    bare, whole = tokenizer(["a", "a\n"], add_special_tokens=False, **_ONLY_IDS)["input_ids"]
+    ids = whole[len(bare) :] if whole[: len(bare)] == bare else []
+    return [] if tokenizer.unk_token_id in ids else ids
+
+
+def passage_ids(tokenizer: PreTrainedTokenizerBase, passages: Iterable[str]) -> Iterator[PassageIds]:
+    "Tokenize passages for a causal model: a newline between the lines of a document, and no special tokens."
+    newline, begins = newline_ids(tokenizer), True
+    joint = "\n" if newline else ""
+    for batch in _batches(passages):
+        ends = [passage.endswith("\n") for passage in batch]
+        texts = [passage.rstrip("\n") for passage in batch]
+        joined = [text if end else f"{text}{joint}" for text, end in zip(texts, ends)]
+        for text, end, ids in zip(texts, ends, tokenizer(joined, add_special_tokens=False, **_ONLY_IDS)["input_ids"]):
+            apart = bool(newline) and not end and ids[-len(newline) :] == newline
+            n_own = len(ids) - len(newline) * apart
+            n_bytes = len(text.encode()) + (bool(newline) and not end and not apart)
+            yield PassageIds(ids, n_own, n_bytes, begins, end)
+            begins = end
+
+
+def _document_stream(tokenizer, passages) -> Iterator[np.ndarray]:
+    "Token ids for a causal model: special tokens around each document."
+    before, after = document_marks(tokenizer)
+    for part in passage_ids(tokenizer, passages):
+        yield np.array([*before * part.begins, *part.ids, *after * part.ends], "<i4")
 
 
 def pack(
-    tokenizer: PreTrainedTokenizerBase,  # puts its special tokens around each text; one that adds none: eos after each
-    lines: Iterable[str],  # texts
+    tokenizer: PreTrainedTokenizerBase,
+    passages: Iterable[str],  # lines, or passages of several lines; one that ends with a newline ends a document
     length: int,  # tokens in a block
     file: str | Path | None = None,  # where to put the blocks; None: in memory
+    masked: bool | None = None,  # for a masked model, or for a causal one; None: whether the tokenizer has a mask
     # (n_blocks, length) int64, or the same as `PackedBlocks`; what does not fill the last block is left out
 ) -> Any:
-    "Lay texts end to end and cut them into blocks; `ValueError` where they do not fill one."
-    return lay_out(_token_stream(tokenizer, lines), length, file)
+    "Join texts and cut them into blocks; `ValueError` where they do not fill one."
+    masked = tokenizer.mask_token_id is not None if masked is None else masked
+    return lay_out((_line_stream if masked else _document_stream)(tokenizer, passages), length, file)
 
 
 def lay_out(
@@ -236,8 +291,8 @@ HELD_OUT = 2000  # lines of all files together
 class Kept:
     "Text in languages that a model knows."
 
-    parts: Mapping[str, list[str]] = field(default_factory=dict)  # held-out lines by file
-    rest: Sequence[Iterable[str]] = ()  # the other lines, which can be read again
+    parts: Mapping[str, list[str]] = field(default_factory=dict)  # held-out passages by file
+    rest: Sequence[Iterable[str]] = ()  # the other passages, which can be read again
     replay: float = 0.0  # share of the blocks trained on that comes from them
 
     @property
@@ -256,7 +311,7 @@ def open_kept(
 ) -> Kept:
     "Open the text in the old languages; `SettingError` where a file is too short to hold lines out."
     most = max(1, HELD_OUT // max(1, len(keep.keep_text)))
-    divided = {name: hold_out(Lines(name), most=most, seed=seed) for name in keep.keep_text}
+    divided = {name: hold_out(Passages(name), most=most, seed=seed) for name in keep.keep_text}
     for name, (_, test) in divided.items():
         if not test:
             raise SettingError("keep_text", f" {name}: too few lines to hold some out; give more text")

@@ -212,7 +212,7 @@ def heldout_loss(
 ) -> float:  # mean loss in nats per target
     "Loss on held-out text, with masks that depend on the seed only."
     masked = is_masked(model)
-    blocks = lines if isinstance(lines, torch.Tensor) else pack(tokenizer, lines, length)
+    blocks = lines if isinstance(lines, torch.Tensor) else pack(tokenizer, lines, length, masked=is_masked(model))
     inputs, labels = blocks, blocks
     if masked:
         inputs, labels = mask_tokens(blocks, tokenizer, torch.Generator().manual_seed(seed), probability)

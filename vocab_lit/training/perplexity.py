@@ -20,16 +20,19 @@ from tqdm.auto import tqdm
 
 from ..models.compatibility import check_rows
 from ..models.device import on_device
+from ..models.endings import document_marks
 from ..models.lazy_weights import input_weight, rows_of
 from ..models.model_class import check_language_model, is_masked, max_length
 from ..models.source import FolderSource, Source
 from ..models.transplant import replace_vocabulary, trim_recipe
 from ..text.corpus import Lines
+from ..text.documents import lines_of_passages
 from ..text.files import read_json
 from ..tokens.settings import TrimSettings
 from ..tokens.tokenizer_file import TokenizerFile, ids_around
 from ..tokens.trim import Trimming
 from ..tokens.vocab import Vocab
+from .lm_data import passage_ids
 from .lm_loss import head_logits, in_mode, lm_loss
 
 if TYPE_CHECKING:
@@ -38,8 +41,8 @@ if TYPE_CHECKING:
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'MEASURED', 'FORGOTTEN', 'LINES', 'Perplexity', 'TextStream', 'surrounding_ids', 'text_stream', 'perplexity',
-           'source_beside', 'forgotten', 'bits_by_text', 'trim_bits']
+__all__ = ['log', 'MEASURED', 'FORGOTTEN', 'LINES', 'Perplexity', 'TextStream', 'text_stream', 'perplexity', 'source_beside',
+           'forgotten', 'bits_by_text', 'trim_bits']
 
 # %% ../../nbs/06_training/03_perplexity.ipynb #287bd070
 @dataclass(frozen=True)
@@ -49,7 +52,7 @@ class Perplexity:
     kind: str  # causal, or pseudo for a masked model; the two do not compare
     nats: float  # negative log-likelihood of all predicted tokens
     tokens: int  # that were predicted
-    bytes: int  # of the text in UTF-8, with one for the end of each line
+    bytes: int  # of the text in UTF-8; of a masked model with one for the end of each line
     # tokens for what the vocabulary does not have: they are predicted too easily, and then numbers per byte do not
     # compare
     unknown: int
@@ -88,55 +91,56 @@ class TextStream(NamedTuple):
 
     ids: np.ndarray
     is_target: np.ndarray  # whether a token is predicted
-    bytes: int  # of the texts in UTF-8, with one for the end of each
+    bytes: int  # of the texts in UTF-8; of a masked model with one for the end of each
     unknown: int  # tokens that stand for what the vocabulary does not have
 
 
-def surrounding_ids(
-    tokenizer: PreTrainedTokenizerBase,
-    masked: bool,  # for a masked model, or for a causal one
-) -> tuple[list[int], list[int]]:  # before, after
-    "The special tokens around each text of a stream."
+def _masked_stream(tokenizer, lines: list[str]) -> TextStream:
+    "The stream for a masked model: special tokens around each line, none of which is predicted."
     before, after = ids_around(tokenizer)
-    ends = [i for i in (tokenizer.eos_token_id, tokenizer.sep_token_id) if isinstance(i, int)]
-    after = after or ends[:1]
-    if not after and not masked:
-        raise ValueError(
-            "the tokenizer has no token for the end of a text (eos_token), which a causal model has to predict"
-        )
-    return before, after
-
-
-def _text_ids(tokenizer, lines) -> Iterator[list[int]]:
-    "Token ids of each line, without special tokens."
+    after = after or [i for i in (tokenizer.eos_token_id, tokenizer.sep_token_id) if isinstance(i, int)][:1]
+    parts, unknown = [np.empty(0, np.int32)], 0
     for at in tqdm(range(0, len(lines), 1000), desc="tokenize", unit="k lines", delay=2, leave=False):
-        part = lines[at : at + 1000]
-        yield from tokenizer(part, add_special_tokens=False, truncation=False, verbose=False)["input_ids"]
+        texts = tokenizer(lines[at : at + 1000], add_special_tokens=False, truncation=False, verbose=False)["input_ids"]
+        parts += [np.array([*before, *text, *after], np.int32) for text in texts]
+        unknown += sum(text.count(tokenizer.unk_token_id) for text in texts)
+    ids = np.concatenate(parts)
+    is_target = ~np.isin(ids, tokenizer.all_special_ids)
+    return TextStream(ids, is_target, sum(len(line.encode()) + 1 for line in lines), unknown)
+
+
+def _causal_stream(tokenizer, passages: Iterable[str]) -> TextStream:
+    "The stream for a causal model: the text of documents is predicted, what is between them is not."
+    before, after = document_marks(tokenizer)
+    if not before and not after:
+        raise ValueError("the tokenizer has no token that can stand before a text (bos_token or eos_token)")
+    parts, targets, n_bytes, unknown = [np.empty(0, np.int32)], [np.empty(0, bool)], 0, 0
+    context = before or after[:1]  # something that the first token can follow
+    for part in passage_ids(tokenizer, passages):
+        ids = [*context, *part.ids, *after * part.ends]
+        own = slice(len(context), len(context) + part.n_own)
+        parts.append(np.array(ids, np.int32))
+        targets.append(np.zeros(len(ids), bool))
+        targets[-1][own] = True
+        n_bytes += part.n_bytes
+        unknown += ids[own].count(cast("int", tokenizer.unk_token_id))  # or None, which no text has
+        context = before if part.ends else []
+    return TextStream(np.concatenate(parts), np.concatenate(targets), n_bytes, unknown)
 
 
 def text_stream(
     tokenizer: PreTrainedTokenizerBase,
-    lines: Iterable[str],  # texts
+    passages: Iterable[str],  # lines, or passages as `pack` takes them
     masked: bool,  # for a masked model, or for a causal one
 ) -> TextStream:
-    "Lay texts end to end, with what is predicted in them; `ValueError` where nothing is."
-    lines, (before, after) = list(lines), surrounding_ids(tokenizer, masked)
-    parts, targets, unknown = [], [], 0
-    unknown_id = cast("int", tokenizer.unk_token_id)  # or None, which no text has
-    if not before and not masked:  # something that the first token can follow
-        parts, targets = [np.array(after[:1], np.int32)], [np.zeros(1, bool)]
-    for text in _text_ids(tokenizer, lines):
-        ids = np.array([*before, *text, *after], np.int32)
-        is_target = np.arange(len(ids)) >= len(before)
-        if masked:
-            is_target &= ~np.isin(ids, tokenizer.all_special_ids)
-        parts.append(ids)
-        targets.append(is_target)
-        unknown += text.count(unknown_id)
-    if not any(is_target.any() for is_target in targets):
+    "Join texts, with what is predicted in them; `ValueError` where nothing is."
+    if masked:
+        stream = _masked_stream(tokenizer, list(lines_of_passages(passages)))
+    else:
+        stream = _causal_stream(tokenizer, passages)
+    if not stream.is_target.any():
         raise ValueError("the text has no token to predict; give at least one line of text")
-    n_bytes = sum(len(line.encode()) + 1 for line in lines)
-    return TextStream(np.concatenate(parts), np.concatenate(targets), n_bytes, unknown)
+    return stream
 
 # %% ../../nbs/06_training/03_perplexity.ipynb #55da20cd
 def _windows(n: int, length: int, stride: int) -> list[tuple[int, int, int]]:  # start, end, first new token
@@ -237,7 +241,7 @@ def perplexity(
     tokenizer : PreTrainedTokenizerBase
         The model's.
     lines : iterable of str
-        Held-out texts; they are laid end to end.
+        Held-out texts, which are joined as in training: lines, or passages of which some end a document.
     length : int, default 0
         Tokens in a window; 0: as many as the model takes, at most 1,024.
     stride : int, default 0
@@ -257,11 +261,12 @@ def perplexity(
     Raises
     ------
     ValueError
-        The text is empty, the model cannot take such windows, or the tokenizer lacks a token that ends a text or masks.
+        The text is empty, the model cannot take such windows, or the tokenizer lacks a token to begin with or the mask.
 
     Notes
     -----
-    Bits per byte compare models with different vocabularies, perplexity per token those with one. Pseudo-perplexity is
+    Bits per byte compare models with different vocabularies, perplexity per token those with one. Of a causal model the
+    text alone is scored, without end tokens and newlines between unrelated lines. Pseudo-perplexity is
     that of Salazar et al. (2020, Section 2.3), with several tokens masked at a time.
 
     Examples

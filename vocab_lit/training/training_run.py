@@ -28,7 +28,8 @@ from ..models.settings import LanguageAdapter, LoraSettings
 from ..models.source import FolderSource
 from ..models.token_tensors import token_parameters
 from ..models.trainable import LoraAdapter, only_new_rows, save_lora
-from ..text.corpus import Lines, hold_out, mix, read_lines, write_json
+from ..text.corpus import hold_out, mix, write_json
+from ..text.documents import Passages
 from ..text.files import check_output, read_json, write_folder
 from ..text.reader import TextSource
 from ..text.settings import SettingError
@@ -120,12 +121,12 @@ def _open_teacher(source: FolderSource, given: str, new: list[int] | None, confi
     return Teacher.open(given or made_from, new or ())
 
 # %% ../../nbs/06_training/07_training_run.ipynb #ac8508c4
-def _open_text(text, held_out, alpha, seed) -> tuple[Iterable[str], list[str]]:  # lines to train on, held-out lines
+def _open_text(text, held_out, alpha, seed) -> tuple[Iterable[str], list[str]]:  # passages to train on, held-out passages
     "Open the text, and hold some of it out where no held-out text is given; with alpha each file is a language."
+    test = list(Passages(*held_out))
     if alpha is None:
-        return (Lines(*text), read_lines(*held_out)) if held_out else hold_out(Lines(*text), seed=seed)
-    parts: dict[str, Iterable[str]] = {str(file): Lines(file) for file in text}
-    test = read_lines(*held_out) if held_out else []
+        return (Passages(*text), test) if held_out else hold_out(Passages(*text), seed=seed)
+    parts: dict[str, Iterable[str]] = {str(file): Passages(file) for file in text}
     for name, of_file in parts.items() if not held_out else ():
         parts[name], some = hold_out(of_file, most=max(1, HELD_OUT // len(text)), seed=seed)
         test += some
