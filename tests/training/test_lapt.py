@@ -72,6 +72,7 @@ def cell_1a970006():
 
     import vocab_lit.training.lapt
     import vocab_lit.training.trainer
+    from vocab_lit.models import device
     from vocab_lit.models.trainable import LoraAdapter
     from studies.phrasebook import lines
     from vocab_lit.tokens.train import train_tokenizer
@@ -81,6 +82,7 @@ def cell_1a970006():
 
     tqdm.tqdm.monitor_interval = 0  # no bar starts a thread, which might hold a lock at the fork
     torch.set_num_threads(1)
+    device.product_seconds = lambda: dict(fp32=1.0, bf16=1.0) # the precision does not depend on how busy the machine is
     text, held_out = lines("sw", 300, seed=0), lines("sw", 40, seed=0, held_out=True)
     tokenizer = train_tokenizer(text, "unigram", 300)
     size = dict(vocab_size=300, hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=24)
@@ -452,7 +454,8 @@ def test_a_run_in_parts_ends_as_a_run_at_once_and_a_loop_by_hand(cell_ed44b6ca):
 
     def by_hand(model):
         model.train()
-        data = MaskedBlocks(pack(tokenizer, swahili, 32), 64, tokenizer if is_masked(model) else None)
+        masked = is_masked(model)
+        data = MaskedBlocks(pack(tokenizer, swahili, 32, masked=masked), 64, tokenizer if masked else None)
         optimizer = torch.optim.AdamW(model.parameters(), 1e-3, weight_decay=0)
         for step in range(4):
             batch = [data[i] for i in range(16 * step, 16 * step + 16)]

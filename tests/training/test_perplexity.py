@@ -204,7 +204,7 @@ def test_every_token_of_every_line_is_predicted_once(cell_7f6fa9e7, cell_20ea75f
     around = cell_20ea75f0.around
     bare = cell_7f6fa9e7.bare
     newline = cell_20ea75f0.newline
-    texts = ["Zürich", "", "Māori – New Zealand."]
+    texts = ["Zürich", "a", "Māori – New Zealand."]
     found = text_stream(bare, texts, masked=False)
     assert found.ids.tolist() == [2, *(i for t in texts for i in [*bare(t)["input_ids"], *newline])]
     assert found.is_target.tolist() == [False, *(n for t in texts for n in [True] * len(bare(t)["input_ids"]) + [False])]
@@ -225,8 +225,8 @@ def test_every_token_of_every_line_is_predicted_once(cell_7f6fa9e7, cell_20ea75f
         text_stream(bare, [], masked=False)
     with pytest.raises(ValueError, match="the text has no token to predict"):
         text_stream(around, ["", ""], masked=True)
-    endless = PreTrainedTokenizerFast(tokenizer_object=bare.backend_tokenizer)
-    with pytest.raises(ValueError, match="no token for the end of a text .eos_token."):
+    endless = PreTrainedTokenizerFast(tokenizer_object=Tokenizer(models.WordLevel({"a": 0}, unk_token="a")))
+    with pytest.raises(ValueError, match="no token that can stand before a text"):
         text_stream(endless, texts, masked=False)
 
 

@@ -75,7 +75,7 @@ def end_probability(
     "The mean probability that a model ends a text after one sentence."
     ends = [id for id in stop_ids(model, tokenizer) if id < model.get_input_embeddings().weight.shape[0]]
     before = document_marks(tokenizer)[0]
-    texts = tokenizer(list(sentences[:_SENTENCES]), add_special_tokens=False, verbose=False)["input_ids"] if ends else []
+    texts = tokenizer(list(sentences[:_SENTENCES]), add_special_tokens=False, verbose=False)["input_ids"] if ends and sentences else []
     total, was_training = 0.0, model.training
     on_device(model).eval()
     for ids in texts:
