@@ -4,15 +4,17 @@ from studies.phrasebook import lines
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers
 from transformers import AutoModel, AutoTokenizer, BertConfig, BertForMaskedLM, GPT2Config, GPT2LMHeadModel, Gemma2Config, Gemma2ForCausalLM, Gemma3ForCausalLM, Gemma3TextConfig, LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast, RobertaConfig, RobertaForMaskedLM
 from types import SimpleNamespace
+from vocab_lit.models.endings import end_probability
 from vocab_lit.models.pipeline import trim_files
 from vocab_lit.models.source import FolderSource, load_model
 from vocab_lit.models.token_tensors import with_few_rows
 from vocab_lit.text.corpus import data_path, is_held_out
+from vocab_lit.text.documents import lines_of_passages
 from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.tokens.settings import TrimSettings
 from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.training.lm_data import newline_ids, open_kept
-from vocab_lit.training.perplexity import Perplexity, _windows, bits_by_text, forgotten, perplexity, source_beside, text_stream, trim_bits
+from vocab_lit.training.perplexity import Perplexity, _windows, bits_by_text, ending_warnings, forgotten, perplexity, source_beside, text_stream, trim_bits
 from vocab_lit.training.settings import KeepSettings
 import json
 import math
@@ -407,6 +409,22 @@ def test_what_was_forgotten_is_each_model_s_perplexity_in_each_text(cell_f0269e1
     assert source_beside(place).name == knows_both.name and source_beside(place / "nowhere") is None
     (place / "vocab_lit.json").write_text(json.dumps(dict(model=str(place / "gone"))))
     assert source_beside(place) is None
+
+
+@pytest.mark.cell('nbs/06_training/03_perplexity.ipynb', 'cell "of a causal model the probability of ending is measured too, and a model that stops too early is named" (870afa4f)')
+def test_of_a_causal_model_the_probability_of_ending_is_measured_too_and_a_model_that_stops_too_early_is_named(cell_f0269e11):
+    files = cell_f0269e11.files
+    kept = cell_f0269e11.kept
+    rows = cell_f0269e11.rows
+    gpt2 = FolderSource.open(data_path("models", "mini-gpt2"))
+    (row,) = forgotten({"start": gpt2}, {"sw.txt": kept.parts[files[1]][:8]})
+    sentences = list(lines_of_passages(kept.parts[files[1]][:8]))
+    assert row["end_probability"] == end_probability(gpt2.load(), gpt2.tokenizer, sentences) > 0
+    assert "end_probability" not in rows[0]
+    assert bits_by_text([row], "end_probability") == [dict(text="sw.txt", start=round(row["end_probability"], 3))]
+    assert ending_warnings([row]) == []
+    (line,) = ending_warnings([row | dict(end_probability=0.02), row | dict(model="trained", end_probability=0.8)])
+    assert line.startswith("sw.txt: probability of ending the text after one sentence 0.8 (0.02 before)")
 
 
 @pytest.mark.slow

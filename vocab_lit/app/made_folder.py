@@ -26,7 +26,7 @@ from ..models.settings import is_gguf
 from ..models.source import FolderSource, GgufSource, Source
 from ..text.files import read_json
 from ..text.settings import options
-from ..training.perplexity import bits_by_text
+from ..training.perplexity import ENDINGS, bits_by_text
 from ..training.settings import LaptSettings
 
 if TYPE_CHECKING:
@@ -201,6 +201,14 @@ def _bits_table(made: MadeFolder) -> dict:
     return _table("bits", "Bits per byte", "They compare between vocabularies; lower is better.", rows)
 
 
+def _endings_table(made: MadeFolder) -> dict:
+    file = made.model / "forgotten.json"
+    kept = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else []
+    rows = bits_by_text([*made.run.get("bits_per_byte", []), *kept], "end_probability")
+    about = "A model that ends after every sentence cannot write a text."
+    return _table("endings", ENDINGS.capitalize(), about, ({MODELS.get(k, k): v for k, v in row.items()} for row in rows))
+
+
 def _trim_tables(made: MadeFolder) -> list[dict]:
     "What trimming costs lines that were not counted, and how that depends on the size."
     unseen = made.note.get("unseen", {})
@@ -225,7 +233,7 @@ def _check_table(made: MadeFolder) -> dict:
 
 def measured(made: MadeFolder) -> list[dict]:
     "The tables of scores, of what trimming costs and of what was forgotten, as far as there are any."
-    told = [_score_table(made), _bits_table(made), *_trim_tables(made), _forgotten_table(made)]
+    told = [_score_table(made), _bits_table(made), *_trim_tables(made), _forgotten_table(made), _endings_table(made)]
     return [table for table in told if table["rows"]]
 
 

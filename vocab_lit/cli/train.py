@@ -95,15 +95,18 @@ def _train(
 
 def _show_trained(out: Path, losses: "pd.DataFrame", bits: list[dict], forgets: bool) -> None:
     "Print the first, the lowest and the last loss, bits per byte before and after, and what was forgotten."
-    from vocab_lit.training.perplexity import FORGOTTEN, bits_by_text
+    from vocab_lit.training.perplexity import ENDINGS, FORGOTTEN, bits_by_text, ending_warnings
 
     best = losses.loss.idxmin()
     shown = losses.iloc[sorted({0, best, len(losses) - 1})]
     rows = [dict(step=int(r.step), loss=f"{r.loss:.4f}", kept="yes" * (r.Index == best)) for r in shown.itertuples()]
     show(rows, "held-out loss (nats a token)")
     show(bits_by_text(bits), "bits per byte, which compare between vocabularies: lower is better")
-    if forgets:
-        show(bits_by_text(json.loads((out / "forgotten.json").read_text(encoding="utf-8"))), FORGOTTEN)
+    forgotten = json.loads((out / "forgotten.json").read_text(encoding="utf-8")) if forgets else []
+    show(bits_by_text(forgotten), FORGOTTEN)
+    show(bits_by_text([*bits, *forgotten], "end_probability"), ENDINGS)
+    for line in ending_warnings([*bits, *forgotten]):
+        log.warning(f"warning: {line}")
     log.info(f"saved in {out}; all losses are in {out / 'losses.csv'}")
 
 # %% ../../nbs/10_cli/03_train.ipynb #b67c3091

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 # %% auto #0
-__all__ = ['DOCUMENT_ENDS', 'END_TOKENS', 'ENDS_OFTEN', 'document_end', 'document_marks', 'stop_ids', 'end_probability',
-           'stops_too_early']
+__all__ = ['DOCUMENT_ENDS', 'END_TOKENS', 'ENDS_OFTEN', 'ENDING_HINT', 'document_end', 'document_marks', 'stop_ids',
+           'end_probability', 'stops_too_early']
 
 # %% ../../nbs/05_models/22_endings.ipynb #b2ec9fe1
 DOCUMENT_ENDS = ("<|endoftext|>", "<|end_of_text|>", "</s>", "<eos>", "<｜end▁of▁sentence｜>", "<|eos|>", "[EOS]")
@@ -46,6 +46,7 @@ def document_marks(tokenizer: PreTrainedTokenizerBase) -> tuple[list[int], list[
 
 # %% ../../nbs/05_models/22_endings.ipynb #4410a603
 ENDS_OFTEN = 0.1  # probability of ending after a sentence, above which a model stops too early
+ENDING_HINT = "it may stop too early; train on documents of several sentences, with a blank line between documents"
 _SENTENCES = 20
 _LONGEST = 64  # tokens of a sentence
 

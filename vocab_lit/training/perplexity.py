@@ -20,7 +20,7 @@ from tqdm.auto import tqdm
 
 from ..models.compatibility import check_rows
 from ..models.device import on_device
-from ..models.endings import document_marks
+from ..models.endings import ENDING_HINT, document_marks, end_probability, stops_too_early
 from ..models.lazy_weights import input_weight, rows_of
 from ..models.model_class import check_language_model, is_masked, max_length
 from ..models.source import FolderSource, Source
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'MEASURED', 'FORGOTTEN', 'LINES', 'Perplexity', 'TextStream', 'text_stream', 'perplexity', 'source_beside',
-           'forgotten', 'bits_by_text', 'trim_bits']
+__all__ = ['log', 'MEASURED', 'FORGOTTEN', 'ENDINGS', 'LINES', 'Perplexity', 'TextStream', 'text_stream', 'perplexity',
+           'source_beside', 'forgotten', 'bits_by_text', 'ending_warnings', 'trim_bits']
 
 # %% ../../nbs/06_training/03_perplexity.ipynb #287bd070
 @dataclass(frozen=True)
@@ -326,6 +326,8 @@ def forgotten(
         for file, held_out in parts.items():
             measured = perplexity(model, tokenizer, held_out[:MEASURED])
             rows.append(dict(text=Path(file).name, model=name) | measured.facts)
+            if not is_masked(model):
+                rows[-1]["end_probability"] = end_probability(model, tokenizer, list(lines_of_passages(held_out)))
         del model
     return rows
 
@@ -335,12 +337,27 @@ FORGOTTEN = "what was forgotten: bits per byte in text of languages known before
 
 def bits_by_text(
     rows: list[dict],  # from `forgotten`
-) -> list[dict]:  # a row for each text: text, and bits per byte by model
-    "The bits per byte as a table."
+    measure: str = "bits_per_byte",  # or end_probability
+) -> list[dict]:  # a row for each text: text, and the measure by model; none where no model has it
+    "The bits per byte, or another measure, as a table."
     by_text = {}
     for row in rows:
-        by_text.setdefault(row["text"], dict(text=row["text"]))[row["model"]] = round(row["bits_per_byte"], 3)
+        if row.get(measure) is not None:
+            by_text.setdefault(row["text"], dict(text=row["text"]))[row["model"]] = round(row[measure], 3)
     return list(by_text.values())
+
+
+ENDINGS = "probability of ending the text after one sentence"
+
+
+def ending_warnings(rows: list[dict]) -> list[str]:  # rows: from `forgotten`
+    "A line for each text in which the trained model stops too early, compared with the first model."
+    found = []
+    for row in bits_by_text(rows, "end_probability"):
+        before, after = next((row[name] for name in ("source", "start") if name in row), None), row.get("trained")
+        if stops_too_early(before, after):
+            found.append(f"{row['text']}: {ENDINGS} {after} ({before} before); {ENDING_HINT}")
+    return found
 
 # %% ../../nbs/06_training/03_perplexity.ipynb #d14fa850
 LINES = 40  # of each text, those first that stand apart
