@@ -168,6 +168,25 @@ def test_each_damage_is_found_and_breaks_whom_it_breaks(cell_b826d96a, cell_ade3
         assert any(re.search(match, finding) for finding in findings), (name, findings)
 
 
+@pytest.mark.cell('nbs/05_models/17_check.ipynb', 'cell "a model that ends texts after one sentence is found, also without its source" (02fc384e)')
+def test_a_model_that_ends_texts_after_one_sentence_is_found_also_without_its_source(cell_b826d96a):
+    chat_model = cell_b826d96a.chat_model
+    place = cell_b826d96a.place
+    swahili = cell_b826d96a.swahili
+    ending = chat_model(swahili, 448)
+    with torch.no_grad():
+        ending.model.embed_tokens.weight[:, 0] = 100.0  # the hidden state is the same after any text
+        ending.lm_head.weight[swahili.eos_token_id, 0] = 10.0
+    ending.save_pretrained(place / "ending")
+    swahili.save_pretrained(place / "ending")
+    for note, told in (({}, "with probability 1.00"), (dict(model=str(place / "chat")), "1.00 (0.00 in the source model)")):
+        (place / "ending/vocab_lit.json").write_text(json.dumps(note))
+        (found,) = (f for f in check_model(place / "ending", ["transformers"]) if f.part == "the end of texts")
+        assert told in found.what and "documents of several sentences" in found.todo and not found.breaks
+    assert not any(f.part == "the end of texts" for f in check_model(place / "ending", compare=False))
+    assert not any(f.part == "the end of texts" for f in check_model(place / "chat"))
+
+
 @pytest.mark.cell('nbs/05_models/17_check.ipynb', 'cell "rows below the ids and rows that no 64 divides are told" (6e557a36)')
 def test_rows_below_the_ids_and_rows_that_no_64_divides_are_told(cell_b826d96a):
     chat_model = cell_b826d96a.chat_model

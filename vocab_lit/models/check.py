@@ -28,6 +28,7 @@ from vocab_lit.models.compatibility import (
     find_untrained,
     ids_in,
 )
+from .endings import ENDING_HINT, ENDS_OFTEN, end_probability, stops_too_early
 from .lazy_weights import vocabulary_part
 from .model_class import ROWS_OF_DECODERS
 from .settings import check_model_path, is_gguf
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
     from vocab_lit.methods.plan import Plan
 
 # %% auto #0
-__all__ = ['CHECKS', 'find_rows', 'find_special_ids', 'find_end', 'find_template', 'find_class', 'find_merges',
+__all__ = ['CHECKS', 'find_rows', 'find_special_ids', 'find_end', 'find_template', 'find_class', 'find_merges', 'find_early_end',
            'find_by_llama_cpp', 'find_gguf_tokenizer', 'Check', 'check_model', 'shares', 'verdict']
 
 # %% ../../nbs/05_models/17_check.ipynb #621f199c
@@ -225,6 +226,29 @@ def find_merges(served: Served) -> Iterator[Finding]:
 
 
 _WORDS = 4  # of a line, as a prompt
+_SENTENCES = (
+    "The river is high after the rain.",
+    "She opened the window and looked at the street.",
+    "Our school has two hundred pupils.",
+    "The train to the coast leaves at nine in the morning.",
+    "Most farmers here grow maize and beans.",
+    "He wrote a long letter to his brother.",
+)
+
+
+def _early_end(what: str, servers: Sequence[str] = SERVERS) -> Finding:
+    return Finding("the end of texts", what, ENDING_HINT, tuple(servers), breaks=False)
+
+
+def find_early_end(served: Served) -> Iterator[Finding]:
+    "Whether the model ends texts after one sentence, more often than the source model does."
+    if not served.source.generates or len(served.source.vocab) > served.rows:
+        return
+    sides = [served.source, *([served.before] if served.before else [])]
+    after, *before = (end_probability(side.load(), side.tokenizer, _SENTENCES) for side in sides)
+    if stops_too_early(before[0] if before else ENDS_OFTEN, after):
+        told = f" ({before[0]:.2f} in the source model)" if before and before[0] is not None else ""
+        yield _early_end(f"after one English sentence the model ends the text with probability {after:.2f}{told}")
 
 
 def find_by_llama_cpp(served: Served) -> Iterator[Finding]:
@@ -244,6 +268,11 @@ def find_by_llama_cpp(served: Served) -> Iterator[Finding]:
             else:
                 what = f"it gives the ids of this package on all of {len(lines):,} lines"
                 yield Finding("llama.cpp", what, "nothing to do", breaks=False)
+            if served.source.generates:
+                ended = sum(model.greedy(sentence, 1).finish_reason == "stop" for sentence in _SENTENCES)
+                if 2 * ended > len(_SENTENCES):
+                    what = f"it ends the text after one English sentence ({ended} of {len(_SENTENCES)})"
+                    yield _early_end(what, ("gguf",))
             if served.source.generates and lines:
                 prompt = " ".join(lines[0].split()[:_WORDS])
                 written = f"{prompt!r} is continued by {in_short(repr(model.greedy(prompt).text))}"
@@ -318,6 +347,7 @@ CHECKS = (
     Check("all other weights of the source model", find_changed_weights, beside=True),
     Check("copied embeddings", find_changed_rows, beside=True),
     Check("ids and ties left from the source model", find_old_ids, _FOLDER, True),
+    Check("texts that end after one sentence", find_early_end, _FOLDER, True),
     Check("ids of lines", find_other_ids, _GGUF, True),
     Check("llama.cpp itself", find_by_llama_cpp, _GGUF),
 )
