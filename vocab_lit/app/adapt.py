@@ -15,7 +15,8 @@ import shutil
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -88,7 +89,7 @@ def standing(race: Race, candidate: Candidate) -> Standing:
     kept = [predicted(trained.curve, until, name) / bits for name, bits in zip(kept_names(race), before)]
     if len(trained.curve) < 2:
         kept = []  # the first steps cost every candidate a little that comes back
-    bits, speed = predicted(trained.curve, until), facts["words_a_second"]
+    bits, speed = predicted(trained.curve, until), facts["words_per_second"]
     return Standing(candidate.name, bits, max(kept, default=1.0), speed, facts["megabytes"])
 
 
@@ -260,7 +261,7 @@ def _bits_rows(race: Race, tokenizer: PreTrainedTokenizerBase, model: PreTrained
 
 
 _TOLD = dict(
-    tokens_per_word="tokens per word", words_a_second="words a second", tokens="tokens", megabytes="MB in float32"
+    tokens_per_word="tokens per word", words_per_second="words per second", tokens="tokens", megabytes="MB in float32"
 )
 
 
@@ -270,8 +271,8 @@ def _rows(race: Race, start: FolderSource, model: PreTrainedModel) -> list[dict[
     rows = _bits_rows(race, start.tokenizer, model) if source else []
     if not source:  # which text does not train
         opened = race.source.with_weights()
-        source = facts_of(opened, on_device(opened.load()), test)
-    facts = facts_of(start, model, test)
+        source = facts_of(opened, on_device(opened.load()), test, race.clock.now)
+    facts = facts_of(start, model, test, race.clock.now)
     return rows + [dict(what=what, before=source[key], after=facts[key]) for key, what in _TOLD.items()]
 
 
@@ -390,7 +391,7 @@ def _candidate_row(c: Candidate) -> dict[str, Any]:
         candidate=c.name,
         tokens=c.facts.get("tokens", ""),
         tokens_per_word=c.facts.get("tokens_per_word", ""),
-        words_a_second=c.facts.get("words_a_second", ""),
+        words_per_second=c.facts.get("words_per_second", ""),
         steps=last.get("step", 0),
         seconds=round(c.trained.seconds),
         bits_per_byte=round(last["bits"], 3) if last else "",
@@ -414,10 +415,12 @@ def next_commands(race: Race) -> list[str]:
 _OUGHT = 2.0  # minutes, below which there is hardly time to look at the source
 
 
-def open_race(asked: Adapt, out: Path, more: bool = False) -> Race:
+def open_race(
+    asked: Adapt, out: Path, more: bool = False, now: Callable[[], float] = time.monotonic
+) -> Race:
     "Begin or go on; `ValueError` or an `OSError` where that cannot be, before anything is written."
     asked.check()
-    race = Race(asked, out)
+    race = Race(asked, out, now)
     begun = race.note.get("asked")
     if not begun:
         if more:
@@ -432,7 +435,7 @@ def open_race(asked: Adapt, out: Path, more: bool = False) -> Race:
     elif more and race.is_done:
         race.note |= dict(budget=race.note["spent"] + asked.options.seconds)
         race.note["legs"] = len(next(c for c in race.candidates if c.name == race.note["won"]).trained.legs)
-    race.clock = Clock(race.note["budget"], race.note["spent"])
+    race.clock = Clock(race.note["budget"], race.note["spent"], now)
     return race
 
 
@@ -460,6 +463,7 @@ def adapt_files(
     asked: Adapt,
     out: str | Path,
     more: bool = False,
+    now: Callable[[], float] = time.monotonic,
 ) -> dict[str, Any]:
     """Make the best model for a language that a machine can make in a time.
 
@@ -471,6 +475,8 @@ def adapt_files(
         A new or empty folder, or that of the same adaptation, which then goes on where it was.
     more : bool, default False
         Whether an adaptation that has ended goes on for as long again as `asked` says.
+    now : callable, optional
+        The time in seconds, by which the budget is kept; tests give one that does not depend on the machine.
 
     Returns
     -------
@@ -504,7 +510,7 @@ def adapt_files(
     out = Path(out).resolve() if Path(out).is_symlink() else Path(out)
     if int(os.environ.get("WORLD_SIZE", 1)) > 1:
         raise ValueError("adapt works in one process; give it one, or train by lapt under torchrun")
-    race = open_race(asked, out, more)
+    race = open_race(asked, out, more, now)
     if race.is_done:
         log.info(f"the adaptation in {out} has ended; --resume --minutes N goes on with it")
         return read_json(out / "report.json")
