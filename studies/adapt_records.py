@@ -17,19 +17,13 @@ from vocab_lit.text.corpus import write_json
 
 TABLE, EXAMPLE = Path("data/adapt.csv"), Path("data/real-trial/adapt.json")
 KEYS = ("source", "language", "minutes", "asked", "keep", "seed")
-WHAT = {  # rows of a report by the columns' names
-    "bits": "bits per byte, lines that chose nothing",
-    "tokens_per_word": "tokens per word",
-    "words_a_second": "words a second",
-    "tokens": "tokens",
-    "megabytes": "MB in float32",
-}
+MEASURES = ("bits", "tokens_per_word", "words_per_second", "tokens", "megabytes")  # keys of a report's rows
 
 
 def row_of(report: dict[str, Any], source: str, language: str) -> dict[str, object]:
     "The row of the table that a report makes."
-    asked, rows = report["asked"], {row["what"]: row for row in report["rows"]}
-    kept = [row for what, row in rows.items() if what.startswith("bits per byte, ") and what != WHAT["bits"]]
+    asked, rows = report["asked"], {row["key"]: row for row in report["rows"]}
+    kept = [row for key, row in rows.items() if key.startswith("kept-")]
     told: dict[str, object] = dict(
         source=source,
         language=language,
@@ -44,8 +38,8 @@ def row_of(report: dict[str, Any], source: str, language: str) -> dict[str, obje
         gigabytes=report["peak_gigabytes"],
         device=report["device"],
     )
-    for name, what in WHAT.items():
-        told |= {f"{name}_{at}": _short(rows[what][at]) for at in ("before", "after")}
+    for key in MEASURES:
+        told |= {f"{key}_{at}": _short(rows[key][at]) for at in ("before", "after")}
     worst = max(kept, key=lambda row: row["after"] / row["before"], default=None)
     return told | {f"kept_{at}": _short(worst[at]) if worst else "" for at in ("before", "after")}
 
@@ -63,10 +57,9 @@ def _short(value: float) -> str:
 
 def example_of(report: dict[str, Any], megabytes: tuple[float, float] | None) -> dict[str, Any]:
     "What the README shows of a run: its decisions, before and after; MB of GGUF files where there are."
-    rows = [dict(row, what=row["what"].replace(", lines that chose nothing", "")) for row in report["rows"]]
-    rows = [row for row in rows if row["what"] != WHAT["megabytes"] or not megabytes]
+    rows = [row for row in report["rows"] if row["key"] != "megabytes" or not megabytes]
     if megabytes:
-        rows.append(dict(what="MB of the GGUF file", before=megabytes[0], after=megabytes[1]))
+        rows.append(dict(key="megabytes", text="MB of the GGUF file", before=megabytes[0], after=megabytes[1]))
     return dict(minutes=report["minutes"]["budget"], decided=[*dict.fromkeys(report["decided"])], rows=rows)
 
 

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 log = logging.getLogger("vocab_lit")
 
@@ -34,6 +35,35 @@ def remarks(tell: Callable[[str], object] | None = None) -> Iterator[list[str]]:
         for handler in handlers:
             log.removeHandler(handler)
         log.setLevel(level)
+
+
+class FakeTime:
+    "A clock for tests, which advances by a little when it is read, and otherwise only when it is told to."
+
+    def __init__(self, reading: float = 1e-3):  # seconds
+        self.reading, self.seconds = reading, 0.0
+
+    def __call__(self) -> float:
+        self.seconds += self.reading
+        return self.seconds
+
+
+@contextmanager
+def fake_time(step: float = 0.1, reading: float = 1e-3) -> Iterator[FakeTime]:
+    "A clock for `adapt_files`; inside the block each training step takes so many of its seconds."
+    from vocab_lit.app.race import Pace
+
+    now, step_end = FakeTime(reading), Pace.on_step_end
+
+    def on_step_end(pace: Pace, *args: Any, **more: Any) -> None:
+        now.seconds += step
+        step_end(pace, *args, **more)
+
+    Pace.on_step_end = on_step_end
+    try:
+        yield now
+    finally:
+        Pace.on_step_end = step_end
 
 
 def tiny_model(folder: str | Path, tokens: int = 800) -> Path:

@@ -330,10 +330,10 @@ def adapt_example() -> str:
     "What `vocab-lit adapt` printed for Gemma 3 270M in Swahili."
     record = _adapt_record()
     lines = [f"· {line}" for line in record["decided"] if not re.match("candidate|.* trains on", line)]
-    wide = max(len(row["what"]) for row in record["rows"])
+    wide = max(len(row["text"]) for row in record["rows"])
     for row in record["rows"]:
         before, after = (_three_digits(row[side]) for side in ("before", "after"))
-        lines.append(f"  {row['what']:<{wide}}  {before:>8} → {after}")
+        lines.append(f"  {row['text']:<{wide}}  {before:>8} → {after}")
     return "\n".join(["```text", *lines, "```"])
 
 
@@ -352,9 +352,9 @@ def _three_digits(value: float) -> str:
 def adapt_table() -> str:
     "What that command made, before and after."
     record = _adapt_record()
-    named = {"bits per byte": "bits per byte, Swahili", "bits per byte, en.txt": "bits per byte, English"}
+    named = {"bits": "bits per byte, Swahili", "kept-0": "bits per byte, English"}
     rows = [
-        [named.get(row["what"], row["what"]), _three_digits(row["before"]), _three_digits(row["after"])]
+        [named.get(row["key"], row["text"]), _three_digits(row["before"]), _three_digits(row["after"])]
         for row in record["rows"]
     ]
     return markdown_table([f"Gemma 3 270M, {record['minutes']:.0f} minutes of one core", "before", "after"], rows)

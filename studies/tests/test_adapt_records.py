@@ -20,13 +20,13 @@ REPORT = dict(
     training=dict(steps="17 of 8 x 64 tokens"),
     candidates=[dict(candidate="trim"), dict(candidate="extend-4000")],
     rows=[
-        dict(what="bits per byte, lines that chose nothing", before=3.415, after=2.386),
-        dict(what="bits per byte, en.txt", before=1.549, after=1.622),
-        dict(what="bits per byte, fr.txt", before=2.0, after=2.5),
-        dict(what="tokens per word", before=2.7, after=1.5),
-        dict(what="words a second", before=2.98, after=4.53),
-        dict(what="tokens", before=49152, after=22291),
-        dict(what="MB in float32", before=538.1, after=476.3),
+        dict(key="bits", text="bits per byte, test set", before=3.415, after=2.386),
+        dict(key="kept-0", text="bits per byte, en.txt", before=1.549, after=1.622),
+        dict(key="kept-1", text="bits per byte, fr.txt", before=2.0, after=2.5),
+        dict(key="tokens_per_word", text="tokens per word", before=2.7, after=1.5),
+        dict(key="words_per_second", text="words per second", before=2.98, after=4.53),
+        dict(key="tokens", text="tokens", before=49152, after=22291),
+        dict(key="megabytes", text="MB in float32", before=538.1, after=476.3),
     ],
 )
 

@@ -2,13 +2,13 @@
 from contextlib import nullcontext
 from dataclasses import replace
 from studies.phrasebook import lines
-from tools.examples import remarks, tiny_model
+from tools.examples import FakeTime, fake_time, remarks, tiny_model
 from transformers import XLMRobertaModel
 from types import SimpleNamespace
-from vocab_lit.app.adapt import adapt_files, planned
-from vocab_lit.app.race import KEPT, Leg, Pace
+from vocab_lit.app.adapt import adapt_files, planned, run_race
+from vocab_lit.app.race import Candidate, Clock, KEPT, Leg, Pace
 from vocab_lit.app.settings import AdaptOptions
-from vocab_lit.app.trial import Adapt, bits_of
+from vocab_lit.app.trial import Adapt, Race, bits_of, config_of
 from vocab_lit.models.source import FolderSource, load_model
 from vocab_lit.text.corpus import read_lines
 from vocab_lit.text.files import read_json
@@ -27,12 +27,12 @@ def cell_3c9acadc():
     (place / "en.txt").write_text("\n".join(lines("en", 600, seed=1)), encoding="utf-8")
     wanted = AdaptOptions(minutes=0.3, keep=(str(place / "en.txt"),), candidates="trim,extend-200", clean=False)
     asked = Adapt(str(place / "model"), (str(place / "sw.txt"),), wanted)
-    with remarks() as said:
-        report = adapt_files(asked, place / "out")
+    with remarks() as said, fake_time() as now:
+        report = adapt_files(asked, place / "out", now=now)
     winner, (loser,) = report["winner"], {"trim", "extend-200"} - {report["winner"]}
     tokenizer, source = load_tokenizer(place / "out"), FolderSource(place / "model")
     report["decided"]
-    return SimpleNamespace(asked=asked, loser=loser, place=place, report=report, source=source, tokenizer=tokenizer, winner=winner)
+    return SimpleNamespace(asked=asked, loser=loser, place=place, report=report, source=source, tokenizer=tokenizer, wanted=wanted, winner=winner)
 
 
 @pytest.fixture(scope='module')
@@ -65,9 +65,51 @@ def cell_4fd3fff7(cell_3c9acadc):
                 patch.setattr(Pace, "on_step_end", deadly)
                 patch.setattr("vocab_lit.app.adapt.choose_batch", lambda race, model: race.write(**given))
                 with pytest.raises(Killed) if at else nullcontext():
-                    adapt_files(replace(asked, options=wanted), place / out)
+                    adapt_files(replace(asked, options=wanted), place / out, now=FakeTime())
         return (place / out / "model.safetensors").read_bytes()
     return SimpleNamespace(weights=weights)
+
+
+@pytest.fixture(scope='module')
+def cell_51e10933(cell_3c9acadc):
+    # nbs/09_app/06_adapt.ipynb, cell "def trained_to(bits, stop_at="", fails=()):" (51e10933)
+    asked = cell_3c9acadc.asked
+    place = cell_3c9acadc.place
+    def trained_to(bits, stop_at="", fails=()):
+        "A substitute for `train_leg` with curves that lead to these bits per byte; `stop_at` is trained while Ctrl-C comes."
+
+        def train_leg(race, candidate):
+            trained = candidate.trained
+            if trained.has_ended:
+                return
+            if candidate.name in fails:
+                raise ValueError("no memory was left")
+            leg, seconds = trained.legs[-1], trained.seconds
+            leg.last = leg.first + 10
+            steps = [leg.first + 1] if candidate.name == stop_at else sorted(leg.measured)
+            for step in steps:
+                point = dict(step=step, seconds=seconds + step - leg.first, bits=bits[candidate.name] + 1 / step)
+                trained.curve.append(point)
+            trained.seconds_at = {str(steps[-1]): point["seconds"]}
+            candidate.facts = dict(words_per_second=1.0, megabytes=1.0)
+            race.is_asked = candidate.name == stop_at
+
+        return train_leg
+
+
+    def race_of(bits, folder, **how):
+        "A race, in its folder, of candidates that end with these bits per byte, and the winner."
+        race = Race(Adapt(asked.source, asked.text, AdaptOptions(minutes=5)), place / folder, FakeTime())
+        race.path().mkdir(parents=True, exist_ok=True)
+        race.note |= dict(budget=300.0, source=dict(kept=[]))
+        race.clock = Clock(300.0, now=FakeTime())
+        race.candidates = race.candidates or [Candidate.read(name) for name in bits]
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("vocab_lit.app.adapt.train_leg", trained_to(bits, **how))
+            winner = run_race(race)
+            race.write()
+        return race, winner.name
+    return SimpleNamespace(race_of=race_of)
 
 
 @pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "the winner\'s curve ends lowest, as measured anew" (556c9d07)')
@@ -84,16 +126,31 @@ def test_the_winner_s_curve_ends_lowest_as_measured_anew(cell_3c9acadc):
     model = load_model(place / "out")
     note = read_json(place / "out/race/race.json")
     test = read_lines(place / "out/race/text/new-test.txt")[: note["lines"]["new-test"]]
-    assert report["rows"][0]["after"] == pytest.approx(bits_of(model, tokenizer, test)[0], abs=1e-3)
+    rows = {row["key"]: row for row in report["rows"]}
+    assert [*rows] == ["bits", "kept-0", "tokens_per_word", "words_per_second", "tokens", "megabytes"]
+    assert rows["bits"]["after"] == pytest.approx(bits_of(model, tokenizer, test)[0], abs=1e-3)
     before, _ = bits_of(source.load(), source.tokenizer, test)
-    assert report["rows"][0]["before"] == pytest.approx(before, abs=1e-3)
-    assert report["rows"][0]["after"] < report["rows"][0]["before"]
+    assert rows["bits"]["before"] == pytest.approx(before, abs=1e-3) and rows["bits"]["after"] < before
     parts = [set(read_lines(place / f"out/race/text/new-{part}.txt")) for part in ("train", "judge", "test")]
     assert not parts[0] & parts[1] and not parts[0] & parts[2] and not parts[1] & parts[2]
-    assert len(tokenizer) == report["rows"][-2]["after"] and report["minutes"]["spent"] < 0.6
+    assert len(tokenizer) == rows["tokens"]["after"] and 0.15 < report["minutes"]["spent"] < 0.33
     page = (place / "out/report.md").read_text(encoding="utf-8")
     assert f"# {winner}\n" in page and "race.svg" in page and (place / "out/race.svg").is_file()
-    assert f"{round(report['rows'][0]['after'], 3)}" in (place / "out/README.md").read_text(encoding="utf-8")
+    assert f"{round(rows['bits']['after'], 3)}" in (place / "out/README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "a language that the source does not know is learnt at the higher rate, and a quarter of the blocks is replayed" (78932f19)')
+def test_a_language_that_the_source_does_not_know_is_learnt_at_the_higher_rate_and_a_quarter_of_the_blocks_is_replayed(cell_3c9acadc):
+    asked = cell_3c9acadc.asked
+    place = cell_3c9acadc.place
+    source = cell_3c9acadc.source
+    winner = cell_3c9acadc.winner
+    run = read_json(place / f"out/race/{winner}/run/lapt.json")
+    assert run["replay"] == 0.25 and run["config"]["learning_rate"] == 3e-4
+    race = Race(asked, place / "out")
+    assert not race.note["reads"] and config_of(race, source.load()).learning_rate == 3e-4
+    race.note["reads"] = True
+    assert config_of(race, source.load()).learning_rate == 3e-5
 
 
 @pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "each embedding is told of in the source\'s tokens" (f99afc81)')
@@ -122,7 +179,8 @@ def test_what_has_ended_is_not_done_again_and_goes_on_when_asked(cell_3c9acadc):
     assert adapt_files(asked, place / "out") == report
     assert before == {p: p.stat().st_mtime_ns for p in (place / "out").rglob("*") if p.is_file() and p.name != ".lock"}
     steps = report["curves"][winner][-1]["step"]
-    longer = adapt_files(asked, place / "out", more=True)
+    with fake_time() as now:
+        longer = adapt_files(asked, place / "out", more=True, now=now)
     curve = longer["curves"][winner]
     assert curve[: len(report["curves"][winner])] == report["curves"][winner] and curve[-1]["step"] > steps
     assert longer["winner"] == winner and longer["minutes"]["spent"] > report["minutes"]["spent"]
@@ -141,6 +199,7 @@ def test_ended_within_a_leg_it_goes_on_to_the_same_weights(cell_4fd3fff7):
 def test_asked_to_end_it_leaves_the_best_model_so_far(cell_3c9acadc):
     asked = cell_3c9acadc.asked
     place = cell_3c9acadc.place
+    wanted = cell_3c9acadc.wanted
     with pytest.MonkeyPatch.context() as patch:
         step_end = Pace.on_step_end
 
@@ -150,11 +209,14 @@ def test_asked_to_end_it_leaves_the_best_model_so_far(cell_3c9acadc):
             step_end(self, args, state, control, **more)
 
         patch.setattr(Pace, "on_step_end", interrupt)
-        early = adapt_files(replace(asked, options=AdaptOptions(minutes=5, candidates="trim,extend-200")), place / "early")
+        options = AdaptOptions(minutes=5, keep=wanted.keep, candidates="trim,extend-200", clean=False)
+        with fake_time() as now:
+            early = adapt_files(replace(asked, options=options), place / "early", now=now)
     assert (place / "early/model.safetensors").is_file() and early["minutes"]["spent"] < 1
-    assert early["rows"][0]["after"] != early["rows"][0]["before"]
-    spoilt = early["rows"][1]["after"] / early["rows"][1]["before"] > KEPT
-    assert any("en.txt takes" in line and "train on" in line for line in early["decided"]) == spoilt
+    rows = {row["key"]: row for row in early["rows"]}
+    assert rows["bits"]["after"] != rows["bits"]["before"]
+    spoilt = rows["kept-0"]["after"] / rows["kept-0"]["before"] > KEPT
+    assert any("en.txt takes" in line and "train for longer" in line for line in early["decided"]) == spoilt
 
 
 @pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "few lines do not fail, and are not learnt too often" (2db1969c)')
@@ -163,8 +225,8 @@ def test_few_lines_do_not_fail_and_are_not_learnt_too_often(cell_3c9acadc):
     place = cell_3c9acadc.place
     (place / "few.txt").write_text("\n".join(lines("sw", 50, seed=3)), encoding="utf-8")
     small = Adapt(asked.source, (str(place / "few.txt"),), AdaptOptions(minutes=5, clean=False))
-    with remarks() as said:
-        made = adapt_files(small, place / "few")
+    with remarks() as said, fake_time() as now:
+        made = adapt_files(small, place / "few", now=now)
     assert made["winner"] == "trim" and any("bytes of text tell no candidates apart" in line for line in said)
     note = read_json(place / "few/race/race.json")
     seen = made["curves"]["trim"][-1]["step"] * note["batch"] * note["length"]
@@ -181,8 +243,10 @@ def test_a_model_that_no_text_trains_is_trimmed_and_said_so(cell_3c9acadc):
     XLMRobertaModel(headless.config).save_pretrained(place / "headless")
     headless.tokenizer.save_pretrained(place / "headless")
     with remarks() as said:
-        made = adapt_files(replace(asked, source=str(place / "headless")), place / "small")
-    assert made["rows"][-2]["after"] < made["rows"][-2]["before"] and made["rows"][0]["what"] == "tokens per word"
+        made = adapt_files(replace(asked, source=str(place / "headless")), place / "small", now=FakeTime())
+    rows = {row["key"]: row for row in made["rows"]}
+    assert rows["tokens"]["after"] < rows["tokens"]["before"] and "bits" not in rows
+    assert not any("times the source's bits" in line for line in said)
     assert any("XLMRobertaModel has no head that learns from text" in line for line in said)
     assert len(load_tokenizer(place / "small")) < len(headless.tokenizer)
 
@@ -208,3 +272,16 @@ def test_what_cannot_be_is_refused_before_anything_is_written(cell_3c9acadc):
         adapt_files(asked, place / "never", more=True)
     assert [row["stage"] for row in planned(asked, place / "never")] == ["trim", "extend-200", "training"]
     assert "GB" in planned(asked, place / "never")[-1]["what"] and not (place / "never").exists()
+
+
+@pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "in each round the half with the higher bits per byte is eliminated" (c11e59d5)')
+def test_in_each_round_the_half_with_the_higher_bits_per_byte_is_eliminated(cell_51e10933):
+    race_of = cell_51e10933.race_of
+    bits = {"trim": 2.4, "extend-900": 2.2, "extend-300": 2.6, "replace-900": 2.8}
+    raced, best = race_of(bits, "halved")
+    assert best == "extend-900" and {c.name: len(c.trained.legs) for c in raced.candidates} == {
+        "trim": 2,
+        "extend-900": 2,
+        "extend-300": 1,
+        "replace-900": 1,
+    }

@@ -222,7 +222,7 @@ def test_one_command_from_a_text_to_a_model_and_its_report(cell_a42a8f16):
     place = cell_a42a8f16.place
     words = place / "keep.txt"
     words.write_text("".join(f"{word}\n" for word in ["hello", "world", "and", "good", "morning"]))
-    common = ("adapt", place / "model", "--text", place / "sw.txt", "--keep", words, "--minutes", 0.15)
+    common = ("adapt", place / "model", "--text", place / "sw.txt", "--keep", words, "--minutes", 3)
     planned = json.loads(run(*common, "--out", place / "best", "--dry-run", "--json", "--push-to-hub", "me/sw"))
     assert [row["what"] for row in planned][:1] == ["the vocabulary trimmed to the texts"]
     assert planned[-1]["makes"] == "me/sw" and not (place / "best").exists()

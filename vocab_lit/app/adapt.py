@@ -15,12 +15,14 @@ import shutil
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .adapt_report import write_report_files
+from .adapt_report import Measure, write_report_files
 from vocab_lit.app.race import (
     CUT,
     FEW_BYTES,
@@ -88,7 +90,7 @@ def standing(race: Race, candidate: Candidate) -> Standing:
     kept = [predicted(trained.curve, until, name) / bits for name, bits in zip(kept_names(race), before)]
     if len(trained.curve) < 2:
         kept = []  # the first steps cost every candidate a little that comes back
-    bits, speed = predicted(trained.curve, until), facts["words_a_second"]
+    bits, speed = predicted(trained.curve, until), facts["words_per_second"]
     return Standing(candidate.name, bits, max(kept, default=1.0), speed, facts["megabytes"])
 
 
@@ -248,42 +250,40 @@ def _with_weights(race: Race, winner: Candidate) -> tuple[FolderSource, PreTrain
     return start, model
 
 
-def _bits_rows(race: Race, tokenizer: PreTrainedTokenizerBase, model: PreTrainedModel) -> list[dict[str, Any]]:
-    "Bits per byte before and after, of lines that chose nothing and of those to keep."
+def _bits_rows(race: Race, tokenizer: PreTrainedTokenizerBase, model: PreTrainedModel) -> list[Measure]:
+    "Measure bits per byte, before and after, on the test set and on each retained text."
     before, files = race.note["source"], race.options.kept_texts
     after, _ = bits_of(model, tokenizer, lines_of(race, "new", "test"))
-    rows = [dict(what="bits per byte, lines that chose nothing", before=before["bits"], after=after)]
+    rows = [Measure("bits", "bits per byte, test set", before["bits"], after)]
     for name, file, bits in zip(kept_names(race), files, before["kept"]):
         after, _ = bits_of(model, tokenizer, lines_of(race, name, "judge"))
-        rows.append(dict(what=f"bits per byte, {Path(file).name}", before=bits, after=after))
+        rows.append(Measure(name, f"bits per byte, {Path(file).name}", bits, after))
     return rows
 
 
-_TOLD = dict(
-    tokens_per_word="tokens per word", words_a_second="words a second", tokens="tokens", megabytes="MB in float32"
+_FACTS = dict(
+    tokens_per_word="tokens per word", words_per_second="words per second", tokens="tokens", megabytes="MB in float32"
 )
 
 
-def _rows(race: Race, start: FolderSource, model: PreTrainedModel) -> list[dict[str, Any]]:
-    "A row for each measure: before and after."
+def _measures(race: Race, start: FolderSource, model: PreTrainedModel) -> list[Measure]:
+    "Measure the source and the result."
     test, source = lines_of(race, "new", "test"), race.note.get("source")
     rows = _bits_rows(race, start.tokenizer, model) if source else []
     if not source:  # which text does not train
         opened = race.source.with_weights()
-        source = facts_of(opened, on_device(opened.load()), test)
-    facts = facts_of(start, model, test)
-    return rows + [dict(what=what, before=source[key], after=facts[key]) for key, what in _TOLD.items()]
+        source = facts_of(opened, on_device(opened.load()), test, race.clock.now)
+    facts = facts_of(start, model, test, race.clock.now)
+    return rows + [Measure(key, text, source[key], facts[key]) for key, text in _FACTS.items()]
 
 
-def _judge_kept(race: Race, rows: list[dict[str, Any]]) -> None:
-    "Say where text to keep has suffered more than it may."
-    for row in rows[1 : 1 + len(kept_names(race))]:
-        times = row["after"] / row["before"]
-        if times > KEPT:
-            hint = "train on, or keep more text, or words besides (--keep en:60000)"
-            race.decide(
-                f"{row['what'].removeprefix('bits per byte, ')} takes {times:.2f} times the source's bits; {hint}"
-            )
+def _judge_kept(race: Race, rows: list[Measure]) -> None:
+    "Report each retained text whose bits per byte have risen by more than they may."
+    by_key = {row.key: row for row in rows}
+    for name, file in zip(kept_names(race), race.options.kept_texts):
+        if (row := by_key.get(name)) and row.after / row.before > KEPT:
+            hint = "train for longer, or retain more text, or words as well (--keep en:60000)"
+            race.decide(f"{Path(file).name} takes {row.after / row.before:.2f} times the source's bits; {hint}")
 
 
 def write_result(race: Race, winner: Candidate) -> dict[str, Any]:
@@ -291,7 +291,7 @@ def write_result(race: Race, winner: Candidate) -> dict[str, Any]:
     from vocab_lit.training.training_run import save_trained
 
     start, model = _with_weights(race, winner)
-    rows = _rows(race, start, on_device(model))
+    rows = _measures(race, start, on_device(model))
     _judge_kept(race, rows)
     report = report_of(race, winner, rows)
     part = race.out / ".part"
@@ -303,7 +303,7 @@ def write_result(race: Race, winner: Candidate) -> dict[str, Any]:
             _join_plans(race, start, folder)
         write_json(note, folder / "vocab_lit.json")
         sides = (("source", "before"), ("adapted", "after"))
-        scores = [dict(model=m, measure=row["what"], score=round(row[at], 3)) for row in rows for m, at in sides]
+        scores = [dict(model=m, measure=row.text, score=round(getattr(row, at), 3)) for row in rows for m, at in sides]
         write_card(folder, race.out.resolve().name, training=report["training"], scores=scores)
         write_report_files(report, folder)
     _move(part, race.out)
@@ -357,7 +357,7 @@ def _peak() -> float:  # bytes
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
-def report_of(race: Race, winner: Candidate, rows: list[dict[str, Any]]) -> dict[str, Any]:
+def report_of(race: Race, winner: Candidate, rows: list[Measure]) -> dict[str, Any]:
     "All numbers of the report, as report.json has them."
     options, curve = race.options, winner.trained.curve
     changed = {"for" if name == "aim" else name: value for name, value in options.changed().items() if name != "keep"}
@@ -372,7 +372,7 @@ def report_of(race: Race, winner: Candidate, rows: list[dict[str, Any]]) -> dict
     return dict(
         asked=asked,
         winner=winner.name,
-        rows=rows,
+        rows=[asdict(row) for row in rows],
         candidates=[_candidate_row(c) for c in race.candidates],
         curves={c.name: c.trained.curve for c in race.candidates if c.trained.curve},
         decided=race.note["decided"],
@@ -390,7 +390,7 @@ def _candidate_row(c: Candidate) -> dict[str, Any]:
         candidate=c.name,
         tokens=c.facts.get("tokens", ""),
         tokens_per_word=c.facts.get("tokens_per_word", ""),
-        words_a_second=c.facts.get("words_a_second", ""),
+        words_per_second=c.facts.get("words_per_second", ""),
         steps=last.get("step", 0),
         seconds=round(c.trained.seconds),
         bits_per_byte=round(last["bits"], 3) if last else "",
@@ -414,10 +414,12 @@ def next_commands(race: Race) -> list[str]:
 _OUGHT = 2.0  # minutes, below which there is hardly time to look at the source
 
 
-def open_race(asked: Adapt, out: Path, more: bool = False) -> Race:
+def open_race(
+    asked: Adapt, out: Path, more: bool = False, now: Callable[[], float] = time.monotonic
+) -> Race:
     "Begin or go on; `ValueError` or an `OSError` where that cannot be, before anything is written."
     asked.check()
-    race = Race(asked, out)
+    race = Race(asked, out, now)
     begun = race.note.get("asked")
     if not begun:
         if more:
@@ -432,7 +434,7 @@ def open_race(asked: Adapt, out: Path, more: bool = False) -> Race:
     elif more and race.is_done:
         race.note |= dict(budget=race.note["spent"] + asked.options.seconds)
         race.note["legs"] = len(next(c for c in race.candidates if c.name == race.note["won"]).trained.legs)
-    race.clock = Clock(race.note["budget"], race.note["spent"])
+    race.clock = Clock(race.note["budget"], race.note["spent"], now)
     return race
 
 
@@ -460,6 +462,7 @@ def adapt_files(
     asked: Adapt,
     out: str | Path,
     more: bool = False,
+    now: Callable[[], float] = time.monotonic,
 ) -> dict[str, Any]:
     """Make the best model for a language that a machine can make in a time.
 
@@ -471,6 +474,8 @@ def adapt_files(
         A new or empty folder, or that of the same adaptation, which then goes on where it was.
     more : bool, default False
         Whether an adaptation that has ended goes on for as long again as `asked` says.
+    now : callable, optional
+        The time in seconds, by which the budget is kept; tests give one that does not depend on the machine.
 
     Returns
     -------
@@ -504,7 +509,7 @@ def adapt_files(
     out = Path(out).resolve() if Path(out).is_symlink() else Path(out)
     if int(os.environ.get("WORLD_SIZE", 1)) > 1:
         raise ValueError("adapt works in one process; give it one, or train by lapt under torchrun")
-    race = open_race(asked, out, more)
+    race = open_race(asked, out, more, now)
     if race.is_done:
         log.info(f"the adaptation in {out} has ended; --resume --minutes N goes on with it")
         return read_json(out / "report.json")

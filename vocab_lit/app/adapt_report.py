@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from ..text.files import write_text
 from ..text.markup import markdown_table, markdown_text
 
 # %% auto #0
-__all__ = ['race_svg', 'told', 'report_page', 'write_report_files']
+__all__ = ['race_svg', 'told', 'Measure', 'measure_rows', 'report_page', 'write_report_files']
 
 # %% ../../nbs/09_app/09_adapt_report.ipynb #9329aa07
 _WIDE, _HIGH, _LEFT, _BELOW, _RIGHT = 640, 320, 56, 44, 120
@@ -75,6 +76,21 @@ def told(value: object) -> str:
     return f"{value:,}" if type(value) is int else markdown_text(value)
 
 
+@dataclass(frozen=True)
+class Measure:
+    "What was measured of the source and of the result."
+
+    key: str  # bits, kept-0, tokens_per_word, ...
+    text: str  # as people read it
+    before: float
+    after: float
+
+
+def measure_rows(report: Mapping[str, Any]) -> list[dict[str, Any]]:
+    "Return the measures of a report as the rows of a table."
+    return [dict(measure=row["text"], before=row["before"], after=row["after"]) for row in report["rows"]]
+
+
 def report_page(report: Mapping[str, Any]) -> str:
     "The report in Markdown."
     minutes, winner = report["minutes"], report["winner"]
@@ -84,7 +100,8 @@ def report_page(report: Mapping[str, Any]) -> str:
         f"Chosen in {minutes['spent']:.1f} of {minutes['budget']:.3g} minutes; {report['peak_gigabytes']} GB at most.",
     ]
     if report["rows"]:
-        parts.append(markdown_table(["what", "before", "after"], (row.values() for row in report["rows"]), told))
+        rows = measure_rows(report)
+        parts.append(markdown_table([*rows[0]], (row.values() for row in rows), told))
     if report["curves"]:
         parts += ["## The race", "![Bits per byte of each candidate over its minutes of training.](race.svg)"]
     parts.append(markdown_table(heads, (row.values() for row in report["candidates"]), told))

@@ -51,7 +51,7 @@ class Standing:
     name: str
     bits: float  # per byte, where its curve leads
     kept: float = 1.0  # the worst text to keep: its bits per byte over the source's
-    words_a_second: float = 0.0
+    words_per_second: float = 0.0
     megabytes: float = 0.0
 
 
@@ -61,7 +61,7 @@ def ranked(standings: Sequence[Standing], aim: str = "quality") -> list[Standing
     by_bits = sorted(sound, key=lambda s: s.bits)
     near = [s for s in by_bits if s.bits <= BEHIND * by_bits[0].bits]
     if aim == "speed":
-        near.sort(key=lambda s: -s.words_a_second)
+        near.sort(key=lambda s: -s.words_per_second)
     if aim == "size":
         near.sort(key=lambda s: s.megabytes)
     return near + [s for s in by_bits if s not in near]
@@ -86,14 +86,15 @@ class Clock:
         self,
         budget: float,  # seconds
         spent: float = 0.0,  # before, by other processes
+        now: Callable[[], float] = time.monotonic,  # the time in seconds
     ):
-        self.budget, self.before, self.began = budget, spent, time.monotonic()
+        self.budget, self.before, self.now, self.began = budget, spent, now, now()
         self.reserve = 0.0  # seconds for what follows training
 
     @property
     def spent(self) -> float:
         "Seconds so far."
-        return self.before + time.monotonic() - self.began
+        return self.before + self.now() - self.began
 
     @property
     def left(self) -> float:
@@ -195,14 +196,14 @@ class Pace(TrainerCallback):
     def on_step_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, optimizer: Any = None, **_: Any
     ) -> None:
-        self.began = time.monotonic()
+        self.began = self.clock.now()
         share = self.leg.rate(state.global_step)
         for group in optimizer.param_groups:
             group["lr"] *= share  # the schedule sets it anew after each step
 
     def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
         step, leg = state.global_step, self.leg
-        self.took.append(time.monotonic() - self.began)
+        self.took.append(self.clock.now() - self.began)
         self.seconds += self.took[-1]
         if self.bar is not None:
             self.bar.update(min(self.clock.spent, self.clock.budget) - self.bar.n)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property, partial
 from itertools import accumulate
@@ -47,7 +47,7 @@ log = logging.getLogger("vocab_lit")
 
 # %% auto #0
 __all__ = ['log', 'COMPARED', 'JUDGED', 'RATES', 'REPLAY', 'COOLED', 'PASSES', 'STEPS', 'SMALLEST', 'LARGEST', 'Adapt', 'Race',
-           'make_texts', 'kept_names', 'text_of', 'bits_of', 'words_a_second', 'lines_of', 'measure_source',
+           'make_texts', 'kept_names', 'text_of', 'bits_of', 'words_per_second', 'lines_of', 'measure_source',
            'chars_per_part', 'facts_of', 'start_of', 'config_of', 'choose_batch', 'most_steps', 'time_bar', 'train_leg']
 
 # %% ../../nbs/09_app/10_trial.ipynb #ae79517c
@@ -105,11 +105,11 @@ class Adapt:
 class Race:
     "An adaptation under way, in its folder."
 
-    def __init__(self, asked: Adapt, out: Path):
+    def __init__(self, asked: Adapt, out: Path, now: Callable[[], float] = time.monotonic):
         self.asked, self.out, self.options = asked, out, asked.options
         self.note: dict[str, Any] = read_json(out / "race/race.json") or dict(decided=[], spent=0.0, budget=0.0)
         self.candidates = [Candidate.of(record) for record in self.note.get("candidates", [])]
-        self.clock = Clock(self.note["budget"], self.note["spent"])
+        self.clock = Clock(self.note["budget"], self.note["spent"], now)
         self.is_asked = False  # whether somebody wants it to end now
 
     def path(self, *parts: str) -> Path:
@@ -212,15 +212,16 @@ def bits_of(
     tokenizer: PreTrainedTokenizerBase,
     lines: Sequence[str],
     seconds: float = math.inf,  # after which no further piece is begun
+    now: Callable[[], float] = time.monotonic,
 ) -> tuple[float, int]:  # bits per byte, and of how many lines
     "Bits per byte of the first lines; of a masked model pseudo-bits."
     length = min(_WINDOW, max_length(model))
     stride = 0 if is_masked(model) else length - length // 16
-    began, nats, size, n = time.monotonic(), 0.0, 0, 0
+    began, nats, size, n = now(), 0.0, 0, 0
     for part in _pieces(lines):
         measured = perplexity(model, tokenizer, part, length, stride)
         nats, size, n = nats + measured.nats, size + measured.bytes, n + len(part)
-        if time.monotonic() - began > seconds:
+        if now() - began > seconds:
             break
     return nats / size / math.log(2), n
 
@@ -228,7 +229,12 @@ def bits_of(
 _GENERATED = 24  # tokens
 
 
-def words_a_second(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, lines: Sequence[str]) -> float:
+def words_per_second(
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    lines: Sequence[str],
+    now: Callable[[], float] = time.perf_counter,
+) -> float:
     "Words that a decoder writes in a second, or an encoder reads, one text at a time."
     import torch
 
@@ -238,13 +244,13 @@ def words_a_second(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, l
     ids = ids[:, :32].to(model.device)
     with torch.inference_mode():
         for _ in range(2):  # the first warms up
-            began = time.perf_counter()
+            began = now()
             if is_decoder(model):
                 more = dict(min_new_tokens=_GENERATED, max_new_tokens=_GENERATED, do_sample=False, pad_token_id=0)
                 model.generate(ids, attention_mask=torch.ones_like(ids), **more)  # pyright: ignore
             else:
                 model(input_ids=ids)
-            took = time.perf_counter() - began
+            took = now() - began
     return (_GENERATED if is_decoder(model) else ids.numel()) / took / per_word
 
 
@@ -255,22 +261,22 @@ def lines_of(race: Race, name: str, part: str) -> list[str]:  # new or kept-N; j
 
 def measure_source(race: Race) -> None:
     "Measure the source on the lines that compare and on those to keep, and say how many lines are measured."
-    source, budget = race.source.with_weights(), race.clock.budget
+    source, budget, now = race.source.with_weights(), race.clock.budget, race.clock.now
     model = on_device(source.load().float())
-    began, test = time.monotonic(), lines_of(race, "new", "test")
-    bits, n = bits_of(model, source.tokenizer, test, COMPARED * budget)
-    each = (time.monotonic() - began) / sum(len(line.encode()) + 1 for line in test[:n])  # seconds of a byte
+    began, test = now(), lines_of(race, "new", "test")
+    bits, n = bits_of(model, source.tokenizer, test, COMPARED * budget, now)
+    each = (now() - began) / sum(len(line.encode()) + 1 for line in test[:n])  # seconds of a byte
     judge = lines_of(race, "new", "judge")
     judging = accumulate(each * (len(line.encode()) + 1) for line in judge)
     lines = {"new-test": n, "new-judge": max(1, sum(at < JUDGED * budget for at in judging))}
     kept = []
     for name in kept_names(race):
-        of_kept, some = bits_of(model, source.tokenizer, lines_of(race, name, "judge"), JUDGED / 2 * budget)
+        of_kept, some = bits_of(model, source.tokenizer, lines_of(race, name, "judge"), JUDGED / 2 * budget, now)
         kept.append(of_kept)
         lines[f"{name}-judge"] = some
-    seconds = time.monotonic() - began
+    seconds = now() - began
     counts = ngram_bits(read_lines(text_of(race, "new", "train")), test[:n])
-    facts = facts_of(source, model, test[:n]) | dict(chars_per_part=chars_per_part(source.tokenizer, test[:n]))
+    facts = facts_of(source, model, test[:n], now) | dict(chars_per_part=chars_per_part(source.tokenizer, test[:n]))
     race.write(lines=lines, source=dict(bits=bits, kept=kept, of_counts=counts, seconds=seconds, **facts))
 
 
@@ -281,7 +287,9 @@ def chars_per_part(tokenizer: PreTrainedTokenizerBase, lines: list[str]) -> floa
     return round(sum(len("".join(line.split())) for line in lines) / max(parts, 1), 3)
 
 
-def facts_of(source: FolderSource, model: PreTrainedModel, lines: list[str]) -> dict[str, float]:
+def facts_of(
+    source: FolderSource, model: PreTrainedModel, lines: list[str], now: Callable[[], float] = time.perf_counter
+) -> dict[str, float]:
     "What a vocabulary costs and gives."
     n = sum(p.numel() for p in model.parameters())
     return dict(
@@ -289,7 +297,7 @@ def facts_of(source: FolderSource, model: PreTrainedModel, lines: list[str]) -> 
         tokens_per_word=round(fit(source.tokenizer, lines).fertility, 3),
         parameters=n,
         megabytes=round(4 * n / 1e6, 1),
-        words_a_second=round(words_a_second(model, source.tokenizer, lines), 2),
+        words_per_second=round(words_per_second(model, source.tokenizer, lines, now), 2),
     )
 
 # %% ../../nbs/09_app/10_trial.ipynb #32ef7a94
@@ -343,7 +351,7 @@ def config_of(race: Race, model: PreTrainedModel) -> LaptConfig:
 
 def choose_batch(race: Race, model: PreTrainedModel) -> None:
     "Steps as large as leave the time for `STEPS` of them, by the speed of one that is tried."
-    each = 1.3 * block_seconds(on_device(model), 4, 64) / 256  # of a token, with the optimizer's part
+    each = 1.3 * block_seconds(on_device(model), 4, 64, race.clock.now) / 256  # of a token, with the optimizer's part
     of_text = read_json(race.path("text/sizes.json"))["new"]["train"] / 3  # about as many tokens
     tokens, largest = SMALLEST, min(LARGEST, PASSES * of_text / STEPS)
     while tokens < largest and race.clock.budget / (each * 2 * tokens) > STEPS:
@@ -406,5 +414,5 @@ def train_leg(race: Race, candidate: Candidate) -> None:
     with silenced(), time_bar(race.clock, candidate.name) as pace.bar:
         run.train(Lines(text_of(race, "new", "train")), ())
     if not candidate.facts:
-        candidate.facts = facts_of(start, run.model, lines_of(race, "new", "judge"))
+        candidate.facts = facts_of(start, run.model, lines_of(race, "new", "judge"), race.clock.now)
     race.write()

@@ -304,6 +304,7 @@ def adapt(
     if not (is_gguf(model) and Path(model).is_file()):
         check_model_path(model)
     from vocab_lit.app import adapt as adapting
+    from vocab_lit.app.adapt_report import measure_rows
 
     asked = adapting.Adapt(model, tuple(map(str, text)), options, gguf)
     push_to_hub = upload_to(push_to_hub, dry_run)
@@ -316,7 +317,7 @@ def adapt(
     if as_json:
         tell_json(report)
         return
-    show(report["rows"], f"{report['winner']}: before and after")
+    show(measure_rows(report), f"{report['winner']}: before and after")
     for line in report["next"]:
         show_line(line)
     log.info(f"the model is in {out}, the report is {out / 'report.md'}")

@@ -292,16 +292,18 @@ def count_blocks(
     return max(1, round(n_tokens * characters / sum(len(line) + 1 for line in sample) / length))
 
 
-def block_seconds(model: PreTrainedModel, n: int, length: int) -> float:
+def block_seconds(
+    model: PreTrainedModel, n: int, length: int, now: Callable[[], float] = time.perf_counter
+) -> float:
     "Seconds of some blocks, forward and backward, as they are after the first time."
     ids = torch.ones(n, length, dtype=torch.long, device=model.device)
     with in_mode(model, training=True), random_state_restored():
         for _ in range(2):
-            started = time.perf_counter()
+            started = now()
             lm_loss(model, ids, ids, "sum").backward()
             if ids.is_cuda:
                 torch.cuda.synchronize()
-            seconds = time.perf_counter() - started
+            seconds = now() - started
             model.zero_grad()
     return seconds
 
