@@ -214,7 +214,7 @@ class NewVocabulary:
         log.info(f"training {more if wanted.continues else f'a tokenizer of {wanted.size_in_words}'}")
         file = TokenizerFile.of(self.source.vocab)
         built = build_tokenizer(file, self.lines, wanted)
-        file.forget()  # a parsed vocabulary is large
+        file.drop_parsed()
         log.info(built.about)
         if not self.at_most:
             wanted.check_added(len(built.tokenizer) - len(self.source.tokenizer))
@@ -440,7 +440,7 @@ def _kept(writer: FolderWriter | GgufWriter, files: Sequence[str], settings: Tri
     kept, texts = writer.kept(trimming), told_of(trimming)
     gone = (id for id in range(trimming.parts.size) if id not in trimming.kept)
     lost = by_script(source.tokens_at(gone))
-    source.tokenizer_file.forget()  # a parsed vocabulary is large
+    source.tokenizer_file.drop_parsed()
     return kept, dict(texts, lost=lost)
 
 
