@@ -204,6 +204,21 @@ def test_given_tokens_are_found_by_llama_cpp(cell_f47b4b00):
         assert model.ids(trial, special=True) == given.tokenizer(trial, add_special_tokens=False)["input_ids"]
 
 
+@pytest.mark.cell('nbs/05_models/06_gguf_weights.ipynb', 'cell "a source that was trimmed is trimmed and extended again" (5f1b8ffa)')
+def test_a_source_that_was_trimmed_is_trimmed_and_extended_again(cell_8257a9b4):
+    files = cell_8257a9b4.files
+    texts = cell_8257a9b4.texts
+    from vocab_lit.models.source import GgufSource
+
+    for name in ("llama", "gpt2"):
+        source, out = GgufSource(files[name]), Path(tempfile.mkdtemp())
+        trim_files(source, [texts["sw"]], out / "first.gguf")
+        trim_files(source, [texts["sw"]], out / "second.gguf")
+        assert (out / "first.gguf").read_bytes() == (out / "second.gguf").read_bytes()
+        transplant_files(source, [texts["sw"]], out / "extended.gguf", TransplantSettings.of(extend=20))
+        assert len(tokens_of(GgufFile(out / "extended.gguf"))) == len(source.vocab) + 20
+
+
 @pytest.mark.cell('nbs/05_models/06_gguf_weights.ipynb', 'cell "in llama.cpp a line all of whose tokens stay is as before" (c4c777a2)')
 def test_in_llama_cpp_a_line_all_of_whose_tokens_stay_is_as_before(cell_8257a9b4):
     files = cell_8257a9b4.files

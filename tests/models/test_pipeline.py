@@ -16,7 +16,7 @@ from vocab_lit.models.check import check_model
 from vocab_lit.models.factored_embedding import factorize_files
 from vocab_lit.models.lazy_weights import input_weight, rows_of
 from vocab_lit.models.pipeline import embedding_vectors, smaller_model, target_vectors, transplant_files, trim_files
-from vocab_lit.models.source import Source, load_model
+from vocab_lit.models.source import FolderSource, Source, load_model
 from vocab_lit.text import corpus
 from vocab_lit.text.corpus import data_path
 from vocab_lit.tokens.load import load_tokenizer
@@ -664,6 +664,46 @@ def test_the_note_says_where_the_source_is_from_any_folder(cell_6424b4a4):
         transplant_files("model", ["sw.txt"], "relative", TransplantSettings.of(method="identity", vocab_size=300))
     note = json.loads((place / "relative/vocab_lit.json").read_text())
     assert note["model"] == str((place / "model").resolve())
+
+
+@pytest.mark.cell('nbs/05_models/18_pipeline.ipynb', 'cell "a result that breaks transformers is an error and one as broken as its source is none" (a16e60b3)')
+def test_a_result_that_breaks_transformers_is_an_error_and_one_as_broken_as_its_source_is_none(cell_6424b4a4, cell_38f45693, cell_348c7090):
+    few = cell_38f45693.few
+    made = cell_348c7090.made
+    place = cell_6424b4a4.place
+    from transformers import M2M100Config, M2M100ForConditionalGeneration, NllbTokenizer
+
+    import vocab_lit.tokens.tokenizer_file as tokenizer_file
+    from vocab_lit.models.check import check_usable
+    from vocab_lit.models.compatibility import Finding
+
+    pieces = ["<s>", "<pad>", "</s>", "<unk>", "▁", *sorted(set("".join(few)) - {" "})]
+    nllb = NllbTokenizer(vocab={piece: i for i, piece in enumerate(pieces)}, merges=[])
+    nllb.add_tokens(["eng_Latn", "swh_Latn"], special_tokens=True)
+    sizes = dict(d_model=8, encoder_layers=1, decoder_layers=1, encoder_attention_heads=1, decoder_attention_heads=1)
+    sizes |= dict(encoder_ffn_dim=8, decoder_ffn_dim=8, max_position_embeddings=64)
+    M2M100ForConditionalGeneration(M2M100Config(vocab_size=len(nllb), **sizes)).save_pretrained(place / "nllb")
+    save_tokenizer(nllb, place / "nllb")
+    save_tokenizer(made["tied"][1], place / "foreign")
+    foreign = TransplantSettings.of(tokenizer=str(place / "foreign"), method="random")
+    lost = "is written but not usable as it is: breaks transformers: tokenizer: the source's .* without .*src_lang"
+    with pytest.raises(ValueError, match=lost):
+        transplant_files(place / "nllb", [], place / "nllb-foreign", foreign)
+    with remarks() as told:
+        trim_files(place / "nllb", [place / "few.txt"], place / "nllb-few")
+    assert any("check: nothing found that would break" in line or "check: breaks gguf" in line for line in told)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tokenizer_file, "_in_class", lambda source, plain: plain)
+        with pytest.raises(ValueError, match=lost):
+            trim_files(place / "nllb", [place / "few.txt"], place / "nllb-plain")
+
+    shutil.copytree(place / "decoder", place / "never-ends")
+    config = json.loads((place / "never-ends/generation_config.json").read_text()) | dict(eos_token_id=9)
+    (place / "never-ends/generation_config.json").write_text(json.dumps(config))
+    finding = Finding("special ids", "generation does not stop", "correct it")
+    check_usable([finding], "out", FolderSource(place / "never-ends"))
+    with pytest.raises(ValueError, match="out is written but not usable"):
+        check_usable([finding], "out", FolderSource(place / "decoder"))
 
 
 @pytest.mark.cell('nbs/05_models/18_pipeline.ipynb', 'cell "what cannot be trimmed is refused, and nothing is written" (c7522d97)')

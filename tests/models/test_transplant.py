@@ -12,6 +12,7 @@ from types import SimpleNamespace
 from vocab_lit.methods.factored import FactoredRecipe, Factoring, LEX, factorize
 from vocab_lit.methods.plan import Plan
 from vocab_lit.methods.registry import RECIPES, get_recipe
+from vocab_lit.models.compatibility import check_rows
 from vocab_lit.models.factored_embedding import load_embedding
 from vocab_lit.models.lazy_weights import StoredTensor
 from vocab_lit.models.model_class import is_masked, max_length
@@ -24,6 +25,7 @@ from vocab_lit.tokens.expansion import expand_tokenizer
 from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.tokens.trim import trim
 from vocab_lit.tokens.vocab import TIMES_FOLLOW, Vocab
+from vocab_lit.training.perplexity import perplexity
 from vocab_lit.vectors.align import AlignedVectors
 from vocab_lit.vectors.token_vectors import TokenVectors
 import copy
@@ -74,7 +76,7 @@ def cell_95305b17():
     new = toy_tokenizer("unigram", NEW, ["ji", "wa"])
     result = transplant(model, old, new, "focus", example_vectors(new))
     result.plan.summary()
-    return SimpleNamespace(BODY=BODY, NEW=NEW, OLD=OLD, SMALL=SMALL, example_vectors=example_vectors, small_model=small_model)
+    return SimpleNamespace(BODY=BODY, NEW=NEW, OLD=OLD, SMALL=SMALL, example_vectors=example_vectors, new=new, small_model=small_model)
 
 
 @pytest.fixture(scope='module')
@@ -402,6 +404,54 @@ def test_what_does_not_fit_is_refused_and_nothing_is_changed(cell_95305b17):
     no_mask = toy_tokenizer("unigram", NEW)
     no_mask.mask_token = None
     refused("has no mask token, which is predicted in training", tokenizer=no_mask, recipe="random")
+
+
+@pytest.mark.cell('nbs/05_models/10_transplant.ipynb', 'cell "a model or tokenizer that was used before gives the same result or is refused" (b5ff25c3)')
+def test_a_model_or_tokenizer_that_was_used_before_gives_the_same_result_or_is_refused(cell_95305b17):
+    NEW = cell_95305b17.NEW
+    new = cell_95305b17.new
+    small_model = cell_95305b17.small_model
+    larger = toy_tokenizer("unigram", [*NEW, "ndege", "samaki", "simba"], ["ji", "wa"])
+    due, old = small_model("xlm-r")
+    due = transplant(due, old, larger, "random").model.state_dict()
+    model, _ = small_model("xlm-r")
+    before = {name: p.clone() for name, p in model.state_dict().items()}
+    for tokenizer in (new, larger, larger):
+        result = transplant(model, old, tokenizer, "random", copy=True)
+        assert all(torch.equal(p, before[name]) for name, p in model.state_dict().items())
+    assert all(torch.equal(p, due[name]) for name, p in result.model.state_dict().items())
+    first = transplant(model, old, new, "random")
+    for tokenizer in (new, larger):
+        with pytest.raises(ValueError, match="transplanted already.* load the model again.*copy=True"):
+            transplant(model, old, tokenizer, "random")
+    with pytest.raises(ValueError, match="transplanted already.* give the tokenizer of the result"):
+        perplexity(model, old, ["maji"])
+    again = transplant(model, first.tokenizer, larger, "identity")  # from one result to the next
+    with pytest.raises(ValueError, match="transplanted already"):
+        transplant(model, first.tokenizer, larger, "identity")
+    again.tokenizer.add_tokens(["mlima"])
+    model.resize_token_embeddings(len(again.tokenizer))
+    check_rows(model, again.tokenizer)
+
+    model, old = small_model("llama")
+    old.chat_template, old.model_max_length = "{{ messages[0].content }}", 30
+    target = toy_tokenizer("unigram", NEW)
+    transplant(model, old, target, "identity")
+    assert target.chat_template is None and target.model_max_length > 10**9
+
+
+@pytest.mark.cell('nbs/05_models/10_transplant.ipynb', 'cell "a copy of a model whose weights are in files is written as the model" (eebf1b4f)')
+def test_a_copy_of_a_model_whose_weights_are_in_files_is_written_as_the_model(cell_95305b17):
+    NEW = cell_95305b17.NEW
+    small_model = cell_95305b17.small_model
+    model, old = small_model("llama", tied=False)
+    place, made = Path(tempfile.mkdtemp()), []
+    model.save_pretrained(place / "model")
+    opened = open_model(place / "model")
+    for n, copies in enumerate((True, True, False)):
+        result = transplant(opened, old, toy_tokenizer("unigram", NEW), "identity", copy=copies)
+        made.append((result.save_pretrained(place / f"{n}") / "model.safetensors").read_bytes())
+    assert made[0] == made[1] == made[2]
 
 
 @pytest.mark.cell('nbs/05_models/10_transplant.ipynb', 'cell "a decoder needs a bos token only where the source\'s had one" (922191fe)')

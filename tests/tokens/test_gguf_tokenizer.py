@@ -210,6 +210,20 @@ def test_a_file_s_vocabulary_is_asked_by_its_whole_pipeline(cell_5b686ec8):
         assert known.encode(said, add_special_tokens=False).tokens == vocab.own_tokenizer.tokenize(said)
 
 
+@pytest.mark.cell('nbs/02_tokens/12_gguf_tokenizer.ipynb', 'cell "what was parsed of a file is parsed again after it was freed" (96705054)')
+def test_what_was_parsed_of_a_file_is_parsed_again_after_it_was_freed(cell_5b686ec8):
+    files = cell_5b686ec8.files
+    lines = cell_5b686ec8.lines
+    for name, file in files.items():
+        used, fresh = GgufTokenizer(file), GgufTokenizer(file)
+        _ = used.merges_among(range(400)), used.needs(300), len(used.vocab)
+        used.drop_parsed()
+        assert used.merges_among(range(400)) == fresh.merges_among(range(400)), name
+        assert used.rows(lines) == fresh.rows(lines) and used.needs(300) == fresh.needs(300), name
+        assert (used.special, used.tokens, used.template_lines) == (fresh.special, fresh.tokens, fresh.template_lines)
+        assert used.last == {} and used.vocab.tokens == fresh.vocab.tokens
+
+
 @pytest.mark.cell('nbs/02_tokens/12_gguf_tokenizer.ipynb', 'cell "trimming keeps of a file what it keeps of its folder" (db5f2137)')
 def test_trimming_keeps_of_a_file_what_it_keeps_of_its_folder(cell_5b686ec8):
     folder = cell_5b686ec8.folder

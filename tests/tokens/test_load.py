@@ -9,6 +9,7 @@ from vocab_lit.tokens.continued import extend_on_text
 from vocab_lit.tokens.expansion import add_given
 from vocab_lit.tokens.load import as_specified, check_loads_again, load_tokenizer, tokenized_differently
 from vocab_lit.tokens.settings import GivenToken, KINDS
+from vocab_lit.tokens.tokenizer_file import save_tokenizer
 from vocab_lit.tokens.train import train_tokenizer, train_tokenizer_like
 from vocab_lit.tokens.trim import trim
 from vocab_lit.tokens.vocab import Vocab, sentencepiece_pipeline
@@ -399,6 +400,36 @@ def test_a_sentencepiece_model_alone_gives_what_it_specifies(cell_30fea6fa):
         suffixed = sentencepiece_folder(folder / "suffixed", "LlamaTokenizer", treat_whitespace_as_suffix=True)
         with pytest.raises(ValueError, match="made of tokenizer.model tokenizes 'Habari.*put the model's"):
             load_tokenizer(suffixed)
+
+
+@pytest.mark.cell('nbs/02_tokens/09_load.ipynb', 'cell "a SentencePiece model alone keeps the class that sets the language of a text" (9ce491b6)')
+def test_a_sentencepiece_model_alone_keeps_the_class_that_sets_the_language_of_a_text(cell_c33753ca):
+    spoken = cell_c33753ca.spoken
+    train_model = cell_c33753ca.train_model
+    from tools.examples import remarks
+    from vocab_lit.tokens.trim import trim
+
+    for name, kind, language in (
+        ("MBartTokenizer", "unigram", "fr_XX"),
+        ("MBart50Tokenizer", "unigram", "sw_KE"),
+        ("NllbTokenizer", "bpe", ""),  # transformers adds no tokens for languages
+    ):
+        with tempfile.TemporaryDirectory() as folder, remarks() as told:
+            train_model(folder, "sentencepiece.bpe.model", model_type=kind)
+            Path(folder, "tokenizer_config.json").write_text(json.dumps(dict(tokenizer_class=name)))
+            if not language:
+                with pytest.raises(ValueError, match="NllbTokenizer .* lacks eng_Latn; put the model's tokenizer.json"):
+                    load_tokenizer(folder)
+                continue
+            source = load_tokenizer(folder)
+            assert f"the {name} of transformers tokenizes differently" in "".join(told)
+            small = trim(source, dict(text=spoken[:5])).tokenizer
+            for tokenizer in (source, small):
+                save_tokenizer(tokenizer, Path(folder, "saved"))
+                for again in (AutoTokenizer.from_pretrained(Path(folder, "saved")), load_tokenizer(Path(folder, "saved"))):
+                    again.src_lang = language
+                    assert language in again.convert_ids_to_tokens(again(spoken[0])["input_ids"])
+            assert len(small) < len(source)
 
 
 @pytest.mark.cell('nbs/02_tokens/09_load.ipynb', 'cell "a class that wants boxes is opened" (bea3201e)')

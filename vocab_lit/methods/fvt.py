@@ -39,7 +39,7 @@ def _text_subtokens(source: Vocab, tokens: list[Token]) -> dict[int, list[int]]:
         return {}
     file = TokenizerFile.of(source)
     tokenizer, letter = file.with_letter()
-    file.forget()
+    file.drop_parsed()
     marks_ends = source.dialect is not None and bool(source.dialect.end)
     texts = [letter + " " * t.word_start + t.text for t in tokens]
     closed = [text + letter * (marks_ends and not t.word_start) for text, t in zip(texts, tokens)]

@@ -48,7 +48,8 @@ if TYPE_CHECKING:
 
 # %% auto #0
 __all__ = ['CHECKS', 'find_rows', 'find_special_ids', 'find_end', 'find_template', 'find_class', 'find_merges', 'find_early_end',
-           'find_by_llama_cpp', 'find_gguf_tokenizer', 'Check', 'check_model', 'shares', 'verdict']
+           'find_by_llama_cpp', 'find_gguf_tokenizer', 'Check', 'check_model', 'shares', 'check_summary',
+           'check_usable', 'verdict']
 
 # %% ../../nbs/05_models/17_check.ipynb #621f199c
 def find_rows(served: Served) -> Iterator[Finding]:
@@ -501,6 +502,31 @@ def _advice(plan: Plan, alignment: dict[str, Any], is_language_model: bool) -> s
     return "a start for continued pretraining (`vocab-lit lapt`), not yet a model to use"
 
 
+def check_summary(findings: Sequence[Finding], folder: str | Path) -> str:
+    "A line on whether a folder can be served: the first finding that breaks a server."
+    if not (breaking := [finding for finding in findings if finding.breaks]):
+        return "check: nothing found that would break " + ", ".join(SERVERS)
+    more = f" (and {len(breaking) - 1} more)" if len(breaking) > 1 else ""
+    return f"check: {breaking[0]}{more}; all: `vocab-lit check {folder}`"
+
+
+def check_usable(findings: Sequence[Finding], folder: str | Path, source: Source) -> None:
+    """`ValueError` where a folder that was written breaks transformers and its source does not.
+
+    A chat template that is left out is no such fault: a note says so, and the model completes texts.
+    """
+
+    def breaking(some: Sequence[Finding]) -> dict[str, Finding]:
+        of_transformers = (finding for finding in some if finding.breaks and "transformers" in finding.servers)
+        return {finding.part: finding for finding in of_transformers if finding.part != "template"}
+
+    broken = breaking(findings)
+    inherited = breaking(check_model(source, compare=False)) if broken else {}
+    for part, finding in broken.items():
+        if part not in inherited:
+            raise ValueError(f"{folder} is written but not usable as it is: {finding}")
+
+
 def verdict(
     plan: Plan,
     alignment: dict[str, Any],  # as in the note: how well vectors were aligned
@@ -511,8 +537,5 @@ def verdict(
     "Where the embeddings come from, whether that is a start worth training, and whether the folder will serve."
     told = ", ".join(f"{share:.1%} {how}" for how, share in shares(plan).items())
     told = told.replace("copied", "copied from overlapping tokens").replace("random", "randomly initialised")
-    last = "check: nothing found that would break " + ", ".join(SERVERS)
-    if breaking := [finding for finding in findings if finding.breaks]:
-        more = f" (and {len(breaking) - 1} more)" if len(breaking) > 1 else ""
-        last = f"check: {breaking[0]}{more}; all: `vocab-lit check {folder}`"
-    return [f"{len(plan):,} embeddings: {told}", _advice(plan, alignment, is_language_model), last]
+    advice = _advice(plan, alignment, is_language_model)
+    return [f"{len(plan):,} embeddings: {told}", advice, check_summary(findings, folder)]

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import copy
+import hashlib
 import json
 import re
 from collections import defaultdict
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice, product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 import torch
@@ -55,9 +56,9 @@ if TYPE_CHECKING:
     from vocab_lit.tokens.vocab import Vocab
 
 # %% auto #0
-__all__ = ['SERVERS', 'not_finite', 'check_finite', 'check_source', 'check_rows', 'check_target', 'Finding', 'Bytes', 'ids_in',
-           'Served', 'find_untrained', 'find_not_finite', 'find_old_ids', 'find_other_ids', 'find_changed_weights',
-           'find_changed_rows']
+__all__ = ['SERVERS', 'not_finite', 'check_finite', 'record_vocabulary', 'check_vocabulary', 'check_source', 'check_rows',
+           'check_target', 'Finding', 'Bytes', 'ids_in', 'Served', 'find_untrained', 'find_not_finite', 'find_old_ids',
+           'find_other_ids', 'find_changed_weights', 'find_changed_rows']
 
 # %% ../../nbs/05_models/08_compatibility.ipynb #25064818
 def not_finite(rows: Any, n: int) -> list[int]:
@@ -78,12 +79,33 @@ def check_finite(name: str, rows: torch.Tensor | StoredTensor | ContinuedRows, s
         raise ValueError(f"the {what} of {len(broken)} tokens are not finite, {first}; repair the model first")
 
 
+def _digest(tokenizer: PreTrainedTokenizerBase, n: int) -> str:
+    "A hash of the first n tokens of a tokenizer by id; tokens that are added later do not change it."
+    tokens = sorted((id, token) for token, id in tokenizer.get_vocab().items() if id < n)
+    return hashlib.blake2b(repr(tokens).encode(), digest_size=8).hexdigest()
+
+
+def record_vocabulary(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> None:
+    "Note in a model that was transplanted which vocabulary it has now, for `check_vocabulary`."
+    n = max(tokenizer.get_vocab().values()) + 1
+    cast("Any", model).transplanted_to = (n, _digest(tokenizer, n))  # an attribute of our own
+
+
+def check_vocabulary(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> None:
+    "`ValueError` where a model was transplanted in this process, and a tokenizer is not the result's."
+    n, digest = getattr(model, "transplanted_to", (0, ""))
+    if n and _digest(tokenizer, n) != digest:
+        hint = "give the tokenizer of the result, or load the model again; transplant(..., copy=True) leaves it unchanged"
+        raise ValueError(f"this model was transplanted already and no longer has the tokenizer's vocabulary; {hint}")
+
+
 def check_source(
     model: PreTrainedModel,
     source: Vocab,  # of the tokenizer it was trained with
     finite: bool = True,  # whether every number is looked at
 ) -> None:
     "`ValueError` where a model does not fit its own vocabulary, or its class cannot be given another."
+    check_vocabulary(model, source.own_tokenizer)
     kind, size = type(model).__name__, getattr(text_part(model.config), "vocab_size", None)
     if folder := getattr(model, "source_folder", None):
         check_modules(folder)
@@ -106,7 +128,8 @@ def check_source(
 
 
 def check_rows(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> None:
-    "`ValueError` where a token has no row; ids may have gaps."
+    "`ValueError` where a token has no row or another token's; ids may have gaps."
+    check_vocabulary(model, tokenizer)
     rows, ids = len(rows_of(input_weight(model))), max(tokenizer.get_vocab().values()) + 1
     if ids > rows:
         told = f"the tokenizer has {ids} token ids and the model {rows} embeddings"

@@ -65,7 +65,9 @@ class StoredTensor:
         "A part of it, in memory; the file is mapped no longer than it takes to copy that."
         assert self.dtype is not None  # rows are asked of embeddings, which have one
         mapped = np.memmap(self.file, f"u{self.dtype.itemsize}", "r", self.start, self.shape)
-        return torch.from_numpy(np.array(mapped[which])).view(self.dtype)
+        parts = which if isinstance(which, tuple) else (which,)
+        index = tuple(p.numpy() if isinstance(p, torch.Tensor) else p for p in parts)  # a tensor of one id is no number
+        return torch.from_numpy(np.array(mapped[index])).view(self.dtype)
 
 # %% ../../nbs/05_models/02_lazy_weights.ipynb #d7898011
 def read_header(file: Path) -> dict[str, StoredTensor]:

@@ -214,7 +214,7 @@ class NewVocabulary:
         log.info(f"training {more if wanted.continues else f'a tokenizer of {wanted.size_in_words}'}")
         file = TokenizerFile.of(self.source.vocab)
         built = build_tokenizer(file, self.lines, wanted)
-        file.forget()  # a parsed vocabulary is large
+        file.drop_parsed()
         log.info(built.about)
         if not self.at_most:
             wanted.check_added(len(built.tokenizer) - len(self.source.tokenizer))
@@ -419,8 +419,8 @@ def transplant_files(
 
 
 def _judge(result: Transplant, new: NewVocabulary, out: Path) -> None:
-    "Tell what a folder that was made is good for."
-    from vocab_lit.models.check import check_model, verdict
+    "Tell what a folder that was made is good for; `ValueError` where it breaks transformers."
+    from vocab_lit.models.check import check_model, check_usable, verdict
     from vocab_lit.models.model_class import learns_from_text
 
     made = FolderSource(out)
@@ -428,6 +428,7 @@ def _judge(result: Transplant, new: NewVocabulary, out: Path) -> None:
     findings = check_model(made, compare=False)  # a line tells what breaks
     for line in verdict(result.plan, new.alignment, findings, out, learns_from_text(result.model)):
         log.info(line)
+    check_usable(findings, out, new.source)
 
 # %% ../../nbs/05_models/18_pipeline.ipynb #b9f1fcbf
 def _kept(writer: FolderWriter | GgufWriter, files: Sequence[str], settings: TrimSettings) -> tuple[Any, dict]:
@@ -440,7 +441,7 @@ def _kept(writer: FolderWriter | GgufWriter, files: Sequence[str], settings: Tri
     kept, texts = writer.kept(trimming), told_of(trimming)
     gone = (id for id in range(trimming.parts.size) if id not in trimming.kept)
     lost = by_script(source.tokens_at(gone))
-    source.tokenizer_file.forget()  # a parsed vocabulary is large
+    source.tokenizer_file.drop_parsed()
     return kept, dict(texts, lost=lost)
 
 
@@ -514,7 +515,20 @@ def trim_files(
     facts["unseen"] = {name: rows for name, rows in texts.items() if name != "lost"}
     result.save_pretrained(out, **facts)
     log.info(f"saved in {out}")
+    if not source.is_gguf:
+        _check_trimmed(cast("Transplant", result), source, Path(out))
     return told
+
+
+def _check_trimmed(result: Transplant, source: Source, out: Path) -> None:
+    "Tell whether a folder that was trimmed can be served; `ValueError` where it breaks transformers."
+    from vocab_lit.models.check import check_model, check_summary, check_usable
+
+    made = FolderSource(out)
+    made.tokenizer = result.tokenizer  # as it was written
+    findings = check_model(made, compare=False)
+    log.info(check_summary(findings, out))
+    check_usable(findings, out, source)
 
 # %% ../../nbs/05_models/18_pipeline.ipynb #bcf393c7
 _SIZES = ("hidden_size", "intermediate_size", "num_attention_heads", "num_hidden_layers")

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from copy import copy as shallow_copy
+from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -22,7 +24,7 @@ from ..methods.recipe import Copy, Gaussian, Recipe
 from ..methods.registry import get_recipe
 from ..methods.settings import copies_overlap
 from .card import keep_source_files, write_card
-from .compatibility import check_source, check_target
+from .compatibility import check_source, check_target, record_vocabulary
 from .factored_embedding import FactoredEmbedding, check_tied
 from vocab_lit.models.lazy_weights import (
     StoredTensor,
@@ -364,7 +366,16 @@ def replace_vocabulary(
     notes = _move_ids(model, source, target, names)
     _check_result(model)
     _limit_length(target.own_tokenizer, source.own_tokenizer, model)
+    record_vocabulary(model, target.own_tokenizer)
     return Transplant(model, target.own_tokenizer, plan, factors, layer, notes)
+
+
+def _copy_model(model: PreTrainedModel) -> PreTrainedModel:
+    "A copy of a model, the weights of which are left in their files if the model's are."
+    made = deepcopy(model)
+    for new, old in zip(made.state_dict(keep_vars=True).values(), model.state_dict(keep_vars=True).values()):
+        vars(new).update(vars(old))  # attributes of our own, which a deep copy of a parameter lacks
+    return made
 
 
 def transplant(
@@ -376,6 +387,7 @@ def transplant(
     seed: int = 0,
     pad_to_multiple_of: int = 1,
     factors: Factors | None = None,
+    copy: bool = False,
 ) -> Transplant:
     """Replace the vocabulary of a pretrained model (tokenizer transfer).
 
@@ -387,11 +399,11 @@ def transplant(
     ----------
     model : PreTrainedModel
         A model of any class whose tokens can be told, from `load_model` or, with its weights left in their files, from
-        `open_model`. It is changed in place.
+        `open_model`. It is changed in place unless `copy` is set.
     source : PreTrainedTokenizerBase or FolderSource
         The tokenizer that the model was trained with, or where the model comes from.
     tokenizer : PreTrainedTokenizerBase
-        The target tokenizer.
+        The target tokenizer. It is left unchanged; that of the result is a copy.
     recipe : str or Recipe, default "blend"
         A method of initialisation by its name in `RECIPES`, or a recipe of one's own.
     vectors : TokenVectors or AlignedVectors, optional
@@ -403,6 +415,8 @@ def transplant(
         The number of embeddings is rounded up to a multiple of it, for speed on GPUs (64) and TPUs (128).
     factors : Factors, optional
         The factorised source embeddings, for low-dimensional recipes; left out, they are made here.
+    copy : bool, default False
+        Whether to leave the model unchanged and transplant a copy, which needs the memory of a second model.
 
     Returns
     -------
@@ -412,8 +426,8 @@ def transplant(
     Raises
     ------
     ValueError
-        Where the model does not fit its tokenizer or cannot have the target's, or the recipe lacks what it needs. The
-        model is then as it was.
+        Where the model does not fit its tokenizer, as after an earlier transplant, or cannot have the target's, or the
+        recipe lacks what it needs. The model is then as it was.
 
     Examples
     --------
@@ -430,10 +444,10 @@ def transplant(
     """
     recipe = get_recipe(recipe) if isinstance(recipe, str) else recipe
     vocab = source.vocab if isinstance(source, FolderSource) else Vocab.from_tokenizer(source)
-    target = Vocab.from_tokenizer(tokenizer)
+    target = Vocab.from_tokenizer(shallow_copy(tokenizer))
     check_source(model, vocab)
     check_tokenizers(model, vocab, target)
-    return replace_vocabulary(model, vocab, target, recipe, vectors, seed, pad_to_multiple_of, factors)
+    return replace_vocabulary(_copy_model(model) if copy else model, vocab, target, recipe, vectors, seed, pad_to_multiple_of, factors)
 
 # %% ../../nbs/05_models/10_transplant.ipynb #703e482c
 class FolderWriter:

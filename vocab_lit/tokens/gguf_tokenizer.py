@@ -178,7 +178,11 @@ class GgufTokenizer(TokenizerFile):
     def __init__(self, file: GgufFile | str | Path):
         self.file = GgufFile.of(file)
         check_tokens(self.file)
-        self.last = {}
+
+    @property
+    def last(self) -> dict[str, int]:
+        "None: a file lists all its tokens in one vocabulary."
+        return {}
 
     def get(self, name: str, default: Any = None) -> Any:
         "An entry of the tokenizer."

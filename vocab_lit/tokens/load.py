@@ -10,7 +10,7 @@ import logging
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import sentencepiece
 from sentencepiece import sentencepiece_model_pb2
@@ -18,7 +18,7 @@ from tokenizers import normalizers
 
 from ..text.errors import first_line, no_collection, reading
 from ..text.files import hub_name, is_gguf, read_json, scratch_folder
-from .tokenizer_file import TokenizerFile, save_tokenizer
+from .tokenizer_file import TokenizerFile, own_methods, save_tokenizer
 from .train import BERT_ROLES, ROBERTA_ROLES
 from .vocab import backend_of, components, ids_of_lines, merges_by_score, sentencepiece_pipeline
 
@@ -331,7 +331,15 @@ def _from_sentencepiece(path: Path, file: Path, model: sentencepiece.SentencePie
         made = _by_class(path, named, vocab_file=str(file))
     else:
         made = PreTrainedTokenizerFast.from_pretrained(path, vocab_file=str(file))
-    if tokenized_differently(made, model) is None:
+    sets_language = "src_lang" in own_methods(made)
+    if sets_language and (language := cast("Any", made).src_lang) not in made.get_vocab():
+        problem = f"the {type(made).__name__} that transformers makes of {file.name} lacks {language}"
+        raise ValueError(f"{path}: {problem}; put the model's tokenizer.json into the folder")
+    if (text := tokenized_differently(made, model)) is None:
+        return made
+    if sets_language:  # with another class, texts would be marked as of a wrong language
+        what = "tokenizes differently from %s, for example %r; it is used because it alone sets the language of a text"
+        log.warning(f"%s: the {type(made).__name__} of transformers {what}", path, file.name, text)
         return made
     made = as_specified(made, file)
     if (text := tokenized_differently(made, model)) is None:

@@ -285,10 +285,11 @@ class TokenizerFile:
             tokenizer.file.vocab = tokenizer
         return tokenizer.file
 
-    def forget(self) -> None:
-        "Keep of what was read the vocabulary alone; a parsed pipeline is large."
+    def drop_parsed(self) -> None:
+        "Free what was parsed, which is large, except the vocabulary; it is parsed again when it is needed."
         for name in self.__dict__.keys() - {"tokenizer", "vocab"}:
-            del self.__dict__[name]
+            if isinstance(getattr(type(self), name, None), cached_property):
+                del self.__dict__[name]
 
     @cached_property
     def pipeline(self) -> dict[str, Any]:
@@ -484,11 +485,15 @@ class TokenizerFile:
 
     def needs(self, id: int) -> set[int]:
         "A token and all others without which no text would give it."
-        found = self.__dict__.setdefault("_found", {})  # it is asked for more than once
-        if id not in found:
+        if id not in self._needs:
             built = self.built_from(self.pieces[id]) if self.dialect.model == "BPE" and id in self.pieces else ()
-            found[id] = {id, *(self.ids[piece] for piece in built if piece in self.ids)}
-        return found[id]
+            self._needs[id] = {id, *(self.ids[piece] for piece in built if piece in self.ids)}
+        return self._needs[id]
+
+    @cached_property
+    def _needs(self) -> dict[int, set[int]]:  # {id: ids}
+        "The results of `needs`, which is called more than once for a token."
+        return {}
 
     @cached_property
     def pieces(self) -> dict[int, str]:
