@@ -174,6 +174,31 @@ def test_what_stands_around_a_text_templates_and_special_tokens_stay(cell_498ae0
             assert built.tokenize(said) == source.tokenize(said), kind
 
 
+@pytest.mark.cell('nbs/02_tokens/05_trim.ipynb', 'cell "branches, tools and other templates keep their words" (1d68153d)')
+def test_branches_tools_and_other_templates_keep_their_words(cell_498ae08b):
+    english = cell_498ae08b.english
+    swahili = cell_498ae08b.swahili
+    source = chat_tokenizer("qwen3", english + swahili + ["hatua zote kabisa", "the instructions of the tools"] * 20, 700)
+    branch = "{% if thinking == 'hatua zote' %}hatua zote kabisa{% endif %}{{ messages[0].content }}"
+    rag = "{% for tool in tools or [] %}the instructions of the tools {{ tool.function.name }}{% endfor %}kabisa"
+    source.chat_template = {"default": branch, "rag": rag}
+    built = trim(source, {"sw": swahili[:2]}).tokenizer
+    for text in ("hatua zote kabisa", "the instructions of the tools ", "kabisa"):
+        assert built.tokenize(text) == source.tokenize(text), text
+
+
+@pytest.mark.cell('nbs/02_tokens/05_trim.ipynb', 'cell "pieces with a score of 0 stay, as tags of languages" (35e57cf6)')
+def test_pieces_with_a_score_of_0_stay_as_tags_of_languages(cell_498ae08b, cell_9b5ce5a1):
+    sources = cell_9b5ce5a1.sources
+    swahili = cell_498ae08b.swahili
+    pipeline = json.loads(sources["unigram"].backend_tokenizer.to_str())
+    pipeline["model"]["vocab"][-2:] = [["<2yue>", 0.0], ["<2sw>", 0.0]]
+    tagged = TokenizerFile(sources["unigram"]).with_pipeline(pipeline).tokenizer
+    assert "<2yue>" in tagged.tokenize("<2yue> maji")
+    built = trim(tagged, {"sw": swahili[:50]}).tokenizer
+    assert built.tokenize("<2yue> maji") == tagged.tokenize("<2yue> maji")
+
+
 @pytest.mark.cell('nbs/02_tokens/05_trim.ipynb', 'cell "merges of one token are told apart" (6cea64ce)')
 def test_merges_of_one_token_are_told_apart(cell_498ae08b, cell_5d64ddcf, cell_9b5ce5a1):
     in_source = cell_5d64ddcf.in_source

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from vocab_lit.methods.plan import Plan
 
 # %% auto #0
-__all__ = ['CHECKS', 'find_rows', 'find_special_ids', 'find_end', 'find_template', 'find_class', 'find_merges',
+__all__ = ['CHECKS', 'find_rows', 'find_markers', 'find_special_ids', 'find_end', 'find_template', 'find_class', 'find_merges',
            'find_by_llama_cpp', 'find_gguf_tokenizer', 'Check', 'check_model', 'shares', 'verdict']
 
 # %% ../../nbs/05_models/17_check.ipynb #621f199c
@@ -69,6 +69,17 @@ def find_rows(served: Served) -> Iterator[Finding]:
         yield Finding("embeddings", f"{what}engines do not", todo, ("vllm",), breaks=False)
 
 # %% ../../nbs/05_models/17_check.ipynb #f491adc4
+def find_markers(served: Served) -> Iterator[Finding]:
+    "Whether the tokenizer has the tokens that other files of the folder name, such as markers of queries."
+    own = served.source.tokenizer.get_vocab()
+    before = served.before.tokenizer.get_vocab() if served.before else None
+    for marker, place in served.source.tokenizer_file.beside.markers.items():
+        is_token = marker in before if before else "_prefix" in place
+        if marker not in own and is_token:
+            what = f"{place} names {marker!r}, which is no token, so that the unknown token stands for it"
+            yield Finding("special ids", what, "make the folder anew, or add it to the tokenizer", ("transformers",))
+
+
 _ID_LISTS = ("suppress_tokens", "begin_suppress_tokens", "forced_decoder_ids", "bad_words_ids")
 
 
@@ -309,6 +320,7 @@ CHECKS = (
     Check("merges", find_merges, _GGUF),
     Check("the number of ids, embeddings and vocab_size", find_rows, _FOLDER),
     Check("ids in the configurations", find_special_ids, _FOLDER),
+    Check("tokens in other files", find_markers, _FOLDER),
     Check("the end of generation", find_end),
     Check("the tokenizer's class", find_class, _FOLDER),
     Check("the chat template", find_template),

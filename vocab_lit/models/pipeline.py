@@ -232,11 +232,13 @@ class NewVocabulary:
         return expanded
 
     def _with_special(self, own: PreTrainedTokenizerBase) -> PreTrainedTokenizerBase:
-        "A tokenizer with the source's special tokens, where these are asked for."
-        from vocab_lit.tokens.special_tokens import add_special_tokens
+        "A tokenizer with the source's special tokens, where these are asked for, and those that files beside it name."
+        from vocab_lit.tokens.special_tokens import add_markers, add_special_tokens
 
-        wanted = self.settings.tokenizer.add_special_tokens
-        if wanted and (added := add_special_tokens(self.source.tokenizer, own)):
+        source, wanted = self.source.tokenizer, self.settings.tokenizer.add_special_tokens
+        added = add_special_tokens(source, own) if wanted else []
+        added += add_markers(self.source.tokenizer_file.beside.markers, source, own)
+        if added:
             log.info(f"added {', '.join(added)} to the target tokenizer")
         return own
 

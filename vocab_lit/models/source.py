@@ -145,7 +145,7 @@ class Source:
 
 # %% ../../nbs/05_models/04_source.ipynb #7e1847c4
 _BESIDE_WEIGHTS = ("*.json", "*.jinja", "*.txt", "*.md", "*.model", "LICEN[SC]E*", "NOTICE*", "USE_POLICY*")
-_BESIDE_WEIGHTS += ("[0-9]*_*/*", "plan.npz", "factors.safetensors")  # the first: sentence-transformers' modules
+_BESIDE_WEIGHTS += ("[0-9]*_*/*", "plan.npz", "factors.safetensors", "artifact.metadata")  # the first: sentence-transformers' modules
 
 
 @cache
@@ -172,6 +172,14 @@ class FolderSource(Source):
         from vocab_lit.tokens import load
 
         return load.load_tokenizer(self.path)
+
+    @cached_property
+    def tokenizer_file(self) -> TokenizerFile:
+        "The tokenizer, with what the files beside it name."
+        from vocab_lit.tokens.special_tokens import read_beside
+        from vocab_lit.tokens.tokenizer_file import TokenizerFile
+
+        return TokenizerFile(self.tokenizer, read_beside(self.files))
 
     @cached_property
     def config(self) -> PreTrainedConfig:

@@ -20,7 +20,14 @@ from ..text.errors import first_line, no_collection, reading
 from ..text.files import hub_name, is_gguf, read_json, scratch_folder
 from .tokenizer_file import TokenizerFile, save_tokenizer
 from .train import BERT_ROLES, ROBERTA_ROLES
-from .vocab import backend_of, components, ids_of_lines, merges_by_score, sentencepiece_pipeline
+from vocab_lit.tokens.vocab import (
+    backend_of,
+    components,
+    ids_of_lines,
+    length_settings,
+    merges_by_score,
+    sentencepiece_pipeline,
+)
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -252,6 +259,7 @@ def _checked(tokenizer: PreTrainedTokenizerBase) -> PreTrainedTokenizerBase:
     "A tokenizer that was loaded, without dropout; `ValueError` where it numbers tokens in another way than its files."
     if not tokenizer.is_fast:
         return tokenizer  # whoever needs a fast one says so
+    length_settings(tokenizer)
     _check_added(tokenizer)
     _check_template(backend_of(tokenizer))
     try:
