@@ -59,7 +59,8 @@ def check_tokens(
         base = Vocab.from_tokenizer(load_tokenizer(wanted.tokenizer))
     elif wanted.kind and not wanted.extend and wanted.kind != TokenizerFile(source.tokenizer).kind:
         base = None  # one of another kind is yet to be trained
-    built = check_given(wanted.given, source.vocab, base, bool(wanted.extend) or only_adds)
+    stays = bool(wanted.extend) or only_adds
+    built = check_given(wanted.given, source.vocab, base, stays, source.looks_up_words)
     return built if (is_given or only_adds) and not wanted.add_special_tokens else None
 
 # %% ../../nbs/05_models/18_pipeline.ipynb #c644fe20
@@ -250,7 +251,7 @@ class NewVocabulary:
 
         wanted = self.settings.tokenizer
         if self.with_tokens or wanted.tokens:
-            return self.with_tokens or add_given(self._tokenizers[1], wanted.given)
+            return self.with_tokens or add_given(self._tokenizers[1], wanted.given, self.source.looks_up_words)
         return Built(cast("PreTrainedTokenizerFast", self._tokenizers[1]), "")  # no other kind can be read
 
     @property

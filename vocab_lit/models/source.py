@@ -62,6 +62,7 @@ class Source:
     """
 
     is_gguf = False
+    looks_up_words = True  # whether its tokenizer can have a word as a piece that no merges build
     tables: dict[str, TokenTensor] | dict[str, GgufTable]  # what has a row for each token, by role
     dtype: str  # the number format or quantisation of the input embeddings, such as "bfloat16" or "Q8_0"
     generates: bool  # whether it is a decoder
@@ -428,6 +429,13 @@ class GgufSource(Source):
         from vocab_lit.tokens.gguf_tokenizer import GgufTokenizer
 
         return GgufTokenizer(self.file)
+
+    @property
+    def looks_up_words(self) -> bool:
+        "Whether llama.cpp looks a word up before it merges its bytes."
+        from vocab_lit.tokens.gguf_tokenizer import IGNORE_MERGES
+
+        return self.tokenizer_file.name != "gpt2" or self.tokenizer_file.pre in IGNORE_MERGES
 
     @property
     def tokenizer(self) -> PreTrainedTokenizerBase:

@@ -365,10 +365,10 @@ class _Attempt:
         return list(failed)
 
 
-def _tried(file: TokenizerFile, new: Sequence[GivenToken]) -> _Attempt:
+def _tried(file: TokenizerFile, new: Sequence[GivenToken], whole_words: bool) -> _Attempt:
     "New tokens as pieces of the model where that works, the others as added tokens; `SettingError` where neither does."
     one_word = [given for given in new if not given.special and " " not in given.token]
-    in_model = one_word if one_word and _takes_pieces(file) else []
+    in_model = one_word if one_word and whole_words and _takes_pieces(file) else []
     for _ in range(2):
         attempt = _Attempt(file, in_model, [given for given in new if given not in in_model])
         divided = attempt.failed()
@@ -384,6 +384,7 @@ def _tried(file: TokenizerFile, new: Sequence[GivenToken]) -> _Attempt:
 def add_given(
     base: PreTrainedTokenizerBase | Vocab | TokenizerFile,  # fast
     tokens: Sequence[GivenToken],
+    whole_words: bool = True,  # whether a word can be a piece of the model that no merges build
 ) -> Built:  # ids of the tokenizer unchanged, new tokens after them
     "Add given tokens to a tokenizer; those that it has stay. `SettingError` where one would never be produced."
     file = TokenizerFile.of(base)
@@ -391,7 +392,7 @@ def add_given(
         if not given.special:
             _check_normalised(given, file)
     ids = {given: known_id(given, file.vocab) for given in tokens}
-    attempt = _tried(file, [given for given in tokens if ids[given] is None])
+    attempt = _tried(file, [given for given in tokens if ids[given] is None], whole_words)
     known = {id: given for given, id in ids.items() if id is not None}
     in_model, added = len(attempt.in_model), len(attempt.added)
     about = f"{len(tokens):,} tokens are given: {in_model:,} are pieces of the model now, "
