@@ -71,11 +71,12 @@ def find_rows(served: Served) -> Iterator[Finding]:
 # %% ../../nbs/05_models/17_check.ipynb #f491adc4
 def find_markers(served: Served) -> Iterator[Finding]:
     "Whether the tokenizer has the tokens that other files of the folder name, such as markers of queries."
-    own = served.source.tokenizer.get_vocab()
-    before = served.before.tokenizer.get_vocab() if served.before else None
-    for marker, place in served.source.tokenizer_file.beside.markers.items():
-        is_token = marker in before if before else "_prefix" in place
-        if marker not in own and is_token:
+    own, markers = served.source.tokenizer.get_vocab(), served.source.tokenizer_file.beside.markers
+    missing = [marker for marker in markers if marker not in own]
+    before = served.before.tokenizer.get_vocab() if missing and served.before else None
+    for marker in missing:
+        place = markers[marker]
+        if marker in before if before else "_prefix" in place:
             what = f"{place} names {marker!r}, which is no token, so that the unknown token stands for it"
             yield Finding("special ids", what, "make the folder anew, or add it to the tokenizer", ("transformers",))
 

@@ -225,9 +225,9 @@ def check_grows(source: Any, text: Sequence[str | Path], settings: TransplantSet
         raise SettingError("method", f"{problem}; give another, as blend or identity")
     if settings.init.pad_to_multiple_of:
         raise SettingError("pad_to_multiple_of", "a GGUF file has a token for each row; leave it out")
-    if wanted.extend and not wanted.continues and not source.looks_up_words:
-        pre = source.tokenizer_file.pre
-        problem = f" {wanted.expansion}: llama.cpp does not look up whole words with the pre-tokenizer {pre!r}"
+    tokens = cast("GgufTokenizer", source.tokenizer_file)
+    if wanted.extend and not wanted.continues and tokens.name == "gpt2" and not source.looks_up_words:
+        problem = f" {wanted.expansion}: llama.cpp does not look up whole words with the pre-tokenizer {tokens.pre!r}"
         raise SettingError("expansion", f"{problem}; give --expansion continued")
 
 # %% ../../nbs/05_models/06_gguf_weights.ipynb #2acf8423

@@ -432,10 +432,11 @@ class GgufSource(Source):
 
     @property
     def looks_up_words(self) -> bool:
-        "Whether llama.cpp looks a word up before it merges its bytes."
+        "Whether llama.cpp looks a word up before it merges what it consists of."
         from vocab_lit.tokens.gguf_tokenizer import IGNORE_MERGES
 
-        return self.tokenizer_file.name != "gpt2" or self.tokenizer_file.pre in IGNORE_MERGES
+        t = self.tokenizer_file
+        return t.dialect.model != "BPE" or t.name == "gpt2" and t.pre in IGNORE_MERGES
 
     @property
     def tokenizer(self) -> PreTrainedTokenizerBase:
