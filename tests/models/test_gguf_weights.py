@@ -194,14 +194,14 @@ def test_a_table_whose_type_cannot_be_written_becomes_q8_0(cell_f47b4b00):
 def test_given_tokens_are_found_by_llama_cpp(cell_f47b4b00):
     place = cell_f47b4b00.place
     (place / "terms.tsv").write_text("token\tdescription\tspecial\nkisukari\tsukari\t\n<dawa>\tmaji\ttrue\n")
-    with remarks() as told:
-        given = transplant_files(
-            place / "bert.gguf", [], place / "terms.gguf", TransplantSettings.of(tokens=place / "terms.tsv")
-        )
-    assert "llama.cpp finds 1 given tokens inside longer words too, such as 'kisukari'" in "".join(told)
     trial = [*trial_lines(), "ana kisukari, leo", "x <dawa> y"]
-    with Llama(place / "terms.gguf") as model:
-        assert model.ids(trial, special=True) == given.tokenizer(trial, add_special_tokens=False)["input_ids"]
+    for name in ("bert", "gpt2"):  # neither looks up whole words that no merges build
+        with remarks() as told:
+            settings = TransplantSettings.of(tokens=place / "terms.tsv")
+            given = transplant_files(place / f"{name}.gguf", [], place / f"{name}-terms.gguf", settings)
+        assert "llama.cpp finds 1 given tokens inside longer words too, such as 'kisukari'" in "".join(told)
+        with Llama(place / f"{name}-terms.gguf") as model:
+            assert model.ids(trial, special=True) == given.tokenizer(trial, add_special_tokens=False)["input_ids"]
 
 
 @pytest.mark.cell('nbs/05_models/06_gguf_weights.ipynb', 'cell "a source that was trimmed is trimmed and extended again" (5f1b8ffa)')

@@ -6,7 +6,7 @@ from studies.phrasebook import dictionary, lines
 from studies.plan_check import check_plan
 from studies.toy_tokenizers import chat_tokenizer, toy_tokenizer
 from tools.examples import remarks
-from transformers import AutoModelForMaskedLM, AutoTokenizer, GPT2Config, GPT2LMHeadModel, Gemma3TextConfig, LlamaConfig, MistralConfig, Qwen3Config, XLMRobertaConfig, XLMRobertaForMaskedLM
+from transformers import AutoModelForMaskedLM, AutoTokenizer, BertConfig, BertModel, GPT2Config, GPT2LMHeadModel, Gemma3TextConfig, LlamaConfig, MistralConfig, Qwen3Config, XLMRobertaConfig, XLMRobertaForMaskedLM
 from types import SimpleNamespace
 from unittest import mock
 from vocab_lit.methods import factored
@@ -21,9 +21,9 @@ from vocab_lit.text import corpus
 from vocab_lit.text.corpus import data_path
 from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.tokens.settings import TrimSettings
-from vocab_lit.tokens.tokenizer_file import Built, ids_around, save_tokenizer
+from vocab_lit.tokens.tokenizer_file import Built, from_pipeline, ids_around, save_tokenizer
 from vocab_lit.tokens.train import train_tokenizer
-from vocab_lit.tokens.vocab import Vocab
+from vocab_lit.tokens.vocab import Vocab, read_pipeline
 from vocab_lit.vectors.token_vectors import save_vectors, token_vectors
 from vocab_lit.vectors.word_vectors import train_words
 import json
@@ -187,7 +187,7 @@ def cell_348c7090(cell_6424b4a4, cell_38f45693):
         model.save_pretrained(place / name)
         save_tokenizer(tokenizer, place / name)
     {name: type(model).__name__ for name, (model, _) in made.items()}
-    return SimpleNamespace(made=made)
+    return SimpleNamespace(made=made, shape=shape)
 
 
 @pytest.fixture(scope='module')
@@ -719,6 +719,54 @@ def test_what_cannot_be_trimmed_is_refused_and_nothing_is_written(cell_6424b4a4)
         with pytest.raises(ValueError, match=match):
             trim_files(place / "model", [place / text], place / "never", TrimSettings(**options))
         assert not (place / "never").exists()
+
+
+@pytest.mark.cell('nbs/05_models/18_pipeline.ipynb', 'cell "tokens and texts that files beside the model name stay" (887aeb73)')
+def test_tokens_and_texts_that_files_beside_the_model_name_stay(cell_6424b4a4, cell_38f45693, cell_348c7090):
+    few = cell_38f45693.few
+    place = cell_6424b4a4.place
+    shape = cell_348c7090.shape
+    marked = train_tokenizer(lines("en", 300, seed=0) + few, "wordpiece", 600)
+    pipeline = read_pipeline(marked)
+    for piece in ("[unused0]", "[unused1]", "[image]", "▲"):
+        pipeline["model"]["vocab"][piece] = len(pipeline["model"]["vocab"])
+    pipeline |= dict(truncation=dict(direction="Right", max_length=64, strategy="LongestFirst", stride=0))
+    pad = pipeline["model"]["vocab"]["[PAD]"]
+    batch = dict(strategy="BatchLongest", direction="Right", pad_to_multiple_of=8, pad_id=pad, pad_type_id=0)
+    marked = from_pipeline(pipeline, unk_token="[UNK]", pad_token="[PAD]", cls_token="[CLS]", sep_token="[SEP]")
+    folder = place / "colbert"
+    BertModel(BertConfig(vocab_size=len(marked), **shape)).save_pretrained(folder)
+    save_tokenizer(marked, folder)
+    (folder / "tokenizer.json").write_text(json.dumps(pipeline | dict(padding=batch | dict(pad_token="[PAD]"))))
+    config = json.loads((folder / "config.json").read_text())
+    config |= dict(forced_bos_token_id=len(marked) - 1, task_specific_params=dict(sum=dict(prefix="summarize the text: ")))
+    (folder / "config.json").write_text(json.dumps(config))
+    prompts = dict(query="where is the water of the children? ")
+    named = dict(prompts=prompts, query_prefix="[unused0]", document_prefix="[unused1]")
+    (folder / "config_sentence_transformers.json").write_text(json.dumps(named))
+    (folder / "processor_config.json").write_text(json.dumps(dict(image_token="[image]")))
+    trim_files(folder, [place / "few.txt"], place / "colbert-few", TrimSettings(vocab_size=120, characters="none"))
+    trimmed = AutoTokenizer.from_pretrained(place / "colbert-few")
+    assert {"[unused0]", "[unused1]", "[image]", "▲"} <= trimmed.get_vocab().keys()
+    for text in (*prompts.values(), "summarize the text: "):
+        assert trimmed.tokenize(text) == marked.tokenize(text)
+    lengths = json.loads((place / "colbert-few/tokenizer.json").read_text())
+    assert lengths["truncation"] == pipeline["truncation"]
+    assert lengths["padding"] == json.loads((folder / "tokenizer.json").read_text())["padding"] | dict(
+        pad_id=trimmed.pad_token_id
+    )
+    settings = TransplantSettings.of(method="identity", vocab_size=300, kind="wordpiece")
+    made = transplant_files(folder, [place / "sw.txt"], place / "colbert-sw", settings)
+    assert made.tokenizer.convert_tokens_to_ids("[unused0]") != made.tokenizer.unk_token_id
+    marker, before = (t.convert_tokens_to_ids("[unused0]") for t in (made.tokenizer, marked))
+    assert made.plan.copied[marker] == before
+    lengths = json.loads((place / "colbert-sw/tokenizer.json").read_text())
+    assert lengths["truncation"]["max_length"] == 64 and lengths["padding"]["pad_id"] == made.tokenizer.pad_token_id
+    for trimmed_file in ("colbert-few/tokenizer.json", "colbert-sw/tokenizer.json"):
+        text = (place / trimmed_file).read_text()
+        (place / trimmed_file).write_text(text.replace("[unused0]", "[lost]"))
+        found = check_model((place / trimmed_file).parent, source=folder)
+        assert "config_sentence_transformers.json: query_prefix names '[unused0]', which is no token" in str(found)
 
 
 @pytest.mark.cell('nbs/05_models/18_pipeline.ipynb', 'cell "given tokens alone leave all else as it was" (3f0fa651)')

@@ -52,6 +52,48 @@ def test_every_format_gives_the_same_lines_under_any_name(cell_6a3f0109):
     assert len(list(TextSource.of(place / "said.txt").lines())) == 4  # commas alone make no table
 
 
+@pytest.mark.cell('nbs/01_text/03_reader.ipynb', 'cell "lines end at all ends of lines, and byte order marks are dropped" (b7d9ca3e)')
+def test_lines_end_at_all_ends_of_lines_and_byte_order_marks_are_dropped(cell_6a3f0109):
+    greetings = cell_6a3f0109.greetings
+    place = cell_6a3f0109.place
+    joined = "\ufeffHabari ya asubuhi.\n".encode() + "\ufeffKaribu sana.\n".encode()
+    ends = {
+        "mac": "Habari ya asubuhi.\rKaribu sana.\r",
+        "no-end": "Habari ya asubuhi.\rKaribu sana.",
+        "mac-then-windows": "Habari ya asubuhi.\rKaribu sana.\r\n",
+        "unix-then-mac": "Habari ya asubuhi.\nKaribu sana.\r",
+        "returns": "Habari ya asubuhi.\r\r\nKaribu sana.\r\r\n",
+        **{f"separator-{ord(end)}": f"Habari ya asubuhi.{end}Karibu sana." for end in "\f\v\x85\u2028\u2029"},
+        "mac.jsonl": '{"text": "Habari ya asubuhi."}\r{"text": "Karibu\u2028sana."}\r',
+        "mac.csv": 'id,text\r1,"Habari ya asubuhi."\r2,"Karibu\rsana."\r',
+        "quoted.csv": 'id,text\r\n1,Habari ya asubuhi.\r\n2,"Karibu\rsana."\r\n',
+        "mac.tsv": "id\ttext\r1\tHabari ya asubuhi.\r2\tKaribu sana.\r",
+        "cell.tsv": "id\ttext\n1\tHabari ya asubuhi.\n2\tKaribu\rsana.\n",
+        "marks": joined.decode(),
+        "marks.jsonl": '{"text": "Habari ya asubuhi."}\n\ufeff{"text": "Karibu \ufeffsana."}\n',
+    }
+    for name, content in ends.items():
+        (place / name).write_bytes(content.encode())
+        read = list(TextSource.of(place / name).lines())
+        assert [word for line in read for word in line.split()] == "Habari ya asubuhi. Karibu sana.".split(), (name, read)
+        assert read[0] == greetings[0], name
+    (place / "members.gz").write_bytes(gzip.compress(joined[:30]) + gzip.compress(joined[30:]))
+    assert list(TextSource.of(place / "members.gz").lines()) == greetings
+    with pytest.MonkeyPatch.context() as patch:  # lines that begin in one part of a file and end in the next
+        patch.setattr("vocab_lit.text.reader._FIRST", 8)
+        patch.setattr("vocab_lit.text.reader._AT_ONCE", 3)
+        patch.setattr("vocab_lit.text.reader.LONGEST_LINE", 20)
+        (place / "long-mac.txt").write_bytes(b"one\rtwo\r\nthree\rfour\r\r\nfive" * 3 + b"\r")
+        assert [line.strip() for line in raw_lines(place / "long-mac.txt") if line.strip()] == [
+            *["one", "two", "three", "four", "fiveone"],
+            *["two", "three", "four", "fiveone"],
+            *["two", "three", "four", "five"],
+        ]
+        (place / "endless-mac.txt").write_bytes(b"one\r" + b"a" * 50)
+        with pytest.raises(ValueError, match="endless-mac.txt, line 2: longer than 20 bytes"):
+            list(raw_lines(place / "endless-mac.txt"))
+
+
 @pytest.mark.cell('nbs/01_text/03_reader.ipynb', 'cell "a column of a Parquet file is read in parts" (6a3f0127)')
 def test_a_column_of_a_parquet_file_is_read_in_parts(cell_6a3f0109):
     greetings = cell_6a3f0109.greetings

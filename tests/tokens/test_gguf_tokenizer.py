@@ -10,7 +10,7 @@ from transformers.models.qwen3_5.tokenization_qwen3_5 import PRETOKENIZE_REGEX a
 from types import SimpleNamespace
 from vocab_lit.gguf.container import GgufFile, NewTensor, same_tensor, write_gguf
 from vocab_lit.gguf.llama_cpp import LlamaCpp
-from vocab_lit.gguf.tokens import TokenType, token_tables, token_types, tokens_of
+from vocab_lit.gguf.tokens import TokenType, chat_template_fields, text_field, token_tables, token_types, tokens_of
 from vocab_lit.tokens.continued import extend_on_text
 from vocab_lit.tokens.gguf_tokenizer import GgufTokenizer, PRE_TOKENIZERS, known_pre_tokenizer, log, pre_tokenizer_named, read_tokenizer, with_tokenizer
 from vocab_lit.tokens.load import load_tokenizer
@@ -197,6 +197,17 @@ def test_a_chat_template_is_rendered_without_words_and_merges(cell_5b686ec8):
     file.fields["tokenizer.chat_template"] = file.fields["tokenizer.chat_template"]._replace(value=template)
     told = GgufTokenizer(file).template_lines
     assert told == TokenizerFile(read_tokenizer(file)).template_lines and " jibu" in told
+    file.fields["tokenizer.chat_template.rag"] = text_field("{% if rag %}karibu{% else %}{{ messages[0].role }} asante{% endif %}")
+    named = GgufTokenizer(file)
+    assert named.template == {"default": template, "rag": file.get("tokenizer.chat_template.rag")}
+    assert any("asante" in line for line in named.template_lines)
+    assert read_tokenizer(file).chat_template == named.template
+    kept = named.used_ids
+    assert kept >= {id for row in named.rows(["karibu", " asante", " jibu"]) for id in row}
+    assert chat_template_fields(named.template)["tokenizer.chat_templates"].value == ["rag"]
+    assert chat_template_fields(named.template).items() >= {
+        (name, file.fields[name]) for name in ("tokenizer.chat_template", "tokenizer.chat_template.rag")
+    }
 
 
 @pytest.mark.cell('nbs/02_tokens/12_gguf_tokenizer.ipynb', 'cell "a file\'s vocabulary is asked by its whole pipeline" (db5f2136)')

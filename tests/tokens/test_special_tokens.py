@@ -6,10 +6,11 @@ from transformers import ChameleonConfig, FlaubertConfig, Gemma3Config, Generati
 from types import SimpleNamespace
 from vocab_lit.tokens.expansion import expand_tokenizer
 from vocab_lit.tokens.load import load_tokenizer
-from vocab_lit.tokens.special_tokens import IdMap, add_special_tokens, carry_ids, carry_template, check_ids, check_ids_written, check_templates, ids_beyond, with_used_rows
+from vocab_lit.tokens.special_tokens import Beside, IdMap, add_special_tokens, carry_ids, carry_template, check_ids, check_ids_written, check_templates, ids_beyond, read_beside, template_constants, with_used_rows
 from vocab_lit.tokens.tokenizer_file import save_tokenizer
 from vocab_lit.tokens.train import train_tokenizer, train_tokenizer_like
 from vocab_lit.tokens.vocab import Vocab, added_tokens, fit, read_pipeline
+import json
 import pytest
 import tempfile
 
@@ -351,3 +352,31 @@ def test_a_template_that_cannot_be_rendered_is_refused_in_one_line(cell_04b1df61
     seeing.chat_template = "{% for part in messages[0].content %}{{ part['type'] + part['text'] }}{% endfor %}"
     for fine in (seeing, train_tokenizer(english, "bpe", 400), *chats.values()):
         check_templates(fine, "the source")
+
+
+@pytest.mark.cell('nbs/02_tokens/04_special_tokens.ipynb', 'cell "files beside the model name texts, tokens and ids" (9d38e0f1)')
+def test_files_beside_the_model_name_texts_tokens_and_ids():
+    written = {
+        "config.json": dict(decoder_start_token_id=7, vocab_size=9, task_specific_params=dict(sum=dict(prefix="summarize: "))),
+        "generation_config.json": dict(suppress_tokens=[1], force_words_ids=[[2, 3]], forced_decoder_ids=[[1, 4]]),
+        "config_sentence_transformers.json": dict(prompts=dict(query="query: "), query_prefix="[Q] ", skiplist_words=["!"]),
+        "processor_config.json": dict(image_token="<image>", image_processor=dict(resample=3)),
+        "artifact.metadata": dict(doc_token_id="[unused1]", nbits=2),
+        "chat_template.json": dict(chat_template="{% if a %}habari{% endif %}"),
+    }
+    folder = Path(tempfile.mkdtemp())
+    for name, content in written.items():
+        (folder / name).write_text(json.dumps(content), encoding="utf-8")
+    beside = read_beside(folder)
+    assert set(beside.texts) == {"summarize: ", "query: ", "[Q] ", "!", "<image>", "[unused1]"}
+    assert beside.ids >= {7, 2, 3, 4} and 9 not in beside.ids
+    assert set(beside.markers) == {"[Q] ", "!", "<image>", "[unused1]"}
+    assert template_constants(beside.templates) == ["habari"] and read_beside(folder / "none") == Beside()
+    assert template_constants(["{% if a == 'ya\\n' %}{% generation %}moja{% endgeneration %}{% else %}mbili"]) == [
+        "ya\n",
+        "moja",
+        "mbili",
+    ]
+    (folder / "config.json").write_text("{", encoding="utf-8")
+    with pytest.raises(ValueError, match="config.json is damaged"):
+        read_beside(folder)

@@ -6,10 +6,11 @@ from vocab_lit.text.corpus import data_path, is_held_out
 from vocab_lit.text.errors import SettingError
 from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.tokens.settings import KINDS, TrimSettings
-from vocab_lit.tokens.tokenizer_file import TokenizerFile, _counted_words
+from vocab_lit.tokens.tokenizer_file import TokenizerFile
 from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.tokens.trim import SAMPLE, TokenizedText, Trimming, coverage_curve, size_by_token, trim, trim_costs
 from vocab_lit.tokens.vocab import Vocab, backend_of, fit, read_pipeline
+from vocab_lit.tokens.word_counts import counted_words
 import json
 import numpy as np
 import pytest
@@ -135,7 +136,7 @@ def test_counts_by_word_are_those_of_whole_lines(cell_498ae08b, cell_5d64ddcf, c
         whole = np.bincount([id for row in rows_of(source, text) for id in row], minlength=len(source))
         assert np.array_equal(TokenizerFile(source).count(text), whole), kind
         counted[kind] = TokenizerFile(source).divides_at_spaces
-        turns = list(_counted_words(text, most=50, together=7))
+        turns = list(counted_words(text, most=50, together=7))
         assert sum(n * len(line.split(" ")) for line, n in turns) == sum(len(line.split(" ")) for line in text)
         by_turns = [id for line, n in turns for id in rows_of(source, [line])[0] for _ in range(n)]
         assert not counted[kind] or np.array_equal(np.bincount(by_turns, minlength=len(source)), whole)
@@ -172,6 +173,31 @@ def test_what_stands_around_a_text_templates_and_special_tokens_stay(cell_498ae0
             talk = [dict(role=role, content="maji") for role in ("user", "assistant", "user")]
             said = source.apply_chat_template(talk, tokenize=False)
             assert built.tokenize(said) == source.tokenize(said), kind
+
+
+@pytest.mark.cell('nbs/02_tokens/05_trim.ipynb', 'cell "branches, tools and other templates keep their words" (1d68153d)')
+def test_branches_tools_and_other_templates_keep_their_words(cell_498ae08b):
+    english = cell_498ae08b.english
+    swahili = cell_498ae08b.swahili
+    source = chat_tokenizer("qwen3", english + swahili + ["hatua zote kabisa", "the instructions of the tools"] * 20, 700)
+    branch = "{% if thinking == 'hatua zote' %}hatua zote kabisa{% endif %}{{ messages[0].content }}"
+    rag = "{% for tool in tools or [] %}the instructions of the tools {{ tool.function.name }}{% endfor %}kabisa"
+    source.chat_template = {"default": branch, "rag": rag}
+    built = trim(source, {"sw": swahili[:2]}).tokenizer
+    for text in ("hatua zote kabisa", "the instructions of the tools ", "kabisa"):
+        assert built.tokenize(text) == source.tokenize(text), text
+
+
+@pytest.mark.cell('nbs/02_tokens/05_trim.ipynb', 'cell "pieces with a score of 0 stay, as tags of languages" (35e57cf6)')
+def test_pieces_with_a_score_of_0_stay_as_tags_of_languages(cell_498ae08b, cell_9b5ce5a1):
+    sources = cell_9b5ce5a1.sources
+    swahili = cell_498ae08b.swahili
+    pipeline = json.loads(sources["unigram"].backend_tokenizer.to_str())
+    pipeline["model"]["vocab"][-2:] = [["<2yue>", 0.0], ["<2sw>", 0.0]]
+    tagged = TokenizerFile(sources["unigram"]).with_pipeline(pipeline).tokenizer
+    assert "<2yue>" in tagged.tokenize("<2yue> maji")
+    built = trim(tagged, {"sw": swahili[:50]}).tokenizer
+    assert built.tokenize("<2yue> maji") == tagged.tokenize("<2yue> maji")
 
 
 @pytest.mark.cell('nbs/02_tokens/05_trim.ipynb', 'cell "merges of one token are told apart" (6cea64ce)')

@@ -18,7 +18,8 @@ from ..text.errors import reading
 
 # %% auto #0
 __all__ = ['MODELS', 'TokenType', 'tokenizer_model', 'tokens_of', 'replacements', 'check_tokens', 'token_types', 'names_of_ids',
-           'named_ids', 'moved', 'token_tables', 'check_whole', 'with_tokens', 'text_field']
+           'named_ids', 'moved', 'token_tables', 'check_whole', 'with_tokens', 'text_field', 'chat_template_of',
+           'chat_template_fields']
 
 # %% ../../nbs/11_gguf/01_tokens.ipynb #c53011fe
 class TokenType(IntEnum):
@@ -230,3 +231,21 @@ def with_tokens(
 def text_field(value: str) -> Field:
     "An entry that is a text."
     return Field(STRING, None, value)
+
+
+_TEMPLATE = "tokenizer.chat_template"  # and behind a dot the name of another one
+
+
+def chat_template_of(file: GgufFile) -> str | dict[str, str] | None:
+    "The chat template of a file, if there is one; several by name, as transformers has them."
+    named = {key.removeprefix(f"{_TEMPLATE}."): file.get(key) for key in file.fields if key.startswith(f"{_TEMPLATE}.")}
+    usual = {"default": file.get(_TEMPLATE)} if file.get(_TEMPLATE) else {}
+    return usual | named if named else file.get(_TEMPLATE)
+
+
+def chat_template_fields(template: str | Mapping[str, str]) -> dict[str, Field]:
+    "The entries of a chat template, or of several by name."
+    named = {"default": template} if isinstance(template, str) else dict(template)
+    usual = {_TEMPLATE: text_field(named.pop("default"))} if "default" in named else {}
+    others = {f"{_TEMPLATE}.{name}": text_field(text) for name, text in named.items()}
+    return usual | others | ({f"{_TEMPLATE}s": Field(ARRAY, STRING, [*named])} if named else {})

@@ -181,6 +181,7 @@ def check_given(
     source: Vocab,  # of the model
     base: Vocab | None,  # of the tokenizer that gets the tokens, or of one that treats text as it will
     stays: bool = True,  # whether the source's tokens stay
+    whole_words: bool = True,  # as for `add_given`
 ) -> Built | None:  # the tokenizer of `base` with the tokens
     "`SettingError` names the first token that cannot be added, or whose embedding would be made of nothing."
     for given in tokens:
@@ -190,4 +191,4 @@ def check_given(
         if stays and (id := known_id(given, source)) is not None:
             raise given.problem(f"is in the vocabulary already (id {id:,}); leave it out")
     given_sources(dict(enumerate(tokens)), source)
-    return add_given(base, tokens) if base else None
+    return add_given(base, tokens, whole_words) if base else None

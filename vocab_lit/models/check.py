@@ -47,9 +47,9 @@ if TYPE_CHECKING:
     from vocab_lit.methods.plan import Plan
 
 # %% auto #0
-__all__ = ['CHECKS', 'find_rows', 'find_special_ids', 'find_end', 'find_template', 'find_class', 'find_merges', 'find_early_end',
-           'find_by_llama_cpp', 'find_gguf_tokenizer', 'Check', 'check_model', 'shares', 'check_summary',
-           'check_usable', 'verdict']
+__all__ = ['CHECKS', 'find_rows', 'find_markers', 'find_special_ids', 'find_end', 'find_template', 'find_class', 'find_merges',
+           'find_early_end', 'find_by_llama_cpp', 'find_gguf_tokenizer', 'Check', 'check_model', 'shares',
+           'check_summary', 'check_usable', 'verdict']
 
 # %% ../../nbs/05_models/17_check.ipynb #621f199c
 def find_rows(served: Served) -> Iterator[Finding]:
@@ -71,6 +71,18 @@ def find_rows(served: Served) -> Iterator[Finding]:
         yield Finding("embeddings", f"{what}engines do not", todo, ("vllm",), breaks=False)
 
 # %% ../../nbs/05_models/17_check.ipynb #f491adc4
+def find_markers(served: Served) -> Iterator[Finding]:
+    "Whether the tokenizer has the tokens that other files of the folder name, such as markers of queries."
+    own, markers = served.source.tokenizer.get_vocab(), served.source.tokenizer_file.beside.markers
+    missing = [marker for marker in markers if marker not in own]
+    before = served.before.tokenizer.get_vocab() if missing and served.before else None
+    for marker in missing:
+        place = markers[marker]
+        if marker in before if before else "_prefix" in place:
+            what = f"{place} names {marker!r}, which is no token, so that the unknown token stands for it"
+            yield Finding("special ids", what, "make the folder anew, or add it to the tokenizer", ("transformers",))
+
+
 _ID_LISTS = ("suppress_tokens", "begin_suppress_tokens", "forced_decoder_ids", "bad_words_ids")
 
 
@@ -339,6 +351,7 @@ CHECKS = (
     Check("merges", find_merges, _GGUF),
     Check("the number of ids, embeddings and vocab_size", find_rows, _FOLDER),
     Check("ids in the configurations", find_special_ids, _FOLDER),
+    Check("tokens in other files", find_markers, _FOLDER),
     Check("the end of generation", find_end),
     Check("the tokenizer's class", find_class, _FOLDER),
     Check("the chat template", find_template),

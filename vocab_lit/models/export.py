@@ -30,7 +30,7 @@ from vocab_lit.gguf.container import (
     writable_type,
     write_gguf,
 )
-from ..gguf.tokens import text_field, token_tables, tokens_of
+from ..gguf.tokens import chat_template_fields, text_field, token_tables, tokens_of
 from .gguf_weights import GgufTransplant, gguf_folder
 from .lazy_weights import StoredTensor, read_header, stored_tensors
 from .source import GgufSource, check_new_gguf
@@ -188,7 +188,7 @@ def _fields(trained: Trained) -> dict[str, Field]:
     _check_tokens(trained.folder, new, trained.file, old)
     fields = with_tokenizer(read, after) if len(new) > len(old) else dict(trained.file.fields)
     if after.chat_template and after.chat_template != before.chat_template:
-        fields["tokenizer.chat_template"] = text_field(str(after.chat_template))
+        fields |= chat_template_fields(after.chat_template)
     return fields
 
 

@@ -37,7 +37,7 @@ from ..gguf.tokens import check_whole, text_field, token_tables, tokens_of
 from ..text.corpus import json_text, write_json
 from ..text.errors import SettingError, first_line
 from ..text.files import in_turn, scratch_folder, write_folder
-from ..tokens.gguf_tokenizer import IGNORE_MERGES, GgufTokenizer, read_tokenizer, with_tokenizer
+from ..tokens.gguf_tokenizer import GgufTokenizer, read_tokenizer, with_tokenizer
 from ..tokens.tokenizer_file import ids_before, save_tokenizer
 from ..tokens.vocab import Vocab, added_tokens
 
@@ -226,7 +226,7 @@ def check_grows(source: Any, text: Sequence[str | Path], settings: TransplantSet
     if settings.init.pad_to_multiple_of:
         raise SettingError("pad_to_multiple_of", "a GGUF file has a token for each row; leave it out")
     tokens = cast("GgufTokenizer", source.tokenizer_file)
-    if wanted.extend and not wanted.continues and tokens.name == "gpt2" and tokens.pre not in IGNORE_MERGES:
+    if wanted.extend and not wanted.continues and tokens.name == "gpt2" and not source.looks_up_words:
         problem = f" {wanted.expansion}: llama.cpp does not look up whole words with the pre-tokenizer {tokens.pre!r}"
         raise SettingError("expansion", f"{problem}; give --expansion continued")
 

@@ -444,6 +444,7 @@ _BESIDE = (
     "*processor_config.json",
     "normalizer.json",  # Whisper's, of spellings
     "chat_template.json",
+    "artifact.metadata",  # ColBERT's
     "USE_POLICY*",
 )
 _WITHOUT_TOKENS = {"Transformer", "Pooling", "Dense", "Normalize", "LayerNorm", "Dropout", "WeightedLayerPooling"}

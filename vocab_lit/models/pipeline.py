@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -59,7 +60,8 @@ def check_tokens(
         base = Vocab.from_tokenizer(load_tokenizer(wanted.tokenizer))
     elif wanted.kind and not wanted.extend and wanted.kind != TokenizerFile(source.tokenizer).kind:
         base = None  # one of another kind is yet to be trained
-    built = check_given(wanted.given, source.vocab, base, bool(wanted.extend) or only_adds)
+    stays = bool(wanted.extend) or only_adds
+    built = check_given(wanted.given, source.vocab, base, stays, source.looks_up_words)
     return built if (is_given or only_adds) and not wanted.add_special_tokens else None
 
 # %% ../../nbs/05_models/18_pipeline.ipynb #c644fe20
@@ -165,6 +167,9 @@ def target_vectors(
     return read_vectors(file, tokenizer)
 
 
+_LOOKED_AT = 10_000  # lines
+
+
 @dataclass
 class NewVocabulary:
     "What a transplant between files makes before it touches a model, each once: tokenizer, recipe and vectors."
@@ -232,11 +237,13 @@ class NewVocabulary:
         return expanded
 
     def _with_special(self, own: PreTrainedTokenizerBase) -> PreTrainedTokenizerBase:
-        "A tokenizer with the source's special tokens, where these are asked for."
-        from vocab_lit.tokens.special_tokens import add_special_tokens
+        "A tokenizer with the source's special tokens, where these are asked for, and those that files beside it name."
+        from vocab_lit.tokens.special_tokens import add_markers, add_special_tokens
 
-        wanted = self.settings.tokenizer.add_special_tokens
-        if wanted and (added := add_special_tokens(self.source.tokenizer, own)):
+        source, wanted = self.source.tokenizer, self.settings.tokenizer.add_special_tokens
+        added = add_special_tokens(source, own) if wanted else []
+        added += add_markers(self.source.tokenizer_file.beside.markers, source, own)
+        if added:
             log.info(f"added {', '.join(added)} to the target tokenizer")
         return own
 
@@ -248,7 +255,7 @@ class NewVocabulary:
 
         wanted = self.settings.tokenizer
         if self.with_tokens or wanted.tokens:
-            return self.with_tokens or add_given(self._tokenizers[1], wanted.given)
+            return self.with_tokens or add_given(self._tokenizers[1], wanted.given, self.source.looks_up_words)
         return Built(cast("PreTrainedTokenizerFast", self._tokenizers[1]), "")  # no other kind can be read
 
     @property
@@ -304,6 +311,7 @@ class NewVocabulary:
     def make_tokenizer(self) -> None:
         "Read the text, and make the target tokenizer of it."
         from vocab_lit.tokens.special_tokens import check_templates
+        from vocab_lit.tokens.load import lost_joiners
 
         check_templates(self.source.tokenizer, self.source.path)
         if self.text:
@@ -311,6 +319,8 @@ class NewVocabulary:
         _ = self._tokenizers
         if self.built.about:
             log.info(self.built.about)
+        if told := lost_joiners(self.target, islice(self.lines, _LOOKED_AT)):
+            log.warning(f"note: {told}")
 
     def note(self) -> dict[str, object]:
         "The facts that are noted beside the model."

@@ -62,6 +62,7 @@ class Source:
     """
 
     is_gguf = False
+    looks_up_words = True  # whether its tokenizer can have a word as a piece that no merges build
     tables: dict[str, TokenTensor] | dict[str, GgufTable]  # what has a row for each token, by role
     dtype: str  # the number format or quantisation of the input embeddings, such as "bfloat16" or "Q8_0"
     generates: bool  # whether it is a decoder
@@ -145,7 +146,7 @@ class Source:
 
 # %% ../../nbs/05_models/04_source.ipynb #7e1847c4
 _BESIDE_WEIGHTS = ("*.json", "*.jinja", "*.txt", "*.md", "*.model", "LICEN[SC]E*", "NOTICE*", "USE_POLICY*")
-_BESIDE_WEIGHTS += ("[0-9]*_*/*", "plan.npz", "factors.safetensors")  # the first: sentence-transformers' modules
+_BESIDE_WEIGHTS += ("[0-9]*_*/*", "plan.npz", "factors.safetensors", "artifact.metadata")  # the first: sentence-transformers' modules
 
 
 @cache
@@ -172,6 +173,14 @@ class FolderSource(Source):
         from vocab_lit.tokens import load
 
         return load.load_tokenizer(self.path)
+
+    @cached_property
+    def tokenizer_file(self) -> TokenizerFile:
+        "The tokenizer, with what the files beside it name."
+        from vocab_lit.tokens.special_tokens import read_beside
+        from vocab_lit.tokens.tokenizer_file import TokenizerFile
+
+        return TokenizerFile(self.tokenizer, read_beside(self.files))
 
     @cached_property
     def config(self) -> PreTrainedConfig:
@@ -420,6 +429,14 @@ class GgufSource(Source):
         from vocab_lit.tokens.gguf_tokenizer import GgufTokenizer
 
         return GgufTokenizer(self.file)
+
+    @property
+    def looks_up_words(self) -> bool:
+        "Whether llama.cpp looks a word up before it merges what it consists of."
+        from vocab_lit.tokens.gguf_tokenizer import IGNORE_MERGES
+
+        t = self.tokenizer_file
+        return t.dialect.model != "BPE" or t.name == "gpt2" and t.pre in IGNORE_MERGES
 
     @property
     def tokenizer(self) -> PreTrainedTokenizerBase:

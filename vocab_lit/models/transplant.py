@@ -56,7 +56,7 @@ from vocab_lit.tokens.special_tokens import (
     with_used_rows,
 )
 from ..tokens.tokenizer_file import save_tokenizer
-from ..tokens.vocab import Token, Vocab
+from ..tokens.vocab import Token, Vocab, length_settings
 from ..vectors.align import AlignedVectors
 
 if TYPE_CHECKING:
@@ -329,6 +329,10 @@ def _limit_length(tokenizer: PreTrainedTokenizerBase, source: PreTrainedTokenize
     "Let a tokenizer cut texts to what the model takes; one that sets no limit has the source's."
     if tokenizer.model_max_length > 10**9:
         tokenizer.model_max_length = source.model_max_length
+    noted: Any = tokenizer  # an attribute of our own
+    noted.length_settings = {
+        name: setting or length_settings(source)[name] for name, setting in length_settings(tokenizer).items()
+    }
     tokenizer.model_max_length = min(tokenizer.model_max_length, max_length(model))
 
 

@@ -10,7 +10,7 @@ from itertools import chain
 from pathlib import Path
 from statistics import median
 
-from .reader import TextSource
+from .reader import TextSource, all_lines
 
 # %% auto #0
 __all__ = ['LONGEST_PASSAGE', 'SHORTEST_DOCUMENT', 'Passages', 'lines_of_passages', 'one_a_line']
@@ -35,7 +35,7 @@ def _in_parts(lines: Iterable[str]) -> Iterator[tuple[list[str], bool]]:
 
 def _plain_documents(lines: Iterable[str]) -> Iterator[tuple[list[str], bool]]:
     "The documents of plain text, between blank lines."
-    stripped = iter(map(str.strip, lines))
+    stripped = chain.from_iterable(map(all_lines, lines))
 
     def until_blank(first: str) -> Iterator[str]:
         yield first
@@ -52,7 +52,7 @@ def _plain_documents(lines: Iterable[str]) -> Iterator[tuple[list[str], bool]]:
 def _record_documents(texts: Iterable[str]) -> Iterator[tuple[list[str], bool]]:
     "The documents of a format in which each record has a text."
     for text in texts:
-        yield from _in_parts(filter(None, map(str.strip, text.split("\n"))))
+        yield from _in_parts(filter(None, all_lines(text)))
 
 
 def _pieces(texts: Iterator[tuple[bool, str]]) -> Iterator[tuple[list[str], bool]]:

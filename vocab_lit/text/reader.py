@@ -28,7 +28,7 @@ from .errors import first_line, import_extra
 
 # %% auto #0
 __all__ = ['LONGEST_LINE', 'FIELD', 'FIELD_HELP', 'raw_lines', 'check_characters', 'read_json', 'json_record', 'table_cells',
-           'file_lines', 'file_texts', 'TextSource', 'with_field', 'beside']
+           'all_lines', 'file_lines', 'file_texts', 'TextSource', 'with_field', 'beside']
 
 # %% ../../nbs/01_text/03_reader.ipynb #6a3f0106
 _ZSTD = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
@@ -107,11 +107,31 @@ def _decoded(path: Path, n: int, raw: bytes, errors: str) -> str:
         ) from None
 
 
+_FIRST, _AT_ONCE = 2**16, 2**20  # bytes
+_RETURN = re.compile(rb"\r(?!\r*\n)")  # that ends a line by itself
+
+
+def _byte_lines(content: IO[bytes]) -> Iterator[bytes]:
+    "The lines of a file with their ends: \\n or \\r\\n, and where the first line has a \\r alone, as on old Macs, \\r too."
+    first = content.readline(_FIRST)
+    first += b"" if first.endswith(b"\n") else content.readline(LONGEST_LINE + 1 - len(first))
+    if not _RETURN.search(first, 0, max(0, len(first) - 1)):
+        yield from filter(None, [first])
+        yield from iter(partial(content.readline, LONGEST_LINE + 1), b"")
+        return
+    *lines, rest = first.splitlines(keepends=True)
+    yield from lines
+    while len(rest) <= LONGEST_LINE and (more := content.read(_AT_ONCE)):
+        *lines, rest = (rest + more).splitlines(keepends=True)  # what comes next may be the \n of an \r\n
+        yield from lines
+    yield rest
+
+
 def _decoded_lines(path: Path, file: BufferedReader, errors: str = "strict") -> Iterator[str]:
     "The lines of an open file."
     try:
         content = _decompressed(path, file)
-        for n, raw in enumerate(iter(partial(content.readline, LONGEST_LINE + 1), b""), 1):
+        for n, raw in enumerate(_byte_lines(content), 1):
             yield _decoded(path, n, raw, errors)
     except Exception as e:
         if not _is_damage(e):
@@ -404,7 +424,8 @@ def _texts_of(path: Path, field: str, file: BufferedReader) -> tuple[bool, Itera
     "Whether each text of an open file is a record of its own, and the texts."
     if file.peek(4).startswith(b"PAR1"):
         return True, _parquet_texts(path, field or FIELD, file)
-    lines, known = _decoded_lines(path, file), (path, field, *_state(os.fstat(file.fileno())))
+    lines = (line.lstrip(_BYTE_ORDER_MARK) for line in _decoded_lines(path, file))  # `cat` puts one into the middle
+    known = (path, field, *_state(os.fstat(file.fileno())))
     if known not in _FORMATS:
         first = _first_lines(lines)
         _FORMATS[known] = _format_of(path, field, [line for line in first if not line.isspace()])
@@ -413,9 +434,17 @@ def _texts_of(path: Path, field: str, file: BufferedReader) -> tuple[bool, Itera
     return read is not _plain_texts, read(path, field or FIELD, lines)
 
 
+_BYTE_ORDER_MARK = "\ufeff"
+
+
+def all_lines(text: str) -> Iterator[str]:
+    "The lines of a text, blank ones too, without surrounding white space; any line end of Unicode ends one."
+    return map(str.strip, text.replace(_BYTE_ORDER_MARK, "").splitlines())
+
+
 def _lines_of(text: str) -> Iterator[str]:
-    "The lines of a text that are not blank, without surrounding white space."
-    return filter(None, map(str.strip, text.split("\n")))
+    "The lines of a text that are not blank."
+    return filter(None, all_lines(text))
 
 
 def file_lines(

@@ -5,6 +5,7 @@
 # %% ../../nbs/02_tokens/03_expansion.ipynb #5b624be4
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, count, product
@@ -237,14 +238,15 @@ def _scores(file: TokenizerFile, pieces: Iterable[str]) -> dict[str, float]:
     return {piece: spelled(piece) + _MARGIN * len(piece) ** 2 for piece in pieces}
 
 
-def _takes_pieces(file: TokenizerFile) -> bool:
+def _takes_pieces(file: TokenizerFile, fallback: bool = True) -> bool:  # whether bytes of fallback are words as well
     "Whether a piece that is added to the model changes no other word; BPE has to look whole words up, or could."
     if file.dialect.model != "BPE" or file.settings["model"].get("ignore_merges"):
         return file.dialect.model in ("BPE", "Unigram")
     if file.dialect.end or own_methods(file.tokenizer):
         return False  # words are looked up without the mark of their end; some classes make the model themselves
     tokenize, added = backend_of(file.tokenizer).model.tokenize, {a["id"] for a in file.added}
-    ordinary = (t.piece for t in file.vocab if t.kind in ("text", "byte") and t.id not in added)
+    kinds = ("text", "byte") if fallback or not file.dialect.byte_fallback else ("text",)
+    ordinary = (t.piece for t in file.vocab if t.kind in kinds and t.id not in added)
     return all(len(tokenize(piece)) == 1 for piece in ordinary)
 
 
@@ -269,10 +271,19 @@ def _added(given: GivenToken, id: int, normalised: bool) -> dict:
     return dict(id=id, content=given.token, lstrip=False, rstrip=False) | flags
 
 
+def _isolating(before: dict[str, Any] | None, pieces: Iterable[str]) -> dict[str, Any]:
+    "A pre-tokenizer that takes pieces apart from the rest of a text, where they end a word, so that they are looked up."
+    longest_first = sorted(map(re.escape, pieces), key=len, reverse=True)
+    pattern = rf"(?:{'|'.join(longest_first)})(?![\p{{L}}\p{{M}}\p{{N}}_])"
+    split = dict(type="Split", pattern=dict(Regex=pattern), behavior="Isolated", invert=False)
+    return dict(type="Sequence", pretokenizers=[split, *([before] if before else [])])
+
+
 def _with_tokens(
     file: TokenizerFile,
     pieces: list[str],  # of the model
     added: list[GivenToken],
+    isolates: bool,  # whether the pre-tokenizer is to take the pieces apart from the rest of a text
 ) -> PreTrainedTokenizerFast:
     "A tokenizer with more tokens, pieces first."
     pipeline = file.pipeline
@@ -280,6 +291,8 @@ def _with_tokens(
         pipeline = append_pieces(file, _scores(file, pieces))
     elif pieces:
         pipeline = append_pieces(file, dict.fromkeys(pieces), ignore_merges=True)
+        if isolates:
+            pipeline |= dict(pre_tokenizer=_isolating(pipeline["pre_tokenizer"], pieces))
     new = [
         _added(given, id, _normalised(file, given.token) == given.token)
         for id, given in enumerate(added, len(file.vocab) + len(pieces))
@@ -339,11 +352,12 @@ class _Attempt:
     source: TokenizerFile  # without the tokens
     in_model: list[GivenToken]
     added: list[GivenToken]
+    isolates: bool = False
 
     def __post_init__(self):
         present, dialect = self.source.tokenizer.get_vocab(), self.source.dialect
         pieces = {piece: g for g in self.in_model for piece in _forms(g, dialect) if piece not in present}
-        self.tokenizer = _with_tokens(self.source, list(pieces), self.added)
+        self.tokenizer = _with_tokens(self.source, list(pieces), self.added, self.isolates)
         written, ids = [*pieces, *(g.token for g in self.added)], self.tokenizer.get_vocab()
         self.given = dict(zip((ids[piece] for piece in written), [*pieces.values(), *self.added]))  # {id: token}
         if len(set(ids.values())) < len(ids):
@@ -365,18 +379,22 @@ class _Attempt:
         return list(failed)
 
 
-def _tried(file: TokenizerFile, new: Sequence[GivenToken]) -> _Attempt:
+def _tried(file: TokenizerFile, new: Sequence[GivenToken], whole_words: bool) -> _Attempt:
     "New tokens as pieces of the model where that works, the others as added tokens; `SettingError` where neither does."
     one_word = [given for given in new if not given.special and " " not in given.token]
-    in_model = one_word if one_word and _takes_pieces(file) else []
-    for _ in range(2):
-        attempt = _Attempt(file, in_model, [given for given in new if given not in in_model])
+    in_model = one_word if one_word and whole_words and _takes_pieces(file) else []
+    for isolates in (False, False, True):
+        if isolates and not (whole_words and file.dialect.model == "BPE" and _takes_pieces(file, fallback=False)):
+            break
+        if isolates:  # a normaliser puts spaces before what follows added tokens
+            in_model = [given for given in new if not given.special]
+        attempt = _Attempt(file, in_model, [given for given in new if given not in in_model], isolates)
         divided = attempt.failed()
         if not divided:
             return attempt
         in_model = [given for given in in_model if given not in divided]
     parts = written_parts(file.tokenizer, divided[0].token)
-    hint = "give its words one by one, or say that it is special"
+    hint = "give its words one by one, or --extend with text that has it"
     problem = f"would never be one token that decodes as it was: the tokenizer makes {parts} of it; {hint}"
     raise divided[0].problem(problem)
 
@@ -384,6 +402,7 @@ def _tried(file: TokenizerFile, new: Sequence[GivenToken]) -> _Attempt:
 def add_given(
     base: PreTrainedTokenizerBase | Vocab | TokenizerFile,  # fast
     tokens: Sequence[GivenToken],
+    whole_words: bool = True,  # whether a word can be a piece of the model that no merges build
 ) -> Built:  # ids of the tokenizer unchanged, new tokens after them
     "Add given tokens to a tokenizer; those that it has stay. `SettingError` where one would never be produced."
     file = TokenizerFile.of(base)
@@ -391,7 +410,7 @@ def add_given(
         if not given.special:
             _check_normalised(given, file)
     ids = {given: known_id(given, file.vocab) for given in tokens}
-    attempt = _tried(file, [given for given in tokens if ids[given] is None])
+    attempt = _tried(file, [given for given in tokens if ids[given] is None], whole_words)
     known = {id: given for given, id in ids.items() if id is not None}
     in_model, added = len(attempt.in_model), len(attempt.added)
     about = f"{len(tokens):,} tokens are given: {in_model:,} are pieces of the model now, "

@@ -23,6 +23,7 @@ from ..gguf.container import ARRAY, STRING, Field, GgufFile
 from vocab_lit.gguf.tokens import (
     MODELS,
     TokenType,
+    chat_template_of,
     check_tokens,
     named_ids,
     replacements,
@@ -248,9 +249,9 @@ class GgufTokenizer(TokenizerFile):
         return np.flatnonzero(np.isin(self.types, types)).tolist()
 
     @property
-    def template(self) -> str | None:
-        "The chat template, if there is one."
-        return self.file.get("tokenizer.chat_template")
+    def template(self) -> str | dict[str, str] | None:
+        "The chat template, if there is one, or several by name."
+        return chat_template_of(self.file)
 
     @cached_property
     def tokenizer(self) -> PreTrainedTokenizerFast:
@@ -311,11 +312,9 @@ class GgufTokenizer(TokenizerFile):
         return named_ids(self.file) | lasting
 
     @cached_property
-    def template_lines(self) -> list[str]:
-        "The stretches of plain text in a chat template, none where there is no template."
-        if not self.template:
-            return []
-        return TokenizerFile(_without_words(self) if self.name == "llama" else self.tokenizer).template_lines
+    def for_templates(self) -> TokenizerFile:
+        "The tokenizer that renders and cuts chat templates, of `llama` without words and merges."
+        return TokenizerFile(_without_words(self) if self.name == "llama" else self.tokenizer)
 
     @property
     def least_likely(self) -> int:

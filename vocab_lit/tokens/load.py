@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -20,7 +20,14 @@ from ..text.errors import first_line, no_collection, reading
 from ..text.files import hub_name, is_gguf, read_json, scratch_folder
 from .tokenizer_file import TokenizerFile, own_methods, save_tokenizer
 from .train import BERT_ROLES, ROBERTA_ROLES
-from .vocab import backend_of, components, ids_of_lines, merges_by_score, sentencepiece_pipeline
+from vocab_lit.tokens.vocab import (
+    backend_of,
+    components,
+    ids_of_lines,
+    length_settings,
+    merges_by_score,
+    sentencepiece_pipeline,
+)
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -29,7 +36,8 @@ if TYPE_CHECKING:
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'TRIALS', 'in_groups', 'tokenized_differently', 'as_specified', 'load_tokenizer', 'check_loads_again']
+__all__ = ['log', 'TRIALS', 'lost_joiners', 'in_groups', 'tokenized_differently', 'as_specified', 'load_tokenizer',
+           'check_loads_again']
 
 # %% ../../nbs/02_tokens/09_load.ipynb #47b2b78e
 TRIALS = (
@@ -44,6 +52,26 @@ TRIALS = (
     "\ue000\U000e0041x",  # unassigned
     "a▁b 1234,56 it's",
 )
+
+
+_JOINERS = "\u200c\u200d"  # ZWNJ and ZWJ, which are parts of words in Persian, Sinhala, Malayalam and others
+
+
+def lost_joiners(tokenizer: PreTrainedTokenizerBase, lines: Iterable[str]) -> str:
+    "What a tokenizer's normaliser does to the joiners inside the words of some lines; empty where it keeps them."
+    normaliser = backend_of(tokenizer).normalizer
+    made = {joiner: normaliser.normalize_str(f"a{joiner}a") for joiner in _JOINERS} if normaliser else {}
+    lost = {joiner: text for joiner, text in made.items() if joiner not in text}
+    among = list(lines) if lost else []
+    having = [line for line in among if any(joiner in line for joiner in lost)]
+    if not having:
+        return ""
+    spaced = any(" " in lost[joiner] or "▁" in lost[joiner].strip("▁") for joiner in lost)
+    what = "writes a space for" if spaced else "drops"
+    return (
+        f"the tokenizer {what} zero-width joiners, which {len(having):,} of {len(among):,} lines have; "
+        "one of another kind keeps them (--kind bpe)"
+    )
 
 
 def in_groups(ids: list[int], n: int = 25, size: int = 8) -> list[list[int]]:
@@ -252,6 +280,7 @@ def _checked(tokenizer: PreTrainedTokenizerBase) -> PreTrainedTokenizerBase:
     "A tokenizer that was loaded, without dropout; `ValueError` where it numbers tokens in another way than its files."
     if not tokenizer.is_fast:
         return tokenizer  # whoever needs a fast one says so
+    length_settings(tokenizer)
     _check_added(tokenizer)
     _check_template(backend_of(tokenizer))
     try:

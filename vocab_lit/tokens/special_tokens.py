@@ -10,12 +10,14 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokenizers import AddedToken
 
 from ..text.errors import first_line
-from ..text.files import check_file_name
+from ..text.files import check_file_name, read_json
 from vocab_lit.tokens.vocab import (
     ROLES,
     SAME_ROLE,
@@ -31,9 +33,10 @@ if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedTokenizerBase
 
 # %% auto #0
-__all__ = ['NO_TEXT', 'IdMap', 'role_of', 'config_parts', 'text_part', 'carry_ids', 'with_used_rows', 'check_ids', 'written_ids',
-           'check_ids_written', 'taken_for_times', 'ids_beyond', 'chat_templates', 'template_tokens', 'check_templates',
-           'listed', 'add_special_tokens', 'carry_template']
+__all__ = ['NO_TEXT', 'CONTENT', 'IdMap', 'role_of', 'config_parts', 'text_part', 'carry_ids', 'with_used_rows', 'check_ids',
+           'written_ids', 'check_ids_written', 'taken_for_times', 'ids_beyond', 'chat_templates', 'template_tokens',
+           'rendered_templates', 'template_constants', 'check_templates', 'listed', 'add_special_tokens',
+           'carry_template', 'Beside', 'read_beside', 'add_markers']
 
 # %% ../../nbs/02_tokens/04_special_tokens.ipynb #04e69eda
 @dataclass
@@ -330,6 +333,36 @@ def template_tokens(tokenizer: PreTrainedTokenizerBase) -> list[str]:
     return [a["content"] for a in added_tokens(tokenizer) if a["content"] in text]
 
 
+CONTENT = "\ue000"  # stands for the content of a message
+_CONVERSATIONS = [("user",), ("user", "assistant", "user"), ("system", "user", "assistant")]
+_PARAMETERS = dict(type="object", properties={CONTENT: dict(type="string", description=CONTENT)}, required=[CONTENT])
+_TOOL = dict(type="function", function=dict(name=CONTENT, description=CONTENT, parameters=_PARAMETERS))
+
+
+def rendered_templates(tokenizer: PreTrainedTokenizerBase) -> str:
+    "The text of all chat templates for the conversations that they take, with and without a tool."
+    texts = []
+    for template, roles, tools in product(chat_templates(tokenizer).values(), _CONVERSATIONS, (None, [_TOOL])):
+        turns = [dict(role=role, content=CONTENT) for role in roles]
+        options: dict[str, Any] = dict(chat_template=template, tools=tools, add_generation_prompt=True)
+        try:
+            texts.append(tokenizer.apply_chat_template(turns, tokenize=False, **options))
+        except Exception:  # noqa: S112  whatever the template's program raises: not every model has a system turn
+            continue
+    return CONTENT.join(dict.fromkeys(texts))
+
+
+def template_constants(templates: Iterable[str]) -> list[str]:
+    "The text and the strings in chat templates, also those of branches that no conversation here takes."
+    from jinja2 import Environment, TemplateError
+
+    found, lexer = [], Environment(trim_blocks=True, lstrip_blocks=True).lexer  # noqa: S701  nothing is rendered
+    for template in templates:
+        with contextlib.suppress(TemplateError):
+            found += [str(token.value) for token in lexer.tokenize(template) if token.type in ("data", "string")]
+    return list(dict.fromkeys(text for text in found if text.strip()))
+
+
 def check_templates(
     tokenizer: PreTrainedTokenizerBase,
     whose: str,  # for the message, such as "the source"
@@ -391,3 +424,59 @@ def carry_template(
         return f"{what}, which is left out; --add-special-tokens adds them"
     target.chat_template = source.chat_template
     return "the target tokenizer has no chat template and gets the source's, whose special tokens it has"
+
+# %% ../../nbs/02_tokens/04_special_tokens.ipynb #10e9d5f4
+_TEXTS = re.compile(r"prompt|instruction|prefix|_token(_id)?$|^skiplist_words$")
+_MARKERS = re.compile(r"^(query|document)_prefix$|_token(_id)?$|^skiplist_words$")  # that are looked up as one token
+_WITH_TEXTS = ("config.json", "config_sentence_transformers.json", "*processor_config.json", "artifact.metadata")
+_WITH_IDS = ("config.json", "generation_config.json")
+_NEEDED_LISTS = {*_LISTS, *_TABLES} - {"suppress_tokens", "begin_suppress_tokens", "bad_words_ids"}
+
+
+class Beside(NamedTuple):
+    "What the files beside a tokenizer name, which it needs to keep whatever a text has."
+
+    texts: tuple[str, ...] = ()  # prompts, prefixes and the names of tokens
+    ids: frozenset[int] = frozenset()  # tokens that configurations name
+    templates: tuple[str, ...] = ()  # chat templates of processors
+    markers: dict[str, str] = {}  # tokens that other packages look up, and the file and key that name them
+
+
+def _values(value: Any, keys: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    "The values in parsed JSON, each under the keys that lead to it."
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _values(inner, (*keys, key))
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _values(inner, keys)
+    else:
+        yield keys, value
+
+
+def read_beside(folder: Path) -> Beside:
+    "The texts and tokens that the files of a model's folder name; `ValueError` where one is damaged."
+    texts, ids, markers = [], set(), {}
+    for file in sorted({file for pattern in (*_WITH_TEXTS, *_WITH_IDS) for file in folder.glob(pattern)}):
+        for keys, value in _values(read_json(file)):
+            if type(value) is int and file.name in _WITH_IDS and (role_of(keys[-1]) or _NEEDED_LISTS & {*keys}):
+                ids.add(value)
+            if not isinstance(value, str) or not value or not any(map(_TEXTS.search, keys)):
+                continue
+            texts.append(value)
+            if _MARKERS.search(keys[-1]):
+                markers[value] = f"{file.name}: {keys[-1]}"
+    templates = [value for _, value in _values(read_json(folder / "chat_template.json")) if isinstance(value, str)]
+    return Beside(tuple(dict.fromkeys(texts)), frozenset(ids), tuple(templates), markers)
+
+
+def add_markers(
+    markers: Iterable[str],  # that files beside the source name
+    source: PreTrainedTokenizerBase,
+    target: PreTrainedTokenizerBase,  # it is changed in place
+) -> list[str]:  # those that were added
+    "Add the tokens of the source that files beside it name, where the target lacks them."
+    known, own = target.get_vocab(), source.get_vocab()
+    missing = [piece for piece in markers if piece in own and piece not in known]
+    target.add_tokens([AddedToken(piece, special=True, normalized=False) for piece in missing], special_tokens=True)
+    return missing

@@ -8,11 +8,12 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections import ChainMap, Counter, defaultdict
+from collections import ChainMap, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import chain, groupby, islice, repeat
+from itertools import chain, islice, repeat
 from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, cast
@@ -22,6 +23,7 @@ from tokenizers import Tokenizer, models
 from tqdm.auto import tqdm
 
 from ..text.files import scratch_folder
+from .special_tokens import CONTENT, Beside, rendered_templates, template_constants
 from vocab_lit.tokens.vocab import (
     BPE_OPTIONS,
     BYTES,
@@ -32,10 +34,12 @@ from vocab_lit.tokens.vocab import (
     check_ids,
     components,
     ids_of_lines,
+    length_settings,
     read_dialect,
     read_pipeline,
     read_settings,
 )
+from .word_counts import counted_words, divides_at_spaces
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
@@ -84,22 +88,6 @@ def unknown_piece(model: dict[str, Any]) -> str | None:
     if model["type"] != "Unigram":
         return model["unk_token"]
     return None if model["unk_id"] is None else model["vocab"][model["unk_id"]][0]
-
-# %% ../../nbs/02_tokens/08_tokenizer_file.ipynb #82dd32b1
-_SAID = "\ue000"  # stands for what is said
-_CONVERSATIONS = [("user",), ("user", "assistant", "user"), ("system", "user", "assistant")]
-
-
-def _rendered(tokenizer: PreTrainedTokenizerBase) -> str:
-    "The chat template's text for the conversations that it takes, an answer to come included."
-    texts = []
-    for roles in _CONVERSATIONS:
-        turns = [dict(role=role, content=_SAID) for role in roles]
-        try:
-            texts.append(tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True))
-        except Exception:  # noqa: S112  whatever the template's program raises: not every model has a system turn
-            continue
-    return _SAID.join(texts)
 
 # %% ../../nbs/02_tokens/08_tokenizer_file.ipynb #0f7a0c9f
 def _renumbered(component: Any, ids: Mapping[str, int | None]) -> Any:
@@ -164,7 +152,7 @@ def _in_class(source: PreTrainedTokenizerBase, plain: PreTrainedTokenizerFast) -
             made = type(source).from_pretrained(folder)
         except Exception:  # the library's own: the class has a model of another kind
             return plain
-    made.name_or_path = ""
+    made.name_or_path, made.length_settings = "", length_settings(source)
     before, after = read_pipeline(plain), read_pipeline(made)
     return made if all(before[part] == after[part] for part in _SET_ONCE) else plain
 
@@ -212,6 +200,7 @@ def _plain(source: PreTrainedTokenizerBase, pipeline: dict[str, Any]) -> PreTrai
     )
     for name in ("chat_template", "response_template", "chat_control_tokens", "_processor_class"):
         setattr(made, name, getattr(source, name, None))
+    made.length_settings = length_settings(source)
     return made
 
 
@@ -234,44 +223,46 @@ class Built:
     given: dict[int, GivenToken] = field(default_factory=dict)  # {id: what was asked for}, of given tokens
 
 
+@contextmanager
+def _with_lengths(tokenizer: PreTrainedTokenizerBase) -> Iterator[None]:
+    "Inside, a tokenizer truncates and pads as its `tokenizer.json` says, with the padding token that it has now."
+    backend, lengths = backend_of(tokenizer), length_settings(tokenizer)
+    truncation, padding = lengths["truncation"], lengths["padding"]
+    known = tokenizer.get_vocab()
+    pad = next((t for t in (padding["pad_token"], tokenizer.pad_token) if t in known), None) if padding else None
+    if truncation:
+        backend.enable_truncation(**truncation)
+    if padding and pad:
+        backend.enable_padding(**padding | dict(pad_token=pad, pad_id=known[pad]))
+    yield
+    backend.no_truncation()
+    backend.no_padding()
+
+
 def save_tokenizer(tokenizer: PreTrainedTokenizerBase, folder: str | Path) -> None:
     "Save a tokenizer so that transformers 4 loads it too, which does not know the class name that version 5 writes."
-    tokenizer.save_pretrained(folder)
+    with _with_lengths(tokenizer) if tokenizer.is_fast else nullcontext():
+        tokenizer.save_pretrained(folder)
     file = Path(folder) / "tokenizer_config.json"
     config = json.loads(file.read_text(encoding="utf-8"))
     if config.get("tokenizer_class") == "TokenizersBackend":
         config["tokenizer_class"] = "PreTrainedTokenizerFast"
     file.write_text(json.dumps(config, indent=2, ensure_ascii=False) + "\n", encoding="utf-8", newline="\n")
 
-# %% ../../nbs/02_tokens/08_tokenizer_file.ipynb #c0c0a002
-_DIVIDE = {"BertPreTokenizer", "WhitespaceSplit"}  # at white space, before all else
-_WITHIN_WORDS = {"BertNormalizer", "Lowercase", "NFC", "NFD", "NFKC", "NFKD", "Nmt", "Precompiled", "StripAccents"}
-
-
-def _counted_words(lines: Iterable[str], most: int = 300_000, together: int = 100) -> Iterator[tuple[str, int]]:
-    "Lines of so many words, and how often a text has these: each once as long as there is room for more."
-    lines = iter(lines)
-    while True:
-        counts = Counter()
-        for line in lines:
-            counts.update(line.split(" "))
-            if len(counts) >= most:
-                break
-        if not counts:
-            return
-        for times, words in groupby(sorted(counts, key=counts.__getitem__), key=counts.__getitem__):
-            while some := list(islice(words, together)):
-                yield " ".join(some), times
-
 # %% ../../nbs/02_tokens/08_tokenizer_file.ipynb #0fd0e424
 class TokenizerFile:
     "A tokenizer that is read once: what is asked of it, and what is made of it."
 
+    beside = Beside()
+
     def __init__(
         self,
         tokenizer: PreTrainedTokenizerBase,  # fast
+        beside: Beside = Beside(),  # what files beside it name
     ):
         self.tokenizer = cast("PreTrainedTokenizerFast", tokenizer)  # no other kind can be read
+        self.beside = beside
+        length_settings(tokenizer)
 
     @classmethod
     def of(cls, tokenizer: PreTrainedTokenizerBase | Vocab | TokenizerFile) -> TokenizerFile:
@@ -346,14 +337,22 @@ class TokenizerFile:
     @cached_property
     def template_lines(self) -> list[str]:
         "The stretches of plain text in a chat template, none where there is no template."
-        if not self.template:
-            return []
-        cuts = sorted([_SAID, *(a["content"] for a in self.added)], key=len, reverse=True)
-        parts = re.split("|".join(map(re.escape, cuts)), _rendered(self.tokenizer))
+        renders = self.for_templates
+        return renders.stretches([rendered_templates(renders.tokenizer)]) if self.template else []
+
+    @property
+    def for_templates(self) -> TokenizerFile:
+        "The tokenizer that renders and cuts chat templates."
+        return self
+
+    def stretches(self, texts: Iterable[str]) -> list[str]:
+        "Texts that a model is used with, cut at added tokens and, where bytes are not merged, at unknown characters."
+        cuts = sorted([CONTENT, *(a["content"] for a in self.added)], key=len, reverse=True)
+        parts = re.split("|".join(map(re.escape, cuts)), CONTENT.join(texts))
         if not self.dialect.byte_level:
             characters = {" ", *self.known}
-            marked = ("".join(c if c in characters else _SAID for c in part) for part in parts)  # the others are bytes
-            parts = [stretch for part in marked for stretch in part.split(_SAID)]
+            marked = ("".join(c if c in characters else CONTENT for c in part) for part in parts)  # others are bytes
+            parts = [stretch for part in marked for stretch in part.split(CONTENT)]
         return list(dict.fromkeys(part for part in parts if part.strip(" ")))
 
     @property
@@ -517,25 +516,33 @@ class TokenizerFile:
         return ids
 
     @cached_property
-    def template_ids(self) -> set[int]:
-        "The tokens that the words of a chat template are divided into, and those that they are built from."
-        return set().union(*(self.needs(id) for row in self.rows(self.template_lines) for id in row))
+    def used_ids(self) -> set[int]:
+        "The tokens of chat templates, prompts and files beside the model, and those that they are built from."
+        named = self.template or {}
+        templates = [named] if isinstance(named, str) else named.values()
+        constants = template_constants([*templates, *self.beside.templates])
+        texts = self.for_templates.stretches(constants) if constants else []
+        rows = self.rows([*self.template_lines, *texts, *self.beside.texts])
+        pieces = {self.ids[text] for text in self.beside.texts if text in self.ids}
+        ids = self.beside.ids & self.pieces.keys()
+        return set().union(*(self.needs(id) for id in chain(pieces, ids, self.user_defined, *rows)))
+
+    @property
+    def user_defined(self) -> set[int]:
+        "The pieces of a Unigram model that a text has whole, such as tags of languages: their score is that of certainty."
+        vocab = self.model["vocab"]
+        return {id for id, (_, score) in enumerate(vocab) if score == 0} if isinstance(vocab, list) else set()
 
     @cached_property
     def divides_at_spaces(self) -> bool:
         "Whether each word between spaces gives the same tokens whatever is beside it."
-        states = (self.settings[name] for name in ("pre_tokenizer", "normalizer"))
-        splits, changes = ([c for c in components(state) if c["type"] != "Sequence"] for state in states)
-        for_all = all(split.get("prepend_scheme", "always") == "always" for split in splits)
-        by_word = all(c["type"] in _WITHIN_WORDS or c.get("pattern") == {"Regex": " {2,}"} for c in changes)
-        whole = not any(" " in a["content"] for a in self.added)
-        return bool(splits) and splits[0]["type"] in _DIVIDE and for_all and by_word and whole
+        return divides_at_spaces(self.settings) and not any(" " in a["content"] for a in self.added)
 
     def count(self, lines: Iterable[str], batch: int = 1000) -> np.ndarray:  # (tokens,) int64, by id
         "Count the tokens of a text, which is read once, so many lines at a time."
         counts = np.zeros(self.size, np.int64)
         read = tqdm(lines, desc="tokens", unit=" lines", delay=2, leave=False)
-        weighted = iter(_counted_words(read) if self.divides_at_spaces else zip(read, repeat(1)))
+        weighted = iter(counted_words(read) if self.divides_at_spaces else zip(read, repeat(1)))
         while some := list(islice(weighted, batch)):
             rows = self.rows([line for line, _ in some])
             weights = np.repeat([times for _, times in some], [len(row) for row in rows])

@@ -41,7 +41,7 @@ def kept_in_any_case(
     counts: np.ndarray,  # (tokens,) of each in the texts
 ) -> set[int]:
     "The ids of what stays whatever else does."
-    kept = parts.special | parts.template_ids
+    kept = parts.special | parts.used_ids
     if parts.dialect.model == "Unigram":
         kept.add(parts.least_likely)
     if parts.spells_bytes:

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 # %% auto #0
 __all__ = ['BPE_OPTIONS', 'BYTES', 'CHARACTERS', 'FALLBACK', 'FALLBACK_PIECES', 'TIMES_FOLLOW', 'ROLES', 'SAME_ROLE', 'visible',
-           'Token', 'Dialect', 'components', 'backend_of', 'ids_of_lines', 'read_pipeline', 'added_tokens',
-           'read_settings', 'read_dialect', 'is_reserved', 'read_token', 'check_ids', 'Vocab', 'match_specials',
-           'overlap', 'Fit', 'fit', 'sum_fits', 'sentencepiece_pipeline', 'merges_by_score']
+           'Token', 'Dialect', 'components', 'backend_of', 'length_settings', 'ids_of_lines', 'read_pipeline',
+           'added_tokens', 'read_settings', 'read_dialect', 'is_reserved', 'read_token', 'check_ids', 'Vocab',
+           'match_specials', 'overlap', 'Fit', 'fit', 'sum_fits', 'sentencepiece_pipeline', 'merges_by_score']
 
 # %% ../../nbs/02_tokens/01_vocab.ipynb #6365abba
 def visible(text: str) -> str:
@@ -149,9 +149,19 @@ def backend_of(
     return backend
 
 
+def length_settings(tokenizer: PreTrainedTokenizerBase) -> dict[str, dict[str, Any] | None]:
+    "The entries `truncation` and `padding` of a `tokenizer.json`, as they were before a call that resets them."
+    noted: Any = tokenizer  # an attribute of our own
+    if "length_settings" not in vars(tokenizer):
+        backend = backend_of(tokenizer)
+        noted.length_settings = dict(truncation=backend.truncation, padding=backend.padding)
+    return noted.length_settings
+
+
 def ids_of_lines(tokenizer: PreTrainedTokenizerBase, lines: Sequence[str]) -> list[list[int]]:
     "The tokens of lines, uncut and without special ones, also where a tokenizer's class wants boxes or reads HTML."
     backend = backend_of(tokenizer)
+    length_settings(tokenizer)
     backend.no_truncation()
     backend.no_padding()
     return [encoding.ids for encoding in backend.encode_batch_fast(lines, add_special_tokens=False)]
@@ -451,8 +461,10 @@ SAME_ROLE = {"cls": "bos", "bos": "cls", "sep": "eos", "eos": "sep"}
 
 
 def match_specials(source: Vocab, target: Vocab) -> dict[int, int]:  # {target id: source id}
-    "Match special tokens by role, those without one by spelling."
-    out = {t.id: source._ids[t.key] for t in target if t.kind == "special" and t.key in source._ids}
+    "Match special tokens by role, those without one by spelling, whatever kind of token the source has them as."
+    special = {t.piece: t.id for t in target if t.kind == "special"}
+    written = {t.piece: t.id for t in reversed(source.tokens) if t.piece in special}
+    out = {id: source._ids.get(target[id].key, written[piece]) for piece, id in special.items() if piece in written}
     for role, id in reversed(target.roles.items()):  # of several roles of one token, the first counts
         partner = source.roles.get(role, source.roles.get(SAME_ROLE.get(role, "")))
         if partner is not None:
