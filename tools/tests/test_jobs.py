@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.jobs import Job, run_jobs
+from tools.jobs import Job, JobsFailed, run_jobs
 
 
 def toy_jobs(log, failing=""):
@@ -37,8 +37,8 @@ def test_a_run_begins_after_what_it_needs_the_longest_way_first():
     assert set(log[:2]) == {"a-1", "b"} and log.index("last") > log.index("a-2")
 
 
-def test_a_failure_stops_only_what_needs_it():
+def test_a_failure_stops_no_other_job_and_is_named_when_all_have_ended():
     log = []
-    with pytest.raises(RuntimeError, match="^boom\na-2: not run, since a-1 failed\nlast: not run, since a-1 failed$"):
+    with pytest.raises(JobsFailed, match="^failed: a-1\nboom$") as error:
         run_jobs(toy_jobs(log, failing="a-1"), 1)
-    assert log == ["a-1", "b", "c"]
+    assert log == ["a-1", "a-2", "b", "last", "c"] and error.value.failed == {"a-1": "boom"}
