@@ -155,6 +155,7 @@ def test_a_page_that_fails_prevents_no_other_page_and_is_named_at_the_end(monkey
     monkeypatch.setattr(book, "_build_html", lambda root, strict: built.append(strict) or tmp_path)
     monkeypatch.setattr(book, "_tell_differences", lambda root: None)
     monkeypatch.setattr(book, "_check_built", lambda root, html: ["a dead link"])
-    with pytest.raises(RuntimeError, match=r"a dead link\n.*notice on each page.*\nfailed: compare \(sw\)\nan assertion$"):
+    message = r"a dead link\n.*notice on each page.*\nfailed: compare \(sw\)\nan assertion$"
+    with pytest.raises(RuntimeError, match=message):
         book.build_book()
     assert built == [False]  # warnings of pages without a failed one's figures stop nothing
