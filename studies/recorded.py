@@ -26,7 +26,11 @@ if TYPE_CHECKING:
 CELL = tuple(c for c in (*RECORDS, "scale") if c != "stage")  # columns that name a cell, without its seed
 MADE = ("version", "library", "date", "device")  # columns that say what a number was made with
 SCALE = "mini"  # of the study; a trial has its name behind it
-_TIMES = ("seconds",)
+
+
+def is_duration(metric: str) -> bool:
+    "Whether a metric is a run time: it differs between machines, and is never compared with a record."
+    return metric in ("making", "training") or "seconds" in metric
 
 
 def study_path() -> Path:
@@ -79,7 +83,7 @@ def fresh_rows(
     name = Path(folder).name
     rows = record_rows(recorded.assign(chapter=chapter or chapter_of(name)))
     rows["scale"] += name.removeprefix(chapter_of(name))
-    return rows[~rows.metric.isin(_TIMES)].reset_index(drop=True)
+    return rows[rows.metric != "seconds"].reset_index(drop=True)
 
 
 def _names(table):  # of the chapter or the trial, for each row
@@ -194,11 +198,8 @@ def lay_out(
             write_json(taken, file)
 
 
-_DURATIONS = {"seconds", "making", "training", "CPU seconds"}  # metrics that no other machine repeats
-
-
 def _numbers(record):  # by what names them
-    rows = [dict(row) for row in record["values"] if row["metric"] not in _DURATIONS]
+    rows = [dict(row) for row in record["values"] if not is_duration(row["metric"])]
     return {json.dumps({**row, "value": None}, sort_keys=True): row["value"] for row in rows}
 
 
@@ -258,7 +259,8 @@ def beside_study(
     fresh: pd.DataFrame,  # as `record_rows`, with the column chapter
     study: pd.DataFrame,  # as `study_rows`
 ) -> pd.DataFrame:  # the columns of CELL, seed, value, mean, std, n, interval, distance (in intervals)
-    "Each number that was measured now and is in the study too, with the spread it has there."
+    "Each number that was measured now and is in the study too, with the spread it has there; no durations."
+    fresh = fresh[~fresh.metric.map(is_duration).astype(bool)]
     both = fresh.merge(spread(study).reset_index(), on=list(CELL))
     distance = (both.value - both["mean"]).abs() / both.interval
     return both.assign(distance=distance.fillna(0.0))

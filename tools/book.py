@@ -11,7 +11,7 @@ from pathlib import Path
 from tools.appendix import appendices
 from tools.chapters import chapters, page_names, pages
 from tools.colab import EDITIONS, edition_link, write_editions
-from tools.jobs import Job, run_jobs
+from tools.jobs import Job, JobsFailed, run_jobs
 from tools.kernels import forked_kernels
 from tools.links import check_html
 from tools.notebooks import checkout, library_notebooks, settings, write_changed
@@ -178,8 +178,8 @@ def _tell_differences(root: Path) -> None:
             )
 
 
-def _check_built(root: Path, html: Path) -> None:
-    "List the addresses outside of the book; `RuntimeError` for dead links and other faults of `check_html`."
+def _check_built(root: Path, html: Path) -> list[str]:
+    "List the addresses outside of the book in a file; return dead links and other faults of `check_html`."
     cfg = settings(root)
     colab = edition_link(cfg, "").partition("/blob/")[0]
     there = {f"{cfg['git_url']}/blob/{cfg['branch']}/": root, f"{colab}/blob/{EDITIONS}/": write_editions(root)}
@@ -187,16 +187,26 @@ def _check_built(root: Path, html: Path) -> None:
     listed = root / "_build" / "outside.txt"
     listed.write_text("\n".join(outside) + "\n", encoding="utf-8")
     print(f"{len(outside)} addresses outside the book are listed in {listed}", flush=True)
-    if faults:
-        raise RuntimeError("\n".join(["the pages are built and have faults:", *faults]))
+    return faults
 
 
 def build_book(anew: bool = False) -> Path:
-    "Run all notebooks, anew as in `run_all`, and build the book; its first page. Warnings and dead links are errors."
-    run_all(anew)
-    root = checkout()
+    """Run all notebooks, anew as in `run_all`, and build the book; return its first page.
+
+    Warnings and dead links are errors. Pages that fail are built with a notice, and named by `RuntimeError` at the end.
+    """
+    root, failed = checkout(), None
+    try:
+        run_all(anew)
+    except JobsFailed as error:
+        failed = error
     print("building the pages ...", flush=True)
-    html = _build_html(root)
+    html = _build_html(root, strict=not failed)
     _tell_differences(root)
-    _check_built(root, html)
+    faults = _check_built(root, html)
+    problems = ["the pages are built and have faults:", *faults] if faults else []
+    if failed:
+        problems += ["the book is built, with a notice on each page that failed", str(failed)]
+    if problems:
+        raise RuntimeError("\n".join(problems))
     return html / "index.html"

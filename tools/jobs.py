@@ -16,7 +16,7 @@ class Job:
 
     run: Callable[..., Path]  # called with `bar`, the options of a progress bar; returns the page
     seconds: float  # expected
-    after: Sequence[str] = ()  # jobs that are done before
+    after: Sequence[str] = ()  # jobs that have ended before, also those that failed
 
 
 def ways(jobs: dict[str, Job]) -> dict[str, float]:
@@ -27,6 +27,14 @@ def ways(jobs: dict[str, Job]) -> dict[str, float]:
         behind = [seconds[other] for other, job in jobs.items() if name in job.after]
         seconds[name] = jobs[name].seconds + max(behind, default=0)
     return seconds
+
+
+class JobsFailed(RuntimeError):
+    "Some jobs failed: `failed` has their messages by name."
+
+    def __init__(self, failed: dict[str, str]):
+        super().__init__("\n".join([f"failed: {', '.join(failed)}", *failed.values()]))
+        self.failed = failed
 
 
 class _Bars:
@@ -51,7 +59,7 @@ class _Bars:
 
 
 def run_jobs(jobs: dict[str, Job], workers: int) -> list[Path]:
-    "The pages of all jobs, `workers` at a time; `RuntimeError` names what failed and what was not run for it."
+    "Run all jobs, `workers` at a time, and return their pages; `JobsFailed`, when all have ended, names the failed."
     bars, longest, made, failed = _Bars(len(jobs), workers), ways(jobs), {}, {}
     order = TopologicalSorter({name: job.after for name, job in jobs.items()})
     order.prepare()
@@ -62,20 +70,14 @@ def run_jobs(jobs: dict[str, Job], workers: int) -> list[Path]:
             while waiting and len(running) < workers:
                 name = waiting.pop(0)
                 running[pool.submit(bars.run, name, jobs[name])] = name
-            if not running:
-                break  # what is left needs what failed
             for future in wait(running, return_when=FIRST_COMPLETED).done:
                 name, error = running.pop(future), future.exception()
                 if error:
                     failed[name] = str(error)
                 else:
                     made[name] = future.result()
-                    order.done(name)
+                order.done(name)
                 bars.tell(name, bool(error), len(made) + len(failed))
-    for name, job in jobs.items():
-        if name not in made | failed:
-            first = next(other for other in job.after if other in failed)
-            failed[name] = f"{name}: not run, since {first} failed"
     if failed:
-        raise RuntimeError("\n".join(failed.values()))
+        raise JobsFailed(failed)
     return list(made.values())

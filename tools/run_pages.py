@@ -76,12 +76,17 @@ def _key(page: Page, nb: dict) -> str:
     return fingerprint(json.dumps(code), *pinned, os.environ.get(ALL_ANEW, ""), folders=folders, compared=True)
 
 
+def _unfinished(page: Page) -> Path:
+    "The notebook of a run that failed, up to there."
+    return page.root / "_build" / "failed" / f"{page.out.parent.name}-{page.out.name}"
+
+
 def _run(page: Page, nb: dict, executed: Path, made: dict, bar: dict | None) -> None:
     "Execute a notebook into the file `executed`; `RuntimeError` names the cell that failed."
     from vocab_lit.text.errors import import_extra
 
     nbformat, papermill = (import_extra(module, "chapters") for module in ("nbformat", "papermill"))
-    unfinished = executed.parents[1] / "failed" / executed.name
+    unfinished = _unfinished(page)
     for folder in (unfinished.parent, executed.parent):
         folder.mkdir(parents=True, exist_ok=True)
     os.environ.update(QUIET)
@@ -114,7 +119,7 @@ def _take_outputs(nb: dict, ran: dict) -> None:
     outputs = (cell["outputs"] for cell in ran["cells"] if cell["cell_type"] == "code")
     for cell in nb["cells"]:
         if cell["cell_type"] == "code":
-            cell["outputs"] = next(outputs)
+            cell["outputs"] = [output for output in next(outputs) if output["output_type"] != "error"]
 
 
 def _write(nb: dict, out: Path) -> Path:
@@ -126,7 +131,57 @@ def _write(nb: dict, out: Path) -> Path:
 
 
 def make(page: Page, bar: dict | None = None) -> Path:
-    "Write a page where it is not up to date; `bar` are options of tqdm, and there is no bar without."
+    """Write a page where it is not up to date; `bar` are options of tqdm, and there is no bar without.
+
+    A page of the book that cannot be made is written with a notice of what failed, which is raised too.
+    """
+    _unfinished(page).unlink(missing_ok=True)
+    try:
+        return _make(page, bar)
+    except Exception as error:
+        if page.root / "book" in page.out.parents:
+            _make_failed(page, str(error))
+        raise
+
+
+_FAILED = """:::{{error}}
+This page could not be made:
+
+{message}
+
+What is below comes from this run, up to the failure. See the whole error: `make page NAME={name}{language}`
+:::"""
+
+
+def _make_failed(page: Page, message: str) -> None:
+    "Write a page that failed: its text, the outputs up to the failure and a notice."
+    from vocab_lit.text.markup import code_block
+
+    nb, unfinished = read_notebook(page.notebook), _unfinished(page)
+    for cell in nb["cells"]:
+        cell["outputs"] = []
+    if unfinished.is_file():
+        nb = _with_parameters(page)
+        _take_outputs(nb, read_notebook(unfinished))
+    notice = _FAILED.format(
+        message=code_block(message.replace(f"{page.root}/", ""), "text"),
+        name="/".join(page.notebook.relative_to(page.root).with_suffix("").parts[1:]),
+        language=f" LANGUAGE={page.language}" if page.language else "",
+    )
+    _write_divided(page, nb, notice)
+
+
+def _write_divided(page: Page, nb: dict, under_title: str, made: dict | None = None) -> Path:
+    "Turn an executed notebook into a page, and its appendix where it has one."
+    write_page(nb, page.out, page.notebook.parent, page.root, page.language, page.title, under_title)
+    if made:
+        nb["metadata"]["made"] = made
+    if appendix := divide(nb, page.out.stem):
+        _write(appendix, page.out.with_stem(appendix_of(page.out.stem)))
+    return _write(nb, page.out)
+
+
+def _make(page: Page, bar: dict | None) -> Path:
     nb, root = _with_parameters(page), page.root
     text = hashlib.sha256(json.dumps(nb).encode()).hexdigest()[:16]
     made = dict(key=_key(page, nb), whole=text, parameters=page.parameters)
@@ -141,11 +196,7 @@ def make(page: Page, bar: dict | None = None) -> Path:
     edition = page.out.stem if page.out.stem in editions(root) else ""
     links = stamps(settings(root), page.notebook.relative_to(root).as_posix(), edition)["links"]
     under_title = f"{links} · ran in {made['seconds']} s on {os.cpu_count()} cores{page.note}"
-    write_page(nb, page.out, page.notebook.parent, root, page.language, page.title, under_title)
-    nb["metadata"]["made"] = made
-    if appendix := divide(nb, page.out.stem):
-        _write(appendix, page.out.with_stem(appendix_of(page.out.stem)))
-    return _write(nb, page.out)
+    return _write_divided(page, nb, under_title, made)
 
 
 def _check_run(language: str, scale: str) -> None:

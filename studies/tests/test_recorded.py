@@ -174,6 +174,16 @@ def test_a_number_without_any_spread_is_allowed_what_sums_in_another_order_chang
         outside(beside_study(cells_of([2.1]), study))
 
 
+def test_durations_are_never_compared_with_records(toy_cells):
+    cells_of = toy_cells.cells_of
+    for metric in ("training", "making", "seconds", "CPU seconds", "CPU seconds of training"):
+        study, slower = cells_of([2.8, 2.9, 2.7, 2.8, 2.8], metric=metric), cells_of([7.0], metric=metric)
+        assert outside(beside_study(slower, study)).empty
+        assert beside_study(slower, study).empty
+    rest = beside_study(pd.concat([slower, cells_of([5.0])]), cells_of([5.0, 5.2, 5.1, 4.9, 5.3]))
+    assert rest.metric.tolist() == ["loss"]
+
+
 def test_the_figure_says_what_its_sentence_says_and_has_a_panel_for_each_task_and_metric(toy_cells):
     cells_of = toy_cells.cells_of
     several = [cells_of([5.0, 5.2, 5.1, 4.9, 5.3]), cells_of([60.0, 62.0, 61.0, 60.5, 61.5], metric="f1")]

@@ -7,6 +7,7 @@ from functools import partial
 import pytest
 from typer.testing import CliRunner
 
+from studies import speedrun
 from studies.__main__ import app
 from studies.phrasebook import lines
 from studies.speedrun import CALIBRATED, COST, _Clock, _Run, open_speedrun, run_speedrun, verdict
@@ -32,6 +33,22 @@ precision: fp32
 ways: {untouched: {vocabulary: keep, lapt: {steps: 0}}}
 """.replace("MODEL", str(data_path("models", "mini-gpt2")))
 CAREFUL = "{vocabulary: keep, lapt: {learning_rate: 1e-5, batch_size: 4, length: 64, micro_batch: 4}}"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def count_steps_as_time():
+    "Let a training step take 60 ms of CPU time, and nothing else any, whatever the machine and its load."
+    steps, on_step_end = [], _Clock.on_step_end
+
+    def count(clock, *given, **more):
+        steps.append(None)
+        on_step_end(clock, *given, **more)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_Clock, "on_step_end", count)
+        patch.setattr(speedrun, "cpu_seconds", lambda: 0.06 * len(steps))
+        patch.setattr(speedrun, "calibrate", lambda precision: CALIBRATED)
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -163,7 +180,7 @@ def test_what_cannot_be_is_refused_before_anything_is_written(place, opened, rec
         "vocabulry: no such option; did you mean vocabulary": dict(recipe=CAREFUL.replace("vocabulary", "vocabulry")),
         "a number above 0": dict(minutes=0),
         "steps of a record": dict(steps="9/8"),
-        "no room for": dict(minutes=0.001),
+        "no room for": dict(minutes=0.0001),
     }
     for message, given in wrong_ones.items():
         with pytest.raises((ValueError, OSError), match=message):

@@ -73,7 +73,7 @@ def in_browser(page, folder):
     (folder / "page.html").write_text(page, encoding="utf-8")
     flags = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder}", "--dump-dom"]
     command = [BROWSER, *flags, (folder / "page.html").as_uri()]
-    done = subprocess.run(command, capture_output=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, timeout=3600)
     if done.returncode < 0:
         pytest.skip("Chromium does not run here, as on a machine without fonts")
     return done.stdout.decode()

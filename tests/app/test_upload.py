@@ -18,7 +18,7 @@ def cell_2c29432f():
     class Hub(BaseHTTPRequestHandler):
         "Takes one token and remembers commits; files of any size come in the commit itself."
 
-        timeout = 10  # seconds for a connection that says nothing
+        timeout = 3600  # seconds for a connection that says nothing
 
         def _answer(self, value, code=200):
             body = json.dumps(value).encode()

@@ -139,7 +139,7 @@ def test_demo_serves_a_page_and_ends_quietly_when_interrupted(cell_0892a6a7):
         assert json.loads(connection.getresponse().read())["per_word"] == 1
         connection.close()
         process.send_signal(signal.SIGINT)
-        process.wait(timeout=60)
+        process.wait()
     assert process.returncode == 0
     assert "no such folder" in run("demo", place / "nothing", "--no-browser", "--port", 0, code=1)
 

@@ -135,13 +135,13 @@ def test_a_wait_has_an_end_and_a_process_that_is_gone_is_told(cell_4a95d5bb):
     files = cell_4a95d5bb.files
     with pytest.raises(TimeoutError, match="more than 0 seconds to load the file"):
         LlamaCpp(files["llama"], seconds=0)
-    with LlamaCpp(files["llama"], seconds=30) as model:
+    with LlamaCpp(files["llama"], seconds=3600) as model:
         with pytest.raises(ValueError, match="does not continue a prompt by -5 tokens"):
             model.greedy("a", -5)
         model.seconds = 0.01
         with pytest.raises(TimeoutError, match="more than 0.01 seconds to continue a prompt by 400 tokens"):
             model.greedy("a b c d e f", 400)
-        model.seconds = 30
+        model.seconds = 3600
         model._process.send_signal(signal.SIGKILL)
         model._process.wait()
         with pytest.raises(ValueError, match="broke off while it was to tokenize a text"):

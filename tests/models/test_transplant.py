@@ -225,19 +225,10 @@ def cell_18abd84b():
 
 @pytest.fixture(scope='module')
 def cell_8104d220():
-    # nbs/05_models/10_transplant.ipynb, cell "_USED = "used = resource.getrusage(resource.RUSAGE_SELF); pr" (8104d220)
-    _USED = "used = resource.getrusage(resource.RUSAGE_SELF); print(used.ru_utime + used.ru_stime)"
-
-
-    def import_seconds(*imports):  # CPU time of a process after each of them
-        program = "\n".join(["import resource", *(f"import {modules}; {_USED}" for modules in imports)])
-        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-        return [float(line) for line in done.stdout.splitlines()]
-
-
-    rounds = [import_seconds("torch, transformers", "vocab_lit.models.transplant") for _ in range(3)]
-    imported = [min(seconds) for seconds in zip(*rounds)]  # the least of three: other work only adds
-    imported
+    # nbs/05_models/10_transplant.ipynb, cell "program = "import sys, vocab_lit.models.transplant; print(*s" (8104d220)
+    program = "import sys, vocab_lit.models.transplant; print(*sys.modules)"
+    imported = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
+    len(imported)
     return SimpleNamespace(imported=imported)
 
 
@@ -1119,8 +1110,8 @@ def test_every_method_transplants_random_vocabularies_of_each_family(cell_95305b
     over_families()
 
 
-@pytest.mark.cell('nbs/05_models/10_transplant.ipynb', 'cell "the import costs a third more than torch and transformers" (cdc47e03)')
-def test_the_import_costs_a_third_more_than_torch_and_transformers(cell_8104d220):
+@pytest.mark.cell('nbs/05_models/10_transplant.ipynb', 'cell "the import loads no large package besides torch and transformers" (cdc47e03)')
+def test_the_import_loads_no_large_package_besides_torch_and_transformers(cell_8104d220):
     imported = cell_8104d220.imported
-    least, with_ours = imported
-    assert with_ours <= 4 / 3 * least + 0.3
+    large = ("accelerate", "datasets", "gensim", "matplotlib", "nltk", "pandas", "peft", "sklearn", "transformers.trainer")
+    assert "torch" in imported and not {*large}.intersection(imported)

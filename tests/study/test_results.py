@@ -122,7 +122,7 @@ def test_of_two_processes_on_a_cell_one_computes_and_one_waits():
 
     def slow():
         calls.append("slow")
-        go.wait(60)
+        go.wait()
         return {"loss": 1.0}
 
 
@@ -149,7 +149,7 @@ def test_of_two_processes_on_a_cell_one_computes_and_one_waits():
     assert calls == ["slow", 1] and all(t.is_alive() for t in threads) and len(grid.frame()) == 1
     go.set()
     for t in threads:
-        t.join(60)
+        t.join()
     assert sorted(map(str, calls)) == ["1", "1.0", "2", "slow"]
     assert grid.frame().sort_values("n").value.tolist() == [1.0, 2.0, 2.0]
 

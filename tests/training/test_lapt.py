@@ -171,10 +171,10 @@ def cell_a35ed2f9(cell_1a970006):
         process = warm.Process(target=exec, args=(text, dict(parent=folder, **given)))
         with mock.patch.dict(os.environ, TQDM_DISABLE="1", CUDA_VISIBLE_DEVICES=""):
             process.start()
-        process.join(900)
+        process.join(3600)
         ended = process.exitcode
         process.terminate()
-        assert ended == 0, "it failed" if ended else "it has not ended in 15 minutes; one process waits for another"
+        assert ended == 0, "it failed" if ended else "it has not ended in an hour; one process waits for another"
     return SimpleNamespace(killed_runs=killed_runs, run_program=run_program)
 
 

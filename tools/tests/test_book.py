@@ -3,9 +3,11 @@ import re
 import nbformat
 import pytest
 
+from tools import book
 from tools.__main__ import parser
 from tools.book import llms_text, page_jobs, source_files
 from tools.chapters import chapters
+from tools.jobs import JobsFailed
 from tools.notebooks import checkout, library_notebooks
 from tools.reference import public_names, public_page, reference
 from tools.status import status
@@ -142,3 +144,18 @@ def test_the_book_is_built_from_records_or_anew_and_another_word_is_refused_befo
     with pytest.raises(SystemExit):
         parser().parse_args(["book", "new"])
     assert "invalid choice: 'new' (choose from 'anew')" in capsys.readouterr().err.replace("from anew", "from 'anew'")
+
+
+def test_a_page_that_fails_prevents_no_other_page_and_is_named_at_the_end(monkeypatch, tmp_path):
+    def run_all(anew):
+        raise JobsFailed({"compare (sw)": "an assertion"})
+
+    built = []
+    monkeypatch.setattr(book, "run_all", run_all)
+    monkeypatch.setattr(book, "_build_html", lambda root, strict: built.append(strict) or tmp_path)
+    monkeypatch.setattr(book, "_tell_differences", lambda root: None)
+    monkeypatch.setattr(book, "_check_built", lambda root, html: ["a dead link"])
+    message = r"a dead link\n.*notice on each page.*\nfailed: compare \(sw\)\nan assertion$"
+    with pytest.raises(RuntimeError, match=message):
+        book.build_book()
+    assert built == [False]  # warnings of pages without a failed one's figures stop nothing

@@ -11,7 +11,7 @@ ENVIRONMENT = {"PYTHONIOENCODING": "cp1252", "PYTHONUTF8": "0"}  # of a pipe on 
 
 def _run(*command: str) -> subprocess.CompletedProcess:
     environment = os.environ | ENVIRONMENT
-    return subprocess.run([sys.executable, *command], cwd=checkout(), env=environment, capture_output=True, timeout=600)
+    return subprocess.run([sys.executable, *command], cwd=checkout(), env=environment, capture_output=True)
 
 
 def test_every_command_runs_to_its_end_without_what_windows_lacks(tmp_path):

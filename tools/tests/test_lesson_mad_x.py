@@ -29,6 +29,13 @@ def test_exercises_of_mad_x_are_open_and_their_solutions_right(ran):
         assert len(verdicts) == 5 and {bool(verdict) for verdict in verdicts} == {right}
 
 
+def test_the_solution_is_right_also_where_a_reader_has_changed_a_number_as_the_page_invites(ran):
+    nb, names, _ = ran
+    changed = {**names, "U_F": names["U_F"] + 1}
+    asked, solved = ([code for code in cells if '"mad-x-2"' in code] for cells in (visible(nb), solutions(nb)))
+    assert not run(asked[0], changed) and run(solved[0], changed)
+
+
 def test_adapters_by_hand_are_those_of_torch(ran):
     _, names, ends = ran
     as_tensors = {name: torch.tensor(names[name]).double() for name in ("a", "r", "D_L", "U_L", "D_T", "U_T")}

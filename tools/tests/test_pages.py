@@ -189,7 +189,30 @@ def test_a_failing_cell_is_named_with_its_chapter_and_error(site):
     failing = Page(site / "book" / "hello.ipynb", out, "chapter hello (am)", parameters={"boom": True})
     with pytest.raises(RuntimeError, match=r'^chapter hello \(am\): the cell that begins "print.*" failed with Assert'):
         make(failing)
-    assert not out.exists()
+
+
+def test_a_page_that_fails_has_its_text_its_outputs_up_to_there_and_a_notice_and_is_made_again(site):
+    failing = replace(hello(site), parameters={"language": "am", "boom": True})
+    with pytest.raises(RuntimeError):
+        make(failing)
+    failed = read(failing.out)
+    text = failed.cells[0].source
+    assert text.startswith("(first-label-am)=\n# Hello (Amharic)\n\n:::{error}\nThis page could not be made:")
+    assert "failed with AssertionError" in text and "`make page NAME=hello LANGUAGE=am`" in text
+    assert str(site) not in text
+    assert [output.text for output in failed.cells[2].outputs] == ["hello, am\n"]
+    assert "{error}" not in read(make(hello(site))).cells[0].source
+
+    unknown = replace(hello(site), parameters={"languages": "am"})  # fails before it runs
+    with pytest.raises(ValueError, match="no parameter languages"):
+        make(unknown)
+    assert "no parameter languages" in read(unknown.out).cells[0].source
+
+
+def test_a_page_outside_of_the_book_that_fails_is_left_as_it_is(site, tmp_path):
+    with pytest.raises(RuntimeError):
+        make(replace(hello(site), out=tmp_path / "hello.ipynb", parameters={"boom": True}))
+    assert not (tmp_path / "hello.ipynb").exists()
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ def test_a_section_s_blocks_run_one_after_another_where_the_last_ones_led_and_a_
     for _ in range(2):
         record = follow(commands, tmp_path, dict(os.environ))
     assert (tmp_path / "seen").read_text() == "a\n" and record["Two"]["output"] == ["in"]
-    assert record == json.loads((tmp_path / RECORD.name).read_text()) and record["One"]["seconds"] < 60
+    assert record == json.loads((tmp_path / RECORD.name).read_text()) and record["One"]["seconds"] >= 0
     with pytest.raises(SystemExit, match="^echo why; false\n\nwhy"):
         follow({"Three": "echo why; false\n"}, tmp_path, {})
 

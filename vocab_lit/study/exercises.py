@@ -5,10 +5,11 @@
 # %% ../../nbs/08_study/07_exercises.ipynb #febd1e7a
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from ..methods.recipe import Copy, Gaussian, InitStep, Recipe, RowWeights, with_
 from ..models.source import Source
 from ..models.transplant import transplant
 from ..text.corpus import data_path, read_lines
+from ..text.errors import first_line
 from ..tokens.train import train_tokenizer
 from ..tokens.vocab import Vocab
 from ..training.lm_loss import heldout_loss
@@ -26,8 +28,9 @@ from ..vectors.align import nearest
 from ..vectors.token_vectors import TokenVectors, token_vectors
 
 # %% auto #0
-__all__ = ['Judge', 'EXERCISES', 'CHAPTERS', 'OVERLAPPING', 'STATIC', 'ZIWA', 'COSINES', 'Verdict', 'exercise', 'check',
-           'numbers', 'initialisation', 'first_sources', 'last_tenth', 'check_guess', 'told_starts', 'guess_start']
+__all__ = ['Judge', 'EXERCISES', 'CHAPTERS', 'LARGEST', 'OVERLAPPING', 'STATIC', 'ZIWA', 'COSINES', 'Verdict', 'exercise',
+           'check', 'numbers', 'parts', 'initialisation', 'first_sources', 'last_tenth', 'check_guess', 'told_starts',
+           'guess_start']
 
 # %% ../../nbs/08_study/07_exercises.ipynb #ba2728e0
 @dataclass(frozen=True)
@@ -70,15 +73,42 @@ def check(
     try:
         return Verdict(EXERCISES[name](answer))
     except ValueError as e:  # as the library says it, of an answer that it cannot work with
-        return Verdict(str(e))
+        return Verdict(first_line(e))
+    except Exception as e:  # whatever the code of an answer raises, or an answer of another kind leads to
+        return Verdict(f"this answer cannot be used: {type(e).__name__}: {first_line(e)}")
+
+
+LARGEST = 1e9  # of the numbers of an answer, so that none overflows where it is put to work
 
 
 def numbers(answer: Any, *shape: int) -> np.ndarray:
-    "An answer as an array; `ValueError` where it has another shape."
-    array = np.asarray(answer, float)
+    "Return an answer as an array; `ValueError` where it has another shape, or is not made of finite numbers."
+    wanted = f"numbers in the shape {shape}" if shape else "a number"
+    try:
+        array = np.asarray(answer.detach().cpu().double() if hasattr(answer, "detach") else answer)
+        if array.dtype == object and array.size and all(isinstance(value, Real) for value in array.flat):
+            array = array.astype(float)  # fractions, or whole numbers that are very large
+    except (ValueError, TypeError, OverflowError):
+        raise ValueError(f"give {wanted}; this is a {type(answer).__name__} that is no array of numbers") from None
+    if array.dtype.kind not in "iuf":
+        raise ValueError(f"give {wanted}; this is a {type(answer).__name__} with other values than numbers")
     if array.shape != shape:
-        raise ValueError(f"give numbers in the shape {shape}; these have the shape {array.shape}")
-    return array
+        raise ValueError(f"give {wanted}; this has the shape {array.shape}")
+    if not (np.abs(array) <= LARGEST).all():
+        raise ValueError(f"give {wanted} from {-LARGEST:,.0f} to {LARGEST:,.0f}; this has another, or one that is NaN")
+    return array.astype(float)
+
+
+def parts(answer: Any, *others: str) -> list[Any]:  # others: what the answer has behind the lines
+    "Return the parts of an answer, of which the first is lines of text; `ValueError` where they are not there."
+    wanted = f"give (lines, {', '.join(others)})"
+    if not isinstance(answer, (tuple, list)) or len(answer) != 1 + len(others):
+        raise ValueError(wanted)
+    lines, *rest = answer
+    lines = [] if isinstance(lines, (str, bytes)) or not isinstance(lines, Iterable) else list(lines)
+    if not lines or not all(isinstance(line, str) for line in lines):
+        raise ValueError(f"{wanted}, where the lines are a list of texts, such as `read_lines` gives")
+    return [lines, *rest]
 
 
 def initialisation(answer: Any) -> InitStep:
@@ -104,7 +134,7 @@ def last_tenth(lines: Sequence[str]) -> tuple[list[str], list[str]]:
 
 def check_guess(guess: str, names: Sequence[str]) -> None:  # names: two
     "`ValueError` where a guess is none of what it may be."
-    if guess not in names:
+    if not isinstance(guess, str) or guess not in names:
         raise ValueError(f"{guess!r} is none of the two; choose from {', '.join(names)}")
 
 
@@ -141,8 +171,10 @@ def _sparsemax_by_hand(answer: Any) -> str:
 @exercise("focus-2")
 def _one_alone(answer: Any) -> str:
     weights = _weights(numbers(answer, 3))
+    if weights[2] > 1 - 1e-6:
+        return ""
     others = [f"{token} has {weight:.2f}" for token, weight in zip(OVERLAPPING[:2], weights) if weight > 1e-6]
-    return f"{' and '.join(others)}; what does Equation 4 take off if gari is alone?" if others else ""
+    return f"{' and '.join(others) or 'no token has a weight'}; what does Equation 4 take off if gari is alone?"
 
 
 @exercise("focus-3")
@@ -173,7 +205,7 @@ def _ten_nearest(answer: type[InitStep] | InitStep) -> str:
     anchors, new = np.flatnonzero(known & (copied >= 0)), np.flatnonzero(known & (copied < 0))
     found, _ = nearest(vectors.matrix[new], vectors.matrix, 10, anchors)
     right = RowWeights.mean(dict(zip(new.tolist(), copied[found])), len(source)).weights
-    wrong = new[abs(plan.weights[new] - right).max(axis=1).toarray().ravel() > 1e-4]
+    wrong = new[~(abs(plan.weights[new] - right).max(axis=1).toarray().ravel() <= 1e-4)]  # also where one is NaN
     if not len(wrong):
         return ""
     hint = f"{len(wrong)} of {len(new)} tokens have other weights; {first_sources(plan, int(wrong[0]))}"
@@ -195,7 +227,7 @@ def guess_start(
     methods: Sequence[str],  # two
 ) -> str:
     "The losses of two methods before training, where a reader has guessed the higher one."
-    lines, guess = answer
+    lines, guess = parts(answer, "guess")
     check_guess(guess, methods)
     return told_starts(guess, {method: _loss_before_training(lines, method) for method in methods})
 

@@ -88,7 +88,7 @@ def _means_of_groups(answer: type[InitStep] | InitStep) -> str:
     sampled = Recipe("sampled", steps, "", "").plan(source, target)
     members, rows = list(sampled.groups.values()), np.flatnonzero(sampled.step == 1)
     right = RowWeights.mean({int(row): members[sampled.group[row]] for row in rows}, len(source)).weights
-    wrong = rows[abs(plan.weights[rows] - right).max(axis=1).toarray().ravel() > 1e-6]
+    wrong = rows[~(abs(plan.weights[rows] - right).max(axis=1).toarray().ravel() <= 1e-6)]  # also where one is NaN
     if not len(wrong):
         return ""
     token, used = target[wrong[0]].shown, plan.weights[wrong[0]].nnz

@@ -15,7 +15,7 @@ import torch
 
 from ..models.madx import LANGUAGE, Adapter, Bottleneck, Coupling, MadX
 from ..models.source import load_model
-from .exercises import check_guess, exercise, last_tenth, numbers
+from .exercises import check_guess, exercise, last_tenth, numbers, parts
 from ..text.corpus import data_path
 from ..tokens.load import load_tokenizer
 from ..training.lapt import lapt
@@ -81,14 +81,15 @@ def _what_comes_out_as_ones(answer: Any) -> str:
         out = _coupling()(given)
     if torch.allclose(out, torch.ones(4), atol=1e-4):
         return ""
-    return f"the invertible adapter makes {out.numpy().round(2).tolist()} of it; Equation 7 goes backwards"
+    made = out.numpy().round(2).tolist()
+    return f"the page's invertible adapter, unchanged, makes {made} of it; Equation 7 goes backwards"
 
 
 @exercise("mad-x-3")
 def _task_adapter_that_shuts_off(answer: Any) -> str:
     up = numbers(answer, 1, 4)
     apart = abs(_stacked_as_in_the_paper(up, True) - _stacked_as_in_the_paper(up, False)).max()
-    return f"the language adapter still moves a number by {apart:.2f}" if apart > 1e-6 else ""
+    return "" if apart <= 1e-6 else f"the language adapter still moves a number by {apart:.2f}"
 
 
 @exercise("mad-x-4")
@@ -124,7 +125,7 @@ def _loss_after_text(lines: tuple[str, ...], invertible: float) -> float:
 
 @exercise("mad-x-5")
 def _guess_for_a_language(answer: tuple[Sequence[str], str]) -> str:
-    lines, guess = answer
+    lines, guess = parts(answer, "guess")
     invertible = {"with": 2, "without": 0}
     check_guess(guess, [*invertible])
     losses = {name: _loss_after_text(tuple(lines), reduction) for name, reduction in invertible.items()}

@@ -23,6 +23,7 @@ from vocab_lit.study.exercises import (
     initialisation,
     last_tenth,
     numbers,
+    parts,
     told_starts,
 )
 from ..text.corpus import data_path, read_lines
@@ -57,8 +58,8 @@ def _nearly_alone(answer: Any) -> str:
     temperature = float(numbers(answer))
     if temperature <= 0:
         return "a temperature is above 0"
-    largest = softmax(CLOSE / temperature).max()
-    if largest < 0.99:
+    largest = softmax((CLOSE - CLOSE.max()) / temperature).max()
+    if not largest >= 0.99:
         return f"the nearest token has {largest:.1%} of the weight; is it more at a higher temperature, or at a lower?"
     return ""
 
@@ -121,7 +122,8 @@ def _equal_weights(answer: type[InitStep] | InitStep) -> str:
         return _least_cosine(plan.weights, row, vectors) > _least_cosine(right.weights, row, vectors) - 1e-5
 
     plan, right = planned(initialisation(answer)), planned(NearestNeighbours(temperature=1e9))
-    others = np.flatnonzero(abs(plan.weights - right.weights).max(axis=1).toarray().ravel() > 1e-4)
+    apart = abs(plan.weights - right.weights).max(axis=1).toarray().ravel()
+    others = np.flatnonzero(~(apart <= 1e-4))  # also where one is NaN
     wrong = [int(row) for row in others if not is_as_near(row)]
     if not wrong:
         return ""
@@ -130,8 +132,10 @@ def _equal_weights(answer: type[InitStep] | InitStep) -> str:
 
 @exercise("wechsel-5")
 def _guess_for_a_language(answer: tuple[Sequence[str], Sequence[Sequence[str]], str]) -> str:
-    lines, pairs, guess = answer
+    lines, pairs, guess = parts(answer, "pairs", "guess")
     check_guess(guess, ("wechsel", "subtoken-mean"))
+    if not all(isinstance(pair, (tuple, list)) and len(pair) == 2 for pair in pairs):
+        raise ValueError("give pairs of words, the English one first")
     train, unseen = last_tenth(lines)
     _, tokenizer, vectors = _aligned(train, pairs, 500)
     source, losses = Source.open(data_path("models", "mini-roberta")), {}

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 
 # %% auto #0
-__all__ = ['Markdown', 'markdown_text', 'in_code', 'of_ours', 'markdown_table']
+__all__ = ['Markdown', 'markdown_text', 'in_code', 'code_block', 'of_ours', 'markdown_table']
 
 # %% ../../nbs/01_text/08_markup.ipynb #44bae14c
 class Markdown(str):
@@ -27,12 +27,22 @@ def markdown_text(value: object) -> Markdown:
     return Markdown(re.sub(r"([\\`*~|\[\]])", r"\\\1", text))
 
 
+def _fence(text: str, least: int) -> str:
+    "Backticks that do not occur in a text."
+    return "`" * max(least, *(len(run) + 1 for run in re.findall("`+", text)), 0)
+
+
 def in_code(value: object) -> Markdown:
     "A text in one line, as code."
     text = " ".join(str(value).split())
-    longest = max(map(len, re.findall("`+", text)), default=0)
-    fence, room = "`" * (longest + 1), " " * text.startswith("`") or " " * text.endswith("`")
+    fence, room = _fence(text, 1), " " * text.startswith("`") or " " * text.endswith("`")
     return Markdown(f"{fence}{room}{text}{room}{fence}".replace("|", r"\|"))
+
+
+def code_block(text: str, language: str = "") -> Markdown:
+    "Format lines as a block of code, which nothing in them ends."
+    fence = _fence(text, 3)
+    return Markdown(f"{fence}{language}\n{text}\n{fence}")
 
 
 def of_ours(value: object) -> Markdown:
