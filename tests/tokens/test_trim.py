@@ -188,7 +188,19 @@ def test_branches_tools_and_other_templates_keep_their_words(cell_498ae08b):
         assert built.tokenize(text) == source.tokenize(text), text
 
 
-@pytest.mark.cell('nbs/02_tokens/05_trim.ipynb', 'cell "pieces with a score of 0 stay, as tags of languages" (35e57cf6)')
+@pytest.mark.cell('nbs/02_tokens/05_trim.ipynb', 'cell "the newlines of a document stay tokens, though no line has one" (35e57cf6)')
+def test_the_newlines_of_a_document_stay_tokens_though_no_line_has_one(cell_498ae08b):
+    english = cell_498ae08b.english
+    swahili = cell_498ae08b.swahili
+    paragraphs = ["\n".join(pair) for pair in zip(swahili[::2], swahili[1::2])]
+    others = ["\n".join(pair) for pair in zip(english[::2], english[1::2])]
+    for family in ("qwen3", "gemma3"):
+        whole = chat_tokenizer(family, others + paragraphs, 800)
+        small = trim(whole, {"sw": swahili}).tokenizer
+        assert len(small) < len(whole) and all(small.tokenize(p) == whole.tokenize(p) for p in paragraphs)
+
+
+@pytest.mark.cell('nbs/02_tokens/05_trim.ipynb', 'cell "pieces with a score of 0 stay, as tags of languages" (9e1c77aa)')
 def test_pieces_with_a_score_of_0_stay_as_tags_of_languages(cell_498ae08b, cell_9b5ce5a1):
     sources = cell_9b5ce5a1.sources
     swahili = cell_498ae08b.swahili
