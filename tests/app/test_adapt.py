@@ -2,20 +2,23 @@
 from contextlib import nullcontext
 from dataclasses import replace
 from studies.phrasebook import lines
-from tools.examples import FakeTime, fake_time, remarks, tiny_model
+from tools.examples import FakeTime, fake_time, remarks, run, tiny_model
 from transformers import XLMRobertaModel
 from types import SimpleNamespace
-from vocab_lit.app.adapt import adapt_files, planned, run_race
+from vocab_lit.app.adapt import adapt_files, open_race, planned, run_race, train_winner
+from vocab_lit.app.adapt_result import next_commands
 from vocab_lit.app.race import Candidate, Clock, KEPT, Leg, Pace
 from vocab_lit.app.settings import AdaptOptions
-from vocab_lit.app.trial import Adapt, Race, bits_of, config_of
+from vocab_lit.app.trial import Adapt, Race, bits_of, config_of, measure_source
 from vocab_lit.models.source import FolderSource, load_model
 from vocab_lit.text.corpus import read_lines
 from vocab_lit.text.files import read_json
 from vocab_lit.text.settings import SettingError
 from vocab_lit.tokens.load import load_tokenizer
+import json
 import os
 import pytest
+import shlex
 import signal
 import tempfile
 
@@ -76,7 +79,7 @@ def cell_51e10933(cell_3c9acadc):
     asked = cell_3c9acadc.asked
     place = cell_3c9acadc.place
     def trained_to(bits, stop_at="", fails=()):
-        "A substitute for `train_leg` with curves that lead to these bits per byte; `stop_at` is trained while Ctrl-C comes."
+        "A substitute for `train_leg`, whose curves lead to these bits per byte; Ctrl-C comes while `stop_at` is trained."
 
         def train_leg(race, candidate):
             trained = candidate.trained
@@ -85,6 +88,7 @@ def cell_51e10933(cell_3c9acadc):
             if candidate.name in fails:
                 raise ValueError("no memory was left")
             leg, seconds = trained.legs[-1], trained.seconds
+            trained.go_back(int(max(trained.seconds_at, default=0)))
             leg.last = leg.first + 10
             steps = [leg.first + 1] if candidate.name == stop_at else sorted(leg.measured)
             for step in steps:
@@ -122,7 +126,7 @@ def test_the_winner_s_curve_ends_lowest_as_measured_anew(cell_3c9acadc):
     winner = cell_3c9acadc.winner
     curves = report["curves"]
     assert len(curves[loser]) == 2 and curves[winner][-1]["step"] > curves[loser][-1]["step"]
-    assert [c["out"] != "" for c in report["candidates"]] == [c["candidate"] == loser for c in report["candidates"]]
+    assert {c["candidate"] for c in report["candidates"] if c["eliminated"]} == {loser}
     model = load_model(place / "out")
     note = read_json(place / "out/race/race.json")
     test = read_lines(place / "out/race/text/new-test.txt")[: note["lines"]["new-test"]]
@@ -145,8 +149,8 @@ def test_a_language_that_the_source_does_not_know_is_learnt_at_the_higher_rate_a
     place = cell_3c9acadc.place
     source = cell_3c9acadc.source
     winner = cell_3c9acadc.winner
-    run = read_json(place / f"out/race/{winner}/run/lapt.json")
-    assert run["replay"] == 0.25 and run["config"]["learning_rate"] == 3e-4
+    begun = read_json(place / f"out/race/{winner}/run/lapt.json")
+    assert begun["replay"] == 0.25 and begun["config"]["learning_rate"] == 3e-4
     race = Race(asked, place / "out")
     assert not race.note["reads"] and config_of(race, source.load()).learning_rate == 3e-4
     race.note["reads"] = True
@@ -166,7 +170,8 @@ def test_each_embedding_is_told_of_in_the_source_s_tokens(cell_3c9acadc):
     text = [token for token in made.plan.target if token.kind == "text" and token.text == "u"][0]
     assert made.plan.explain(text.id).source.tolist() == [text.shown]
     [line] = commands(made)
-    assert line.startswith("vocab-lit adapt model --text sw.txt --keep en.txt --minutes 0.3 --candidates trim,extend-200 ")
+    given = "--text sw.txt --keep en.txt --candidates trim,extend-200 --no-clean --minutes 0.3"
+    assert line == f"vocab-lit adapt model {given} --out out"
 
 
 @pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "what has ended is not done again, and goes on when asked" (c4b3411d)')
@@ -227,7 +232,7 @@ def test_few_lines_do_not_fail_and_are_not_learnt_too_often(cell_3c9acadc):
     small = Adapt(asked.source, (str(place / "few.txt"),), AdaptOptions(minutes=5, clean=False))
     with remarks() as said, fake_time() as now:
         made = adapt_files(small, place / "few", now=now)
-    assert made["winner"] == "trim" and any("bytes of text tell no candidates apart" in line for line in said)
+    assert made["winner"] == "trim" and any("bytes of text are too few to compare candidates" in line for line in said)
     note = read_json(place / "few/race/race.json")
     seen = made["curves"]["trim"][-1]["step"] * note["batch"] * note["length"]
     tokenizer = load_tokenizer(place / "few")
@@ -285,3 +290,148 @@ def test_in_each_round_the_half_with_the_higher_bits_per_byte_is_eliminated(cell
         "extend-300": 1,
         "replace-900": 1,
     }
+
+
+@pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "Ctrl-C in a round leaves the race open, and the next run resumes it" (7671ebaa)')
+def test_ctrl_c_in_a_round_leaves_the_race_open_and_the_next_run_resumes_it(cell_51e10933):
+    race_of = cell_51e10933.race_of
+    bits = {"trim": 2.4, "extend-900": 2.2}
+    raced, best = race_of(bits, "stopped", stop_at="trim")
+    assert best == "trim" and raced.is_asked and "won" not in raced.note
+    train_winner(raced, raced.candidates[0])
+    assert "won" not in raced.note and not any(c.eliminated for c in raced.candidates)
+    resumed, best = race_of(bits, "stopped")
+    assert best == "extend-900" and [p["step"] for p in resumed.candidates[0].trained.curve] == [5, 10]
+
+
+@pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "a candidate that could not be trained is tried again by the next run" (6c80646f)')
+def test_a_candidate_that_could_not_be_trained_is_tried_again_by_the_next_run(cell_51e10933):
+    race_of = cell_51e10933.race_of
+    bits = {"trim": 2.4, "extend-900": 2.2, "extend-300": 2.6}
+    raced, best = race_of(bits, "failing", fails=("extend-900",))
+    assert best == "trim" and "no memory" in raced.candidates[1].failed
+    again, best = race_of(bits, "failing")
+    assert not any(c.failed for c in again.candidates)
+    with pytest.raises(ValueError, match="no candidate can be trained .trim: no memory was left; .*run the same command"):
+        race_of(bits, "all-failing", fails=bits)
+    _, best = race_of(bits, "all-failing")
+    assert best == "extend-900"
+
+
+@pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "without time to train the result is untrained, changes least, and says so first" (c77d61d8)')
+def test_without_time_to_train_the_result_is_untrained_changes_least_and_says_so_first(cell_3c9acadc):
+    asked = cell_3c9acadc.asked
+    place = cell_3c9acadc.place
+    wanted = cell_3c9acadc.wanted
+    with remarks() as said, fake_time() as now, pytest.MonkeyPatch.context() as patch:
+        slow = dict(batch=8, length=64, step_seconds=99)
+        patch.setattr("vocab_lit.app.adapt.choose_batch", lambda race, model: race.write(**slow))
+        short = adapt_files(replace(asked, options=replace(wanted, candidates="")), place / "short", now=now)
+    assert short["winner"] == "trim" and short["untrained"] and not short["curves"]
+    assert any("cannot be met" in line and "give --minutes" in line for line in said)
+    assert any(line.startswith("untrained: ") for line in said)
+    assert "untrained" in (place / "short/report.md").read_text(encoding="utf-8").splitlines()[0]
+    card = (place / "short/README.md").read_text(encoding="utf-8")
+    assert "**Untrained:**" in card and "trained further" not in card
+    with fake_time() as now, remarks() as said:
+        longer = adapt_files(replace(asked, options=replace(wanted, candidates="")), place / "short", more=True, now=now)
+    assert longer["curves"] and not longer["untrained"]
+
+
+@pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "where reading took the whole time, the source\'s vocabulary is kept" (dea8f590)')
+def test_where_reading_took_the_whole_time_the_source_s_vocabulary_is_kept(cell_3c9acadc):
+    asked = cell_3c9acadc.asked
+    place = cell_3c9acadc.place
+    wanted = cell_3c9acadc.wanted
+    with fake_time() as now, pytest.MonkeyPatch.context() as patch:
+        late = lambda race: (measure_source(race), setattr(now, "seconds", 1e4))  # noqa: E731
+        patch.setattr("vocab_lit.app.adapt.measure_source", late)
+        late = adapt_files(replace(asked, options=replace(wanted, candidates="")), place / "late", now=now)
+    rows = {row["key"]: row for row in late["rows"]}
+    assert late["winner"] == "keep" and rows["kept-0"]["after"] == pytest.approx(rows["kept-0"]["before"], abs=1e-3)
+
+
+@pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "the budget of an adaptation that has not ended is replaced by another one, and extended with --resume" (df9e5244)')
+def test_the_budget_of_an_adaptation_that_has_not_ended_is_replaced_by_another_one_and_extended_with_resume(cell_3c9acadc):
+    asked = cell_3c9acadc.asked
+    place = cell_3c9acadc.place
+    wanted = cell_3c9acadc.wanted
+    race = Race(asked, place / "halved")
+    race.note |= dict(asked=json.loads(json.dumps(asked.facts)), request=[18.0, False], budget=18.0)
+    race.clock = Clock(18.0, 10.0, FakeTime())
+    race.write()
+    for minutes, more, budget in ((0.3, False, 18), (0, False, 18), (2, False, 120), (0, True, 18), (2, True, 130)):
+        with remarks() as said:
+            opened = open_race(replace(asked, options=replace(wanted, minutes=minutes)), place / "halved", more)
+        assert opened.clock.budget == pytest.approx(budget, abs=1) and bool(said) == (budget != 18), minutes
+
+
+@pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "every printed command is accepted" (05d1fb23)')
+def test_every_printed_command_is_accepted(cell_3c9acadc):
+    asked = cell_3c9acadc.asked
+    place = cell_3c9acadc.place
+    wanted = cell_3c9acadc.wanted
+    for name, value in (
+        ("candidates", "trim"),
+        ("aim", "speed"),
+        ("seed", 3),
+        ("clean", True),
+        ("language", "Swahili"),
+        ("precision", "fp32"),
+        ("keep", (str(place / "en.txt"), str(place / "fi.txt"))),
+    ):
+        (place / "fi.txt").write_text("\n".join(lines("fi", 300, seed=1)), encoding="utf-8")
+        other = replace(asked, options=replace(wanted, **{name: value}))
+        race = open_race(other, place / f"told by {name}")
+        race.path().mkdir(parents=True)
+        race.write(source={})
+        words = shlex.split(next_commands(race)[-1])
+        assert words[0] == "vocab-lit" and "to do" in run(*words[1:], "--dry-run"), name
+
+
+@pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "an output folder whose files would be text is refused" (a39f31cf)')
+def test_an_output_folder_whose_files_would_be_text_is_refused(cell_3c9acadc):
+    asked = cell_3c9acadc.asked
+    place = cell_3c9acadc.place
+    (place / "texts").mkdir()
+    (place / "texts/sw.txt").write_text((place / "sw.txt").read_text(encoding="utf-8"), encoding="utf-8")
+    for text in (place / "texts", f"{place}/**/*.txt"):
+        with pytest.raises(SettingError, match="out .*is inside .*choose a folder outside"):
+            adapt_files(replace(asked, text=(str(text),)), place / "texts/out")
+    assert not (place / "texts/out").exists()
+    open_race(replace(asked, text=(str(place / "texts/*.txt"),)), place / "texts-out")
+    open_race(replace(asked, text=(str(place / "texts"),)), place / "texts/_out")
+
+
+@pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "explain and new_tokens.json know how embeddings were initialised, whatever wins" (56f3c79c)')
+def test_explain_and_new_tokens_json_know_how_embeddings_were_initialised_whatever_wins(cell_3c9acadc):
+    asked = cell_3c9acadc.asked
+    place = cell_3c9acadc.place
+    source = cell_3c9acadc.source
+    wanted = cell_3c9acadc.wanted
+    from vocab_lit.app.made_folder import MadeFolder
+
+    for name in ("keep", "trim", "extend-100", "replace-300"):
+        one = replace(asked, options=replace(wanted, minutes=0.05, candidates=name))
+        with fake_time(0.2) as now:
+            adapt_files(one, place / name, now=now)
+        made, new = MadeFolder.open(place / name), json.loads((place / name / "new_tokens.json").read_text())
+        assert made.plan.n_source == len(source.tokenizer) and made.plan.new_tokens == new, name
+        assert bool(new) == (made.note.get("method") not in (None, "trim")), name
+        assert "u" in run("explain", place / name, "u"), name
+        steps = made.note.get("rows", {"kept": len(made.plan)})
+        assert sum(steps.values()) == len(made.plan) and len(made.target) == made.note.get("tokens", len(source.tokenizer))
+
+
+@pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "what is missing of a result is written again, and only what training needs stays beside it" (0603e9d5)')
+def test_what_is_missing_of_a_result_is_written_again_and_only_what_training_needs_stays_beside_it(cell_3c9acadc):
+    asked = cell_3c9acadc.asked
+    place = cell_3c9acadc.place
+    winner = cell_3c9acadc.winner
+    folders = {p.name for p in (place / "out/race").iterdir() if p.is_dir()}
+    assert folders == {"text", winner}
+    weights_before = (place / "out/model.safetensors").read_bytes()
+    for file in ("report.json", "model.safetensors"):
+        (place / "out" / file).unlink()
+    adapt_files(asked, place / "out", now=FakeTime())
+    assert (place / "out/report.json").is_file() and (place / "out/model.safetensors").read_bytes() == weights_before

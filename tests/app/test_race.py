@@ -112,6 +112,41 @@ def test_a_leg_plans_its_steps_by_its_speed_and_cools_at_its_end():
     assert later.last == 80 and later.measured == {65, 80} and later.rate(79) == 1
 
 
+@pytest.mark.cell('nbs/09_app/05_race.ipynb', 'cell "two kills during one evaluation lose neither the checkpoint nor the seconds" (4bc609f3)')
+def test_two_kills_during_one_evaluation_lose_neither_the_checkpoint_nor_the_seconds(cell_1825b96d):
+    place = cell_1825b96d.place
+    train = cell_1825b96d.train
+    class Dies(Exception):
+        pass
+
+
+    twice = Trained(legs=[Leg(1e-9, last=4)])
+    train(place / "g", twice)
+    twice.legs.append(Leg(1e-9, first=4, last=8, cools=6, is_final=True))
+    for _ in range(2):
+        with pytest.raises(Dies), pytest.MonkeyPatch.context() as patch:
+
+            def dies(pace, args, state, control, **more):
+                raise Dies
+
+            patch.setattr(Pace, "on_evaluate", dies)
+            twice.legs[-1].times = 1
+            train(place / "g", twice)
+    train(place / "g", twice)
+    assert twice.seconds == pytest.approx(0.8) and [p["step"] for p in twice.curve] == [2, 4, 8]
+    assert predicted(twice.curve, 100.0) <= twice.curve[-1]["bits"]
+
+
+@pytest.mark.cell('nbs/09_app/05_race.ipynb', 'cell "a leg whose checkpoint is damaged begins at the one before it, and trains for as long" (c5ce36db)')
+def test_a_leg_whose_checkpoint_is_damaged_begins_at_the_one_before_it_and_trains_for_as_long():
+    lost = Trained(legs=[Leg(2.0, round=1), Leg(2.0, round=2, first=20, last=40)], each=0.1)
+    lost.curve = [dict(step=10, seconds=1.0, bits=3.0), dict(step=20, seconds=2.0, bits=2.9)]
+    lost.seconds_at = {"20": 2.0}
+    lost.go_back(0)
+    assert (lost.curve, lost.seconds, lost.legs[-1].first, lost.legs[-1].last) == ([], 0.0, 0, 0)
+    assert lost.legs[-1].seconds == 4.0
+
+
 @pytest.mark.cell('nbs/09_app/05_race.ipynb', 'cell "legs go on from the checkpoint, and the rate falls to zero" (4c147a5c)')
 def test_legs_go_on_from_the_checkpoint_and_the_rate_falls_to_zero(cell_1825b96d):
     first = cell_1825b96d.first

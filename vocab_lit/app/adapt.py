@@ -9,24 +9,21 @@ import json
 import logging
 import math
 import os
-import resource
-import shlex
 import shutil
 import signal
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from .adapt_report import Measure, write_report_files
+from .adapt_result import gguf_beside, write_result
 from vocab_lit.app.race import (
+    BYTES_A_TOKEN,
     CUT,
-    FEW_BYTES,
     KEPT,
+    MOST_NEW,
     Candidate,
     Clock,
     Leg,
@@ -45,39 +42,30 @@ from vocab_lit.app.trial import (
     SMALLEST,
     Adapt,
     Race,
-    bits_of,
     choose_batch,
-    facts_of,
     kept_names,
-    lines_of,
     make_texts,
     measure_source,
     most_steps,
     start_of,
     train_leg,
 )
-from ..methods.plan import Plan
-from ..models.card import write_card
-from ..models.device import find_device, on_device
+from ..models.device import find_device
+from ..models.export import check_like
 from ..models.model_class import learns_from_text
 from ..models.source import FolderSource, check_new_gguf
-from ..study.results import environment
-from ..tasks.evaluate import silenced
-from ..text.corpus import Lines, write_json
-from ..text.files import alone, check_output, read_json, write_folder
+from ..text.corpus import Lines, capped
+from ..text.files import alone, check_output, read_json
+from ..text.reader import TextSource
 from ..text.settings import SettingError
 from ..training.lapt import differences
 from ..training.settings import LaptConfig
 from ..training.stages import step_memory
 
-if TYPE_CHECKING:
-    from transformers import PreTrainedModel, PreTrainedTokenizerBase
-
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'STARTS', 'standing', 'choose_candidates', 'run_race', 'train_winner', 'write_result', 'gguf_beside',
-           'report_of', 'next_commands', 'open_race', 'adapt_files', 'planned']
+__all__ = ['log', 'STARTS', 'standing', 'choose_candidates', 'run_race', 'train_winner', 'open_race', 'adapt_files', 'planned']
 
 # %% ../../nbs/09_app/06_adapt.ipynb #a88a9d2c
 STARTS = 0.1  # share of the time in which the candidates' starts may be made
@@ -95,19 +83,24 @@ def standing(race: Race, candidate: Candidate) -> Standing:
 
 
 def choose_candidates(race: Race) -> None:
-    "Look at source and text, and say who races."
+    "Decide from source, text and time which candidates race, and build their initial models."
     source, options = race.note["source"], race.options
-    asked = [Candidate.read(name) for name in options.asked_candidates]
+    requested = [Candidate.read(name) for name in options.asked_candidates]
     sizes = read_json(race.path("text/sizes.json"))
     reads = source["bits"] < source["of_counts"]
     race.write(reads=reads)
     told = f"{source['bits']:.3f} bits per byte; counts of four bytes {source['of_counts']:.3f}"
     race.decide(f"the source {'reads' if reads else 'does not read'} the language ({told}): peak rate {RATES[reads]:g}")
+    if _has_no_time(race, requested or [Candidate("keep")]):
+        return
     began = race.clock.spent
-    can_trim, base = _can_trim(race), Candidate("trim")
-    took = race.clock.spent - began
-    choose_batch(race, start_of(race, base if can_trim else Candidate("keep")).with_weights().load().float())
-    steps = race.clock.left / race.note["step_seconds"]
+    race.write(can_trim=_can_trim(race))
+    took, base = race.clock.spent - began, race.base
+    choose_batch(race, start_of(race, base).with_weights().load().float())
+    each = race.note["step_seconds"]
+    if _has_no_time(race, requested or [base], each):
+        return
+    steps = race.clock.left / each
     seen = Seen(
         bytes=sizes["new"]["train"],
         reads=reads,
@@ -117,89 +110,134 @@ def choose_candidates(race: Race) -> None:
         most=min(4, 1 + int(STARTS * race.clock.budget / max(took, 0.1) / 2)),
         is_cut=source["chars_per_part"] < CUT,
         is_gguf=race.source.is_gguf,
-        can_trim=can_trim,
+        can_trim=race.note["can_trim"],
     )
-    race.candidates = asked or candidates_for(seen)
     size = f"{race.note['batch']} x {race.note['length']} tokens"
     race.decide(f"time for about {steps:,.0f} steps of {size} ({find_device().name})")
     if not options.keep:
         race.decide("nothing is to be kept (--keep): tokens that only other languages need may go")
-    for c in race.candidates:
+    candidates = _with_initial_models(race, requested or candidates_for(seen))
+    if _has_no_time(race, candidates, each):
+        return
+    race.candidates = candidates
+    for c in candidates:
         race.decide(f"candidate {c.name}: {c.in_words}{f'; {c.why}' if c.why else ''}")
-    if len(race.candidates) == 1 and not asked:
-        why = f"{seen.bytes:,} bytes of text" if seen.bytes < FEW_BYTES else f"{steps:,.0f} steps"
-        race.decide(f"no race: {why} tell no candidates apart; {race.candidates[0].name}, by our records")
+    if seen.no_race and not requested:
+        race.decide(f"no race: {seen.no_race}; {candidates[0].name}, by our records")
+
+
+def _has_no_time(race: Race, candidates: list[Candidate], seconds: float = 0.0) -> bool:
+    "Whether the budget leaves no time to train; then report it, and take the candidate that changes least."
+    clock = race.clock
+    if clock.left > seconds:
+        return False
+    more = math.ceil((2 * (clock.spent + clock.reserve) + seconds) / 60)
+    race.candidates = [min(candidates, key=lambda c: c.risk)]
+    race.decide(
+        f"the budget of {clock.budget / 60:.3g} minutes cannot be met: {clock.spent / 60:.1f} minutes are spent, and "
+        f"measuring and writing the result takes about {clock.reserve / 60:.1f}; the result will be untrained; "
+        f"give --minutes {more} or more"
+    )
+    race.write(untrained=f"a budget of {clock.budget / 60:.3g} minutes leaves no time for training")
+    return True
 
 
 def _can_trim(race: Race) -> bool:
-    trim = Candidate("trim")
     try:
-        start_of(race, trim)
+        start_of(race, Candidate("trim"))
     except ValueError as e:
         log.info(f"the vocabulary is not trimmed: {e}")
         return False
     return True
 
 
+def _with_initial_models(race: Race, candidates: list[Candidate]) -> list[Candidate]:
+    "Build initial models as long as there is time, at least one; the candidates that have one."
+    deadline, longest, built = race.clock.spent + STARTS * race.clock.budget, 0.0, []
+    for candidate in candidates:
+        began = race.clock.spent
+        if built and (began + longest > deadline or race.is_asked):
+            race.decide(f"candidate {candidate.name} is dropped: there is no time to build its initial model")
+            continue
+        try:
+            start = start_of(race, candidate)
+        except ValueError as e:
+            race.decide(f"candidate {candidate.name} is dropped: {e}")
+            continue
+        longest = max(longest, race.clock.spent - began)
+        if candidate.tokens:
+            candidate.made = start.note["extended_by" if candidate.way == "extend" else "tokens"]
+        if same := next((c for c in built if (c.way, c.made) == (candidate.way, candidate.made)), None):
+            race.decide(f"candidate {candidate.name} is dropped: the text gives it the tokens of {same.name}")
+            continue
+        built.append(candidate)
+    if not built:
+        raise ValueError("no initial model can be built, for the reasons above; give other --candidates or more text")
+    return built
+
+
 def run_race(race: Race) -> Candidate:
-    "Train the candidates round by round, and drop the half that is behind; the winner."
-    for number, (there, seconds) in enumerate(rounds(len(race.candidates), race.clock.budget), 1):
-        if len(race.left) < there or (len(race.left) == there and _is_over(race, number)):
+    "Train the candidates round by round, and eliminate the worse half after each; the winner, or the best so far."
+    if won := race.note.get("won"):
+        return next(c for c in race.candidates if c.name == won)
+    planned = rounds(len(race.candidates), race.note.setdefault("race_budget", race.clock.budget))
+    for number, (_, seconds) in enumerate(planned, 1):
+        if race.note.get("round", 0) >= number:
             continue  # before this process began
-        for candidate in race.left:
-            _train_until(race, candidate, number, seconds)
-            if race.is_asked:
-                return _leader(race)
-        _drop(race, number)
-    return race.left[0]
-
-
-def _is_over(race: Race, number: int) -> bool:
-    return race.note.get("round", 0) >= number
+        for candidate in race.remaining:
+            if not race.is_stopped:
+                _train_until(race, candidate, number, seconds)
+        if not race.remaining or any(not c.trained.has_ended for c in race.remaining):
+            break  # it is resumed from here
+        _eliminate(race, number, 1 if number == len(planned) else (len(race.remaining) + 1) // 2)
+    return _leader(race)
 
 
 def _train_until(race: Race, candidate: Candidate, number: int, seconds: float) -> None:
     "Train a candidate for the leg of a round."
     trained = candidate.trained
-    if len(trained.legs) < number:
-        trained.legs.append(Leg(seconds - trained.seconds, first=trained.legs[-1].last if trained.legs else 0))
+    if not trained.legs or trained.legs[-1].round < number:
+        trained.add_leg(Leg(seconds - trained.seconds, round=number))
     if trained.has_ended:
         return  # before this process began
     try:
         train_leg(race, candidate)
-    except (ValueError, MemoryError) as e:
-        candidate.out = f"it cannot be trained: {e}"
-        race.decide(f"{candidate.name} is out: {candidate.out}")
+    except ValueError as e:
+        candidate.failed = str(e)
+        race.decide(f"{candidate.name} cannot be trained now, and the next run tries again: {e}")
         return
-    point = trained.curve[-1]
-    race.decide(
-        f"round {number}: {candidate.name} at {point['bits']:.3f} bits per byte after {point['step']} steps "
-        f"({trained.seconds:.0f} s), leads to {standing(race, candidate).bits:.3f}"
-    )
+    if trained.has_ended:
+        point = trained.curve[-1]
+        race.decide(
+            f"round {number}: {candidate.name} at {point['bits']:.3f} bits per byte after {point['step']} steps "
+            f"({trained.seconds:.0f} s), leads to {standing(race, candidate).bits:.3f}"
+        )
 
 
 def _leader(race: Race) -> Candidate:
-    "The best of those that have trained; the first where none has."
-    trained = [c for c in race.left if c.trained.curve] or race.left[:1]
-    if len(trained) == 1:
-        return trained[0]
+    "The best of those that have trained; where none has, the one that changes least."
+    if not race.remaining:
+        why = "; ".join(f"{c.name}: {c.failed}" for c in race.candidates if c.failed)
+        raise ValueError(f"no candidate can be trained ({why}); run the same command again to try again")
+    trained = [c for c in race.remaining if c.trained.curve and c.facts]
+    if not trained:
+        return min(race.remaining, key=lambda c: c.risk)
     best = ranked([standing(race, c) for c in trained], race.options.aim)[0]
     return next(c for c in trained if c.name == best.name)
 
 
-def _drop(race: Race, number: int) -> None:
-    "Take the half that is behind out of the race, and what it leaves behind."
-    standings = {c.name: standing(race, c) for c in race.left}
+def _eliminate(race: Race, number: int, survivors: int) -> None:
+    "Eliminate all candidates but for the best, and remove their checkpoints."
+    standings = {c.name: standing(race, c) for c in race.remaining}
     order = [s.name for s in ranked([*standings.values()], race.options.aim)]
-    stays = order[: (len(standings) + 1) // 2]
-    for candidate in race.left:
-        if candidate.name in stays:
+    for candidate in race.remaining:
+        if candidate.name in order[:survivors]:
             continue
-        s, best = standings[candidate.name], standings[stays[0]]
-        candidate.out = f"leads to {s.bits:.3f} bits per byte, {best.name} to {best.bits:.3f}"
+        s, best = standings[candidate.name], standings[order[0]]
+        candidate.eliminated = f"leads to {s.bits:.3f} bits per byte, {best.name} to {best.bits:.3f}"
         if s.kept > KEPT:
-            candidate.out = f"text to keep takes {s.kept:.2f} times the source's bits, above {KEPT}"
-        race.decide(f"{candidate.name} is out after round {number}: {candidate.out}")
+            candidate.eliminated = f"text to keep takes {s.kept:.2f} times the source's bits, above {KEPT}"
+        race.decide(f"{candidate.name} is eliminated after round {number}: {candidate.eliminated}")
         shutil.rmtree(race.path(candidate.name, "run"), ignore_errors=True)
     race.write(round=number)
 
@@ -209,18 +247,18 @@ _WRITTEN = 16e6  # parameters of the source for which a slow core writes a GGUF 
 
 
 def train_winner(race: Race, winner: Candidate) -> None:
-    "Train the winner with the time that is left."
+    "Train the winner with the time that is left; the best so far of a race that is not decided is not trained."
     trained = winner.trained
-    race.clock.reserve = _reserve(race)
+    if race.is_stopped and not race.note.get("won"):
+        return
     if not race.note.get("won"):
         race.write(won=winner.name, legs=len(trained.legs))
     if len(trained.legs) == race.note["legs"]:
         left = race.clock.left
-        if left <= 0 or race.is_asked:
+        if race.is_stopped:
             return
         measured = 1.5 * JUDGED * race.clock.budget * (_ON_THE_WAY - 1)
-        first = trained.legs[-1].last if trained.legs else 0
-        trained.legs.append(Leg(max(1.0, left - measured), _ON_THE_WAY, COOLED, first))
+        trained.add_leg(Leg(max(1.0, left - measured), times=_ON_THE_WAY, cooled=COOLED))
         race.decide(f"{winner.name} trains on for {left / 60:.1f} minutes, the second half at a falling rate")
     train_leg(race, winner)
     point = trained.curve[-1]
@@ -236,187 +274,11 @@ def _reserve(race: Race) -> float:
     in_gguf = min(tenth, source["parameters"] / _WRITTEN) if race.makes_gguf else 0.0
     return min(10, tenth) + judged + 1.2 * source["seconds"] + in_gguf
 
-# %% ../../nbs/09_app/06_adapt.ipynb #e6268230
-def _with_weights(race: Race, winner: Candidate) -> tuple[FolderSource, PreTrainedModel]:
-    "What the winner began with, and the model with the weights of its newest checkpoint."
-    from safetensors.torch import load_model
-    from transformers.trainer_utils import get_last_checkpoint
-
-    start = start_of(race, winner).with_weights()
-    model, run = start.load(), race.path(winner.name, "run")
-    checkpoint = get_last_checkpoint(run) if run.is_dir() else None
-    if checkpoint and winner.trained.curve:
-        load_model(model.float(), Path(checkpoint, "model.safetensors"), strict=False)
-    return start, model
-
-
-def _bits_rows(race: Race, tokenizer: PreTrainedTokenizerBase, model: PreTrainedModel) -> list[Measure]:
-    "Measure bits per byte, before and after, on the test set and on each retained text."
-    before, files = race.note["source"], race.options.kept_texts
-    after, _ = bits_of(model, tokenizer, lines_of(race, "new", "test"))
-    rows = [Measure("bits", "bits per byte, test set", before["bits"], after)]
-    for name, file, bits in zip(kept_names(race), files, before["kept"]):
-        after, _ = bits_of(model, tokenizer, lines_of(race, name, "judge"))
-        rows.append(Measure(name, f"bits per byte, {Path(file).name}", bits, after))
-    return rows
-
-
-_FACTS = dict(
-    tokens_per_word="tokens per word", words_per_second="words per second", tokens="tokens", megabytes="MB in float32"
-)
-
-
-def _measures(race: Race, start: FolderSource, model: PreTrainedModel) -> list[Measure]:
-    "Measure the source and the result."
-    test, source = lines_of(race, "new", "test"), race.note.get("source")
-    rows = _bits_rows(race, start.tokenizer, model) if source else []
-    if not source:  # which text does not train
-        opened = race.source.with_weights()
-        source = facts_of(opened, on_device(opened.load()), test, race.clock.now)
-    facts = facts_of(start, model, test, race.clock.now)
-    return rows + [Measure(key, text, source[key], facts[key]) for key, text in _FACTS.items()]
-
-
-def _judge_kept(race: Race, rows: list[Measure]) -> None:
-    "Report each retained text whose bits per byte have risen by more than they may."
-    by_key = {row.key: row for row in rows}
-    for name, file in zip(kept_names(race), race.options.kept_texts):
-        if (row := by_key.get(name)) and row.after / row.before > KEPT:
-            hint = "train for longer, or retain more text, or words as well (--keep en:60000)"
-            race.decide(f"{Path(file).name} takes {row.after / row.before:.2f} times the source's bits; {hint}")
-
-
-def write_result(race: Race, winner: Candidate) -> dict[str, Any]:
-    "Write the model, its card and the report, and a GGUF file where there is one to be like; the report's numbers."
-    from vocab_lit.training.training_run import save_trained
-
-    start, model = _with_weights(race, winner)
-    rows = _measures(race, start, on_device(model))
-    _judge_kept(race, rows)
-    report = report_of(race, winner, rows)
-    part = race.out / ".part"
-    shutil.rmtree(part, ignore_errors=True)
-    with write_folder(part) as folder:
-        save_trained(model.to("cpu"), start, folder)  # pyright: ignore
-        note = read_json(folder / "vocab_lit.json") | dict(model=race.source.name, adapt=report["asked"])
-        if winner.way == "extend" and (folder / "plan.npz").is_file():
-            _join_plans(race, start, folder)
-        write_json(note, folder / "vocab_lit.json")
-        sides = (("source", "before"), ("adapted", "after"))
-        scores = [dict(model=m, measure=row.text, score=round(getattr(row, at), 3)) for row in rows for m, at in sides]
-        write_card(folder, race.out.resolve().name, training=report["training"], scores=scores)
-        write_report_files(report, folder)
-    _move(part, race.out)
-    if like := race.asked.gguf or (race.source.is_gguf and start_of(race, winner).path):
-        _write_gguf(race, Path(like))
-    race.write(done_for=race.note["budget"])
-    return report
-
-
-def _join_plans(race: Race, start: FolderSource, folder: Path) -> None:
-    "Where the embeddings come from, in the source's tokens and not in those of the trimmed vocabulary."
-    base = next((c for c in race.candidates if c.way in ("trim", "keep")), Candidate("trim"))
-    if base.way == "trim":
-        trimmed = start_of(race, base).with_weights()
-        try:
-            Plan.load(start.files, start.vocab).after(Plan.load(trimmed.files, trimmed.vocab)).save(folder)
-        except ValueError as e:  # the model is there, and hours may lie in it
-            log.warning(f"note: where the embeddings come from is not told: {e}")
-            (folder / "plan.npz").unlink()
-
-
-def _move(part: Path, out: Path) -> None:
-    "Put a whole result in the place of an earlier one, the configuration last."
-    for file in sorted(part.iterdir(), key=lambda f: f.name.endswith("config.json")):
-        if file.is_dir():
-            shutil.rmtree(out / file.name, ignore_errors=True)
-        os.replace(file, out / file.name)
-    part.rmdir()
-
-
-def gguf_beside(out: Path) -> Path:
-    "The GGUF file beside a folder."
-    return out.with_name(f"{out.name}.gguf")
-
-
-def _write_gguf(race: Race, like: Path) -> None:
-    from vocab_lit.models.export import export_gguf
-
-    file = gguf_beside(race.out)
-    file.unlink(missing_ok=True)  # of the same adaptation, before it went on
-    with silenced():
-        export_gguf(race.out, like, file)
-    sizes = f"{file.stat().st_size / 1e6:,.0f} MB"
-    if race.source.is_gguf:
-        sizes += f"; {Path(race.source.path).name} has {Path(race.source.path).stat().st_size / 1e6:,.0f}"
-    log.info(f"saved {file} ({sizes})")
-
-# %% ../../nbs/09_app/06_adapt.ipynb #d6cce79c
-def _peak() -> float:  # bytes
-    "The most memory that this process has held."
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-
-
-def report_of(race: Race, winner: Candidate, rows: list[Measure]) -> dict[str, Any]:
-    "All numbers of the report, as report.json has them."
-    options, curve = race.options, winner.trained.curve
-    changed = {"for" if name == "aim" else name: value for name, value in options.changed().items() if name != "keep"}
-    given = dict(text=[*race.asked.text], keep=[*options.keep]) | changed
-    asked = dict(source=race.asked.source) | {name: value for name, value in given.items() if value}
-    training = dict(
-        candidates=", ".join(c.name for c in race.candidates),
-        chosen=f"{winner.name}: {winner.in_words}",
-        steps=f"{curve[-1]['step']:,} of {race.note['batch']} x {race.note['length']} tokens" if curve else "none",
-        minutes=round(race.clock.spent / 60, 1),
-    )
-    return dict(
-        asked=asked,
-        winner=winner.name,
-        rows=[asdict(row) for row in rows],
-        candidates=[_candidate_row(c) for c in race.candidates],
-        curves={c.name: c.trained.curve for c in race.candidates if c.trained.curve},
-        decided=race.note["decided"],
-        training=training,
-        minutes=dict(budget=race.clock.budget / 60, spent=race.clock.spent / 60),
-        peak_gigabytes=round(_peak() / 1e9, 2),
-        next=next_commands(race),
-        **environment(),
-    )
-
-
-def _candidate_row(c: Candidate) -> dict[str, Any]:
-    last = c.trained.curve[-1] if c.trained.curve else {}
-    return dict(
-        candidate=c.name,
-        tokens=c.facts.get("tokens", ""),
-        tokens_per_word=c.facts.get("tokens_per_word", ""),
-        words_per_second=c.facts.get("words_per_second", ""),
-        steps=last.get("step", 0),
-        seconds=round(c.trained.seconds),
-        bits_per_byte=round(last["bits"], 3) if last else "",
-        out=c.out,
-    )
-
-
-def next_commands(race: Race) -> list[str]:
-    "What to do next: try it, check it, train it on."
-    out, again = str(race.out), [race.asked.source, *(part for t in race.asked.text for part in ("--text", t))]
-    again += [part for t in race.options.keep for part in ("--keep", t)]
-    commands = [f"vocab-lit check {shlex.quote(out)}"]
-    if "source" in race.note:  # it was trained
-        more = f"{shlex.join(['vocab-lit', 'adapt', *again])} --resume --minutes 60 --out {shlex.quote(out)}"
-        commands = [f"vocab-lit demo {shlex.quote(out)}", *commands, more]
-    if race.makes_gguf:
-        commands[0] = f"llama-cli -m {shlex.quote(str(gguf_beside(race.out)))}"
-    return commands
-
 # %% ../../nbs/09_app/06_adapt.ipynb #c5a0c34a
 _OUGHT = 2.0  # minutes, below which there is hardly time to look at the source
 
 
-def open_race(
-    asked: Adapt, out: Path, more: bool = False, now: Callable[[], float] = time.monotonic
-) -> Race:
+def open_race(asked: Adapt, out: Path, more: bool = False, now: Callable[[], float] = time.monotonic) -> Race:
     "Begin or go on; `ValueError` or an `OSError` where that cannot be, before anything is written."
     asked.check()
     race = Race(asked, out, now)
@@ -425,17 +287,51 @@ def open_race(
         if more:
             raise SettingError("resume", f"{out} holds no adaptation; leave --resume out to begin one")
         check_output(out)
+        _check_outside(asked, out)
         if race.makes_gguf:
             check_new_gguf(gguf_beside(out))
+        if asked.gguf:
+            check_like(race.source, asked.gguf)
         race.source.check_finite() if isinstance(race.source, FolderSource) else None
-        race.note |= dict(asked=json.loads(json.dumps(asked.facts)), budget=asked.options.seconds)
+        request = [asked.options.seconds, more]
+        race.note |= dict(asked=json.loads(json.dumps(asked.facts)), budget=asked.options.seconds, request=request)
     elif different := differences(begun, asked.facts):
         raise ValueError(f"{out} holds another adaptation: it has {'; '.join(different)}; choose another folder")
-    elif more and race.is_done:
-        race.note |= dict(budget=race.note["spent"] + asked.options.seconds)
-        race.note["legs"] = len(next(c for c in race.candidates if c.name == race.note["won"]).trained.legs)
+    else:
+        _renew_budget(race, more)
     race.clock = Clock(race.note["budget"], race.note["spent"], now)
     return race
+
+
+def _check_outside(asked: Adapt, out: Path) -> None:
+    "`SettingError` where the output would be read as text."
+    for given in (*asked.text, *asked.options.kept_texts):
+        path = TextSource.of(given).path
+        before, deep, _ = path.partition("**")
+        folder = Path(before).resolve()
+        if not (deep or folder.is_dir()) or not out.resolve().is_relative_to(folder):
+            continue
+        if not any(part.startswith((".", "_")) for part in out.resolve().relative_to(folder).parts):
+            hint = "choose a folder outside, or name the files of text"
+            raise SettingError("out", f" {out} is inside {given}, whose files are the text; {hint}")
+
+
+def _renew_budget(race: Race, more: bool) -> None:
+    "Extend the budget, or replace that of an adaptation that has not ended, where another one is requested."
+    options, note = race.options, race.note
+    request = [options.seconds, more]
+    is_other = (options.minutes or options.hours) and request != note["request"]
+    if not (more if race.is_done else is_other):
+        return
+    note |= dict(budget=options.seconds + (note["spent"] if more else 0), request=request, done=False)
+    log.info(f"the budget is now {note['budget'] / 60:.3g} minutes, of which {note['spent'] / 60:.3g} are spent")
+    if note.pop("untrained", ""):
+        race.candidates = []
+    if won := note.get("won"):
+        trained = next(c for c in race.candidates if c.name == won).trained
+        if trained.legs and not trained.has_ended:
+            trained.legs.pop()
+        note["legs"] = len(trained.legs)
 
 
 @contextmanager
@@ -510,9 +406,11 @@ def adapt_files(
     if int(os.environ.get("WORLD_SIZE", 1)) > 1:
         raise ValueError("adapt works in one process; give it one, or train by lapt under torchrun")
     race = open_race(asked, out, more, now)
-    if race.is_done:
-        log.info(f"the adaptation in {out} has ended; --resume --minutes N goes on with it")
+    if race.is_done and not (missing := _missing(race)):
+        log.info(f"the adaptation in {out} has ended; --resume --minutes N trains it further")
         return read_json(out / "report.json")
+    if race.is_done:
+        log.info(f"{out} lacks {missing}; the result is written again")
     is_new = not race.path("race.json").is_file()
     race.path().mkdir(parents=True, exist_ok=True)
     with alone(race.path()), _ends_when_asked(race):
@@ -527,17 +425,40 @@ def adapt_files(
         return _adapt(race)
 
 
+def _missing(race: Race) -> str:
+    "What the folder of an adaptation that has ended lacks."
+    files = [race.out / "report.json", race.out / "config.json"]
+    if race.makes_gguf:
+        files.append(gguf_beside(race.out))
+    names = [file.name for file in files if not file.is_file()]
+    names += [] if any(race.out.glob("model*.safetensors")) else ["the weights"]
+    return ", ".join(names)
+
+
 def _adapt(race: Race) -> dict[str, Any]:
     if not learns_from_text(race.source.open_weights()):
         return write_result(race, _without_training(race))
+    if race.is_done:
+        return _write_again(race)
     if "source" not in race.note:
         measure_source(race)
+    race.clock.reserve = _reserve(race)
     if not race.candidates:
         choose_candidates(race)
-    won = race.note.get("won")
-    winner = next(c for c in race.candidates if c.name == won) if won else run_race(race)
+    winner = run_race(race)
     train_winner(race, winner)
     return write_result(race, winner)
+
+
+def _write_again(race: Race) -> dict[str, Any]:
+    "Write the result of an adaptation that has ended from what is left of its training."
+    won = race.note.get("won")
+    winner = next(c for c in race.candidates if c.name == won) if won else _leader(race)
+    try:
+        return write_result(race, winner)
+    except FileNotFoundError as e:
+        hint = "choose another folder to begin again"
+        raise ValueError(f"{race.out} cannot be completed: {e.filename or e} is missing; {hint}") from None
 
 
 def _without_training(race: Race) -> Candidate:
@@ -553,7 +474,7 @@ def planned(asked: Adapt, out: Path, more: bool = False) -> list[dict[str, str]]
     race = open_race(asked, out, more)
     if race.is_done:
         return [dict(stage="all", what="the adaptation has ended", makes=str(out), state="done")]
-    size = sum(len(line.encode()) + 1 for line in Lines(*asked.text))
+    size = sum(len(line.encode()) + 1 for line in capped(Lines(*asked.text), MOST_NEW * BYTES_A_TOKEN))
     seen = Seen(size, False, bool(race.options.keep), math.inf, math.inf, is_gguf=race.source.is_gguf)
     racing = [Candidate.read(name) for name in race.options.asked_candidates] or candidates_for(seen)
     rows = [dict(stage=c.name, what=c.in_words, makes=str(race.path(c.name)), state="to do") for c in racing]

@@ -96,9 +96,11 @@ def report_page(report: Mapping[str, Any]) -> str:
     minutes, winner = report["minutes"], report["winner"]
     heads = [name.replace("_", " ") for name in report["candidates"][0]]
     parts = [
-        f"# {markdown_text(winner)}",
+        f"# {markdown_text(winner)}{' (untrained)' if report['untrained'] else ''}",
         f"Chosen in {minutes['spent']:.1f} of {minutes['budget']:.3g} minutes; {report['peak_gigabytes']} GB at most.",
     ]
+    if report["untrained"]:
+        parts.insert(1, f"This model is untrained: {markdown_text(report['untrained'])}.")
     if report["rows"]:
         rows = measure_rows(report)
         parts.append(markdown_table([*rows[0]], (row.values() for row in rows), told))

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'LOSSES', 'MODELS', 'MadeFolder', 'curves', 'measured', 'tables', 'commands']
+__all__ = ['log', 'LOSSES', 'MODELS', 'MadeFolder', 'kept_plan', 'curves', 'measured', 'tables', 'option_words', 'commands']
 
 # %% ../../nbs/09_app/03_made_folder.ipynb #c917d04f
 @dataclass
@@ -117,12 +117,12 @@ class MadeFolder:
         if method == "trim":
             if self.source is None:
                 _tell_gone(self.note["model"])
-            return _kept_plan(self.target, self.source)
+            return kept_plan(self.target, self.source)
         if method and self.own.is_gguf:
             return GgufSource(self.note["like"]).plan if "like" in self.note else self.own.plan
         if is_gguf(self.run.get("model", "")):  # and `begun` does not find it
             _tell_gone(self.run["model"])
-        return _kept_plan(self.target)
+        return kept_plan(self.target)
 
     @property
     def is_model(self) -> bool:
@@ -152,7 +152,7 @@ def _tell_gone(model: str) -> None:
     log.warning(f"note: {model} is not there, so that each embedding counts as kept, under the id that it has now")
 
 
-def _kept_plan(
+def kept_plan(
     vocab: Vocab,
     source: Vocab | None = None,  # that has more tokens
 ) -> Plan:
@@ -242,7 +242,7 @@ def tables(made: MadeFolder) -> list[dict]:  # id, title, about and rows of each
     return measured(made) + ([_check_table(made)] if made.is_model else [])
 
 # %% ../../nbs/09_app/03_made_folder.ipynb #a972bc69
-def _words(options_given: Mapping[str, object]) -> list[str]:
+def option_words(options_given: Mapping[str, object]) -> list[str]:
     "Options as they are written on the command line; what is empty is left out."
     words = []
     for name, value in options_given.items():
@@ -257,7 +257,7 @@ def _words(options_given: Mapping[str, object]) -> list[str]:
 
 
 def _line(name: str, model: str, given: Mapping[str, object], out: Path) -> str:
-    return shlex.join(["vocab-lit", name, *without_folders([model, *_words(given), "--out", out.resolve().name])])
+    return shlex.join(["vocab-lit", name, *without_folders([model, *option_words(given), "--out", out.resolve().name])])
 
 
 def _not_usual(values: Mapping[str, object], *classes: type) -> dict:

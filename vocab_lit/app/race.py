@@ -32,10 +32,9 @@ def predicted(
     name: str = "bits",  # of what was measured
 ) -> float:  # bits per byte
     "The bits per byte to which a curve leads, along a line over the logarithm of time."
-    last = curve[-1]
-    if len(curve) < 2:
+    last, before = curve[-1], curve[-2] if len(curve) > 1 else curve[-1]
+    if not 0 < before["seconds"] < last["seconds"]:
         return last[name]
-    before = curve[-2]
     slope = (last[name] - before[name]) / math.log(last["seconds"] / before["seconds"])
     return last[name] + min(slope, 0.0) * math.log(max(seconds / last["seconds"], 1.0))
 
@@ -113,6 +112,7 @@ class Leg:
     "A part of a training, as a JSON file has it."
 
     seconds: float  # of training that it is planned for; steps, and no measurements
+    round: int = 0  # of the race; 0: the winner's last leg
     times: int = 2  # measurements, the last one at its end
     cooled: float = 0.0  # share of all steps, at its end, in which the rate falls to zero
     first: int = 0  # step
@@ -160,6 +160,29 @@ class Trained:
         "How long it has trained."
         return max(self.seconds_at.values(), default=0.0)
 
+    def add_leg(self, leg: Leg) -> None:
+        "Plan a further leg, which begins at the newest checkpoint; one that has not ended gives way."
+        if self.legs and not self.has_ended:
+            self.legs.pop()
+        leg.first = int(max(self.seconds_at, key=int, default=0))
+        self.legs.append(leg)
+
+    def go_back(self, step: int) -> None:
+        "Forget what came after a checkpoint; a leg that began after it, as another one is damaged, is planned anew."
+        leg = self.legs[-1]
+        if step < leg.first:
+            leg.seconds += next((p["seconds"] for p in self.curve if p["step"] == leg.first), 0.0)
+            leg.last, leg.cools, leg.is_final = 0, 0, False
+        measured = leg.measured if leg.last else set()
+        self.curve = [
+            p
+            for p in self.curve
+            if p["step"] <= step and (not leg.round or p["step"] <= leg.first or p["step"] in measured)
+        ]
+        self.seconds_at = {at: seconds for at, seconds in self.seconds_at.items() if int(at) <= step}
+        if not leg.last:
+            leg.first = step
+
 
 class Pace(TrainerCallback):
     "Keeps a training to its leg, measures it on the way, and lowers its rate at the end."
@@ -183,8 +206,8 @@ class Pace(TrainerCallback):
 
     def on_train_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
         step, trained = state.global_step, self.trained
-        trained.curve = [point for point in trained.curve if point["step"] <= step]
-        self.seconds = self.saved = trained.seconds_at.get(str(step), 0.0)
+        trained.go_back(step)
+        self.seconds = self.saved = trained.seconds
         if not self.leg.last and trained.each:
             self._plan(step, trained.each)
 
@@ -213,8 +236,9 @@ class Pace(TrainerCallback):
             self._plan_end(step)
         if leg.last and step >= leg.last:
             self._end(control)
-        elif self.is_asked() or (leg.cooled and self.clock.left <= 0):
-            leg.last = step
+        elif self.is_asked() or self.clock.left <= 0:
+            if not leg.round:  # a leg of a round is resumed, as long as the race is not decided
+                leg.last = step
             self._end(control)
         elif step in leg.measured:
             control.should_evaluate = True
@@ -260,7 +284,9 @@ class Candidate:
     way: str  # keep, trim, extend or replace
     tokens: int = 0  # new ones of extend, all of replace
     why: str = ""  # it is in the race
-    out: str = ""  # why it is out of it; empty while it is in
+    eliminated: str = ""  # why; empty while it is in the race
+    failed: str = ""  # why it could not be trained; the next run tries again
+    made: int = 0  # of these tokens, those that the text gave; 0: not known yet
     trained: Trained = field(default_factory=Trained)
     facts: dict[str, float] = field(default_factory=dict)  # tokens, parameters, megabytes, tokens_per_word
 
@@ -274,7 +300,7 @@ class Candidate:
         "A candidate as a JSON file has it."
         trained = record["trained"]
         legs = [Leg(**leg) for leg in trained["legs"]]
-        return cls(**dict(record, trained=Trained(**dict(trained, legs=legs))))
+        return cls(**dict(record, failed="", trained=Trained(**dict(trained, legs=legs))))
 
     @property
     def name(self) -> str:
@@ -283,13 +309,20 @@ class Candidate:
 
     @property
     def in_words(self) -> str:
-        "What it is."
+        "What it is; of the tokens those that were made, once they are."
+        requested = f" ({self.tokens:,} requested)" if self.made not in (0, self.tokens) else ""
+        tokens = f"{self.made or self.tokens:,}"
         return {
             "keep": "the source's vocabulary",
             "trim": "the vocabulary trimmed to the texts",
-            "extend": f"trimmed, and {self.tokens:,} tokens more",
-            "replace": f"a new vocabulary of {self.tokens:,} tokens",
+            "extend": f"trimmed, and {tokens} tokens more{requested}",
+            "replace": f"a new vocabulary of {tokens} tokens{requested}",
         }[self.way]
+
+    @property
+    def risk(self) -> tuple[int, int]:
+        "By how much it changes what the source predicts as long as it is not trained."
+        return ("keep", "trim", "extend", "replace").index(self.way), self.tokens
 
 # %% ../../nbs/09_app/05_race.ipynb #f169204a
 BYTES_A_TOKEN, BYTES_A_ROW = 80, 60  # of text, for each new token, and for each token of a new vocabulary
@@ -315,9 +348,13 @@ class Seen:
     can_trim: bool = True
 
     @property
-    def races(self) -> bool:
-        "Whether there is enough text and time to compare candidates."
-        return self.bytes >= FEW_BYTES and FIRST * self.steps >= TOLD_APART and self.most > 1
+    def no_race(self) -> str:
+        "Why text or time do not suffice to compare candidates; empty where they do."
+        if self.bytes < FEW_BYTES:
+            return f"{self.bytes:,} bytes of text are too few to compare candidates"
+        if FIRST * self.steps < TOLD_APART:
+            return f"{self.steps:,.0f} steps are too few to compare candidates"
+        return "" if self.most > 1 else "there is no time to build the initial models of several candidates"
 
 
 def _round(n: float, most: int) -> int:
@@ -342,4 +379,4 @@ def candidates_for(seen: Seen) -> list[Candidate]:
         listed = [grown[0], trim, *grown[1:]]
     if not (seen.keeps or seen.is_gguf or seen.reads) and rows >= 2000:
         listed.append(Candidate("replace", rows, "nothing is to be kept, and the source does not read the language"))
-    return listed[: seen.most] if seen.races else listed[:1]
+    return listed[:1] if seen.no_race else listed[: seen.most]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import math
+import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -15,6 +16,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from accelerate.utils.memory import should_reduce_batch_size
 from tqdm.auto import tqdm
 
 from .race import ENDLESS, WARM, Candidate, Clock, Pace
@@ -28,6 +30,7 @@ from ..study.stages import write_lines
 from ..tasks.evaluate import silenced
 from ..text.cleaning import clean
 from ..text.corpus import Amount, Lines, hold_out, read_lines, sample_lines, write_json
+from ..text.errors import first_line
 from ..text.files import check_text, read_json, write_folder
 from ..text.reader import TextSource
 from ..text.settings import SettingError
@@ -37,7 +40,7 @@ from ..tokens.vocab import fit
 from ..training.lapt import LaptRun
 from ..training.lm_data import Kept
 from ..training.perplexity import perplexity
-from ..training.settings import LaptConfig
+from ..training.settings import DamagedCheckpoint, LaptConfig
 from ..training.stages import block_seconds, micro_batches, step_memory
 
 if TYPE_CHECKING:
@@ -138,14 +141,24 @@ class Race:
         return self.source.is_gguf or bool(self.asked.gguf)
 
     @property
-    def left(self) -> list[Candidate]:
+    def remaining(self) -> list[Candidate]:
         "The candidates that are in the race."
-        return [c for c in self.candidates if not c.out]
+        return [c for c in self.candidates if not (c.eliminated or c.failed)]
+
+    @property
+    def base(self) -> Candidate:
+        "The candidate whose vocabulary is extended."
+        return Candidate("trim" if self.note.get("can_trim", True) else "keep")
+
+    @property
+    def is_stopped(self) -> bool:
+        "Whether training ends now: somebody wants it to, or the time is up or was too short from the start."
+        return self.is_asked or self.clock.left <= 0 or "untrained" in self.note
 
     @property
     def is_done(self) -> bool:
-        "Whether the model of its last budget is there."
-        return self.note.get("done_for") == self.note["budget"] > 0
+        "Whether the budget is spent, and the result is written."
+        return self.note.get("done", False)
 
 # %% ../../nbs/09_app/10_trial.ipynb #d55c12e9
 _A_SECOND = {"cpu": 4000}  # bytes of text that a device trains on in a second, at most; 100,000 others
@@ -320,7 +333,7 @@ def _make_start(race: Race, candidate: Candidate, out: Path) -> None:
         trim_files(race.source, [train, *kept], out, TrimSettings(words=options.kept_words), language)
         return
     if candidate.way == "extend":
-        base = start_of(race, next((c for c in race.candidates if c.way in ("trim", "keep")), Candidate("trim")))
+        base = start_of(race, race.base)
         settings = TransplantSettings.of(extend=candidate.tokens, seed=options.seed)
         transplant_files(base, [train], out, settings, language, at_most=True)
         return
@@ -401,11 +414,7 @@ def time_bar(clock: Clock, name: str) -> tqdm:
     return tqdm(total=clock.budget, initial=min(clock.spent, clock.budget), desc=name, bar_format=told, leave=False)
 
 
-def train_leg(race: Race, candidate: Candidate) -> None:
-    "Train a candidate to the end of its last leg, unless an earlier process has done so."
-    if candidate.trained.has_ended:
-        return
-    start = start_of(race, candidate).with_weights()
+def _train_once(race: Race, candidate: Candidate, start: FolderSource) -> LaptRun:
     pace = Pace(candidate.trained, race.clock, race.write, lambda: race.is_asked, partial(most_steps, race, candidate))
     run = _run_of(race, candidate, start, pace)
     if not candidate.facts:
@@ -413,6 +422,25 @@ def train_leg(race: Race, candidate: Candidate) -> None:
         log.info(f"{candidate.name}: {candidate.in_words}; a step takes at most about {memory}")
     with silenced(), time_bar(race.clock, candidate.name) as pace.bar:
         run.train(Lines(text_of(race, "new", "train")), ())
+    return run
+
+
+def train_leg(race: Race, candidate: Candidate) -> None:
+    "Train a candidate to the end of its last leg, unless an earlier process has done so."
+    if candidate.trained.has_ended:
+        return
+    start = start_of(race, candidate).with_weights()
+    while True:
+        try:
+            run = _train_once(race, candidate, start)
+            break
+        except DamagedCheckpoint as e:
+            log.warning(f"{candidate.name}: {e}; it is removed, and training resumes from the one before or the start")
+            shutil.rmtree(e.path)
+        except (MemoryError, RuntimeError) as e:
+            if not (isinstance(e, MemoryError) or should_reduce_batch_size(e)):
+                raise
+            raise ValueError(f"no memory was left ({first_line(e) or type(e).__name__})") from None
     if not candidate.facts:
         candidate.facts = facts_of(start, run.model, lines_of(race, "new", "judge"), race.clock.now)
     race.write()

@@ -313,14 +313,17 @@ def adapt(
         tell_json(rows) if as_json else show(rows, f"{model} to {out}")
         return
     report = adapting.adapt_files(asked, out, resume)
-    upload_if_named(out, push_to_hub)
     if as_json:
         tell_json(report)
-        return
-    show(measure_rows(report), f"{report['winner']}: before and after")
-    for line in report["next"]:
-        show_line(line)
-    log.info(f"the model is in {out}, the report is {out / 'report.md'}")
+    else:
+        show(measure_rows(report), f"{report['winner']}{' (untrained)' * bool(report['untrained'])}: before and after")
+        for line in report["next"]:
+            show_line(line)
+    if report["untrained"]:
+        raise ValueError(f"the model in {out} is untrained: {report['untrained']}; --resume --minutes N trains it")
+    upload_if_named(out, push_to_hub)
+    if not as_json:
+        log.info(f"the model is in {out}, the report is {out / 'report.md'}")
 
 # %% ../../nbs/10_cli/03_train.ipynb #be0436e7
 @command("study", _WHOLE)

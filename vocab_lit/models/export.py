@@ -33,20 +33,21 @@ from vocab_lit.gguf.container import (
 from ..gguf.tokens import chat_template_fields, text_field, token_tables, tokens_of
 from .gguf_weights import GgufTransplant, gguf_folder
 from .lazy_weights import StoredTensor, read_header, stored_tensors
-from .source import GgufSource, check_new_gguf
+from .source import FolderSource, GgufSource, Source, check_new_gguf
 from ..text.corpus import json_text
-from ..text.errors import import_extra
+from ..text.errors import SettingError, first_line, import_extra
 from ..text.files import read_json
 from ..tokens.gguf_tokenizer import GgufTokenizer, with_tokenizer
 
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'Trained', 'export_gguf']
+__all__ = ['log', 'Trained', 'check_like', 'export_gguf']
 
 # %% ../../nbs/05_models/21_export.ipynb #01eb5853
 _Way = Callable[[np.ndarray], np.ndarray]
 _F32 = 0  # GGML's type
+_HEAD = "output.weight"  # that a file or a folder may have as a copy of its embeddings
 
 
 def _rotated(values: np.ndarray, heads: int) -> np.ndarray:
@@ -77,6 +78,13 @@ def _is_same(a: StoredTensor, b: StoredTensor) -> bool:
     return a.shape == b.shape and bool((a[:].to(b.dtype) == b[:]).all())
 
 # %% ../../nbs/05_models/21_export.ipynb #2314d559
+def _gguf_names(file: GgufFile) -> Any:
+    "The names that the gguf package knows for the tensors of a file's architecture."
+    package = import_extra("gguf", "gguf")
+    [architecture] = [a for a, name in package.MODEL_ARCH_NAMES.items() if name == file.architecture]
+    return package.get_tensor_name_map(architecture, file.setting("block_count"))
+
+
 class Trained:
     "A folder that was trained, beside the GGUF file that training began with."
 
@@ -92,9 +100,7 @@ class Trained:
     @cached_property
     def names(self) -> dict[str, str]:
         "Of each tensor of the file the name that transformers has for it."
-        package = import_extra("gguf", "gguf")
-        [architecture] = [a for a, name in package.MODEL_ARCH_NAMES.items() if name == self.file.architecture]
-        known = package.get_tensor_name_map(architecture, self.file.setting("block_count"))
+        known = _gguf_names(self.file)
         found = {known.get_name(name, (".weight", ".bias")): name for name in self.before}
         return {name: theirs for name, theirs in found.items() if name in self.file.tensors}
 
@@ -183,8 +189,7 @@ def _fields(trained: Trained) -> dict[str, Field]:
 
     read, after = GgufTokenizer(trained.file), load_tokenizer(trained.folder)
     before = read.tokenizer
-    # those of spaces alone are written in one way or the other
-    old, new = ({id: piece.replace("▁", " ") for piece, id in of.get_vocab().items()} for of in (before, after))
+    old, new = _pieces(before), _pieces(after)
     _check_tokens(trained.folder, new, trained.file, old)
     fields = with_tokenizer(read, after) if len(new) > len(old) else dict(trained.file.fields)
     if after.chat_template and after.chat_template != before.chat_template:
@@ -214,6 +219,49 @@ def _kept_ids(folder: Path, file: GgufFile) -> list[int]:
     kept = [id for id in ids if id >= 0]
     has_all, in_order = len(kept) == len(old), kept == sorted(set(kept)) == ids[: len(kept)]
     return kept if in_order and not has_all and 2 * len(kept) > len(new) else []
+
+
+def check_like(source: Source, like: str | Path) -> None:
+    "`SettingError` where a file is no GGUF file of a model with the tensors and tokens of a source."
+    try:
+        file = GgufFile.of(like)
+        _check_same(source, file)
+    except (ValueError, OSError) as e:
+        hint = "give a GGUF file of the source model"
+        raise SettingError("gguf", f" {like}: {first_line(e)}; {hint}") from None
+
+
+def _shapes(source: Source, file: GgufFile) -> dict[str, tuple[int, ...]]:
+    "The shapes of a source's weights, by the names that a file has for them."
+    if isinstance(source, GgufSource):
+        return {name: tuple(tensor.shape) for name, tensor in source.file.tensors.items()}
+    known, stored = _gguf_names(file), cast("FolderSource", source).stored
+    named = {known.get_name(name, (".weight", ".bias")): tensor for name, tensor in stored.items()}
+    return {name: tuple(tensor.shape) for name, tensor in named.items() if name}
+
+
+def _pieces(of: Any) -> dict[int, str]:
+    "The tokens by id; those of spaces alone are written in one way or the other."
+    return {id: piece.replace("▁", " ") for piece, id in of.get_vocab().items()}
+
+
+def _check_same(source: Source, file: GgufFile) -> None:
+    "`ValueError` where weights or tokens of a file are not those of a source."
+    ours, theirs = _shapes(source, file), {name: tuple(tensor.shape) for name, tensor in file.tensors.items()}
+    weights = [name for name in ours if name.endswith(".weight") and name != _HEAD]
+    layers = [name for name in theirs if name.startswith("blk.")]
+    for name in weights:
+        if name not in theirs:
+            raise ValueError(f"it lacks {name}, which {source.path} has")
+    for name in {*token_tables(file), *layers} - {_HEAD}:
+        if name not in ours:
+            raise ValueError(f"it has {name}, which {source.path} lacks")
+    for name in ours.keys() & theirs.keys():
+        if math.prod(ours[name]) != math.prod(theirs[name]):
+            raise ValueError(f"{name} has the shape {theirs[name]}, and in {source.path} {ours[name]}")
+    old, new = _pieces(GgufTokenizer(file).tokenizer), _pieces(source.tokenizer)
+    if other := next((id for id, piece in sorted(old.items()) if new.get(id, piece) != piece), None):
+        raise ValueError(f"the id {other:,} is {old[other]!r}, and in {source.path} {new[other]!r}")
 
 
 @contextmanager

@@ -17,7 +17,8 @@ from ..text.settings import LARGEST_SEED, Files, Model, SettingError, Settings, 
 
 # %% auto #0
 __all__ = ['MODES', 'EMBEDDINGS', 'FEW', 'PRESETS', 'DECODER_RATE', 'PRECISIONS', 'Stage', 'LaptConfig', 'LaptSettings',
-           'RunStopped', 'NonFiniteGradient', 'RunOptions', 'RunSettings', 'KeepSettings', 'check_run']
+           'RunStopped', 'NonFiniteGradient', 'DamagedCheckpoint', 'RunOptions', 'RunSettings', 'KeepSettings',
+           'check_run']
 
 # %% ../../nbs/06_training/00_settings.ipynb #1695c301
 @dataclass(frozen=True)
@@ -322,6 +323,15 @@ class NonFiniteGradient(ArithmeticError):
     def __init__(self, step: int):
         super().__init__(f"the gradient at step {step} is not finite")
         self.step = step
+
+
+class DamagedCheckpoint(ValueError):
+    "A checkpoint cannot be read; `path` is its folder."
+
+    def __init__(self, path: str, damage: str):
+        advice = "remove it, and the run resumes from an older checkpoint or from the start"
+        super().__init__(f"{path} is damaged ({damage}); {advice}")
+        self.path = path
 
 
 @settings

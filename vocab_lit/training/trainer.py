@@ -32,7 +32,7 @@ from ..models.model_class import is_masked
 from ..text.corpus import json_text
 from ..text.errors import SettingError, first_line
 from .lm_loss import label_positions
-from .settings import MODES, NonFiniteGradient, RunStopped
+from .settings import MODES, DamagedCheckpoint, NonFiniteGradient, RunStopped
 from .stages import micro_batches, rate_factor, total_steps
 
 if TYPE_CHECKING:
@@ -268,16 +268,17 @@ def _no_room(error, step, folder) -> OSError:
 
 
 def train_from(checkpoint: str | None, trainer: Trainer) -> None:
-    "Train to the end; `ValueError` where the checkpoint is damaged."
+    "Train to the end; `DamagedCheckpoint` where the checkpoint cannot be read."
     try:
         trainer.train(resume_from_checkpoint=checkpoint)
-    except (pickle.UnpicklingError, SafetensorError, RuntimeError, ValueError) as e:
-        is_damage = isinstance(e, (pickle.UnpicklingError, SafetensorError, json.JSONDecodeError))
-        if not is_damage and "PytorchStreamReader" not in str(e):
+    except (pickle.UnpicklingError, SafetensorError, RuntimeError, ValueError, FileNotFoundError, EOFError) as e:
+        is_damage = isinstance(e, (pickle.UnpicklingError, SafetensorError, json.JSONDecodeError, EOFError))
+        is_named = any(words in str(e) for words in ("PytorchStreamReader", "find a valid checkpoint"))
+        is_gone = isinstance(e, FileNotFoundError) and str(checkpoint) in str(e)
+        if not (checkpoint and (is_damage or is_named or is_gone)):
             raise
         damage = "more than plain tensors" if isinstance(e, pickle.UnpicklingError) else first_line(e)
-        advice = "remove it, and the run resumes from an older checkpoint or from the start"
-        raise ValueError(f"{checkpoint} is damaged ({damage}); {advice}") from None
+        raise DamagedCheckpoint(checkpoint, damage) from None
 
 # %% ../../nbs/06_training/05_trainer.ipynb #7a11e708
 def _with_positions(examples, masked):
