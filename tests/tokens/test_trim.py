@@ -6,10 +6,11 @@ from vocab_lit.text.corpus import data_path, is_held_out
 from vocab_lit.text.errors import SettingError
 from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.tokens.settings import KINDS, TrimSettings
-from vocab_lit.tokens.tokenizer_file import TokenizerFile, _counted_words
+from vocab_lit.tokens.tokenizer_file import TokenizerFile
 from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.tokens.trim import SAMPLE, TokenizedText, Trimming, coverage_curve, size_by_token, trim, trim_costs
 from vocab_lit.tokens.vocab import Vocab, backend_of, fit, read_pipeline
+from vocab_lit.tokens.word_counts import counted_words
 import json
 import numpy as np
 import pytest
@@ -135,7 +136,7 @@ def test_counts_by_word_are_those_of_whole_lines(cell_498ae08b, cell_5d64ddcf, c
         whole = np.bincount([id for row in rows_of(source, text) for id in row], minlength=len(source))
         assert np.array_equal(TokenizerFile(source).count(text), whole), kind
         counted[kind] = TokenizerFile(source).divides_at_spaces
-        turns = list(_counted_words(text, most=50, together=7))
+        turns = list(counted_words(text, most=50, together=7))
         assert sum(n * len(line.split(" ")) for line, n in turns) == sum(len(line.split(" ")) for line in text)
         by_turns = [id for line, n in turns for id in rows_of(source, [line])[0] for _ in range(n)]
         assert not counted[kind] or np.array_equal(np.bincount(by_turns, minlength=len(source)), whole)

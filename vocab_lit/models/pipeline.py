@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -166,6 +167,9 @@ def target_vectors(
     return read_vectors(file, tokenizer)
 
 
+_LOOKED_AT = 10_000  # lines
+
+
 @dataclass
 class NewVocabulary:
     "What a transplant between files makes before it touches a model, each once: tokenizer, recipe and vectors."
@@ -307,6 +311,7 @@ class NewVocabulary:
     def make_tokenizer(self) -> None:
         "Read the text, and make the target tokenizer of it."
         from vocab_lit.tokens.special_tokens import check_templates
+        from vocab_lit.tokens.load import lost_joiners
 
         check_templates(self.source.tokenizer, self.source.path)
         if self.text:
@@ -314,6 +319,8 @@ class NewVocabulary:
         _ = self._tokenizers
         if self.built.about:
             log.info(self.built.about)
+        if told := lost_joiners(self.target, islice(self.lines, _LOOKED_AT)):
+            log.warning(f"note: {told}")
 
     def note(self) -> dict[str, object]:
         "The facts that are noted beside the model."

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'TRIALS', 'in_groups', 'tokenized_differently', 'as_specified', 'load_tokenizer', 'check_loads_again']
+__all__ = ['log', 'TRIALS', 'lost_joiners', 'in_groups', 'tokenized_differently', 'as_specified', 'load_tokenizer',
+           'check_loads_again']
 
 # %% ../../nbs/02_tokens/09_load.ipynb #47b2b78e
 TRIALS = (
@@ -51,6 +52,26 @@ TRIALS = (
     "\ue000\U000e0041x",  # unassigned
     "a▁b 1234,56 it's",
 )
+
+
+_JOINERS = "\u200c\u200d"  # ZWNJ and ZWJ, which are parts of words in Persian, Sinhala, Malayalam and others
+
+
+def lost_joiners(tokenizer: PreTrainedTokenizerBase, lines: Iterable[str]) -> str:
+    "What a tokenizer's normaliser does to the joiners inside the words of some lines; empty where it keeps them."
+    normaliser = backend_of(tokenizer).normalizer
+    made = {joiner: normaliser.normalize_str(f"a{joiner}a") for joiner in _JOINERS} if normaliser else {}
+    lost = {joiner: text for joiner, text in made.items() if joiner not in text}
+    among = list(lines) if lost else []
+    having = [line for line in among if any(joiner in line for joiner in lost)]
+    if not having:
+        return ""
+    spaced = any(" " in lost[joiner] or "▁" in lost[joiner].strip("▁") for joiner in lost)
+    what = "writes a space for" if spaced else "drops"
+    return (
+        f"the tokenizer {what} zero-width joiners, which {len(having):,} of {len(among):,} lines have; "
+        "one of another kind keeps them (--kind bpe)"
+    )
 
 
 def in_groups(ids: list[int], n: int = 25, size: int = 8) -> list[list[int]]:

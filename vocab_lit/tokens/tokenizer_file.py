@@ -8,12 +8,12 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections import ChainMap, Counter, defaultdict
+from collections import ChainMap, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import chain, groupby, islice, repeat
+from itertools import chain, islice, repeat
 from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, cast
@@ -39,6 +39,7 @@ from vocab_lit.tokens.vocab import (
     read_pipeline,
     read_settings,
 )
+from .word_counts import counted_words, divides_at_spaces
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
@@ -247,26 +248,6 @@ def save_tokenizer(tokenizer: PreTrainedTokenizerBase, folder: str | Path) -> No
     if config.get("tokenizer_class") == "TokenizersBackend":
         config["tokenizer_class"] = "PreTrainedTokenizerFast"
     file.write_text(json.dumps(config, indent=2, ensure_ascii=False) + "\n", encoding="utf-8", newline="\n")
-
-# %% ../../nbs/02_tokens/08_tokenizer_file.ipynb #c0c0a002
-_DIVIDE = {"BertPreTokenizer", "WhitespaceSplit"}  # at white space, before all else
-_WITHIN_WORDS = {"BertNormalizer", "Lowercase", "NFC", "NFD", "NFKC", "NFKD", "Nmt", "Precompiled", "StripAccents"}
-
-
-def _counted_words(lines: Iterable[str], most: int = 300_000, together: int = 100) -> Iterator[tuple[str, int]]:
-    "Lines of so many words, and how often a text has these: each once as long as there is room for more."
-    lines = iter(lines)
-    while True:
-        counts = Counter()
-        for line in lines:
-            counts.update(line.split(" "))
-            if len(counts) >= most:
-                break
-        if not counts:
-            return
-        for times, words in groupby(sorted(counts, key=counts.__getitem__), key=counts.__getitem__):
-            while some := list(islice(words, together)):
-                yield " ".join(some), times
 
 # %% ../../nbs/02_tokens/08_tokenizer_file.ipynb #0fd0e424
 class TokenizerFile:
@@ -550,18 +531,13 @@ class TokenizerFile:
     @cached_property
     def divides_at_spaces(self) -> bool:
         "Whether each word between spaces gives the same tokens whatever is beside it."
-        states = (self.settings[name] for name in ("pre_tokenizer", "normalizer"))
-        splits, changes = ([c for c in components(state) if c["type"] != "Sequence"] for state in states)
-        for_all = all(split.get("prepend_scheme", "always") == "always" for split in splits)
-        by_word = all(c["type"] in _WITHIN_WORDS or c.get("pattern") == {"Regex": " {2,}"} for c in changes)
-        whole = not any(" " in a["content"] for a in self.added)
-        return bool(splits) and splits[0]["type"] in _DIVIDE and for_all and by_word and whole
+        return divides_at_spaces(self.settings) and not any(" " in a["content"] for a in self.added)
 
     def count(self, lines: Iterable[str], batch: int = 1000) -> np.ndarray:  # (tokens,) int64, by id
         "Count the tokens of a text, which is read once, so many lines at a time."
         counts = np.zeros(self.size, np.int64)
         read = tqdm(lines, desc="tokens", unit=" lines", delay=2, leave=False)
-        weighted = iter(_counted_words(read) if self.divides_at_spaces else zip(read, repeat(1)))
+        weighted = iter(counted_words(read) if self.divides_at_spaces else zip(read, repeat(1)))
         while some := list(islice(weighted, batch)):
             rows = self.rows([line for line, _ in some])
             weights = np.repeat([times for _, times in some], [len(row) for row in rows])

@@ -33,6 +33,7 @@ from vocab_lit.tokens.tokenizer_file import (
 )
 from .trim import kept_in_any_case
 from .vocab import FALLBACK_PIECES, Dialect, backend_of, is_reserved
+from .word_counts import CONTROLS, ODD_SPACES
 
 if TYPE_CHECKING:
     from tokenizers.pre_tokenizers import PreTokenizer
@@ -323,10 +324,11 @@ BERT_ROLES: dict[str, str] = dict(zip(("pad_token", "unk_token", "cls_token", "s
 
 
 def _xlmr() -> Tokenizer:
-    "XLM-R's pipeline: SentencePiece's nmt_nfkc is NFKC, odd spaces and control characters to spaces, runs to one."
+    "XLM-R's pipeline: NFKC, no control characters, odd spaces to spaces, runs to one; unlike XLM-R it keeps joiners."
     backend = Tokenizer(models.Unigram([(piece, 0.0) for piece in _ROBERTA[:-1]], unk_id=3))
-    steps = [normalizers.Nmt(), normalizers.NFKC(), normalizers.Replace(Regex(" {2,}"), " ")]
-    backend.normalizer = normalizers.Sequence(steps)
+    replaced = {CONTROLS: "", ODD_SPACES: " ", " {2,}": " "}
+    controls, spaces, runs = (normalizers.Replace(Regex(pattern), new) for pattern, new in replaced.items())
+    backend.normalizer = normalizers.Sequence([controls, spaces, normalizers.NFKC(), runs])
     backend.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace()])
     backend.decoder = decoders.Metaspace()
     return backend
