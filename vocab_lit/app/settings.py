@@ -150,5 +150,4 @@ def is_word_list(name: str) -> bool:
         return bool(_CODE.fullmatch(name) or _LISTED.fullmatch(name))
     if not Path(name).is_file():
         return False
-    first = list(islice(TextSource.of(name).lines(), _LOOKED_AT))
-    return _are_words([line.split("\t")[0] for line in first])  # behind a tab a list may have numbers
+    return _are_words(list(islice(TextSource.of(name).lines(), _LOOKED_AT)))
