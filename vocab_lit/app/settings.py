@@ -13,11 +13,11 @@ from pathlib import Path
 from ..text.files import check_text
 from ..text.reader import TextSource
 from ..text.settings import LARGEST_SEED, Files, SettingError, Settings, option, settings
-from ..text.words import check_words
+from ..text.words import check_words, code_of, languages, script_of
 from ..training.settings import PRECISIONS
 
 # %% auto #0
-__all__ = ['MINUTES', 'AIMS', 'AIM_HELP', 'AdaptOptions', 'candidate_parts', 'is_word_list']
+__all__ = ['MINUTES', 'AIMS', 'AIM_HELP', 'AdaptOptions', 'candidate_parts', 'check_kept_name', 'is_word_list']
 
 # %% ../../nbs/09_app/01_settings.ipynb #c6ad1b06
 MINUTES = 30.0
@@ -80,6 +80,8 @@ class AdaptOptions(Settings):
             raise SettingError("hours", "give minutes or hours")
         for name in self.asked_candidates:
             candidate_parts(name)
+        for name in self.kept_texts:
+            check_kept_name(name)
         check_text(self.kept_texts, "keep")
         check_words(self.kept_words)
 
@@ -118,6 +120,28 @@ def candidate_parts(name: str) -> tuple[str, int]:  # keep, trim, extend or repl
 _CODE = re.compile(r"[a-z]{2,3}")
 _LISTED = re.compile(r"[a-z]{2,3}:\d+")
 _LOOKED_AT = 200  # lines of a file, to see whether they are words
+_MOST = 0.9  # share of them
+_PUNCTUATION = re.compile(r"[.!?,;:…。！？，、；：｡،؛؟।॥။၊។៕།༎።]")  # of sentences
+_UNSPACED = set("Hani Hira Kana Bopo Yiii Thai Laoo Khmr Mymr Tibt Java Bali Lana Talu Tavt Kthi".split())
+_WORD = 7  # letters: the mean of words is below that in scripts without spaces, the mean of sentences above
+
+
+def check_kept_name(name: str) -> None:
+    "`SettingError` where a name that is no file is that of a language, whose code is wanted."
+    if Path(name).exists() or (code := code_of(name)) is None:
+        return
+    language = languages()[code]["name"] or code
+    raise SettingError("keep", f" {name}: no such file; give text in {language}, or {code} for its frequent words")
+
+
+def _are_words(lines: list[str]) -> bool:
+    "Whether lines hold one word each, and no sentences in a script without spaces."
+    single = [line for line in lines if len(line.split()) == 1]
+    plain = [line for line in single if not _PUNCTUATION.search(line)]
+    if len(plain) <= _MOST * len(lines):
+        return False
+    unspaced = [sum(map(str.isalpha, line)) for line in plain if {script_of(c) for c in line} & _UNSPACED]
+    return sum(unspaced) <= _WORD * len(unspaced)
 
 
 def is_word_list(name: str) -> bool:
@@ -126,5 +150,4 @@ def is_word_list(name: str) -> bool:
         return bool(_CODE.fullmatch(name) or _LISTED.fullmatch(name))
     if not Path(name).is_file():
         return False
-    first = list(islice(TextSource.of(name).lines(), _LOOKED_AT))
-    return sum(len(line.split()) == 1 for line in first) > 0.9 * len(first)
+    return _are_words(list(islice(TextSource.of(name).lines(), _LOOKED_AT)))

@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 import yaml
 
-from .settings import AdaptOptions, is_word_list
+from .settings import AdaptOptions, check_kept_name, is_word_list
 from ..methods.settings import InitSettings
 from ..tasks.settings import GIVEN_SPLITS, KEEP, SPLITS, TASK_KEYS, TASKS
 from ..text.corpus import data_path
@@ -105,6 +105,8 @@ def _text(name: str, part: Part, key: str) -> str:
     try:
         _ = TextSource.of(source).files if "{language}" not in source else ()
     except FileNotFoundError as e:
+        if key == "keep":
+            check_kept_name(name)
         raise FileNotFoundError(f"{part.at}: {key}: {e}; names are relative to the setup file") from None
     return source
 
@@ -122,7 +124,10 @@ def _read(part: Part, key: str, cls: type) -> Any:
     except SettingError as e:
         raise part.wrong(e) from None
     if kind == "Files":
-        return [name if key == "keep" and is_word_list(name) else _text(name, part, key) for name in value]
+        try:
+            return [name if key == "keep" and is_word_list(name) else _text(name, part, key) for name in value]
+        except SettingError as e:
+            raise part.wrong(e) from None
     is_file = kind in ("File", "Model") or value not in _WORDS.get(key, (value,))
     return _absolute(value, part, key, kind == "Model") if is_file else value
 

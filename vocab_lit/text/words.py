@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 # %% auto #0
 __all__ = ['CONTEXT', 'block_of', 'WordList', 'word_lists', 'check_words', 'read_words', 'word_lines', 'ngram_bits', 'script_of',
-           'script_name', 'languages']
+           'script_name', 'languages', 'code_of']
 
 # %% ../../nbs/01_text/05_words.ipynb #1ad95499
 class WordList(NamedTuple):
@@ -56,6 +56,8 @@ def _check_language(words: WordList) -> None:
     check_extra("wordfreq", "words")
     known = sorted(_wordfreq().available_languages())
     if words.language not in known:
+        if (code := code_of(words.language)) in known:
+            raise SettingError("words", f" {words.name}: give the language by its code, {code}:{words.most}")
         what = f"wordfreq has no words of {words.language!r}, but of {', '.join(known)}"
         raise SettingError("words", f" {words.name}: {what}; give a file with a word a line")
     if not words.most:
@@ -179,3 +181,14 @@ def languages() -> dict[str, dict[str, str]]:  # by code: name and own_name, scr
     "The languages that CLDR names in English, and those that have data."
     with data_path("languages.csv").open(encoding="utf-8", newline="") as file:
         return {row["code"]: row for row in csv.DictReader(file)}
+
+
+def code_of(
+    name: str,  # a code, such as sw or swa, or a name, English or the language's own
+) -> str | None:  # as CLDR writes it
+    "The code of a language, None where no language is called so."
+    given = name.strip().lower().replace("_", "-")
+    for code, row in languages().items():
+        if given in (code.lower(), row["name"].lower(), row["own_name"].lower(), *row["aliases"].split()):
+            return code
+    return None
