@@ -24,7 +24,7 @@ from ..methods.recipe import Copy, Gaussian, Recipe
 from ..methods.registry import get_recipe
 from ..methods.settings import copies_overlap
 from .card import keep_source_files, write_card
-from .compatibility import check_source, check_target, record_vocabulary
+from .compatibility import check_source, check_target, name_end_token, record_vocabulary
 from .factored_embedding import FactoredEmbedding, check_tied
 from vocab_lit.models.lazy_weights import (
     StoredTensor,
@@ -84,7 +84,8 @@ def _carry_special(model: PreTrainedModel, source: Vocab, target: Vocab) -> list
     "Carry over what names single tokens: the ids of the configurations, and the chat template."
     configs = [c for c in (model.config, getattr(model, "generation_config", None)) if c is not None]
     told = [carry_template(source.own_tokenizer, target.own_tokenizer), _leave_out_code(model.config)]
-    return carry_ids(configs, source, target) + [note for note in told if note]
+    notes = carry_ids(configs, source, target, model.can_generate()) + name_end_token(model, target)
+    return notes + [note for note in told if note]
 
 
 def _move_padding(model: PreTrainedModel, pad: int, names: list[str]) -> None:
