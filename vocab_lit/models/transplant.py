@@ -106,12 +106,13 @@ def _move_ids(
     names: list[str],  # of the tensors that have an entry for each token
 ) -> list[str]:  # remarks on it
     "Carry positions and special ids over, in the configurations and in the modules that keep some of them."
+    grown = []
     if "pad" in target.roles:
-        move_positions(model, target.roles["pad"])
+        grown = move_positions(model, target.roles["pad"])
         _move_padding(model, target.roles["pad"], names)
     text = vocabulary_part(model.config)
     before = {name: id for name, id in vars(text).items() if role_of(name) and isinstance(id, int)}
-    notes = _carry_special(model, source, target)
+    notes = grown + _carry_special(model, source, target)
     for name, old in before.items():
         aliases = [alias for alias, of in text.attribute_map.items() if of == name]
         rename_value(model, (name, *aliases), old, getattr(text, name))
