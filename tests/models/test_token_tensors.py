@@ -93,6 +93,28 @@ def test_a_model_says_the_same_of_a_text_under_a_moved_padding_id(cell_82c2a7e1)
             assert roberta.embeddings.position_ids.shape == (1, 12 + pad - 1)
 
 
+@pytest.mark.cell('nbs/05_models/05_token_tensors.ipynb', 'cell "a padding id beyond the table of positions lengthens it" (716c4b97)')
+def test_a_padding_id_beyond_the_table_of_positions_lengthens_it(cell_82c2a7e1):
+    shape = cell_82c2a7e1.shape
+    words = toy_tokenizer("unigram", [f"neno{i}" for i in range(30)])
+    words.pad_token = "▁neno20"
+    late = Vocab.from_tokenizer(words)
+    for cls in (XLMRobertaModel, MPNetModel):
+        model = cls(cls.config_class(vocab_size=len(late), max_position_embeddings=12, **shape)).eval()
+        pad, ids = late.roles["pad"], torch.tensor([[0, 5, 6, 2]])
+        assert pad > 12
+        if cls is MPNetModel:
+            with pytest.raises(ValueError, match=f"which has id 1, and that of the target tokenizer has id {pad}"):
+                check_positions(model, late)
+            continue
+        check_positions(model, late)
+        with torch.no_grad():
+            before = model(ids, attention_mask=torch.ones_like(ids)).last_hidden_state
+            [note] = move_positions(model, pad)
+            after = model(ids, attention_mask=torch.ones_like(ids)).last_hidden_state
+        assert torch.allclose(before, after) and f"grows from 12 to {11 + pad} rows" in note
+
+
 @pytest.mark.cell('nbs/05_models/05_token_tensors.ipynb', 'cell "a model whose positions cannot move is refused" (cdf9645e)')
 def test_a_model_whose_positions_cannot_move_is_refused(cell_82c2a7e1):
     padded = cell_82c2a7e1.padded

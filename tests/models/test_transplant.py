@@ -7,7 +7,7 @@ from studies.phrasebook import lines
 from studies.toy_tokenizers import toy_tokenizer
 from tokenizers import processors
 from torch import nn
-from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokenizer, BartConfig, BartForConditionalGeneration, BertConfig, BertForMaskedLM, BertForPreTraining, BertModel, CLIPVisionConfig, CpmAntConfig, CpmAntForCausalLM, DiffLlamaConfig, DiffLlamaForCausalLM, FSMTConfig, FSMTForConditionalGeneration, GPT2Config, GPT2LMHeadModel, Gemma3nForCausalLM, Gemma3nTextConfig, LlamaConfig, LlamaForCausalLM, LlavaConfig, LlavaForConditionalGeneration, M2M100Config, M2M100ForConditionalGeneration, MPNetConfig, MPNetModel, Qwen3NextConfig, Qwen3NextForCausalLM, RobertaConfig, RobertaForMaskedLM, RobertaForSequenceClassification, ViTConfig, ViTModel, WhisperConfig, WhisperForConditionalGeneration, XLMRobertaConfig, XLMRobertaForMaskedLM
+from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokenizer, BartConfig, BartForConditionalGeneration, BertConfig, BertForMaskedLM, BertForPreTraining, BertModel, CLIPTextConfig, CLIPTextModel, CLIPVisionConfig, CpmAntConfig, CpmAntForCausalLM, DiffLlamaConfig, DiffLlamaForCausalLM, FSMTConfig, FSMTForConditionalGeneration, GPT2Config, GPT2LMHeadModel, Gemma3nForCausalLM, Gemma3nTextConfig, GroupViTTextConfig, GroupViTTextModel, LlamaConfig, LlamaForCausalLM, LlavaConfig, LlavaForConditionalGeneration, M2M100Config, M2M100ForConditionalGeneration, MPNetConfig, MPNetModel, Qwen3NextConfig, Qwen3NextForCausalLM, RobertaConfig, RobertaForMaskedLM, RobertaForSequenceClassification, ViTConfig, ViTModel, WhisperConfig, WhisperForConditionalGeneration, XCLIPTextConfig, XCLIPTextModel, XLMRobertaConfig, XLMRobertaForMaskedLM
 from types import SimpleNamespace
 from vocab_lit.methods.factored import FactoredRecipe, Factoring, LEX, factorize
 from vocab_lit.methods.plan import Plan
@@ -22,9 +22,10 @@ from vocab_lit.models.transplant import PlannedRows, transplant
 from vocab_lit.text.corpus import data_path
 from vocab_lit.tokens.continued import extend_on_text
 from vocab_lit.tokens.expansion import expand_tokenizer
+from vocab_lit.tokens.tokenizer_file import from_pipeline
 from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.tokens.trim import trim
-from vocab_lit.tokens.vocab import TIMES_FOLLOW, Vocab
+from vocab_lit.tokens.vocab import TIMES_FOLLOW, Vocab, read_pipeline
 from vocab_lit.training.perplexity import perplexity
 from vocab_lit.vectors.align import AlignedVectors
 from vocab_lit.vectors.token_vectors import TokenVectors
@@ -976,6 +977,44 @@ def test_a_row_of_images_behind_the_tokenizer_s_stays(cell_95305b17, cell_ac77a4
     pairs = AlignedVectors(example_vectors(old), example_vectors(made), {})
     result = transplant(model, old, made, "wechsel", pairs)
     assert result.plan.copied[len(made)] == image
+
+
+@pytest.mark.cell('nbs/05_models/10_transplant.ipynb', 'cell "a text is pooled at its end token in models that took the highest id for it" (2018b435)')
+def test_a_text_is_pooled_at_its_end_token_in_models_that_took_the_highest_id_for_it(cell_95305b17):
+    BODY = cell_95305b17.BODY
+    OLD = cell_95305b17.OLD
+    backend = toy_tokenizer("unigram", OLD, ["ji", "ma"])
+    pieces = [[piece, 0.0] for piece in ["<pad>", "<unk>", "▁", "▁maji", "▁moto", "▁gari", *"majiotgrn", "<s>", "</s>"]]
+    pipeline = read_pipeline(backend)
+    around = processors.TemplateProcessing(
+        "<s> $A </s>", special_tokens=[("<s>", len(pieces) - 2), ("</s>", len(pieces) - 1)]
+    )
+    model = pipeline["model"] | dict(vocab=pieces, unk_id=1)
+    pipeline |= dict(model=model, added_tokens=[], post_processor=json.loads(around.__getstate__()))
+    roles = dict(pad_token="<pad>", unk_token="<unk>", bos_token="<s>", eos_token="</s>")
+    old = from_pipeline(pipeline, **roles)
+    text = dict(BODY, max_position_embeddings=20, vocab_size=len(old), bos_token_id=0, eos_token_id=2, pad_token_id=1)
+    grown = expand_tokenizer(old, toy_tokenizer("unigram", ["ziwa", "basi"]), 2)
+    for cls, config in ((CLIPTextModel, CLIPTextConfig), (GroupViTTextModel, GroupViTTextConfig)):
+        for tokenizer in (grown, trim(old, {"text": ["maji moto gari"]}).tokenizer):
+            torch.manual_seed(0)
+            model, asked = cls(config(**text)).eval(), ["maji moto", "gari maji moto"]
+            with torch.no_grad():
+                before = [model(**old(line, return_tensors="pt")).pooler_output for line in asked]
+                made = transplant(model, old, tokenizer, "identity")
+                out = made.save_pretrained(Path(tempfile.mkdtemp(), "out"))
+                model = cls.from_pretrained(out).eval()
+                inputs = [tokenizer(line, return_tensors="pt") for line in [*asked, "ziwa maji"]]
+                after = [model(**i) for i in inputs]
+            assert all(torch.allclose(a, b.pooler_output, atol=1e-6) for a, b in zip(before, after)), cls
+            for i, made in zip(inputs, after):
+                assert torch.equal(made.pooler_output[0], made.last_hidden_state[0, i["input_ids"].shape[1] - 1])
+            assert model.config.eos_token_id == tokenizer.eos_token_id
+        ended = from_pipeline(pipeline, **roles | dict(eos_token="<s>"))
+        with pytest.raises(ValueError, match="with eos_token_id 2 pools a text at its highest id"):
+            transplant(cls(config(**text)), ended, grown, "identity")
+    with pytest.raises(ValueError, match="XCLIPTextModel ends a text at its highest id"):
+        transplant(XCLIPTextModel(XCLIPTextConfig(**text)), old, grown, "identity")
 
 
 @pytest.mark.cell('nbs/05_models/10_transplant.ipynb', 'cell "low-dimensional rows stand for old rows, biases follow" (5ef76d73)')

@@ -179,6 +179,9 @@ def test_a_tokenizer_from_elsewhere_ends_texts_by_both_end_tokens(cell_04b1df61)
     both, model = Vocab.from_tokenizer(other), LlamaConfig(eos_token_id=source.roles["eos"], bos_token_id=None)
     carry_ids([model], source, both)
     assert pieces_of(both, model.eos_token_id) == ["</s>", "<|im_end|>"]
+    model = LlamaConfig(eos_token_id=source.roles["eos"], bos_token_id=None)
+    carry_ids([model], source, both, generates=False)
+    assert model.eos_token_id == both.roles["eos"]  # a classifier compares its input with a single id
 
 
 @pytest.mark.cell('nbs/02_tokens/04_special_tokens.ipynb', 'cell "ids in parts of a configuration move" (06692b61)')

@@ -57,8 +57,8 @@ if TYPE_CHECKING:
 
 # %% auto #0
 __all__ = ['SERVERS', 'not_finite', 'check_finite', 'record_vocabulary', 'check_vocabulary', 'check_source', 'check_rows',
-           'check_target', 'Finding', 'Bytes', 'ids_in', 'Served', 'find_untrained', 'find_not_finite', 'find_old_ids',
-           'find_other_ids', 'find_changed_weights', 'find_changed_rows']
+           'name_end_token', 'check_target', 'Finding', 'Bytes', 'ids_in', 'Served', 'find_untrained',
+           'find_not_finite', 'find_old_ids', 'find_other_ids', 'find_changed_weights', 'find_changed_rows']
 
 # %% ../../nbs/05_models/08_compatibility.ipynb #25064818
 def not_finite(rows: Any, n: int) -> list[int]:
@@ -168,8 +168,22 @@ def _check_roles(model: PreTrainedModel, source: Vocab, target: Vocab) -> None:
             )
 
 
-_POOLS_AT_HIGHEST_ID = ("owlvit", "owlv2", "sam3_lite_text")  # which is to be the end of the text
-_POOLS_AT_HIGHEST_IF_2 = ("clip", "groupvit", "xclip")  # where the id of the end of the text is 2, otherwise at that id
+_POOLS_AT_HIGHEST_ID = ("owlvit", "owlv2", "sam3_lite_text", "xclip")  # which is to be the end of the text
+_POOLS_AT_HIGHEST_IF_2 = ("clip", "groupvit")  # where eos_token_id is 2, otherwise at that id
+
+
+def _end(vocab: Vocab) -> int | None:
+    "The id of the token that ends a text."
+    return vocab.roles.get("eos", vocab.roles.get("sep"))
+
+
+def name_end_token(model: PreTrainedModel, target: Vocab) -> list[str]:  # remarks on it
+    "Write the end token's id where a configuration has 2 and the model takes the highest id of a text for its end."
+    text, end = vocabulary_part(model.config), _end(target)
+    if not text.model_type.startswith(_POOLS_AT_HIGHEST_IF_2) or end in (None, text.eos_token_id):
+        return []
+    old, text.eos_token_id = text.eos_token_id, end
+    return [f"eos_token_id: {old} is now {text.eos_token_id}, so that a text is pooled at its end token"]
 
 
 _USED = {  # settings of models that do more with an id than to look up its row
@@ -192,10 +206,15 @@ def _check_times(model: PreTrainedModel, source: Vocab, target: Vocab) -> None:
 
 def _check_ids(model: PreTrainedModel, source: Vocab, target: Vocab) -> None:
     "`ValueError` where ids of the source or the target vocabulary stand for something else in the model."
-    kind, end = vocabulary_part(model.config).model_type, target.roles.get("eos", target.roles.get("sep"))
+    text, end = vocabulary_part(model.config), _end(target)
+    kind, before = text.model_type, getattr(text, "eos_token_id", None)
     if kind.startswith(_POOLS_AT_HIGHEST_ID) and end != len(target) - 1:
         raise ValueError(f"a {type(model).__name__} ends a text at its highest id; give a tokenizer that ends it so")
-    if kind.startswith(_POOLS_AT_HIGHEST_IF_2) and end == 2:
+    pools_by_2 = kind.startswith(_POOLS_AT_HIGHEST_IF_2)
+    if pools_by_2 and before == 2 and _end(source) != len(source) - 1:
+        hint = "and the end token of its tokenizer has a lower one; give the tokenizer that it was trained with"
+        raise ValueError(f"a {type(model).__name__} with eos_token_id 2 pools a text at its highest id, {hint}")
+    if pools_by_2 and end == 2:
         hint = "give a tokenizer where it has another id"
         raise ValueError(f"a {type(model).__name__} does not find the end of a text where its id is 2; {hint}")
     for part, name in product(config_parts(model.config), _USED):
@@ -410,7 +429,8 @@ def find_old_ids(served: Served) -> Iterator[Finding]:
     before, now = _configs(served.before.open_weights()), _configs(served.model)
     due = copy.deepcopy(before)
     set_vocabulary_size(due["config.json"], served.rows)
-    carry_ids(due.values(), *with_used_rows(before["config.json"], served.before.vocab, served.source.vocab))
+    vocabs = with_used_rows(before["config.json"], served.before.vocab, served.source.vocab)
+    carry_ids(due.values(), *vocabs, served.model.can_generate())
     for file in before.keys() & now.keys():
         ids = [_ids_by_name(configs[file]) for configs in (before, due, now)]
         for name in sorted(ids[0]):

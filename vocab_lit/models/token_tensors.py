@@ -240,13 +240,16 @@ def set_positions(config: PreTrainedConfig, old: int, new: int) -> None:
             part.max_position_embeddings = new
 
 
-def _can_move(model: PreTrainedModel, pad: int) -> set[str]:
+def _can_move(model: PreTrainedModel) -> set[str]:
     "Names of the tables of positions that can be moved to where another padding id makes positions begin."
+    tables = positions_from_padding(model)
+    taken = {table.padding_idx for _, table in tables.values()}
+    pad = next(id for id in range(len(taken) + 1) if id not in taken)  # any other one, which each table has a row for
     with empty_weights():
         other = positions_from_padding(type(model)(with_padding(model.config, pad)))
     return {
         name
-        for name, (parent, table) in positions_from_padding(model).items()
+        for name, (parent, table) in tables.items()
         if type(table) is nn.Embedding
         and getattr(parent, "padding_idx", None) == table.padding_idx
         and name in other
@@ -260,7 +263,7 @@ def check_positions(model: PreTrainedModel, target: Vocab) -> None:
     moved = {name for name, (_, table) in positions.items() if table.padding_idx != pad}
     if pad is None or not moved:
         return
-    if moved - _can_move(model, min(pad, vocabulary_part(model.config).vocab_size - 1)):
+    if moved - _can_move(model):
         old = positions[min(moved)][1].padding_idx
         raise ValueError(
             f"a {type(model).__name__} numbers positions from its padding token on, which has id {old}, and that of "
@@ -283,8 +286,9 @@ def _resize_buffers(module: nn.Module, n: int) -> None:
             module._buffers[name] = kept
 
 
-def move_positions(model: PreTrainedModel, pad: int) -> None:
+def move_positions(model: PreTrainedModel, pad: int) -> list[str]:  # remarks on it
     "Shift the tables of positions to where the new padding id makes positions begin."
+    notes = []
     for module, positions in positions_from_padding(model).values():
         table = cast("nn.Embedding", positions)  # `check_positions` refuses others
         if table.padding_idx == pad:
@@ -295,3 +299,7 @@ def move_positions(model: PreTrainedModel, pad: int) -> None:
         numbering.padding_idx = table.padding_idx = pad
         _resize_buffers(module, len(table.weight))
         set_positions(model.config, before, len(table.weight))
+        if (n := len(table.weight)) > 2 * before:
+            what = f"the table of positions grows from {before:,} to {n:,} rows because the padding token has id {pad:,}"
+            notes.append(f"{what}; give a tokenizer in which its id is lower")
+    return list(dict.fromkeys(notes))

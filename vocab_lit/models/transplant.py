@@ -24,7 +24,7 @@ from ..methods.recipe import Copy, Gaussian, Recipe
 from ..methods.registry import get_recipe
 from ..methods.settings import copies_overlap
 from .card import keep_source_files, write_card
-from .compatibility import check_source, check_target, record_vocabulary
+from .compatibility import check_source, check_target, name_end_token, record_vocabulary
 from .factored_embedding import FactoredEmbedding, check_tied
 from vocab_lit.models.lazy_weights import (
     StoredTensor,
@@ -84,7 +84,8 @@ def _carry_special(model: PreTrainedModel, source: Vocab, target: Vocab) -> list
     "Carry over what names single tokens: the ids of the configurations, and the chat template."
     configs = [c for c in (model.config, getattr(model, "generation_config", None)) if c is not None]
     told = [carry_template(source.own_tokenizer, target.own_tokenizer), _leave_out_code(model.config)]
-    return carry_ids(configs, source, target) + [note for note in told if note]
+    notes = carry_ids(configs, source, target, model.can_generate()) + name_end_token(model, target)
+    return notes + [note for note in told if note]
 
 
 def _move_padding(model: PreTrainedModel, pad: int, names: list[str]) -> None:
@@ -105,12 +106,13 @@ def _move_ids(
     names: list[str],  # of the tensors that have an entry for each token
 ) -> list[str]:  # remarks on it
     "Carry positions and special ids over, in the configurations and in the modules that keep some of them."
+    grown = []
     if "pad" in target.roles:
-        move_positions(model, target.roles["pad"])
+        grown = move_positions(model, target.roles["pad"])
         _move_padding(model, target.roles["pad"], names)
     text = vocabulary_part(model.config)
     before = {name: id for name, id in vars(text).items() if role_of(name) and isinstance(id, int)}
-    notes = _carry_special(model, source, target)
+    notes = grown + _carry_special(model, source, target)
     for name, old in before.items():
         aliases = [alias for alias, of in text.attribute_map.items() if of == name]
         rename_value(model, (name, *aliases), old, getattr(text, name))

@@ -46,6 +46,7 @@ class IdMap:
     source: Vocab
     target: Vocab
     rows: int = 0  # of the model's new embeddings, where there are more than tokens
+    generates: bool = True  # whether the model generates; another compares the input with a single end token
     notes: list[str] = field(default_factory=list)  # what was lost
 
     @cached_property
@@ -137,7 +138,10 @@ def _carried_table(name: str, old: Mapping | Iterable, ids: IdMap) -> dict | lis
 
 
 def _carried(name: str, role: str, old: Any, ids: IdMap) -> Any:
-    "The new value of a setting that names a token, or several in a list; a text ends at each token that is as one was."
+    """The new value of a setting that names a token, or several in a list.
+
+    Generation ends at each token that is as one was.
+    """
     before, after = list(old) if isinstance(old, (list, tuple)) else [old], []
     for id in before:
         new = ids.of_role(role, id)
@@ -146,7 +150,7 @@ def _carried(name: str, role: str, old: Any, ids: IdMap) -> Any:
             ids.notes.append(f"{name}: {ids.piece(id)} is not in the target vocabulary and is left out")
     after = [new for new in after if new is not None]
     after = list(dict.fromkeys(after)) if role == "eos" else after
-    if isinstance(old, (list, tuple)) or len(after) > 1:
+    if isinstance(old, (list, tuple)) or len(after) > 1 and ids.generates:
         return after
     return after[0] if after else None
 
@@ -206,13 +210,14 @@ def carry_ids(
     configs: Iterable[Any],  # of a model and of its generation; they are changed in place
     source: Vocab,
     target: Vocab,
+    generates: bool = True,  # whether the model does
 ) -> list[str]:  # what was lost
     "Set the token ids in configurations to those of the target vocabulary."
     configs = list(configs)
     models = [config for config in configs if hasattr(config, "get_text_config")]
     of_generation = [config for config in configs if not hasattr(config, "get_text_config")]
     rows = max((text.vocab_size for config in models if (text := text_part(config))), default=0)
-    ids = IdMap(source, target, rows)
+    ids = IdMap(source, target, rows, generates=generates)
     for config in configs:
         _carry(config, ids)
     for config in of_generation:  # some models load the embedding of a padding token that they are told of as zeros
