@@ -14,6 +14,8 @@ def test_what_is_kept_is_text_or_words_by_a_code_a_number_or_a_file():
     assert kept.kept_texts == [str(folder / "text.txt")]
     assert kept.kept_words == f"en:20000,de:500,{folder / 'words.txt'}"
     AdaptOptions(keep=("en", str(folder / "text.txt"))).check()
+    told = AdaptOptions(keep=(f"en:{folder / 'text.txt'}", str(folder / "text.txt"), "hf:some:text"))
+    assert (told.given_languages, told.kept_texts) == (["en", "", ""], [*2 * [str(folder / "text.txt")], "hf:some:text"])
     assert (AdaptOptions().seconds, AdaptOptions(minutes=2).seconds, AdaptOptions(hours=1.5).seconds) == (1800, 120, 5400)
     for wrong, match in (
         (dict(minutes=1, hours=1), "--hours: give minutes or hours"),

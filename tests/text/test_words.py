@@ -4,10 +4,26 @@ from pathlib import Path
 from studies.phrasebook import lines
 from types import SimpleNamespace
 from vocab_lit.text.errors import SettingError
-from vocab_lit.text.words import check_words, ngram_bits, read_words, script_name, word_lines, word_lists
+from vocab_lit.text.words import _wordfreq, check_words, detect_language, has_words, ngram_bits, read_words, script_name, word_coverage, word_lines, word_lists
 import math
 import pytest
 import tempfile
+
+
+@pytest.fixture(scope='module')
+def cell_827e4abe():
+    # nbs/01_text/05_words.ipynb, cell "sentences = {" (827e4abe)
+    sentences = {
+        "en": "The children were at school when it began to rain, and they had to wait for their parents.",
+        "de": "Die Kinder waren in der Schule, als es zu regnen begann, und sie mussten auf ihre Eltern warten.",
+        "id": "Anak-anak itu berada di sekolah ketika hujan turun dan mereka harus menunggu orang tua mereka.",
+        "ru": "Дети были в школе, когда начался дождь, и им пришлось ждать своих родителей.",
+        "zh": "孩子们在学校的时候下起了雨,他们只好等父母来接。",
+        "ja": "子供たちが学校にいるときに雨が降り始め、親を待たなければならなかった。",
+        "": "Watoto walikuwa shuleni mvua ilipoanza kunyesha, na walilazimika kuwasubiri wazazi wao.",
+    }
+    {code: detect_language([line]) for code, line in sentences.items()}
+    return SimpleNamespace(sentences=sentences)
 
 
 @pytest.fixture(scope='module')
@@ -57,6 +73,22 @@ def test_a_language_that_wordfreq_lacks_is_refused():
             check_words(asked)
     check_words("en:10")
     check_words("")
+
+
+@pytest.mark.cell('nbs/01_text/05_words.ipynb', 'cell "the language of a text is detected by its frequent words" (26502cb1)')
+def test_the_language_of_a_text_is_detected_by_its_frequent_words(cell_827e4abe):
+    sentences = cell_827e4abe.sentences
+    assert [detect_language([line]) for line in sentences.values()] == list(sentences)
+    assert detect_language([]) == detect_language(["12 345"]) == ""
+    assert has_words("en") and not has_words("sw")
+
+
+@pytest.mark.cell('nbs/01_text/05_words.ipynb', 'cell "a list of phrases has few of a language\'s frequent words" (476e8063)')
+def test_a_list_of_phrases_has_few_of_a_language_s_frequent_words(cell_827e4abe):
+    sentences = cell_827e4abe.sentences
+    few = word_coverage([sentences["en"]], "en")
+    assert 0.01 < few < 0.05 and word_coverage(_wordfreq().top_n_list("en", 1000), "en") == 1
+    assert word_coverage([sentences["zh"]], "zh") > 0
 
 
 @pytest.mark.cell('nbs/01_text/05_words.ipynb', 'cell "the bits are those of a loop over dictionaries" (bcc44a2c)')

@@ -17,7 +17,7 @@ from ..text.words import check_words, code_of, languages, script_of
 from ..training.settings import PRECISIONS
 
 # %% auto #0
-__all__ = ['MINUTES', 'AIMS', 'AIM_HELP', 'AdaptOptions', 'candidate_parts', 'check_kept_name', 'is_word_list']
+__all__ = ['MINUTES', 'AIMS', 'AIM_HELP', 'AdaptOptions', 'candidate_parts', 'with_language', 'check_kept_name', 'is_word_list']
 
 # %% ../../nbs/09_app/01_settings.ipynb #c6ad1b06
 MINUTES = 30.0
@@ -55,9 +55,9 @@ class AdaptOptions(Settings):
     aim: str = option("quality", AIM_HELP, choices=AIMS)
     keep: Files = option(
         (),
-        "what must not suffer by more than 5%: text in a language, to measure it and to replay some; or, where "
-        "there is no text, words whose tokens stay, as en (the 20,000 most frequent of English), en:60000 or a file "
-        "with a word a line",
+        "language to retain, in which bits per byte rise by at most 5%: text in it, which is measured and replayed, "
+        "and whose frequent words keep their tokens (en:FILE says that it is English); or words alone, as en (the "
+        "20,000 most frequent of English), en:60000 or a file with one word per line",
     )
     candidates: str = option(
         "",
@@ -96,8 +96,13 @@ class AdaptOptions(Settings):
 
     @property
     def kept_texts(self) -> list[str]:
-        "The texts to keep."
-        return [name for name, are_words in self._are_words.items() if not are_words]
+        "The texts in languages to retain."
+        return [with_language(name)[1] for name, are_words in self._are_words.items() if not are_words]
+
+    @property
+    def given_languages(self) -> list[str]:
+        "The language that is given for each of these texts; empty where it is to be detected."
+        return [with_language(name)[0] for name, are_words in self._are_words.items() if not are_words]
 
     @property
     def kept_words(self) -> str:
@@ -115,6 +120,13 @@ def candidate_parts(name: str) -> tuple[str, int]:  # keep, trim, extend or repl
     if not match:
         raise SettingError("candidates", f" {name}: give keep, trim, extend-N or replace-N, such as extend-4000")
     return match[1] or match[2], int(match[3] or 0)
+
+
+def with_language(name: str) -> tuple[str, str]:  # en:english.txt as en and english.txt
+    "The code of a language before the name of a text, empty where there is none, and the name."
+    code, _, path = name.partition(":")
+    is_given = path and _CODE.fullmatch(code) and code != "hf" and not Path(name).exists()
+    return (code, path) if is_given else ("", name)
 
 
 _CODE = re.compile(r"[a-z]{2,3}")

@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 import yaml
 
-from .settings import AdaptOptions, check_kept_name, is_word_list
+from .settings import AdaptOptions, check_kept_name, is_word_list, with_language
 from ..methods.settings import InitSettings
 from ..tasks.settings import GIVEN_SPLITS, KEEP, SPLITS, TASK_KEYS, TASKS
 from ..text.corpus import data_path
@@ -111,6 +111,14 @@ def _text(name: str, part: Part, key: str) -> str:
     return source
 
 
+def _kept(name: str, part: Part) -> str:
+    "What is to be retained, as it is seen from everywhere: words, or a text with or without its language."
+    if is_word_list(name):
+        return name
+    language, path = with_language(name)
+    return f"{language}:" * bool(language) + _text(path, part, "keep")
+
+
 _WORDS = dict(dictionary=(IN_ONE_SPACE,), vectors=VECTOR_METHODS)  # what may stand in the place of a file
 
 
@@ -125,7 +133,7 @@ def _read(part: Part, key: str, cls: type) -> Any:
         raise part.wrong(e) from None
     if kind == "Files":
         try:
-            return [name if key == "keep" and is_word_list(name) else _text(name, part, key) for name in value]
+            return [_kept(name, part) if key == "keep" else _text(name, part, key) for name in value]
         except SettingError as e:
             raise part.wrong(e) from None
     is_file = kind in ("File", "Model") or value not in _WORDS.get(key, (value,))
