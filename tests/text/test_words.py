@@ -87,7 +87,7 @@ def test_the_language_of_a_text_is_detected_by_its_frequent_words(cell_827e4abe)
 def test_a_list_of_phrases_has_few_of_a_language_s_frequent_words(cell_827e4abe):
     sentences = cell_827e4abe.sentences
     few = word_coverage([sentences["en"]], "en")
-    assert 0.01 < few < 0.05 and word_coverage(_wordfreq().top_n_list("en", 1000), "en") == 1
+    assert 0.01 < few < 0.05 and word_coverage(_wordfreq().top_n_list("en", 1000), "en") > 0.99
     assert word_coverage([sentences["zh"]], "zh") > 0
 
 
