@@ -5,7 +5,8 @@ import csv
 from studies.adapt_records import add_row, row_of
 from studies.advice import SPEEDRUN, rows_of
 from studies.advice_of_ways import ADAPTED
-from vocab_lit.app.race import MOST_NEW, Seen, candidates_for
+from vocab_lit.app.race import Seen, candidates_for
+from vocab_lit.app.settings import MOST_NEW
 
 CUT = {"te"}  # written with vowel signs, at which SmolLM2 cuts words
 BYTES = {("cy", 2): 450_000, ("cy", 8): 850_000}  # of text to train on, by language and minutes

@@ -5,12 +5,13 @@ from studies.phrasebook import lines
 from tools.examples import FakeTime, fake_time, remarks, run, tiny_model
 from transformers import XLMRobertaModel
 from types import SimpleNamespace
-from vocab_lit.app.adapt import adapt_files, open_race, planned, run_race, train_winner
+from vocab_lit.app.adapt import _with_initial_models, adapt_files, open_race, planned, run_race, train_winner
 from vocab_lit.app.adapt_result import next_commands
 from vocab_lit.app.race import Candidate, Clock, KEPT, Leg, Pace
 from vocab_lit.app.settings import AdaptOptions
 from vocab_lit.app.trial import Adapt, Race, bits_of, config_of, measure_source
-from vocab_lit.models.source import FolderSource, load_model
+from vocab_lit.models.export import check_like
+from vocab_lit.models.source import FolderSource, GgufSource, load_model
 from vocab_lit.text.corpus import read_lines
 from vocab_lit.text.files import read_json
 from vocab_lit.text.settings import SettingError
@@ -435,3 +436,84 @@ def test_what_is_missing_of_a_result_is_written_again_and_only_what_training_nee
         (place / "out" / file).unlink()
     adapt_files(asked, place / "out", now=FakeTime())
     assert (place / "out/report.json").is_file() and (place / "out/model.safetensors").read_bytes() == weights_before
+
+
+@pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "a candidate whose initial model there is no time to build, or that gets no other tokens, is dropped" (070a72f6)')
+def test_a_candidate_whose_initial_model_there_is_no_time_to_build_or_that_gets_no_other_tokens_is_dropped(cell_3c9acadc):
+    asked = cell_3c9acadc.asked
+    place = cell_3c9acadc.place
+    options = AdaptOptions(minutes=5)
+    race = Race(Adapt(asked.source, asked.text, options), place / "many", FakeTime())
+    race.path().mkdir(parents=True)
+    race.clock, names = Clock(300.0, now=FakeTime()), ("extend-700", "extend-600", "replace-900", "trim", "keep")
+    made = {"extend-700": dict(extended_by=460), "extend-600": dict(extended_by=460), "replace-900": dict(tokens=900)}
+    with remarks() as said, pytest.MonkeyPatch.context() as patch:
+
+        def start(race, candidate):
+            race.clock.now.seconds += 9
+            return SimpleNamespace(note=made.get(candidate.name))
+
+        patch.setattr("vocab_lit.app.adapt.start_of", start)
+        built = _with_initial_models(race, [Candidate.read(name) for name in names])
+    assert [c.name for c in built] == ["extend-700", "replace-900"]
+    assert built[0].in_words == "trimmed, and 460 tokens more (700 requested)"
+    assert sum("no time to build its initial model" in line for line in said) == 2
+    assert "candidate extend-600 is dropped: the text gives it as many tokens as extend-700" in said
+
+
+@pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "a damaged checkpoint is removed, and the candidate trains again" (329b6a91)')
+def test_a_damaged_checkpoint_is_removed_and_the_candidate_trains_again(cell_3c9acadc):
+    asked = cell_3c9acadc.asked
+    place = cell_3c9acadc.place
+    wanted = cell_3c9acadc.wanted
+    one = replace(asked, options=replace(wanted, candidates="trim"))
+    with fake_time() as now:
+        adapt_files(one, place / "damaged", now=now)
+    [checkpoint] = (place / "damaged/race/trim/run").glob("checkpoint-*")
+    (checkpoint / "model.safetensors").write_bytes(b"cut off")
+    (place / "damaged/model.safetensors").unlink()
+    with pytest.raises(ValueError, match="is damaged .*--resume --minutes N trains it again"):
+        adapt_files(one, place / "damaged", now=FakeTime())
+    with fake_time() as now, remarks() as said:
+        mended = adapt_files(one, place / "damaged", more=True, now=now)
+    assert any("it is removed, and training resumes" in line for line in said)
+    assert mended["curves"]["trim"][-1]["step"] > 20 and (place / "damaged/model.safetensors").is_file()
+
+
+@pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "a GGUF file of another model is refused before anything is written" (30d34947)')
+def test_a_gguf_file_of_another_model_is_refused_before_anything_is_written(cell_3c9acadc):
+    asked = cell_3c9acadc.asked
+    place = cell_3c9acadc.place
+    from benchmarks.tiny_gguf import gpt2_tokens, write_tiny
+    from vocab_lit.models.gguf_weights import CACHE, gguf_folder
+
+    (place / "text.gguf").write_text("no GGUF file")
+    for file in (place / "text.gguf", write_tiny(place / "other.gguf", gpt2_tokens())):
+        with pytest.raises(SettingError, match="gguf .*give a GGUF file of the source model"):
+            adapt_files(replace(asked, gguf=str(file)), place / "never")
+        assert not (place / "never").exists()
+    file = place / "other.gguf"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(CACHE, str(place / "cache"))
+        check_like(FolderSource(gguf_folder(file)), file)  # the same model
+        check_like(GgufSource(file), file)
+
+
+@pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "an extended GGUF file and its folder know how their embeddings were initialised" (7a207635)')
+def test_an_extended_gguf_file_and_its_folder_know_how_their_embeddings_were_initialised(cell_3c9acadc):
+    asked = cell_3c9acadc.asked
+    place = cell_3c9acadc.place
+    from benchmarks.tiny_gguf import gpt2_tokens, write_tiny
+    from vocab_lit.app.made_folder import MadeFolder
+    from vocab_lit.models.gguf_weights import CACHE
+
+    file = write_tiny(place / "tiny.gguf", gpt2_tokens())
+    options = AdaptOptions(minutes=0.05, candidates="extend-300", clean=False)
+    with pytest.MonkeyPatch.context() as patch, fake_time(0.5) as now:
+        patch.setenv(CACHE, str(place / "cache"))
+        adapt_files(Adapt(str(file), asked.text, options), place / "grown", now=now)
+    made, new = MadeFolder.open(place / "grown"), json.loads((place / "grown/new_tokens.json").read_text())
+    assert made.plan.new_tokens == new and len(new) == 300 and made.plan.n_source == 2502
+    assert made.note["rows"]["Copy"] < sum(made.note["rows"].values()) == made.note["tokens"]
+    for folder in ("grown", "grown.gguf"):
+        assert "u" in run("explain", place / folder, "u")

@@ -6,7 +6,9 @@ from studies.phrasebook import lines
 from tools.examples import remarks, tiny_model
 from transformers import XLMRobertaModel
 from types import SimpleNamespace
-from vocab_lit.app.inspection import Measured, ModelSize, Reading, SEEN, _decide, _doubts, _extension, _may_depend_on_reading, _seen_share, advised, inspect_files, judge, last_worth, length_ratio
+from vocab_lit.app.inspection import Measured, ModelSize, Reading, SEEN, _decide, _doubts, _extension, _may_depend_on_reading, _recommended, _seen_share, advised, inspect_files, judge, last_worth, length_ratio
+from vocab_lit.app.race import Seen, candidates_for
+from vocab_lit.app.settings import new_tokens
 from vocab_lit.models.source import FolderSource
 from vocab_lit.text.corpus import data_path, split_lines
 from vocab_lit.tokens.continued import extend_on_text
@@ -100,7 +102,6 @@ def test_a_verdict_for_each_of_the_four_situations_by_the_numbers():
     assert all(_decide(m)[0] == what for what, found in cases.items() for m in found)
     assert _decide(of(2.5, reads=False))[0] == "replace" and _decide(of(2.5, reads=True))[0] == "keep"
     assert "for speed alone" in _decide(of(1.5, reads=True))[1] and _decide(of(1.5, reads=True, needed=0.1))[0] == "trim"
-    assert "too small to learn 8,000" in _decide(of(1.5, reads=False, too_many=8000))[1]
     assert "75% of lines that were not counted" in _doubts(of(1.1, needed=0.1, changed=0.75))[0]
     assert "into 20% fewer tokens" in _doubts(of(1.5, extended=1.2, reads=True))[0]
     assert _doubts(of()) == [] and "marks and no letters" in _doubts(of(unknown=0.02))[0]
@@ -116,15 +117,18 @@ def test_a_verdict_for_each_of_the_four_situations_by_the_numbers():
     assert not _may_depend_on_reading(1.1, 0.01) and _may_depend_on_reading(1.15, 0.01)
 
 
-@pytest.mark.cell('nbs/09_app/07_inspection.ipynb', 'cell "an extension ends where its tokens are too rare" (86496d24)')
-def test_an_extension_ends_where_its_tokens_are_too_rare(cell_5e2d1c18):
+@pytest.mark.cell('nbs/09_app/07_inspection.ipynb', 'cell "an extension has the tokens that adapt takes for a text of this size, or those that the text gives" (86496d24)')
+def test_an_extension_has_the_tokens_that_adapt_takes_for_a_text_of_this_size_or_those_that_the_text_gives(cell_5e2d1c18):
     source = cell_5e2d1c18.source
     texts = cell_5e2d1c18.texts
+    vocab = cell_5e2d1c18.vocab
     points = (250, 2.0, 1), (500, 1.8, 0.8), (1000, 1.6, 0.7), (2000, 1.4, 0.5)
     sizes = [dict(size=n, added=n, extended=length, seen=seen) for n, length, seen in points]
-    assert (_extension(sizes, 3.0)["added"], _extension(sizes, 3.0)["too_many"]) == (500, 1000)
-    assert _extension([row | dict(seen=0.1) for row in sizes], 3.0)["added"] == 250
-    assert _extension([row | dict(seen=0.9) for row in sizes], 3.0)["too_many"] == 0
+    assert [_extension(sizes, 3.0, most)["added"] for most in (100, 500, 1500, 9000)] == [250, 500, 1000, 2000]
+    some = TokenizedText(vocab, texts["sw"])
+    size = sum(len(line.encode()) + 1 for line in some.split[0])
+    [trim, grown, *_] = candidates_for(Seen(size * 30, False, False, 10**6, 10**9))
+    assert grown.tokens == _recommended(replace(some, n_lines=30 * some.n_lines)) == new_tokens(size * 30)
     text = texts["sw"][:300]
     large = extend_on_text(source, text, 80).tokenizer
     built = next(first_tokens(TokenizerFile(large), [len(source) + 40]))

@@ -3,14 +3,24 @@ from studies.phrasebook import lines
 from tokenizers import Tokenizer
 from tokenizers.models import BPE
 from tokenizers.pre_tokenizers import ByteLevel
-from tools.examples import FakeTime, tiny_model
+from tools.examples import FakeTime, remarks, tiny_model
 from transformers import PreTrainedTokenizerFast
+from types import SimpleNamespace
 from vocab_lit.app.race import Clock
-from vocab_lit.app.trial import chars_per_part, time_bar, words_per_second
+from vocab_lit.app.settings import AdaptOptions
+from vocab_lit.app.trial import Adapt, Race, chars_per_part, lines_in_time, make_texts, time_bar, words_in_time, words_per_second
 from vocab_lit.models.source import FolderSource
+from vocab_lit.text.files import read_json
 from vocab_lit.tokens.vocab import fit
 import pytest
 import tempfile
+
+
+@pytest.fixture(scope='module')
+def cell_00d35b02():
+    # nbs/09_app/10_trial.ipynb, cell "place = tiny_model(tempfile.mkdtemp())" (00d35b02)
+    place = tiny_model(tempfile.mkdtemp())
+    return SimpleNamespace(place=place)
 
 
 @pytest.mark.cell('nbs/09_app/10_trial.ipynb', 'cell "vowel signs cut words, letters do not" (5d2901fe)')
@@ -22,8 +32,8 @@ def test_vowel_signs_cut_words_letters_do_not():
 
 
 @pytest.mark.cell('nbs/09_app/10_trial.ipynb', 'cell "words per second are tokens per second over tokens per word" (5d2114e8)')
-def test_words_per_second_are_tokens_per_second_over_tokens_per_word():
-    place = tiny_model(tempfile.mkdtemp())
+def test_words_per_second_are_tokens_per_second_over_tokens_per_word(cell_00d35b02):
+    place = cell_00d35b02.place
     source, words = FolderSource(place / "model"), lines("en", 20, seed=2)
     model, per_word = source.load(), fit(source.tokenizer, words).fertility
     assert per_word > 1.3
@@ -35,3 +45,29 @@ def test_the_bar_shows_the_share_of_the_time_that_is_over():
     shown = str(time_bar(Clock(480, 120), "trim"))
     assert shown.startswith("trim:  25%|")
     assert shown.endswith("left")
+
+
+@pytest.mark.cell('nbs/09_app/10_trial.ipynb', 'cell "reading ends when its share of the budget is over, and what was read is reported" (650c1b7a)')
+def test_reading_ends_when_its_share_of_the_budget_is_over_and_what_was_read_is_reported(cell_00d35b02):
+    place = cell_00d35b02.place
+    with remarks() as said:
+        some = list(lines_in_time(map(str, range(10**9)), "read", Clock(60, now=FakeTime(1.0)), 5.0))
+    assert len(some) == 600 and "read the first 600 lines" in said[-1]
+    asked = Adapt(str(place / "model"), (str(place / "sw.txt"),), AdaptOptions(minutes=0.5, clean=False))
+    race = Race(asked, place / "out", FakeTime(1.0))
+    race.note["budget"] = 60.0
+    with remarks() as said:
+        make_texts(race)
+    assert sum(read_json(race.path("text/sizes.json"))["new"].values()) < (place / "sw.txt").stat().st_size
+    assert any("read the first" in line for line in said)
+
+
+@pytest.mark.cell('nbs/09_app/10_trial.ipynb', 'cell "of a list of words as many are kept as there is time for" (e892ad19)')
+def test_of_a_list_of_words_as_many_are_kept_as_there_is_time_for(cell_00d35b02):
+    place = cell_00d35b02.place
+    for minutes, number in ((0.5, 20_000), (20, 240_000), (600, 999_999)):
+        options = AdaptOptions(minutes=minutes, keep=("en:999999", "sw"))
+        race = Race(Adapt("m", (), options), place / f"words {minutes}", FakeTime())
+        race.path().mkdir(parents=True)
+        race.clock = Clock(options.seconds)
+        assert words_in_time(race) == f"en:{number},sw:20000", minutes

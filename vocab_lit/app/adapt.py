@@ -20,10 +20,8 @@ from typing import Any
 
 from .adapt_result import gguf_beside, write_result
 from vocab_lit.app.race import (
-    BYTES_A_TOKEN,
     CUT,
     KEPT,
-    MOST_NEW,
     Candidate,
     Clock,
     Leg,
@@ -34,12 +32,14 @@ from vocab_lit.app.race import (
     ranked,
     rounds,
 )
+from .settings import BYTES_A_TOKEN, MOST_NEW
 from vocab_lit.app.trial import (
     COOLED,
     JUDGED,
     PASSES,
     RATES,
     SMALLEST,
+    STARTS,
     Adapt,
     Race,
     choose_batch,
@@ -65,12 +65,9 @@ from ..training.stages import step_memory
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'STARTS', 'standing', 'choose_candidates', 'run_race', 'train_winner', 'open_race', 'adapt_files', 'planned']
+__all__ = ['log', 'standing', 'choose_candidates', 'run_race', 'train_winner', 'open_race', 'adapt_files', 'planned']
 
 # %% ../../nbs/09_app/06_adapt.ipynb #a88a9d2c
-STARTS = 0.1  # share of the time in which the candidates' starts may be made
-
-
 def standing(race: Race, candidate: Candidate) -> Standing:
     "How a candidate stands: where its curves lead if it trains for the rest of the time."
     trained, facts, before = candidate.trained, candidate.facts, race.note["source"]["kept"]
@@ -168,7 +165,7 @@ def _with_initial_models(race: Race, candidates: list[Candidate]) -> list[Candid
         if candidate.tokens:
             candidate.made = start.note["extended_by" if candidate.way == "extend" else "tokens"]
         if same := next((c for c in built if (c.way, c.made) == (candidate.way, candidate.made)), None):
-            race.decide(f"candidate {candidate.name} is dropped: the text gives it the tokens of {same.name}")
+            race.decide(f"candidate {candidate.name} is dropped: the text gives it as many tokens as {same.name}")
             continue
         built.append(candidate)
     if not built:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from tqdm.auto import tqdm
 
+from .settings import new_tokens
 from ..gguf.tokens import check_whole
 from ..models.model_class import is_decoder, learns_from_text
 from ..models.settings import is_gguf
@@ -42,9 +43,9 @@ if TYPE_CHECKING:
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'LOST', 'MOST_LETTERS', 'TWICE', 'LONGER', 'LITTLE', 'WORTH', 'SEEN', 'LEARNT', 'FEW_LINES', 'CHANGED',
-           'ENGLISH', 'length_ratio', 'ModelSize', 'weights_of', 'vocabulary_facts', 'Measured', 'last_worth',
-           'english', 'Verdict', 'judge', 'Reading', 'measure_reading', 'Inspection', 'inspect_files', 'advised']
+__all__ = ['log', 'LOST', 'MOST_LETTERS', 'TWICE', 'LONGER', 'LITTLE', 'WORTH', 'SEEN', 'FEW_LINES', 'CHANGED', 'ENGLISH',
+           'length_ratio', 'ModelSize', 'weights_of', 'vocabulary_facts', 'Measured', 'last_worth', 'english',
+           'Verdict', 'judge', 'Reading', 'measure_reading', 'Inspection', 'inspect_files', 'advised']
 
 # %% ../../nbs/09_app/07_inspection.ipynb #1b3cf403
 def length_ratio(
@@ -124,8 +125,7 @@ TWICE = 2.0  # times as long as with a vocabulary of its own: little of the sour
 LONGER = 1.2  # times as long: what is saved pays for embeddings that have to be learnt
 LITTLE = 0.5  # share of the vocabulary that the text needs: below it, more than half of the embeddings are for others
 WORTH = 0.03  # share of the length that doubling a vocabulary has to save
-SEEN = 10  # times that a token has to occur in the text to be learnt
-LEARNT = 0.75  # share of added tokens that have to; 2,000 in half a megabyte of Swahili do, and pay in the real trial
+SEEN = 10  # times in the text, by which added tokens are counted
 FEW_LINES = 1000  # a vocabulary that is trained on fewer is hardly that of a language
 CHANGED = 0.05  # share of lines that trimming may divide otherwise without a word
 ENGLISH = "en:20000"  # words that keep what a model knows best, where wordfreq has them
@@ -147,7 +147,6 @@ class Measured:
     needed: float  # share of the source vocabulary that is left when it is trimmed to the text
     extended: float  # tokens per word when the source vocabulary is extended
     reads: bool | None = None  # whether the model predicts the text better than counts of its bytes do; None: unknown
-    too_many: int = 0  # tokens that would make the text shorter, and that it has too seldom; 0: there is no such number
     changed: float = 0  # share of lines that were not counted, which the vocabulary divides otherwise when trimmed
 
 
@@ -166,8 +165,7 @@ def _decide(m: Measured) -> tuple[str, str]:  # keep, trim, extend or replace; a
     if m.ratio >= TWICE and not m.reads:
         return "replace", f"{longer}; a vocabulary of its own is advised from {TWICE:g} on"
     if m.ratio >= LONGER and not m.reads:
-        many = f"; the text is too small to learn {m.too_many:,}, of which many occur less than {SEEN} times"
-        return "extend", f"{longer}; more tokens are advised from {LONGER:g} on{many if m.too_many else ''}"
+        return "extend", f"{longer}; more tokens are advised from {LONGER:g} on"
     if m.ratio < LONGER:
         needs = f"{longer}, less than {LONGER:g}, and {needs}"
     else:
@@ -317,7 +315,7 @@ def _curve(compared: _Compared) -> list[dict[str, Any]]:
     text, own, small, rows = compared.text, compared.own, len(compared.trimmed.tokenizer), []
     counted = sample_lines(text.split[0], _COUNTED)
     part = len(counted) / max(text.n_lines, len(counted))
-    sizes = [*(size for size in SIZES if size < len(own)), len(own)]
+    sizes = sorted(n for n in {*SIZES, _recommended(text)} if 0 < n < len(own)) + [len(own)]
     both = zip(first_tokens(TokenizerFile(own), sizes), compared.grown(sizes))
     for size, (first, grown) in zip(tqdm(sizes, desc="sizes", leave=False), both):
         if first is None:
@@ -337,21 +335,22 @@ def _curve(compared: _Compared) -> list[dict[str, Any]]:
     return rows
 
 
-def _extension(curve: list[dict[str, Any]], before: float) -> dict[str, Any]:
-    "The row of the curve by which to extend, and in `too_many` a number that the text is too small for."
+def _recommended(text: TokenizedText) -> int:
+    "The tokens by which to extend for a text of this size."
+    return new_tokens(sum(len(line.encode()) + 1 for line in text.split[0]) * text.n_lines / len(text.lines))
+
+
+def _extension(curve: list[dict[str, Any]], before: float, most: int) -> dict[str, Any]:
+    "The row of the curve by which to extend: the largest of at most so many tokens."
     grown = [row for row in curve if row["added"]]
     if not grown:
-        return dict(size=0, added=0, extended=before, too_many=0)
-    worth = last_worth([(0, before), *((row["size"], row["extended"]) for row in grown)])
-    shorter = [row for row in grown if row["size"] <= worth] or grown[:1]
-    learnt = [row for row in shorter if row["seen"] >= LEARNT] or grown[:1]
-    too_many = shorter[len(learnt)]["added"] if len(learnt) < len(shorter) else 0
-    return learnt[-1] | dict(too_many=too_many)
+        return dict(size=0, added=0, extended=before)
+    return ([row for row in grown if row["size"] <= most] or grown[:1])[-1]
 
 
-def _in_round_numbers(tokens: int) -> int:
-    "A number of tokens that other lines of the text give, too: all that these gave, rounded down to a digit."
-    if tokens in SIZES:
+def _in_round_numbers(tokens: int, size: int) -> int:
+    "Tokens that other lines of the text give as well: all that were requested, or those made, rounded to a digit."
+    if tokens == size:
         return tokens
     unit = 10 ** (len(str(tokens)) - 1)
     return tokens // unit * unit
@@ -371,8 +370,8 @@ def judge(
     reads = ask() if _may_depend_on_reading(ratio, error) else None  # before much else is in memory
     compared, words = _Compared(text, own, text.trimmed(text.lines)), text.counted(english())
     curve, here, n, n_small = _curve(compared), text.fit(held_out), len(text.source), len(compared.trimmed.tokenizer)
-    extension = _extension(curve, here.fertility)
-    added = _in_round_numbers(extension["added"])
+    extension = _extension(curve, here.fertility, _recommended(text))
+    added = _in_round_numbers(extension["added"], extension["size"])
     by_train = text.trimmed(train, words).tokenizer  # as `trim` does, which counts no line that it is judged by
     pieces, before = by_train.convert_ids_to_tokens, text.tokenizer.convert_ids_to_tokens
     both = zip((text.rows[line] for line in held_out), ids_of_lines(by_train, held_out))
@@ -390,10 +389,11 @@ def judge(
         needed=round(n_small / n, 4),
         extended=round(extension["extended"], 3),
         reads=reads,
-        too_many=extension["too_many"],
         changed=round(sum(changed) / len(changed), 3),
     )
-    replaced = last_worth([(row["size"], row["tokens_per_word"]) for row in curve])
+    doubled = [row for row in curve if row["size"] in SIZES] or curve
+    doubled += [curve[-1]] if curve[-1]["size"] > doubled[-1]["size"] else []
+    replaced = last_worth([(row["size"], row["tokens_per_word"]) for row in doubled])
     by_way = {
         "keep": (n, here.fertility),
         "trim": (text.trimmed_size(words), compared.fertility(by_train)),

@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Any
 
 from transformers import TrainerCallback
 
-from .settings import candidate_parts
+from .settings import candidate_parts, in_round_numbers, new_tokens
 
 if TYPE_CHECKING:
     from tqdm import tqdm
     from transformers import TrainerControl, TrainerState, TrainingArguments
 
 # %% auto #0
-__all__ = ['KEPT', 'BEHIND', 'FIRST', 'ENDLESS', 'WARM', 'TRIED', 'SAVED', 'BYTES_A_TOKEN', 'BYTES_A_ROW', 'MOST_NEW',
-           'MOST_ROWS', 'FEW_BYTES', 'TOLD_APART', 'OVERTAKEN', 'CUT', 'predicted', 'Standing', 'ranked', 'rounds',
-           'Clock', 'Leg', 'Trained', 'Pace', 'Candidate', 'Seen', 'candidates_for']
+__all__ = ['KEPT', 'BEHIND', 'FIRST', 'ENDLESS', 'WARM', 'TRIED', 'SAVED', 'BYTES_A_ROW', 'MOST_ROWS', 'FEW_BYTES', 'TOLD_APART',
+           'OVERTAKEN', 'CUT', 'predicted', 'Standing', 'ranked', 'rounds', 'Clock', 'Leg', 'Trained', 'Pace',
+           'Candidate', 'Seen', 'candidates_for']
 
 # %% ../../nbs/09_app/05_race.ipynb #cd54df36
 def predicted(
@@ -325,8 +325,7 @@ class Candidate:
         return ("keep", "trim", "extend", "replace").index(self.way), self.tokens
 
 # %% ../../nbs/09_app/05_race.ipynb #f169204a
-BYTES_A_TOKEN, BYTES_A_ROW = 80, 60  # of text, for each new token, and for each token of a new vocabulary
-MOST_NEW, MOST_ROWS = 12_000, 16_000  # tokens
+BYTES_A_ROW, MOST_ROWS = 60, 16_000  # of text for each token of a new vocabulary; tokens at most
 FEW_BYTES = 50_000  # of text, below which there is nothing to compare
 TOLD_APART = 25  # steps of the first round
 OVERTAKEN = 100_000  # tokens of training, from which on trimming may be ahead
@@ -357,12 +356,6 @@ class Seen:
         return "" if self.most > 1 else "there is no time to build the initial models of several candidates"
 
 
-def _round(n: float, most: int) -> int:
-    "A number of tokens in hundreds, or thousands."
-    n = min(int(n), most)
-    return n - n % (1000 if n >= 2000 else 100)
-
-
 def candidates_for(seen: Seen) -> list[Candidate]:
     "The candidates that can be best, those first that most often were; one where there is nothing to race for."
     trim = Candidate("trim", why="it predicts these texts almost as the source does, and is cheaper to train")
@@ -370,10 +363,9 @@ def candidates_for(seen: Seen) -> list[Candidate]:
         trim = Candidate("keep", why="this vocabulary cannot be trimmed")
     if seen.bytes < FEW_BYTES:
         return [trim]
-    new, rows = _round(seen.bytes / BYTES_A_TOKEN, MOST_NEW), _round(seen.bytes / BYTES_A_ROW, MOST_ROWS)
-    grown = [
-        Candidate("extend", n, "it reads the text in fewer tokens") for n in (new, _round(new / 3, new)) if n >= 500
-    ]
+    new, rows = new_tokens(seen.bytes), in_round_numbers(seen.bytes / BYTES_A_ROW, MOST_ROWS)
+    sizes = (n for n in (new, in_round_numbers(new / 3, new)) if n >= 500)
+    grown = [Candidate("extend", n, "it reads the text in fewer tokens") for n in sizes]
     listed = [trim, *grown]
     if grown and seen.tokens < OVERTAKEN and not (seen.reads or seen.is_cut):
         listed = [grown[0], trim, *grown[1:]]

@@ -17,7 +17,8 @@ from ..text.words import check_words, code_of, languages, script_of
 from ..training.settings import PRECISIONS
 
 # %% auto #0
-__all__ = ['MINUTES', 'AIMS', 'AIM_HELP', 'AdaptOptions', 'candidate_parts', 'with_language', 'check_kept_name', 'is_word_list']
+__all__ = ['MINUTES', 'AIMS', 'AIM_HELP', 'BYTES_A_TOKEN', 'MOST_NEW', 'AdaptOptions', 'candidate_parts', 'with_language',
+           'check_kept_name', 'is_word_list', 'in_round_numbers', 'new_tokens']
 
 # %% ../../nbs/09_app/01_settings.ipynb #c6ad1b06
 MINUTES = 30.0
@@ -163,3 +164,17 @@ def is_word_list(name: str) -> bool:
     if not Path(name).is_file():
         return False
     return _are_words(list(islice(TextSource.of(name).lines(), _LOOKED_AT)))
+
+# %% ../../nbs/09_app/01_settings.ipynb #a186e960
+BYTES_A_TOKEN, MOST_NEW = 80, 12_000  # of text for each new token; new tokens at most
+
+
+def in_round_numbers(n: float, most: int) -> int:
+    "A number of tokens in hundreds, or thousands."
+    n = min(int(n), most)
+    return n - n % (1000 if n >= 2000 else 100)
+
+
+def new_tokens(size: float) -> int:
+    "Recommend a number of new tokens for a text to train on of so many bytes."
+    return in_round_numbers(size / BYTES_A_TOKEN, MOST_NEW)

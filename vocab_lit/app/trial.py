@@ -9,7 +9,7 @@ import logging
 import math
 import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property, partial
 from itertools import accumulate
@@ -34,7 +34,7 @@ from ..text.errors import first_line
 from ..text.files import check_text, read_json, write_folder
 from ..text.reader import TextSource
 from ..text.settings import SettingError
-from ..text.words import ngram_bits
+from ..text.words import ngram_bits, word_lists
 from ..tokens.settings import TrimSettings
 from ..tokens.vocab import fit
 from ..training.lapt import LaptRun
@@ -49,9 +49,10 @@ if TYPE_CHECKING:
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'COMPARED', 'JUDGED', 'RATES', 'REPLAY', 'COOLED', 'PASSES', 'STEPS', 'SMALLEST', 'LARGEST', 'Adapt', 'Race',
-           'make_texts', 'kept_names', 'text_of', 'bits_of', 'words_per_second', 'lines_of', 'measure_source',
-           'chars_per_part', 'facts_of', 'start_of', 'config_of', 'choose_batch', 'most_steps', 'time_bar', 'train_leg']
+__all__ = ['log', 'READING', 'STARTS', 'COMPARED', 'JUDGED', 'RATES', 'REPLAY', 'COOLED', 'PASSES', 'STEPS', 'SMALLEST',
+           'LARGEST', 'Adapt', 'Race', 'lines_in_time', 'make_texts', 'kept_names', 'text_of', 'bits_of',
+           'words_per_second', 'lines_of', 'measure_source', 'chars_per_part', 'facts_of', 'start_of', 'words_in_time',
+           'config_of', 'choose_batch', 'most_steps', 'time_bar', 'train_leg']
 
 # %% ../../nbs/09_app/10_trial.ipynb #ae79517c
 @dataclass(frozen=True)
@@ -163,6 +164,9 @@ class Race:
 # %% ../../nbs/09_app/10_trial.ipynb #d55c12e9
 _A_SECOND = {"cpu": 4000}  # bytes of text that a device trains on in a second, at most; 100,000 others
 _ASIDE = 400  # held-out lines at most
+_LOOKED = 100  # lines after which the clock is read
+READING, STARTS = 0.05, 0.1  # shares of the budget for reading and for cleaning texts each, and for initial models
+_WORDS_PER_SECOND, _LEAST_WORDS = 2000, 20_000  # of a list to keep: that trimming tokenizes, and that are always read
 _KEPT = 4e6  # bytes of a text to keep at least: its vocabulary needs more of them than replay
 
 
@@ -175,6 +179,18 @@ def _divide(lines: list[str], folder: Path, name: str, seed: int) -> dict[str, i
     return {part: sum(len(line.encode()) + 1 for line in some) for part, some in parts.items()}
 
 
+def lines_in_time(lines: Iterable[str], what: str, clock: Clock, seconds: float) -> Iterator[str]:
+    "Lines until the time for them is over; then report how many there were."
+    end, size = clock.now() + seconds, 0
+    for n, line in enumerate(lines, 1):
+        yield line
+        size += len(line.encode()) + 1
+        if n % _LOOKED == 0 and clock.now() > end:
+            told = f"{what} the first {n:,} lines ({size / 1e6:,.1f} MB) in {seconds:.0f} seconds"
+            log.warning(f"{told}, which the budget has for it; the rest is left out; give more time or a sample")
+            return
+
+
 def make_texts(race: Race) -> None:
     "Clean and divide the text, and the texts to keep; `ValueError` where one is too short."
     options, seconds = race.options, race.note["budget"]
@@ -183,9 +199,10 @@ def make_texts(race: Race) -> None:
         sizes, texts = {}, {"new": race.asked.text} | {n: (t,) for n, t in zip(kept_names(race), options.kept_texts)}
         for name, files in texts.items():
             amount = Amount(most if name == "new" else max(most, _KEPT), bytes=True)
-            sampled = sample_lines(Lines(*files), amount, options.seed)
+            in_time = partial(lines_in_time, clock=race.clock, seconds=READING * seconds / len(texts))
+            sampled = sample_lines(in_time(Lines(*files), "read"), amount, options.seed)
             if options.clean:
-                sampled = list(clean(sampled))
+                sampled = list(in_time(clean(sampled), "cleaned"))
             sizes[name] = _divide(sampled, folder, name, options.seed)
             if not all(sizes[name].values()):
                 problem = "too few lines that are sentences; give more text, or --no-clean to take lines as they are"
@@ -326,11 +343,22 @@ def start_of(race: Race, candidate: Candidate) -> Source:
     return Source.open(folder)
 
 
+def words_in_time(race: Race) -> str:
+    "The lists of words to keep, each with as many words as there is time for."
+    most = max(_LEAST_WORDS, int(_WORDS_PER_SECOND * STARTS * race.clock.budget))
+    lists = []
+    for words in word_lists(race.options.kept_words):
+        if words.most > most:
+            race.decide(f"--keep {words.name}: the first {most:,} words are kept, for which there is time")
+        lists.append(f"{words.language}:{min(words.most, most)}" if words.language else words.name)
+    return ",".join(lists)
+
+
 def _make_start(race: Race, candidate: Candidate, out: Path) -> None:
     train, kept = text_of(race, "new", "train"), [text_of(race, n, "train") for n in kept_names(race)]
     language, options = race.options.language, race.options
     if candidate.way == "trim":
-        trim_files(race.source, [train, *kept], out, TrimSettings(words=options.kept_words), language)
+        trim_files(race.source, [train, *kept], out, TrimSettings(words=words_in_time(race)), language)
         return
     if candidate.way == "extend":
         base = start_of(race, race.base)

@@ -253,7 +253,7 @@ def _check_same(source: Source, file: GgufFile) -> None:
     for name in weights:
         if name not in theirs:
             raise ValueError(f"it lacks {name}, which {source.path} has")
-    for name in {*token_tables(file), *layers} - {_HEAD}:
+    for name in sorted({*token_tables(file), *layers} - {_HEAD}):
         if name not in ours:
             raise ValueError(f"it has {name}, which {source.path} lacks")
     for name in ours.keys() & theirs.keys():
