@@ -87,7 +87,8 @@ def choose_candidates(race: Race) -> None:
     reads = source["bits"] < source["of_counts"]
     race.write(reads=reads)
     told = f"{source['bits']:.3f} bits per byte; counts of four bytes {source['of_counts']:.3f}"
-    race.decide(f"the source {'reads' if reads else 'does not read'} the language ({told}): peak rate {RATES[reads]:g}")
+    seen = "was" if reads else "was not"
+    race.decide(f"the source {seen} pretrained on the language ({told}): peak learning rate {RATES[reads]:g}")
     if _has_no_time(race, requested or [Candidate("keep")]):
         return
     began = race.clock.spent
@@ -112,7 +113,7 @@ def choose_candidates(race: Race) -> None:
     size = f"{race.note['batch']} x {race.note['length']} tokens"
     race.decide(f"time for about {steps:,.0f} steps of {size} ({find_device().name})")
     if not options.keep:
-        race.decide("nothing is to be kept (--keep): tokens that only other languages need may go")
+        race.decide("no text or words to retain (--keep): tokens that only other languages need may be removed")
     candidates = _with_initial_models(race, requested or candidates_for(seen))
     if _has_no_time(race, candidates, each):
         return
@@ -233,7 +234,7 @@ def _eliminate(race: Race, number: int, survivors: int) -> None:
         s, best = standings[candidate.name], standings[order[0]]
         candidate.eliminated = f"leads to {s.bits:.3f} bits per byte, {best.name} to {best.bits:.3f}"
         if s.kept > KEPT:
-            candidate.eliminated = f"text to keep takes {s.kept:.2f} times the source's bits, above {KEPT}"
+            candidate.eliminated = f"retained text takes {s.kept:.2f} times the source's bits, above {KEPT}"
         race.decide(f"{candidate.name} is eliminated after round {number}: {candidate.eliminated}")
         shutil.rmtree(race.path(candidate.name, "run"), ignore_errors=True)
     race.write(round=number)
@@ -256,7 +257,8 @@ def train_winner(race: Race, winner: Candidate) -> None:
             return
         measured = 1.5 * JUDGED * race.clock.budget * (_ON_THE_WAY - 1)
         trained.add_leg(Leg(max(1.0, left - measured), times=_ON_THE_WAY, cooled=COOLED))
-        race.decide(f"{winner.name} trains on for {left / 60:.1f} minutes, the second half at a falling rate")
+        minutes = f"{left / 60:.1f} more minutes, the second half with a falling learning rate"
+        race.decide(f"{winner.name} is trained for {minutes}")
     train_leg(race, winner)
     point = trained.curve[-1]
     told = f"{winner.name} ends at {point['bits']:.3f} bits per byte after {point['step']} steps"
@@ -357,16 +359,16 @@ def adapt_files(
     more: bool = False,
     now: Callable[[], float] = time.monotonic,
 ) -> dict[str, Any]:
-    """Make the best model for a language that a machine can make in a time.
+    """Adapt a model to a language within a time budget.
 
     Parameters
     ----------
     asked : Adapt
-        The source model, text in the language, and `AdaptOptions`: the time, what counts, what must not suffer.
+        The source model, text in the language, and `AdaptOptions`: the time budget, the aim, what to retain.
     out : path
-        A new or empty folder, or that of the same adaptation, which then goes on where it was.
+        A new or empty folder, or that of the same adaptation, which then resumes.
     more : bool, default False
-        Whether an adaptation that has ended goes on for as long again as `asked` says.
+        Whether an adaptation is trained for as long again as `asked` says.
     now : callable, optional
         The time in seconds, by which the budget is kept; tests give one that does not depend on the machine.
 
@@ -380,7 +382,7 @@ def adapt_files(
     ValueError, OSError
         Where something cannot be as it is, before anything is written, or the folder holds another adaptation.
     RunStopped
-        Where a signal stopped it; the same call goes on.
+        Where a signal stopped it; the same call resumes it.
 
     Notes
     -----

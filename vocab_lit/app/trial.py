@@ -66,7 +66,7 @@ class Adapt:
     text : tuple of str
         Text sources in the language, one sentence or paragraph a line.
     options : AdaptOptions
-        The time, what counts, and what must not suffer.
+        The time budget, the aim, and what to retain.
     gguf : str, default ""
         A GGUF file of the same model, in whose likeness the result is written too.
 
