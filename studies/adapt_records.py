@@ -45,7 +45,7 @@ def row_of(report: dict[str, Any], source: str, language: str) -> dict[str, obje
 
 
 def _kept_as(measured: list, asked: list | None) -> str:
-    "How what must not suffer was given."
+    "How the text or words to retain were given."
     if measured:
         return "text"
     return "words" if asked else "nothing"

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 log = logging.getLogger("vocab_lit")
 
@@ -59,11 +60,8 @@ def fake_time(step: float = 0.1, reading: float = 1e-3) -> Iterator[FakeTime]:
         now.seconds += step
         step_end(pace, *args, **more)
 
-    Pace.on_step_end = on_step_end
-    try:
+    with patch.object(Pace, "on_step_end", on_step_end):
         yield now
-    finally:
-        Pace.on_step_end = step_end
 
 
 def tiny_model(folder: str | Path, tokens: int = 800) -> Path:

@@ -329,7 +329,7 @@ def real_numbers() -> dict[str, tuple[str, str]]:
 def adapt_example() -> str:
     "What `vocab-lit adapt` printed for Gemma 3 270M in Swahili."
     record = _adapt_record()
-    lines = [f"· {line}" for line in record["decided"] if not re.match("candidate|.* trains on", line)]
+    lines = [f"· {line}" for line in record["decided"] if not re.match("candidate|.* (trains on|is trained for)", line)]
     wide = max(len(row["text"]) for row in record["rows"])
     for row in record["rows"]:
         before, after = (_three_digits(row[side]) for side in ("before", "after"))

@@ -13,6 +13,7 @@ from vocab_lit.app.trial import Adapt, Race, bits_of, config_of, measure_source
 from vocab_lit.models.export import check_like
 from vocab_lit.models.source import FolderSource, GgufSource, load_model
 from vocab_lit.text.corpus import read_lines
+from vocab_lit.text.documents import Passages
 from vocab_lit.text.files import read_json
 from vocab_lit.text.settings import SettingError
 from vocab_lit.tokens.load import load_tokenizer
@@ -130,9 +131,10 @@ def test_the_winner_s_curve_ends_lowest_as_measured_anew(cell_3c9acadc):
     assert {c["candidate"] for c in report["candidates"] if c["eliminated"]} == {loser}
     model = load_model(place / "out")
     note = read_json(place / "out/race/race.json")
-    test = read_lines(place / "out/race/text/new-test.txt")[: note["lines"]["new-test"]]
+    test = list(Passages(place / "out/race/text/new-test.txt"))[: note["lines"]["new-test"]]
     rows = {row["key"]: row for row in report["rows"]}
-    assert [*rows] == ["bits", "kept-0", "tokens_per_word", "words_per_second", "tokens", "megabytes"]
+    facts = ["tokens_per_word", "words_per_second", "tokens", "megabytes"]
+    assert [*rows] == ["bits", "kept-0", "sampled-0", *facts]
     assert rows["bits"]["after"] == pytest.approx(bits_of(model, tokenizer, test)[0], abs=1e-3)
     before, _ = bits_of(source.load(), source.tokenizer, test)
     assert rows["bits"]["before"] == pytest.approx(before, abs=1e-3) and rows["bits"]["after"] < before
@@ -144,8 +146,8 @@ def test_the_winner_s_curve_ends_lowest_as_measured_anew(cell_3c9acadc):
     assert f"{round(rows['bits']['after'], 3)}" in (place / "out/README.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "a language that the source does not know is learnt at the higher rate, and a quarter of the blocks is replayed" (78932f19)')
-def test_a_language_that_the_source_does_not_know_is_learnt_at_the_higher_rate_and_a_quarter_of_the_blocks_is_replayed(cell_3c9acadc):
+@pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "an unknown language has the higher rate and a quarter replay" (78932f19)')
+def test_an_unknown_language_has_the_higher_rate_and_a_quarter_replay(cell_3c9acadc):
     asked = cell_3c9acadc.asked
     place = cell_3c9acadc.place
     source = cell_3c9acadc.source
@@ -280,8 +282,8 @@ def test_what_cannot_be_is_refused_before_anything_is_written(cell_3c9acadc):
     assert "GB" in planned(asked, place / "never")[-1]["what"] and not (place / "never").exists()
 
 
-@pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "in each round the half with the higher bits per byte is eliminated" (c11e59d5)')
-def test_in_each_round_the_half_with_the_higher_bits_per_byte_is_eliminated(cell_51e10933):
+@pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "the half with the higher bits per byte is eliminated" (c11e59d5)')
+def test_the_half_with_the_higher_bits_per_byte_is_eliminated(cell_51e10933):
     race_of = cell_51e10933.race_of
     bits = {"trim": 2.4, "extend-900": 2.2, "extend-300": 2.6, "replace-900": 2.8}
     raced, best = race_of(bits, "halved")
@@ -293,8 +295,8 @@ def test_in_each_round_the_half_with_the_higher_bits_per_byte_is_eliminated(cell
     }
 
 
-@pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "Ctrl-C in a round leaves the race open, and the next run resumes it" (7671ebaa)')
-def test_ctrl_c_in_a_round_leaves_the_race_open_and_the_next_run_resumes_it(cell_51e10933):
+@pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "Ctrl-C in a round leaves the race open, and it resumes" (7671ebaa)')
+def test_ctrl_c_in_a_round_leaves_the_race_open_and_it_resumes(cell_51e10933):
     race_of = cell_51e10933.race_of
     bits = {"trim": 2.4, "extend-900": 2.2}
     raced, best = race_of(bits, "stopped", stop_at="trim")
@@ -305,8 +307,8 @@ def test_ctrl_c_in_a_round_leaves_the_race_open_and_the_next_run_resumes_it(cell
     assert best == "extend-900" and [p["step"] for p in resumed.candidates[0].trained.curve] == [5, 10]
 
 
-@pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "a candidate that could not be trained is tried again by the next run" (6c80646f)')
-def test_a_candidate_that_could_not_be_trained_is_tried_again_by_the_next_run(cell_51e10933):
+@pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "a candidate that fails is tried again by the next run" (6c80646f)')
+def test_a_candidate_that_fails_is_tried_again_by_the_next_run(cell_51e10933):
     race_of = cell_51e10933.race_of
     bits = {"trim": 2.4, "extend-900": 2.2, "extend-300": 2.6}
     raced, best = race_of(bits, "failing", fails=("extend-900",))
@@ -319,8 +321,8 @@ def test_a_candidate_that_could_not_be_trained_is_tried_again_by_the_next_run(ce
     assert best == "extend-900"
 
 
-@pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "without time to train the result is untrained, changes least, and says so first" (c77d61d8)')
-def test_without_time_to_train_the_result_is_untrained_changes_least_and_says_so_first(cell_3c9acadc):
+@pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "without time to train the result says untrained first" (c77d61d8)')
+def test_without_time_to_train_the_result_says_untrained_first(cell_3c9acadc):
     asked = cell_3c9acadc.asked
     place = cell_3c9acadc.place
     wanted = cell_3c9acadc.wanted
@@ -339,8 +341,8 @@ def test_without_time_to_train_the_result_is_untrained_changes_least_and_says_so
     assert longer["curves"] and not longer["untrained"]
 
 
-@pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "where reading took the whole time, the source\'s vocabulary is kept" (dea8f590)')
-def test_where_reading_took_the_whole_time_the_source_s_vocabulary_is_kept(cell_3c9acadc):
+@pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "where reading takes all the time, the vocabulary is kept" (dea8f590)')
+def test_where_reading_takes_all_the_time_the_vocabulary_is_kept(cell_3c9acadc):
     asked = cell_3c9acadc.asked
     place = cell_3c9acadc.place
     wanted = cell_3c9acadc.wanted
@@ -352,8 +354,8 @@ def test_where_reading_took_the_whole_time_the_source_s_vocabulary_is_kept(cell_
     assert late["winner"] == "keep" and rows["kept-0"]["after"] == pytest.approx(rows["kept-0"]["before"], abs=1e-3)
 
 
-@pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "the budget of an adaptation that has not ended is replaced by another one, and extended with --resume" (df9e5244)')
-def test_the_budget_of_an_adaptation_that_has_not_ended_is_replaced_by_another_one_and_extended_with_resume(cell_3c9acadc):
+@pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "an unfinished adaptation takes another budget or more" (df9e5244)')
+def test_an_unfinished_adaptation_takes_another_budget_or_more(cell_3c9acadc):
     asked = cell_3c9acadc.asked
     place = cell_3c9acadc.place
     wanted = cell_3c9acadc.wanted
@@ -404,8 +406,8 @@ def test_an_output_folder_whose_files_would_be_text_is_refused(cell_3c9acadc):
     open_race(replace(asked, text=(str(place / "texts"),)), place / "texts/_out")
 
 
-@pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "explain and new_tokens.json know how embeddings were initialised, whatever wins" (56f3c79c)')
-def test_explain_and_new_tokens_json_know_how_embeddings_were_initialised_whatever_wins(cell_3c9acadc):
+@pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "every winner knows how its embeddings were initialised" (56f3c79c)')
+def test_every_winner_knows_how_its_embeddings_were_initialised(cell_3c9acadc):
     asked = cell_3c9acadc.asked
     place = cell_3c9acadc.place
     source = cell_3c9acadc.source
@@ -424,8 +426,8 @@ def test_explain_and_new_tokens_json_know_how_embeddings_were_initialised_whatev
         assert sum(steps.values()) == len(made.plan) and len(made.target) == made.note.get("tokens", len(source.tokenizer))
 
 
-@pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "what is missing of a result is written again, and only what training needs stays beside it" (0603e9d5)')
-def test_what_is_missing_of_a_result_is_written_again_and_only_what_training_needs_stays_beside_it(cell_3c9acadc):
+@pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "a missing result is written again from what is kept" (0603e9d5)')
+def test_a_missing_result_is_written_again_from_what_is_kept(cell_3c9acadc):
     asked = cell_3c9acadc.asked
     place = cell_3c9acadc.place
     winner = cell_3c9acadc.winner
@@ -438,8 +440,8 @@ def test_what_is_missing_of_a_result_is_written_again_and_only_what_training_nee
     assert (place / "out/report.json").is_file() and (place / "out/model.safetensors").read_bytes() == weights_before
 
 
-@pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "a candidate whose initial model there is no time to build, or that gets no other tokens, is dropped" (070a72f6)')
-def test_a_candidate_whose_initial_model_there_is_no_time_to_build_or_that_gets_no_other_tokens_is_dropped(cell_3c9acadc):
+@pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "a candidate that there is no time to build is dropped" (070a72f6)')
+def test_a_candidate_that_there_is_no_time_to_build_is_dropped(cell_3c9acadc):
     asked = cell_3c9acadc.asked
     place = cell_3c9acadc.place
     options = AdaptOptions(minutes=5)
@@ -461,8 +463,8 @@ def test_a_candidate_whose_initial_model_there_is_no_time_to_build_or_that_gets_
     assert "candidate extend-600 is dropped: the text gives it as many tokens as extend-700" in said
 
 
-@pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "a damaged checkpoint is removed, and the candidate trains again" (329b6a91)')
-def test_a_damaged_checkpoint_is_removed_and_the_candidate_trains_again(cell_3c9acadc):
+@pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "a damaged checkpoint is removed, and training resumes" (329b6a91)')
+def test_a_damaged_checkpoint_is_removed_and_training_resumes(cell_3c9acadc):
     asked = cell_3c9acadc.asked
     place = cell_3c9acadc.place
     wanted = cell_3c9acadc.wanted
@@ -480,8 +482,8 @@ def test_a_damaged_checkpoint_is_removed_and_the_candidate_trains_again(cell_3c9
     assert mended["curves"]["trim"][-1]["step"] > 20 and (place / "damaged/model.safetensors").is_file()
 
 
-@pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "a GGUF file of another model is refused before anything is written" (30d34947)')
-def test_a_gguf_file_of_another_model_is_refused_before_anything_is_written(cell_3c9acadc):
+@pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "a GGUF file of another model is refused at once" (30d34947)')
+def test_a_gguf_file_of_another_model_is_refused_at_once(cell_3c9acadc):
     asked = cell_3c9acadc.asked
     place = cell_3c9acadc.place
     from benchmarks.tiny_gguf import gpt2_tokens, write_tiny
@@ -499,8 +501,8 @@ def test_a_gguf_file_of_another_model_is_refused_before_anything_is_written(cell
         check_like(GgufSource(file), file)
 
 
-@pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "an extended GGUF file and its folder know how their embeddings were initialised" (7a207635)')
-def test_an_extended_gguf_file_and_its_folder_know_how_their_embeddings_were_initialised(cell_3c9acadc):
+@pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "an extended GGUF file knows how embeddings were initialised" (7a207635)')
+def test_an_extended_gguf_file_knows_how_embeddings_were_initialised(cell_3c9acadc):
     asked = cell_3c9acadc.asked
     place = cell_3c9acadc.place
     from benchmarks.tiny_gguf import gpt2_tokens, write_tiny

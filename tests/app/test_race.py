@@ -112,8 +112,8 @@ def test_a_leg_plans_its_steps_by_its_speed_and_cools_at_its_end():
     assert later.last == 80 and later.measured == {65, 80} and later.rate(79) == 1
 
 
-@pytest.mark.cell('nbs/09_app/05_race.ipynb', 'cell "two kills during one evaluation lose neither the checkpoint nor the seconds" (4bc609f3)')
-def test_two_kills_during_one_evaluation_lose_neither_the_checkpoint_nor_the_seconds(cell_1825b96d):
+@pytest.mark.cell('nbs/09_app/05_race.ipynb', 'cell "two kills in one evaluation lose no checkpoint and no time" (4bc609f3)')
+def test_two_kills_in_one_evaluation_lose_no_checkpoint_and_no_time(cell_1825b96d):
     place = cell_1825b96d.place
     train = cell_1825b96d.train
     class Dies(Exception):
@@ -137,8 +137,8 @@ def test_two_kills_during_one_evaluation_lose_neither_the_checkpoint_nor_the_sec
     assert predicted(twice.curve, 100.0) <= twice.curve[-1]["bits"]
 
 
-@pytest.mark.cell('nbs/09_app/05_race.ipynb', 'cell "a leg whose checkpoint is damaged begins at the one before it, and trains for as long" (c5ce36db)')
-def test_a_leg_whose_checkpoint_is_damaged_begins_at_the_one_before_it_and_trains_for_as_long():
+@pytest.mark.cell('nbs/09_app/05_race.ipynb', 'cell "a leg without its checkpoint begins at the one before" (c5ce36db)')
+def test_a_leg_without_its_checkpoint_begins_at_the_one_before():
     lost = Trained(legs=[Leg(2.0, round=1), Leg(2.0, round=2, first=20, last=40)], each=0.1)
     lost.curve = [dict(step=10, seconds=1.0, bits=3.0), dict(step=20, seconds=2.0, bits=2.9)]
     lost.seconds_at = {"20": 2.0}

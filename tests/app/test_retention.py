@@ -92,5 +92,5 @@ def test_the_average_that_is_nearest_to_the_trained_weights_and_within_the_limit
     far = float((trained.get_input_embeddings().weight - weight).norm().detach())
     for limit, share in ((1.1, 1.0), (0.8, 0.75), (0.6, 0.5), (0.1, 0.0), (-1.0, None)):
         moved = copy.deepcopy(trained)
-        assert within_limit(moved, model, distance, limit) == share
+        assert within_limit(moved, lambda: model, distance, limit) == share
         assert distance(moved) == pytest.approx(share or 0.0, abs=1e-4)

@@ -47,8 +47,8 @@ def test_the_bar_shows_the_share_of_the_time_that_is_over():
     assert shown.endswith("left")
 
 
-@pytest.mark.cell('nbs/09_app/10_trial.ipynb', 'cell "reading ends when its share of the budget is over, and what was read is reported" (650c1b7a)')
-def test_reading_ends_when_its_share_of_the_budget_is_over_and_what_was_read_is_reported(cell_00d35b02):
+@pytest.mark.cell('nbs/09_app/10_trial.ipynb', 'cell "reading ends when its share of the budget is over" (650c1b7a)')
+def test_reading_ends_when_its_share_of_the_budget_is_over(cell_00d35b02):
     place = cell_00d35b02.place
     with remarks() as said:
         some = list(lines_in_time(map(str, range(10**9)), "read", Clock(60, now=FakeTime(1.0)), 5.0))

@@ -16,9 +16,9 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .adapt_result import gguf_beside, write_result
+from .adapt_result import gguf_beside, retained_texts, write_result
 from vocab_lit.app.race import (
     CUT,
     KEPT,
@@ -42,15 +42,16 @@ from vocab_lit.app.trial import (
     STARTS,
     Adapt,
     Race,
+    bits_of,
     choose_batch,
-    kept_names,
     make_texts,
     measure_source,
     most_steps,
+    passages_of,
     start_of,
     train_leg,
 )
-from ..models.device import find_device
+from ..models.device import find_device, on_device
 from ..models.export import check_like
 from ..models.model_class import learns_from_text
 from ..models.source import FolderSource, check_new_gguf
@@ -62,6 +63,9 @@ from ..training.lapt import differences
 from ..training.settings import LaptConfig
 from ..training.stages import step_memory
 
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
@@ -72,7 +76,7 @@ def standing(race: Race, candidate: Candidate) -> Standing:
     "How a candidate stands: where its curves lead if it trains for the rest of the time."
     trained, facts, before = candidate.trained, candidate.facts, race.note["source"]["kept"]
     until = max(race.clock.left, 0) + trained.seconds
-    kept = [predicted(trained.curve, until, name) / bits for name, bits in zip(kept_names(race), before)]
+    kept = [predicted(trained.curve, until, name) / bits for name, bits in before.items()]
     if len(trained.curve) < 2:
         kept = []  # the first steps cost every candidate a little that comes back
     bits, speed = predicted(trained.curve, until), facts["words_per_second"]
@@ -87,13 +91,20 @@ def choose_candidates(race: Race) -> None:
     reads = source["bits"] < source["of_counts"]
     race.write(reads=reads)
     told = f"{source['bits']:.3f} bits per byte; counts of four bytes {source['of_counts']:.3f}"
-    race.decide(f"the source {'reads' if reads else 'does not read'} the language ({told}): peak rate {RATES[reads]:g}")
+    seen = "was" if reads else "was not"
+    race.decide(f"the source {seen} pretrained on the language ({told}): peak learning rate {RATES[reads]:g}")
     if _has_no_time(race, requested or [Candidate("keep")]):
         return
     began = race.clock.spent
     race.write(can_trim=_can_trim(race))
     took, base = race.clock.spent - began, race.base
-    choose_batch(race, start_of(race, base).with_weights().load().float())
+    start = start_of(race, base).with_weights()
+    model = start.load().float()
+    if race.note["can_trim"] and not requested and (lost := _lost_by_trimming(race, start, model)):
+        race.decide(f"the source's vocabulary stays: {lost}")
+        race.write(can_trim=False)
+        base, model = race.base, race.source.with_weights().load().float()
+    choose_batch(race, model)
     each = race.note["step_seconds"]
     if _has_no_time(race, requested or [base], each):
         return
@@ -112,7 +123,7 @@ def choose_candidates(race: Race) -> None:
     size = f"{race.note['batch']} x {race.note['length']} tokens"
     race.decide(f"time for about {steps:,.0f} steps of {size} ({find_device().name})")
     if not options.keep:
-        race.decide("nothing is to be kept (--keep): tokens that only other languages need may go")
+        race.decide("no text or words to retain (--keep): tokens that only other languages need may be removed")
     candidates = _with_initial_models(race, requested or candidates_for(seen))
     if _has_no_time(race, candidates, each):
         return
@@ -146,6 +157,15 @@ def _can_trim(race: Race) -> bool:
         log.info(f"the vocabulary is not trimmed: {e}")
         return False
     return True
+
+
+def _lost_by_trimming(race: Race, start: FolderSource, model: PreTrainedModel) -> str:
+    "Say which retained text trimming alone costs more than the limit; empty where it costs none."
+    for name, bits in race.note["source"]["kept"].items():
+        after, _ = bits_of(on_device(model), start.tokenizer, passages_of(race, name, "judge"))
+        if after > KEPT * bits:
+            return f"trimming alone would cost {retained_texts(race)[name]} {after / bits - 1:.1%} in bits per byte"
+    return ""
 
 
 def _with_initial_models(race: Race, candidates: list[Candidate]) -> list[Candidate]:
@@ -233,7 +253,7 @@ def _eliminate(race: Race, number: int, survivors: int) -> None:
         s, best = standings[candidate.name], standings[order[0]]
         candidate.eliminated = f"leads to {s.bits:.3f} bits per byte, {best.name} to {best.bits:.3f}"
         if s.kept > KEPT:
-            candidate.eliminated = f"text to keep takes {s.kept:.2f} times the source's bits, above {KEPT}"
+            candidate.eliminated = f"retained text takes {s.kept:.2f} times the source's bits, above {KEPT}"
         race.decide(f"{candidate.name} is eliminated after round {number}: {candidate.eliminated}")
         shutil.rmtree(race.path(candidate.name, "run"), ignore_errors=True)
     race.write(round=number)
@@ -256,7 +276,8 @@ def train_winner(race: Race, winner: Candidate) -> None:
             return
         measured = 1.5 * JUDGED * race.clock.budget * (_ON_THE_WAY - 1)
         trained.add_leg(Leg(max(1.0, left - measured), times=_ON_THE_WAY, cooled=COOLED))
-        race.decide(f"{winner.name} trains on for {left / 60:.1f} minutes, the second half at a falling rate")
+        minutes = f"{left / 60:.1f} more minutes, the second half with a falling learning rate"
+        race.decide(f"{winner.name} is trained for {minutes}")
     train_leg(race, winner)
     point = trained.curve[-1]
     told = f"{winner.name} ends at {point['bits']:.3f} bits per byte after {point['step']} steps"
@@ -357,16 +378,16 @@ def adapt_files(
     more: bool = False,
     now: Callable[[], float] = time.monotonic,
 ) -> dict[str, Any]:
-    """Make the best model for a language that a machine can make in a time.
+    """Adapt a model to a language within a time budget.
 
     Parameters
     ----------
     asked : Adapt
-        The source model, text in the language, and `AdaptOptions`: the time, what counts, what must not suffer.
+        The source model, text in the language, and `AdaptOptions`: the time budget, the aim, what to retain.
     out : path
-        A new or empty folder, or that of the same adaptation, which then goes on where it was.
+        A new or empty folder, or that of the same adaptation, which then resumes.
     more : bool, default False
-        Whether an adaptation that has ended goes on for as long again as `asked` says.
+        Whether an adaptation is trained for as long again as `asked` says.
     now : callable, optional
         The time in seconds, by which the budget is kept; tests give one that does not depend on the machine.
 
@@ -380,7 +401,7 @@ def adapt_files(
     ValueError, OSError
         Where something cannot be as it is, before anything is written, or the folder holds another adaptation.
     RunStopped
-        Where a signal stopped it; the same call goes on.
+        Where a signal stopped it; the same call resumes it.
 
     Notes
     -----

@@ -19,17 +19,21 @@ from typing import TYPE_CHECKING, Any
 from .adapt_report import Measure, write_report_files
 from .made_folder import kept_plan, option_words
 from .race import KEPT, Candidate
-from .trial import Race, bits_of, facts_of, kept_names, lines_of, start_of
+from .retention import within_limit
+from .trial import Race, bits_of, end_probabilities, facts_of, lines_of, passages_of, start_of
 from ..methods.plan import PLAN_FILE, Plan
 from ..models.card import write_card
 from ..models.device import on_device
+from ..models.endings import ENDING_HINT, stops_too_early
 from ..models.gguf_weights import plan_beside
+from ..models.model_class import is_masked
 from ..models.source import FolderSource, Source
 from ..study.results import environment
 from ..tasks.evaluate import silenced
 from ..text.corpus import write_json
 from ..text.errors import first_line
 from ..text.files import write_folder
+from ..training.perplexity import ENDINGS
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -37,7 +41,8 @@ if TYPE_CHECKING:
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'initial_plan', 'write_result', 'untrained', 'gguf_beside', 'report_of', 'requested_options', 'next_commands']
+__all__ = ['log', 'initial_plan', 'retained_texts', 'write_result', 'untrained', 'gguf_beside', 'report_of', 'requested_options',
+           'next_commands']
 
 # %% ../../nbs/09_app/11_adapt_result.ipynb #dec9e176
 def _with_weights(race: Race, winner: Candidate) -> tuple[FolderSource, PreTrainedModel]:
@@ -80,13 +85,28 @@ def initial_plan(race: Race, candidate: Candidate) -> Plan:
 
 def _bits_rows(race: Race, tokenizer: PreTrainedTokenizerBase, model: PreTrainedModel) -> list[Measure]:
     "Measure bits per byte, before and after, on the test set and on each retained text."
-    before, files = race.note["source"], race.options.kept_texts
-    after, _ = bits_of(model, tokenizer, lines_of(race, "new", "test"))
+    before = race.note["source"]
+    after, _ = bits_of(model, tokenizer, passages_of(race, "new", "test"))
     rows = [Measure("bits", "bits per byte, test set", before["bits"], after)]
-    for name, file, bits in zip(kept_names(race), files, before["kept"]):
-        after, _ = bits_of(model, tokenizer, lines_of(race, name, "judge"))
-        rows.append(Measure(name, f"bits per byte, {Path(file).name}", bits, after))
+    for name, text in retained_texts(race).items():
+        after, _ = bits_of(model, tokenizer, passages_of(race, name, "judge"))
+        rows.append(Measure(name, f"bits per byte, {text}", before["kept"][name], after))
     return rows
+
+
+def retained_texts(race: Race) -> dict[str, str]:
+    "Describe each text on which retention is measured, by its name."
+    texts = {r.name: f"{Path(r.file).name} ({r.title})" for r in race.retained if r.file}
+    sampled = "frequent words in random order" if is_masked(race.source.open_weights()) else "sampled from the source"
+    texts |= {r.second: f"{r.title} {sampled}" for r in race.retained}
+    return {name: texts[name] for name in race.note["source"]["kept"]}
+
+
+def _ends_rows(race: Race, start: FolderSource, model: PreTrainedModel) -> list[Measure]:
+    "Measure the probability of ending after one sentence, before and after."
+    before, after = race.note["source"]["ends"], end_probabilities(race, start, model)
+    texts = {"new": "test set"} | {r.name: Path(r.file).name for r in race.retained}
+    return [Measure(f"end-{n}", f"{ENDINGS}, {texts[n]}", before[n], p) for n, p in after.items()]
 
 
 _FACTS = dict(
@@ -97,7 +117,7 @@ _FACTS = dict(
 def _measures(race: Race, start: FolderSource, model: PreTrainedModel) -> list[Measure]:
     "Measure the source and the result."
     test, source = lines_of(race, "new", "test"), race.note.get("source")
-    rows = _bits_rows(race, start.tokenizer, model) if source else []
+    rows = [*_bits_rows(race, start.tokenizer, model), *_ends_rows(race, start, model)] if source else []
     if not source:  # which text does not train
         opened = race.source.with_weights()
         source = facts_of(opened, on_device(opened.load()), test, race.clock.now)
@@ -105,24 +125,48 @@ def _measures(race: Race, start: FolderSource, model: PreTrainedModel) -> list[M
     return rows + [Measure(key, text, source[key], facts[key]) for key, text in _FACTS.items()]
 
 
-def _judge_kept(race: Race, rows: list[Measure]) -> None:
-    "Report each retained text whose bits per byte have risen by more than they may."
-    by_key = {row.key: row for row in rows}
-    for name, file in zip(kept_names(race), race.options.kept_texts):
-        if (row := by_key.get(name)) and row.after / row.before > KEPT:
-            hint = "train for longer, or retain more text, or words as well (--keep en:60000)"
-            race.decide(f"{Path(file).name} takes {row.after / row.before:.2f} times the source's bits; {hint}")
+def _retain(race: Race, winner: Candidate, start: FolderSource, model: PreTrainedModel) -> Candidate:
+    "Average the weights with the initial ones where retention needs it; the candidate, or the one in its place."
+    before = race.note.get("source", {}).get("kept")
+    if not before:
+        return winner
+
+    def worst(some: PreTrainedModel) -> float:  # times the source's bits per byte
+        bits = {n: bits_of(some, start.tokenizer, passages_of(race, n, "judge"))[0] for n in before}
+        return max(bits[name] / before[name] for name in before)
+
+    share = within_limit(model, lambda: on_device(start.load().float()), worst, KEPT)
+    if share is None:
+        limit = f"{KEPT - 1:.0%}"
+        winner.eliminated = f"no average of its weights keeps the retained text within {limit} of the source's bits"
+        race.decide(f"{winner.name} is eliminated: {winner.eliminated}; give more text to retain")
+        race.write(untrained=f"no candidate keeps the retained text within {limit}")
+        return Candidate("keep")
+    if share < 1:
+        what = f"{share:.0%} of what was learnt, and the initial model's weights for the rest (an average of both)"
+        race.decide(f"retained text would have lost more than {KEPT - 1:.0%}; the result has {what}")
+    return winner
+
+
+def _report_ends(race: Race, rows: list[Measure]) -> None:
+    "Warn of a model that ends texts after one sentence."
+    for row in rows:
+        if row.key.startswith("end-") and stops_too_early(row.before, row.after):
+            race.decide(f"warning: {row.text}: {row.before:.3f} before, {row.after:.3f} now; {ENDING_HINT}")
 
 
 def write_result(race: Race, winner: Candidate) -> dict[str, Any]:
     "Write the model, its card and the report, and a GGUF file where there is one to be like; the report's numbers."
     from vocab_lit.training.training_run import save_trained
 
-    start, model = _with_weights(race, winner)
+    first, (start, model) = winner, _with_weights(race, winner)
+    winner = _retain(race, first, start, on_device(model))
+    if winner is not first:
+        start, model = _with_weights(race, winner)
     if reason := untrained(race, winner):
         log.warning(f"untrained: {winner.name} is written as it was built; {reason}")
     rows = _measures(race, start, on_device(model))
-    _judge_kept(race, rows)
+    _report_ends(race, rows)
     report = report_of(race, winner, rows)
     plan, part = initial_plan(race, winner), race.out / ".part"
     shutil.rmtree(part, ignore_errors=True)
@@ -141,7 +185,7 @@ def write_result(race: Race, winner: Candidate) -> dict[str, Any]:
         _write_gguf(race, Path(like))
         plan.save(plan_beside(gguf_beside(race.out)))
     race.write(done=True)
-    _remove_rest(race, winner)
+    _remove_rest(race, first)
     return report
 
 

@@ -142,7 +142,7 @@ SHARES = (0.75, 0.5, 0.25, 0.0)  # of the trained weights; the others are the in
 
 def within_limit(
     model: PreTrainedModel,  # trained; its weights become the average
-    initial: PreTrainedModel,
+    initial: Callable[[], PreTrainedModel],  # loads the initial model, where it is needed
     loss: Callable[[PreTrainedModel], float],  # what must not exceed the limit
     limit: float,
 ) -> (
@@ -153,7 +153,7 @@ def within_limit(
 
     if loss(model) <= limit:
         return 1.0
-    start = dict(initial.named_parameters())
+    start = dict(initial().named_parameters())
     trained = {name: p.detach().clone() for name, p in model.named_parameters()}
     for share in SHARES:
         with torch.no_grad():

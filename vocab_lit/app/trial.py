@@ -20,16 +20,27 @@ from accelerate.utils.memory import should_reduce_batch_size
 from tqdm.auto import tqdm
 
 from .race import ENDLESS, WARM, Candidate, Clock, Pace
+from vocab_lit.app.retention import (
+    Retained,
+    describe,
+    prompt_words,
+    retained_languages,
+    sampled_text,
+    shuffled_words,
+    words_to_keep,
+)
 from .settings import AdaptOptions
 from ..methods.settings import TransplantSettings
 from ..models.device import find_device, on_device
+from ..models.endings import end_probability
 from ..models.model_class import is_decoder, is_masked, max_length
 from ..models.pipeline import transplant_files, trim_files
 from ..models.source import FolderSource, Source
 from ..study.stages import write_lines
 from ..tasks.evaluate import silenced
 from ..text.cleaning import clean
-from ..text.corpus import Amount, Lines, hold_out, read_lines, sample_lines, write_json
+from ..text.corpus import Amount, hold_out, read_lines, sample_lines, write_json
+from ..text.documents import Passages, lines_of_passages
 from ..text.errors import first_line
 from ..text.files import check_text, read_json, write_folder
 from ..text.reader import TextSource
@@ -49,10 +60,11 @@ if TYPE_CHECKING:
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'READING', 'STARTS', 'COMPARED', 'JUDGED', 'RATES', 'REPLAY', 'COOLED', 'PASSES', 'STEPS', 'SMALLEST',
-           'LARGEST', 'Adapt', 'Race', 'lines_in_time', 'make_texts', 'kept_names', 'text_of', 'bits_of',
-           'words_per_second', 'lines_of', 'measure_source', 'chars_per_part', 'facts_of', 'start_of', 'words_in_time',
-           'config_of', 'choose_batch', 'most_steps', 'time_bar', 'train_leg']
+__all__ = ['log', 'READING', 'STARTS', 'SAMPLED', 'COMPARED', 'JUDGED', 'RATES', 'REPLAY', 'COOLED', 'PASSES', 'STEPS',
+           'SMALLEST', 'LARGEST', 'Adapt', 'Race', 'lines_in_time', 'make_texts', 'kept_names', 'retention_names',
+           'text_of', 'bits_of', 'words_per_second', 'passages_of', 'lines_of', 'end_probabilities', 'measure_source',
+           'chars_per_part', 'facts_of', 'start_of', 'words_in_time', 'config_of', 'choose_batch', 'most_steps',
+           'time_bar', 'train_leg']
 
 # %% ../../nbs/09_app/10_trial.ipynb #ae79517c
 @dataclass(frozen=True)
@@ -66,7 +78,7 @@ class Adapt:
     text : tuple of str
         Text sources in the language, one sentence or paragraph a line.
     options : AdaptOptions
-        The time, what counts, and what must not suffer.
+        The time budget, the aim, and what to retain.
     gguf : str, default ""
         A GGUF file of the same model, in whose likeness the result is written too.
 
@@ -137,6 +149,11 @@ class Race:
         return Source.open(self.asked.source)
 
     @property
+    def retained(self) -> list[Retained]:
+        "The languages to retain."
+        return [Retained(**facts) for facts in self.note.get("retained", [])]
+
+    @property
     def makes_gguf(self) -> bool:
         "Whether a GGUF file is made beside the folder."
         return self.source.is_gguf or bool(self.asked.gguf)
@@ -196,36 +213,53 @@ def make_texts(race: Race) -> None:
     options, seconds = race.options, race.note["budget"]
     most = seconds * _A_SECOND.get(find_device().kind, 100_000)
     with write_folder(race.path("text")) as folder:
-        sizes, texts = {}, {"new": race.asked.text} | {n: (t,) for n, t in zip(kept_names(race), options.kept_texts)}
+        sizes, lines, texts = (
+            {},
+            {},
+            {"new": race.asked.text} | {n: (t,) for n, t in zip(kept_names(race), options.kept_texts)},
+        )
         for name, files in texts.items():
             amount = Amount(most if name == "new" else max(most, _KEPT), bytes=True)
             in_time = partial(lines_in_time, clock=race.clock, seconds=READING * seconds / len(texts))
-            sampled = sample_lines(in_time(Lines(*files), "read"), amount, options.seed)
+            sampled = sample_lines(in_time(Passages(*files), "read"), amount, options.seed)
             if options.clean:
                 sampled = list(in_time(clean(sampled), "cleaned"))
             sizes[name] = _divide(sampled, folder, name, options.seed)
+            lines[name] = list(lines_of_passages(sampled))
             if not all(sizes[name].values()):
                 problem = "too few lines that are sentences; give more text, or --no-clean to take lines as they are"
                 raise ValueError(f"{', '.join(map(str, files))}: {problem}")
         write_json(sizes, folder / "sizes.json")
+    files = zip(options.kept_texts, options.given_languages, (lines[name] for name in kept_names(race)))
+    retained = retained_languages(list(files), options.kept_words)
+    race.write(retained=[asdict(r) for r in retained])
+    for r in retained:
+        for remark in describe(r, lines[r.name]) if r.file else ():
+            race.decide(remark)
 
 
 def kept_names(race: Race) -> list[str]:
     return [f"kept-{n}" for n in range(len(race.options.kept_texts))]
 
 
+def retention_names(race: Race) -> list[str]:
+    "The names of all texts on which retention is measured: those to retain, and those of a second domain."
+    return list(race.note["source"]["kept"])
+
+
 def text_of(race: Race, name: str, part: str) -> Path:  # new or kept-N; train, judge or test
-    "A file of lines."
+    "A file of passages."
     return race.path("text", f"{name}-{part}.txt")
 
 # %% ../../nbs/09_app/10_trial.ipynb #5d2901ff
 _WINDOW = 256  # tokens
 _PIECE = 1000  # bytes of lines that are laid end to end
+SAMPLED = 48  # tokens of each text that the source generates
 COMPARED, JUDGED = 0.03, 0.01  # share of the time for source and result each, and for each measurement in between
 
 
 def _pieces(lines: Sequence[str]) -> Iterator[list[str]]:
-    "Lines in parts of about the same size."
+    "Lines, or passages, in parts of about the same size."
     part, size = [], 0
     for line in lines:
         part.append(line)
@@ -240,11 +274,11 @@ def _pieces(lines: Sequence[str]) -> Iterator[list[str]]:
 def bits_of(
     model: PreTrainedModel,
     tokenizer: PreTrainedTokenizerBase,
-    lines: Sequence[str],
+    lines: Sequence[str],  # or passages
     seconds: float = math.inf,  # after which no further piece is begun
     now: Callable[[], float] = time.monotonic,
 ) -> tuple[float, int]:  # bits per byte, and of how many lines
-    "Bits per byte of the first lines; of a masked model pseudo-bits."
+    "Measure bits per byte on the first lines; of a masked model pseudo-bits."
     length = min(_WINDOW, max_length(model))
     stride = 0 if is_masked(model) else length - length // 16
     began, nats, size, n = now(), 0.0, 0, 0
@@ -284,30 +318,58 @@ def words_per_second(
     return (_GENERATED if is_decoder(model) else ids.numel()) / took / per_word
 
 
-def lines_of(race: Race, name: str, part: str) -> list[str]:  # new or kept-N; judge or test
-    "The lines of a text that are measured, as many as there is time for."
-    return read_lines(text_of(race, name, part))[: race.note.get("lines", {}).get(f"{name}-{part}")]
+def passages_of(race: Race, name: str, part: str) -> list[str]:  # new, kept-N or sampled-N; judge or test
+    "The passages of a text that are measured, as many as there is time for."
+    return list(Passages(text_of(race, name, part)))[: race.note.get("lines", {}).get(f"{name}-{part}")]
+
+
+def lines_of(race: Race, name: str, part: str) -> list[str]:  # as for `passages_of`
+    "The lines of these passages."
+    return list(lines_of_passages(passages_of(race, name, part)))
+
+
+def _write_second_domain(race: Race, retained: Retained, source: FolderSource, model: PreTrainedModel) -> bool:
+    "Write text of a second domain in a language to retain; whether there is any."
+    own = lines_of(race, retained.name, "train") if retained.file else []
+    if is_masked(model):
+        some = shuffled_words(retained.language, seed=race.options.seed)
+    else:
+        prompts, seconds = prompt_words(retained, own), COMPARED * race.clock.budget
+        longest = min(SAMPLED, max_length(model) - 8)
+        some = sampled_text(model, source.tokenizer, prompts, seconds, race.options.seed, longest) if prompts else []
+    if some:
+        write_lines(text_of(race, retained.second, "judge"), some)
+    return bool(some)
+
+
+def end_probabilities(race: Race, source: FolderSource, model: PreTrainedModel) -> dict[str, float]:  # by text
+    "The probability of ending after one sentence, of a causal model; nothing of another."
+    if is_masked(model):
+        return {}
+    parts = {"new": "test"} | dict.fromkeys(kept_names(race), "judge")
+    found = {n: end_probability(model, source.tokenizer, lines_of(race, n, part)) for n, part in parts.items()}
+    return {name: round(p, 4) for name, p in found.items() if p is not None}
 
 
 def measure_source(race: Race) -> None:
-    "Measure the source on the lines that compare and on those to keep, and say how many lines are measured."
+    "Measure the source on the test set and on text of the languages to retain, and decide how much is measured."
     source, budget, now = race.source.with_weights(), race.clock.budget, race.clock.now
     model = on_device(source.load().float())
-    began, test = now(), lines_of(race, "new", "test")
+    began, test = now(), passages_of(race, "new", "test")
     bits, n = bits_of(model, source.tokenizer, test, COMPARED * budget, now)
-    each = (now() - began) / sum(len(line.encode()) + 1 for line in test[:n])  # seconds of a byte
-    judge = lines_of(race, "new", "judge")
-    judging = accumulate(each * (len(line.encode()) + 1) for line in judge)
+    each = (now() - began) / sum(len(passage.encode()) + 1 for passage in test[:n])  # seconds of a byte
+    judging = accumulate(each * (len(passage.encode()) + 1) for passage in passages_of(race, "new", "judge"))
     lines = {"new-test": n, "new-judge": max(1, sum(at < JUDGED * budget for at in judging))}
-    kept = []
-    for name in kept_names(race):
-        of_kept, some = bits_of(model, source.tokenizer, lines_of(race, name, "judge"), JUDGED / 2 * budget, now)
-        kept.append(of_kept)
-        lines[f"{name}-judge"] = some
-    seconds = now() - began
-    counts = ngram_bits(read_lines(text_of(race, "new", "train")), test[:n])
-    facts = facts_of(source, model, test[:n], now) | dict(chars_per_part=chars_per_part(source.tokenizer, test[:n]))
-    race.write(lines=lines, source=dict(bits=bits, kept=kept, of_counts=counts, seconds=seconds, **facts))
+    kept, names = {}, kept_names(race)
+    names += [r.second for r in race.retained if _write_second_domain(race, r, source, model)]
+    for name in names:
+        passages = passages_of(race, name, "judge")
+        kept[name], lines[f"{name}-judge"] = bits_of(model, source.tokenizer, passages, JUDGED / 2 * budget, now)
+    race.write(lines=lines)
+    ends, seconds, test = end_probabilities(race, source, model), now() - began, lines_of(race, "new", "test")
+    counts = ngram_bits(read_lines(text_of(race, "new", "train")), test)
+    facts = facts_of(source, model, test, now) | dict(chars_per_part=chars_per_part(source.tokenizer, test))
+    race.write(source=dict(bits=bits, kept=kept, ends=ends, of_counts=counts, seconds=seconds, **facts))
 
 
 def chars_per_part(tokenizer: PreTrainedTokenizerBase, lines: list[str]) -> float:
@@ -347,7 +409,7 @@ def words_in_time(race: Race) -> str:
     "The lists of words to keep, each with as many words as there is time for."
     most = max(_LEAST_WORDS, int(_WORDS_PER_SECOND * STARTS * race.clock.budget))
     lists = []
-    for words in word_lists(race.options.kept_words):
+    for words in word_lists(words_to_keep(race.retained, race.options.kept_words)):
         if words.most > most:
             race.decide(f"--keep {words.name}: the first {most:,} words are kept, for which there is time")
         lists.append(f"{words.language}:{min(words.most, most)}" if words.language else words.name)
@@ -405,9 +467,9 @@ def _run_of(race: Race, candidate: Candidate, start: FolderSource, pace: Pace) -
     "The training of a candidate, which begins or goes on."
     model, tokenizer, folder = start.load().float(), start.tokenizer, race.path(candidate.name, "run")
     config = config_of(race, model)
-    kept = [Lines(text_of(race, n, "train")) for n in kept_names(race)]
+    kept = [Passages(text_of(race, n, "train")) for n in kept_names(race)]
     measures = {"bits": partial(_bits_on, race, "new", tokenizer=tokenizer)}
-    measures |= {n: partial(_bits_on, race, n, tokenizer=tokenizer) for n in kept_names(race)}
+    measures |= {n: partial(_bits_on, race, n, tokenizer=tokenizer) for n in retention_names(race)}
     arguments: dict[str, Any] = dict(load_best_model_at_end=False, metric_for_best_model=None, eval_on_start=False)
     if race.options.precision != "auto":
         arguments |= {half: race.options.precision == half for half in ("bf16", "fp16")}
@@ -426,7 +488,7 @@ def _run_of(race: Race, candidate: Candidate, start: FolderSource, pace: Pace) -
 
 
 def _bits_on(race: Race, name: str, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> float:
-    return bits_of(model, tokenizer, lines_of(race, name, "judge"))[0]
+    return bits_of(model, tokenizer, passages_of(race, name, "judge"))[0]
 
 
 def most_steps(race: Race, candidate: Candidate) -> int:
@@ -449,7 +511,7 @@ def _train_once(race: Race, candidate: Candidate, start: FolderSource) -> LaptRu
         memory = step_memory(run.model, run.config, micro_batches(run.config)[0])
         log.info(f"{candidate.name}: {candidate.in_words}; a step takes at most about {memory}")
     with silenced(), time_bar(race.clock, candidate.name) as pace.bar:
-        run.train(Lines(text_of(race, "new", "train")), ())
+        run.train(Passages(text_of(race, "new", "train")), ())
     return run
 
 

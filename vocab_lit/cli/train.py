@@ -270,26 +270,25 @@ def evaluate(
 def adapt(
     model: ModelOrGguf,
     text: RunText,
-    out: Annotated[
-        Path, given("A new or empty folder, or that of the same adaptation, which then goes on where it was.")
-    ],
+    out: Annotated[Path, given("A new or empty folder, or that of the same adaptation, which then resumes.")],
     options: Annotated[AdaptOptions, "minutes hours keep candidates language clean precision seed"],
     for_: Annotated[str, given(sentence(AIM_HELP), "--for", shown="quality")] = "",
     gguf: Annotated[
         str, given("A GGUF file of the same model: the result is written as one too, beside the folder.")
     ] = "",
-    resume: Annotated[bool, given("Go on with an adaptation that has ended, for as long again.", "--resume")] = False,
+    resume: Annotated[bool, given("Train an adaptation further, for as long again.", "--resume")] = False,
     field: Field = "",
     setup: SetupFile = None,
     dry_run: DryRun = False,
     push_to_hub: PushToHub = None,
     as_json: Json = False,
 ) -> None:
-    """Make the best model for a language that this machine can make in a time.
+    """Adapt a model to a language within a time budget.
 
-    Candidates (the vocabulary trimmed, extended, replaced) are trained for a part of the time; the half that is behind
-    stops, and the best goes on until the time is up. A GGUF file becomes a GGUF file too. Ctrl-C ends it early, with
-    the best model so far; a process that is killed goes on by the same command. The result has a report: report.md.
+    All candidates (the vocabulary trimmed, extended, replaced) train briefly, the worse half is eliminated, and the
+    winner trains for the remaining time (successive halving). A GGUF file becomes a GGUF file too. Ctrl-C ends it early
+    with the best model so far; after a crash, the same command resumes. --minutes of an adaptation that has not ended
+    replaces its budget. The exit code is 1 if there was no time to train. The result has a report: report.md.
 
     Example: `vocab-lit adapt MODEL --text mine.txt --keep english.txt --minutes 30 --out mine`
 

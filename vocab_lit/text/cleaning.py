@@ -230,7 +230,8 @@ def clean(
     Parameters
     ----------
     lines : iterable of str
-        Text without white space around its lines; it is read once, as the result is.
+        Text without white space around its lines, or passages of several lines, of which each line is looked at by
+        itself; it is read once, as the result is.
     report : CleanReport, optional
         It counts the lines and characters that each filter leaves out, while lines are read.
     how : CleanSettings, default CleanSettings()
@@ -271,8 +272,12 @@ def clean(
         shape = next((name for name, leaves_out in filters.items() if leaves_out(line, sizes)), "")
         return shape or foreign(line) or ("duplicate" if seen_before(line) else "kept")
 
-    for line in tqdm(lines, desc="cleaning", unit=" lines", delay=2, leave=False):
-        name = fate(line)
-        report.add(name, line)
-        if name == "kept":
-            yield line
+    for passage in tqdm(lines, desc="cleaning", unit=" lines", delay=2, leave=False):
+        kept = []
+        for line in passage.rstrip("\n").split("\n"):
+            name = fate(line)
+            report.add(name, line)
+            if name == "kept":
+                kept.append(line)
+        if kept:
+            yield "\n".join(kept) + "\n" * passage.endswith("\n")
