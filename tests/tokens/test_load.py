@@ -432,6 +432,23 @@ def test_a_sentencepiece_model_alone_keeps_the_class_that_sets_the_language_of_a
             assert len(small) < len(source)
 
 
+@pytest.mark.cell('nbs/02_tokens/09_load.ipynb', 'cell "a chat template that is a link to elsewhere is refused" (26abb26d)')
+def test_a_chat_template_that_is_a_link_to_elsewhere_is_refused():
+    from vocab_lit.text.corpus import data_path
+
+    with tempfile.TemporaryDirectory() as folder:
+        folder = Path(folder)
+        load_tokenizer(data_path("models", "mini-gpt2")).save_pretrained(folder / "model")
+        (folder / "secret").write_text("{{ messages }}")
+        (folder / "model/chat_template.jinja").symlink_to(folder / "secret")
+        with pytest.raises(ValueError, match="chat_template.jinja is a link that leads out of the folder"):
+            load_tokenizer(folder / "model")
+        (folder / "model/own.txt").write_text("{{ messages }}")
+        (folder / "model/chat_template.jinja").unlink()
+        (folder / "model/chat_template.jinja").symlink_to("own.txt")
+        assert load_tokenizer(folder / "model").chat_template == "{{ messages }}"
+
+
 @pytest.mark.cell('nbs/02_tokens/09_load.ipynb', 'cell "a class that wants boxes is opened" (bea3201e)')
 def test_a_class_that_wants_boxes_is_opened(cell_30fea6fa, cell_0cbf40bc):
     swahili = cell_30fea6fa.swahili
