@@ -350,8 +350,8 @@ def test_parts_are_copied_without_system_calls_a_full_disk_is_told(cell_47976626
             _copy_part(source, target, 0, 6_000_000)
 
 
-@pytest.mark.cell('nbs/05_models/02_lazy_weights.ipynb', 'cell "heads that no vocabulary concerns go along and what is unknown is named" (7c7f83b8)')
-def test_heads_that_no_vocabulary_concerns_go_along_and_what_is_unknown_is_named(cell_f360c2a4):
+@pytest.mark.cell('nbs/05_models/02_lazy_weights.ipynb', 'cell "heads are copied, and unknown files are named" (7c7f83b8)')
+def test_heads_are_copied_and_unknown_files_are_named(cell_f360c2a4):
     desk = cell_f360c2a4.desk
     from tools.examples import remarks
 
@@ -367,8 +367,8 @@ def test_heads_that_no_vocabulary_concerns_go_along_and_what_is_unknown_is_named
     assert len(told) == 1 and "its use: value_head.bin; copy what does not depend" in told[0]
 
 
-@pytest.mark.cell('nbs/05_models/02_lazy_weights.ipynb', 'cell "links that lead out of a folder are not followed, those of a snapshot in the cache are" (5b636746)')
-def test_links_that_lead_out_of_a_folder_are_not_followed_those_of_a_snapshot_in_the_cache_are(cell_f360c2a4):
+@pytest.mark.cell('nbs/05_models/02_lazy_weights.ipynb', 'cell "links out of a folder are followed in the cache alone" (5b636746)')
+def test_links_out_of_a_folder_are_followed_in_the_cache_alone(cell_f360c2a4):
     desk = cell_f360c2a4.desk
     encoder = cell_f360c2a4.encoder
     modules = cell_f360c2a4.modules

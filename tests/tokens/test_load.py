@@ -402,8 +402,8 @@ def test_a_sentencepiece_model_alone_gives_what_it_specifies(cell_30fea6fa):
             load_tokenizer(suffixed)
 
 
-@pytest.mark.cell('nbs/02_tokens/09_load.ipynb', 'cell "a SentencePiece model alone keeps the class that sets the language of a text" (9ce491b6)')
-def test_a_sentencepiece_model_alone_keeps_the_class_that_sets_the_language_of_a_text(cell_c33753ca):
+@pytest.mark.cell('nbs/02_tokens/09_load.ipynb', 'cell "a SentencePiece model keeps the class with the language" (9ce491b6)')
+def test_a_sentencepiece_model_keeps_the_class_with_the_language(cell_c33753ca):
     spoken = cell_c33753ca.spoken
     train_model = cell_c33753ca.train_model
     from tools.examples import remarks

@@ -452,7 +452,8 @@ def transplant(
     target = Vocab.from_tokenizer(shallow_copy(tokenizer))
     check_source(model, vocab)
     check_tokenizers(model, vocab, target)
-    return replace_vocabulary(_copy_model(model) if copy else model, vocab, target, recipe, vectors, seed, pad_to_multiple_of, factors)
+    model = _copy_model(model) if copy else model
+    return replace_vocabulary(model, vocab, target, recipe, vectors, seed, pad_to_multiple_of, factors)
 
 # %% ../../nbs/05_models/10_transplant.ipynb #703e482c
 class FolderWriter:
