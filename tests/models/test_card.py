@@ -170,6 +170,19 @@ def test_the_source_s_card_and_licence_come_along_ours_only_once(cell_1d9303d3, 
         keep_source_files(nothing, made)
 
 
+@pytest.mark.cell('nbs/05_models/09_card.ipynb', 'cell "a licence or card that is a link to elsewhere is left out" (5f1ea5ae)')
+def test_a_licence_or_card_that_is_a_link_to_elsewhere_is_left_out(cell_1d9303d3):
+    place = cell_1d9303d3.place
+    linked, result = Path(tempfile.mkdtemp()), Path(tempfile.mkdtemp())
+    (linked / "LICENCE").write_text("own")
+    (linked / "LICENSE-MIT").symlink_to(linked / "LICENCE")
+    for name in ("LICENSE", "NOTICE.txt", "README.md", "README-source.md"):
+        (linked / name).symlink_to(place / "theirs/LICENSE.txt")
+    keep_source_files(str(linked), result)
+    assert {f.name: f.read_text() for f in result.iterdir()} == {"LICENCE": "own", "LICENSE-MIT": "own"}
+    assert not any(f.is_symlink() for f in result.iterdir())
+
+
 @pytest.mark.cell('nbs/05_models/09_card.ipynb', 'cell "names on the Hub and in its cache are told, no other folders" (55fc8955)')
 def test_names_on_the_hub_and_in_its_cache_are_told_no_other_folders(cell_1d9303d3):
     place = cell_1d9303d3.place

@@ -5,7 +5,7 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForMaskedLM, BertConfig, BertForMaskedLM, LlamaConfig, LlamaForCausalLM
 from types import SimpleNamespace
-from vocab_lit.models.lazy_weights import _copy_part, check_modules, copy_beside, meta_model, read_header, rows_of, save_meta_model, save_model, stored_tensors
+from vocab_lit.models.lazy_weights import HEADS, _copy_part, check_modules, copy_beside, copy_notes, meta_model, read_header, report_left_out, rows_of, save_meta_model, save_model, stored_tensors
 import json
 import numpy as np
 import os
@@ -94,7 +94,7 @@ def cell_f360c2a4():
         (encoder / name).write_text(text)
     copy_beside(encoder, out)
     sorted(str(file.relative_to(out)) for file in out.rglob("*") if file.is_file())
-    return SimpleNamespace(base=base, desk=desk, encoder=encoder, out=out)
+    return SimpleNamespace(base=base, desk=desk, encoder=encoder, modules=modules, out=out)
 
 
 @pytest.mark.cell('nbs/05_models/02_lazy_weights.ipynb', 'cell "rows read from a file are the tensor\'s own" (610e0f41)')
@@ -348,6 +348,62 @@ def test_parts_are_copied_without_system_calls_a_full_disk_is_told(cell_47976626
         ended = pytest.raises(OSError, match="from ended before")
         with ended, open(place / "from", "rb") as source, open(place / "to", "wb") as target:
             _copy_part(source, target, 0, 6_000_000)
+
+
+@pytest.mark.cell('nbs/05_models/02_lazy_weights.ipynb', 'cell "heads are copied, and unknown files are named" (7c7f83b8)')
+def test_heads_are_copied_and_unknown_files_are_named(cell_f360c2a4):
+    desk = cell_f360c2a4.desk
+    from tools.examples import remarks
+
+    whole, made = desk / "whole", desk / "made"
+    for folder in (whole, made):
+        folder.mkdir()
+    for name in (*HEADS, "model.safetensors", "tokenizer.json", "value_head.bin", "README.md", ".gitattributes"):
+        (whole / name).write_bytes(name.encode())
+    with remarks() as told:
+        copy_beside(whole, made)
+        report_left_out(whole, made)
+    assert {f.name for f in made.iterdir()} == set(HEADS) and (made / HEADS[1]).read_bytes() == HEADS[1].encode()
+    assert len(told) == 1 and "its use: value_head.bin; copy what does not depend" in told[0]
+
+
+@pytest.mark.cell('nbs/05_models/02_lazy_weights.ipynb', 'cell "links out of a folder are followed in the cache alone" (5b636746)')
+def test_links_out_of_a_folder_are_followed_in_the_cache_alone(cell_f360c2a4):
+    desk = cell_f360c2a4.desk
+    encoder = cell_f360c2a4.encoder
+    modules = cell_f360c2a4.modules
+    from tools.examples import remarks
+
+    secret, with_links = desk / "secret", desk / "with-links"
+    for folder in (secret / "inner", with_links):
+        folder.mkdir(parents=True)
+    for name in ("key", "inner/config.json"):
+        (secret / name).write_text("secret")
+    (with_links / "modules.json").write_text(json.dumps(modules))
+    (with_links / "1_Pooling").symlink_to(secret / "inner")
+    (with_links / "normalizer.json").write_text("own")
+    for name, target in (("USE_POLICY.md", secret / "key"), ("preprocessor_config.json", "normalizer.json")):
+        (with_links / name).symlink_to(target)
+    for name in ("plan.npz", "vocab_lit.json"):
+        (with_links / name).symlink_to(secret / "key")
+    with remarks() as told:
+        copy_beside(with_links, out := Path(tempfile.mkdtemp()))
+        copy_notes(with_links, out)
+    texts = {str(f.relative_to(out)): f.read_text() for f in out.rglob("*") if f.is_file()}
+    assert texts == {"modules.json": json.dumps(modules), "normalizer.json": "own", "preprocessor_config.json": "own"}
+    assert len(told) == 4 and all("a link that leads out of the folder; copy the file there" in line for line in told)
+
+    repository = desk / "models--a--b"
+    snapshot, blobs = repository / "snapshots/abc", repository / "blobs"
+    for folder in (snapshot / "1_Pooling", blobs):
+        folder.mkdir(parents=True)
+    for name in ("modules.json", "1_Pooling/config.json", "normalizer.json"):
+        (blobs / name.replace("/", "-")).write_bytes((encoder / name).read_bytes())
+        (snapshot / name).symlink_to(os.path.relpath(blobs / name.replace("/", "-"), (snapshot / name).parent))
+    (snapshot / "USE_POLICY.md").symlink_to(secret / "key")
+    copy_beside(snapshot, out := Path(tempfile.mkdtemp()))
+    copied = {str(f.relative_to(out)) for f in out.rglob("*") if f.is_file() and not f.is_symlink()}
+    assert copied == {"modules.json", "1_Pooling/config.json", "normalizer.json"}
 
 
 @pytest.mark.cell('nbs/05_models/02_lazy_weights.ipynb', 'cell "files of other libraries go along, or are refused" (975bd2e7)')

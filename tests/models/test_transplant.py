@@ -398,8 +398,8 @@ def test_what_does_not_fit_is_refused_and_nothing_is_changed(cell_95305b17):
     refused("has no mask token, which is predicted in training", tokenizer=no_mask, recipe="random")
 
 
-@pytest.mark.cell('nbs/05_models/10_transplant.ipynb', 'cell "a model or tokenizer that was used before gives the same result or is refused" (b5ff25c3)')
-def test_a_model_or_tokenizer_that_was_used_before_gives_the_same_result_or_is_refused(cell_95305b17):
+@pytest.mark.cell('nbs/05_models/10_transplant.ipynb', 'cell "a second transplant gives the same result or is refused" (b5ff25c3)')
+def test_a_second_transplant_gives_the_same_result_or_is_refused(cell_95305b17):
     NEW = cell_95305b17.NEW
     new = cell_95305b17.new
     small_model = cell_95305b17.small_model
@@ -432,8 +432,8 @@ def test_a_model_or_tokenizer_that_was_used_before_gives_the_same_result_or_is_r
     assert target.chat_template is None and target.model_max_length > 10**9
 
 
-@pytest.mark.cell('nbs/05_models/10_transplant.ipynb', 'cell "a copy of a model whose weights are in files is written as the model" (eebf1b4f)')
-def test_a_copy_of_a_model_whose_weights_are_in_files_is_written_as_the_model(cell_95305b17):
+@pytest.mark.cell('nbs/05_models/10_transplant.ipynb', 'cell "a copy of a model left in files is written as the model" (eebf1b4f)')
+def test_a_copy_of_a_model_left_in_files_is_written_as_the_model(cell_95305b17):
     NEW = cell_95305b17.NEW
     small_model = cell_95305b17.small_model
     model, old = small_model("llama", tied=False)
@@ -979,8 +979,8 @@ def test_a_row_of_images_behind_the_tokenizer_s_stays(cell_95305b17, cell_ac77a4
     assert result.plan.copied[len(made)] == image
 
 
-@pytest.mark.cell('nbs/05_models/10_transplant.ipynb', 'cell "a text is pooled at its end token in models that took the highest id for it" (2018b435)')
-def test_a_text_is_pooled_at_its_end_token_in_models_that_took_the_highest_id_for_it(cell_95305b17):
+@pytest.mark.cell('nbs/05_models/10_transplant.ipynb', 'cell "CLIP models pool a text at its end token" (2018b435)')
+def test_clip_models_pool_a_text_at_its_end_token(cell_95305b17):
     BODY = cell_95305b17.BODY
     OLD = cell_95305b17.OLD
     backend = toy_tokenizer("unigram", OLD, ["ji", "ma"])

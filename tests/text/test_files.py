@@ -123,13 +123,12 @@ def test_an_empty_folder_that_is_there_gets_the_files_and_stays():
     before = here.stat().st_ino
     long, longer = place / ("ሀ" * 83), place / ("ሀ" * 86)  # 249 and 258 bytes
     with contextlib.ExitStack() as later:
-        later.callback(os.umask, os.umask(0o077))  # what is made is for oneself
+        later.callback(os.umask, os.umask(0o022))
         for out in (here, long):
             with write_folder(check_output(out)) as f:
                 (f / "inside").mkdir()
                 (f / "inside/a").write_text("x")
-            modes = [path.stat().st_mode & 0o777 for path in (out, out / "inside", out / "inside/a")]
-            assert (out / "inside/a").read_text() == "x" and modes == [0o755, 0o755, 0o644]
+            assert (out / "inside/a").read_text() == "x"
     assert here.stat().st_ino == before and sorted(p.name for p in here.iterdir()) == ["inside", "lost+found"]
     with write_text(long / ("a" * 250)) as f:
         f.write("x")
@@ -142,6 +141,27 @@ def test_an_empty_folder_that_is_there_gets_the_files_and_stays():
         with write_folder(check_output(".")) as f:
             (f / "a").write_text("x")
         assert Path("a").read_text() == "x"
+
+
+@pytest.mark.cell('nbs/01_text/02_files.ipynb', 'cell "folders and files have the permissions that the umask leaves" (4e9fa1f2)')
+def test_folders_and_files_have_the_permissions_that_the_umask_leaves():
+    place = Path(tempfile.mkdtemp())
+    with contextlib.ExitStack() as later:
+        later.callback(os.umask, os.umask(0o022))
+        for mask in (0o077, 0o027, 0o022, 0o002):
+            os.umask(mask)
+            out, file = place / f"{mask:o}", place / f"{mask:o}.txt"
+            with write_folder(out) as f:
+                (f / "inside").mkdir(0o700)
+                for name, mode in (("a", 0o600), ("b", 0o755), ("inside/c", 0o444)):
+                    (f / name).write_text("x")
+                    (f / name).chmod(mode)  # as of a package that sets its own
+            with write_text(file) as f:
+                f.write("x")
+            modes = {path.stat().st_mode & 0o777 for path in (out, out / "inside")}
+            assert modes == {0o777 & ~mask}
+            modes = {path.stat().st_mode & 0o777 for path in (out / "a", out / "b", out / "inside/c", file)}
+            assert modes == {0o666 & ~mask}
 
 
 @pytest.mark.cell('nbs/01_text/02_files.ipynb', 'cell "weights that are not finite are not written" (d0973097)')

@@ -402,8 +402,8 @@ def test_a_sentencepiece_model_alone_gives_what_it_specifies(cell_30fea6fa):
             load_tokenizer(suffixed)
 
 
-@pytest.mark.cell('nbs/02_tokens/09_load.ipynb', 'cell "a SentencePiece model alone keeps the class that sets the language of a text" (9ce491b6)')
-def test_a_sentencepiece_model_alone_keeps_the_class_that_sets_the_language_of_a_text(cell_c33753ca):
+@pytest.mark.cell('nbs/02_tokens/09_load.ipynb', 'cell "a SentencePiece model keeps the class with the language" (9ce491b6)')
+def test_a_sentencepiece_model_keeps_the_class_with_the_language(cell_c33753ca):
     spoken = cell_c33753ca.spoken
     train_model = cell_c33753ca.train_model
     from tools.examples import remarks
@@ -430,6 +430,23 @@ def test_a_sentencepiece_model_alone_keeps_the_class_that_sets_the_language_of_a
                     again.src_lang = language
                     assert language in again.convert_ids_to_tokens(again(spoken[0])["input_ids"])
             assert len(small) < len(source)
+
+
+@pytest.mark.cell('nbs/02_tokens/09_load.ipynb', 'cell "a chat template that is a link to elsewhere is refused" (26abb26d)')
+def test_a_chat_template_that_is_a_link_to_elsewhere_is_refused():
+    from vocab_lit.text.corpus import data_path
+
+    with tempfile.TemporaryDirectory() as folder:
+        folder = Path(folder)
+        load_tokenizer(data_path("models", "mini-gpt2")).save_pretrained(folder / "model")
+        (folder / "secret").write_text("{{ messages }}")
+        (folder / "model/chat_template.jinja").symlink_to(folder / "secret")
+        with pytest.raises(ValueError, match="chat_template.jinja is a link that leads out of the folder"):
+            load_tokenizer(folder / "model")
+        (folder / "model/own.txt").write_text("{{ messages }}")
+        (folder / "model/chat_template.jinja").unlink()
+        (folder / "model/chat_template.jinja").symlink_to("own.txt")
+        assert load_tokenizer(folder / "model").chat_template == "{{ messages }}"
 
 
 @pytest.mark.cell('nbs/02_tokens/09_load.ipynb', 'cell "a class that wants boxes is opened" (bea3201e)')

@@ -12,7 +12,7 @@ import vocab_lit
 from ..models.card import without_folders
 from ..text.corpus import json_text
 from ..text.errors import SettingError, first_line
-from ..text.files import read_json
+from ..text.files import files_within, read_json
 
 log = logging.getLogger("vocab_lit")
 
@@ -68,7 +68,8 @@ _KNOWN = (
     *("tokenizer.json", "special_tokens_map.json", "added_tokens.json", "vocab.txt", "vocab.json", "merges.txt"),
     *("*.model", "chat_template.*", "additional_chat_templates/*.jinja", "modules.json", "*head_config.json"),
     *("README*.md", "LICEN[SC]E*", "NOTICE*", "USE_POLICY*", "vocab_lit.json", "plan.npz", "new_tokens.json"),
-    *("losses.csv", "metrics.jsonl", "forgotten.json", "scores.json"),
+    *("losses.csv", "metrics.jsonl", "forgotten.json", "scores.json", "config_*.json", "normalizer.json"),
+    *("model_head.pkl", "*_linear.pt"),
 )
 _FOLDERS = ("", "[0-9]*_*/", "vocabulary/")  # modules of a sentence encoder; the tokenizer of an adapter
 _PATHS = ("model", "text", "tokenizer", "vectors", "settings")  # in the note
@@ -81,9 +82,8 @@ def files_to_upload(folder: str | Path) -> dict[str, Path | bytes]:  # by name i
         raise FileNotFoundError(f"{folder}: no such folder")
     if not any((folder / name).is_file() for name in ("config.json", "adapter_config.json", "modules.json")):
         raise ValueError(f"{folder} has no config.json and no adapter_config.json; give the folder of a model")
-    known = {file for inner in _FOLDERS for name in _KNOWN for file in folder.glob(inner + name) if file.is_file()}
-    inside = (file for file in sorted(known) if file.resolve().is_relative_to(folder.resolve()))
-    uploaded: dict[str, Path | bytes] = {file.relative_to(folder).as_posix(): file for file in inside}
+    known = files_within(folder, *(inner + name for inner in _FOLDERS for name in _KNOWN))
+    uploaded: dict[str, Path | bytes] = {file.relative_to(folder).as_posix(): file for file in known}
     if "vocab_lit.json" in uploaded:
         note = read_json(folder / "vocab_lit.json")
         note |= {key: without_folders(note[key]) for key in _PATHS if key in note}

@@ -17,7 +17,7 @@ from typing import Any
 import vocab_lit
 from ..methods.registry import RECIPES
 from ..text.corpus import data_path, json_text
-from ..text.files import is_gguf, read_json
+from ..text.files import copy_within, files_within, is_gguf, read_json
 from ..text.markup import Markdown, in_code, markdown_table, markdown_text
 from ..text.words import languages
 
@@ -97,12 +97,10 @@ def keep_source_files(
 ) -> None:
     "Copy the licence's text, and the source's own card under another name."
     beside = Path(source or "/nowhere")
-    for pattern in ("LICENSE*", "LICENCE*", "NOTICE*", _KEPT):
-        for file in filter(Path.is_file, beside.glob(pattern)):
-            shutil.copy(file, folder / file.name)
-    readme = beside / "README.md"
-    if readme.is_file() and not _is_ours(readme):
-        shutil.copy(readme, folder / _KEPT)
+    copy_within(beside, folder, "LICEN[SC]E*", "NOTICE*", _KEPT)
+    for readme in files_within(beside, "README.md"):
+        if not _is_ours(readme):
+            shutil.copyfile(readme, folder / _KEPT)
 
 # %% ../../nbs/05_models/09_card.ipynb #f9037b03
 _TRIM = "Abdaoui et al. (2020): Load What You Need: Smaller Versions of Multilingual BERT. SustaiNLP"

@@ -95,8 +95,11 @@ def check_vocabulary(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase)
     "`ValueError` where a model was transplanted in this process, and a tokenizer is not the result's."
     n, digest = getattr(model, "transplanted_to", (0, ""))
     if n and _digest(tokenizer, n) != digest:
-        hint = "give the tokenizer of the result, or load the model again; transplant(..., copy=True) leaves it unchanged"
-        raise ValueError(f"this model was transplanted already and no longer has the tokenizer's vocabulary; {hint}")
+        problem = "this model was transplanted already and no longer has the tokenizer's vocabulary"
+        hint = (
+            "give the tokenizer of the result, or load the model again; transplant(..., copy=True) leaves it as it is"
+        )
+        raise ValueError(f"{problem}; {hint}")
 
 
 def check_source(

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import glob
 import json
+import logging
 import math
 import os
 import re
-import shutil
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -24,17 +25,19 @@ from safetensors import safe_open
 from torch import nn
 from tqdm.auto import tqdm
 
-from ..text.files import check_file_name, inside
+from ..text.files import check_file_name, copy_within, inside
 from ..tokens.special_tokens import NO_TEXT, config_parts, text_part
 
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedModel
 
+log = logging.getLogger("vocab_lit")
+
 # %% auto #0
-__all__ = ['VOCABULARY_FIELDS', 'Shapes', 'Replaced', 'Made', 'StoredTensor', 'read_header', 'stored_tensors',
+__all__ = ['log', 'VOCABULARY_FIELDS', 'Shapes', 'Replaced', 'Made', 'HEADS', 'StoredTensor', 'read_header', 'stored_tensors',
            'vocabulary_fields', 'vocabulary_part', 'set_vocabulary_size', 'empty_weights', 'tensor_shapes',
            'token_dimensions', 'meta_model', 'absent_pooler', 'input_weight', 'rows_of', 'RowsInParts', 'read_some',
-           'save_model', 'save_meta_model', 'check_modules', 'copy_beside', 'copy_notes']
+           'save_model', 'save_meta_model', 'check_modules', 'copy_beside', 'report_left_out', 'copy_notes']
 
 # %% ../../nbs/05_models/02_lazy_weights.ipynb #d652b47d
 _FORMATS = {"F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16}
@@ -437,6 +440,8 @@ def save_meta_model(
         (folder / "model.safetensors.index.json").write_text(text, encoding="utf-8", newline="\n")
 
 # %% ../../nbs/05_models/02_lazy_weights.ipynb #21f8c7ea
+# a classifier of SetFit, and BGE-M3's: they compute with hidden states, which another vocabulary does not change
+HEADS = ("config_setfit.json", "model_head.pkl", "sparse_linear.pt", "colbert_linear.pt")
 _BESIDE = (
     "modules.json",
     "config_sentence_transformers.json",
@@ -446,6 +451,14 @@ _BESIDE = (
     "chat_template.json",
     "artifact.metadata",  # ColBERT's
     "USE_POLICY*",
+    *HEADS,
+)
+_MADE_ANEW = re.compile(  # weights in any format, the tokenizer, what training leaves, or copied elsewhere
+    r"\..*|__pycache__|runs|checkpoint-.*|onnx|openvino|coreml|additional_chat_templates|vocab.*|merges\.txt|"
+    r"(pytorch_model|tf_model|flax_model|rust_model|tokenizer|training_args|optimizer|scheduler|rng_state).*|"
+    r"(special_tokens_map|added_tokens|trainer_state|all_results|(train|eval)_results|config|generation_config)\.json|"
+    r"(losses\.csv|metrics\.jsonl|lapt\.json|forgotten\.json|scores\.json)|(LICEN[SC]E|NOTICE|USE_POLICY).*|"
+    r".*\.(safetensors|safetensors\.index\.json|h5|msgpack|ot|onnx|gguf|ckpt|model|jinja|py|md|png|jpe?g|gif|svg|pdf)"
 )
 _WITHOUT_TOKENS = {"Transformer", "Pooling", "Dense", "Normalize", "LayerNorm", "Dropout", "WeightedLayerPooling"}
 _WITHOUT_TOKENS |= {"CNN", "LSTM"}
@@ -479,13 +492,24 @@ def copy_beside(
     source: Path,  # folder of the model that another was made from
     out: Path,  # folder of that one
 ) -> None:
-    "Copy what a model is used with: the modules of a sentence encoder, processors of images and sound."
-    for pattern in _BESIDE:
-        for file in filter(Path.is_file, source.glob(pattern)):
-            shutil.copyfile(file, out / file.name)
+    "Copy what a model is used with: the modules and heads of a sentence encoder, processors of images and sound."
+    copy_within(source, out, *_BESIDE)
     for module in _modules_beside(source):
         if module["path"] and (source / module["path"]).is_dir():
-            shutil.copytree(source / module["path"], out / module["path"], dirs_exist_ok=True)
+            (out / module["path"]).mkdir(parents=True, exist_ok=True)
+            copy_within(source, out, f"{glob.escape(module['path'])}/**/*")
+
+
+def report_left_out(
+    source: Path,  # folder of the model that another was made from
+    out: Path,  # folder of that one, with all its files
+) -> None:
+    "Name what lies beside a model and was not copied."
+    left_out = [f.name for f in source.iterdir() if not (_MADE_ANEW.fullmatch(f.name) or (out / f.name).exists())]
+    if left_out:
+        names = ", ".join(sorted(left_out))
+        hint = "copy what does not depend on the vocabulary"
+        log.warning(f"note: left out of {source}, as nothing is known of its use: {names}; {hint}")
 
 
 def copy_notes(
@@ -493,6 +517,4 @@ def copy_notes(
     out: Path,  # folder of that one
 ) -> None:
     "Copy what tells where a vocabulary came from."
-    for name in ("plan.npz", "new_tokens.json", "vocab_lit.json"):
-        if (source / name).is_file():
-            shutil.copy(source / name, out / name)
+    copy_within(source, out, "plan.npz", "new_tokens.json", "vocab_lit.json")

@@ -14,7 +14,14 @@ import numpy as np
 import torch
 
 from .card import keep_source_files, write_card
-from .lazy_weights import StoredTensor, copy_beside, copy_notes, save_meta_model, token_dimensions
+from vocab_lit.models.lazy_weights import (
+    StoredTensor,
+    copy_beside,
+    copy_notes,
+    report_left_out,
+    save_meta_model,
+    token_dimensions,
+)
 from .settings import MergeSettings
 from .source import FolderSource
 from ..text.files import check_output, write_folder
@@ -145,5 +152,6 @@ def merge_files(
         copy_notes(source.files, folder)
         save_tokenizer(source.tokenizer, folder)
         keep_source_files(str(source.files), folder)
+        report_left_out(source.files, folder)
         write_card(folder, Path(out).name, source.origin, merge=[(model.name, times) for model, times in total.terms])
     log.info(f"saved in {out}")

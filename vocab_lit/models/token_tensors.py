@@ -300,6 +300,8 @@ def move_positions(model: PreTrainedModel, pad: int) -> list[str]:  # remarks on
         _resize_buffers(module, len(table.weight))
         set_positions(model.config, before, len(table.weight))
         if (n := len(table.weight)) > 2 * before:
-            what = f"the table of positions grows from {before:,} to {n:,} rows because the padding token has id {pad:,}"
+            what = (
+                f"the table of positions grows from {before:,} to {n:,} rows because the padding token has id {pad:,}"
+            )
             notes.append(f"{what}; give a tokenizer in which its id is lower")
     return list(dict.fromkeys(notes))

@@ -30,6 +30,7 @@ from vocab_lit.models.lazy_weights import (
     StoredTensor,
     copy_beside,
     input_weight,
+    report_left_out,
     save_model,
     stored_tensors,
     tensor_shapes,
@@ -200,6 +201,8 @@ class Transplant:
                 self.layer.save(part / "factors.safetensors")
             note = self._note(facts)
             keep_source_files(str(source or note.get("model", "")), part)
+            if source:
+                report_left_out(source, part)
             write_card(part, Path(folder).name, **note)
         written = stored_tensors(folder)
         for name, tensor in self.model.state_dict(keep_vars=True).items():
@@ -453,7 +456,8 @@ def transplant(
     target = Vocab.from_tokenizer(shallow_copy(tokenizer))
     check_source(model, vocab)
     check_tokenizers(model, vocab, target)
-    return replace_vocabulary(_copy_model(model) if copy else model, vocab, target, recipe, vectors, seed, pad_to_multiple_of, factors)
+    model = _copy_model(model) if copy else model
+    return replace_vocabulary(model, vocab, target, recipe, vectors, seed, pad_to_multiple_of, factors)
 
 # %% ../../nbs/05_models/10_transplant.ipynb #703e482c
 class FolderWriter:

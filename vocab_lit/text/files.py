@@ -29,8 +29,8 @@ log = logging.getLogger("vocab_lit")
 
 # %% auto #0
 __all__ = ['log', 'check_output', 'file_facts', 'alone', 'scratch_folder', 'not_finite', 'check_written', 'write_folder',
-           'write_file', 'write_text', 'in_turn', 'check_file_name', 'inside', 'check_text', 'is_gguf', 'json_object',
-           'read_json', 'why_not', 'hub_name', 'in_mirror']
+           'write_file', 'write_text', 'in_turn', 'check_file_name', 'inside', 'leads_out', 'files_within',
+           'copy_within', 'check_text', 'is_gguf', 'json_object', 'read_json', 'why_not', 'hub_name', 'in_mirror']
 
 # %% ../../nbs/01_text/02_files.ipynb #faa78e9f
 _IN_EMPTY = re.compile(r"lost\+found|\..*-\w+\.part")  # of a new volume; of processes that were killed
@@ -181,10 +181,11 @@ def write_folder(out: str | Path) -> Iterator[Path]:  # a temporary folder, move
     with _part_of(out, out if is_there else out.parent) as folder:
         partial = folder / "whole"  # without the lock
         partial.mkdir()
+        permissions = partial.stat().st_mode & 0o777  # that the umask leaves
         yield partial
         check_written(out, [name for f in sorted(partial.rglob("*.safetensors")) for name in not_finite(f)])
-        for f in (partial, *partial.rglob("*")):
-            f.chmod(0o755 if f.is_dir() else 0o644)  # not only for oneself
+        for f in partial.rglob("*"):  # some packages write or copy files with other permissions
+            f.chmod(f.stat().st_mode & ~0o777 | permissions & (0o777 if f.is_dir() else 0o666))
         for part, place in [(f, out / f.name) for f in partial.iterdir()] if is_there else [(partial, out)]:
             os.replace(part, place)
 
@@ -252,6 +253,34 @@ def inside(
     "A path within a folder; `ValueError` where it leads out."
     parts = path.split("/") if isinstance(path, str) else [path]
     return folder.joinpath(*(check_file_name(part, at) for part in parts))
+
+
+def leads_out(file: Path, folder: Path) -> bool:
+    "Whether a file is a link to outside its folder; links of a snapshot in the Hub's cache to its repository are not."
+    root, real = folder.resolve(), Path(os.path.realpath(file))  # which takes a loop of links, too
+    blobs = [root.parent.parent / "blobs"] if root.parent.name == "snapshots" else []
+    return not any(real.is_relative_to(place) for place in (root, *blobs))
+
+
+def files_within(folder: Path, *patterns: str) -> list[Path]:  # sorted
+    "The files of a folder by patterns, except links that lead out of it: a result could disclose any file by them."
+    files = sorted({file for pattern in patterns for file in folder.glob(pattern) if file.is_file()})
+    for file in files:
+        if leads_out(file, folder):
+            log.warning(f"note: {file} is left out: it is a link that leads out of the folder; copy the file there")
+    return [file for file in files if not leads_out(file, folder)]
+
+
+def copy_within(
+    folder: Path,
+    out: Path,  # another folder, that exists
+    *patterns: str,  # of paths within the first
+) -> None:
+    "Copy files of a folder into another one, as `files_within` lists them."
+    for file in files_within(folder, *patterns):
+        copy = out / file.relative_to(folder)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(file, copy)
 
 # %% ../../nbs/01_text/02_files.ipynb #5f02c50c
 def check_text(

@@ -176,14 +176,11 @@ _LASTING = (TokenType.UNKNOWN, TokenType.CONTROL, TokenType.USER_DEFINED)
 class GgufTokenizer(TokenizerFile):
     "The tokenizer of a GGUF file; `ValueError` where it is not known or damaged."
 
+    last: Any = {}  # a file lists all its tokens in one vocabulary
+
     def __init__(self, file: GgufFile | str | Path):
         self.file = GgufFile.of(file)
         check_tokens(self.file)
-
-    @property
-    def last(self) -> dict[str, int]:
-        "None: a file lists all its tokens in one vocabulary."
-        return {}
 
     def get(self, name: str, default: Any = None) -> Any:
         "An entry of the tokenizer."

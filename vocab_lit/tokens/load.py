@@ -17,7 +17,7 @@ from sentencepiece import sentencepiece_model_pb2
 from tokenizers import normalizers
 
 from ..text.errors import first_line, no_collection, reading
-from ..text.files import hub_name, is_gguf, read_json, scratch_folder
+from ..text.files import hub_name, is_gguf, leads_out, read_json, scratch_folder
 from .tokenizer_file import TokenizerFile, own_methods, save_tokenizer
 from .train import BERT_ROLES, ROBERTA_ROLES
 from vocab_lit.tokens.vocab import (
@@ -218,6 +218,9 @@ _CODE = "Python code of its own"
 
 def _from_folder(path: Path) -> PreTrainedTokenizerBase:
     "A folder's tokenizer, from the first of the files that it can be made from."
+    for template in (*path.glob("*.jinja"), *path.glob("additional_chat_templates/*.jinja")):
+        if leads_out(template, path):  # any file's text would become a part of the tokenizer
+            raise ValueError(f"{template} is a link that leads out of the folder; copy the file there")
     if (path / "tokenizer.json").is_file():
         return _from_configured_json(path)
     if model := _sentencepiece_model(path):

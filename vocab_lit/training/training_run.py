@@ -21,7 +21,7 @@ from ..models.adapterhub import write_adapter
 from ..models.card import keep_source_files, write_adapter_card, write_card
 from ..models.device import find_device
 from ..models.factored_embedding import FactoredEmbedding, factored, load_embedding
-from ..models.lazy_weights import copy_beside, copy_notes, save_model
+from ..models.lazy_weights import copy_beside, copy_notes, report_left_out, save_model
 from ..models.madx import MadX
 from ..models.model_class import is_masked, max_length
 from ..models.settings import LanguageAdapter, LoraSettings
@@ -412,6 +412,7 @@ def save_trained(model: PreTrainedModel, source: FolderSource, folder: Path) -> 
     save_tokenizer(source.tokenizer, folder)
     copy_notes(source.files, folder)
     keep_source_files(str(source.files), folder)
+    report_left_out(source.files, folder)
 
 
 def _write(run: FolderRun, losses: pd.DataFrame, folder: Path) -> None:
