@@ -134,6 +134,7 @@ def test_two_kills_in_one_evaluation_lose_no_checkpoint_and_no_time(cell_1825b96
             train(place / "g", twice)
     train(place / "g", twice)
     assert twice.seconds == pytest.approx(0.8) and [p["step"] for p in twice.curve] == [2, 4, 8]
+    assert [p["seconds"] for p in twice.curve] == pytest.approx([0.2, 0.4, 0.8])
     assert predicted(twice.curve, 100.0) <= twice.curve[-1]["bits"]
 
 
