@@ -82,6 +82,12 @@ _OF_LAPT: dict[str, type] = {name: cls for cls in (LaptSettings, RunOptions) for
 KEYS = (*options(Begin), *(name for name in OF_KEY if name not in options(Begin)), "lapt", *TASK_KEYS)
 
 # %% ../../nbs/09_app/00_setup_file.ipynb #094c0323
+def _check_named(names: Any, part: Part, key: str) -> None:
+    "`ValueError` where a name that stands in a file is empty."
+    if "" in (names if isinstance(names, list) else [names]):
+        raise wrong(part.at, f"{key}: the name is empty; give one, or leave it out")
+
+
 def _absolute(
     name: str,
     part: Part,  # that names it
@@ -119,6 +125,8 @@ def _read(part: Part, key: str, cls: type) -> Any:
     kind, value = options(cls)[key].kind, part.value
     if kind == "Files" and not isinstance(value, list):
         value = [value]
+    if options(cls)[key].takes_files:
+        _check_named(value, part, key)
     try:
         value = checked(cls, key, value)
     except SettingError as e:
@@ -156,6 +164,7 @@ def _task(name: str, part: Part) -> dict[str, object]:  # train, dev, test and s
     if "test" not in files:
         problem = "has no test file; give training, development and test file, the first and last, or a test file alone"
         raise wrong(part.at, f"{name} {problem}")
+    _check_named(list(files.values()), part, name)
     named: dict[str, object] = {split: _absolute(str(file), part, name) for split, file in files.items()}
     return named | {key: _read(value, key, cls) for key, value in rest.items()}
 

@@ -277,6 +277,24 @@ def sentence(text: str) -> str:
     return f"{escaped}." if text else ""
 
 
+def _empty(name: str) -> SettingError:
+    return SettingError(name, "the name is empty; give one, or leave the option out")
+
+
+def _is_named(parameter: typer.CallbackParam, value: Any) -> Any:
+    "The value of an option that takes files; `SettingError` where a name is empty, which would be the current folder."
+    if value is not None and "" in (value if isinstance(value, list) else [value]):
+        raise _empty(str(parameter.name))
+    return value
+
+
+def _path(value: str) -> Path:
+    "A path that is given, which may not be empty: that would be the current folder."
+    if not str(value):
+        raise typer.BadParameter("the name is empty; give one, or leave the option out")
+    return Path(value)
+
+
 def _parameter(option: Option, default: object, panel: str | None) -> signatures.Parameter:
     "The parameter of a command that an option is: its name and help, and the heading it stands under."
     name, empty = f"--{option.name.replace('_', '-')}", default is MISSING or default in (None, "", ())
@@ -286,6 +304,8 @@ def _parameter(option: Option, default: object, panel: str | None) -> signatures
     info = typer.Option(name, help=sentence(option.help), show_default=shown, rich_help_panel=panel)
     if option.kind in _NUMBERS:
         info.metavar, default = f"<{option.kind}>", default if empty else str(default)
+    if option.takes_files:
+        info.callback = _is_named
     kind = _TYPES[option.kind] if default is MISSING or not empty else _TYPES[option.kind] | None
     given = None if empty else default
     usual = {} if default is MISSING else dict(default=given)
@@ -331,6 +351,18 @@ def _placed(parameter: signatures.Parameter, main: list[str]) -> signatures.Para
     return parameter.replace(annotation=Annotated[kind, info])
 
 
+def _with_named_path(parameter: signatures.Parameter) -> signatures.Parameter:
+    "A parameter, which does not take an empty path."
+    kind, *about = get_args(parameter.annotation) or [None]
+    if kind not in (Path, Path | None) or not about or about[0].parser:
+        return parameter
+    info = copy(about[0])
+    info.parser = _path
+    if isinstance(info, OptionInfo):
+        info.metavar = info.metavar or "<path>"
+    return parameter.replace(annotation=Annotated[kind, info])
+
+
 def with_settings(command: Callable[..., None], main: str = "") -> Callable[..., None]:
     "A command for Typer, whose settings objects come from options, one for each of their fields."
     own, groups, parameters = {}, {}, {}
@@ -340,7 +372,7 @@ def with_settings(command: Callable[..., None], main: str = "") -> Callable[...,
             groups[p.name] = (cls, _parameters(cls, p.default, *only))
             parameters = groups[p.name][1] | parameters
         else:
-            own[p.name] = p.replace(kind=signatures.Parameter.KEYWORD_ONLY)
+            own[p.name] = _with_named_path(p).replace(kind=signatures.Parameter.KEYWORD_ONLY)
     parameters = own | {name: p for name, p in parameters.items() if name not in own}
     if main:
         parameters = {name: _placed(p, main.split()) for name, p in parameters.items()} | dict(help_all=_HELP_ALL)
@@ -403,6 +435,8 @@ def given(help: str, *names: str, shown: str | bool = False, **more: Any) -> Any
 
 
 def _mirrored(name: str) -> str:
+    if not name:
+        raise ValueError("MODEL is empty; give a folder, or a name on the Hugging Face Hub")
     return str(in_mirror(name) or name)
 
 
@@ -422,8 +456,11 @@ def _model(what: str) -> Any:
     return typer.Argument(metavar="MODEL", callback=_mirrored, help=f"{what}, {where}", show_default=False)
 
 
-def with_text_field(ctx: typer.Context, text: list[str] | None) -> list[str] | None:
+def with_text_field(
+    ctx: typer.Context, parameter: typer.CallbackParam, text: list[str] | None
+) -> list[str] | None:
     "Text sources with what --field says, which is read before."
+    _is_named(parameter, text)
     return with_field(text, ctx.params.get("field") or "") if text else text
 
 
@@ -481,7 +518,7 @@ SetupFile = Annotated[
     given(
         "A setup file (`vocab-lit init LANGUAGE` writes one): what is not given here is taken from there.",
         "--setup",
-        parser=Path,
+        parser=_path,
         metavar="<path>",
         is_eager=True,
         callback=_use_setup,

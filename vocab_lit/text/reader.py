@@ -501,6 +501,8 @@ class TextSource:
         path = Path(self.path)
         if self.is_data_set:
             return []
+        if not self.path:
+            raise FileNotFoundError("the name is empty; give a file, a folder, a pattern or a data set")
         if path.is_file():
             return [path]
         if path.is_dir():

@@ -48,6 +48,11 @@ class Option:
     help: str
     shown: str = ""  # what the help calls an empty default
 
+    @property
+    def takes_files(self) -> bool:
+        "Whether its value names files or models, or can."
+        return self.kind in ("File", "Files", "Model") or self.name in ("dictionary", "vectors", "words")
+
 
 def option(
     default: _T,
