@@ -9,6 +9,7 @@ import re
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
+from typing import ClassVar
 
 from ..text.files import check_text
 from ..text.reader import TextSource
@@ -49,6 +50,7 @@ class AdaptOptions(Settings):
     """
 
     heading = "Time and aim"
+    alternatives: ClassVar[tuple[str, ...]] = ("minutes", "hours")  # of which one is given
 
     minutes: float = option(0, "wall time on this machine", shown="30", ge=0, allow_inf_nan=False)
     hours: float = option(0, "wall time on this machine, in hours", ge=0, allow_inf_nan=False)

@@ -50,7 +50,7 @@ __all__ = ['OF_KEY', 'KEYS', 'Begin', 'Scores', 'read_setup', 'setup_lines', 'fi
 class Begin(Settings):
     "What a setup file begins with."
 
-    language: str = option("", "code of the language; quote no: 'no'")
+    language: str = option("", "code of the language")
     model: Model = option("", "folder of the source model, or its name on the Hugging Face Hub")
     text: Files = option((), "text in the language: files of any format, folders, data sets")
     field: str = option("", FIELD_HELP)
@@ -122,7 +122,9 @@ _WORDS = dict(dictionary=(IN_ONE_SPACE,), vectors=VECTOR_METHODS)  # what may st
 
 def _read(part: Part, key: str, cls: type) -> Any:
     "A value as a class of settings takes it, with names of files that are seen from everywhere."
-    kind, value = options(cls)[key].kind, part.value
+    kind = options(cls)[key].kind
+    is_number = kind in ("int", "float") and type(part.value) is int  # which is kept as it was given
+    value = part.value if kind == "bool" or is_number else part.written
     if kind == "Files" and not isinstance(value, list):
         value = [value]
     if options(cls)[key].takes_files:
@@ -155,11 +157,11 @@ def _task(name: str, part: Part) -> dict[str, object]:  # train, dev, test and s
     if isinstance(part.value, dict):
         splits, cls = part.parts(), type(TASKS[name.removeprefix(KEEP)].config)
         rest = {key: value for key, value in splits.items() if key not in SPLITS}
-        files = {key: value.value for key, value in splits.items() if key in SPLITS}
+        files = {key: value.written for key, value in splits.items() if key in SPLITS}
         for key, value in rest.items():
             check_key(key, [*SPLITS, *options(cls)], value.at, inside=f" of {name}")
     else:
-        rest, given = {}, part.value if isinstance(part.value, list) else str(part.value).split()
+        rest, given = {}, part.written if isinstance(part.value, list) else str(part.written).split()
         files = dict(zip(GIVEN_SPLITS.get(len(given), ()), given))
     if "test" not in files:
         problem = "has no test file; give training, development and test file, the first and last, or a test file alone"

@@ -495,10 +495,21 @@ DryRun = Annotated[bool, given("Check everything, print what would be done, and 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
 # %% ../../nbs/10_cli/00_console.ipynb #996946f0
+def _unless_given(ctx: typer.Context, other: str, value: object) -> Callable[[], object]:
+    "The value of a setup, which has no use where the command line gives another option in its place."
+
+    def usual() -> object:  # what the command line gives is read before
+        source = ctx.get_parameter_source(other)
+        return None if source and source.name == "COMMANDLINE" else value
+
+    return usual
+
+
 def _use_setup(ctx: typer.Context, path: Path | None) -> dict[str, Any]:
     "Read a setup file; what it says are defaults of the command."
     if path is None:
         return {}
+    from vocab_lit.app.settings import AdaptOptions
     from vocab_lit.app.setup_file import read_setup
 
     setup, names = read_setup(path), {p.name for p in ctx.command.params}
@@ -509,6 +520,10 @@ def _use_setup(ctx: typer.Context, path: Path | None) -> dict[str, Any]:
         given = {k: v for k, v in given.items() if k in ("model", "seeds", "seed")}
     if ctx.info_name != "adapt":  # a setup's epochs are those of its tasks; `vectors train` has others
         given.pop("epochs", None)
+    either = [name for name in AdaptOptions.alternatives if name in given]
+    for other in AdaptOptions.alternatives if len(either) == 1 else ():
+        if other not in given:
+            given[either[0]] = _unless_given(ctx, other, given[either[0]])
     ctx.default_map = {k: v for k, v in given.items() if k in names}
     return setup
 
