@@ -144,10 +144,8 @@ def test_values_mean_what_they_mean_on_the_command_line(cell_50538ecc, cell_5b85
     (place / "no").write_text("Maji.\n")
     written_as = "language: no\nsample: 1000\ntext: no\nlapt: {lora: on}\nextend: 010\nreplay: 1e-1"
     read = read_setup(written(written_as))
-    assert read == dict(
-        language="no", sample="1000", text=[str(place / "no")], lapt=dict(lora="on"), extend=10, replay=0.1
-    )
-    assert read_setup(written("vocab_size: 1_000\nclean: no\nminutes: 1e1")) == dict(vocab_size=1000, clean=False, minutes=10)
+    assert read == dict(language="no", sample="1000", text=[str(place / "no")], lapt=dict(lora="on"), extend=10, replay=0.1)
+    assert read_setup(written("vocab_size: 1_000\nclean: no\nhours: 1e1")) == dict(vocab_size=1000, clean=False, hours=10)
     assert read_setup(written("clean: off\nkeep_reserved: yes")) == dict(clean=False, keep_reserved=True)
     (place / "1.10").write_text("Maji.\n")
     assert read_setup(written("text: 1.10\npos: {test: 1.10}")) == dict(

@@ -241,8 +241,8 @@ def test_one_command_from_a_text_to_a_model_and_its_report(cell_a42a8f16):
         assert match in run(*arguments, code=1) and not (place / "never").exists(), match
 
 
-@pytest.mark.cell('nbs/10_cli/03_train.ipynb', 'cell "the time on the command line is taken in the place of a setup\'s" (6f66b634)')
-def test_the_time_on_the_command_line_is_taken_in_the_place_of_a_setup_s(cell_a42a8f16):
+@pytest.mark.cell('nbs/10_cli/03_train.ipynb', 'cell "the command line\'s time replaces a setup\'s" (6f66b634)')
+def test_the_command_line_s_time_replaces_a_setup_s(cell_a42a8f16):
     place = cell_a42a8f16.place
     taken = []
     with pytest.MonkeyPatch.context() as patch:

@@ -124,7 +124,7 @@ _LISTED = re.compile(r"[a-z]{2,3}:\d+")
 _LOOKED_AT = 200  # lines of a file, to see whether they are words
 _MOST = 0.9  # share of them
 _PUNCTUATION = re.compile(r"[.!?,;:…。！？，、；：｡،؛؟।॥။၊។៕།༎።]")  # of sentences
-_UNSPACED = set("Hani Hira Kana Bopo Yiii Thai Laoo Khmr Mymr Tibt Java Bali Lana Talu Tavt Kthi".split())
+_UNSPACED = {"Hani", "Hira", "Kana", "Bopo", "Yiii", "Thai", "Laoo", "Khmr", "Mymr", "Tibt", "Java", "Bali", "Lana"}
 _WORD = 7  # letters: the mean of words is below that in scripts without spaces, the mean of sentences above
 
 

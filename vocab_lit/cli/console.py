@@ -353,10 +353,11 @@ def _placed(parameter: signatures.Parameter, main: list[str]) -> signatures.Para
 
 def _with_named_path(parameter: signatures.Parameter) -> signatures.Parameter:
     "A parameter, which does not take an empty path."
+    about: list[Any]
     kind, *about = get_args(parameter.annotation) or [None]
     if kind not in (Path, Path | None) or not about or about[0].parser:
         return parameter
-    info = copy(about[0])
+    info: Any = copy(about[0])
     info.parser = _path
     if isinstance(info, OptionInfo):
         info.metavar = info.metavar or "<path>"
@@ -456,9 +457,7 @@ def _model(what: str) -> Any:
     return typer.Argument(metavar="MODEL", callback=_mirrored, help=f"{what}, {where}", show_default=False)
 
 
-def with_text_field(
-    ctx: typer.Context, parameter: typer.CallbackParam, text: list[str] | None
-) -> list[str] | None:
+def with_text_field(ctx: typer.Context, parameter: typer.CallbackParam, text: list[str] | None) -> list[str] | None:
     "Text sources with what --field says, which is read before."
     _is_named(parameter, text)
     return with_field(text, ctx.params.get("field") or "") if text else text
