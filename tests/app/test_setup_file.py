@@ -93,10 +93,20 @@ def test_a_setup_is_read_and_what_is_wrong_has_its_line(cell_50538ecc, cell_5b85
         ("ner: {test: ner.tsv, epoch: 3}", "no key 'epoch' of ner; did you mean epochs"),
         ("ner: {train: ner.tsv}", "line 1: ner has no test file"),
         ("zzz: 3", "choose from language, model"),
+        ("language: sw\ntext: ''", "line 2: text: the name is empty; give one, or leave it out"),
+        ("held_out: [swahili.txt, '']", "line 1: held_out: the name is empty"),
+        ("dictionary: ''", "line 1: dictionary: the name is empty"),
+        ("model: ''", "line 1: model: the name is empty"),
+        ("keep: english", "line 1: keep english: no such file; give text in English, or en for its frequent words"),
+        ("ner: {train: '', test: ner.tsv}", "line 1: ner: the name is empty"),
         ("text: nowhere.txt", "line 1: text: .*nowhere.txt: no such file or folder; names are relative"),
         ("dictionary: nowhere.txt", "line 1: dictionary: no such file .*nowhere.txt"),
         ("model: ./nowhere", "no such folder"),
-        ("language: no", "line 1: language False: give text, in quotes where YAML takes it for another thing"),
+        ("lapt: {max_hours: 1:30}", "line 1: max_hours 1:30: give a number"),
+        ("vocab_size: 0o17", "line 1: vocab_size 0o17: give a whole number"),
+        ("vocab_size: 2024-01-01", "line 1: vocab_size 2024-01-01: give a whole number"),
+        ("coverage: yes", "line 1: coverage yes: give a number"),
+        ("language: [sw]", "line 1: language .*: give text"),
         ("vocab_size: many", "line 1: vocab_size many: give a whole number"),
         ("vocab_size: -3", "vocab_size -3: give at least 10"),
         ("lapt: {learning_rate: fast}", "line 1: learning_rate fast: give a number"),
@@ -125,6 +135,22 @@ def test_a_setup_is_read_and_what_is_wrong_has_its_line(cell_50538ecc, cell_5b85
     ):
         with pytest.raises((ValueError, OSError), match=match):
             read_setup(place / name)
+
+
+@pytest.mark.cell('nbs/09_app/00_setup_file.ipynb', 'cell "values mean what they mean on the command line" (d1311204)')
+def test_values_mean_what_they_mean_on_the_command_line(cell_50538ecc, cell_5b8537e5):
+    place = cell_50538ecc.place
+    written = cell_5b8537e5.written
+    (place / "no").write_text("Maji.\n")
+    written_as = "language: no\nsample: 1000\ntext: no\nlapt: {lora: on}\nextend: 010\nreplay: 1e-1"
+    read = read_setup(written(written_as))
+    assert read == dict(language="no", sample="1000", text=[str(place / "no")], lapt=dict(lora="on"), extend=10, replay=0.1)
+    assert read_setup(written("vocab_size: 1_000\nclean: no\nhours: 1e1")) == dict(vocab_size=1000, clean=False, hours=10)
+    assert read_setup(written("clean: off\nkeep_reserved: yes")) == dict(clean=False, keep_reserved=True)
+    (place / "1.10").write_text("Maji.\n")
+    assert read_setup(written("text: 1.10\npos: {test: 1.10}")) == dict(
+        text=[str(place / "1.10")], pos=dict(test=str(place / "1.10"))
+    )
 
 
 @pytest.mark.cell('nbs/09_app/00_setup_file.ipynb', 'cell "languages are found, and their resources listed" (25398b55)')

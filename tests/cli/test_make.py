@@ -4,6 +4,9 @@ from pathlib import Path
 from studies.phrasebook import dictionary, lines
 from tools.examples import remarks, run
 from types import SimpleNamespace
+from vocab_lit.models.pipeline import trim_files
+from vocab_lit.models.source import Source
+from vocab_lit.text.settings import SettingError
 import gzip
 import json
 import pytest
@@ -28,6 +31,7 @@ def cell_5438cd13():
     from benchmarks.tiny_gguf import llama_tokens, write_tiny
     from studies.phrasebook import dictionary, lines
     from tools.examples import remarks, run, tiny_model
+    from vocab_lit.models.pipeline import trim_files
 
     place = tiny_model(tempfile.mkdtemp())
     return SimpleNamespace(place=place)
@@ -372,3 +376,24 @@ def test_embeddings_are_factorised_and_a_vocabulary_made_of_the_file(cell_5438cd
         ),
     ):
         assert match in run(*arguments, "--out", place / "never", code=1) and not (place / "never").exists()
+
+
+@pytest.mark.cell('nbs/10_cli/02_make.ipynb', 'cell "empty names of texts, files and models are refused" (d225399d)')
+def test_empty_names_of_texts_files_and_models_are_refused(cell_5438cd13):
+    place = cell_5438cd13.place
+    given = ("trim", place / "model", "--text", place / "sw.txt", "--out", place / "never")
+    for option in ("--text", "--out", "--setup"):
+        code = 1 if option == "--text" else 2
+        assert "the name is empty; give one, or leave the option out" in run(*given, option, "", code=code), option
+    for option in ("--tokenizer", "--tokens", "--dictionary", "--source-text", "--target-vectors", "--factors"):
+        told = run("transplant", *given[1:], option, "", code=1)
+        assert told.startswith(f"vocab-lit: {option}: the name is empty; give one"), told
+    assert "--text the name is empty; give a file" in run("trim", place / "model", *given[4:], "--text", "::body", code=1)
+    assert "MODEL is empty; give a folder" in run("trim", "", *given[2:], code=1)
+    assert "the name is empty" in run("check", "", code=2)
+    assert "the name is empty" in run("clean", "", "--out", place / "never", code=1)
+    with pytest.raises(SettingError, match="--text the name is empty"):
+        trim_files(place / "model", [""], place / "never")
+    with pytest.raises(FileNotFoundError, match="the name of a model is empty"):
+        Source.open("")
+    assert not (place / "never").exists()

@@ -3,6 +3,7 @@ from pathlib import Path
 from studies.phrasebook import dictionary, lines, sentences
 from tools.examples import run
 from types import SimpleNamespace
+from vocab_lit.app.settings import AdaptOptions
 import json
 import pytest
 import re
@@ -238,6 +239,21 @@ def test_one_command_from_a_text_to_a_model_and_its_report(cell_a42a8f16):
         ("holds no adaptation", (*common, "--resume", "--out", place / "never")),
     ):
         assert match in run(*arguments, code=1) and not (place / "never").exists(), match
+
+
+@pytest.mark.cell('nbs/10_cli/03_train.ipynb', 'cell "the command line\'s time replaces a setup\'s" (6f66b634)')
+def test_the_command_line_s_time_replaces_a_setup_s(cell_a42a8f16):
+    place = cell_a42a8f16.place
+    taken = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(AdaptOptions, "check", lambda options: taken.append(options.seconds))
+        for said, arguments in (("hours: 1", ("--minutes", 2)), ("minutes: 3", ("--hours", 0.5)), ("hours: 1", ())):
+            (place / "time.yml").write_text(said + "\n")
+            common = ("adapt", place / "model", "--text", place / "sw.txt", "--setup", place / "time.yml", "--dry-run")
+            run(*common, *arguments, "--out", place / "timed")
+    assert list(dict.fromkeys(taken)) == [120, 1800, 3600]
+    (place / "time.yml").write_text("hours: 1\nminutes: 2\n")
+    assert "give minutes or hours" in run(*common, "--out", place / "timed", code=1)
 
 
 @pytest.mark.cell('nbs/10_cli/03_train.ipynb', 'cell "a setup file says what commands do not" (d1c884c0)')

@@ -135,7 +135,7 @@ def test_what_cannot_work_is_refused_in_one_line_with_its_place(cell_563c3ab9):
         (", et:", ", et: , xx: ", "line 3: text .*xx.txt"),
         (", et:", ", et: {text: empty.txt}", "the text is empty"),
         (", et:", ", et: {text: latin.txt}", "not UTF-8"),
-        (", et:", ", no: ", "for YAML; put the code in quotes"),
+        (", et:", ", true: ", "for YAML; put the code in quotes"),
         ("{dictionary: en-sw.txt}", "", "dictionary: of sw: wechsel needs a dictionary"),
         ("ner.tsv, test", "none.tsv, test", "line 15: train .*none.tsv: no such file"),
         (*narrow, "line 1: has no column 9"),

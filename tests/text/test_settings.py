@@ -89,7 +89,7 @@ def test_a_wrong_setting_is_refused_by_name_value_and_remedy(cell_d1a595e9):
         (CleanSettings, dict(mean_length="short"), "^--mean-length short: give a number$"),
         (CleanSettings, dict(min_tokens=True), "^--min-tokens True: give a whole number$"),
         (CleanSettings, dict(confidence=False), "^--confidence False: give a number$"),
-        (CleanSettings, dict(only_languages=False), "^--only-languages False: give text, in quotes where YAML"),
+        (CleanSettings, dict(only_languages=False), "^--only-languages False: give text"),
         (CleanSettings, dict(min_token=1), "^--min-token: no such option; did you mean min_tokens"),
         (CleanSettings, dict(only_languages="sw"), "^--language-model: give both"),
         (CleanSettings, dict(without_languages="en"), "^--language-model: give both"),
@@ -152,7 +152,7 @@ def test_every_value_has_its_line_and_so_has_what_is_no_yaml(cell_4dfef358):
     place = cell_4dfef358.place
     setup = cell_4dfef358.setup
     lapt = setup.parts()["lapt"]
-    assert setup.value == dict(language="sw", lapt=dict(steps=100, learning_rate="1e-4"))
+    assert setup.value == dict(language="sw", lapt=dict(steps=100, learning_rate=1e-4))
     assert lapt.at.endswith("sw.yml, line 2") and lapt.file == str(place / "sw.yml")
     assert lapt.parts()["learning_rate"].at.endswith("sw.yml, line 4")
     (place / "merged.yml").write_text("a: &a {steps: 1, seed: 2}\nb: {<<: *a, seed: 3}\n")
@@ -166,7 +166,7 @@ def test_every_value_has_its_line_and_so_has_what_is_no_yaml(cell_4dfef358):
         ("text: [{language}.txt]", "put names with {language} in quotes"),
         ("a: 1\nb: " + "[" * 500, "x.yml: YAML that is nested too deeply"),
         ("a: &a [1]\nb: &b [x, *b]", "x.yml, line 2: a value that is part of itself"),
-        ("a: 1\nb: 2026-13-45", "x.yml: not YAML: month must be in 1..12; put text that looks like a date"),
+        ("a: 1\nb: !!timestamp 2026-13-45", "x.yml: not YAML: month must be in 1..12; put text that looks like a date"),
         ('a: 1\nb: "\\ud800"', "x.yml, line 2: half a character"),
         ("a0: &a0 [x]\n" + "".join(f"a{i + 1}: &a{i + 1} [{f'*a{i}, ' * 9}]\n" for i in range(30)), "x.yml, line 7: more"),
         ("# nothing", "x.yml: the setup is empty; give at least one line"),
@@ -205,7 +205,9 @@ def test_settings_are_made_from_a_part_and_a_mistake_has_its_line(cell_4dfef358)
 
 
     for text, message in (
-        ("name: no", "x.yml, line 1: name False: give text, in quotes"),
+        ("name: 3", "x.yml, line 1: name 3: give text, in quotes"),
+        ("name: a\ntexts: {sw: {share: 1:30}}", "x.yml, line 2: share 1:30: give a number"),
+        ("name: a\ntexts: {sw: {first: 0x1F}}", "x.yml, line 2: first 0x1F: give a whole number"),
         ("texts: {sw: {}}", "x.yml: name: it is missing; give it"),
         ("name: a\ntext: {}", "x.yml, line 2: text: no such option; did you mean texts?"),
         ("name: a\ntexts: 3", "x.yml, line 2: texts 3: give lines of the form `key: value`"),
@@ -223,3 +225,6 @@ def test_settings_are_made_from_a_part_and_a_mistake_has_its_line(cell_4dfef358)
             read_yaml(place / "x.yml", "study").make(Reading)
     (place / "x.yml").write_text("name: a\ntexts: {sw: {share: 1e-1, first: 2}}", encoding="utf-8")
     assert read_yaml(place / "x.yml", "study").make(Reading) == Reading("a", {"sw": Lines(2, 0.1)})
+    (place / "x.yml").write_text("name: no\ntexts: {no: {first: 010}, on: {share: .5}}", encoding="utf-8")
+    read = read_yaml(place / "x.yml", "study").make(Reading)
+    assert read == Reading("no", {"no": Lines(10), "on": Lines(share=0.5)})

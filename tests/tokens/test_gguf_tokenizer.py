@@ -197,7 +197,9 @@ def test_a_chat_template_is_rendered_without_words_and_merges(cell_5b686ec8):
     file.fields["tokenizer.chat_template"] = file.fields["tokenizer.chat_template"]._replace(value=template)
     told = GgufTokenizer(file).template_lines
     assert told == TokenizerFile(read_tokenizer(file)).template_lines and " jibu" in told
-    file.fields["tokenizer.chat_template.rag"] = text_field("{% if rag %}karibu{% else %}{{ messages[0].role }} asante{% endif %}")
+    file.fields["tokenizer.chat_template.rag"] = text_field(
+        "{% if rag %}karibu{% else %}{{ messages[0].role }} asante{% endif %}"
+    )
     named = GgufTokenizer(file)
     assert named.template == {"default": template, "rag": file.get("tokenizer.chat_template.rag")}
     assert any("asante" in line for line in named.template_lines)

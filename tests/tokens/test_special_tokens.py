@@ -360,7 +360,7 @@ def test_a_template_that_cannot_be_rendered_is_refused_in_one_line(cell_04b1df61
 @pytest.mark.cell('nbs/02_tokens/04_special_tokens.ipynb', 'cell "files beside the model name texts, tokens and ids" (9d38e0f1)')
 def test_files_beside_the_model_name_texts_tokens_and_ids():
     written = {
-        "config.json": dict(decoder_start_token_id=7, vocab_size=9, task_specific_params=dict(sum=dict(prefix="summarize: "))),
+        "config.json": dict(decoder_start_token_id=7, vocab_size=9, task_specific_params=dict(s=dict(prefix="sum: "))),
         "generation_config.json": dict(suppress_tokens=[1], force_words_ids=[[2, 3]], forced_decoder_ids=[[1, 4]]),
         "config_sentence_transformers.json": dict(prompts=dict(query="query: "), query_prefix="[Q] ", skiplist_words=["!"]),
         "processor_config.json": dict(image_token="<image>", image_processor=dict(resample=3)),
@@ -371,7 +371,7 @@ def test_files_beside_the_model_name_texts_tokens_and_ids():
     for name, content in written.items():
         (folder / name).write_text(json.dumps(content), encoding="utf-8")
     beside = read_beside(folder)
-    assert set(beside.texts) == {"summarize: ", "query: ", "[Q] ", "!", "<image>", "[unused1]"}
+    assert set(beside.texts) == {"sum: ", "query: ", "[Q] ", "!", "<image>", "[unused1]"}
     assert beside.ids >= {7, 2, 3, 4} and 9 not in beside.ids
     assert set(beside.markers) == {"[Q] ", "!", "<image>", "[unused1]"}
     assert template_constants(beside.templates) == ["habari"] and read_beside(folder / "none") == Beside()

@@ -217,7 +217,15 @@ def test_held_out_loss_repeats_and_is_the_mean_over_targets(cell_b1c50a07, cell_
         heldout_loss(xlmr, tokenizer, packed, probability=0.0)
 
 
-@pytest.mark.cell('nbs/06_training/02_lm_loss.ipynb', 'cell "modules are in their own modes after an evaluation" (c6dc98a6)')
+@pytest.mark.cell('nbs/06_training/02_lm_loss.ipynb', 'cell "held-out blocks are no longer than the context" (c6dc98a6)')
+def test_held_out_blocks_are_no_longer_than_the_context(cell_b1c50a07, cell_41b6c0b0):
+    held_out = cell_41b6c0b0.held_out
+    tokenizer = cell_b1c50a07.tokenizer
+    short = GPT2LMHeadModel(GPT2Config(vocab_size=len(tokenizer), n_embd=8, n_layer=1, n_head=2, n_positions=16))
+    assert heldout_loss(short, tokenizer, held_out) == heldout_loss(short, tokenizer, held_out, length=16)
+
+
+@pytest.mark.cell('nbs/06_training/02_lm_loss.ipynb', 'cell "modules are in their own modes after an evaluation" (9909c452)')
 def test_modules_are_in_their_own_modes_after_an_evaluation(cell_b1c50a07, cell_26a53245):
     blocks = cell_b1c50a07.blocks
     tokenizer = cell_b1c50a07.tokenizer

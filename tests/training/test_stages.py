@@ -9,7 +9,7 @@ from vocab_lit.text.corpus import data_path
 from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.training.lm_data import pack
 from vocab_lit.training.settings import LaptConfig, LaptSettings, PRESETS, Stage
-from vocab_lit.training.stages import Evaluations, Freezer, choose_micro_batch, count_blocks, estimate_run, forward_share, limited, micro_batches, rate_factor, stage_parameters, stage_starts, step_memory, total_steps, transformer_blocks
+from vocab_lit.training.stages import Evaluations, Freezer, block_seconds, choose_micro_batch, count_blocks, estimate_run, forward_share, limited, micro_batches, rate_factor, stage_parameters, stage_starts, step_memory, total_steps, transformer_blocks
 import pytest
 import re
 import torch
@@ -179,7 +179,18 @@ def test_the_micro_batch_is_the_largest_that_fits(cell_9a2dd1d3, cell_eb60e7a0):
     assert micro_batches(replace(some, batch_size=128), 2) == [32, 16, 8, 4, 2, 1]
 
 
-@pytest.mark.cell('nbs/06_training/04_stages.ipynb', 'cell "blocks, steps and passes are those of the run" (cdecc701)')
+@pytest.mark.cell('nbs/06_training/04_stages.ipynb', 'cell "blocks longer than the context are tried in parts" (cdecc701)')
+def test_blocks_longer_than_the_context_are_tried_in_parts():
+    for positions in (2, 3, 16, 48):
+        shape = dict(n_embd=8, n_layer=1, n_head=2, n_positions=positions)
+        short = GPT2LMHeadModel(GPT2Config(vocab_size=50, **shape))
+        shapes = []
+        short.get_input_embeddings().register_forward_hook(lambda _, ids, __, to=shapes: to.append(ids[0].shape))
+        assert block_seconds(short, 4, 64) > 0
+        assert all(length == positions and 256 <= n * length < 256 + positions for n, length in shapes) and shapes
+
+
+@pytest.mark.cell('nbs/06_training/04_stages.ipynb', 'cell "blocks, steps and passes are those of the run" (77e0766a)')
 def test_blocks_steps_and_passes_are_those_of_the_run(cell_c5c3050f):
     config = cell_c5c3050f.config
     held_out = cell_c5c3050f.held_out

@@ -9,6 +9,7 @@ import re
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
+from typing import ClassVar
 
 from ..text.files import check_text
 from ..text.reader import TextSource
@@ -50,6 +51,7 @@ class AdaptOptions(Settings):
     """
 
     heading = "Time and aim"
+    alternatives: ClassVar[tuple[str, ...]] = ("minutes", "hours")  # of which one is given
 
     minutes: float = option(0, "wall time on this machine", shown="30", ge=0, allow_inf_nan=False)
     hours: float = option(0, "wall time on this machine, in hours", ge=0, allow_inf_nan=False)
@@ -135,7 +137,7 @@ _LISTED = re.compile(r"[a-z]{2,3}:\d+")
 _LOOKED_AT = 200  # lines of a file, to see whether they are words
 _MOST = 0.9  # share of them
 _PUNCTUATION = re.compile(r"[.!?,;:…。！？，、；：｡،؛؟।॥။၊។៕།༎።]")  # of sentences
-_UNSPACED = set("Hani Hira Kana Bopo Yiii Thai Laoo Khmr Mymr Tibt Java Bali Lana Talu Tavt Kthi".split())
+_UNSPACED = {"Hani", "Hira", "Kana", "Bopo", "Yiii", "Thai", "Laoo", "Khmr", "Mymr", "Tibt", "Java", "Bali", "Lana"}
 _WORD = 7  # letters: the mean of words is below that in scripts without spaces, the mean of sentences above
 
 

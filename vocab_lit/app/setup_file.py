@@ -50,7 +50,7 @@ __all__ = ['OF_KEY', 'KEYS', 'Begin', 'Scores', 'read_setup', 'setup_lines', 'fi
 class Begin(Settings):
     "What a setup file begins with."
 
-    language: str = option("", "code of the language; quote no: 'no'")
+    language: str = option("", "code of the language")
     model: Model = option("", "folder of the source model, or its name on the Hugging Face Hub")
     text: Files = option((), "text in the language: files of any format, folders, data sets")
     field: str = option("", FIELD_HELP)
@@ -82,6 +82,12 @@ _OF_LAPT: dict[str, type] = {name: cls for cls in (LaptSettings, RunOptions) for
 KEYS = (*options(Begin), *(name for name in OF_KEY if name not in options(Begin)), "lapt", *TASK_KEYS)
 
 # %% ../../nbs/09_app/00_setup_file.ipynb #094c0323
+def _check_named(names: Any, part: Part, key: str) -> None:
+    "`ValueError` where a name that stands in a file is empty."
+    if "" in (names if isinstance(names, list) else [names]):
+        raise wrong(part.at, f"{key}: the name is empty; give one, or leave it out")
+
+
 def _absolute(
     name: str,
     part: Part,  # that names it
@@ -124,9 +130,13 @@ _WORDS = dict(dictionary=(IN_ONE_SPACE,), vectors=VECTOR_METHODS)  # what may st
 
 def _read(part: Part, key: str, cls: type) -> Any:
     "A value as a class of settings takes it, with names of files that are seen from everywhere."
-    kind, value = options(cls)[key].kind, part.value
+    kind = options(cls)[key].kind
+    is_number = kind in ("int", "float") and type(part.value) is int  # which is kept as it was given
+    value = part.value if kind == "bool" or is_number else part.written
     if kind == "Files" and not isinstance(value, list):
         value = [value]
+    if options(cls)[key].takes_files:
+        _check_named(value, part, key)
     try:
         value = checked(cls, key, value)
     except SettingError as e:
@@ -155,15 +165,16 @@ def _task(name: str, part: Part) -> dict[str, object]:  # train, dev, test and s
     if isinstance(part.value, dict):
         splits, cls = part.parts(), type(TASKS[name.removeprefix(KEEP)].config)
         rest = {key: value for key, value in splits.items() if key not in SPLITS}
-        files = {key: value.value for key, value in splits.items() if key in SPLITS}
+        files = {key: value.written for key, value in splits.items() if key in SPLITS}
         for key, value in rest.items():
             check_key(key, [*SPLITS, *options(cls)], value.at, inside=f" of {name}")
     else:
-        rest, given = {}, part.value if isinstance(part.value, list) else str(part.value).split()
+        rest, given = {}, part.written if isinstance(part.value, list) else str(part.written).split()
         files = dict(zip(GIVEN_SPLITS.get(len(given), ()), given))
     if "test" not in files:
         problem = "has no test file; give training, development and test file, the first and last, or a test file alone"
         raise wrong(part.at, f"{name} {problem}")
+    _check_named(list(files.values()), part, name)
     named: dict[str, object] = {split: _absolute(str(file), part, name) for split, file in files.items()}
     return named | {key: _read(value, key, cls) for key, value in rest.items()}
 

@@ -277,6 +277,24 @@ def sentence(text: str) -> str:
     return f"{escaped}." if text else ""
 
 
+def _empty(name: str) -> SettingError:
+    return SettingError(name, "the name is empty; give one, or leave the option out")
+
+
+def _is_named(parameter: typer.CallbackParam, value: Any) -> Any:
+    "The value of an option that takes files; `SettingError` where a name is empty, which would be the current folder."
+    if value is not None and "" in (value if isinstance(value, list) else [value]):
+        raise _empty(str(parameter.name))
+    return value
+
+
+def _path(value: str) -> Path:
+    "A path that is given, which may not be empty: that would be the current folder."
+    if not str(value):
+        raise typer.BadParameter("the name is empty; give one, or leave the option out")
+    return Path(value)
+
+
 def _parameter(option: Option, default: object, panel: str | None) -> signatures.Parameter:
     "The parameter of a command that an option is: its name and help, and the heading it stands under."
     name, empty = f"--{option.name.replace('_', '-')}", default is MISSING or default in (None, "", ())
@@ -286,6 +304,8 @@ def _parameter(option: Option, default: object, panel: str | None) -> signatures
     info = typer.Option(name, help=sentence(option.help), show_default=shown, rich_help_panel=panel)
     if option.kind in _NUMBERS:
         info.metavar, default = f"<{option.kind}>", default if empty else str(default)
+    if option.takes_files:
+        info.callback = _is_named
     kind = _TYPES[option.kind] if default is MISSING or not empty else _TYPES[option.kind] | None
     given = None if empty else default
     usual = {} if default is MISSING else dict(default=given)
@@ -331,6 +351,19 @@ def _placed(parameter: signatures.Parameter, main: list[str]) -> signatures.Para
     return parameter.replace(annotation=Annotated[kind, info])
 
 
+def _with_named_path(parameter: signatures.Parameter) -> signatures.Parameter:
+    "A parameter, which does not take an empty path."
+    about: list[Any]
+    kind, *about = get_args(parameter.annotation) or [None]
+    if kind not in (Path, Path | None) or not about or about[0].parser:
+        return parameter
+    info: Any = copy(about[0])
+    info.parser = _path
+    if isinstance(info, OptionInfo):
+        info.metavar = info.metavar or "<path>"
+    return parameter.replace(annotation=Annotated[kind, info])
+
+
 def with_settings(command: Callable[..., None], main: str = "") -> Callable[..., None]:
     "A command for Typer, whose settings objects come from options, one for each of their fields."
     own, groups, parameters = {}, {}, {}
@@ -340,7 +373,7 @@ def with_settings(command: Callable[..., None], main: str = "") -> Callable[...,
             groups[p.name] = (cls, _parameters(cls, p.default, *only))
             parameters = groups[p.name][1] | parameters
         else:
-            own[p.name] = p.replace(kind=signatures.Parameter.KEYWORD_ONLY)
+            own[p.name] = _with_named_path(p).replace(kind=signatures.Parameter.KEYWORD_ONLY)
     parameters = own | {name: p for name, p in parameters.items() if name not in own}
     if main:
         parameters = {name: _placed(p, main.split()) for name, p in parameters.items()} | dict(help_all=_HELP_ALL)
@@ -403,6 +436,8 @@ def given(help: str, *names: str, shown: str | bool = False, **more: Any) -> Any
 
 
 def _mirrored(name: str) -> str:
+    if not name:
+        raise ValueError("MODEL is empty; give a folder, or a name on the Hugging Face Hub")
     return str(in_mirror(name) or name)
 
 
@@ -422,8 +457,9 @@ def _model(what: str) -> Any:
     return typer.Argument(metavar="MODEL", callback=_mirrored, help=f"{what}, {where}", show_default=False)
 
 
-def with_text_field(ctx: typer.Context, text: list[str] | None) -> list[str] | None:
+def with_text_field(ctx: typer.Context, parameter: typer.CallbackParam, text: list[str] | None) -> list[str] | None:
     "Text sources with what --field says, which is read before."
+    _is_named(parameter, text)
     return with_field(text, ctx.params.get("field") or "") if text else text
 
 
@@ -458,10 +494,21 @@ DryRun = Annotated[bool, given("Check everything, print what would be done, and 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
 # %% ../../nbs/10_cli/00_console.ipynb #996946f0
+def _unless_given(ctx: typer.Context, other: str, value: object) -> Callable[[], object]:
+    "The value of a setup, which has no use where the command line gives another option in its place."
+
+    def usual() -> object:  # what the command line gives is read before
+        source = ctx.get_parameter_source(other)
+        return None if source and source.name == "COMMANDLINE" else value
+
+    return usual
+
+
 def _use_setup(ctx: typer.Context, path: Path | None) -> dict[str, Any]:
     "Read a setup file; what it says are defaults of the command."
     if path is None:
         return {}
+    from vocab_lit.app.settings import AdaptOptions
     from vocab_lit.app.setup_file import read_setup
 
     setup, names = read_setup(path), {p.name for p in ctx.command.params}
@@ -472,6 +519,10 @@ def _use_setup(ctx: typer.Context, path: Path | None) -> dict[str, Any]:
         given = {k: v for k, v in given.items() if k in ("model", "seeds", "seed")}
     if ctx.info_name != "adapt":  # a setup's epochs are those of its tasks; `vectors train` has others
         given.pop("epochs", None)
+    either = [name for name in AdaptOptions.alternatives if name in given]
+    for other in AdaptOptions.alternatives if len(either) == 1 else ():
+        if other not in given:
+            given[either[0]] = _unless_given(ctx, other, given[either[0]])
     ctx.default_map = {k: v for k, v in given.items() if k in names}
     return setup
 
@@ -481,7 +532,7 @@ SetupFile = Annotated[
     given(
         "A setup file (`vocab-lit init LANGUAGE` writes one): what is not given here is taken from there.",
         "--setup",
-        parser=Path,
+        parser=_path,
         metavar="<path>",
         is_eager=True,
         callback=_use_setup,

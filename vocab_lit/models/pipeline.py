@@ -310,8 +310,8 @@ class NewVocabulary:
 
     def make_tokenizer(self) -> None:
         "Read the text, and make the target tokenizer of it."
-        from vocab_lit.tokens.special_tokens import check_templates
         from vocab_lit.tokens.load import lost_joiners
+        from vocab_lit.tokens.special_tokens import check_templates
 
         check_templates(self.source.tokenizer, self.source.path)
         if self.text:

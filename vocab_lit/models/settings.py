@@ -185,6 +185,8 @@ _GGUF_COMMANDS = "adapt, trim, transplant, lapt, evaluate, inspect, explain, rep
 
 def check_model_path(path: str | Path) -> None:
     "`ValueError` or `FileNotFoundError` where a path holds no model."
+    if not str(path):
+        raise FileNotFoundError("the name of a model is empty; give a folder, or a name on the Hugging Face Hub")
     folder = Path(path)
     config = folder / "config.json"
     if is_gguf(path) and not folder.is_file():

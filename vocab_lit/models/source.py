@@ -146,8 +146,8 @@ class Source:
 
 # %% ../../nbs/05_models/04_source.ipynb #7e1847c4
 _BESIDE_WEIGHTS = ("*.json", "*.jinja", "*.txt", "*.md", "*.model", "LICEN[SC]E*", "NOTICE*", "USE_POLICY*")
-_BESIDE_WEIGHTS += ("[0-9]*_*/*", "plan.npz", "factors.safetensors")  # the first: sentence-transformers' modules
-_BESIDE_WEIGHTS += ("model_head.pkl", "*_linear.pt", "artifact.metadata")
+_BESIDE_WEIGHTS += ("[0-9]*_*/*", "artifact.metadata")  # modules of sentence-transformers; ColBERT's settings
+_BESIDE_WEIGHTS += ("plan.npz", "factors.safetensors", "model_head.pkl", "*_linear.pt")
 
 
 @cache

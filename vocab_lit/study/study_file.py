@@ -105,7 +105,7 @@ def _named(value: object, info: ValidationInfo) -> dict[str, Any]:
     parts = value if isinstance(value, dict) else dict.fromkeys(_as_tuple(value, info))
     for name, part in parts.items():
         if not isinstance(name, str):
-            raise SettingError(str(info.field_name), f"{name!r} for YAML; put the code in quotes, such as 'no'")
+            raise SettingError(str(info.field_name), f"{name!r} for YAML; put the code in quotes")
         if isinstance(part or {}, dict):
             parts = {**parts, name: {**(part or {}), "name": name}}
     return parts

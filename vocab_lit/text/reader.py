@@ -112,7 +112,7 @@ _RETURN = re.compile(rb"\r(?!\r*\n)")  # that ends a line by itself
 
 
 def _byte_lines(content: IO[bytes]) -> Iterator[bytes]:
-    "The lines of a file with their ends: \\n or \\r\\n, and where the first line has a \\r alone, as on old Macs, \\r too."
+    "The lines of a file with their ends: \\n or \\r\\n; where the first line has a \\r alone, as on old Macs, \\r too."
     first = content.readline(_FIRST)
     first += b"" if first.endswith(b"\n") else content.readline(LONGEST_LINE + 1 - len(first))
     if not _RETURN.search(first, 0, max(0, len(first) - 1)):
@@ -516,6 +516,8 @@ class TextSource:
         path = Path(self.path)
         if self.is_data_set:
             return []
+        if not self.path:
+            raise FileNotFoundError("the name is empty; give a file, a folder, a pattern or a data set")
         if path.is_file():
             return [path]
         if path.is_dir():

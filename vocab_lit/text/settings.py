@@ -48,6 +48,11 @@ class Option:
     help: str
     shown: str = ""  # what the help calls an empty default
 
+    @property
+    def takes_files(self) -> bool:
+        "Whether its value names files or models, or can."
+        return self.kind in ("File", "Files", "Model") or self.name in ("dictionary", "vectors", "words")
+
 
 def option(
     default: _T,
@@ -137,7 +142,7 @@ _WANTED = {  # by the type of pydantic's error
     "float": "a number",
     "finite": "a finite number",
     "bool": "yes or no",
-    "string": "text, in quotes where YAML takes it for another thing",
+    "string": "text, in quotes where YAML takes it for a number",
     "tuple": "a list",
     "dict": "lines of the form `key: value`",
     "dataclass": "lines of the form `key: value`",
@@ -390,10 +395,39 @@ def mapping(value: object, at: str) -> dict[str, Any]:
 def in_yaml(value: object) -> str:  # in one line
     "A value as it must stand in a file: YAML reads an unquoted `no` as *false*, and # as the beginning of a comment."
     flow: dict[str, Any] = dict(default_flow_style=True, allow_unicode=True, width=float("inf"))
-    text = yaml.safe_dump(value, **flow).removesuffix("...\n").strip()
+    text = yaml.dump(value, Dumper=_Dumper, **flow).removesuffix("...\n").strip()
     return text if "\n" not in text else yaml.safe_dump(value, **flow, default_style='"').strip()
 
 # %% ../../nbs/01_text/00_settings.ipynb #fe05d946
+_YAML = "tag:yaml.org,2002:"
+_PLAIN = {  # what an unquoted value can be but text, in YAML 1.2
+    "null": r"~|null|Null|NULL|",
+    "bool": r"true|True|TRUE|false|False|FALSE",
+    "int": r"[-+]?[0-9]+",
+    "float": r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)",
+    "merge": r"<<",
+}
+
+
+class _Loader(yaml.SafeLoader):
+    "As YAML 1.2 and the command line read values: 1:30 and dates are text, 010 is ten, and `no` and `on` are words."
+
+    yaml_implicit_resolvers: ClassVar[dict[Any, Any]] = {
+        None: [(f"{_YAML}{name}", re.compile(rf"(?:{pattern})\Z")) for name, pattern in _PLAIN.items()]
+    }
+
+
+_Loader.add_constructor(f"{_YAML}int", lambda loader, node: int(str(node.value)))
+
+
+class _Dumper(yaml.SafeDumper):
+    "Puts text in quotes that YAML 1.1 or 1.2 takes for another thing."
+
+
+for _name, _pattern in _PLAIN.items():
+    _Dumper.add_implicit_resolver(f"{_YAML}{_name}", re.compile(rf"(?:{_pattern})\Z"), None)
+
+
 @dataclass(frozen=True)
 class Part:
     "A value of a YAML file, with its place."
@@ -404,7 +438,14 @@ class Part:
     @cached_property
     def value(self) -> Any:
         "The value as a Python object."
-        return yaml.SafeLoader("").construct_document(self.node)
+        return _Loader("").construct_document(self.node)
+
+    @property
+    def written(self) -> Any:
+        "The value as it stands in the file, as the command line would give it."
+        if isinstance(self.node, yaml.SequenceNode):
+            return [part.written for part in self._below().values()]
+        return self.node.value if isinstance(self.node, yaml.ScalarNode) else self.value
 
     @property
     def file(self) -> str:
@@ -494,7 +535,7 @@ def read_yaml(
     except (IsADirectoryError, UnicodeDecodeError):
         raise wrong(str(path), f"a {what} is a text file in YAML") from None
     try:
-        node = yaml.compose(text, yaml.SafeLoader)
+        node = yaml.compose(text, _Loader)
         part = Part(node, str(path)) if node else None
         if part:
             _count_values(part.node, part.at, {})

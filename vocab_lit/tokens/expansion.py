@@ -238,7 +238,7 @@ def _scores(file: TokenizerFile, pieces: Iterable[str]) -> dict[str, float]:
     return {piece: spelled(piece) + _MARGIN * len(piece) ** 2 for piece in pieces}
 
 
-def _takes_pieces(file: TokenizerFile, fallback: bool = True) -> bool:  # whether bytes of fallback are words as well
+def _takes_pieces(file: TokenizerFile, fallback: bool = True) -> bool:  # whether bytes of fallback can be words
     "Whether a piece that is added to the model changes no other word; BPE has to look whole words up, or could."
     if file.dialect.model != "BPE" or file.settings["model"].get("ignore_merges"):
         return file.dialect.model in ("BPE", "Unigram")
@@ -272,7 +272,7 @@ def _added(given: GivenToken, id: int, normalised: bool) -> dict:
 
 
 def _isolating(before: dict[str, Any] | None, pieces: Iterable[str]) -> dict[str, Any]:
-    "A pre-tokenizer that takes pieces apart from the rest of a text, where they end a word, so that they are looked up."
+    "A pre-tokenizer that takes pieces apart from the rest of a text where they end a word: so they are looked up."
     longest_first = sorted(map(re.escape, pieces), key=len, reverse=True)
     pattern = rf"(?:{'|'.join(longest_first)})(?![\p{{L}}\p{{M}}\p{{N}}_])"
     split = dict(type="Split", pattern=dict(Regex=pattern), behavior="Isolated", invert=False)

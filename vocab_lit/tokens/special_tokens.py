@@ -483,5 +483,6 @@ def add_markers(
     "Add the tokens of the source that files beside it name, where the target lacks them."
     known, own = target.get_vocab(), source.get_vocab()
     missing = [piece for piece in markers if piece in own and piece not in known]
-    target.add_tokens([AddedToken(piece, special=True, normalized=False) for piece in missing], special_tokens=True)
+    tokens: Any = [AddedToken(piece, special=True, normalized=False) for piece in missing]
+    target.add_tokens(tokens, special_tokens=True)
     return missing

@@ -262,10 +262,10 @@ class TokenizerFile:
     def __init__(
         self,
         tokenizer: PreTrainedTokenizerBase,  # fast
-        beside: Beside = Beside(),  # what files beside it name
+        beside: Beside | None = None,  # what files beside it name
     ):
         self.tokenizer = cast("PreTrainedTokenizerFast", tokenizer)  # no other kind can be read
-        self.beside = beside
+        self.beside = beside or self.beside
         length_settings(tokenizer)
 
     @classmethod
@@ -540,7 +540,7 @@ class TokenizerFile:
 
     @property
     def user_defined(self) -> set[int]:
-        "The pieces of a Unigram model that a text has whole, such as tags of languages: their score is that of certainty."
+        "The pieces of a Unigram model that a text always has whole, such as tags of languages: their score is 0."
         vocab = self.model["vocab"]
         return {id for id, (_, score) in enumerate(vocab) if score == 0} if isinstance(vocab, list) else set()
 

@@ -16,6 +16,7 @@ import numpy as np
 import torch
 
 from ..models.compatibility import check_rows
+from ..models.model_class import max_length
 from ..models.source import FolderSource
 from ..tokens.special_tokens import text_part
 from ..tokens.tokenizer_file import ids_around
@@ -238,6 +239,9 @@ class Teacher:
         if not 0 <= config.distil_layer <= layers:
             raise ValueError(f"distil_layer {config.distil_layer}: there are layers 1 to {layers}, and 0 for the last")
         check_rows(self.model, self.tokenizer)
+        if config.length > (longest := max_length(self.model)):
+            problem = f"snippets of {config.length} tokens are longer than the teacher's {longest} positions"
+            raise ValueError(f"{problem}; set length to {longest} or less")
         for whose, t in (("model", tokenizer), ("teacher", self.tokenizer)):
             if not t.is_fast:
                 problem = f"the {whose}'s tokenizer does not say which characters a token is of"

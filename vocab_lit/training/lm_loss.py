@@ -18,7 +18,7 @@ from torch import nn
 from torch.nn import functional as F
 from tqdm.auto import tqdm
 
-from ..models.model_class import is_masked
+from ..models.model_class import is_masked, max_length
 from .lm_data import mask_tokens, pack
 
 if TYPE_CHECKING:
@@ -206,13 +206,14 @@ def heldout_loss(
     tokenizer: PreTrainedTokenizerBase,  # the model's tokenizer
     lines: Iterable[str] | torch.Tensor,  # held-out texts, or blocks from `pack`
     seed: int = 0,  # fixes the masks
-    length: int = 256,  # tokens in a block, where texts are given
+    length: int = 256,  # tokens in a block at most, where texts are given; the model may take fewer
     batch_size: int = 32,  # blocks at a time
     probability: float = 0.15,  # share of the tokens that are targets, in a masked model
 ) -> float:  # mean loss in nats per target
     "Loss on held-out text, with masks that depend on the seed only."
     masked = is_masked(model)
-    blocks = lines if isinstance(lines, torch.Tensor) else pack(tokenizer, lines, length, masked=is_masked(model))
+    length = min(length, max_length(model))
+    blocks = lines if isinstance(lines, torch.Tensor) else pack(tokenizer, lines, length, masked=masked)
     inputs, labels = blocks, blocks
     if masked:
         inputs, labels = mask_tokens(blocks, tokenizer, torch.Generator().manual_seed(seed), probability)

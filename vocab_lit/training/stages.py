@@ -19,7 +19,7 @@ import torch
 from torch import nn
 
 from ..models.device import find_device, free_memory, on_device
-from ..models.model_class import is_masked
+from ..models.model_class import is_masked, max_length
 from ..models.token_tensors import token_parameters
 from ..text.corpus import Amount, sample_lines
 from ..text.settings import one_of
@@ -295,8 +295,9 @@ def count_blocks(
 def block_seconds(
     model: PreTrainedModel, n: int, length: int, now: Callable[[], float] = time.perf_counter
 ) -> float:
-    "Seconds of some blocks, forward and backward, as they are after the first time."
-    ids = torch.ones(n, length, dtype=torch.long, device=model.device)
+    "Seconds of some blocks, forward and backward, after the first time; blocks longer than the model takes are cut."
+    fits = min(length, max_length(model))
+    ids = torch.ones(math.ceil(n * length / fits), fits, dtype=torch.long, device=model.device)
     with in_mode(model, training=True), random_state_restored():
         for _ in range(2):
             started = now()
