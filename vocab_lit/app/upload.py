@@ -71,11 +71,14 @@ _KNOWN = (
     *("losses.csv", "metrics.jsonl", "forgotten.json", "scores.json"),
 )
 _FOLDERS = ("", "[0-9]*_*/", "vocabulary/")  # modules of a sentence encoder; the tokenizer of an adapter
-_PATHS = ("model", "text", "tokenizer", "vectors", "settings")  # in the note
+_NOTES = ("vocab_lit.json", "*config.json", "forgotten.json", "scores.json")  # which may name files of this machine
 
 
 def files_to_upload(folder: str | Path) -> dict[str, Path | bytes]:  # by name in the repository, sorted
-    "List the known files of a model's folder, but for links that lead out; `ValueError` where there is no model."
+    """List the known files of a model's folder, but for links that lead out, and with names in place of paths.
+
+    `ValueError` where there is no model.
+    """
     folder = Path(folder)
     if not folder.is_dir():
         raise FileNotFoundError(f"{folder}: no such folder")
@@ -84,10 +87,11 @@ def files_to_upload(folder: str | Path) -> dict[str, Path | bytes]:  # by name i
     known = {file for inner in _FOLDERS for name in _KNOWN for file in folder.glob(inner + name) if file.is_file()}
     inside = (file for file in sorted(known) if file.resolve().is_relative_to(folder.resolve()))
     uploaded: dict[str, Path | bytes] = {file.relative_to(folder).as_posix(): file for file in inside}
-    if "vocab_lit.json" in uploaded:
-        note = read_json(folder / "vocab_lit.json")
-        note |= {key: without_folders(note[key]) for key in _PATHS if key in note}
-        uploaded["vocab_lit.json"] = (json_text(note, indent=2) + "\n").encode()
+    for name, file in uploaded.items():
+        if isinstance(file, Path) and any(map(file.match, _NOTES)) and file.name != "tokenizer_config.json":
+            note = read_json(file)
+            if (named := without_folders(note)) != note:
+                uploaded[name] = (json_text(named, indent=2) + "\n").encode()
     return uploaded
 
 

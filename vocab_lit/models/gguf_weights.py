@@ -60,7 +60,8 @@ log = logging.getLogger("vocab_lit")
 
 # %% auto #0
 __all__ = ['log', 'CACHE', 'NOTE', 'LARGEST', 'NEWEST', 'GgufTable', 'gguf_tables', 'load_gguf', 'cache_folder', 'cached',
-           'remove_cached', 'gguf_folder', 'check_grows', 'plan_beside', 'GgufTransplant', 'GgufWriter']
+           'remove_cached', 'gguf_folder', 'read_note', 'note_field', 'check_grows', 'plan_beside', 'GgufTransplant',
+           'GgufWriter']
 
 # %% ../../nbs/05_models/06_gguf_weights.ipynb #4ad7c3e6
 class GgufTable:
@@ -278,11 +279,33 @@ def gguf_folder(source: GgufFile | str | Path) -> Path:
     return folder
 
 
+_NOTED = ("model", "like", "trained")  # files or folders in the note, by name
+
+
+def read_note(file: GgufFile) -> dict[str, Any]:
+    "Return what a file notes on how it was made, with paths of what is beside it; empty where it notes nothing."
+    note = json.loads(file.get("vocab_lit.note", "{}"))
+    for key in _NOTED:
+        name = note.get(key)
+        if isinstance(name, str) and name == Path(name).name == file.path.name:
+            note[key] = f"{name} (another file of this name)"
+        elif isinstance(name, str) and name == Path(name).name and file.path.with_name(name).exists():
+            note[key] = str(file.path.with_name(name))
+    return note
+
+
+def note_field(note: dict[str, Any]) -> Field:
+    "Return the metadata of a note, with names in place of paths, since files are passed on."
+    from vocab_lit.models.card import without_folders
+
+    return text_field(json_text(without_folders(note)))
+
+
 def _write_notes(file: GgufFile, folder: Path) -> None:
     "Write what file a folder was made from, which is where it was read last, and what that notes on how it was made."
     from vocab_lit.models.card import source_facts
 
-    tokens, note = len(tokens_of(file)), json.loads(file.get("vocab_lit.note", "{}"))
+    tokens, note = len(tokens_of(file)), read_note(file)
     write_json(dict(file=str(file.path.resolve()), tokens=tokens), folder / NOTE)
     if note:
         write_json(dict(source=source_facts(str(file.path)), tokens=tokens) | note, folder / "vocab_lit.json")
@@ -412,7 +435,7 @@ class GgufTransplant:
     def save_pretrained(self, out: str | Path, language: str = "", **facts: Any) -> Path:
         "Write the file, the plan beside it, and in its metadata the facts on how it was made."
         fields, before = dict(self.fields), self.source.file.bytes
-        fields["vocab_lit.note"] = text_field(json_text(self.made | facts))
+        fields["vocab_lit.note"] = note_field(self.made | facts)
         if language:
             fields["general.languages"] = Field(ARRAY, STRING, [language])
         write_gguf(out, fields, self.tensors)
