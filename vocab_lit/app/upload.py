@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import logging
+import shlex
 from pathlib import Path
 
 import vocab_lit
@@ -119,7 +120,7 @@ def upload(
         url = api.create_repo(name, private=True, exist_ok=True)
         api.create_commit(name, additions, commit_message=message)
     except Exception as e:  # what the client raises has no common class
-        again = f"`vocab-lit push {folder} {name}`"
+        again = f"`{shlex.join(['vocab-lit', 'push', str(folder), name])}`"
         raise OSError(f"{folder} is saved, but not uploaded: {first_line(e)}; try again by {again}") from None
     log.info(f"uploaded to {url}")
     return str(url)

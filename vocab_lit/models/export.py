@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import logging
 import math
+import shlex
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -291,7 +292,7 @@ def _export(trained: Trained, like: GgufFile, out: Path) -> dict[str, int]:
     modelfile = out.with_name("Modelfile")
     if not modelfile.exists():
         modelfile.write_text(f"FROM ./{out.name}\n", encoding="utf-8", newline="\n")
-        log.info(f"wrote {modelfile}, from which `ollama create NAME -f {modelfile}` makes a model for Ollama")
+        log.info(f"wrote {modelfile}; for Ollama: `ollama create NAME -f {shlex.quote(str(modelfile))}`")
     return dict(told)
 
 # %% ../../nbs/05_models/21_export.ipynb #f3fccb78
