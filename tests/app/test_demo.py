@@ -5,11 +5,12 @@ from threading import Thread
 from tools.examples import run, tiny_model
 from transformers import GPT2Config, GPT2LMHeadModel
 from types import SimpleNamespace
-from vocab_lit.app.demo import Filler, LONGEST, Side, demo_server, open_port, open_side, open_sides
+from vocab_lit.app.demo import Filler, LONGEST, Side, demo_app, demo_server, open_port, open_side, open_sides
 from vocab_lit.models.source import Source
 from vocab_lit.text.settings import SettingError
 from vocab_lit.tokens.vocab import fit
 from vocab_lit.training.perplexity import perplexity
+import asyncio
 import http.client
 import json
 import pytest
@@ -151,13 +152,40 @@ def test_questions_of_other_sites_are_not_answered(cell_851de6f9):
         good = dict(side="after", text="a", n=1)
         assert ask("POST", "/tokens", good, Host="evil.example")[0] == ask("GET", "/", Host="evil.example")[0] == 400
         assert ask("POST", "/tokens", good, **{"Content-Type": "text/plain"})[0] == 403
-        assert ask("POST", "/tokens", good | dict(text="a" * 9 * LONGEST))[0] == 403
+        assert ask("POST", "/tokens", good | dict(text="a" * 9 * LONGEST))[0] == 413
+        assert ask("POST", "/tokens", b"")[0] == 400
         for wrong in (good | dict(side="both"), good | dict(text=3), good | dict(n=0), dict(side="after", text="a" * 2001)):
             status, answer = ask("POST", "/answer", wrong)
             assert status == 400 and answer["error"].startswith(("a question has", "give at most 128 characters"))
         assert ask("POST", "/else", good)[0] == 404
         for wrong in ([1], good | dict(side=[]), good | dict(n="1"), good | dict(text="\ud800"), b"{", b"[" * 15_000):
             assert ask("POST", "/tokens", wrong)[0] == 400
+
+
+@pytest.mark.cell('nbs/09_app/08_demo.ipynb', 'cell "a body is read up to the largest question, whatever its headers declare" (136092f6)')
+def test_a_body_is_read_up_to_the_largest_question_whatever_its_headers_declare(cell_851de6f9):
+    sides = cell_851de6f9.sides
+    def asked_in_chunks(chunks, *headers):  # status, and how many chunks were read
+        "Ask the application with a body in chunks."
+        left, sent = list(chunks), []
+
+        async def receive():
+            return dict(type="http.request", body=left.pop(0), more_body=bool(left))
+
+        async def send(message):
+            sent.append(message)
+
+        usual = [(b"host", b"localhost"), (b"content-type", b"application/json"), (b"transfer-encoding", b"chunked")]
+        scope = dict(type="http", http_version="1.1", method="POST", scheme="http", path="/tokens", query_string=b"")
+        asyncio.run(demo_app(sides)(scope | dict(headers=[*usual, *headers]), receive, send))
+        return sent[0]["status"], len(chunks) - len(left)
+
+
+    pytest.importorskip("starlette")
+    question = json.dumps(dict(side="after", text="Jumanne")).encode()
+    assert asked_in_chunks([question[:9], question[9:]]) == (200, 2)
+    for headers in ((), ((b"content-length", b"9"),)):
+        assert asked_in_chunks([b" " * 1000] * 500, *headers) == (413, 1 + 8 * LONGEST // 1000)
 
 
 @pytest.mark.cell('nbs/09_app/08_demo.ipynb', 'cell "a burst of questions is answered, one at a time" (a4aaeaf4)')

@@ -89,8 +89,14 @@ def cell_092f9fb2():
     (place / "elsewhere.json").write_text("{}")
     (place / "model/generation_config.json").symlink_to(place / "elsewhere.json")
     (place / "model/README.md").write_text("---\nlicense: mit\n---\n")
+    (place / "model/1_Pooling/config.json").write_text(json.dumps(dict(_name_or_path=str(place / "xlmr"))))
     note = dict(
-        model=str(place / "xlmr"), text=["/home/me/sw.txt"], tokenizer="trained on the text", vectors="none", seed=0
+        adapt=dict(source=str(place / "xlmr"), keep=["/home/me/en.txt"]),
+        model=str(place / "xlmr"),
+        text=["/home/me/sw.txt"],
+        tokenizer="trained on the text",
+        vectors="none",
+        seed=0,
     )
     (place / "model/vocab_lit.json").write_text(json.dumps(note))
     upload_rows(place / "model")
@@ -115,7 +121,8 @@ def test_what_belongs_to_the_model_goes_up_without_paths(cell_2c29432f, cell_092
     )
     assert base64.b64decode(files["model.safetensors"]["content"]) == b"{}"
     sent = json.loads(base64.b64decode(files["vocab_lit.json"]["content"]))
-    assert sent == note | dict(model="xlmr", text=["sw.txt"])
+    assert sent == note | dict(model="xlmr", text=["sw.txt"], adapt=dict(source="xlmr", keep=["en.txt"]))
+    assert json.loads(base64.b64decode(files["1_Pooling/config.json"]["content"])) == dict(_name_or_path="xlmr")
     assert [row["file"] for row in upload_rows(place / "model")] == sorted(files)
     others = ["1_Pooling/key.pem", "generation_config.json", "lapt.json", "notes.txt", "run/config.json", "run/state.bin"]
 

@@ -129,8 +129,9 @@ def test_columns_too_many_for_a_terminal_are_a_second_table():
     assert printed.count("123,456,789") == 9 + 1 and max(map(len, printed.splitlines())) <= 80
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(vocab_lit.cli.console, "output", wide)
-        vocab_lit.cli.console.show([dict(token="[unused3]")])
-    assert "[unused3]" in wide.file.getvalue()
+        vocab_lit.cli.console.show([dict(token="[unused3]")], "of [/bold]x")
+        vocab_lit.cli.console.show_facts({"[a]": "[red]y"}, "of [/b]z")
+    assert all(text in wide.file.getvalue() for text in ("[unused3]", "of [/bold]x", "[a]", "[red]y", "of [/b]z"))
 
 
 @pytest.mark.cell('nbs/10_cli/00_console.ipynb', 'cell "errors of users are one line, others have a traceback" (6578b169)')

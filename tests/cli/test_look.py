@@ -144,9 +144,14 @@ def test_demo_serves_a_page_and_ends_quietly_when_interrupted(cell_0892a6a7):
     assert "no such folder" in run("demo", place / "nothing", "--no-browser", "--port", 0, code=1)
 
 
-@pytest.mark.cell('nbs/10_cli/01_look.ipynb', 'cell "a GGUF file is checked, and its options refused for a folder" (d08ed5f0)')
-def test_a_gguf_file_is_checked_and_its_options_refused_for_a_folder(cell_0892a6a7):
+@pytest.mark.cell('nbs/10_cli/01_look.ipynb', 'cell "a GGUF file is checked, its options refused for a folder, and its copy in the cache shown and removed" (d08ed5f0)')
+def test_a_gguf_file_is_checked_its_options_refused_for_a_folder_and_its_copy_in_the_cache_shown_and_removed(cell_0892a6a7):
     place = cell_0892a6a7.place
+    import subprocess
+    import sys
+
+    import pytest
+
     from benchmarks.tiny_gguf import llama_tokens, write_tiny
     from vocab_lit.gguf.container import GgufFile, same_tensor, write_gguf
 
@@ -159,3 +164,13 @@ def test_a_gguf_file_is_checked_and_its_options_refused_for_a_folder(cell_0892a6
     assert "none.gguf: no such file" in run("check", place / "none.gguf", code=1)
     (place / "cut.gguf").write_bytes(tiny.read_bytes()[:-100])
     run("check", place / "cut.gguf", code=1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("VOCAB_LIT_CACHE", str(place / "cache"))
+        assert f"0.0 MB in {place / 'cache'}" in run("cache")
+        asked = [sys.executable, "-m", "vocab_lit", "evaluate", tiny, "--task", "ppl", "--test", place / "sw.txt"]
+        subprocess.run(asked, check=True, capture_output=True)  # by a process that ends
+        told = json.loads(run("cache", "--json"))
+        [copy] = told["copies"]
+        assert copy["file"] == str(tiny.resolve()) and copy["bytes"] == told["bytes"] > 10**5 and told["removed"] == 0
+        assert "plain.gguf" in run("cache") and json.loads(run("cache", "--clear", "--json"))["removed"] == told["bytes"]
+        assert f"0.0 MB in {place / 'cache'}" in run("cache", "--clear")

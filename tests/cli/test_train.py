@@ -5,6 +5,7 @@ from tools.examples import run
 from types import SimpleNamespace
 from vocab_lit.app.settings import AdaptOptions
 import json
+import numpy as np
 import pytest
 import re
 import shutil
@@ -19,6 +20,7 @@ def cell_a42a8f16():
     import shutil
     import tempfile
 
+    import numpy as np
     import pytest
 
     from studies.phrasebook import dictionary, lines, sentences
@@ -203,12 +205,12 @@ def test_perplexity_is_told_with_nothing_trained(cell_a42a8f16):
     told = json.loads(
         run("evaluate", place / "model", "--task", "ppl", "--test", place / "sw.txt", "--max-length", 64, "--json")
     )[0]
-    assert (
-        told["metric"] == "pseudo-perplexity"
-        and told["test"] > told["per_byte"] > 1
-        and "bits per byte"
-        in run("evaluate", place / "model", "--task", "ppl", "--test", place / "sw.txt", "--max-length", 64)
-    )
+    assert told["metric"] == "pseudo-perplexity" and told["test"] > told["per_byte"] > 1
+    assert next(name for name in told if name != "task") == "bits_per_byte"
+    shown = run("evaluate", place / "model", "--task", "ppl", "--test", place / "sw.txt", "--max-length", 64).splitlines()
+    assert shown[1].split()[:3] == ["bits", "per", "byte"]
+    assert all("not comparable between vocabularies" in line for line in shown if "per token" in line)
+    assert sum("per token" in line for line in shown) == 1
     for match, arguments in (
         (
             "--train is not for ppl, which trains nothing",
@@ -221,6 +223,8 @@ def test_perplexity_is_told_with_nothing_trained(cell_a42a8f16):
 @pytest.mark.cell('nbs/10_cli/03_train.ipynb', 'cell "one command from a text to a model and its report" (d12ba0ce)')
 def test_one_command_from_a_text_to_a_model_and_its_report(cell_a42a8f16):
     place = cell_a42a8f16.place
+    from vocab_lit.app.upload import files_to_upload
+
     words = place / "keep.txt"
     words.write_text("".join(f"{word}\n" for word in ["hello", "world", "and", "good", "morning"]))
     common = ("adapt", place / "model", "--text", place / "sw.txt", "--keep", words, "--minutes", 3)
@@ -230,6 +234,8 @@ def test_one_command_from_a_text_to_a_model_and_its_report(cell_a42a8f16):
     report = json.loads(run(*common, "--out", place / "best", "--json"))
     assert report["winner"] == "trim" and report["rows"][0]["after"] < report["rows"][0]["before"]
     assert (place / "best/config.json").is_file() and (place / "best/report.md").is_file()
+    for file in files_to_upload(place / "best").values():
+        assert str(place).encode() not in (file if isinstance(file, bytes) else file.read_bytes()), file
     again = run(*common, "--out", place / "best")
     assert "vocab-lit demo" in again and "bits per byte" in again
     for match, arguments in (
@@ -352,6 +358,51 @@ def test_a_study_is_printed_planned_computed_and_tells_of_failures(cell_a42a8f16
         (("study", folder / "study.yml"), "say which folder that is by `data:` or --data DIR"),
     ):
         assert match in run(*wrong, code=1)
+
+
+@pytest.mark.cell('nbs/10_cli/03_train.ipynb', 'cell "nothing that is uploaded names a folder of this machine" (c79d89ae)')
+def test_nothing_that_is_uploaded_names_a_folder_of_this_machine(cell_a42a8f16):
+    place = cell_a42a8f16.place
+    from benchmarks.tiny_gguf import llama_tokens, write_tiny
+    from vocab_lit.app.upload import files_to_upload
+    from vocab_lit.gguf.container import GgufFile
+    from vocab_lit.models.source import GgufSource
+
+
+    def uploaded(folder):  # all bytes, those of archives as they are inside
+        for name, file in files_to_upload(folder).items():
+            if name.endswith(".npz"):
+                yield from (array.tobytes() for array in np.load(file).values())
+            yield file if isinstance(file, bytes) else file.read_bytes()
+
+
+    model, text, shared = place / "model", ("--text", place / "sw.txt"), place / "shared"
+    few = (*text, "--steps", 1, "--batch-size", 2, "--length", 32)
+    run("trim", model, *text, "--out", shared / "trimmed")
+    run("transplant", model, *text, "--vocab-size", 600, "--out", shared / "transplanted")
+    run("merge", shared / "transplanted", shared / "transplanted", "--out", shared / "merged")
+    run("lapt", shared / "trimmed", *few, "--out", shared / "trained")
+    run("lapt", shared / "transplanted", *few, "--lora", "r=2", "--out", shared / "lora")
+    run("adapter", "train", model, *few, "--name", "sw", "--out", shared / "adapter")
+    for folder in sorted(path for path in shared.iterdir() if path.is_dir()):
+        assert "README.md" in files_to_upload(folder)
+        for data in uploaded(folder):
+            for code in ("utf-8", "utf-32-le"):
+                assert str(place).encode(code) not in data and str(Path.home()).encode(code) not in data, folder
+
+    tiny = write_tiny(shared / "tiny.gguf", llama_tokens())
+    run("trim", tiny, *text, "--out", shared / "trimmed.gguf")
+    run("transplant", tiny, *text, "--extend", 20, "--out", shared / "extended.gguf")
+    (shared / "elsewhere").mkdir()
+    run("trim", tiny, *text, "--out", shared / "elsewhere/tiny.gguf")
+    run("lapt", tiny, *few, "--out", shared / "of-file")
+    run("export", shared / "of-file", "--like", tiny, "--out", shared / "exported.gguf")
+    files = [*shared.glob("*.gguf"), shared / "elsewhere/tiny.gguf"]
+    assert len(files) == 5 and not any(str(place).encode() in file.read_bytes() for file in files)
+    note = json.loads(GgufFile(shared / "exported.gguf").get("vocab_lit.note"))
+    assert (note["like"], note["trained"]) == ("tiny.gguf", "of-file")
+    assert GgufSource(shared / "trimmed.gguf").note["model"] == str(tiny)  # beside it
+    assert "another file" in GgufSource(shared / "elsewhere/tiny.gguf").note["model"]
 
 
 @pytest.mark.cell('nbs/10_cli/03_train.ipynb', 'cell "a folder is checked, and uploaded where that is asked for" (a3840f94)')

@@ -3,6 +3,7 @@ from benchmarks.tiny_gguf import gpt2_tokens, llama_tokens, write_tiny
 from dataclasses import replace
 from pathlib import Path
 from studies.llama_cpp import Llama
+from tools.examples import remarks
 from transformers import AutoModelForCausalLM
 from types import SimpleNamespace
 from vocab_lit.gguf.container import GgufFile
@@ -91,6 +92,7 @@ def test_what_was_not_trained_comes_back_byte_for_byte(cell_35c1a5ca):
 def test_of_a_table_only_the_rows_that_changed_are_written_anew(cell_35c1a5ca):
     files = cell_35c1a5ca.files
     folder = cell_35c1a5ca.folder
+    plain = cell_35c1a5ca.plain
     from vocab_lit.models.compatibility import Served, find_changed_rows
 
     before, after = GgufFile(files["Q8_0"]), GgufFile(folder / "rows.gguf")
@@ -105,6 +107,10 @@ def test_of_a_table_only_the_rows_that_changed_are_written_anew(cell_35c1a5ca):
     [changes] = find_changed_rows(Served(folder / "rows.gguf", files["Q8_0"]))
     assert not changes.breaks and "2 of" in changes.what and "trained" in changes.todo
     assert (folder / "Modelfile").read_text() == "FROM ./rows.gguf\n"
+    (folder / "again").mkdir()
+    with remarks() as told:
+        export_gguf(plain["F32"], files["F32"], folder / "again" / "f32.gguf")
+    assert (folder / "again" / "Modelfile").is_file() and str(folder / "again" / "Modelfile") in "".join(told)
 
 
 @pytest.mark.cell('nbs/05_models/21_export.ipynb', 'cell "llama.cpp computes what transformers computes" (516f2c5e)')

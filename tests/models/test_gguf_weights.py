@@ -10,8 +10,10 @@ from types import SimpleNamespace
 from vocab_lit.gguf.container import GgufFile, NewTensor, same_tensor, type_name, write_gguf
 from vocab_lit.gguf.tokens import text_field, token_tables, tokens_of
 from vocab_lit.methods.settings import TransplantSettings
-from vocab_lit.models.gguf_weights import CACHE, gguf_folder
+from vocab_lit.models import gguf_weights
+from vocab_lit.models.gguf_weights import CACHE, NOTE, cached, gguf_folder, remove_cached
 from vocab_lit.models.pipeline import transplant_files, trim_files
+from vocab_lit.models.source import FolderSource
 from vocab_lit.text.corpus import Lines
 from vocab_lit.text.errors import SettingError
 from vocab_lit.tokens.gguf_tokenizer import read_tokenizer
@@ -22,6 +24,9 @@ import json
 import numpy as np
 import os
 import pytest
+import shutil
+import subprocess
+import sys
 import tempfile
 import torch
 
@@ -86,14 +91,51 @@ def test_transformers_computes_with_it_what_llama_cpp_computes(cell_a8b80e52):
     assert far < 0.2 and next(iter(theirs)) == ours.argmax(), far  # llama.cpp computes in half precision in part
 
 
-@pytest.mark.cell('nbs/05_models/06_gguf_weights.ipynb', 'cell "a folder is made once, and anew for a file that has changed" (810c47cc)')
-def test_a_folder_is_made_once_and_anew_for_a_file_that_has_changed(cell_a8b80e52):
+@pytest.mark.cell('nbs/05_models/06_gguf_weights.ipynb', 'cell "a folder is made once for the content of a file, whatever its path and time" (810c47cc)')
+def test_a_folder_is_made_once_for_the_content_of_a_file_whatever_its_path_and_time(cell_a8b80e52):
+    home = cell_a8b80e52.home
     opened = cell_a8b80e52.opened
     tiny = cell_a8b80e52.tiny
     before = (opened / "model.safetensors").stat().st_mtime_ns
-    assert gguf_folder(tiny) == opened and (opened / "model.safetensors").stat().st_mtime_ns == before
-    os.utime(tiny, (1, 1))
-    assert gguf_folder(tiny) != opened
+    copy = Path(shutil.copy(tiny, home / "copy.gguf"))
+    os.utime(copy, (1, 1))
+    assert gguf_folder(tiny) == gguf_folder(copy) == opened
+    assert (opened / "model.safetensors").stat().st_mtime_ns == before
+    assert FolderSource(opened).origin == str(copy.resolve())  # where it was read last
+    data = bytearray(tiny.read_bytes())
+    data[-1] ^= 1  # of the last weight
+    copy.write_bytes(data)
+    assert gguf_folder(copy) != opened
+
+
+@pytest.mark.cell('nbs/05_models/06_gguf_weights.ipynb', 'cell "the cache is bounded, and never loses what a process uses" (c26345ce)')
+def test_the_cache_is_bounded_and_never_loses_what_a_process_uses(cell_a8b80e52):
+    home = cell_a8b80e52.home
+    use = """
+import sys
+from vocab_lit.models.gguf_weights import gguf_folder
+print(gguf_folder(sys.argv[1]), flush=True)
+sys.stdin.read()
+"""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(CACHE, str(home / "bounded"))
+        files = [write_tiny(home / f"{n}.gguf", llama_tokens(), table="F32", seed=n) for n in range(5)]
+        assert remove_cached() == 0
+        patch.setattr(gguf_weights, "LARGEST", 1)
+        pipes = dict(stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        with subprocess.Popen([sys.executable, "-c", use, files[0]], **pipes) as user:
+            first = Path(user.stdout.readline().strip())
+            assert first.is_dir()
+            for file in files[1:4]:
+                os.close(gguf_weights._USED.pop(gguf_folder(file)))  # as when a process has ended
+            last = gguf_folder(files[4])
+            assert [Path(row["file"]) for row in cached()] == [files[4], files[3], files[0]]  # the last two, and one in use
+            assert remove_cached() == cached()[0]["bytes"]  # neither this process's own nor the other's
+            assert {row["folder"] for row in cached()} == {str(last), str(first)}
+            user.communicate()
+        assert remove_cached() > 0 and [row["folder"] for row in cached()] == [str(last)]
+        assert [path.name for path in first.iterdir()] == [NOTE]  # which file it was made from
+        assert gguf_folder(files[0]) == first and (first / "config.json").is_file()
 
 
 @pytest.mark.cell('nbs/05_models/06_gguf_weights.ipynb', 'cell "a file is evaluated as its folder is" (b4409f8e)')

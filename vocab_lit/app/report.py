@@ -27,7 +27,7 @@ from ..models.card import without_folders
 from ..text.corpus import Amount, Lines, data_path, sample_lines
 from ..text.errors import no_collection
 from ..text.files import check_output, check_text, write_text
-from ..text.markup import markdown_table, markdown_text
+from ..text.markup import code_block, markdown_table, markdown_text
 from ..text.settings import SettingError
 from ..text.words import script_name
 from ..tokens.vocab import Token, Vocab, fit, visible
@@ -329,13 +329,14 @@ def report_markdown(
         return markdown_text(f"{value:,}" if type(value) is int else value)
 
     parts = [f"# {markdown_text(data['title'])}", f"{data['made']} {data['version']}"]
-    parts += [markdown_table(["what", "value"], data["facts"].items(), shown), *(f"- {note}" for note in data["notes"])]
+    parts.append(markdown_table(["what", "value"], data["facts"].items(), shown))
+    parts += [f"- {markdown_text(note)}" for note in data["notes"]]
     for table in data["tables"]:
         rows = table["rows"]
         heads = [name.replace("_", " ") for name in rows[0]] if rows else []
         parts += [f"## {table['title']}", table["about"]]
         parts += [markdown_table(heads, (row.values() for row in rows), shown)] if rows else []
-    parts += ["## Commands", "\n".join(["```", *data["commands"], "```"])]
+    parts += ["## Commands", code_block("\n".join(data["commands"]))]
     return "\n\n".join(filter(None, parts)) + "\n"
 
 

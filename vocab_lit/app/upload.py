@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import logging
+import shlex
 from pathlib import Path
 
 import vocab_lit
@@ -72,11 +73,14 @@ _KNOWN = (
     *("model_head.pkl", "*_linear.pt"),
 )
 _FOLDERS = ("", "[0-9]*_*/", "vocabulary/")  # modules of a sentence encoder; the tokenizer of an adapter
-_PATHS = ("model", "text", "tokenizer", "vectors", "settings")  # in the note
+_NOTES = ("vocab_lit.json", "*config.json", "forgotten.json", "scores.json")  # which may name files of this machine
 
 
 def files_to_upload(folder: str | Path) -> dict[str, Path | bytes]:  # by name in the repository, sorted
-    "List the known files of a model's folder, but for links that lead out; `ValueError` where there is no model."
+    """List the known files of a model's folder, but for links that lead out, and with names in place of paths.
+
+    `ValueError` where there is no model.
+    """
     folder = Path(folder)
     if not folder.is_dir():
         raise FileNotFoundError(f"{folder}: no such folder")
@@ -84,10 +88,11 @@ def files_to_upload(folder: str | Path) -> dict[str, Path | bytes]:  # by name i
         raise ValueError(f"{folder} has no config.json and no adapter_config.json; give the folder of a model")
     known = files_within(folder, *(inner + name for inner in _FOLDERS for name in _KNOWN))
     uploaded: dict[str, Path | bytes] = {file.relative_to(folder).as_posix(): file for file in known}
-    if "vocab_lit.json" in uploaded:
-        note = read_json(folder / "vocab_lit.json")
-        note |= {key: without_folders(note[key]) for key in _PATHS if key in note}
-        uploaded["vocab_lit.json"] = (json_text(note, indent=2) + "\n").encode()
+    for name, file in uploaded.items():
+        if isinstance(file, Path) and any(map(file.match, _NOTES)) and file.name != "tokenizer_config.json":
+            note = read_json(file)
+            if (named := without_folders(note)) != note:
+                uploaded[name] = (json_text(named, indent=2) + "\n").encode()
     return uploaded
 
 
@@ -115,7 +120,7 @@ def upload(
         url = api.create_repo(name, private=True, exist_ok=True)
         api.create_commit(name, additions, commit_message=message)
     except Exception as e:  # what the client raises has no common class
-        again = f"`vocab-lit push {folder} {name}`"
+        again = f"`{shlex.join(['vocab-lit', 'push', str(folder), name])}`"
         raise OSError(f"{folder} is saved, but not uploaded: {first_line(e)}; try again by {again}") from None
     log.info(f"uploaded to {url}")
     return str(url)

@@ -104,7 +104,7 @@ def show(rows: list[dict], title: str = "") -> None:
     if not rows or not FIRST:
         return
     if title:
-        output.print(f"[bold]{title}[/bold]", soft_wrap=True)
+        output.print(f"[bold]{escape(title)}[/bold]", soft_wrap=True)
     columns = {name: [_cell(row[name]) for row in rows] for name in rows[0]}
     least = {name: _least(name, cells) + _BETWEEN for name, cells in columns.items()}
     first, *others = columns
@@ -159,8 +159,8 @@ def show_facts(facts: Mapping[str, object], title: object = "") -> None:
     "Print one record as lines of a name and a value."
     table = Table.grid(padding=(0, 2))
     for name, value in facts.items():
-        table.add_row(f"  {name.replace('_', ' ')}", _cell(value))
-    output.print(f"[bold]{title}[/bold]", table, "", sep="\n")
+        table.add_row(escape(f"  {name.replace('_', ' ')}"), escape(_cell(value)))
+    output.print(f"[bold]{escape(str(title))}[/bold]", table, "", sep="\n")
 
 
 def show_line(line: str) -> None:

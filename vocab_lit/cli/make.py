@@ -8,6 +8,7 @@ __all__ = ['log', 'vectors', 'Alignment', 'init', 'clean', 'tokenizer', 'vectors
 
 # %% ../../nbs/10_cli/02_make.ipynb #0bbfaf7c
 import logging
+import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
@@ -88,7 +89,7 @@ def init(
     show([{k: r[k] for k in ("kind", "name", "where")} for r in resources if r["kind"] != "model"], "resources")
     if not resources:
         output.print("No resources are known for it; your own text is what counts.")
-    log.info(f"wrote {out}; put your files in, then: vocab-lit adapt --setup {out} --out DIR")
+    log.info(f"wrote {out}; put your files in, then: vocab-lit adapt --setup {shlex.quote(str(out))} --out DIR")
 
 # %% ../../nbs/10_cli/02_make.ipynb #d173bcca
 @command(

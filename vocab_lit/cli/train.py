@@ -93,6 +93,9 @@ def _train(
     return {}
 
 
+_OF_ONE_VOCABULARY = "not comparable between vocabularies"
+
+
 def _show_trained(out: Path, losses: "pd.DataFrame", bits: list[dict], forgets: bool) -> None:
     "Print the first, the lowest and the last loss, bits per byte before and after, and what was forgotten."
     from vocab_lit.training.perplexity import ENDINGS, FORGOTTEN, bits_by_text, ending_warnings
@@ -100,7 +103,7 @@ def _show_trained(out: Path, losses: "pd.DataFrame", bits: list[dict], forgets: 
     best = losses.loss.idxmin()
     shown = losses.iloc[sorted({0, best, len(losses) - 1})]
     rows = [dict(step=int(r.step), loss=f"{r.loss:.4f}", kept="yes" * (r.Index == best)) for r in shown.itertuples()]
-    show(rows, "held-out loss (nats a token)")
+    show(rows, f"held-out loss (nats per token, {_OF_ONE_VOCABULARY})")
     show(bits_by_text(bits), "bits per byte, which compare between vocabularies: lower is better")
     forgotten = json.loads((out / "forgotten.json").read_text(encoding="utf-8")) if forgets else []
     show(bits_by_text(forgotten), FORGOTTEN)
@@ -212,6 +215,15 @@ def _show_scores(records: list[dict], title: str) -> None:
         output.print(f"test {name} {mean(scores):.2f}{spread}")
 
 
+def _show_perplexity(record: dict, title: str) -> None:
+    "Print what compares between vocabularies first, and what does not with that remark."
+    name = record["metric"]
+    per_token = f"{record['test']:,.4g} ({_OF_ONE_VOCABULARY})"
+    facts = {"bits per byte": record["bits_per_byte"], f"{name} per byte": record["per_byte"]}
+    facts |= {f"{name} per token": per_token, "tokens": record["tokens"], "bytes": record["bytes"]}
+    show_facts(facts | {"unknown tokens": record["unknown"]}, title)
+
+
 @command(
     "evaluate",
     _PANEL,
@@ -231,8 +243,9 @@ def evaluate(
 
     Training and test file may be in two languages: the scores are then those of zero-shot transfer.
 
-    With --task ppl nothing is trained: the perplexity of a token and of a byte of the test text are computed. Those of
-    a byte compare between vocabularies. A masked model's is a pseudo-perplexity, each token masked once.
+    With --task ppl nothing is trained: bits per byte and the perplexity of the test text are computed. Bits per byte
+    compare between vocabularies, perplexity per token does not. A masked model's is a pseudo-perplexity, each token
+    masked once.
 
     Example: `vocab-lit evaluate xlmr-wo --task pos --train wo-train.conllu --dev wo-dev.conllu --test wo-test.conllu`
 
@@ -257,7 +270,7 @@ def evaluate(
     if as_json:
         tell_json(records)
     elif settings.trains_nothing:
-        show_facts({k: v for k, v in records[0].items() if k != "task"}, f"{settings.task} of {model}")
+        _show_perplexity(records[0], f"{settings.task} of {model}")
     else:
         _show_scores(records, model)
 

@@ -158,7 +158,7 @@ def without_folders(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     if value and (Path(value).exists() or Path(value).is_absolute()):
-        return Path(value).name
+        return Path(value).name or value
     return re.sub(r"(?<!\S)(?:~|\.{0,2}/)\S*/(\S+)", r"\1", value)  # in words, such as "embeddings of ../xlmr"
 
 

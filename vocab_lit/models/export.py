@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import logging
 import math
+import shlex
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -31,10 +32,9 @@ from vocab_lit.gguf.container import (
     write_gguf,
 )
 from ..gguf.tokens import chat_template_fields, text_field, token_tables, tokens_of
-from .gguf_weights import GgufTransplant, gguf_folder
+from .gguf_weights import GgufTransplant, gguf_folder, note_field
 from .lazy_weights import StoredTensor, read_header, stored_tensors
 from .source import FolderSource, GgufSource, Source, check_new_gguf
-from ..text.corpus import json_text
 from ..text.errors import SettingError, first_line, import_extra
 from ..text.files import read_json
 from ..tokens.gguf_tokenizer import GgufTokenizer, with_tokenizer
@@ -335,11 +335,12 @@ def _export(trained: Trained, like: GgufFile, out: Path) -> dict[str, int]:
     if told.keys() != {"unchanged"}:
         note = json.loads(file.get("vocab_lit.note", "{}"))
         note |= dict(made_by="vocab-lit export", trained=str(trained.folder), like=str(like.path))
-        fields["vocab_lit.note"] = text_field(json_text(note))
+        fields["vocab_lit.note"] = note_field(note)
     write_gguf(out, fields, [tensor for tensor, _ in written])
     modelfile = out.with_name("Modelfile")
     if not modelfile.exists():
         modelfile.write_text(f"FROM ./{out.name}\n", encoding="utf-8", newline="\n")
+        log.info(f"wrote {modelfile}; for Ollama: `ollama create NAME -f {shlex.quote(str(modelfile))}`")
     return dict(told)
 
 # %% ../../nbs/05_models/21_export.ipynb #f3fccb78

@@ -9,7 +9,9 @@ import hashlib
 import json
 import logging
 import os
+import shutil
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -36,7 +38,7 @@ from vocab_lit.gguf.container import (
 from ..gguf.tokens import check_whole, text_field, token_tables, tokens_of
 from ..text.corpus import json_text, write_json
 from ..text.errors import SettingError, first_line
-from ..text.files import in_turn, scratch_folder, write_folder
+from ..text.files import in_turn, read_json, scratch_folder, write_folder
 from ..tokens.gguf_tokenizer import GgufTokenizer, read_tokenizer, with_tokenizer
 from ..tokens.tokenizer_file import ids_before, save_tokenizer
 from ..tokens.vocab import Vocab, added_tokens
@@ -49,11 +51,17 @@ if TYPE_CHECKING:
     from vocab_lit.methods.settings import TransplantSettings
     from vocab_lit.tokens.trim import Trimming
 
+try:
+    import fcntl
+except ImportError:  # on Windows, which removes no file that is open
+    fcntl = None
+
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'CACHE', 'NOTE', 'GgufTable', 'gguf_tables', 'load_gguf', 'cache_folder', 'gguf_folder', 'check_grows',
-           'plan_beside', 'GgufTransplant', 'GgufWriter']
+__all__ = ['log', 'CACHE', 'NOTE', 'LARGEST', 'NEWEST', 'GgufTable', 'gguf_tables', 'load_gguf', 'cache_folder', 'cached',
+           'remove_cached', 'gguf_folder', 'read_note', 'note_field', 'check_grows', 'plan_beside', 'GgufTransplant',
+           'GgufWriter']
 
 # %% ../../nbs/05_models/06_gguf_weights.ipynb #4ad7c3e6
 class GgufTable:
@@ -158,47 +166,149 @@ def _set_ids(model: PreTrainedModel, tokens: GgufTokenizer) -> None:
 
 # %% ../../nbs/05_models/06_gguf_weights.ipynb #787cb6a3
 CACHE = "VOCAB_LIT_CACHE"  # in the environment: a folder
-NOTE = "gguf.json"  # in the folder: the file that it was made from
+NOTE = "gguf.json"  # in the folder: the file that it was made from; its time is that of the last use
+LARGEST, NEWEST = 4e9, 2  # bytes of all folders in the cache; the last used ones may be larger
+_CONFIG = "config.json"  # which only a whole folder has
+_USED: dict[Path, int] = {}  # what this process uses: the descriptor of a file that is locked until it ends
 
 
 def cache_folder() -> Path:
-    "Where folders made from GGUF files are kept."
-    return Path(os.environ.get(CACHE) or Path("~/.cache/vocab_lit").expanduser())
+    "Return the place of folders that were made from GGUF files."
+    return Path(os.environ.get(CACHE) or Path("~/.cache/vocab_lit").expanduser()) / "gguf"
 
 
 def _digest(file: GgufFile) -> str:
-    "What tells files apart without reading them whole: the path, size and time of each part."
-    parts = [part.resolve() for part in parts_of(file.path)]
-    facts = [(str(part), part.stat().st_size, part.stat().st_mtime_ns) for part in parts]
-    return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:12]
+    "Hash the content of a file and its parts, wherever it is and whatever its name."
+    parts = b""
+    for part in parts_of(file.path):
+        with open(part, "rb") as f:
+            parts += hashlib.file_digest(f, "sha256").digest()
+    return hashlib.sha256(parts).hexdigest()[:12]
+
+
+def _lock(file: int, is_shared: bool) -> bool:
+    "Lock a file until it is closed, shared with others or alone; False where others prevent that."
+    if fcntl is None:
+        return True
+    try:
+        fcntl.flock(file, fcntl.LOCK_SH if is_shared else fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return is_shared  # on file systems that have no locks
+    return True
+
+
+def _use(folder: Path) -> bool:
+    "Let no process remove a folder until this process ends; False where it is not there."
+    with suppress(FileNotFoundError):
+        file = os.open(folder / _CONFIG, os.O_RDONLY)
+        if _lock(file, is_shared=True) and (folder / _CONFIG).exists():  # not removed meanwhile
+            if folder in _USED:
+                os.close(_USED[folder])
+            _USED[folder] = file
+            return True
+        os.close(file)
+    return False
+
+
+def cached() -> list[dict[str, Any]]:  # folder, file (that it was made from), bytes, used (seconds since 1970)
+    "List the folders in the cache, the last used first."
+    rows = []
+    for config in cache_folder().glob(f"*/{_CONFIG}"):
+        with suppress(FileNotFoundError):  # another process removes it
+            folder = config.parent
+            size = sum(file.stat().st_size for file in folder.rglob("*"))
+            rows.append(
+                dict(
+                    folder=str(folder),
+                    file=read_json(folder / NOTE).get("file", ""),
+                    bytes=size,
+                    used=(folder / NOTE).stat().st_mtime,
+                )
+            )
+    return sorted(rows, key=lambda row: -row["used"])
+
+
+def _remove(folder: Path) -> bool:
+    "Remove a folder of the cache but for its note, unless a process uses it; whether it was removed."
+    with suppress(OSError), open(folder / _CONFIG, "rb") as file:
+        if not _lock(file.fileno(), is_shared=False):
+            return False
+        if fcntl is None:
+            file.close()
+        for path in sorted(folder.iterdir(), key=lambda path: path.name != _CONFIG):  # that one first
+            if path.name != NOTE:
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+        return True
+    return False
+
+
+def remove_cached(largest: float = 0, newest: int = 0) -> int:
+    "Remove folders of the cache that no process uses, the last used ones last, down to a size; the bytes removed."
+    removed = kept = 0
+    if not cache_folder().is_dir():
+        return 0
+    with in_turn(cache_folder() / "removal"):
+        for number, row in enumerate(cached()):
+            if number >= newest and kept + row["bytes"] > largest and _remove(Path(row["folder"])):
+                removed += row["bytes"]
+            else:
+                kept += row["bytes"]
+    return removed
 
 
 def gguf_folder(source: GgufFile | str | Path) -> Path:
-    """The model of a GGUF file as a folder of float32 weights that transformers loads, made where it is not there yet.
+    """Return the model of a GGUF file as a folder of float32 weights, which is made where it is not there yet.
 
     `ValueError` where the file is damaged, or transformers does not read its architecture. The environment's
-    VOCAB_LIT_CACHE names another place than ~/.cache/vocab_lit.
+    VOCAB_LIT_CACHE names another place than ~/.cache/vocab_lit. The folder stays there while this process runs.
     """
     file = GgufFile.of(source)
     check_whole(file)
-    folder = cache_folder() / "gguf" / f"{file.path.stem}-{_digest(file)}"
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with in_turn(folder):
-        if not folder.exists():
-            log.info(f"dequantising {file.path.name} to compute with it, into {folder}")
+    place, digest = cache_folder(), _digest(file)
+    place.mkdir(parents=True, exist_ok=True)
+    with in_turn(place / digest):
+        folder = next(place.glob(f"*-{digest}"), place / f"{file.path.stem}-{digest}")
+        if not _use(folder):
+            log.info(f"dequantising {file.path.name} to compute with it, into {folder}; see `vocab-lit cache`")
+            shutil.rmtree(folder, ignore_errors=True)  # the note of one that was removed
             _make(file, folder)
-        _carry_note(file, folder)
+            _use(folder)
+        _write_notes(file, folder)
+    if removed := remove_cached(LARGEST, NEWEST):
+        log.info(f"removed {removed / 1e6:,.0f} MB of dequantised models from {place}, which were not used lately")
     return folder
 
 
-def _carry_note(file: GgufFile, folder: Path) -> None:
-    "Write what a file notes on how it was made as a folder has it, where that is not there yet."
+_NOTED = ("model", "like", "trained")  # files or folders in the note, by name
+
+
+def read_note(file: GgufFile) -> dict[str, Any]:
+    "Return what a file notes on how it was made, with paths of what is beside it; empty where it notes nothing."
+    note = json.loads(file.get("vocab_lit.note", "{}"))
+    for key in _NOTED:
+        name = note.get(key)
+        if isinstance(name, str) and name == Path(name).name == file.path.name:
+            note[key] = f"{name} (another file of this name)"
+        elif isinstance(name, str) and name == Path(name).name and file.path.with_name(name).exists():
+            note[key] = str(file.path.with_name(name))
+    return note
+
+
+def note_field(note: dict[str, Any]) -> Field:
+    "Return the metadata of a note, with names in place of paths, since files are passed on."
+    from vocab_lit.models.card import without_folders
+
+    return text_field(json_text(without_folders(note)))
+
+
+def _write_notes(file: GgufFile, folder: Path) -> None:
+    "Write what file a folder was made from, which is where it was read last, and what that notes on how it was made."
     from vocab_lit.models.card import source_facts
 
-    note = json.loads(file.get("vocab_lit.note", "{}"))
-    if note and not (folder / "vocab_lit.json").exists():
-        facts = dict(source=source_facts(str(file.path)), tokens=len(tokens_of(file)))
-        write_json(facts | note, folder / "vocab_lit.json")
+    tokens, note = len(tokens_of(file)), read_note(file)
+    write_json(dict(file=str(file.path.resolve()), tokens=tokens), folder / NOTE)
+    if note:
+        write_json(dict(source=source_facts(str(file.path)), tokens=tokens) | note, folder / "vocab_lit.json")
 
 
 def _make(file: GgufFile, folder: Path) -> None:
@@ -206,7 +316,7 @@ def _make(file: GgufFile, folder: Path) -> None:
     with write_folder(folder) as part:
         model.save_pretrained(part)
         save_tokenizer(tokenizer, part)
-        write_json(dict(file=str(file.path.resolve()), tokens=len(tokens_of(file))), part / NOTE)
+        write_json({}, part / NOTE)  # as the folder is used
 
 # %% ../../nbs/05_models/06_gguf_weights.ipynb #88ce64fc
 def check_grows(source: Any, text: Sequence[str | Path], settings: TransplantSettings) -> None:
@@ -325,7 +435,7 @@ class GgufTransplant:
     def save_pretrained(self, out: str | Path, language: str = "", **facts: Any) -> Path:
         "Write the file, the plan beside it, and in its metadata the facts on how it was made."
         fields, before = dict(self.fields), self.source.file.bytes
-        fields["vocab_lit.note"] = text_field(json_text(self.made | facts))
+        fields["vocab_lit.note"] = note_field(self.made | facts)
         if language:
             fields["general.languages"] = Field(ARRAY, STRING, [language])
         write_gguf(out, fields, self.tensors)

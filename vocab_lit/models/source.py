@@ -492,7 +492,9 @@ class GgufSource(Source):
     @cached_property
     def note(self) -> dict[str, Any]:
         "What is noted on how vocab-lit made it; empty for others."
-        return json.loads(self.file.get("vocab_lit.note", "{}"))
+        from vocab_lit.models.gguf_weights import read_note
+
+        return read_note(self.file)
 
     @cached_property
     def plan(self) -> Plan:

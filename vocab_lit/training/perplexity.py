@@ -74,12 +74,12 @@ class Perplexity:
 
     @property
     def facts(self) -> dict:
-        "The numbers of a record."
+        "The numbers of a record; those per byte are first, since `test` is per token and of one vocabulary."
         return dict(
+            bits_per_byte=self.bits_per_byte,
+            per_byte=self.per_byte,
             metric="perplexity" if self.kind == "causal" else "pseudo-perplexity",
             test=self.per_token,
-            per_byte=self.per_byte,
-            bits_per_byte=self.bits_per_byte,
             tokens=self.tokens,
             bytes=self.bytes,
             unknown=self.unknown,

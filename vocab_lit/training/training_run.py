@@ -382,7 +382,8 @@ def _training_facts(run: FolderRun, losses: pd.DataFrame, folder: Path) -> dict:
         **(dict(embeddings=config.embeddings, lora=config.lora) if config.lora else {}),
         steps=f"{config.steps:,} of {config.batch_size} x {config.length} tokens, the best {losses.step[best]:,}",
         learning_rate=config.learning_rate,
-        held_out_loss=f"{losses.loss.iloc[0]:.4f} before, {losses.loss[best]:.4f} after (nats)",
+        held_out_loss=f"{losses.loss.iloc[0]:.4f} before, {losses.loss[best]:.4f} after "
+        "(nats per token, not comparable between vocabularies)",
         seed=run.seed,
     )
     if run.kept.parts:
