@@ -305,17 +305,19 @@ def words_per_second(
     on_device(model).eval()
     per_word = max(fit(tokenizer, lines).fertility, 1e-9)
     ids = tokenizer(" ".join(lines), add_special_tokens=False, return_tensors="pt", verbose=False)["input_ids"]
-    ids = ids[:, :32].to(model.device)
+    longest = max_length(model)
+    n_new = min(_GENERATED, longest - 1) if is_decoder(model) else 0
+    ids = ids[:, : min(32, longest - n_new)].to(model.device)
     with torch.inference_mode():
         for _ in range(2):  # the first warms up
             began = now()
             if is_decoder(model):
-                more = dict(min_new_tokens=_GENERATED, max_new_tokens=_GENERATED, do_sample=False, pad_token_id=0)
+                more = dict(min_new_tokens=n_new, max_new_tokens=n_new, do_sample=False, pad_token_id=0)
                 model.generate(ids, attention_mask=torch.ones_like(ids), **more)  # pyright: ignore
             else:
                 model(input_ids=ids)
             took = now() - began
-    return (_GENERATED if is_decoder(model) else ids.numel()) / took / per_word
+    return (n_new or ids.numel()) / took / per_word
 
 
 def passages_of(race: Race, name: str, part: str) -> list[str]:  # new, kept-N or sampled-N; judge or test
@@ -459,7 +461,7 @@ def choose_batch(race: Race, model: PreTrainedModel) -> None:
     tokens, largest = SMALLEST, min(LARGEST, PASSES * of_text / STEPS)
     while tokens < largest and race.clock.budget / (each * 2 * tokens) > STEPS:
         tokens *= 2
-    length = 64 if tokens < 2048 else 256
+    length = min(64 if tokens < 2048 else 256, max_length(model))
     race.write(batch=tokens // length, length=length, step_seconds=round(each * tokens, 4))
 
 
