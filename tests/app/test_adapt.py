@@ -107,7 +107,7 @@ def cell_51e10933(cell_3c9acadc):
         "A race, in its folder, of candidates that end with these bits per byte, and the winner."
         race = Race(Adapt(asked.source, asked.text, AdaptOptions(minutes=5)), place / folder, FakeTime())
         race.path().mkdir(parents=True, exist_ok=True)
-        race.note |= dict(budget=300.0, source=dict(kept=[]))
+        race.note |= dict(budget=300.0, source=dict(kept={}))
         race.clock = Clock(300.0, now=FakeTime())
         race.candidates = race.candidates or [Candidate.read(name) for name in bits]
         with pytest.MonkeyPatch.context() as patch:

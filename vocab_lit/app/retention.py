@@ -11,8 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import regex
+
 from ..models.device import on_device
 from ..models.endings import document_marks
+from ..text.cleaning import text_tokens
 from ..text.words import WordList, detect_language, has_words, languages, read_words, word_coverage, word_lists
 from ..training.lm_loss import in_mode, random_state_restored
 
@@ -21,10 +24,10 @@ if TYPE_CHECKING:
 
 # %% auto #0
 __all__ = ['DEFAULT_WORDS', 'REPRESENTATIVE', 'SHARES', 'Retained', 'retained_languages', 'words_to_keep', 'describe',
-           'prompt_words', 'sampled_text', 'shuffled_words', 'within_limit']
+           'prompt_words', 'sampled_text', 'sentences_in', 'shuffled_words', 'within_limit']
 
 # %% ../../nbs/09_app/12_retention.ipynb #2df02e7f
-DEFAULT_WORDS = 20_000  # frequent words of a retained language whose tokens stay
+DEFAULT_WORDS = 60_000  # frequent words of a retained language whose tokens stay
 REPRESENTATIVE = 0.8  # share of the 1,000 most frequent words that a text of many subjects has
 _SMALL = 100_000  # bytes; less is small in any language
 
@@ -124,6 +127,20 @@ def sampled_text(
         made = model.generate(ids.to(device), **options).cpu()  # pyright: ignore
     written = (str(tokenizer.decode(row[n:], skip_special_tokens=True)) for n, row in zip(padding, made))
     return [line for text in written if (line := re.sub(r"\s+", " ", text).strip())]
+
+
+_MARKUP = re.compile(r"[<>{}\[\]$\\|=^*#_~`/]")
+_MOST_MARKUP, _LEAST_KNOWN = 0.01, 0.6  # shares of a line's characters, and of its words
+
+
+def sentences_in(texts: Iterable[str], language: str) -> list[str]:  # language: code of wordfreq, or empty
+    "Leave out what a model generates besides sentences of a language: markup, formulas and other languages."
+    plain = [text for text in texts if len(_MARKUP.findall(text)) <= _MOST_MARKUP * len(text)]
+    if not has_words(language) or language in ("ja", "zh"):
+        return plain
+    known = set(read_words(WordList(language, language, 20_000)))
+    words = [text_tokens(regex.sub(r"[^\p{L}\p{M}'’]+", " ", text.lower())) for text in plain]
+    return [t for t, some in zip(plain, words) if sum(w in known for w in some) >= _LEAST_KNOWN * max(1, len(some))]
 
 
 def shuffled_words(language: str, n: int = 300, seed: int = 0) -> list[str]:  # lines of ten words

@@ -26,6 +26,7 @@ from vocab_lit.app.retention import (
     prompt_words,
     retained_languages,
     sampled_text,
+    sentences_in,
     shuffled_words,
     words_to_keep,
 )
@@ -339,6 +340,7 @@ def _write_second_domain(race: Race, retained: Retained, source: FolderSource, m
         prompts, seconds = prompt_words(retained, own), COMPARED * race.clock.budget
         longest = min(SAMPLED, max_length(model) - 8)
         some = sampled_text(model, source.tokenizer, prompts, seconds, race.options.seed, longest) if prompts else []
+        some = sentences_in(some, retained.language)
     if some:
         write_lines(text_of(race, retained.second, "judge"), some)
     return bool(some)
