@@ -91,8 +91,8 @@ def test_transformers_computes_with_it_what_llama_cpp_computes(cell_a8b80e52):
     assert far < 0.2 and next(iter(theirs)) == ours.argmax(), far  # llama.cpp computes in half precision in part
 
 
-@pytest.mark.cell('nbs/05_models/06_gguf_weights.ipynb', 'cell "a folder is made once for the content of a file, whatever its path and time" (810c47cc)')
-def test_a_folder_is_made_once_for_the_content_of_a_file_whatever_its_path_and_time(cell_a8b80e52):
+@pytest.mark.cell('nbs/05_models/06_gguf_weights.ipynb', 'cell "a folder is made once for the content of a file" (810c47cc)')
+def test_a_folder_is_made_once_for_the_content_of_a_file(cell_a8b80e52):
     home = cell_a8b80e52.home
     opened = cell_a8b80e52.opened
     tiny = cell_a8b80e52.tiny
