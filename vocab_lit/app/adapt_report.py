@@ -13,7 +13,7 @@ from typing import Any
 
 from ..text.corpus import write_json
 from ..text.files import write_text
-from ..text.markup import markdown_table, markdown_text
+from ..text.markup import code_block, markdown_table, markdown_text
 
 # %% auto #0
 __all__ = ['race_svg', 'told', 'Measure', 'measure_rows', 'report_page', 'write_report_files']
@@ -108,7 +108,7 @@ def report_page(report: Mapping[str, Any]) -> str:
         parts += ["## The race", "![Bits per byte of each candidate over its minutes of training.](race.svg)"]
     parts.append(markdown_table(heads, (row.values() for row in report["candidates"]), told))
     parts += ["## Decisions", "\n".join(f"- {markdown_text(line)}" for line in report["decided"])]
-    parts += ["## Next", "\n".join(["```bash", *report["next"], "```"])]
+    parts += ["## Next", code_block("\n".join(report["next"]), "bash")]
     return "\n\n".join(parts) + "\n"
 
 

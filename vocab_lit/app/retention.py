@@ -140,7 +140,8 @@ def sentences_in(texts: Iterable[str], language: str) -> list[str]:  # language:
         return plain
     known = set(read_words(WordList(language, language, 20_000)))
     words = [text_tokens(regex.sub(r"[^\p{L}\p{M}'’]+", " ", text.lower())) for text in plain]
-    return [t for t, some in zip(plain, words) if sum(w in known for w in some) >= _LEAST_KNOWN * max(1, len(some))]
+    long = [t for t, some in zip(plain, words) if sum(w in known for w in some) >= _LEAST_KNOWN * max(1, len(some))]
+    return [text for text in long if detect_language([text]) in ("", language)]
 
 
 def shuffled_words(language: str, n: int = 300, seed: int = 0) -> list[str]:  # lines of ten words
