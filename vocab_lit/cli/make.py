@@ -105,6 +105,8 @@ def clean(
 ) -> None:
     """Leave out lines that are no sentences, and copies, and say how many for what reason.
 
+    A blank line stands where a document ends, as the result is read by other commands.
+
     The defaults are those of Downey et al. (2023). Tokens are words; in scripts without spaces they are characters.
 
     Example: `vocab-lit clean crawled.txt --out clean.txt`
@@ -113,12 +115,12 @@ def clean(
     check_text(text)
     from vocab_lit.text.cleaning import CleanReport
     from vocab_lit.text.cleaning import clean as kept_lines
-    from vocab_lit.text.corpus import Lines
+    from vocab_lit.text.documents import Passages
     from vocab_lit.text.files import write_text
 
     report = CleanReport()
     with write_text(out) as f:
-        f.writelines(f"{line}\n" for line in kept_lines(Lines(*text), report, settings))
+        f.writelines(f"{passage}\n" for passage in kept_lines(Passages(*text), report, settings))
         if not report.lines["kept"]:
             raise ValueError(f"{', '.join(text)}: no line is left; the filters are too strict for this text")
     rows = report.table().to_dict("records")

@@ -217,11 +217,14 @@ def _show_scores(records: list[dict], title: str) -> None:
 
 def _show_perplexity(record: dict, title: str) -> None:
     "Print what compares between vocabularies first, and what does not with that remark."
+    from vocab_lit.training.perplexity import ENDINGS
+
     name = record["metric"]
     per_token = f"{record['test']:,.4g} ({_OF_ONE_VOCABULARY})"
     facts = {"bits per byte": record["bits_per_byte"], f"{name} per byte": record["per_byte"]}
     facts |= {f"{name} per token": per_token, "tokens": record["tokens"], "bytes": record["bytes"]}
-    show_facts(facts | {"unknown tokens": record["unknown"]}, title)
+    ends = {ENDINGS: record["end_probability"]} if record.get("end_probability") is not None else {}
+    show_facts(facts | {"unknown tokens": record["unknown"]} | ends, title)
 
 
 @command(

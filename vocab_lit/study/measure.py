@@ -24,7 +24,8 @@ from .stages import Run, make_model, make_start, make_text, make_tokenizer, make
 from .study_file import GridCell, Study, TaskOfStudy, Way
 from ..tasks.evaluate import choice_accuracy, evaluate_files, probe_accuracy, read_choices, silenced
 from ..tasks.settings import EvaluateSettings
-from ..text.corpus import Lines, read_lines
+from ..text.corpus import Lines
+from ..text.documents import Passages, lines_of_passages
 from ..text.errors import import_extra
 from ..text.files import write_folder, write_text
 from ..text.reader import raw_lines
@@ -167,7 +168,7 @@ class CellRun(Run):
             source, own = self.asked.opened, load_tokenizer(tokenizer)
             model = smaller_model(source.load(), source.tokenizer, own)
             config = training.config(source.longest, source.is_causal)
-            lapt(model, own, Lines(self.train_text), read_lines(self.held_out), config)
+            lapt(model, own, Passages(self.train_text), list(Passages(self.held_out)), config)
             with write_folder(out) as folder:
                 model.save_pretrained(folder)
                 save_tokenizer(own, folder)
@@ -264,7 +265,7 @@ def bits_measure(
     tokenizer: PreTrainedTokenizerBase,
     lines: list[str],
 ) -> Callable[[PreTrainedModel], float]:
-    "What measures a model's bits per byte on lines."
+    "Return a function that measures a model's bits per byte on lines or passages."
     return lambda model: perplexity(model, tokenizer, lines, **study.windows.changed()).bits_per_byte
 
 
@@ -294,7 +295,7 @@ def _other_rows(study: Study, source: FolderSource, step: int) -> list[dict]:
         return []
     model, rows = on_device(source.load()), []
     for code, name in study.other.items():
-        lines = read_lines(study.file(name))[: study.lines]
+        lines = list(Passages(study.file(name)))[: study.lines]
         bits = bits_measure(study, source.tokenizer, lines)(model)
         rows.append(_row(OTHER, bits, what="other text", source=code, step=step))
     return rows
@@ -385,7 +386,8 @@ def measure_cell(
 
 
 def _measured(run: CellRun, clock: _Clock) -> list[dict]:
-    study, cell, way, lines = run.study, run.cell, run.way, read_lines(run.held_out)
+    study, cell, way, passages = run.study, run.cell, run.way, list(Passages(run.held_out))
+    lines = list(lines_of_passages(passages))
     run = run.ready()
     start = run.make_start()
     source, model = FolderSource.open(start), start
@@ -396,12 +398,12 @@ def _measured(run: CellRun, clock: _Clock) -> list[dict]:
     rows += _text_rows(source, lines)
     rows += clock.row("of measures at the start")
     if way.lapt.trains:
-        rows += _trained(run, start, lines)
+        rows += _trained(run, start, passages)
         model = run.path("model")
         if way.lapt.lora:
             model = merged_lora(start, model, run.out / "merged")
     else:
-        rows += _without_training(study, start, lines)
+        rows += _without_training(study, start, passages)
     rows += clock.row("of training")
     if way.lapt.trains and way.adapter is None:
         rows += _other_rows(study, FolderSource.open(model), way.lapt.config().steps)

@@ -17,7 +17,8 @@ from ..methods.settings import TransplantSettings
 from ..models.pipeline import transplant_files, trim_files
 from ..models.settings import LanguageAdapter
 from ..models.source import FolderSource
-from ..text.corpus import Amount, Lines, hold_out, read_lines, sample_lines
+from ..text.corpus import Amount, Lines, hold_out, sample_lines
+from ..text.documents import Passages
 from ..text.files import file_facts, write_folder
 from ..text.settings import options
 from ..tokens.continued import build_tokenizer
@@ -144,7 +145,7 @@ class Run:
 
 
 def write_lines(path: Path, lines: Iterable[str]) -> None:
-    "Write lines into a file."
+    "Write lines, or passages, into a file."
     with open(path, "w", encoding="utf-8", newline="\n") as file:
         file.writelines(line + "\n" for line in lines)
 
@@ -153,8 +154,8 @@ def make_text(run: Run) -> None:
     "Hold some of the text out."
     a = run.asked
     with write_folder(run.path("text")) as folder:
-        text = Lines(*a.text)
-        train, test = (text, read_lines(a.held_out)) if a.held_out else hold_out(text, seed=a.seed)
+        text = Passages(*a.text)
+        train, test = (text, list(Passages(a.held_out))) if a.held_out else hold_out(text, seed=a.seed)
         if not test:
             problem = "too few lines to hold some out; give more text, or a file of held-out text"
             raise ValueError(f"{', '.join(a.text)}: {problem}")

@@ -25,14 +25,16 @@ import vocab_lit
 from ..models.adapterhub import head_labels, is_task, load_adapter, load_head, write_adapter
 from ..models.compatibility import check_rows
 from ..models.device import on_device
+from ..models.endings import end_probability
 from ..models.madx import TASK, MadX
-from ..models.model_class import max_length
+from ..models.model_class import is_masked, max_length
 from ..models.source import FolderSource
 from .finetune import FineTuned, evaluate, fit, prepare, record, rows_for, with_head
 from .pairs import read_rows
 from .settings import PERPLEXITY, SPLITS, EvaluateSettings, TaskRun, get_task
 from .task import Task, hold_out, notes, row_notes
-from ..text.corpus import read_lines, write_json
+from ..text.corpus import write_json
+from ..text.documents import Passages, lines_of_passages
 from ..text.files import check_output, check_text
 from ..text.settings import SettingError
 from ..tokens.tokenizer_file import ids_around, save_tokenizer
@@ -247,15 +249,17 @@ def _score(source: FolderSource, settings: EvaluateSettings) -> list[dict]:
 def _perplexity(source: FolderSource, settings: EvaluateSettings) -> list[dict]:
     "Perplexity of a model on a file of text."
     check_text([settings.test], "test")
-    lines, model = read_lines(settings.test), on_device(source.load())
+    passages, model = list(Passages(settings.test)), on_device(source.load())
+    lines = list(lines_of_passages(passages))
     log.info(f"read {len(lines):,} test lines")
-    measured = perplexity(model, source.tokenizer, lines, settings.max_length or 0, settings.stride or 0)
+    measured = perplexity(model, source.tokenizer, passages, settings.max_length or 0, settings.stride or 0)
+    ends = {} if is_masked(model) else dict(end_probability=end_probability(model, source.tokenizer, lines))
     if measured.unknown:
         log.warning(
             f"note: {measured.unknown:,} tokens stand for what the vocabulary does not have; numbers per byte do not "
             "compare with those of models that spell it out"
         )
-    return [dict(task=PERPLEXITY) | measured.facts]
+    return [dict(task=PERPLEXITY) | measured.facts | ends]
 
 # %% ../../nbs/07_tasks/08_evaluate.ipynb #b880c169
 def check_evaluation(
