@@ -13,6 +13,7 @@ import numpy as np
 from studies.advice import ADVICE, CHAPTER, FIELD, SPEEDRUN, STUDY, lead_left, rows_of
 from studies.advice_of_study import ner_scores, vocabulary_pays
 from studies.advice_of_ways import ADAPTED  # the module registers more
+from studies.retained_words import TABLE
 from vocab_lit.text.corpus import data_path
 from vocab_lit.text.markup import markdown_table, of_ours
 
@@ -385,6 +386,21 @@ def adapt_cells() -> str:
     heads = ["model", "language", "minutes", "bits per byte before", "after, by way", "kept text, by the best way"]
     groups = rows_of(ADAPTED).groupby(["source", "language", "minutes", "keep"], sort=True)
     return markdown_table(heads, [_adapted(runs) for _, runs in groups])
+
+
+@_fact(TABLE.name)
+def retained_words() -> str:
+    "What frequent words of a retained language cost and save when a vocabulary is trimmed."
+    rows = rows_of(TABLE.name)
+    rows = rows.assign(rise=(rows.after / rows.before - 1).map("{:+.1%}".format))
+    names = {"phrases.txt": "phrases", "GlobalVoices.en-sw.en": "450 KB of news"}
+    shown = []
+    for (model, keep, words), some in rows.groupby(["model", "keep", "words"]):
+        rises = some.set_index("test").rise
+        kept = f"{words:,}" if words else "none"
+        sizes = [f"{some.tokens.iloc[0]:,}", some.megabytes.iloc[0]]
+        shown.append([model, names[keep], kept, *sizes, rises["news"], rises["FLORES"]])
+    return markdown_table(["model", "retained text", "words", "tokens", "MB in float32", "news", "FLORES"], shown)
 
 
 def _adapted(runs: pd.DataFrame) -> list[str]:

@@ -277,8 +277,8 @@ def test_a_model_that_no_text_trains_is_trimmed_and_said_so(cell_3c9acadc):
     assert len(load_tokenizer(place / "small")) < len(headless.tokenizer)
 
 
-@pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "a decoder that is trained on lines does not learn to end after them, and retains what it must" (d998d554)')
-def test_a_decoder_that_is_trained_on_lines_does_not_learn_to_end_after_them_and_retains_what_it_must(cell_3c9acadc, cell_027a6ecb):
+@pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "a decoder learns no end of lines, and retains English" (d998d554)')
+def test_a_decoder_learns_no_end_of_lines_and_retains_english(cell_3c9acadc, cell_027a6ecb):
     adapted = cell_027a6ecb.adapted
     place = cell_3c9acadc.place
     made, rows = adapted("decoder")
@@ -292,8 +292,8 @@ def test_a_decoder_that_is_trained_on_lines_does_not_learn_to_end_after_them_and
     assert rows["end-kept-0"]["after"] == pytest.approx(ended, abs=2e-3)
 
 
-@pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "a candidate that cannot retain a language is eliminated, whatever it has learnt" (b4f34270)')
-def test_a_candidate_that_cannot_retain_a_language_is_eliminated_whatever_it_has_learnt(cell_027a6ecb):
+@pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "a candidate that cannot retain a language is eliminated" (b4f34270)')
+def test_a_candidate_that_cannot_retain_a_language_is_eliminated(cell_027a6ecb):
     adapted = cell_027a6ecb.adapted
     made, rows = adapted("replaced", candidates="replace-600")
     assert made["winner"] == "keep" and made["untrained"] == "no candidate keeps the retained text within 5%"
@@ -302,8 +302,8 @@ def test_a_candidate_that_cannot_retain_a_language_is_eliminated_whatever_it_has
     assert row["steps"] > 10 and row["eliminated"].startswith("no average of its weights keeps the retained text")
 
 
-@pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "a vocabulary is not trimmed where that alone costs the retained language too much" (b3ceba2c)')
-def test_a_vocabulary_is_not_trimmed_where_that_alone_costs_the_retained_language_too_much(cell_3c9acadc, cell_027a6ecb):
+@pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "a vocabulary is not trimmed where that costs too much" (b3ceba2c)')
+def test_a_vocabulary_is_not_trimmed_where_that_costs_too_much(cell_3c9acadc, cell_027a6ecb):
     adapted = cell_027a6ecb.adapted
     place = cell_3c9acadc.place
     (place / "few-en.txt").write_text("\n".join(lines("en", 30, seed=5)), encoding="utf-8")

@@ -168,8 +168,8 @@ def test_each_damage_is_found_and_breaks_whom_it_breaks(cell_b826d96a, cell_ade3
         assert any(re.search(match, finding) for finding in findings), (name, findings)
 
 
-@pytest.mark.cell('nbs/05_models/17_check.ipynb', 'cell "a model that ends texts after one sentence is found, also without its source" (02fc384e)')
-def test_a_model_that_ends_texts_after_one_sentence_is_found_also_without_its_source(cell_b826d96a):
+@pytest.mark.cell('nbs/05_models/17_check.ipynb', 'cell "a model that ends texts after one sentence is found" (02fc384e)')
+def test_a_model_that_ends_texts_after_one_sentence_is_found(cell_b826d96a):
     chat_model = cell_b826d96a.chat_model
     place = cell_b826d96a.place
     swahili = cell_b826d96a.swahili

@@ -17,8 +17,8 @@ def cell_0403b2e3():
     return SimpleNamespace(chat=chat, some=some)
 
 
-@pytest.mark.cell('nbs/05_models/22_endings.ipynb', 'cell "a document ends with the token of pretraining and not with that of a chat turn" (6e0011e9)')
-def test_a_document_ends_with_the_token_of_pretraining_and_not_with_that_of_a_chat_turn(cell_0403b2e3):
+@pytest.mark.cell('nbs/05_models/22_endings.ipynb', 'cell "documents end with the token of pretraining" (6e0011e9)')
+def test_documents_end_with_the_token_of_pretraining(cell_0403b2e3):
     chat = cell_0403b2e3.chat
     ends = {family: t.convert_ids_to_tokens(document_end(t)) for family, t in chat.items()}
     assert ends == dict(qwen3="<|endoftext|>", llama3="<|end_of_text|>", gemma3="<eos>", mistral="</s>")
@@ -26,8 +26,8 @@ def test_a_document_ends_with_the_token_of_pretraining_and_not_with_that_of_a_ch
     assert document_marks(chat["gemma3"]) == ([chat["gemma3"].bos_token_id], [chat["gemma3"].eos_token_id])
 
 
-@pytest.mark.cell('nbs/05_models/22_endings.ipynb', 'cell "the probability of an end is that of all end tokens after each sentence" (c3243df2)')
-def test_the_probability_of_an_end_is_that_of_all_end_tokens_after_each_sentence(cell_0403b2e3):
+@pytest.mark.cell('nbs/05_models/22_endings.ipynb', 'cell "the probability of an end is that of all end tokens" (c3243df2)')
+def test_the_probability_of_an_end_is_that_of_all_end_tokens(cell_0403b2e3):
     chat = cell_0403b2e3.chat
     some = cell_0403b2e3.some
     tokenizer = chat["qwen3"]
@@ -46,7 +46,7 @@ def test_the_probability_of_an_end_is_that_of_all_end_tokens_after_each_sentence
     assert end_probability(model, tokenizer, []) is None
 
 
-@pytest.mark.cell('nbs/05_models/22_endings.ipynb', 'cell "a model stops too early where it ends three times as often as its source, and often" (6a9b1e13)')
-def test_a_model_stops_too_early_where_it_ends_three_times_as_often_as_its_source_and_often():
+@pytest.mark.cell('nbs/05_models/22_endings.ipynb', 'cell "stopping too early is three times as often, and often" (6a9b1e13)')
+def test_stopping_too_early_is_three_times_as_often_and_often():
     assert stops_too_early(0.016, 0.836) and not stops_too_early(0.016, 0.04) and not stops_too_early(0.3, 0.5)
     assert stops_too_early(None, 0.5) and not stops_too_early(0.01, None)

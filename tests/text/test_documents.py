@@ -22,8 +22,8 @@ def cell_7abeed4d():
     return SimpleNamespace(place=place, sentence=sentence, sentences=sentences, stories=stories, story=story)
 
 
-@pytest.mark.cell('nbs/01_text/09_documents.ipynb', 'cell "a document ends at a blank line, at the end of a record and at the end of a file" (c74b6ddc)')
-def test_a_document_ends_at_a_blank_line_at_the_end_of_a_record_and_at_the_end_of_a_file(cell_7abeed4d):
+@pytest.mark.cell('nbs/01_text/09_documents.ipynb', 'cell "documents end at blank lines, and with a record or a file" (c74b6ddc)')
+def test_documents_end_at_blank_lines_and_with_a_record_or_a_file(cell_7abeed4d):
     place = cell_7abeed4d.place
     stories = cell_7abeed4d.stories
     assert list(Passages(place / "stories.txt")) == stories  # written one after the other, passages are plain text again
@@ -55,8 +55,8 @@ def test_single_sentences_do_not_end_whatever_stands_between_them(cell_7abeed4d)
     assert list(lines_of_passages(Passages(place / "spaced.txt"))) == read_lines(place / "spaced.txt") == sentences
 
 
-@pytest.mark.cell('nbs/01_text/09_documents.ipynb', 'cell "lines of passages are those of the reader, and long documents come in parts" (c1f10e77)')
-def test_lines_of_passages_are_those_of_the_reader_and_long_documents_come_in_parts(cell_7abeed4d):
+@pytest.mark.cell('nbs/01_text/09_documents.ipynb', 'cell "long documents come in parts, and no line is lost" (c1f10e77)')
+def test_long_documents_come_in_parts_and_no_line_is_lost(cell_7abeed4d):
     place = cell_7abeed4d.place
     sentence = cell_7abeed4d.sentence
     sentences = cell_7abeed4d.sentences

@@ -188,8 +188,8 @@ def test_branches_tools_and_other_templates_keep_their_words(cell_498ae08b):
         assert built.tokenize(text) == source.tokenize(text), text
 
 
-@pytest.mark.cell('nbs/02_tokens/05_trim.ipynb', 'cell "the newlines of a document stay tokens, though no line has one" (35e57cf6)')
-def test_the_newlines_of_a_document_stay_tokens_though_no_line_has_one(cell_498ae08b):
+@pytest.mark.cell('nbs/02_tokens/05_trim.ipynb', 'cell "the newlines between lines stay tokens" (35e57cf6)')
+def test_the_newlines_between_lines_stay_tokens(cell_498ae08b):
     english = cell_498ae08b.english
     swahili = cell_498ae08b.swahili
     paragraphs = ["\n".join(pair) for pair in zip(swahili[::2], swahili[1::2])]

@@ -32,6 +32,7 @@ from vocab_lit.app.race import (
     ranked,
     rounds,
 )
+from .retention import used_limit
 from .settings import BYTES_A_TOKEN, MOST_NEW
 from vocab_lit.app.trial import (
     COOLED,
@@ -76,7 +77,7 @@ def standing(race: Race, candidate: Candidate) -> Standing:
     "How a candidate stands: where its curves lead if it trains for the rest of the time."
     trained, facts, before = candidate.trained, candidate.facts, race.note["source"]["kept"]
     until = max(race.clock.left, 0) + trained.seconds
-    kept = [predicted(trained.curve, until, name) / bits for name, bits in before.items()]
+    kept = [used_limit(name, predicted(trained.curve, until, name) / bits) for name, bits in before.items()]
     if len(trained.curve) < 2:
         kept = []  # the first steps cost every candidate a little that comes back
     bits, speed = predicted(trained.curve, until), facts["words_per_second"]
@@ -163,7 +164,7 @@ def _lost_by_trimming(race: Race, start: FolderSource, model: PreTrainedModel) -
     "Say which retained text trimming alone costs more than the limit; empty where it costs none."
     for name, bits in race.note["source"]["kept"].items():
         after, _ = bits_of(on_device(model), start.tokenizer, passages_of(race, name, "judge"))
-        if after > KEPT * bits:
+        if used_limit(name, after / bits) > KEPT:
             return f"trimming alone would cost {retained_texts(race)[name]} {after / bits - 1:.1%} in bits per byte"
     return ""
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from .adapt_report import Measure, write_report_files
 from .made_folder import kept_plan, option_words
 from .race import KEPT, Candidate
-from .retention import within_limit
+from .retention import used_limit, within_limit
 from .trial import Race, bits_of, end_probabilities, facts_of, lines_of, passages_of, start_of
 from ..methods.plan import PLAN_FILE, Plan
 from ..models.card import write_card
@@ -133,7 +133,7 @@ def _retain(race: Race, winner: Candidate, start: FolderSource, model: PreTraine
 
     def worst(some: PreTrainedModel) -> float:  # times the source's bits per byte
         bits = {n: bits_of(some, start.tokenizer, passages_of(race, n, "judge"))[0] for n in before}
-        return max(bits[name] / before[name] for name in before)
+        return max(used_limit(name, bits[name] / before[name]) for name in before)
 
     share = within_limit(model, lambda: on_device(start.load().float()), worst, KEPT)
     if share is None:

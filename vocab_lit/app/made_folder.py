@@ -206,7 +206,8 @@ def _endings_table(made: MadeFolder) -> dict:
     kept = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else []
     rows = bits_by_text([*made.run.get("bits_per_byte", []), *kept], "end_probability")
     about = "A model that ends after every sentence cannot write a text."
-    return _table("endings", ENDINGS.capitalize(), about, ({MODELS.get(k, k): v for k, v in row.items()} for row in rows))
+    named = ({MODELS.get(k, k): v for k, v in row.items()} for row in rows)
+    return _table("endings", ENDINGS.capitalize(), about, named)
 
 
 def _trim_tables(made: MadeFolder) -> list[dict]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import regex
 
+from .race import KEPT
 from ..models.device import on_device
 from ..models.endings import document_marks
 from ..text.cleaning import text_tokens
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 # %% auto #0
-__all__ = ['DEFAULT_WORDS', 'REPRESENTATIVE', 'SHARES', 'Retained', 'retained_languages', 'words_to_keep', 'describe',
-           'prompt_words', 'sampled_text', 'sentences_in', 'shuffled_words', 'within_limit']
+__all__ = ['DEFAULT_WORDS', 'REPRESENTATIVE', 'KEPT_SAMPLED', 'SHARES', 'Retained', 'retained_languages', 'words_to_keep',
+           'describe', 'prompt_words', 'sampled_text', 'sentences_in', 'shuffled_words', 'used_limit', 'within_limit']
 
 # %% ../../nbs/09_app/12_retention.ipynb #2df02e7f
 DEFAULT_WORDS = 60_000  # frequent words of a retained language whose tokens stay
@@ -154,8 +155,16 @@ def shuffled_words(language: str, n: int = 300, seed: int = 0) -> list[str]:  # 
     chosen = random.Random(seed).sample(words, min(n, len(words)))
     return [" ".join(chosen[at : at + 10]) for at in range(0, len(chosen), 10)]
 
+# %% ../../nbs/09_app/12_retention.ipynb #bca7b227
+KEPT_SAMPLED = 1.04  # times the source's bits per byte on text that it generated; `KEPT` is for text that was given
+
+
+def used_limit(name: str, ratio: float) -> float:  # ratio: to the source's bits per byte on the text of that name
+    "Return how much of the limit is used, as a ratio that compares with `KEPT` for every text."
+    return ratio * KEPT / (KEPT_SAMPLED if name.startswith("sampled") else KEPT)
+
 # %% ../../nbs/09_app/12_retention.ipynb #6a4ab43e
-SHARES = (0.75, 0.5, 0.25, 0.0)  # of the trained weights; the others are the initial model's
+SHARES = (0.75, 0.5, 0.25, 0.125, 0.0)  # of the trained weights; the others are the initial model's
 
 
 def within_limit(

@@ -464,8 +464,8 @@ def with_text_field(ctx: typer.Context, parameter: typer.CallbackParam, text: li
 
 
 TEXT_HELP = (
-    "a file with one sentence or paragraph per line (a blank line ends a document), JSON lines, CSV, TSV or Parquet (see --field), also compressed; a "
-    "folder; a pattern in quotes; or a data set as hf:NAME:CONFIG:SPLIT"
+    "a file with one sentence or paragraph per line (a blank line ends a document), JSON lines, CSV, TSV or "
+    "Parquet (see --field), also compressed; a folder; a pattern in quotes; or a data set as hf:NAME:CONFIG:SPLIT"
 )
 
 

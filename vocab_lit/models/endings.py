@@ -30,7 +30,7 @@ END_TOKENS = re.compile(
 
 def document_end(tokenizer: PreTrainedTokenizerBase) -> int | None:
     "The id of the token that ended documents in pretraining: the end token, unless it ends turns of a chat."
-    added = tokenizer.get_added_vocab()
+    added = cast("Any", tokenizer).get_added_vocab()
     if str(tokenizer.eos_token) not in DOCUMENT_ENDS:
         known = next((token for token in DOCUMENT_ENDS if token in added), None)
         if known is not None:
@@ -62,7 +62,7 @@ def stop_ids(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> list
     "The ids at which generation stops or a document ends."
     configs = (getattr(model, "generation_config", None), model.config)
     ids = [id for config in configs for id in _ids_of(getattr(config, "eos_token_id", None))]
-    ids += [id for token, id in tokenizer.get_added_vocab().items() if END_TOKENS.fullmatch(token)]
+    ids += [id for token, id in cast("Any", tokenizer).get_added_vocab().items() if END_TOKENS.fullmatch(token)]
     ids += [id for id in (tokenizer.eos_token_id, document_end(tokenizer)) if isinstance(id, int)]
     return sorted(set(ids))
 
@@ -74,9 +74,13 @@ def end_probability(
     sentences: Sequence[str],  # of which the first 20 are read
 ) -> float | None:  # 0 to 1; None where there is no end token or no sentence
     "The mean probability that a model ends a text after one sentence."
-    ends = [id for id in stop_ids(model, tokenizer) if id < model.get_input_embeddings().weight.shape[0]]
+    ends = [id for id in stop_ids(model, tokenizer) if id < len(cast("Any", model).get_input_embeddings().weight)]
     before = document_marks(tokenizer)[0]
-    texts = tokenizer(list(sentences[:_SENTENCES]), add_special_tokens=False, verbose=False)["input_ids"] if ends and sentences else []
+    texts = (
+        tokenizer(list(sentences[:_SENTENCES]), add_special_tokens=False, verbose=False)["input_ids"]
+        if ends and sentences
+        else []
+    )
     total, was_training = 0.0, model.training
     on_device(model).eval()
     for ids in texts:

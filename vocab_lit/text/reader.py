@@ -447,20 +447,14 @@ def _lines_of(text: str) -> Iterator[str]:
     return filter(None, all_lines(text))
 
 
-def file_lines(
-    path: Path,
-    field: str = "",  # field or column of the text; "": `text`, where the format has fields
-) -> Iterator[str]:  # without surrounding white space; blank ones are left out
-    "Stream the lines of one file of any format, which is opened once."
+def file_lines(path: Path, field: str = "") -> Iterator[str]:  # field or column of the text; "": `text`
+    "Stream the lines of one file of any format, without surrounding white space; blank ones are left out."
     for _, text in file_texts(path, field):
         yield from _lines_of(text)
 
 
-def file_texts(
-    path: Path,
-    field: str = "",  # as in `file_lines`
-) -> Iterator[tuple[bool, str]]:  # whether it is a record, or a line of plain text; the text
-    "Stream the texts of one file as they are, blank lines included."
+def file_texts(path: Path, field: str = "") -> Iterator[tuple[bool, str]]:  # whether it is a record; the text
+    "Stream the texts of one file as they are: records, or the lines of plain text, blank ones included."
     with open(path, "rb") as file:
         is_record, texts = _texts_of(path, field, file)
         yield from ((is_record, text) for text in texts)

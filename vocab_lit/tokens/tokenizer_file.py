@@ -53,6 +53,7 @@ __all__ = ['SPECIAL_ROLES', 'LINE_STOPS', 'ids_around', 'word_ids', 'model_piece
 
 # %% ../../nbs/02_tokens/08_tokenizer_file.ipynb #27624beb
 SPECIAL_ROLES = ("bos_token", "eos_token", "cls_token", "sep_token", "unk_token", "pad_token", "mask_token")
+LINE_STOPS = ("", *".!?:;,)\"'”’»…", "।", "。", "？", "！", "؟", "።")  # characters at the end of a line
 
 
 def ids_around(tokenizer: PreTrainedTokenizerBase) -> tuple[list[int], list[int]]:  # before, after
@@ -251,9 +252,6 @@ def save_tokenizer(tokenizer: PreTrainedTokenizerBase, folder: str | Path) -> No
     file.write_text(json.dumps(config, indent=2, ensure_ascii=False) + "\n", encoding="utf-8", newline="\n")
 
 # %% ../../nbs/02_tokens/08_tokenizer_file.ipynb #0fd0e424
-LINE_STOPS = (*".!?:;,)\"'”’»…", "।", "。", "？", "！", "؟", "።")  # characters at the end of a line
-
-
 class TokenizerFile:
     "A tokenizer that is read once: what is asked of it, and what is made of it."
 
@@ -528,15 +526,10 @@ class TokenizerFile:
         texts = self.for_templates.stretches(constants) if constants else []
         rows = self.rows([*self.template_lines, *texts, *self.beside.texts])
         pieces = {self.ids[text] for text in self.beside.texts if text in self.ids}
-        ids = (self.beside.ids & self.pieces.keys()) | self.line_ends
-        return set().union(*(self.needs(id) for id in chain(pieces, ids, self.user_defined, *rows)))
-
-    @property
-    def line_ends(self) -> set[int]:
-        "The pieces between the lines of a document, which no single line has: newlines, also with a stop before them."
         newline = CHARACTERS[ord("\n")] if self.dialect.byte_level else "\n"
-        texts = [f"a{stop}{end}" for stop in ("", *LINE_STOPS) for end in ("\n", "\n\n")]
-        return {id for id in chain.from_iterable(self.rows(texts)) if newline in self.pieces.get(id, "")}
+        ends = chain(*self.rows([f"a{stop}{end}" for stop in LINE_STOPS for end in ("\n", "\n\n")]))
+        ids = {id for id in ends if newline in self.pieces.get(id, "")} | (self.beside.ids & self.pieces.keys())
+        return set().union(*(self.needs(id) for id in chain(pieces, ids, self.user_defined, *rows)))
 
     @property
     def user_defined(self) -> set[int]:

@@ -292,9 +292,7 @@ def count_blocks(
     return max(1, round(n_tokens * characters / sum(len(line) + 1 for line in sample) / length))
 
 
-def block_seconds(
-    model: PreTrainedModel, n: int, length: int, now: Callable[[], float] = time.perf_counter
-) -> float:
+def block_seconds(model: PreTrainedModel, n: int, length: int, now: Callable[[], float] = time.perf_counter) -> float:
     "Seconds of some blocks, forward and backward, after the first time; blocks longer than the model takes are cut."
     fits = min(length, max_length(model))
     ids = torch.ones(math.ceil(n * length / fits), fits, dtype=torch.long, device=model.device)

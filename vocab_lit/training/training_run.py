@@ -121,7 +121,9 @@ def _open_teacher(source: FolderSource, given: str, new: list[int] | None, confi
     return Teacher.open(given or made_from, new or ())
 
 # %% ../../nbs/06_training/07_training_run.ipynb #ac8508c4
-def _open_text(text, held_out, alpha, seed) -> tuple[Iterable[str], list[str]]:  # passages to train on, held-out passages
+def _open_text(
+    text, held_out, alpha, seed
+) -> tuple[Iterable[str], list[str]]:  # passages to train on, held-out passages
     "Open the text, and hold some of it out where no held-out text is given; with alpha each file is a language."
     test = list(Passages(*held_out))
     if alpha is None:
