@@ -333,6 +333,12 @@ def test_what_cannot_be_is_refused_before_anything_is_written(cell_3c9acadc):
         assert not (place / "never").exists(), match
     with pytest.raises(ValueError, match="too few lines that are sentences"):
         adapt_files(replace(asked, text=(str(place / "one.txt"),)), place / "lone")
+    (place / "older/race").mkdir(parents=True)
+    (place / "older/race/race.json").write_text(
+        '{"decided": [], "spent": 1.0, "budget": 60.0, "candidates": [{"way": "trim"}]}'
+    )
+    with pytest.raises(ValueError, match="older holds an adaptation of another version of vocab_lit"):
+        adapt_files(asked, place / "older")
     with pytest.raises(SettingError, match="holds no adaptation"):
         adapt_files(asked, place / "never", more=True)
     assert [row["stage"] for row in planned(asked, place / "never")] == ["trim", "extend-200", "training"]

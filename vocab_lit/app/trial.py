@@ -61,7 +61,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'READING', 'STARTS', 'SAMPLED', 'COMPARED', 'JUDGED', 'RATES', 'REPLAY', 'COOLED', 'PASSES', 'STEPS',
+__all__ = ['log', 'LAYOUT', 'READING', 'STARTS', 'SAMPLED', 'COMPARED', 'JUDGED', 'RATES', 'REPLAY', 'COOLED', 'PASSES', 'STEPS',
            'SMALLEST', 'LARGEST', 'Adapt', 'Race', 'lines_in_time', 'make_texts', 'kept_names', 'retention_names',
            'text_of', 'bits_of', 'words_per_second', 'passages_of', 'lines_of', 'end_probabilities', 'measure_source',
            'chars_per_part', 'facts_of', 'start_of', 'words_in_time', 'config_of', 'choose_batch', 'most_steps',
@@ -119,12 +119,18 @@ class Adapt:
         return facts | given | dict(keep=[*self.options.keep])
 
 
+LAYOUT = 2  # of race.json
+
+
 class Race:
-    "An adaptation under way, in its folder."
+    "An adaptation under way, in its folder; `ValueError` where it has another layout."
 
     def __init__(self, asked: Adapt, out: Path, now: Callable[[], float] = time.monotonic):
         self.asked, self.out, self.options = asked, out, asked.options
-        self.note: dict[str, Any] = read_json(out / "race/race.json") or dict(decided=[], spent=0.0, budget=0.0)
+        new = dict(layout=LAYOUT, decided=[], spent=0.0, budget=0.0)
+        self.note: dict[str, Any] = read_json(out / "race/race.json") or new
+        if self.note.get("layout") != LAYOUT:
+            raise ValueError(f"{out} holds an adaptation of another version of vocab_lit; choose another folder")
         self.candidates = [Candidate.of(record) for record in self.note.get("candidates", [])]
         self.clock = Clock(self.note["budget"], self.note["spent"], now)
         self.is_asked = False  # whether somebody wants it to end now
