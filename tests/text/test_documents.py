@@ -2,7 +2,7 @@
 from pathlib import Path
 from types import SimpleNamespace
 from vocab_lit.text.corpus import hold_out, read_lines
-from vocab_lit.text.documents import LONGEST_PASSAGE, Passages, lines_of_passages
+from vocab_lit.text.documents import LONGEST_PASSAGE, Passages, hold_out_text, lines_of_passages
 import gzip
 import json
 import pytest
@@ -75,8 +75,15 @@ def test_long_documents_come_in_parts_and_no_line_is_lost(cell_7abeed4d):
 
 @pytest.mark.cell('nbs/01_text/09_documents.ipynb', 'cell "whole documents are set aside" (e1a66448)')
 def test_whole_documents_are_set_aside(cell_7abeed4d):
+    place = cell_7abeed4d.place
+    stories = cell_7abeed4d.stories
     story = cell_7abeed4d.story
     many = [f"Hadithi {n}.\n{story}\n" for n in range(200)]
     rest, aside = hold_out(many, 0.1)
     assert aside and not set(lines_of_passages(aside)) & {p.split("\n")[0] for p in rest}
     assert sorted([*rest, *aside]) == sorted(many)
+    (place / "many.txt").write_text("\n".join(many), encoding="utf-8")
+    rest, aside = hold_out_text(place / "many.txt")
+    assert aside and set(aside) <= set(many) and sorted([*rest, *aside]) == sorted(many)
+    rest, aside = hold_out_text(place / "stories.txt", seed=1)  # three documents
+    assert aside and {*rest, *aside} == {line for story in stories for line in story.splitlines()}

@@ -40,8 +40,8 @@ from ..models.source import FolderSource, Source
 from ..study.stages import write_lines
 from ..tasks.evaluate import silenced
 from ..text.cleaning import clean
-from ..text.corpus import Amount, hold_out, read_lines, sample_lines, write_json
-from ..text.documents import Passages, lines_of_passages
+from ..text.corpus import Amount, Lines, hold_out, read_lines, sample_lines, write_json
+from ..text.documents import FEW_PASSAGES, Passages, lines_of_passages
 from ..text.errors import first_line
 from ..text.files import check_text, read_json, write_folder
 from ..text.reader import TextSource
@@ -187,7 +187,7 @@ class Race:
 
 # %% ../../nbs/09_app/10_trial.ipynb #d55c12e9
 _A_SECOND = {"cpu": 4000}  # bytes of text that a device trains on in a second, at most; 100,000 others
-_ASIDE = 400  # held-out lines at most
+_ASIDE = 400  # held-out passages, about, at most
 _LOOKED = 100  # lines after which the clock is read
 READING, STARTS = 0.05, 0.1  # shares of the budget for reading and for cleaning texts each, and for initial models
 _WORDS_PER_SECOND, _LEAST_WORDS = 2000, 20_000  # of a list to keep: that trimming tokenizes, and that are always read
@@ -195,8 +195,10 @@ _KEPT = 4e6  # bytes of a text to keep at least: its vocabulary needs more of th
 
 
 def _divide(lines: list[str], folder: Path, name: str, seed: int) -> dict[str, int]:
-    "Write lines to train on, lines that judge, and lines that compare in the end; how many bytes each have."
-    rest, aside = hold_out(lines, max(0.05, min(0.2, 20 / max(1, len(lines)))), _ASIDE, seed)
+    "Write passages to train on, a validation set and a test set; how many bytes each have."
+    n = max(1, len(lines))
+    of_each = math.ceil(sum(1 for _ in lines_of_passages(lines)) / n)  # lines of a passage
+    rest, aside = hold_out(lines, max(0.05, min(0.2, 20 / n)), _ASIDE * of_each, seed)
     parts = {"train": list(rest), "judge": aside[::2], "test": aside[1::2]}
     for part, some in parts.items():
         write_lines(folder / f"{name}-{part}.txt", some)
@@ -229,6 +231,8 @@ def make_texts(race: Race) -> None:
             amount = Amount(most if name == "new" else max(most, _KEPT), bytes=True)
             in_time = partial(lines_in_time, clock=race.clock, seconds=READING * seconds / len(texts))
             sampled = sample_lines(in_time(Passages(*files), "read"), amount, options.seed)
+            if len(sampled) < FEW_PASSAGES:
+                sampled = sample_lines(in_time(Lines(*files), "read"), amount, options.seed)
             if options.clean:
                 sampled = list(in_time(clean(sampled), "cleaned"))
             sizes[name] = _divide(sampled, folder, name, options.seed)

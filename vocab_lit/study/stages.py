@@ -17,8 +17,8 @@ from ..methods.settings import TransplantSettings
 from ..models.pipeline import transplant_files, trim_files
 from ..models.settings import LanguageAdapter
 from ..models.source import FolderSource
-from ..text.corpus import Amount, Lines, hold_out, sample_lines
-from ..text.documents import Passages
+from ..text.corpus import Amount, Lines, sample_lines
+from ..text.documents import Passages, hold_out_text
 from ..text.files import file_facts, write_folder
 from ..text.settings import options
 from ..tokens.continued import build_tokenizer
@@ -154,8 +154,10 @@ def make_text(run: Run) -> None:
     "Hold some of the text out."
     a = run.asked
     with write_folder(run.path("text")) as folder:
-        text = Passages(*a.text)
-        train, test = (text, list(Passages(a.held_out))) if a.held_out else hold_out(text, seed=a.seed)
+        if a.held_out:
+            train, test = Passages(*a.text), list(Passages(a.held_out))
+        else:
+            train, test = hold_out_text(*a.text, seed=a.seed)
         if not test:
             problem = "too few lines to hold some out; give more text, or a file of held-out text"
             raise ValueError(f"{', '.join(a.text)}: {problem}")

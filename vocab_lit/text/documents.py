@@ -6,14 +6,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from statistics import median
 
+from .corpus import Lines, hold_out
 from .reader import TextSource, all_lines
 
 # %% auto #0
-__all__ = ['LONGEST_PASSAGE', 'SHORTEST_DOCUMENT', 'Passages', 'lines_of_passages', 'one_a_line']
+__all__ = ['LONGEST_PASSAGE', 'SHORTEST_DOCUMENT', 'FEW_PASSAGES', 'Passages', 'hold_out_text', 'lines_of_passages', 'one_a_line']
 
 # %% ../../nbs/01_text/09_documents.ipynb #873999c5
 LONGEST_PASSAGE = 32_768  # characters; longer documents are divided at the ends of lines
@@ -133,6 +134,21 @@ class Passages:
 
     def __repr__(self) -> str:
         return f"Passages({', '.join(map(str, self.paths))})"
+
+
+FEW_PASSAGES = 40  # a text with fewer is divided by lines
+
+
+def hold_out_text(
+    *paths: str | Path,  # text sources
+    most: int = 2000,  # lines to hold out at most
+    seed: int = 0,  # another seed, another choice
+) -> tuple[Iterable[str], list[str]]:  # (the other passages, held-out passages)
+    "Set whole documents aside, or lines of a text that has few documents."
+    passages = Passages(*paths)
+    rest, test = hold_out(passages, most=most, seed=seed)
+    has_many = sum(1 for _ in islice(passages, FEW_PASSAGES)) == FEW_PASSAGES
+    return (rest, test) if test and has_many else hold_out(Lines(*paths), most=most, seed=seed)
 
 
 def lines_of_passages(passages: Iterable[str]) -> Iterator[str]:

@@ -20,8 +20,7 @@ from torch.utils.data import Dataset
 from tqdm.auto import tqdm
 
 from ..models.endings import document_marks
-from ..text.corpus import hold_out
-from ..text.documents import Passages, lines_of_passages
+from ..text.documents import hold_out_text, lines_of_passages
 from ..text.settings import SettingError
 
 if TYPE_CHECKING:
@@ -311,7 +310,7 @@ def open_kept(
 ) -> Kept:
     "Open the text in the old languages; `SettingError` where a file is too short to hold lines out."
     most = max(1, HELD_OUT // max(1, len(keep.keep_text)))
-    divided = {name: hold_out(Passages(name), most=most, seed=seed) for name in keep.keep_text}
+    divided = {name: hold_out_text(name, most=most, seed=seed) for name in keep.keep_text}
     for name, (_, test) in divided.items():
         if not test:
             raise SettingError("keep_text", f" {name}: too few lines to hold some out; give more text")

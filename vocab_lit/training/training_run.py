@@ -28,8 +28,8 @@ from ..models.settings import LanguageAdapter, LoraSettings
 from ..models.source import FolderSource
 from ..models.token_tensors import token_parameters
 from ..models.trainable import LoraAdapter, only_new_rows, save_lora
-from ..text.corpus import hold_out, mix, write_json
-from ..text.documents import Passages
+from ..text.corpus import mix, write_json
+from ..text.documents import Passages, hold_out_text
 from ..text.files import check_output, read_json, write_folder
 from ..text.reader import TextSource
 from ..text.settings import SettingError
@@ -127,10 +127,10 @@ def _open_text(
     "Open the text, and hold some of it out where no held-out text is given; with alpha each file is a language."
     test = list(Passages(*held_out))
     if alpha is None:
-        return (Passages(*text), test) if held_out else hold_out(Passages(*text), seed=seed)
+        return (Passages(*text), test) if held_out else hold_out_text(*text, seed=seed)
     parts: dict[str, Iterable[str]] = {str(file): Passages(file) for file in text}
-    for name, of_file in parts.items() if not held_out else ():
-        parts[name], some = hold_out(of_file, most=max(1, HELD_OUT // len(text)), seed=seed)
+    for name in parts if not held_out else ():
+        parts[name], some = hold_out_text(name, most=max(1, HELD_OUT // len(text)), seed=seed)
         test += some
     return mix(parts, alpha, seed=seed), test
 
