@@ -3,7 +3,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from studies.phrasebook import lines
 from tools.examples import FakeTime, fake_time, remarks, run, tiny_model
-from transformers import XLMRobertaModel
+from transformers import GPT2Config, GPT2LMHeadModel, XLMRobertaModel
 from types import SimpleNamespace
 from vocab_lit.app.adapt import _with_initial_models, adapt_files, open_race, planned, run_race, train_winner
 from vocab_lit.app.adapt_result import next_commands
@@ -24,6 +24,7 @@ import pytest
 import shlex
 import signal
 import tempfile
+import torch
 
 
 @pytest.fixture(scope='module')
@@ -91,7 +92,7 @@ def cell_027a6ecb(cell_3c9acadc):
         with fake_time(0.5) as now:
             made = adapt_files(replace(decoder, options=replace(texts_alone, **changes)), place / out, now=now)
         return made, {row["key"]: row for row in made["rows"]}
-    return SimpleNamespace(adapted=adapted)
+    return SimpleNamespace(adapted=adapted, decoder=decoder, texts_alone=texts_alone)
 
 
 @pytest.fixture(scope='module')
@@ -293,13 +294,37 @@ def test_a_decoder_learns_no_end_of_lines_and_retains_english(cell_3c9acadc, cel
 
 
 @pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "a candidate that cannot retain a language is eliminated" (b4f34270)')
-def test_a_candidate_that_cannot_retain_a_language_is_eliminated(cell_027a6ecb):
+def test_a_candidate_that_cannot_retain_a_language_is_eliminated(cell_3c9acadc, cell_027a6ecb):
     adapted = cell_027a6ecb.adapted
+    decoder = cell_027a6ecb.decoder
+    place = cell_3c9acadc.place
+    texts_alone = cell_027a6ecb.texts_alone
     made, rows = adapted("replaced", candidates="replace-600")
     assert made["winner"] == "keep" and made["untrained"] == "no candidate keeps the retained text within 5%"
     assert rows["tokens"]["after"] == rows["tokens"]["before"] and rows["bits"]["after"] == rows["bits"]["before"]
     [row] = made["candidates"]
     assert row["steps"] > 10 and row["eliminated"].startswith("no average of its weights keeps the retained text")
+    with fake_time(0.5) as now:
+        options = replace(texts_alone, candidates="replace-600")
+        again = adapt_files(replace(decoder, options=options), place / "replaced", more=True, now=now)
+    assert again["winner"] == "keep" and again["minutes"]["budget"] > made["minutes"]["budget"]
+
+
+@pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "models with short contexts are adapted" (e3ee01fb)')
+def test_models_with_short_contexts_are_adapted(cell_3c9acadc):
+    asked = cell_3c9acadc.asked
+    place = cell_3c9acadc.place
+    wanted = cell_3c9acadc.wanted
+    shape = dict(n_embd=16, n_layer=1, n_head=2, n_positions=16)
+    short = FolderSource(data_path("models", "mini-gpt2"))
+    torch.manual_seed(0)
+    GPT2LMHeadModel(GPT2Config(vocab_size=len(short.tokenizer), **shape)).save_pretrained(place / "short")
+    short.tokenizer.save_pretrained(place / "short")
+    options = AdaptOptions(minutes=0.5, keep=wanted.keep, candidates="keep", clean=False)
+    with fake_time(0.5) as now:
+        made = adapt_files(replace(asked, source=str(place / "short"), options=options), place / "shorter", now=now)
+    note = read_json(place / "shorter/race/race.json")
+    assert note["length"] == 16 and "end-new" in {row["key"] for row in made["rows"]}
 
 
 @pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "a vocabulary is not trimmed where that costs too much" (b3ceba2c)')

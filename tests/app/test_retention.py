@@ -49,16 +49,16 @@ def test_each_language_is_retained_once_with_its_frequent_words(cell_607d2c60):
 def test_a_small_or_narrow_text_is_reported(cell_607d2c60):
     english = cell_607d2c60.english
     found = cell_607d2c60.found
-    told = describe(found[0], [english])
+    told = describe(found[0], [english], 60_000)
     assert told[0] == "a.txt is in English: the tokens of its 60,000 most frequent words stay, too"
     assert "does not represent English (91 bytes with 2% of the 1,000 most frequent words)" in told[1]
     whole = read_words(WordList("en:1000", "en", 1000))
-    assert len(describe(found[0], [" ".join(whole)])) == 1
-    told = describe(found[1], ["Habari ya asubuhi."])
+    assert len(describe(found[0], [" ".join(whole)], 60_000)) == 1
+    told = describe(found[1], ["Habari ya asubuhi."], 0)
     assert "b.txt is in Swahili (wordfreq has no words of it)" in told[0] and "b.txt is small (19 bytes)" in told[1]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("vocab_lit.app.retention.has_words", lambda *_: False)
-        (told, _) = describe(Retained("kept-0", "", "a.txt"), [english])
+        (told, _) = describe(Retained("kept-0", "", "a.txt"), [english], 0)
     assert "not installed" in told and "pip install 'vocab_lit[words]'" in told
 
 

@@ -8,8 +8,9 @@ from transformers import PreTrainedTokenizerFast
 from types import SimpleNamespace
 from vocab_lit.app.race import Clock
 from vocab_lit.app.settings import AdaptOptions
-from vocab_lit.app.trial import Adapt, Race, chars_per_part, lines_in_time, make_texts, time_bar, words_in_time, words_per_second
+from vocab_lit.app.trial import Adapt, Race, chars_per_part, lines_in_time, lines_of, make_texts, short_lines, time_bar, words_in_time, words_per_second
 from vocab_lit.models.source import FolderSource
+from vocab_lit.text.corpus import read_lines
 from vocab_lit.text.files import read_json
 from vocab_lit.tokens.vocab import fit
 import pytest
@@ -21,6 +22,13 @@ def cell_00d35b02():
     # nbs/09_app/10_trial.ipynb, cell "place = tiny_model(tempfile.mkdtemp())" (00d35b02)
     place = tiny_model(tempfile.mkdtemp())
     return SimpleNamespace(place=place)
+
+
+@pytest.fixture(scope='module')
+def cell_87eef4b1():
+    # nbs/09_app/10_trial.ipynb, cell "sentence = "Habari ya asubuhi, karibu sana nyumbani kwetu le" (87eef4b1)
+    sentence = "Habari ya asubuhi, karibu sana nyumbani kwetu leo."
+    return SimpleNamespace(sentence=sentence)
 
 
 @pytest.mark.cell('nbs/09_app/10_trial.ipynb', 'cell "vowel signs cut words, letters do not" (5d2901fe)')
@@ -60,6 +68,49 @@ def test_reading_ends_when_its_share_of_the_budget_is_over(cell_00d35b02):
         make_texts(race)
     assert sum(read_json(race.path("text/sizes.json"))["new"].values()) < (place / "sw.txt").stat().st_size
     assert any("read the first" in line for line in said)
+
+
+@pytest.mark.cell('nbs/09_app/10_trial.ipynb', 'cell "texts of few or long documents are divided, and no document twice" (dcc84985)')
+def test_texts_of_few_or_long_documents_are_divided_and_no_document_twice(cell_00d35b02, cell_87eef4b1):
+    place = cell_00d35b02.place
+    sentence = cell_87eef4b1.sentence
+    def sizes_of(name, documents):  # a number of documents of so many lines
+        texts = ("\n".join(f"{d}.{n} {sentence}" for n in range(length)) for d, length in enumerate(documents))
+        (place / f"{name}.txt").write_text("\n\n".join(texts), encoding="utf-8")
+        options = AdaptOptions(minutes=30, clean=False)
+        race = Race(Adapt(str(place / "model"), (str(place / f"{name}.txt"),), options), place / f"{name}-out", FakeTime())
+        race.note["budget"] = 1800.0
+        make_texts(race)
+        parts = {part: lines_of(race, "new", part) for part in ("train", "judge", "test")}
+        owners = {part: {line.split(".")[0] for line in some} for part, some in parts.items()}
+        assert sum(map(len, parts.values())) == sum(documents)
+        return owners
+
+
+    for name, documents in (("books", [660] * 6), ("essays", [60] * 8), ("few", [100] * 4), ("one", [40])):
+        assert all(sizes_of(name, documents).values()), name
+    owners = sizes_of("many", [10, 700] * 50)
+    assert all(owners.values()) and not owners["train"] & (owners["judge"] | owners["test"])
+
+
+@pytest.mark.cell('nbs/09_app/10_trial.ipynb', 'cell "long lines are measured in pieces" (a23d874d)')
+def test_long_lines_are_measured_in_pieces(cell_87eef4b1):
+    sentence = cell_87eef4b1.sentence
+    long = " ".join([sentence] * 100)
+    assert max(len(piece.encode()) for piece in short_lines([long, "ሰላም" * 900])) <= 1000
+    assert " ".join(short_lines([long])) == long and list(short_lines([sentence])) == [sentence]
+
+
+@pytest.mark.cell('nbs/09_app/10_trial.ipynb', 'cell "a long list of words from a file is cut to the time" (28fb78ae)')
+def test_a_long_list_of_words_from_a_file_is_cut_to_the_time(cell_00d35b02):
+    place = cell_00d35b02.place
+    (place / "words.txt").write_text("\n".join(f"neno{n}" for n in range(30_000)), encoding="utf-8")
+    race = Race(Adapt("m", (), AdaptOptions(minutes=0.5, keep=(str(place / "words.txt"),))), place / "listed", FakeTime())
+    race.path("text").mkdir(parents=True)
+    race.clock = Clock(30.0)
+    with remarks() as said:
+        made = words_in_time(race)
+    assert len(read_lines(made)) == 20_000 and "words.txt: the first 20,000 words are kept" in said[-1]
 
 
 @pytest.mark.cell('nbs/09_app/10_trial.ipynb', 'cell "of a list of words as many are kept as there is time for" (e892ad19)')

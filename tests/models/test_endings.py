@@ -44,6 +44,8 @@ def test_the_probability_of_an_end_is_that_of_all_end_tokens(cell_0403b2e3):
     model.train()
     assert end_probability(model, tokenizer, some[:2]) == pytest.approx(sum(expected) / 2, rel=1e-5) and model.training
     assert end_probability(model, tokenizer, []) is None
+    short = GPT2LMHeadModel(GPT2Config(vocab_size=len(tokenizer), eos_token_id=5, **(shape | dict(n_positions=8))))
+    assert 0 < end_probability(short, tokenizer, ["", *some[:2]]) < 1  # longer than its context, and of no token
 
 
 @pytest.mark.cell('nbs/05_models/22_endings.ipynb', 'cell "stopping too early is three times as often, and often" (6a9b1e13)')

@@ -2,7 +2,8 @@
 from pathlib import Path
 from types import SimpleNamespace
 from vocab_lit.text.corpus import hold_out, read_lines
-from vocab_lit.text.documents import LONGEST_PASSAGE, Passages, hold_out_text, lines_of_passages
+from vocab_lit.text.documents import LONGEST_PASSAGE, Passages, check_outside, hold_out_text, lines_of_passages
+from vocab_lit.text.errors import SettingError
 import gzip
 import json
 import pytest
@@ -46,6 +47,8 @@ def test_single_sentences_do_not_end_whatever_stands_between_them(cell_7abeed4d)
     expected = [*sentences[:-1], f"{sentences[-1]}\n"]
     for name, text in {
         "lines.txt": "\n".join(sentences),
+        "returns.txt": "\r\r\n".join(sentences),
+        "feeds.txt": "\f\n".join(sentences),
         "spaced.txt": "\n\n".join(sentences),
         "lines.jsonl": "\n".join(json.dumps(dict(text=s)) for s in sentences),
         "lines.tsv": "text\tn\n" + "\n".join(f"{s}\t1" for s in sentences),
@@ -63,7 +66,7 @@ def test_long_documents_come_in_parts_and_no_line_is_lost(cell_7abeed4d):
     stories = cell_7abeed4d.stories
     story = cell_7abeed4d.story
     assert list(lines_of_passages(stories)) == read_lines(place / "stories.txt")
-    long = "\n".join(f"{n}. {sentence}" for n in range(3000))
+    long = "\n".join(f"{n}. {sentence}" for n in range(6000))
     (place / "long.txt").write_text(f"{long}\n\n{story}\n\n{long}", encoding="utf-8")
     parts = list(Passages(place / "long.txt"))
     assert [part.endswith("\n") for part in parts].count(True) == 3 and max(map(len, parts)) < 1.1 * LONGEST_PASSAGE
@@ -85,5 +88,9 @@ def test_whole_documents_are_set_aside(cell_7abeed4d):
     (place / "many.txt").write_text("\n".join(many), encoding="utf-8")
     rest, aside = hold_out_text(place / "many.txt")
     assert aside and set(aside) <= set(many) and sorted([*rest, *aside]) == sorted(many)
+    with pytest.raises(SettingError, match="--out .*mine is inside .*folder, whose files are the text"):
+        check_outside([place / "folder"], place / "folder/mine")
+    check_outside([place / "folder", place / "many.txt"], place / "mine")
+    check_outside([place / "folder"], place / "folder/.mine")
     rest, aside = hold_out_text(place / "stories.txt", seed=1)  # three documents
     assert aside and {*rest, *aside} == {line for story in stories for line in story.splitlines()}

@@ -11,6 +11,15 @@ import tempfile
 
 
 @pytest.fixture(scope='module')
+def cell_bb4e5841():
+    # nbs/01_text/05_words.ipynb, cell "swahili, unseen = lines("sw", 400, seed=0), lines("sw", 40, " (bb4e5841)
+    swahili, unseen = lines("sw", 400, seed=0), lines("sw", 40, seed=0, held_out=True)
+    texts = dict(Swahili=swahili, English=lines("en", 400, seed=0))
+    {name: round(ngram_bits(text, unseen), 2) for name, text in texts.items()}
+    return SimpleNamespace(swahili=swahili, unseen=unseen)
+
+
+@pytest.fixture(scope='module')
 def cell_827e4abe():
     # nbs/01_text/05_words.ipynb, cell "sentences = {" (827e4abe)
     sentences = {
@@ -24,15 +33,6 @@ def cell_827e4abe():
     }
     {code: detect_language([line]) for code, line in sentences.items()}
     return SimpleNamespace(sentences=sentences)
-
-
-@pytest.fixture(scope='module')
-def cell_bb4e5841():
-    # nbs/01_text/05_words.ipynb, cell "swahili, unseen = lines("sw", 400, seed=0), lines("sw", 40, " (bb4e5841)
-    swahili, unseen = lines("sw", 400, seed=0), lines("sw", 40, seed=0, held_out=True)
-    texts = dict(Swahili=swahili, English=lines("en", 400, seed=0))
-    {name: round(ngram_bits(text, unseen), 2) for name, text in texts.items()}
-    return SimpleNamespace(swahili=swahili, unseen=unseen)
 
 
 @pytest.mark.cell('nbs/01_text/05_words.ipynb', 'cell "every word stands alone and behind a space" (a3086332)')
@@ -75,22 +75,6 @@ def test_a_language_that_wordfreq_lacks_is_refused():
     check_words("")
 
 
-@pytest.mark.cell('nbs/01_text/05_words.ipynb', 'cell "the language of a text is detected by its frequent words" (26502cb1)')
-def test_the_language_of_a_text_is_detected_by_its_frequent_words(cell_827e4abe):
-    sentences = cell_827e4abe.sentences
-    assert [detect_language([line]) for line in sentences.values()] == list(sentences)
-    assert detect_language([]) == detect_language(["12 345"]) == ""
-    assert has_words("en") and not has_words("sw")
-
-
-@pytest.mark.cell('nbs/01_text/05_words.ipynb', 'cell "a list of phrases has few of a language\'s frequent words" (476e8063)')
-def test_a_list_of_phrases_has_few_of_a_language_s_frequent_words(cell_827e4abe):
-    sentences = cell_827e4abe.sentences
-    few = word_coverage([sentences["en"]], "en")
-    assert 0.01 < few < 0.05 and word_coverage(_wordfreq().top_n_list("en", 1000), "en") > 0.99
-    assert word_coverage([sentences["zh"]], "zh") > 0
-
-
 @pytest.mark.cell('nbs/01_text/05_words.ipynb', 'cell "the bits are those of a loop over dictionaries" (bcc44a2c)')
 def test_the_bits_are_those_of_a_loop_over_dictionaries(cell_bb4e5841):
     swahili = cell_bb4e5841.swahili
@@ -125,3 +109,19 @@ def test_a_script_has_its_name_and_its_code():
         "Canadian Aboriginal (Cans)",
         "Qaaa (Qaaa)",
     ]
+
+
+@pytest.mark.cell('nbs/01_text/05_words.ipynb', 'cell "the language of a text is detected by its frequent words" (26502cb1)')
+def test_the_language_of_a_text_is_detected_by_its_frequent_words(cell_827e4abe):
+    sentences = cell_827e4abe.sentences
+    assert [detect_language([line]) for line in sentences.values()] == list(sentences)
+    assert detect_language([]) == detect_language(["12 345"]) == ""
+    assert has_words("en") and not has_words("sw")
+
+
+@pytest.mark.cell('nbs/01_text/05_words.ipynb', 'cell "a list of phrases has few of a language\'s frequent words" (476e8063)')
+def test_a_list_of_phrases_has_few_of_a_language_s_frequent_words(cell_827e4abe):
+    sentences = cell_827e4abe.sentences
+    few = word_coverage([sentences["en"]], "en")
+    assert 0.01 < few < 0.05 and word_coverage(_wordfreq().top_n_list("en", 1000), "en") > 0.99
+    assert word_coverage([sentences["zh"]], "zh") > 0

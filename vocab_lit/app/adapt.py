@@ -44,6 +44,7 @@ from vocab_lit.app.trial import (
     Adapt,
     Race,
     bits_of,
+    bytes_in_time,
     choose_batch,
     make_texts,
     measure_source,
@@ -57,8 +58,8 @@ from ..models.export import check_like
 from ..models.model_class import learns_from_text
 from ..models.source import FolderSource, check_new_gguf
 from ..text.corpus import Lines, capped
+from ..text.documents import check_outside
 from ..text.files import alone, check_output, read_json
-from ..text.reader import TextSource
 from ..text.settings import SettingError
 from ..training.lapt import differences
 from ..training.settings import LaptConfig
@@ -291,7 +292,8 @@ def _reserve(race: Race) -> float:
     "Seconds for what follows training: the result is read, measured and written."
     judged, tenth, source = 1.5 * JUDGED * race.clock.budget, 0.1 * race.clock.budget, race.note["source"]
     in_gguf = min(tenth, source["parameters"] / _WRITTEN) if race.makes_gguf else 0.0
-    return min(10, tenth) + judged + 1.2 * source["seconds"] + in_gguf
+    averaged = 2 * JUDGED / 2 * race.clock.budget * len(source["kept"])  # weights, so that what is retained is kept
+    return min(10, tenth) + judged + averaged + 1.2 * source["seconds"] + in_gguf
 
 # %% ../../nbs/09_app/06_adapt.ipynb #c5a0c34a
 _OUGHT = 2.0  # minutes, below which there is hardly time to look at the source
@@ -306,7 +308,7 @@ def open_race(asked: Adapt, out: Path, more: bool = False, now: Callable[[], flo
         if more:
             raise SettingError("resume", f"{out} holds no adaptation; leave --resume out to begin one")
         check_output(out)
-        _check_outside(asked, out)
+        check_outside((*asked.text, *asked.options.kept_texts), out)
         if race.makes_gguf:
             check_new_gguf(gguf_beside(out))
         if asked.gguf:
@@ -322,19 +324,6 @@ def open_race(asked: Adapt, out: Path, more: bool = False, now: Callable[[], flo
     return race
 
 
-def _check_outside(asked: Adapt, out: Path) -> None:
-    "`SettingError` where the output would be read as text."
-    for given in (*asked.text, *asked.options.kept_texts):
-        path = TextSource.of(given).path
-        before, deep, _ = path.partition("**")
-        folder = Path(before).resolve()
-        if not (deep or folder.is_dir()) or not out.resolve().is_relative_to(folder):
-            continue
-        if not any(part.startswith((".", "_")) for part in out.resolve().relative_to(folder).parts):
-            hint = "choose a folder outside, or name the files of text"
-            raise SettingError("out", f" {out} is inside {given}, whose files are the text; {hint}")
-
-
 def _renew_budget(race: Race, more: bool) -> None:
     "Extend the budget, or replace that of an adaptation that has not ended, where another one is requested."
     options, note = race.options, race.note
@@ -346,6 +335,8 @@ def _renew_budget(race: Race, more: bool) -> None:
     log.info(f"the budget is now {note['budget'] / 60:.3g} minutes, of which {note['spent'] / 60:.3g} are spent")
     if note.pop("untrained", ""):
         race.candidates = []
+        for key in ("won", "legs", "round", "race_budget"):
+            note.pop(key, None)
     if won := note.get("won"):
         trained = next(c for c in race.candidates if c.name == won).trained
         if trained.legs and not trained.has_ended:
@@ -493,7 +484,8 @@ def planned(asked: Adapt, out: Path, more: bool = False) -> list[dict[str, str]]
     race = open_race(asked, out, more)
     if race.is_done:
         return [dict(stage="all", what="the adaptation has ended", makes=str(out), state="done")]
-    size = sum(len(line.encode()) + 1 for line in capped(Lines(*asked.text), MOST_NEW * BYTES_A_TOKEN))
+    most = min(MOST_NEW * BYTES_A_TOKEN, bytes_in_time(race.clock.budget))
+    size = sum(len(line.encode()) + 1 for line in capped(Lines(*asked.text), most))
     seen = Seen(size, False, bool(race.options.keep), math.inf, math.inf, is_gguf=race.source.is_gguf)
     racing = [Candidate.read(name) for name in race.options.asked_candidates] or candidates_for(seen)
     rows = [dict(stage=c.name, what=c.in_words, makes=str(race.path(c.name)), state="to do") for c in racing]

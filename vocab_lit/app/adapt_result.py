@@ -239,7 +239,7 @@ def _write_gguf(race: Race, like: Path) -> None:
     sizes = f"{file.stat().st_size / 1e6:,.0f} MB"
     if race.source.is_gguf:
         sizes += f"; {Path(race.source.path).name} has {Path(race.source.path).stat().st_size / 1e6:,.0f}"
-    log.info(f"saved {file} ({sizes})")
+    log.info(f"saved {file} ({sizes}), and {file.with_name('Modelfile')} for Ollama")
 
 # %% ../../nbs/09_app/11_adapt_result.ipynb #16b0f575
 def _peak() -> float:  # bytes

@@ -16,6 +16,7 @@ import regex
 from .race import KEPT
 from ..models.device import on_device
 from ..models.endings import document_marks
+from ..models.model_class import max_length
 from ..text.cleaning import text_tokens
 from ..text.words import WordList, detect_language, has_words, languages, read_words, word_coverage, word_lists
 from ..training.lm_loss import in_mode, random_state_restored
@@ -74,7 +75,7 @@ def words_to_keep(
     return ",".join([*filter(None, [words]), *(f"{code}:{DEFAULT_WORDS}" for code in codes)])
 
 
-def describe(retained: Retained, some: Sequence[str]) -> list[str]:  # some: lines of its text
+def describe(retained: Retained, some: Sequence[str], n_words: int) -> list[str]:  # lines of its text; words kept
     "Say which language a text is in, whose words stay, and whether the text is too small or narrow to represent it."
     size, name = sum(len(line.encode()) + 1 for line in some), Path(retained.file).name
     if not has_words(retained.language):
@@ -83,7 +84,7 @@ def describe(retained: Retained, some: Sequence[str]) -> list[str]:  # some: lin
         hint = "pip install 'vocab_lit[words]'" if not has_words() else "en:FILE says that it is English"
         told = [f"{told} ({missing}), and only the words of the text keep their tokens; {hint}"]
         return told + [f"{name} is small ({size:,} bytes): give more text of many subjects"] * (size < _SMALL)
-    told = [f"{name} is in {retained.title}: the tokens of its {DEFAULT_WORDS:,} most frequent words stay, too"]
+    told = [f"{name} is in {retained.title}: the tokens of its {n_words:,} most frequent words stay, too"]
     coverage = word_coverage(some, retained.language)
     if coverage < REPRESENTATIVE:
         what = f"{size:,} bytes with {coverage:.0%} of the 1,000 most frequent words"
@@ -116,7 +117,10 @@ def sampled_text(
     import torch
 
     before = document_marks(tokenizer)[0]
-    rows = [before + ids for ids in tokenizer(list(prompts), add_special_tokens=False, verbose=False)["input_ids"]]
+    begins = tokenizer(list(prompts), add_special_tokens=False, verbose=False)["input_ids"]
+    rows = [before + ids[: max_length(model) - longest - len(before)] for ids in begins if before + ids]
+    if not rows:
+        return []
     padding = [max(map(len, rows)) - len(row) for row in rows]
     ids = torch.tensor([[0] * n + row for n, row in zip(padding, rows)])
     mask = torch.tensor([[0] * n + [1] * len(row) for n, row in zip(padding, rows)])
@@ -180,12 +184,12 @@ def within_limit(
 
     if loss(model) <= limit:
         return 1.0
-    start = dict(initial().named_parameters())
-    trained = {name: p.detach().clone() for name, p in model.named_parameters()}
-    for share in SHARES:
+    start, before = dict(initial().named_parameters()), 1.0
+    for share in SHARES:  # each from the one before, so that the trained weights are not held twice
         with torch.no_grad():
             for name, p in model.named_parameters():
-                p.copy_(torch.lerp(start[name].to(p), trained[name], share))
+                p.copy_(torch.lerp(start[name].to(p), p, share / before))
         if loss(model) <= limit:
             return share
+        before = share
     return None

@@ -8,11 +8,12 @@ from __future__ import annotations
 import logging
 import math
 import shutil
+import textwrap
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property, partial
-from itertools import accumulate
+from itertools import accumulate, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -62,10 +63,10 @@ log = logging.getLogger("vocab_lit")
 
 # %% auto #0
 __all__ = ['log', 'LAYOUT', 'READING', 'STARTS', 'SAMPLED', 'COMPARED', 'JUDGED', 'RATES', 'REPLAY', 'COOLED', 'PASSES', 'STEPS',
-           'SMALLEST', 'LARGEST', 'Adapt', 'Race', 'lines_in_time', 'make_texts', 'kept_names', 'retention_names',
-           'text_of', 'bits_of', 'words_per_second', 'passages_of', 'lines_of', 'end_probabilities', 'measure_source',
-           'chars_per_part', 'facts_of', 'start_of', 'words_in_time', 'config_of', 'choose_batch', 'most_steps',
-           'time_bar', 'train_leg']
+           'SMALLEST', 'LARGEST', 'Adapt', 'Race', 'short_lines', 'bytes_in_time', 'lines_in_time', 'make_texts',
+           'kept_names', 'retention_names', 'text_of', 'bits_of', 'words_per_second', 'passages_of', 'lines_of',
+           'end_probabilities', 'measure_source', 'chars_per_part', 'facts_of', 'start_of', 'words_in_time',
+           'config_of', 'choose_batch', 'most_steps', 'time_bar', 'train_leg']
 
 # %% ../../nbs/09_app/10_trial.ipynb #ae79517c
 @dataclass(frozen=True)
@@ -106,7 +107,10 @@ class Adapt:
         self.options.check()
         if self.gguf and not Path(self.gguf).is_file():
             raise SettingError("gguf", f" {self.gguf}: no such file; give a GGUF file of the same model")
-        both = {TextSource.of(t).name for t in self.text} & {TextSource.of(t).name for t in self.options.kept_texts}
+        retained = [TextSource.of(t).name for t in self.options.kept_texts]
+        if twice := next((name for name in retained if retained.count(name) > 1), ""):
+            raise SettingError("keep", f" {twice} is given twice")
+        both = {TextSource.of(t).name for t in self.text} & {*retained}
         if both:
             raise SettingError("keep", f" {min(both)} is the text to learn too; give another file")
 
@@ -194,15 +198,35 @@ _WORDS_PER_SECOND, _LEAST_WORDS = 2000, 20_000  # of a list to keep: that trimmi
 _KEPT = 4e6  # bytes of a text to keep at least: its vocabulary needs more of them than replay
 
 
+_PIECE = 1000  # bytes of lines that are measured at a time
+
+
+def short_lines(lines: Iterable[str]) -> Iterator[str]:
+    "Cut long lines at spaces, so that measuring them can end in time."
+    for line in lines:
+        size = max(1, round(_PIECE * len(line) / max(1, len(line.encode()))))  # characters
+        yield from textwrap.wrap(line, size, break_on_hyphens=False, expand_tabs=False, replace_whitespace=False) or [
+            line
+        ]
+
+
 def _divide(lines: list[str], folder: Path, name: str, seed: int) -> dict[str, int]:
     "Write passages to train on, a validation set and a test set; how many bytes each have."
     n = max(1, len(lines))
     of_each = math.ceil(sum(1 for _ in lines_of_passages(lines)) / n)  # lines of a passage
     rest, aside = hold_out(lines, max(0.05, min(0.2, 20 / n)), _ASIDE * of_each, seed)
-    parts = {"train": list(rest), "judge": aside[::2], "test": aside[1::2]}
+    if len(aside) < 2 and of_each > 1:
+        return _divide(list(lines_of_passages(lines)), folder, name, seed)
+    judge, test = (list(short_lines(lines_of_passages(aside[at::2]))) for at in (0, 1))
+    parts = {"train": list(rest), "judge": judge, "test": test}
     for part, some in parts.items():
         write_lines(folder / f"{name}-{part}.txt", some)
     return {part: sum(len(line.encode()) + 1 for line in some) for part, some in parts.items()}
+
+
+def bytes_in_time(seconds: float) -> float:
+    "Return the bytes of text that this machine trains on in a time, at most."
+    return seconds * _A_SECOND.get(find_device().kind, 100_000)
 
 
 def lines_in_time(lines: Iterable[str], what: str, clock: Clock, seconds: float) -> Iterator[str]:
@@ -220,7 +244,7 @@ def lines_in_time(lines: Iterable[str], what: str, clock: Clock, seconds: float)
 def make_texts(race: Race) -> None:
     "Clean and divide the text, and the texts to keep; `ValueError` where one is too short."
     options, seconds = race.options, race.note["budget"]
-    most = seconds * _A_SECOND.get(find_device().kind, 100_000)
+    most = bytes_in_time(seconds)
     with write_folder(race.path("text")) as folder:
         sizes, lines, texts = (
             {},
@@ -244,8 +268,10 @@ def make_texts(race: Race) -> None:
     files = zip(options.kept_texts, options.given_languages, (lines[name] for name in kept_names(race)))
     retained = retained_languages(list(files), options.kept_words)
     race.write(retained=[asdict(r) for r in retained])
+    race.write(words=words_in_time(race))
+    sizes = {words.language: words.most for words in word_lists(race.note["words"])}
     for r in retained:
-        for remark in describe(r, lines[r.name]) if r.file else ():
+        for remark in describe(r, lines[r.name], sizes.get(r.language, 0)) if r.file else ():
             race.decide(remark)
 
 
@@ -264,7 +290,6 @@ def text_of(race: Race, name: str, part: str) -> Path:  # new or kept-N; train, 
 
 # %% ../../nbs/09_app/10_trial.ipynb #5d2901ff
 _WINDOW = 256  # tokens
-_PIECE = 1000  # bytes of lines that are laid end to end
 SAMPLED = 48  # tokens of each text that the source generates
 COMPARED, JUDGED = 0.03, 0.01  # share of the time for source and result each, and for each measurement in between
 
@@ -348,11 +373,13 @@ def _write_second_domain(race: Race, retained: Retained, source: FolderSource, m
         some = shuffled_words(retained.language, seed=race.options.seed)
     else:
         prompts, seconds = prompt_words(retained, own), COMPARED * race.clock.budget
-        longest = min(SAMPLED, max_length(model) - 8)
+        longest = min(SAMPLED, max_length(model) // 2)
         some = sampled_text(model, source.tokenizer, prompts, seconds, race.options.seed, longest) if prompts else []
-        some = sentences_in(some, retained.language)
+        some = sentences_in(some, retained.language) or shuffled_words(retained.language, seed=race.options.seed)
     if some:
         write_lines(text_of(race, retained.second, "judge"), some)
+    else:
+        race.decide(f"retention of {retained.title} is measured on the given text alone: there is no other")
     return bool(some)
 
 
@@ -414,8 +441,12 @@ def start_of(race: Race, candidate: Candidate) -> Source:
     folder = race.path(candidate.name, "start.gguf" if race.source.is_gguf else "start")
     if not folder.exists():
         folder.parent.mkdir(parents=True, exist_ok=True)
-        with silenced():
-            _make_start(race, candidate, folder)
+        try:
+            with silenced():
+                _make_start(race, candidate, folder)
+        except ValueError:
+            shutil.rmtree(folder, ignore_errors=True)  # of a result that does not load
+            raise
     return Source.open(folder)
 
 
@@ -423,10 +454,15 @@ def words_in_time(race: Race) -> str:
     "The lists of words to keep, each with as many words as there is time for."
     most = max(_LEAST_WORDS, int(_WORDS_PER_SECOND * STARTS * race.clock.budget))
     lists = []
-    for words in word_lists(words_to_keep(race.retained, race.options.kept_words)):
-        if words.most > most:
-            race.decide(f"--keep {words.name}: the first {most:,} words are kept, for which there is time")
-        lists.append(f"{words.language}:{min(words.most, most)}" if words.language else words.name)
+    for n, words in enumerate(word_lists(words_to_keep(race.retained, race.options.kept_words))):
+        first = [] if words.language else list(islice(Lines(words.name), most + 1))
+        if max(words.most, len(first)) > most:
+            race.decide(f"{words.name}: the first {most:,} words are kept, for which there is time")
+        if len(first) > most:
+            write_lines(text_of(race, f"words-{n}", "train"), first[:most])
+            lists.append(str(text_of(race, f"words-{n}", "train")))
+        else:
+            lists.append(f"{words.language}:{min(words.most, most)}" if words.language else words.name)
     return ",".join(lists)
 
 
@@ -434,7 +470,7 @@ def _make_start(race: Race, candidate: Candidate, out: Path) -> None:
     train, kept = text_of(race, "new", "train"), [text_of(race, n, "train") for n in kept_names(race)]
     language, options = race.options.language, race.options
     if candidate.way == "trim":
-        trim_files(race.source, [train, *kept], out, TrimSettings(words=words_in_time(race)), language)
+        trim_files(race.source, [train, *kept], out, TrimSettings(words=race.note["words"]), language)
         return
     if candidate.way == "extend":
         base = start_of(race, race.base)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 import torch
 
 from .device import on_device
+from .model_class import max_length
 from ..tokens.tokenizer_file import ids_around
 
 if TYPE_CHECKING:
@@ -81,10 +82,11 @@ def end_probability(
         if ends and sentences
         else []
     )
-    total, was_training = 0.0, model.training
+    texts = [ids for ids in texts if ids]  # a line may have no token
+    total, was_training, longest = 0.0, model.training, min(_LONGEST, max_length(model))
     on_device(model).eval()
     for ids in texts:
-        row = torch.tensor([[*before, *ids][-_LONGEST:]], device=cast("Any", model).device)
+        row = torch.tensor([[*before, *ids][-longest:]], device=cast("Any", model).device)
         logits = model(input_ids=row, logits_to_keep=1).logits[0, -1]
         total += logits.float().softmax(-1)[ends].sum().item()
     model.train(was_training)

@@ -260,7 +260,8 @@ def _check_same(source: Source, file: GgufFile) -> None:
         if math.prod(ours[name]) != math.prod(theirs[name]):
             raise ValueError(f"{name} has the shape {theirs[name]}, and in {source.path} {ours[name]}")
     old, new = _pieces(GgufTokenizer(file).tokenizer), _pieces(source.tokenizer)
-    if other := next((id for id, piece in sorted(old.items()) if new.get(id, piece) != piece), None):
+    other = next((id for id, piece in sorted(old.items()) if new.get(id, piece) != piece), None)
+    if other is not None:
         raise ValueError(f"the id {other:,} is {old[other]!r}, and in {source.path} {new[other]!r}")
 
 

@@ -457,7 +457,7 @@ _MADE_ANEW = re.compile(  # weights in any format, the tokenizer, what training 
     r"\..*|__pycache__|runs|checkpoint-.*|onnx|openvino|coreml|additional_chat_templates|vocab.*|merges\.txt|"
     r"(pytorch_model|tf_model|flax_model|rust_model|tokenizer|training_args|optimizer|scheduler|rng_state).*|"
     r"(special_tokens_map|added_tokens|trainer_state|all_results|(train|eval)_results|config|generation_config)\.json|"
-    r"(losses\.csv|metrics\.jsonl|lapt\.json|forgotten\.json|scores\.json)|(LICEN[SC]E|NOTICE|USE_POLICY).*|"
+    r"(losses\.csv|metrics\.jsonl|lapt\.json|forgotten\.json|scores\.json|gguf\.json)|(LICEN[SC]E|NOTICE|USE_POLICY).*|"
     r".*\.(safetensors|safetensors\.index\.json|h5|msgpack|ot|onnx|gguf|ckpt|model|jinja|py|md|png|jpe?g|gif|svg|pdf)"
 )
 _WITHOUT_TOKENS = {"Transformer", "Pooling", "Dense", "Normalize", "LayerNorm", "Dropout", "WeightedLayerPooling"}

@@ -11,13 +11,15 @@ from pathlib import Path
 from statistics import median
 
 from .corpus import Lines, hold_out
+from .errors import SettingError
 from .reader import TextSource, all_lines
 
 # %% auto #0
-__all__ = ['LONGEST_PASSAGE', 'SHORTEST_DOCUMENT', 'FEW_PASSAGES', 'Passages', 'hold_out_text', 'lines_of_passages', 'one_a_line']
+__all__ = ['LONGEST_PASSAGE', 'SHORTEST_DOCUMENT', 'FEW_PASSAGES', 'Passages', 'hold_out_text', 'check_outside',
+           'lines_of_passages', 'one_a_line']
 
 # %% ../../nbs/01_text/09_documents.ipynb #873999c5
-LONGEST_PASSAGE = 32_768  # characters; longer documents are divided at the ends of lines
+LONGEST_PASSAGE = 2**18  # characters; longer documents are divided at the ends of lines
 
 
 def _in_parts(lines: Iterable[str]) -> Iterator[tuple[list[str], bool]]:
@@ -149,6 +151,19 @@ def hold_out_text(
     rest, test = hold_out(passages, most=most, seed=seed)
     has_many = sum(1 for _ in islice(passages, FEW_PASSAGES)) == FEW_PASSAGES
     return (rest, test) if test and has_many else hold_out(Lines(*paths), most=most, seed=seed)
+
+
+def check_outside(texts: Iterable[str | Path], out: Path) -> None:
+    "`SettingError` where an output folder would be read as text."
+    for given in texts:
+        path = TextSource.of(given).path
+        before, deep, _ = path.partition("**")
+        folder = Path(before).resolve()
+        if not (deep or folder.is_dir()) or not out.resolve().is_relative_to(folder):
+            continue
+        if not any(part.startswith((".", "_")) for part in out.resolve().relative_to(folder).parts):
+            hint = "choose a folder outside, or name the files of text"
+            raise SettingError("out", f" {out} is inside {given}, whose files are the text; {hint}")
 
 
 def lines_of_passages(passages: Iterable[str]) -> Iterator[str]:

@@ -439,7 +439,7 @@ _BYTE_ORDER_MARK = "\ufeff"
 
 def all_lines(text: str) -> Iterator[str]:
     "The lines of a text, blank ones too, without surrounding white space; any line end of Unicode ends one."
-    return map(str.strip, text.replace(_BYTE_ORDER_MARK, "").splitlines())
+    return map(str.strip, text.replace(_BYTE_ORDER_MARK, "").rstrip().splitlines() or [""])
 
 
 def _lines_of(text: str) -> Iterator[str]:

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 # %% auto #0
-__all__ = ['CONTEXT', 'block_of', 'WordList', 'word_lists', 'check_words', 'read_words', 'word_lines', 'detect_language',
-           'word_coverage', 'has_words', 'ngram_bits', 'script_of', 'script_name', 'languages', 'code_of']
+__all__ = ['CONTEXT', 'block_of', 'WordList', 'word_lists', 'check_words', 'read_words', 'word_lines', 'ngram_bits', 'script_of',
+           'script_name', 'languages', 'code_of', 'detect_language', 'word_coverage', 'has_words']
 
 # %% ../../nbs/01_text/05_words.ipynb #1ad95499
 class WordList(NamedTuple):
@@ -120,65 +120,6 @@ def word_lines(
     if forms:
         yield from _behind_spaces(forms)
 
-# %% ../../nbs/01_text/05_words.ipynb #0283c7f5
-_FREQUENT = 500  # words of each language by which it is recognised
-_READ = 100_000  # characters of a text
-_LEAST, _CLEAR, _RATIO = 0.12, 0.3, 1.2  # shares of a text that are frequent words, and how far the next one is
-_WORD = regex.compile(r"[\p{L}\p{M}\p{N}'’]+")
-
-
-def _word_counts(lines: Iterable[str]) -> Counter[str]:
-    "Count the words at the beginning of a text, in small letters."
-    counts, size = Counter(), 0
-    for line in lines:
-        counts.update(_WORD.findall(line.lower()))
-        size += len(line)
-        if size > _READ:
-            break
-    return counts
-
-
-@functools.cache
-def _frequent_words() -> dict[str, frozenset[str]]:  # by language
-    "The most frequent words of each language that has spaces."
-    known = _wordfreq().available_languages()
-    top = {code: _wordfreq().top_n_list(code, _FREQUENT, wordlist="small") for code in known}
-    return {code: frozenset(words) for code, words in top.items() if code not in ("ja", "zh")}
-
-
-def detect_language(lines: Iterable[str]) -> str:  # code of wordfreq; "" where it is not clear, or wordfreq is absent
-    "Detect the language of a text by its most frequent words, and Chinese and Japanese by their scripts."
-    if not has_words():
-        return ""
-    counts = _word_counts(lines)
-    scripts: Counter[str] = Counter()
-    for word, n in counts.items():
-        scripts.update({script_of(c): n for c in word})
-    letters = max(1, sum(scripts.values()))
-    if scripts["Hani"] + scripts["Hira"] + scripts["Kana"] > letters / 2:
-        return "ja" if scripts["Hira"] + scripts["Kana"] > letters / 10 else "zh"
-    total = max(1, sum(counts.values()))
-    shares = {code: sum(counts[w] for w in words) / total for code, words in _frequent_words().items()}
-    second, first = sorted(shares, key=lambda code: shares[code])[-2:]
-    is_clear = shares[first] >= _CLEAR or shares[first] >= _RATIO * shares[second]
-    return first if shares[first] >= _LEAST and is_clear else ""
-
-
-def word_coverage(lines: Iterable[str], language: str, most: int = 1000) -> float:  # language: a code of wordfreq
-    "Return the share of a language's most frequent words that a text has."
-    if language in ("ja", "zh"):  # without spaces
-        text = "".join(lines)
-        return float(np.mean([word in text for word in _wordfreq().top_n_list(language, most)]))
-    there = {word for line in lines for word in _WORD.findall(line.lower())}
-    return float(np.mean([word in there for word in _wordfreq().top_n_list(language, most)]))
-
-
-def has_words(language: str = "en") -> bool:
-    "Whether wordfreq is installed and has words of a language."
-    with suppress(MissingExtra):
-        return language in _wordfreq().available_languages()
-    return False
-
 # %% ../../nbs/01_text/05_words.ipynb #cd878821
 CONTEXT = 3  # bytes; with more, the bits depend on how much text is counted
 
@@ -254,3 +195,62 @@ def code_of(
         if given in (code.lower(), row["name"].lower(), row["own_name"].lower(), *row["aliases"].split()):
             return code
     return None
+
+# %% ../../nbs/01_text/05_words.ipynb #0283c7f5
+_FREQUENT = 500  # words of each language by which it is recognised
+_READ = 100_000  # characters of a text
+_LEAST, _CLEAR, _RATIO = 0.12, 0.3, 1.2  # shares of a text that are frequent words, and how far the next one is
+_WORD = regex.compile(r"[\p{L}\p{M}\p{N}'’]+")
+
+
+def _word_counts(lines: Iterable[str]) -> Counter[str]:
+    "Count the words at the beginning of a text, in small letters."
+    counts, size = Counter(), 0
+    for line in lines:
+        counts.update(_WORD.findall(line.lower()))
+        size += len(line)
+        if size > _READ:
+            break
+    return counts
+
+
+@functools.cache
+def _frequent_words() -> dict[str, frozenset[str]]:  # by language
+    "The most frequent words of each language that has spaces."
+    known = _wordfreq().available_languages()
+    top = {code: _wordfreq().top_n_list(code, _FREQUENT, wordlist="small") for code in known}
+    return {code: frozenset(words) for code, words in top.items() if code not in ("ja", "zh")}
+
+
+def detect_language(lines: Iterable[str]) -> str:  # code of wordfreq; "" where it is not clear, or wordfreq is absent
+    "Detect the language of a text by its most frequent words, and Chinese and Japanese by their scripts."
+    if not has_words():
+        return ""
+    counts = _word_counts(lines)
+    scripts: Counter[str] = Counter()
+    for word, n in counts.items():
+        scripts.update({script_of(c): n for c in word})
+    letters = max(1, sum(scripts.values()))
+    if scripts["Hani"] + scripts["Hira"] + scripts["Kana"] > letters / 2:
+        return "ja" if scripts["Hira"] + scripts["Kana"] > letters / 10 else "zh"
+    total = max(1, sum(counts.values()))
+    shares = {code: sum(counts[w] for w in words) / total for code, words in _frequent_words().items()}
+    second, first = sorted(shares, key=lambda code: shares[code])[-2:]
+    is_clear = shares[first] >= _CLEAR or shares[first] >= _RATIO * shares[second]
+    return first if shares[first] >= _LEAST and is_clear else ""
+
+
+def word_coverage(lines: Iterable[str], language: str, most: int = 1000) -> float:  # language: a code of wordfreq
+    "Return the share of a language's most frequent words that a text has."
+    if language in ("ja", "zh"):  # without spaces
+        text = "".join(lines)
+        return float(np.mean([word in text for word in _wordfreq().top_n_list(language, most)]))
+    there = {word for line in lines for word in _WORD.findall(line.lower())}
+    return float(np.mean([word in there for word in _wordfreq().top_n_list(language, most)]))
+
+
+def has_words(language: str = "en") -> bool:
+    "Whether wordfreq is installed and has words of a language."
+    with suppress(MissingExtra):
+        return language in _wordfreq().available_languages()
+    return False

@@ -112,10 +112,11 @@ def _masked_stream(tokenizer, lines: list[str]) -> TextStream:
 def _causal_stream(tokenizer, passages: Iterable[str]) -> TextStream:
     "The stream for a causal model: the text of documents is predicted, what is between them is not."
     before, after = document_marks(tokenizer)
-    if not before and not after:
+    first = before or after[:1] or [i for i in (tokenizer.bos_token_id,) if isinstance(i, int)]
+    if not first:
         raise ValueError("the tokenizer has no token that can stand before a text (bos_token or eos_token)")
     parts, targets, n_bytes, unknown = [np.empty(0, np.int32)], [np.empty(0, bool)], 0, 0
-    context = before or after[:1]  # something that the first token can follow
+    context = first  # something that the first token can follow
     for part in passage_ids(tokenizer, passages):
         ids = [*context, *part.ids, *after * part.ends]
         own = slice(len(context), len(context) + part.n_own)

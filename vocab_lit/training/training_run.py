@@ -29,7 +29,7 @@ from ..models.source import FolderSource
 from ..models.token_tensors import token_parameters
 from ..models.trainable import LoraAdapter, only_new_rows, save_lora
 from ..text.corpus import mix, write_json
-from ..text.documents import Passages, hold_out_text
+from ..text.documents import Passages, check_outside, hold_out_text
 from ..text.files import check_output, read_json, write_folder
 from ..text.reader import TextSource
 from ..text.settings import SettingError
@@ -274,6 +274,7 @@ def prepare_run(
         if (out / "run").is_dir():
             raise ValueError(f"{out} holds a run that has not ended; give --resume to resume it, or remove the folder")
         check_output(out)
+        check_outside((*text, *keep.keep_text, *run.held_out), out)
     opened = _open_run(source, text, out, settings, run, adapter, keep)
     if run.alpha is not None and len(text) == 1:
         log.warning("note: alpha does nothing with one file")
