@@ -318,12 +318,14 @@ def test_models_with_short_contexts_are_adapted(cell_3c9acadc):
     shape = dict(n_embd=16, n_layer=1, n_head=2, n_positions=16)
     short = FolderSource(data_path("models", "mini-gpt2"))
     torch.manual_seed(0)
-    GPT2LMHeadModel(GPT2Config(vocab_size=len(short.tokenizer), **shape)).save_pretrained(place / "short")
-    short.tokenizer.save_pretrained(place / "short")
+    GPT2LMHeadModel(GPT2Config(vocab_size=len(short.tokenizer), **shape)).save_pretrained(place / "16-positions")
+    short.tokenizer.save_pretrained(place / "16-positions")
     options = AdaptOptions(minutes=0.5, keep=wanted.keep, candidates="keep", clean=False)
     with fake_time(0.5) as now:
-        made = adapt_files(replace(asked, source=str(place / "short"), options=options), place / "shorter", now=now)
-    note = read_json(place / "shorter/race/race.json")
+        made = adapt_files(
+            replace(asked, source=str(place / "16-positions"), options=options), place / "16-adapted", now=now
+        )
+    note = read_json(place / "16-adapted/race/race.json")
     assert note["length"] == 16 and "end-new" in {row["key"] for row in made["rows"]}
 
 
