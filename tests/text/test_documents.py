@@ -2,7 +2,7 @@
 from pathlib import Path
 from types import SimpleNamespace
 from vocab_lit.text.corpus import hold_out, read_lines
-from vocab_lit.text.documents import LONGEST_PASSAGE, Passages, check_outside, hold_out_text, lines_of_passages
+from vocab_lit.text.documents import LONGEST_PASSAGE, Passages, check_outside, hold_out_text, lines_of_passages, plain_text
 from vocab_lit.text.errors import SettingError
 import gzip
 import json
@@ -38,6 +38,9 @@ def test_documents_end_at_blank_lines_and_with_a_record_or_a_file(cell_7abeed4d)
         (place / f"folder/{n}.txt").write_text(one, encoding="utf-8")
     assert list(Passages(place / "folder")) == stories
     assert list(Passages(place / "stories.txt", place / "stories.jsonl")) == 2 * stories
+    (place / "written.txt").write_text("".join(plain_text(stories)), encoding="utf-8")
+    assert list(Passages(place / "written.txt")) == stories
+    assert "".join(plain_text(["a", "b\n"])) == "a\nb\n" and "".join(plain_text(["a\n", "b"])) == "a\n\nb\n"
 
 
 @pytest.mark.cell('nbs/01_text/09_documents.ipynb', 'cell "single sentences do not end, whatever stands between them" (51725e6a)')

@@ -115,12 +115,12 @@ def clean(
     check_text(text)
     from vocab_lit.text.cleaning import CleanReport
     from vocab_lit.text.cleaning import clean as kept_lines
-    from vocab_lit.text.documents import Passages
+    from vocab_lit.text.documents import Passages, plain_text
     from vocab_lit.text.files import write_text
 
     report = CleanReport()
     with write_text(out) as f:
-        f.writelines(f"{passage}\n" for passage in kept_lines(Passages(*text), report, settings))
+        f.writelines(plain_text(kept_lines(Passages(*text), report, settings)))
         if not report.lines["kept"]:
             raise ValueError(f"{', '.join(text)}: no line is left; the filters are too strict for this text")
     rows = report.table().to_dict("records")

@@ -180,7 +180,8 @@ class FolderSource(Source):
         from vocab_lit.tokens.special_tokens import read_beside
         from vocab_lit.tokens.tokenizer_file import TokenizerFile
 
-        return TokenizerFile(self.tokenizer, read_beside(self.files))
+        is_file = Path(self.path).is_file()  # a tokenizer.json alone
+        return TokenizerFile(self.tokenizer) if is_file else TokenizerFile(self.tokenizer, read_beside(self.files))
 
     @cached_property
     def config(self) -> PreTrainedConfig:

@@ -18,7 +18,7 @@ from ..models.pipeline import transplant_files, trim_files
 from ..models.settings import LanguageAdapter
 from ..models.source import FolderSource
 from ..text.corpus import Amount, Lines, sample_lines
-from ..text.documents import Passages, hold_out_text
+from ..text.documents import Passages, hold_out_text, plain_text
 from ..text.files import file_facts, write_folder
 from ..text.settings import options
 from ..tokens.continued import build_tokenizer
@@ -147,7 +147,7 @@ class Run:
 def write_lines(path: Path, lines: Iterable[str]) -> None:
     "Write lines, or passages, into a file."
     with open(path, "w", encoding="utf-8", newline="\n") as file:
-        file.writelines(line + "\n" for line in lines)
+        file.writelines(plain_text(lines))
 
 # %% ../../nbs/08_study/04_stages.ipynb #4a232d2b
 def make_text(run: Run) -> None:

@@ -16,7 +16,7 @@ from .reader import TextSource, all_lines
 
 # %% auto #0
 __all__ = ['LONGEST_PASSAGE', 'SHORTEST_DOCUMENT', 'FEW_PASSAGES', 'Passages', 'hold_out_text', 'check_outside',
-           'lines_of_passages', 'one_a_line']
+           'lines_of_passages', 'plain_text', 'one_a_line']
 
 # %% ../../nbs/01_text/09_documents.ipynb #873999c5
 LONGEST_PASSAGE = 2**18  # characters; longer documents are divided at the ends of lines
@@ -170,6 +170,14 @@ def lines_of_passages(passages: Iterable[str]) -> Iterator[str]:
     "The lines of passages."
     for passage in passages:
         yield from passage.rstrip("\n").split("\n")
+
+
+def plain_text(passages: Iterable[str]) -> Iterator[str]:
+    "Write passages as plain text: a blank line where a document ends, and none at the end of the file."
+    blank = ""
+    for passage in passages:
+        yield f"{blank}{passage.rstrip(chr(10))}\n"
+        blank = "\n" * passage.endswith("\n")
 
 
 def one_a_line(lines: Iterable[str]) -> Iterator[str]:

@@ -339,8 +339,7 @@ class TokenizerFile:
     @cached_property
     def template_lines(self) -> list[str]:
         "The stretches of plain text in a chat template, none where there is no template."
-        renders = self.for_templates
-        return renders.stretches([rendered_templates(renders.tokenizer)]) if self.template else []
+        return (t := self.for_templates).stretches([rendered_templates(t.tokenizer)]) if self.template else []
 
     @property
     def for_templates(self) -> TokenizerFile:
