@@ -143,8 +143,8 @@ def _retain(race: Race, winner: Candidate, start: FolderSource, model: PreTraine
         race.write(untrained=f"no candidate keeps the retained text within {limit}")
         return Candidate("keep")
     if share < 1:
-        what = f"{share:.0%} of what was learnt, and the initial model's weights for the rest (an average of both)"
-        race.decide(f"retained text would have lost more than {KEPT - 1:.0%}; the result has {what}")
+        what = f"the result is the average of the trained weights ({share:.0%}) and the initial ones"
+        race.decide(f"training cost retained text more than {KEPT - 1:.0%} in bits per byte; {what}")
     return winner
 
 

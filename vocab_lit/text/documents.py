@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from statistics import median
 
@@ -141,15 +141,26 @@ class Passages:
 FEW_PASSAGES = 40  # a text with fewer is divided by lines
 
 
+class _Counted(Passages):
+    "Passages that are counted while they are read."
+
+    n = 0
+
+    def __iter__(self) -> Iterator[str]:
+        for passage in super().__iter__():
+            self.n += 1
+            yield passage
+
+
 def hold_out_text(
     *paths: str | Path,  # text sources
     most: int = 2000,  # lines to hold out at most
     seed: int = 0,  # another seed, another choice
 ) -> tuple[Iterable[str], list[str]]:  # (the other passages, held-out passages)
     "Set whole documents aside, or lines of a text that has few documents."
-    passages = Passages(*paths)
+    passages = _Counted(*paths)
     rest, test = hold_out(passages, most=most, seed=seed)
-    has_many = sum(1 for _ in islice(passages, FEW_PASSAGES)) == FEW_PASSAGES
+    has_many = passages.n >= FEW_PASSAGES or len(test) > 2  # of long ones fewer are looked at
     return (rest, test) if test and has_many else hold_out(Lines(*paths), most=most, seed=seed)
 
 
