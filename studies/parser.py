@@ -90,13 +90,13 @@ class _Parser(_Model):
 
     def _best_relations(self, dependents, possible):
         numbers = cast("dict[str, int]", self.config.label2id)
-        root, lowest = numbers.get("root"), torch.finfo(possible.dtype).min
+        root = numbers.get("root")
         best = highest = None
         for number, weight in enumerate(self.biaffine_rels.weight):
             scores = dependents @ weight @ possible.mT
             if root is not None:
                 elsewhere = scores[..., 1:] if number == root else scores[..., :1]
-                elsewhere.fill_(lowest)
+                elsewhere.fill_(torch.finfo(scores.dtype).min)  # which autocast decides
             if best is None or highest is None:
                 best, highest = torch.zeros_like(scores, dtype=torch.long), scores
             else:

@@ -21,6 +21,7 @@ QUIET = {
     "HF_HUB_DISABLE_PROGRESS_BARS": "1",
     "PYTHONWARNINGS": "ignore:IProgress not found",
     "TOKENIZERS_PARALLELISM": "false",
+    "VOCAB_LIT_PRECISION": "fp32",  # no number of a page depends on what a processor is fastest in
 }
 ALL_ANEW = "VOCAB_LIT_MEASURE_ALL"  # environment variable of the book's build: yes or no
 

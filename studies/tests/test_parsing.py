@@ -259,6 +259,18 @@ def test_the_parser_is_a_biaffine_one_over_mean_vectors(parsers):
                     assert best[0] == root and best[1 : len(x)].tolist() == scores[1:].argmax(1).tolist()
 
 
+def test_relations_are_scored_in_16_bits_too(parsers):
+    model, tokenizer = parsers.small_model(next(iter(parsers.SMALL)))
+    parser, _ = with_head(model, "dp", parsers.LABELS)
+    inputs = tokenizer(["a b"], return_tensors="pt")
+    words = torch.arange(inputs["input_ids"].shape[1])[None] - 1
+    exists = torch.ones(1, words.shape[1], dtype=torch.bool)
+    with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
+        best = parser.eval()(words=words, exists=exists, input_ids=inputs["input_ids"]).best
+    root = parsers.LABELS.index("root")
+    assert (best[..., 0] == root).all() and (best[..., 1:] != root).all()
+
+
 def test_the_head_is_all_that_is_new_the_encoder_is_copied(mini_model, parsers):
     LABELS = parsers.LABELS
     SMALL = parsers.SMALL

@@ -48,6 +48,12 @@ def test_a_cpu_takes_bf16_where_products_are_twice_as_fast():
     assert cpu.precision_reason.startswith(f"precision {cpu.precision}: a matrix product takes ")
     assert card.precision_reason == "precision fp16: the one that Tesla T4 is best in"
     assert Device("cpu", "", half="bf16").precision == "bf16" and Device("mps", "").precision == "fp32"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("VOCAB_LIT_PRECISION", "fp32")
+        assert card.precision == "fp32" and card.precision_reason == "precision fp32: VOCAB_LIT_PRECISION says so"
+        patch.setenv("VOCAB_LIT_PRECISION", "fp8")
+        with pytest.raises(ValueError, match="fp8"):
+            _ = card.precision
 
 
 @pytest.mark.cell('nbs/05_models/01_device.ipynb', 'cell "memory is free by the machine and the control group" (5e1b0003)')

@@ -26,9 +26,8 @@ from vocab_lit.models.compatibility import (
     find_old_ids,
     find_other_ids,
     find_untrained,
-    ids_in,
 )
-from .endings import ENDING_HINT, ENDS_OFTEN, end_probability, stops_too_early
+from .endings import ENDING_HINT, ENDS_OFTEN, end_probability, ids_in, stops_too_early
 from .lazy_weights import vocabulary_part
 from .model_class import ROWS_OF_DECODERS
 from .settings import check_model_path, is_gguf

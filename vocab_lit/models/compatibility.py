@@ -8,7 +8,6 @@ from __future__ import annotations
 import copy
 import hashlib
 import json
-import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ import torch
 
 from ..gguf.tokens import TokenType, token_types, tokens_of
 from ..methods.plan import PLAN_FILE, Plan, row_blocks
+from .endings import END_TOKENS, ids_in
 from vocab_lit.models.lazy_weights import (
     check_modules,
     input_weight,
@@ -57,8 +57,8 @@ if TYPE_CHECKING:
 
 # %% auto #0
 __all__ = ['SERVERS', 'not_finite', 'check_finite', 'record_vocabulary', 'check_vocabulary', 'check_source', 'check_rows',
-           'name_end_token', 'check_target', 'Finding', 'Bytes', 'ids_in', 'Served', 'find_untrained',
-           'find_not_finite', 'find_old_ids', 'find_other_ids', 'find_changed_weights', 'find_changed_rows']
+           'name_end_token', 'check_target', 'Finding', 'Bytes', 'Served', 'find_untrained', 'find_not_finite',
+           'find_old_ids', 'find_other_ids', 'find_changed_weights', 'find_changed_rows']
 
 # %% ../../nbs/05_models/08_compatibility.ipynb #25064818
 def not_finite(rows: Any, n: int) -> list[int]:
@@ -293,17 +293,7 @@ def _stored(source: Any) -> dict[str, Bytes]:
     return {name: Bytes(t.file, t.start, t.size, (t.shape, t.format)) for name, t in source.stored.items()}
 
 
-def ids_in(value: object) -> Iterator[int]:
-    "All ids in a value that may be a number or nested lists of numbers."
-    if isinstance(value, int) and not isinstance(value, bool):
-        yield value
-    elif isinstance(value, (list, tuple)):
-        for part in value:
-            yield from ids_in(part)
-
-
 _LINES = 200  # of texts that are compared
-_ENDS = re.compile(r"</s>|<\|(im_end|eot_id|eom_id|end|return|call|end_of_text|endoftext)\|>|<end_of_turn>|<EOT>|<eos>")
 
 
 class Served:
@@ -351,7 +341,7 @@ class Served:
             file = self.source.file
             named = (file.get(f"tokenizer.ggml.{name}_token_id") for name in ("eos", "eot", "eom"))
             control, tokens = np.flatnonzero(token_types(file) == TokenType.CONTROL).tolist(), tokens_of(file)
-            return {id for id in named if id is not None} | {id for id in control if _ENDS.fullmatch(tokens[id])}
+            return {id for id in named if id is not None} | {id for id in control if END_TOKENS.fullmatch(tokens[id])}
         given = getattr(getattr(self.model, "generation_config", None), "eos_token_id", None)
         configured = getattr(vocabulary_part(self.model.config), "eos_token_id", None)
         return set(ids_in(configured if given is None else given))

@@ -17,13 +17,16 @@ from typing import TYPE_CHECKING
 import psutil
 import torch
 
+from ..text.settings import one_of
+
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 # %% auto #0
-__all__ = ['product_seconds', 'fastest', 'Device', 'find_device', 'on_device', 'free_memory', 'device_arguments']
+__all__ = ['PRECISION', 'product_seconds', 'fastest', 'Device', 'find_device', 'on_device', 'free_memory', 'device_arguments']
 
 # %% ../../nbs/05_models/01_device.ipynb #490837b1
+PRECISION = "VOCAB_LIT_PRECISION"  # environment variable: fp32, bf16 or fp16 in place of the fastest
 _GAIN = 2  # times, from which on it pays to convert weights and activations
 
 
@@ -58,12 +61,17 @@ class Device:
     @property
     def precision(self) -> str:  # bf16, fp16 or fp32
         "The compute dtype that it is fastest in."
+        if forced := os.environ.get(PRECISION):
+            one_of(PRECISION, forced, ("fp32", "bf16", "fp16"))
+            return forced
         is_tried = not self.half and self.kind == "cpu"
         return fastest(**product_seconds()) if is_tried else self.half or "fp32"
 
     @property
     def precision_reason(self) -> str:
         "The precision, and why it is this one, in a line."
+        if os.environ.get(PRECISION):
+            return f"precision {self.precision}: {PRECISION} says so"
         if self.half or self.kind != "cpu":
             return f"precision {self.precision}: the one that {self.name or self.kind} is best in"
         told = [f"{1000 * seconds:.1f} ms in {name}" for name, seconds in product_seconds().items()]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 # %% auto #0
-__all__ = ['DOCUMENT_ENDS', 'END_TOKENS', 'ENDS_OFTEN', 'ENDING_HINT', 'document_end', 'document_marks', 'stop_ids',
+__all__ = ['DOCUMENT_ENDS', 'END_TOKENS', 'ENDS_OFTEN', 'ENDING_HINT', 'document_end', 'document_marks', 'ids_in', 'stop_ids',
            'end_probability', 'stops_too_early']
 
 # %% ../../nbs/05_models/22_endings.ipynb #b2ec9fe1
@@ -52,17 +52,19 @@ _SENTENCES = 20
 _LONGEST = 64  # tokens of a sentence
 
 
-def _ids_of(value: Any) -> Iterator[int]:
-    "The ids of a setting, which may be a list."
-    for id in value if isinstance(value, (list, tuple)) else (value,):
-        if isinstance(id, int):
-            yield id
+def ids_in(value: object) -> Iterator[int]:
+    "All ids in a value that may be a number or nested lists of numbers."
+    if isinstance(value, int) and not isinstance(value, bool):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for part in value:
+            yield from ids_in(part)
 
 
 def stop_ids(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> list[int]:
     "The ids at which generation stops or a document ends."
     configs = (getattr(model, "generation_config", None), model.config)
-    ids = [id for config in configs for id in _ids_of(getattr(config, "eos_token_id", None))]
+    ids = [id for config in configs for id in ids_in(getattr(config, "eos_token_id", None))]
     ids += [id for token, id in cast("Any", tokenizer).get_added_vocab().items() if END_TOKENS.fullmatch(token)]
     ids += [id for id in (tokenizer.eos_token_id, document_end(tokenizer)) if isinstance(id, int)]
     return sorted(set(ids))
