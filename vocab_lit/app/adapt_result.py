@@ -27,7 +27,7 @@ from ..models.device import on_device
 from ..models.endings import ENDING_HINT, stops_too_early
 from ..models.gguf_weights import plan_beside
 from ..models.model_class import is_masked
-from ..models.source import FolderSource, Source
+from ..models.source import FolderSource
 from ..study.results import environment
 from ..tasks.evaluate import silenced
 from ..text.corpus import write_json
@@ -75,8 +75,7 @@ def initial_plan(race: Race, candidate: Candidate) -> Plan:
     if file.is_file():
         return Plan.load(file, start.vocab)
     trims_file = candidate.way == "trim" and start.is_gguf  # which leaves no plan
-    source = Source.open(race.asked.source)  # trimming has made the one of the race forget its vocabulary
-    plan = kept_plan(start.vocab, source.vocab) if trims_file else start.plan
+    plan = kept_plan(start.vocab, race.source.vocab) if trims_file else start.plan
     if candidate.way == "extend" and race.base.way == "trim":
         plan = plan.after(initial_plan(race, race.base))
     plan.save(file)

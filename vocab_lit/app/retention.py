@@ -25,8 +25,9 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 # %% auto #0
-__all__ = ['DEFAULT_WORDS', 'REPRESENTATIVE', 'KEPT_SAMPLED', 'SHARES', 'Retained', 'retained_languages', 'words_to_keep',
-           'describe', 'prompt_words', 'sampled_text', 'sentences_in', 'shuffled_words', 'used_limit', 'within_limit']
+__all__ = ['DEFAULT_WORDS', 'REPRESENTATIVE', 'SAMPLED_TOKENS', 'KEPT_SAMPLED', 'SHARES', 'Retained', 'retained_languages',
+           'words_to_keep', 'describe', 'prompt_words', 'sampled_text', 'sentences_in', 'shuffled_words', 'used_limit',
+           'within_limit']
 
 # %% ../../nbs/09_app/12_retention.ipynb #2df02e7f
 DEFAULT_WORDS = 60_000  # frequent words of a retained language whose tokens stay
@@ -92,7 +93,7 @@ def describe(retained: Retained, some: Sequence[str], n_words: int) -> list[str]
     return told
 
 # %% ../../nbs/09_app/12_retention.ipynb #d9c4f5ce
-_PROMPTS, _TOKENS = 16, 48  # texts at a time, and tokens of each
+_PROMPTS, SAMPLED_TOKENS = 16, 48  # texts at a time, and tokens of each
 _TOP_P = 0.9  # of the probability; with all of it, texts lose twice as much by trimming as news does, with this as much
 
 
@@ -111,7 +112,7 @@ def sampled_text(
     prompts: Sequence[str],
     seconds: float,  # after which it ends
     seed: int = 0,
-    longest: int = _TOKENS,  # tokens after each prompt
+    longest: int = SAMPLED_TOKENS,  # tokens after each prompt
 ) -> list[str]:  # one line for each prompt
     "Sample what a model writes after each prompt, from the most probable tokens and without an end."
     import torch
@@ -176,9 +177,7 @@ def within_limit(
     initial: Callable[[], PreTrainedModel],  # loads the initial model, where it is needed
     loss: Callable[[PreTrainedModel], float],  # what must not exceed the limit
     limit: float,
-) -> (
-    float | None
-):  # share of the trained weights: 1 where nothing had to be done; None where no share is within the limit
+) -> float | None:  # share of the trained weights, 1 where nothing had to be done; None where no share suffices
     "Average the trained weights with the initial ones until a loss is within a limit."
     import torch
 

@@ -22,6 +22,7 @@ from tqdm.auto import tqdm
 
 from .race import ENDLESS, WARM, Candidate, Clock, Pace
 from vocab_lit.app.retention import (
+    SAMPLED_TOKENS,
     Retained,
     describe,
     prompt_words,
@@ -62,11 +63,11 @@ if TYPE_CHECKING:
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'LAYOUT', 'READING', 'STARTS', 'SAMPLED', 'COMPARED', 'JUDGED', 'RATES', 'REPLAY', 'COOLED', 'PASSES', 'STEPS',
-           'SMALLEST', 'LARGEST', 'Adapt', 'Race', 'short_lines', 'bytes_in_time', 'lines_in_time', 'make_texts',
-           'kept_names', 'retention_names', 'text_of', 'bits_of', 'words_per_second', 'passages_of', 'lines_of',
-           'end_probabilities', 'measure_source', 'chars_per_part', 'facts_of', 'start_of', 'words_in_time',
-           'config_of', 'choose_batch', 'most_steps', 'time_bar', 'train_leg']
+__all__ = ['log', 'LAYOUT', 'READING', 'STARTS', 'COMPARED', 'JUDGED', 'RATES', 'REPLAY', 'COOLED', 'PASSES', 'STEPS', 'SMALLEST',
+           'LARGEST', 'Adapt', 'Race', 'short_lines', 'bytes_in_time', 'lines_in_time', 'make_texts', 'kept_names',
+           'text_of', 'bits_of', 'words_per_second', 'passages_of', 'lines_of', 'end_probabilities', 'measure_source',
+           'chars_per_part', 'facts_of', 'start_of', 'words_in_time', 'config_of', 'choose_batch', 'most_steps',
+           'time_bar', 'train_leg']
 
 # %% ../../nbs/09_app/10_trial.ipynb #ae79517c
 @dataclass(frozen=True)
@@ -205,9 +206,8 @@ def short_lines(lines: Iterable[str]) -> Iterator[str]:
     "Cut long lines at spaces, so that measuring them can end in time."
     for line in lines:
         size = max(1, round(_PIECE * len(line) / max(1, len(line.encode()))))  # characters
-        yield from textwrap.wrap(line, size, break_on_hyphens=False, expand_tabs=False, replace_whitespace=False) or [
-            line
-        ]
+        pieces = textwrap.wrap(line, size, break_on_hyphens=False, expand_tabs=False, replace_whitespace=False)
+        yield from pieces or [line]
 
 
 def _divide(lines: list[str], folder: Path, name: str, seed: int) -> dict[str, int]:
@@ -246,11 +246,8 @@ def make_texts(race: Race) -> None:
     options, seconds = race.options, race.note["budget"]
     most = bytes_in_time(seconds)
     with write_folder(race.path("text")) as folder:
-        sizes, lines, texts = (
-            {},
-            {},
-            {"new": race.asked.text} | {n: (t,) for n, t in zip(kept_names(race), options.kept_texts)},
-        )
+        sizes, lines = {}, {}
+        texts = {"new": race.asked.text} | {n: (t,) for n, t in zip(kept_names(race), options.kept_texts)}
         for name, files in texts.items():
             amount = Amount(most if name == "new" else max(most, _KEPT), bytes=True)
             in_time = partial(lines_in_time, clock=race.clock, seconds=READING * seconds / len(texts))
@@ -279,18 +276,12 @@ def kept_names(race: Race) -> list[str]:
     return [f"kept-{n}" for n in range(len(race.options.kept_texts))]
 
 
-def retention_names(race: Race) -> list[str]:
-    "The names of all texts on which retention is measured: those to retain, and those of a second domain."
-    return list(race.note["source"]["kept"])
-
-
 def text_of(race: Race, name: str, part: str) -> Path:  # new or kept-N; train, judge or test
     "A file of passages."
     return race.path("text", f"{name}-{part}.txt")
 
 # %% ../../nbs/09_app/10_trial.ipynb #5d2901ff
 _WINDOW = 256  # tokens
-SAMPLED = 48  # tokens of each text that the source generates
 COMPARED, JUDGED = 0.03, 0.01  # share of the time for source and result each, and for each measurement in between
 
 
@@ -373,7 +364,7 @@ def _write_second_domain(race: Race, retained: Retained, source: FolderSource, m
         some = shuffled_words(retained.language, seed=race.options.seed)
     else:
         prompts, seconds = prompt_words(retained, own), COMPARED * race.clock.budget
-        longest = min(SAMPLED, max_length(model) // 2)
+        longest = min(SAMPLED_TOKENS, max_length(model) // 2)
         some = sampled_text(model, source.tokenizer, prompts, seconds, race.options.seed, longest) if prompts else []
         some = sentences_in(some, retained.language) or shuffled_words(retained.language, seed=race.options.seed)
     if some:
@@ -519,7 +510,7 @@ def _run_of(race: Race, candidate: Candidate, start: FolderSource, pace: Pace) -
     config = config_of(race, model)
     kept = [Passages(text_of(race, n, "train")) for n in kept_names(race)]
     measures = {"bits": partial(_bits_on, race, "new", tokenizer=tokenizer)}
-    measures |= {n: partial(_bits_on, race, n, tokenizer=tokenizer) for n in retention_names(race)}
+    measures |= {n: partial(_bits_on, race, n, tokenizer=tokenizer) for n in race.note["source"]["kept"]}
     arguments: dict[str, Any] = dict(load_best_model_at_end=False, metric_for_best_model=None, eval_on_start=False)
     if race.options.precision != "auto":
         arguments |= {half: race.options.precision == half for half in ("bf16", "fp16")}
