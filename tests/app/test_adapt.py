@@ -9,10 +9,11 @@ from vocab_lit.app.adapt import _with_initial_models, adapt_files, open_race, pl
 from vocab_lit.app.adapt_result import next_commands
 from vocab_lit.app.race import Candidate, Clock, KEPT, Leg, Pace
 from vocab_lit.app.settings import AdaptOptions
-from vocab_lit.app.trial import Adapt, Race, bits_of, config_of, measure_source
+from vocab_lit.app.trial import Adapt, Race, bits_of, config_of, measure_source, start_of, text_of
 from vocab_lit.models.endings import end_probability
 from vocab_lit.models.export import check_like
 from vocab_lit.models.source import FolderSource, GgufSource, load_model
+from vocab_lit.study.stages import write_lines
 from vocab_lit.text.corpus import data_path, read_lines
 from vocab_lit.text.documents import Passages
 from vocab_lit.text.files import read_json
@@ -173,11 +174,33 @@ def test_an_unknown_language_has_the_higher_rate_and_a_quarter_replay(cell_3c9ac
     source = cell_3c9acadc.source
     winner = cell_3c9acadc.winner
     begun = read_json(place / f"out/race/{winner}/run/lapt.json")
-    assert begun["replay"] == 0.25 and begun["config"]["learning_rate"] == 3e-4
+    assert begun["replay"] == 0.25 and begun["config"]["learning_rate"] == 2e-4
     race = Race(asked, place / "out")
-    assert not race.note["reads"] and config_of(race, source.load()).learning_rate == 3e-4
+    assert not race.note["reads"] and config_of(race, source.load()).learning_rate == 2e-4
     race.note["reads"] = True
     assert config_of(race, source.load()).learning_rate == 3e-5
+
+
+@pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "numbers become no new tokens where a language is retained" (5d0c1a77)')
+def test_numbers_become_no_new_tokens_where_a_language_is_retained(cell_3c9acadc):
+    asked = cell_3c9acadc.asked
+    place = cell_3c9acadc.place
+    source = cell_3c9acadc.source
+    wanted = cell_3c9acadc.wanted
+    def new_numbers(name, keep):  # new tokens with digits, and how many tokens are new
+        race = Race(replace(asked, options=replace(wanted, keep=keep)), place / name)
+        race.path("text").mkdir(parents=True)
+        sentences = read_lines(place / "sw.txt")
+        write_lines(text_of(race, "new", "train"), [f"{line} mwaka 1990 na 1991" for line in sentences])
+        race.note["can_trim"] = False
+        made = set(start_of(race, Candidate("extend", 200)).with_weights().tokenizer.get_vocab()) - set(tokenizer_of_source)
+        return [token for token in made if any(c.isdigit() for c in token)], len(made)
+
+
+    tokenizer_of_source = source.tokenizer.get_vocab()
+    numbers, n_new = new_numbers("retaining", wanted.keep)
+    assert not numbers and n_new == 200
+    assert new_numbers("alone", ())[0]
 
 
 @pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "each embedding is told of in the source\'s tokens" (f99afc81)')

@@ -11,6 +11,7 @@ from vocab_lit.study.results import Workers
 from vocab_lit.study.study import CELLS, StudyRun, in_words, planned, run_study, time_left
 from vocab_lit.study.study_file import read_study
 from vocab_lit.text.corpus import data_path, read_lines
+from vocab_lit.text.settings import SettingError
 from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.training.perplexity import perplexity
 import psutil
@@ -173,6 +174,12 @@ def test_what_is_recorded_is_not_computed_again(cell_9b84640a):
     (place / "mine/thesis.txt").write_text("mine")
     with pytest.raises(ValueError, match="exists and is not empty"):
         StudyRun.open(written(), place / "mine")
+    in_folder = small.replace('text: "{data}/{language}.txt"', 'text: "{data}/texts"')
+    (place / "texts").mkdir()
+    (place / "texts/sw.txt").write_text((place / "sw.txt").read_text(encoding="utf-8"), encoding="utf-8")
+    with pytest.raises(SettingError, match="texts/mine is inside .*texts, whose files are the text"):
+        StudyRun.open(written(in_folder), place / "texts/mine")
+    assert not (place / "texts/mine").exists()
     StudyRun.open(written(), place / "never", write=False)
     assert not (place / "never").exists() and (place / "mine/thesis.txt").read_text() == "mine"
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 # %% auto #0
-__all__ = ['DEFAULT_WORDS', 'REPRESENTATIVE', 'SAMPLED_TOKENS', 'KEPT_SAMPLED', 'SHARES', 'Retained', 'retained_languages',
+__all__ = ['DEFAULT_WORDS', 'REPRESENTATIVE', 'SAMPLED_TOKENS', 'KEPT_SAMPLED', 'HALVINGS', 'Retained', 'retained_languages',
            'words_to_keep', 'describe', 'prompt_words', 'sampled_text', 'sentences_in', 'shuffled_words', 'used_limit',
            'within_limit']
 
@@ -169,7 +169,7 @@ def used_limit(name: str, ratio: float) -> float:  # ratio: to the source's bits
     return ratio * KEPT / (KEPT_SAMPLED if name.startswith("sampled") else KEPT)
 
 # %% ../../nbs/09_app/12_retention.ipynb #6a4ab43e
-SHARES = (0.75, 0.5, 0.25, 0.125, 0.0)  # of the trained weights; the others are the initial model's
+HALVINGS = 4  # of the interval of shares; the share that is found is at most a sixteenth too small
 
 
 def within_limit(
@@ -178,17 +178,28 @@ def within_limit(
     loss: Callable[[PreTrainedModel], float],  # what must not exceed the limit
     limit: float,
 ) -> float | None:  # share of the trained weights, 1 where nothing had to be done; None where no share suffices
-    "Average the trained weights with the initial ones until a loss is within a limit."
+    "Average the trained weights with the initial ones, with as much of the trained ones as a limit of a loss allows."
     import torch
 
     if loss(model) <= limit:
         return 1.0
-    start, before = dict(initial().named_parameters()), 1.0
-    for share in SHARES:  # each from the one before, so that the trained weights are not held twice
+    start, at = dict(initial().named_parameters()), 1.0
+
+    def move(share: float) -> None:
+        "Move the weights from one average to another, so that the trained ones are not held twice."
+        nonlocal at
         with torch.no_grad():
             for name, p in model.named_parameters():
-                p.copy_(torch.lerp(start[name].to(p), p, share / before))
+                p.copy_(torch.lerp(start[name].to(p), p, share / at))
+        at = share
+
+    within, beyond = 0.0, 1.0
+    for _ in range(HALVINGS):
+        middle = (within + beyond) / 2
+        move(middle)
         if loss(model) <= limit:
-            return share
-        before = share
-    return None
+            within = middle
+        else:
+            beyond = middle
+    move(within)
+    return within if within or loss(model) <= limit else None

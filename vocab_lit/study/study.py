@@ -28,6 +28,7 @@ from .results import Cell, ResultStore, WorkerKilled, Workers
 from .study_file import GridCell, Study, TaskOfStudy, at_keys
 from ..tasks.evaluate import read_choices, read_examples, silenced
 from ..text.corpus import write_json
+from ..text.documents import check_outside
 from ..text.files import alone, check_output, check_text
 from ..text.reader import TextSource
 from ..text.settings import SettingError, first_line, read_yaml
@@ -186,6 +187,8 @@ class StudyRun:
             facts["files"], facts["ways"] = before["files"] | facts["files"], before["ways"] | facts["ways"]
         else:
             check_output(out)
+            files = [study.file(name) for cell in study.cells for name in study.names_of(cell)]
+            check_outside(files, out)
         if write:
             out.mkdir(parents=True, exist_ok=True)
             write_json(facts, out / NOTE)
