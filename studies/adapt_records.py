@@ -2,7 +2,8 @@
 
     python -m studies.adapt_records OUT [OUT ...] --language sw --source gemma3-270m.gguf
 
-OUT is a folder that `vocab-lit adapt` made. A row for each is added to `data/adapt.csv`, from its `report.json`.
+OUT is a folder that `vocab-lit adapt` made. A row for each is added to `data/adapt.csv`, from its `report.json`. With
+`--example GGUF GGUF --unseen MODEL FILE` the README shows the run, with bits per byte on text that was not retained.
 """
 
 from __future__ import annotations
@@ -13,10 +14,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-from vocab_lit.text.corpus import write_json
+from vocab_lit.app.trial import bits_of
+from vocab_lit.models.source import Source
+from vocab_lit.text.corpus import read_lines, write_json
 
 TABLE, EXAMPLE = Path("data/adapt.csv"), Path("data/real-trial/adapt.json")
-KEYS = ("source", "language", "minutes", "asked", "keep", "seed")
+UNSEEN = 150  # lines
+KEYS = ("source", "language", "minutes", "asked", "keep", "seed", "scored")
 MEASURES = ("bits", "tokens_per_word", "words_per_second", "tokens", "megabytes")  # keys of a report's rows
 
 
@@ -31,6 +35,7 @@ def row_of(report: dict[str, Any], source: str, language: str) -> dict[str, obje
         asked=asked.get("candidates", "all"),
         keep=_kept_as(kept, asked.get("keep")),
         seed=asked.get("seed", 0),
+        scored="text",  # older rows: line ends, with the end token that stood behind each line
         raced=" ".join(c["candidate"] for c in report["candidates"]),
         winner=report["winner"],
         steps=report["training"]["steps"],
@@ -55,9 +60,22 @@ def _short(value: float) -> str:
     return str(value) if isinstance(value, int) else f"{value:.4g}"
 
 
-def example_of(report: dict[str, Any], megabytes: tuple[float, float] | None) -> dict[str, Any]:
+def unseen_row(source: str, out: Path, file: Path) -> dict[str, Any]:
+    "Measure the source and the result on the first lines of a text that was neither learnt nor retained."
+    found = []
+    for path in (source, out):
+        opened = Source.open(path).with_weights()
+        found.append(bits_of(opened.load().float(), opened.tokenizer, read_lines(file)[:UNSEEN])[0])
+    return dict(key="unseen", text="bits per byte, other English", before=found[0], after=found[1])
+
+
+def example_of(
+    report: dict[str, Any], megabytes: tuple[float, float] | None, unseen: dict[str, Any] | None
+) -> dict[str, Any]:
     "What the README shows of a run: its decisions, before and after; MB of GGUF files where there are."
     rows = [row for row in report["rows"] if row["key"] != "megabytes" or not megabytes]
+    if unseen:
+        rows.insert(1, unseen)
     if megabytes:
         rows.append(dict(key="megabytes", text="MB of the GGUF file", before=megabytes[0], after=megabytes[1]))
     return dict(minutes=report["minutes"]["budget"], decided=[*dict.fromkeys(report["decided"])], rows=rows)
@@ -81,13 +99,17 @@ def main() -> None:
     parser.add_argument("--source", required=True, help="what the model is called")
     parser.add_argument("--table", type=Path, default=TABLE)
     parser.add_argument("--example", nargs="*", type=Path, help="show the run in the README; the GGUF files, if any")
+    parser.add_argument(
+        "--unseen", nargs=2, metavar=("MODEL", "FILE"), help="the source, and text that is not retained"
+    )
     asked = parser.parse_args()
     for out in asked.out:
         report = json.loads((out / "report.json").read_text(encoding="utf-8"))
         add_row(row_of(report, asked.source, asked.language), asked.table)
         if asked.example is not None:
             before, after = (round(file.stat().st_size / 1e6, 1) for file in asked.example) if asked.example else (0, 0)
-            write_json(example_of(report, (before, after) if before else None), EXAMPLE)
+            unseen = unseen_row(asked.unseen[0], out, Path(asked.unseen[1])) if asked.unseen else None
+            write_json(example_of(report, (before, after) if before else None, unseen), EXAMPLE)
 
 
 if __name__ == "__main__":

@@ -330,12 +330,17 @@ def real_numbers() -> dict[str, tuple[str, str]]:
 def adapt_example() -> str:
     "What `vocab-lit adapt` printed for Gemma 3 270M in Swahili."
     record = _adapt_record()
-    lines = [f"· {line}" for line in record["decided"] if not re.match("candidate|.* (trains on|is trained for)", line)]
-    wide = max(len(row["text"]) for row in record["rows"])
-    for row in record["rows"]:
+    told = "the source |time for |no race|round |.* ends at |training cost "
+    lines = [f"· {line}" for line in record["decided"] if re.match(told, line)]
+    rows = [row for row in record["rows"] if row["key"] in _SHOWN]
+    wide = max(len(row["text"]) for row in rows)
+    for row in rows:
         before, after = (_three_digits(row[side]) for side in ("before", "after"))
         lines.append(f"  {row['text']:<{wide}}  {before:>8} → {after}")
     return "\n".join(["```text", *lines, "```"])
+
+
+_SHOWN = ("bits", "unseen", "tokens_per_word", "words_per_second", "tokens", "megabytes")  # of a report's rows
 
 
 def _adapt_record() -> dict:
@@ -353,10 +358,11 @@ def _three_digits(value: float) -> str:
 def adapt_table() -> str:
     "What that command made, before and after."
     record = _adapt_record()
-    named = {"bits": "bits per byte, Swahili", "kept-0": "bits per byte, English"}
+    named = {"bits": "bits per byte, Swahili", "unseen": "bits per byte, English that was not retained"}
     rows = [
         [named.get(row["key"], row["text"]), _three_digits(row["before"]), _three_digits(row["after"])]
         for row in record["rows"]
+        if row["key"] in _SHOWN
     ]
     return markdown_table([f"Gemma 3 270M, {record['minutes']:.0f} minutes of one core", "before", "after"], rows)
 
@@ -383,8 +389,16 @@ def real_table() -> str:
 @_fact(ADAPTED)
 def adapt_cells() -> str:
     "What `vocab-lit adapt` made of real models in a given time, and what single candidates made of them."
-    heads = ["model", "language", "minutes", "bits per byte before", "after, by way", "kept text, by the best way"]
-    groups = rows_of(ADAPTED).groupby(["source", "language", "minutes", "keep"], sort=True)
+    heads = [
+        "model",
+        "language",
+        "minutes",
+        "scored",
+        "bits per byte before",
+        "after, by way",
+        "kept text, by the best way",
+    ]
+    groups = rows_of(ADAPTED).groupby(["source", "language", "minutes", "scored", "keep"], sort=True)
     return markdown_table(heads, [_adapted(runs) for _, runs in groups])
 
 
@@ -410,7 +424,7 @@ def _adapted(runs: pd.DataFrame) -> list[str]:
     best, chosen = runs.iloc[0], (runs.asked == "all").map({True: " (chosen)", False: ""})
     ways = [f"{way} {bits:.2f}{choice}" for way, bits, choice in zip(runs.winner, runs.bits_after, chosen)]
     kept = "" if best.keep == "nothing" else f"{best.kept_before:.2f} → {best.kept_after:.2f}"
-    case = [best.source, best.language, f"{best.minutes:g}", f"{best.bits_before:.2f}"]
+    case = [best.source, best.language, f"{best.minutes:g}", best.scored, f"{best.bits_before:.2f}"]
     return [*case, ", ".join(ways), kept]
 
 

@@ -49,14 +49,14 @@ def test_a_row_has_the_worst_of_what_is_kept_and_no_path_of_a_machine(tmp_path):
 
 def groups_of_records():
     "The runs of a model, a language and a time with the same texts to keep, where there is more than one way."
-    by = rows_of(ADAPTED).groupby(["source", "language", "minutes", "keep"])
+    by = rows_of(ADAPTED).groupby(["source", "language", "minutes", "keep", "scored"])
     return {group: runs for group, runs in by if runs.winner.nunique() > 1}
 
 
 def test_the_first_candidate_is_the_best_of_its_records():
     groups = groups_of_records()
     assert len(groups) >= 3
-    for (source, language, minutes, keep), runs in groups.items():
+    for (source, language, minutes, keep, _), runs in groups.items():
         known = dict(
             reads=(source, language) in READ,
             keeps=keep == "text",

@@ -186,6 +186,7 @@ def test_the_tables_of_the_first_page_have_the_numbers_of_records():
         return {what: (float(before.replace(",", "")), float(after.replace(",", ""))) for what, before, after in cells}
 
     record = json.loads(data_path("real-trial", "adapt.json").read_text(encoding="utf-8"))["rows"]
+    record = [row for row in record if row["key"] in facts._SHOWN]
     adapted = rows(facts.adapt_table())
     assert list(adapted.values()) == [pytest.approx((row["before"], row["after"]), rel=0.004) for row in record]
     assert next(iter(adapted)) == "bits per byte, Swahili"
