@@ -330,7 +330,7 @@ def real_numbers() -> dict[str, tuple[str, str]]:
 def adapt_example() -> str:
     "What `vocab-lit adapt` printed for Gemma 3 270M in Swahili."
     record = _adapt_record()
-    told = "the source |time for |no race|round |.* ends at |training cost "
+    told = "time for |round |.* ends at |training cost "
     lines = [f"· {line}" for line in record["decided"] if re.match(told, line)]
     rows = [row for row in record["rows"] if row["key"] in _SHOWN]
     wide = max(len(row["text"]) for row in rows)
