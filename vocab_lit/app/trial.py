@@ -459,7 +459,7 @@ def words_in_time(race: Race) -> str:
 
 
 def without_numbers(race: Race) -> Path:
-    "The training text without numbers: new tokens of numbers change how the languages to retain are divided."
+    "The training text without numbers: new tokens for them change how retained languages are tokenized."
     file = text_of(race, "new", "words")
     if not file.is_file():
         lines = (" ".join(re.sub(r"\d+", " ", line).split()) for line in Lines(text_of(race, "new", "train")))

@@ -187,7 +187,7 @@ class StudyRun:
             facts["files"], facts["ways"] = before["files"] | facts["files"], before["ways"] | facts["ways"]
         else:
             check_output(out)
-            files = [study.file(name) for cell in study.cells for name in study.names_of(cell)]
+            files = {study.file(name) for cell in study.cells for name in study.names_of(cell)}
             check_outside(files, out)
         if write:
             out.mkdir(parents=True, exist_ok=True)
