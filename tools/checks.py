@@ -24,8 +24,6 @@ from tools.stamps import stamped_files
 
 LABEL = 60  # characters of a test's name
 LINES = 20  # of a chapter's code cell
-FILE_LINES = 600  # of a module, written or generated
-TABLES: set[str] = set()  # modules that are tables of data, and may be longer
 STATUS = "status"  # the page of book/runs that no notebook stands behind
 PLAIN = ("studies", "benchmarks", "tools")  # packages that are written by hand
 TOP = {  # what git keeps at the top of the repository
@@ -116,16 +114,6 @@ def check_lengths(root: Path) -> list[str]:
     return problems
 
 
-def check_file_lengths(root: Path) -> list[str]:
-    "The modules that are too long to be read as one."
-    problems = []
-    for path in [*sorted((root / "vocab_lit").rglob("*.py")), *_plain_modules(root)]:
-        name, lines = path.relative_to(root).as_posix(), len(path.read_text(encoding="utf-8").splitlines())
-        if lines > FILE_LINES and name not in TABLES:
-            problems.append(f"{name}: {lines} lines, {FILE_LINES} at most")
-    return problems
-
-
 def _text_writers(code: str) -> Iterator[tuple[ast.Call, str]]:
     "The calls that write text to a file, and the argument that says how a line ends."
     for call in (node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Call)):
@@ -211,7 +199,6 @@ CHECKS = {  # what repairs a problem: the check that tells it
     "A chapter stands in book/, book/chapters.yml and _toc.yml": check_chapters,
     "Give the inner condition a name, or write the choice as a table": check_conditionals,
     "Divide a cell between two thoughts, or move what others could use into the library": check_lengths,
-    "Divide a module between two ideas": check_file_lengths,
     "Compute the number from a record: a marker of tools/facts.py, or a code cell": check_findings,
     "Give each notebook of a room a number of its own": check_numbers,
     f"Name the behaviour of a test in at most {LABEL} characters": check_labels,

@@ -58,12 +58,25 @@ def _room_docstring(room: Path) -> str:
     return f'"{sentence[0]}"\n' if sentence else ""
 
 
+def _with_absolute_imports(file: Path, package: Path) -> str:
+    "A module's text with the imports as the notebook has them; nbdev makes those of one line relative."
+    parts = file.relative_to(package.parent).with_suffix("").parts
+
+    def absolute(match: re.Match) -> str:
+        place = [*parts[: len(parts) - len(match[2])], *filter(None, [match[3]])]
+        return f"{match[1]}from {'.'.join(place)} import "
+
+    return re.sub(r"^( *)from (\.+)([\w.]*) import ", absolute, file.read_text(encoding="utf-8"), flags=re.M)
+
+
 def _export_library(root: Path, version: str, package: Path) -> None:
     "Export the notebooks below `root` into a folder."
     from nbdev.export import nb_export
 
     for path in library_notebooks(root):
         nb_export(str(path), lib_path=str(package))
+    for file in package.rglob("*.py"):
+        file.write_text(_with_absolute_imports(file, package), encoding="utf-8")
     for room in (root / "nbs").glob("*_*/"):
         init = package / unnumbered(room.name) / "__init__.py"
         if init.parent.is_dir() and not init.exists():

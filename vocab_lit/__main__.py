@@ -6,7 +6,7 @@
 __all__ = []
 
 # %% ../nbs/01_main.ipynb #5a47bd92
-from .cli.main import app
+from vocab_lit.cli.main import app
 
 # %% ../nbs/01_main.ipynb #797ea9ba
 if __name__ == "__main__" and "__file__" in globals():

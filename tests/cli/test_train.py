@@ -351,7 +351,7 @@ def test_a_study_is_printed_planned_computed_and_tells_of_failures(cell_a42a8f16
         assert (folder / "study/report.md").is_file()
         text = (folder / "study.yml").read_text(encoding="utf-8") + "  large: {method: identity, vocab_size: 5000}\n"
         (folder / "study.yml").write_text(text, encoding="utf-8")
-        assert "1 of 2 cells failed, the first with ValueError: the text" in run(*given, code=1)
+        assert "1 of 2 cells failed, the first with UserError: the text" in run(*given, code=1)
     for wrong, match in (
         (("study",), "no study file is given; `vocab-lit study --example` prints one"),
         (("study", folder / "none.yml"), "none.yml: no such study file"),

@@ -2,13 +2,11 @@ import subprocess
 
 import nbformat
 
-from tools import checks
 from tools.chapters import chapters, pages
 from tools.checks import (
     LINES,
     check_chapters,
     check_conditionals,
-    check_file_lengths,
     check_lengths,
     check_line_ends,
     check_top,
@@ -42,15 +40,6 @@ def test_a_long_cell_of_a_chapter_is_found_parameters_have_a_line_each_and_the_l
     ]
     chapter.unlink()
     assert check_lengths(repo) == []
-
-
-def test_a_long_module_is_found_but_not_a_table_of_data(repo, monkeypatch):
-    (repo / "studies").mkdir()
-    (repo / "studies" / "long.py").write_text("x = 1\n" * 601)
-    (repo / "studies" / "short.py").write_text("x = 1\n" * 600)
-    assert check_file_lengths(repo) == ["studies/long.py: 601 lines, 600 at most"]
-    monkeypatch.setattr(checks, "TABLES", {"studies/long.py"})
-    assert check_file_lengths(repo) == []
 
 
 def test_text_that_ends_its_lines_as_the_system_does_is_found_in_the_library(repo):

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .adapt_result import gguf_beside, retained_texts, write_result
+from vocab_lit.app.adapt_result import gguf_beside, retained_texts, write_result
 from vocab_lit.app.race import (
     CUT,
     KEPT,
@@ -32,8 +32,8 @@ from vocab_lit.app.race import (
     ranked,
     rounds,
 )
-from .retention import used_limit
-from .settings import BYTES_A_TOKEN, MOST_NEW
+from vocab_lit.app.retention import used_limit
+from vocab_lit.app.settings import BYTES_A_TOKEN, MOST_NEW
 from vocab_lit.app.trial import (
     COOLED,
     JUDGED,
@@ -53,17 +53,18 @@ from vocab_lit.app.trial import (
     start_of,
     train_leg,
 )
-from ..models.device import find_device, on_device
-from ..models.export import check_like
-from ..models.model_class import learns_from_text
-from ..models.source import FolderSource, check_new_gguf
-from ..text.corpus import Lines, capped
-from ..text.documents import check_outside
-from ..text.files import alone, check_output, read_json
-from ..text.settings import SettingError
-from ..training.lapt import differences
-from ..training.settings import LaptConfig
-from ..training.stages import step_memory
+from vocab_lit.models.device import find_device, on_device
+from vocab_lit.models.export import check_like
+from vocab_lit.models.model_class import learns_from_text
+from vocab_lit.models.source import FolderSource, check_new_gguf
+from vocab_lit.text.corpus import Lines, capped
+from vocab_lit.text.documents import check_outside
+from vocab_lit.text.errors import UserError
+from vocab_lit.text.files import alone, check_output, read_json
+from vocab_lit.text.settings import SettingError
+from vocab_lit.training.lapt import differences
+from vocab_lit.training.settings import LaptConfig
+from vocab_lit.training.stages import step_memory
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -191,7 +192,7 @@ def _with_initial_models(race: Race, candidates: list[Candidate]) -> list[Candid
             continue
         built.append(candidate)
     if not built:
-        raise ValueError("no initial model can be built, for the reasons above; give other --candidates or more text")
+        raise UserError("no initial model can be built, for the reasons above; give other --candidates or more text")
     return built
 
 
@@ -237,7 +238,7 @@ def _leader(race: Race) -> Candidate:
     "The best of those that have trained; where none has, the one that changes least."
     if not race.remaining:
         why = "; ".join(f"{c.name}: {c.failed}" for c in race.candidates if c.failed)
-        raise ValueError(f"no candidate can be trained ({why}); run the same command again to try again")
+        raise UserError(f"no candidate can be trained ({why}); run the same command again to try again")
     trained = [c for c in race.remaining if c.trained.curve and c.facts]
     if not trained:
         return min(race.remaining, key=lambda c: c.risk)
@@ -317,7 +318,7 @@ def open_race(asked: Adapt, out: Path, more: bool = False, now: Callable[[], flo
         request = [asked.options.seconds, more]
         race.note |= dict(asked=json.loads(json.dumps(asked.facts)), budget=asked.options.seconds, request=request)
     elif different := differences(begun, asked.facts):
-        raise ValueError(f"{out} holds another adaptation: it has {'; '.join(different)}; choose another folder")
+        raise UserError(f"{out} holds another adaptation: it has {'; '.join(different)}; choose another folder")
     else:
         _renew_budget(race, more)
     race.clock = Clock(race.note["budget"], race.note["spent"], now)
@@ -414,7 +415,7 @@ def adapt_files(
     """
     out = Path(out).resolve() if Path(out).is_symlink() else Path(out)
     if int(os.environ.get("WORLD_SIZE", 1)) > 1:
-        raise ValueError("adapt works in one process; give it one, or train by lapt under torchrun")
+        raise UserError("adapt works in one process; give it one, or train by lapt under torchrun")
     race = open_race(asked, out, more, now)
     if race.is_done and not (missing := _missing(race)):
         log.info(f"the adaptation in {out} has ended; --resume --minutes N trains it further")
@@ -468,7 +469,7 @@ def _write_again(race: Race) -> dict[str, Any]:
         return write_result(race, winner)
     except FileNotFoundError as e:
         hint = "choose another folder to begin again"
-        raise ValueError(f"{race.out} cannot be completed: {e.filename or e} is missing; {hint}") from None
+        raise UserError(f"{race.out} cannot be completed: {e.filename or e} is missing; {hint}") from None
 
 
 def _without_training(race: Race) -> Candidate:

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..text.corpus import write_json
-from ..text.files import write_text
-from ..text.markup import code_block, markdown_table, markdown_text
+from vocab_lit.text.corpus import write_json
+from vocab_lit.text.files import write_text
+from vocab_lit.text.markup import code_block, markdown_table, markdown_text
 
 # %% auto #0
 __all__ = ['race_svg', 'told', 'Measure', 'measure_rows', 'report_page', 'write_report_files']

@@ -16,24 +16,24 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .adapt_report import Measure, write_report_files
-from .made_folder import kept_plan, option_words
-from .race import KEPT, Candidate
-from .retention import used_limit, within_limit
-from .trial import Race, bits_of, end_probabilities, facts_of, lines_of, passages_of, start_of
-from ..methods.plan import PLAN_FILE, Plan
-from ..models.card import write_card
-from ..models.device import on_device
-from ..models.endings import ENDING_HINT, stops_too_early
-from ..models.gguf_weights import plan_beside
-from ..models.model_class import is_masked
-from ..models.source import FolderSource
-from ..study.results import environment
-from ..tasks.evaluate import silenced
-from ..text.corpus import write_json
-from ..text.errors import first_line
-from ..text.files import write_folder
-from ..training.perplexity import ENDINGS
+from vocab_lit.app.adapt_report import Measure, write_report_files
+from vocab_lit.app.made_folder import kept_plan, option_words
+from vocab_lit.app.race import KEPT, Candidate
+from vocab_lit.app.retention import used_limit, within_limit
+from vocab_lit.app.trial import Race, bits_of, end_probabilities, facts_of, lines_of, passages_of, start_of
+from vocab_lit.methods.plan import PLAN_FILE, Plan
+from vocab_lit.models.card import write_card
+from vocab_lit.models.device import on_device
+from vocab_lit.models.endings import ENDING_HINT, stops_too_early
+from vocab_lit.models.gguf_weights import plan_beside
+from vocab_lit.models.model_class import is_masked
+from vocab_lit.models.source import FolderSource
+from vocab_lit.study.results import environment
+from vocab_lit.tasks.evaluate import silenced
+from vocab_lit.text.corpus import write_json
+from vocab_lit.text.errors import UserError, first_line
+from vocab_lit.text.files import write_folder
+from vocab_lit.training.perplexity import ENDINGS
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -58,12 +58,12 @@ def _with_weights(race: Race, winner: Candidate) -> tuple[FolderSource, PreTrain
     checkpoint = get_last_checkpoint(run) if run.is_dir() else None
     if not checkpoint:
         hint = "--resume --minutes N trains it again, another folder begins again"
-        raise ValueError(f"{run} has no checkpoint of the model that was trained; {hint}")
+        raise UserError(f"{run} has no checkpoint of the model that was trained; {hint}")
     try:
         load_model(model.float(), Path(checkpoint, "model.safetensors"), strict=False)
     except (SafetensorError, OSError, RuntimeError) as e:
         hint = "--resume --minutes N trains it again, from the checkpoint before or from its initial model"
-        raise ValueError(f"{checkpoint} is damaged ({first_line(e)}); {hint}") from None
+        raise UserError(f"{checkpoint} is damaged ({first_line(e)}); {hint}") from None
     return start, model
 
 

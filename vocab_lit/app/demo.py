@@ -17,16 +17,16 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic_core import to_json
 
-from .made_folder import MadeFolder
-from .report import filled, position
-from ..models.endings import document_marks
-from ..models.model_class import is_masked, learns_from_text
-from ..models.source import FolderSource, Source
-from ..text.errors import check_extra
-from ..text.files import in_mirror
-from ..text.settings import SettingError
-from ..tokens.vocab import fit
-from ..training.perplexity import perplexity
+from vocab_lit.app.made_folder import MadeFolder
+from vocab_lit.app.report import filled, position
+from vocab_lit.models.endings import document_marks
+from vocab_lit.models.model_class import is_masked, learns_from_text
+from vocab_lit.models.source import FolderSource, Source
+from vocab_lit.text.errors import UserError, check_extra
+from vocab_lit.text.files import in_mirror
+from vocab_lit.text.settings import SettingError
+from vocab_lit.tokens.vocab import fit
+from vocab_lit.training.perplexity import perplexity
 
 if TYPE_CHECKING:
     import uvicorn
@@ -135,7 +135,7 @@ class Filler(Writer):
             logits = self.model(given["input_ids"], attention_mask=given["attention_mask"]).logits[0]
         is_gap = given["input_ids"][0] == tokenizer.mask_token_id
         if int(is_gap.sum()) < text.count(GAP):
-            raise ValueError(f"{self.name} reads {self.source.longest} tokens, and a gap stands behind them")
+            raise UserError(f"{self.name} reads {self.source.longest} tokens, and a gap stands behind them")
         gaps = logits[is_gap].float().softmax(-1).topk(_GUESSES)
         pairs = [zip(ids, shares) for ids, shares in zip(gaps.indices.tolist(), gaps.values.tolist())]
         return dict(gaps=[[dict(text=vocab[i].shown, probability=share) for i, share in pair] for pair in pairs])
@@ -189,13 +189,13 @@ def open_sides(
             raise
         made, before, after = None, source, folder
     if made and not made.is_model:
-        raise ValueError(f"{folder} is an adapter; `vocab-lit lapt --lora ...,merge=yes` makes a whole model")
+        raise UserError(f"{folder} is an adapter; `vocab-lit lapt --lora ...,merge=yes` makes a whole model")
     try:
         first = open_side(before)
     except (ValueError, OSError) as e:
         if source or str(before) == str(folder):
             raise
-        raise ValueError(f"{e}; {folder} was made from it, and --source says where it lies now") from e
+        raise UserError(f"{e}; {folder} was made from it, and --source says where it lies now") from e
     try:
         return dict(before=first, after=open_side(after))
     except BaseException:
@@ -220,10 +220,10 @@ def _question(path: str, raw: bytes, sides: dict[str, Side]) -> tuple[Side, Call
         side, text, n = sides[asked["side"]], asked["text"], asked.get("n", 1)
         _ = text.encode(), range(n)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise ValueError("a question has a side, before or after, a text, and a number of tokens n") from None
+        raise UserError("a question has a side, before or after, a text, and a number of tokens n") from None
     longest, most = _limits(sides)
     if len(text) > longest or not 1 <= n <= most:
-        raise ValueError(f"give at most {longest:,} characters, and 1 to {most} tokens")
+        raise UserError(f"give at most {longest:,} characters, and 1 to {most} tokens")
     return side, (lambda: side.tokens(text)) if path == "/tokens" else (lambda: side.answer(text, n))
 
 

@@ -19,23 +19,23 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from tqdm.auto import tqdm
 
-from .settings import new_tokens
-from ..gguf.tokens import check_whole
-from ..models.model_class import is_decoder, learns_from_text
-from ..models.settings import is_gguf
-from ..models.source import FolderSource, GgufSource, Source
-from ..models.token_tensors import token_parameters, with_few_rows
-from ..text.corpus import Amount, Lines, sample_lines, split_lines
-from ..text.errors import no_collection
-from ..text.settings import SettingError
-from ..text.words import ngram_bits, script_name
-from ..tokens.continued import extend_on_text
-from ..tokens.settings import TokenizerSettings
-from ..tokens.tokenizer_file import Built, TokenizerFile
-from ..tokens.train import SIZES, first_tokens, largest_tokenizer
-from ..tokens.trim import HELD_OUT, TokenizedText
-from ..tokens.vocab import Vocab, ids_of_lines
-from ..training.perplexity import perplexity
+from vocab_lit.app.settings import new_tokens
+from vocab_lit.gguf.tokens import check_whole
+from vocab_lit.models.model_class import is_decoder, learns_from_text
+from vocab_lit.models.settings import is_gguf
+from vocab_lit.models.source import FolderSource, GgufSource, Source
+from vocab_lit.models.token_tensors import token_parameters, with_few_rows
+from vocab_lit.text.corpus import Amount, Lines, sample_lines, split_lines
+from vocab_lit.text.errors import no_collection
+from vocab_lit.text.settings import SettingError
+from vocab_lit.text.words import ngram_bits, script_name
+from vocab_lit.tokens.continued import extend_on_text
+from vocab_lit.tokens.settings import TokenizerSettings
+from vocab_lit.tokens.tokenizer_file import Built, TokenizerFile
+from vocab_lit.tokens.train import SIZES, first_tokens, largest_tokenizer
+from vocab_lit.tokens.trim import HELD_OUT, TokenizedText
+from vocab_lit.tokens.vocab import Vocab, ids_of_lines
+from vocab_lit.training.perplexity import perplexity
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast

@@ -19,15 +19,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from ..methods.plan import Plan
-from ..models.card import without_folders
-from ..models.check import check_model
-from ..models.settings import is_gguf
-from ..models.source import FolderSource, GgufSource, Source
-from ..text.files import read_json
-from ..text.settings import options
-from ..training.perplexity import ENDINGS, bits_by_text
-from ..training.settings import LaptSettings
+from vocab_lit.methods.plan import Plan
+from vocab_lit.models.card import without_folders
+from vocab_lit.models.check import check_model
+from vocab_lit.models.settings import is_gguf
+from vocab_lit.models.source import FolderSource, GgufSource, Source
+from vocab_lit.text.errors import UserError
+from vocab_lit.text.files import read_json
+from vocab_lit.text.settings import options
+from vocab_lit.training.perplexity import ENDINGS, bits_by_text
+from vocab_lit.training.settings import LaptSettings
 
 if TYPE_CHECKING:
     from vocab_lit.tokens.vocab import Vocab
@@ -59,7 +60,7 @@ class MadeFolder:
         noted = folder if (folder / "vocab_lit.json").is_file() else Path(run.get("model") or "/nowhere")
         if not run and not (noted / "vocab_lit.json").is_file():
             problem = "no vocab_lit.json, so that none of transplant, trim, lapt and adapt made it"
-            raise ValueError(f"{folder}: {problem}; give a folder that one of them made")
+            raise UserError(f"{folder}: {problem}; give a folder that one of them made")
         return cls(folder, folder, noted, run)
 
     @cached_property

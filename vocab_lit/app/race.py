@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from transformers import TrainerCallback
 
-from .settings import candidate_parts, in_round_numbers, new_tokens
+from vocab_lit.app.settings import candidate_parts, in_round_numbers, new_tokens
 
 if TYPE_CHECKING:
     from tqdm import tqdm

@@ -21,16 +21,16 @@ from numpy.typing import ArrayLike
 from pydantic_core import to_json
 
 import vocab_lit
-from .made_folder import MadeFolder, commands, curves, tables
-from ..methods.plan import Plan
-from ..models.card import without_folders
-from ..text.corpus import Amount, Lines, data_path, sample_lines
-from ..text.errors import no_collection
-from ..text.files import check_output, check_text, write_text
-from ..text.markup import code_block, markdown_table, markdown_text
-from ..text.settings import SettingError
-from ..text.words import script_name
-from ..tokens.vocab import Token, Vocab, fit, visible
+from vocab_lit.app.made_folder import MadeFolder, commands, curves, tables
+from vocab_lit.methods.plan import Plan
+from vocab_lit.models.card import without_folders
+from vocab_lit.text.corpus import Amount, Lines, data_path, sample_lines
+from vocab_lit.text.errors import no_collection
+from vocab_lit.text.files import check_output, check_text, write_text
+from vocab_lit.text.markup import code_block, markdown_table, markdown_text
+from vocab_lit.text.settings import SettingError
+from vocab_lit.text.words import script_name
+from vocab_lit.tokens.vocab import Token, Vocab, fit, visible
 
 # %% auto #0
 __all__ = ['POSITIONS', 'MOST_BYTES', 'MOST_OF_ONE', 'ORIGINS', 'N_LINES', 'position', 'column', 'Terms', 'terms_of', 'origins',

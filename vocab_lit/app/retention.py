@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import regex
 
-from .race import KEPT
-from ..models.device import on_device
-from ..models.endings import document_marks
-from ..models.model_class import max_length
-from ..text.cleaning import text_tokens
-from ..text.words import WordList, detect_language, has_words, languages, read_words, word_coverage, word_lists
-from ..training.lm_loss import in_mode, random_state_restored
+from vocab_lit.app.race import KEPT
+from vocab_lit.models.device import on_device
+from vocab_lit.models.endings import document_marks
+from vocab_lit.models.model_class import max_length
+from vocab_lit.text.cleaning import text_tokens
+from vocab_lit.text.words import WordList, detect_language, has_words, languages, read_words, word_coverage, word_lists
+from vocab_lit.training.lm_loss import in_mode, random_state_restored
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase

@@ -11,11 +11,11 @@ from itertools import islice
 from pathlib import Path
 from typing import ClassVar
 
-from ..text.files import check_text
-from ..text.reader import TextSource
-from ..text.settings import LARGEST_SEED, Files, SettingError, Settings, option, settings
-from ..text.words import check_words, code_of, languages, script_of
-from ..training.settings import PRECISIONS
+from vocab_lit.text.files import check_text
+from vocab_lit.text.reader import TextSource
+from vocab_lit.text.settings import LARGEST_SEED, Files, SettingError, Settings, option, settings
+from vocab_lit.text.words import check_words, code_of, languages, script_of
+from vocab_lit.training.settings import PRECISIONS
 
 # %% auto #0
 __all__ = ['MINUTES', 'AIMS', 'AIM_HELP', 'BYTES_A_TOKEN', 'MOST_NEW', 'AdaptOptions', 'candidate_parts', 'with_language',

@@ -15,11 +15,12 @@ from urllib.parse import quote
 
 import yaml
 
-from .settings import AdaptOptions, check_kept_name, is_word_list, with_language
-from ..methods.settings import InitSettings
-from ..tasks.settings import GIVEN_SPLITS, KEEP, SPLITS, TASK_KEYS, TASKS
-from ..text.corpus import data_path
-from ..text.reader import FIELD_HELP, TextSource, beside
+from vocab_lit.app.settings import AdaptOptions, check_kept_name, is_word_list, with_language
+from vocab_lit.methods.settings import InitSettings
+from vocab_lit.tasks.settings import GIVEN_SPLITS, KEEP, SPLITS, TASK_KEYS, TASKS
+from vocab_lit.text.corpus import data_path
+from vocab_lit.text.errors import UserError
+from vocab_lit.text.reader import FIELD_HELP, TextSource, beside
 from vocab_lit.text.settings import (
     Files,
     Model,
@@ -36,10 +37,10 @@ from vocab_lit.text.settings import (
     settings,
     wrong,
 )
-from ..text.words import languages
-from ..tokens.settings import TokenizerSettings, TrimSettings
-from ..training.settings import KeepSettings, LaptSettings, RunOptions
-from ..vectors.settings import IN_ONE_SPACE, VECTOR_METHODS, VectorSettings
+from vocab_lit.text.words import languages
+from vocab_lit.tokens.settings import TokenizerSettings, TrimSettings
+from vocab_lit.training.settings import KeepSettings, LaptSettings, RunOptions
+from vocab_lit.vectors.settings import IN_ONE_SPACE, VECTOR_METHODS, VectorSettings
 
 # %% auto #0
 __all__ = ['OF_KEY', 'KEYS', 'Begin', 'Scores', 'read_setup', 'setup_lines', 'find_language', 'language_facts',
@@ -271,7 +272,7 @@ def find_language(
         return given  # one that CLDR has no name for
     named = ", ".join(f"{code} ({known[code]['name']})" for code in near)
     hint = f"near it: {named}" if near else "give a code such as sw, or an English name"
-    raise ValueError(f"no language {name!r}; {hint}")
+    raise UserError(f"no language {name!r}; {hint}")
 
 
 def language_facts(code: str) -> dict[str, str]:  # of a code from `find_language`

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from accelerate.utils.memory import should_reduce_batch_size
 from tqdm.auto import tqdm
 
-from .race import ENDLESS, WARM, Candidate, Clock, Pace
+from vocab_lit.app.race import ENDLESS, WARM, Candidate, Clock, Pace
 from vocab_lit.app.retention import (
     SAMPLED_TOKENS,
     Retained,
@@ -33,30 +33,30 @@ from vocab_lit.app.retention import (
     shuffled_words,
     words_to_keep,
 )
-from .settings import AdaptOptions
-from ..methods.settings import TransplantSettings
-from ..models.device import find_device, on_device
-from ..models.endings import end_probability
-from ..models.model_class import is_decoder, is_masked, max_length
-from ..models.pipeline import transplant_files, trim_files
-from ..models.source import FolderSource, Source
-from ..study.stages import write_lines
-from ..tasks.evaluate import silenced
-from ..text.cleaning import clean
-from ..text.corpus import Amount, Lines, hold_out, read_lines, sample_lines, write_json
-from ..text.documents import FEW_PASSAGES, Passages, lines_of_passages
-from ..text.errors import first_line
-from ..text.files import check_text, read_json, write_folder
-from ..text.reader import TextSource
-from ..text.settings import SettingError
-from ..text.words import ngram_bits, word_lists
-from ..tokens.settings import TrimSettings
-from ..tokens.vocab import fit
-from ..training.lapt import LaptRun
-from ..training.lm_data import Kept
-from ..training.perplexity import perplexity
-from ..training.settings import DamagedCheckpoint, LaptConfig
-from ..training.stages import block_seconds, micro_batches, step_memory
+from vocab_lit.app.settings import AdaptOptions
+from vocab_lit.methods.settings import TransplantSettings
+from vocab_lit.models.device import find_device, on_device
+from vocab_lit.models.endings import end_probability
+from vocab_lit.models.model_class import is_decoder, is_masked, max_length
+from vocab_lit.models.pipeline import transplant_files, trim_files
+from vocab_lit.models.source import FolderSource, Source
+from vocab_lit.study.stages import write_lines
+from vocab_lit.tasks.evaluate import silenced
+from vocab_lit.text.cleaning import clean
+from vocab_lit.text.corpus import Amount, Lines, hold_out, read_lines, sample_lines, write_json
+from vocab_lit.text.documents import FEW_PASSAGES, Passages, lines_of_passages
+from vocab_lit.text.errors import UserError, first_line
+from vocab_lit.text.files import check_text, read_json, write_folder
+from vocab_lit.text.reader import TextSource
+from vocab_lit.text.settings import SettingError
+from vocab_lit.text.words import ngram_bits, word_lists
+from vocab_lit.tokens.settings import TrimSettings
+from vocab_lit.tokens.vocab import fit
+from vocab_lit.training.lapt import LaptRun
+from vocab_lit.training.lm_data import Kept
+from vocab_lit.training.perplexity import perplexity
+from vocab_lit.training.settings import DamagedCheckpoint, LaptConfig
+from vocab_lit.training.stages import block_seconds, micro_batches, step_memory
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -136,7 +136,7 @@ class Race:
         new = dict(layout=LAYOUT, decided=[], spent=0.0, budget=0.0)
         self.note: dict[str, Any] = read_json(out / "race/race.json") or new
         if self.note.get("layout") != LAYOUT:
-            raise ValueError(f"{out} holds an adaptation of another version of vocab_lit; choose another folder")
+            raise UserError(f"{out} holds an adaptation of another version of vocab_lit; choose another folder")
         self.candidates = [Candidate.of(record) for record in self.note.get("candidates", [])]
         self.clock = Clock(self.note["budget"], self.note["spent"], now)
         self.is_asked = False  # whether somebody wants it to end now
@@ -261,7 +261,7 @@ def make_texts(race: Race) -> None:
             lines[name] = list(lines_of_passages(sampled))
             if not all(sizes[name].values()):
                 problem = "too few lines that are sentences; give more text, or --no-clean to take lines as they are"
-                raise ValueError(f"{', '.join(map(str, files))}: {problem}")
+                raise UserError(f"{', '.join(map(str, files))}: {problem}")
         write_json(sizes, folder / "sizes.json")
     files = zip(options.kept_texts, options.given_languages, (lines[name] for name in kept_names(race)))
     retained = retained_languages(list(files), options.kept_words)
@@ -584,7 +584,7 @@ def train_leg(race: Race, candidate: Candidate) -> None:
         except (MemoryError, RuntimeError) as e:
             if not (isinstance(e, MemoryError) or should_reduce_batch_size(e)):
                 raise
-            raise ValueError(f"no memory was left ({first_line(e) or type(e).__name__})") from None
+            raise UserError(f"no memory was left ({first_line(e) or type(e).__name__})") from None
     if not candidate.facts:
         candidate.facts = facts_of(start, run.model, lines_of(race, "new", "judge"), race.clock.now)
     race.write()

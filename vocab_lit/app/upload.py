@@ -10,10 +10,10 @@ import shlex
 from pathlib import Path
 
 import vocab_lit
-from ..models.card import without_folders
-from ..text.corpus import json_text
-from ..text.errors import SettingError, first_line
-from ..text.files import files_within, read_json
+from vocab_lit.models.card import without_folders
+from vocab_lit.text.corpus import json_text
+from vocab_lit.text.errors import SettingError, UserError, first_line
+from vocab_lit.text.files import files_within, read_json
 
 log = logging.getLogger("vocab_lit")
 
@@ -85,7 +85,7 @@ def files_to_upload(folder: str | Path) -> dict[str, Path | bytes]:  # by name i
     if not folder.is_dir():
         raise FileNotFoundError(f"{folder}: no such folder")
     if not any((folder / name).is_file() for name in ("config.json", "adapter_config.json", "modules.json")):
-        raise ValueError(f"{folder} has no config.json and no adapter_config.json; give the folder of a model")
+        raise UserError(f"{folder} has no config.json and no adapter_config.json; give the folder of a model")
     known = files_within(folder, *(inner + name for inner in _FOLDERS for name in _KNOWN))
     uploaded: dict[str, Path | bytes] = {file.relative_to(folder).as_posix(): file for file in known}
     for name, file in uploaded.items():

@@ -5,12 +5,11 @@
 # %% auto #0
 __all__ = ['log', 'FIRST', 'output', 'TRACEBACK', 'app', 'TEXT_HELP', 'ModelName', 'ModelOrGguf', 'Texts', 'RunText', 'Field',
            'NewFolder', 'NewModel', 'Language', 'PushToHub', 'DryRun', 'Json', 'SetupFile', 'RemarkHandler',
-           'remarks_shown', 'show', 'show_facts', 'show_line', 'tell_json', 'Stopped', 'OneLine', 'sentence',
-           'with_settings', 'subcommands', 'command', 'argument', 'given', 'as_folder', 'with_text_field', 'sources',
-           'upload_to', 'show_plan', 'upload_rows', 'upload_if_named']
+           'remarks_shown', 'show', 'show_facts', 'show_line', 'tell_json', 'Stopped', 'error_message', 'OneLine',
+           'sentence', 'with_settings', 'subcommands', 'command', 'argument', 'given', 'as_folder', 'with_text_field',
+           'sources', 'upload_to', 'show_plan', 'upload_rows', 'upload_if_named']
 
 # %% ../../nbs/10_cli/00_console.ipynb #e57c784c
-import dis
 import inspect as signatures
 import io
 import logging
@@ -18,7 +17,7 @@ import os
 import re
 import signal
 import sys
-import sysconfig
+import traceback
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -36,13 +35,12 @@ from rich.table import Table
 from typer.core import TyperGroup
 from typer.models import OptionInfo
 
-import vocab_lit
-from ..models.settings import is_gguf
-from ..text.errors import MissingExtra
-from ..text.files import in_mirror
-from ..text.reader import FIELD_HELP, with_field
-from ..text.settings import Option, SettingError, Settings, options
-from ..training.settings import RunStopped
+from vocab_lit.models.settings import is_gguf
+from vocab_lit.text.errors import MissingExtra, UserError
+from vocab_lit.text.files import in_mirror
+from vocab_lit.text.reader import FIELD_HELP, with_field
+from vocab_lit.text.settings import Option, SettingError, Settings, options
+from vocab_lit.training.settings import RunStopped
 
 for _name, _value in (
     ("TRANSFORMERS_VERBOSITY", "error"),
@@ -188,25 +186,18 @@ def _heed_signals() -> None:
             signal.signal(getattr(signal, name), end)
 
 
-_HERE = str(Path(vocab_lit.__file__).parent)
-_OTHERS = tuple(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib"))  # where other packages lie
 TRACEBACK = "VOCAB_LIT_TRACEBACK"  # in the environment
 
 
-def _told(error: Exception) -> str:
-    "An error in one line, which says where it comes from when no line of ours raised it."
-    message, at = " ".join(str(error).split()), error.__traceback__
+def error_message(error: Exception) -> str:
+    "Return an error in one line; one that the user cannot correct is an internal error, with the place it comes from."
+    message = " ".join(str(error).split())
     if isinstance(error, MemoryError):
         return f"out of memory; {message or 'give less text, or a smaller model'}"
-    while at and at.tb_next:
-        at = at.tb_next
-    if at is None or not isinstance(error, ValueError):
+    if isinstance(error, (UserError, OSError, MissingExtra)):
         return message
-    code = at.tb_frame.f_code
-    is_raised = dis.opname[code.co_code[at.tb_lasti]] == "RAISE_VARARGS"  # by a statement, and not by an operation
-    if is_raised and (code.co_filename.startswith(_HERE) or not code.co_filename.startswith(_OTHERS)):
-        return message
-    place = f"{type(error).__name__} in {code.co_filename}, line {at.tb_lineno}"
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    place = f"{type(error).__name__} in {last.filename}, line {last.lineno}"
     return f"internal error ({place}): {message}; --traceback before the command, or {TRACEBACK}=1, shows all of it"
 
 
@@ -241,8 +232,8 @@ class OneLine(TyperGroup):
                 result = super().invoke(ctx)
                 sys.stdout.flush()  # so that a reader who has left is met here
                 return result
-        except BrokenPipeError:
-            raise  # such as `| head`, which typer ends without a word
+        except (BrokenPipeError, typer.Exit, typer.Abort):
+            raise  # a pipe such as `| head`, which typer ends without a word
         except KeyboardInterrupt:
             _leave("interrupted; nothing half-written is left, and a run of lapt resumes with --resume", 130)
         except Stopped as e:
@@ -253,10 +244,10 @@ class OneLine(TyperGroup):
             if type(e).__name__ == "NoArgsIsHelpError":
                 raise
             _leave(" ".join(e.format_message().split()), 2)
-        except (ValueError, OSError, MissingExtra, MemoryError) as e:
+        except Exception as e:
             if _shows_traceback(ctx):
                 raise
-            _leave(_told(e), 1)
+            _leave(error_message(e), 1)
 
 
 def _again(ctx: typer.Context, when: str = "") -> str:
@@ -437,7 +428,7 @@ def given(help: str, *names: str, shown: str | bool = False, **more: Any) -> Any
 
 def _mirrored(name: str) -> str:
     if not name:
-        raise ValueError("MODEL is empty; give a folder, or a name on the Hugging Face Hub")
+        raise UserError("MODEL is empty; give a folder, or a name on the Hugging Face Hub")
     return str(in_mirror(name) or name)
 
 

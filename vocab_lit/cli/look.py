@@ -31,10 +31,10 @@ from vocab_lit.cli.console import (
     sources,
     tell_json,
 )
-from ..methods.settings import InitSettings
-from ..models.settings import check_model_path, is_gguf
-from ..text.files import check_text
-from ..text.settings import SettingError
+from vocab_lit.methods.settings import InitSettings
+from vocab_lit.models.settings import check_model_path, is_gguf
+from vocab_lit.text.files import check_text
+from vocab_lit.text.settings import SettingError
 
 if TYPE_CHECKING:
     from vocab_lit.app.inspection import Inspection, Verdict

@@ -14,8 +14,8 @@ import typer
 from typer.main import get_command
 
 import vocab_lit
-from . import look, make, train  # noqa: F401  # which register their commands
-from .console import TRACEBACK, app
+from vocab_lit.cli import look, make, train  # noqa: F401  # which register their commands
+from vocab_lit.cli.console import TRACEBACK, app
 
 # %% ../../nbs/10_cli/04_main.ipynb #865936cf
 atexit.register(gc.freeze)  # what is left goes with the process, and is not gone through for cycles before

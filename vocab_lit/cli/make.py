@@ -44,14 +44,15 @@ from vocab_lit.cli.console import (
     upload_to,
     with_text_field,
 )
-from ..methods.factored import Factoring
-from ..methods.settings import InitSettings, TransplantSettings
-from ..models.settings import MergeSettings, check_model_path
-from ..models.source import Source
-from ..text.files import check_output, check_text
-from ..text.settings import LARGEST_SEED, CleanSettings, SettingError
-from ..tokens.settings import AS_ADVISED, TokenizerSettings, TrimSettings, check_vocab_size
-from ..vectors.settings import VectorSettings, VectorTraining
+from vocab_lit.methods.factored import Factoring
+from vocab_lit.methods.settings import InitSettings, TransplantSettings
+from vocab_lit.models.settings import MergeSettings, check_model_path
+from vocab_lit.models.source import Source
+from vocab_lit.text.errors import UserError
+from vocab_lit.text.files import check_output, check_text
+from vocab_lit.text.settings import LARGEST_SEED, CleanSettings, SettingError
+from vocab_lit.tokens.settings import AS_ADVISED, TokenizerSettings, TrimSettings, check_vocab_size
+from vocab_lit.vectors.settings import VectorSettings, VectorTraining
 
 if TYPE_CHECKING:
     from vocab_lit.methods.plan import Plan
@@ -122,7 +123,7 @@ def clean(
     with write_text(out) as f:
         f.writelines(plain_text(kept_lines(Passages(*text), report, settings)))
         if not report.lines["kept"]:
-            raise ValueError(f"{', '.join(text)}: no line is left; the filters are too strict for this text")
+            raise UserError(f"{', '.join(text)}: no line is left; the filters are too strict for this text")
     rows = report.table().to_dict("records")
     tell_json(rows) if as_json else show([r | dict(share=f"{r['share']:.1%}") for r in rows])
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..app.settings import AIM_HELP, AIMS, AdaptOptions
+from vocab_lit.app.settings import AIM_HELP, AIMS, AdaptOptions
 from vocab_lit.cli.console import (
     FIRST,
     DryRun,
@@ -43,11 +43,12 @@ from vocab_lit.cli.console import (
     upload_rows,
     upload_to,
 )
-from ..models.settings import LanguageAdapter, check_model_path, is_gguf
-from ..tasks.settings import PERPLEXITY, SPLITS, EvaluateSettings, TaskRun
-from ..text.files import check_output
-from ..text.settings import SettingError, one_of
-from ..training.settings import KeepSettings, LaptSettings, RunSettings, check_run
+from vocab_lit.models.settings import LanguageAdapter, check_model_path, is_gguf
+from vocab_lit.tasks.settings import PERPLEXITY, SPLITS, EvaluateSettings, TaskRun
+from vocab_lit.text.errors import UserError
+from vocab_lit.text.files import check_output
+from vocab_lit.text.settings import SettingError, one_of
+from vocab_lit.training.settings import KeepSettings, LaptSettings, RunSettings, check_run
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -335,7 +336,7 @@ def adapt(
         for line in report["next"]:
             show_line(line)
     if report["untrained"]:
-        raise ValueError(f"the model in {out} is untrained: {report['untrained']}; --resume --minutes N trains it")
+        raise UserError(f"the model in {out} is untrained: {report['untrained']}; --resume --minutes N trains it")
     upload_if_named(out, push_to_hub)
     if not as_json:
         log.info(f"the model is in {out}, the report is {out / 'report.md'}")
@@ -382,7 +383,7 @@ def study_(
         print(example_of_study(), end="")
         return
     if file is None:
-        raise ValueError("no study file is given; `vocab-lit study --example` prints one to begin with")
+        raise UserError("no study file is given; `vocab-lit study --example` prints one to begin with")
     from vocab_lit.study.results import Workers
     from vocab_lit.study.study import StudyRun, in_words, planned, run_study, time_left, to_compute
     from vocab_lit.study.study_file import read_study
@@ -407,7 +408,7 @@ def study_(
         tell_json(asdict(result))
     if result.failed:
         problem = f"{len(result.failed)} of {result.cells} cells failed, the first with {[*result.failed.values()][0]}"
-        raise ValueError(f"{problem}; {out / 'report.md'} has all, and the same command tries them again")
+        raise UserError(f"{problem}; {out / 'report.md'} has all, and the same command tries them again")
 
 # %% ../../nbs/10_cli/03_train.ipynb #e70ac0e7
 @command("export", _SERVE)

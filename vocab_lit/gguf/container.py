@@ -18,9 +18,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .k_quants import K_TYPES
-from ..text.errors import import_extra
-from ..text.files import check_written, json_object, write_file
+from vocab_lit.gguf.k_quants import K_TYPES
+from vocab_lit.text.errors import UserError, import_extra
+from vocab_lit.text.files import check_written, json_object, write_file
 
 # %% auto #0
 __all__ = ['NUMBERS', 'STRING', 'ARRAY', 'PART', 'Q8_0', 'Field', 'block_sizes', 'type_name', 'Tensor', 'in_short', 'parts_of',
@@ -104,8 +104,8 @@ class _Header:
     def __init__(self, file: Path, content: mmap.mmap):
         self.file, self.content, self.at = file, content, 0
 
-    def wrong(self, what: str) -> ValueError:
-        return ValueError(f"{self.file} is damaged, or no GGUF file: {in_short(what)}")
+    def wrong(self, what: str) -> UserError:
+        return UserError(f"{self.file} is damaged, or no GGUF file: {in_short(what)}")
 
     def skip(self, size: int, what: str) -> int:  # the position before
         "Go over some bytes, which must be there."
@@ -181,9 +181,9 @@ def _check_version(header: _Header) -> None:
     if version in _READ_VERSIONS:
         return
     if int.from_bytes(version.to_bytes(4, "big"), "little") in _READ_VERSIONS:
-        raise ValueError(f"{header.file} is big-endian, which is not read; convert it with gguf-convert-endian")
+        raise UserError(f"{header.file} is big-endian, which is not read; convert it with gguf-convert-endian")
     hint = "convert the model anew with llama.cpp's converter"
-    raise ValueError(f"{header.file} is GGUF of version {version}; versions 2 and 3 are read; {hint}")
+    raise UserError(f"{header.file} is GGUF of version {version}; versions 2 and 3 are read; {hint}")
 
 
 _KINDS = {  # of entries on which others rest
@@ -237,7 +237,7 @@ def _read_tensor(header: _Header) -> Tensor:
     shape = tuple(header.number(10, what) for _ in range(dimensions))[::-1]
     type = header.number(4, what)
     if type not in block_sizes():
-        raise ValueError(f"{header.file}: {what} has the type {type}, which the package gguf does not know; update it")
+        raise UserError(f"{header.file}: {what} has the type {type}, which the package gguf does not know; update it")
     values = block_sizes()[type][0]
     if not all(shape) or shape[-1] % values:
         raise header.wrong(f"{what} has rows of {shape[-1]:,} values, not of whole blocks of {values}")
@@ -260,7 +260,7 @@ def _read_part(file: Path) -> tuple[dict[str, Field], dict[str, Tensor]]:
         raise FileNotFoundError(f"{file}: no such file")
     with open(file, "rb") as f:
         if not file.stat().st_size:
-            raise ValueError(f"{file} is empty; get it again")
+            raise UserError(f"{file} is empty; get it again")
         with mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ) as content:
             return _read_header(_Header(file, content))
 
@@ -323,9 +323,9 @@ class GgufFile:
             count = fields["split.count"].value if "split.count" in fields else len(parts)
             if count != len(parts):
                 what = f"it is one of {count} parts of a model, and here are {len(parts)}"
-                raise ValueError(f"{part} is not where it belongs: {what}; give all parts by the names that they had")
+                raise UserError(f"{part} is not where it belongs: {what}; give all parts by the names that they had")
             if twice := next(iter(self.tensors.keys() & tensors), None):
-                raise ValueError(f"{part} is damaged: another part has the tensor {twice!r} too")
+                raise UserError(f"{part} is damaged: another part has the tensor {twice!r} too")
             self.fields = {name: f for name, f in (fields | self.fields).items() if not name.startswith("split.")}
             self.tensors |= tensors
 
@@ -388,7 +388,7 @@ def dequantised(
     try:
         return package.quants.dequantize(rows, package.GGMLQuantizationType(type)).astype(np.float32, copy=False)
     except NotImplementedError:
-        raise ValueError(f"the package gguf cannot dequantise {type_name(type)}") from None
+        raise UserError(f"the package gguf cannot dequantise {type_name(type)}") from None
 
 
 def quantised(
@@ -403,7 +403,7 @@ def quantised(
         else:
             made = package.quants.quantize(values, package.GGMLQuantizationType(type))
     except NotImplementedError:
-        raise ValueError(f"the package gguf cannot quantise {type_name(type)}") from None
+        raise UserError(f"the package gguf cannot quantise {type_name(type)}") from None
     return made.view(np.uint8).reshape(len(values), -1)
 
 # %% ../../nbs/11_gguf/00_container.ipynb #c2d6fc3f
@@ -521,7 +521,7 @@ def check_finite(file: GgufFile) -> None:
     "`ValueError` where a file has tensors with numbers that are not finite."
     if broken := not_finite(file.tensors.values()):
         what = f"{len(broken):,} of its tensors have numbers that are not finite, the first {in_short(broken[0])}"
-        raise ValueError(f"{file.path}: {what}; get it again, or convert the model anew")
+        raise UserError(f"{file.path}: {what}; get it again, or convert the model anew")
 
 
 def has_finite_numbers(tensor: Tensor) -> bool:

@@ -17,7 +17,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from ..text.errors import MissingExtra
+from vocab_lit.text.errors import MissingExtra, UserError
 
 # %% auto #0
 __all__ = ['has_llama_cpp', 'Generated', 'LlamaCpp']
@@ -106,7 +106,7 @@ class LlamaCpp:
             if self._process.poll() is not None:
                 said = self._said()
                 error = next((line for line in said if " E " in line), said[-1])
-                raise ValueError(f"llama.cpp does not load {self.path}: {error.partition(' E ')[2] or error}")
+                raise UserError(f"llama.cpp does not load {self.path}: {error.partition(' E ')[2] or error}")
             if time.monotonic() > end:
                 raise self._too_long("load the file")
             time.sleep(_POLL)
@@ -148,11 +148,11 @@ class LlamaCpp:
         except TimeoutError:
             raise self._too_long(what) from None
         except (OSError, http.client.HTTPException):
-            raise ValueError(f"llama.cpp broke off while it was to {what}: {self._said()[-1]}") from None
+            raise UserError(f"llama.cpp broke off while it was to {what}: {self._said()[-1]}") from None
         finally:
             connection.close()
         if response.status != http.client.OK:
-            raise ValueError(f"llama.cpp does not {what} with {self.path}: {answer['error']['message']}")
+            raise UserError(f"llama.cpp does not {what} with {self.path}: {answer['error']['message']}")
         return answer
 
     def ids(

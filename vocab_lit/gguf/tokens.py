@@ -13,8 +13,8 @@ from enum import IntEnum
 import numpy as np
 from tokenizers import normalizers
 
-from .container import ARRAY, STRING, Field, GgufFile, in_short
-from ..text.errors import reading
+from vocab_lit.gguf.container import ARRAY, STRING, Field, GgufFile, in_short
+from vocab_lit.text.errors import UserError, reading
 
 # %% auto #0
 __all__ = ['MODELS', 'TokenType', 'tokenizer_model', 'tokens_of', 'replacements', 'check_tokens', 'token_types', 'names_of_ids',
@@ -41,9 +41,9 @@ def tokenizer_model(file: GgufFile) -> str:
     "The name of a file's tokenizer, one of `MODELS`; `ValueError` names one that is not known."
     name = file.get("tokenizer.ggml.model")
     if name is None:
-        raise ValueError(f"{file.path} has no tokenizer; give a file with a model for text")
+        raise UserError(f"{file.path} has no tokenizer; give a file with a model for text")
     if name not in MODELS:
-        raise ValueError(f"{file.path} has a tokenizer {in_short(repr(name))}; known are {', '.join(MODELS)}")
+        raise UserError(f"{file.path} has a tokenizer {in_short(repr(name))}; known are {', '.join(MODELS)}")
     return name
 
 
@@ -51,12 +51,12 @@ def tokens_of(file: GgufFile) -> list[str]:
     "The tokens as the file writes them, by id; `ValueError` where what belongs to them does not fit."
     tokens = file.get(_TOKENS)
     if not isinstance(tokens, list) or not tokens:
-        raise ValueError(f"{file.path} has no list {_TOKENS}; give a file with a model for text")
+        raise UserError(f"{file.path} has no list {_TOKENS}; give a file with a model for text")
     for name in ("scores", "token_type"):
         values = file.get(f"tokenizer.ggml.{name}")
         if values is not None and np.size(values) != len(tokens):
             what = f"tokenizer.ggml.{name} has {np.size(values):,} entries for {len(tokens):,} tokens"
-            raise ValueError(f"{file.path} is damaged: {what}; get it again")
+            raise UserError(f"{file.path} is damaged: {what}; get it again")
     return tokens
 
 
@@ -126,7 +126,7 @@ def replacements(file: GgufFile) -> bytes:
 def check_tokens(file: GgufFile) -> None:
     "`ValueError` where llama.cpp could not divide a text by the tokens, or other than by chance."
     if wrong := _wrong_tokens(file) or _wrong_beside(file):
-        raise ValueError(f"{file.path} is damaged: {in_short(wrong)}; get it again, or convert the model anew")
+        raise UserError(f"{file.path} is damaged: {in_short(wrong)}; get it again, or convert the model anew")
     if tokenizer_model(file) == "t5":
         replacements(file)
     names_of_ids(file)
@@ -151,7 +151,7 @@ def names_of_ids(file: GgufFile) -> list[str]:
         wrong = [id for id in ids.tolist() if id not in _SETTING_OF_NONE and not 0 <= id < n]
         if wrong:
             what = f"{in_short(name)} is {in_short(repr(wrong[0]))}, and there are {n:,} tokens"
-            raise ValueError(f"{file.path} is damaged: {what}; correct it with gguf-set-metadata")
+            raise UserError(f"{file.path} is damaged: {what}; correct it with gguf-set-metadata")
     return names
 
 
@@ -189,12 +189,12 @@ def token_tables(file: GgufFile) -> list[str]:
     by_name = _is_other_size(file, n)
     if whole := next((name for name, t in file.tensors.items() if t.type in _WHOLE_NUMBERS), None):
         what = f"the tensor {in_short(whole)} holds whole numbers, which may be ids of its tokens"
-        raise ValueError(f"{file.path} cannot get other tokens: {what}; change the model that it was made from")
+        raise UserError(f"{file.path} cannot get other tokens: {what}; change the model that it was made from")
     names = [name for name, t in file.tensors.items() if t.shape[0] == n and (_TABLES.fullmatch(name) or not by_name)]
     embeddings = file.tensors.get("token_embd.weight")
     if embeddings is None or "token_embd.weight" not in names:
         what = f"token_embd.weight has {embeddings.shape[0]:,} rows" if embeddings else "there is no token_embd.weight"
-        raise ValueError(f"{file.path} cannot get other tokens: {what}, and there are {n:,} tokens")
+        raise UserError(f"{file.path} cannot get other tokens: {what}, and there are {n:,} tokens")
     return names
 
 

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .plan import Plan
-from .recipe import ARTETXE_TITLE, Copy, Gaussian, Recipe
-from ..text.errors import first_line
-from ..text.settings import SettingError, Settings, existing_file, option, settings
+from vocab_lit.methods.plan import Plan
+from vocab_lit.methods.recipe import ARTETXE_TITLE, Copy, Gaussian, Recipe
+from vocab_lit.text.errors import UserError, first_line
+from vocab_lit.text.settings import SettingError, Settings, existing_file, option, settings
 
 if TYPE_CHECKING:
     import torch
@@ -107,7 +107,7 @@ def read_tensors(path: str | Path, kind: str) -> tuple[dict[str, torch.Tensor], 
             names, facts = file.keys(), json.loads(file.metadata()[kind])
             return {name: file.get_tensor(name) for name in names}, facts
     except (SafetensorError, KeyError, TypeError, ValueError, OSError) as e:
-        raise ValueError(first_line(e)) from None
+        raise UserError(first_line(e)) from None
 
 
 @dataclass
@@ -137,7 +137,7 @@ class Factors:
         if self.facts["matrix"] == _digest(matrix):
             return
         mine, given = (len(self.F), self.G.shape[-1]), tuple(matrix.shape)
-        raise ValueError(
+        raise UserError(
             f"these factors were made from other embeddings ({mine[0]} of {mine[1]} dimensions; these are {given[0]} "
             f"of {given[1]}); factorize this model, or leave the file out"
         )
@@ -179,7 +179,7 @@ def load_factors(path: str | Path) -> Factors:
         tensors, facts = read_tensors(path, "factors")
         return Factors(tensors["F"], tensors["G"], tensors["labels"], facts)
     except (KeyError, ValueError):
-        raise ValueError(f"{path} holds no factors, or is damaged; make it by `vocab-lit factorize`") from None
+        raise UserError(f"{path} holds no factors, or is damaged; make it by `vocab-lit factorize`") from None
 
 # %% ../../nbs/04_methods/08_factored.ipynb #8e6c657e
 @dataclass(frozen=True)

@@ -13,10 +13,11 @@ from scipy import sparse
 from scipy.special import expit
 from tqdm.auto import tqdm
 
-from . import fvt
-from .fvt import SubtokenMean
-from .recipe import Copy, Gaussian, InitContext, InitStep, Recipe, RowWeights, with_vectors
-from ..vectors.align import unit_rows
+from vocab_lit.methods import fvt
+from vocab_lit.methods.fvt import SubtokenMean
+from vocab_lit.methods.recipe import Copy, Gaussian, InitContext, InitStep, Recipe, RowWeights, with_vectors
+from vocab_lit.text.errors import UserError
+from vocab_lit.vectors.align import unit_rows
 
 if TYPE_CHECKING:
     import torch
@@ -69,7 +70,7 @@ def anchors_and_rows(
     known = with_vectors(context.target, context.vectors)
     anchors, rows = np.flatnonzero(known & (context.copied >= 0)), np.flatnonzero(known & context.open)
     if not len(anchors) and len(rows):
-        raise ValueError(
+        raise UserError(
             f"{(context.copied >= 0).sum()} tokens overlap and none of them has a static vector, so there are no "
             f"anchors to combine {len(rows)} target tokens from; methods that need no overlap: random-mapping, normal"
         )
@@ -242,7 +243,7 @@ class MatchingPursuit(InitStep):
 
     def __post_init__(self) -> None:
         if not 1 <= self.k <= 1000 or not 0 < self.share <= 1:
-            raise ValueError(
+            raise UserError(
                 f"{self.k} terms, and {self.share} of the dimensions; give 1 to 1,000, and a share from 0 to 1"
             )
 

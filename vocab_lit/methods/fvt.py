@@ -9,11 +9,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from .recipe import Copy, Gaussian, InitContext, InitStep, Recipe, RowWeights
-from ..tokens.expansion import add_given, known_id, written_parts
-from ..tokens.settings import GivenToken
-from ..tokens.tokenizer_file import TokenizerFile
-from ..tokens.vocab import Token, Vocab, backend_of
+from vocab_lit.methods.recipe import Copy, Gaussian, InitContext, InitStep, Recipe, RowWeights
+from vocab_lit.tokens.expansion import add_given, known_id, written_parts
+from vocab_lit.tokens.settings import GivenToken
+from vocab_lit.tokens.tokenizer_file import TokenizerFile
+from vocab_lit.tokens.vocab import Token, Vocab, backend_of
 
 if TYPE_CHECKING:
     from vocab_lit.tokens.tokenizer_file import Built

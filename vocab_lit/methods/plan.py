@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from ..text.binary_files import read_arrays, write_arrays
-from ..text.errors import first_line
-from ..tokens.vocab import Token, Vocab
+from vocab_lit.text.binary_files import read_arrays, write_arrays
+from vocab_lit.text.errors import UserError, first_line
+from vocab_lit.tokens.vocab import Token, Vocab
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -71,7 +71,7 @@ _PADDING = 2**20  # rows without a token, of which models have some thousands
 
 def _check(holds: bool, what: str) -> None:
     if not holds:
-        raise ValueError(what)
+        raise UserError(what)
 
 
 def _check_meta(meta: dict[str, Any]) -> None:
@@ -369,7 +369,7 @@ class Plan:
         "Two transplants as one: from the source of the first, which only kept some of its tokens."
         used = [self.weights.indices] + ([] if self.right is None else [self.right.indices])
         if (first.copied[np.unique(np.concatenate(used))] < 0).any():  # rows that only pad the matrix are not used
-            raise ValueError("the first plan makes new embeddings, and does not only keep some; keep the two apart")
+            raise UserError("the first plan makes new embeddings, and does not only keep some; keep the two apart")
         groups = {name: first.copied[ids][first.copied[ids] >= 0] for name, ids in self.groups.items()}
         kept = first.weights[: self.n_source]
         weights, right = (m if m is None else sparse.csr_array(m @ kept) for m in (self.weights, self.right))
@@ -485,7 +485,7 @@ class Plan:
         import torch
 
         if len(matrix) < self.n_source:
-            raise ValueError(
+            raise UserError(
                 f"the matrix has {len(matrix)} rows, fewer than the {self.n_source} tokens of the source vocabulary"
             )
         is_bias = matrix.dim() == 1
@@ -557,8 +557,8 @@ class Plan:
         try:
             fields = _read_plan(file)
         except Exception as e:  # of zlib, zipfile, numpy or scipy, or what a wrong type makes of it
-            raise ValueError(f"{file} is damaged or no plan ({first_line(e)}); transplant the model again") from None
+            raise UserError(f"{file} is damaged or no plan ({first_line(e)}); transplant the model again") from None
         n_rows = len(fields["step"])
         if not len(target) <= n_rows <= len(target) + _PADDING:
-            raise ValueError(f"{file} has {n_rows} rows, the vocabulary {len(target)} tokens")
+            raise UserError(f"{file} has {n_rows} rows, the vocabulary {len(target)} tokens")
         return cls(_padded(target, n_rows), **fields)

@@ -12,10 +12,11 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from .plan import Plan, copied_tokens
-from ..tokens.vocab import Token, Vocab, overlap
-from ..vectors.align import AlignedVectors
-from ..vectors.token_vectors import TokenVectors
+from vocab_lit.methods.plan import Plan, copied_tokens
+from vocab_lit.text.errors import UserError
+from vocab_lit.tokens.vocab import Token, Vocab, overlap
+from vocab_lit.vectors.align import AlignedVectors
+from vocab_lit.vectors.token_vectors import TokenVectors
 
 # %% auto #0
 __all__ = ['ARTETXE_TITLE', 'DOWNEY_TITLE', 'METHODS', 'InitContext', 'with_vectors', 'RowWeights', 'InitStep', 'Copy',
@@ -296,15 +297,15 @@ class Recipe:
         "`ValueError` where the recipe cannot make a plan from these."
         for name, vocab in (("target", target), ("source", source)):
             if not len(vocab):
-                raise ValueError(f"the {name} vocabulary is empty")
+                raise UserError(f"the {name} vocabulary is empty")
         aligned = vectors if isinstance(vectors, AlignedVectors) else None
         needs_both = self.needs == "aligned vectors"
         if self.needs and (vectors is None or (aligned is not None) != needs_both):
             whose = "source and target tokens" if needs_both else "target tokens"
-            raise ValueError(f"{self.name} needs {self.needs} of the {whose}; train them from text or give a file")
+            raise UserError(f"{self.name} needs {self.needs} of the {whose}; train them from text or give a file")
         for side, vocab in ((vectors, target), (aligned and aligned.source, source)):
             if side is not None and len(side) != len(vocab):
-                raise ValueError(f"{len(side)} vectors for a vocabulary of {len(vocab)} tokens")
+                raise UserError(f"{len(side)} vectors for a vocabulary of {len(vocab)} tokens")
 
     def plan(
         self,
@@ -343,7 +344,7 @@ class Recipe:
             context.close(made[-1])
         if context.open.any():
             lacking = context.open.sum()
-            raise ValueError(f"recipe {self.name!r} leaves {lacking} tokens open; end it with Gaussian()")
+            raise UserError(f"recipe {self.name!r} leaves {lacking} tokens open; end it with Gaussian()")
         return Plan(
             target,
             source_pieces=[t.shown for t in source],

@@ -8,7 +8,8 @@ from __future__ import annotations
 import difflib
 from importlib import import_module
 
-from .recipe import Recipe
+from vocab_lit.methods.recipe import Recipe
+from vocab_lit.text.errors import UserError
 
 # %% auto #0
 __all__ = ['MODULES', 'RECIPES', 'register', 'get_recipe', 'method_table']
@@ -55,7 +56,7 @@ def register(*recipes: Recipe) -> None:
         known = _by_any_name()
         for name in (r.name, *r.aliases):
             if known.get(name, r) != r:
-                raise ValueError(f"there is a recipe {name!r} already")
+                raise UserError(f"there is a recipe {name!r} already")
         RECIPES.setdefault(r.name, r)
 
 
@@ -92,7 +93,7 @@ def get_recipe(name: str) -> Recipe:
         return known[name]
     near = difflib.get_close_matches(name, known, 1)
     hint = f", did you mean {near[0]}?" if near else ""
-    raise ValueError(f"unknown method {name!r}{hint}; choose from {', '.join(RECIPES)}")
+    raise UserError(f"unknown method {name!r}{hint}; choose from {', '.join(RECIPES)}")
 
 # %% ../../nbs/04_methods/09_registry.ipynb #a075efaa
 def method_table(about: bool = False) -> list[dict[str, str]]:

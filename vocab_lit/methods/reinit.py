@@ -8,8 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .recipe import DOWNEY_TITLE, Copy, Gaussian, InitStep, Recipe, StandardNormal
-from ..tokens.vocab import Token
+from vocab_lit.methods.recipe import DOWNEY_TITLE, Copy, Gaussian, InitStep, Recipe, StandardNormal
+from vocab_lit.text.errors import UserError
+from vocab_lit.tokens.vocab import Token
 
 # %% auto #0
 __all__ = ['FALLBACKS', 'METHODS', 'Group', 'reinit']
@@ -44,13 +45,13 @@ FALLBACKS = {"standard-normal": "N(0, 1)", "source": "the Gaussian of the source
 
 def _check_form(by: str | None, position: bool, fallback: str, legacy: bool) -> None:
     if by not in (None, "script", "block"):
-        raise ValueError(f"by={by!r}; choose script, block or None")
+        raise UserError(f"by={by!r}; choose script, block or None")
     if position and not by:
-        raise ValueError("position divides a script or block; give by='script' too")
+        raise UserError("position divides a script or block; give by='script' too")
     if fallback not in FALLBACKS:
-        raise ValueError(f"fallback={fallback!r}; choose from {', '.join(FALLBACKS)}")
+        raise UserError(f"fallback={fallback!r}; choose from {', '.join(FALLBACKS)}")
     if legacy and (not by or fallback != "standard-normal"):
-        raise ValueError("legacy is for a script or block, with the fallback standard-normal")
+        raise UserError("legacy is for a script or block, with the fallback standard-normal")
 
 
 def _steps(groups: list[Group], ident: bool, fallback: str, legacy: bool) -> list[InitStep]:

@@ -13,6 +13,8 @@ import torch
 from scipy.linalg.lapack import dpotrf, dpotri
 from tqdm.auto import tqdm
 
+from vocab_lit.text.errors import UserError
+
 # %% auto #0
 __all__ = ['mu_step', 'hals_step', 'Factorisation', 'semi_nmf', 'up_project', 'one_hot_rows', 'gumbel_one_hot', 'neural_mf',
            'singular_values']
@@ -66,7 +68,7 @@ _BLOCK = 2**20  # numbers in a block
 
 def _check_finite(X: np.ndarray) -> None:
     if not np.isfinite(X).all():
-        raise ValueError("the matrix contains NaN or infinity")
+        raise UserError("the matrix contains NaN or infinity")
 
 
 def _blocks(
@@ -130,7 +132,7 @@ def semi_nmf(
     from sklearn.cluster import KMeans
 
     if solver not in _STEPS:
-        raise ValueError(f"no solver {solver!r}; choose from {', '.join(_STEPS)}")
+        raise UserError(f"no solver {solver!r}; choose from {', '.join(_STEPS)}")
     step, usual = _STEPS[solver]
     labels = KMeans(clusters, random_state=seed).fit(X).labels_ if clusters > 1 else np.zeros(len(X), np.int64)
     S = _grams(X, labels, clusters)

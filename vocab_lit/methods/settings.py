@@ -20,8 +20,8 @@ from vocab_lit.text.settings import (
     options,
     settings,
 )
-from ..tokens.settings import TokenizerSettings, check_tokenizer_path
-from ..vectors.settings import VectorSettings
+from vocab_lit.tokens.settings import TokenizerSettings, check_tokenizer_path
+from vocab_lit.vectors.settings import VectorSettings
 
 if TYPE_CHECKING:
     from pathlib import Path

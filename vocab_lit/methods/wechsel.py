@@ -12,9 +12,10 @@ import numpy as np
 from scipy import sparse
 from scipy.special import softmax
 
-from .factored import FactoredRecipe, Factoring
-from .recipe import Copy, Gaussian, InitContext, InitStep, Recipe, RowWeights, with_vectors
-from ..vectors.align import nearest
+from vocab_lit.methods.factored import FactoredRecipe, Factoring
+from vocab_lit.methods.recipe import Copy, Gaussian, InitContext, InitStep, Recipe, RowWeights, with_vectors
+from vocab_lit.text.errors import UserError
+from vocab_lit.vectors.align import nearest
 
 # %% auto #0
 __all__ = ['METHODS', 'NearestNeighbours', 'wechsel', 'ofa']
@@ -35,7 +36,7 @@ class NearestNeighbours(InitStep):
 
     def __post_init__(self) -> None:
         if not 1 <= self.k <= 1000 or self.temperature <= 0:
-            raise ValueError(
+            raise UserError(
                 f"{self.k} neighbours at temperature {self.temperature}; give 1 to 1,000, and a temperature above 0"
             )
 
@@ -47,7 +48,7 @@ class NearestNeighbours(InitStep):
         if not len(rows):
             return RowWeights(rows, sparse.csr_array(shape, dtype=np.float32))
         if not len(neighbours):
-            raise ValueError(
+            raise UserError(
                 "none of the source tokens has a vector, so there is nothing to combine target tokens from; "
                 "are the source vectors of the model's language?"
             )

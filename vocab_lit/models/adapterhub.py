@@ -18,13 +18,14 @@ from typing import TYPE_CHECKING, Any, cast
 import torch
 from safetensors.torch import load_file, save_file
 
-from .lazy_weights import input_weight
-from .madx import Adapter, MadX, check_name
-from .settings import AdapterConfig
-from ..text.files import read_json, write_folder
-from ..text.settings import first_line
-from ..tokens.load import load_tokenizer
-from ..tokens.tokenizer_file import save_tokenizer
+from vocab_lit.models.lazy_weights import input_weight
+from vocab_lit.models.madx import Adapter, MadX, check_name
+from vocab_lit.models.settings import AdapterConfig
+from vocab_lit.text.errors import UserError
+from vocab_lit.text.files import read_json, write_folder
+from vocab_lit.text.settings import first_line
+from vocab_lit.tokens.load import load_tokenizer
+from vocab_lit.tokens.tokenizer_file import save_tokenizer
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -72,20 +73,20 @@ def from_json(
     "An adapter's shape from a file; `ValueError` names what this package cannot compute."
     given = facts.get("config")
     if not isinstance(given, dict):
-        raise ValueError(f'{path}: expected the shape of an adapter as "config", found {given!r}')
+        raise UserError(f'{path}: expected the shape of an adapter as "config", found {given!r}')
     told: dict[str, Any] = {k.lower(): v for k, v in given.items()}  # LN_before in old files
     if isinstance(nice := told.pop("invertible_adapter", None), dict):
         told |= dict(inv_adapter=nice.get("block_type"), inv_adapter_reduction_factor=nice.get("reduction_factor"))
     must = _MUST | dict(architecture=None, inv_adapter="nice" if told.get("inv_adapter") else None)
     for name, value in must.items():
         if (found := told.get(name, value)) != value:
-            raise ValueError(f"{path}: an adapter with {name}={found!r} is not one of MAD-X, which has {value!r}")
+            raise UserError(f"{path}: an adapter with {name}={found!r} is not one of MAD-X, which has {value!r}")
     reduction, left_out = told.get("reduction_factor"), told.get("leave_out") or []
     invertible = told.get("inv_adapter_reduction_factor") or 0 if told.get("inv_adapter") else 0
     if not reduction or not all(isinstance(size, (int, float)) and size >= 0 for size in (reduction, invertible)):
-        raise ValueError(f"{path}: expected a number as reduction_factor, found {reduction!r}")
+        raise UserError(f"{path}: expected a number as reduction_factor, found {reduction!r}")
     if not isinstance(left_out, list) or not all(type(i) is int for i in left_out):
-        raise ValueError(f"{path}: expected a list of layers' numbers as leave_out, found {left_out!r}")
+        raise UserError(f"{path}: expected a list of layers' numbers as leave_out, found {left_out!r}")
     activation = str(told.get("non_linearity", "relu")).lower()
     if "version" not in facts:
         activation = _BEFORE_VERSIONS.get(activation, activation)
@@ -128,14 +129,14 @@ def _load(file: Path) -> object:
     why = "holds more than plain tensors, or is damaged; it is not read, as a pickle can run programs"
     try:
         if zipfile.is_zipfile(file) and (part := zipfile.ZipFile(file).testzip()):
-            raise ValueError(f"{part} in it is not what it was")
+            raise UserError(f"{part} in it is not what it was")
         if file.suffix == ".safetensors":
             return load_file(file)
         return torch.load(file, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError:
-        raise ValueError(f"{file} {why}") from None
+        raise UserError(f"{file} {why}") from None
     except Exception as e:  # what a damaged pickle raises can be anything
-        raise ValueError(f"{file} is damaged ({first_line(e).split('. ')[0]}); download it again") from None
+        raise UserError(f"{file} is damaged ({first_line(e).split('. ')[0]}); download it again") from None
 
 
 Tensors = dict[str, torch.Tensor]  # by name
@@ -151,9 +152,9 @@ def _tensors(folder: Path, *names: str) -> Tensors:
         isinstance(k, str) and isinstance(v, torch.Tensor) and v.layout == torch.strided and v.is_floating_point()
         for k, v in loaded.items()
     ):
-        raise ValueError(f"{file} holds more than plain tensors of real numbers by name; it is not read")
+        raise UserError(f"{file} holds more than plain tensors of real numbers by name; it is not read")
     if bad := next((k for k, v in loaded.items() if not torch.isfinite(v.float()).all()), None):
-        raise ValueError(f"{file}: {bad} is not finite; download the file again")
+        raise UserError(f"{file}: {bad} is not finite; download the file again")
     return loaded
 
 
@@ -164,12 +165,12 @@ def _check_fit(weights: Tensors, expected: Tensors, file: str | Path) -> None:
         return ", ".join(sorted(keys)[:3]) + (f" and {len(keys) - 3} more" if len(keys) > 3 else "")
 
     if missing := expected.keys() - weights.keys():
-        raise ValueError(f"{file} lacks {len(missing)} of {len(expected)} weights: {some(missing)}")
+        raise UserError(f"{file} lacks {len(missing)} of {len(expected)} weights: {some(missing)}")
     if more := weights.keys() - expected.keys():
-        raise ValueError(f"{file} has {len(more)} unknown weights: {some(more)}")
+        raise UserError(f"{file} has {len(more)} unknown weights: {some(more)}")
     for k, v in expected.items():
         if weights[k].shape != v.shape:
-            raise ValueError(f"{file}: {k} is {tuple(weights[k].shape)} where this model has {tuple(v.shape)}")
+            raise UserError(f"{file}: {k} is {tuple(weights[k].shape)} where this model has {tuple(v.shape)}")
 
 # %% ../../nbs/05_models/14_adapterhub.ipynb #c14cd8ce
 def _facts(model: PreTrainedModel, config: dict[str, Any] | None, name: str | None) -> dict[str, Any]:
@@ -235,17 +236,17 @@ def read_config(
     "Read the configuration of an adapter, before its weights."
     file = Path(folder) / "adapter_config.json"
     if Path(folder).is_file():
-        raise ValueError(f"{folder} is a file; give the folder it is in")
+        raise UserError(f"{folder} is a file; give the folder it is in")
     if not file.is_file() and (Path(folder) / "lapt.json").is_file():
-        raise ValueError(f"{folder} holds a training run that has not ended; resume it by --resume")
+        raise UserError(f"{folder} holds a training run that has not ended; resume it by --resume")
     facts = _read_json(file)
     if "peft_type" in facts:
-        raise ValueError(f"{file} is of the library PEFT, which loads it beside {facts.get('base_model_name_or_path')}")
+        raise UserError(f"{file} is of the library PEFT, which loads it beside {facts.get('base_model_name_or_path')}")
     config = from_json(facts, file)
     for field in ("model_type", "hidden_size"):
         here = getattr(model.config, field) if model is not None else facts.get(field)
         if facts.get(field) != here:
-            raise ValueError(
+            raise UserError(
                 f"{file}: the adapter is for {field} {facts.get(field)!r} and this model has {here!r}; "
                 "give the model it was trained for"
             )
@@ -266,7 +267,7 @@ def load_adapter(
     stored = _tensors(folder, *_FILES["adapter"][1:])
     weights = {_own_key(k) or k: v for k, v in stored.items()}
     if len(weights) < len(stored):
-        raise ValueError(f"{folder} holds the weights of several adapters; expected one")
+        raise UserError(f"{folder} holds the weights of several adapters; expected one")
     if kind == "task" and not any(k.startswith("coupling") for k in weights):
         config = replace(config, invertible=0)  # old task adapters name one that they do not have
     with _about(folder), torch.device("meta"):
@@ -280,7 +281,7 @@ def load_adapter(
         embeddings = _tensors(folder / "vocabulary", "embeddings.safetensors")
         with _about(folder / "vocabulary"):
             if more := embeddings.keys() - {"input", "output", "bias", "head bias"}:
-                raise ValueError(f"unknown embeddings: {', '.join(sorted(more))}")
+                raise UserError(f"unknown embeddings: {', '.join(sorted(more))}")
             madx.add_language(name, config, embeddings, load_tokenizer(folder / "vocabulary"))
     else:
         madx.add_language(name, config)
@@ -295,7 +296,7 @@ def _about(folder: Path) -> Iterator[None]:
     try:
         yield
     except ValueError as e:
-        raise ValueError(f"{folder}: {e}") from None
+        raise UserError(f"{folder}: {e}") from None
 
 # %% ../../nbs/05_models/14_adapterhub.ipynb #cbe1bf36
 def _numbered(model: PreTrainedModel, config: dict[str, Any]) -> dict[str, str]:
@@ -315,7 +316,7 @@ def _numbered(model: PreTrainedModel, config: dict[str, Any]) -> dict[str, str]:
         ("masked_lm", 2, "gelu"): dict(zip(("0", "2", "3"), names)),
     }
     if (kind, layers, activation) not in shapes or config.get("use_pooler"):
-        raise ValueError(
+        raise UserError(
             f"a head of type {kind} with {layers} layers and activation {activation} has no counterpart "
             f"in a {type(model).__name__}"
         )
@@ -335,10 +336,10 @@ def _read_head(folder: str | Path) -> dict[str, Any]:
     facts = _read_json(file)
     config = facts.get("config")
     if config is not None and not isinstance(config, dict):
-        raise ValueError(f'{file}: expected the shape of a head, or null, as "config", found {config!r}')
+        raise UserError(f'{file}: expected the shape of a head, or null, as "config", found {config!r}')
     labels = (config or facts).get("label2id") or {}
     if not isinstance(labels, dict) or sorted(map(str, labels.values())) != sorted(map(str, range(len(labels)))):
-        raise ValueError(f"{file}: expected labels with the numbers from 0 as label2id, found {labels!r}")
+        raise UserError(f"{file}: expected labels with the numbers from 0 as label2id, found {labels!r}")
     return facts | dict(label2id={label: int(id) for label, id in labels.items()})
 
 
@@ -362,7 +363,7 @@ def load_head(model: PreTrainedModel, folder: str | Path) -> None:  # of the cla
     facts = _read_head(folder)
     given, here = facts.get("hidden_size"), model.config.hidden_size
     if given != here:
-        raise ValueError(f"{folder}: the head is for hidden_size {given!r} and this model has {here}")
+        raise UserError(f"{folder}: the head is for hidden_size {given!r} and this model has {here}")
     weights, parameters = _head_weights(model, folder, facts.get("config")), _head_parameters(model)
     pooler = {n: p.detach() for n, p in parameters.items() if ".pooler." in n}  # the library's files do not have it
     _check_fit(pooler | weights, parameters, folder)
@@ -383,5 +384,5 @@ def _head_weights(model: PreTrainedModel, folder: Path, config: dict[str, Any] |
         if named.get(key) is not embeddings:
             weights[name_of.get(named.get(key), key)] = value
         elif not torch.equal(value, embeddings):
-            raise ValueError(f"{folder}: the head was trained with other token embeddings than this model's")
+            raise UserError(f"{folder}: the head was trained with other token embeddings than this model's")
     return weights

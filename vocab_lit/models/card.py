@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import vocab_lit
-from ..methods.registry import RECIPES
-from ..text.corpus import data_path, json_text
-from ..text.files import copy_within, files_within, is_gguf, read_json
-from ..text.markup import Markdown, in_code, markdown_table, markdown_text
-from ..text.words import languages
+from vocab_lit.methods.registry import RECIPES
+from vocab_lit.text.corpus import data_path, json_text
+from vocab_lit.text.files import copy_within, files_within, is_gguf, read_json
+from vocab_lit.text.markup import Markdown, in_code, markdown_table, markdown_text
+from vocab_lit.text.words import languages
 
 # %% auto #0
 __all__ = ['source_facts', 'keep_source_files', 'papers_of', 'language_code', 'without_folders', 'card_text', 'write_card',

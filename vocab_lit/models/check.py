@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
-from ..gguf.container import GgufFile, in_short
-from ..gguf.llama_cpp import LlamaCpp, has_llama_cpp
-from ..gguf.tokens import TokenType, check_whole, token_types, tokens_of
+from vocab_lit.gguf.container import GgufFile, in_short
+from vocab_lit.gguf.llama_cpp import LlamaCpp, has_llama_cpp
+from vocab_lit.gguf.tokens import TokenType, check_whole, token_types, tokens_of
 from vocab_lit.models.compatibility import (
     SERVERS,
     Finding,
@@ -27,18 +27,18 @@ from vocab_lit.models.compatibility import (
     find_other_ids,
     find_untrained,
 )
-from .endings import ENDING_HINT, ENDS_OFTEN, end_probability, ids_in, stops_too_early
-from .lazy_weights import vocabulary_part
-from .model_class import ROWS_OF_DECODERS
-from .settings import check_model_path, is_gguf
-from .source import Source
-from ..text.errors import SettingError, first_line, no_collection
-from ..text.files import check_text, read_json
-from ..text.settings import one_of
-from ..tokens.gguf_tokenizer import known_pre_tokenizer, splitters
-from ..tokens.special_tokens import chat_templates, listed, role_of, taken_for_times
-from ..tokens.tokenizer_file import own_methods
-from ..tokens.vocab import read_settings
+from vocab_lit.models.endings import ENDING_HINT, ENDS_OFTEN, end_probability, ids_in, stops_too_early
+from vocab_lit.models.lazy_weights import vocabulary_part
+from vocab_lit.models.model_class import ROWS_OF_DECODERS
+from vocab_lit.models.settings import check_model_path, is_gguf
+from vocab_lit.models.source import Source
+from vocab_lit.text.errors import SettingError, UserError, first_line, no_collection
+from vocab_lit.text.files import check_text, read_json
+from vocab_lit.text.settings import one_of
+from vocab_lit.tokens.gguf_tokenizer import known_pre_tokenizer, splitters
+from vocab_lit.tokens.special_tokens import chat_templates, listed, role_of, taken_for_times
+from vocab_lit.tokens.tokenizer_file import own_methods
+from vocab_lit.tokens.vocab import read_settings
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -536,7 +536,7 @@ def check_usable(findings: Sequence[Finding], folder: str | Path, source: Source
     inherited = breaking(check_model(source, compare=False)) if broken else {}
     for part, finding in broken.items():
         if part not in inherited:
-            raise ValueError(f"{folder} is written but not usable as it is: {finding}")
+            raise UserError(f"{folder} is written but not usable as it is: {finding}")
 
 
 def verdict(

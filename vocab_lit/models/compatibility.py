@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 import torch
 
-from ..gguf.tokens import TokenType, token_types, tokens_of
-from ..methods.plan import PLAN_FILE, Plan, row_blocks
-from .endings import END_TOKENS, ids_in
+from vocab_lit.gguf.tokens import TokenType, token_types, tokens_of
+from vocab_lit.methods.plan import PLAN_FILE, Plan, row_blocks
+from vocab_lit.models.endings import END_TOKENS, ids_in
 from vocab_lit.models.lazy_weights import (
     check_modules,
     input_weight,
@@ -31,12 +31,12 @@ from vocab_lit.models.lazy_weights import (
     token_dimensions,
     vocabulary_part,
 )
-from .model_class import is_masked, learns_from_text
-from .source import FolderSource, GgufSource, Source
-from .token_tensors import check_positions, token_tensors, with_padding
-from ..text.corpus import Lines, data_path, read_lines
-from ..text.errors import first_line
-from ..text.files import is_gguf
+from vocab_lit.models.model_class import is_masked, learns_from_text
+from vocab_lit.models.source import FolderSource, GgufSource, Source
+from vocab_lit.models.token_tensors import check_positions, token_tensors, with_padding
+from vocab_lit.text.corpus import Lines, data_path, read_lines
+from vocab_lit.text.errors import UserError, first_line
+from vocab_lit.text.files import is_gguf
 from vocab_lit.tokens.special_tokens import (
     carry_ids,
     config_parts,
@@ -45,8 +45,8 @@ from vocab_lit.tokens.special_tokens import (
     with_used_rows,
     written_ids,
 )
-from ..tokens.tokenizer_file import ids_around
-from ..tokens.vocab import SAME_ROLE
+from vocab_lit.tokens.tokenizer_file import ids_around
+from vocab_lit.tokens.vocab import SAME_ROLE
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -76,7 +76,7 @@ def check_finite(name: str, rows: torch.Tensor | StoredTensor | ContinuedRows, s
     if broken := not_finite(rows, len(source)):
         what = f"{name} embeddings" if rows.dim() > 1 else f"output {name}"
         first = f"the first of {source[broken[0]].shown!r} (id {broken[0]})"
-        raise ValueError(f"the {what} of {len(broken)} tokens are not finite, {first}; repair the model first")
+        raise UserError(f"the {what} of {len(broken)} tokens are not finite, {first}; repair the model first")
 
 
 def _digest(tokenizer: PreTrainedTokenizerBase, n: int) -> str:
@@ -99,7 +99,7 @@ def check_vocabulary(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase)
         hint = (
             "give the tokenizer of the result, or load the model again; transplant(..., copy=True) leaves it as it is"
         )
-        raise ValueError(f"{problem}; {hint}")
+        raise UserError(f"{problem}; {hint}")
 
 
 def check_source(
@@ -116,16 +116,16 @@ def check_source(
         if size in tensor.shape:
             hint = "take it out of the files, or name the class in config.json that has it"
             problem = f"{name} has an entry for each token, and a {kind} does not know it"
-            raise ValueError(f"{problem}, so that it would keep the source vocabulary; {hint}")
+            raise UserError(f"{problem}, so that it would keep the source vocabulary; {hint}")
     if getattr(model.config, "quantization_config", None):
-        raise ValueError(f"a quantised {kind} cannot be given another vocabulary; give the model that was quantised")
+        raise UserError(f"a quantised {kind} cannot be given another vocabulary; give the model that was quantised")
     tensors = token_tensors(model)
     if (n := len(tensors["input"])) < len(source):
         problem = f"the model has {n} rows for {len(source)} token ids of its tokenizer"
-        raise ValueError(f"{problem} (first without a row: {source[n].shown!r}); the two do not belong together")
+        raise UserError(f"{problem} (first without a row: {source[n].shown!r}); the two do not belong together")
     for name, t in tensors.items():
         if not t.tensor.is_floating_point():
-            raise ValueError(f"{t.name} of a {kind} holds no embeddings; such models are not supported")
+            raise UserError(f"{t.name} of a {kind} holds no embeddings; such models are not supported")
         if finite:
             check_finite(name, t.rows(len(source)), source)
 
@@ -136,7 +136,7 @@ def check_rows(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> No
     rows, ids = len(rows_of(input_weight(model))), max(tokenizer.get_vocab().values()) + 1
     if ids > rows:
         told = f"the tokenizer has {ids} token ids and the model {rows} embeddings"
-        raise ValueError(f"{told}; the two do not belong together")
+        raise UserError(f"{told}; the two do not belong together")
 
 # %% ../../nbs/05_models/08_compatibility.ipynb #69af9021
 _NEEDED = {
@@ -165,7 +165,7 @@ def _check_roles(model: PreTrainedModel, source: Vocab, target: Vocab) -> None:
     "`ValueError` where the target vocabulary lacks a special token that the model uses."
     for role, use in _NEEDED.items():
         if name := _lacking(role, model, source, target):
-            raise ValueError(
+            raise UserError(
                 f"the target tokenizer has no {name} token, which {use} in this model; "
                 f"add one with tokenizer.add_special_tokens({{'{name}_token': ...}})"
             )
@@ -202,9 +202,7 @@ def _check_times(model: PreTrainedModel, source: Vocab, target: Vocab) -> None:
     carry_ids([generation] if generation else [], source, target)
     if new := [token for token in taken_for_times(target, generation) if token.piece not in before]:
         told = f"a {type(model).__name__} takes ids behind <|notimestamps|> for times, and the target vocabulary has "
-        raise ValueError(
-            f"{told}{len(new):,} other tokens there, such as {new[0].shown!r}; trim it, or put them before"
-        )
+        raise UserError(f"{told}{len(new):,} other tokens there, such as {new[0].shown!r}; trim it, or put them before")
 
 
 def _check_ids(model: PreTrainedModel, source: Vocab, target: Vocab) -> None:
@@ -212,20 +210,20 @@ def _check_ids(model: PreTrainedModel, source: Vocab, target: Vocab) -> None:
     text, end = vocabulary_part(model.config), _end(target)
     kind, before = text.model_type, getattr(text, "eos_token_id", None)
     if kind.startswith(_POOLS_AT_HIGHEST_ID) and end != len(target) - 1:
-        raise ValueError(f"a {type(model).__name__} ends a text at its highest id; give a tokenizer that ends it so")
+        raise UserError(f"a {type(model).__name__} ends a text at its highest id; give a tokenizer that ends it so")
     pools_by_2 = kind.startswith(_POOLS_AT_HIGHEST_IF_2)
     if pools_by_2 and before == 2 and _end(source) != len(source) - 1:
         hint = "and the end token of its tokenizer has a lower one; give the tokenizer that it was trained with"
-        raise ValueError(f"a {type(model).__name__} with eos_token_id 2 pools a text at its highest id, {hint}")
+        raise UserError(f"a {type(model).__name__} with eos_token_id 2 pools a text at its highest id, {hint}")
     if pools_by_2 and end == 2:
         hint = "give a tokenizer where it has another id"
-        raise ValueError(f"a {type(model).__name__} does not find the end of a text where its id is 2; {hint}")
+        raise UserError(f"a {type(model).__name__} does not find the end of a text where its id is 2; {hint}")
     for part, name in product(config_parts(model.config), _USED):
         value: Any = getattr(part, name, None)
         first = 0 if name == "ngram_vocab_size_base" else value
         if value is not None and (n := max(len(source), len(target))) > first:
             told = f"ids from {first} on {_USED[name]} in a {type(model).__name__} ({name})"
-            raise ValueError(f"{told}, and source or target have {n} tokens; such a model keeps its vocabulary")
+            raise UserError(f"{told}, and source or target have {n} tokens; such a model keeps its vocabulary")
     _check_times(model, source, target)
 
 # %% ../../nbs/05_models/08_compatibility.ipynb #3386c605
@@ -239,7 +237,7 @@ def _check_shapes(model: PreTrainedModel, target: Vocab) -> None:
     if unlike := sorted(name for name in ours | due if ours.get(name) != due.get(name)):
         name = unlike[0]
         told = f"with {size} tokens a {kind.__name__} has {name} of shape {due.get(name)} and would be given "
-        raise ValueError(f"{told}{ours.get(name)}; such models are not supported")
+        raise UserError(f"{told}{ours.get(name)}; such models are not supported")
 
 
 def check_target(

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import psutil
 import torch
 
-from ..text.settings import one_of
+from vocab_lit.text.settings import one_of
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 import torch
 
-from .device import on_device
-from .model_class import max_length
-from ..tokens.tokenizer_file import ids_around
+from vocab_lit.models.device import on_device
+from vocab_lit.models.model_class import max_length
+from vocab_lit.tokens.tokenizer_file import ids_around
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase

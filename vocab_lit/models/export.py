@@ -31,13 +31,13 @@ from vocab_lit.gguf.container import (
     writable_type,
     write_gguf,
 )
-from ..gguf.tokens import chat_template_fields, text_field, token_tables, tokens_of
-from .gguf_weights import GgufTransplant, gguf_folder, note_field
-from .lazy_weights import StoredTensor, read_header, stored_tensors
-from .source import FolderSource, GgufSource, Source, check_new_gguf
-from ..text.errors import SettingError, first_line, import_extra
-from ..text.files import read_json
-from ..tokens.gguf_tokenizer import GgufTokenizer, with_tokenizer
+from vocab_lit.gguf.tokens import chat_template_fields, text_field, token_tables, tokens_of
+from vocab_lit.models.gguf_weights import GgufTransplant, gguf_folder, note_field
+from vocab_lit.models.lazy_weights import StoredTensor, read_header, stored_tensors
+from vocab_lit.models.source import FolderSource, GgufSource, Source, check_new_gguf
+from vocab_lit.text.errors import SettingError, UserError, first_line, import_extra
+from vocab_lit.text.files import read_json
+from vocab_lit.tokens.gguf_tokenizer import GgufTokenizer, with_tokenizer
 
 log = logging.getLogger("vocab_lit")
 
@@ -112,23 +112,23 @@ class Trained:
             made = way(before) if before.size == raw.size else before
             if made.shape == shape and np.allclose(made, raw.reshape(shape), rtol=1e-6, atol=1e-6):
                 return how, way
-        raise ValueError(f"{self.folder}: {self.names[name]} has changed, and how GGUF writes it is not known here")
+        raise UserError(f"{self.folder}: {self.names[name]} has changed, and how GGUF writes it is not known here")
 
     def check(self) -> None:
         "`ValueError` where something changed that the file has no tensor for."
         if not self.after:
-            raise ValueError(f"{self.folder} has no weights in safetensors; give the folder that lapt wrote")
+            raise UserError(f"{self.folder} has no weights in safetensors; give the folder that lapt wrote")
         to = set(self.names.values())
         for name, tensor in self.after.items():
             before = self.before.get(name)
             if name in to and tensor.shape[1:] != self.before[name].shape[1:]:
-                raise ValueError(f"{self.folder}: {name} has another width than in {self.file.path}")
+                raise UserError(f"{self.folder}: {name} has another width than in {self.file.path}")
             if name not in to and (before is None or not _is_same(before, tensor)):
                 what = "is new" if before is None else "has changed"
-                raise ValueError(f"{self.folder}: {name} {what}, and {self.file.path} has no tensor for it")
+                raise UserError(f"{self.folder}: {name} {what}, and {self.file.path} has no tensor for it")
         for name in token_tables(self.file):
             if self.names.get(name) not in self.after:
-                raise ValueError(f"{self.folder} has no tensor for {name} of {self.file.path}; untie its embeddings")
+                raise UserError(f"{self.folder} has no tensor for {name} of {self.file.path}; untie its embeddings")
 
     def has_changed(self, name: str) -> bool:
         "Whether training changed a tensor of the file."
@@ -163,9 +163,9 @@ def _table(trained: Trained, name: str, n: int) -> tuple[NewTensor, str]:
     before, after = trained.before[theirs], trained.after[theirs]
     how, _ = trained.way(name)
     if how != "as it is":
-        raise ValueError(f"{trained.folder}: {theirs} is written as {how}, which is not known of tables of tokens")
+        raise UserError(f"{trained.folder}: {theirs} is written as {how}, which is not known of tables of tokens")
     if after.shape[0] < n:
-        raise ValueError(f"{trained.folder}: {theirs} has {after.shape[0]:,} rows for {n:,} tokens; make it anew")
+        raise UserError(f"{trained.folder}: {theirs} has {after.shape[0]:,} rows for {n:,} tokens; make it anew")
     type, what = _written_type(old.type)
 
     def pieces() -> Iterator[bytes]:
@@ -205,7 +205,7 @@ def _check_tokens(folder: Path, new: Mapping[int, str], file: GgufFile, old: Map
     here = repr(new[other]) if other in new else "no token"
     what = f"the id {other:,} is {here}, and in {file.path} {old[other]!r}"
     hint = "give as --like the file that training began with; a vocabulary that was replaced has none"
-    raise ValueError(f"{folder}: {what}; {hint}")
+    raise UserError(f"{folder}: {what}; {hint}")
 
 
 def _kept_ids(folder: Path, file: GgufFile) -> list[int]:
@@ -252,17 +252,17 @@ def _check_same(source: Source, file: GgufFile) -> None:
     layers = [name for name in theirs if name.startswith("blk.")]
     for name in weights:
         if name not in theirs:
-            raise ValueError(f"it lacks {name}, which {source.path} has")
+            raise UserError(f"it lacks {name}, which {source.path} has")
     for name in sorted({*token_tables(file), *layers} - {_HEAD}):
         if name not in ours:
-            raise ValueError(f"it has {name}, which {source.path} lacks")
+            raise UserError(f"it has {name}, which {source.path} lacks")
     for name in ours.keys() & theirs.keys():
         if math.prod(ours[name]) != math.prod(theirs[name]):
-            raise ValueError(f"{name} has the shape {theirs[name]}, and in {source.path} {ours[name]}")
+            raise UserError(f"{name} has the shape {theirs[name]}, and in {source.path} {ours[name]}")
     old, new = _pieces(GgufTokenizer(file).tokenizer), _pieces(source.tokenizer)
     other = next((id for id, piece in sorted(old.items()) if new.get(id, piece) != piece), None)
     if other is not None:
-        raise ValueError(f"the id {other:,} is {old[other]!r}, and in {source.path} {new[other]!r}")
+        raise UserError(f"the id {other:,} is {old[other]!r}, and in {source.path} {new[other]!r}")
 
 
 @contextmanager
@@ -352,13 +352,13 @@ def _read_lora(folder: Path) -> tuple[dict[str, Any], dict[str, StoredTensor]]:
     "Settings and tensors of an adapter; `ValueError` where it has more than matrices of one rank and scale."
     config, file = read_json(folder / _ADAPTER), folder / "adapter_model.safetensors"
     if not file.is_file():
-        raise ValueError(f"{folder} has no {file.name}; save the adapter in safetensors")
+        raise UserError(f"{folder} has no {file.name}; save the adapter in safetensors")
     stored, hint = read_header(file), "merge it (in PEFT, merge_and_unload and save_pretrained) and export the model"
     for name in ("rank_pattern", "alpha_pattern", "use_dora", "fan_in_fan_out", "lora_bias"):
         if config.get(name):
-            raise ValueError(f"{folder}: an adapter with {name} is not written as GGUF; {hint}")
+            raise UserError(f"{folder}: an adapter with {name} is not written as GGUF; {hint}")
     if other := next((name for name in stored if ".lora_A." not in name and ".lora_B." not in name), None):
-        raise ValueError(f"{folder}: {other} is trained beside the matrices, which an adapter file cannot hold; {hint}")
+        raise UserError(f"{folder}: {other} is trained beside the matrices, which an adapter file cannot hold; {hint}")
     return config, stored
 
 
@@ -369,12 +369,12 @@ def _export_lora(trained: Trained, out: str | Path) -> dict[str, int]:
     for name in sorted(stored):
         module, _, part = name.removeprefix("base_model.model.").partition(".lora_")
         if (weight := ours.get(f"{module}.weight")) is None:
-            raise ValueError(f"{trained.folder}: {trained.file.path} has no tensor for {module}")
+            raise UserError(f"{trained.folder}: {trained.file.path} has no tensor for {module}")
         values = _numbers(stored[name])
         if part == "B.weight":
             how, way = trained.way(weight)
             if how not in ("as it is", "rotated"):
-                raise ValueError(f"{trained.folder}: {weight} is written {how}, of which a LoRA is not known")
+                raise UserError(f"{trained.folder}: {weight} is written {how}, of which a LoRA is not known")
             values = way(values)
         matrix = f"{weight}.lora_{part[0].lower()}"
         written = np.ascontiguousarray(values, np.float32).tobytes()

@@ -15,12 +15,13 @@ import torch
 from torch import nn
 from torch.nn.functional import embedding
 
-from ..methods.factored import read_tensors, write_tensors
-from ..methods.semi_nmf import gumbel_one_hot, one_hot_rows, up_project
-from .device import find_device
-from .source import Source
-from ..text.files import write_file
-from ..text.settings import first_line
+from vocab_lit.methods.factored import read_tensors, write_tensors
+from vocab_lit.methods.semi_nmf import gumbel_one_hot, one_hot_rows, up_project
+from vocab_lit.models.device import find_device
+from vocab_lit.models.source import Source
+from vocab_lit.text.errors import UserError
+from vocab_lit.text.files import write_file
+from vocab_lit.text.settings import first_line
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -154,14 +155,14 @@ def load_embedding(
         layer.load_state_dict(parts)
         return layer
     except (KeyError, TypeError, ValueError, RuntimeError) as e:
-        raise ValueError(f"{path} holds no factorised embeddings, or is damaged ({first_line(e)})") from None
+        raise UserError(f"{path} holds no factorised embeddings, or is damaged ({first_line(e)})") from None
 
 # %% ../../nbs/05_models/03_factored_embedding.ipynb #25dc2c01
 def check_tied(model: PreTrainedModel) -> None:
     "`ValueError` where the output matrix is not the input embeddings'."
     out = model.get_output_embeddings()
     if out is not None and out.weight is not model.get_input_embeddings().weight:
-        raise ValueError(
+        raise UserError(
             f"the output matrix of this {type(model).__name__} is not tied to its input embeddings, "
             "so that factorised embeddings cannot replace it; use el-rand or el-lex"
         )
@@ -175,7 +176,7 @@ def factored(model: PreTrainedModel, layer: FactoredEmbedding) -> Iterator[PreTr
     table = cast("nn.Embedding", into)  # at least in that it has a matrix
     made, given = (len(layer.low_dim), layer.up.shape[-1]), tuple(table.weight.shape)
     if made != given:
-        raise ValueError(
+        raise UserError(
             f"the layer makes {made[0]} embeddings of {made[1]} dimensions, and the model has {given[0]} of {given[1]}"
         )
     was_trained = table.weight.requires_grad
@@ -245,7 +246,7 @@ def factorize_files(
         source, how = Source.open(source), how or Factoring()
         n = len(source.vocab)
         if source.rows < n:
-            raise ValueError(f"{source.path} has {source.rows:,} embeddings for {n:,} tokens; download it again")
+            raise UserError(f"{source.path} has {source.rows:,} embeddings for {n:,} tokens; download it again")
         embeddings = source.tables["input"].rows(n)[:n]
         how.size(embeddings.shape[1])  # refuses settings that cannot be
         check_finite("input", embeddings, source.vocab)

@@ -35,13 +35,13 @@ from vocab_lit.gguf.container import (
     writable_type,
     write_gguf,
 )
-from ..gguf.tokens import check_whole, text_field, token_tables, tokens_of
-from ..text.corpus import json_text, write_json
-from ..text.errors import SettingError, first_line
-from ..text.files import in_turn, read_json, scratch_folder, write_folder
-from ..tokens.gguf_tokenizer import GgufTokenizer, read_tokenizer, with_tokenizer
-from ..tokens.tokenizer_file import ids_before, save_tokenizer
-from ..tokens.vocab import Vocab, added_tokens
+from vocab_lit.gguf.tokens import check_whole, text_field, token_tables, tokens_of
+from vocab_lit.text.corpus import json_text, write_json
+from vocab_lit.text.errors import SettingError, UserError, first_line
+from vocab_lit.text.files import in_turn, read_json, scratch_folder, write_folder
+from vocab_lit.tokens.gguf_tokenizer import GgufTokenizer, read_tokenizer, with_tokenizer
+from vocab_lit.tokens.tokenizer_file import ids_before, save_tokenizer
+from vocab_lit.tokens.vocab import Vocab, added_tokens
 
 if TYPE_CHECKING:
     import torch
@@ -139,10 +139,10 @@ def load_gguf(file: GgufFile) -> PreTrainedModel:
         except Exception as e:  # of many classes, where an entry of the metadata is no number, for example
             hint = "give the folder that the file was made from"
             problem = f"transformers cannot load the architecture {file.architecture!r} of a GGUF file"
-            raise ValueError(f"{file.path}: {problem} ({first_line(e)}); {hint}") from None
+            raise UserError(f"{file.path}: {problem} ({first_line(e)}); {hint}") from None
     if missing := sorted(loaded["missing_keys"]):
         what = f"{len(missing):,} tensors of the architecture {file.architecture!r} are missing, the first {missing[0]}"
-        raise ValueError(f"{file.path}: {what}; get it again, or convert the model anew")
+        raise UserError(f"{file.path}: {what}; get it again, or convert the model anew")
     _set_plain(model)
     _set_ids(model, GgufTokenizer(file))
     return model
@@ -392,7 +392,7 @@ def _new_rows(plan: Plan, rows: GgufTable, stream: int) -> np.ndarray:  # (new, 
     "The embeddings that a plan makes of a table; `ValueError` where one is not finite."
     made = plan.apply(cast("torch.Tensor", rows), stream).numpy()  # it gives rows as one does
     if not np.isfinite(made).all():
-        raise ValueError(f"{rows.file.path}: {rows.name} gives new rows that are not finite; repair the file first")
+        raise UserError(f"{rows.file.path}: {rows.name} gives new rows that are not finite; repair the file first")
     return made
 
 # %% ../../nbs/05_models/06_gguf_weights.ipynb #434c8c9c
@@ -487,5 +487,5 @@ class GgufWriter:
         kept = ids[ids >= 0]
         if not len(kept) or (np.diff(kept) < 1).any():
             hint = "give one that was made from the source's"
-            raise ValueError(f"{self.source.path}: the target tokenizer has the source's in another order; {hint}")
+            raise UserError(f"{self.source.path}: the target tokenizer has the source's in another order; {hint}")
         return ids

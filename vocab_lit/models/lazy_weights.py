@@ -25,8 +25,9 @@ from safetensors import safe_open
 from torch import nn
 from tqdm.auto import tqdm
 
-from ..text.files import check_file_name, copy_within, inside
-from ..tokens.special_tokens import NO_TEXT, config_parts, text_part
+from vocab_lit.text.errors import UserError
+from vocab_lit.text.files import check_file_name, copy_within, inside
+from vocab_lit.tokens.special_tokens import NO_TEXT, config_parts, text_part
 
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedModel
@@ -78,7 +79,7 @@ def read_header(file: Path) -> dict[str, StoredTensor]:
     with open(file, "rb") as f:
         length, total = int.from_bytes(f.read(8), "little"), os.fstat(f.fileno()).st_size
         if length > total:
-            raise ValueError("no header")
+            raise UserError("no header")
         head = json.loads(f.read(length))
     tensors = {}
     for name, t in head.items():
@@ -87,14 +88,14 @@ def read_header(file: Path) -> dict[str, StoredTensor]:
             dtype, shape = _FORMATS.get(t["dtype"]), tuple(t["shape"])
             tensors[name] = StoredTensor(file, dtype, shape, 8 + length + first, end - first, t["dtype"])
     if max((t.start + t.size for t in tensors.values()), default=8 + length) != total:
-        raise ValueError("another length")
+        raise UserError("another length")
     if any(t.dtype and t.size != math.prod(t.shape) * t.dtype.itemsize for t in tensors.values()):
-        raise ValueError("another shape")
+        raise UserError("another shape")
     return tensors
 
 
-def _damaged(folder: Path, what: str) -> ValueError:
-    return ValueError(f"{folder}: the weights do not load: {what}; download or copy it again")
+def _damaged(folder: Path, what: str) -> UserError:
+    return UserError(f"{folder}: the weights do not load: {what}; download or copy it again")
 
 
 def _index_of(folder: Path) -> Path | None:
@@ -189,14 +190,14 @@ def tensor_shapes(model_class: type, config: PreTrainedConfig) -> Shapes:
 def _longer(shapes: Shapes, longer: Shapes) -> dict[str, list[int]]:  # by name
     "The dimensions of tensors that differ between two sizes of the vocabulary."
     if shapes.keys() != longer.keys():
-        raise ValueError("the names of its tensors depend on the size of the vocabulary")
+        raise UserError("the names of its tensors depend on the size of the vocabulary")
     unlike = {name: [i for i, n in enumerate(s) if n != longer[name][i]] for name, s in shapes.items()}
     return {name: dimensions for name, dimensions in unlike.items() if dimensions}
 
 
-def _refuse(model_class: type, why: str) -> ValueError:
+def _refuse(model_class: type, why: str) -> UserError:
     "An error for a class that cannot be given another vocabulary."
-    return ValueError(f"a {model_class.__name__} cannot be given another vocabulary: {why}")
+    return UserError(f"a {model_class.__name__} cannot be given another vocabulary: {why}")
 
 
 def token_dimensions(
@@ -399,9 +400,7 @@ def save_model(
         state = {name: tensor for name, tensor in model.state_dict().items() if name not in absent} | unknown
         model.save_pretrained(folder, state_dict=state if unknown or absent else None)
     if unknown and (lost := unknown.keys() - stored_tensors(folder).keys()):
-        raise ValueError(
-            f"{min(lost)}, which a {type(model).__name__} does not know, cannot be written by transformers"
-        )
+        raise UserError(f"{min(lost)}, which a {type(model).__name__} does not know, cannot be written by transformers")
 
 
 def save_meta_model(
@@ -421,7 +420,7 @@ def save_meta_model(
     unknown = {name: t.detach() for name, t in parameters.items() if name not in known}
     replaced: Replaced = {name: t for name, t in unknown.items() if not t.is_meta}
     if len(replaced) < len(unknown):
-        raise ValueError(f"{min(unknown.keys() - replaced.keys())} is neither in the files nor in memory")
+        raise UserError(f"{min(unknown.keys() - replaced.keys())} is neither in the files nor in memory")
     replaced |= in_parts
     stored = cast("dict[str, StoredTensor]", model.stored)  # noted by `meta_model`
     files = sorted({t.file for t in stored.values()})
@@ -473,7 +472,7 @@ def _modules_beside(folder: Path) -> list[dict[str, str]]:  # type and path of e
         given = json.loads(file.read_text(encoding="utf-8"))
         modules = [{"type": m["type"].rpartition(".")[2], "path": m["path"]} for m in given]
     except (ValueError, LookupError, TypeError, AttributeError):
-        raise ValueError(f"{file} is damaged; download or copy the model again") from None
+        raise UserError(f"{file} is damaged; download or copy the model again") from None
     for module in modules:
         if module["path"]:
             inside(folder, module["path"], str(file))
@@ -485,7 +484,7 @@ def check_modules(folder: Path) -> None:
     for module in _modules_beside(folder):
         if module["type"] not in _WITHOUT_TOKENS:
             hint = "and may know tokens by itself; such folders are not supported"
-            raise ValueError(f"{folder} has a sentence-transformers module {module['type']}, {hint}")
+            raise UserError(f"{folder} has a sentence-transformers module {module['type']}, {hint}")
 
 
 def copy_beside(

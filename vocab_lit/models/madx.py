@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any, cast
 import torch
 from torch import nn
 
-from .lazy_weights import input_weight
-from .settings import AdapterConfig
-from .token_tensors import replace_token_embeddings, token_parameters
+from vocab_lit.models.lazy_weights import input_weight
+from vocab_lit.models.settings import AdapterConfig
+from vocab_lit.models.token_tensors import replace_token_embeddings, token_parameters
+from vocab_lit.text.errors import UserError
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -69,14 +70,14 @@ def _check_shape(config: AdapterConfig, width: int, n_layers: int) -> None:
 
     if config.activation not in ACT2FN:
         n = len(ACT2FN)
-        raise ValueError(f"no activation {config.activation!r}; relu and gelu are usual, and transformers has {n}")
+        raise UserError(f"no activation {config.activation!r}; relu and gelu are usual, and transformers has {n}")
     if not (0 < config.reduction < float("inf") and 0 <= config.invertible < float("inf")):
         given = f"reduction {config.reduction} and invertible {config.invertible}"
-        raise ValueError(f"{given}: give numbers above 0 (invertible may be 0)")
+        raise UserError(f"{given}: give numbers above 0 (invertible may be 0)")
     if wrong := [i for i in config.leave_out if not -n_layers <= i < n_layers]:
-        raise ValueError(f"there is no layer {wrong[0]} to leave out; the model has {n_layers}, from 0")
+        raise UserError(f"there is no layer {wrong[0]} to leave out; the model has {n_layers}, from 0")
     if config.invertible and width % 2:
-        raise ValueError(f"an invertible adapter needs an even number of dimensions; the model has {width}")
+        raise UserError(f"an invertible adapter needs an even number of dimensions; the model has {width}")
 
 
 class Adapter(nn.Module):
@@ -107,7 +108,7 @@ def _ends(model: PreTrainedModel) -> list[Any]:
     layers = getattr(getattr(model.base_model, "encoder", None), "layer", None) or []
     ends = [getattr(layer, "output", None) for layer in layers]
     if not ends or not all(hasattr(e, name) for e in ends for name in ("dense", "dropout", "LayerNorm")):
-        raise ValueError(
+        raise UserError(
             "adapters go into encoders whose layers end in a normalisation, such as BERT, RoBERTa and XLM-R; "
             f"{model.config.model_type} is another kind"
         )
@@ -117,7 +118,7 @@ def _ends(model: PreTrainedModel) -> list[Any]:
 def check_name(name: str) -> str:
     "The name itself; `ValueError` where it cannot name an adapter."
     if not isinstance(name, str) or not re.fullmatch(r"[\w+-]+", name):
-        raise ValueError(f"{name!r} cannot name an adapter; use letters, digits, +, - and _")
+        raise UserError(f"{name!r} cannot name an adapter; use letters, digits, +, - and _")
     return name
 
 # %% ../../nbs/05_models/13_madx.ipynb #f04f3684
@@ -172,9 +173,9 @@ class MadX(nn.Module):
         choices = (("stack", stack, "library, paper"), ("inverse", inverse, "mlm, always, never"))
         for name, given, known in choices:
             if given not in known.split(", "):
-                raise ValueError(f"{name}={given!r}; choose from {known}")
+                raise UserError(f"{name}={given!r}; choose from {known}")
         if hasattr(model, "madx"):
-            raise ValueError(f"this {type(model).__name__} has adapters already, as model.madx; add to those")
+            raise UserError(f"this {type(model).__name__} has adapters already, as model.madx; add to those")
         super().__init__()
         self._model = (model,)  # in a tuple, as it is not a part of this module
         self.stack, self.inverse = stack, inverse
@@ -256,17 +257,17 @@ class MadX(nn.Module):
         there = {"language": self.languages, "task": self.tasks}[kind]
         if name not in there:
             choice = f"choose from {', '.join(there)}" if there else "there is none yet"
-            raise ValueError(f"no {kind} {name!r} was added; {choice}")
+            raise UserError(f"no {kind} {name!r} was added; {choice}")
         return cast("Adapter", self.adapters[f"{kind}_{name}"])
 
     def _add(self, kind: str, name: str, config: AdapterConfig, seed: int) -> None:
         if f"{kind}_{check_name(name)}" in self.adapters:
-            raise ValueError(f"a {kind} {name!r} was added already; choose another name")
+            raise UserError(f"a {kind} {name!r} was added already; choose another name")
         shape, at = self.model.config, next(self.model.parameters())
         width = input_weight(self.model).shape[1]
         if config.invertible and width != shape.hidden_size:
             told = f"the embeddings have {width} dimensions and the layers {shape.hidden_size}"
-            raise ValueError(f"{told}; an invertible adapter needs the same number in both")
+            raise UserError(f"{told}; an invertible adapter needs the same number in both")
         adapter = Adapter(config, shape.hidden_size, shape.num_hidden_layers).reset(seed)
         self.adapters[f"{kind}_{name}"] = adapter.to(at.device, at.dtype)
 
@@ -310,17 +311,17 @@ class MadX(nn.Module):
         for name, p in own.items():
             if name not in embeddings:
                 kind = type(self.model).__name__
-                raise ValueError(f"the vocabulary has no {name} embeddings, which this {kind} needs")
+                raise UserError(f"the vocabulary has no {name} embeddings, which this {kind} needs")
             given = embeddings[name]
             if given.shape != (len(embeddings["input"]), *p.shape[1:]):
                 told = f"the vocabulary's {name} embeddings are {tuple(given.shape)} and the model's {tuple(p.shape)}"
-                raise ValueError(f"{told}; transplant into a copy of this model")
+                raise UserError(f"{told}; transplant into a copy of this model")
             vocabulary[name] = nn.Parameter(given.detach().to(p).clone())
         if tokenizer is None or len(tokenizer) > len(embeddings["input"]):
-            raise ValueError(f"give the tokenizer of the {len(embeddings['input'])} embeddings")
+            raise UserError(f"give the tokenizer of the {len(embeddings['input'])} embeddings")
         if tokenizer.pad_token_id != pad:
             told = f"the tokenizer of the vocabulary pads with id {tokenizer.pad_token_id} and the model with {pad}"
-            raise ValueError(f"{told}; train one of the model's own kind")
+            raise UserError(f"{told}; train one of the model's own kind")
         return nn.ParameterDict(vocabulary)
 
     def _embeddings(self, whose: str) -> dict[str, nn.Parameter]:

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from .card import keep_source_files, write_card
+from vocab_lit.models.card import keep_source_files, write_card
 from vocab_lit.models.lazy_weights import (
     StoredTensor,
     copy_beside,
@@ -22,11 +22,12 @@ from vocab_lit.models.lazy_weights import (
     save_meta_model,
     token_dimensions,
 )
-from .settings import MergeSettings
-from .source import FolderSource
-from ..text.files import check_output, write_folder
-from ..tokens.tokenizer_file import save_tokenizer
-from ..tokens.vocab import read_pipeline
+from vocab_lit.models.settings import MergeSettings
+from vocab_lit.models.source import FolderSource
+from vocab_lit.text.errors import UserError
+from vocab_lit.text.files import check_output, write_folder
+from vocab_lit.tokens.tokenizer_file import save_tokenizer
+from vocab_lit.tokens.vocab import read_pipeline
 
 log = logging.getLogger("vocab_lit")
 
@@ -70,14 +71,14 @@ def _check_tensors(first: FolderSource, other: FolderSource, apart: dict[str, in
     "`ValueError` where a tensor of one model is not in the other, or has another shape; of some the rows may differ."
     if unlike := sorted(first.stored.keys() ^ other.stored.keys()):
         has, lacks = (first, other) if unlike[0] in first.stored else (other, first)
-        raise ValueError(f"{has.path} has {unlike[0]} and {lacks.path} lacks it; merge models of one architecture")
+        raise UserError(f"{has.path} has {unlike[0]} and {lacks.path} lacks it; merge models of one architecture")
     for name, t in first.stored.items():
         shape, theirs = list(t.shape), list(other.stored[name].shape)
         if name in apart:
             shape[apart[name]] = theirs[apart[name]]
         if shape != theirs:
             problem = f"{name} has the shape {t.shape} in {first.path} and {other.stored[name].shape} in {other.path}"
-            raise ValueError(f"{problem}; merge models of one architecture and size")
+            raise UserError(f"{problem}; merge models of one architecture and size")
 
 
 _SETTINGS = ("version", "truncation", "padding")  # of tokenizer.json, that divide no text
@@ -90,11 +91,11 @@ def _average(sources: Sequence[FolderSource], shares: Sequence[float]) -> _Sum:
         _check_tensors(sources[0], other, {})
         if unlike := [token for token, _ in ours.items() ^ other.tokenizer.get_vocab().items()]:
             problem = f"{other.path} has another tokenizer than {sources[0].path}: {min(unlike)!r} is not the same"
-            raise ValueError(f"{problem}; an average needs one tokenizer, --chat and --base do not")
+            raise UserError(f"{problem}; an average needs one tokenizer, --chat and --base do not")
         theirs = read_pipeline(other.tokenizer)
         if unlike := [part for part in pipeline.keys() - {*_SETTINGS} if pipeline[part] != theirs[part]]:
             problem = f"{other.path} divides texts otherwise than {sources[0].path}: the {min(unlike)} is not the same"
-            raise ValueError(f"{problem}; an average needs one tokenizer")
+            raise UserError(f"{problem}; an average needs one tokenizer")
     terms = list(zip(sources, shares))
     (begin, _), *others = [term for term in terms if term[1]]
     return _Sum(terms, begin, others, begin, {}, torch.empty(0, dtype=torch.long), [])
@@ -110,7 +111,7 @@ def _with_chat_vector(adapted: FolderSource, chat: FolderSource, base: FolderSou
     shared = np.flatnonzero((rows >= 0).all(0))
     if not len(shared):
         problem = f"no token of {adapted.path} is in both {chat.path} and {base.path}"
-        raise ValueError(f"{problem}; they do not belong together")
+        raise UserError(f"{problem}; they do not belong together")
     n = len(adapted.vocab)
     log.info(f"{len(shared):,} of {n:,} tokens get the difference; {n - len(shared):,} that are new stay as they are")
     ids = [torch.from_numpy(row[shared]) for row in rows]
@@ -131,7 +132,7 @@ def check_merge(
     for source in (*sources, *others):
         if not hasattr(source.open_weights(), "stored"):
             hint = "load it by transformers, and save it by save_pretrained"
-            raise ValueError(f"{source.path}: its weights are not plain safetensors of its class; {hint}")
+            raise UserError(f"{source.path}: its weights are not plain safetensors of its class; {hint}")
     if not others:
         return _average(sources, settings.shares(len(sources)))
     chat, base = others

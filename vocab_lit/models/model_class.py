@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from .settings import check_model_path
-from ..text.errors import reading
+from vocab_lit.models.settings import check_model_path
+from vocab_lit.text.errors import UserError, reading
 
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedModel
@@ -38,18 +38,18 @@ def read_config(path: str) -> PreTrainedConfig:
         raise
     named = config.architectures or []
     if not isinstance(named, list) or not all(isinstance(name, str) for name in named):
-        raise ValueError(f"{path}: config.json has architectures {named!r}; write the name of the class in a list")
+        raise UserError(f"{path}: config.json has architectures {named!r}; write the name of the class in a list")
     return config
 
 
 _GIVE_KNOWN = "give a model of a class that transformers has"
 
 
-def _needs_code(path: str) -> ValueError:
-    return ValueError(f"{path} needs Python code of its own, which is not run here; {_GIVE_KNOWN}")
+def _needs_code(path: str) -> UserError:
+    return UserError(f"{path} needs Python code of its own, which is not run here; {_GIVE_KNOWN}")
 
 
-def _unknown_type(path: str) -> ValueError:
+def _unknown_type(path: str) -> UserError:
     "Why transformers has no configuration for a folder."
     from transformers import PreTrainedConfig, __version__
 
@@ -57,8 +57,8 @@ def _unknown_type(path: str) -> ValueError:
     if "auto_map" in written:
         return _needs_code(path)
     if not (kind := written.get("model_type")):
-        return ValueError(f"{path}: config.json has no model_type, so that transformers cannot tell what model it is")
-    return ValueError(
+        return UserError(f"{path}: config.json has no model_type, so that transformers cannot tell what model it is")
+    return UserError(
         f"{path} is a {kind} model, which transformers {__version__} does not know; update it, or {_GIVE_KNOWN}"
     )
 
@@ -94,7 +94,7 @@ def model_class_of(path: str, config: PreTrainedConfig) -> type:
     known = _language_models(config)
     if not known:
         kinds = "and transformers has no language model for it"
-        raise ValueError(f"{path} is a {config.model_type} model, {kinds}")
+        raise UserError(f"{path} is a {config.model_type} model, {kinds}")
     _check_same_class(path, config, known[0])
     return known[0]
 
@@ -108,7 +108,7 @@ def _check_same_class(path: str, config: PreTrainedConfig, model_class: type) ->
         return
     if getattr(config, "auto_map", None):
         raise _needs_code(path)
-    raise ValueError(f"{path} names the class {named}, which transformers does not have; {_GIVE_KNOWN}")
+    raise UserError(f"{path} names the class {named}, which transformers does not have; {_GIVE_KNOWN}")
 
 # %% ../../nbs/05_models/07_model_class.ipynb #94a83c17
 def is_masked(model: PreTrainedModel) -> bool:
@@ -132,7 +132,7 @@ def _is_language_model(model: PreTrainedModel) -> bool:
 def check_language_model(model: PreTrainedModel) -> None:
     "`ValueError` where a model does not say how probable a token is."
     if not _is_language_model(model):
-        raise ValueError(f"a {type(model).__name__} has no language-model head; give a model that has one")
+        raise UserError(f"a {type(model).__name__} has no language-model head; give a model that has one")
 
 
 def learns_from_text(model: PreTrainedModel) -> bool:

@@ -15,13 +15,13 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from ..methods.settings import TransplantSettings
-from .source import FolderSource, GgufSource, Source
-from ..text.corpus import KeptLines, Lines, size_of
-from ..text.errors import no_collection
-from ..text.files import check_text
-from ..text.words import script_of
-from ..tokens.settings import TokenizerSettings, TrimSettings, check_vocab_size
+from vocab_lit.methods.settings import TransplantSettings
+from vocab_lit.models.source import FolderSource, GgufSource, Source
+from vocab_lit.text.corpus import KeptLines, Lines, size_of
+from vocab_lit.text.errors import UserError, no_collection
+from vocab_lit.text.files import check_text
+from vocab_lit.text.words import script_of
+from vocab_lit.tokens.settings import TokenizerSettings, TrimSettings, check_vocab_size
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase, PreTrainedTokenizerFast
@@ -97,14 +97,14 @@ def embedding_vectors(
     ids[ids >= len(rows)] = -1
     known = (ids >= 0) & np.array([t.kind in ("text", "byte") for t in vocab])
     if not known.any():
-        raise ValueError(
+        raise UserError(
             f"{name}: the auxiliary model has none of the {len(vocab):,} tokens of the target vocabulary; "
             "give one that was trained with that vocabulary"
         )
     matrix = np.zeros((len(vocab), rows.shape[1]), np.float32)
     matrix[known] = rows[ids[known]].float().numpy()
     if not np.isfinite(matrix).all():
-        raise ValueError(f"{name}: the embeddings of the auxiliary model are not finite; repair it first")
+        raise UserError(f"{name}: the embeddings of the auxiliary model are not finite; repair it first")
     return TokenVectors(matrix, known & matrix.any(1), f"embeddings of {name}")
 
 

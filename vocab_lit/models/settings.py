@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..text.errors import SettingError, check_extra
-from ..text.files import hub_name, is_gguf, read_json
-from ..text.settings import Model, Settings, option, required, settings
+from vocab_lit.text.errors import SettingError, UserError, check_extra
+from vocab_lit.text.files import hub_name, is_gguf, read_json
+from vocab_lit.text.settings import Model, Settings, option, required, settings
 
 # %% auto #0
 __all__ = ['AdapterConfig', 'LanguageAdapter', 'LoraSettings', 'MergeSettings', 'check_model_path']
@@ -193,18 +193,18 @@ def check_model_path(path: str | Path) -> None:
         raise FileNotFoundError(f"{path}: no such file")
     if is_gguf(path):
         todo = "give the folder of the model that it was made from, and `vocab-lit export` makes one of the result"
-        raise ValueError(f"{path} is a GGUF file, which {_GGUF_COMMANDS} take; for all else {todo}")
+        raise UserError(f"{path} is a GGUF file, which {_GGUF_COMMANDS} take; for all else {todo}")
     if not folder.exists():
         hub_name(path)
         return
     if not folder.is_dir():
-        raise ValueError(f"{path} is a file; give the model's folder")
+        raise UserError(f"{path} is a file; give the model's folder")
     if (folder / "adapter_config.json").is_file():
         merge = "or merge the two (in PEFT, merge_and_unload and save_pretrained) and give the result"
-        raise ValueError(f"{path} is an adapter; give the folder of the model that it is for, {merge}")
+        raise UserError(f"{path} is an adapter; give the folder of the model that it is for, {merge}")
     if not config.is_file() and (folder / "lapt.json").is_file():
         resume = "resume it by the command that began it, with --resume"
-        raise ValueError(f"{path} holds a training run that has not ended; {resume}")
+        raise UserError(f"{path} holds a training run that has not ended; {resume}")
     if not config.is_file():
-        raise ValueError(f"{path} has no config.json; give the folder of a whole model")
+        raise UserError(f"{path} has no config.json; give the folder of a whole model")
     read_json(config)

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 from safetensors import SafetensorError
 
-from .model_class import is_decoder, is_masked, max_length, model_class_of, model_sizes, read_config
-from .settings import check_model_path, is_gguf
-from ..text.errors import SettingError, first_line, reading
-from ..text.files import check_output, not_finite, read_json, why_not
+from vocab_lit.models.model_class import is_decoder, is_masked, max_length, model_class_of, model_sizes, read_config
+from vocab_lit.models.settings import check_model_path, is_gguf
+from vocab_lit.text.errors import SettingError, UserError, first_line, reading
+from vocab_lit.text.files import check_output, not_finite, read_json, why_not
 
 if TYPE_CHECKING:
     import torch
@@ -193,13 +193,13 @@ class FolderSource(Source):
         if getattr(self.config, "quantization_config", None):
             method = self.config.to_dict()["quantization_config"].get("quant_method", "an unknown method")
             hint = "give the model that was quantised"
-            raise ValueError(f"{self.path} is quantised by {method}, and its weights cannot be changed; {hint}")
+            raise UserError(f"{self.path} is quantised by {method}, and its weights cannot be changed; {hint}")
 
     def check_finite(self) -> None:
         "`ValueError` where numbers of the weights are not finite: what is trained from it would not be either."
         if broken := self.not_finite():
             problem = f"{len(broken):,} of its tensors have numbers that are not finite, the first {broken[0]}"
-            raise ValueError(f"{self.path}: {problem}; take the weights from before they were damaged")
+            raise UserError(f"{self.path}: {problem}; take the weights from before they were damaged")
 
     @cached_property
     def model_class(self) -> type:
@@ -286,12 +286,12 @@ class FolderSource(Source):
         self.model_class  # noqa: B018  names a type that has no language model
         if not self.stored and not any(self.files.glob("pytorch_model*.bin")):
             has = "neither model.safetensors nor pytorch_model.bin, nor an index of several such files"
-            raise ValueError(f"{self.path} has {has}; write the weights by transformers' save_pretrained")
+            raise UserError(f"{self.path} has {has}; write the weights by transformers' save_pretrained")
         with self._reading():
             model, missing = self._loaded()
         absent = self._without_pooler(lazy_weights.absent_pooler(model, missing))
         if missing := [name for name in missing if name not in absent]:
-            raise ValueError(
+            raise UserError(
                 f"{self.path} lacks {len(missing)} of the weights of a {type(model).__name__}, such as {missing[0]}; "
                 f"save the whole model with all its heads"
             )
@@ -323,15 +323,15 @@ class FolderSource(Source):
             model, report = self.model_class.from_pretrained(self.files, dtype=self._dtype, output_loading_info=True)
         except pickle.UnpicklingError:
             hint = "they are not read, as a pickle can run programs"
-            raise ValueError(
+            raise UserError(
                 f"{self.path}: its pickled weights are damaged or hold more than plain tensors; {hint}"
             ) from None
         except ImportError as e:
             hint = "install it, or give the model that was quantised"
-            raise ValueError(f"{self.path} needs a package to be loaded: {first_line(e)}; {hint}") from None
+            raise UserError(f"{self.path} needs a package to be loaded: {first_line(e)}; {hint}") from None
         except (OSError, ValueError, RuntimeError, SafetensorError) as e:
             why = "config.json and the weights differ in shape" if "mismatch" in str(e) else first_line(e)
-            raise ValueError(f"{self.path}: the weights do not load: {why}") from None
+            raise UserError(f"{self.path}: the weights do not load: {why}") from None
         if not getattr(model.config, "quantization_config", None):
             ignored = "|".join(getattr(model, "_keys_to_ignore_on_load_unexpected", None) or ["(?!)"])
             own, unexpected = model.state_dict().keys(), report["unexpected_keys"]
@@ -505,7 +505,7 @@ class GgufSource(Source):
         beside = plan_beside(self.path)
         if not beside.is_file():
             hint = "only files that vocab-lit transplant wrote can be explained"
-            raise ValueError(f"{self.path}: there is no {beside.name} beside it; {hint}")
+            raise UserError(f"{self.path}: there is no {beside.name} beside it; {hint}")
         return Plan.load(beside, self.vocab)
 
     def check_new(self, out: str | Path) -> None:

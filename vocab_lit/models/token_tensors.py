@@ -23,7 +23,8 @@ from vocab_lit.models.lazy_weights import (
     token_dimensions,
     vocabulary_part,
 )
-from ..tokens.special_tokens import config_parts
+from vocab_lit.text.errors import UserError
+from vocab_lit.tokens.special_tokens import config_parts
 
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedModel
@@ -117,7 +118,7 @@ def _looked_up(model: nn.Module, tensors: dict[str, TokenTensor]) -> str:
     for name, t in tensors.items():
         if t.tensor in tables:
             return name
-    raise ValueError(f"a {type(model).__name__} cannot be given another vocabulary: no token is put into it")
+    raise UserError(f"a {type(model).__name__} cannot be given another vocabulary: no token is put into it")
 
 
 def token_tensors(model: PreTrainedModel) -> dict[str, TokenTensor]:
@@ -265,7 +266,7 @@ def check_positions(model: PreTrainedModel, target: Vocab) -> None:
         return
     if moved - _can_move(model):
         old = positions[min(moved)][1].padding_idx
-        raise ValueError(
+        raise UserError(
             f"a {type(model).__name__} numbers positions from its padding token on, which has id {old}, and that of "
             f"the target tokenizer has id {pad}; give a target tokenizer whose padding token has id {old}"
         )

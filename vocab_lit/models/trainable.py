@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, cast
 import torch
 from torch import nn
 
-from .model_class import is_masked
-from .settings import LoraSettings
-from .token_tensors import token_parameters, token_tensors
-from ..text.errors import SettingError, import_extra
-from ..text.settings import one_of
+from vocab_lit.models.model_class import is_masked
+from vocab_lit.models.settings import LoraSettings
+from vocab_lit.models.token_tensors import token_parameters, token_tensors
+from vocab_lit.text.errors import SettingError, UserError, import_extra
+from vocab_lit.text.settings import one_of
 
 if TYPE_CHECKING:
     from peft import LoraConfig
@@ -69,15 +69,15 @@ def table_holders(model: nn.Module, table: torch.Tensor) -> dict[str, nn.Module]
 def _check_tables(model: PreTrainedModel, ids: Sequence[int]) -> None:
     "`ValueError` where rows of the model's tables cannot learn by themselves."
     if not ids:
-        raise ValueError("no token is new: all embeddings are copies, and nothing would learn")
+        raise UserError("no token is new: all embeddings are copies, and nothing would learn")
     tensors = token_tensors(model)
     n_tokens = len(tensors["input"])
     if not 0 <= min(ids) <= max(ids) < n_tokens:
-        raise ValueError(f"new tokens {min(ids)} to {max(ids)}: the model has embeddings of {n_tokens} tokens")
+        raise UserError(f"new tokens {min(ids)} to {max(ids)}: the model has embeddings of {n_tokens} tokens")
     for role, t in tensors.items():
         known = t.tensor.dim() == 1 or table_holders(model, t.tensor)
         if t.dimension or not known or len(t) != n_tokens:
-            raise ValueError(
+            raise UserError(
                 f"the {role} table of a {type(model).__name__} is laid out in a way in which rows cannot learn "
                 "by themselves; train the embeddings of all tokens"
             )
@@ -165,7 +165,7 @@ def lora_config(
     one_of("embeddings", embeddings, ("all", "new", "none"))
     if embeddings != "none" and not all(table_holders(model, table) for table in _token_tables(model)):
         hint = "give embeddings none"
-        raise ValueError(f"PEFT cannot keep a table of tokens that a {type(model).__name__} has; {hint}")
+        raise UserError(f"PEFT cannot keep a table of tokens that a {type(model).__name__} has; {hint}")
     return peft.LoraConfig(
         r=settings.r,
         lora_alpha=settings.scale,
@@ -190,7 +190,7 @@ class LoraAdapter:
     ):
         peft = import_extra("peft", "lora")
         if hasattr(model, "peft_config"):
-            raise ValueError(f"this {type(model).__name__} has an adapter of PEFT's already; merge it, or take it off")
+            raise UserError(f"this {type(model).__name__} has an adapter of PEFT's already; merge it, or take it off")
         self.model, self.settings, self.embeddings, self.new = model, settings, embeddings, list(new)
         config = lora_config(model, settings, embeddings)
         self.tables = _token_tables(model)

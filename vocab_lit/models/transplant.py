@@ -18,14 +18,14 @@ import torch
 from torch import nn
 
 import vocab_lit
-from ..methods.factored import FactoredRecipe, Factors, factorize, load_factors, low_dimensional
-from ..methods.plan import Plan, row_blocks, rows_at
-from ..methods.recipe import Copy, Gaussian, Recipe
-from ..methods.registry import get_recipe
-from ..methods.settings import copies_overlap
-from .card import keep_source_files, write_card
-from .compatibility import check_source, check_target, name_end_token, record_vocabulary
-from .factored_embedding import FactoredEmbedding, check_tied
+from vocab_lit.methods.factored import FactoredRecipe, Factors, factorize, load_factors, low_dimensional
+from vocab_lit.methods.plan import Plan, row_blocks, rows_at
+from vocab_lit.methods.recipe import Copy, Gaussian, Recipe
+from vocab_lit.methods.registry import get_recipe
+from vocab_lit.methods.settings import copies_overlap
+from vocab_lit.models.card import keep_source_files, write_card
+from vocab_lit.models.compatibility import check_source, check_target, name_end_token, record_vocabulary
+from vocab_lit.models.factored_embedding import FactoredEmbedding, check_tied
 from vocab_lit.models.lazy_weights import (
     StoredTensor,
     copy_beside,
@@ -36,8 +36,8 @@ from vocab_lit.models.lazy_weights import (
     tensor_shapes,
     vocabulary_part,
 )
-from .model_class import ROWS_OF_DECODERS, is_decoder, max_length, model_sizes
-from .source import FolderSource
+from vocab_lit.models.model_class import ROWS_OF_DECODERS, is_decoder, max_length, model_sizes
+from vocab_lit.models.source import FolderSource
 from vocab_lit.models.token_tensors import (
     move_positions,
     rename_value,
@@ -45,9 +45,10 @@ from vocab_lit.models.token_tensors import (
     token_parameters,
     token_tensors,
 )
-from ..text.corpus import write_json
-from ..text.files import write_folder
-from ..tokens.load import check_loads_again
+from vocab_lit.text.corpus import write_json
+from vocab_lit.text.errors import UserError
+from vocab_lit.text.files import write_folder
+from vocab_lit.tokens.load import check_loads_again
 from vocab_lit.tokens.special_tokens import (
     carry_ids,
     carry_template,
@@ -56,9 +57,9 @@ from vocab_lit.tokens.special_tokens import (
     role_of,
     with_used_rows,
 )
-from ..tokens.tokenizer_file import save_tokenizer
-from ..tokens.vocab import Token, Vocab, length_settings
-from ..vectors.align import AlignedVectors
+from vocab_lit.tokens.tokenizer_file import save_tokenizer
+from vocab_lit.tokens.vocab import Token, Vocab, length_settings
+from vocab_lit.vectors.align import AlignedVectors
 
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
@@ -243,10 +244,10 @@ def check_tokenizers(
 def _check_method(model: PreTrainedModel, recipe: Recipe, pad_to_multiple_of: int) -> None:
     "`ValueError` where a method cannot be applied to a model as it was opened."
     if pad_to_multiple_of < 1:
-        raise ValueError(f"the number of embeddings cannot be a multiple of {pad_to_multiple_of}; give 1 or more")
+        raise UserError(f"the number of embeddings cannot be a multiple of {pad_to_multiple_of}; give 1 or more")
     if hasattr(model, "stored") and (recipe.untrained or isinstance(recipe, FactoredRecipe)):
         needs = "changes more than single embeddings and needs all weights in memory"
-        raise ValueError(f"{recipe.name} {needs}; load the model by load_model")
+        raise UserError(f"{recipe.name} {needs}; load the model by load_model")
 
 
 def _factors_for(
@@ -260,7 +261,7 @@ def _factors_for(
     if not isinstance(recipe, FactoredRecipe):
         if factors:
             hint = "leave them out, or choose one of the mf methods"
-            raise ValueError(f"{recipe.name} makes full-dimensional embeddings and has no use for factors; {hint}")
+            raise UserError(f"{recipe.name} makes full-dimensional embeddings and has no use for factors; {hint}")
         return None
     check_tied(model)
     embeddings = input_weight(model)[:n_source]
@@ -268,7 +269,7 @@ def _factors_for(
         return factorize(embeddings, recipe.factoring, seed)
     factors.check(embeddings)
     if problem := recipe.factoring.unlike(factors.facts):
-        raise ValueError(f"{recipe.name} {problem}")
+        raise UserError(f"{recipe.name} {problem}")
     return factors
 
 
@@ -327,7 +328,7 @@ def _check_result(model: PreTrainedModel) -> None:
     due, made = tensor_shapes(type(model), model.config), model.state_dict(keep_vars=True)
     for name, shape in due.items():
         if name not in made or tuple(made[name].shape) != shape:
-            raise ValueError(f"{name} does not have the shape {shape} that a {type(model).__name__} needs")
+            raise UserError(f"{name} does not have the shape {shape} that a {type(model).__name__} needs")
 
 
 def _limit_length(tokenizer: PreTrainedTokenizerBase, source: PreTrainedTokenizerBase, model: PreTrainedModel) -> None:

@@ -14,18 +14,18 @@ from typing import Any
 
 import numpy as np
 
-from ..methods.focus import sparsemax_threshold, sparsemax_weights
-from ..methods.plan import Plan
-from ..methods.recipe import Copy, Gaussian, InitStep, Recipe, RowWeights, with_vectors
-from ..models.source import Source
-from ..models.transplant import transplant
-from ..text.corpus import data_path, read_lines
-from ..text.errors import first_line
-from ..tokens.train import train_tokenizer
-from ..tokens.vocab import Vocab
-from ..training.lm_loss import heldout_loss
-from ..vectors.align import nearest
-from ..vectors.token_vectors import TokenVectors, token_vectors
+from vocab_lit.methods.focus import sparsemax_threshold, sparsemax_weights
+from vocab_lit.methods.plan import Plan
+from vocab_lit.methods.recipe import Copy, Gaussian, InitStep, Recipe, RowWeights, with_vectors
+from vocab_lit.models.source import Source
+from vocab_lit.models.transplant import transplant
+from vocab_lit.text.corpus import data_path, read_lines
+from vocab_lit.text.errors import UserError, first_line
+from vocab_lit.tokens.train import train_tokenizer
+from vocab_lit.tokens.vocab import Vocab
+from vocab_lit.training.lm_loss import heldout_loss
+from vocab_lit.vectors.align import nearest
+from vocab_lit.vectors.token_vectors import TokenVectors, token_vectors
 
 # %% auto #0
 __all__ = ['Judge', 'EXERCISES', 'CHAPTERS', 'LARGEST', 'OVERLAPPING', 'STATIC', 'ZIWA', 'COSINES', 'Verdict', 'exercise',
@@ -69,7 +69,7 @@ def check(
     if (chapter := name.rpartition("-")[0]) in CHAPTERS:
         import_module(f"vocab_lit.study.exercises_{chapter.replace('-', '_')}")
     if name not in EXERCISES:
-        raise ValueError(f"no exercise {name!r}; choose from {', '.join(sorted(EXERCISES))}")
+        raise UserError(f"no exercise {name!r}; choose from {', '.join(sorted(EXERCISES))}")
     try:
         return Verdict(EXERCISES[name](answer))
     except ValueError as e:  # as the library says it, of an answer that it cannot work with
@@ -89,13 +89,13 @@ def numbers(answer: Any, *shape: int) -> np.ndarray:
         if array.dtype == object and array.size and all(isinstance(value, Real) for value in array.flat):
             array = array.astype(float)  # fractions, or whole numbers that are very large
     except (ValueError, TypeError, OverflowError):
-        raise ValueError(f"give {wanted}; this is a {type(answer).__name__} that is no array of numbers") from None
+        raise UserError(f"give {wanted}; this is a {type(answer).__name__} that is no array of numbers") from None
     if array.dtype.kind not in "iuf":
-        raise ValueError(f"give {wanted}; this is a {type(answer).__name__} with other values than numbers")
+        raise UserError(f"give {wanted}; this is a {type(answer).__name__} with other values than numbers")
     if array.shape != shape:
-        raise ValueError(f"give {wanted}; this has the shape {array.shape}")
+        raise UserError(f"give {wanted}; this has the shape {array.shape}")
     if not (np.abs(array) <= LARGEST).all():
-        raise ValueError(f"give {wanted} from {-LARGEST:,.0f} to {LARGEST:,.0f}; this has another, or one that is NaN")
+        raise UserError(f"give {wanted} from {-LARGEST:,.0f} to {LARGEST:,.0f}; this has another, or one that is NaN")
     return array.astype(float)
 
 
@@ -103,11 +103,11 @@ def parts(answer: Any, *others: str) -> list[Any]:  # others: what the answer ha
     "Return the parts of an answer, of which the first is lines of text; `ValueError` where they are not there."
     wanted = f"give (lines, {', '.join(others)})"
     if not isinstance(answer, (tuple, list)) or len(answer) != 1 + len(others):
-        raise ValueError(wanted)
+        raise UserError(wanted)
     lines, *rest = answer
     lines = [] if isinstance(lines, (str, bytes)) or not isinstance(lines, Iterable) else list(lines)
     if not lines or not all(isinstance(line, str) for line in lines):
-        raise ValueError(f"{wanted}, where the lines are a list of texts, such as `read_lines` gives")
+        raise UserError(f"{wanted}, where the lines are a list of texts, such as `read_lines` gives")
     return [lines, *rest]
 
 
@@ -115,7 +115,7 @@ def initialisation(answer: Any) -> InitStep:
     "An answer as a step of a recipe; `ValueError` where it is none."
     step = answer() if isinstance(answer, type) else answer
     if not isinstance(step, InitStep):
-        raise ValueError("give a class that inherits from InitStep")
+        raise UserError("give a class that inherits from InitStep")
     return step
 
 
@@ -135,7 +135,7 @@ def last_tenth(lines: Sequence[str]) -> tuple[list[str], list[str]]:
 def check_guess(guess: str, names: Sequence[str]) -> None:  # names: two
     "`ValueError` where a guess is none of what it may be."
     if not isinstance(guess, str) or guess not in names:
-        raise ValueError(f"{guess!r} is none of the two; choose from {', '.join(names)}")
+        raise UserError(f"{guess!r} is none of the two; choose from {', '.join(names)}")
 
 
 def told_starts(guess: str, losses: Mapping[str, float]) -> str:

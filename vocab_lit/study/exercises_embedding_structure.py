@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..methods.plan import fit_diagonal
-from ..methods.recipe import Copy, Gaussian, InitStep, Recipe, RowWeights
-from ..methods.reinit import Group
-from ..models.source import Source
-from .exercises import exercise, guess_start, initialisation, numbers
-from ..text.corpus import data_path, read_lines
-from ..tokens.train import train_tokenizer
-from ..tokens.vocab import Vocab
+from vocab_lit.methods.plan import fit_diagonal
+from vocab_lit.methods.recipe import Copy, Gaussian, InitStep, Recipe, RowWeights
+from vocab_lit.methods.reinit import Group
+from vocab_lit.models.source import Source
+from vocab_lit.study.exercises import exercise, guess_start, initialisation, numbers
+from vocab_lit.text.corpus import data_path, read_lines
+from vocab_lit.tokens.train import train_tokenizer
+from vocab_lit.tokens.vocab import Vocab
 
 # %% auto #0
 __all__ = ['GROUP', 'DIMENSIONS', 'INITIAL']

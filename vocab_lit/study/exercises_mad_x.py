@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..models.madx import LANGUAGE, Adapter, Bottleneck, Coupling, MadX
-from ..models.source import load_model
-from .exercises import check_guess, exercise, last_tenth, numbers, parts
-from ..text.corpus import data_path
-from ..tokens.load import load_tokenizer
-from ..training.lapt import lapt
-from ..training.settings import LaptConfig
+from vocab_lit.models.madx import LANGUAGE, Adapter, Bottleneck, Coupling, MadX
+from vocab_lit.models.source import load_model
+from vocab_lit.study.exercises import check_guess, exercise, last_tenth, numbers, parts
+from vocab_lit.text.corpus import data_path
+from vocab_lit.text.errors import UserError
+from vocab_lit.tokens.load import load_tokenizer
+from vocab_lit.training.lapt import lapt
+from vocab_lit.training.settings import LaptConfig
 
 # %% auto #0
 __all__ = ['A', 'R', 'D_L', 'U_L', 'D_T', 'D_F', 'U_F', 'D_G', 'U_G', 'ON_TEXT']
@@ -95,7 +96,7 @@ def _task_adapter_that_shuts_off(answer: Any) -> str:
 @exercise("mad-x-4")
 def _coupling_that_stretches(answer: type[Coupling]) -> str:
     if not (isinstance(answer, type) and issubclass(answer, Coupling)):
-        raise ValueError("give a class that inherits from Coupling")
+        raise UserError("give a class that inherits from Coupling")
     made, generator = answer(8, 4), torch.Generator().manual_seed(0)
     with torch.no_grad():
         for p in made.parameters():

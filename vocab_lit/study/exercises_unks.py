@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from ..methods.recipe import Copy, Gaussian, InitStep, Recipe
-from ..methods.semi_nmf import mu_step, semi_nmf
-from ..models.source import Source
-from .exercises import exercise, initialisation, numbers, parts
-from ..text.corpus import data_path, read_lines
-from ..tokens.train import train_tokenizer_like
-from ..tokens.vocab import Vocab, fit
+from vocab_lit.methods.recipe import Copy, Gaussian, InitStep, Recipe
+from vocab_lit.methods.semi_nmf import mu_step, semi_nmf
+from vocab_lit.models.source import Source
+from vocab_lit.study.exercises import exercise, initialisation, numbers, parts
+from vocab_lit.text.corpus import data_path, read_lines
+from vocab_lit.text.errors import UserError
+from vocab_lit.tokens.train import train_tokenizer_like
+from vocab_lit.tokens.vocab import Vocab, fit
 
 # %% auto #0
 __all__ = ['TOKENS', 'EMBEDDINGS', 'COUNTED']
@@ -107,7 +108,7 @@ def _unknown_in_a_language(answer: tuple[Sequence[str], float]) -> str:
     guess = float(numbers(guess))
     share = fit(Source.open(data_path("models", "mini-mbert")).tokenizer, lines).unk_rate
     if not 0 <= guess <= 1:
-        raise ValueError(f"{guess} is no share; give a number from 0 to 1")
+        raise UserError(f"{guess} is no share; give a number from 0 to 1")
     if abs(guess - share) <= 0.05:
         return ""
     side = "more" if share > guess else "fewer"

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from scipy.special import softmax
 
-from ..methods.recipe import Copy, Gaussian, InitStep, Recipe
-from ..methods.wechsel import NearestNeighbours
-from ..models.source import Source
-from ..models.transplant import transplant
+from vocab_lit.methods.recipe import Copy, Gaussian, InitStep, Recipe
+from vocab_lit.methods.wechsel import NearestNeighbours
+from vocab_lit.models.source import Source
+from vocab_lit.models.transplant import transplant
 from vocab_lit.study.exercises import (
     check_guess,
     exercise,
@@ -26,12 +26,13 @@ from vocab_lit.study.exercises import (
     parts,
     told_starts,
 )
-from ..text.corpus import data_path, read_lines
-from ..tokens.train import train_tokenizer_like
-from ..tokens.vocab import Vocab
-from ..training.lm_loss import heldout_loss
-from ..vectors.align import AlignedVectors, align_tokens
-from ..vectors.word_vectors import train_words
+from vocab_lit.text.corpus import data_path, read_lines
+from vocab_lit.text.errors import UserError
+from vocab_lit.tokens.train import train_tokenizer_like
+from vocab_lit.tokens.vocab import Vocab
+from vocab_lit.training.lm_loss import heldout_loss
+from vocab_lit.vectors.align import AlignedVectors, align_tokens
+from vocab_lit.vectors.word_vectors import train_words
 
 # %% auto #0
 __all__ = ['COSINES', 'CLOSE', 'TRANSLATED', 'ENGLISH', 'PAIRS']
@@ -135,7 +136,7 @@ def _guess_for_a_language(answer: tuple[Sequence[str], Sequence[Sequence[str]], 
     lines, pairs, guess = parts(answer, "pairs", "guess")
     check_guess(guess, ("wechsel", "subtoken-mean"))
     if not all(isinstance(pair, (tuple, list)) and len(pair) == 2 for pair in pairs):
-        raise ValueError("give pairs of words, the English one first")
+        raise UserError("give pairs of words, the English one first")
     train, unseen = last_tenth(lines)
     _, tokenizer, vectors = _aligned(train, pairs, 500)
     source, losses = Source.open(data_path("models", "mini-roberta")), {}

@@ -15,27 +15,27 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from ..models.device import on_device
-from ..models.factored_embedding import factorize_files
-from ..models.source import FolderSource
-from .report import BEST, BITS, HELD_OUT, OTHER, TRAINED_FOR, UNKNOWN
-from .results import made_once
-from .stages import Run, make_model, make_start, make_text, make_tokenizer, make_vectors
-from .study_file import GridCell, Study, TaskOfStudy, Way
-from ..tasks.evaluate import choice_accuracy, evaluate_files, probe_accuracy, read_choices, silenced
-from ..tasks.settings import EvaluateSettings
-from ..text.corpus import Lines
-from ..text.documents import Passages, lines_of_passages
-from ..text.errors import import_extra
-from ..text.files import write_folder, write_text
-from ..text.reader import raw_lines
-from ..tokens.load import load_tokenizer
-from ..tokens.tokenizer_file import save_tokenizer
-from ..training.lapt import lapt
-from ..training.perplexity import perplexity
-from ..training.training_run import lapt_files
-from ..vectors.settings import VectorTraining, fasttext_or_ppmi
-from ..vectors.word_vectors import train_vectors_files
+from vocab_lit.models.device import on_device
+from vocab_lit.models.factored_embedding import factorize_files
+from vocab_lit.models.source import FolderSource
+from vocab_lit.study.report import BEST, BITS, HELD_OUT, OTHER, TRAINED_FOR, UNKNOWN
+from vocab_lit.study.results import made_once
+from vocab_lit.study.stages import Run, make_model, make_start, make_text, make_tokenizer, make_vectors
+from vocab_lit.study.study_file import GridCell, Study, TaskOfStudy, Way
+from vocab_lit.tasks.evaluate import choice_accuracy, evaluate_files, probe_accuracy, read_choices, silenced
+from vocab_lit.tasks.settings import EvaluateSettings
+from vocab_lit.text.corpus import Lines
+from vocab_lit.text.documents import Passages, lines_of_passages
+from vocab_lit.text.errors import UserError, import_extra
+from vocab_lit.text.files import write_folder, write_text
+from vocab_lit.text.reader import raw_lines
+from vocab_lit.tokens.load import load_tokenizer
+from vocab_lit.tokens.tokenizer_file import save_tokenizer
+from vocab_lit.training.lapt import lapt
+from vocab_lit.training.perplexity import perplexity
+from vocab_lit.training.training_run import lapt_files
+from vocab_lit.vectors.settings import VectorTraining, fasttext_or_ppmi
+from vocab_lit.vectors.word_vectors import train_vectors_files
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -70,7 +70,7 @@ def tag_file(
         return path
     rows = [line.rstrip("\r\n").split("\t") for line in raw_lines(path)]
     if narrow := next((n for n, row in enumerate(rows, 1) if 1 < len(row) < tags), 0):
-        raise ValueError(f"{path}, line {narrow}: has no column {tags}; columns are counted from 1, with tabs between")
+        raise UserError(f"{path}, line {narrow}: has no column {tags}; columns are counted from 1, with tabs between")
     made = folder / f"{file_digest(path)}-{tags}.tsv"
     if not made.exists():
         lines = ["\t".join((row[0], row[tags - 1])) if len(row) > 1 else row[0] for row in rows]

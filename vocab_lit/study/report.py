@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..text.corpus import data_path
-from ..text.markup import markdown_table, markdown_text
+from vocab_lit.text.corpus import data_path
+from vocab_lit.text.markup import markdown_table, markdown_text
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -25,9 +25,9 @@ from typing import TYPE_CHECKING, Any
 import psutil
 
 import vocab_lit
-from ..text.corpus import data_path, write_json
-from ..text.errors import import_extra
-from ..text.files import in_turn
+from vocab_lit.text.corpus import data_path, write_json
+from vocab_lit.text.errors import UserError, import_extra
+from vocab_lit.text.files import in_turn
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -133,7 +133,7 @@ def _client(cluster: str):
     distributed = import_extra("distributed", "cluster")
     address = "://" in cluster
     if not address and not Path(cluster).is_file():
-        raise ValueError(f"cluster {cluster!r}: give an address such as tcp://HOST:8786, or a scheduler file")
+        raise UserError(f"cluster {cluster!r}: give an address such as tcp://HOST:8786, or a scheduler file")
     try:
         return distributed.Client(**{"address" if address else "scheduler_file": cluster}, set_as_default=False)
     except OSError as e:

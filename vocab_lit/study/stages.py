@@ -13,21 +13,22 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from ..methods.settings import TransplantSettings
-from ..models.pipeline import transplant_files, trim_files
-from ..models.settings import LanguageAdapter
-from ..models.source import FolderSource
-from ..text.corpus import Amount, Lines, sample_lines
-from ..text.documents import Passages, hold_out_text, plain_text
-from ..text.files import file_facts, write_folder
-from ..text.settings import options
-from ..tokens.continued import build_tokenizer
-from ..tokens.settings import TokenizerSettings, TrimSettings
-from ..tokens.tokenizer_file import Built, save_tokenizer
-from ..training.settings import KeepSettings, LaptSettings, RunOptions, RunSettings
-from ..training.training_run import lapt_files
-from ..vectors.settings import VectorSettings, VectorTraining, fasttext_or_ppmi
-from ..vectors.word_vectors import train_vectors_files
+from vocab_lit.methods.settings import TransplantSettings
+from vocab_lit.models.pipeline import transplant_files, trim_files
+from vocab_lit.models.settings import LanguageAdapter
+from vocab_lit.models.source import FolderSource
+from vocab_lit.text.corpus import Amount, Lines, sample_lines
+from vocab_lit.text.documents import Passages, hold_out_text, plain_text
+from vocab_lit.text.errors import UserError
+from vocab_lit.text.files import file_facts, write_folder
+from vocab_lit.text.settings import options
+from vocab_lit.tokens.continued import build_tokenizer
+from vocab_lit.tokens.settings import TokenizerSettings, TrimSettings
+from vocab_lit.tokens.tokenizer_file import Built, save_tokenizer
+from vocab_lit.training.settings import KeepSettings, LaptSettings, RunOptions, RunSettings
+from vocab_lit.training.training_run import lapt_files
+from vocab_lit.vectors.settings import VectorSettings, VectorTraining, fasttext_or_ppmi
+from vocab_lit.vectors.word_vectors import train_vectors_files
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -160,7 +161,7 @@ def make_text(run: Run) -> None:
             train, test = hold_out_text(*a.text, seed=a.seed)
         if not test:
             problem = "too few lines to hold some out; give more text, or a file of held-out text"
-            raise ValueError(f"{', '.join(a.text)}: {problem}")
+            raise UserError(f"{', '.join(a.text)}: {problem}")
         write_lines(folder / "train.txt", sample_lines(train, a.amount) if a.amount else train)
         write_lines(folder / "held-out.txt", test[: a.lines])
 

@@ -19,21 +19,22 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from ..models.model_class import is_masked
-from ..models.settings import check_model_path
-from ..models.source import FolderSource
-from .measure import facts_digest, file_digest, measure_cell, tag_file
-from .report import BEST, report_text
-from .results import Cell, ResultStore, WorkerKilled, Workers
-from .study_file import GridCell, Study, TaskOfStudy, at_keys
-from ..tasks.evaluate import read_choices, read_examples, silenced
-from ..text.corpus import write_json
-from ..text.documents import check_outside
-from ..text.files import alone, check_output, check_text
-from ..text.reader import TextSource
-from ..text.settings import SettingError, first_line, read_yaml
-from ..training.lapt import check_lapt, differences
-from ..training.settings import RunStopped
+from vocab_lit.models.model_class import is_masked
+from vocab_lit.models.settings import check_model_path
+from vocab_lit.models.source import FolderSource
+from vocab_lit.study.measure import facts_digest, file_digest, measure_cell, tag_file
+from vocab_lit.study.report import BEST, report_text
+from vocab_lit.study.results import Cell, ResultStore, WorkerKilled, Workers
+from vocab_lit.study.study_file import GridCell, Study, TaskOfStudy, at_keys
+from vocab_lit.tasks.evaluate import read_choices, read_examples, silenced
+from vocab_lit.text.corpus import write_json
+from vocab_lit.text.documents import check_outside
+from vocab_lit.text.errors import UserError
+from vocab_lit.text.files import alone, check_output, check_text
+from vocab_lit.text.reader import TextSource
+from vocab_lit.text.settings import SettingError, first_line, read_yaml
+from vocab_lit.training.lapt import check_lapt, differences
+from vocab_lit.training.settings import RunStopped
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -158,12 +159,12 @@ def _check_same(before: dict, facts: dict, out: Path) -> None:
     hint = "put it back, or choose another --out"
     for name, digest in facts["files"].items():
         if before["files"].get(name, digest) != digest:
-            raise ValueError(f"{name} has changed since the records in {out} were made; {hint}")
+            raise UserError(f"{name} has changed since the records in {out} were made; {hint}")
     same_measures = {"records": (before["measures"], facts["measures"])}
     ways = {f"records of the way {name}": (before["ways"].get(name, way), way) for name, way in facts["ways"].items()}
     for what, (old, new) in (ways | same_measures).items():
         if different := differences(old, new):
-            raise ValueError(f"{out} has {what} with {different[0]}; {hint}")
+            raise UserError(f"{out} has {what} with {different[0]}; {hint}")
 
 
 @dataclass

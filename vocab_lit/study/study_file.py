@@ -18,12 +18,13 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import BeforeValidator, ValidationInfo
 
-from ..methods.settings import InitSettings, TransplantSettings
-from ..models.settings import LanguageAdapter
-from .stages import Adaptation
-from ..tasks.settings import SPLITS, TASKS, EvaluateSettings, evaluation
-from ..text.corpus import Amount, data_path
-from ..text.files import check_file_name
+from vocab_lit.methods.settings import InitSettings, TransplantSettings
+from vocab_lit.models.settings import LanguageAdapter
+from vocab_lit.study.stages import Adaptation
+from vocab_lit.tasks.settings import SPLITS, TASKS, EvaluateSettings, evaluation
+from vocab_lit.text.corpus import Amount, data_path
+from vocab_lit.text.errors import UserError
+from vocab_lit.text.files import check_file_name
 from vocab_lit.text.settings import (
     SettingError,
     Settings,
@@ -35,9 +36,9 @@ from vocab_lit.text.settings import (
     read_yaml,
     settings,
 )
-from ..tokens.settings import TokenizerSettings, TrimSettings
-from ..training.settings import PRECISIONS, KeepSettings, LaptSettings, RunOptions
-from ..vectors.settings import VECTOR_METHODS, VectorSettings
+from vocab_lit.tokens.settings import TokenizerSettings, TrimSettings
+from vocab_lit.training.settings import PRECISIONS, KeepSettings, LaptSettings, RunOptions
+from vocab_lit.vectors.settings import VECTOR_METHODS, VectorSettings
 
 # %% auto #0
 __all__ = ['ALL', 'Names', 'AmountNames', 'Seeds', 'VOCABULARIES', 'KNOW_SOURCE', 'SIZES', 'ADAPTERS', 'AUXILIARY', 'ROLES',
@@ -433,7 +434,7 @@ class Study(Settings):
         "The path that a name of the file stands for."
         if "{data}" in name and not self.data:
             problem = "names have {data} in them; say which folder that is by `data:` or --data DIR"
-            raise ValueError(f"{self.path}: {problem}")
+            raise UserError(f"{self.path}: {problem}")
         path = str(self.path.parent / Path(name.replace("{data}", self.data)).expanduser())
         if "*" not in path:
             return path

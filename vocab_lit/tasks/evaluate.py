@@ -22,27 +22,28 @@ from torch.nn.utils.rnn import pad_sequence
 from tqdm.auto import tqdm
 
 import vocab_lit
-from ..models.adapterhub import head_labels, is_task, load_adapter, load_head, write_adapter
-from ..models.compatibility import check_rows
-from ..models.device import on_device
-from ..models.endings import end_probability
-from ..models.madx import TASK, MadX
-from ..models.model_class import is_masked, max_length
-from ..models.source import FolderSource
-from .finetune import FineTuned, evaluate, fit, prepare, record, rows_for, with_head
-from .pairs import read_rows
-from .settings import PERPLEXITY, SPLITS, EvaluateSettings, TaskRun, get_task
-from .task import Task, hold_out, notes, row_notes
-from ..text.corpus import write_json
-from ..text.documents import Passages, lines_of_passages
-from ..text.files import check_output, check_text
-from ..text.settings import SettingError
-from ..tokens.tokenizer_file import ids_around, save_tokenizer
-from ..training.lapt import check_same_run
-from ..training.lm_loss import in_mode
-from ..training.perplexity import perplexity
-from ..training.settings import RunStopped
-from ..training.training_run import finish_run
+from vocab_lit.models.adapterhub import head_labels, is_task, load_adapter, load_head, write_adapter
+from vocab_lit.models.compatibility import check_rows
+from vocab_lit.models.device import on_device
+from vocab_lit.models.endings import end_probability
+from vocab_lit.models.madx import TASK, MadX
+from vocab_lit.models.model_class import is_masked, max_length
+from vocab_lit.models.source import FolderSource
+from vocab_lit.tasks.finetune import FineTuned, evaluate, fit, prepare, record, rows_for, with_head
+from vocab_lit.tasks.pairs import read_rows
+from vocab_lit.tasks.settings import PERPLEXITY, SPLITS, EvaluateSettings, TaskRun, get_task
+from vocab_lit.tasks.task import Task, hold_out, notes, row_notes
+from vocab_lit.text.corpus import write_json
+from vocab_lit.text.documents import Passages, lines_of_passages
+from vocab_lit.text.errors import UserError
+from vocab_lit.text.files import check_output, check_text
+from vocab_lit.text.settings import SettingError
+from vocab_lit.tokens.tokenizer_file import ids_around, save_tokenizer
+from vocab_lit.training.lapt import check_same_run
+from vocab_lit.training.lm_loss import in_mode
+from vocab_lit.training.perplexity import perplexity
+from vocab_lit.training.settings import RunStopped
+from vocab_lit.training.training_run import finish_run
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -76,7 +77,7 @@ def read_examples(
     for name in reading:
         if name not in task.reading:
             hint = f"choose from {', '.join(task.reading)}" if task.reading else "leave it out"
-            raise ValueError(f"{name} says nothing about files of {task.name}; {hint}")
+            raise UserError(f"{name} says nothing about files of {task.name}; {hint}")
     return task.read(path, **reading)
 
 
@@ -89,7 +90,7 @@ def _in_language(
         return None, tokenizer
     if is_task(folder):
         hint = "a language adapter is what `vocab-lit adapter train` makes"
-        raise ValueError(f"{folder} is the adapter of a task, not of a language; {hint}")
+        raise UserError(f"{folder} is the adapter of a task, not of a language; {hint}")
     name = load_adapter(madx, folder, "language", leave_out=leave_out)
     madx.activate(name)
     return name, madx.tokenizers.get(name, tokenizer)
@@ -213,7 +214,7 @@ def _run_settings(file: Path, like: TaskConfig) -> tuple[str, TaskConfig]:
         return facts["task"], type(like)(**facts["config"])
     except (KeyError, TypeError, ValueError):
         hint = "restore it, or remove it to use the task's usual settings"
-        raise ValueError(f"{file} does not hold the settings of a training run; {hint}") from None
+        raise UserError(f"{file} does not hold the settings of a training run; {hint}") from None
 
 
 def _scoring_config(folder: Path, task: Task, settings: EvaluateSettings) -> TaskConfig:
@@ -222,7 +223,7 @@ def _scoring_config(folder: Path, task: Task, settings: EvaluateSettings) -> Tas
     if (folder / "scores.json").is_file():
         told, config = _run_settings(folder / "scores.json", config)
         if told != task.name:
-            raise ValueError(f"{folder} is an adapter for {told}, not for {task.name}")
+            raise UserError(f"{folder} is an adapter for {told}, not for {task.name}")
     return replace(config, **settings.overrides)
 
 
@@ -374,7 +375,7 @@ _CONNECTIVES = {  # by language: of a cause and of an effect, as the evaluation 
 def _plausible(place: str, row: dict, language: str) -> Choice:
     "The choice in a line of XCOPA."
     if language not in _CONNECTIVES:
-        raise ValueError(f"{place}: no connectives in {language!r}; there are those of {', '.join(_CONNECTIVES)}")
+        raise UserError(f"{place}: no connectives in {language!r}; there are those of {', '.join(_CONNECTIVES)}")
     connective = _CONNECTIVES[language][row["question"] == "effect"]
     options = tuple(f" {row[name][:1].lower()}{row[name][1:]}" for name in ("choice1", "choice2"))
     return Choice(row["premise"].rstrip(". "), f" {connective}", options, int(row["label"]))
@@ -387,12 +388,12 @@ def read_choices(
     "Read choices; `ValueError` names the file and line that is broken."
     rows = list(read_rows(path, "choices"))
     if not rows:
-        raise ValueError(f"{path} has no choices")
+        raise UserError(f"{path} has no choices")
     is_plausible = "premise" in rows[0][1]
     needed = ("premise", "choice1", "choice2", "question", "label") if is_plausible else ("text", "category")
     for place, row in rows:
         if missing := [name for name in needed if name not in row]:
-            raise ValueError(
+            raise UserError(
                 f"{place}: {missing[0]} missing; give JSON lines of XCOPA, or a table with text and category"
             )
     if is_plausible:
@@ -439,7 +440,7 @@ def choose(
             room = max_length(model) - len(begin) - len(question) - max(map(len, options))
             if room < 1:
                 needed = f"{choice.question!r} and the longest option of {choice.options}"
-                raise ValueError(f"{needed} leave no room for a text in {max_length(model)} positions")
+                raise UserError(f"{needed} leave no room for a text in {max_length(model)} positions")
             asked = (choice.question, choice.options)
             if asked not in without:
                 without[asked] = log_likelihoods(model, [*begin, *question], options)
@@ -494,7 +495,7 @@ def text_rows(
     room = length - len(before) - len(after)
     if room < 1:
         special = len(before) + len(after)
-        raise ValueError(f"{length} tokens leave no room for text beside {special} special tokens; allow longer rows")
+        raise UserError(f"{length} tokens leave no room for text beside {special} special tokens; allow longer rows")
     for n, text in enumerate(texts):
         ids = tokenizer(text, add_special_tokens=False, truncation=False, verbose=False)["input_ids"]
         for at in range(0, max(len(ids), 1), room):

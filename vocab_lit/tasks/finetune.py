@@ -24,17 +24,17 @@ from torch import nn
 from torch.nn.utils.rnn import pad_sequence
 from tqdm.auto import tqdm
 
-from ..models.compatibility import check_rows
-from ..models.model_class import max_length
-from ..models.source import load_model
-from .settings import get_task, settings_for
-from .task import divide
-from ..text.corpus import write_json
-from ..text.errors import garbage_collected_inside
-from ..text.files import write_folder
-from ..training.lm_loss import in_mode, random_state_restored
-from ..training.settings import NonFiniteGradient, RunStopped
-from ..training.stages import trainable_parameters
+from vocab_lit.models.compatibility import check_rows
+from vocab_lit.models.model_class import max_length
+from vocab_lit.models.source import load_model
+from vocab_lit.tasks.settings import get_task, settings_for
+from vocab_lit.tasks.task import divide
+from vocab_lit.text.corpus import write_json
+from vocab_lit.text.errors import UserError, garbage_collected_inside
+from vocab_lit.text.files import write_folder
+from vocab_lit.training.lm_loss import in_mode, random_state_restored
+from vocab_lit.training.settings import NonFiniteGradient, RunStopped
+from vocab_lit.training.stages import trainable_parameters
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -69,9 +69,7 @@ def with_head(
     weights = model.base_model.state_dict()
     missing = new.base_model.load_state_dict(weights, strict=False).missing_keys
     if needed := [name for name in missing if "pooler" not in name]:
-        raise ValueError(
-            f"the model lacks {needed[0]}, which its encoder needs; give a masked or causal language model"
-        )
+        raise UserError(f"the model lacks {needed[0]}, which its encoder needs; give a masked or causal language model")
     copied = {id(p) for name, p in new.base_model.named_parameters() if name in weights}
     return new.eval(), [p for p in new.parameters() if id(p) not in copied]
 
@@ -157,7 +155,7 @@ def evaluate(
     "Score a fine-tuned model on examples."
     task = get_task(task)
     if not sum(len(task.asked(e)) for e in examples):
-        raise ValueError(f"there are no {task.asks} to score")
+        raise UserError(f"there are no {task.asks} to score")
     return task.metrics(examples, predict(model, tokenizer, examples, task, config, rows))
 
 # %% ../../nbs/07_tasks/03_finetune.ipynb #b535cabb
@@ -200,7 +198,7 @@ def prepare(
     task, config = get_task(task), settings_for(task, config)
     for name, split in (("training", train), ("development", dev), ("test", test)):
         if not sum(len(task.asked(e)) for e in split):
-            raise ValueError(f"the {name} split has no {task.asks}; give at least one")
+            raise UserError(f"the {name} split has no {task.asks}; give at least one")
     check_rows(model, tokenizer)
     if len(train) > config.max_train:
         warnings.warn(f"{len(train):,} training {task.unit} are cut to a random {config.max_train:,}", stacklevel=3)
@@ -230,7 +228,7 @@ def fit(
     if attach:
         attach(new, head)
     if not trainable_parameters(new):
-        raise ValueError("nothing is left to train: every parameter is frozen")
+        raise UserError("nothing is left to train: every parameter is frozen")
     collate = Collate(new, data.tokenizer, task)
     rows, best_epoch = _trained(new, data, seed, collate, folder, stop)
     history = pd.DataFrame(rows, columns=["epoch", "loss", "dev"])
@@ -327,7 +325,7 @@ def _train(new, data, seed, collate, measure, folder, stop) -> tuple[list[tuple[
                 raise stop.stopped(trainer.state)
         except NonFiniteGradient as e:
             problem = f"the gradient at step {e.step} of fine-tuning is not finite"
-            raise ValueError(f"{problem}; lower the learning rate") from None
+            raise UserError(f"{problem}; lower the learning rate") from None
         except RunStopped as e:
             raise RunStopped(f"{e}, seed {seed}") from None
     new.load_state_dict(trainer.best, strict=False)

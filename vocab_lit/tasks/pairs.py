@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from tqdm.auto import tqdm
 
-from .task import FOCUS, Row, Task, WholeConfig, forward, make_row, paper_settings
-from ..text.reader import json_record, raw_lines, read_json
-from ..text.settings import option, settings
+from vocab_lit.tasks.task import FOCUS, Row, Task, WholeConfig, forward, make_row, paper_settings
+from vocab_lit.text.errors import UserError
+from vocab_lit.text.reader import json_record, raw_lines, read_json
+from vocab_lit.text.settings import option, settings
 
 if TYPE_CHECKING:
     import torch
@@ -54,21 +55,21 @@ def _answer(given: dict, context: str) -> Answer:
     text, start = given["text"], given["answer_start"]
     there = context[max(start, 0) : max(start, 0) + len(text)]
     if not text.strip():
-        raise ValueError("an answer is empty; leave it out, or mark the question as is_impossible")
+        raise UserError("an answer is empty; leave it out, or mark the question as is_impossible")
     if start < 0 or there != text:
         place = f"it is at {context.index(text)}; count characters, not bytes" if text in context else "it is nowhere"
         problem = f"the answer {text!r:.60} is not at character {start} of the context, which has {there!r:.60} there"
-        raise ValueError(f"{problem}; {place}")
+        raise UserError(f"{problem}; {place}")
     return Answer(text, start)
 
 
 def _question(qa: dict, context: str) -> Question:
     "A question of a file with its answers."
     if not (context.strip() and qa["question"].strip()):
-        raise ValueError("the question or its context is empty; leave it out")
+        raise UserError("the question or its context is empty; leave it out")
     answers = () if qa.get("is_impossible") else tuple(_answer(given, context) for given in qa["answers"])
     if not (answers or qa.get("is_impossible")):
-        raise ValueError("there are no answers; give one, or mark the question as is_impossible")
+        raise UserError("there are no answers; give one, or mark the question as is_impossible")
     return Question(str(qa["id"]), qa["question"], context, answers)
 
 
@@ -85,15 +86,15 @@ def read_squad(
             for qa in paragraph["qas"]:
                 where = f"{path}, question {qa['id']}"
                 if str(qa["id"]) in by_id:
-                    raise ValueError("the id is there twice; give every question its own")
+                    raise UserError("the id is there twice; give every question its own")
                 by_id[str(qa["id"])] = _question(qa, paragraph["context"])
     except ValueError as e:
-        raise ValueError(f"{where}: {e}") from None
+        raise UserError(f"{where}: {e}") from None
     except (AttributeError, KeyError, TypeError) as e:
         layout = "SQuAD's has data, paragraphs, context, qas, id, question, answers, text and answer_start"
-        raise ValueError(f"{where}, or after it: not in the layout ({type(e).__name__}: {e}); {layout}") from None
+        raise UserError(f"{where}, or after it: not in the layout ({type(e).__name__}: {e}); {layout}") from None
     if not by_id:
-        raise ValueError(f"{path} has no questions")
+        raise UserError(f"{path} has no questions")
     return list(by_id.values())
 
 # %% ../../nbs/07_tasks/05_pairs.ipynb #1c3f8380
@@ -148,7 +149,7 @@ def _cut_questions(tokenizer, examples, length, config):
     n_special = tokenizer.num_special_tokens_to_add(pair=True)
     texts, most = [e.question.strip() for e in examples], min(config.max_question, (length - n_special) // 2)
     if most < 1:
-        raise ValueError(
+        raise UserError(
             f"{length} tokens leave no room for question and context beside {n_special} special tokens; "
             "allow longer rows"
         )
@@ -161,7 +162,7 @@ def _cut_questions(tokenizer, examples, length, config):
     longest = int(np.argmax(sizes))
     if (room := length - n_special - sizes[longest]) <= config.stride:
         beside = f"beside {sizes[longest]} of the question and {n_special} special ones"
-        raise ValueError(
+        raise UserError(
             f"question {examples[longest].id}: a row of {length} tokens holds {room} of the context {beside}, and "
             f"neighbouring windows are to share {config.stride} (stride); "
             f"set a stride below {room}, or allow longer rows"
@@ -222,7 +223,7 @@ def qa_rows(
 ) -> list[Row]:  # labels (start, end); place: (length, 2) characters of each token of the context, -1 elsewhere
     "Cut questions with their contexts into windows of tokens."
     if not tokenizer.is_fast:
-        raise ValueError(
+        raise UserError(
             "the tokenizer does not say which characters a token is from; save it as tokenizer.json (a fast tokenizer)"
         )
     rows = []
@@ -382,7 +383,7 @@ def read_rows(path: str | Path, what: str) -> Iterator[tuple[str, dict]]:  # the
                 continue
         if header and len(cells) != len(header):
             problem = f"{len(cells)} columns where the first line names {len(header)}"
-            raise ValueError(f"{place}: {problem}; put one tab between two columns")
+            raise UserError(f"{place}: {problem}; put one tab between two columns")
         yield place, dict(zip(header, cells)) if header else json_record(line.strip(), place)
 
 # %% ../../nbs/07_tasks/05_pairs.ipynb #f276ac26
@@ -392,12 +393,12 @@ def _pair(place: str, row: dict) -> Pair:
     if names is None:
         missing = ", ".join(name for name in _NAMES[0] if name not in row)
         problem = f"{missing} missing among {', '.join(row)}"
-        raise ValueError(
+        raise UserError(
             f"{place}: {problem}; a pair has premise, hypothesis and label, which a table's first line names"
         )
     for field, name in names.items():
         if not isinstance(row[name], str) or not row[name].strip():
-            raise ValueError(f"{place}: {field} is {row[name]!r}; write a text there, or leave the pair out")
+            raise UserError(f"{place}: {field} is {row[name]!r}; write a text there, or leave the pair out")
     premise, hypothesis, label = (row[name].strip() for name in names.values())
     return Pair(premise, hypothesis, "contradiction" if label == "contradictory" else label)
 
@@ -414,9 +415,9 @@ def read_pairs(
         if not language or of_row == language:
             pairs.append(_pair(place, row))
     if languages and not pairs:
-        raise ValueError(f"{path} has no pairs in {language!r}; its languages are {', '.join(sorted(languages))}")
+        raise UserError(f"{path} has no pairs in {language!r}; its languages are {', '.join(sorted(languages))}")
     if not pairs:
-        raise ValueError(f"{path} has no pairs; give a file with a premise, a hypothesis and a label a line")
+        raise UserError(f"{path} has no pairs; give a file with a premise, a hypothesis and a label a line")
     return pairs
 
 # %% ../../nbs/07_tasks/05_pairs.ipynb #fa3f41d9
@@ -456,7 +457,7 @@ class Pairs(Task):
     def rows(self, tokenizer, examples, labels, length, config):
         n_special = tokenizer.num_special_tokens_to_add(pair=True)
         if length < n_special + 2:
-            raise ValueError(
+            raise UserError(
                 f"{length} tokens leave no room for two sentences beside {n_special} special tokens; allow longer rows"
             )
         number, rows = {label: i for i, label in enumerate(labels)}, []

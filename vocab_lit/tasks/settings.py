@@ -10,11 +10,11 @@ from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
-from .pairs import nli, qa_task
-from .tagging import ner, pos
-from .task import PaperSettings, Task, TaskConfig
-from ..text.errors import import_extra
-from ..text.files import file_facts
+from vocab_lit.tasks.pairs import nli, qa_task
+from vocab_lit.tasks.tagging import ner, pos
+from vocab_lit.tasks.task import PaperSettings, Task, TaskConfig
+from vocab_lit.text.errors import UserError, import_extra
+from vocab_lit.text.files import file_facts
 from vocab_lit.text.settings import (
     LARGEST_SEED,
     File,
@@ -38,7 +38,7 @@ TASKS: dict[str, Task] = {}
 def register(task: Task) -> Task:
     "Make a task known by its name; `ValueError` where another one has that name."
     if task.name in TASKS and type(TASKS[task.name]) is not type(task):
-        raise ValueError(f"there is a task {task.name!r} already")
+        raise UserError(f"there is a task {task.name!r} already")
     TASKS[task.name] = task
     return task
 
@@ -52,7 +52,7 @@ def get_task(task: str | Task) -> Task:
     if not isinstance(task, Task):
         if task not in TASKS:
             known = ", ".join(f"{t.name} ({t.about})" for t in TASKS.values())
-            raise ValueError(f"unknown task {task!r}; choose from {known}")
+            raise UserError(f"unknown task {task!r}; choose from {known}")
         task = TASKS[task]
     for module in task.needs:
         import_extra(module, "tasks")
@@ -66,7 +66,7 @@ def settings_for(task: str | Task, config: TaskConfig | None) -> TaskConfig:  # 
         return config or task.config
     if type(config) is TaskConfig:
         return type(task.config)(**asdict(config))
-    raise ValueError(f"{type(config).__name__} is not for {task.name}; give a {type(task.config).__name__}")
+    raise UserError(f"{type(config).__name__} is not for {task.name}; give a {type(task.config).__name__}")
 
 # %% ../../nbs/07_tasks/07_settings.ipynb #c2a5187b
 def papers() -> dict[str, dict[str, PaperSettings]]:

@@ -25,10 +25,10 @@ from vocab_lit.tasks.task import (
     make_row,
     paper_settings,
 )
-from ..text.corpus import raw_lines
-from ..text.errors import import_extra
-from ..text.settings import option, settings
-from ..tokens.tokenizer_file import ids_around, word_ids
+from vocab_lit.text.corpus import raw_lines
+from vocab_lit.text.errors import UserError, import_extra
+from vocab_lit.text.settings import option, settings
+from vocab_lit.tokens.tokenizer_file import ids_around, word_ids
 
 if TYPE_CHECKING:
     import torch
@@ -55,7 +55,7 @@ class Tagged:
 
     def __post_init__(self):
         if len(self.words) != len(self.tags):
-            raise ValueError(f"{len(self.words)} words and {len(self.tags)} tags: {' '.join(self.words[:8])!r}")
+            raise UserError(f"{len(self.words)} words and {len(self.tags)} tags: {' '.join(self.words[:8])!r}")
 
 # %% ../../nbs/07_tasks/04_tagging.ipynb #c6d1df9b
 def _numbered(path: str | Path) -> Iterator[tuple[int, str]]:
@@ -112,7 +112,7 @@ def conllu_words(
         if named := _SENTENCE_ID.match(line):
             place = place._replace(name=named[1].strip())
         if line[0] != "#" and (problem := _problem(cells, len(place.lines) + 1, wrong)):
-            raise ValueError(f"{path}, line {n}: {problem} (sentence {place.name})")
+            raise UserError(f"{path}, line {n}: {problem} (sentence {place.name})")
         if cells[0].isdigit():
             place.lines.append(n)
             words.append(re.sub(" {2,}", " ", line).split("\t"))
@@ -127,7 +127,7 @@ def read_conllu(
 ) -> list[Tagged]:  # the syntactic words: no multi-word tokens, no empty nodes
     "Read a treebank's parts of speech; `ValueError` names the file and line that is broken."
     if column not in _TAG_COLUMNS:
-        raise ValueError(f"column {column!r}: choose from {', '.join(_TAG_COLUMNS)}")
+        raise UserError(f"column {column!r}: choose from {', '.join(_TAG_COLUMNS)}")
 
     def wrong(cells):
         word, tag = cells[1], cells[_TAG_COLUMNS[column]]
@@ -147,7 +147,7 @@ def read_conllu(
 def some_sentences(path: str | Path, sentences: list) -> list:
     "The sentences of a file, as they are; `ValueError` where there are none."
     if not sentences:
-        raise ValueError(
+        raise UserError(
             f"{path} has no sentences; give a file with one word a line and a blank line after each sentence"
         )
     return sentences
@@ -212,7 +212,7 @@ def read_bio(
             words.append(cells[0])
             tags.append(cells[-1])
         elif line[0] != "#":
-            raise ValueError(f"{path}, line {n}: {_bio_problem(cells, width)}")
+            raise UserError(f"{path}, line {n}: {_bio_problem(cells, width)}")
     return _without_prefix(some_sentences(path, sentences))
 
 # %% ../../nbs/07_tasks/04_tagging.ipynb #281ea437
@@ -269,7 +269,7 @@ def windows(
     n_special = len(before) + len(after)
     room, cut = length - n_special, []
     if room < 1:
-        raise ValueError(
+        raise UserError(
             f"{length} tokens leave no room for text beside {n_special} special tokens; allow longer windows"
         )
     for i, words in enumerate(word_subtokens(tokenizer, texts)):
@@ -288,7 +288,7 @@ def lay_out(
 ) -> tuple[list[int], list[int]]:  # ids, and for each the word it counts for, or -1
     "One row of tokens from the subtokens of words and the special tokens around."
     if pooling not in ("mean", "first"):
-        raise ValueError(f"pooling {pooling!r}: choose from mean, first")
+        raise UserError(f"pooling {pooling!r}: choose from mean, first")
     ids = [*before, *chain.from_iterable(words), *after]
     counted = [-1] * len(before)
     for number, subtokens in enumerate(words):

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..text.settings import Settings, option, settings
+from vocab_lit.text.errors import UserError
+from vocab_lit.text.settings import Settings, option, settings
 
 if TYPE_CHECKING:
     import torch
@@ -217,7 +218,7 @@ class Task:
         "An untrained model with the task's head; `ValueError` where there is none for this architecture."
         models = self.head_models()
         if type(config) not in models:
-            raise ValueError(
+            raise UserError(
                 f"transformers has no head for {self.about} on {config.model_type} models; "
                 "use another model, such as XLM-R, BERT or GPT-2"
             )
@@ -274,7 +275,7 @@ def hold_out(
     if n is None:
         n = 300 if len(train) >= 1000 else max(1, len(train) // 10)
     if not 0 < n < len(train):
-        raise ValueError(f"cannot hold {n} of {len(train)} examples out; give more or hold out fewer")
+        raise UserError(f"cannot hold {n} of {len(train)} examples out; give more or hold out fewer")
     dev, train = divide(train, seed, n)
     return train, dev
 

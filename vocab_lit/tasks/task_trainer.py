@@ -15,9 +15,10 @@ from torch.utils.data import Sampler
 from tqdm.auto import tqdm
 from transformers import EarlyStoppingCallback, TrainerState, TrainingArguments
 
-from ..models.device import device_arguments
-from ..training.stages import trainable_parameters
-from ..training.trainer import CheckpointTrainer
+from vocab_lit.models.device import device_arguments
+from vocab_lit.text.errors import UserError
+from vocab_lit.training.stages import trainable_parameters
+from vocab_lit.training.trainer import CheckpointTrainer
 
 if TYPE_CHECKING:
     from vocab_lit.tasks.task import Row, Task, TaskConfig
@@ -180,7 +181,7 @@ def task_arguments(
     "The Trainer's arguments for a configuration; `ValueError` where the batch cannot be divided."
     micro = config.micro_batch or config.batch_size
     if config.batch_size % micro:
-        raise ValueError(f"batch_size {config.batch_size} is not a multiple of micro_batch {micro}")
+        raise UserError(f"batch_size {config.batch_size} is not a multiple of micro_batch {micro}")
     return TrainingArguments(
         output_dir=str(folder),
         seed=seed,

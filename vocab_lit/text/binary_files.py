@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.lib import format as npy
 
-from .errors import import_extra
+from vocab_lit.text.errors import UserError, import_extra
 
 # %% auto #0
 __all__ = ['MAGIC', 'check_fasttext', 'load_fasttext', 'read_arrays', 'write_arrays']
@@ -119,13 +119,13 @@ def check_fasttext(path: str | Path) -> None:
     "`ValueError` where a file is no whole model of fastText."
     with open(path, "rb") as file:
         if not file.read(1):
-            raise ValueError(f"{path} is empty; get the file again")
+            raise UserError(f"{path} is empty; get the file again")
         with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
             try:
                 _check_layout(_Cursor(data))
             except _Damage as e:
                 problem = f"no fastText model, or cut off or damaged ({e})"
-                raise ValueError(f"{path}: {problem}; get the file again") from None
+                raise UserError(f"{path}: {problem}; get the file again") from None
 
 
 def load_fasttext(path: str | Path) -> Any:  # the model of the package fasttext
@@ -141,12 +141,12 @@ _HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0
 def _check_size(archive: zipfile.ZipFile, member: zipfile.ZipInfo, size: int) -> None:
     "`ValueError` where an array cannot be as large as a file of that size says."
     if member.file_size > _FROM_ONE.get(member.compress_type, 0) * min(size, member.compress_size):
-        raise ValueError(f"{member.filename} cannot have {member.file_size:,} bytes in a file of {size:,}")
+        raise UserError(f"{member.filename} cannot have {member.file_size:,} bytes in a file of {size:,}")
     with archive.open(member) as file:
         shape, _, dtype = _HEADERS[npy.read_magic(file)](file)
         promised = file.tell() + math.prod(shape) * dtype.itemsize
     if promised != member.file_size:
-        raise ValueError(f"{member.filename} promises {promised:,} bytes and has {member.file_size:,}")
+        raise UserError(f"{member.filename} promises {promised:,} bytes and has {member.file_size:,}")
 
 
 def read_arrays(

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING
 import regex
 from tqdm.auto import tqdm
 
-from .binary_files import load_fasttext
-from .errors import import_extra
-from .settings import CleanSettings
+from vocab_lit.text.binary_files import load_fasttext
+from vocab_lit.text.errors import import_extra
+from vocab_lit.text.settings import CleanSettings
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -21,8 +21,9 @@ from pydantic_core import to_json
 from tqdm.auto import tqdm
 
 import vocab_lit
-from .reader import TextSource
-from .reader import raw_lines as raw_lines  # that other rooms take from here
+from vocab_lit.text.errors import UserError
+from vocab_lit.text.reader import TextSource
+from vocab_lit.text.reader import raw_lines as raw_lines  # that other rooms take from here
 
 # %% auto #0
 __all__ = ['data_path', 'json_text', 'write_json', 'iter_lines', 'read_lines', 'sampling_weights', 'Lines', 'capped', 'mix',
@@ -112,7 +113,7 @@ def read_lines(*paths: str | Path) -> list[str]:
     """
     lines = list(tqdm(iter_lines(*paths), desc="text", unit=" lines", delay=2, leave=False))
     if not lines:
-        raise ValueError(
+        raise UserError(
             f"{', '.join(map(str, paths))}: the text is empty; give a file with one sentence or paragraph a line"
         )
     return lines
@@ -125,9 +126,9 @@ def sampling_weights(
     "Multinomial weights of languages (Conneau and Lample, 2019, Section 3.1)."
     empty = [k for k, n in counts.items() if n < 1]
     if empty or not counts:
-        raise ValueError(f"no text to sample from in {', '.join(empty) or 'no corpus'}")
+        raise UserError(f"no text to sample from in {', '.join(empty) or 'no corpus'}")
     if not 0 <= alpha <= 1:
-        raise ValueError(f"alpha={alpha}; choose a number between 0 and 1")
+        raise UserError(f"alpha={alpha}; choose a number between 0 and 1")
     p = np.array(list(counts.values()), float)
     q = (p / p.sum()) ** alpha
     return dict(zip(counts, (q / q.sum()).tolist()))
@@ -193,7 +194,7 @@ def mix(
     corpora = {k: Lines(c) if isinstance(c, (str, Path)) else c for k, c in corpora.items()}
     for k, c in corpora.items():
         if iter(c) is c:
-            raise ValueError(f"the corpus of {k} can be read once only; give a list of lines, or Lines(file)")
+            raise UserError(f"the corpus of {k} can be read once only; give a list of lines, or Lines(file)")
     most = float("inf") if cap is None else cap
     counts = {k: _count(capped(c, most), k) for k, c in corpora.items()}
     weights = list(sampling_weights(counts, alpha).values())
@@ -220,7 +221,7 @@ def _again_and_again(name: str, lines: Iterable[str], cap: float) -> Iterator[st
         for line in capped(lines, cap):
             yield line
         if line is None:
-            raise ValueError(
+            raise UserError(
                 f"the corpus of {name} was read once and now has no text; give a list of lines, or Lines(file)"
             )
 

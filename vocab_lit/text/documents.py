@@ -10,9 +10,9 @@ from itertools import chain
 from pathlib import Path
 from statistics import median
 
-from .corpus import Lines, hold_out
-from .errors import SettingError
-from .reader import TextSource, all_lines
+from vocab_lit.text.corpus import Lines, hold_out
+from vocab_lit.text.errors import SettingError
+from vocab_lit.text.reader import TextSource, all_lines
 
 # %% auto #0
 __all__ = ['LONGEST_PASSAGE', 'SHORTEST_DOCUMENT', 'FEW_PASSAGES', 'Passages', 'hold_out_text', 'check_outside',

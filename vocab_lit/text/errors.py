@@ -14,11 +14,15 @@ from importlib.util import find_spec
 from types import ModuleType
 
 # %% auto #0
-__all__ = ['EXTRAS', 'SettingError', 'first_line', 'reading', 'MissingExtra', 'import_extra', 'check_extra',
+__all__ = ['EXTRAS', 'UserError', 'SettingError', 'first_line', 'reading', 'MissingExtra', 'import_extra', 'check_extra',
            'garbage_collected_inside', 'no_collection']
 
 # %% ../../nbs/01_text/04_errors.ipynb #ea7311f9
-class SettingError(ValueError):
+class UserError(ValueError):
+    "What the user of the library or the command line can correct; the message says what, where and how."
+
+
+class SettingError(UserError):
     "An option that cannot be as it is; the message begins with its name, as the command line writes it."
 
     def __init__(
@@ -45,7 +49,7 @@ def reading(
     path: object,  # of a folder or file
     what: str,  # of it is read by another package
 ) -> Iterator[None]:
-    "Whatever is raised inside the block becomes a `ValueError` of one line, unless it names the path itself."
+    "Whatever is raised inside the block becomes a `UserError` of one line, unless it names the path already."
     try:
         yield
     except ImportError:
@@ -53,12 +57,14 @@ def reading(
     except BaseException as e:
         if not isinstance(e, Exception) and type(e).__name__ != "PanicException":  # of a package written in Rust
             raise
-        says_where = isinstance(e, (ValueError, OSError)) and str(path) in str(e)
-        if says_where:
-            raise
+        if str(path) in str(e):
+            if isinstance(e, (UserError, OSError)):
+                raise
+            if isinstance(e, ValueError):
+                raise UserError(str(e)) from e
         kind = "" if isinstance(e, ValueError) else f"{type(e).__name__}: "
         why = " ".join(str(e).split())[:_TOLD]
-        raise ValueError(f"{path}: {what} cannot be read: {kind}{why}; mend it, or download or copy it again") from e
+        raise UserError(f"{path}: {what} cannot be read: {kind}{why}; mend it, or download or copy it again") from e
 
 # %% ../../nbs/01_text/04_errors.ipynb #a1e07a05
 EXTRAS = {
@@ -85,7 +91,7 @@ def import_extra(
 ) -> ModuleType:
     "Import a module that an extra brings; `MissingExtra` where it is not installed."
     if extra not in EXTRAS:
-        raise ValueError(f"unknown extra {extra!r}; choose from {', '.join(EXTRAS)}")
+        raise UserError(f"unknown extra {extra!r}; choose from {', '.join(EXTRAS)}")
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as e:

@@ -22,8 +22,8 @@ import numpy as np
 from filelock import FileLock, Timeout
 from safetensors import SafetensorError
 
-from .errors import SettingError, first_line
-from .reader import TextSource
+from vocab_lit.text.errors import SettingError, UserError, first_line
+from vocab_lit.text.reader import TextSource
 
 log = logging.getLogger("vocab_lit")
 
@@ -50,11 +50,11 @@ def check_output(out: str | Path) -> Path:
         out = out.resolve() if out.is_symlink() else out
         parent = next(p for p in (out.absolute(), *out.absolute().parents) if p.exists())
     except OSError as e:  # a name that is too long
-        raise ValueError(f"{out}: {e.strerror}; choose another output folder") from None
+        raise UserError(f"{out}: {e.strerror}; choose another output folder") from None
     if _is_taken(out):
-        raise ValueError(f"{out} exists and is not empty; choose another output folder or remove it")
+        raise UserError(f"{out} exists and is not empty; choose another output folder or remove it")
     if not parent.is_dir() or not os.access(parent, os.W_OK):
-        raise ValueError(f"cannot write to {parent}; choose another output folder")
+        raise UserError(f"cannot write to {parent}; choose another output folder")
     return out
 
 
@@ -72,7 +72,7 @@ def alone(folder: str | Path) -> Iterator[None]:
     try:
         lock.acquire(timeout=0)
     except Timeout:
-        raise ValueError(f"another process works in {folder}; wait for it, or choose another folder") from None
+        raise UserError(f"another process works in {folder}; wait for it, or choose another folder") from None
     try:
         yield
     finally:
@@ -170,7 +170,7 @@ def check_written(out: Path, broken: Sequence[str]) -> None:
     "`ValueError` where tensors of a file that is about to take its name have numbers that are not finite."
     if broken:
         what = f"{len(broken):,} of its tensors have numbers that are not finite, the first {broken[0]}"
-        raise ValueError(f"{out} is not written: {what}; `vocab-lit check` tells whether those that it is made of do")
+        raise UserError(f"{out} is not written: {what}; `vocab-lit check` tells whether those that it is made of do")
 
 
 @contextmanager
@@ -195,7 +195,7 @@ def write_file(out: str | Path) -> Iterator[Path]:  # of a file to write, which 
     "Write a file wholly or not at all; `ValueError` where there is one already."
     out = Path(out)
     if out.exists():
-        raise ValueError(f"{out} exists; choose another file or remove it")
+        raise UserError(f"{out} exists; choose another file or remove it")
     check_output(out)
     with _part_of(out, out.parent) as folder:
         yield folder / out.name
@@ -241,7 +241,7 @@ def check_file_name(name: object, at: str) -> str:  # the name
     "`ValueError` with a place where a name that stands there cannot be a part of a file's name."
     if not isinstance(name, str) or _NO_NAME.search(name) or len(name.encode("utf-8", "replace")) > _LONGEST_NAME:
         hint = "give letters, digits, spaces, +, -, _ and dots inside, and not too many"
-        raise ValueError(f"{at}: {name!r} cannot be the name of a file; {hint}")
+        raise UserError(f"{at}: {name!r} cannot be the name of a file; {hint}")
     return name
 
 
@@ -313,9 +313,9 @@ def json_object(text: str | bytes, at: str) -> dict[str, Any]:
     try:
         facts = json.loads(text.decode() if isinstance(text, bytes) else text)
     except (ValueError, RecursionError) as e:
-        raise ValueError(f"{at} is damaged: {e}; download or copy it again") from None
+        raise UserError(f"{at} is damaged: {e}; download or copy it again") from None
     if not isinstance(facts, dict):
-        raise ValueError(f"{at} is damaged: expected a JSON object; download or copy it again")
+        raise UserError(f"{at} is damaged: expected a JSON object; download or copy it again")
     return facts
 
 

@@ -24,7 +24,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any
 
-from .errors import first_line, import_extra
+from vocab_lit.text.errors import UserError, first_line, import_extra
 
 # %% auto #0
 __all__ = ['LONGEST_LINE', 'FIELD', 'FIELD_HELP', 'raw_lines', 'check_characters', 'read_json', 'json_record', 'table_cells',
@@ -71,12 +71,12 @@ def _decompressed(path: Path, file: BufferedReader) -> IO[bytes]:
     start = file.peek(6)
     opened = next((opened for magic, opened in _COMPRESSED.items() if start.startswith(magic)), None)
     if start and not opened and path.suffix in _SUFFIXES:
-        raise ValueError(f"{path} is not compressed as its name says; get it again, or rename it if it is plain text")
+        raise UserError(f"{path} is not compressed as its name says; get it again, or rename it if it is plain text")
     content: Any = opened(file) if opened else file
     start = content.peek(512)
     for (at, magic), (what, remedy) in _NO_TEXT.items():
         if start[at:].startswith(magic):
-            raise ValueError(f"{path} is {what}; {remedy}")
+            raise UserError(f"{path} is {what}; {remedy}")
     return content
 
 # %% ../../nbs/01_text/03_reader.ipynb #6a3f0108
@@ -92,16 +92,16 @@ LONGEST_LINE = 2**28  # bytes; a file of questions may be one line of JSON
 def _decoded(path: Path, n: int, raw: bytes, errors: str) -> str:
     "The n-th line of a file as text; `ValueError` where it is not UTF-8, or longer than a line can be."
     if len(raw) > LONGEST_LINE:
-        raise ValueError(f"{path}, line {n}: longer than {LONGEST_LINE:,} bytes; break it into lines")
+        raise UserError(f"{path}, line {n}: longer than {LONGEST_LINE:,} bytes; break it into lines")
     if n == 1 and (raw[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in raw):
-        raise ValueError(
+        raise UserError(
             f"{path} is UTF-16 or no text at all; "
             f"if it is text, convert it first, for example with `iconv -f utf-16 -t utf-8`"
         )
     try:
         return raw.decode("utf-8-sig" if n == 1 else "utf-8", errors)
     except UnicodeDecodeError as e:
-        raise ValueError(
+        raise UserError(
             f"{path}, line {n}: not UTF-8 (byte {e.object[e.start]:#04x} at column {e.start + 1}); "
             f"convert the file first, for example with `iconv -f latin1 -t utf-8` where it is Latin-1"
         ) from None
@@ -136,7 +136,7 @@ def _decoded_lines(path: Path, file: BufferedReader, errors: str = "strict") -> 
     except Exception as e:
         if not _is_damage(e):
             raise
-        raise ValueError(f"{path} cannot be read to its end ({e}); it is damaged or cut off") from None
+        raise UserError(f"{path} cannot be read to its end ({e}); it is damaged or cut off") from None
 
 
 def raw_lines(
@@ -159,7 +159,7 @@ def check_characters(text: str, place: str) -> None:
     except UnicodeEncodeError as e:
         half, before = ord(text[e.start]), text[max(0, e.start - 20) : e.start]
         problem = rf"half a character (the lone surrogate \u{half:04x}) after {before!r}"
-        raise ValueError(f"{place}: {problem}; write the character whole, or leave it out") from None
+        raise UserError(f"{place}: {problem}; write the character whole, or leave it out") from None
 
 
 def _parts(value: Any) -> list[Any]:
@@ -192,11 +192,11 @@ def _names(record: Mapping[str, Any]) -> Iterator[str]:
         yield from [f"{name}.{within}" for within in inner] or [name]
 
 
-def _no_field(path: str | Path, place: str, problem: str, there: Iterable[str]) -> ValueError:
+def _no_field(path: str | Path, place: str, problem: str, there: Iterable[str]) -> UserError:
     "The error about a field or column that is not there or no text, with those that are there."
     there = ", ".join(str(name)[:30] for name in there) or "none"
     hint = f"name the one with the text by --field NAME (a column without a name by its number), or as {path}::NAME"
-    return ValueError(f"{place}: {problem}; there are {there}; {hint}")
+    return UserError(f"{place}: {problem}; there are {there}; {hint}")
 
 
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")  # a character's half, as JSON writes it
@@ -214,13 +214,13 @@ def read_json(
         at = place if e.lineno == 1 else f"{place}, line {e.lineno}"
         why = f"({e.msg.removesuffix(' at')} at column {e.colno})"
         if e.pos < len(whole) and not e.msg.startswith("Unterminated"):
-            raise ValueError(f"{at} is no JSON {why}; give JSON lines, an object in each") from None
+            raise UserError(f"{at} is no JSON {why}; give JSON lines, an object in each") from None
         hint = "" if text.endswith("\n") else "; is the file cut off?"
-        raise ValueError(f"{at}: not a whole JSON object {why}{hint}") from None
+        raise UserError(f"{at}: not a whole JSON object {why}{hint}") from None
     except ValueError as e:  # a number of more digits than Python reads
-        raise ValueError(f"{place}: JSON that cannot be read ({first_line(e)})") from None
+        raise UserError(f"{place}: JSON that cannot be read ({first_line(e)})") from None
     except RecursionError:
-        raise ValueError(f"{place}: JSON that is nested too deeply; give lists and objects a few levels deep") from None
+        raise UserError(f"{place}: JSON that is nested too deeply; give lists and objects a few levels deep") from None
     if _SURROGATE.search(text):
         check_characters(json.dumps(value, ensure_ascii=False), place)
     return value
@@ -237,7 +237,7 @@ def json_record(
 def _object(record: Any, place: str) -> dict[str, Any]:
     "A value from JSON if it is an object; `ValueError` for any other."
     if not isinstance(record, dict):
-        raise ValueError(f"{place}: not a JSON object but {type(record).__name__}; give JSON lines, an object in each")
+        raise UserError(f"{place}: not a JSON object but {type(record).__name__}; give JSON lines, an object in each")
     return record
 
 
@@ -273,7 +273,7 @@ def _rows(path: Path, lines: Iterable[str], delimiter: str) -> Iterator[tuple[in
     try:
         yield from ((reader.line_num, row) for row in reader if row)
     except csv.Error as e:
-        raise ValueError(f"{path}, line {reader.line_num}: not a row of a table ({e}); is the file cut off?") from None
+        raise UserError(f"{path}, line {reader.line_num}: not a row of a table ({e}); is the file cut off?") from None
 
 
 def _table_texts(path: Path, field: str, lines: Iterable[str], delimiter: str) -> Iterator[str]:
@@ -289,7 +289,7 @@ def _table_texts(path: Path, field: str, lines: Iterable[str], delimiter: str) -
         raise _no_field(path, str(path), f"no column {field!r}", columns)
     for n, row in rows:
         if len(row) != len(columns):
-            raise ValueError(f"{path}, line {n}: {len(row)} cells, and line {first} has {len(columns)}")
+            raise UserError(f"{path}, line {n}: {len(row)} cells, and line {first} has {len(columns)}")
         yield row[column]
 
 # %% ../../nbs/01_text/03_reader.ipynb #6a3f0115
@@ -299,7 +299,7 @@ def _parquet_texts(path: Path, field: str, file: BufferedReader) -> Iterator[str
     try:
         table = parquet.ParquetFile(file)
     except (OSError, ValueError) as e:
-        raise ValueError(f"{path}: a Parquet file that is damaged or cut off ({first_line(e)})") from None
+        raise UserError(f"{path}: a Parquet file that is damaged or cut off ({first_line(e)})") from None
     columns = table.schema_arrow.names
     wanted = [name for name in (field, field.partition(".")[0]) if name in columns][:1]
     try:
@@ -307,7 +307,7 @@ def _parquet_texts(path: Path, field: str, file: BufferedReader) -> Iterator[str
             for record in batch.to_pylist():
                 yield _field_text(record, path, str(path), field, "column")
     except (OSError, UnicodeDecodeError) as e:
-        raise ValueError(f"{path} cannot be read to its end ({e}); it is damaged") from None
+        raise UserError(f"{path} cannot be read to its end ({e}); it is damaged") from None
 
 # %% ../../nbs/01_text/03_reader.ipynb #6a3f0117
 _LOOKED_AT = 20  # lines
@@ -352,10 +352,10 @@ def _names_field(rows: list[list[str]], field: str) -> bool:
     return bool(rows) and len(rows[0]) > 1 and field in rows[0]
 
 
-def _no_text_column(path: Path, field: str, columns: list[str]) -> ValueError:
+def _no_text_column(path: Path, field: str, columns: list[str]) -> UserError:
     "The error about a table of which no column is the text."
     hint = f"name the column with the text by --field NAME (or its number), or as {path}::NAME"
-    return ValueError(
+    return UserError(
         f"{path} looks like a table or treebank of {len(columns)} columns ({', '.join(columns)[:80]}) and has no "
         f"column {field!r}; {hint}; plain text has one sentence or paragraph a line"
     )
@@ -389,9 +389,9 @@ def _check_is_text(path: Path, start: str) -> None:
     "`ValueError` where a file begins as a format that has no lines of text."
     if start in ("{", "[") or start.startswith(("[{", '["')):
         hint = "give JSON lines, an object in each line; `jq -c '.[]'` makes them of a list"
-        raise ValueError(f"{path} is JSON over several lines or a list; {hint}")
+        raise UserError(f"{path} is JSON over several lines or a list; {hint}")
     if start.lower().startswith(("<?xml", "<!doctype", "<html")):
-        raise ValueError(f"{path} is XML or HTML; take the text out of it first")
+        raise UserError(f"{path} is XML or HTML; take the text out of it first")
 
 
 def _format_of(path: Path, field: str, lines: list[str]) -> _Texts:
@@ -408,7 +408,7 @@ def _format_of(path: Path, field: str, lines: list[str]) -> _Texts:
     if delimiter:
         return partial(_table_texts, delimiter=delimiter)
     if field:
-        raise ValueError(f"{path} is plain text, which has no field {field!r}; leave the field out")
+        raise UserError(f"{path} is plain text, which has no field {field!r}; leave the field out")
     return _plain_texts
 
 
@@ -570,7 +570,7 @@ def _data_set(name: str) -> Iterable[dict[str, Any]]:
         return datasets.load_dataset(path, config or None, split=split or "train", streaming=True)
     except Exception as e:  # whatever a data set's own files raise, and a network that is not there
         why = " ".join(str(e.__cause__ or e).split())[:200]
-        raise ValueError(f"{name}: the data set does not load ({why}); a name is hf:NAME:CONFIG:SPLIT") from None
+        raise UserError(f"{name}: the data set does not load ({why}); a name is hf:NAME:CONFIG:SPLIT") from None
 
 
 def _data_set_texts(name: str, field: str) -> Iterator[str]:

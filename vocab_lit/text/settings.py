@@ -21,9 +21,9 @@ import pydantic.dataclasses
 import yaml
 from pydantic_core import ArgsKwargs
 
-from .errors import SettingError, check_extra
-from .errors import first_line as first_line
-from .reader import TextSource, check_characters
+from vocab_lit.text.errors import SettingError, UserError, check_extra
+from vocab_lit.text.errors import first_line as first_line
+from vocab_lit.text.reader import TextSource, check_characters
 
 # %% auto #0
 __all__ = ['File', 'Files', 'Model', 'LARGEST_SEED', 'COPIES', 'Option', 'option', 'required', 'options', 'did_you_mean',
@@ -367,9 +367,9 @@ class CleanSettings(Settings):
             raise SettingError(missing, "give both, a model that identifies languages and codes of languages")
 
 # %% ../../nbs/01_text/00_settings.ipynb #540daa80
-def wrong(at: str, problem: str) -> ValueError:
+def wrong(at: str, problem: str) -> UserError:
     "The error that tells a problem and where it is."
-    return ValueError(f"{at}: {problem}")
+    return UserError(f"{at}: {problem}")
 
 
 def check_key(
@@ -465,7 +465,7 @@ class Part:
         values = self.node.value if isinstance(self.node, yaml.SequenceNode) else []
         return {str(i): Part(value, _place(self.file, value)) for i, value in enumerate(values)}
 
-    def wrong(self, error: SettingError) -> ValueError:
+    def wrong(self, error: SettingError) -> UserError:
         "The error with the line that its keys lead to."
         part = self
         for key in map(str, error.at):

@@ -17,9 +17,9 @@ import numpy as np
 import regex
 from fontTools import unicodedata as ucd
 
-from .corpus import data_path
-from .errors import MissingExtra, SettingError, check_extra, import_extra
-from .settings import existing_text
+from vocab_lit.text.corpus import data_path
+from vocab_lit.text.errors import MissingExtra, SettingError, UserError, check_extra, import_extra
+from vocab_lit.text.settings import existing_text
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -86,7 +86,7 @@ def read_words(words: WordList) -> list[str]:
         return _wordfreq().top_n_list(words.language, words.most)
     found = list(dict.fromkeys(line.split("\t")[0].strip() for line in Lines(words.name)))
     if not found:
-        raise ValueError(f"{words.name}: the list is empty; give a file with a word a line")
+        raise UserError(f"{words.name}: the list is empty; give a file with a word a line")
     return found
 
 # %% ../../nbs/01_text/05_words.ipynb #34b459b4

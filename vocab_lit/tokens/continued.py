@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from tokenizers import models
 from tqdm.auto import tqdm
 
-from .expansion import UNKNOWN_PENALTY, append_pieces
-from .settings import TokenizerSettings
-from .tokenizer_file import Built, TokenizerFile
-from .train import train_tokenizer_like, training_rule, training_splits, word_limit
-from .vocab import FALLBACK_PIECES, backend_of
+from vocab_lit.text.errors import UserError
+from vocab_lit.tokens.expansion import UNKNOWN_PENALTY, append_pieces
+from vocab_lit.tokens.settings import TokenizerSettings
+from vocab_lit.tokens.tokenizer_file import Built, TokenizerFile
+from vocab_lit.tokens.train import train_tokenizer_like, training_rule, training_splits, word_limit
+from vocab_lit.tokens.vocab import FALLBACK_PIECES, backend_of
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -376,13 +377,13 @@ def extend_on_text(
 ) -> Built:  # as `append_pieces` adds tokens
     "Train a tokenizer on, so that it has more tokens; `ValueError` where the text gives none."
     if n < 1:
-        raise ValueError(f"cannot expand by {n} tokens; give at least 1")
+        raise UserError(f"cannot expand by {n} tokens; give at least 1")
     parts = TokenizerFile.of(source)
     parts.check_kind()
     words = count_words(parts, lines)
     new, changes, how = _BY_MODEL[parts.dialect.model](parts, words, n)
     if not new:
-        raise ValueError("the text has no two neighbouring tokens twice that could become a new one; give more text")
+        raise UserError("the text has no two neighbouring tokens twice that could become a new one; give more text")
     about = f"{len(new):,} tokens are added to {parts.size:,}: {how}"
     if len(new) < n:
         about += f"; {n:,} were asked for, and the text has no more that come up twice"
@@ -410,7 +411,7 @@ def check_extends(source: PreTrainedTokenizerBase, target: PreTrainedTokenizerBa
     ids = target.get_vocab()
     lost = [piece for piece, id in source.get_vocab().items() if ids.get(piece) != id]
     if lost:
-        raise ValueError(
+        raise UserError(
             f"the tokenizer is not the source's with more tokens: {len(lost):,} tokens of the source have another id "
             f"or none, such as {lost[0]!r}; leave it out, or choose another way of expansion"
         )

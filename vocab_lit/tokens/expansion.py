@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from tokenizers import models
 
-from .settings import GivenToken
-from .tokenizer_file import Built, TokenizerFile, ids_before, own_methods, with_vocabulary
-from .vocab import CHARACTERS, TIMES_FOLLOW, Dialect, Token, Vocab, backend_of, overlap, read_token
+from vocab_lit.text.errors import UserError
+from vocab_lit.tokens.settings import GivenToken
+from vocab_lit.tokens.tokenizer_file import Built, TokenizerFile, ids_before, own_methods, with_vocabulary
+from vocab_lit.tokens.vocab import CHARACTERS, TIMES_FOLLOW, Dialect, Token, Vocab, backend_of, overlap, read_token
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
@@ -103,12 +104,12 @@ def append_pieces(
 def _check_alike(source: Dialect, target: Dialect) -> None:
     "`ValueError` where the pieces of one tokenizer cannot be built by another."
     if source.model != target.model:
-        raise ValueError(
+        raise UserError(
             f"a {source.model} tokenizer cannot be expanded by a {target.model} one; train one of the same kind"
         )
     marks = [d.end or d.mark or d.continuation or "Ġ" * d.byte_level for d in (source, target)]
     if source.model == "BPE" and marks[0] != marks[1]:
-        raise ValueError(
+        raise UserError(
             f"the source BPE tokenizer marks words by {marks[0] or 'nothing'}, "
             f"and the target's by {marks[1] or 'nothing'}, so that the new pieces could not be built; "
             f"give a tokenizer that marks them alike, or replace the vocabulary instead of expanding it"
@@ -125,7 +126,7 @@ def _new_pieces(source: TokenizerFile, target: TokenizerFile, n: int) -> dict[st
     kept = {t.piece for t in first if t.text and " " * t.word_start + t.text in template}
     new = {piece: own for piece, own in written.items() if own is not None and piece not in kept}
     if not new:
-        raise ValueError(
+        raise UserError(
             f"the source vocabulary has all of the first {len(first)} tokens of the target language's tokenizer, of "
             "which the first are single characters or bytes; expand by more"
         )
@@ -209,7 +210,7 @@ def expand_tokenizer(
     True
     """
     if n < 1:
-        raise ValueError(f"cannot expand by {n} tokens; give at least 1")
+        raise UserError(f"cannot expand by {n} tokens; give at least 1")
     source, auxiliary = TokenizerFile.of(source), TokenizerFile.of(auxiliary)
     _check_alike(source.dialect, auxiliary.dialect)
     entries = dict(auxiliary.model["vocab"])  # {piece: score in Unigram models, id in others}
@@ -361,7 +362,7 @@ class _Attempt:
         written, ids = [*pieces, *(g.token for g in self.added)], self.tokenizer.get_vocab()
         self.given = dict(zip((ids[piece] for piece in written), [*pieces.values(), *self.added]))  # {id: token}
         if len(set(ids.values())) < len(ids):
-            raise ValueError("the ids of this tokenizer have gaps, behind which no tokens can be added")
+            raise UserError("the ids of this tokenizer have gaps, behind which no tokens can be added")
 
     def failed(self) -> list[GivenToken]:
         "The terms that do not come out of every sentence as one token, or are not decoded as they were or as before."

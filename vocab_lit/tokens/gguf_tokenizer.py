@@ -19,7 +19,7 @@ import sentencepiece
 from sentencepiece import sentencepiece_model_pb2
 from tokenizers import normalizers
 
-from ..gguf.container import ARRAY, STRING, Field, GgufFile
+from vocab_lit.gguf.container import ARRAY, STRING, Field, GgufFile
 from vocab_lit.gguf.tokens import (
     MODELS,
     TokenType,
@@ -32,9 +32,9 @@ from vocab_lit.gguf.tokens import (
     tokens_of,
     with_tokens,
 )
-from ..text.errors import first_line, no_collection
-from .tokenizer_file import TokenizerFile, from_pipeline
-from .vocab import FALLBACK, Dialect, Vocab, merges_by_score, sentencepiece_pipeline
+from vocab_lit.text.errors import UserError, first_line, no_collection
+from vocab_lit.tokens.tokenizer_file import TokenizerFile, from_pipeline
+from vocab_lit.tokens.vocab import FALLBACK, Dialect, Vocab, merges_by_score, sentencepiece_pipeline
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
@@ -186,9 +186,9 @@ class GgufTokenizer(TokenizerFile):
         "An entry of the tokenizer."
         return self.file.get(f"tokenizer.ggml.{name}", default)
 
-    def wrong(self, what: str) -> ValueError:
+    def wrong(self, what: str) -> UserError:
         "An error that names the file."
-        return ValueError(f"{self.file.path}: {what}")
+        return UserError(f"{self.file.path}: {what}")
 
     @cached_property
     def name(self) -> str:
@@ -515,7 +515,7 @@ class _Written:
         self.absent = [t.id for t in new.vocab if not t.piece]
         [(twice, times)] = Counter(self.tokens).most_common(1)
         if times > 1:
-            raise ValueError(f"the token {twice!r} would stand twice in the file, which llama.cpp refuses; rename one")
+            raise UserError(f"the token {twice!r} would stand twice in the file, which llama.cpp refuses; rename one")
 
     def _token(self, id: int, piece: str) -> str:
         "A piece as the file writes it."

@@ -16,10 +16,10 @@ import sentencepiece
 from sentencepiece import sentencepiece_model_pb2
 from tokenizers import normalizers
 
-from ..text.errors import first_line, no_collection, reading
-from ..text.files import hub_name, is_gguf, leads_out, read_json, scratch_folder
-from .tokenizer_file import TokenizerFile, own_methods, save_tokenizer
-from .train import BERT_ROLES, ROBERTA_ROLES
+from vocab_lit.text.errors import UserError, first_line, no_collection, reading
+from vocab_lit.text.files import hub_name, is_gguf, leads_out, read_json, scratch_folder
+from vocab_lit.tokens.tokenizer_file import TokenizerFile, own_methods, save_tokenizer
+from vocab_lit.tokens.train import BERT_ROLES, ROBERTA_ROLES
 from vocab_lit.tokens.vocab import (
     backend_of,
     components,
@@ -196,7 +196,7 @@ def load_tokenizer(source: str | Path) -> PreTrainedTokenizerBase:
     with reading(path, "the tokenizer"):
         tokenizer = _from_json(path) if path.is_file() else _from_folder(path)
         if not tokenizer.model_max_length > 0:  # a TypeError where it is no number
-            raise ValueError(f"model_max_length is {tokenizer.model_max_length}")
+            raise UserError(f"model_max_length is {tokenizer.model_max_length}")
         return _checked(tokenizer)
 
 
@@ -210,7 +210,7 @@ def _by_transformers(path: str | Path, **options: Any) -> PreTrainedTokenizerBas
         if "custom code" not in str(e):
             raise
         hint = "put a tokenizer.json into the folder, and leave auto_map out of its configuration"
-        raise ValueError(f"{path}: the tokenizer needs {_CODE}, which is not run here; {hint}") from None
+        raise UserError(f"{path}: the tokenizer needs {_CODE}, which is not run here; {hint}") from None
 
 
 _CODE = "Python code of its own"
@@ -220,7 +220,7 @@ def _from_folder(path: Path) -> PreTrainedTokenizerBase:
     "A folder's tokenizer, from the first of the files that it can be made from."
     for template in (*path.glob("*.jinja"), *path.glob("additional_chat_templates/*.jinja")):
         if leads_out(template, path):  # any file's text would become a part of the tokenizer
-            raise ValueError(f"{template} is a link that leads out of the folder; copy the file there")
+            raise UserError(f"{template} is a link that leads out of the folder; copy the file there")
     if (path / "tokenizer.json").is_file():
         return _from_configured_json(path)
     if model := _sentencepiece_model(path):
@@ -260,7 +260,7 @@ def _from_vocabulary(path: Path) -> PreTrainedTokenizerBase:
         pieces = words.read_text(encoding="utf-8").split("\n")
         if "[UNK]" not in pieces:
             hint = "name the tokenizer_class in a tokenizer_config.json"
-            raise ValueError(f"{words} is not BERT's: it lacks [UNK]; {hint}")
+            raise UserError(f"{words} is not BERT's: it lacks [UNK]; {hint}")
         cased = any(piece[:1].isupper() for piece in pieces)
         case: dict[str, Any] = dict(do_lower_case=not cased)
         is_said = "do_lower_case" in read_json(path / "tokenizer_config.json")
@@ -289,7 +289,7 @@ def _checked(tokenizer: PreTrainedTokenizerBase) -> PreTrainedTokenizerBase:
     try:
         ids_of_lines(tokenizer, TRIALS)
     except Exception as e:  # of the tokenizers library: the vocabulary has no unknown token
-        raise ValueError(f"it fails on a character that is not in its vocabulary ({first_line(e)})") from None
+        raise UserError(f"it fails on a character that is not in its vocabulary ({first_line(e)})") from None
     model: Any = backend_of(tokenizer).model
     if getattr(model, "dropout", None):
         log.warning("BPE dropout of %g is left out: by it a text is tokenized differently each time", model.dropout)
@@ -303,11 +303,11 @@ def _check_added(tokenizer: PreTrainedTokenizerBase) -> None:
     for id, token in tokenizer.init_kwargs.get("added_tokens_decoder", {}).items():
         if (now := backend.token_to_id(str(token))) != id:
             hint = f"and transformers gives it {now}; mend the ids of its added tokens, or leave the token out"
-            raise ValueError(f"the token {str(token)!r} has the id {id} in its files, {hint}")
+            raise UserError(f"the token {str(token)!r} has the id {id} in its files, {hint}")
     for id, token in backend.get_added_tokens_decoder().items():
         if (piece := backend.model.id_to_token(id)) not in (None, token.content):
             hint = f"which is that of {piece!r}; write a vocabulary whose ids have no gaps"
-            raise ValueError(f"the token {token.content!r} is added under the id {id}, {hint}")
+            raise UserError(f"the token {token.content!r} is added under the id {id}, {hint}")
 
 
 def _check_template(backend: Tokenizer) -> None:
@@ -318,7 +318,7 @@ def _check_template(backend: Tokenizer) -> None:
         for piece in [*part.get("single", ()), *part.get("pair", ())]:
             if (token := piece.get("SpecialToken", {}).get("id")) not in (None, *told):
                 hint = "and its special_tokens have no ids for it; mend the post_processor of its tokenizer.json"
-                raise ValueError(f"{token!r} is put around a text, {hint}")
+                raise UserError(f"{token!r} is put around a text, {hint}")
 
 # %% ../../nbs/02_tokens/09_load.ipynb #1ae20cbe
 def _named(path: Path) -> str | None:
@@ -336,10 +336,10 @@ def _by_class(path: Path, named: str, vocab_file: str | None = None) -> PreTrain
             return _by_class(path, named)
         if _CODE in str(e):
             raise
-        raise ValueError(f"{path}: a {named} does not load without tokenizer.json: {first_line(e)}") from None
+        raise UserError(f"{path}: a {named} does not load without tokenizer.json: {first_line(e)}") from None
     if not tokenizer.is_fast:
         hint = "which is what is read here; give a model whose tokenizer has one"
-        raise ValueError(f"{path}: {named} has no fast version (tokenizer.json), {hint}")
+        raise UserError(f"{path}: {named} has no fast version (tokenizer.json), {hint}")
     if len(tokenizer.get_vocab().keys() - tokenizer.all_special_tokens) < 2:  # of a class that found no file of its own
         raise _no_tokenizer(path)
     return tokenizer
@@ -366,7 +366,7 @@ def _from_sentencepiece(path: Path, file: Path, model: sentencepiece.SentencePie
     sets_language = "src_lang" in own_methods(made)
     if sets_language and (language := cast("Any", made).src_lang) not in made.get_vocab():
         problem = f"the {type(made).__name__} that transformers makes of {file.name} lacks {language}"
-        raise ValueError(f"{path}: {problem}; put the model's tokenizer.json into the folder")
+        raise UserError(f"{path}: {problem}; put the model's tokenizer.json into the folder")
     if (text := tokenized_differently(made, model)) is None:
         return made
     if sets_language:  # with another class, texts would be marked as of a wrong language
@@ -377,7 +377,7 @@ def _from_sentencepiece(path: Path, file: Path, model: sentencepiece.SentencePie
     if (text := tokenized_differently(made, model)) is None:
         return made
     hint = "put the model's tokenizer.json into the folder"
-    raise ValueError(f"{path}: no tokenizer made of {file.name} tokenizes {text!r} as SentencePiece does; {hint}")
+    raise UserError(f"{path}: no tokenizer made of {file.name} tokenizes {text!r} as SentencePiece does; {hint}")
 
 
 def _from_json(path: Path) -> PreTrainedTokenizerFast:
@@ -412,7 +412,7 @@ def check_loads_again(
     texts = [*tokenizer.batch_decode(in_groups(ordinary)), *TRIALS]
     if loaded(texts)["input_ids"] != tokenizer(texts)["input_ids"]:
         hint = "give one with the model's own pipeline, or have it trained without --kind"
-        raise ValueError(
+        raise UserError(
             f"transformers loads the tokenizer of a {model_type} model as a {type(loaded).__name__}, which tokenizes "
             f"differently from the target tokenizer; {hint}"
         )

@@ -12,10 +12,10 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..text.errors import SettingError
-from ..text.reader import TextSource, json_record, raw_lines, table_cells
-from ..text.settings import File, Model, Settings, did_you_mean, existing_file, option, settings
-from ..text.words import check_words
+from vocab_lit.text.errors import SettingError, UserError
+from vocab_lit.text.reader import TextSource, json_record, raw_lines, table_cells
+from vocab_lit.text.settings import File, Model, Settings, did_you_mean, existing_file, option, settings
+from vocab_lit.text.words import check_words
 
 if TYPE_CHECKING:
     from vocab_lit.text.corpus import Amount
@@ -47,7 +47,7 @@ class GivenToken:
 def _check_columns(names: Iterable[str], place: str) -> None:
     for name in names:
         if name not in _COLUMNS:
-            raise ValueError(f"{place}: no column {name!r}; {did_you_mean(name, _COLUMNS)}")
+            raise UserError(f"{place}: no column {name!r}; {did_you_mean(name, _COLUMNS)}")
 
 
 def _given(record: Mapping[str, object], place: str) -> GivenToken:
@@ -55,14 +55,14 @@ def _given(record: Mapping[str, object], place: str) -> GivenToken:
     _check_columns(record, place)
     special = _YES_OR_NO.get(str(record.get("special", "")).lower())
     if special is None:
-        raise ValueError(f"{place}: special is {record['special']!r}; give true or false")
+        raise UserError(f"{place}: special is {record['special']!r}; give true or false")
     texts = {name: record.get(name) or "" for name in _COLUMNS[:3]}
     if not_text := [name for name, text in texts.items() if not isinstance(text, str)]:
-        raise ValueError(f"{place}: {not_text[0]} is {texts[not_text[0]]!r}; give text")
+        raise UserError(f"{place}: {not_text[0]} is {texts[not_text[0]]!r}; give text")
     token, like, description = map(str, texts.values())
     given = GivenToken(token, like.strip(), description.strip(), special, place)
     if not token.strip():
-        raise ValueError(f"{place}: the token is blank; give one in each line, in the field token")
+        raise UserError(f"{place}: the token is blank; give one in each line, in the field token")
     if token != token.strip():
         raise given.problem("has white space around it; leave that out")
     if given.like and given.description:
@@ -77,17 +77,17 @@ def _table_records(lines: Mapping[str, str]) -> Iterator[tuple[dict[str, object]
         cells = table_cells(line)
         if not columns and "token" not in cells and len(cells) > 1:
             hint = f"begin the file with the names, of {', '.join(_COLUMNS)}"
-            raise ValueError(f"{place}: {len(cells)} columns that no line names; {hint}")
+            raise UserError(f"{place}: {len(cells)} columns that no line names; {hint}")
         if not columns and "token" in cells:
             _check_columns(cells, place)
             if len(set(cells)) < len(cells):
-                raise ValueError(f"{place}: a column is named twice")
+                raise UserError(f"{place}: a column is named twice")
             columns = cells
             continue
         columns = columns or ["token"]
         if len(cells) > len(columns):
             named = ", ".join(columns)
-            raise ValueError(f"{place}: {len(cells)} cells, and there are {len(columns)} columns ({named})")
+            raise UserError(f"{place}: {len(cells)} cells, and there are {len(columns)} columns ({named})")
         yield dict(zip(columns, cells)), place
 
 
@@ -104,7 +104,7 @@ def _read_given(path: str | Path) -> list[GivenToken]:
             raise given.problem(f"is given twice, first in {tokens[given.token].place.rpartition(', ')[2]}")
         tokens[given.token] = given
     if not tokens:
-        raise ValueError(f"{path}: there are no tokens in this file")
+        raise UserError(f"{path}: there are no tokens in this file")
     return list(tokens.values())
 
 

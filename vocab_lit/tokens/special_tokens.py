@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokenizers import AddedToken
 
-from ..text.errors import first_line
-from ..text.files import check_file_name, read_json
+from vocab_lit.text.errors import UserError, first_line
+from vocab_lit.text.files import check_file_name, read_json
 from vocab_lit.tokens.vocab import (
     ROLES,
     SAME_ROLE,
@@ -263,14 +263,14 @@ def check_ids(config: PreTrainedConfig, source: Vocab, target: Vocab) -> None:
     codes = {text: id for text, id in (getattr(config, "vocabulary_map", None) or {}).items() if _CODES.search(text)}
     if lost := [text for text, id in codes.items() if ids.of_token(id) is None]:
         what = f"the target tokenizer lacks {len(lost)} of {len(codes)} tokens of images, such as {lost[0]!r}"
-        raise ValueError(f"{what}, which the model has in its vocabulary_map; make them special tokens of the source")
+        raise UserError(f"{what}, which the model has in its vocabulary_map; make them special tokens of the source")
     for name, old in vars(config).items():
         role = role_of(name)
         if role is None or role in _REPLACEABLE or not isinstance(old, int):
             continue
         token = ids.token(old)
         if token and token.kind == "special" and ids.of_role(role, old) is None:
-            raise ValueError(
+            raise UserError(
                 f"the target tokenizer has no {ids.piece(old)}, which is the model's {name}; "
                 "add it to the tokenizer, or let --add-special-tokens do so"
             )
@@ -302,7 +302,7 @@ def check_ids_written(config: Any, at: str) -> None:
         else:
             fits = not isinstance(value, (float, Mapping))
         if not (fits and _are_ids(value)):
-            raise ValueError(f"{at} has {name} {value!r}; write the id of a token, a list of ids, or null")
+            raise UserError(f"{at} has {name} {value!r}; write the id of a token, a list of ids, or null")
 
 
 _TIME = re.compile(r"<\|\d+\.\d\d\|>")
@@ -382,7 +382,7 @@ def check_templates(
         except Exception as e:  # whatever the template's program raises
             errors.append(first_line(e))
     if errors:
-        raise ValueError(f"the chat template of {whose} fails on a single question: {errors[0]}; repair or remove it")
+        raise UserError(f"the chat template of {whose} fails on a single question: {errors[0]}; repair or remove it")
 
 # %% ../../nbs/02_tokens/04_special_tokens.ipynb #bfdc5ae9
 def listed(tokens: list[str], most: int = 5) -> str:

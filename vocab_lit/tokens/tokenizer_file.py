@@ -22,8 +22,9 @@ import numpy as np
 from tokenizers import Tokenizer, models
 from tqdm.auto import tqdm
 
-from ..text.files import scratch_folder
-from .special_tokens import CONTENT, Beside, rendered_templates, template_constants
+from vocab_lit.text.errors import UserError
+from vocab_lit.text.files import scratch_folder
+from vocab_lit.tokens.special_tokens import CONTENT, Beside, rendered_templates, template_constants
 from vocab_lit.tokens.vocab import (
     BPE_OPTIONS,
     BYTES,
@@ -40,7 +41,7 @@ from vocab_lit.tokens.vocab import (
     read_pipeline,
     read_settings,
 )
-from .word_counts import counted_words, divides_at_spaces
+from vocab_lit.tokens.word_counts import counted_words, divides_at_spaces
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
@@ -408,10 +409,10 @@ class TokenizerFile:
         check_ids(ids | {a["content"]: a["id"] for a in self.added})
         if self.model.get("dropout"):
             hint = "set tokenizer.backend_tokenizer.model.dropout = None"
-            raise ValueError(f"the tokenizer has BPE dropout, and tokenizes a text differently each time; {hint}")
+            raise UserError(f"the tokenizer has BPE dropout, and tokenizes a text differently each time; {hint}")
         if (listed := self.model.get("unk_id")) is not None and (other := ids[str(self.unknown)]) != listed:
             what = f"the unknown token {self.unknown!r} stands twice in the vocabulary, under {listed} and {other}"
-            raise ValueError(f"{what}; give one of them another name")
+            raise UserError(f"{what}; give one of them another name")
         return ids
 
     @cached_property
@@ -428,7 +429,7 @@ class TokenizerFile:
         "`ValueError` where the model has only whole words."
         if self.dialect.model not in ("BPE", "Unigram", "WordPiece"):
             problem = "a token that is left out would be unknown; only BPE, Unigram and WordPiece can be trimmed"
-            raise ValueError(f"a {self.dialect.model} tokenizer does not build tokens from smaller ones, and {problem}")
+            raise UserError(f"a {self.dialect.model} tokenizer does not build tokens from smaller ones, and {problem}")
 
     @property
     def spells_bytes(self) -> bool:

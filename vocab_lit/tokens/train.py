@@ -21,8 +21,9 @@ import sentencepiece
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 from tqdm.auto import tqdm
 
-from ..text.corpus import Amount, reread, sample_lines
-from .settings import KINDS
+from vocab_lit.text.corpus import Amount, reread, sample_lines
+from vocab_lit.text.errors import UserError
+from vocab_lit.tokens.settings import KINDS
 from vocab_lit.tokens.tokenizer_file import (
     SPECIAL_ROLES,
     Built,
@@ -31,9 +32,9 @@ from vocab_lit.tokens.tokenizer_file import (
     model_pieces,
     with_vocabulary,
 )
-from .trim import kept_in_any_case
-from .vocab import FALLBACK_PIECES, Dialect, backend_of, is_reserved
-from .word_counts import CONTROLS, ODD_SPACES
+from vocab_lit.tokens.trim import kept_in_any_case
+from vocab_lit.tokens.vocab import FALLBACK_PIECES, Dialect, backend_of, is_reserved
+from vocab_lit.tokens.word_counts import CONTROLS, ODD_SPACES
 
 if TYPE_CHECKING:
     from tokenizers.pre_tokenizers import PreTokenizer
@@ -59,7 +60,7 @@ class TrainingText:
         self.lines, self.more, self.least = reread(lines), list(more), least
         self.n = 0  # how many lines there were when they were last read, without those that come after
         if not any(line.strip() for line in self.lines):
-            raise ValueError("the text is empty; a tokenizer needs lines of text")
+            raise UserError("the text is empty; a tokenizer needs lines of text")
 
     def __iter__(self) -> Iterator[str]:
         self.n = 0
@@ -228,7 +229,7 @@ def _unigram_model(wanted: _Wanted) -> dict[str, Any]:
     except RuntimeError as e:  # it names two numbers, room and need, of its own pieces
         if need := re.search(r"required_chars\D+\d+\D+(\d+)", str(e)):
             raise TooManyCharacters(int(need[1]) + beside, wanted.size) from None
-        raise ValueError(f"SentencePiece could not train on this text: {e}") from None
+        raise UserError(f"SentencePiece could not train on this text: {e}") from None
     of_template = [piece for line in source.template_lines for piece in source.tokenizer.tokenize(line)]
     trained = _with_pieces([(piece.replace("▁", mark), score) for piece, score in trained], of_template)
     vocab = [[piece, 0.0] for piece in first] + [[piece, score] for piece, score in trained if piece not in first]
@@ -242,7 +243,7 @@ _BY_MODEL: dict[str, Callable[[_Wanted], dict[str, Any]]] = {
 }
 
 # %% ../../nbs/02_tokens/02_train.ipynb #2b3010de
-class TooManyCharacters(ValueError):
+class TooManyCharacters(UserError):
     "A vocabulary has no room for the different characters of a text."
 
     def __init__(self, needed: int, vocab_size: int):
@@ -295,20 +296,20 @@ def _train_in_pipeline(
     "Train a vocabulary for the source's own pipeline; `ValueError` where the text cannot fill it, or needs more."
     text, dialect = TrainingText(lines, source.template_lines, _LEAST_COPIES), source.dialect
     if not 0 < character_coverage <= 1:
-        raise ValueError(f"character_coverage {character_coverage} is not a share above 0 and at most 1")
+        raise UserError(f"character_coverage {character_coverage} is not a share above 0 and at most 1")
     first, last = _kept_tokens(source, keep_reserved)
     first += FALLBACK_PIECES * dialect.byte_fallback
     least = len(first) + len(last) + (256 * (1 + bool(dialect.end)) if dialect.byte_level else 1)
     if vocab_size < least:
         what = "special and added tokens, bytes"
-        raise ValueError(f"a vocabulary for this pipeline has at least {least} tokens ({what}), and not {vocab_size}")
+        raise UserError(f"a vocabulary for this pipeline has at least {least} tokens ({what}), and not {vocab_size}")
     single_digits = split_digits or source.has_single_digits
     model, lacking = _trained(_Wanted(text, source, first, last, vocab_size, character_coverage, single_digits))
     made = source.with_pipeline(with_vocabulary(source.settings, model, lacking)).tokenizer
     if len(made) > vocab_size:
         raise TooManyCharacters(len(made), vocab_size)
     if len(made) < vocab_size and not at_most:
-        raise ValueError(
+        raise UserError(
             f"the text ({text.n:,} lines) is too short for {vocab_size} tokens: it yields {len(made)}; "
             f"give more text or ask for at most {len(made)}"
         )
@@ -432,7 +433,7 @@ def train_tokenizer(
     """
     if kind not in KINDS:
         known = ", ".join(f"{name} ({what})" for name, what in KINDS.items())
-        raise ValueError(f"no tokenizer of kind {kind!r}; choose from {known}")
+        raise UserError(f"no tokenizer of kind {kind!r}; choose from {known}")
     usual = TokenizerFile(_usual(kind, lowercase, max_length, around))
     return _train_in_pipeline(usual, lines, vocab_size, character_coverage, split_digits, at_most)
 
@@ -527,7 +528,7 @@ def largest_tokenizer(
     lines: Sequence[str],
 ) -> PreTrainedTokenizerFast:  # `ValueError` where the text fills none
     "A tokenizer like the source's, of the largest of `SIZES` that a text fills, or the smallest with room for it."
-    characters, problem = sum(map(len, lines)), ValueError("the text is too short for a tokenizer of its own")
+    characters, problem = sum(map(len, lines)), UserError("the text is too short for a tokenizer of its own")
     room = [size for size in SIZES if size * _CHARACTERS_PER_TOKEN <= characters] or SIZES[:1]
     larger = SIZES[len(room) :]  # as Chinese needs, with its many characters
     for size in (*reversed(room), *larger):

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from ..text.corpus import Amount, is_held_out, sample_lines, split_lines
-from ..text.errors import SettingError, no_collection
-from ..text.words import read_words, script_name, script_of, word_lines, word_lists
-from .settings import TrimSettings
-from .tokenizer_file import Built, TokenizerFile
-from .vocab import Fit, Vocab, ids_of_lines
+from vocab_lit.text.corpus import Amount, is_held_out, sample_lines, split_lines
+from vocab_lit.text.errors import SettingError, UserError, no_collection
+from vocab_lit.text.words import read_words, script_name, script_of, word_lines, word_lists
+from vocab_lit.tokens.settings import TrimSettings
+from vocab_lit.tokens.tokenizer_file import Built, TokenizerFile
+from vocab_lit.tokens.vocab import Fit, Vocab, ids_of_lines
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -120,7 +120,7 @@ def ordinary_counts(parts: TokenizerFile, counts: Mapping[str, np.ndarray]) -> d
         ordinary[name] = all_counts.copy()
         ordinary[name][special] = 0
         if ordinary[name].sum() == ordinary[name][mark].sum():
-            raise ValueError(f"{name}: the vocabulary has no token for anything in this text; give another text")
+            raise UserError(f"{name}: the vocabulary has no token for anything in this text; give another text")
     return ordinary
 
 
@@ -403,7 +403,7 @@ class TokenizedText:
         "Lines to train on, and lines that no tokenizer sees."
         train, held_out = split_lines(self.lines, HELD_OUT)
         if not (train and held_out):
-            raise ValueError(f"{len(self.lines):,} lines of text are too few for a verdict")
+            raise UserError(f"{len(self.lines):,} lines of text are too few for a verdict")
         return train, held_out
 
     def lost(self, lines: Sequence[str]) -> float:

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from tokenizers import Tokenizer, models
 
-from ..text.errors import no_collection
-from ..text.words import block_of, script_of
+from vocab_lit.text.errors import UserError, no_collection
+from vocab_lit.text.words import block_of, script_of
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -145,7 +145,7 @@ def backend_of(
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if not isinstance(backend, Tokenizer):
         name = type(tokenizer).__name__
-        raise ValueError(f"{name} has no tokenizer.json pipeline to read; save it as a fast tokenizer first")
+        raise UserError(f"{name} has no tokenizer.json pipeline to read; save it as a fast tokenizer first")
     return backend
 
 
@@ -287,11 +287,11 @@ def check_ids(pieces: Mapping[str, int]) -> None:  # {piece: id}, added tokens i
     "`ValueError` where two tokens have one id, or ids are far apart."
     owner = {id: piece for piece, id in pieces.items()}
     if (last := max(owner, default=0)) > 2**20 + 2 * len(owner):  # going through the ids below takes minutes
-        raise ValueError(f"{owner[last]!r} has the id {last:,} among {len(owner):,} tokens; number them without gaps")
+        raise UserError(f"{owner[last]!r} has the id {last:,} among {len(owner):,} tokens; number them without gaps")
     if len(owner) < len(pieces):
         clash = next(piece for piece, id in pieces.items() if owner[id] != piece)
         hint = "give every token an id of its own, and every id below them a token, such as [unused1]"
-        raise ValueError(f"{clash!r} and {owner[pieces[clash]]!r} have one id, {pieces[clash]}; {hint}")
+        raise UserError(f"{clash!r} and {owner[pieces[clash]]!r} have one id, {pieces[clash]}; {hint}")
 
 
 def _ordinary(source: Vocab | None, dialect: Dialect) -> dict[int, Token]:  # by id
@@ -345,7 +345,7 @@ class Vocab:
     def own_tokenizer(self) -> PreTrainedTokenizerBase:
         "The tokenizer that the vocabulary was read from; `ValueError` where it was not read from one."
         if self.tokenizer is None:
-            raise ValueError(f"this vocabulary of {len(self)} tokens was not read from a tokenizer")
+            raise UserError(f"this vocabulary of {len(self)} tokens was not read from a tokenizer")
         return self.tokenizer
 
     def with_tokens(self, more: list[Token]) -> Vocab:
@@ -441,7 +441,7 @@ class Vocab:
             return sorted(matches, key=lambda t: not t.word_start)
         ids = self.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"] if self.tokenizer else []
         divided = f"; its tokens are {' '.join(self[id].shown for id in ids)}" if ids else ""
-        raise ValueError(f"no token {text!r} in this vocabulary of {len(self):,}{divided}")
+        raise UserError(f"no token {text!r} in this vocabulary of {len(self):,}{divided}")
 
 
 def _is_undialectal(piece: str, dialect: Dialect) -> bool:
@@ -487,7 +487,7 @@ def overlap(
 ) -> np.ndarray:  # (n_target,) int64, the source id of each target token, -1 where it has none
     "For every token of the target vocabulary, the source token that it is."
     if only not in ("all", "symbols", "mixed symbols", "specials"):
-        raise ValueError(f"only={only!r}; choose all, symbols, mixed symbols or specials")
+        raise UserError(f"only={only!r}; choose all, symbols, mixed symbols or specials")
     out, similar = np.full(len(target), -1, np.int64), None
     for t in target:
         if t.kind == "special" or only == "specials":

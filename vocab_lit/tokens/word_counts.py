@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby, islice
 from typing import Any
 
-from .vocab import components
+from vocab_lit.tokens.vocab import components
 
 # %% auto #0
 __all__ = ['CONTROLS', 'ODD_SPACES', 'divides_at_spaces', 'counted_words']

@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any, Self, cast
 import numpy as np
 import torch
 
-from ..models.compatibility import check_rows
-from ..models.model_class import max_length
-from ..models.source import FolderSource
-from ..tokens.special_tokens import text_part
-from ..tokens.tokenizer_file import ids_around
-from .lm_data import MaskedBlocks
-from .lm_loss import lm_loss
+from vocab_lit.models.compatibility import check_rows
+from vocab_lit.models.model_class import max_length
+from vocab_lit.models.source import FolderSource
+from vocab_lit.text.errors import UserError
+from vocab_lit.tokens.special_tokens import text_part
+from vocab_lit.tokens.tokenizer_file import ids_around
+from vocab_lit.training.lm_data import MaskedBlocks
+from vocab_lit.training.lm_loss import lm_loss
 
 if TYPE_CHECKING:
     from torch import nn
@@ -230,25 +231,25 @@ class Teacher:
         parts, hint = [_text_config(m) for m in (self.model, model)], "give the model that it was made from"
         theirs, ours = (m.config.model_type for m in (self.model, model))
         if theirs != ours:
-            raise ValueError(f"the teacher is a {theirs} model and the one that learns a {ours}; {hint}")
+            raise UserError(f"the teacher is a {theirs} model and the one that learns a {ours}; {hint}")
         theirs, ours = (part.hidden_size for part in parts)
         if theirs != ours:
             problem = f"the teacher has hidden states of {theirs} dimensions and the model of {ours}"
-            raise ValueError(f"{problem}; {hint}")
+            raise UserError(f"{problem}; {hint}")
         layers = min(part.num_hidden_layers for part in parts)
         if not 0 <= config.distil_layer <= layers:
-            raise ValueError(f"distil_layer {config.distil_layer}: there are layers 1 to {layers}, and 0 for the last")
+            raise UserError(f"distil_layer {config.distil_layer}: there are layers 1 to {layers}, and 0 for the last")
         check_rows(self.model, self.tokenizer)
         if config.length > (longest := max_length(self.model)):
             problem = f"snippets of {config.length} tokens are longer than the teacher's {longest} positions"
-            raise ValueError(f"{problem}; set length to {longest} or less")
+            raise UserError(f"{problem}; set length to {longest} or less")
         for whose, t in (("model", tokenizer), ("teacher", self.tokenizer)):
             if not t.is_fast:
                 problem = f"the {whose}'s tokenizer does not say which characters a token is of"
-                raise ValueError(f"{problem}; give a fast one")
+                raise UserError(f"{problem}; give a fast one")
             around = sum(map(len, ids_around(t)))
             if config.length < around + 2:
-                raise ValueError(f"snippets of {config.length} tokens have {around} special ones; set length to 50")
+                raise UserError(f"snippets of {config.length} tokens have {around} special ones; set length to 50")
 
     def rows(
         self, tokenizer: PreTrainedTokenizerBase, lines: Iterable[str], config: LaptConfig

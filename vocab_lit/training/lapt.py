@@ -20,18 +20,18 @@ from typing import TYPE_CHECKING, Any, cast
 
 import torch
 
-from ..models.compatibility import check_rows
-from ..models.model_class import check_language_model, is_masked, max_length
-from ..models.settings import LoraSettings
-from ..models.trainable import lora_config
-from ..text.corpus import write_json
-from ..text.documents import lines_of_passages
-from ..text.errors import first_line, garbage_collected_inside
-from ..text.files import read_json
-from .distil import SnippetPairs
-from .lm_data import REPLAY_SEED, Kept, MaskedBlocks, PackedBlocks, Replayed, lay_out, pack
-from .lm_loss import activations_recomputed, answering_with_loss, heldout_loss, random_state_restored
-from .settings import PRESETS, NonFiniteGradient
+from vocab_lit.models.compatibility import check_rows
+from vocab_lit.models.model_class import check_language_model, is_masked, max_length
+from vocab_lit.models.settings import LoraSettings
+from vocab_lit.models.trainable import lora_config
+from vocab_lit.text.corpus import write_json
+from vocab_lit.text.documents import lines_of_passages
+from vocab_lit.text.errors import UserError, first_line, garbage_collected_inside
+from vocab_lit.text.files import read_json
+from vocab_lit.training.distil import SnippetPairs
+from vocab_lit.training.lm_data import REPLAY_SEED, Kept, MaskedBlocks, PackedBlocks, Replayed, lay_out, pack
+from vocab_lit.training.lm_loss import activations_recomputed, answering_with_loss, heldout_loss, random_state_restored
+from vocab_lit.training.settings import PRESETS, NonFiniteGradient
 from vocab_lit.training.stages import (
     Freezer,
     choose_micro_batch,
@@ -64,19 +64,19 @@ def check_lapt(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, confi
     from vocab_lit.training.trainer import training_arguments
 
     if os.environ.get("ACCELERATE_USE_FSDP") == "true":
-        raise ValueError("a model is not divided among processes (FSDP); train LoRA, or give torchrun without FSDP")
+        raise UserError("a model is not divided among processes (FSDP); train LoRA, or give torchrun without FSDP")
     if model.config.is_encoder_decoder:
         problem = f"a {type(model).__name__} is an encoder-decoder, which is pretrained in another way"
-        raise ValueError(f"{problem}; there are objectives for masked and causal language models")
+        raise UserError(f"{problem}; there are objectives for masked and causal language models")
     check_language_model(model)
     check_rows(model, tokenizer)
     if is_masked(model) and tokenizer.mask_token_id is None:
-        raise ValueError("the tokenizer has no mask token, which masked language modelling needs")
+        raise UserError("the tokenizer has no mask token, which masked language modelling needs")
     if config.length > (longest := max_length(model)):
         problem = f"blocks of {config.length} tokens are longer than the model's {longest} positions"
-        raise ValueError(f"{problem}; set length to {longest} or less")
+        raise UserError(f"{problem}; set length to {longest} or less")
     if not config.steps:
-        raise ValueError("steps is 0; give 1 or more")
+        raise UserError("steps is 0; give 1 or more")
     for _, stage in stage_starts(config):
         stage_parameters(model, stage.learns)
     training_arguments(config, 0, tempfile.gettempdir())
@@ -108,7 +108,7 @@ def check_same_run(
     before = {name: value for name, value in json.loads(note.read_text("utf-8")).items() if name not in besides}
     if different := differences(before, facts):
         hint = "Resume with what it was started with, or choose another folder"
-        raise ValueError(f"{note.parent} holds another run: it has {'; '.join(different)}. {hint}")
+        raise UserError(f"{note.parent} holds another run: it has {'; '.join(different)}. {hint}")
 
 
 def _digest(*tensors) -> str:  # of contents
@@ -166,13 +166,13 @@ class LaptRun:
         model, config, teacher = self.model, self.config, self.teacher
         check_lapt(model, self.tokenizer, config)
         if config.only_new_rows and not hasattr(model, "new_rows"):
-            raise ValueError("only new tokens are to learn: say which they are, in `with only_new_rows(model, ids)`")
+            raise UserError("only new tokens are to learn: say which they are, in `with only_new_rows(model, ids)`")
         if config.is_taught != (teacher is not None):
-            raise ValueError("mode distil needs a teacher, and nothing else has one")
+            raise UserError("mode distil needs a teacher, and nothing else has one")
         if teacher:
             teacher.check(model, self.tokenizer, config)
         if config.lora and not hasattr(model, "peft_config"):
-            raise ValueError("LoRA is to learn: put it into the model, by `LoraAdapter(model)`")
+            raise UserError("LoRA is to learn: put it into the model, by `LoraAdapter(model)`")
 
     def check_same(self) -> None:
         "`ValueError` where the folder holds a run with other settings."
@@ -227,14 +227,14 @@ class LaptRun:
         "Begin or resume the run in its folder; `ValueError` where this one is another's."
         begun = "contents" in read_json(self.note_file)
         if begun and not resume:
-            raise ValueError(f"{folder} holds a run already; resume it, or choose another folder")
+            raise UserError(f"{folder} holds a run already; resume it, or choose another folder")
         if self.process.process_index and not begun:
             problem = f"process {self.process.process_index} sees no run in {folder}"
-            raise ValueError(f"{problem}; give a folder that all hosts see")
+            raise UserError(f"{problem}; give a folder that all hosts see")
         folder.mkdir(parents=True, exist_ok=True)
         if not begun and _newest_checkpoint(folder):
             problem = f"{folder} holds checkpoints of a run that vocab_lit does not know"
-            raise ValueError(f"{problem}; choose another folder")
+            raise UserError(f"{problem}; choose another folder")
         if resume and self.note_file.is_file():
             self.check_same()
         else:
@@ -265,7 +265,7 @@ class LaptRun:
         if (before := self.note.setdefault("contents", contents)) != contents:
             names = ", ".join(name for name in contents if before.get(name) != contents[name])
             hint = "resume with what it was started with, or choose another folder"
-            raise ValueError(f"{self.note_file.parent} holds another run: its {names} differs; {hint}")
+            raise UserError(f"{self.note_file.parent} holds another run: its {names} differs; {hint}")
         self._write_note()
 
     def _write_note(self) -> None:
@@ -341,9 +341,9 @@ class LaptRun:
         "Note that a step is tried again with a lower norm; `ValueError` where it cannot be, or was too often."
         if not self.folder:
             hint = "give a folder for checkpoints, so that it can be tried again, or lower the learning rate"
-            raise ValueError(f"{error}; {hint}") from None
+            raise UserError(f"{error}; {hint}") from None
         if len(self.note["retries"]) == 3:
-            raise ValueError(f"{error}, also with a lower max_grad_norm; lower the learning rate") from None
+            raise UserError(f"{error}, also with a lower max_grad_norm; lower the learning rate") from None
         norm = self._max_grad_norm / 2
         self.note["retries"].append({"step": error.step, "max_grad_norm": norm})
         self._write_note()
@@ -383,12 +383,12 @@ class LaptRun:
         smaller = next((m for m in micro_batches(config, processes) if 2 * m <= config.micro_batch), 0)
         if not smaller:
             problem = f"{problem}, in which one block is computed at a time"
-            raise ValueError(f"{problem}; {_LESS} or take a larger machine") from None
+            raise UserError(f"{problem}; {_LESS} or take a larger machine") from None
         if processes > 1:
-            raise ValueError(f"{problem}; resume with micro_batch {smaller}") from None
+            raise UserError(f"{problem}; resume with micro_batch {smaller}") from None
         if step and not self.folder:
             hint = f"give micro_batch {smaller}, or a folder for checkpoints to go back to"
-            raise ValueError(f"{problem}; {hint}") from None
+            raise UserError(f"{problem}; {hint}") from None
         checkpoint = _newest_checkpoint(self.folder)
         where = f"from {Path(checkpoint).name}" if checkpoint else "from the start"
         warnings.warn(f"{problem}; going on {where} with micro-batches of {smaller}", stacklevel=4)

@@ -19,9 +19,10 @@ import torch
 from torch.utils.data import Dataset
 from tqdm.auto import tqdm
 
-from ..models.endings import document_marks
-from ..text.documents import hold_out_text, lines_of_passages
-from ..text.settings import SettingError
+from vocab_lit.models.endings import document_marks
+from vocab_lit.text.documents import hold_out_text, lines_of_passages
+from vocab_lit.text.errors import UserError
+from vocab_lit.text.settings import SettingError
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -146,7 +147,7 @@ def lay_out(
 
 def _require_a_block(n_tokens, length) -> None:
     if n_tokens < length:
-        raise ValueError(
+        raise UserError(
             f"the text makes {n_tokens} tokens and a block takes {length}; give more text or a shorter block"
         )
 
@@ -204,7 +205,7 @@ def _masked(
 def _ids_to_mask(tokenizer) -> tuple[int, torch.Tensor, torch.Tensor]:
     "The mask's id, and the ordinary ids as a list and as a table."
     if tokenizer.mask_token_id is None:
-        raise ValueError("the tokenizer has no mask token, which masked language modelling needs")
+        raise UserError("the tokenizer has no mask token, which masked language modelling needs")
     special = tuple(sorted(set(tokenizer.all_special_ids)))
     return tokenizer.mask_token_id, *_ordinary_ids(tokenizer, len(tokenizer), special)
 

@@ -18,8 +18,9 @@ from torch import nn
 from torch.nn import functional as F
 from tqdm.auto import tqdm
 
-from ..models.model_class import is_masked, max_length
-from .lm_data import mask_tokens, pack
+from vocab_lit.models.model_class import is_masked, max_length
+from vocab_lit.text.errors import UserError
+from vocab_lit.training.lm_data import mask_tokens, pack
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -223,7 +224,7 @@ def heldout_loss(
             total += lm_loss(model, ids.to(model.device), targets.to(model.device), "sum").item()
             count += int((targets if masked else targets[:, 1:]).ne(-100).sum())
     if not count:
-        raise ValueError("no token of the held-out text is a target; give more text")
+        raise UserError("no token of the held-out text is a target; give more text")
     return total / count
 
 # %% ../../nbs/06_training/02_lm_loss.ipynb #9a41b538

@@ -18,22 +18,23 @@ import torch
 from torch.nn import functional
 from tqdm.auto import tqdm
 
-from ..models.compatibility import check_rows
-from ..models.device import on_device
-from ..models.endings import ENDING_HINT, document_marks, end_probability, stops_too_early
-from ..models.lazy_weights import input_weight, rows_of
-from ..models.model_class import check_language_model, is_masked, max_length
-from ..models.source import FolderSource, Source
-from ..models.transplant import replace_vocabulary, trim_recipe
-from ..text.corpus import Lines
-from ..text.documents import lines_of_passages
-from ..text.files import read_json
-from ..tokens.settings import TrimSettings
-from ..tokens.tokenizer_file import TokenizerFile, ids_around
-from ..tokens.trim import Trimming
-from ..tokens.vocab import Vocab
-from .lm_data import passage_ids
-from .lm_loss import head_logits, in_mode, lm_loss
+from vocab_lit.models.compatibility import check_rows
+from vocab_lit.models.device import on_device
+from vocab_lit.models.endings import ENDING_HINT, document_marks, end_probability, stops_too_early
+from vocab_lit.models.lazy_weights import input_weight, rows_of
+from vocab_lit.models.model_class import check_language_model, is_masked, max_length
+from vocab_lit.models.source import FolderSource, Source
+from vocab_lit.models.transplant import replace_vocabulary, trim_recipe
+from vocab_lit.text.corpus import Lines
+from vocab_lit.text.documents import lines_of_passages
+from vocab_lit.text.errors import UserError
+from vocab_lit.text.files import read_json
+from vocab_lit.tokens.settings import TrimSettings
+from vocab_lit.tokens.tokenizer_file import TokenizerFile, ids_around
+from vocab_lit.tokens.trim import Trimming
+from vocab_lit.tokens.vocab import Vocab
+from vocab_lit.training.lm_data import passage_ids
+from vocab_lit.training.lm_loss import head_logits, in_mode, lm_loss
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -114,7 +115,7 @@ def _causal_stream(tokenizer, passages: Iterable[str]) -> TextStream:
     before, after = document_marks(tokenizer)
     first = before or after[:1] or [i for i in (tokenizer.bos_token_id,) if isinstance(i, int)]
     if not first:
-        raise ValueError("the tokenizer has no token that can stand before a text (bos_token or eos_token)")
+        raise UserError("the tokenizer has no token that can stand before a text (bos_token or eos_token)")
     parts, targets, n_bytes, unknown = [np.empty(0, np.int32)], [np.empty(0, bool)], 0, 0
     context = first  # something that the first token can follow
     for part in passage_ids(tokenizer, passages):
@@ -140,7 +141,7 @@ def text_stream(
     else:
         stream = _causal_stream(tokenizer, passages)
     if not stream.is_target.any():
-        raise ValueError("the text has no token to predict; give at least one line of text")
+        raise UserError("the text has no token to predict; give at least one line of text")
     return stream
 
 # %% ../../nbs/06_training/03_perplexity.ipynb #55da20cd
@@ -155,11 +156,11 @@ def _window_sizes(model, masked, length, stride) -> tuple[int, int]:
     longest = max_length(model)
     length = length or min(longest, 1024)
     if not 2 <= length <= longest:
-        raise ValueError(f"a length of {length} tokens: the model takes 2 to {longest}")
+        raise UserError(f"a length of {length} tokens: the model takes 2 to {longest}")
     stride = stride or (length if masked else length // 2)
     largest = length if masked else length - 1
     if not 1 <= stride <= largest:
-        raise ValueError(f"a stride of {stride}: windows of {length} tokens can move by 1 to {largest}")
+        raise UserError(f"a stride of {stride}: windows of {length} tokens can move by 1 to {largest}")
     return length, stride
 
 
@@ -283,9 +284,9 @@ def perplexity(
     check_rows(model, tokenizer)
     masked = is_masked(model)
     if masked and tokenizer.mask_token_id is None:
-        raise ValueError("the tokenizer has no mask token, which a masked model's perplexity needs")
+        raise UserError("the tokenizer has no mask token, which a masked model's perplexity needs")
     if not 0 < probability <= 1:
-        raise ValueError(f"a probability of {probability}: a pass masks more than 0 and at most 1 of the tokens")
+        raise UserError(f"a probability of {probability}: a pass masks more than 0 and at most 1 of the tokens")
     length, stride = _window_sizes(model, masked, length, stride)
     stream = text_stream(tokenizer, lines, masked)
     pass_of, n_passes = _passes(stream, masked, probability, seed)

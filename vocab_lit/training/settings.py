@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
-from ..models.settings import LoraSettings
-from ..text.files import check_text
-from ..text.reader import TextSource
-from ..text.settings import LARGEST_SEED, Files, Model, SettingError, Settings, option, settings, settings_over
+from vocab_lit.models.settings import LoraSettings
+from vocab_lit.text.errors import UserError
+from vocab_lit.text.files import check_text
+from vocab_lit.text.reader import TextSource
+from vocab_lit.text.settings import LARGEST_SEED, Files, Model, SettingError, Settings, option, settings, settings_over
 
 # %% auto #0
 __all__ = ['MODES', 'EMBEDDINGS', 'FEW', 'PRESETS', 'DECODER_RATE', 'PRECISIONS', 'Stage', 'LaptConfig', 'LaptSettings',
@@ -325,7 +326,7 @@ class NonFiniteGradient(ArithmeticError):
         self.step = step
 
 
-class DamagedCheckpoint(ValueError):
+class DamagedCheckpoint(UserError):
     "A checkpoint cannot be read; `path` is its folder."
 
     def __init__(self, path: str, damage: str):

@@ -18,14 +18,15 @@ from typing import TYPE_CHECKING, Any, cast
 import torch
 from torch import nn
 
-from ..models.device import find_device, free_memory, on_device
-from ..models.model_class import is_masked, max_length
-from ..models.token_tensors import token_parameters
-from ..text.corpus import Amount, sample_lines
-from ..text.settings import one_of
-from .lm_data import pack
-from .lm_loss import in_mode, lm_loss, random_state_restored
-from .settings import MODES
+from vocab_lit.models.device import find_device, free_memory, on_device
+from vocab_lit.models.model_class import is_masked, max_length
+from vocab_lit.models.token_tensors import token_parameters
+from vocab_lit.text.corpus import Amount, sample_lines
+from vocab_lit.text.errors import UserError
+from vocab_lit.text.settings import one_of
+from vocab_lit.training.lm_data import pack
+from vocab_lit.training.lm_loss import in_mode, lm_loss, random_state_restored
+from vocab_lit.training.settings import MODES
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -47,7 +48,7 @@ def transformer_blocks(model: PreTrainedModel) -> nn.Module:
     "The stack of transformer blocks, with what else is in the encoder around it; `ValueError` where there is none."
     stacks = [(name, m) for name, m in model.base_model.named_modules() if isinstance(m, nn.ModuleList)]
     if not stacks:
-        raise ValueError(f"{type(model).__name__} has no stack of transformer blocks to freeze; use mode all")
+        raise UserError(f"{type(model).__name__} has no stack of transformer blocks to freeze; use mode all")
     name, stack = max(stacks, key=lambda named: sum(p.numel() for p in named[1].parameters()))
     parent = name.rpartition(".")[0]
     return model.base_model.get_submodule(parent) if parent else stack

@@ -27,13 +27,13 @@ from tqdm.auto import tqdm
 from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArguments, default_data_collator
 from transformers.trainer_utils import get_last_checkpoint
 
-from ..models.device import device_arguments, find_device
-from ..models.model_class import is_masked
-from ..text.corpus import json_text
-from ..text.errors import SettingError, first_line
-from .lm_loss import label_positions
-from .settings import MODES, DamagedCheckpoint, NonFiniteGradient, RunStopped
-from .stages import micro_batches, rate_factor, total_steps
+from vocab_lit.models.device import device_arguments, find_device
+from vocab_lit.models.model_class import is_masked
+from vocab_lit.text.corpus import json_text
+from vocab_lit.text.errors import SettingError, UserError, first_line
+from vocab_lit.training.lm_loss import label_positions
+from vocab_lit.training.settings import MODES, DamagedCheckpoint, NonFiniteGradient, RunStopped
+from vocab_lit.training.stages import micro_batches, rate_factor, total_steps
 
 if TYPE_CHECKING:
     from collections.abc import Sized
@@ -347,7 +347,7 @@ def _micro_batch(config: LaptConfig, world: int) -> int:
     if own * world != config.batch_size or own % micro:
         on = f"on {world} process{'es' * (world > 1)}"
         hint = f"; give micro_batch a divisor of {own}" if own * world == config.batch_size else ""
-        raise ValueError(
+        raise UserError(
             f"a batch of {config.batch_size} blocks cannot be divided into micro-batches of {micro} {on}{hint}"
         )
     return micro

@@ -16,31 +16,32 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import vocab_lit
-from ..methods.plan import Plan
-from ..models.adapterhub import write_adapter
-from ..models.card import keep_source_files, write_adapter_card, write_card
-from ..models.device import find_device
-from ..models.factored_embedding import FactoredEmbedding, factored, load_embedding
-from ..models.lazy_weights import copy_beside, copy_notes, report_left_out, save_model
-from ..models.madx import MadX
-from ..models.model_class import is_masked, max_length
-from ..models.settings import LanguageAdapter, LoraSettings
-from ..models.source import FolderSource
-from ..models.token_tensors import token_parameters
-from ..models.trainable import LoraAdapter, only_new_rows, save_lora
-from ..text.corpus import mix, write_json
-from ..text.documents import Passages, check_outside, hold_out_text
-from ..text.files import check_output, read_json, write_folder
-from ..text.reader import TextSource
-from ..text.settings import SettingError
-from ..tokens.tokenizer_file import save_tokenizer
-from ..tokens.vocab import Vocab
-from .distil import Teacher
-from .lapt import LaptRun, check_lapt
-from .lm_data import HELD_OUT, check_block, check_kept, open_kept
-from .perplexity import bits_by_text, forgotten, source_beside
-from .settings import KeepSettings, LaptConfig, LaptSettings, RunSettings, check_run
-from .stages import SHARE, estimate_run
+from vocab_lit.methods.plan import Plan
+from vocab_lit.models.adapterhub import write_adapter
+from vocab_lit.models.card import keep_source_files, write_adapter_card, write_card
+from vocab_lit.models.device import find_device
+from vocab_lit.models.factored_embedding import FactoredEmbedding, factored, load_embedding
+from vocab_lit.models.lazy_weights import copy_beside, copy_notes, report_left_out, save_model
+from vocab_lit.models.madx import MadX
+from vocab_lit.models.model_class import is_masked, max_length
+from vocab_lit.models.settings import LanguageAdapter, LoraSettings
+from vocab_lit.models.source import FolderSource
+from vocab_lit.models.token_tensors import token_parameters
+from vocab_lit.models.trainable import LoraAdapter, only_new_rows, save_lora
+from vocab_lit.text.corpus import mix, write_json
+from vocab_lit.text.documents import Passages, check_outside, hold_out_text
+from vocab_lit.text.errors import UserError
+from vocab_lit.text.files import check_output, read_json, write_folder
+from vocab_lit.text.reader import TextSource
+from vocab_lit.text.settings import SettingError
+from vocab_lit.tokens.tokenizer_file import save_tokenizer
+from vocab_lit.tokens.vocab import Vocab
+from vocab_lit.training.distil import Teacher
+from vocab_lit.training.lapt import LaptRun, check_lapt
+from vocab_lit.training.lm_data import HELD_OUT, check_block, check_kept, open_kept
+from vocab_lit.training.perplexity import bits_by_text, forgotten, source_beside
+from vocab_lit.training.settings import KeepSettings, LaptConfig, LaptSettings, RunSettings, check_run
+from vocab_lit.training.stages import SHARE, estimate_run
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,9 +58,9 @@ def _add_adapter(model, tokenizer, adapter: LanguageAdapter, config, seed) -> Pr
     "Put a new language adapter into a model and activate it; the tokenizer of its text."
     if config.mode != "all" or config.only_new_rows:
         mode = config.mode if config.mode != "all" else "new"
-        raise ValueError(f"mode {mode} is for a model that learns itself; a language adapter learns in mode all")
+        raise UserError(f"mode {mode} is for a model that learns itself; a language adapter learns in mode all")
     if config.lora:
-        raise ValueError("a language adapter is all that learns; leave lora out, or train the model itself with it")
+        raise UserError("a language adapter is all that learns; leave lora out, or train the model itself with it")
     madx = MadX(model)
     rows = None
     if adapter.vocabulary:
@@ -79,7 +80,7 @@ def _trainable_factors(model, config: LaptConfig, folder) -> FactoredEmbedding |
     made = layer.merge()
     if made.shape != embeddings.shape or (made - embeddings).norm() > 0.01 * embeddings.norm():
         hint = "remove the file to train full-dimensional embeddings, or transplant again"
-        raise ValueError(f"{file} does not make the embeddings of the model beside it; {hint}")
+        raise UserError(f"{file} does not make the embeddings of the model beside it; {hint}")
     check_low_dimensional(config, f"remove {file}")
     return layer
 
@@ -101,10 +102,10 @@ def _new_tokens(source: FolderSource, tokenizer) -> list[int]:
     "Ids of the tokens whose embeddings are no copies; `ValueError` where there is none."
     if not (source.files / "plan.npz").is_file():
         problem = f"it is not known which tokens are new: {source.path} has no plan.npz"
-        raise ValueError(f"{problem}; transplant the model by vocab_lit, or choose another mode, with embeddings all")
+        raise UserError(f"{problem}; transplant the model by vocab_lit, or choose another mode, with embeddings all")
     new = Plan.load(source.files, Vocab.from_tokenizer(tokenizer)).new_tokens
     if not new:
-        raise ValueError("no token is new: all embeddings are copies, and nothing would learn; train those of all")
+        raise UserError("no token is new: all embeddings are copies, and nothing would learn; train those of all")
     return new
 
 
@@ -112,12 +113,12 @@ def _open_teacher(source: FolderSource, given: str, new: list[int] | None, confi
     "The model that is learnt from: the given one, or the one that the model was made from."
     if not config.is_taught:
         if given:
-            raise ValueError(f"a teacher is for mode distil, and the mode is {config.mode}")
+            raise UserError(f"a teacher is for mode distil, and the mode is {config.mode}")
         return None
     made_from = read_json(source.files / "vocab_lit.json").get("model", "")
     if not given and not Path(made_from or "?").is_dir():
         told = f"the model was made from {made_from}, which is no folder here" if made_from else "none is known"
-        raise ValueError(f"mode distil needs the source model as a teacher, and {told}; give --teacher DIR")
+        raise UserError(f"mode distil needs the source model as a teacher, and {told}; give --teacher DIR")
     return Teacher.open(given or made_from, new or ())
 
 # %% ../../nbs/06_training/07_training_run.ipynb #ac8508c4
@@ -187,7 +188,7 @@ class FolderRun(LaptRun):
         if len(start) < 2 or not test:
             problem = f"too few lines to train on and to hold out ({len(test)} held out)"
             hint = "give more text, one sentence or paragraph a line"
-            raise ValueError(f"{', '.join(map(str, self.text))}: {problem}; {hint}")
+            raise UserError(f"{', '.join(map(str, self.text))}: {problem}; {hint}")
         return itertools.chain(start, lines), test
 
     def check_held_out(self, lines: list[str]) -> None:
@@ -269,10 +270,10 @@ def prepare_run(
     out = Path(out)
     check_run(text, settings, run, keep, adapter)
     if run.resume and not (out / "lapt.json").is_file():
-        raise ValueError(f"{out} holds no run to resume; start it without --resume")
+        raise UserError(f"{out} holds no run to resume; start it without --resume")
     if not run.resume and os.environ.get("RANK", "0") == "0":  # of several processes, the first makes the folder
         if (out / "run").is_dir():
-            raise ValueError(f"{out} holds a run that has not ended; give --resume to resume it, or remove the folder")
+            raise UserError(f"{out} holds a run that has not ended; give --resume to resume it, or remove the folder")
         check_output(out)
         check_outside((*text, *keep.keep_text, *run.held_out), out)
     opened = _open_run(source, text, out, settings, run, adapter, keep)

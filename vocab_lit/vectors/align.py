@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from tqdm.auto import tqdm
 
-from ..text.files import write_file
-from ..tokens.vocab import Vocab, overlap
-from .settings import check_vectors_file, read_dictionary
-from .token_vectors import TokenVectors, write_table
-from .word_vectors import WordVectors, check_vectors_out, from_words, open_words
+from vocab_lit.text.errors import UserError
+from vocab_lit.text.files import write_file
+from vocab_lit.tokens.vocab import Vocab, overlap
+from vocab_lit.vectors.settings import check_vectors_file, read_dictionary
+from vocab_lit.vectors.token_vectors import TokenVectors, write_table
+from vocab_lit.vectors.word_vectors import WordVectors, check_vectors_out, from_words, open_words
 
 if TYPE_CHECKING:
     import torch
@@ -44,7 +45,7 @@ def known_pairs(
     pairs = list(pairs)
     known, exchanged = _in_casings(source, target, pairs), _in_casings(source, target, [(b, a) for a, b in pairs])
     if len(exchanged) > len(known):
-        raise ValueError(
+        raise UserError(
             f"of the dictionary's {len(pairs):,} pairs {len(known):,} have vectors on both sides, "
             f"and {len(exchanged):,} with the columns exchanged ({source.name}, {target.name}); "
             f"the column of the first vectors' language comes first"
@@ -62,12 +63,12 @@ def rotation(
     from scipy.linalg import orthogonal_procrustes
 
     if source.dim != target.dim:
-        raise ValueError(
+        raise UserError(
             f"the vectors of {source.name} have {source.dim} dimensions and those of {target.name} {target.dim}; "
             f"use vectors of the same number"
         )
     if not pairs:
-        raise ValueError(
+        raise UserError(
             f"no pair of the dictionary has a vector on both sides ({source.name}, {target.name}); "
             f"are the columns the other way round, or is it of another language?"
         )
@@ -275,7 +276,7 @@ def _restricted(vectors: TokenVectors, tokenizer: PreTrainedTokenizerBase, only:
     "Vectors of those of a tokenizer's tokens alone that another vocabulary has too."
     kept = vectors.known & (overlap(only, Vocab.from_tokenizer(tokenizer), fuzzy=False) >= 0)
     if not kept.any():
-        raise ValueError("none of the source tokens with a vector is in the vocabulary that they are restricted to")
+        raise UserError("none of the source tokens with a vector is in the vocabulary that they are restricted to")
     return TokenVectors(vectors.matrix, kept, vectors.name)
 
 
@@ -339,7 +340,7 @@ def align_tokens(
     if pairs is not None:
         R, report = _fit(source_words, target_words, pairs, normalise)
     elif source_words.dim != target_words.dim:
-        raise ValueError(
+        raise UserError(
             f"vectors of {source_words.dim} and of {target_words.dim} dimensions are not in one space; "
             f"give a dictionary and vectors of the same number"
         )

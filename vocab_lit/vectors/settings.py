@@ -12,8 +12,8 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from ..text.errors import check_extra
-from ..text.reader import raw_lines
+from vocab_lit.text.errors import UserError, check_extra
+from vocab_lit.text.reader import raw_lines
 from vocab_lit.text.settings import (
     LARGEST_SEED,
     File,
@@ -96,10 +96,10 @@ def read_dictionary(path: str | Path) -> list[tuple[str, str]]:
         sides = [side.strip() for side in (line.split("\t") if "\t" in line else line.split())]
         if len(sides) != 2 or not all(sides):
             what = "has an empty side" if not all(sides) else f"is {len(sides)} columns or words"
-            raise ValueError(f"{path}, line {n}: {line.strip()!r} {what}; write a tab between the two sides of a pair")
+            raise UserError(f"{path}, line {n}: {line.strip()!r} {what}; write a tab between the two sides of a pair")
         pairs.append((sides[0], sides[1]))
     if not pairs:
-        raise ValueError(f"{path} has no pairs")
+        raise UserError(f"{path} has no pairs")
     return pairs
 
 # %% ../../nbs/03_vectors/00_settings.ipynb #5fadf780
@@ -113,7 +113,7 @@ def fasttext_or_ppmi(
 ) -> str:  # "fasttext" or "ppmi"
     "The method that vectors are trained by: the one given, or the one that suits the size of the text."
     if method not in VECTOR_METHODS:
-        raise ValueError(f"no vectors by {method!r}; choose from {', '.join(VECTOR_METHODS)}")
+        raise UserError(f"no vectors by {method!r}; choose from {', '.join(VECTOR_METHODS)}")
     if method != "auto":
         return method
     is_enough = any(size >= FASTTEXT_MIN_CHARACTERS for size in accumulate(map(len, lines)))

@@ -19,10 +19,10 @@ import numpy as np
 import regex
 from tqdm.auto import tqdm
 
-from ..text.corpus import reread
-from ..text.errors import import_extra
-from ..tokens.vocab import Vocab, ids_of_lines, overlap
-from .settings import fasttext_or_ppmi
+from vocab_lit.text.corpus import reread
+from vocab_lit.text.errors import UserError, import_extra
+from vocab_lit.tokens.vocab import Vocab, ids_of_lines, overlap
+from vocab_lit.vectors.settings import fasttext_or_ppmi
 
 if TYPE_CHECKING:
     from gensim.models import FastText
@@ -162,7 +162,7 @@ def train_fasttext(
 ) -> FastText:
     "Train fastText's CBOW on lines of ids, with the options of FOCUS."
     if threads < 1:
-        raise ValueError(f"fastText cannot train with {threads} threads; give at least 1")
+        raise UserError(f"fastText cannot train with {threads} threads; give at least 1")
     counts = count_ids(ids, len(words))
     frequent = _frequent(words, counts, min_count)
     epochs = _checked_epochs(epochs, frequent)
@@ -193,10 +193,10 @@ def _checked_epochs(epochs: int | None, frequent: dict[str, int]) -> int:
 def _frequent(words, counts, min_count) -> dict[str, int]:  # {word: count}
     "The words that are frequent enough; `ValueError` where none is."
     if not counts.any():
-        raise ValueError("the text has no token that the tokenizer knows; is the tokenizer made for another script?")
+        raise UserError("the text has no token that the tokenizer knows; is the tokenizer made for another script?")
     frequent = {words[i]: int(counts[i]) for i in np.flatnonzero(counts >= max(min_count, 1))}
     if not frequent:
-        raise ValueError(
+        raise UserError(
             f"the text ({counts.sum()} tokens) is too short for fastText: "
             f"nothing in it occurs min_count={min_count} times; give more text or a lower min_count"
         )
@@ -279,7 +279,7 @@ def ppmi_vectors(
     matrix, known = np.zeros((n, dim), np.float32), np.zeros(n, bool)
     ppmi = _ppmi(_cooccurrences(ids, n, window)[frequent][:, frequent])
     if not ppmi.nnz:
-        raise ValueError(
+        raise UserError(
             f"the text ({count_ids(ids, n).sum()} tokens) is too short: no two tokens of it that occur "
             f"min_count={min_count} times stand near each other; give more text or a lower min_count"
         )
@@ -374,7 +374,7 @@ def carry_vectors(
 def write_table(path: Path, words: Sequence[str], matrix: np.ndarray) -> None:
     "Write a .vec file, a word and its numbers a line after one with the two sizes; it gives the same numbers back."
     if bad := next((w for w in words if regex.search(r"[\r\n ]", w)), None):
-        raise ValueError(f"{path}: {bad!r} cannot stand in a .vec file; write another kind of file")
+        raise UserError(f"{path}: {bad!r} cannot stand in a .vec file; write another kind of file")
     with open(path, "w", encoding="utf-8", newline="\n") as f:
         f.write(f"{len(words)} {matrix.shape[1]}\n")
         for word, row in zip(words, matrix):
@@ -389,12 +389,12 @@ def save_vectors(
     "Write the known vectors with their pieces; both forms give back the same numbers."
     path, vocab, ids = Path(path), Vocab.from_tokenizer(tokenizer), np.flatnonzero(vectors.known)
     if len(vocab) != len(vectors):
-        raise ValueError(f"{len(vectors)} vectors for a vocabulary of {len(vocab)} tokens")
+        raise UserError(f"{len(vectors)} vectors for a vocabulary of {len(vocab)} tokens")
     pieces = [vocab[i].piece for i in ids.tolist()]
     if path.suffix == ".npz":
         np.savez(path, matrix=vectors.matrix[ids], pieces=np.frombuffer(json.dumps(pieces).encode(), np.uint8))
     elif path.suffix == ".vec":
         write_table(path, pieces, vectors.matrix[ids])
     else:
-        raise ValueError(f"{path}: vectors are written as .vec or .npz")
+        raise UserError(f"{path}: vectors are written as .vec or .npz")
     return path

@@ -18,16 +18,16 @@ import numpy as np
 import regex
 from tqdm.auto import tqdm
 
-from ..text.binary_files import load_fasttext, read_arrays
-from ..text.corpus import Lines, reread
-from ..text.errors import first_line, import_extra
-from ..text.files import check_output, check_text, write_file
-from ..text.reader import raw_lines
-from ..text.settings import SettingError
-from ..tokens.settings import check_tokenizer_path
-from ..tokens.tokenizer_file import word_ids
-from ..tokens.vocab import Vocab
-from .settings import SUBWORDS, VectorTraining, fasttext_or_ppmi
+from vocab_lit.text.binary_files import load_fasttext, read_arrays
+from vocab_lit.text.corpus import Lines, reread
+from vocab_lit.text.errors import UserError, first_line, import_extra
+from vocab_lit.text.files import check_output, check_text, write_file
+from vocab_lit.text.reader import raw_lines
+from vocab_lit.text.settings import SettingError
+from vocab_lit.tokens.settings import check_tokenizer_path
+from vocab_lit.tokens.tokenizer_file import word_ids
+from vocab_lit.tokens.vocab import Vocab
+from vocab_lit.vectors.settings import SUBWORDS, VectorTraining, fasttext_or_ppmi
 from vocab_lit.vectors.token_vectors import (
     TOKEN_DEFAULTS,
     TokenVectors,
@@ -84,7 +84,7 @@ class WordVectors:
                 continue
             vector = self.vector(text)
             if not np.isfinite(vector).all():
-                raise ValueError(f"{self.name}: the vector of {text!r} has a value that is not finite")
+                raise UserError(f"{self.name}: the vector of {text!r} has a value that is not finite")
             yield text, vector
 
     def matrix(self, texts: Iterable[str], dtype: type = np.float32) -> np.ndarray:  # (n, dim)
@@ -158,12 +158,12 @@ def _open_bin(path: Path) -> WordVectors:
         return _open_fasttext(path)
     words, dim = map(int, sizes.groups())
     if words * (4 * dim + 2) > path.stat().st_size:  # a letter, a space and the numbers
-        raise ValueError(f"{path} promises {words:,} vectors of {dim:,} numbers and is cut off; get the file again")
+        raise UserError(f"{path} promises {words:,} vectors of {dim:,} numbers and is cut off; get the file again")
     read = import_extra("gensim.models", "fasttext").KeyedVectors.load_word2vec_format
     try:
         return _from_gensim(read(str(path), binary=True, unicode_errors="replace"), str(path))
     except Exception as e:
-        raise ValueError(f"{path}: a word2vec file that cannot be read, or cut off ({e or type(e).__name__})") from None
+        raise UserError(f"{path}: a word2vec file that cannot be read, or cut off ({e or type(e).__name__})") from None
 
 
 def _open_fasttext(path: Path) -> WordVectors:
@@ -188,20 +188,20 @@ def _rows(path: Path) -> Iterator[tuple[int, str, list[str]]]:  # the number of 
             word, *numbers = line.split(" ")
             dim = len(numbers) if dim is None else dim
             if n == 0 and promised is not None and len(numbers) != dim and all(map(_NUMBER.fullmatch, numbers)):
-                raise ValueError(
+                raise UserError(
                     f"{path}: the first line promises vectors of {dim} numbers, and the second line has "
                     f"{len(numbers)}; get the file again, or write the right number there"
                 )
             if len(numbers) > dim:  # a word with spaces
                 word, *numbers = line.rsplit(" ", dim)
             if len(numbers) != dim or not dim:
-                raise ValueError(f"{path}, line {number}: {len(numbers)} numbers where the file's vectors have {dim}")
+                raise UserError(f"{path}, line {number}: {len(numbers)} numbers where the file's vectors have {dim}")
             n += 1
             yield number, word, numbers
     if not n:
-        raise ValueError(f"{path} has no vectors")
+        raise UserError(f"{path} has no vectors")
     if promised is not None and n != promised:
-        raise ValueError(
+        raise UserError(
             f"{path}: the first line promises {promised:,} words and there are {n:,}; "
             f"get the file again, or write {n} there if it was shortened on purpose"
         )
@@ -212,9 +212,9 @@ def _vector(whose: str, numbers: list[str]) -> np.ndarray:
     try:
         vector = np.array(numbers, np.float32)
     except ValueError:
-        raise ValueError(f"{whose} has something that is not a number") from None
+        raise UserError(f"{whose} has something that is not a number") from None
     if not np.isfinite(vector).all():
-        raise ValueError(f"{whose} has a value that is not finite")
+        raise UserError(f"{whose} has a value that is not finite")
     return vector
 
 
@@ -241,11 +241,11 @@ def _open_npz(path: Path) -> WordVectors:  # written by save_vectors
         file = read_arrays(path)
         pieces, matrix = json.loads(file["pieces"].tobytes()), file["matrix"]
         if matrix.ndim != 2 or matrix.dtype.kind != "f" or len(pieces) != len(matrix):
-            raise ValueError(f"{len(pieces):,} pieces, and numbers of shape {matrix.shape}")
+            raise UserError(f"{len(pieces):,} pieces, and numbers of shape {matrix.shape}")
         if not all(isinstance(piece, str) for piece in pieces):
-            raise ValueError("a piece is no text")
+            raise UserError("a piece is no text")
     except Exception as e:  # of zlib, zipfile or numpy, or what a wrong type makes of it
-        raise ValueError(f"{path}: not vectors that save_vectors wrote ({first_line(e)})") from None
+        raise UserError(f"{path}: not vectors that save_vectors wrote ({first_line(e)})") from None
     return WordVectors(str(path), pieces, _zipf(len(pieces)), matrix.shape[1], dict(zip(pieces, matrix)).__getitem__)
 
 
@@ -275,7 +275,7 @@ def save_words(
     path = Path(path)
     if path.suffix == ".bin":
         if words.model is None:
-            raise ValueError(f"{path}: {words.name} is no fastText model with n-grams to write; choose .vec")
+            raise UserError(f"{path}: {words.name} is no fastText model with n-grams to write; choose .vec")
         import_extra("gensim.models.fasttext", "fasttext").save_facebook_model(words.model, str(path))
     else:
         write_table(path, words.words, words.matrix(words.words))
@@ -316,10 +316,10 @@ def from_words(
 ) -> TokenVectors:
     "Vectors of tokens from vectors of words."
     if subwords not in SUBWORDS:
-        raise ValueError(f"no way from words to tokens by {subwords!r}; choose from {', '.join(SUBWORDS)}")
+        raise UserError(f"no way from words to tokens by {subwords!r}; choose from {', '.join(SUBWORDS)}")
     vocab, words = Vocab.of(tokenizer), open_words(words)
     if subwords == "ngrams" and not words.composes:
-        raise ValueError(f"{words.name} has vectors of whole words only, without n-grams; use tfr, or a fastText .bin")
+        raise UserError(f"{words.name} has vectors of whole words only, without n-grams; use tfr, or a fastText .bin")
     texts = {t.id: s for t in vocab if t.kind == "text" and (s := t.text.strip())}
     if subwords == "tfr" or not words.composes:
         vectors = _frequency_weighted(words, vocab)
@@ -327,7 +327,7 @@ def from_words(
         composed = words.look_up(dict.fromkeys(texts.values()))
         vectors = in_vocab_order(composed, texts, len(vocab), f"word vectors ({words.name})")
     if not vectors.known.any():
-        raise ValueError(
+        raise UserError(
             f"{words.name}: none of the vocabulary's {len(texts)} texts has a word vector; is it of another language?"
         )
     return vectors
@@ -395,7 +395,7 @@ def read_vectors(path: str | Path, tokenizer: PreTrainedTokenizerBase | Vocab) -
     vectors = in_vocab_order(by_piece, pieces, len(vocab), f"vectors of {path}")
     if not vectors.known.any():
         examples = ", ".join([piece for piece in pieces.values() if len(piece) > 1][:3])
-        raise ValueError(
+        raise UserError(
             f"{path}: none of the vocabulary's {len(pieces)} tokens is in it; tokens are looked up as the tokenizer "
             f"writes them (such as {examples}), so train vectors on text cut by this tokenizer"
         )

@@ -1,0 +1,82 @@
+"""Count what a reader of the library has to read: `python -m tools.count [FOLDER]`.
+
+Lines of code are those with a token that is no comment, outside docstrings and imports. A private function is *called
+once* if its name occurs once in its module apart from its definition, and nowhere else in the library.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import sys
+import tokenize
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+_SKIPPED = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER)
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+LONGEST_FUNCTION, LONGEST_CLASS = 60, 100  # lines of an exported cell
+
+
+@dataclass
+class Counts:
+    "What was counted in modules."
+
+    lines: int = 0  # of code
+    called_once: list[str] = field(default_factory=list)
+    untyped: Counter[str] = field(default_factory=Counter)  # Any, cast and type: ignore
+
+
+def _docstrings_and_imports(tree: ast.Module) -> set[int]:
+    "The line numbers of docstrings (any string that is a statement) and imports."
+    found: set[int] = set()
+    for node in ast.walk(tree):
+        is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and type(node.value.value) is str
+        if isinstance(node, (ast.Import, ast.ImportFrom, ast.Expr)) and (is_text or not isinstance(node, ast.Expr)):
+            found.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    return found
+
+
+def code_lines(source: str) -> int:
+    "The number of lines of code in a module's text."
+    lines: set[int] = set()
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type not in _SKIPPED:
+            lines.update(range(token.start[0], token.end[0] + 1))
+    return len(lines - _docstrings_and_imports(ast.parse(source)))
+
+
+def private_functions(source: str) -> set[str]:
+    "The names of private functions and methods that a module defines."
+    functions = (node for node in ast.walk(ast.parse(source)) if isinstance(node, _DEFINITIONS))
+    return {f.name for f in functions if f.name.startswith("_") and not f.name.startswith("__")}
+
+
+def count(folder: Path) -> dict[str, Counts]:
+    "The counts of each subpackage below a folder; modules of the folder itself are under its name."
+    sources = {path: path.read_text(encoding="utf-8") for path in sorted(folder.rglob("*.py"))}
+    words = Counter(word for source in sources.values() for word in re.findall(r"\w+", source))
+    counts: dict[str, Counts] = {}
+    for path, source in sources.items():
+        here = counts.setdefault(path.relative_to(folder.parent).parent.name, Counts())
+        here.lines += code_lines(source)
+        here.called_once += [f"{path}: {name}" for name in sorted(private_functions(source)) if words[name] == 2]
+        here.untyped.update(re.findall(r"\bAny\b|\bcast\(|type: ignore", source))
+    return counts
+
+
+def main() -> None:
+    "Run from the command line."
+    folder = Path(sys.argv[1] if len(sys.argv) > 1 else "vocab_lit")
+    counts = count(folder)
+    for name, here in counts.items():
+        print(f"{name:12}{here.lines:8,} lines{len(here.called_once):6} called once  {dict(here.untyped)}")
+    total = sum((here.untyped for here in counts.values()), Counter())
+    print(f"{'all':12}{sum(c.lines for c in counts.values()):8,} lines", end="")
+    print(f"{sum(len(c.called_once) for c in counts.values()):6} called once  {dict(total)}")
+
+
+if __name__ == "__main__":
+    main()
