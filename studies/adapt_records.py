@@ -2,8 +2,9 @@
 
     python -m studies.adapt_records OUT [OUT ...] --language sw --source gemma3-270m.gguf
 
-OUT is a folder that `vocab-lit adapt` made. A row for each is added to `data/adapt.csv`, from its `report.json`. With
-`--example GGUF GGUF --unseen MODEL FILE` the README shows the run, with bits per byte on text that was not retained.
+OUT is a folder that `vocab-lit adapt` made. A row for each is added to `data/adapt.csv`, from its `report.json`; with
+`--unseen MODEL FILE` it has bits per byte on text that was not retained. With `--example GGUF GGUF` the README shows
+the run.
 """
 
 from __future__ import annotations
@@ -20,11 +21,16 @@ from vocab_lit.text.corpus import read_lines, write_json
 
 TABLE, EXAMPLE = Path("data/adapt.csv"), Path("data/real-trial/adapt.json")
 UNSEEN = 150  # lines
-KEYS = ("source", "language", "minutes", "asked", "keep", "seed", "scored")
+KEYS = ("source", "language", "minutes", "asked", "keep", "seed")
 MEASURES = ("bits", "tokens_per_word", "words_per_second", "tokens", "megabytes")  # keys of a report's rows
 
 
-def row_of(report: dict[str, Any], source: str, language: str) -> dict[str, object]:
+def row_of(
+    report: dict[str, Any],
+    source: str,
+    language: str,
+    unseen: tuple[float, float] | None = None,  # bits per byte of text that was not retained, before and after
+) -> dict[str, object]:
     "The row of the table that a report makes."
     asked, rows = report["asked"], {row["key"]: row for row in report["rows"]}
     kept = [row for key, row in rows.items() if key.startswith("kept-")]
@@ -35,7 +41,6 @@ def row_of(report: dict[str, Any], source: str, language: str) -> dict[str, obje
         asked=asked.get("candidates", "all"),
         keep=_kept_as(kept, asked.get("keep")),
         seed=asked.get("seed", 0),
-        scored="text",  # older rows: line ends, with the end token that stood behind each line
         raced=" ".join(c["candidate"] for c in report["candidates"]),
         winner=report["winner"],
         steps=report["training"]["steps"],
@@ -46,7 +51,8 @@ def row_of(report: dict[str, Any], source: str, language: str) -> dict[str, obje
     for key in MEASURES:
         told |= {f"{key}_{at}": _short(rows[key][at]) for at in ("before", "after")}
     worst = max(kept, key=lambda row: row["after"] / row["before"], default=None)
-    return told | {f"kept_{at}": _short(worst[at]) if worst else "" for at in ("before", "after")}
+    told |= {f"kept_{at}": _short(worst[at]) if worst else "" for at in ("before", "after")}
+    return told | {f"unseen_{at}": _short(bits) for at, bits in zip(("before", "after"), unseen or ())}
 
 
 def _kept_as(measured: list, asked: list | None) -> str:
@@ -60,22 +66,22 @@ def _short(value: float) -> str:
     return str(value) if isinstance(value, int) else f"{value:.4g}"
 
 
-def unseen_row(source: str, out: Path, file: Path) -> dict[str, Any]:
-    "Measure the source and the result on the first lines of a text that was neither learnt nor retained."
-    found = []
-    for path in (source, out):
-        opened = Source.open(path).with_weights()
-        found.append(bits_of(opened.load().float(), opened.tokenizer, read_lines(file)[:UNSEEN])[0])
-    return dict(key="unseen", text="bits per byte, other English", before=found[0], after=found[1])
+def unseen_bits(source: str, out: Path, file: Path) -> tuple[float, float]:
+    "Bits per byte of the source and the result on the first lines of a text that was neither learnt nor retained."
+    before, after = (
+        bits_of(opened.load().float(), opened.tokenizer, read_lines(file)[:UNSEEN])[0]
+        for opened in (Source.open(path).with_weights() for path in (source, out))
+    )
+    return before, after
 
 
 def example_of(
-    report: dict[str, Any], megabytes: tuple[float, float] | None, unseen: dict[str, Any] | None
+    report: dict[str, Any], megabytes: tuple[float, float] | None, unseen: tuple[float, float] | None
 ) -> dict[str, Any]:
     "What the README shows of a run: its decisions, before and after; MB of GGUF files where there are."
     rows = [row for row in report["rows"] if row["key"] != "megabytes" or not megabytes]
     if unseen:
-        rows.insert(1, unseen)
+        rows.insert(1, dict(key="unseen", text="bits per byte, other English", before=unseen[0], after=unseen[1]))
     if megabytes:
         rows.append(dict(key="megabytes", text="MB of the GGUF file", before=megabytes[0], after=megabytes[1]))
     return dict(minutes=report["minutes"]["budget"], decided=[*dict.fromkeys(report["decided"])], rows=rows)
@@ -105,10 +111,10 @@ def main() -> None:
     asked = parser.parse_args()
     for out in asked.out:
         report = json.loads((out / "report.json").read_text(encoding="utf-8"))
-        add_row(row_of(report, asked.source, asked.language), asked.table)
+        unseen = unseen_bits(asked.unseen[0], out, Path(asked.unseen[1])) if asked.unseen else None
+        add_row(row_of(report, asked.source, asked.language, unseen), asked.table)
         if asked.example is not None:
             before, after = (round(file.stat().st_size / 1e6, 1) for file in asked.example) if asked.example else (0, 0)
-            unseen = unseen_row(asked.unseen[0], out, Path(asked.unseen[1])) if asked.unseen else None
             write_json(example_of(report, (before, after) if before else None, unseen), EXAMPLE)
 
 

@@ -31,7 +31,7 @@ def _adapted() -> pd.DataFrame:  # a row for each run that had text to keep, and
 @rests_on(ADAPTED)
 def ways_in_time() -> str:
     "Which vocabulary is ahead after the same few minutes, and what it costs English."
-    runs, group = _adapted().query("source == 'smollm2-135m'"), ["language", "minutes", "scored"]
+    runs, group = _adapted().query("source == 'smollm2-135m'"), ["language", "minutes"]
     runs = runs[runs.groupby(group).way.transform("nunique") > 1]
     runs = runs.sort_values("bits_after").drop_duplicates([*group, "way"])  # the best of each way
     bits, english = (

@@ -389,16 +389,8 @@ def real_table() -> str:
 @_fact(ADAPTED)
 def adapt_cells() -> str:
     "What `vocab-lit adapt` made of real models in a given time, and what single candidates made of them."
-    heads = [
-        "model",
-        "language",
-        "minutes",
-        "scored",
-        "bits per byte before",
-        "after, by way",
-        "kept text, by the best way",
-    ]
-    groups = rows_of(ADAPTED).groupby(["source", "language", "minutes", "scored", "keep"], sort=True)
+    heads = ["model", "language", "minutes", "bits per byte before", "after, by way", "retained text", "other English"]
+    groups = rows_of(ADAPTED).groupby(["source", "language", "minutes", "keep"], sort=True)
     return markdown_table(heads, [_adapted(runs) for _, runs in groups])
 
 
@@ -423,9 +415,12 @@ def _adapted(runs: pd.DataFrame) -> list[str]:
     runs = runs.sort_values("bits_after", kind="stable")
     best, chosen = runs.iloc[0], (runs.asked == "all").map({True: " (chosen)", False: ""})
     ways = [f"{way} {bits:.2f}{choice}" for way, bits, choice in zip(runs.winner, runs.bits_after, chosen)]
-    kept = "" if best.keep == "nothing" else f"{best.kept_before:.2f} → {best.kept_after:.2f}"
-    case = [best.source, best.language, f"{best.minutes:g}", best.scored, f"{best.bits_before:.2f}"]
-    return [*case, ", ".join(ways), kept]
+    case = [best.source, best.language, f"{best.minutes:g}", f"{best.bits_before:.2f}"]
+    kept, unseen = (
+        f"{best[f'{name}_before']:.3f} → {best[f'{name}_after']:.3f}" if best[f"{name}_after"] > 0 else ""
+        for name in ("kept", "unseen")
+    )
+    return [*case, ", ".join(ways), kept, unseen]
 
 
 @_fact(CHAPTER)

@@ -7,9 +7,9 @@ from transformers import GPT2Config, GPT2LMHeadModel, XLMRobertaModel
 from types import SimpleNamespace
 from vocab_lit.app.adapt import _with_initial_models, adapt_files, open_race, planned, run_race, train_winner
 from vocab_lit.app.adapt_result import next_commands
-from vocab_lit.app.race import Candidate, Clock, KEPT, Leg, Pace
+from vocab_lit.app.race import Candidate, Clock, KEPT, Leg, ModelFacts, Pace
 from vocab_lit.app.settings import AdaptOptions
-from vocab_lit.app.trial import Adapt, Race, bits_of, config_of, measure_source, start_of, text_of
+from vocab_lit.app.trial import Adapt, Race, SourceMeasures, bits_of, config_of, measure_source, start_of, text_of
 from vocab_lit.models.endings import end_probability
 from vocab_lit.models.export import check_like
 from vocab_lit.models.source import FolderSource, GgufSource, load_model
@@ -71,7 +71,7 @@ def cell_4fd3fff7(cell_3c9acadc):
             with pytest.MonkeyPatch.context() as patch:
                 patch.setattr(Leg, "plan", fixed)
                 patch.setattr(Pace, "on_step_end", deadly)
-                patch.setattr("vocab_lit.app.adapt.choose_batch", lambda race, model: race.write(**given))
+                patch.setattr("vocab_lit.app.adapt.choose_batch", lambda race, model: vars(race.state).update(given))
                 with pytest.raises(Killed) if at else nullcontext():
                     adapt_files(replace(asked, options=wanted), place / out, now=FakeTime())
         return (place / out / "model.safetensors").read_bytes()
@@ -118,25 +118,30 @@ def cell_51e10933(cell_3c9acadc):
                 point = dict(step=step, seconds=seconds + step - leg.first, bits=bits[candidate.name] + 1 / step)
                 trained.curve.append(point)
             trained.seconds_at = {str(steps[-1]): point["seconds"]}
-            candidate.facts = dict(words_per_second=1.0, megabytes=1.0)
+            candidate.facts = ModelFacts(1, 1.0, 1, 1.0, 1.0)
             race.is_asked = candidate.name == stop_at
 
         return train_leg
+
+
+    NOTHING = SourceMeasures(
+        0, 0.0, 0, 0.0, 0.0, bits=0.0, kept={}, ends={}, of_counts=0.0, seconds=0.0, chars_per_part=0.0
+    )
 
 
     def race_of(bits, folder, **how):
         "A race, in its folder, of candidates that end with these bits per byte, and the winner."
         race = Race(Adapt(asked.source, asked.text, AdaptOptions(minutes=5)), place / folder, FakeTime())
         race.path().mkdir(parents=True, exist_ok=True)
-        race.note |= dict(budget=300.0, source=dict(kept={}))
+        race.state.budget, race.state.source = 300.0, NOTHING
         race.clock = Clock(300.0, now=FakeTime())
-        race.candidates = race.candidates or [Candidate.read(name) for name in bits]
+        race.state.candidates = race.candidates or [Candidate.read(name) for name in bits]
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("vocab_lit.app.adapt.train_leg", trained_to(bits, **how))
             winner = run_race(race)
             race.write()
         return race, winner.name
-    return SimpleNamespace(race_of=race_of)
+    return SimpleNamespace(NOTHING=NOTHING, race_of=race_of)
 
 
 @pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "the winner\'s curve ends lowest, as measured anew" (556c9d07)')
@@ -176,8 +181,8 @@ def test_an_unknown_language_has_the_higher_rate_and_a_quarter_replay(cell_3c9ac
     begun = read_json(place / f"out/race/{winner}/run/lapt.json")
     assert begun["replay"] == 0.25 and begun["config"]["learning_rate"] == 2e-4
     race = Race(asked, place / "out")
-    assert not race.note["reads"] and config_of(race, source.load()).learning_rate == 2e-4
-    race.note["reads"] = True
+    assert not race.state.reads and config_of(race, source.load()).learning_rate == 2e-4
+    race.state.reads = True
     assert config_of(race, source.load()).learning_rate == 3e-5
 
 
@@ -192,7 +197,7 @@ def test_numbers_become_no_new_tokens_where_a_language_is_retained(cell_3c9acadc
         race.path("text").mkdir(parents=True)
         sentences = read_lines(place / "sw.txt")
         write_lines(text_of(race, "new", "train"), [f"{line} mwaka 1990 na 1991" for line in sentences])
-        race.note["can_trim"] = False
+        race.state.can_trim = False
         made = set(start_of(race, Candidate("extend", 200)).with_weights().tokenizer.get_vocab()) - set(tokenizer_of_source)
         return [token for token in made if any(c.isdigit() for c in token)], len(made)
 
@@ -413,9 +418,9 @@ def test_ctrl_c_in_a_round_leaves_the_race_open_and_it_resumes(cell_51e10933):
     race_of = cell_51e10933.race_of
     bits = {"trim": 2.4, "extend-900": 2.2}
     raced, best = race_of(bits, "stopped", stop_at="trim")
-    assert best == "trim" and raced.is_asked and "won" not in raced.note
+    assert best == "trim" and raced.is_asked and not raced.state.won
     train_winner(raced, raced.candidates[0])
-    assert "won" not in raced.note and not any(c.eliminated for c in raced.candidates)
+    assert not raced.state.won and not any(c.eliminated for c in raced.candidates)
     resumed, best = race_of(bits, "stopped")
     assert best == "extend-900" and [p["step"] for p in resumed.candidates[0].trained.curve] == [5, 10]
 
@@ -441,7 +446,7 @@ def test_without_time_to_train_the_result_says_untrained_first(cell_3c9acadc):
     wanted = cell_3c9acadc.wanted
     with remarks() as said, fake_time() as now, pytest.MonkeyPatch.context() as patch:
         slow = dict(batch=8, length=64, step_seconds=99)
-        patch.setattr("vocab_lit.app.adapt.choose_batch", lambda race, model: race.write(**slow))
+        patch.setattr("vocab_lit.app.adapt.choose_batch", lambda race, model: vars(race.state).update(slow))
         short = adapt_files(replace(asked, options=replace(wanted, candidates="")), place / "short", now=now)
     assert short["winner"] == "trim" and short["untrained"] and not short["curves"]
     assert any("cannot be met" in line and "give --minutes" in line for line in said)
@@ -473,7 +478,7 @@ def test_an_unfinished_adaptation_takes_another_budget_or_more(cell_3c9acadc):
     place = cell_3c9acadc.place
     wanted = cell_3c9acadc.wanted
     race = Race(asked, place / "halved")
-    race.note |= dict(asked=json.loads(json.dumps(asked.facts)), request=[18.0, False], budget=18.0)
+    race.state.asked, race.state.request, race.state.budget = json.loads(json.dumps(asked.facts)), [18.0, False], 18.0
     race.clock = Clock(18.0, 10.0, FakeTime())
     race.write()
     for minutes, more, budget in ((0.3, False, 18), (0, False, 18), (2, False, 120), (0, True, 18), (2, True, 130)):
@@ -483,7 +488,8 @@ def test_an_unfinished_adaptation_takes_another_budget_or_more(cell_3c9acadc):
 
 
 @pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "every printed command is accepted" (05d1fb23)')
-def test_every_printed_command_is_accepted(cell_3c9acadc):
+def test_every_printed_command_is_accepted(cell_3c9acadc, cell_51e10933):
+    NOTHING = cell_51e10933.NOTHING
     asked = cell_3c9acadc.asked
     place = cell_3c9acadc.place
     wanted = cell_3c9acadc.wanted
@@ -500,7 +506,8 @@ def test_every_printed_command_is_accepted(cell_3c9acadc):
         other = replace(asked, options=replace(wanted, **{name: value}))
         race = open_race(other, place / f"told by {name}")
         race.path().mkdir(parents=True)
-        race.write(source={})
+        race.state.source = NOTHING
+        race.write()
         words = shlex.split(next_commands(race)[-1])
         assert words[0] == "vocab-lit" and "to do" in run(*words[1:], "--dry-run"), name
 

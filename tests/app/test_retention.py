@@ -2,7 +2,7 @@
 from studies.phrasebook import lines
 from types import SimpleNamespace
 from vocab_lit.app.race import KEPT
-from vocab_lit.app.retention import DEFAULT_WORDS, Retained, describe, prompt_words, retained_languages, sampled_text, sentences_in, shuffled_words, used_limit, within_limit, words_to_keep
+from vocab_lit.app.retention import DEFAULT_WORDS, Retained, describe, most_used, prompt_words, retained_languages, sampled_text, sentences_in, shuffled_words, used_limit, within_limit, words_to_keep
 from vocab_lit.models.source import FolderSource
 from vocab_lit.text.corpus import data_path
 from vocab_lit.text.words import WordList, read_words
@@ -94,6 +94,9 @@ def test_markup_and_other_languages_are_left_out(cell_607d2c60):
 @pytest.mark.cell('nbs/09_app/12_retention.ipynb', 'cell "sampled text has a lower limit" (da2ce936)')
 def test_sampled_text_has_a_lower_limit():
     assert used_limit("kept-0", 1.05) == pytest.approx(KEPT) == used_limit("sampled-0", 1.04)
+    bits = {"kept-0": 1.0, "sampled-0": 2.0}
+    assert most_used({"kept-0": 1.02, "sampled-0": 2.2}, bits) == used_limit("sampled-0", 1.1)
+    assert most_used({"kept-0": 1.2, "sampled-0": 2.2}, bits) == 1.2 and most_used({}, {}) == 1
 
 
 @pytest.mark.cell('nbs/09_app/12_retention.ipynb', 'cell "the average has as much of the trained weights as may be" (50da558b)')

@@ -63,7 +63,7 @@ def test_reading_ends_when_its_share_of_the_budget_is_over(cell_00d35b02):
     assert len(some) == 600 and "read the first 600 lines" in said[-1]
     asked = Adapt(str(place / "model"), (str(place / "sw.txt"),), AdaptOptions(minutes=0.5, clean=False))
     race = Race(asked, place / "out", FakeTime(1.0))
-    race.note["budget"] = 60.0
+    race.state.budget = 60.0
     with remarks() as said:
         make_texts(race)
     assert sum(read_json(race.path("text/sizes.json"))["new"].values()) < (place / "sw.txt").stat().st_size
@@ -79,7 +79,7 @@ def test_texts_of_few_or_long_documents_are_divided(cell_00d35b02, cell_87eef4b1
         (place / f"{name}.txt").write_text("\n\n".join(texts), encoding="utf-8")
         options = AdaptOptions(minutes=30, clean=False)
         race = Race(Adapt(str(place / "model"), (str(place / f"{name}.txt"),), options), place / f"{name}-out", FakeTime())
-        race.note["budget"] = 1800.0
+        race.state.budget = 1800.0
         make_texts(race)
         parts = {part: lines_of(race, "new", part) for part in ("train", "judge", "test")}
         owners = {part: {line.split(".")[0] for line in some} for part, some in parts.items()}

@@ -32,7 +32,7 @@ from vocab_lit.app.race import (
     ranked,
     rounds,
 )
-from vocab_lit.app.retention import used_limit
+from vocab_lit.app.retention import most_used, used_limit
 from vocab_lit.app.settings import BYTES_A_TOKEN, MOST_NEW
 from vocab_lit.app.trial import (
     COOLED,
@@ -77,60 +77,59 @@ __all__ = ['log', 'standing', 'choose_candidates', 'run_race', 'train_winner', '
 # %% ../../nbs/09_app/06_adapt.ipynb #a88a9d2c
 def standing(race: Race, candidate: Candidate) -> Standing:
     "How a candidate stands: where its curves lead if it trains for the rest of the time."
-    trained, facts, before = candidate.trained, candidate.facts, race.note["source"]["kept"]
+    trained, facts, before = candidate.trained, candidate.facts, race.measured.kept
+    assert facts  # measured after the first leg
     until = max(race.clock.left, 0) + trained.seconds
-    kept = [used_limit(name, predicted(trained.curve, until, name) / bits) for name, bits in before.items()]
+    kept = most_used({name: predicted(trained.curve, until, name) for name in before}, before)
     if len(trained.curve) < 2:
-        kept = []  # the first steps cost every candidate a little that comes back
-    bits, speed = predicted(trained.curve, until), facts["words_per_second"]
-    return Standing(candidate.name, bits, max(kept, default=1.0), speed, facts["megabytes"])
+        kept = 1.0  # the first steps cost every candidate a little that comes back
+    return Standing(candidate.name, predicted(trained.curve, until), kept, facts.words_per_second, facts.megabytes)
 
 
 def choose_candidates(race: Race) -> None:
     "Decide from source, text and time which candidates race, and build their initial models."
-    source, options = race.note["source"], race.options
+    source, state, options = race.measured, race.state, race.options
     requested = [Candidate.read(name) for name in options.asked_candidates]
     sizes = read_json(race.path("text/sizes.json"))
-    reads = source["bits"] < source["of_counts"]
-    race.write(reads=reads)
-    told = f"{source['bits']:.3f} bits per byte; counts of four bytes {source['of_counts']:.3f}"
-    seen = "was" if reads else "was not"
-    race.decide(f"the source {seen} pretrained on the language ({told}): peak learning rate {RATES[reads]:g}")
+    state.reads = source.bits < source.of_counts
+    told = f"{source.bits:.3f} bits per byte; counts of four bytes {source.of_counts:.3f}"
+    seen = "was" if state.reads else "was not"
+    race.decide(f"the source {seen} pretrained on the language ({told}): peak learning rate {RATES[state.reads]:g}")
     if _has_no_time(race, requested or [Candidate("keep")]):
         return
     began = race.clock.spent
-    race.write(can_trim=_can_trim(race))
+    state.can_trim = _can_trim(race)
     took, base = race.clock.spent - began, race.base
     start = start_of(race, base).with_weights()
     model = start.load().float()
-    if race.note["can_trim"] and not requested and (lost := _lost_by_trimming(race, start, model)):
+    if state.can_trim and not requested and (lost := _lost_by_trimming(race, start, model)):
+        state.can_trim = False
         race.decide(f"the source's vocabulary stays: {lost}")
-        race.write(can_trim=False)
         base, model = race.base, race.source.with_weights().load().float()
     choose_batch(race, model)
-    each = race.note["step_seconds"]
+    each = state.step_seconds
     if _has_no_time(race, requested or [base], each):
         return
     steps = race.clock.left / each
     seen = Seen(
         bytes=sizes["new"]["train"],
-        reads=reads,
+        reads=state.reads,
         keeps=bool(options.keep),
         steps=steps,
-        tokens=steps * race.note["batch"] * race.note["length"],
+        tokens=steps * state.batch * state.length,
         most=min(4, 1 + int(STARTS * race.clock.budget / max(took, 0.1) / 2)),
-        is_cut=source["chars_per_part"] < CUT,
+        is_cut=source.chars_per_part < CUT,
         is_gguf=race.source.is_gguf,
-        can_trim=race.note["can_trim"],
+        can_trim=state.can_trim,
     )
-    size = f"{race.note['batch']} x {race.note['length']} tokens"
+    size = f"{state.batch} x {state.length} tokens"
     race.decide(f"time for about {steps:,.0f} steps of {size} ({find_device().name})")
     if not options.keep:
         race.decide("no text or words to retain (--keep): tokens that only other languages need may be removed")
     candidates = _with_initial_models(race, requested or candidates_for(seen))
     if _has_no_time(race, candidates, each):
         return
-    race.candidates = candidates
+    state.candidates = candidates
     for c in candidates:
         race.decide(f"candidate {c.name}: {c.in_words}{f'; {c.why}' if c.why else ''}")
     if seen.no_race and not requested:
@@ -143,13 +142,13 @@ def _has_no_time(race: Race, candidates: list[Candidate], seconds: float = 0.0) 
     if clock.left > seconds:
         return False
     more = math.ceil((2 * (clock.spent + clock.reserve) + seconds) / 60)
-    race.candidates = [min(candidates, key=lambda c: c.risk)]
+    race.state.candidates = [min(candidates, key=lambda c: c.risk)]
+    race.state.untrained = f"a budget of {clock.budget / 60:.3g} minutes leaves no time for training"
     race.decide(
         f"the budget of {clock.budget / 60:.3g} minutes cannot be met: {clock.spent / 60:.1f} minutes are spent, and "
         f"measuring and writing the result takes about {clock.reserve / 60:.1f}; the result will be untrained; "
         f"give --minutes {more} or more"
     )
-    race.write(untrained=f"a budget of {clock.budget / 60:.3g} minutes leaves no time for training")
     return True
 
 
@@ -164,7 +163,7 @@ def _can_trim(race: Race) -> bool:
 
 def _lost_by_trimming(race: Race, start: FolderSource, model: PreTrainedModel) -> str:
     "Say which retained text trimming alone costs more than the limit; empty where it costs none."
-    for name, bits in race.note["source"]["kept"].items():
+    for name, bits in race.measured.kept.items():
         after, _ = bits_of(on_device(model), start.tokenizer, passages_of(race, name, "judge"))
         if used_limit(name, after / bits) > KEPT:
             return f"trimming alone would cost {retained_texts(race)[name]} {after / bits - 1:.1%} in bits per byte"
@@ -198,11 +197,13 @@ def _with_initial_models(race: Race, candidates: list[Candidate]) -> list[Candid
 
 def run_race(race: Race) -> Candidate:
     "Train the candidates round by round, and eliminate the worse half after each; the winner, or the best so far."
-    if won := race.note.get("won"):
-        return next(c for c in race.candidates if c.name == won)
-    planned = rounds(len(race.candidates), race.note.setdefault("race_budget", race.clock.budget))
+    state = race.state
+    if state.won:
+        return next(c for c in race.candidates if c.name == state.won)
+    state.race_budget = state.race_budget or race.clock.budget
+    planned = rounds(len(race.candidates), state.race_budget)
     for number, (_, seconds) in enumerate(planned, 1):
-        if race.note.get("round", 0) >= number:
+        if state.round >= number:
             continue  # before this process began
         for candidate in race.remaining:
             if not race.is_stopped:
@@ -259,7 +260,8 @@ def _eliminate(race: Race, number: int, survivors: int) -> None:
             candidate.eliminated = f"retained text takes {s.kept:.2f} times the source's bits, above {KEPT}"
         race.decide(f"{candidate.name} is eliminated after round {number}: {candidate.eliminated}")
         shutil.rmtree(race.path(candidate.name, "run"), ignore_errors=True)
-    race.write(round=number)
+    race.state.round = number
+    race.write()
 
 # %% ../../nbs/09_app/06_adapt.ipynb #23396bd1
 _ON_THE_WAY = 4  # measurements
@@ -268,12 +270,13 @@ _WRITTEN = 16e6  # parameters of the source for which a slow core writes a GGUF 
 
 def train_winner(race: Race, winner: Candidate) -> None:
     "Train the winner with the time that is left; the best so far of a race that is not decided is not trained."
-    trained = winner.trained
-    if race.is_stopped and not race.note.get("won"):
+    trained, state = winner.trained, race.state
+    if race.is_stopped and not state.won:
         return
-    if not race.note.get("won"):
-        race.write(won=winner.name, legs=len(trained.legs))
-    if len(trained.legs) == race.note["legs"]:
+    if not state.won:
+        state.won, state.legs = winner.name, len(trained.legs)
+        race.write()
+    if len(trained.legs) == state.legs:
         left = race.clock.left
         if race.is_stopped:
             return
@@ -291,10 +294,10 @@ def train_winner(race: Race, winner: Candidate) -> None:
 
 def _reserve(race: Race) -> float:
     "Seconds for what follows training: the result is read, measured and written."
-    judged, tenth, source = 1.5 * JUDGED * race.clock.budget, 0.1 * race.clock.budget, race.note["source"]
-    in_gguf = min(tenth, source["parameters"] / _WRITTEN) if race.makes_gguf else 0.0
-    averaged = 2 * JUDGED / 2 * race.clock.budget * len(source["kept"])  # weights, so that what is retained is kept
-    return min(10, tenth) + judged + averaged + 1.2 * source["seconds"] + in_gguf
+    judged, tenth, source = 1.5 * JUDGED * race.clock.budget, 0.1 * race.clock.budget, race.measured
+    in_gguf = min(tenth, source.parameters / _WRITTEN) if race.makes_gguf else 0.0
+    averaged = 2 * JUDGED / 2 * race.clock.budget * len(source.kept)  # weights, so that what is retained is kept
+    return min(10, tenth) + judged + averaged + 1.2 * source.seconds + in_gguf
 
 # %% ../../nbs/09_app/06_adapt.ipynb #c5a0c34a
 _OUGHT = 2.0  # minutes, below which there is hardly time to look at the source
@@ -304,7 +307,7 @@ def open_race(asked: Adapt, out: Path, more: bool = False, now: Callable[[], flo
     "Begin or go on; `ValueError` or an `OSError` where that cannot be, before anything is written."
     asked.check()
     race = Race(asked, out, now)
-    begun = race.note.get("asked")
+    begun = race.state.asked
     if not begun:
         if more:
             raise SettingError("resume", f"{out} holds no adaptation; leave --resume out to begin one")
@@ -316,33 +319,33 @@ def open_race(asked: Adapt, out: Path, more: bool = False, now: Callable[[], flo
             check_like(race.source, asked.gguf)
         race.source.check_finite() if isinstance(race.source, FolderSource) else None
         request = [asked.options.seconds, more]
-        race.note |= dict(asked=json.loads(json.dumps(asked.facts)), budget=asked.options.seconds, request=request)
+        facts = json.loads(json.dumps(asked.facts))
+        race.state.asked, race.state.budget, race.state.request = facts, asked.options.seconds, request
     elif different := differences(begun, asked.facts):
         raise UserError(f"{out} holds another adaptation: it has {'; '.join(different)}; choose another folder")
     else:
         _renew_budget(race, more)
-    race.clock = Clock(race.note["budget"], race.note["spent"], now)
+    race.clock = Clock(race.state.budget, race.state.spent, now)
     return race
 
 
 def _renew_budget(race: Race, more: bool) -> None:
     "Extend the budget, or replace that of an adaptation that has not ended, where another one is requested."
-    options, note = race.options, race.note
+    options, state = race.options, race.state
     request = [options.seconds, more]
-    is_other = (options.minutes or options.hours) and request != note["request"]
-    if not (more if race.is_done else is_other):
+    is_other = (options.minutes or options.hours) and request != state.request
+    if not (more if state.done else is_other):
         return
-    note |= dict(budget=options.seconds + (note["spent"] if more else 0), request=request, done=False)
-    log.info(f"the budget is now {note['budget'] / 60:.3g} minutes, of which {note['spent'] / 60:.3g} are spent")
-    if note.pop("untrained", ""):
-        race.candidates = []
-        for key in ("won", "legs", "round", "race_budget"):
-            note.pop(key, None)
-    if won := note.get("won"):
-        trained = next(c for c in race.candidates if c.name == won).trained
+    state.budget, state.request, state.done = options.seconds + (state.spent if more else 0), request, False
+    log.info(f"the budget is now {state.budget / 60:.3g} minutes, of which {state.spent / 60:.3g} are spent")
+    if state.untrained:
+        state.candidates, state.won, state.legs, state.round = [], "", 0, 0
+        state.race_budget, state.untrained = 0.0, ""
+    if state.won:
+        trained = next(c for c in race.candidates if c.name == state.won).trained
         if trained.legs and not trained.has_ended:
             trained.legs.pop()
-        note["legs"] = len(trained.legs)
+        state.legs = len(trained.legs)
 
 
 @contextmanager
@@ -417,10 +420,10 @@ def adapt_files(
     if int(os.environ.get("WORLD_SIZE", 1)) > 1:
         raise UserError("adapt works in one process; give it one, or train by lapt under torchrun")
     race = open_race(asked, out, more, now)
-    if race.is_done and not (missing := _missing(race)):
+    if race.state.done and not (missing := _missing(race)):
         log.info(f"the adaptation in {out} has ended; --resume --minutes N trains it further")
         return read_json(out / "report.json")
-    if race.is_done:
+    if race.state.done:
         log.info(f"{out} lacks {missing}; the result is written again")
     is_new = not race.path("race.json").is_file()
     race.path().mkdir(parents=True, exist_ok=True)
@@ -449,9 +452,9 @@ def _missing(race: Race) -> str:
 def _adapt(race: Race) -> dict[str, Any]:
     if not learns_from_text(race.source.open_weights()):
         return write_result(race, _without_training(race))
-    if race.is_done:
+    if race.state.done:
         return _write_again(race)
-    if "source" not in race.note:
+    if not race.state.source:
         measure_source(race)
     race.clock.reserve = _reserve(race)
     if not race.candidates:
@@ -463,8 +466,7 @@ def _adapt(race: Race) -> dict[str, Any]:
 
 def _write_again(race: Race) -> dict[str, Any]:
     "Write the result of an adaptation that has ended from what is left of its training."
-    won = race.note.get("won")
-    winner = next(c for c in race.candidates if c.name == won) if won else _leader(race)
+    winner = next((c for c in race.candidates if c.name == race.state.won), None) or _leader(race)
     try:
         return write_result(race, winner)
     except FileNotFoundError as e:
@@ -475,7 +477,7 @@ def _write_again(race: Race) -> dict[str, Any]:
 def _without_training(race: Race) -> Candidate:
     "What can be done for a model that plain text does not train."
     name = type(race.source.open_weights()).__name__
-    race.candidates = [Candidate("trim", why="what is left is as it was")]
+    race.state.candidates = [Candidate("trim", why="what is left is as it was")]
     race.decide(f"{name} has no head that learns from text: its vocabulary is trimmed, and nothing is trained")
     return race.candidates[0]
 
@@ -483,7 +485,7 @@ def _without_training(race: Race) -> Candidate:
 def planned(asked: Adapt, out: Path, more: bool = False) -> list[dict[str, str]]:  # stage, what, makes and state
     "What would be done, as far as it is known before the source is looked at; nothing is written."
     race = open_race(asked, out, more)
-    if race.is_done:
+    if race.state.done:
         return [dict(stage="all", what="the adaptation has ended", makes=str(out), state="done")]
     most = min(MOST_NEW * BYTES_A_TOKEN, bytes_in_time(race.clock.budget))
     size = sum(len(line.encode()) + 1 for line in capped(Lines(*asked.text), most))

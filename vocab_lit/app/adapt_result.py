@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from vocab_lit.app.adapt_report import Measure, write_report_files
 from vocab_lit.app.made_folder import kept_plan, option_words
 from vocab_lit.app.race import KEPT, Candidate
-from vocab_lit.app.retention import used_limit, within_limit
+from vocab_lit.app.retention import KEPT_SAMPLED, most_used, within_limit
 from vocab_lit.app.trial import Race, bits_of, end_probabilities, facts_of, lines_of, passages_of, start_of
 from vocab_lit.methods.plan import PLAN_FILE, Plan
 from vocab_lit.models.card import write_card
@@ -84,27 +84,27 @@ def initial_plan(race: Race, candidate: Candidate) -> Plan:
 
 def _bits_rows(race: Race, tokenizer: PreTrainedTokenizerBase, model: PreTrainedModel) -> list[Measure]:
     "Measure bits per byte, before and after, on the test set and on each retained text."
-    before = race.note["source"]
+    before = race.measured
     after, _ = bits_of(model, tokenizer, passages_of(race, "new", "test"))
-    rows = [Measure("bits", "bits per byte, test set", before["bits"], after)]
+    rows = [Measure("bits", "bits per byte, test set", before.bits, after)]
     for name, text in retained_texts(race).items():
         after, _ = bits_of(model, tokenizer, passages_of(race, name, "judge"))
-        rows.append(Measure(name, f"bits per byte, {text}", before["kept"][name], after))
+        rows.append(Measure(name, f"bits per byte, {text}", before.kept[name], after))
     return rows
 
 
 def retained_texts(race: Race) -> dict[str, str]:
     "Describe each text on which retention is measured, by its name."
-    texts = {r.name: f"{Path(r.file).name} ({r.title})" for r in race.retained if r.file}
+    texts = {r.name: f"{Path(r.file).name} ({r.title})" for r in race.state.retained if r.file}
     sampled = "frequent words in random order" if is_masked(race.source.open_weights()) else "sampled from the source"
-    texts |= {r.second: f"{r.title} {sampled}" for r in race.retained}
-    return {name: texts[name] for name in race.note["source"]["kept"]}
+    texts |= {r.second: f"{r.title} {sampled}" for r in race.state.retained}
+    return {name: texts[name] for name in race.measured.kept}
 
 
 def _ends_rows(race: Race, start: FolderSource, model: PreTrainedModel) -> list[Measure]:
     "Measure the probability of ending after one sentence, before and after."
-    before, after = race.note["source"]["ends"], end_probabilities(race, start, model)
-    texts = {"new": "test set"} | {r.name: Path(r.file).name for r in race.retained}
+    before, after = race.measured.ends, end_probabilities(race, start, model)
+    texts = {"new": "test set"} | {r.name: Path(r.file).name for r in race.state.retained}
     return [Measure(f"end-{n}", f"{ENDINGS}, {texts[n]}", before[n], p) for n, p in after.items()]
 
 
@@ -115,35 +115,36 @@ _FACTS = dict(
 
 def _measures(race: Race, start: FolderSource, model: PreTrainedModel) -> list[Measure]:
     "Measure the source and the result."
-    test, source = lines_of(race, "new", "test"), race.note.get("source")
+    test, source = lines_of(race, "new", "test"), race.state.source
     rows = [*_bits_rows(race, start.tokenizer, model), *_ends_rows(race, start, model)] if source else []
     if not source:  # which text does not train
         opened = race.source.with_weights()
         source = facts_of(opened, on_device(opened.load()), test, race.clock.now)
     facts = facts_of(start, model, test, race.clock.now)
-    return rows + [Measure(key, text, source[key], facts[key]) for key, text in _FACTS.items()]
+    return rows + [Measure(key, text, getattr(source, key), getattr(facts, key)) for key, text in _FACTS.items()]
 
 
 def _retain(race: Race, winner: Candidate, start: FolderSource, model: PreTrainedModel) -> Candidate:
     "Average the weights with the initial ones where retention needs it; the candidate, or the one in its place."
-    before = race.note.get("source", {}).get("kept")
-    if not before:
+    if not (race.state.source and race.measured.kept):
         return winner
+    before = race.measured.kept
 
     def worst(some: PreTrainedModel) -> float:  # times the source's bits per byte
         bits = {n: bits_of(some, start.tokenizer, passages_of(race, n, "judge"))[0] for n in before}
-        return max(used_limit(name, bits[name] / before[name]) for name in before)
+        return most_used(bits, before)
 
     share = within_limit(model, lambda: on_device(start.load().float()), worst, KEPT)
     if share is None:
         limit = f"{KEPT - 1:.0%}"
         winner.eliminated = f"no average of its weights keeps the retained text within {limit} of the source's bits"
         race.decide(f"{winner.name} is eliminated: {winner.eliminated}; give more text to retain")
-        race.write(untrained=f"no candidate keeps the retained text within {limit}")
+        race.state.untrained = f"no candidate keeps the retained text within {limit}"
         return Candidate("keep")
     if share < 1:
         what = f"the result is the average of the trained weights ({share:.0%}) and the initial ones"
-        race.decide(f"training cost retained text more than {KEPT - 1:.0%} in bits per byte; {what}")
+        limits = f"{KEPT - 1:.0%}, or sampled text more than {KEPT_SAMPLED - 1:.0%}"
+        race.decide(f"training cost retained text more than {limits}, in bits per byte; {what}")
     return winner
 
 
@@ -183,16 +184,17 @@ def write_result(race: Race, winner: Candidate) -> dict[str, Any]:
     if like := race.asked.gguf or (race.source.is_gguf and start_of(race, winner).path):
         _write_gguf(race, Path(like))
         plan.save(plan_beside(gguf_beside(race.out)))
-    race.write(done=True)
+    race.state.done = True
+    race.write()
     _remove_rest(race, first)
     return report
 
 
 def untrained(race: Race, winner: Candidate) -> str:
     "Why a model that text could train was not trained; empty where it was."
-    if winner.trained.curve or "source" not in race.note:
+    if winner.trained.curve or not race.state.source:
         return ""
-    return race.note.get("untrained") or "it was interrupted before the first step"
+    return race.state.untrained or "it was interrupted before the first step"
 
 
 def _note(race: Race, winner: Candidate, plan: Plan) -> dict[str, Any]:
@@ -207,7 +209,7 @@ def _note(race: Race, winner: Candidate, plan: Plan) -> dict[str, Any]:
 
 def _remove_rest(race: Race, winner: Candidate) -> None:
     "Remove what no resumed training needs, and report how large the rest is."
-    if race.note.get("won"):
+    if race.state.won:
         for candidate in {"trim", *(c.name for c in race.candidates)} - {winner.name}:
             shutil.rmtree(race.path(candidate), ignore_errors=True)
     size = sum(file.stat().st_size for file in race.path().rglob("*") if file.is_file())
@@ -254,7 +256,7 @@ def report_of(race: Race, winner: Candidate, rows: list[Measure]) -> dict[str, A
     training = dict(
         candidates=", ".join(c.name for c in race.candidates),
         chosen=f"{winner.name}: {winner.in_words}",
-        steps=f"{curve[-1]['step']:,} of {race.note['batch']} x {race.note['length']} tokens" if curve else "none",
+        steps=f"{curve[-1]['step']:,} of {race.state.batch} x {race.state.length} tokens" if curve else "none",
         minutes=round(race.clock.spent / 60, 1),
     )
     return dict(
@@ -264,7 +266,7 @@ def report_of(race: Race, winner: Candidate, rows: list[Measure]) -> dict[str, A
         rows=[asdict(row) for row in rows],
         candidates=[_candidate_row(c) for c in race.candidates],
         curves={c.name: c.trained.curve for c in race.candidates if c.trained.curve},
-        decided=race.note["decided"],
+        decided=race.state.decided,
         training=training,
         minutes=dict(budget=race.clock.budget / 60, spent=race.clock.spent / 60),
         peak_gigabytes=round(_peak() / 1e9, 2),
@@ -285,9 +287,9 @@ def _candidate_row(c: Candidate) -> dict[str, Any]:
     last = c.trained.curve[-1] if c.trained.curve else {}
     return dict(
         candidate=c.name,
-        tokens=c.facts.get("tokens", ""),
-        tokens_per_word=c.facts.get("tokens_per_word", ""),
-        words_per_second=c.facts.get("words_per_second", ""),
+        tokens=c.facts.tokens if c.facts else "",
+        tokens_per_word=c.facts.tokens_per_word if c.facts else "",
+        words_per_second=c.facts.words_per_second if c.facts else "",
         steps=last.get("step", 0),
         seconds=round(c.trained.seconds),
         bits_per_byte=round(last["bits"], 3) if last else "",
@@ -300,7 +302,7 @@ def next_commands(race: Race) -> list[str]:
     out, given = str(race.out), requested_options(race)
     again = [given.pop("source"), *option_words(given), "--resume", "--minutes", "60", "--out", out]
     commands = [f"vocab-lit check {shlex.quote(out)}"]
-    if "source" in race.note:  # it was trained
+    if race.state.source:  # it was trained
         commands = [f"vocab-lit demo {shlex.quote(out)}", *commands, shlex.join(["vocab-lit", "adapt", *again])]
     if race.makes_gguf:
         commands[0] = f"llama-cli -m {shlex.quote(str(gguf_beside(race.out)))}"

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 # %% auto #0
 __all__ = ['KEPT', 'BEHIND', 'FIRST', 'ENDLESS', 'WARM', 'TRIED', 'SAVED', 'BYTES_A_ROW', 'MOST_ROWS', 'FEW_BYTES', 'TOLD_APART',
            'OVERTAKEN', 'CUT', 'predicted', 'Standing', 'ranked', 'rounds', 'Clock', 'Leg', 'Trained', 'Pace',
-           'Candidate', 'Seen', 'candidates_for']
+           'ModelFacts', 'Candidate', 'Seen', 'candidates_for']
 
 # %% ../../nbs/09_app/05_race.ipynb #cd54df36
 def predicted(
@@ -145,7 +145,7 @@ class Leg:
 class Trained:
     "What is known of a candidate's training, as a JSON file has it."
 
-    curve: list[dict[str, float]] = field(default_factory=list)  # step, seconds, bits, and kept where there is any
+    curve: list[dict[str, int | float]] = field(default_factory=list)  # step, seconds, bits, and each retained text
     legs: list[Leg] = field(default_factory=list)
     seconds_at: dict[str, float] = field(default_factory=dict)  # of training, by the step of a checkpoint
     each: float = 0.0  # seconds of a step
@@ -278,6 +278,17 @@ class Pace(TrainerCallback):
 
 # %% ../../nbs/09_app/05_race.ipynb #9a76f36b
 @dataclass
+class ModelFacts:
+    "Size and speed of a model with its vocabulary."
+
+    tokens: int
+    tokens_per_word: float  # of held-out text
+    parameters: int
+    megabytes: float  # of the weights in float32
+    words_per_second: float  # written by a decoder, read by an encoder, one text at a time
+
+
+@dataclass
 class Candidate:
     "A vocabulary, and what is known of the model that has it."
 
@@ -288,19 +299,12 @@ class Candidate:
     failed: str = ""  # why it could not be trained; the next run tries again
     made: int = 0  # of these tokens, those that the text gave; 0: not known yet
     trained: Trained = field(default_factory=Trained)
-    facts: dict[str, float] = field(default_factory=dict)  # tokens, parameters, megabytes, tokens_per_word
+    facts: ModelFacts | None = None  # None: not measured yet
 
     @classmethod
     def read(cls, name: str) -> Candidate:
         "A candidate by its name; `SettingError` where there is none of that name."
         return cls(*candidate_parts(name))
-
-    @classmethod
-    def of(cls, record: Mapping[str, Any]) -> Candidate:
-        "A candidate as a JSON file has it."
-        trained = record["trained"]
-        legs = [Leg(**leg) for leg in trained["legs"]]
-        return cls(**dict(record, failed="", trained=Trained(**dict(trained, legs=legs))))
 
     @property
     def name(self) -> str:

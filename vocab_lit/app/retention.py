@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 # %% auto #0
 __all__ = ['DEFAULT_WORDS', 'REPRESENTATIVE', 'SAMPLED_TOKENS', 'KEPT_SAMPLED', 'HALVINGS', 'Retained', 'retained_languages',
            'words_to_keep', 'describe', 'prompt_words', 'sampled_text', 'sentences_in', 'shuffled_words', 'used_limit',
-           'within_limit']
+           'most_used', 'within_limit']
 
 # %% ../../nbs/09_app/12_retention.ipynb #2df02e7f
 DEFAULT_WORDS = 60_000  # frequent words of a retained language whose tokens stay
@@ -167,6 +167,11 @@ KEPT_SAMPLED = 1.04  # times the source's bits per byte on text that it generate
 def used_limit(name: str, ratio: float) -> float:  # ratio: to the source's bits per byte on the text of that name
     "Return how much of the limit is used, as a ratio that compares with `KEPT` for every text."
     return ratio * KEPT / (KEPT_SAMPLED if name.startswith("sampled") else KEPT)
+
+
+def most_used(after: Mapping[str, float], before: Mapping[str, float]) -> float:  # bits per byte by the name of a text
+    "Return how much of the limit the text uses that lost most, as `used_limit` does; 1 where there is no text."
+    return max((used_limit(name, after[name] / before[name]) for name in before), default=1.0)
 
 # %% ../../nbs/09_app/12_retention.ipynb #6a4ab43e
 HALVINGS = 4  # of the interval of shares; the share that is found is at most a sixteenth too small

@@ -12,16 +12,17 @@ import shutil
 import textwrap
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cached_property, partial
 from itertools import accumulate, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from accelerate.utils.memory import should_reduce_batch_size
+from pydantic import TypeAdapter
 from tqdm.auto import tqdm
 
-from vocab_lit.app.race import ENDLESS, WARM, Candidate, Clock, Pace
+from vocab_lit.app.race import ENDLESS, WARM, Candidate, Clock, ModelFacts, Pace
 from vocab_lit.app.retention import (
     SAMPLED_TOKENS,
     Retained,
@@ -65,10 +66,10 @@ log = logging.getLogger("vocab_lit")
 
 # %% auto #0
 __all__ = ['log', 'LAYOUT', 'READING', 'STARTS', 'COMPARED', 'JUDGED', 'RATES', 'REPLAY', 'COOLED', 'PASSES', 'STEPS', 'SMALLEST',
-           'LARGEST', 'Adapt', 'Race', 'short_lines', 'bytes_in_time', 'lines_in_time', 'make_texts', 'kept_names',
-           'text_of', 'bits_of', 'words_per_second', 'passages_of', 'lines_of', 'end_probabilities', 'measure_source',
-           'chars_per_part', 'facts_of', 'start_of', 'words_in_time', 'without_numbers', 'config_of', 'choose_batch',
-           'most_steps', 'time_bar', 'train_leg']
+           'LARGEST', 'Adapt', 'SourceMeasures', 'RaceState', 'Race', 'short_lines', 'bytes_in_time', 'lines_in_time',
+           'make_texts', 'kept_names', 'text_of', 'bits_of', 'words_per_second', 'passages_of', 'lines_of',
+           'end_probabilities', 'measure_source', 'chars_per_part', 'facts_of', 'start_of', 'words_in_time',
+           'without_numbers', 'config_of', 'choose_batch', 'most_steps', 'time_bar', 'train_leg']
 
 # %% ../../nbs/09_app/10_trial.ipynb #ae79517c
 @dataclass(frozen=True)
@@ -128,43 +129,100 @@ class Adapt:
 LAYOUT = 2  # of race.json
 
 
+@dataclass
+class SourceMeasures(ModelFacts):
+    "What was measured of the source model."
+
+    bits: float  # per byte, of the test set
+    kept: dict[str, float]  # bits per byte of each text on which retention is measured, by its name
+    ends: dict[str, float]  # probability of ending after one sentence, by text
+    of_counts: float  # bits per byte of counts of four bytes
+    seconds: float  # that the measurements took
+    chars_per_part: float  # of the parts into which the tokenizer cuts text
+
+
+@dataclass
+class RaceState:
+    "The state of an adaptation, as race.json has it."
+
+    layout: int = LAYOUT
+    asked: dict[str, object] = field(default_factory=dict)  # `Adapt.facts`
+    request: list[float | bool] = field(default_factory=list)  # the last budget in seconds, and whether it was added
+    budget: float = 0.0  # seconds
+    spent: float = 0.0  # seconds
+    decided: list[str] = field(default_factory=list)  # decisions, as people read them
+    retained: list[Retained] = field(default_factory=list)
+    words: str = ""  # lists of words whose tokens stay
+    lines: dict[str, int] = field(default_factory=dict)  # passages of each text that are measured
+    source: SourceMeasures | None = None
+    reads: bool = False  # whether the source was pretrained on the language
+    can_trim: bool = True
+    batch: int = 0  # blocks of a step
+    length: int = 0  # tokens of a block
+    step_seconds: float = 0.0  # as one step that was tried took
+    candidates: list[Candidate] = field(default_factory=list)
+    race_budget: float = 0.0  # seconds by which the rounds are planned
+    round: int = 0  # the last one after which candidates were eliminated
+    won: str = ""  # the candidate that is trained to the end
+    legs: int = 0  # of its training, before the last one
+    untrained: str = ""  # why the result is not trained
+    done: bool = False  # whether the budget is spent, and the result is written
+
+    @classmethod
+    def read(cls, file: Path) -> RaceState:
+        "Read a state; a new one where there is no file, and `UserError` where it has another layout."
+        record = read_json(file) or dict(layout=LAYOUT)
+        try:
+            if record.get("layout") != LAYOUT:
+                raise ValueError(f"layout {record.get('layout')}")
+            for candidate in record.get("candidates", ()):
+                candidate |= dict(failed="", facts=candidate["facts"] or None)
+            return TypeAdapter(cls).validate_python(record)
+        except (ValueError, LookupError, TypeError):
+            problem = "holds an adaptation of another version of vocab_lit; choose another folder"
+            raise UserError(f"{file.parent.parent} {problem}") from None
+
+
 class Race:
-    "An adaptation under way, in its folder; `ValueError` where it has another layout."
+    "An adaptation under way, in its folder; `UserError` where it has another layout."
 
     def __init__(self, asked: Adapt, out: Path, now: Callable[[], float] = time.monotonic):
         self.asked, self.out, self.options = asked, out, asked.options
-        new = dict(layout=LAYOUT, decided=[], spent=0.0, budget=0.0)
-        self.note: dict[str, Any] = read_json(out / "race/race.json") or new
-        if self.note.get("layout") != LAYOUT:
-            raise UserError(f"{out} holds an adaptation of another version of vocab_lit; choose another folder")
-        self.candidates = [Candidate.of(record) for record in self.note.get("candidates", [])]
-        self.clock = Clock(self.note["budget"], self.note["spent"], now)
+        self.state = RaceState.read(self.path("race.json"))
+        self.clock = Clock(self.state.budget, self.state.spent, now)
         self.is_asked = False  # whether somebody wants it to end now
 
     def path(self, *parts: str) -> Path:
         "A path inside the folder of what is not the result."
         return self.out.joinpath("race", *parts)
 
-    def write(self, **more: Any) -> None:
-        "Write down what is known."
-        self.note |= more | dict(spent=round(self.clock.spent, 1), candidates=[asdict(c) for c in self.candidates])
-        write_json(self.note, self.path("race.json"))
+    def write(self) -> None:
+        "Write the state."
+        self.state.spent = round(self.clock.spent, 1)
+        write_json(asdict(self.state), self.path("race.json"))
 
     def decide(self, line: str) -> None:
-        "Say and write down a decision, unless an earlier process has."
-        if line not in self.note["decided"]:
+        "Log a decision and write it down, unless an earlier process has."
+        if line not in self.state.decided:
             log.info(line)
-            self.write(decided=[*self.note["decided"], line])
+            self.state.decided.append(line)
+            self.write()
+
+    @property
+    def candidates(self) -> list[Candidate]:
+        "All candidates, eliminated ones too."
+        return self.state.candidates
+
+    @property
+    def measured(self) -> SourceMeasures:
+        "What was measured of the source; a fault of ours where nothing was."
+        assert self.state.source
+        return self.state.source
 
     @cached_property
     def source(self) -> Source:
         "The source model, opened once."
         return Source.open(self.asked.source)
-
-    @property
-    def retained(self) -> list[Retained]:
-        "The languages to retain."
-        return [Retained(**facts) for facts in self.note.get("retained", [])]
 
     @property
     def makes_gguf(self) -> bool:
@@ -179,17 +237,12 @@ class Race:
     @property
     def base(self) -> Candidate:
         "The candidate whose vocabulary is extended."
-        return Candidate("trim" if self.note.get("can_trim", True) else "keep")
+        return Candidate("trim" if self.state.can_trim else "keep")
 
     @property
     def is_stopped(self) -> bool:
         "Whether training ends now: somebody wants it to, or the time is up or was too short from the start."
-        return self.is_asked or self.clock.left <= 0 or "untrained" in self.note
-
-    @property
-    def is_done(self) -> bool:
-        "Whether the budget is spent, and the result is written."
-        return self.note.get("done", False)
+        return self.is_asked or self.clock.left <= 0 or bool(self.state.untrained)
 
 # %% ../../nbs/09_app/10_trial.ipynb #d55c12e9
 _A_SECOND = {"cpu": 4000}  # bytes of text that a device trains on in a second, at most; 100,000 others
@@ -244,7 +297,7 @@ def lines_in_time(lines: Iterable[str], what: str, clock: Clock, seconds: float)
 
 def make_texts(race: Race) -> None:
     "Clean and divide the text, and the texts to keep; `ValueError` where one is too short."
-    options, seconds = race.options, race.note["budget"]
+    options, seconds = race.options, race.state.budget
     most = bytes_in_time(seconds)
     with write_folder(race.path("text")) as folder:
         sizes, lines = {}, {}
@@ -264,11 +317,11 @@ def make_texts(race: Race) -> None:
                 raise UserError(f"{', '.join(map(str, files))}: {problem}")
         write_json(sizes, folder / "sizes.json")
     files = zip(options.kept_texts, options.given_languages, (lines[name] for name in kept_names(race)))
-    retained = retained_languages(list(files), options.kept_words)
-    race.write(retained=[asdict(r) for r in retained])
-    race.write(words=words_in_time(race))
-    sizes = {words.language: words.most for words in word_lists(race.note["words"])}
-    for r in retained:
+    race.state.retained = retained_languages(list(files), options.kept_words)
+    race.state.words = words_in_time(race)
+    race.write()
+    sizes = {words.language: words.most for words in word_lists(race.state.words)}
+    for r in race.state.retained:
         for remark in describe(r, lines[r.name], sizes.get(r.language, 0)) if r.file else ():
             race.decide(remark)
 
@@ -350,7 +403,7 @@ def words_per_second(
 
 def passages_of(race: Race, name: str, part: str) -> list[str]:  # new, kept-N or sampled-N; judge or test
     "The passages of a text that are measured, as many as there is time for."
-    return list(Passages(text_of(race, name, part)))[: race.note.get("lines", {}).get(f"{name}-{part}")]
+    return list(Passages(text_of(race, name, part)))[: race.state.lines.get(f"{name}-{part}")]
 
 
 def lines_of(race: Race, name: str, part: str) -> list[str]:  # as for `passages_of`
@@ -394,15 +447,24 @@ def measure_source(race: Race) -> None:
     judging = accumulate(each * (len(passage.encode()) + 1) for passage in passages_of(race, "new", "judge"))
     lines = {"new-test": n, "new-judge": max(1, sum(at < JUDGED * budget for at in judging))}
     kept, names = {}, kept_names(race)
-    names += [r.second for r in race.retained if _write_second_domain(race, r, source, model)]
+    names += [r.second for r in race.state.retained if _write_second_domain(race, r, source, model)]
     for name in names:
         passages = passages_of(race, name, "judge")
         kept[name], lines[f"{name}-judge"] = bits_of(model, source.tokenizer, passages, JUDGED / 2 * budget, now)
-    race.write(lines=lines)
+    race.state.lines = lines
+    race.write()
     ends, seconds, test = end_probabilities(race, source, model), now() - began, lines_of(race, "new", "test")
     counts = ngram_bits(read_lines(text_of(race, "new", "train")), test)
-    facts = facts_of(source, model, test, now) | dict(chars_per_part=chars_per_part(source.tokenizer, test))
-    race.write(source=dict(bits=bits, kept=kept, ends=ends, of_counts=counts, seconds=seconds, **facts))
+    race.state.source = SourceMeasures(
+        **asdict(facts_of(source, model, test, now)),
+        bits=bits,
+        kept=kept,
+        ends=ends,
+        of_counts=counts,
+        seconds=seconds,
+        chars_per_part=chars_per_part(source.tokenizer, test),
+    )
+    race.write()
 
 
 def chars_per_part(tokenizer: PreTrainedTokenizerBase, lines: list[str]) -> float:
@@ -414,10 +476,10 @@ def chars_per_part(tokenizer: PreTrainedTokenizerBase, lines: list[str]) -> floa
 
 def facts_of(
     source: FolderSource, model: PreTrainedModel, lines: list[str], now: Callable[[], float] = time.perf_counter
-) -> dict[str, float]:
-    "What a vocabulary costs and gives."
+) -> ModelFacts:
+    "Measure size and speed of a model with its vocabulary."
     n = sum(p.numel() for p in model.parameters())
-    return dict(
+    return ModelFacts(
         tokens=len(source.tokenizer),
         tokens_per_word=round(fit(source.tokenizer, lines).fertility, 3),
         parameters=n,
@@ -446,7 +508,7 @@ def words_in_time(race: Race) -> str:
     "The lists of words to keep, each with as many words as there is time for."
     most = max(_LEAST_WORDS, int(_WORDS_PER_SECOND * STARTS * race.clock.budget))
     lists = []
-    for n, words in enumerate(word_lists(words_to_keep(race.retained, race.options.kept_words))):
+    for n, words in enumerate(word_lists(words_to_keep(race.state.retained, race.options.kept_words))):
         first = [] if words.language else list(islice(Lines(words.name), most + 1))
         if max(words.most, len(first)) > most:
             race.decide(f"{words.name}: the first {most:,} words are kept, for which there is time")
@@ -471,7 +533,7 @@ def _make_start(race: Race, candidate: Candidate, out: Path) -> None:
     train, kept = text_of(race, "new", "train"), [text_of(race, n, "train") for n in kept_names(race)]
     language, options = race.options.language, race.options
     if candidate.way == "trim":
-        trim_files(race.source, [train, *kept], out, TrimSettings(words=race.note["words"]), language)
+        trim_files(race.source, [train, *kept], out, TrimSettings(words=race.state.words), language)
         return
     if candidate.way == "extend":
         base = start_of(race, race.base)
@@ -495,12 +557,12 @@ SMALLEST, LARGEST = 512, 32_768  # tokens in a step; smaller ones spoil more of 
 
 def config_of(race: Race, model: PreTrainedModel) -> LaptConfig:
     "The hyper-parameters, the same for all candidates."
-    note = race.note
+    state = race.state
     return LaptConfig(
         steps=ENDLESS,
-        learning_rate=RATES[note["reads"]],
-        batch_size=note["batch"],
-        length=min(note["length"], max_length(model)),
+        learning_rate=RATES[state.reads],
+        batch_size=state.batch,
+        length=min(state.length, max_length(model)),
         warmup=WARM / ENDLESS,
         eval_every=ENDLESS,
     )
@@ -514,7 +576,9 @@ def choose_batch(race: Race, model: PreTrainedModel) -> None:
     while tokens < largest and race.clock.budget / (each * 2 * tokens) > STEPS:
         tokens *= 2
     length = min(64 if tokens < 2048 else 256, max_length(model))
-    race.write(batch=tokens // length, length=length, step_seconds=round(each * tokens, 4))
+    state = race.state
+    state.batch, state.length, state.step_seconds = tokens // length, length, round(each * tokens, 4)
+    race.write()
 
 
 def _run_of(race: Race, candidate: Candidate, start: FolderSource, pace: Pace) -> LaptRun:
@@ -523,7 +587,7 @@ def _run_of(race: Race, candidate: Candidate, start: FolderSource, pace: Pace) -
     config = config_of(race, model)
     kept = [Passages(text_of(race, n, "train")) for n in kept_names(race)]
     measures = {"bits": partial(_bits_on, race, "new", tokenizer=tokenizer)}
-    measures |= {n: partial(_bits_on, race, n, tokenizer=tokenizer) for n in race.note["source"]["kept"]}
+    measures |= {n: partial(_bits_on, race, n, tokenizer=tokenizer) for n in race.measured.kept}
     arguments: dict[str, Any] = dict(load_best_model_at_end=False, metric_for_best_model=None, eval_on_start=False)
     if race.options.precision != "auto":
         arguments |= {half: race.options.precision == half for half in ("bf16", "fp16")}
@@ -547,9 +611,9 @@ def _bits_on(race: Race, name: str, model: PreTrainedModel, tokenizer: PreTraine
 
 def most_steps(race: Race, candidate: Candidate) -> int:
     "The last step that the text allows."
-    blocks = (race.path(candidate.name, "run", "tokens").stat().st_size // 4) / race.note["length"]
+    blocks = (race.path(candidate.name, "run", "tokens").stat().st_size // 4) / race.state.length
     share = 1 - (REPLAY if race.options.kept_texts else 0)
-    return max(1, round(PASSES * blocks / share / race.note["batch"]))
+    return max(1, round(PASSES * blocks / share / race.state.batch))
 
 
 def time_bar(clock: Clock, name: str) -> tqdm:
