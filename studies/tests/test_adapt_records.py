@@ -6,7 +6,7 @@ from studies.adapt_records import add_row, row_of
 from studies.advice import SPEEDRUN, rows_of
 from studies.advice_of_ways import ADAPTED
 from vocab_lit.app.race import Seen, candidates_for
-from vocab_lit.app.settings import MOST_NEW
+from vocab_lit.training.recommended import NEW_TOKENS
 
 CUT = {"te"}  # written with vowel signs, at which SmolLM2 cuts words
 BYTES = {("cy", 2): 450_000, ("cy", 8): 850_000}  # of text to train on, by language and minutes
@@ -72,4 +72,4 @@ def test_the_first_candidate_is_the_best_of_its_records():
 def test_as_many_new_tokens_as_were_best_in_the_speedrun():
     runs = rows_of(SPEEDRUN).query("precision == 'fp32' and recipe.str.match('trim-')")
     best = runs.loc[runs.score.idxmin()].recipe
-    assert best == f"trim-{MOST_NEW}" and len(runs) > 1
+    assert best == f"trim-{NEW_TOKENS}" and len(runs) > 1

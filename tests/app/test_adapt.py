@@ -7,7 +7,7 @@ from transformers import GPT2Config, GPT2LMHeadModel, XLMRobertaModel
 from types import SimpleNamespace
 from vocab_lit.app.adapt import _with_initial_models, adapt_files, open_race, planned, run_race, train_winner
 from vocab_lit.app.adapt_result import next_commands
-from vocab_lit.app.race import Candidate, Clock, KEPT, Leg, ModelFacts, Pace
+from vocab_lit.app.race import Candidate, Clock, Leg, ModelFacts, Pace
 from vocab_lit.app.settings import AdaptOptions
 from vocab_lit.app.trial import Adapt, Race, SourceMeasures, bits_of, config_of, measure_source, start_of, text_of
 from vocab_lit.models.endings import end_probability
@@ -19,6 +19,7 @@ from vocab_lit.text.documents import Passages
 from vocab_lit.text.files import read_json
 from vocab_lit.text.settings import SettingError
 from vocab_lit.tokens.load import load_tokenizer
+from vocab_lit.training.recommended import RETENTION
 import json
 import os
 import pytest
@@ -271,7 +272,7 @@ def test_asked_to_end_it_leaves_the_best_model_so_far(cell_3c9acadc):
     assert (place / "early/model.safetensors").is_file() and early["minutes"]["spent"] < 1
     rows = {row["key"]: row for row in early["rows"]}
     assert rows["bits"]["after"] != rows["bits"]["before"]
-    assert all(rows[key]["after"] <= KEPT * rows[key]["before"] for key in ("kept-0", "sampled-0"))
+    assert all(rows[key]["after"] <= RETENTION * rows[key]["before"] for key in ("kept-0", "sampled-0"))
 
 
 @pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "few lines do not fail, and are not learnt too often" (2db1969c)')
@@ -312,7 +313,7 @@ def test_a_decoder_learns_no_end_of_lines_and_retains_english(cell_3c9acadc, cel
     place = cell_3c9acadc.place
     made, rows = adapted("decoder")
     assert rows["end-new"]["after"] < rows["end-new"]["before"] and rows["bits"]["after"] < rows["bits"]["before"]
-    assert all(rows[key]["after"] <= KEPT * rows[key]["before"] for key in ("kept-0", "sampled-0"))
+    assert all(rows[key]["after"] <= RETENTION * rows[key]["before"] for key in ("kept-0", "sampled-0"))
     assert rows["kept-0"]["text"] == "bits per byte, en.txt (English)"
     assert rows["sampled-0"]["text"] == "bits per byte, English sampled from the source"
     model = load_model(place / "decoder")
@@ -368,7 +369,7 @@ def test_a_vocabulary_is_not_trimmed_where_that_costs_too_much(cell_3c9acadc, ce
     told = " ".join(made["decided"])
     assert "the source's vocabulary stays: trimming alone would cost" in told and "wordfreq is not installed" in told
     assert rows["tokens"]["after"] >= rows["tokens"]["before"]
-    assert all(rows[key]["after"] <= KEPT * rows[key]["before"] for key in rows if key.startswith(("kept", "sampled")))
+    assert all(rows[key]["after"] <= RETENTION * rows[key]["before"] for key in rows if key.startswith(("kept", "sampled")))
 
 
 @pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "what cannot be is refused before anything is written" (3e202eaa)')

@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any
 from vocab_lit.app.adapt_result import gguf_beside, retained_texts, write_result
 from vocab_lit.app.race import (
     CUT,
-    KEPT,
     Candidate,
     Clock,
     Leg,
@@ -33,12 +32,8 @@ from vocab_lit.app.race import (
     rounds,
 )
 from vocab_lit.app.retention import most_used, used_limit
-from vocab_lit.app.settings import BYTES_A_TOKEN, MOST_NEW
 from vocab_lit.app.trial import (
-    COOLED,
     JUDGED,
-    PASSES,
-    RATES,
     SMALLEST,
     STARTS,
     Adapt,
@@ -63,6 +58,7 @@ from vocab_lit.text.errors import UserError
 from vocab_lit.text.files import alone, check_output, read_json
 from vocab_lit.text.settings import SettingError
 from vocab_lit.training.lapt import differences
+from vocab_lit.training.recommended import BYTES_PER_NEW_TOKEN, DECAY, NEW_TOKENS, PASSES, RATES, RETENTION
 from vocab_lit.training.settings import LaptConfig
 from vocab_lit.training.stages import step_memory
 
@@ -165,7 +161,7 @@ def _lost_by_trimming(race: Race, start: FolderSource, model: PreTrainedModel) -
     "Say which retained text trimming alone costs more than the limit; empty where it costs none."
     for name, bits in race.measured.kept.items():
         after, _ = bits_of(on_device(model), start.tokenizer, passages_of(race, name, "judge"))
-        if used_limit(name, after / bits) > KEPT:
+        if used_limit(name, after / bits) > RETENTION:
             return f"trimming alone would cost {retained_texts(race)[name]} {after / bits - 1:.1%} in bits per byte"
     return ""
 
@@ -256,8 +252,8 @@ def _eliminate(race: Race, number: int, survivors: int) -> None:
             continue
         s, best = standings[candidate.name], standings[order[0]]
         candidate.eliminated = f"leads to {s.bits:.3f} bits per byte, {best.name} to {best.bits:.3f}"
-        if s.kept > KEPT:
-            candidate.eliminated = f"retained text takes {s.kept:.2f} times the source's bits, above {KEPT}"
+        if s.kept > RETENTION:
+            candidate.eliminated = f"retained text takes {s.kept:.2f} times the source's bits, above {RETENTION}"
         race.decide(f"{candidate.name} is eliminated after round {number}: {candidate.eliminated}")
         shutil.rmtree(race.path(candidate.name, "run"), ignore_errors=True)
     race.state.round = number
@@ -281,7 +277,7 @@ def train_winner(race: Race, winner: Candidate) -> None:
         if race.is_stopped:
             return
         measured = 1.5 * JUDGED * race.clock.budget * (_ON_THE_WAY - 1)
-        trained.add_leg(Leg(max(1.0, left - measured), times=_ON_THE_WAY, cooled=COOLED))
+        trained.add_leg(Leg(max(1.0, left - measured), times=_ON_THE_WAY, cooled=DECAY))
         minutes = f"{left / 60:.1f} more minutes, the second half with a falling learning rate"
         race.decide(f"{winner.name} is trained for {minutes}")
     train_leg(race, winner)
@@ -487,7 +483,7 @@ def planned(asked: Adapt, out: Path, more: bool = False) -> list[dict[str, str]]
     race = open_race(asked, out, more)
     if race.state.done:
         return [dict(stage="all", what="the adaptation has ended", makes=str(out), state="done")]
-    most = min(MOST_NEW * BYTES_A_TOKEN, bytes_in_time(race.clock.budget))
+    most = min(NEW_TOKENS * BYTES_PER_NEW_TOKEN, bytes_in_time(race.clock.budget))
     size = sum(len(line.encode()) + 1 for line in capped(Lines(*asked.text), most))
     seen = Seen(size, False, bool(race.options.keep), math.inf, math.inf, is_gguf=race.source.is_gguf)
     racing = [Candidate.read(name) for name in race.options.asked_candidates] or candidates_for(seen)

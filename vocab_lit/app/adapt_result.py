@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 from vocab_lit.app.adapt_report import Measure, write_report_files
 from vocab_lit.app.made_folder import kept_plan, option_words
-from vocab_lit.app.race import KEPT, Candidate
-from vocab_lit.app.retention import KEPT_SAMPLED, most_used, within_limit
+from vocab_lit.app.race import Candidate
+from vocab_lit.app.retention import most_used, within_limit
 from vocab_lit.app.trial import Race, bits_of, end_probabilities, facts_of, lines_of, passages_of, start_of
 from vocab_lit.methods.plan import PLAN_FILE, Plan
 from vocab_lit.models.card import write_card
@@ -34,6 +34,7 @@ from vocab_lit.text.corpus import write_json
 from vocab_lit.text.errors import UserError, first_line
 from vocab_lit.text.files import write_folder
 from vocab_lit.training.perplexity import ENDINGS
+from vocab_lit.training.recommended import RETENTION, RETENTION_SAMPLED
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -134,16 +135,16 @@ def _retain(race: Race, winner: Candidate, start: FolderSource, model: PreTraine
         bits = {n: bits_of(some, start.tokenizer, passages_of(race, n, "judge"))[0] for n in before}
         return most_used(bits, before)
 
-    share = within_limit(model, lambda: on_device(start.load().float()), worst, KEPT)
+    share = within_limit(model, lambda: on_device(start.load().float()), worst, RETENTION)
     if share is None:
-        limit = f"{KEPT - 1:.0%}"
+        limit = f"{RETENTION - 1:.0%}"
         winner.eliminated = f"no average of its weights keeps the retained text within {limit} of the source's bits"
         race.decide(f"{winner.name} is eliminated: {winner.eliminated}; give more text to retain")
         race.state.untrained = f"no candidate keeps the retained text within {limit}"
         return Candidate("keep")
     if share < 1:
         what = f"the result is the average of the trained weights ({share:.0%}) and the initial ones"
-        limits = f"{KEPT - 1:.0%}, or sampled text more than {KEPT_SAMPLED - 1:.0%}"
+        limits = f"{RETENTION - 1:.0%}, or sampled text more than {RETENTION_SAMPLED - 1:.0%}"
         race.decide(f"training cost retained text more than {limits}, in bits per byte; {what}")
     return winner
 

@@ -15,15 +15,16 @@ from typing import TYPE_CHECKING, Any
 from transformers import TrainerCallback
 
 from vocab_lit.app.settings import candidate_parts, in_round_numbers, new_tokens
+from vocab_lit.training.recommended import BYTES_PER_TOKEN, RETENTION, VOCABULARY
 
 if TYPE_CHECKING:
     from tqdm import tqdm
     from transformers import TrainerControl, TrainerState, TrainingArguments
 
 # %% auto #0
-__all__ = ['KEPT', 'BEHIND', 'FIRST', 'ENDLESS', 'WARM', 'TRIED', 'SAVED', 'BYTES_A_ROW', 'MOST_ROWS', 'FEW_BYTES', 'TOLD_APART',
-           'OVERTAKEN', 'CUT', 'predicted', 'Standing', 'ranked', 'rounds', 'Clock', 'Leg', 'Trained', 'Pace',
-           'ModelFacts', 'Candidate', 'Seen', 'candidates_for']
+__all__ = ['BEHIND', 'FIRST', 'ENDLESS', 'WARM', 'TRIED', 'SAVED', 'FEW_BYTES', 'TOLD_APART', 'OVERTAKEN', 'CUT', 'predicted',
+           'Standing', 'ranked', 'rounds', 'Clock', 'Leg', 'Trained', 'Pace', 'ModelFacts', 'Candidate', 'Seen',
+           'candidates_for']
 
 # %% ../../nbs/09_app/05_race.ipynb #cd54df36
 def predicted(
@@ -39,7 +40,6 @@ def predicted(
     return last[name] + min(slope, 0.0) * math.log(max(seconds / last["seconds"], 1.0))
 
 # %% ../../nbs/09_app/05_race.ipynb #4aff0d09
-KEPT = 1.05  # times the source's bits per byte that text to keep may take
 BEHIND = 1.02  # times the best bits per byte that the fastest or smallest candidate may take
 
 
@@ -56,7 +56,7 @@ class Standing:
 
 def ranked(standings: Sequence[Standing], aim: str = "quality") -> list[Standing]:
     "The candidates that keep what is to be kept, best first; where none does, the one that keeps most."
-    sound = [s for s in standings if s.kept <= KEPT] or [min(standings, key=lambda s: s.kept)]
+    sound = [s for s in standings if s.kept <= RETENTION] or [min(standings, key=lambda s: s.kept)]
     by_bits = sorted(sound, key=lambda s: s.bits)
     near = [s for s in by_bits if s.bits <= BEHIND * by_bits[0].bits]
     if aim == "speed":
@@ -329,7 +329,6 @@ class Candidate:
         return ("keep", "trim", "extend", "replace").index(self.way), self.tokens
 
 # %% ../../nbs/09_app/05_race.ipynb #f169204a
-BYTES_A_ROW, MOST_ROWS = 60, 16_000  # of text for each token of a new vocabulary; tokens at most
 FEW_BYTES = 50_000  # of text, below which there is nothing to compare
 TOLD_APART = 25  # steps of the first round
 OVERTAKEN = 100_000  # tokens of training, from which on trimming may be ahead
@@ -367,7 +366,7 @@ def candidates_for(seen: Seen) -> list[Candidate]:
         trim = Candidate("keep", why="this vocabulary cannot be trimmed")
     if seen.bytes < FEW_BYTES:
         return [trim]
-    new, rows = new_tokens(seen.bytes), in_round_numbers(seen.bytes / BYTES_A_ROW, MOST_ROWS)
+    new, rows = new_tokens(seen.bytes), in_round_numbers(seen.bytes / BYTES_PER_TOKEN, VOCABULARY)
     sizes = (n for n in (new, in_round_numbers(new / 3, new)) if n >= 500)
     grown = [Candidate("extend", n, "it reads the text in fewer tokens") for n in sizes]
     listed = [trim, *grown]

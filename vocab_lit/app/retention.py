@@ -13,24 +13,22 @@ from typing import TYPE_CHECKING, Any
 
 import regex
 
-from vocab_lit.app.race import KEPT
 from vocab_lit.models.device import on_device
 from vocab_lit.models.endings import document_marks
 from vocab_lit.models.model_class import max_length
 from vocab_lit.text.cleaning import text_tokens
 from vocab_lit.text.words import WordList, detect_language, has_words, languages, read_words, word_coverage, word_lists
 from vocab_lit.training.lm_loss import in_mode, random_state_restored
+from vocab_lit.training.recommended import RETAINED_WORDS, RETENTION, RETENTION_SAMPLED
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 # %% auto #0
-__all__ = ['DEFAULT_WORDS', 'REPRESENTATIVE', 'SAMPLED_TOKENS', 'KEPT_SAMPLED', 'HALVINGS', 'Retained', 'retained_languages',
-           'words_to_keep', 'describe', 'prompt_words', 'sampled_text', 'sentences_in', 'shuffled_words', 'used_limit',
-           'most_used', 'within_limit']
+__all__ = ['REPRESENTATIVE', 'SAMPLED_TOKENS', 'HALVINGS', 'Retained', 'retained_languages', 'words_to_keep', 'describe',
+           'prompt_words', 'sampled_text', 'sentences_in', 'shuffled_words', 'used_limit', 'most_used', 'within_limit']
 
 # %% ../../nbs/09_app/12_retention.ipynb #2df02e7f
-DEFAULT_WORDS = 60_000  # frequent words of a retained language whose tokens stay
 REPRESENTATIVE = 0.8  # share of the 1,000 most frequent words that a text of many subjects has
 _SMALL = 100_000  # bytes; less is small in any language
 
@@ -73,7 +71,7 @@ def words_to_keep(
     "Add the frequent words of each retained language that has no list of its own."
     given = {w.language for w in word_lists(words)}
     codes = dict.fromkeys(r.language for r in retained if r.language not in given and has_words(r.language))
-    return ",".join([*filter(None, [words]), *(f"{code}:{DEFAULT_WORDS}" for code in codes)])
+    return ",".join([*filter(None, [words]), *(f"{code}:{RETAINED_WORDS}" for code in codes)])
 
 
 def describe(retained: Retained, some: Sequence[str], n_words: int) -> list[str]:  # lines of its text; words kept
@@ -161,12 +159,9 @@ def shuffled_words(language: str, n: int = 300, seed: int = 0) -> list[str]:  # 
     return [" ".join(chosen[at : at + 10]) for at in range(0, len(chosen), 10)]
 
 # %% ../../nbs/09_app/12_retention.ipynb #bca7b227
-KEPT_SAMPLED = 1.04  # times the source's bits per byte on text that it generated; `KEPT` is for text that was given
-
-
 def used_limit(name: str, ratio: float) -> float:  # ratio: to the source's bits per byte on the text of that name
-    "Return how much of the limit is used, as a ratio that compares with `KEPT` for every text."
-    return ratio * KEPT / (KEPT_SAMPLED if name.startswith("sampled") else KEPT)
+    "Return how much of the limit is used, as a ratio that compares with `RETENTION` for every text."
+    return ratio * RETENTION / (RETENTION_SAMPLED if name.startswith("sampled") else RETENTION)
 
 
 def most_used(after: Mapping[str, float], before: Mapping[str, float]) -> float:  # bits per byte by the name of a text

@@ -15,11 +15,12 @@ from vocab_lit.text.files import check_text
 from vocab_lit.text.reader import TextSource
 from vocab_lit.text.settings import LARGEST_SEED, Files, SettingError, Settings, option, settings
 from vocab_lit.text.words import check_words, code_of, languages, script_of
+from vocab_lit.training.recommended import BYTES_PER_NEW_TOKEN, NEW_TOKENS
 from vocab_lit.training.settings import PRECISIONS
 
 # %% auto #0
-__all__ = ['MINUTES', 'AIMS', 'AIM_HELP', 'BYTES_A_TOKEN', 'MOST_NEW', 'AdaptOptions', 'candidate_parts', 'with_language',
-           'check_kept_name', 'is_word_list', 'in_round_numbers', 'new_tokens']
+__all__ = ['MINUTES', 'AIMS', 'AIM_HELP', 'AdaptOptions', 'candidate_parts', 'with_language', 'check_kept_name', 'is_word_list',
+           'in_round_numbers', 'new_tokens']
 
 # %% ../../nbs/09_app/01_settings.ipynb #c6ad1b06
 MINUTES = 30.0
@@ -168,9 +169,6 @@ def is_word_list(name: str) -> bool:
     return _are_words(list(islice(TextSource.of(name).lines(), _LOOKED_AT)))
 
 # %% ../../nbs/09_app/01_settings.ipynb #a186e960
-BYTES_A_TOKEN, MOST_NEW = 80, 12_000  # of text for each new token; new tokens at most
-
-
 def in_round_numbers(n: float, most: int) -> int:
     "A number of tokens in hundreds, or thousands."
     n = min(int(n), most)
@@ -179,4 +177,4 @@ def in_round_numbers(n: float, most: int) -> int:
 
 def new_tokens(size: float) -> int:
     "Recommend a number of new tokens for a text to train on of so many bytes."
-    return in_round_numbers(size / BYTES_A_TOKEN, MOST_NEW)
+    return in_round_numbers(size / BYTES_PER_NEW_TOKEN, NEW_TOKENS)

@@ -56,6 +56,7 @@ from vocab_lit.tokens.vocab import fit
 from vocab_lit.training.lapt import LaptRun
 from vocab_lit.training.lm_data import Kept
 from vocab_lit.training.perplexity import perplexity
+from vocab_lit.training.recommended import PASSES, RATES, REPLAY
 from vocab_lit.training.settings import DamagedCheckpoint, LaptConfig
 from vocab_lit.training.stages import block_seconds, micro_batches, step_memory
 
@@ -65,11 +66,11 @@ if TYPE_CHECKING:
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'LAYOUT', 'READING', 'STARTS', 'COMPARED', 'JUDGED', 'RATES', 'REPLAY', 'COOLED', 'PASSES', 'STEPS', 'SMALLEST',
-           'LARGEST', 'Adapt', 'SourceMeasures', 'RaceState', 'Race', 'short_lines', 'bytes_in_time', 'lines_in_time',
-           'make_texts', 'kept_names', 'text_of', 'bits_of', 'words_per_second', 'passages_of', 'lines_of',
-           'end_probabilities', 'measure_source', 'chars_per_part', 'facts_of', 'start_of', 'words_in_time',
-           'without_numbers', 'config_of', 'choose_batch', 'most_steps', 'time_bar', 'train_leg']
+__all__ = ['log', 'LAYOUT', 'READING', 'STARTS', 'COMPARED', 'JUDGED', 'STEPS', 'SMALLEST', 'LARGEST', 'Adapt', 'SourceMeasures',
+           'RaceState', 'Race', 'short_lines', 'bytes_in_time', 'lines_in_time', 'make_texts', 'kept_names', 'text_of',
+           'bits_of', 'words_per_second', 'passages_of', 'lines_of', 'end_probabilities', 'measure_source',
+           'chars_per_part', 'facts_of', 'start_of', 'words_in_time', 'without_numbers', 'config_of', 'choose_batch',
+           'most_steps', 'time_bar', 'train_leg']
 
 # %% ../../nbs/09_app/10_trial.ipynb #ae79517c
 @dataclass(frozen=True)
@@ -545,12 +546,6 @@ def _make_start(race: Race, candidate: Candidate, out: Path) -> None:
     transplant_files(race.source, [train, *kept], out, settings, language)
 
 # %% ../../nbs/09_app/10_trial.ipynb #b48bb50a
-# where the source was pretrained on the language, or was not. Within the limit of retention, 8 minutes of Welsh in
-# SmolLM2 with phrases kept end at 2.648 bits per byte with 1e-4, 2.563 with 2e-4, 2.721 with 3e-4 (one seed)
-RATES = {True: 3e-5, False: 2e-4}
-REPLAY = 0.25  # of the blocks; with 0.1, 8 minutes of Latvian cost English 6.5% in place of 5.1%, at the same bits
-COOLED = 0.5  # share of the winner's steps
-PASSES = 4  # over the text; further ones teach little (Muennighoff et al., 2023)
 STEPS = 400  # that the size of a step aims at
 SMALLEST, LARGEST = 512, 32_768  # tokens in a step; smaller ones spoil more of what is to be kept
 
