@@ -52,7 +52,7 @@ class FakeTime:
 @contextmanager
 def fake_time(step: float = 0.1, reading: float = 1e-3) -> Iterator[FakeTime]:
     "A clock for `adapt_files`; inside the block each training step takes so many of its seconds."
-    from vocab_lit.app.race import Pace
+    from vocab_lit.runs.pace import Pace
 
     now, step_end = FakeTime(reading), Pace.on_step_end
 

@@ -7,12 +7,15 @@ from transformers import GPT2Config, GPT2LMHeadModel, XLMRobertaModel
 from types import SimpleNamespace
 from vocab_lit.app.adapt import _with_initial_models, adapt_files, open_race, planned, run_race, train_winner
 from vocab_lit.app.adapt_result import next_commands
-from vocab_lit.app.race import Candidate, Clock, Leg, ModelFacts, Pace
+from vocab_lit.app.race import Candidate
 from vocab_lit.app.settings import AdaptOptions
-from vocab_lit.app.trial import Adapt, Race, SourceMeasures, bits_of, config_of, measure_source, start_of, text_of
+from vocab_lit.app.trial import Adapt, Race, SourceMeasures, config_of, measure_source, start_of, text_of
 from vocab_lit.models.endings import end_probability
 from vocab_lit.models.export import check_like
 from vocab_lit.models.source import FolderSource, GgufSource, load_model
+from vocab_lit.runs.clock import Clock
+from vocab_lit.runs.measure import ModelFacts, bits_of
+from vocab_lit.runs.pace import Leg, Pace
 from vocab_lit.study.stages import write_lines
 from vocab_lit.text.corpus import data_path, read_lines
 from vocab_lit.text.documents import Passages
@@ -364,7 +367,7 @@ def test_a_vocabulary_is_not_trimmed_where_that_costs_too_much(cell_3c9acadc, ce
     place = cell_3c9acadc.place
     (place / "few-en.txt").write_text("\n".join(lines("en", 30, seed=5)), encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("vocab_lit.app.retention.has_words", lambda *_: False)  # none that would stay besides
+        patch.setattr("vocab_lit.runs.retention.has_words", lambda *_: False)  # none that would stay besides
         made, rows = adapted("untrimmed", keep=(str(place / "few-en.txt"),), candidates="")
     told = " ".join(made["decided"])
     assert "the source's vocabulary stays: trimming alone would cost" in told and "wordfreq is not installed" in told

@@ -18,27 +18,19 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from vocab_lit.runs.clock import Clock
+from vocab_lit.runs.measure import bits_of
+from vocab_lit.runs.pace import Leg, predicted
+from vocab_lit.runs.retention import most_used, used_limit
+
 from vocab_lit.app.adapt_result import gguf_beside, retained_texts, write_result
-from vocab_lit.app.race import (
-    CUT,
-    Candidate,
-    Clock,
-    Leg,
-    Seen,
-    Standing,
-    candidates_for,
-    predicted,
-    ranked,
-    rounds,
-)
-from vocab_lit.app.retention import most_used, used_limit
+from vocab_lit.app.race import CUT, Candidate, Seen, Standing, candidates_for, ranked, rounds
 from vocab_lit.app.trial import (
     JUDGED,
     SMALLEST,
     STARTS,
     Adapt,
     Race,
-    bits_of,
     bytes_in_time,
     choose_batch,
     make_texts,

@@ -16,11 +16,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from vocab_lit.runs.measure import bits_of, facts_of
+from vocab_lit.runs.retention import most_used, within_limit
+
 from vocab_lit.app.adapt_report import Measure, write_report_files
 from vocab_lit.app.made_folder import kept_plan, option_words
 from vocab_lit.app.race import Candidate
-from vocab_lit.app.retention import most_used, within_limit
-from vocab_lit.app.trial import Race, bits_of, end_probabilities, facts_of, lines_of, passages_of, start_of
+from vocab_lit.app.trial import Race, end_probabilities, lines_of, passages_of, start_of
 from vocab_lit.methods.plan import PLAN_FILE, Plan
 from vocab_lit.models.card import write_card
 from vocab_lit.models.device import on_device

@@ -9,9 +9,8 @@ import logging
 import math
 import re
 import shutil
-import textwrap
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from functools import cached_property, partial
 from itertools import accumulate, islice
@@ -20,10 +19,10 @@ from typing import TYPE_CHECKING, Any
 
 from accelerate.utils.memory import should_reduce_batch_size
 from pydantic import TypeAdapter
-from tqdm.auto import tqdm
-
-from vocab_lit.app.race import ENDLESS, WARM, Candidate, Clock, ModelFacts, Pace
-from vocab_lit.app.retention import (
+from vocab_lit.runs.clock import Clock, lines_in_time, time_bar
+from vocab_lit.runs.measure import ModelFacts, bits_of, chars_per_part, facts_of, short_lines
+from vocab_lit.runs.pace import ENDLESS, WARM, Pace
+from vocab_lit.runs.retention import (
     SAMPLED_TOKENS,
     Retained,
     describe,
@@ -34,11 +33,13 @@ from vocab_lit.app.retention import (
     shuffled_words,
     words_to_keep,
 )
+
+from vocab_lit.app.race import Candidate
 from vocab_lit.app.settings import AdaptOptions
 from vocab_lit.methods.settings import TransplantSettings
 from vocab_lit.models.device import find_device, on_device
 from vocab_lit.models.endings import end_probability
-from vocab_lit.models.model_class import is_decoder, is_masked, max_length
+from vocab_lit.models.model_class import is_masked, max_length
 from vocab_lit.models.pipeline import transplant_files, trim_files
 from vocab_lit.models.source import FolderSource, Source
 from vocab_lit.study.stages import write_lines
@@ -52,10 +53,8 @@ from vocab_lit.text.reader import TextSource
 from vocab_lit.text.settings import SettingError
 from vocab_lit.text.words import ngram_bits, word_lists
 from vocab_lit.tokens.settings import TrimSettings
-from vocab_lit.tokens.vocab import fit
 from vocab_lit.training.lapt import LaptRun
 from vocab_lit.training.lm_data import Kept
-from vocab_lit.training.perplexity import perplexity
 from vocab_lit.training.recommended import PASSES, RATES, REPLAY
 from vocab_lit.training.settings import DamagedCheckpoint, LaptConfig
 from vocab_lit.training.stages import block_seconds, micro_batches, step_memory
@@ -67,10 +66,9 @@ log = logging.getLogger("vocab_lit")
 
 # %% auto #0
 __all__ = ['log', 'LAYOUT', 'READING', 'STARTS', 'COMPARED', 'JUDGED', 'STEPS', 'SMALLEST', 'LARGEST', 'Adapt', 'SourceMeasures',
-           'RaceState', 'Race', 'short_lines', 'bytes_in_time', 'lines_in_time', 'make_texts', 'kept_names', 'text_of',
-           'bits_of', 'words_per_second', 'passages_of', 'lines_of', 'end_probabilities', 'measure_source',
-           'chars_per_part', 'facts_of', 'start_of', 'words_in_time', 'without_numbers', 'config_of', 'choose_batch',
-           'most_steps', 'time_bar', 'train_leg']
+           'RaceState', 'Race', 'bytes_in_time', 'make_texts', 'kept_names', 'text_of', 'passages_of', 'lines_of',
+           'end_probabilities', 'measure_source', 'start_of', 'words_in_time', 'without_numbers', 'config_of',
+           'choose_batch', 'most_steps', 'train_leg']
 
 # %% ../../nbs/09_app/10_trial.ipynb #ae79517c
 @dataclass(frozen=True)
@@ -248,21 +246,9 @@ class Race:
 # %% ../../nbs/09_app/10_trial.ipynb #d55c12e9
 _A_SECOND = {"cpu": 4000}  # bytes of text that a device trains on in a second, at most; 100,000 others
 _ASIDE = 400  # held-out passages, about, at most
-_LOOKED = 100  # lines after which the clock is read
 READING, STARTS = 0.05, 0.1  # shares of the budget for reading and for cleaning texts each, and for initial models
 _WORDS_PER_SECOND, _LEAST_WORDS = 2000, 20_000  # of a list to keep: that trimming tokenizes, and that are always read
 _KEPT = 4e6  # bytes of a text to keep at least: its vocabulary needs more of them than replay
-
-
-_PIECE = 1000  # bytes of lines that are measured at a time
-
-
-def short_lines(lines: Iterable[str]) -> Iterator[str]:
-    "Cut long lines at spaces, so that measuring them can end in time."
-    for line in lines:
-        size = max(1, round(_PIECE * len(line) / max(1, len(line.encode()))))  # characters
-        pieces = textwrap.wrap(line, size, break_on_hyphens=False, expand_tabs=False, replace_whitespace=False)
-        yield from pieces or [line]
 
 
 def _divide(lines: list[str], folder: Path, name: str, seed: int) -> dict[str, int]:
@@ -282,18 +268,6 @@ def _divide(lines: list[str], folder: Path, name: str, seed: int) -> dict[str, i
 def bytes_in_time(seconds: float) -> float:
     "Return the bytes of text that this machine trains on in a time, at most."
     return seconds * _A_SECOND.get(find_device().kind, 100_000)
-
-
-def lines_in_time(lines: Iterable[str], what: str, clock: Clock, seconds: float) -> Iterator[str]:
-    "Lines until the time for them is over; then report how many there were."
-    end, size = clock.now() + seconds, 0
-    for n, line in enumerate(lines, 1):
-        yield line
-        size += len(line.encode()) + 1
-        if n % _LOOKED == 0 and clock.now() > end:
-            told = f"{what} the first {n:,} lines ({size / 1e6:,.1f} MB) in {seconds:.0f} seconds"
-            log.warning(f"{told}, which the budget has for it; the rest is left out; give more time or a sample")
-            return
 
 
 def make_texts(race: Race) -> None:
@@ -336,70 +310,7 @@ def text_of(race: Race, name: str, part: str) -> Path:  # new or kept-N; train, 
     return race.path("text", f"{name}-{part}.txt")
 
 # %% ../../nbs/09_app/10_trial.ipynb #5d2901ff
-_WINDOW = 256  # tokens
 COMPARED, JUDGED = 0.03, 0.01  # share of the time for source and result each, and for each measurement in between
-
-
-def _pieces(lines: Sequence[str]) -> Iterator[list[str]]:
-    "Lines, or passages, in parts of about the same size."
-    part, size = [], 0
-    for line in lines:
-        part.append(line)
-        size += len(line.encode()) + 1
-        if size >= _PIECE:
-            yield part
-            part, size = [], 0
-    if part:
-        yield part
-
-
-def bits_of(
-    model: PreTrainedModel,
-    tokenizer: PreTrainedTokenizerBase,
-    lines: Sequence[str],  # or passages
-    seconds: float = math.inf,  # after which no further piece is begun
-    now: Callable[[], float] = time.monotonic,
-) -> tuple[float, int]:  # bits per byte, and of how many lines
-    "Measure bits per byte on the first lines; of a masked model pseudo-bits."
-    length = min(_WINDOW, max_length(model))
-    stride = 0 if is_masked(model) else length - length // 16
-    began, nats, size, n = now(), 0.0, 0, 0
-    for part in _pieces(lines):
-        measured = perplexity(model, tokenizer, part, length, stride)
-        nats, size, n = nats + measured.nats, size + measured.bytes, n + len(part)
-        if now() - began > seconds:
-            break
-    return nats / size / math.log(2), n
-
-
-_GENERATED = 24  # tokens
-
-
-def words_per_second(
-    model: PreTrainedModel,
-    tokenizer: PreTrainedTokenizerBase,
-    lines: Sequence[str],
-    now: Callable[[], float] = time.perf_counter,
-) -> float:
-    "Words that a decoder writes in a second, or an encoder reads, one text at a time."
-    import torch
-
-    on_device(model).eval()
-    per_word = max(fit(tokenizer, lines).fertility, 1e-9)
-    ids = tokenizer(" ".join(lines), add_special_tokens=False, return_tensors="pt", verbose=False)["input_ids"]
-    longest = max_length(model)
-    n_new = min(_GENERATED, longest - 1) if is_decoder(model) else 0
-    ids = ids[:, : min(32, longest - n_new)].to(model.device)
-    with torch.inference_mode():
-        for _ in range(2):  # the first warms up
-            began = now()
-            if is_decoder(model):
-                more = dict(min_new_tokens=n_new, max_new_tokens=n_new, do_sample=False, pad_token_id=0)
-                model.generate(ids, attention_mask=torch.ones_like(ids), **more)  # pyright: ignore
-            else:
-                model(input_ids=ids)
-            took = now() - began
-    return (n_new or ids.numel()) / took / per_word
 
 
 def passages_of(race: Race, name: str, part: str) -> list[str]:  # new, kept-N or sampled-N; judge or test
@@ -466,27 +377,6 @@ def measure_source(race: Race) -> None:
         chars_per_part=chars_per_part(source.tokenizer, test),
     )
     race.write()
-
-
-def chars_per_part(tokenizer: PreTrainedTokenizerBase, lines: list[str]) -> float:
-    "Characters of the parts into which a tokenizer cuts a text; no token is longer than its part."
-    split = getattr(getattr(tokenizer, "backend_tokenizer", None), "pre_tokenizer", None)
-    parts = sum(len(split.pre_tokenize_str(line)) if split else 1 for line in lines)
-    return round(sum(len("".join(line.split())) for line in lines) / max(parts, 1), 3)
-
-
-def facts_of(
-    source: FolderSource, model: PreTrainedModel, lines: list[str], now: Callable[[], float] = time.perf_counter
-) -> ModelFacts:
-    "Measure size and speed of a model with its vocabulary."
-    n = sum(p.numel() for p in model.parameters())
-    return ModelFacts(
-        tokens=len(source.tokenizer),
-        tokens_per_word=round(fit(source.tokenizer, lines).fertility, 3),
-        parameters=n,
-        megabytes=round(4 * n / 1e6, 1),
-        words_per_second=round(words_per_second(model, source.tokenizer, lines, now), 2),
-    )
 
 # %% ../../nbs/09_app/10_trial.ipynb #32ef7a94
 def start_of(race: Race, candidate: Candidate) -> Source:
@@ -609,12 +499,6 @@ def most_steps(race: Race, candidate: Candidate) -> int:
     blocks = (race.path(candidate.name, "run", "tokens").stat().st_size // 4) / race.state.length
     share = 1 - (REPLAY if race.options.kept_texts else 0)
     return max(1, round(PASSES * blocks / share / race.state.batch))
-
-
-def time_bar(clock: Clock, name: str) -> tqdm:
-    "The seconds of the budget, and how many are left."
-    told = "{desc}: {percentage:3.0f}%|{bar}| {remaining} left"
-    return tqdm(total=clock.budget, initial=min(clock.spent, clock.budget), desc=name, bar_format=told, leave=False)
 
 
 def _train_once(race: Race, candidate: Candidate, start: FolderSource) -> LaptRun:
