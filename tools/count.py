@@ -6,10 +6,10 @@ once* if its name occurs once in its module apart from its definition, and nowhe
 
 from __future__ import annotations
 
+import argparse
 import ast
 import io
 import re
-import sys
 import tokenize
 from collections import Counter
 from dataclasses import dataclass, field
@@ -69,8 +69,9 @@ def count(folder: Path) -> dict[str, Counts]:
 
 def main() -> None:
     "Run from the command line."
-    folder = Path(sys.argv[1] if len(sys.argv) > 1 else "vocab_lit")
-    counts = count(folder)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", nargs="?", type=Path, default=Path("vocab_lit"), help="a package")
+    counts = count(parser.parse_args().folder)
     for name, here in counts.items():
         print(f"{name:12}{here.lines:8,} lines{len(here.called_once):6} called once  {dict(here.untyped)}")
     total = sum((here.untyped for here in counts.values()), Counter())
