@@ -360,6 +360,15 @@ def findings(record: Mapping) -> Markdown:
     kept, after = bits(record, KEPT), bits(record, "trained")
     english = [bits(record, side, "english-unseen.txt") for side in ("untouched", "trimmed", "trained")]
     words = [record["said"][side]["tokens_per_word"] for side in ("before", "after")]
+    untrained = (
+        f"Before training, new tokens {'cost' if start > trimmed else 'save'} Chichewa {abs(start - trimmed):.2f} bits."
+    )
+    forgotten = (
+        f"English goes from {english[0]:.2f} to {english[2]:.2f} bits, although a tenth of the training text is "
+    )
+    forgotten += "English; `vocab-lit adapt` limits this to 5%."
+    if english[2] <= english[0]:
+        forgotten = f"English, a tenth of the training text, goes from {english[0]:.2f} to {english[2]:.2f}."
     return what_we_see(
         {
             f"With new tokens Chichewa goes from {before:.2f} to {after:.2f} bits per byte, and from {words[0]:.2f} "
@@ -369,11 +378,8 @@ def findings(record: Mapping) -> Markdown:
             f"Trimming alone costs English {english[1] - english[0]:.2f} bits, and Chichewa nothing.": (
                 trimmed < before + 0.01 and english[1] > english[0]
             ),
-            f"Before training, new tokens cost Chichewa {start - trimmed:.2f} bits.": start > trimmed,
-            f"English, a tenth of the training text, goes from {english[0]:.2f} to {english[2]:.2f}: the model "
-            "forgets none of it.": english[2] <= english[0],
-            f"English goes from {english[0]:.2f} to {english[2]:.2f} bits, although a tenth of the training text is "
-            "English. `vocab-lit adapt` limits this to 5%.": english[2] > english[0],
+            untrained: True,
+            forgotten: True,
         }
     )
 
