@@ -30,7 +30,7 @@ from vocab_lit.tokens.vocab import (
 )
 
 if TYPE_CHECKING:
-    from transformers import GenerationConfig, PreTrainedConfig, PreTrainedTokenizerBase
+    from transformers import PreTrainedConfig, PreTrainedTokenizerBase
 
 # %% auto #0
 __all__ = ['NO_TEXT', 'CONTENT', 'IdMap', 'role_of', 'config_parts', 'text_part', 'carry_ids', 'with_used_rows', 'check_ids',
@@ -285,8 +285,8 @@ def check_ids_written(config: Any, at: str) -> None:
 _TIME = re.compile(r"<\|\d+\.\d\d\|>")
 
 
-def taken_for_times(vocab: Vocab, generation: GenerationConfig) -> list[Token]:
-    "The tokens of text behind Whisper's <|notimestamps|>, from which on it takes every id for a time."
+def taken_for_times(vocab: Vocab, generation: object) -> list[Token]:
+    "The tokens of text behind Whisper's <|notimestamps|>, from which on it takes every id for a time by its settings."
     marker = getattr(generation, "no_timestamps_token_id", None)
     if marker is None:  # the settings of the first models do not name it
         marker = next((t.id for t in vocab if t.piece == TIMES_FOLLOW and t.kind == "special"), None)
