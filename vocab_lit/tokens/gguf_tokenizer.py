@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import copy
-import json
 import logging
 import math
 from collections import Counter
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import sentencepiece
-from tokenizers import normalizers, processors
+from tokenizers import normalizers
 
 from vocab_lit.gguf.container import ARRAY, STRING, Field, GgufFile
 from vocab_lit.gguf.tokens import (
@@ -451,14 +450,13 @@ def _around(t: GgufTokenizer) -> Json | None:
     before, after = ([t.tokens[id] for id in ids] for ids in t.around)
     if not before and not after:
         return None
-    single = [*before, "$A", *after]
-    if t.name == "bert":
-        pair = [*single, "$B:1", *(f"{token}:1" for token in after)]
-    else:
-        pair = [*single, *before, "$B", *after]
-    tokens = [(token, t.ids[token]) for token in dict.fromkeys([*before, *after])]
-    made = processors.TemplateProcessing(single=single, pair=pair, special_tokens=tokens)
-    return json.loads(made.__getstate__())
+    second = int(t.name == "bert")  # the type of the second text
+    sides = ((before, 0), (after, 0), (after, second))
+    start, end, last = ([dict(SpecialToken=dict(id=token, type_id=n)) for token in side] for side, n in sides)
+    a, b = dict(Sequence=dict(id="A", type_id=0)), dict(Sequence=dict(id="B", type_id=second))
+    pair = [*start, a, *end, *([] if second else start), b, *last]
+    put = {token: dict(id=token, ids=[t.ids[token]], tokens=[token]) for token in (*before, *after)}
+    return dict(type="TemplateProcessing", single=[*start, a, *end], pair=pair, special_tokens=put)
 
 
 @no_collection()

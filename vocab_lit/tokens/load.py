@@ -323,13 +323,13 @@ def _from_sentencepiece(path: Path, file: Path, model: sentencepiece.SentencePie
         made = _by_class(path, named, vocab_file=str(file))
     else:
         made = PreTrainedTokenizerFast.from_pretrained(path, vocab_file=str(file))
-    language = getattr(made, "src_lang", None) if "src_lang" in own_methods(made) else None
-    if language and language not in made.get_vocab():
+    sets_language, language = "src_lang" in own_methods(made), getattr(made, "src_lang", None)
+    if sets_language and language not in made.get_vocab():
         problem = f"the {type(made).__name__} that transformers makes of {file.name} lacks {language}"
         raise UserError(f"{path}: {problem}; put the model's tokenizer.json into the folder")
     if (text := tokenized_differently(made, model)) is None:
         return made
-    if language:  # with another class, texts would be marked as of a wrong language
+    if sets_language:  # with another class, texts would be marked as of a wrong language
         what = "tokenizes differently from %s, for example %r; it is used because it alone sets the language of a text"
         log.warning(f"%s: the {type(made).__name__} of transformers {what}", path, file.name, text)
         return made

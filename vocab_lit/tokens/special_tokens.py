@@ -222,7 +222,7 @@ def with_used_rows(config: PreTrainedConfig, source: Vocab, target: Vocab) -> tu
     Settings name them, or Whisper takes them for times. `config` is that of the model with the source vocabulary.
     """
     rows = range(len(source), _text_rows(config))
-    named = {id for name, id in vars(config).items() if role_of(name) not in (None, *_REPLACEABLE)} if rows else ()
+    named = (id for name, id in vars(config).items() if role_of(name) not in (None, *_REPLACEABLE))
     used = {id for id in named if isinstance(id, int) and id in rows}
     if len(source) and source[-1].piece == TIMES_FOLLOW:
         used = set(rows)
