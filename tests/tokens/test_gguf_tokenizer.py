@@ -251,9 +251,14 @@ def test_trimming_keeps_of_a_file_what_it_keeps_of_its_folder(cell_5b686ec8):
 @pytest.mark.cell('nbs/02_tokens/12_gguf_tokenizer.ipynb', 'cell "a text in two parts has between them what stands around each" (f7308c4c)')
 def test_a_text_in_two_parts_has_between_them_what_stands_around_each(cell_5b686ec8):
     files = cell_5b686ec8.files
+    trial_file = cell_5b686ec8.trial_file
     llama, bert = read_tokenizer(files["llama"]), read_tokenizer(files["bert"])
     assert llama("a", "b")["input_ids"] == llama("a")["input_ids"] + llama("b")["input_ids"]
     assert bert("a", "b")["input_ids"] == bert("a")["input_ids"] + bert("b")["input_ids"][1:]
+    colon = llama_tokens()
+    [first], _ = GgufTokenizer(files["llama"]).around
+    colon = replace(colon, tokens=[f"{token}:1" if id == first else token for id, token in enumerate(colon.tokens)])
+    assert read_tokenizer(trial_file(colon, "colon.gguf"))("a")["input_ids"][0] == first
 
 
 @pytest.mark.cell('nbs/02_tokens/12_gguf_tokenizer.ipynb', 'cell "it is saved, loaded and extended as any tokenizer" (b4cca5b6)')

@@ -246,6 +246,8 @@ def test_a_target_without_a_token_that_stands_for_images_is_refused(cell_04b1df6
         was, now = with_used_rows(model, source, target)
         assert [len(was), len(now)] == [len(source) + 4, len(target) + 1]
         assert IdMap(was, now).of_role("image", len(source) + 3) == len(target)
+    model.video_token_ids = [5]  # a list names no row by itself
+    assert [len(vocab) for vocab in with_used_rows(model, source, replaced)] == [len(source) + 4, len(replaced) + 1]
 
 
 @pytest.mark.cell('nbs/02_tokens/04_special_tokens.ipynb', 'cell "a conversation is the same text before and after" (18bb7185)')

@@ -335,10 +335,8 @@ def _limit_length(tokenizer: PreTrainedTokenizerBase, source: PreTrainedTokenize
     "Let a tokenizer cut texts to what the model takes; one that sets no limit has the source's."
     if tokenizer.model_max_length > 10**9:
         tokenizer.model_max_length = source.model_max_length
-    noted: Any = tokenizer  # an attribute of our own
-    noted.length_settings = {
-        name: setting or length_settings(source)[name] for name, setting in length_settings(tokenizer).items()
-    }
+    lengths, defaults = length_settings(tokenizer), length_settings(source)
+    lengths.update({name: setting or defaults[name] for name, setting in lengths.items()})
     tokenizer.model_max_length = min(tokenizer.model_max_length, max_length(model))
 
 

@@ -27,8 +27,7 @@ __all__ = ['MAGIC', 'check_fasttext', 'load_fasttext', 'read_arrays', 'write_arr
 MAGIC = struct.pack("<i", 793_712_314)  # begins a fastText model since 2017
 _CLASSIFIER = 3  # among the kinds of models
 # dim, window, epoch, min_count, neg, word_ngrams, loss, model, bucket, min_n, max_n, update rate; threshold
-_SETTINGS = struct.Struct("<12id")
-_QUANTISER = struct.Struct("<4i")  # dim, parts, length of a part and of the last one
+_SETTINGS = "<12id"
 
 
 class _Damage(Exception):
@@ -47,11 +46,10 @@ class _Cursor:
             raise _Damage(f"{size:,} bytes are due at byte {self.at:,}, and there are {len(self.data) - self.at:,}")
         self.at += size
 
-    def take(self, layout: str | struct.Struct) -> tuple[Any, ...]:
-        layout = layout if isinstance(layout, struct.Struct) else struct.Struct(layout)
+    def take(self, layout: str) -> tuple[int, ...]:
         start = self.at
-        self.skip(layout.size)
-        return layout.unpack_from(self.data, start)
+        self.skip(struct.calcsize(layout))
+        return struct.unpack_from(layout, self.data, start)
 
     def skip_text(self) -> None:
         "Go behind the zero byte that ends a text."
@@ -60,33 +58,30 @@ class _Cursor:
             raise _Damage(f"the word at byte {self.at:,} has no end")
         self.at = end + 1
 
+    def skip_quantiser(self, columns: int) -> int:  # codes of a row
+        dim, parts, length, last = self.take("<4i")  # parts of a length, and that of the last one
+        if dim != columns or length < 1 or parts != -(-dim // length) or last != (dim % length or length):
+            raise _Damage(f"{parts:,} parts of {length:,} for {columns:,} dimensions")
+        self.skip(4 * dim * 256)
+        return parts
 
-def _skip_matrix(file: _Cursor, rows: int, columns: int) -> None:
-    "Go behind a matrix of float32."
-    if (shape := file.take("<2q")) != (rows, columns):
-        raise _Damage(f"a matrix of {shape[0]:,} by {shape[1]:,} where {rows:,} by {columns:,} are due")
-    file.skip(4 * rows * columns)
-
-
-def _skip_quantiser(file: _Cursor, columns: int) -> int:  # codes of a row
-    dim, parts, length, last = file.take(_QUANTISER)
-    if dim != columns or length < 1 or parts != -(-dim // length) or last != (dim % length or length):
-        raise _Damage(f"{parts:,} parts of {length:,} for {columns:,} dimensions")
-    file.skip(4 * dim * 256)
-    return parts
-
-
-def _skip_quantised(file: _Cursor, rows: int, columns: int) -> None:
-    "Go behind a matrix that is written as codes; pruned ones have fewer rows."
-    has_norms, n, m, size = file.take("<?2qi")
-    if not (0 <= n <= rows and m == columns):
-        raise _Damage(f"a matrix of {n:,} by {m:,} where {rows:,} by {columns:,} are due")
-    file.skip(size)
-    if _skip_quantiser(file, columns) * n != size:
-        raise _Damage(f"{size:,} codes for {n:,} rows")
-    if has_norms:
-        file.skip(n)
-        _skip_quantiser(file, 1)
+    def skip_matrix(self, rows: int, columns: int) -> None:
+        "Go behind a matrix of float32, or one that is written as codes, of which pruned ones have fewer rows."
+        [is_quantised] = self.take("<?")
+        has_norms = is_quantised and self.take("<?")[0]
+        n, m = self.take("<2q")
+        if not 0 <= n <= rows or m != columns or (n < rows and not is_quantised):
+            raise _Damage(f"a matrix of {n:,} by {m:,} where {rows:,} by {columns:,} are due")
+        if not is_quantised:
+            self.skip(4 * rows * columns)
+            return
+        [size] = self.take("<i")
+        self.skip(size)
+        if self.skip_quantiser(columns) * n != size:
+            raise _Damage(f"{size:,} codes for {n:,} rows")
+        if has_norms:
+            self.skip(n)
+            self.skip_quantiser(1)
 
 
 def _check_layout(file: _Cursor) -> None:
@@ -96,7 +91,7 @@ def _check_layout(file: _Cursor) -> None:
     file.skip(8)
     dim, *_, model, bucket, min_n, max_n, _, _ = file.take(_SETTINGS)
     size, words, labels, _ = file.take("<3iq")
-    pruned = file.take("<q")[0]
+    [pruned] = file.take("<q")
     if dim < 1 or min(size, words, labels, bucket, min_n, max_n) < 0 or size != words + labels:
         raise _Damage(f"{dim:,} dimensions, {words:,} words and {labels:,} labels of {size:,}, {bucket:,} buckets")
     if max_n and not bucket:
@@ -105,12 +100,8 @@ def _check_layout(file: _Cursor) -> None:
         file.skip_text()
         file.skip(9)  # a count and a kind
     file.skip(8 * max(pruned, 0))
-    is_quantised = file.take("<?")[0]
-    skip_input = _skip_quantised if is_quantised else _skip_matrix
-    skip_input(file, words + bucket, dim)
-    is_quantised = file.take("<?")[0]
-    skip_output = _skip_quantised if is_quantised else _skip_matrix
-    skip_output(file, labels if model == _CLASSIFIER else words, dim)
+    file.skip_matrix(words + bucket, dim)
+    file.skip_matrix(labels if model == _CLASSIFIER else words, dim)
     if file.at < len(file.data):
         raise _Damage(f"{len(file.data) - file.at:,} bytes behind its end")
 
@@ -138,29 +129,26 @@ _FROM_ONE = {zipfile.ZIP_STORED: 1, zipfile.ZIP_DEFLATED: 1032}  # bytes at most
 _HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 
 
-def _check_size(archive: zipfile.ZipFile, member: zipfile.ZipInfo, size: int) -> None:
-    "`ValueError` where an array cannot be as large as a file of that size says."
-    if member.file_size > _FROM_ONE.get(member.compress_type, 0) * min(size, member.compress_size):
-        raise UserError(f"{member.filename} cannot have {member.file_size:,} bytes in a file of {size:,}")
-    with archive.open(member) as file:
-        shape, _, dtype = _HEADERS[npy.read_magic(file)](file)
-        promised = file.tell() + math.prod(shape) * dtype.itemsize
-    if promised != member.file_size:
-        raise UserError(f"{member.filename} promises {promised:,} bytes and has {member.file_size:,}")
+def read_arrays(path: str | Path) -> dict[str, np.ndarray]:
+    """Read the arrays of an .npz file by their names; what is damaged raises anything.
 
-
-def read_arrays(
-    path: str | Path,  # of an .npz file
-) -> dict[str, np.ndarray]:  # by their names
-    "Read the arrays of a file, none of which has more bytes than the file can have; what is damaged raises anything."
+    `ValueError` where one of them has more bytes than the file can have.
+    """
     with zipfile.ZipFile(path) as archive:
+        size = Path(path).stat().st_size
         for member in archive.infolist():
-            _check_size(archive, member, Path(path).stat().st_size)
+            if member.file_size > _FROM_ONE.get(member.compress_type, 0) * min(size, member.compress_size):
+                raise UserError(f"{member.filename} cannot have {member.file_size:,} bytes in a file of {size:,}")
+            with archive.open(member) as file:
+                shape, _, dtype = _HEADERS[npy.read_magic(file)](file)
+                promised = file.tell() + math.prod(shape) * dtype.itemsize
+            if promised != member.file_size:
+                raise UserError(f"{member.filename} promises {promised:,} bytes and has {member.file_size:,}")
     with np.load(path) as arrays:
         return dict(arrays)
 
 
-def write_arrays(path: str | Path, arrays: Mapping[str, Any]) -> None:  # what numpy makes arrays of
+def write_arrays(path: str | Path, arrays: Mapping[str, object]) -> None:  # what numpy makes arrays of
     "As `np.savez_compressed`, in a third of its time: at zlib's first level."
     with zipfile.ZipFile(path, "w") as archive:
         for name, array in arrays.items():

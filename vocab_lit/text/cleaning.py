@@ -11,6 +11,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -78,12 +79,8 @@ _NOT_ALPHABETIC = regex.compile(r"[^\p{Alphabetic}\p{M}]+")
 _NOT_LETTERS = regex.compile(r"[^\p{L}\p{M}]+")
 
 
-def _hash(text: str) -> int:  # of 64 bits, never 0
-    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big") or 1
-
-
 class _Hashes:
-    "A set of numbers of 64 bits in a file, which the system keeps in memory as long as there is room."
+    "A set of numbers of 64 bits, none of which is 0, in a file that the system keeps in memory while there is room."
 
     def __init__(self, room: int = 2**16):  # a power of two
         self.n = 0
@@ -99,17 +96,6 @@ class _Hashes:
                 raise OSError(f"cannot write {tempfile.gettempdir()}: {e.strerror}") from None
             return memoryview(mmap.mmap(file.fileno(), 8 * room)).cast("Q")
 
-    def add(self, number: int) -> bool:
-        "Add a number; False where it is there already."
-        at = self._slot(self.slots, number)
-        if self.slots[at]:
-            return False
-        self.slots[at] = number
-        self.n += 1
-        if 3 * self.n > 2 * len(self.slots):
-            self._grow()
-        return True
-
     @staticmethod
     def _slot(slots: memoryview, number: int) -> int:
         "Where a number is, or goes."
@@ -119,54 +105,56 @@ class _Hashes:
             at = (at + 1) & last
         return at
 
-    def _grow(self) -> None:
-        "Move all numbers to a table of twice the size."
-        larger = self._table(2 * len(self.slots))
-        for number in filter(None, self.slots):
-            larger[self._slot(larger, number)] = number
-        self.slots = larger
+    def add(self, number: int) -> bool:
+        "Add a number; False where it is there already."
+        at = self._slot(self.slots, number)
+        if self.slots[at]:
+            return False
+        self.slots[at] = number
+        self.n += 1
+        if 3 * self.n > 2 * len(self.slots):  # move all numbers to a table of twice the size
+            larger = self._table(2 * len(self.slots))
+            for number in filter(None, self.slots):
+                larger[self._slot(larger, number)] = number
+            self.slots = larger
+        return True
 
 
-_LineTest = Callable[[str], bool]
-
-
-def _near_copies(similarity: float) -> _LineTest:
-    "A test of whether a line came before that has most of a line's sequences of three words."
-    datasketch = import_extra("datasketch", "text")
-    index = datasketch.MinHashLSH(threshold=similarity, num_perm=128)
-    numbers = count()
-
-    def seen(line: str) -> bool:
-        words = _NOT_LETTERS.sub(" ", line.lower()).split()
-        sketch = datasketch.MinHash(num_perm=128, seed=1)
-        sketch.update_batch([" ".join(words[i : i + 3]).encode() for i in range(max(1, len(words) - 2))])
-        if index.query(sketch):
-            return True
-        index.insert(next(numbers), sketch, check_duplication=False)
-        return False
-
-    return seen
-
-
-def _copies(key: Callable[[str], str]) -> _LineTest:
-    "A test of whether a line with the same key came before."
-    hashes = _Hashes()
-    return lambda line: not hashes.add(_hash(key(line)))
-
-
-def _seen_before(how: CleanSettings) -> _LineTest:
+def _seen_before(how: CleanSettings) -> Callable[[str], bool]:
     "A test of whether a copy of a line came before."
-    if how.duplicates == "exact":
-        return _copies(str)
-    if how.duplicates == "letters":
-        return _copies(lambda line: _NOT_LETTERS.sub("", line.lower()))
-    return _near_copies(how.similarity) if how.duplicates == "near" else lambda line: False
+    if how.duplicates == "none":
+        return lambda line: False
+    if how.duplicates == "near":
+        datasketch = import_extra("datasketch", "text")
+        index = datasketch.MinHashLSH(threshold=how.similarity, num_perm=128)
+        numbers = count()
+
+        def is_near_copy(line: str) -> bool:
+            "Whether a line came before that has most of this one's sequences of three words."
+            words = _NOT_LETTERS.sub(" ", line.lower()).split()
+            sketch = datasketch.MinHash(num_perm=128, seed=1)
+            sketch.update_batch([" ".join(words[i : i + 3]).encode() for i in range(max(1, len(words) - 2))])
+            if index.query(sketch):
+                return True
+            index.insert(next(numbers), sketch, check_duplication=False)
+            return False
+
+        return is_near_copy
+    hashes = _Hashes()
+
+    def is_copy(line: str) -> bool:
+        key = line if how.duplicates == "exact" else _NOT_LETTERS.sub("", line.lower())
+        digest = hashlib.blake2b(key.encode(), digest_size=8).digest()
+        return not hashes.add(int.from_bytes(digest, "big") or 1)
+
+    return is_copy
 
 
-def language_finder(
-    file: str | Path,  # fastText's model for identifying languages, such as lid.176.bin or GlotLID
-) -> Callable[[str], tuple[str, float]]:  # label without __label__, probability
-    "A function that says which language a line is in."
+def language_finder(file: str | Path) -> Callable[[str], tuple[str, float]]:
+    """A function that says which language a line is in: its label without __label__, and the probability.
+
+    The file is fastText's model for identifying languages, such as lid.176.bin or GlotLID.
+    """
     model = load_fasttext(file).f
 
     def identify(line: str) -> tuple[str, float]:
@@ -177,33 +165,13 @@ def language_finder(
     return identify
 
 
-def _codes(codes: str) -> set[str]:
-    "Language codes that stand in one text with commas between them."
-    return {code.strip() for code in codes.split(",")} - {""}
+_Filter = Callable[[str, list[int]], bool]  # of a line and the lengths of its tokens: whether it is left out
 
 
-def _foreign(how: CleanSettings) -> Callable[[str], str]:
-    "A function that says why a line is left out for its language; nothing where it is not."
-    if not how.language_model:
-        return lambda line: ""
-    identify = language_finder(how.language_model)
-    only, without = _codes(how.only_languages), _codes(how.without_languages)
-
-    def reason(line: str) -> str:
-        label, probability = identify(line)
-        codes = {label, label.partition("_")[0]} if probability >= how.confidence else set()
-        if only and not only & codes:
-            return f"not in {how.only_languages}"
-        return f"in {how.without_languages}" if without & codes else ""
-
-    return reason
-
-
-def _shape_filters(
-    how: CleanSettings,
-) -> dict[str, Callable[[str, list[int]], bool]]:  # {name: whether a line with tokens of such lengths is left out}
-    "The filters that look at one line alone, in the order in which they apply."
-    return {
+def _filters(how: CleanSettings) -> dict[str, _Filter]:
+    "The filters by their names, in the order in which they apply."
+    seen_before = _seen_before(how)
+    filters: dict[str, _Filter] = {
         f"fewer than {how.min_tokens} tokens": lambda line, sizes: len(sizes) < how.min_tokens,
         f"mean over {how.mean_length} characters": lambda line, sizes: sum(sizes) > how.mean_length * len(sizes),
         f"token over {how.longest}": lambda line, sizes: max(sizes, default=0) > how.longest,
@@ -211,12 +179,21 @@ def _shape_filters(
             len(_NOT_ALPHABETIC.sub("", line)) < how.alphabetic * len(line)
         ),
     }
+    if how.language_model:
+        identify = language_finder(how.language_model)
+        listed = how.only_languages.split(","), how.without_languages.split(",")
+        only, without = ({code.strip() for code in codes} - {""} for codes in listed)
 
+        @lru_cache(maxsize=1)
+        def codes(line: str) -> set[str]:
+            label, probability = identify(line)
+            return {label, label.partition("_")[0]} if probability >= how.confidence else set()
 
-def _language_filters(how: CleanSettings) -> list[str]:
-    "The names of the filters by language that are asked for."
-    asked = {"not in": how.only_languages, "in": how.without_languages}
-    return [f"{name} {codes}" for name, codes in asked.items() if codes and how.language_model]
+        if only:
+            filters[f"not in {how.only_languages}"] = lambda line, sizes: not only & codes(line)
+        if without:
+            filters[f"in {how.without_languages}"] = lambda line, sizes: bool(without & codes(line))
+    return filters | {"duplicate": lambda line, sizes: seen_before(line)}
 
 
 def clean(
@@ -263,19 +240,13 @@ def clean(
     """
     how.check()
     report = CleanReport() if report is None else report
-    filters, seen_before, foreign = _shape_filters(how), _seen_before(how), _foreign(how)
-    report.lines.update(dict.fromkeys((*filters, *_language_filters(how), "duplicate", "kept"), 0))
-
-    def fate(line: str) -> str:
-        "The first filter that leaves a line out, or kept."
-        sizes = list(map(len, tokens(line)))
-        shape = next((name for name, leaves_out in filters.items() if leaves_out(line, sizes)), "")
-        return shape or foreign(line) or ("duplicate" if seen_before(line) else "kept")
-
+    filters = _filters(how)
+    report.lines.update(dict.fromkeys((*filters, "kept"), 0))
     for passage in tqdm(lines, desc="cleaning", unit=" lines", delay=2, leave=False):
         kept = []
         for line in passage.rstrip("\n").split("\n"):
-            name = fate(line)
+            sizes = list(map(len, tokens(line)))
+            name = next((name for name, leaves_out in filters.items() if leaves_out(line, sizes)), "kept")
             report.add(name, line)
             if name == "kept":
                 kept.append(line)

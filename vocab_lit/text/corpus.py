@@ -9,12 +9,11 @@ import hashlib
 import heapq
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice, repeat
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from pydantic_core import to_json
@@ -30,10 +29,11 @@ __all__ = ['data_path', 'json_text', 'write_json', 'iter_lines', 'read_lines', '
            'split_lines', 'is_held_out', 'hold_out', 'Amount', 'size_of', 'sample_lines', 'reread', 'KeptLines']
 
 # %% ../../nbs/01_text/01_corpus.ipynb #8fe116c8
-def data_path(
-    *parts: str,  # path components below `data/`
-) -> Path:  # where it lies in this installation
-    "The path of a bundled file or folder; `FileNotFoundError` where it is not part of this installation."
+def data_path(*parts: str) -> Path:
+    """The path of a bundled file or folder in this installation, from the parts of its path below `data/`.
+
+    `FileNotFoundError` where it is not part of this installation.
+    """
     here = Path(vocab_lit.__file__).resolve().parent
     root = next((r for r in (here / "data", here.parent / "data") if r.is_dir()), here / "data")
     path = root.joinpath(*parts)
@@ -45,7 +45,7 @@ def data_path(
     return path
 
 # %% ../../nbs/01_text/01_corpus.ipynb #db34374f
-def json_text(record: Any, indent: int | None = None) -> str:
+def json_text(record: object, indent: int | None = None) -> str:
     "JSON, in which a number that is not finite is null: JSON has no NaN."
     try:
         return json.dumps(record, ensure_ascii=False, indent=indent, allow_nan=False)
@@ -70,10 +70,12 @@ def write_json(record: dict | list, path: str | Path) -> None:
         part.unlink(missing_ok=True)  # still there where the disk is full
 
 # %% ../../nbs/01_text/01_corpus.ipynb #08941b02
-def iter_lines(
-    *paths: str | Path,  # text sources: files of any format that `vocab_lit.text.reader` knows, folders, data sets
-) -> Iterator[str]:  # lines without surrounding white space; blank ones are left out
-    "Stream the lines of text; `ValueError` names the file and line that is not UTF-8."
+def iter_lines(*paths: str | Path) -> Iterator[str]:
+    """Stream the lines of text without surrounding white space; blank ones are left out.
+
+    The paths are text sources: files of any format that `vocab_lit.text.reader` knows, folders, data sets. `ValueError`
+    names the file and line that is not UTF-8.
+    """
     for path in paths:
         yield from TextSource.of(path).lines()
 
@@ -119,11 +121,21 @@ def read_lines(*paths: str | Path) -> list[str]:
     return lines
 
 # %% ../../nbs/01_text/01_corpus.ipynb #21fdf2c4
-def sampling_weights(
-    counts: Mapping[str, int],  # {language: number of sentences}
-    alpha: float = 0.2,  # 1 leaves the proportions, 0 makes all equal
-) -> dict[str, float]:  # {language: probability}
-    "Multinomial weights of languages (Conneau and Lample, 2019, Section 3.1)."
+def sampling_weights(counts: Mapping[str, int], alpha: float = 0.2) -> dict[str, float]:
+    """Multinomial weights of languages (Conneau and Lample, 2019, Section 3.1).
+
+    Parameters
+    ----------
+    counts
+        {language: number of sentences}.
+    alpha
+        1 leaves the proportions, 0 makes all equal.
+
+    Returns
+    -------
+    dict
+        {language: probability}.
+    """
     empty = [k for k, n in counts.items() if n < 1]
     if empty or not counts:
         raise UserError(f"no text to sample from in {', '.join(empty) or 'no corpus'}")
@@ -169,11 +181,8 @@ class Lines:
         return f"Lines({', '.join(map(str, self.paths))})"
 
 
-def capped(
-    lines: Iterable[str],
-    cap: float,  # bytes in UTF-8; inf: all
-) -> Iterator[str]:
-    "Lines from the start that have so many bytes together."
+def capped(lines: Iterable[str], cap: float) -> Iterator[str]:
+    "Lines from the start that have so many bytes together, in UTF-8; inf: all."
     size = 0
     for line in lines:
         if cap < float("inf"):
@@ -184,34 +193,36 @@ def capped(
 
 # %% ../../nbs/01_text/01_corpus.ipynb #ef880f90
 def mix(
-    corpora: Mapping[str, Iterable[str] | str | Path],  # {language: a list of lines, `Lines`, or one file}
-    alpha: float = 0.2,  # 1 leaves the proportions, 0 makes languages equal
-    n: int | None = None,  # how many lines to sample; None: as many as all corpora have
+    corpora: Mapping[str, Iterable[str] | str | Path],
+    alpha: float = 0.2,
+    n: int | None = None,
     seed: int = 0,
-    cap: int | None = None,  # bytes read of each corpus; the paper's is 2 * 10**9
+    cap: int | None = None,
 ) -> Iterator[str]:
-    "Sample lines from several corpora, the corpus sampled anew for each line (Downey et al., 2023, Section 4)."
+    """Sample lines from several corpora, the corpus sampled anew for each line (Downey et al., 2023, Section 4).
+
+    Parameters
+    ----------
+    corpora
+        {language: a list of lines, `Lines`, or one file}.
+    alpha
+        1 leaves the proportions, 0 makes languages equal.
+    n
+        How many lines to sample; None: as many as all corpora have.
+    cap
+        Bytes read of each corpus; the paper's is 2 * 10**9.
+    """
     corpora = {k: Lines(c) if isinstance(c, (str, Path)) else c for k, c in corpora.items()}
+    most, counts = float("inf") if cap is None else cap, {}
     for k, c in corpora.items():
         if iter(c) is c:
             raise UserError(f"the corpus of {k} can be read once only; give a list of lines, or Lines(file)")
-    most = float("inf") if cap is None else cap
-    counts = {k: _count(capped(c, most), k) for k, c in corpora.items()}
+        read = tqdm(capped(c, most), desc=f"counting {k}", unit=" lines", delay=2, leave=False)
+        counts[k] = sum(1 for _ in read)
     weights = list(sampling_weights(counts, alpha).values())
-    readers = [_again_and_again(k, c, most) for k, c in corpora.items()]
-    return islice(_sampled(readers, weights, seed), sum(counts.values()) if n is None else n)
-
-
-def _sampled(readers: Sequence[Iterator[str]], weights: Sequence[float], seed: int) -> Iterator[str]:
-    "Lines without end, the reader drawn anew for each by its weight."
-    rng = np.random.default_rng(seed)
-    while True:
-        yield from (next(readers[i]) for i in rng.choice(len(readers), 1024, p=weights))
-
-
-def _count(lines: Iterable[str], name: str) -> int:
-    "The number of lines of a corpus."
-    return sum(1 for _ in tqdm(lines, desc=f"counting {name}", unit=" lines", delay=2, leave=False))
+    readers, rng = [_again_and_again(k, c, most) for k, c in corpora.items()], np.random.default_rng(seed)
+    chosen = chain.from_iterable(rng.choice(len(readers), 1024, p=weights) for _ in repeat(None))
+    return (next(readers[i]) for i in islice(chosen, sum(counts.values()) if n is None else n))
 
 
 def _again_and_again(name: str, lines: Iterable[str], cap: float) -> Iterator[str]:
@@ -226,12 +237,11 @@ def _again_and_again(name: str, lines: Iterable[str], cap: float) -> Iterator[st
             )
 
 # %% ../../nbs/01_text/01_corpus.ipynb #a2a8c957
-def split_lines(
-    lines: Iterable[str],  # texts
-    held_out: float = 0.05,  # share of distinct lines to hold out, between 0 and 1
-    seed: int = 0,  # another seed, another share
-) -> tuple[list[str], list[str]]:  # (training lines, held-out lines), each in the order given
-    "Divide texts into training and held-out lines by a hash of each line."
+def split_lines(lines: Iterable[str], held_out: float = 0.05, seed: int = 0) -> tuple[list[str], list[str]]:
+    """Divide texts into training and held-out lines by a hash of each line; each in the order given.
+
+    `held_out` is the share of distinct lines to hold out, between 0 and 1; another seed holds out another share.
+    """
     train, test = [], []
     for line in lines:
         (test if is_held_out(line, held_out, seed) else train).append(line)
@@ -254,12 +264,21 @@ class _Without:
 
 
 def hold_out(
-    lines: Iterable[str],  # or passages of several lines, that can be read again and again, as a list or `Lines`
-    held_out: float = 0.05,  # share of distinct lines to choose from
-    most: int = 2000,  # how many lines to hold out at most, the first ones that are chosen
-    seed: int = 0,  # another seed, another choice
-) -> tuple[Iterable[str], list[str]]:  # (the other lines, held-out lines)
-    "Set some lines aside, or whole passages."
+    lines: Iterable[str], held_out: float = 0.05, most: int = 2000, seed: int = 0
+) -> tuple[Iterable[str], list[str]]:
+    """Set some lines aside, or whole passages; returns the other lines, and those that are held out.
+
+    Parameters
+    ----------
+    lines
+        Lines, or passages of several lines, that can be read again and again, as a list or `Lines`.
+    held_out
+        Share of distinct lines to choose from.
+    most
+        How many lines to hold out at most, the first ones that are chosen.
+    seed
+        Another seed, another choice.
+    """
     test, n = {}, 0
     for line in lines:
         if n >= most:
@@ -290,13 +309,10 @@ def size_of(lines: Iterable[str]) -> dict[str, int]:
     return dict(lines=n, characters=characters)
 
 
-def sample_lines(
-    lines: Iterable[str],
-    most: Amount,
-    seed: int = 0,
-) -> list[str]:  # in the order of the text
+def sample_lines(lines: Iterable[str], most: Amount, seed: int = 0) -> list[str]:  # in the order of the text
     "Draw lines without replacement, each with the same chance."
-    keys = _random_numbers(seed)
+    rng = np.random.default_rng(seed)
+    keys = chain.from_iterable(rng.random(4096).tolist() for _ in repeat(None))
     heap, total, highest = [], 0, 1.0  # highest: from there no line can stay
     for n, line in enumerate(tqdm(lines, desc="sample", unit=" lines", delay=2, leave=False)):
         key = next(keys)
@@ -310,13 +326,6 @@ def sample_lines(
     return [line for _, _, line in sorted(heap, key=itemgetter(1))]
 
 
-def _random_numbers(seed: int) -> Iterator[float]:
-    "Uniform numbers from 0 to 1, without end."
-    rng = np.random.default_rng(seed)
-    while True:
-        yield from rng.random(4096).tolist()
-
-
 def reread(lines: Iterable[str]) -> Iterable[str]:
     "Lines that can be read again: those that can are left where they are, others are read into memory."
     return list(lines) if iter(lines) is lines else lines
@@ -325,19 +334,15 @@ def reread(lines: Iterable[str]) -> Iterable[str]:
 class KeptLines:
     "Lines that are read from their source once, where they are few enough to be kept in memory from then on."
 
-    def __init__(
-        self,
-        lines: Iterable[str],  # that can be read again
-        most: int = 32_000_000,  # characters of a text that is kept
-    ):
+    def __init__(self, lines: Iterable[str], most: int = 32_000_000):
+        "The lines can be read again; `most` is the number of characters of a text that is kept."
         self.lines, self.most = lines, most
         self._kept: list[str] | None = None
 
     def __iter__(self) -> Iterator[str]:
-        return self._read() if self._kept is None else iter(self._kept)
-
-    def _read(self) -> Iterator[str]:
-        "The lines from their source, which are kept when the last of them has been read."
+        if self._kept is not None:
+            yield from self._kept
+            return
         kept, size = [], 0
         for line in self.lines:
             size += len(line)
@@ -345,4 +350,4 @@ class KeptLines:
                 kept.append(line)
             yield line
         if size <= self.most:
-            self._kept = kept
+            self._kept = kept  # when the last line has been read

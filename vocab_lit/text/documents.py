@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import chain
+from itertools import chain, takewhile
 from pathlib import Path
 from statistics import median
 
@@ -20,10 +20,11 @@ __all__ = ['LONGEST_PASSAGE', 'SHORTEST_DOCUMENT', 'FEW_PASSAGES', 'Passages', '
 
 # %% ../../nbs/01_text/09_documents.ipynb #873999c5
 LONGEST_PASSAGE = 2**18  # characters; longer documents are divided at the ends of lines
+_Piece = tuple[list[str], bool]  # lines of a document, and whether it ends with them
 
 
-def _in_parts(lines: Iterable[str]) -> Iterator[tuple[list[str], bool]]:
-    "The lines of one document in parts of a bounded size, each with whether the document ends there."
+def _in_parts(lines: Iterable[str]) -> Iterator[_Piece]:
+    "The lines of one document in parts of a bounded size."
     part: list[str] = []
     size = 0
     for line in lines:
@@ -36,34 +37,16 @@ def _in_parts(lines: Iterable[str]) -> Iterator[tuple[list[str], bool]]:
         yield part, True
 
 
-def _plain_documents(lines: Iterable[str]) -> Iterator[tuple[list[str], bool]]:
-    "The documents of plain text, between blank lines."
-    stripped = chain.from_iterable(map(all_lines, lines))
-
-    def until_blank(first: str) -> Iterator[str]:
-        yield first
-        for line in stripped:
-            if not line:
-                return
-            yield line
-
-    for line in stripped:
-        if line:
-            yield from _in_parts(until_blank(line))
-
-
-def _record_documents(texts: Iterable[str]) -> Iterator[tuple[list[str], bool]]:
-    "The documents of a format in which each record has a text."
-    for text in texts:
-        yield from _in_parts(filter(None, all_lines(text)))
-
-
-def _pieces(texts: Iterator[tuple[bool, str]]) -> Iterator[tuple[list[str], bool]]:
-    "The pieces of a file: its records, or what is between its blank lines."
-    for first in texts:
-        is_record = first[0]
-        rest = (text for _, text in chain([first], texts))
-        yield from (_record_documents if is_record else _plain_documents)(rest)
+def _pieces(texts: Iterator[tuple[bool, str]]) -> Iterator[_Piece]:
+    "The documents of a file: its records, or what is between blank lines of plain text."
+    for is_record, text in texts:
+        lines = all_lines(text)
+        if is_record:
+            yield from _in_parts(filter(None, lines))
+            continue
+        stripped = chain(lines, chain.from_iterable(all_lines(more) for _, more in texts))  # all that follows
+        for first in filter(None, stripped):
+            yield from _in_parts(chain([first], takewhile(bool, stripped)))
 
 # %% ../../nbs/01_text/09_documents.ipynb #a33da833
 SHORTEST_DOCUMENT = 200  # characters, in the median; shorter pieces are sentences
@@ -71,28 +54,19 @@ _LOOKED_AT = 200  # pieces at the beginning of a file
 _ENOUGH = 2**20  # characters of them
 
 
-def _beginning(pieces: Iterator[tuple[list[str], bool]]) -> list[tuple[list[str], bool]]:
-    "The first pieces of a file."
+def _passages(pieces: Iterator[_Piece], is_document: bool) -> Iterator[str]:
+    "The passages of one file, which may be a document as a whole."
     first, size = [], 0
     for piece in pieces:
         first.append(piece)
         size += sum(map(len, piece[0]))
         if len(first) == _LOOKED_AT or size > _ENOUGH:
             break
-    return first
-
-
-def _has_documents(first: list[tuple[list[str], bool]], least: int) -> bool:
-    "Whether the pieces at the beginning of a file are documents: enough of them, and longer than sentences."
+    # documents are enough pieces, and longer than sentences
     sizes = [sum(len(line) + 1 for line in lines) for lines, ends in first if ends]
-    return len(sizes) >= least and median(sizes) >= SHORTEST_DOCUMENT
-
-
-def _passages(pieces: Iterator[tuple[list[str], bool]], is_document: bool) -> Iterator[str]:
-    "The passages of one file, which may be a document as a whole."
-    first = _beginning(pieces)
+    has_documents = len(sizes) >= (1 if is_document else 2) and median(sizes) >= SHORTEST_DOCUMENT
     pieces = chain(first, pieces)
-    if _has_documents(first, least=1 if is_document else 2):
+    if has_documents:
         yield from ("\n".join(lines) + "\n" * ends for lines, ends in pieces)
         return
     last = None
@@ -152,12 +126,12 @@ class _Counted(Passages):
             yield passage
 
 
-def hold_out_text(
-    *paths: str | Path,  # text sources
-    most: int = 2000,  # lines to hold out at most
-    seed: int = 0,  # another seed, another choice
-) -> tuple[Iterable[str], list[str]]:  # (the other passages, held-out passages)
-    "Set whole documents aside, or lines of a text that has few documents."
+def hold_out_text(*paths: str | Path, most: int = 2000, seed: int = 0) -> tuple[Iterable[str], list[str]]:
+    """Set whole documents of text sources aside, or lines of a text that has few documents.
+
+    Returns the other passages, and the held-out passages, which have `most` lines at most; another seed makes another
+    choice.
+    """
     passages = _Counted(*paths)
     rest, test = hold_out(passages, most=most, seed=seed)
     has_many = passages.n >= FEW_PASSAGES or len(test) > 2  # of long ones fewer are looked at

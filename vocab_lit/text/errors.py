@@ -25,14 +25,11 @@ class UserError(ValueError):
 class SettingError(UserError):
     "An option that cannot be as it is; the message begins with its name, as the command line writes it."
 
-    def __init__(
-        self,
-        name: str,  # of the field
-        problem: str,  # what is wrong, and what to give
-    ):
-        told = f"{'' if problem.startswith(' ') else ': '}{problem}"
-        super().__init__(f"--{name.replace('_', '-')}{told}")
-        self.name, self.problem, self.in_file = name, problem.strip(), f"{name}{told}"
+    def __init__(self, name: str, problem: str):
+        "`name` is that of the field; `problem` says what is wrong, and what to give."
+        message = f"{'' if problem.startswith(' ') else ': '}{problem}"
+        super().__init__(f"--{name.replace('_', '-')}{message}")
+        self.name, self.problem, self.in_file = name, problem.strip(), f"{name}{message}"
         self.at: tuple[object, ...] = (name,)  # the keys that lead to it, where settings are nested
 
 
@@ -41,15 +38,15 @@ def first_line(error: BaseException) -> str:
     return (str(error).strip() or type(error).__name__).split("\n")[0]
 
 # %% ../../nbs/01_text/04_errors.ipynb #9a80776b
-_TOLD = 300  # characters of what another package says
+_LONGEST_REASON = 300  # characters of what another package says
 
 
 @contextmanager
-def reading(
-    path: object,  # of a folder or file
-    what: str,  # of it is read by another package
-) -> Iterator[None]:
-    "Whatever is raised inside the block becomes a `UserError` of one line, unless it names the path already."
+def reading(path: object, what: str) -> Iterator[None]:
+    """Whatever is raised inside the block becomes a `UserError` of one line, unless it names the path already.
+
+    The path is that of a folder or file, and `what` of it is read by another package.
+    """
     try:
         yield
     except ImportError:
@@ -63,7 +60,7 @@ def reading(
             if isinstance(e, ValueError):
                 raise UserError(str(e)) from e
         kind = "" if isinstance(e, ValueError) else f"{type(e).__name__}: "
-        why = " ".join(str(e).split())[:_TOLD]
+        why = " ".join(str(e).split())[:_LONGEST_REASON]
         raise UserError(f"{path}: {what} cannot be read: {kind}{why}; mend it, or download or copy it again") from e
 
 # %% ../../nbs/01_text/04_errors.ipynb #a1e07a05
@@ -85,11 +82,12 @@ class MissingExtra(ImportError):
     "A package of an extra is not installed; the message is one line that names the extra."
 
 
-def import_extra(
-    module: str,  # as `import` takes it: seqeval.metrics
-    extra: str,  # the extra of this package that brings it, one of `EXTRAS`
-) -> ModuleType:
-    "Import a module that an extra brings; `MissingExtra` where it is not installed."
+def _missing(package: str | None, extra: str) -> MissingExtra:
+    return MissingExtra(f"{package} is not installed; pip install 'vocab_lit[{extra}]'", name=package)
+
+
+def import_extra(module: str, extra: str) -> ModuleType:
+    "Import a module, such as seqeval.metrics, that one of `EXTRAS` brings; `MissingExtra` where it is not installed."
     if extra not in EXTRAS:
         raise UserError(f"unknown extra {extra!r}; choose from {', '.join(EXTRAS)}")
     try:
@@ -97,16 +95,16 @@ def import_extra(
     except ModuleNotFoundError as e:
         if not f"{module}.".startswith(f"{e.name}."):
             raise  # the module is there, and lacks a package that it needs itself
-        raise MissingExtra(f"{e.name} is not installed; pip install 'vocab_lit[{extra}]'", name=e.name) from None
+        raise _missing(e.name, extra) from None
 
 
-def check_extra(
-    package: str,  # as `import` takes it, without dots
-    extra: str,  # one of `EXTRAS`
-) -> None:
-    "`MissingExtra` where a package that will be needed later is not installed; nothing is imported."
+def check_extra(package: str, extra: str) -> None:
+    """`MissingExtra` where a package that will be needed later is not installed; nothing is imported.
+
+    The package is as `import` takes it, without dots; the extra is one of `EXTRAS`.
+    """
     if package not in sys.modules and find_spec(package) is None:
-        raise MissingExtra(f"{package} is not installed; pip install 'vocab_lit[{extra}]'", name=package)
+        raise _missing(package, extra)
 
 # %% ../../nbs/01_text/04_errors.ipynb #66b3d59a
 _open_blocks = 0  # of `garbage_collected_inside`; what is frozen stays so while there is one

@@ -16,14 +16,14 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 from filelock import FileLock, Timeout
 from safetensors import SafetensorError
 
 from vocab_lit.text.errors import SettingError, UserError, first_line
-from vocab_lit.text.reader import TextSource
+from vocab_lit.text.reader import Json, TextSource
 
 log = logging.getLogger("vocab_lit")
 
@@ -36,13 +36,6 @@ __all__ = ['log', 'check_output', 'file_facts', 'alone', 'scratch_folder', 'not_
 _IN_EMPTY = re.compile(r"lost\+found|\..*-\w+\.part")  # of a new volume; of processes that were killed
 
 
-def _is_taken(out: Path) -> bool:
-    "Whether a file or a folder that holds anything has the name."
-    if not out.is_dir():
-        return out.exists()
-    return any(not _IN_EMPTY.fullmatch(entry.name) for entry in out.iterdir())
-
-
 def check_output(out: str | Path) -> Path:
     "The output folder; `ValueError` where something is there already or nothing can be written."
     out = Path(out)
@@ -51,16 +44,14 @@ def check_output(out: str | Path) -> Path:
         parent = next(p for p in (out.absolute(), *out.absolute().parents) if p.exists())
     except OSError as e:  # a name that is too long
         raise UserError(f"{out}: {e.strerror}; choose another output folder") from None
-    if _is_taken(out):
+    if out.exists() and not (out.is_dir() and all(_IN_EMPTY.fullmatch(entry.name) for entry in out.iterdir())):
         raise UserError(f"{out} exists and is not empty; choose another output folder or remove it")
     if not parent.is_dir() or not os.access(parent, os.W_OK):
         raise UserError(f"cannot write to {parent}; choose another output folder")
     return out
 
 
-def file_facts(
-    file: str | Path,  # may be empty, where none was given
-) -> list[str | int]:  # [absolute path, bytes], or nothing
+def file_facts(file: str | Path) -> list[str | int]:  # [absolute path, bytes]; nothing where none was given
     "The path and the size, by which a later run knows that the file is the same."
     return [str(Path(file).resolve()), Path(file).stat().st_size] if file else []
 
@@ -68,33 +59,24 @@ def file_facts(
 @contextmanager
 def alone(folder: str | Path) -> Iterator[None]:
     "Keep other processes out of a folder inside the block; `ValueError` where one works in it already."
-    lock = FileLock(Path(folder, ".lock"))
     try:
-        lock.acquire(timeout=0)
+        lock = FileLock(Path(folder, ".lock")).acquire(timeout=0)
     except Timeout:
         raise UserError(f"another process works in {folder}; wait for it, or choose another folder") from None
-    try:
+    with lock:
         yield
-    finally:
-        lock.release()
-
-
-def _cannot_write(e: Exception) -> bool:
-    "Whether an error says that the disk is full or a file too large."
-    if isinstance(e, OSError):
-        return e.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-    if isinstance(e, RuntimeError):
-        return "iostream" in str(e) or "StreamWriter" in str(e)  # torch.save's
-    return isinstance(e, SafetensorError) or type(e) is Exception and "os error" in str(e)  # a plain one of tokenizers
 
 
 @contextmanager
 def _naming(place: Path) -> Iterator[None]:
-    "Where the disk is full, say what could not be written."
+    "Where the disk is full or a file too large, say what could not be written."
     try:
         yield
     except Exception as e:
-        if not _cannot_write(e):
+        full = isinstance(e, OSError) and e.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+        by_torch = isinstance(e, RuntimeError) and ("iostream" in str(e) or "StreamWriter" in str(e))
+        by_tokenizers = type(e) is Exception and "os error" in str(e)
+        if not (full or by_torch or by_tokenizers or isinstance(e, SafetensorError)):
             raise
         why = getattr(e, "strerror", None) or first_line(e)
         raise OSError(f"cannot write {place}: {why}") from None
@@ -112,11 +94,11 @@ _SHORT = 40  # characters of a name that leave room for more, whatever their byt
 
 
 @contextmanager
-def _part_of(
-    out: Path,
-    place: Path,  # a folder on the same volume
-) -> Iterator[Path]:
-    "A folder for what is to take a path's place; those of processes that were killed are removed."
+def _part_of(out: Path, place: Path) -> Iterator[Path]:
+    """A folder for what is to take a path's place; those of processes that were killed are removed.
+
+    It is in `place`, a folder on the same volume.
+    """
     place.mkdir(parents=True, exist_ok=True)
     name = out.name[:_SHORT]
     for rest in place.glob(f".{glob.escape(name)}-*.part"):
@@ -147,23 +129,22 @@ _AT_ONCE = 2**24  # bytes that are read at a time: a mapped file would count as 
 
 def not_finite(file: Path) -> list[str]:  # in safetensors
     "The names of the tensors that have a number that is not finite; those of quantised weights are not looked at."
+    names = {}
     with open(file, "rb") as f:
         header = json.loads(f.read(int.from_bytes(f.read(8), "little")))
         begin = f.tell()
-        looked_at = {name: t for name, t in header.items() if t.get("dtype") in _EXPONENTS}
-        return [name for name, t in looked_at.items() if not _is_finite(f, begin, t)]
-
-
-def _is_finite(file: IO[bytes], begin: int, tensor: dict[str, Any]) -> bool:
-    "Whether all numbers of a tensor are finite, by its entry in the header."
-    kind, exponent = _EXPONENTS[tensor["dtype"]]
-    start, end = tensor["data_offsets"]
-    file.seek(begin + start)
-    for at in range(start, end, _AT_ONCE):
-        numbers = np.frombuffer(file.read(min(_AT_ONCE, end - at)), kind)
-        if (numbers & exponent == exponent).any():
-            return False
-    return True
+        for name, tensor in header.items():
+            if tensor.get("dtype") not in _EXPONENTS:
+                continue
+            kind, exponent = _EXPONENTS[tensor["dtype"]]
+            start, end = (begin + offset for offset in tensor["data_offsets"])
+            f.seek(start)
+            for at in range(start, end, _AT_ONCE):
+                numbers = np.frombuffer(f.read(min(_AT_ONCE, end - at)), kind)
+                if (numbers & exponent == exponent).any():
+                    names[name] = True
+                    break
+    return list(names)
 
 
 def check_written(out: Path, broken: Sequence[str]) -> None:
@@ -211,26 +192,24 @@ def write_text(out: str | Path) -> Iterator[IO[str]]:  # open for writing
 
 # %% ../../nbs/01_text/02_files.ipynb #bfe7171d
 @contextmanager
-def in_turn(
-    path: Path,  # of a file or a folder that each process makes where it is not there
-    patience: float = 48,  # hours
-) -> Iterator[None]:
-    "Make something while no other process makes it; `TimeoutError` where that one does not end."
-    lock = FileLock(path.with_name(f".{path.name}.lock"))
+def in_turn(path: Path, patience: float = 48) -> Iterator[None]:
+    """Make something while no other process makes it; `TimeoutError` where that one does not end.
+
+    `path` is of a file or a folder that each process makes where it is not there; `patience` is in hours.
+    """
+    file = FileLock(path.with_name(f".{path.name}.lock"))
     try:
-        lock.acquire(timeout=0)
+        lock = file.acquire(timeout=0)
     except Timeout:
         log.info(f"waiting for another process, which makes {path}")
         try:
-            lock.acquire(timeout=3600 * patience)
+            lock = file.acquire(timeout=3600 * patience)
         except Timeout:
             raise TimeoutError(
                 f"another process has been making {path} for {patience:g} hours; end that process and call this again"
             ) from None
-    try:
+    with lock:
         yield
-    finally:
-        lock.release()
 
 # %% ../../nbs/01_text/02_files.ipynb #52b0ed62
 _NO_NAME = re.compile(r'[\x00-\x1f\x7f/\\<>:"|?*]|^[-. =+@]|[. ]$|^$')
@@ -245,12 +224,11 @@ def check_file_name(name: object, at: str) -> str:  # the name
     return name
 
 
-def inside(
-    folder: Path,
-    path: object,  # with slashes, relative to the folder, as it stands in a file
-    at: str,  # where it stands
-) -> Path:
-    "A path within a folder; `ValueError` where it leads out."
+def inside(folder: Path, path: object, at: str) -> Path:
+    """A path within a folder; `ValueError` where it leads out.
+
+    It has slashes and is relative to the folder, as it stands in a file; `at` is where it stands.
+    """
     parts = path.split("/") if isinstance(path, str) else [path]
     return folder.joinpath(*(check_file_name(part, at) for part in parts))
 
@@ -271,23 +249,19 @@ def files_within(folder: Path, *patterns: str) -> list[Path]:  # sorted
     return [file for file in files if not leads_out(file, folder)]
 
 
-def copy_within(
-    folder: Path,
-    out: Path,  # another folder, that exists
-    *patterns: str,  # of paths within the first
-) -> None:
-    "Copy files of a folder into another one, as `files_within` lists them."
+def copy_within(folder: Path, out: Path, *patterns: str) -> None:
+    "Copy files of a folder, as `files_within` lists them by patterns of paths, into another one that exists."
     for file in files_within(folder, *patterns):
         copy = out / file.relative_to(folder)
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(file, copy)
 
 # %% ../../nbs/01_text/02_files.ipynb #5f02c50c
-def check_text(
-    sources: Sequence[str | Path],  # as `vocab_lit.text.reader` takes them: files of any format, folders, data sets
-    name: str = "text",  # of the option
-) -> None:
-    "`SettingError` where text is not there, does not begin as text, or lacks the field that it should be in."
+def check_text(sources: Sequence[str | Path], name: str = "text") -> None:
+    """`SettingError` where text is not there, does not begin as text, or lacks the field that it should be in.
+
+    The sources are as `vocab_lit.text.reader` takes them; `name` is that of the option.
+    """
     for given in sources:
         try:
             is_empty = TextSource.of(given).is_empty()
@@ -308,7 +282,7 @@ def is_gguf(path: str | Path) -> bool:
         return f.read(4) == b"GGUF"
 
 
-def json_object(text: str | bytes, at: str) -> dict[str, Any]:
+def json_object(text: str | bytes, at: str) -> Json:
     "What a JSON object says; `ValueError` where a text is none."
     try:
         facts = json.loads(text.decode() if isinstance(text, bytes) else text)
@@ -319,7 +293,7 @@ def json_object(text: str | bytes, at: str) -> dict[str, Any]:
     return facts
 
 
-def read_json(file: Path) -> dict[str, Any]:  # empty where there is no such file
+def read_json(file: Path) -> Json:  # empty where there is no such file
     "A file with one JSON object; `ValueError` where it has something else."
     return json_object(file.read_bytes(), str(file)) if file.is_file() else {}
 
@@ -343,12 +317,18 @@ def why_not(name: str, error: Exception) -> str:  # a part of a sentence, with w
     return f"the Hugging Face Hub cannot be reached at {constants.ENDPOINT} ({first_line(error)}); {hint}"
 
 
-def hub_name(
-    source: str | Path,  # what the user gave: not an existing folder
-    wanted: str = "config.json",  # a file that most such repositories have
-    what: str = "model",  # such as tokenizer, for the message
-) -> str:  # the name, where the Hub gives files of it or gave the file before
-    "Check that a name can be had from the Hugging Face Hub; `FileNotFoundError` tells why not."
+def hub_name(source: str | Path, wanted: str = "config.json", what: str = "model") -> str:
+    """Check that a name can be had from the Hugging Face Hub, now or from its cache; `FileNotFoundError` tells why not.
+
+    Parameters
+    ----------
+    source
+        What the user gave: not an existing folder.
+    wanted
+        A file that most such repositories have.
+    what
+        What it is of, such as tokenizer, for the message.
+    """
     from huggingface_hub import get_hf_file_metadata, get_token, hf_hub_url, try_to_load_from_cache
     from huggingface_hub.errors import HFValidationError, RemoteEntryNotFoundError
     from huggingface_hub.utils import validate_repo_id
@@ -369,10 +349,11 @@ def hub_name(
     return name
 
 # %% ../../nbs/01_text/02_files.ipynb #0deea3ae
-def in_mirror(
-    name: str,  # of a model or data set on the Hugging Face Hub
-) -> Path | None:  # its folder, None where there is none
-    "Look a name up in the local mirror of the Hub, the folder `VOCAB_LIT_HUB`."
+def in_mirror(name: str) -> Path | None:
+    """Look a name of the Hub up in its local mirror, the folder `VOCAB_LIT_HUB`.
+
+    Returns the folder of the model or data set, None where there is none.
+    """
     root = os.environ.get("VOCAB_LIT_HUB")
     if not root:
         return None

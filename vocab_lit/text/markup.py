@@ -51,10 +51,8 @@ def of_ours(value: object) -> Markdown:
 
 
 def markdown_table(
-    header: Sequence[object],
-    rows: Iterable[Iterable[object]],
-    shown: Callable[[object], str] = markdown_text,  # `of_ours` where every cell is Markdown
+    header: Sequence[object], rows: Iterable[Iterable[object]], shown: Callable[[object], str] = markdown_text
 ) -> str:
-    "A table in Markdown."
+    "A table in Markdown; `shown` is `of_ours` where every cell is Markdown."
     lines = [header, ["---"] * len(header), *rows]
     return "\n".join(f"| {' | '.join(map(shown, line))} |" for line in lines)

@@ -15,7 +15,7 @@ import os
 import re
 import sys
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, partial
@@ -27,8 +27,8 @@ from typing import IO, Any
 from vocab_lit.text.errors import UserError, first_line, import_extra
 
 # %% auto #0
-__all__ = ['LONGEST_LINE', 'FIELD', 'FIELD_HELP', 'raw_lines', 'check_characters', 'read_json', 'json_record', 'table_cells',
-           'all_lines', 'file_lines', 'file_texts', 'TextSource', 'with_field', 'beside']
+__all__ = ['LONGEST_LINE', 'Json', 'FIELD', 'FIELD_HELP', 'raw_lines', 'check_characters', 'read_json', 'json_record',
+           'table_cells', 'all_lines', 'file_lines', 'file_texts', 'TextSource', 'with_field', 'beside']
 
 # %% ../../nbs/01_text/03_reader.ipynb #6a3f0106
 _ZSTD = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
@@ -80,33 +80,7 @@ def _decompressed(path: Path, file: BufferedReader) -> IO[bytes]:
     return content
 
 # %% ../../nbs/01_text/03_reader.ipynb #6a3f0108
-def _is_damage(e: Exception) -> bool:
-    "Whether an error says that a file is damaged."
-    known = (EOFError, lzma.LZMAError, zlib.error, OSError)
-    return isinstance(e, known) or type(e).__name__ == "ZstdError"
-
-
 LONGEST_LINE = 2**28  # bytes; a file of questions may be one line of JSON
-
-
-def _decoded(path: Path, n: int, raw: bytes, errors: str) -> str:
-    "The n-th line of a file as text; `ValueError` where it is not UTF-8, or longer than a line can be."
-    if len(raw) > LONGEST_LINE:
-        raise UserError(f"{path}, line {n}: longer than {LONGEST_LINE:,} bytes; break it into lines")
-    if n == 1 and (raw[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in raw):
-        raise UserError(
-            f"{path} is UTF-16 or no text at all; "
-            f"if it is text, convert it first, for example with `iconv -f utf-16 -t utf-8`"
-        )
-    try:
-        return raw.decode("utf-8-sig" if n == 1 else "utf-8", errors)
-    except UnicodeDecodeError as e:
-        raise UserError(
-            f"{path}, line {n}: not UTF-8 (byte {e.object[e.start]:#04x} at column {e.start + 1}); "
-            f"convert the file first, for example with `iconv -f latin1 -t utf-8` where it is Latin-1"
-        ) from None
-
-
 _FIRST, _AT_ONCE = 2**16, 2**20  # bytes
 _RETURN = re.compile(rb"\r(?!\r*\n)")  # that ends a line by itself
 
@@ -128,26 +102,41 @@ def _byte_lines(content: IO[bytes]) -> Iterator[bytes]:
 
 
 def _decoded_lines(path: Path, file: BufferedReader, errors: str = "strict") -> Iterator[str]:
-    "The lines of an open file."
+    "The lines of an open file; `ValueError` where one is not UTF-8 or too long, or the file is damaged."
+    n = 0
     try:
-        content = _decompressed(path, file)
-        for n, raw in enumerate(_byte_lines(content), 1):
-            yield _decoded(path, n, raw, errors)
+        for n, raw in enumerate(_byte_lines(_decompressed(path, file)), 1):
+            if len(raw) > LONGEST_LINE:
+                raise UserError(f"{path}, line {n}: longer than {LONGEST_LINE:,} bytes; break it into lines")
+            if n == 1 and (raw[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in raw):
+                raise UserError(
+                    f"{path} is UTF-16 or no text at all; "
+                    f"if it is text, convert it first, for example with `iconv -f utf-16 -t utf-8`"
+                )
+            yield raw.decode("utf-8-sig" if n == 1 else "utf-8", errors)
+    except UnicodeDecodeError as e:
+        raise UserError(
+            f"{path}, line {n}: not UTF-8 (byte {e.object[e.start]:#04x} at column {e.start + 1}); "
+            f"convert the file first, for example with `iconv -f latin1 -t utf-8` where it is Latin-1"
+        ) from None
     except Exception as e:
-        if not _is_damage(e):
+        damaged = isinstance(e, (EOFError, lzma.LZMAError, zlib.error, OSError)) or type(e).__name__ == "ZstdError"
+        if not damaged:
             raise
         raise UserError(f"{path} cannot be read to its end ({e}); it is damaged or cut off") from None
 
 
-def raw_lines(
-    path: str | Path,  # UTF-8, also compressed
-    errors: str = "strict",  # of decoding; "replace": bytes that are not UTF-8 become replacement characters
-) -> Iterator[str]:  # as they are, ends of lines included; without the byte order mark
-    "Stream the lines of one text file; `ValueError` names the line that is not UTF-8, or the file that breaks off."
+def raw_lines(path: str | Path, errors: str = "strict") -> Iterator[str]:
+    """Stream the lines of one text file as they are, ends of lines included, without the byte order mark.
+
+    It is UTF-8, also compressed. `errors` is that of decoding: with "replace", bytes that are not UTF-8 become
+    replacement characters. `ValueError` names the line that is not UTF-8, or the file that breaks off.
+    """
     with open(path, "rb") as file:
         yield from _decoded_lines(Path(path), file, errors)
 
 # %% ../../nbs/01_text/03_reader.ipynb #6a3f0111
+Json = dict[str, Any]  # a parsed JSON object
 FIELD = "text"  # the field, or column, that text is in where no other is named
 FIELD_HELP = "field of JSON lines, or column of a table or Parquet file, that the text is in (text where none is named)"
 
@@ -162,29 +151,31 @@ def check_characters(text: str, place: str) -> None:
         raise UserError(f"{place}: {problem}; write the character whole, or leave it out") from None
 
 
-def _parts(value: Any) -> list[Any]:
+def _parts(value: object) -> list[object]:
     "What a list holds, or another value alone."
     return value if isinstance(value, list) else [value]
 
 
-def _field_text(record: Mapping[str, Any], path: str | Path, place: str, field: str, what: str = "field") -> str:
+def _field_text(record: Json, path: str | Path, place: str, field: str, what: str = "field") -> str:
     "A field's value if it is text, nothing where it is empty; `a.b` is the field b of a, which may be a list."
-    values: list[Any] = [record]
+    values: list[object] = [record]
     for name in [field] if field in record else field.split("."):
         parts = [part for part in chain.from_iterable(map(_parts, values)) if part is not None]
         values = [part[name] for part in parts if isinstance(part, dict) and name in part]  # some in a list may lack it
         if parts and not values:
             raise _no_field(path, place, f"no {what} {field!r}", _names(record))
-    texts = [value for value in values if value is not None]
-    for text in texts:
-        if not isinstance(text, str):
+    texts = []
+    for text in values:
+        if isinstance(text, str):
+            check_characters(text, place)
+            texts.append(text)
+        elif text is not None:
             problem = f"the field {field!r} is no text but {type(text).__name__}"
             raise _no_field(path, place, problem, _names(record))
-        check_characters(text, place)
     return "\n".join(texts)
 
 
-def _names(record: Mapping[str, Any]) -> Iterator[str]:
+def _names(record: Json) -> Iterator[str]:
     "The names of a record's fields, those inside others, or inside lists of others, behind a dot."
     for name, value in record.items():
         parts = [part for part in _parts(value) if isinstance(part, dict)]
@@ -202,11 +193,11 @@ def _no_field(path: str | Path, place: str, problem: str, there: Iterable[str]) 
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")  # a character's half, as JSON writes it
 
 
-def read_json(
-    text: str,
-    place: str,  # where it stands, for messages
-) -> Any:
-    "A value from JSON; `ValueError` where there is none, or one that is nested too deeply or has half a character."
+def read_json(text: str, place: str) -> Any:
+    """A value from JSON; `ValueError` where there is none, or one that is nested too deeply or has half a character.
+
+    `place` is where it stands, for messages.
+    """
     whole = text.rstrip()
     try:
         value = json.loads(whole)
@@ -226,16 +217,9 @@ def read_json(
     return value
 
 
-def json_record(
-    line: str,
-    place: str,  # where it stands, for messages
-) -> dict[str, Any]:
-    "The object in a line of JSON; `ValueError` where there is none."
-    return _object(read_json(line, place), place)
-
-
-def _object(record: Any, place: str) -> dict[str, Any]:
-    "A value from JSON if it is an object; `ValueError` for any other."
+def json_record(line: str, place: str) -> Json:
+    "The object in a line of JSON, which stands at a place; `ValueError` where there is none."
+    record = read_json(line, place)
     if not isinstance(record, dict):
         raise UserError(f"{place}: not a JSON object but {type(record).__name__}; give JSON lines, an object in each")
     return record
@@ -244,32 +228,27 @@ def _object(record: Any, place: str) -> dict[str, Any]:
 def _json_texts(path: Path, field: str, lines: Iterable[str]) -> Iterator[str]:
     "The texts of a file of JSON lines, which may be strings where no field is named."
     for n, line in enumerate(lines, 1):
-        if line.isspace():
-            continue
         place = f"{path}, line {n}"
-        record = read_json(line, place)
-        is_text = field == FIELD and isinstance(record, str)
-        yield record if is_text else _field_text(_object(record, place), path, place, field)
+        if field == FIELD and line.lstrip().startswith('"'):
+            yield read_json(line, place)
+        elif not line.isspace():
+            yield _field_text(json_record(line, place), path, place, field)
 
 # %% ../../nbs/01_text/03_reader.ipynb #6a3f0113
 def table_cells(line: str) -> list[str]:
     "The cells of a line between tabs; quotation marks around a whole cell are no part of it."
-    return [_unquoted(cell) for cell in line.rstrip("\r\n").split("\t")]
+    cells = line.rstrip("\r\n").split("\t")
+    quoted = (len(cell) > 1 and cell[0] == cell[-1] == '"' for cell in cells)
+    return [cell[1:-1].replace('""', '"') if is_quoted else cell for cell, is_quoted in zip(cells, quoted)]
 
 
-def _unquoted(cell: str) -> str:
-    "A cell without the quotation marks around it."
-    quoted = len(cell) > 1 and cell[0] == cell[-1] == '"'
-    return cell[1:-1].replace('""', '"') if quoted else cell
-
-
-def _rows(path: Path, lines: Iterable[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:
+def _rows(path: Path, lines: Iterable[str], delimiter: str, strict: bool) -> Iterator[tuple[int, list[str]]]:
     "The rows of a table that are not empty: the number of the last line, and the cells."
     if delimiter == "\t":
         yield from ((n, table_cells(line)) for n, line in enumerate(lines, 1) if not line.isspace())
         return
     csv.field_size_limit(LONGEST_LINE)
-    reader = csv.reader(lines, delimiter=delimiter, strict=True)
+    reader = csv.reader(lines, delimiter=delimiter, strict=strict)
     try:
         yield from ((reader.line_num, row) for row in reader if row)
     except csv.Error as e:
@@ -278,7 +257,7 @@ def _rows(path: Path, lines: Iterable[str], delimiter: str) -> Iterator[tuple[in
 
 def _table_texts(path: Path, field: str, lines: Iterable[str], delimiter: str) -> Iterator[str]:
     "The cells of one column of a table."
-    rows = _rows(path, lines, delimiter)
+    rows = _rows(path, lines, delimiter, strict=True)
     first, columns = next(rows)
     if field in columns:
         column = columns.index(field)
@@ -312,7 +291,6 @@ def _parquet_texts(path: Path, field: str, file: BufferedReader) -> Iterator[str
 # %% ../../nbs/01_text/03_reader.ipynb #6a3f0117
 _LOOKED_AT = 20  # lines
 _ENOUGH = 2**20  # characters, beyond which no further line is looked at
-_DELIMITERS = {"\t": "tab", ",": "comma", ";": "semicolon"}
 
 
 def _first_lines(lines: Iterator[str]) -> list[str]:
@@ -326,54 +304,37 @@ def _first_lines(lines: Iterator[str]) -> list[str]:
     return first
 
 
-def _split(lines: list[str], delimiter: str) -> list[list[str]]:
-    "The rows of the first lines, none where they are no such table."
-    if delimiter == "\t":
-        return [table_cells(line) for line in lines]
-    with suppress(csv.Error):
-        return [row for row in csv.reader(lines, delimiter=delimiter) if row]
-    return []
-
-
-def _is_name(cell: str) -> bool:
-    "Whether a cell can be the name of a column, and not a part of a sentence."
-    return cell == cell.strip() and 0 < len(cell) <= 40 and cell.replace("_", "").replace("-", "").isalnum()
-
-
 def _looks_like_table(rows: list[list[str]], delimiter: str) -> bool:
     "Whether all rows have the same number of cells, more than one; with commas the first must have names."
     if len(rows) < 2 or len(rows[0]) < 2 or len(set(map(len, rows))) > 1:
         return False
-    return delimiter == "\t" or len(rows) > 2 and all(map(_is_name, rows[0]))
-
-
-def _names_field(rows: list[list[str]], field: str) -> bool:
-    "Whether the first of some rows names the columns, and one of them has the text."
-    return bool(rows) and len(rows[0]) > 1 and field in rows[0]
-
-
-def _no_text_column(path: Path, field: str, columns: list[str]) -> UserError:
-    "The error about a table of which no column is the text."
-    hint = f"name the column with the text by --field NAME (or its number), or as {path}::NAME"
-    return UserError(
-        f"{path} looks like a table or treebank of {len(columns)} columns ({', '.join(columns)[:80]}) and has no "
-        f"column {field!r}; {hint}; plain text has one sentence or paragraph a line"
-    )
+    names = [cell.replace("_", "").replace("-", "") for cell in rows[0] if cell == cell.strip() and len(cell) <= 40]
+    has_names = len(names) == len(rows[0]) and all(map(str.isalnum, names))  # and no parts of a sentence
+    return delimiter == "\t" or len(rows) > 2 and has_names
 
 
 def _table_delimiter(path: Path, lines: list[str], field: str) -> str:
     "The character between the cells of a table, nothing where a file is none; `ValueError` where no column is text."
     named = {".csv", ".tsv"} & set(path.suffixes)
-    tables = {delimiter: _split(lines, delimiter) for delimiter in _DELIMITERS}
+    tables: dict[str, list[list[str]]] = {}
+    for delimiter in "\t,;":
+        with suppress(UserError):  # no such table
+            tables[delimiter] = [row for _, row in _rows(path, lines, delimiter, strict=False)]
     looks = [delimiter for delimiter, rows in tables.items() if _looks_like_table(rows, delimiter)]
     for delimiter, rows in tables.items():
-        if _names_field(rows, field) and (named or field != FIELD or delimiter in looks):
+        has_field = bool(rows) and len(rows[0]) > 1 and field in rows[0]
+        if has_field and (named or field != FIELD or delimiter in looks):
             return delimiter
     if named:
         by_name = "\t" if ".tsv" in named else ","
         return looks[0] if looks else by_name
     if looks and not field.isdecimal():
-        raise _no_text_column(path, field, tables[looks[0]][0])
+        columns = tables[looks[0]][0]
+        hint = f"name the column with the text by --field NAME (or its number), or as {path}::NAME"
+        raise UserError(
+            f"{path} looks like a table or treebank of {len(columns)} columns ({', '.join(columns)[:80]}) and has no "
+            f"column {field!r}; {hint}; plain text has one sentence or paragraph a line"
+        )
     return looks[0] if looks else ""
 
 # %% ../../nbs/01_text/03_reader.ipynb #6a3f0118
@@ -385,15 +346,6 @@ def _plain_texts(path: Path, field: str, lines: Iterable[str]) -> Iterator[str]:
     return iter(lines)
 
 
-def _check_is_text(path: Path, start: str) -> None:
-    "`ValueError` where a file begins as a format that has no lines of text."
-    if start in ("{", "[") or start.startswith(("[{", '["')):
-        hint = "give JSON lines, an object in each line; `jq -c '.[]'` makes them of a list"
-        raise UserError(f"{path} is JSON over several lines or a list; {hint}")
-    if start.lower().startswith(("<?xml", "<!doctype", "<html")):
-        raise UserError(f"{path} is XML or HTML; take the text out of it first")
-
-
 def _format_of(path: Path, field: str, lines: list[str]) -> _Texts:
     "The function that reads a file's texts, by lines at its beginning; `ValueError` where its format has none."
     if not lines:
@@ -403,7 +355,11 @@ def _format_of(path: Path, field: str, lines: list[str]) -> _Texts:
     objects = [line for line in lines if line.lstrip().startswith('{"') and line.rstrip().endswith("}")]
     if start.startswith(begins) or start == "{}" or 2 * len(objects) > len(lines):  # one of which may be cut off
         return _json_texts
-    _check_is_text(path, start)
+    if start in ("{", "[") or start.startswith(("[{", '["')):
+        hint = "give JSON lines, an object in each line; `jq -c '.[]'` makes them of a list"
+        raise UserError(f"{path} is JSON over several lines or a list; {hint}")
+    if start.lower().startswith(("<?xml", "<!doctype", "<html")):
+        raise UserError(f"{path} is XML or HTML; take the text out of it first")
     delimiter = _table_delimiter(path, lines, field or FIELD)
     if delimiter:
         return partial(_table_texts, delimiter=delimiter)
@@ -413,28 +369,12 @@ def _format_of(path: Path, field: str, lines: list[str]) -> _Texts:
 
 
 _FORMATS: dict[tuple[object, ...], _Texts] = {}  # of files that were looked into before
+_BYTE_ORDER_MARK = "\ufeff"
 
 
 def _state(found: os.stat_result) -> tuple[int, int]:
     "What changes with a file: its size, and when it was written."
     return found.st_size, found.st_mtime_ns
-
-
-def _texts_of(path: Path, field: str, file: BufferedReader) -> tuple[bool, Iterator[str]]:
-    "Whether each text of an open file is a record of its own, and the texts."
-    if file.peek(4).startswith(b"PAR1"):
-        return True, _parquet_texts(path, field or FIELD, file)
-    lines = (line.lstrip(_BYTE_ORDER_MARK) for line in _decoded_lines(path, file))  # `cat` puts one into the middle
-    known = (path, field, *_state(os.fstat(file.fileno())))
-    if known not in _FORMATS:
-        first = _first_lines(lines)
-        _FORMATS[known] = _format_of(path, field, [line for line in first if not line.isspace()])
-        lines = chain(first, lines)
-    read = _FORMATS[known]
-    return read is not _plain_texts, read(path, field or FIELD, lines)
-
-
-_BYTE_ORDER_MARK = "\ufeff"
 
 
 def all_lines(text: str) -> Iterator[str]:
@@ -456,8 +396,17 @@ def file_lines(path: Path, field: str = "") -> Iterator[str]:  # field or column
 def file_texts(path: Path, field: str = "") -> Iterator[tuple[bool, str]]:  # whether it is a record; the text
     "Stream the texts of one file as they are: records, or the lines of plain text, blank ones included."
     with open(path, "rb") as file:
-        is_record, texts = _texts_of(path, field, file)
-        yield from ((is_record, text) for text in texts)
+        if file.peek(4).startswith(b"PAR1"):
+            yield from ((True, text) for text in _parquet_texts(path, field or FIELD, file))
+            return
+        lines = (line.lstrip(_BYTE_ORDER_MARK) for line in _decoded_lines(path, file))  # `cat` puts one into the middle
+        known = (path, field, *_state(os.fstat(file.fileno())))
+        if known not in _FORMATS:
+            first = _first_lines(lines)
+            _FORMATS[known] = _format_of(path, field, [line for line in first if not line.isspace()])
+            lines = chain(first, lines)
+        read = _FORMATS[known]
+        yield from ((read is not _plain_texts, text) for text in read(path, field or FIELD, lines))
 
 
 @cache
@@ -562,39 +511,28 @@ class TextSource:
         return [self.name, self.size()]
 
 # %% ../../nbs/01_text/03_reader.ipynb #6a3f0123
-def _data_set(name: str) -> Iterable[dict[str, Any]]:
-    "A part of a data set, as `datasets` streams it."
+def _data_set_texts(name: str, field: str) -> Iterator[str]:
+    "The texts of a part of a data set, as `datasets` streams it."
     datasets = import_extra("datasets", "text")
     path, config, split = (name.removeprefix(_HUB).split(":") + ["", ""])[:3]
     try:
-        return datasets.load_dataset(path, config or None, split=split or "train", streaming=True)
+        records = datasets.load_dataset(path, config or None, split=split or "train", streaming=True)
     except Exception as e:  # whatever a data set's own files raise, and a network that is not there
         why = " ".join(str(e.__cause__ or e).split())[:200]
         raise UserError(f"{name}: the data set does not load ({why}); a name is hf:NAME:CONFIG:SPLIT") from None
-
-
-def _data_set_texts(name: str, field: str) -> Iterator[str]:
-    "The texts of a data set."
-    for n, record in enumerate(_data_set(name)):
+    for n, record in enumerate(records):
         yield _field_text(record, name, f"{name}, record {n}", field)
 
 # %% ../../nbs/01_text/03_reader.ipynb #6a3f0125
-def with_field(
-    given: Sequence[str | Path],  # text sources
-    field: str,  # for those that name none
-) -> list[str]:
-    "Text sources with the field that one option gives for all."
+def with_field(given: Sequence[str | Path], field: str) -> list[str]:
+    "Text sources with the field that one option gives for all, where they name none."
     sources = [TextSource.of(name) for name in given]
     return [str(TextSource(s.path, s.field or field)) for s in sources]
 
 
-def beside(
-    given: str,  # a text source, as it stands in a file
-    folder: Path,  # of that file
-) -> str:
-    "A text source whose name is relative to a folder, as it is seen from here."
+def beside(given: str, folder: Path) -> str:
+    "A text source as it stands in a file, with a name relative to the folder of that file, as it is seen from here."
     source = TextSource.of(given)
     if source.is_data_set:
         return given
-    path = folder / Path(source.path).expanduser()
-    return str(TextSource(str(path), source.field)) if source.field else str(path)
+    return str(TextSource(str(folder / Path(source.path).expanduser()), source.field))

@@ -11,10 +11,10 @@ import re
 import textwrap
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
-from functools import cache, cached_property, wraps
+from functools import cache, cached_property, partial, wraps
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any, ClassVar, Literal, Optional, TypeVar, cast, dataclass_transform
+from typing import Annotated, Any, ClassVar, Literal, Optional, TypeVar, dataclass_transform
 
 import pydantic
 import pydantic.dataclasses
@@ -23,7 +23,7 @@ from pydantic_core import ArgsKwargs
 
 from vocab_lit.text.errors import SettingError, UserError, check_extra
 from vocab_lit.text.errors import first_line as first_line
-from vocab_lit.text.reader import TextSource, check_characters
+from vocab_lit.text.reader import Json, TextSource, check_characters
 
 # %% auto #0
 __all__ = ['File', 'Files', 'Model', 'LARGEST_SEED', 'COPIES', 'Option', 'option', 'required', 'options', 'did_you_mean',
@@ -59,27 +59,19 @@ def option(
     help: str = "",  # empty: that of the class that the field is inherited from
     shown: str = "",  # what --help calls an empty default
     choices: Collection[str] = (),  # all that can be given, besides the default
-    check: Callable[[Any], object] | None = None,  # raises `SettingError` for a value that cannot be
+    check: Callable[..., object] | None = None,  # raises `SettingError` for a value that cannot be
     **bounds: float,  # ge, gt, le, lt and others of `pydantic.Field`
 ) -> _T:  # for the type checker; it is a dataclass field
     "A field of a settings class, with its default and its help."
     about = dict(help=help, shown=shown, choices=tuple(choices), check=check)
     metadata = {name: value for name, value in about.items() if value} | bounds
-    empty: Any = {}
-    described: Any = field(default_factory=dict) if default == empty else field(default=default)
-    described.metadata = MappingProxyType(metadata)
-    return described
+    usual: Any = dict(default_factory=default.copy) if isinstance(default, dict) else dict(default=default)
+    return field(**usual, metadata=metadata)
 
 
 def required(help: str, **about: Any) -> Any:
     "A field of a settings class that has no default."
-    return option(cast("Any", MISSING), help, **about)
-
-
-def _kind(annotation: object) -> str:
-    "A field's kind, from its annotation, which is a string where the evaluation of annotations is postponed."
-    name, *_ = getattr(annotation, "__metadata__", [annotation])
-    return (name if isinstance(name, str) else inspect.formatannotation(name)).removesuffix(" | None")
+    return option(MISSING, help, **about)
 
 
 @cache
@@ -91,12 +83,6 @@ def options(cls: type) -> dict[str, Option]:
         help, shown = f.metadata.get("help", ""), f.metadata.get("shown", "")
         by_name[f.name] = Option(f.name, f.metadata["kind"], default, help, shown)
     return by_name
-
-
-def _parameter(o: Option) -> str:
-    "The entry of a field in the numpydoc section *Parameters*."
-    default = "" if o.default is MISSING else f", default {o.shown or repr(o.default)}"
-    return f"{o.name} : {o.kind}{default}\n{textwrap.indent(textwrap.fill(o.help, 96), '    ')}"
 
 # %% ../../nbs/01_text/00_settings.ipynb #d03a9e8e
 def did_you_mean(wrong: str, known: Iterable[str]) -> str:
@@ -149,8 +135,8 @@ _WANTED = {  # by the type of pydantic's error
 }
 
 
-def refusal(error: pydantic.ValidationError, *at: str) -> SettingError:  # with `at`, the keys that lead to the value
-    "The first thing that pydantic refuses, in one line."
+def refusal(error: pydantic.ValidationError, *at: str) -> SettingError:
+    "The first thing that pydantic refuses, in one line; `at` are keys that lead to the value."
     first = error.errors()[0]
     kind, value, about = first["type"], first["input"], dict(first.get("ctx", {}))
     path = (*at, *first["loc"])
@@ -169,22 +155,28 @@ def refusal(error: pydantic.ValidationError, *at: str) -> SettingError:  # with 
     return problem
 
 
-def _plain(value: object) -> Any:
+def _plain(value: object) -> object:
     "A value with paths as strings and lists as tuples."
     if isinstance(value, (list, tuple)):
         return tuple(map(_plain, value))
     return str(value) if isinstance(value, Path) else value
 
 
-def _as_given(value: object, to_float: Callable[[object], float]) -> float:
-    "A number as a float, but a whole one as it is, so that it is written as it was given."
-    number = to_float(str(value) if isinstance(value, bool) else value)
-    return value if type(value) is int else number
-
-
 def _no_switch(value: object) -> object:
     "A value, but text where it is true or false, which are no numbers."
     return str(value) if isinstance(value, bool) else value
+
+
+def _as_given(value: object, to_float: Callable[[object], float]) -> float:
+    "A number as a float, but a whole one as it is, so that it is written as it was given."
+    number = to_float(_no_switch(value))
+    return value if type(value) is int else number
+
+
+def _passing(check: Callable[..., object], value: object) -> object:
+    "A value that a check does not refuse."
+    check(value)
+    return value
 
 
 _TYPES: dict[str, Any] = {  # by the kind of an option
@@ -194,40 +186,29 @@ _TYPES: dict[str, Any] = {  # by the kind of an option
 }
 
 
-def _checks(check: Callable[[Any], object]) -> pydantic.AfterValidator:
-    def checked_value(value: Any) -> Any:
-        check(value)
-        return value
-
-    return pydantic.AfterValidator(checked_value)
-
-
-def _declare(cls: type, described: Mapping[str, Mapping[str, Any]]) -> None:
-    "Complete the fields of a class by what they inherit, and tell pydantic of choices and checks."
-    bases = [getattr(base, "__dataclass_fields__", {}) for base in reversed(cls.__mro__[1:])]
-    inherited = {**described, **{name: f.metadata for base in bases for name, f in base.items()}}
-    for name, annotation in inspect.get_annotations(cls).items():
+def _made(cls: type[_T], described: Mapping[str, Mapping[str, object]]) -> type[_T]:
+    "A frozen dataclass of checked values, whose fields have what they inherit, from bases or else from `described`."
+    summary, inherited = inspect.cleandoc(cls.__doc__ or cls.__name__), dict(described)
+    for base in reversed(cls.__mro__[1:]):
+        inherited |= {name: f.metadata for name, f in getattr(base, "__dataclass_fields__", {}).items()}
+    for name, annotation in inspect.get_annotations(cls).items():  # strings where their evaluation is postponed
         own = vars(cls).get(name, field())
-        own, kind = own if isinstance(own, Field) else field(default=own), _kind(annotation)
+        own = own if isinstance(own, Field) else field(default=own)
+        [kind, *_] = getattr(annotation, "__metadata__", [annotation])
+        kind = (kind if isinstance(kind, str) else inspect.formatannotation(kind)).removesuffix(" | None")
         about = {**inherited.get(name, {}), **own.metadata, "kind": kind}
         own.metadata = MappingProxyType(about)
         setattr(cls, name, own)
         if kind not in _TYPES:
             continue
-        value_type, optional = _TYPES[kind], own.default is None
+        value_type = _TYPES[kind]
         if choices := about.get("choices"):
-            value_type = Literal[
-                tuple(dict.fromkeys((*choices, *([] if own.default in (MISSING, None) else [own.default]))))
-            ]
+            usual = [] if own.default in (MISSING, None) else [own.default]
+            value_type = Literal[tuple(dict.fromkeys((*choices, *usual)))]
         if check := about.get("check"):
-            value_type = Annotated[value_type, _checks(check)]
-        cls.__annotations__[name] = Optional[value_type] if optional else value_type  # noqa: UP045
+            value_type = Annotated[value_type, pydantic.AfterValidator(partial(_passing, check))]
+        cls.__annotations__[name] = Optional[value_type] if own.default is None else value_type  # noqa: UP045
 
-
-def _made(cls: type[_T], described: Mapping[str, Mapping[str, Any]]) -> type[_T]:
-    "A frozen dataclass of checked values."
-    summary = inspect.cleandoc(cls.__doc__ or cls.__name__)
-    _declare(cls, described)
     made: Any = pydantic.dataclasses.dataclass(frozen=True, config=pydantic.ConfigDict(extra="forbid"))(cls)
     checks = made.__init__
 
@@ -241,8 +222,11 @@ def _made(cls: type[_T], described: Mapping[str, Mapping[str, Any]]) -> type[_T]
             raise refusal(e) from None
 
     made.__init__ = init
-    parameters = map(_parameter, options(made).values())
-    made.__doc__ = "\n".join([summary, "", "Parameters", "----------", *parameters, ""])
+    entries = []  # of the numpydoc section Parameters
+    for o in options(made).values():
+        default = "" if o.default is MISSING else f", default {o.shown or repr(o.default)}"
+        entries.append(f"{o.name} : {o.kind}{default}\n{textwrap.indent(textwrap.fill(o.help, 96), '    ')}")
+    made.__doc__ = "\n".join([summary, "", "Parameters", "----------", *entries, ""])
     return made
 
 
@@ -253,27 +237,22 @@ def settings(cls: type[_T]) -> type[_T]:
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(required,))
-def settings_over(
-    other: type,  # the class whose fields those of the same names replace, where they are given
-    shown: str,  # what --help says where they are not
-) -> Callable[[type[_T]], type[_T]]:
-    "A class decorator as `settings`; help, bounds and choices are those of the fields of another class."
+def settings_over(other: type, shown: str) -> Callable[[type[_T]], type[_T]]:
+    """A class decorator as `settings`; help, bounds and choices are those of the fields of another class.
+
+    Fields of the decorated class replace those of the same names in `other` where they are given; `shown` is what
+    --help says where they are not.
+    """
     described = {f.name: {**f.metadata, "shown": shown} for f in fields(other)}
     return lambda cls: _made(cls, described)
 
 
-@cache
-def _field_checks(cls: type, name: str) -> pydantic.TypeAdapter:
-    "What checks a value of one field."
-    info = getattr(cls, "__pydantic_fields__")[name]  # noqa: B009
-    wanted: Any = Annotated[(info.annotation, *info.metadata)] if info.metadata else info.annotation
-    return pydantic.TypeAdapter(wanted)
-
-
 def checked(cls: type, name: str, value: object) -> Any:
     "A value as a field of a settings class takes it; `SettingError` where it cannot be."
+    info = getattr(cls, "__pydantic_fields__")[name]  # noqa: B009
+    wanted: Any = Annotated[(info.annotation, *info.metadata)] if info.metadata else info.annotation
     try:
-        return _field_checks(cls, name).validate_python(_plain(value))
+        return pydantic.TypeAdapter(wanted).validate_python(_plain(value))
     except pydantic.ValidationError as e:
         raise refusal(e, name) from None
 
@@ -285,11 +264,8 @@ def _check_known(names: Iterable[str], known: Collection[str]) -> None:
             raise SettingError(name, f"no such option; {did_you_mean(name, known)}")
 
 
-def distribute(
-    given: Mapping[str, object],  # options by name; paths may be given as `Path`
-    *classes: type,  # of settings
-) -> list[Any]:  # an object of each class
-    "Settings objects from options by name; `SettingError` where no class has an option."
+def distribute(given: Mapping[str, object], *classes: type) -> list[Any]:
+    "Make an object of each settings class from options by name; `SettingError` where no class has an option."
     _check_known(given, dict.fromkeys(name for cls in classes for name in options(cls)))
     return [cls(**{name: given[name] for name in options(cls) if name in given}) for cls in classes]
 
@@ -302,7 +278,7 @@ class Settings:
 
     @pydantic.model_validator(mode="before")
     @classmethod
-    def _names(cls, given: Any) -> Any:
+    def _names(cls, given: object) -> object:
         "Refuse an unknown name, and tell the nearest one."
         names = given.kwargs if isinstance(given, ArgsKwargs) else given
         _check_known(names if isinstance(names, dict) else (), options(cls))
@@ -310,16 +286,16 @@ class Settings:
 
     def changed(self) -> dict[str, Any]:
         "The options that have another value than the usual one."
-        values = {name: (getattr(self, name), option.default) for name, option in options(type(self)).items()}
-        return {name: value for name, (value, usual) in values.items() if value != usual}
+        usual = {name: option.default for name, option in options(type(self)).items()}
+        return {name: getattr(self, name) for name in usual if getattr(self, name) != usual[name]}
 
     def check(self) -> None:
         "`SettingError` in the name of the first option that does not go with the others, or with what is there."
-        for name, kind in ((o.name, o.kind) for o in options(type(self)).values()):
+        for name, option in options(type(self)).items():
             value = getattr(self, name)
-            if kind == "File" and value:
+            if option.kind == "File" and value:
                 existing_file(name, value)
-            for source in value if kind == "Files" else ():
+            for source in value if option.kind == "Files" else ():
                 existing_text(name, source)
 
 # %% ../../nbs/01_text/00_settings.ipynb #8193336e
@@ -372,29 +348,29 @@ def wrong(at: str, problem: str) -> UserError:
     return UserError(f"{at}: {problem}")
 
 
-def check_key(
-    name: object,
-    known: Iterable[str],
-    at: str,
-    what: str = "key",  # what the names are of
-    inside: str = "",  # such as " of lapt"
-) -> None:
-    "`ValueError` with the nearest known name where a name is none of them."
+def check_key(name: object, known: Iterable[str], at: str, what: str = "key", inside: str = "") -> None:
+    """`ValueError` with the nearest known name where a name is none of them.
+
+    `what` is what the names are of, and `inside` says where they are, such as " of lapt".
+    """
     known = list(known)
     if name not in known:
         raise wrong(at, f"no {what} {name!r}{inside}; {did_you_mean(str(name), known)}")
 
 
-def mapping(value: object, at: str) -> dict[str, Any]:
+_NO_MAPPING = "lines of the form `key: value` are expected"
+
+
+def mapping(value: object, at: str) -> Json:
     "A mapping with its keys as text; `ValueError` for any other value."
     if not isinstance(value, dict):
-        raise wrong(at, "lines of the form `key: value` are expected")
+        raise wrong(at, _NO_MAPPING)
     return {str(key): part for key, part in value.items()}
 
 
 def in_yaml(value: object) -> str:  # in one line
     "A value as it must stand in a file: YAML reads an unquoted `no` as *false*, and # as the beginning of a comment."
-    flow: dict[str, Any] = dict(default_flow_style=True, allow_unicode=True, width=float("inf"))
+    flow: Json = dict(default_flow_style=True, allow_unicode=True, width=float("inf"))
     text = yaml.dump(value, Dumper=_Dumper, **flow).removesuffix("...\n").strip()
     return text if "\n" not in text else yaml.safe_dump(value, **flow, default_style='"').strip()
 
@@ -412,7 +388,7 @@ _PLAIN = {  # what an unquoted value can be but text, in YAML 1.2
 class _Loader(yaml.SafeLoader):
     "As YAML 1.2 and the command line read values: 1:30 and dates are text, 010 is ten, and `no` and `on` are words."
 
-    yaml_implicit_resolvers: ClassVar[dict[Any, Any]] = {
+    yaml_implicit_resolvers: ClassVar[Mapping[object, object]] = {
         None: [(f"{_YAML}{name}", re.compile(rf"(?:{pattern})\Z")) for name, pattern in _PLAIN.items()]
     }
 
@@ -455,7 +431,7 @@ class Part:
     def parts(self) -> dict[str, Part]:
         "The values of a mapping by key; `ValueError` where it is no mapping."
         if not isinstance(self.node, yaml.MappingNode):
-            raise wrong(self.at, "lines of the form `key: value` are expected")
+            raise wrong(self.at, _NO_MAPPING)
         return self._below()
 
     def _below(self) -> dict[str, Part]:
@@ -488,21 +464,11 @@ def _place(file: str, node: yaml.Node) -> str:
 _MOST_VALUES = 1_000_000  # in a file
 
 
-def _check_keys(node: yaml.MappingNode, file: str) -> None:
-    "`ValueError` where a mapping has a key twice."
-    seen = set()
-    for key, _ in node.value:
-        if str(key.value) in seen:
-            raise wrong(_place(file, key), f"{key.value} is said twice")
-        seen.add(str(key.value))
+def _count_values(node: yaml.Node, file: str, counts: dict[yaml.Node, int]) -> int:
+    """The values in a node, counted as often as aliases repeat them, each checked; `ValueError` for what cannot be.
 
-
-def _count_values(
-    node: yaml.Node,
-    file: str,
-    counts: dict[yaml.Node, int],  # of nodes that were met before; 0: of one that is not yet counted to its end
-) -> int:
-    "The values in a node, counted as often as aliases repeat them, each checked; `ValueError` for what cannot be."
+    `counts` are those of nodes that were met before; 0: of one that is not yet counted to its end.
+    """
     if node in counts:
         if not counts[node]:
             raise wrong(_place(file, node), "a value that is part of itself; write it without the alias")
@@ -511,8 +477,12 @@ def _count_values(
     if isinstance(node, yaml.ScalarNode):
         check_characters(node.value, _place(file, node))
     elif isinstance(node, yaml.MappingNode):
-        _check_keys(node, file)
-        parts = [value for _, value in node.value]
+        keys = set()
+        for key, value in node.value:
+            if str(key.value) in keys:
+                raise wrong(_place(file, key), f"{key.value} is said twice")
+            keys.add(str(key.value))
+            parts.append(value)
     else:
         parts = node.value
     counts[node] = 1 + sum(_count_values(part, file, counts) for part in parts)
@@ -521,44 +491,40 @@ def _count_values(
     return counts[node]
 
 
-def read_yaml(
-    path: str | Path,
-    what: str,  # such as setup: what messages call the file
-    make: str = "",  # how one is made, for whoever names a file that is not there
-    empty: str = "give at least one line",  # advice for an empty file
-) -> Part:
-    "Read a YAML file; `ValueError` or `FileNotFoundError` name the file and the line."
+def read_yaml(path: str | Path, what: str, make: str = "", empty: str = "give at least one line") -> Part:
+    """Read a YAML file; `ValueError` or `FileNotFoundError` name the file and the line.
+
+    Parameters
+    ----------
+    what
+        What messages call the file, such as setup.
+    make
+        How one is made, for whoever names a file that is not there.
+    empty
+        Advice for an empty file.
+    """
+    place = str(path)
     try:
         text = Path(path).read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise FileNotFoundError(f"{path}: no such {what} file" + (f"; {make}" if make else "")) from None
+        raise FileNotFoundError(f"{place}: no such {what} file" + (f"; {make}" if make else "")) from None
     except (IsADirectoryError, UnicodeDecodeError):
-        raise wrong(str(path), f"a {what} is a text file in YAML") from None
+        raise wrong(place, f"a {what} is a text file in YAML") from None
     try:
-        node = yaml.compose(text, _Loader)
-        part = Part(node, str(path)) if node else None
-        if part:
-            _count_values(part.node, part.at, {})
-            _check_value(part)
+        if node := yaml.compose(text, _Loader):
+            _count_values(node, place, {})
+            part = Part(node, place)
+            _ = part.value
+            return part
     except yaml.YAMLError as e:
-        raise wrong(*_not_yaml(e, str(path), text)) from None
+        mark = getattr(e, "problem_mark", None)
+        hint = "; put names with {language} in quotes" * bool(re.search(r"[{]\w+[}]", text))
+        problem = f"not YAML: {getattr(e, 'problem', None) or e}{hint}"
+        raise wrong(f"{place}, line {mark.line + 1}" if mark else place, problem) from None
     except RecursionError:
-        raise wrong(str(path), "YAML that is nested too deeply; a few levels are enough") from None
-    if part is None:
-        raise wrong(str(path), f"the {what} is empty; {empty}")
-    return part
-
-
-def _check_value(part: Part) -> None:
-    "`ValueError` with the file where YAML takes text for a date or number that is none."
-    try:
-        _ = part.value
-    except (ValueError, OverflowError) as e:
-        raise wrong(part.at, f"not YAML: {e}; put text that looks like a date or number in quotes") from None
-
-
-def _not_yaml(error: yaml.YAMLError, path: str, text: str) -> tuple[str, str]:  # place and problem
-    mark = getattr(error, "problem_mark", None)
-    line = f", line {mark.line + 1}" if mark else ""
-    hint = "; put names with {language} in quotes" * bool(re.search(r"[{]\w+[}]", text))
-    return f"{path}{line}", f"not YAML: {getattr(error, 'problem', None) or error}{hint}"
+        raise wrong(place, "YAML that is nested too deeply; a few levels are enough") from None
+    except UserError:
+        raise
+    except (ValueError, OverflowError) as e:  # text that is no date or number where YAML takes it for one
+        raise wrong(place, f"not YAML: {e}; put text that looks like a date or number in quotes") from None
+    raise wrong(place, f"the {what} is empty; {empty}")

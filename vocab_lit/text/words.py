@@ -17,7 +17,7 @@ import numpy as np
 import regex
 from fontTools import unicodedata as ucd
 
-from vocab_lit.text.corpus import data_path
+from vocab_lit.text.corpus import Lines, data_path
 from vocab_lit.text.errors import MissingExtra, SettingError, UserError, check_extra, import_extra
 from vocab_lit.text.settings import existing_text
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 # %% auto #0
-__all__ = ['CONTEXT', 'block_of', 'WordList', 'word_lists', 'check_words', 'read_words', 'word_lines', 'ngram_bits', 'script_of',
+__all__ = ['CONTEXT', 'block_of', 'script_of', 'WordList', 'word_lists', 'check_words', 'read_words', 'word_lines', 'ngram_bits',
            'script_name', 'languages', 'code_of', 'detect_language', 'word_coverage', 'has_words']
 
 # %% ../../nbs/01_text/05_words.ipynb #1ad95499
@@ -41,47 +41,39 @@ def _wordfreq() -> ModuleType:
     return import_extra("wordfreq", "words")
 
 
-def _listed(entry: str) -> WordList:
-    "One list of those that are asked for."
-    match = re.fullmatch(r"([A-Za-z-]+):(\d+)", entry)
-    return WordList(entry, match[1].lower(), int(match[2])) if match else WordList(entry)
-
-
-def word_lists(
-    asked: str,  # en:60000 or a file, with commas between several
-) -> list[WordList]:
-    "The lists that are asked for."
-    return [_listed(entry.strip()) for entry in asked.split(",")] if asked.strip() else []
-
-
-def _check_language(words: WordList) -> None:
-    "`SettingError` where wordfreq lacks a language: it would give the words of another."
-    check_extra("wordfreq", "words")
-    known = sorted(_wordfreq().available_languages())
-    if words.language not in known:
-        if (code := code_of(words.language)) in known:
-            raise SettingError("words", f" {words.name}: give the language by its code, {code}:{words.most}")
-        what = f"wordfreq has no words of {words.language!r}, but of {', '.join(known)}"
-        raise SettingError("words", f" {words.name}: {what}; give a file with a word a line")
-    if not words.most:
-        raise SettingError("words", f" {words.name}: give a number of words, such as {words.language}:60000")
+def word_lists(asked: str) -> list[WordList]:
+    "The lists that are asked for: en:60000 or a file, with commas between several."
+    lists = []
+    for entry in map(str.strip, asked.split(",") if asked.strip() else ()):
+        match = re.fullmatch(r"([A-Za-z-]+):(\d+)", entry)
+        lists.append(WordList(entry, match[1].lower(), int(match[2])) if match else WordList(entry))
+    return lists
 
 
 def check_words(asked: str) -> None:
     "`SettingError` where a list of words cannot be read, `MissingExtra` where wordfreq is not installed."
     for words in word_lists(asked):
-        if words.language:
-            _check_language(words)
-        elif not words.name:
+        if not words.name:
             raise SettingError("words", f" {asked}: give lists with commas between, such as en:60000,swahili.txt")
-        else:
+        if not words.language:
             existing_text("words", words.name)
+            continue
+        check_extra("wordfreq", "words")
+        known = sorted(_wordfreq().available_languages())
+        problem = ""
+        if words.language not in known:  # wordfreq would give the words of another
+            what = f"wordfreq has no words of {words.language!r}, but of {', '.join(known)}"
+            problem = f"{what}; give a file with a word a line"
+            if (code := code_of(words.language)) in known:
+                problem = f"give the language by its code, {code}:{words.most}"
+        elif not words.most:
+            problem = f"give a number of words, such as {words.language}:60000"
+        if problem:
+            raise SettingError("words", f" {words.name}: {problem}")
 
 # %% ../../nbs/01_text/05_words.ipynb #7a929e46
 def read_words(words: WordList) -> list[str]:
     "The words of a list, each once, in its order; `ValueError` where there are none."
-    from vocab_lit.text.corpus import Lines
-
     if words.language:
         return _wordfreq().top_n_list(words.language, words.most)
     found = list(dict.fromkeys(line.split("\t")[0].strip() for line in Lines(words.name)))
@@ -94,31 +86,19 @@ _TOGETHER = 100  # words in a line
 _CAPITALS = {"tr": {"i": "İ"}, "az": {"i": "İ"}}  # where a language has others than Unicode's
 
 
-def _with_capital(word: str, language: str) -> str:
-    "A word as it begins a sentence."
-    first = _CAPITALS.get(language, {}).get(word[0], word[0].title())
-    return first + word[1:]
+def word_lines(words: Iterable[str], language: str = "") -> Iterator[str]:
+    """Lines with each word behind a space and alone, with and without a capital.
 
-
-def _behind_spaces(words: list[str]) -> Iterator[str]:
-    "Lines in which every word stands behind a space."
-    before = words[0]
-    for at in range(0, len(words), _TOGETHER):
-        some = words[at : at + _TOGETHER]
-        yield " ".join([before, *some])
-        before = some[-1]
-
-
-def word_lines(
-    words: Iterable[str],
-    language: str = "",  # whose capitals are written, where they are not Unicode's
-) -> Iterator[str]:
-    "Lines with each word behind a space and alone, with and without a capital."
-    both = ((word, _with_capital(word, language)) for word in words if word)
-    forms = list(dict.fromkeys(form for pair in both for form in pair))
+    Capitals are those of the language, where they are not Unicode's.
+    """
+    capitals, forms = _CAPITALS.get(language, {}), {}
+    for word in filter(None, words):
+        capital = capitals.get(word[0], word[0].title())
+        forms |= {word: None, capital + word[1:]: None}
     yield from forms
-    if forms:
-        yield from _behind_spaces(forms)
+    behind = list(forms)
+    for at in range(0, len(behind), _TOGETHER):  # a line begins with the last word of the one before
+        yield " ".join([behind[max(0, at - 1)], *behind[at : at + _TOGETHER]])
 
 # %% ../../nbs/01_text/05_words.ipynb #cd878821
 CONTEXT = 3  # bytes; with more, the bits depend on how much text is counted
@@ -144,11 +124,8 @@ def _found(known: np.ndarray, asked: np.ndarray) -> tuple[np.ndarray, np.ndarray
     return at, known[at] == asked
 
 
-def ngram_bits(
-    train: Iterable[str],  # lines whose sequences are counted
-    test: Iterable[str],  # other lines
-) -> float:  # bits per byte
-    "The bits with which counts of sequences of four bytes predict lines."
+def ngram_bits(train: Iterable[str], test: Iterable[str]) -> float:
+    "The bits per byte with which counts of sequences of four bytes in the training lines predict the test lines."
     seen, asked = _bytes(train), _bytes(test)
     probability = np.full(len(asked) - CONTEXT, 1 / 256)
     for n in range(CONTEXT + 1):
@@ -164,18 +141,11 @@ def ngram_bits(
 
 # %% ../../nbs/01_text/05_words.ipynb #ea24ece3
 block_of = functools.lru_cache(maxsize=None)(ucd.block)  # the Unicode block of a character
+script_of = functools.lru_cache(maxsize=None)(ucd.script)  # the Unicode script of a character, as its ISO 15924 code
 
 
-@functools.cache
-def script_of(character: str) -> str:
-    "The Unicode script of a character, as its ISO 15924 code."
-    return ucd.script(character)
-
-
-def script_name(
-    code: str,  # ISO 15924
-) -> str:  # such as Latin (Latn)
-    "The name of a script, with its code."
+def script_name(code: str) -> str:
+    "The name of a script (ISO 15924) with its code, such as Latin (Latn)."
     return f"{ucd.script_name(code, default=code)} ({code})"  # pyright: ignore[reportArgumentType]
 
 
@@ -186,10 +156,11 @@ def languages() -> dict[str, dict[str, str]]:  # by code: name and own_name, scr
         return {row["code"]: row for row in csv.DictReader(file)}
 
 
-def code_of(
-    name: str,  # a code, such as sw or swa, or a name, English or the language's own
-) -> str | None:  # as CLDR writes it
-    "The code of a language, None where no language is called so."
+def code_of(name: str) -> str | None:
+    """The code of a language as CLDR writes it, None where no language is called so.
+
+    The name is a code, such as sw or swa, or a name, English or the language's own.
+    """
     given = name.strip().lower().replace("_", "-")
     for code, row in languages().items():
         if given in (code.lower(), row["name"].lower(), row["own_name"].lower(), *row["aliases"].split()):
@@ -201,17 +172,6 @@ _FREQUENT = 500  # words of each language by which it is recognised
 _READ = 100_000  # characters of a text
 _LEAST, _CLEAR, _RATIO = 0.12, 0.3, 1.2  # shares of a text that are frequent words, and how far the next one is
 _WORD = regex.compile(r"[\p{L}\p{M}\p{N}'’]+")
-
-
-def _word_counts(lines: Iterable[str]) -> Counter[str]:
-    "Count the words at the beginning of a text, in small letters."
-    counts, size = Counter(), 0
-    for line in lines:
-        counts.update(_WORD.findall(line.lower()))
-        size += len(line)
-        if size > _READ:
-            break
-    return counts
 
 
 @functools.cache
@@ -226,14 +186,18 @@ def detect_language(lines: Iterable[str]) -> str:  # code of wordfreq; "" where 
     "Detect the language of a text by its most frequent words, and Chinese and Japanese by their scripts."
     if not has_words():
         return ""
-    counts = _word_counts(lines)
-    scripts: Counter[str] = Counter()
+    counts, scripts, size = Counter(), Counter(), 0  # of words in small letters, at the beginning of the text
+    for line in lines:
+        counts.update(_WORD.findall(line.lower()))
+        size += len(line)
+        if size > _READ:
+            break
     for word, n in counts.items():
         scripts.update({script_of(c): n for c in word})
-    letters = max(1, sum(scripts.values()))
+    letters = max(1, scripts.total())
     if scripts["Hani"] + scripts["Hira"] + scripts["Kana"] > letters / 2:
         return "ja" if scripts["Hira"] + scripts["Kana"] > letters / 10 else "zh"
-    total = max(1, sum(counts.values()))
+    total = max(1, counts.total())
     shares = {code: sum(counts[w] for w in words) / total for code, words in _frequent_words().items()}
     second, first = sorted(shares, key=lambda code: shares[code])[-2:]
     is_clear = shares[first] >= _CLEAR or shares[first] >= _RATIO * shares[second]
@@ -243,9 +207,9 @@ def detect_language(lines: Iterable[str]) -> str:  # code of wordfreq; "" where 
 def word_coverage(lines: Iterable[str], language: str, most: int = 1000) -> float:  # language: a code of wordfreq
     "Return the share of a language's most frequent words that a text has."
     if language in ("ja", "zh"):  # without spaces
-        text = "".join(lines)
-        return float(np.mean([word in text for word in _wordfreq().top_n_list(language, most)]))
-    there = {word for line in lines for word in _WORD.findall(line.lower())}
+        there = "".join(lines)
+    else:
+        there = {word for line in lines for word in _WORD.findall(line.lower())}
     return float(np.mean([word in there for word in _wordfreq().top_n_list(language, most)]))
 
 

@@ -10,25 +10,27 @@ import itertools
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sized
+from collections.abc import Callable, Iterable, Mapping, Sized
+from dataclasses import dataclass, field
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from tokenizers import models
 from tqdm.auto import tqdm
 
 from vocab_lit.text.errors import UserError
-from vocab_lit.tokens.expansion import UNKNOWN_PENALTY, append_pieces
+from vocab_lit.tokens.expansion import UNKNOWN_PENALTY, append_pieces, check_more
 from vocab_lit.tokens.settings import TokenizerSettings
 from vocab_lit.tokens.tokenizer_file import Built, TokenizerFile
 from vocab_lit.tokens.train import train_tokenizer_like, training_rule, training_splits, word_limit
-from vocab_lit.tokens.vocab import FALLBACK_PIECES, backend_of
+from vocab_lit.tokens.vocab import FALLBACK_PIECES, Json, backend_of
 
 if TYPE_CHECKING:
+    from tokenizers.pre_tokenizers import PreTokenizer
     from transformers import PreTrainedTokenizerBase
 
 # %% auto #0
-__all__ = ['Continued', 'count_words', 'to_merge', 'Merges', 'UnigramScores', 'extend_on_text', 'build_tokenizer',
+__all__ = ['count_words', 'to_merge', 'Merges', 'Continued', 'UnigramScores', 'extend_on_text', 'build_tokenizer',
            'check_extends']
 
 # %% ../../nbs/02_tokens/06_continued.ipynb #4ae70d0d
@@ -40,49 +42,38 @@ def _any_of(texts: Iterable[str]) -> re.Pattern[str]:
     return re.compile("|".join(parts) or r"(?!)")
 
 
-def _count_chunks(texts: Iterable[str], mark: str) -> Counter[str]:  # in the order in which they come up first
-    "Count what stands from one mark to the next, as `training_rule` ends a word at each."
-    parts, counts = re.compile(rf"{re.escape(mark)}?[^{re.escape(mark)}]+|{re.escape(mark)}"), Counter()
-    for text in texts:
-        counts.update(parts.findall(text))
-    return counts
+def _count_parts(counts: Counter[str], split: PreTokenizer) -> Counter[str]:
+    "Count the parts into which a pre-tokenizer divides counted texts."
+    parts = Counter()
+    for text, n in counts.items():
+        for part, _ in split.pre_tokenize_str(text):
+            parts[part] += n
+    return parts
 
 
-def count_words(
-    parts: TokenizerFile,
-    lines: Iterable[str],
-) -> Counter[str]:  # in the order in which they come up first
+def count_words(parts: TokenizerFile, lines: Iterable[str]) -> Counter[str]:  # in the order in which they first come up
     "Count the words of a text, as the tokenizer's model is given them."
-    backend = backend_of(parts.tokenizer)
+    backend, mark = backend_of(parts.tokenizer), re.escape(parts.dialect.mark)
     split = backend.pre_tokenizer or training_splits(parts, parts.has_single_digits)
     normalise = backend.normalizer.normalize_str if backend.normalizer else str
     added = _any_of([a["content"] for a in parts.added])
     read = tqdm(lines, desc="words", unit=" lines", delay=2, leave=False)
     stretches = (normalise(stretch) for line in read for stretch in added.split(line))
     counts = Counter()
-    if backend.pre_tokenizer or not parts.dialect.mark:
+    if backend.pre_tokenizer or not mark:
         for stretch in stretches:
             counts.update(word for word, _ in split.pre_tokenize_str(stretch))
         return counts
-    for chunk, n in _count_chunks(stretches, parts.dialect.mark).items():
-        for word, _ in split.pre_tokenize_str(chunk):
-            counts[word] += n
-    return counts
+    chunks = re.compile(rf"{mark}?[^{mark}]+|{mark}")  # `training_rule` ends a word at each mark
+    for stretch in stretches:
+        counts.update(chunks.findall(stretch))
+    return _count_parts(counts, split)
 
 
-def to_merge(
-    parts: TokenizerFile,
-    words: Counter[str],
-) -> Counter[str]:  # in the order in which they come up first
+def to_merge(parts: TokenizerFile, words: Counter[str]) -> Counter[str]:  # in the order in which they first come up
     "Words as they are divided before merges are learned."
     rule = training_rule(parts.dialect, parts.has_single_digits)
-    if rule is None:
-        return words
-    counts = Counter()
-    for word, n in words.items():
-        for piece, _ in rule.pre_tokenize_str(word):
-            counts[piece] += n
-    return counts
+    return _count_parts(words, rule) if rule else words
 
 
 def _merged(symbols: list[str], a: str, b: str, joined: str) -> list[str]:
@@ -98,12 +89,8 @@ def _merged(symbols: list[str], a: str, b: str, joined: str) -> list[str]:
 class Merges:
     "Words divided into tokens, and the merges that are learned from them."
 
-    def __init__(
-        self,
-        parts: TokenizerFile,  # of the source's tokenizer
-        words: Counter[str],  # {word: how often}
-        model: models.Model | None = None,  # that divides the words; None: the tokenizer's own
-    ):
+    def __init__(self, parts: TokenizerFile, words: Counter[str], model: models.Model | None = None):
+        "`words` have their counts; `model` divides them, None the tokenizer's own."
         self.parts, self.known = parts, set(parts.ids)
         self.ranks = dict(parts.ranks) if parts.dialect.model == "BPE" else {}
         self.next_rank = len(parts.model.get("merges", ()))
@@ -131,31 +118,32 @@ class Merges:
 
     def _settled(self, symbols: list[str]) -> list[str]:
         "Symbols with all merges done that there are, the lowest rank first."
-        while True:
-            present = [pair for pair in zip(symbols, symbols[1:]) if pair in self.ranks]
-            if not present:
-                return symbols
+        while present := [pair for pair in zip(symbols, symbols[1:]) if pair in self.ranks]:
             a, b = min(present, key=self.ranks.__getitem__)
             symbols = _merged(symbols, a, b, self.parts.joined(a, b))
+        return symbols
 
     def made_by(self, pair: tuple[str, str]) -> str:
         "The piece that a pair becomes."
         a, b = pair
         return self.parts.joined(a, b) if a else b
 
-    def _pairs_of(self, symbols: list[str]) -> Iterator[tuple[str, str]]:
-        "Neighbouring symbols that are tokens, and nothing beside each symbol that is none."
-        known = self.known
-        yield from (("", symbol) for symbol in symbols if symbol not in known)
-        yield from (pair for pair in zip(symbols, symbols[1:]) if pair[0] in known and pair[1] in known)
-
     def _count(self, word: int, sign: int) -> set[tuple[str, str]]:
-        "Add the pairs of a word, or take them out; returns them."
-        change, counted = sign * self.counts[word], set()
-        lost = len(self.divided[word]) if self.loses_words else 1
-        for pair in self._pairs_of(self.divided[word]):
-            self.pairs[pair] += change if pair[0] else change * lost
-            counted.add(pair)
+        """Add the pairs of a word, or take them out; returns them.
+
+        These are neighbouring symbols that are tokens, and nothing beside each symbol that is none.
+        """
+        symbols, known, counted = self.divided[word], self.known, set()
+        change = sign * self.counts[word]
+        lost = len(symbols) if self.loses_words else 1
+        for symbol in symbols:
+            if symbol not in known:
+                self.pairs["", symbol] += change * lost
+                counted.add(("", symbol))
+        for pair in zip(symbols, symbols[1:]):
+            if pair[0] in known and pair[1] in known:
+                self.pairs[pair] += change
+                counted.add(pair)
         if sign > 0:
             for pair in counted:
                 self.where[pair].add(word)
@@ -174,7 +162,7 @@ class Merges:
         return None
 
     def merge(self, pair: tuple[str, str]) -> None:
-        "Make a pair one token in all words; of  and a character, the character."
+        "Make a pair one token in all words; of nothing and a character, the character."
         joined, often = self.made_by(pair), self.pairs[pair]
         touched = self.where.pop(pair)
         for i in touched:
@@ -204,8 +192,13 @@ class Merges:
         return self
 
 # %% ../../nbs/02_tokens/06_continued.ipynb #156bbe54
-# pieces and their scores, what else changes of the model, and how the pieces are chosen
-Continued = tuple[dict[str, Any], dict[str, Any], str]
+@dataclass
+class Continued:
+    "New pieces of a model whose training went on."
+
+    pieces: Mapping[str, float | None]  # {piece: its score in a Unigram model}
+    about: str  # how they were chosen
+    changes: Json = field(default_factory=dict)  # what else changes of the model
 
 
 def _uses(model: models.Model, words: Counter[str]) -> Counter[str]:
@@ -217,12 +210,8 @@ def _uses(model: models.Model, words: Counter[str]) -> Counter[str]:
     return used
 
 
-def _in_use(
-    candidates: list[str],  # the best first
-    n: int,
-    uses: Callable[[list[str]], Counter[str]],  # of some candidates in the text
-) -> list[str]:
-    "The best n candidates of those that the text has when they are chosen."
+def _in_use(candidates: list[str], n: int, uses: Callable[[list[str]], Counter[str]]) -> list[str]:
+    "The best n candidates of those that the text has when they are chosen; `uses` counts them, the best come first."
     while True:
         used = uses(candidates[:n])
         unused = {piece for piece in candidates[:n] if not used[piece]}
@@ -238,12 +227,11 @@ _STAY = 0.75  # share of the candidates that stay in a round
 _Pieces = TypeVar("_Pieces", bound=Sized)
 
 
-def _from_enough(
-    merges: Merges,
-    n: int,
-    choose: Callable[[dict[str, int]], _Pieces],  # at most n of candidates and their counts
-) -> _Pieces:
-    "What is chosen from so many candidates that there are n pieces, or from all that the text has."
+def _from_enough(merges: Merges, n: int, choose: Callable[[dict[str, int]], _Pieces]) -> _Pieces:
+    """What is chosen from so many candidates that there are n pieces, or from all that the text has.
+
+    `choose` gets candidates with their counts, and returns at most n.
+    """
     wanted = n
     while True:
         wanted *= _CANDIDATES
@@ -251,13 +239,6 @@ def _from_enough(
         chosen = choose(candidates)
         if len(chosen) == n or len(candidates) < wanted:
             return chosen
-
-
-def _substrings(word: str, longest: int) -> Iterator[str]:
-    "All stretches of a word, up to a length."
-    for start in range(len(word)):
-        for end in range(start + 1, min(len(word), start + longest) + 1):
-            yield word[start:end]
 
 
 class UnigramScores:
@@ -269,10 +250,13 @@ class UnigramScores:
         self.words, self.best, self.least = words, max(scores.values()), min(scores.values())
         longest = max(map(len, scores))
         ends = {parts.unknown, min(scores, key=scores.__getitem__)} - {None}
-        in_words = {part for word in words for part in _substrings(word, longest) if part in scores}
+        in_words = set()
+        for word in words:
+            spans = ((a, b) for a in range(len(word)) for b in range(a + 1, min(len(word), a + longest) + 1))
+            in_words.update(word[a:b] for a, b in spans if word[a:b] in scores)
         self.source = {piece: scores[piece] for piece in sorted(ends | in_words, key=parts.ids.__getitem__)}
         unknown = list(self.source).index(parts.unknown) if parts.unknown else None
-        self.options: dict[str, Any] = dict(unk_id=unknown, byte_fallback=parts.model.get("byte_fallback"))
+        self.options: Json = dict(unk_id=unknown, byte_fallback=parts.model.get("byte_fallback"))
         used = self.uses({})
         known = {piece: n for piece, n in used.items() if piece in in_words}
         total, n_known = used.total(), sum(known.values())
@@ -308,37 +292,30 @@ class UnigramScores:
         loss = {piece: counts[piece] * (score - self.without(piece, new)) for piece, score in new.items()}
         return sorted(loss, key=lambda piece: (-loss[piece], piece))
 
-
-def _estimate(model: UnigramScores, counts: dict[str, int], total: int) -> tuple[dict[str, int], int]:
-    "Two EM iterations with the best segmentation: scores from counts, and counts of the text segmented by these."
-    for _ in range(2):
-        scores = model.of(counts, total)
-        used = model.uses(scores)
-        counts, total = {piece: used[piece] for piece in scores}, used.total()
-    return counts, total
-
-
-def _best_pieces(model: UnigramScores, counts: dict[str, int], n: int) -> dict[str, float]:  # with their scores
-    "The n candidates without which the text would be least likely."
-    total, scores, order, left_out = model.uses({}).total(), {}, [], []
-    while counts:
-        counts, total = _estimate(model, counts, total)
-        latest = model.of(counts, total)
-        scores |= latest
-        order = model.ranked(counts, latest)
-        if len(order) <= n / _STAY:
-            break
-        stay = max(n, int(_STAY * len(order)))
-        counts, left_out = {piece: counts[piece] for piece in order[:stay]}, order[stay:] + left_out
-    chosen = _in_use(order + left_out, n, lambda some: model.uses({piece: scores[piece] for piece in some}))
-    return {piece: scores[piece] for piece in chosen}
+    def best_pieces(self, counts: dict[str, int], n: int) -> dict[str, float]:  # with their scores
+        "The n candidates without which the text would be least likely."
+        total, scores, order, left_out = self.uses({}).total(), {}, [], []
+        while counts:
+            for _ in range(2):  # EM with the best segmentation: scores from counts, and counts of the text by these
+                estimate = self.of(counts, total)
+                used = self.uses(estimate)
+                counts, total = {piece: used[piece] for piece in estimate}, used.total()
+            latest = self.of(counts, total)
+            scores |= latest
+            order = self.ranked(counts, latest)
+            if len(order) <= n / _STAY:
+                break
+            stay = max(n, int(_STAY * len(order)))
+            counts, left_out = {piece: counts[piece] for piece in order[:stay]}, order[stay:] + left_out
+        chosen = _in_use(order + left_out, n, lambda some: self.uses({piece: scores[piece] for piece in some}))
+        return {piece: scores[piece] for piece in chosen}
 
 
 def _continue_unigram(parts: TokenizerFile, words: Counter[str], n: int) -> Continued:
     "New pieces for a Unigram model."
     model, merges = UnigramScores(parts, words), Merges(parts, to_merge(parts, words))
-    chosen = _from_enough(merges, n, lambda counts: _best_pieces(model, counts, n))
-    return chosen, {}, "those without which the text would be least likely"
+    chosen = _from_enough(merges, n, lambda counts: model.best_pieces(counts, n))
+    return Continued(chosen, "those without which the text would be least likely")
 
 
 def _continue_wordpiece(parts: TokenizerFile, words: Counter[str], n: int) -> Continued:
@@ -356,7 +333,7 @@ def _continue_wordpiece(parts: TokenizerFile, words: Counter[str], n: int) -> Co
 
     chosen = _from_enough(Merges(parts, to_merge(parts, words), model_with([])), n, choose)
     about = "the most frequent pairs of what the source divides words into"
-    return dict.fromkeys(chosen), {longest: most}, about
+    return Continued(dict.fromkeys(chosen), about, {longest: most})
 
 # %% ../../nbs/02_tokens/06_continued.ipynb #1a51b39a
 def _continue_bpe(parts: TokenizerFile, words: Counter[str], n: int) -> Continued:
@@ -364,44 +341,38 @@ def _continue_bpe(parts: TokenizerFile, words: Counter[str], n: int) -> Continue
     merges = Merges(parts, to_merge(parts, words)).go_on(n)
     steps = len(merges.new.keys() - set(itertools.chain.from_iterable(merges.divided)))
     about = f"its merges go on ({steps:,} of the new tokens are in this text only as parts of longer ones)"
-    return dict.fromkeys(merges.new), dict(merges=parts.model["merges"] + merges.learned), about
+    return Continued(dict.fromkeys(merges.new), about, dict(merges=parts.model["merges"] + merges.learned))
 
 
 _BY_MODEL = {"BPE": _continue_bpe, "Unigram": _continue_unigram, "WordPiece": _continue_wordpiece}
 
 
 def extend_on_text(
-    source: PreTrainedTokenizerBase | TokenizerFile,  # fast
-    lines: Iterable[str],  # text in the target language
-    n: int = 30_000,  # tokens to add
+    source: PreTrainedTokenizerBase | TokenizerFile, lines: Iterable[str], n: int = 30_000
 ) -> Built:  # as `append_pieces` adds tokens
-    "Train a tokenizer on, so that it has more tokens; `ValueError` where the text gives none."
-    if n < 1:
-        raise UserError(f"cannot expand by {n} tokens; give at least 1")
+    "Train a fast tokenizer on, so that it has n more tokens; `ValueError` where the text gives none."
+    check_more(n)
     parts = TokenizerFile.of(source)
     parts.check_kind()
     words = count_words(parts, lines)
-    new, changes, how = _BY_MODEL[parts.dialect.model](parts, words, n)
-    if not new:
+    more = _BY_MODEL[parts.dialect.model](parts, words, n)
+    if not more.pieces:
         raise UserError("the text has no two neighbouring tokens twice that could become a new one; give more text")
-    about = f"{len(new):,} tokens are added to {parts.size:,}: {how}"
-    if len(new) < n:
+    about = f"{len(more.pieces):,} tokens are added to {parts.size:,}: {more.about}"
+    if len(more.pieces) < n:
         about += f"; {n:,} were asked for, and the text has no more that come up twice"
-    made = parts.with_pipeline(append_pieces(parts, new, **changes)).tokenizer
-    return Built(made, about)
+    return Built(parts.with_pipeline(append_pieces(parts, more.pieces, **more.changes)).tokenizer, about)
 
 
 def build_tokenizer(
-    source: PreTrainedTokenizerBase | TokenizerFile,  # the source model's
-    lines: Iterable[str],  # text in the target language
-    settings: TokenizerSettings,
+    source: PreTrainedTokenizerBase | TokenizerFile, lines: Iterable[str], settings: TokenizerSettings
 ) -> Built:
-    "Train a tokenizer like the source's, or the source's own on, as the settings say."
+    "Train a tokenizer like the source's on text in the target language, or the source's own on, as the settings say."
     if settings.continues:
         return extend_on_text(source, lines, settings.extend)
     file = TokenizerFile.of(source)
     kind = settings.kind or file.kind
-    options: dict[str, Any] = dict(character_coverage=settings.character_coverage, at_most=settings.at_most)
+    options: Json = dict(character_coverage=settings.character_coverage, at_most=settings.at_most)
     made = train_tokenizer_like(file, lines, settings.vocab_size, kind, settings.keep_reserved, **options)
     return Built(made, f"a {kind} tokenizer of {len(made):,} tokens is trained on the text")
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, count, product
@@ -16,20 +17,29 @@ from tokenizers import models
 from vocab_lit.text.errors import UserError
 from vocab_lit.tokens.settings import GivenToken
 from vocab_lit.tokens.tokenizer_file import Built, TokenizerFile, ids_before, own_methods, with_vocabulary
-from vocab_lit.tokens.vocab import CHARACTERS, TIMES_FOLLOW, Dialect, Token, Vocab, backend_of, overlap, read_token
+from vocab_lit.tokens.vocab import (
+    CHARACTERS,
+    TIMES_FOLLOW,
+    Dialect,
+    Json,
+    Token,
+    Vocab,
+    backend_of,
+    isolating_split,
+    overlap,
+    read_token,
+)
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 # %% auto #0
-__all__ = ['UNKNOWN_PENALTY', 'write_piece', 'append_pieces', 'expand_tokenizer', 'written_parts', 'known_id', 'add_given']
+__all__ = ['UNKNOWN_PENALTY', 'write_piece', 'append_pieces', 'check_more', 'expand_tokenizer', 'written_parts', 'known_id',
+           'add_given']
 
 # %% ../../nbs/02_tokens/03_expansion.ipynb #1a8f2629
-def write_piece(
-    token: Token,  # of kind "text" or "byte"
-    d: Dialect,  # of the tokenizer to write for
-) -> str | None:  # None where the dialect has no way to write it
-    "A token's piece in another dialect."
+def write_piece(token: Token, d: Dialect) -> str | None:
+    "A token of kind text or byte, written in another dialect; None where that has no way to write it."
     if token.kind == "byte" and not d.byte_level:
         return None
     if d.byte_level:
@@ -48,45 +58,49 @@ def write_piece(
 UNKNOWN_PENALTY = 10.0  # by which a Unigram model scores an unknown character below its least likely piece
 
 
-def _met_in_text(file: TokenizerFile, model: Mapping[str, Any]) -> list[str]:  # by their ids
+def _met_in_text(file: TokenizerFile, model: Json) -> list[str]:  # by their ids
     "The added tokens that text has beside where they are matched: as pieces of the model they would be found there."
     normaliser, splits = (getattr(backend_of(file.tokenizer), part) for part in ("normalizer", "pre_tokenizer"))
     whole_words = [token["content"] for token in file.added if token["single_word"]]
-
-    def is_met(token):
+    met = []
+    for token in file.added:
         content = token["content"]
-        text = normaliser.normalize_str(content) if normaliser else content
+        text = file.normalised(content)
         as_it_stands = normaliser is not None and not token["special"]
         passed = text != content if token["normalized"] else as_it_stands  # the first: matched in this form only
         in_words = any(content in whole for whole in whole_words)  # where these are passed over
         if not (passed or in_words) or content in file.known:
-            return False
+            continue
         words = [w for w, _ in splits.pre_tokenize_str(text)] if splits else [text]
         looked_up = model["type"] != "BPE" or model["ignore_merges"] or len(content) == 1
-        return looked_up and any(content in word for word in words)
-
-    return [token["content"] for token in file.added if is_met(token)]
-
-
-def _before_added(file: TokenizerFile, pieces: Iterable[str], model: dict[str, Any]) -> dict[str, Any]:
-    "The pipeline of a BPE model with pieces between its own and the added tokens."
-    added, vocab = [a["content"] for a in file.added], model["vocab"]
-    own = [piece for piece in sorted(vocab, key=vocab.get) if piece not in added]
-    order = [*own, *pieces, *(token for token in added if token in vocab)]
-    changed = model | dict(vocab={piece: id for id, piece in enumerate(order)})
-    return with_vocabulary(file.pipeline, changed, [token for token in added if token not in vocab])
+        if looked_up and any(content in word for word in words):
+            met.append(content)
+    return met
 
 
-def append_pieces(
-    file: TokenizerFile,
-    pieces: Mapping[str, float | None],  # {piece: its score in a Unigram model}
-    **changes: Any,  # of the model, such as its merges
-) -> dict[str, Any]:  # the pipeline
-    "Add pieces to a model, after its added tokens under the ids that they have; those that text has move behind all."
-    model = file.model | changes
-    if any(a["content"] == TIMES_FOLLOW for a in file.added):
-        return _before_added(file, pieces, model)
-    vocab, moved = model["vocab"], _met_in_text(file, model)
+def append_pieces(file: TokenizerFile, pieces: Mapping[str, float | None], **changes: object) -> Json:
+    """Add pieces to a model, after its added tokens under the ids that they have; those that text has move behind all.
+
+    Parameters
+    ----------
+    pieces
+        {piece: its score in a Unigram model}.
+    **changes
+        Of the model, such as its merges.
+
+    Returns
+    -------
+    Json
+        The pipeline.
+    """
+    model: Json = file.model | changes
+    vocab, added = model["vocab"], [a["content"] for a in file.added]
+    if TIMES_FOLLOW in added:  # Whisper's, with a BPE model: between its own pieces and the added tokens
+        own = [piece for piece in sorted(vocab, key=vocab.get) if piece not in added]
+        order = [*own, *pieces, *(token for token in added if token in vocab)]
+        changed = model | dict(vocab={piece: id for id, piece in enumerate(order)})
+        return with_vocabulary(file.pipeline, changed, [token for token in added if token not in vocab])
+    moved = _met_in_text(file, model)
     stay = {a["content"]: a["id"] for a in file.added if a["content"] not in moved}
     free = [a["id"] for a in file.added if a["content"] in moved]
     new = dict(zip(pieces, chain(free, count(1 + max(file.tokenizer.get_vocab().values())))))
@@ -101,19 +115,10 @@ def append_pieces(
     return with_vocabulary(made, dict(vocab=vocab), moved) if moved else made
 
 # %% ../../nbs/02_tokens/03_expansion.ipynb #4ab2b863
-def _check_alike(source: Dialect, target: Dialect) -> None:
-    "`ValueError` where the pieces of one tokenizer cannot be built by another."
-    if source.model != target.model:
-        raise UserError(
-            f"a {source.model} tokenizer cannot be expanded by a {target.model} one; train one of the same kind"
-        )
-    marks = [d.end or d.mark or d.continuation or "Ġ" * d.byte_level for d in (source, target)]
-    if source.model == "BPE" and marks[0] != marks[1]:
-        raise UserError(
-            f"the source BPE tokenizer marks words by {marks[0] or 'nothing'}, "
-            f"and the target's by {marks[1] or 'nothing'}, so that the new pieces could not be built; "
-            f"give a tokenizer that marks them alike, or replace the vocabulary instead of expanding it"
-        )
+def check_more(n: int) -> None:
+    "`ValueError` where a number of tokens to add is not positive."
+    if n < 1:
+        raise UserError(f"cannot expand by {n} tokens; give at least 1")
 
 
 def _new_pieces(source: TokenizerFile, target: TokenizerFile, n: int) -> dict[str, str]:
@@ -133,22 +138,9 @@ def _new_pieces(source: TokenizerFile, target: TokenizerFile, n: int) -> dict[st
     return new
 
 
-def _build(model: dict[str, Any], pieces: dict[str, int]) -> tuple[list[list[str]], set[str]]:
-    "The merges of a model and those that new pieces lack, and the pieces that no merge of two tokens makes."
-    names = ("unk_token", "fuse_unk", "byte_fallback", "continuing_subword_prefix")
-    options, merges = {name: model[name] for name in names if model[name]}, model["merges"]
-    while True:
-        divide = models.BPE(model["vocab"] | pieces, list(map(tuple, merges)), **options).tokenize
-        divided = {piece: [token.value for token in divide(piece)] for piece in pieces}
-        lacking = [parts for piece, parts in divided.items() if len(parts) == 2 and "".join(parts) == piece]
-        if not lacking:
-            return merges, {piece for piece, parts in divided.items() if parts != [piece]}
-        merges = merges + lacking
-
-
 def _with_merges(
     source: TokenizerFile, target: TokenizerFile, new: dict[str, float]
-) -> tuple[dict[str, float], dict[str, Any]]:  # the pieces that some text can give, and what changes of the model
+) -> tuple[dict[str, float], Json]:  # the pieces that some text can give, and what changes of the model
     "The merges that build new pieces of a BPE model."
     model, known = source.model, {tuple(merge) for merge in source.model["merges"]}
     there = model["vocab"].keys() | new.keys()
@@ -156,10 +148,20 @@ def _with_merges(
     merges = model["merges"] + more
     if source.dialect.end:
         return new, dict(merges=merges)
+    # add the merge of each piece that the model divides into two tokens, until there is none
+    names = ("unk_token", "fuse_unk", "byte_fallback", "continuing_subword_prefix")
+    options = {name: model[name] for name in names if model[name]}
+    vocab = model["vocab"] | {piece: i for i, piece in enumerate(new, len(source.vocab))}
+    lacking: list[list[str]] = []
+    divided: dict[str, list[str]] = {}
+    while lacking or not divided:
+        merges = merges + lacking
+        divide = models.BPE(vocab, list(map(tuple, merges)), **options).tokenize
+        divided = {piece: [token.value for token in divide(piece)] for piece in new}
+        lacking = [parts for piece, parts in divided.items() if len(parts) == 2 and "".join(parts) == piece]
+    unreachable = {piece for piece, parts in divided.items() if parts != [piece]}
     # a class that makes the model itself looks no words up
     looks_up = model["ignore_merges"] or not own_methods(source.tokenizer)
-    places = {piece: i for i, piece in enumerate(new, len(source.vocab))}
-    merges, unreachable = _build(model | dict(merges=merges), places)
     if looks_up:
         unreachable -= {piece for piece in new if read_token(0, piece, source.dialect).word_start}
     merges = [[a, b] for a, b in merges if unreachable.isdisjoint((a, b, a + b))]
@@ -209,16 +211,25 @@ def expand_tokenizer(
     >>> len(source) < len(expanded) <= len(source) + 20
     True
     """
-    if n < 1:
-        raise UserError(f"cannot expand by {n} tokens; give at least 1")
+    check_more(n)
     source, auxiliary = TokenizerFile.of(source), TokenizerFile.of(auxiliary)
-    _check_alike(source.dialect, auxiliary.dialect)
+    kind, other = source.dialect.model, auxiliary.dialect.model
+    if kind != other:
+        raise UserError(f"a {kind} tokenizer cannot be expanded by a {other} one; train one of the same kind")
+    dialects = source.dialect, auxiliary.dialect
+    own, theirs = (d.end or d.mark or d.continuation or "Ġ" * d.byte_level or "nothing" for d in dialects)
+    if kind == "BPE" and own != theirs:
+        raise UserError(
+            f"the source BPE tokenizer marks words by {own}, and the target's by {theirs}, so that the new pieces "
+            f"could not be built; give a tokenizer that marks them alike, or replace the vocabulary instead of "
+            f"expanding it"
+        )
     entries = dict(auxiliary.model["vocab"])  # {piece: score in Unigram models, id in others}
     new = {piece: entries[native] for native, piece in _new_pieces(source, auxiliary, n).items()}
-    changes: dict[str, Any] = {}
-    if source.dialect.model == "BPE":
+    changes: Json = {}
+    if kind == "BPE":
         new, changes = _with_merges(source, auxiliary, new)
-    if source.dialect.model == "WordPiece":
+    if kind == "WordPiece":
         longest = "max_input_chars_per_word"
         changes = {longest: max(source.model[longest], auxiliary.model[longest])}
     return source.with_pipeline(append_pieces(source, new, **changes)).tokenizer
@@ -259,45 +270,30 @@ def _forms(given: GivenToken, d: Dialect) -> list[str]:
     return [piece for piece in pieces if piece is not None]
 
 # %% ../../nbs/02_tokens/03_expansion.ipynb #64dde01b
-def _normalised(file: TokenizerFile, text: str) -> str:
-    "A text as the tokenizer's model is given it."
-    normalizer = backend_of(file.tokenizer).normalizer
-    return normalizer.normalize_str(text) if normalizer else text
-
-
-def _added(given: GivenToken, id: int, normalised: bool) -> dict:
-    "An added token as `tokenizer.json` has it: a term is a whole word."
-    ordinary = not given.special
-    flags = dict(single_word=ordinary, normalized=ordinary and normalised, special=given.special)
-    return dict(id=id, content=given.token, lstrip=False, rstrip=False) | flags
-
-
-def _isolating(before: dict[str, Any] | None, pieces: Iterable[str]) -> dict[str, Any]:
-    "A pre-tokenizer that takes pieces apart from the rest of a text where they end a word: so they are looked up."
-    longest_first = sorted(map(re.escape, pieces), key=len, reverse=True)
-    pattern = rf"(?:{'|'.join(longest_first)})(?![\p{{L}}\p{{M}}\p{{N}}_])"
-    split = dict(type="Split", pattern=dict(Regex=pattern), behavior="Isolated", invert=False)
-    return dict(type="Sequence", pretokenizers=[split, *([before] if before else [])])
-
-
 def _with_tokens(
-    file: TokenizerFile,
-    pieces: list[str],  # of the model
-    added: list[GivenToken],
-    isolates: bool,  # whether the pre-tokenizer is to take the pieces apart from the rest of a text
+    file: TokenizerFile, pieces: list[str], added: list[GivenToken], isolates: bool
 ) -> PreTrainedTokenizerFast:
-    "A tokenizer with more tokens, pieces first."
+    """A tokenizer with more tokens, pieces of the model before added tokens.
+
+    `isolates`: whether the pre-tokenizer takes the pieces apart from the rest of a text where they end a word, so that
+    they are looked up.
+    """
     pipeline = file.pipeline
     if pieces and file.dialect.model == "Unigram":
         pipeline = append_pieces(file, _scores(file, pieces))
     elif pieces:
         pipeline = append_pieces(file, dict.fromkeys(pieces), ignore_merges=True)
-        if isolates:
-            pipeline |= dict(pre_tokenizer=_isolating(pipeline["pre_tokenizer"], pieces))
-    new = [
-        _added(given, id, _normalised(file, given.token) == given.token)
-        for id, given in enumerate(added, len(file.vocab) + len(pieces))
-    ]
+    if pieces and isolates:
+        longest_first = sorted(map(re.escape, pieces), key=len, reverse=True)
+        steps = [isolating_split(rf"(?:{'|'.join(longest_first)})(?![\p{{L}}\p{{M}}\p{{N}}_])")]
+        steps += [before] if (before := pipeline["pre_tokenizer"]) else []
+        pipeline |= dict(pre_tokenizer=dict(type="Sequence", pretokenizers=steps))
+    new = []
+    for id, given in enumerate(added, len(file.vocab) + len(pieces)):
+        is_term = not given.special  # which is a whole word
+        normalized = is_term and file.normalised(given.token) == given.token
+        flags = dict(single_word=is_term, normalized=normalized, special=given.special, lstrip=False, rstrip=False)
+        new.append(dict(id=id, content=given.token) | flags)
     return file.with_pipeline(pipeline | dict(added_tokens=pipeline["added_tokens"] + new)).tokenizer
 
 # %% ../../nbs/02_tokens/03_expansion.ipynb #27e2ff13
@@ -307,35 +303,10 @@ def _ids_and_text(tokenizer: PreTrainedTokenizerBase, text: str) -> tuple[list[i
     return ids, str(tokenizer.decode(ids)).strip()  # some put a space before a text
 
 
-def _surroundings(file: TokenizerFile) -> list[tuple[str, str]]:
-    "The texts before and after a term with which it is tried: a word that the tokenizer decodes as it was, and a stop."
-    t, surroundings = file.tokenizer, [("", "")]
-    starts = (token.text for token in file.vocab if token.kind == "text" and token.word_start and token.text.isalpha())
-    word = next((word for word in starts if _ids_and_text(t, f"{word} {word}")[1] == f"{word} {word}"), "")
-    if word:
-        surroundings.append((f"{word} ", f" {word}"))
-    if word and t.unk_token_id not in _ids_and_text(t, f"{word}.")[0]:
-        surroundings.append((f"{word} ", f". {word}"))
-    return surroundings
-
-
-def _keeps_stop_apart(tokenizer: PreTrainedTokenizerBase, text: str) -> bool:
-    "Whether a text is divided alike before a full stop; some vocabularies have words with theirs."
-    return _ids_and_text(tokenizer, f"{text}.")[0][:-1] == _ids_and_text(tokenizer, text)[0]
-
-
 def written_parts(tokenizer: PreTrainedTokenizerBase, text: str) -> str:
     "The tokens that a tokenizer divides a text into, with spaces between them, for messages."
     ids, _ = _ids_and_text(tokenizer, text)
     return " ".join(str(tokenizer.decode([id])).strip() or str(tokenizer.convert_ids_to_tokens(id)) for id in ids)
-
-
-def _check_normalised(given: GivenToken, file: TokenizerFile) -> None:
-    "`SettingError` where the tokenizer changes a term before it looks it up; spaces do not count."
-    changed = _normalised(file, given.token)
-    changed = changed.replace(file.dialect.mark or " ", " ").strip()
-    if "".join(changed.split()) != "".join(given.token.split()):
-        raise given.problem(f"is never produced: the tokenizer makes {changed!r} of it first; give it so")
 
 
 def known_id(given: GivenToken, vocab: Vocab) -> int | None:
@@ -365,15 +336,24 @@ class _Attempt:
             raise UserError("the ids of this tokenizer have gaps, behind which no tokens can be added")
 
     def failed(self) -> list[GivenToken]:
-        "The terms that do not come out of every sentence as one token, or are not decoded as they were or as before."
-        ids, base = {}, self.source.tokenizer
+        """The terms that do not come out of every sentence as one token, or are not decoded as they were or as before.
+
+        Each is tried alone, and between a word that the tokenizer decodes as it was and such a word or a full stop.
+        """
+        base, surroundings = self.source.tokenizer, [("", "")]
+        starts = (t.text for t in self.source.vocab if t.kind == "text" and t.word_start and t.text.isalpha())
+        word = next((word for word in starts if _ids_and_text(base, f"{word} {word}")[1] == f"{word} {word}"), "")
+        if word:
+            surroundings.append((f"{word} ", f" {word}"))
+            if base.unk_token_id not in _ids_and_text(base, f"{word}.")[0]:
+                surroundings.append((f"{word} ", f". {word}"))
+        ids, failed = defaultdict(set), {}  # the second in the order in which they are given
         for id, given in self.given.items():
-            ids.setdefault(given, set()).add(id)
-        failed = {}  # in the order in which they are given
-        for given, (before, after) in product((g for g in ids if not g.special), _surroundings(self.source)):
-            text = before + given.token + after
-            if after.startswith(".") and not _keeps_stop_apart(base, given.token):
-                continue
+            ids[given].add(id)
+        for given, (before, after) in product((g for g in ids if not g.special), surroundings):
+            text, alone = before + given.token + after, _ids_and_text(base, given.token)[0]
+            if after.startswith(".") and _ids_and_text(base, f"{given.token}.")[0][:-1] != alone:
+                continue  # some vocabularies have words with their full stop
             made, decoded = _ids_and_text(self.tokenizer, text)
             if ids[given].isdisjoint(made) or decoded not in (text, _ids_and_text(base, text)[1]):
                 failed[given] = True
@@ -401,15 +381,19 @@ def _tried(file: TokenizerFile, new: Sequence[GivenToken], whole_words: bool) ->
 
 
 def add_given(
-    base: PreTrainedTokenizerBase | Vocab | TokenizerFile,  # fast
-    tokens: Sequence[GivenToken],
-    whole_words: bool = True,  # whether a word can be a piece of the model that no merges build
-) -> Built:  # ids of the tokenizer unchanged, new tokens after them
-    "Add given tokens to a tokenizer; those that it has stay. `SettingError` where one would never be produced."
+    base: PreTrainedTokenizerBase | Vocab | TokenizerFile, tokens: Sequence[GivenToken], whole_words: bool = True
+) -> Built:
+    """Add given tokens to a fast tokenizer; its ids are unchanged, new tokens follow, and those that it has stay.
+
+    `whole_words`: whether a word can be a piece of the model that no merges build. `SettingError` where a token would
+    never be produced.
+    """
     file = TokenizerFile.of(base)
     for given in tokens:
-        if not given.special:
-            _check_normalised(given, file)
+        # what the tokenizer makes of a term before it looks it up; spaces do not count
+        changed = file.normalised(given.token).replace(file.dialect.mark or " ", " ").strip()
+        if not given.special and "".join(changed.split()) != "".join(given.token.split()):
+            raise given.problem(f"is never produced: the tokenizer makes {changed!r} of it first; give it so")
     ids = {given: known_id(given, file.vocab) for given in tokens}
     attempt = _tried(file, [given for given in tokens if ids[given] is None], whole_words)
     known = {id: given for given, id in ids.items() if id is not None}

@@ -12,11 +12,10 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import sentencepiece
-from sentencepiece import sentencepiece_model_pb2
 from tokenizers import normalizers
 
 from vocab_lit.gguf.container import ARRAY, STRING, Field, GgufFile
@@ -33,8 +32,19 @@ from vocab_lit.gguf.tokens import (
     with_tokens,
 )
 from vocab_lit.text.errors import UserError, first_line, no_collection
-from vocab_lit.tokens.tokenizer_file import TokenizerFile, from_pipeline
-from vocab_lit.tokens.vocab import FALLBACK, Dialect, Vocab, merges_by_score, sentencepiece_pipeline
+from vocab_lit.tokens.tokenizer_file import SPECIAL_ROLES, ParsedTables, TokenizerFile, from_pipeline, parsed
+from vocab_lit.tokens.vocab import (
+    FALLBACK,
+    SPACE_MARK,
+    Dialect,
+    Json,
+    Vocab,
+    components,
+    isolating_split,
+    merges_by_score,
+    new_model,
+    sentencepiece_pipeline,
+)
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
@@ -112,74 +122,52 @@ ADD_BOS = frozenset(f"{_LLAMA} tekken".split())  # where it begins a text unless
 _GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 
 
-def _split(pattern: str) -> dict[str, Any]:
-    return dict(type="Split", pattern=dict(Regex=pattern), behavior="Isolated", invert=False)
-
-
-def pre_tokenizer_named(
-    name: str,  # one of `PRE_TOKENIZERS`
-) -> dict[str, Any]:
-    "The pre-tokenizer that llama.cpp has under a name, as `tokenizer.json` writes it."
+def pre_tokenizer_named(name: str) -> Json:
+    "The pre-tokenizer that llama.cpp has under a name, one of `PRE_TOKENIZERS`, as `tokenizer.json` writes it."
     splits = PRE_TOKENIZERS[name]
-    steps = [dict(type="Digits", individual_digits=True) if split == "Digits" else _split(split) for split in splits]
-    steps = [_split(_GPT2) if split == "ByteLevel" else step for split, step in zip(splits, steps)]
-    last = dict(type="ByteLevel", add_prefix_space=False, trim_offsets=True, use_regex=splits[-1] == "ByteLevel")
-    return dict(type="Sequence", pretokenizers=[*(steps[:-1] if last["use_regex"] else steps), last])
+    ends_in_bytes = splits[-1] == "ByteLevel"
+    last = dict(type="ByteLevel", add_prefix_space=False, trim_offsets=True, use_regex=ends_in_bytes)
+    known = {"Digits": dict(type="Digits", individual_digits=True), "ByteLevel": isolating_split(_GPT2)}
+    steps = [known.get(split) or isolating_split(split) for split in splits[: -1 if ends_in_bytes else None]]
+    return dict(type="Sequence", pretokenizers=[*steps, last])
 
 
-def splitters(
-    component: dict[str, Any] | None,  # a pre-tokenizer, as `tokenizer.json` writes it
-) -> tuple[str, ...]:
+def splitters(component: Json | None) -> tuple[str, ...]:
     "The regular expressions that a pre-tokenizer splits at, and the names of parts that have one of their own."
-    if component is None:
-        return ()
-    if component["type"] == "Sequence":
-        return tuple(part for inner in component["pretokenizers"] for part in splitters(inner))
-    if component["type"] == "Split":
-        return (component["pattern"].get("Regex") or component["pattern"].get("String", ""),)
-    if component["type"] == "ByteLevel" and not component.get("use_regex", True):
-        return ()
-    return (component["type"],)
+    found = []
+    for part in components(component):
+        if part["type"] == "Split":
+            found.append(part["pattern"].get("Regex") or part["pattern"].get("String", ""))
+        elif part["type"] != "Sequence" and (part["type"] != "ByteLevel" or part.get("use_regex", True)):
+            found.append(part["type"])
+    return tuple(found)
 
 
-def known_pre_tokenizer(
-    pipeline: dict[str, Any],  # a parsed `tokenizer.json`
-) -> str | None:
-    "The name that llama.cpp has for a pre-tokenizer, if it is one of the families listed here."
+def known_pre_tokenizer(pipeline: Json) -> str | None:
+    "The name that llama.cpp has for the pre-tokenizer of a `tokenizer.json`, if it is one of the families listed here."
     written = splitters(pipeline.get("pre_tokenizer"))
     written = tuple("ByteLevel" if split == _GPT2 else split.replace(_WRITTEN_ENDING, _ENDING) for split in written)
     named = next((name for name, known in PRE_TOKENIZERS.items() if known == written), None)
     return named or _WRITTEN.get(written)
 
 # %% ../../nbs/02_tokens/12_gguf_tokenizer.ipynb #ddce2811
-_MARK = "▁"  # written for a space; in WordPiece before what begins a word
-_ROLES = {  # of transformers: as a file names them
-    "bos_token": "bos",
-    "eos_token": "eos",
-    "unk_token": "unknown",
-    "sep_token": "seperator",
-    "pad_token": "padding",
-    "cls_token": "cls",
-    "mask_token": "mask",
-}
+_ROLES: dict[str, str] = dict(
+    zip(SPECIAL_ROLES, ("bos", "eos", "cls", "seperator", "unknown", "padding", "mask"))
+)  # as a file names them
 _DEFAULTS = {  # where a file names none
     "llama": dict(bos_token=1, eos_token=2, unk_token=0),
     "t5": dict(eos_token=1, unk_token=2, pad_token=0),
     "bert": dict(bos_token=101, cls_token=101, unk_token=100, sep_token=102, pad_token=0, mask_token=103),
     "gpt2": {},
 }
-
-
 _LASTING = (TokenType.UNKNOWN, TokenType.CONTROL, TokenType.USER_DEFINED)
 
 
 class GgufTokenizer(TokenizerFile):
     "The tokenizer of a GGUF file; `ValueError` where it is not known or damaged."
 
-    last: Any = {}  # a file lists all its tokens in one vocabulary
-
     def __init__(self, file: GgufFile | str | Path):
-        self.file = GgufFile.of(file)
+        self.file, self.tables = GgufFile.of(file), ParsedTables()
         check_tokens(self.file)
 
     def get(self, name: str, default: Any = None) -> Any:
@@ -204,17 +192,17 @@ class GgufTokenizer(TokenizerFile):
             raise self.wrong(f"the pre-tokenizer {name!r} is not known; {hint}")
         return name
 
-    @cached_property
+    @parsed
     def tokens(self) -> list[str]:
         "The tokens by id, an empty one as llama.cpp renames it."
         return [token or f"[EMPTY_{id}]" for id, token in enumerate(tokens_of(self.file))]
 
-    @cached_property
+    @parsed
     def types(self) -> np.ndarray:  # (tokens,)
         "The types of tokens."
         return token_types(self.file)
 
-    @cached_property
+    @parsed
     def scores(self) -> np.ndarray:  # (tokens,)
         "The scores of tokens."
         return np.asarray(self.get("scores"), np.float64)
@@ -255,8 +243,8 @@ class GgufTokenizer(TokenizerFile):
         "The tokenizer as transformers has it, with the ids that llama.cpp gives."
         return _loaded(self, self.written, _added(self), _around(self))
 
-    @cached_property
-    def written(self) -> dict[str, Any]:
+    @parsed
+    def written(self) -> Json:
         "Model, normalizer, pre-tokenizer and decoder as `tokenizer.json` writes them."
         return _PIPELINES[self.name](self)
 
@@ -265,35 +253,40 @@ class GgufTokenizer(TokenizerFile):
         "Its tokens, with the tokenizer of transformers, of which what was written is not parsed again."
         vocab, read = super().vocab, TokenizerFile(self.tokenizer)
         if self.dialect.model == "BPE":
-            read.pipeline = read.settings | dict(model=read.settings["model"] | self.written["model"])
+            read.tables.pipeline = read.settings | dict(model=read.settings["model"] | self.written["model"])
         vocab.file, read.vocab = read, vocab
-        self.__dict__.pop("written", None)  # it is large
+        self.tables.written = None  # it is large
         return vocab
 
     @cached_property
     def dialect(self) -> Dialect:
         "How it writes its pieces."
-        mark = "" if self.name == "gpt2" else _MARK
+        mark = "" if self.name == "gpt2" else SPACE_MARK
         return Dialect(MODELS[self.name], self.name == "gpt2", bool(self.has_types(TokenType.BYTE)), mark, "", "")
 
-    @cached_property
+    @parsed
     def ids(self) -> dict[str, int]:  # {token: id}
         "The tokens, special ones included."
         return {token: id for id, token in enumerate(self.tokens)}
 
-    @cached_property
-    def model(self) -> dict[str, Any]:
+    @property
+    def last(self) -> dict[str, int]:
+        "No tokens: a file lists all in one vocabulary."
+        return {}
+
+    @parsed
+    def model(self) -> Json:
         "What builds tokens from characters or bytes."
         return dict(vocab=self.ids, merges=[merge.split(" ", 1) for merge in self.get("merges", [])])
 
-    @cached_property
+    @parsed
     def processor(self) -> sentencepiece.SentencePieceProcessor:
         "A tokenizer `llama` in the library that such come from, which needs no table of merges."
-        spec = cast("Any", sentencepiece_model_pb2).ModelProto()
+        spec = new_model()
         types = np.where(self.types == TokenType.UNKNOWN, TokenType.CONTROL, self.types)  # the library has the same
         types[self.id_of("unk_token")] = TokenType.UNKNOWN  # and one of these
         for token, score, type in zip(self.tokens, self.scores.tolist(), types.tolist()):
-            spec.pieces.add(piece=token.replace(" ", _MARK), score=score, type=type)
+            spec.pieces.add(piece=token.replace(" ", SPACE_MARK), score=score, type=type)
         spec.trainer_spec.model_type, spec.trainer_spec.byte_fallback = spec.trainer_spec.BPE, self.spells_bytes
         spec.normalizer_spec.add_dummy_prefix = self.get("add_space_prefix", True)
         spec.normalizer_spec.remove_extra_whitespaces = False
@@ -310,8 +303,14 @@ class GgufTokenizer(TokenizerFile):
 
     @cached_property
     def for_templates(self) -> TokenizerFile:
-        "The tokenizer that renders and cuts chat templates, of `llama` without words and merges."
-        return TokenizerFile(_without_words(self) if self.name == "llama" else self.tokenizer)
+        "The tokenizer that renders and cuts chat templates, of `llama` with single characters and added tokens only."
+        if self.name != "llama":
+            return TokenizerFile(self.tokenizer)
+        added = _added(self)
+        pieces = [*(a["content"] for a in added), *(piece for piece in self.tokens if len(piece) == 1)]
+        ids = {piece: id for id, piece in enumerate(dict.fromkeys(pieces))}
+        moved = [a | dict(id=ids[a["content"]]) for a in added]
+        return TokenizerFile(_loaded(self, _merging(self, ids, []), moved))
 
     @property
     def least_likely(self) -> int:
@@ -320,7 +319,7 @@ class GgufTokenizer(TokenizerFile):
 
     def symbols(self, piece: str) -> list[str]:
         "The characters that a piece consists of, written as they are at their position in the word."
-        if self.name == "bert" and piece.startswith(_MARK):
+        if self.name == "bert" and piece.startswith(SPACE_MARK):
             return [piece[:2], *piece[2:]]
         return list(piece)
 
@@ -355,7 +354,7 @@ class GgufTokenizer(TokenizerFile):
         return GgufTokenizer(file)
 
 # %% ../../nbs/02_tokens/12_gguf_tokenizer.ipynb #497d55d8
-def _llama(t: GgufTokenizer) -> dict[str, Any]:
+def _llama(t: GgufTokenizer) -> Json:
     "The pipeline of merges by scores."
     scores = t.scores[t.has_types(TokenType.NORMAL)]
     if tied := len(scores) - len(np.unique(scores)):
@@ -363,14 +362,14 @@ def _llama(t: GgufTokenizer) -> dict[str, Any]:
     return _merging(t, t.ids, merges_by_score(t.ids, dict(zip(t.tokens, t.scores.tolist()))))
 
 
-def _merging(t: GgufTokenizer, ids: dict[str, int], merges: list[list[str]]) -> dict[str, Any]:
+def _merging(t: GgufTokenizer, ids: dict[str, int], merges: list[list[str]]) -> Json:
     "The pipeline of `llama` with some tokens."
     unknown = t.tokens[t.roles["unk_token"]] if "unk_token" in t.roles else None
     model = dict(type="BPE", vocab=ids, merges=merges, unk_token=unknown, fuse_unk=True, byte_fallback=t.spells_bytes)
     return sentencepiece_pipeline(model, [], b"", False, t.get("add_space_prefix", True), None)
 
 
-def _gpt2(t: GgufTokenizer) -> dict[str, Any]:
+def _gpt2(t: GgufTokenizer) -> Json:
     "The pipeline of listed merges of bytes."
     merges: dict[tuple[str, str], None] = {}
     for merge in t.get("merges", ()):
@@ -387,7 +386,7 @@ def _gpt2(t: GgufTokenizer) -> dict[str, Any]:
     )
 
 # %% ../../nbs/02_tokens/12_gguf_tokenizer.ipynb #7703112a
-def _t5(t: GgufTokenizer) -> dict[str, Any]:
+def _t5(t: GgufTokenizer) -> Json:
     "The pipeline of a Unigram model."
     normal = t.has_types(TokenType.NORMAL)
     scores = np.where(np.isin(t.types, (TokenType.NORMAL, TokenType.UNUSED)), t.scores, t.scores[normal].min())
@@ -395,7 +394,7 @@ def _t5(t: GgufTokenizer) -> dict[str, Any]:
     vocab = [[piece, score] for piece, score in zip(t.tokens, scores.tolist())]
     once, table = t.get("remove_extra_whitespaces", False), replacements(t.file)
     composes = table and normalizers.Precompiled(table).normalize_str("e\u0301") == "é"
-    by_word = not any(_MARK in t.tokens[id][1:] for id in normal)
+    by_word = not any(SPACE_MARK in t.tokens[id][1:] for id in normal)
     model = dict(type="Unigram", vocab=vocab, unk_id=t.roles.get("unk_token"), byte_fallback=False)
     first = [dict(type="NFC")] if composes else []
     return sentencepiece_pipeline(model, first, table, once, once or t.get("add_space_prefix", False), by_word)
@@ -409,36 +408,29 @@ _APART = rf"[\p{{P}}$+<=>^`|~{_CHINESE}]"  # characters that are words
 _JAMO = "[\u1161-\u1175\u11a8-\u11c2]"  # the letters of a Korean syllable after its first
 
 
-def _replace(pattern: str, content: str) -> dict[str, Any]:
+def _replace(pattern: str, content: str) -> Json:
     return dict(type="Replace", pattern=dict(Regex=pattern), content=content)
 
 
-def _word_steps(t: GgufTokenizer) -> list[dict[str, Any]]:
-    "What is done to a text before words are looked up."
+def _bert(t: GgufTokenizer) -> Json:
+    "The pipeline of the longest tokens of a word."
     lowercase = t.get("normalizer.lowercase", True)
-    steps: list[dict[str, Any]] = [_replace(r"\s", " "), _replace(r"[\p{C}\x{fffd}]", "")]
+    steps = [_replace(r"\s", " "), _replace(r"[\p{C}\x{fffd}]", "")]
     if t.get("normalizer.strip_accents", lowercase):
         steps += [dict(type="NFD"), _replace(rf"\p{{M}}|{_JAMO}", "")]
-    return steps + [_replace("İ", "i"), dict(type="Lowercase")] * bool(lowercase)
+    steps += [_replace("İ", "i"), dict(type="Lowercase")] * bool(lowercase)
 
-
-def _word_piece(token: str, type: int) -> str:
-    "A token of WordPiece as transformers writes it."
-    if token.startswith(_MARK):
-        return token.removeprefix(_MARK)
-    return token if type in _LASTING or (token[0] == "[" and token[-1] == "]" and len(token) > 2) else f"##{token}"
-
-
-def _bert(t: GgufTokenizer) -> dict[str, Any]:
-    "The pipeline of the longest tokens of a word."
-    pieces = {_word_piece(token, type): id for id, (token, type) in enumerate(zip(t.tokens, t.types.tolist()))}
+    pieces = {}  # {as transformers writes it: id}
+    for id, (token, type) in enumerate(zip(t.tokens, t.types.tolist())):
+        is_whole = type in _LASTING or (token[0] == "[" and token[-1] == "]" and len(token) > 2)
+        continued = token if is_whole else f"##{token}"
+        pieces[token.removeprefix(SPACE_MARK) if token.startswith(SPACE_MARK) else continued] = id
     unknown = t.tokens[t.id_of("unk_token")]
     model = dict(type="WordPiece", vocab=pieces, unk_token=unknown, continuing_subword_prefix="##")
-    apart = dict(type="Split", pattern=dict(Regex=_APART), behavior="Isolated", invert=False)
     return dict(
         model=model | dict(max_input_chars_per_word=2**31),
-        normalizer=dict(type="Sequence", normalizers=_word_steps(t)),
-        pre_tokenizer=dict(type="Sequence", pretokenizers=[dict(type="WhitespaceSplit"), apart]),
+        normalizer=dict(type="Sequence", normalizers=steps),
+        pre_tokenizer=dict(type="Sequence", pretokenizers=[dict(type="WhitespaceSplit"), isolating_split(_APART)]),
         decoder=dict(type="WordPiece", prefix="##", cleanup=True),
     )
 
@@ -446,25 +438,24 @@ def _bert(t: GgufTokenizer) -> dict[str, Any]:
 _PIPELINES = {"llama": _llama, "gpt2": _gpt2, "t5": _t5, "bert": _bert}
 
 
-def _added(t: GgufTokenizer) -> list[dict[str, Any]]:
+def _added(t: GgufTokenizer) -> list[Json]:
     "The tokens that are found in a text before it is divided."
     rules = dict(single_word=False, lstrip=False, rstrip=False, normalized=False)
     special = t.types != TokenType.USER_DEFINED
     return [dict(id=id, content=t.tokens[id], special=bool(special[id])) | rules for id in t.has_types(*_LASTING)]
 
 
-def _around(t: GgufTokenizer) -> dict[str, Any] | None:
+def _around(t: GgufTokenizer) -> Json | None:
     "What stands before and after a text, and between two."
-    before, after = t.around
+    before, after = ([t.tokens[id] for id in ids] for ids in t.around)
     if not before and not after:
         return None
-    put = {t.tokens[id]: dict(id=t.tokens[id], ids=[id], tokens=[t.tokens[id]]) for id in (*before, *after)}
     second = int(t.name == "bert")  # the type of the second text
-    start, end = ([dict(SpecialToken=dict(id=t.tokens[id], type_id=0)) for id in ids] for ids in (before, after))
-    between = [] if t.name == "bert" else start
-    last = [dict(SpecialToken=dict(id=t.tokens[id], type_id=second)) for id in after]
+    sides = ((before, 0), (after, 0), (after, second))
+    start, end, last = ([dict(SpecialToken=dict(id=token, type_id=n)) for token in side] for side, n in sides)
     a, b = dict(Sequence=dict(id="A", type_id=0)), dict(Sequence=dict(id="B", type_id=second))
-    pair = [*start, a, *end, *between, b, *last]
+    pair = [*start, a, *end, *([] if second else start), b, *last]
+    put = {token: dict(id=token, ids=[t.ids[token]], tokens=[token]) for token in (*before, *after)}
     return dict(type="TemplateProcessing", single=[*start, a, *end], pair=pair, special_tokens=put)
 
 
@@ -474,23 +465,10 @@ def read_tokenizer(file: GgufFile | str | Path) -> PreTrainedTokenizerFast:
     return GgufTokenizer(file).tokenizer
 
 
-def _without_words(t: GgufTokenizer) -> PreTrainedTokenizerFast:
-    "All of a tokenizer `llama` by which a chat template is rendered and cut: single characters and added tokens."
-    added = _added(t)
-    pieces = [*(a["content"] for a in added), *(piece for piece in t.tokens if len(piece) == 1)]
-    ids = {piece: id for id, piece in enumerate(dict.fromkeys(pieces))}
-    return _loaded(t, _merging(t, ids, []), [a | dict(id=ids[a["content"]]) for a in added])
-
-
-def _loaded(
-    t: GgufTokenizer,
-    pipeline: dict[str, Any],
-    added: list[dict[str, Any]],
-    around: dict[str, Any] | None = None,
-) -> PreTrainedTokenizerFast:
+def _loaded(t: GgufTokenizer, pipeline: Json, added: list[Json], around: Json | None = None) -> PreTrainedTokenizerFast:
     "A tokenizer of transformers."
     whole = dict(version="1.0", added_tokens=added, post_processor=around) | pipeline
-    roles: dict[str, Any] = {role: t.tokens[id] for role, id in t.roles.items()}
+    roles: Json = {role: t.tokens[id] for role, id in t.roles.items()}
     if t.name == "bert":
         roles["cls_token"] = roles.pop("bos_token")
     length = t.file.setting("context_length", int(1e30))
@@ -521,7 +499,7 @@ class _Written:
         "A piece as the file writes it."
         if self.kind != "bert" or id in self.added or (piece in self.known and piece[0] == "[" and piece[-1] == "]"):
             return piece
-        return piece[2:] if piece.startswith("##") else f"{_MARK}{piece}"
+        return piece[2:] if piece.startswith("##") else f"{SPACE_MARK}{piece}"
 
     @property
     def types(self) -> np.ndarray:  # (tokens,)
@@ -534,25 +512,20 @@ class _Written:
         types[self.absent] = TokenType.UNUSED
         return types
 
-    @property
-    def behind(self) -> np.ndarray:  # (tokens,)
-        "Which tokens of the model are learnt after the source's, also those that were taken out and have come again."
+    def scores(self, before: np.ndarray) -> np.ndarray:  # (tokens,) in the file; (tokens,) float32
+        "The scores of the tokens; of those behind the source's a Unigram model's own, or lower ones than all others."
+        # which tokens of the model are learnt after the source's, also those that were taken out and have come again
         ours = np.isin(np.arange(len(self.tokens)), [*self.added, *self.absent], invert=True)
         ids = self.source[ours]
         if (ids[ids >= 0] == np.flatnonzero(ours)[ids >= 0]).all():  # none was taken out
-            return ours & (self.source < 0)
-        again = np.flatnonzero(np.diff(ids, prepend=0) < 0)
-        first = again[0] if len(again) else len(ids)
-        return ours & (np.cumsum(ours) > first)
+            behind = np.flatnonzero(ours & (self.source < 0))
+        else:
+            again = np.flatnonzero(np.diff(ids, prepend=0) < 0)
+            first = again[0] if len(again) else len(ids)
+            behind = np.flatnonzero(ours & (np.cumsum(ours) > first))
 
-    def scores(
-        self,
-        before: np.ndarray,  # (tokens,) in the file
-    ) -> np.ndarray:  # (tokens,) float32
-        "The scores of the tokens; of those behind the source's a Unigram model's own, or lower ones than all others."
         least = float(before.min())
         scores = np.where(self.source < 0, least, before[self.source])
-        behind = np.flatnonzero(self.behind)
         if self.kind == "t5":
             own = dict(map(tuple, self.new.model["vocab"]))
             scores[behind] = [own[self.tokens[id]] for id in behind]
@@ -562,27 +535,11 @@ class _Written:
         return scores.astype(np.float32)
 
 # %% ../../nbs/02_tokens/12_gguf_tokenizer.ipynb #66293270
-def _with_merges(fields: dict[str, Field], before: GgufTokenizer, pipeline: dict[str, Any]) -> None:
-    "Write the merges of a byte-level tokenizer and how it splits; `ValueError` where llama.cpp would not do alike."
-    name, model = known_pre_tokenizer(pipeline), pipeline["model"]
-    if name is None:
-        what = f"the tokenizer splits at {splitters(pipeline['pre_tokenizer'])}, for which llama.cpp has no name"
-        raise before.wrong(f"{what}; keep the pre-tokenizer of the file's model")
-    if PRE_TOKENIZERS[name] == PRE_TOKENIZERS[before.pre]:
-        name = before.pre
-    if model.get("ignore_merges") and name not in IGNORE_MERGES:
-        what = f"the tokenizer looks words up before it merges, which llama.cpp does not with {name!r}"
-        raise before.wrong(f"{what}; extend it by its own merges, on text")
-    fields[f"{_PREFIX}pre"] = Field(STRING, None, name)
-    fields[f"{_PREFIX}add_bos_token"] = Field(_BOOL, None, bool(before.around[0]))
-    fields[f"{_PREFIX}merges"] = Field(ARRAY, STRING, [" ".join(merge) for merge in model["merges"]])
+def with_tokenizer(before: GgufTokenizer, tokenizer: PreTrainedTokenizerBase | Vocab) -> dict[str, Field]:
+    """The metadata of a file with another tokenizer's tokens, which was made from that of the file or of its model.
 
-
-def with_tokenizer(
-    before: GgufTokenizer,  # of a file
-    tokenizer: PreTrainedTokenizerBase | Vocab,  # fast, made from that one or from its model's
-) -> dict[str, Field]:
-    "The metadata with a tokenizer's tokens; `ValueError` where one that it names lacks, or llama.cpp would differ."
+    `ValueError` where the tokenizer lacks a token that the file names, or llama.cpp would tokenize differently.
+    """
     new, file = TokenizerFile.of(tokenizer), before.file
     written = _Written(before, new)
     if lost := named_ids(file) - set(written.source.tolist()):
@@ -594,6 +551,19 @@ def with_tokenizer(
     fields[f"{_PREFIX}token_type"] = Field(ARRAY, _INT32, types)
     if written.kind in ("llama", "t5"):
         fields[f"{_PREFIX}scores"] = Field(ARRAY, _FLOAT32, written.scores(before.scores))
-    if written.kind == "gpt2":
-        _with_merges(fields, before, new.pipeline)
+    if written.kind != "gpt2":
+        return fields
+    # merges of bytes, and the name of the split before them
+    name, model = known_pre_tokenizer(new.pipeline), new.pipeline["model"]
+    if name is None:
+        what = f"the tokenizer splits at {splitters(new.pipeline['pre_tokenizer'])}, for which llama.cpp has no name"
+        raise before.wrong(f"{what}; keep the pre-tokenizer of the file's model")
+    if PRE_TOKENIZERS[name] == PRE_TOKENIZERS[before.pre]:
+        name = before.pre
+    if model.get("ignore_merges") and name not in IGNORE_MERGES:
+        what = f"the tokenizer looks words up before it merges, which llama.cpp does not with {name!r}"
+        raise before.wrong(f"{what}; extend it by its own merges, on text")
+    fields[f"{_PREFIX}pre"] = Field(STRING, None, name)
+    fields[f"{_PREFIX}add_bos_token"] = Field(_BOOL, None, bool(before.around[0]))
+    fields[f"{_PREFIX}merges"] = Field(ARRAY, STRING, [" ".join(merge) for merge in model["merges"]])
     return fields

@@ -8,29 +8,30 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 import sentencepiece
-from sentencepiece import sentencepiece_model_pb2
 from tokenizers import normalizers
 
 from vocab_lit.text.errors import UserError, first_line, no_collection, reading
 from vocab_lit.text.files import hub_name, is_gguf, leads_out, read_json, scratch_folder
-from vocab_lit.tokens.tokenizer_file import TokenizerFile, own_methods, save_tokenizer
+from vocab_lit.tokens.tokenizer_file import TokenizerFile, model_pieces, own_methods, save_tokenizer
 from vocab_lit.tokens.train import BERT_ROLES, ROBERTA_ROLES
 from vocab_lit.tokens.vocab import (
+    SPACE_MARK,
+    Json,
     backend_of,
     components,
     ids_of_lines,
     length_settings,
     merges_by_score,
+    new_model,
     sentencepiece_pipeline,
 )
 
 if TYPE_CHECKING:
-    from tokenizers import Tokenizer
     from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 log = logging.getLogger("vocab_lit")
@@ -59,14 +60,13 @@ _JOINERS = "\u200c\u200d"  # ZWNJ and ZWJ, which are parts of words in Persian, 
 
 def lost_joiners(tokenizer: PreTrainedTokenizerBase, lines: Iterable[str]) -> str:
     "What a tokenizer's normaliser does to the joiners inside the words of some lines; empty where it keeps them."
-    normaliser = backend_of(tokenizer).normalizer
-    made = {joiner: normaliser.normalize_str(f"a{joiner}a") for joiner in _JOINERS} if normaliser else {}
-    lost = {joiner: text for joiner, text in made.items() if joiner not in text}
+    file = TokenizerFile(tokenizer)
+    lost = {joiner: text for joiner in _JOINERS if joiner not in (text := file.normalised(f"a{joiner}a"))}
     among = list(lines) if lost else []
     having = [line for line in among if any(joiner in line for joiner in lost)]
     if not having:
         return ""
-    spaced = any(" " in lost[joiner] or "▁" in lost[joiner].strip("▁") for joiner in lost)
+    spaced = any(" " in text or SPACE_MARK in text.strip(SPACE_MARK) for text in lost.values())
     what = "writes a space for" if spaced else "drops"
     return (
         f"the tokenizer {what} zero-width joiners, which {len(having):,} of {len(among):,} lines have; "
@@ -80,79 +80,60 @@ def in_groups(ids: list[int], n: int = 25, size: int = 8) -> list[list[int]]:
     return [chosen[i : i + size] for i in range(0, len(chosen), size)]
 
 # %% ../../nbs/02_tokens/09_load.ipynb #6cff9ae0
-_MARK = "▁"
-
-
 _OF_MODEL = ("Sequence", "Precompiled", "Prepend", "Strip")  # steps that a SentencePiece model specifies
 
 
-def _own_steps(file: TokenizerFile) -> list[dict[str, Any]]:
+def _own_steps(file: TokenizerFile) -> list[Json]:
     "The steps of a normalizer that a tokenizer's class puts before the model's, which has some of spaces as well."
     steps = [step for step in components(file.settings["normalizer"]) if step["type"] not in _OF_MODEL]
-    return [step for step in steps if step["type"] != "Replace" or step["content"].strip(f" {_MARK}")]
-
-
-def _trial_texts(model: sentencepiece.SentencePieceProcessor) -> Iterator[str]:
-    "The texts of `TRIALS`, and some of a model's own pieces."
-    yield from TRIALS
-    plain = [i for i in range(len(model)) if not (model.is_control(i) or model.is_unknown(i) or model.is_byte(i))]
-    yield from (model.decode(ids) for ids in in_groups(plain))
-
-
-def _pieces(tokenizer: PreTrainedTokenizerBase, text: str) -> list[str | None] | None:  # None: an unknown piece
-    "The pieces of a text, nothing where the tokenizer fails on it."
-    try:
-        [ids] = ids_of_lines(tokenizer, [text])
-    except Exception:  # of the tokenizers library: a vocabulary without its unknown token
-        return None
-    pieces = [str(tokenizer.convert_ids_to_tokens(i)) for i in ids]
-    return [None if piece == tokenizer.unk_token else piece for piece in pieces]  # which may have several ids
+    return [step for step in steps if step["type"] != "Replace" or step["content"].strip(f" {SPACE_MARK}")]
 
 
 def tokenized_differently(
-    tokenizer: PreTrainedTokenizerBase,  # fast
-    model: sentencepiece.SentencePieceProcessor,  # that it was made from
+    tokenizer: PreTrainedTokenizerBase, model: sentencepiece.SentencePieceProcessor
 ) -> str | None:
-    "A text of which a tokenizer and its SentencePiece model make different pieces, None where there is none."
+    """A text of which a fast tokenizer and the SentencePiece model that it was made from make different pieces.
+
+    None where there is none among `TRIALS` and texts of the model's own pieces.
+    """
     before = normalizers.Sequence([])
     steps = _own_steps(TokenizerFile(tokenizer))
     before.__setstate__(json.dumps(dict(type="Sequence", normalizers=steps)).encode())
-    for text in _trial_texts(model):
+    plain = [i for i in range(len(model)) if not (model.is_control(i) or model.is_unknown(i) or model.is_byte(i))]
+    for text in (*TRIALS, *(model.decode(ids) for ids in in_groups(plain))):
         due = model.encode(before.normalize_str(text))
-        if _pieces(tokenizer, text) != [None if model.is_unknown(i) else model.id_to_piece(i) for i in due]:
+        try:
+            [ids] = ids_of_lines(tokenizer, [text])
+        except Exception:  # of the tokenizers library: a vocabulary without its unknown token
+            return text
+        pieces = [str(tokenizer.convert_ids_to_tokens(i)) for i in ids]
+        known = [None if piece == tokenizer.unk_token else piece for piece in pieces]  # which may have several ids
+        if known != [None if model.is_unknown(i) else model.id_to_piece(i) for i in due]:
             return text
     return None
 
 # %% ../../nbs/02_tokens/09_load.ipynb #35d40c55
-def _model_of(spec: Any, file: TokenizerFile, unknown: str) -> dict[str, Any]:
-    "A SentencePiece model as `tokenizer.json` has it, under the ids of a tokenizer that has its pieces."
-    old = file.model["vocab"]
-    by_id = [piece for piece, _ in old] if isinstance(old, list) else sorted(old, key=old.__getitem__)
-    # a piece that stands twice has the first of its ids
-    ids = old if isinstance(old, dict) else {piece: i for i, piece in reversed([*enumerate(by_id)])}
-    scores = {p.piece: p.score for p in spec.pieces if p.piece in ids}
-    fallback = spec.trainer_spec.byte_fallback
-    if spec.trainer_spec.model_type == spec.trainer_spec.UNIGRAM:
-        vocab = [[piece, scores.get(piece, 0.0)] for piece in by_id]
-        return dict(type="Unigram", vocab=vocab, unk_id=ids.get(unknown), byte_fallback=fallback)
-    merges = merges_by_score({piece: ids[piece] for piece in scores}, scores)
-    return dict(type="BPE", vocab=ids, merges=merges, unk_token=unknown, fuse_unk=True, byte_fallback=fallback)
-
-
-def as_specified(
-    tokenizer: PreTrainedTokenizerBase,  # fast, made from the file
-    path: Path,  # of a SentencePiece model
-) -> PreTrainedTokenizerFast:
-    "A tokenizer with the pipeline that its SentencePiece model specifies, and all else as it is."
-    proto: Any = sentencepiece_model_pb2
-    spec, file = proto.ModelProto(), TokenizerFile(tokenizer)
+def as_specified(tokenizer: PreTrainedTokenizerBase, path: Path) -> PreTrainedTokenizerFast:
+    "A fast tokenizer with the pipeline that the SentencePiece model of a file specifies, and all else as it is."
+    spec, file = new_model(), TokenizerFile(tokenizer)
     spec.ParseFromString(path.read_bytes())
-    rules, first = spec.normalizer_spec, _own_steps(file)
+    rules, first, trained = spec.normalizer_spec, _own_steps(file), spec.trainer_spec
     if rules.precompiled_charsmap and any(step["type"] in ("NFD", "NFKD") for step in first):
         first.append(dict(type="NFC"))  # the table composes letters, but in `tokenizers` no Hangul
-    model = _model_of(spec, file, str(tokenizer.unk_token or spec.trainer_spec.unk_piece))
+    unknown, fallback = str(tokenizer.unk_token or trained.unk_piece), trained.byte_fallback
+    # under the ids of the tokenizer; a piece that stands twice has the first of its ids
+    old = file.model["vocab"]
+    by_id = model_pieces(file.model) if isinstance(old, list) else sorted(old, key=old.__getitem__)
+    ids = old if isinstance(old, dict) else {piece: i for i, piece in reversed([*enumerate(by_id)])}
+    scores = {p.piece: p.score for p in spec.pieces if p.piece in ids}
+    if trained.model_type == trained.UNIGRAM:
+        vocab = [[piece, scores.get(piece, 0.0)] for piece in by_id]
+        model = dict(type="Unigram", vocab=vocab, unk_id=ids.get(unknown), byte_fallback=fallback)
+    else:
+        merges = merges_by_score({piece: ids[piece] for piece in scores}, scores)
+        model = dict(type="BPE", vocab=ids, merges=merges, unk_token=unknown, fuse_unk=True, byte_fallback=fallback)
     spaces = rules.remove_extra_whitespaces, rules.add_dummy_prefix
-    by_word = not any(_MARK in p.piece[1:] for p in spec.pieces)
+    by_word = not any(SPACE_MARK in p.piece[1:] for p in spec.pieces)
     own = sentencepiece_pipeline(model, first, rules.precompiled_charsmap, *spaces, by_word)
     return file.with_pipeline(file.pipeline | own).tokenizer
 
@@ -200,7 +181,10 @@ def load_tokenizer(source: str | Path) -> PreTrainedTokenizerBase:
         return _checked(tokenizer)
 
 
-def _by_transformers(path: str | Path, **options: Any) -> PreTrainedTokenizerBase:
+_CODE = "Python code of its own"
+
+
+def _by_transformers(path: str | Path, **options: object) -> PreTrainedTokenizerBase:
     "A tokenizer by `AutoTokenizer`."
     from transformers import AutoTokenizer
 
@@ -213,24 +197,31 @@ def _by_transformers(path: str | Path, **options: Any) -> PreTrainedTokenizerBas
         raise UserError(f"{path}: the tokenizer needs {_CODE}, which is not run here; {hint}") from None
 
 
-_CODE = "Python code of its own"
-
-
 def _from_folder(path: Path) -> PreTrainedTokenizerBase:
     "A folder's tokenizer, from the first of the files that it can be made from."
     for template in (*path.glob("*.jinja"), *path.glob("additional_chat_templates/*.jinja")):
         if leads_out(template, path):  # any file's text would become a part of the tokenizer
             raise UserError(f"{template} is a link that leads out of the folder; copy the file there")
-    if (path / "tokenizer.json").is_file():
-        return _from_configured_json(path)
-    if model := _sentencepiece_model(path):
-        return _from_sentencepiece(path, *model)
+    pipeline = path / "tokenizer.json"
+    if pipeline.is_file():
+        try:
+            return _by_transformers(path, **_added_tokens(pipeline))
+        except (TypeError, ValueError, KeyError, AttributeError) as e:  # a configuration that it cannot read
+            if _CODE in str(e):
+                raise
+            return _from_json(pipeline)
+    for file in sorted(path.glob("*.model")):
+        try:
+            model = sentencepiece.SentencePieceProcessor(model_file=str(file))
+        except (OSError, RuntimeError):  # tiktoken's files have such names as well
+            continue
+        return _from_sentencepiece(path, file, model)
     if named := _named(path):
         return _by_class(path, named)
     return _from_vocabulary(path)
 
 
-def _added_tokens(path: Path) -> dict[str, Any]:
+def _added_tokens(path: Path) -> Json:
     "The added tokens of a tokenizer.json, for which transformers parses the file where none beside it tells of them."
     beside = [path.parent / name for name in ("special_tokens_map.json", "added_tokens.json")]
     if "added_tokens_decoder" in read_json(path.parent / "tokenizer_config.json") or any(map(Path.exists, beside)):
@@ -239,16 +230,6 @@ def _added_tokens(path: Path) -> dict[str, Any]:
     at = re.search(r'"added_tokens"\s*:\s*(?=\[)', text)
     tokens = json.JSONDecoder().raw_decode(text, at.end())[0] if at else []
     return dict(added_tokens_decoder={str(token.pop("id")): token for token in tokens}) if tokens else {}
-
-
-def _from_configured_json(path: Path) -> PreTrainedTokenizerBase:
-    "A folder's tokenizer.json with its configuration, and without where transformers cannot read that."
-    try:
-        return _by_transformers(path, **_added_tokens(path / "tokenizer.json"))
-    except (TypeError, ValueError, KeyError, AttributeError) as e:
-        if _CODE in str(e):
-            raise
-        return _from_json(path / "tokenizer.json")
 
 
 def _from_vocabulary(path: Path) -> PreTrainedTokenizerBase:
@@ -261,10 +242,10 @@ def _from_vocabulary(path: Path) -> PreTrainedTokenizerBase:
         if "[UNK]" not in pieces:
             hint = "name the tokenizer_class in a tokenizer_config.json"
             raise UserError(f"{words} is not BERT's: it lacks [UNK]; {hint}")
+        if "do_lower_case" in read_json(path / "tokenizer_config.json"):
+            return BertTokenizer.from_pretrained(path)
         cased = any(piece[:1].isupper() for piece in pieces)
-        case: dict[str, Any] = dict(do_lower_case=not cased)
-        is_said = "do_lower_case" in read_json(path / "tokenizer_config.json")
-        return BertTokenizer.from_pretrained(path, **{} if is_said else case)
+        return BertTokenizer.from_pretrained(path, do_lower_case=not cased)
     if vocab.is_file() and merges.is_file():
         family = RobertaTokenizer if "<mask>" in read_json(vocab) else GPT2Tokenizer
         return family.from_pretrained(path)
@@ -284,21 +265,6 @@ def _checked(tokenizer: PreTrainedTokenizerBase) -> PreTrainedTokenizerBase:
     if not tokenizer.is_fast:
         return tokenizer  # whoever needs a fast one says so
     length_settings(tokenizer)
-    _check_added(tokenizer)
-    _check_template(backend_of(tokenizer))
-    try:
-        ids_of_lines(tokenizer, TRIALS)
-    except Exception as e:  # of the tokenizers library: the vocabulary has no unknown token
-        raise UserError(f"it fails on a character that is not in its vocabulary ({first_line(e)})") from None
-    model: Any = backend_of(tokenizer).model
-    if getattr(model, "dropout", None):
-        log.warning("BPE dropout of %g is left out: by it a text is tokenized differently each time", model.dropout)
-        model.dropout = None
-    return tokenizer
-
-
-def _check_added(tokenizer: PreTrainedTokenizerBase) -> None:
-    "`ValueError` where an added token has another id than the files say, or that of another token."
     backend = backend_of(tokenizer)
     for id, token in tokenizer.init_kwargs.get("added_tokens_decoder", {}).items():
         if (now := backend.token_to_id(str(token))) != id:
@@ -308,17 +274,21 @@ def _check_added(tokenizer: PreTrainedTokenizerBase) -> None:
         if (piece := backend.model.id_to_token(id)) not in (None, token.content):
             hint = f"which is that of {piece!r}; write a vocabulary whose ids have no gaps"
             raise UserError(f"the token {token.content!r} is added under the id {id}, {hint}")
-
-
-def _check_template(backend: Tokenizer) -> None:
-    "`ValueError` where a token that is put around a text is not told."
-    post_processor = json.loads(backend.post_processor.__getstate__()) if backend.post_processor else None
-    for part in components(post_processor):
-        told = part.get("special_tokens", {})
-        for piece in [*part.get("single", ()), *part.get("pair", ())]:
-            if (token := piece.get("SpecialToken", {}).get("id")) not in (None, *told):
-                hint = "and its special_tokens have no ids for it; mend the post_processor of its tokenizer.json"
-                raise UserError(f"{token!r} is put around a text, {hint}")
+    # a token that is put around a text has an id
+    for part in components(json.loads(backend.post_processor.__getstate__())) if backend.post_processor else ():
+        known = part.get("special_tokens", {})
+        put = [piece.get("SpecialToken", {}).get("id") for side in ("single", "pair") for piece in part.get(side, ())]
+        if lost := [token for token in put if token not in (None, *known)]:
+            hint = "and its special_tokens have no ids for it; mend the post_processor of its tokenizer.json"
+            raise UserError(f"{lost[0]!r} is put around a text, {hint}")
+    try:
+        ids_of_lines(tokenizer, TRIALS)
+    except Exception as e:  # of the tokenizers library: the vocabulary has no unknown token
+        raise UserError(f"it fails on a character that is not in its vocabulary ({first_line(e)})") from None
+    if dropout := getattr(backend.model, "dropout", None):
+        log.warning("BPE dropout of %g is left out: by it a text is tokenized differently each time", dropout)
+        setattr(backend.model, "dropout", None)  # noqa: B010  of BPE models only
+    return tokenizer
 
 # %% ../../nbs/02_tokens/09_load.ipynb #1ae20cbe
 def _named(path: Path) -> str | None:
@@ -345,16 +315,6 @@ def _by_class(path: Path, named: str, vocab_file: str | None = None) -> PreTrain
     return tokenizer
 
 
-def _sentencepiece_model(path: Path) -> tuple[Path, sentencepiece.SentencePieceProcessor] | None:
-    "A folder's file with a SentencePiece model and the model, if there is one."
-    for file in sorted(path.glob("*.model")):
-        try:
-            return file, sentencepiece.SentencePieceProcessor(model_file=str(file))
-        except (OSError, RuntimeError):  # tiktoken's files have such names as well
-            continue
-    return None
-
-
 def _from_sentencepiece(path: Path, file: Path, model: sentencepiece.SentencePieceProcessor) -> PreTrainedTokenizerBase:
     "The tokenizer that transformers makes of a SentencePiece model, with the model's pipeline where it lacks a step."
     from transformers import PreTrainedTokenizerFast
@@ -363,8 +323,8 @@ def _from_sentencepiece(path: Path, file: Path, model: sentencepiece.SentencePie
         made = _by_class(path, named, vocab_file=str(file))
     else:
         made = PreTrainedTokenizerFast.from_pretrained(path, vocab_file=str(file))
-    sets_language = "src_lang" in own_methods(made)
-    if sets_language and (language := cast("Any", made).src_lang) not in made.get_vocab():
+    sets_language, language = "src_lang" in own_methods(made), getattr(made, "src_lang", None)
+    if sets_language and language not in made.get_vocab():
         problem = f"the {type(made).__name__} that transformers makes of {file.name} lacks {language}"
         raise UserError(f"{path}: {problem}; put the model's tokenizer.json into the folder")
     if (text := tokenized_differently(made, model)) is None:
@@ -394,11 +354,11 @@ def _from_json(path: Path) -> PreTrainedTokenizerFast:
     return made
 
 # %% ../../nbs/02_tokens/09_load.ipynb #ba0955e4
-def check_loads_again(
-    tokenizer: PreTrainedTokenizerBase,
-    model_type: str,  # of the model in whose folder it will be
-) -> None:
-    "`ValueError` where transformers would load from a model's folder a tokenizer that tokenizes differently."
+def check_loads_again(tokenizer: PreTrainedTokenizerBase, model_type: str) -> None:
+    """Check that transformers loads a tokenizer again from the folder of a model of a type.
+
+    `ValueError` where it would load one that tokenizes differently.
+    """
     from transformers import AutoTokenizer
     from transformers.models.auto import tokenization_auto
 

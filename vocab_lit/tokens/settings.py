@@ -70,7 +70,7 @@ def _given(record: Mapping[str, object], place: str) -> GivenToken:
     return given
 
 
-def _table_records(lines: Mapping[str, str]) -> Iterator[tuple[dict[str, object], str]]:
+def _table_records(lines: Mapping[str, str]) -> Iterator[tuple[dict[str, str], str]]:
     "The cells of each line of a table by column, and where it stands; without names it has one column, the tokens."
     columns: list[str] = []
     for place, line in lines.items():
@@ -91,34 +91,30 @@ def _table_records(lines: Mapping[str, str]) -> Iterator[tuple[dict[str, object]
         yield dict(zip(columns, cells)), place
 
 
-def _read_given(path: str | Path) -> list[GivenToken]:
-    "As `read_given`; `ValueError`."
-    lines = {f"{path}, line {n}": line for n, line in enumerate(raw_lines(path), 1)}
-    while lines and not next(reversed(lines.values())).strip():
-        lines.popitem()
-    is_json = next(iter(lines.values()), "").lstrip().startswith("{")
-    records = ((json_record(line, at), at) for at, line in lines.items()) if is_json else _table_records(lines)
-    tokens: dict[str, GivenToken] = {}
-    for given in (_given(*record) for record in records):
-        if given.token in tokens:
-            raise given.problem(f"is given twice, first in {tokens[given.token].place.rpartition(', ')[2]}")
-        tokens[given.token] = given
-    if not tokens:
-        raise UserError(f"{path}: there are no tokens in this file")
-    return list(tokens.values())
+def read_given(path: str | Path) -> list[GivenToken]:
+    """The tokens of a file; `SettingError` names the line in which something is wrong.
 
-
-def read_given(
-    path: str | Path,  # UTF-8: a table with tabs between token, like, description and special, or JSON lines
-) -> list[GivenToken]:
-    "The tokens of a file; `SettingError` names the line in which something is wrong."
+    It is UTF-8: a table with tabs between token, like, description and special, or JSON lines.
+    """
     existing_file("tokens", path)
+    tokens: dict[str, GivenToken] = {}
     try:
-        return _read_given(path)
+        lines = {f"{path}, line {n}": line for n, line in enumerate(raw_lines(path), 1)}
+        while lines and not next(reversed(lines.values())).strip():
+            lines.popitem()
+        is_json = next(iter(lines.values()), "").lstrip().startswith("{")
+        records = ((json_record(line, at), at) for at, line in lines.items()) if is_json else _table_records(lines)
+        for given in (_given(*record) for record in records):
+            if given.token in tokens:
+                raise given.problem(f"is given twice, first in {tokens[given.token].place.rpartition(', ')[2]}")
+            tokens[given.token] = given
+        if not tokens:
+            raise UserError(f"{path}: there are no tokens in this file")
     except SettingError:
         raise
     except ValueError as e:
         raise SettingError("tokens", f" {e}") from None
+    return list(tokens.values())
 
 # %% ../../nbs/02_tokens/00_settings.ipynb #b04f57b1
 KINDS = {
@@ -128,15 +124,16 @@ KINDS = {
 }
 USUAL_SIZE = 50_000  # tokens
 AS_ADVISED = -1  # tokens by which to extend: as many as the verdict on the text says
-_UNITS = {"lines": 1, "B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9}
-_SAMPLE = re.compile(r"(\d+(?:\.\d+)?) ?([kMG]?B)?")
+_UNITS = {"": 1, "B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9}
+_SAMPLE = re.compile(r"(\d+(?:\.\d+)?) ?((?:[kMG]?B)?)")
 
 
-def _check_sample(sample: str) -> None:
-    "`SettingError` where a text is no amount of lines or bytes."
+def _amount(sample: str) -> tuple[float, bool] | None:
+    "The number of lines or bytes that a text names, and whether it is one of bytes; `SettingError` for another text."
     match = _SAMPLE.fullmatch(sample)
     if sample and not (match and float(match[1])):
         raise SettingError("sample", f" {sample}: give a number of lines, such as 2000000, or bytes, as 500MB")
+    return (float(match[1]) * _UNITS[match[2]], bool(match[2])) if match else None
 
 
 @settings
@@ -161,16 +158,13 @@ class TokenizerSettings(Settings):
         ge=10,
     )
     character_coverage: float = option(
-        1.0,
-        "share of the text's characters in a trained vocabulary; 0.9995 leaves out rare ones",
-        ge=0.9,
-        le=1,
+        1.0, "share of the text's characters in a trained vocabulary; 0.9995 leaves out rare ones", ge=0.9, le=1
     )
     sample: str = option(
         "",
         "train tokenizer and vectors on a random sample: lines (2000000) or bytes (500MB, 2GB)",
         shown="all of it, but for unigram 50MB",
-        check=_check_sample,
+        check=_amount,
     )
     extend: int = option(
         0,
@@ -203,18 +197,14 @@ class TokenizerSettings(Settings):
 
     def check(self) -> None:
         super().check()
-        self._check_expansion()
-        if self.tokenizer:
-            check_tokenizer_path(self.tokenizer)
-        _ = self.given
-
-    def _check_expansion(self) -> None:
-        "`SettingError` where a vocabulary cannot be expanded so."
         if self.expansion != "continued" and not self.extend:
             raise SettingError("expansion", f" {self.expansion}: it adds to the source vocabulary; give --extend N too")
         if self.continues and self.kind:
             hint = "leave it out, or give --expansion auxiliary"
             raise SettingError("kind", f" {self.kind}: the source's own tokenizer is trained on; {hint}")
+        if self.tokenizer:
+            check_tokenizer_path(self.tokenizer)
+        _ = self.given
 
     def check_added(self, n: int) -> None:
         "`SettingError` where the text gave the source's tokenizer fewer tokens than are asked for."
@@ -253,17 +243,11 @@ class TokenizerSettings(Settings):
         "The most text to train on; None: all of it."
         from vocab_lit.text.corpus import Amount
 
-        if not self.sample:
-            return None
-        number, unit = _SAMPLE.fullmatch(self.sample).groups("lines")  # pyright: ignore[reportOptionalMemberAccess]
-        return Amount(float(number) * _UNITS[unit], bytes=unit != "lines")
+        found = _amount(self.sample)
+        return Amount(found[0], bytes=found[1]) if found else None
 
-    def training_lines(
-        self,
-        text: Sequence[str | Path],  # text sources
-        seed: int = 0,  # of a sample
-    ) -> Iterable[str]:  # that can be read again
-        "The lines that tokenizer and vectors are trained on."
+    def training_lines(self, text: Sequence[str | Path], seed: int = 0) -> Iterable[str]:
+        "The lines of text sources that tokenizer and vectors are trained on, a sample or all; they can be read again."
         from vocab_lit.text.corpus import Lines, sample_lines
 
         amount = self.amount

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -22,6 +21,7 @@ from vocab_lit.tokens.vocab import (
     ROLES,
     SAME_ROLE,
     TIMES_FOLLOW,
+    Json,
     Token,
     Vocab,
     added_tokens,
@@ -49,36 +49,33 @@ class IdMap:
     generates: bool = True  # whether the model generates; another compares the input with a single end token
     notes: list[str] = field(default_factory=list)  # what was lost
 
-    @cached_property
-    def _matched(self) -> dict[int, int]:  # {source id: target id} of special tokens
-        return {s: t for t, s in reversed(match_specials(self.source, self.target).items())}
+    def __post_init__(self):
+        special = match_specials(self.source, self.target)
+        self.matched = {s: t for t, s in reversed(special.items())}  # {source id: target id} of special tokens
+        # whether the target vocabulary begins with the source's, so that every id stays
+        self.expands = self.target.tokens[: len(self.source)] == self.source.tokens
 
-    @cached_property
-    def expands(self) -> bool:
-        "Whether the target vocabulary begins with the source's, so that every id stays."
-        return self.target.tokens[: len(self.source)] == self.source.tokens
-
-    def token(self, id: int) -> Token | None:
+    def token(self, id: object) -> Token | None:
         "The token of a source id."
         return self.source[id] if isinstance(id, int) and 0 <= id < len(self.source) else None
 
-    def piece(self, id: int) -> str:
+    def piece(self, id: object) -> str:
         "The token of a source id as it is written, for messages."
         return repr(token.piece) if (token := self.token(id)) else str(id)
 
-    def spelled(self, id: int) -> int | None:
+    def spelled(self, id: object) -> int | None:
         "The id of the same token in the target vocabulary."
         token = self.token(id)
-        if self.expands:
-            return id if token or isinstance(id, int) and len(self.target) <= id < self.rows else None
+        if self.expands and isinstance(id, int):
+            return id if token or len(self.target) <= id < self.rows else None
         return self.target.same(token) if token else None
 
-    def of_token(self, id: int) -> int | None:
+    def of_token(self, id: object) -> int | None:
         "The id of the same token, or of one with its role."
         same = self.spelled(id)
-        return self._matched.get(id) if same is None else same
+        return self.matched.get(id) if same is None and isinstance(id, int) else same
 
-    def of_role(self, role: str, id: int) -> int | None:
+    def of_role(self, role: str, id: object) -> int | None:
         "The id for a token that the configuration names by what it does."
         if self.expands:
             return self.spelled(id)
@@ -98,10 +95,8 @@ def role_of(name: str) -> str | None:
     "The role that a setting of a configuration names, as eos of eos_token_id; None where it names no token."
     if "codec" in name or "codebook" in name:  # ids of sounds
         return None
-    if named := re.fullmatch(r"_?(\w+?)_(token_id|token_ids|token_index)", name):
-        return named[1]
-    if named := re.fullmatch(rf"({'|'.join(ROLES)})_index", name):
-        return named[1]
+    if named := re.fullmatch(rf"_?(\w+?)_token_(?:id|ids|index)|({'|'.join(ROLES)})_index", name):
+        return named[1] or named[2]
     role = name.removesuffix("_id")
     return role if role in (*_MINICPM, "image_patch") else None
 
@@ -111,7 +106,7 @@ _TABLES = ("lang_to_id", "task_to_id", "text_decoder_lang_to_code_id", "vocabula
 _CODES = re.compile("^IMGIMG|visual token")  # what transformers knows tokens of image codes by in vocabulary_map
 
 
-def _carried_entry(ids: IdMap, entry: Any) -> Any:
+def _carried_entry(ids: IdMap, entry: object) -> object:
     "An id, or those of a word, maybe with its bias; None where the target vocabulary lacks one."
     if not isinstance(entry, (list, tuple)):
         return entry if isinstance(entry, float) else ids.of_token(entry)
@@ -119,29 +114,27 @@ def _carried_entry(ids: IdMap, entry: Any) -> Any:
     return None if None in new else new
 
 
-def _carried_list(name: str, old: Iterable | Mapping, ids: IdMap) -> list | None:
-    "A list with the target's ids, without the entries that the target vocabulary lacks."
-    entries = list(old.items() if isinstance(old, dict) else old)
-    kept = [new for entry in entries if (new := _carried_entry(ids, entry)) is not None]
-    if lost := len(entries) - len(kept):
-        ids.notes.append(f"{name}: {lost} of {len(entries)} are not in the target vocabulary and are left out")
-    return kept or None
+def _carried_entries(name: str, old: Iterable[Any], ids: IdMap) -> Sequence[object] | Mapping[object, object] | None:
+    """A list, or a table of languages, tasks, image codes or positions, with the target's ids.
 
-
-def _carried_table(name: str, old: Mapping | Iterable, ids: IdMap) -> dict | list:
-    "A table of languages, tasks, image codes or positions with the target's ids; none, at a position, is none again."
-    new = {key: None if id is None else ids.of_token(id) for key, id in dict(old).items()}
-    kept = {key: new[key] for key, id in dict(old).items() if id is None or new[key] is not None}
-    if lost := len(new) - len(kept):
-        ids.notes.append(f"{name}: {lost} of {len(new)} are not in the target vocabulary and are left out")
-    return kept if isinstance(old, Mapping) else [list(pair) for pair in kept.items()]
-
-
-def _carried(name: str, role: str, old: Any, ids: IdMap) -> Any:
-    """The new value of a setting that names a token, or several in a list.
-
-    Generation ends at each token that is as one was.
+    Entries that the target vocabulary lacks are left out, with a note; none, in a table, is none again.
     """
+    if name in _TABLES:
+        table = dict(old)
+        new = {key: None if id is None else ids.of_token(id) for key, id in table.items()}
+        kept = {key: new[key] for key, id in table.items() if id is None or new[key] is not None}
+        n, result = len(table), kept if isinstance(old, Mapping) else [list(pair) for pair in kept.items()]
+    else:
+        entries = list(old.items() if isinstance(old, Mapping) else old)
+        kept = [new for entry in entries if (new := _carried_entry(ids, entry)) is not None]
+        n, result = len(entries), kept or None
+    if lost := n - len(kept):
+        ids.notes.append(f"{name}: {lost} of {n} are not in the target vocabulary and are left out")
+    return result
+
+
+def _carried(name: str, role: str, old: object, ids: IdMap) -> int | list[int] | None:
+    "The new value of a setting that names a token, or several in a list; generation ends at each token as one was."
     before, after = list(old) if isinstance(old, (list, tuple)) else [old], []
     for id in before:
         new = ids.of_role(role, id)
@@ -158,11 +151,8 @@ def _carried(name: str, role: str, old: Any, ids: IdMap) -> Any:
 NO_TEXT = re.compile("type|audio|image|vision|speech|code(book|c)|unit|entity|hifi|additional|xpath")
 
 
-def config_parts(
-    config: PreTrainedConfig,
-    text_only: bool = False,  # leave out those of images and sounds
-) -> Iterator[PreTrainedConfig]:
-    "A configuration and all configurations in it."
+def config_parts(config: PreTrainedConfig, text_only: bool = False) -> Iterator[PreTrainedConfig]:
+    "A configuration and all configurations in it, for `text_only` without those of images and sounds."
     yield config
     for name, value in vars(config).items():
         if hasattr(value, "get_text_config") and not (text_only and NO_TEXT.search(name)):
@@ -173,17 +163,13 @@ def text_part(config: PreTrainedConfig) -> PreTrainedConfig | None:
     "The part of a configuration that has the vocabulary of the text."
     with contextlib.suppress(ValueError):  # more than one part is of text
         config = config.get_text_config()
-    return next(
-        (part for part in config_parts(config, True) if isinstance(getattr(part, "vocab_size", None), int)), None
-    )
+    parts = config_parts(config, True)
+    return next((part for part in parts if isinstance(getattr(part, "vocab_size", None), int)), None)
 
 
-def _count_in(config: PreTrainedConfig, sizes: set[int]) -> Iterator[PreTrainedConfig]:
-    "The parts within a configuration that count in the text's vocabulary, and those that have such parts."
-    for part in config_parts(config):
-        within = any(getattr(inner, "vocab_size", None) in sizes for inner in config_parts(part))
-        if part is not config and within:
-            yield part
+def _text_rows(config: PreTrainedConfig) -> int:
+    "The size of the vocabulary of the text."
+    return getattr(text_part(config), "vocab_size", 0)
 
 
 def _carry(config: Any, ids: IdMap) -> None:
@@ -192,10 +178,8 @@ def _carry(config: Any, ids: IdMap) -> None:
 
     for name, old in list(vars(config).items()):
         role = role_of(name)
-        if name in _LISTS and old:
-            setattr(config, name, _carried_list(name, old, ids))
-        elif name in _TABLES and old:
-            setattr(config, name, _carried_table(name, old, ids))
+        if name in (*_LISTS, *_TABLES) and old:
+            setattr(config, name, _carried_entries(name, old, ids))
         elif name == "id_to_text" and old:  # SeamlessM4T's, of every token
             setattr(config, name, {str(token.id): token.piece for token in ids.target})
         elif role and old is not None:
@@ -206,48 +190,43 @@ def _carry(config: Any, ids: IdMap) -> None:
                 setattr(config, name, -1 if new is None else new)
 
 
-def carry_ids(
-    configs: Iterable[Any],  # of a model and of its generation; they are changed in place
-    source: Vocab,
-    target: Vocab,
-    generates: bool = True,  # whether the model does
-) -> list[str]:  # what was lost
-    "Set the token ids in configurations to those of the target vocabulary."
+def carry_ids(configs: Iterable[Any], source: Vocab, target: Vocab, generates: bool = True) -> list[str]:
+    """Set the token ids in configurations of a model and of its generation to those of the target vocabulary.
+
+    They are changed in place. `generates` says whether the model does. Returns notes on what was lost.
+    """
     configs = list(configs)
     models = [config for config in configs if hasattr(config, "get_text_config")]
-    of_generation = [config for config in configs if not hasattr(config, "get_text_config")]
-    rows = max((text.vocab_size for config in models if (text := text_part(config))), default=0)
+    rows = max(map(_text_rows, models), default=0)
     ids = IdMap(source, target, rows, generates=generates)
     for config in configs:
         _carry(config, ids)
-    for config in of_generation:  # some models load the embedding of a padding token that they are told of as zeros
-        if config.pad_token_id is None and not ids.expands:
+    for config in configs:  # some models load the embedding of a padding token that they are told of as zeros
+        if not (hasattr(config, "get_text_config") or ids.expands) and config.pad_token_id is None:
             config.pad_token_id = target.roles.get("pad")
-    for config in models:
-        for part in _count_in(config, {rows, len(source), len(target)}):
-            _carry(part, ids)
+    sizes = {rows, len(source), len(target)}
+    for config in models:  # parts that count in the text's vocabulary, and those that have such parts
+        for part in config_parts(config):
+            counts = any(getattr(inner, "vocab_size", None) in sizes for inner in config_parts(part))
+            if part is not config and counts:
+                _carry(part, ids)
     return list(dict.fromkeys(ids.notes))
 
 
 _REPLACEABLE = {*ROLES, "decoder_start", "forced_bos", "forced_eos"}  # a model of text works without them
 
 
-def _used_rows(config: PreTrainedConfig, vocab: Vocab) -> set[int]:
-    "The ids behind those of a tokenizer that its model uses: settings name them, or Whisper takes them for times."
-    rows = range(len(vocab), getattr(text_part(config), "vocab_size", 0))
-    if len(vocab) and vocab[-1].piece == TIMES_FOLLOW:
-        return set(rows)
+def with_used_rows(config: PreTrainedConfig, source: Vocab, target: Vocab) -> tuple[Vocab, Vocab]:
+    """Both vocabularies, where a model uses rows behind its tokenizer's with a special token for each at their ends.
+
+    Settings name them, or Whisper takes them for times. `config` is that of the model with the source vocabulary.
+    """
+    rows = range(len(source), _text_rows(config))
     named = (id for name, id in vars(config).items() if role_of(name) not in (None, *_REPLACEABLE))
-    return {id for id in named if isinstance(id, int) and id in rows}
-
-
-def with_used_rows(
-    config: PreTrainedConfig,  # of the model that has the source vocabulary
-    source: Vocab,
-    target: Vocab,
-) -> tuple[Vocab, Vocab]:
-    "Both vocabularies, where a model uses rows behind its tokenizer's with a special token for each at their ends."
-    if not (used := _used_rows(config, source)):
+    used = {id for id in named if isinstance(id, int) and id in rows}
+    if len(source) and source[-1].piece == TIMES_FOLLOW:
+        used = set(rows)
+    if not used:
         return source, target
     kinds = ("special" if id in used else "unused" for id in range(len(source), max(used) + 1))
     behind = [Token(id, f"(row {id})", "", False, kind) for id, kind in enumerate(kinds, len(source))]
@@ -258,18 +237,16 @@ def with_used_rows(
 
 def check_ids(config: PreTrainedConfig, source: Vocab, target: Vocab) -> None:
     "`ValueError` where the target vocabulary lacks a special token that a model needs, as for images."
-    rows = getattr(text_part(config), "vocab_size", 0)
-    ids = IdMap(*with_used_rows(config, source, target), rows)
+    ids = IdMap(*with_used_rows(config, source, target), _text_rows(config))
     codes = {text: id for text, id in (getattr(config, "vocabulary_map", None) or {}).items() if _CODES.search(text)}
     if lost := [text for text, id in codes.items() if ids.of_token(id) is None]:
         what = f"the target tokenizer lacks {len(lost)} of {len(codes)} tokens of images, such as {lost[0]!r}"
         raise UserError(f"{what}, which the model has in its vocabulary_map; make them special tokens of the source")
     for name, old in vars(config).items():
-        role = role_of(name)
-        if role is None or role in _REPLACEABLE or not isinstance(old, int):
+        role, token = role_of(name), ids.token(old)
+        if role is None or role in _REPLACEABLE or token is None or token.kind != "special":
             continue
-        token = ids.token(old)
-        if token and token.kind == "special" and ids.of_role(role, old) is None:
+        if ids.of_role(role, old) is None:
             raise UserError(
                 f"the target tokenizer has no {ids.piece(old)}, which is the model's {name}; "
                 "add it to the tokenizer, or let --add-special-tokens do so"
@@ -308,8 +285,8 @@ def check_ids_written(config: Any, at: str) -> None:
 _TIME = re.compile(r"<\|\d+\.\d\d\|>")
 
 
-def taken_for_times(vocab: Vocab, generation: Any) -> list[Token]:
-    "The tokens of text behind Whisper's <|notimestamps|>, from which on it takes every id for a time."
+def taken_for_times(vocab: Vocab, generation: object) -> list[Token]:
+    "The tokens of text behind Whisper's <|notimestamps|>, from which on it takes every id for a time by its settings."
     marker = getattr(generation, "no_timestamps_token_id", None)
     if marker is None:  # the settings of the first models do not name it
         marker = next((t.id for t in vocab if t.piece == TIMES_FOLLOW and t.kind == "special"), None)
@@ -319,7 +296,7 @@ def taken_for_times(vocab: Vocab, generation: Any) -> list[Token]:
 
 def ids_beyond(config: PreTrainedConfig) -> str:  # in words; empty where there is none
     "The settings that name a token that the size of the vocabulary has no room for."
-    size = getattr(text_part(config), "vocab_size", 0)
+    size = _text_rows(config)
     beyond = [f"{name} {id:,}" for name, id in written_ids(config) if isinstance(id, int) and id >= size > 0]
     return f"{', '.join(beyond)}, and vocab_size {size:,}" if beyond else ""
 
@@ -349,11 +326,9 @@ def rendered_templates(tokenizer: PreTrainedTokenizerBase) -> str:
     texts = []
     for template, roles, tools in product(chat_templates(tokenizer).values(), _CONVERSATIONS, (None, [_TOOL])):
         turns = [dict(role=role, content=CONTENT) for role in roles]
-        options: dict[str, Any] = dict(chat_template=template, tools=tools, add_generation_prompt=True)
-        try:
-            texts.append(tokenizer.apply_chat_template(turns, tokenize=False, **options))
-        except Exception:  # noqa: S112  whatever the template's program raises: not every model has a system turn
-            continue
+        options: Json = dict(chat_template=template, tools=tools, add_generation_prompt=True)
+        with contextlib.suppress(Exception):  # of the template's program: not every model has a system turn
+            texts.append(str(tokenizer.apply_chat_template(turns, tokenize=False, **options)))
     return CONTENT.join(dict.fromkeys(texts))
 
 
@@ -368,16 +343,14 @@ def template_constants(templates: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(text for text in found if text.strip()))
 
 
-def check_templates(
-    tokenizer: PreTrainedTokenizerBase,
-    whose: str,  # for the message, such as "the source"
-) -> None:
-    "`ValueError` where a chat template cannot be rendered."
+def check_templates(tokenizer: PreTrainedTokenizerBase, whose: str) -> None:
+    '`ValueError` where a chat template cannot be rendered; `whose` is for the message, such as "the source".'
     question, errors = "Habari?", []
-    contents: tuple[Any, ...] = (question, [dict(type="text", text=question)])  # parts for models that see or hear
+    contents = (question, [dict(type="text", text=question)])  # parts for models that see or hear
     for content in contents if "default" in chat_templates(tokenizer) else ():
+        turns: Json = dict(conversation=[dict(role="user", content=content)])
         try:
-            tokenizer.apply_chat_template([dict(role="user", content=content)], tokenize=False)
+            tokenizer.apply_chat_template(**turns, tokenize=False)
             return
         except Exception as e:  # whatever the template's program raises
             errors.append(first_line(e))
@@ -390,11 +363,11 @@ def listed(tokens: list[str], most: int = 5) -> str:
     return ", ".join(tokens[:most]) + f" and {len(tokens) - most} more" * (len(tokens) > most)
 
 
-def add_special_tokens(
-    source: PreTrainedTokenizerBase,
-    target: PreTrainedTokenizerBase,  # it is changed in place
-) -> list[str]:  # those that were added
-    "Add the source's special tokens without a role and those its chat templates write, where the target lacks them."
+def add_special_tokens(source: PreTrainedTokenizerBase, target: PreTrainedTokenizerBase) -> list[str]:
+    """Add the source's special tokens without a role and those its chat templates write, where the target lacks them.
+
+    The target is changed in place. Returns the tokens that were added.
+    """
     known, written = target.get_vocab(), template_tokens(source)
     roles = set(source.special_tokens_map.values())
     added = []
@@ -408,19 +381,16 @@ def add_special_tokens(
     return added
 
 
-def carry_template(
-    source: PreTrainedTokenizerBase,
-    target: PreTrainedTokenizerBase,  # it is changed in place
-) -> str | None:  # what there is to say about it
-    "Give a target tokenizer the source's chat templates if it has none, and has the tokens that they write."
+def carry_template(source: PreTrainedTokenizerBase, target: PreTrainedTokenizerBase) -> str | None:
+    """Give a target tokenizer the source's chat templates if it has none, and has the tokens that they write.
+
+    The target is changed in place. Returns what there is to say about it.
+    """
     theirs, own = chat_templates(source), chat_templates(target)
     if own:
         lost = [name for name, template in theirs.items() if own.get(name) != template]
-        return (
-            f"the target tokenizer keeps its own chat template; left out of the source's: {listed(lost)}"
-            if lost
-            else None
-        )
+        kept = "the target tokenizer keeps its own chat template"
+        return f"{kept}; left out of the source's: {listed(lost)}" if lost else None
     if not theirs:
         return None
     known = target.get_vocab()
@@ -447,7 +417,7 @@ class Beside(NamedTuple):
     markers: dict[str, str] = {}  # tokens that other packages look up, and the file and key that name them
 
 
-def _values(value: Any, keys: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+def _values(value: object, keys: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], object]]:
     "The values in parsed JSON, each under the keys that lead to it."
     if isinstance(value, dict):
         for key, inner in value.items():
@@ -466,21 +436,19 @@ def read_beside(folder: Path) -> Beside:
         for keys, value in _values(read_json(file)):
             if type(value) is int and file.name in _WITH_IDS and (role_of(keys[-1]) or _NEEDED_LISTS & {*keys}):
                 ids.add(value)
-            if not isinstance(value, str) or not value or not any(map(_TEXTS.search, keys)):
-                continue
-            texts.append(value)
-            if _MARKERS.search(keys[-1]):
-                markers[value] = f"{file.name}: {keys[-1]}"
+            if isinstance(value, str) and value and any(map(_TEXTS.search, keys)):
+                texts.append(value)
+                if _MARKERS.search(keys[-1]):
+                    markers[value] = f"{file.name}: {keys[-1]}"
     templates = [value for _, value in _values(read_json(folder / "chat_template.json")) if isinstance(value, str)]
     return Beside(tuple(dict.fromkeys(texts)), frozenset(ids), tuple(templates), markers)
 
 
-def add_markers(
-    markers: Iterable[str],  # that files beside the source name
-    source: PreTrainedTokenizerBase,
-    target: PreTrainedTokenizerBase,  # it is changed in place
-) -> list[str]:  # those that were added
-    "Add the tokens of the source that files beside it name, where the target lacks them."
+def add_markers(markers: Iterable[str], source: PreTrainedTokenizerBase, target: PreTrainedTokenizerBase) -> list[str]:
+    """Add the tokens of the source that files beside it name, where the target lacks them.
+
+    The target is changed in place. Returns the tokens that were added.
+    """
     known, own = target.get_vocab(), source.get_vocab()
     missing = [piece for piece in markers if piece in own and piece not in known]
     tokens: Any = [AddedToken(piece, special=True, normalized=False) for piece in missing]

@@ -9,14 +9,13 @@ import json
 import math
 import re
 from collections import ChainMap, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, islice, repeat
 from pathlib import Path
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 import numpy as np
 from tokenizers import Tokenizer, models
@@ -31,15 +30,19 @@ from vocab_lit.tokens.vocab import (
     CHARACTERS,
     FALLBACK_PIECES,
     Dialect,
+    Json,
     Vocab,
     backend_of,
     check_ids,
     components,
+    copy_length_settings,
     ids_of_lines,
     length_settings,
     read_dialect,
     read_pipeline,
     read_settings,
+    uncut,
+    unknown_id,
 )
 from vocab_lit.tokens.word_counts import counted_words, divides_at_spaces
 
@@ -50,7 +53,8 @@ if TYPE_CHECKING:
 
 # %% auto #0
 __all__ = ['SPECIAL_ROLES', 'LINE_STOPS', 'ids_around', 'word_ids', 'model_pieces', 'unknown_piece', 'with_vocabulary',
-           'own_methods', 'from_pipeline', 'ids_before', 'Built', 'save_tokenizer', 'TokenizerFile']
+           'own_methods', 'from_pipeline', 'ids_before', 'Built', 'save_tokenizer', 'ParsedTables', 'parsed',
+           'TokenizerFile']
 
 # %% ../../nbs/02_tokens/08_tokenizer_file.ipynb #27624beb
 SPECIAL_ROLES = ("bos_token", "eos_token", "cls_token", "sep_token", "unk_token", "pad_token", "mask_token")
@@ -67,12 +71,8 @@ def ids_around(tokenizer: PreTrainedTokenizerBase) -> tuple[list[int], list[int]
 _ANOTHER_WORD = "ꙮ"  # a letter of no living language, which no token joins to what follows
 
 
-def word_ids(
-    tokenizer: PreTrainedTokenizerBase,
-    words: Iterable[str],
-    inside: bool,  # as they stand inside a text, after a blank; otherwise as a text begins with them
-) -> dict[str, list[int]]:  # {word: token ids}
-    "The tokens of single words, without special tokens."
+def word_ids(tokenizer: PreTrainedTokenizerBase, words: Iterable[str], inside: bool) -> dict[str, list[int]]:
+    "{word: its tokens}, as words stand after a blank (`inside`) or as a text begins with them; without special tokens."
     another, blank = (_ANOTHER_WORD, " ") if inside else ("", "")
     distinct = list(dict.fromkeys(words))
     texts = [another, *(f"{another}{blank}{word}" for word in distinct)]
@@ -80,20 +80,20 @@ def word_ids(
     return {word: ids[len(before) :] for word, ids in zip(distinct, coded)}
 
 # %% ../../nbs/02_tokens/08_tokenizer_file.ipynb #3f8485c4
-def model_pieces(model: dict[str, Any]) -> list[str]:
+def model_pieces(model: Json) -> list[str]:
     "The pieces of a model of `tokenizer.json`, in the order in which they stand there."
     vocab = model["vocab"]
     return [piece for piece, _ in vocab] if isinstance(vocab, list) else list(vocab)
 
 
-def unknown_piece(model: dict[str, Any]) -> str | None:
+def unknown_piece(model: Json) -> str | None:
     "The piece for what no other piece covers."
     if model["type"] != "Unigram":
         return model["unk_token"]
     return None if model["unk_id"] is None else model["vocab"][model["unk_id"]][0]
 
 # %% ../../nbs/02_tokens/08_tokenizer_file.ipynb #0f7a0c9f
-def _renumbered(component: Any, ids: Mapping[str, int | None]) -> Any:
+def _renumbered(component: object, ids: Mapping[str, int | None]) -> object:
     "A post-processor with the ids that its tokens have now."
     if isinstance(component, list):
         return [_renumbered(c, ids) for c in component]
@@ -101,19 +101,25 @@ def _renumbered(component: Any, ids: Mapping[str, int | None]) -> Any:
         return component
     new = {name: _renumbered(value, ids) for name, value in component.items()}
     if "tokens" in new and "ids" in new:  # of TemplateProcessing
-        new["ids"] = [ids[token] for token in new["tokens"]]
+        new["ids"] = [ids[token] for token in component["tokens"]]
     for name in ("sep", "cls"):  # of BertProcessing and RobertaProcessing
         if name in new:
-            new[name] = [new[name][0], ids[new[name][0]]]
+            new[name] = [component[name][0], ids[component[name][0]]]
     return new
 
 
-def with_vocabulary(
-    pipeline: dict[str, Any],  # a parsed `tokenizer.json`
-    model: dict[str, Any],  # what changes in its model: vocab, merges, unk_id
-    last: list[str],  # added tokens that come after the model's pieces
-) -> dict[str, Any]:
-    "The pipeline with another vocabulary, and its added tokens under the ids that they get."
+def with_vocabulary(pipeline: Json, model: Json, last: list[str]) -> Json:
+    """The pipeline with another vocabulary, and its added tokens under the ids that they get.
+
+    Parameters
+    ----------
+    pipeline
+        A parsed `tokenizer.json`.
+    model
+        What changes in its model: vocab, merges, unk_id.
+    last
+        Added tokens that come after the model's pieces.
+    """
     vocab = model["vocab"]
     pieces = model_pieces(model) if isinstance(vocab, list) else sorted(vocab, key=vocab.get)
     ids = {piece: i for i, piece in enumerate([*pieces, *last])}
@@ -138,33 +144,8 @@ def own_methods(tokenizer: PreTrainedTokenizerBase | type) -> list[str]:  # name
     return sorted(methods - {"__init__"})
 
 
-_SET_ONCE = ("normalizer", "pre_tokenizer", "model", "decoder", "added_tokens")  # what no method changes
-
-
-def _in_class(source: PreTrainedTokenizerBase, plain: PreTrainedTokenizerFast) -> PreTrainedTokenizerFast:
-    "A tokenizer in the source's class, as transformers loads it; itself where the class would make another pipeline."
-    with scratch_folder() as folder:
-        source.save_pretrained(folder)
-        backend_of(plain).save(str(Path(folder, "tokenizer.json")))
-        file, extra = Path(folder, "tokenizer_config.json"), list(map(str, cast("Any", plain.extra_special_tokens)))
-        config = json.loads(file.read_text(encoding="utf-8")) | dict(extra_special_tokens=extra)
-        if "extra_ids" in config:  # T5's sentinels, which its class would add
-            config["extra_ids"] = sum("<extra_id_" in token for token in extra)
-        file.write_text(json.dumps(config), encoding="utf-8", newline="\n")
-        try:
-            made = type(source).from_pretrained(folder)
-        except Exception:  # the library's own: the class has a model of another kind
-            return plain
-    made.name_or_path, made.length_settings = "", length_settings(source)
-    before, after = read_pipeline(plain), read_pipeline(made)
-    return made if all(before[part] == after[part] for part in _SET_ONCE) else plain
-
-
-def from_pipeline(
-    pipeline: dict[str, Any],  # a parsed `tokenizer.json`
-    **settings: Any,  # of the tokenizer, such as its special tokens
-) -> PreTrainedTokenizerFast:
-    "A tokenizer of transformers that does nothing beside a pipeline."
+def from_pipeline(pipeline: Json, **settings: Any) -> PreTrainedTokenizerFast:
+    "A tokenizer of transformers that does nothing beside a pipeline; `settings` are such as its special tokens."
     from transformers import PreTrainedTokenizerFast
 
     whole = pipeline | dict(truncation=None, padding=None)
@@ -186,25 +167,42 @@ def from_pipeline(
     return made
 
 
-def _plain(source: PreTrainedTokenizerBase, pipeline: dict[str, Any]) -> PreTrainedTokenizerFast:
-    "A tokenizer with another pipeline, and all else as the source has it."
+_COPIED = ("model_max_length", "model_input_names", "padding_side", "truncation_side", "split_special_tokens")
+_COPIED += ("clean_up_tokenization_spaces", "extra_special_tokens")
+_SET_ONCE = ("normalizer", "pre_tokenizer", "model", "decoder", "added_tokens")  # what no method changes
+
+
+def _with_pipeline(source: PreTrainedTokenizerBase, pipeline: Json) -> PreTrainedTokenizerFast:
+    """A tokenizer with another pipeline, and all else as the source has it.
+
+    A class that does more than its pipeline is loaded as transformers loads it, and kept if its pipeline is this one.
+    """
     roles = {name: token for name in source.special_tokens_map if isinstance(token := getattr(source, name), str)}
     known = {a["content"] for a in pipeline["added_tokens"]}.union(model_pieces(pipeline["model"]))
-    made = from_pipeline(
-        pipeline,
-        extra_special_tokens=[t for t in map(str, cast("Any", source.extra_special_tokens)) if t in known],
-        model_max_length=source.model_max_length,
-        model_input_names=source.model_input_names,
-        padding_side=source.padding_side,
-        truncation_side=source.truncation_side,
-        clean_up_tokenization_spaces=source.clean_up_tokenization_spaces,
-        split_special_tokens=source.split_special_tokens,
-        **roles,
-    )
+    copied = {name: getattr(source, name) for name in _COPIED}
+    extra = [token for token in map(str, copied.pop("extra_special_tokens")) if token in known]
+    plain = from_pipeline(pipeline, extra_special_tokens=extra, **copied, **roles)
     for name in ("chat_template", "response_template", "chat_control_tokens", "_processor_class"):
-        setattr(made, name, getattr(source, name, None))
-    made.length_settings = length_settings(source)
-    return made
+        setattr(plain, name, getattr(source, name, None))
+    copy_length_settings(source, plain)
+    if not own_methods(source):
+        return plain
+    with scratch_folder() as folder:
+        source.save_pretrained(folder)
+        backend_of(plain).save(str(Path(folder, "tokenizer.json")))
+        file = Path(folder, "tokenizer_config.json")
+        config = json.loads(file.read_text(encoding="utf-8")) | dict(extra_special_tokens=extra)
+        if "extra_ids" in config:  # T5's sentinels, which its class would add
+            config["extra_ids"] = sum("<extra_id_" in token for token in extra)
+        file.write_text(json.dumps(config), encoding="utf-8", newline="\n")
+        try:
+            made = type(source).from_pretrained(folder)
+        except Exception:  # the library's own: the class has a model of another kind
+            return plain
+    made.name_or_path = ""
+    copy_length_settings(source, made)
+    before, after = read_pipeline(plain), read_pipeline(made)
+    return made if all(before[part] == after[part] for part in _SET_ONCE) else plain
 
 
 def ids_before(source: Mapping[str, int], made: Mapping[str, int]) -> np.ndarray:  # {piece: id}; (tokens,)
@@ -226,31 +224,62 @@ class Built:
     given: dict[int, GivenToken] = field(default_factory=dict)  # {id: what was asked for}, of given tokens
 
 
-@contextmanager
-def _with_lengths(tokenizer: PreTrainedTokenizerBase) -> Iterator[None]:
-    "Inside, a tokenizer truncates and pads as its `tokenizer.json` says, with the padding token that it has now."
-    backend, lengths = backend_of(tokenizer), length_settings(tokenizer)
-    truncation, padding = lengths["truncation"], lengths["padding"]
-    known = tokenizer.get_vocab()
-    pad = next((t for t in (padding["pad_token"], tokenizer.pad_token) if t in known), None) if padding else None
-    if truncation:
-        backend.enable_truncation(**truncation)
-    if padding and pad:
-        backend.enable_padding(**padding | dict(pad_token=pad, pad_id=known[pad]))
-    yield
-    backend.no_truncation()
-    backend.no_padding()
-
-
 def save_tokenizer(tokenizer: PreTrainedTokenizerBase, folder: str | Path) -> None:
-    "Save a tokenizer so that transformers 4 loads it too, which does not know the class name that version 5 writes."
-    with _with_lengths(tokenizer) if tokenizer.is_fast else nullcontext():
-        tokenizer.save_pretrained(folder)
+    """Save a tokenizer so that transformers 4 loads it too, which does not know the class name that version 5 writes.
+
+    It cuts and pads as its `tokenizer.json` says, with the padding token that it has now.
+    """
+    if tokenizer.is_fast:
+        backend, lengths, known = backend_of(tokenizer), length_settings(tokenizer), tokenizer.get_vocab()
+        if truncation := lengths["truncation"]:
+            backend.enable_truncation(**truncation)
+        if padding := lengths["padding"]:
+            pad = next((t for t in (padding["pad_token"], tokenizer.pad_token) if t in known), None)
+            if pad:
+                backend.enable_padding(**padding | dict(pad_token=pad, pad_id=known[pad]))
+    tokenizer.save_pretrained(folder)
+    if tokenizer.is_fast:
+        uncut(tokenizer)
     file = Path(folder) / "tokenizer_config.json"
     config = json.loads(file.read_text(encoding="utf-8"))
     if config.get("tokenizer_class") == "TokenizersBackend":
         config["tokenizer_class"] = "PreTrainedTokenizerFast"
     file.write_text(json.dumps(config, indent=2, ensure_ascii=False) + "\n", encoding="utf-8", newline="\n")
+
+# %% ../../nbs/02_tokens/08_tokenizer_file.ipynb #41c23bae
+_T = TypeVar("_T")
+
+
+@dataclass
+class ParsedTables:
+    "The large tables of a tokenizer that were parsed so far."
+
+    pipeline: object = None
+    settings: object = None
+    known: object = None
+    ids: object = None
+    pieces: object = None
+    ranks: object = None
+    needs: object = None
+    # of a GGUF file
+    tokens: object = None
+    types: object = None
+    scores: object = None
+    model: object = None
+    written: object = None
+    processor: object = None
+
+
+class parsed(Generic[_T]):
+    "A property that is computed once and kept in the tokenizer's `ParsedTables` under its name."
+
+    def __init__(self, compute: Callable[..., _T]):
+        self.compute, self.__doc__, self.name = compute, compute.__doc__, compute.__name__.removeprefix("_")
+
+    def __get__(self, file: TokenizerFile, owner: type | None = None) -> _T:
+        if getattr(file.tables, self.name) is None:
+            setattr(file.tables, self.name, self.compute(file))
+        return getattr(file.tables, self.name)
 
 # %% ../../nbs/02_tokens/08_tokenizer_file.ipynb #0fd0e424
 class TokenizerFile:
@@ -258,13 +287,10 @@ class TokenizerFile:
 
     beside = Beside()
 
-    def __init__(
-        self,
-        tokenizer: PreTrainedTokenizerBase,  # fast
-        beside: Beside | None = None,  # what files beside it name
-    ):
+    def __init__(self, tokenizer: PreTrainedTokenizerBase, beside: Beside | None = None):
+        "`tokenizer` is a fast one; `beside` is what files beside it name."
         self.tokenizer = cast("PreTrainedTokenizerFast", tokenizer)  # no other kind can be read
-        self.beside = beside or self.beside
+        self.beside, self.tables = beside or self.beside, ParsedTables()
         length_settings(tokenizer)
 
     @classmethod
@@ -274,26 +300,25 @@ class TokenizerFile:
             return tokenizer
         if not isinstance(tokenizer, Vocab):
             return cls(tokenizer)
-        if tokenizer.file is None:
-            tokenizer.file = cls(tokenizer.own_tokenizer)
-            tokenizer.file.vocab = tokenizer
-        return tokenizer.file
+        file = tokenizer.file
+        if not isinstance(file, TokenizerFile):
+            file = tokenizer.file = cls(tokenizer.own_tokenizer)
+            file.vocab = tokenizer
+        return file
 
     def drop_parsed(self) -> None:
         "Free what was parsed, which is large, except the vocabulary; it is parsed again when it is needed."
-        for name in self.__dict__.keys() - {"tokenizer", "vocab"}:
-            if isinstance(getattr(type(self), name, None), cached_property):
-                del self.__dict__[name]
+        self.tables = ParsedTables()
 
-    @cached_property
-    def pipeline(self) -> dict[str, Any]:
+    @parsed
+    def pipeline(self) -> Json:
         "The parsed `tokenizer.json`, which nobody changes."
         return read_pipeline(self.tokenizer)
 
-    @cached_property
-    def settings(self) -> dict[str, Any]:
+    @parsed
+    def settings(self) -> Json:
         "The same, of a BPE model without vocabulary and merges where these have not been read."
-        has_more = isinstance(backend_of(self.tokenizer).model, models.BPE) and "pipeline" not in self.__dict__
+        has_more = isinstance(backend_of(self.tokenizer).model, models.BPE) and self.tables.pipeline is None
         return read_settings(self.tokenizer) if has_more else self.pipeline
 
     @cached_property
@@ -323,8 +348,13 @@ class TokenizerFile:
         "The special tokens around a text."
         return ids_around(self.tokenizer)
 
+    def normalised(self, text: str) -> str:
+        "A text as the normaliser leaves it."
+        normaliser = backend_of(self.tokenizer).normalizer
+        return normaliser.normalize_str(text) if normaliser else text
+
     @property
-    def added(self) -> list[dict[str, Any]]:
+    def added(self) -> list[Json]:
         "The added tokens as `tokenizer.json` has them, by their ids."
         return sorted(self.settings["added_tokens"], key=lambda a: a["id"])
 
@@ -362,10 +392,10 @@ class TokenizerFile:
         "The piece of the model for what no other piece covers."
         return unknown_piece(self.settings["model"])
 
-    @cached_property
+    @parsed
     def known(self) -> dict[str, int]:  # {piece: id}
         "The pieces of the model, without a look at how they are built."
-        if "pipeline" in self.__dict__ and isinstance(self.model["vocab"], dict):
+        if self.tables.pipeline is not None and isinstance(self.model["vocab"], dict):
             return self.model["vocab"]
         return backend_of(self.tokenizer).get_vocab(with_added_tokens=False)
 
@@ -378,7 +408,7 @@ class TokenizerFile:
         return bool(numbers) and all(len(n) == 1 for n in numbers)
 
     @property
-    def model(self) -> dict[str, Any]:
+    def model(self) -> Json:
         "What builds tokens from characters or bytes."
         return self.pipeline["model"]
 
@@ -386,21 +416,14 @@ class TokenizerFile:
         "A tokenizer with a letter that is in no other token: what follows it is inside a word."
         seen = set().union(*self.known)
         new = next(c for c in map(chr, range(0x13000, 0x13430)) if c not in seen)  # hieroglyphs, which stay as they are
-        backend = backend_of(self.tokenizer)
         if self.dialect.model == "BPE" and self.spells_bytes:  # of the letter, which no merge joins to what follows
-            backend.no_truncation()
-            backend.no_padding()
-            return backend, new
-        vocab = self.model["vocab"]
-        more = (
-            [*vocab, [new, 0.0]]
-            if isinstance(vocab, list)
-            else vocab | {new: 1 + max(self.tokenizer.get_vocab().values())}
-        )
+            return uncut(self.tokenizer), new
+        vocab, id = self.model["vocab"], 1 + max(self.tokenizer.get_vocab().values())
+        more = [*vocab, [new, 0.0]] if isinstance(vocab, list) else vocab | {new: id}
         whole = self.pipeline | dict(truncation=None, padding=None, model=self.model | dict(vocab=more))
         return Tokenizer.from_str(json.dumps(whole)), new
 
-    @cached_property
+    @parsed
     def ids(self) -> dict[str, int]:  # {piece: id}
         "The pieces of the model; `ValueError` where they cannot be taken apart."
         self.check_kind()
@@ -415,7 +438,7 @@ class TokenizerFile:
             raise UserError(f"{what}; give one of them another name")
         return ids
 
-    @cached_property
+    @property
     def last(self) -> dict[str, int]:  # {token: id}
         "The added tokens that the model lacks."
         return {a["content"]: a["id"] for a in self.added if a["content"] not in self.ids}
@@ -449,7 +472,7 @@ class TokenizerFile:
             symbols[-1] += d.end
         return symbols
 
-    @cached_property
+    @parsed
     def ranks(self) -> dict[tuple[str, str], int]:
         "The place in the table of merges of each two pieces."
         return {(a, b): rank for rank, (a, b) in enumerate(self.model["merges"])}
@@ -458,17 +481,15 @@ class TokenizerFile:
         "When two pieces become one, the lowest first; inf for never."
         return self.ranks.get((a, b), math.inf)
 
+    def joined(self, a: str, b: str) -> str:
+        "The piece that a merge makes of two."
+        return a + b.removeprefix(self.dialect.continuation)
+
     def merges_among(self, ids: Iterable[int]) -> list[int]:
         "The places of those merges that have both pieces and what they make among some tokens."
         there = {self.pieces[id] for id in ids if id in self.pieces}
         merges = enumerate(self.model["merges"])
         return [rank for rank, (a, b) in merges if a in there and b in there and self.joined(a, b) in there]
-
-    @cached_property
-    def joined(self) -> Callable[[str, str], str]:
-        "Makes of two pieces the one that their merge makes."
-        mark = self.dialect.continuation
-        return (lambda a, b: a + b.removeprefix(mark)) if mark else str.__add__
 
     def built_from(self, piece: str) -> set[str]:
         "The pieces that come up while merges build a piece, itself included."
@@ -491,12 +512,12 @@ class TokenizerFile:
             self._needs[id] = {id, *(self.ids[piece] for piece in built if piece in self.ids)}
         return self._needs[id]
 
-    @cached_property
+    @parsed
     def _needs(self) -> dict[int, set[int]]:  # {id: ids}
         "The results of `needs`, which is called more than once for a token."
         return {}
 
-    @cached_property
+    @parsed
     def pieces(self) -> dict[int, str]:
         "The model's piece of each id; added tokens have none."
         return {i: piece for piece, i in self.ids.items()}
@@ -529,13 +550,10 @@ class TokenizerFile:
         newline = CHARACTERS[ord("\n")] if self.dialect.byte_level else "\n"
         ends = chain(*self.rows([f"a{stop}{end}" for stop in LINE_STOPS for end in ("\n", "\n\n")]))
         ids = {id for id in ends if newline in self.pieces.get(id, "")} | (self.beside.ids & self.pieces.keys())
-        return set().union(*(self.needs(id) for id in chain(pieces, ids, self.user_defined, *rows)))
-
-    @property
-    def user_defined(self) -> set[int]:
-        "The pieces of a Unigram model that a text always has whole, such as tags of languages: their score is 0."
+        # pieces of a Unigram model that a text always has whole, such as tags of languages, have the score 0
         vocab = self.model["vocab"]
-        return {id for id, (_, score) in enumerate(vocab) if score == 0} if isinstance(vocab, list) else set()
+        whole = {id for id, (_, score) in enumerate(vocab) if score == 0} if isinstance(vocab, list) else set()
+        return set().union(*(self.needs(id) for id in chain(pieces, ids, whole, *rows)))
 
     @cached_property
     def divides_at_spaces(self) -> bool:
@@ -560,27 +578,23 @@ class TokenizerFile:
     @property
     def unknown_id(self) -> int | None:
         "The token for what the vocabulary does not have."
-        unknown: Any = self.tokenizer.unk_token_id  # transformers declares lists besides
-        return unknown
+        return unknown_id(self.tokenizer)
 
-    def kept(self, ids: set[int]) -> tuple[dict[str, Any], list[int]]:  # of each token the id before
+    def kept(self, ids: set[int]) -> tuple[Json, list[int]]:  # of each token the id before
         "The pipeline with some of the tokens, in the order of their ids, and all added tokens."
         model, chosen = self.model, sorted(self.pieces.keys() & ids)
-        pieces = [self.pieces[id] for id in chosen]
-        made: dict[str, Any]
         if isinstance(model["vocab"], list):
-            made = dict(vocab=[model["vocab"][id] for id in chosen])
+            made: Json = dict(vocab=[model["vocab"][id] for id in chosen])
             made["unk_id"] = None if model["unk_id"] is None else chosen.index(model["unk_id"])
         else:
-            made = dict(vocab={piece: i for i, piece in enumerate(pieces)})
+            made = dict(vocab={self.pieces[id]: i for i, id in enumerate(chosen)})
         if self.dialect.model == "BPE":
             made["merges"] = [model["merges"][rank] for rank in self.merges_among(chosen)]
         return with_vocabulary(self.pipeline, made, list(self.last)), chosen + list(self.last.values())
 
-    def with_pipeline(self, pipeline: dict[str, Any]) -> TokenizerFile:
+    def with_pipeline(self, pipeline: Json) -> TokenizerFile:
         "A tokenizer with another pipeline and all else as it is."
-        plain = _plain(self.tokenizer, pipeline)
-        return TokenizerFile(_in_class(self.tokenizer, plain) if own_methods(self.tokenizer) else plain)
+        return TokenizerFile(_with_pipeline(self.tokenizer, pipeline))
 
     def trimmed(self, kept: set[int]) -> TokenizerFile:
         "A tokenizer with some of the tokens."

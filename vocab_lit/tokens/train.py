@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import sentencepiece
@@ -33,7 +33,7 @@ from vocab_lit.tokens.tokenizer_file import (
     with_vocabulary,
 )
 from vocab_lit.tokens.trim import kept_in_any_case
-from vocab_lit.tokens.vocab import FALLBACK_PIECES, Dialect, backend_of, is_reserved
+from vocab_lit.tokens.vocab import FALLBACK_PIECES, SPACE_MARK, Dialect, Json, backend_of, is_reserved
 from vocab_lit.tokens.word_counts import CONTROLS, ODD_SPACES
 
 if TYPE_CHECKING:
@@ -51,12 +51,8 @@ __all__ = ['log', 'SENTENCEPIECE_MOST', 'ROBERTA_ROLES', 'BERT_ROLES', 'SIZES', 
 class TrainingText:
     "Lines for training a tokenizer, read as often as it takes; `ValueError` where there are none."
 
-    def __init__(
-        self,
-        lines: Iterable[str],
-        more: Iterable[str] = (),  # lines that come after them, each a hundredth as often as there are lines
-        least: int = 0,  # and at least so often
-    ):
+    def __init__(self, lines: Iterable[str], more: Iterable[str] = (), least: int = 0):
+        "`more` are lines that come after the others, each a hundredth as often as there are lines, at least `least`."
         self.lines, self.more, self.least = reread(lines), list(more), least
         self.n = 0  # how many lines there were when they were last read, without those that come after
         if not any(line.strip() for line in self.lines):
@@ -108,14 +104,10 @@ class _Wanted:
     character_coverage: float
     single_digits: bool
 
-    def normalised(self) -> Iterator[str]:
-        "The lines as the model gets them."
-        normaliser = backend_of(self.source.tokenizer).normalizer
-        return map(normaliser.normalize_str, self.text) if normaliser else iter(self.text)
-
     def words(self, splits: PreTokenizer) -> Iterator[str]:
         "The words as the model gets them."
-        return (word for line in self.normalised() for word, _ in splits.pre_tokenize_str(line))
+        lines = map(self.source.normalised, self.text)
+        return (word for line in lines for word, _ in splits.pre_tokenize_str(line))
 
     def covered(self, counts: Counter[str]) -> list[str]:  # sorted
         "The most frequent characters, as many as make the share of the text that is to be covered."
@@ -127,7 +119,9 @@ class _Wanted:
             room -= counts[char]
         return sorted(kept)
 
-    def trained(self, model: models.Model, splits: PreTokenizer, trainer: Any, **options: Any) -> dict[str, Any]:
+    def trained(
+        self, model: models.Model, splits: PreTokenizer, trainer: Callable[..., trainers.Trainer], **options: object
+    ) -> Json:
         "The model that a trainer makes of the text, as `tokenizer.json` has it."
         scratch, normaliser = Tokenizer(model), backend_of(self.source.tokenizer).normalizer
         scratch.pre_tokenizer = splits
@@ -138,21 +132,21 @@ class _Wanted:
         return json.loads(scratch.to_str())["model"]
 
 
-def _bpe_model(wanted: _Wanted) -> dict[str, Any]:
+def _bpe_model(wanted: _Wanted) -> Json:
     "Vocabulary and merges of a BPE model, its special tokens first."
     dialect, splits = wanted.source.dialect, training_splits(wanted.source, wanted.single_digits)
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
     if not dialect.byte_level:  # the rarest characters are left out beyond the coverage
         alphabet = wanted.covered(Counter(chain.from_iterable(wanted.words(splits))))
     ends = [byte + dialect.end for byte in alphabet] if dialect.byte_level and dialect.end else []
-    affixes: dict[str, Any] = dict(continuing_subword_prefix=dialect.continuation, end_of_word_suffix=dialect.end)
-    options = dict(special_tokens=[*wanted.first, *ends], initial_alphabet=alphabet, limit_alphabet=len(alphabet))
+    affixes = dict(continuing_subword_prefix=dialect.continuation, end_of_word_suffix=dialect.end)
+    options: Json = dict(special_tokens=[*wanted.first, *ends], initial_alphabet=alphabet, limit_alphabet=len(alphabet))
     options |= {name: affix for name, affix in affixes.items() if affix}
     model = wanted.trained(models.BPE(), splits, trainers.BpeTrainer, **options)
     return dict(vocab=model["vocab"], merges=model["merges"])
 
 
-def _wordpiece_model(wanted: _Wanted) -> dict[str, Any]:
+def _wordpiece_model(wanted: _Wanted) -> Json:
     "Pieces of a WordPiece model that knows the longest words of its text: where no spaces are written, sentences."
     splits = backend_of(wanted.source.tokenizer).pre_tokenizer or pre_tokenizers.WhitespaceSplit()
     counts, inside, longest = Counter(), set(), 0
@@ -174,40 +168,12 @@ def _wordpiece_model(wanted: _Wanted) -> dict[str, Any]:
 
 # %% ../../nbs/02_tokens/02_train.ipynb #f6545fae
 SENTENCEPIECE_MOST = Amount(50_000_000, bytes=True)  # more text is sampled
-_SENTENCEPIECE_SPECIALS: dict[str, Any] = dict(bos_id=0, pad_id=1, eos_id=2, unk_id=3)
-
-
-def _sampled(lines: Iterable[str]) -> list[str]:
-    "As many lines as SentencePiece can hold in memory."
-    numbers = count()
-    sample = sample_lines((line for line, _ in zip(lines, numbers)), SENTENCEPIECE_MOST)
-    n_lines = next(numbers)
-    if len(sample) < n_lines:
-        why = "SentencePiece holds them all in memory"
-        warnings.warn(f"the tokenizer is trained on {len(sample):,} of {n_lines:,} lines, since {why}", stacklevel=4)
-    return sample
-
-
-def _sentencepiece(lines: Iterable[str], vocab_size: int, wanted: _Wanted) -> list[tuple[str, float]]:
-    "Pieces and scores of a Unigram model that is trained as XLM-R's was; `RuntimeError` of SentencePiece's own."
-    model = io.BytesIO()
-    sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(_sampled(lines)),
-        model_writer=model,
-        model_type="unigram",
-        vocab_size=vocab_size,
-        hard_vocab_limit=False,
-        character_coverage=wanted.character_coverage,
-        split_digits=wanted.single_digits,
-        normalization_rule_name="identity",
-        max_sentence_length=2**24,
-        num_threads=1,
-        shuffle_input_sentence=False,
-        minloglevel=2,
-        **_SENTENCEPIECE_SPECIALS,
-    )
-    trained = sentencepiece.SentencePieceProcessor(model_proto=model.getvalue())
-    return [(trained.id_to_piece(i), trained.get_score(i)) for i in range(len(_SENTENCEPIECE_SPECIALS), len(trained))]
+_SENTENCEPIECE_SPECIALS = ("bos", "pad", "eos", "unk")  # ids 0 to 3
+_SENTENCEPIECE_OPTIONS: Json = dict(
+    **{f"{role}_id": id for id, role in enumerate(_SENTENCEPIECE_SPECIALS)},
+    **dict(model_type="unigram", hard_vocab_limit=False, normalization_rule_name="identity"),
+    **dict(max_sentence_length=2**24, num_threads=1, shuffle_input_sentence=False, minloglevel=2),
+)
 
 
 def _with_pieces(trained: list[tuple[str, float]], pieces: Iterable[str]) -> list[tuple[str, float]]:
@@ -219,28 +185,41 @@ def _with_pieces(trained: list[tuple[str, float]], pieces: Iterable[str]) -> lis
     return [(piece, best) for piece in missing] + [t for t in trained if t[0] not in left_out]
 
 
-def _unigram_model(wanted: _Wanted) -> dict[str, Any]:
+def _unigram_model(wanted: _Wanted) -> Json:
     "Pieces and scores of a Unigram model, its special tokens first; `ValueError` where characters have no room."
-    first, source, mark = wanted.first, wanted.source, wanted.source.dialect.mark or "▁"
-    unmarked = (line.replace(mark, " ") for line in wanted.normalised())
-    beside = len(wanted.last) + len(first) - len(_SENTENCEPIECE_SPECIALS)
+    first, source, mark = wanted.first, wanted.source, wanted.source.dialect.mark or SPACE_MARK
+    numbers = count()
+    unmarked = (line.replace(mark, " ") for line in map(source.normalised, wanted.text))
+    # as many lines as SentencePiece can hold in memory
+    sample = sample_lines((line for line, _ in zip(unmarked, numbers)), SENTENCEPIECE_MOST)
+    if len(sample) < (n_lines := next(numbers)):
+        why = "SentencePiece holds them all in memory"
+        warnings.warn(f"the tokenizer is trained on {len(sample):,} of {n_lines:,} lines, since {why}", stacklevel=4)
+
+    beside, file = len(wanted.last) + len(first) - len(_SENTENCEPIECE_SPECIALS), io.BytesIO()
     try:
-        trained = _sentencepiece(unmarked, wanted.size - beside, wanted)
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=iter(sample),
+            model_writer=file,
+            vocab_size=wanted.size - beside,
+            character_coverage=wanted.character_coverage,
+            split_digits=wanted.single_digits,
+            **_SENTENCEPIECE_OPTIONS,
+        )
     except RuntimeError as e:  # it names two numbers, room and need, of its own pieces
         if need := re.search(r"required_chars\D+\d+\D+(\d+)", str(e)):
             raise TooManyCharacters(int(need[1]) + beside, wanted.size) from None
         raise UserError(f"SentencePiece could not train on this text: {e}") from None
+    model = sentencepiece.SentencePieceProcessor(model_proto=file.getvalue())
+    ids = range(len(_SENTENCEPIECE_SPECIALS), len(model))
+    trained = [(model.id_to_piece(i).replace(SPACE_MARK, mark), model.get_score(i)) for i in ids]
     of_template = [piece for line in source.template_lines for piece in source.tokenizer.tokenize(line)]
-    trained = _with_pieces([(piece.replace("▁", mark), score) for piece, score in trained], of_template)
-    vocab = [[piece, 0.0] for piece in first] + [[piece, score] for piece, score in trained if piece not in first]
+    pieces = [[piece, score] for piece, score in _with_pieces(trained, of_template) if piece not in first]
+    vocab = [[piece, 0.0] for piece in first] + pieces
     return dict(vocab=vocab, unk_id=first.index(source.unknown) if source.unknown else None)
 
 
-_BY_MODEL: dict[str, Callable[[_Wanted], dict[str, Any]]] = {
-    "BPE": _bpe_model,
-    "Unigram": _unigram_model,
-    "WordPiece": _wordpiece_model,
-}
+_BY_MODEL = {"BPE": _bpe_model, "Unigram": _unigram_model, "WordPiece": _wordpiece_model}
 
 # %% ../../nbs/02_tokens/02_train.ipynb #2b3010de
 class TooManyCharacters(UserError):
@@ -253,10 +232,11 @@ class TooManyCharacters(UserError):
         )
 
 
-def _kept_tokens(
-    source: TokenizerFile, keep_reserved: bool
-) -> tuple[list[str], list[str]]:  # those that stand for themselves in the model, the others, which are added to it
-    "The source's added tokens and those that it needs, by their ids; reserved ones where they are asked for."
+def _kept_tokens(source: TokenizerFile, keep_reserved: bool) -> tuple[list[str], list[str]]:
+    """The source's added tokens and those that it needs, by their ids; reserved ones where they are asked for.
+
+    Returns those that stand for themselves in the model, and the others, which are added to it.
+    """
     ids = source.known | {a["content"]: a["id"] for a in source.added}
     needed = source.needed & ids.keys()
     reserved = {piece for piece in ids if is_reserved(piece)}
@@ -268,32 +248,22 @@ def _kept_tokens(
     return [piece for piece in in_order if piece in begin], [piece for piece in in_order if piece not in begin]
 
 
-def _trained(wanted: _Wanted) -> tuple[dict[str, Any], list[str]]:
-    "A model, and the added tokens that it lacks; for each that is a piece of it too there is room for another piece."
-    in_model, most = 0, wanted.size
-    while True:
-        wanted.size = most + in_model
-        model = _BY_MODEL[wanted.source.dialect.model](wanted)
-        pieces = set(model_pieces(model))
-        lacking = [token for token in wanted.last if token not in pieces]
-        if len(wanted.last) - len(lacking) <= in_model:
-            return model, lacking
-        in_model = len(wanted.last) - len(lacking)
-
-
 _LEAST_COPIES = 200  # of the template's own words in the training text
 
 
 def _train_in_pipeline(
     source: TokenizerFile,
     lines: Iterable[str],
-    vocab_size: int,  # number of tokens, special and added ones included
+    vocab_size: int,
     character_coverage: float,
     split_digits: bool,
     at_most: bool,
     keep_reserved: bool = False,
 ) -> PreTrainedTokenizerFast:
-    "Train a vocabulary for the source's own pipeline; `ValueError` where the text cannot fill it, or needs more."
+    """Train a vocabulary for the source's own pipeline; `ValueError` where the text cannot fill it, or needs more.
+
+    `vocab_size` is the number of tokens, special and added ones included.
+    """
     text, dialect = TrainingText(lines, source.template_lines, _LEAST_COPIES), source.dialect
     if not 0 < character_coverage <= 1:
         raise UserError(f"character_coverage {character_coverage} is not a share above 0 and at most 1")
@@ -304,7 +274,15 @@ def _train_in_pipeline(
         what = "special and added tokens, bytes"
         raise UserError(f"a vocabulary for this pipeline has at least {least} tokens ({what}), and not {vocab_size}")
     single_digits = split_digits or source.has_single_digits
-    model, lacking = _trained(_Wanted(text, source, first, last, vocab_size, character_coverage, single_digits))
+    wanted = _Wanted(text, source, first, last, vocab_size, character_coverage, single_digits)
+    in_model = -1  # added tokens that are pieces of the model too; for each there is room for another piece
+    lacking = last
+    while in_model < len(last) - len(lacking):
+        in_model = len(last) - len(lacking)
+        wanted.size = vocab_size + in_model
+        model = _BY_MODEL[dialect.model](wanted)
+        pieces = set(model_pieces(model))
+        lacking = [token for token in last if token not in pieces]
     made = source.with_pipeline(with_vocabulary(source.settings, model, lacking)).tokenizer
     if len(made) > vocab_size:
         raise TooManyCharacters(len(made), vocab_size)
@@ -324,58 +302,43 @@ ROBERTA_ROLES: dict[str, str] = dict(zip(SPECIAL_ROLES, ("<s>", "</s>", "<s>", "
 BERT_ROLES: dict[str, str] = dict(zip(("pad_token", "unk_token", "cls_token", "sep_token", "mask_token"), _BERT))
 
 
-def _xlmr() -> Tokenizer:
-    "XLM-R's pipeline: NFKC, no control characters, odd spaces to spaces, runs to one; unlike XLM-R it keeps joiners."
-    backend = Tokenizer(models.Unigram([(piece, 0.0) for piece in _ROBERTA[:-1]], unk_id=3))
-    replaced = {CONTROLS: "", ODD_SPACES: " ", " {2,}": " "}
-    controls, spaces, runs = (normalizers.Replace(Regex(pattern), new) for pattern, new in replaced.items())
-    backend.normalizer = normalizers.Sequence([controls, spaces, normalizers.NFKC(), runs])
-    backend.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace()])
-    backend.decoder = decoders.Metaspace()
-    return backend
-
-
-def _bert(lowercase: bool) -> Tokenizer:
-    "BERT's pipeline."
-    backend = Tokenizer(models.WordPiece({piece: id for id, piece in enumerate(_BERT)}, unk_token="[UNK]"))
-    backend.normalizer = normalizers.BertNormalizer(lowercase=lowercase, strip_accents=lowercase)
-    backend.pre_tokenizer, backend.decoder = pre_tokenizers.BertPreTokenizer(), decoders.WordPiece()
-    return backend
-
-
-def _roberta() -> Tokenizer:
-    "RoBERTa's pipeline."
-    backend = Tokenizer(models.BPE({piece: id for id, piece in enumerate(_ROBERTA)}, []))
-    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
-    backend.decoder = decoders.ByteLevel()
-    return backend
-
-
-def _post_processor(kind: str, around: tuple[bool, bool]) -> processors.PostProcessor:
-    "The special tokens around a text or two; on one side or none, as causal models want, around each alike."
-    first, last = (("[CLS]", 2), ("[SEP]", 3)) if kind == "wordpiece" else (("<s>", 0), ("</s>", 2))
-    if kind == "bpe" and all(around):
-        return processors.RobertaProcessing(last, first, add_prefix_space=True)
-    text = [*[first[0]] * around[0], "$A", *[last[0]] * around[1]]
-    more = [part.replace("$A", "$B") for part in text]
-    if all(around):  # a special token stands between two texts once in BERT, twice in XLM-R
-        more = ["$B:1", "[SEP]:1"] if kind == "wordpiece" else ["</s>", "$B", "</s>"]
-    return processors.TemplateProcessing(single=text, pair=[*text, *more], special_tokens=[first, last])
-
-
 def _usual(kind: str, lowercase: bool, max_length: int, around: tuple[bool, bool]) -> PreTrainedTokenizerFast:
     "A tokenizer of a kind without a vocabulary; the mask token of RoBERTa and XLM-R takes the space before it."
     from transformers import PreTrainedTokenizerFast
 
-    like_roberta = _xlmr if kind == "unigram" else _roberta
-    backend = _bert(lowercase) if kind == "wordpiece" else like_roberta()
-    backend.post_processor = _post_processor(kind, around)
-    roles: dict[str, Any] = dict(BERT_ROLES if kind == "wordpiece" else ROBERTA_ROLES)
-    roles["mask_token"] = AddedToken(roles["mask_token"], lstrip=kind != "wordpiece", special=True)
-    backend.add_special_tokens(list(dict.fromkeys(roles.values())))
+    first, last, roles = ("<s>", 0), ("</s>", 2), ROBERTA_ROLES
+    if kind == "unigram":  # XLM-R's: NFKC, no control characters, odd spaces to spaces, runs to one; joiners stay
+        backend = Tokenizer(models.Unigram([(piece, 0.0) for piece in _ROBERTA[:-1]], unk_id=3))
+        replaced = {CONTROLS: "", ODD_SPACES: " ", " {2,}": " "}
+        controls, spaces, runs = (normalizers.Replace(Regex(pattern), new) for pattern, new in replaced.items())
+        backend.normalizer = normalizers.Sequence([controls, spaces, normalizers.NFKC(), runs])
+        backend.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace()])
+        backend.decoder = decoders.Metaspace()
+    elif kind == "bpe":
+        backend = Tokenizer(models.BPE({piece: id for id, piece in enumerate(_ROBERTA)}, []))
+        backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
+        backend.decoder = decoders.ByteLevel()
+    else:
+        first, last, roles = ("[CLS]", 2), ("[SEP]", 3), BERT_ROLES
+        backend = Tokenizer(models.WordPiece({piece: id for id, piece in enumerate(_BERT)}, unk_token="[UNK]"))
+        backend.normalizer = normalizers.BertNormalizer(lowercase=lowercase, strip_accents=lowercase)
+        backend.pre_tokenizer, backend.decoder = pre_tokenizers.BertPreTokenizer(), decoders.WordPiece()
+    # special tokens around a text or two; on one side or none, as causal models want, around each alike
+    text = [*[first[0]] * around[0], "$A", *[last[0]] * around[1]]
+    more = [part.replace("$A", "$B") for part in text]
+    if all(around):  # a special token stands between two texts once in BERT, twice in XLM-R
+        more = ["$B:1", "[SEP]:1"] if kind == "wordpiece" else ["</s>", "$B", "</s>"]
+    backend.post_processor = processors.TemplateProcessing(
+        single=text, pair=[*text, *more], special_tokens=[first, last]
+    )
+    if kind == "bpe" and all(around):
+        backend.post_processor = processors.RobertaProcessing(last, first, add_prefix_space=True)
+    mask = AddedToken(roles["mask_token"], lstrip=kind != "wordpiece", special=True)
+    backend.add_special_tokens(list(dict.fromkeys([*list(roles.values())[:-1], mask])))
     inputs = ["input_ids", "attention_mask"] + ["token_type_ids"] * (kind == "wordpiece")
+    special: Json = roles | dict(mask_token=mask)
     return PreTrainedTokenizerFast(
-        tokenizer_object=backend, model_max_length=max_length, model_input_names=inputs, **roles
+        tokenizer_object=backend, model_max_length=max_length, model_input_names=inputs, **special
     )
 
 
@@ -491,28 +454,21 @@ def train_tokenizer_like(
     kind, length = kind or file.kind, file.tokenizer.model_max_length
     before, after = ids_around(file.tokenizer)
     lowercase = kind == "wordpiece" and bool((file.settings.get("normalizer") or {}).get("lowercase"))
-    return train_tokenizer(
-        lines,
-        kind,
-        vocab_size,
-        character_coverage,
-        split_digits,
-        lowercase,
-        length,
-        (bool(before), bool(after)),
-        at_most,
-    )
+    around = bool(before), bool(after)
+    shape = (kind, vocab_size, character_coverage, split_digits)
+    return train_tokenizer(lines, *shape, lowercase, length, around, at_most)
 
 # %% ../../nbs/02_tokens/02_train.ipynb #5e2d1c09
 SIZES = (250, 500, 1000, 2000, 4000, 8000, 16_000, 32_000)
 _CHARACTERS_PER_TOKEN = 60  # of a text, so that it can fill a vocabulary
 
 
-def first_tokens(
-    parts: TokenizerFile,  # of a trained tokenizer, its tokens in the order in which they were found
-    sizes: Iterable[int],  # numbers of tokens, with special tokens and single characters
-) -> Iterator[Built | None]:  # of each size, None where these alone are more
-    "The tokenizer with fewer tokens; `source_ids` are those that they had."
+def first_tokens(parts: TokenizerFile, sizes: Iterable[int]) -> Iterator[Built | None]:
+    """The tokenizer with fewer tokens, for each of some sizes; `source_ids` are the ids that they had.
+
+    The tokens of the trained tokenizer have to be in the order in which they were found. A size includes special tokens
+    and single characters; None where these alone are more.
+    """
     always = kept_in_any_case(parts, "all", np.zeros(parts.size, np.int64))
     others = [id for id in range(parts.size) if id not in always]
     for n in sizes:
@@ -523,11 +479,11 @@ def first_tokens(
         yield Built(parts.with_pipeline(pipeline).tokenizer, "", np.array(ids))
 
 
-def largest_tokenizer(
-    source: TokenizerFile,
-    lines: Sequence[str],
-) -> PreTrainedTokenizerFast:  # `ValueError` where the text fills none
-    "A tokenizer like the source's, of the largest of `SIZES` that a text fills, or the smallest with room for it."
+def largest_tokenizer(source: TokenizerFile, lines: Sequence[str]) -> PreTrainedTokenizerFast:
+    """A tokenizer like the source's, of the largest of `SIZES` that a text fills, or the smallest with room for it.
+
+    `ValueError` where the text fills none.
+    """
     characters, problem = sum(map(len, lines)), UserError("the text is too short for a tokenizer of its own")
     room = [size for size in SIZES if size * _CHARACTERS_PER_TOKEN <= characters] or SIZES[:1]
     larger = SIZES[len(room) :]  # as Chinese needs, with its many characters

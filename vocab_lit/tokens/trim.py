@@ -12,8 +12,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, count
+from operator import itemgetter
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from vocab_lit.text.errors import SettingError, UserError, no_collection
 from vocab_lit.text.words import read_words, script_name, script_of, word_lines, word_lists
 from vocab_lit.tokens.settings import TrimSettings
 from vocab_lit.tokens.tokenizer_file import Built, TokenizerFile
-from vocab_lit.tokens.vocab import Fit, Vocab, ids_of_lines
+from vocab_lit.tokens.vocab import Fit, Vocab, ids_of_lines, uncut, unknown_id
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -30,17 +31,21 @@ if TYPE_CHECKING:
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'UNSEEN', 'MOST_UNSEEN', 'Rows', 'SAMPLE', 'HELD_OUT', 'FEW_OF_SCRIPT', 'kept_in_any_case', 'TextCounts',
-           'covering', 'wanted_tokens', 'ordinary_counts', 'Trimming', 'trim', 'trim_costs', 'size_by_token',
-           'coverage_curve', 'told_of', 'script_counts', 'TokenizedText']
+__all__ = ['log', 'UNSEEN', 'MOST_UNSEEN', 'Counts', 'Row', 'SAMPLE', 'HELD_OUT', 'FEW_OF_SCRIPT', 'kept_in_any_case',
+           'TextCounts', 'covering', 'wanted_tokens', 'ordinary_counts', 'count_word_lists', 'Trimming', 'trim',
+           'trim_costs', 'size_by_token', 'coverage_curve', 'told_of', 'script_counts', 'TokenizedText']
 
 # %% ../../nbs/02_tokens/05_trim.ipynb #bd10a3f9
-def kept_in_any_case(
-    parts: TokenizerFile,
-    characters: str,  # "all", "text" or "none"
-    counts: np.ndarray,  # (tokens,) of each in the texts
-) -> set[int]:
-    "The ids of what stays whatever else does."
+def kept_in_any_case(parts: TokenizerFile, characters: str, counts: np.ndarray) -> set[int]:
+    """The ids of what stays whatever else does.
+
+    Parameters
+    ----------
+    characters
+        "all", "text" or "none": which single characters stay, where the tokenizer does not write bytes.
+    counts
+        (tokens,) of each in the texts.
+    """
     kept = parts.special | parts.used_ids
     if parts.dialect.model == "Unigram":
         kept.add(parts.least_likely)
@@ -48,16 +53,14 @@ def kept_in_any_case(
         return kept | parts.bytes
     if characters == "none":
         return kept
-    if characters == "all":
-        return kept | parts.characters_of(parts.ids)
-    return kept | parts.characters_of(
-        {parts.pieces[id] for id in np.flatnonzero(counts).tolist() if id in parts.pieces}
-    )
+    seen = (parts.pieces[id] for id in np.flatnonzero(counts).tolist() if id in parts.pieces)
+    return kept | parts.characters_of(parts.ids if characters == "all" else set(seen))
 
 # %% ../../nbs/02_tokens/05_trim.ipynb #f905696d
 UNSEEN = 0.1  # share of the different lines of a text that stand apart
 MOST_UNSEEN = 2000  # of them; the others count with the rest
 _FEWEST_SEEN = 20  # other lines; of a shorter text no line stands apart
+Counts = Mapping[str, np.ndarray]  # {text: (tokens,) how often it has each token}
 
 
 class TextCounts:
@@ -65,21 +68,22 @@ class TextCounts:
 
     def __init__(self, parts: TokenizerFile, lines: Iterable[str]):
         self.unseen: Counter[str] = Counter()  # lines that stand apart, and how often the text has them
-        self._others = 0  # lines
-        self.seen = parts.count(self._read(lines))  # (tokens,) in all other lines
-        self.rows = parts.rows(list(self.unseen))  # the ids of each line that stands apart
-        if self._others < _FEWEST_SEEN:
-            self.seen, self.unseen, self.rows = self.all, Counter(), []
+        n_others = 0
 
-    def _read(self, lines: Iterable[str]) -> Iterator[str]:
-        "The lines that do not stand apart."
-        for line in lines:
-            has_room = len(self.unseen) < MOST_UNSEEN or line in self.unseen
-            if has_room and is_held_out(line, UNSEEN, seed=0):
-                self.unseen[line] += 1
-            else:
-                self._others += 1
-                yield line
+        def others() -> Iterator[str]:
+            nonlocal n_others
+            for line in lines:
+                has_room = len(self.unseen) < MOST_UNSEEN or line in self.unseen
+                if has_room and is_held_out(line, UNSEEN, seed=0):
+                    self.unseen[line] += 1
+                else:
+                    n_others += 1
+                    yield line
+
+        self.seen = parts.count(others())  # (tokens,) in all other lines
+        self.rows = parts.rows(list(self.unseen))  # the ids of each line that stands apart
+        if n_others < _FEWEST_SEEN:
+            self.seen, self.unseen, self.rows = self.all, Counter(), []
 
     @cached_property
     def all(self) -> np.ndarray:  # (tokens,) int64
@@ -89,10 +93,7 @@ class TextCounts:
         return self.seen + np.bincount(ids, weights, len(self.seen)).astype(np.int64)
 
 
-def covering(
-    counts: np.ndarray,  # (tokens,)
-    coverage: float,  # share of all that are counted
-) -> np.ndarray:  # ids, the most frequent first
+def covering(counts: np.ndarray, coverage: float) -> np.ndarray:  # (tokens,); share of all; ids, most frequent first
     "The fewest tokens that make a share of a text."
     order = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)]
     reached = np.cumsum(counts[order])
@@ -100,19 +101,18 @@ def covering(
     return order[: np.searchsorted(reached, enough) + 1]
 
 
-def wanted_tokens(
-    counts: Mapping[str, np.ndarray],  # {text: (tokens,) of each}
-    coverage: float,  # share of each
-    whole: Collection[str] = (),  # lists of words, all of whose tokens are wanted
-) -> list[int]:
-    "The ids that cover every text, those first that are most frequent in the mean."
+def wanted_tokens(counts: Counts, coverage: float, whole: Collection[str] = ()) -> list[int]:
+    """The ids that cover a share of every text, those first that are most frequent in the mean.
+
+    Of the texts in `whole`, lists of words, all tokens are wanted.
+    """
     shares = {name: 1.0 if name in whole else coverage for name in counts}
     needed = set().union(*(covering(c, shares[name]).tolist() for name, c in counts.items()))
     mean = np.add.reduce([c / c.sum() for c in counts.values()])
     return sorted(needed, key=lambda id: (-mean[id], id))
 
 # %% ../../nbs/02_tokens/05_trim.ipynb #6115db14
-def ordinary_counts(parts: TokenizerFile, counts: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+def ordinary_counts(parts: TokenizerFile, counts: Counts) -> dict[str, np.ndarray]:
     "The counts without those of special and unknown tokens; `ValueError` where nothing is left of a text."
     special, ordinary = list(parts.special), {}
     mark = [parts.ids[parts.dialect.mark]] if parts.dialect.mark in parts.ids else []  # stands before any word
@@ -124,21 +124,19 @@ def ordinary_counts(parts: TokenizerFile, counts: Mapping[str, np.ndarray]) -> d
     return ordinary
 
 
+def count_word_lists(parts: TokenizerFile, words: str) -> dict[str, np.ndarray]:
+    "How often lists of words, as `TrimSettings` names them, have each token."
+    return {w.name: parts.count(word_lines(read_words(w), w.language)) for w in word_lists(words)}
+
+
 class Trimming:
     "What trimming keeps of a vocabulary, from counts that are made once; errors as for `trim`."
 
-    def __init__(
-        self,
-        parts: TokenizerFile,
-        texts: Mapping[str, Iterable[str]],  # lines by the name of the text
-        settings: TrimSettings,
-    ):
+    def __init__(self, parts: TokenizerFile, texts: Mapping[str, Iterable[str]], settings: TrimSettings):
+        "`texts` are lines by the name of the text."
         self.parts, self.settings = parts, settings
         self.texts = {name: TextCounts(parts, lines) for name, lines in texts.items()}
-        self.words = {
-            f"{words.name} (words)": parts.count(word_lines(read_words(words), words.language))
-            for words in word_lists(settings.words)
-        }
+        self.words = {f"{name} (words)": n for name, n in count_word_lists(parts, settings.words).items()}
         always, wanted = self.order({name: text.all for name, text in self.texts.items()})
         self.always = f"special tokens and {'bytes' if parts.spells_bytes else 'single characters'}"
         if 0 < settings.vocab_size < len(always):
@@ -147,12 +145,12 @@ class Trimming:
             raise SettingError("vocab_size", f" {settings.vocab_size:,}: {problem}")
         self.kept, self.n_always = self.chosen(always, wanted), len(always)
 
-    def order(
-        self,
-        counts: Mapping[str, np.ndarray],  # {text: (tokens,) of each}
-        coverage: float | None = None,  # share of each text; None: that of the settings
-    ) -> tuple[set[int], list[int]]:  # the ids that stay in any case, and those that are wanted, most frequent first
-        "What is to be kept for some counts of the texts, and for the lists of words."
+    def order(self, counts: Counts, coverage: float | None = None) -> tuple[set[int], list[int]]:
+        """What is to be kept for some counts of the texts, and for the lists of words.
+
+        Returns the ids that stay in any case, and those that cover the share of each text (None: that of the settings),
+        the most frequent first.
+        """
         ordinary = ordinary_counts(self.parts, {**counts, **self.words})
         always = kept_in_any_case(self.parts, self.settings.characters, np.add.reduce([*ordinary.values()]))
         return always, wanted_tokens(ordinary, coverage or self.settings.coverage, self.words)
@@ -239,44 +237,40 @@ def trim(
     return Trimming(TokenizerFile.of(source), texts, settings).built
 
 # %% ../../nbs/02_tokens/05_trim.ipynb #af1c0d01
-Rows = Sequence[Sequence[int]]  # the ids of each line
+Row = dict[str, Any]  # of a table
 
 
-def _times(rows: Rows, id: int | None) -> int:
-    return sum(list(row).count(cast("int", id)) for row in rows)  # 0 of None
+def trim_costs(trimming: Trimming) -> list[Row]:
+    """Of each text the share of its tokens that stay, and what trimming costs those of its lines that stand apart.
 
-
-def _cost(trimming: Trimming, lines: Sequence[str], rows: Rows) -> dict[str, Any]:
-    "What lines that were not counted lose: shares of them and of their tokens, tokens per word, and unknown tokens."
-    stays = np.zeros(trimming.parts.size, bool)  # by id
+    These are shares of the lines and of their tokens, tokens per word, and unknown tokens, before and after.
+    """
+    parts, rows = trimming.parts, []
+    stays = np.zeros(parts.size, bool)  # by id, judged without the lines that stand apart
     stays[list(trimming.kept_by_seen)] = True
-    stay = [stays[list(row)] for row in rows]
-    changed = [line for line, kept in zip(lines, stay) if not kept.all()]
-    as_before = [row for row, kept in zip(rows, stay) if kept.all()]
-    after = trimming.trimmed_by_seen if changed else trimming.parts
-    again = after.rows(changed)
-    tokens, lost = sum(map(len, rows)), sum(int((~kept).sum()) for kept in stay)
-    words, unknown = max(1, sum(len(line.split()) for line in lines)), trimming.parts.unknown_id
-    return dict(
-        unseen_lines=len(lines),
-        tokenized_differently=round(len(changed) / len(lines), 4),
-        tokens_lost=lost,
-        share_lost=round(lost / tokens, 6),
-        tokens_per_word=round(tokens / words, 4),
-        after=round(sum(map(len, [*as_before, *again])) / words, 4),
-        unknown=_times(rows, unknown),
-        unknown_after=_times(as_before, unknown) + _times(again, after.unknown_id),
-    )
-
-
-def trim_costs(trimming: Trimming) -> list[dict[str, Any]]:
-    "Of each text the share of its tokens that stay, and what trimming costs those of its lines that stand apart."
-    kept, told = list(trimming.kept), []
     for name, text in trimming.texts.items():
-        stay = round(float(text.all[kept].sum() / text.all.sum()), 6)
-        cost = _cost(trimming, list(text.unseen), text.rows) if text.rows else dict(unseen_lines=0)
-        told.append(dict(text=name, tokens_that_stay=stay) | cost)
-    return told
+        that_stay = round(float(text.all[list(trimming.kept)].sum() / text.all.sum()), 6)
+        row: Row = dict(text=name, tokens_that_stay=that_stay, unseen_lines=len(text.rows))
+        rows.append(row)
+        if not text.rows:
+            continue
+        lines, ids = list(text.unseen), text.rows
+        kept = [stays[line_ids] for line_ids in ids]
+        changed = [line for line, stay in zip(lines, kept) if not stay.all()]
+        as_before = [line_ids for line_ids, stay in zip(ids, kept) if stay.all()]
+        after = trimming.trimmed_by_seen if changed else parts
+        again, lost = after.rows(changed), sum(int((~stay).sum()) for stay in kept)
+        whole, unknown = Fit.of(lines, ids, parts.unknown_id), Fit.of((), as_before, parts.unknown_id).unknown
+        row |= dict(
+            tokenized_differently=round(len(changed) / len(lines), 4),
+            tokens_lost=lost,
+            share_lost=round(lost / whole.tokens, 6),
+            tokens_per_word=round(whole.fertility, 4),
+            after=round(sum(map(len, [*as_before, *again])) / max(1, whole.words), 4),
+            unknown=whole.unknown,
+            unknown_after=unknown + Fit.of((), again, after.unknown_id).unknown,
+        )
+    return rows
 
 # %% ../../nbs/02_tokens/05_trim.ipynb #e846f1e8
 _STEPS = (1, 1.5, 2, 3, 4, 6, 8)  # sizes within a power of ten
@@ -294,20 +288,14 @@ def size_by_token(trimming: Trimming) -> np.ndarray:  # (tokens,) float; inf whe
     return sizes
 
 
-def _round_sizes(least: float, most: float) -> list[int]:
-    "Round numbers between two sizes."
-    powers = range(len(str(int(most))))
-    return [size for power in powers for step in _STEPS if least < (size := int(step * 10**power)) < most]
-
-
-def coverage_curve(trimming: Trimming) -> list[dict[str, Any]]:
+def coverage_curve(trimming: Trimming) -> list[Row]:
     "By size: the least share of a text's tokens that are kept, and of each text the unseen lines tokenized as before."
     sizes = size_by_token(trimming)
     texts = {name: text for name, text in trimming.texts.items() if text.rows}
     of_lines = {name: np.array([sizes[row].max(initial=0) for row in text.rows]) for name, text in texts.items()}
-    largest = int(sizes[np.isfinite(sizes)].max())
-    rows = []
-    for size in [*_round_sizes(sizes.min(), largest), largest]:
+    largest, rows = int(sizes[np.isfinite(sizes)].max()), []
+    round_sizes = (int(step * 10**power) for power in range(len(str(largest))) for step in _STEPS)
+    for size in [*(size for size in round_sizes if sizes.min() < size < largest), largest]:
         kept = sizes <= size
         covered = min(float(text.seen[kept].sum() / text.seen.sum()) for text in trimming.texts.values())
         as_before = {name: round(float((needed <= size).mean()), 4) for name, needed in of_lines.items()}
@@ -318,24 +306,16 @@ def coverage_curve(trimming: Trimming) -> list[dict[str, Any]]:
 _MUCH = 0.05  # share of unseen lines from which something is said
 
 
-def _advice(texts: Sequence[dict[str, Any]], curve: Sequence[dict[str, Any]]) -> str:
-    "What would keep more of the text that loses most, empty where little is lost."
-    worst = max(texts, key=lambda row: row.get("tokenized_differently", 0))
-    lost = worst.get("tokenized_differently", 0)
-    if lost < _MUCH:
-        return ""
-    largest, at_most = curve[-2]["tokens"], curve[-2]["as_before"][worst["text"]]
-    hint = "more text keeps more, and so do lists of words: --words en:60000, or --words FILE for your language"
-    if at_most - (1 - lost) > _MUCH:
-        hint = f"{largest:,} tokens, all that the texts have, would divide {at_most:.1%} as before"
-    return f"{worst['text']}: {lost:.1%} of lines that were not counted are tokenized differently; {hint}"
-
-
-def told_of(trimming: Trimming) -> dict[str, list[dict[str, Any]]]:
-    "What trimming does to its texts, and the curve by size; the log says what would keep more."
+def told_of(trimming: Trimming) -> dict[str, list[Row]]:
+    "What trimming does to its texts, and the curve by size; the log says what would keep more of the worst text."
     texts, curve = trim_costs(trimming), coverage_curve(trimming)
-    if advice := _advice(texts, curve):
-        log.info(advice)
+    lost, worst = max(((row.get("tokenized_differently", 0), row["text"]) for row in texts), key=itemgetter(0))
+    if lost >= _MUCH:
+        largest, at_most = curve[-2]["tokens"], curve[-2]["as_before"][worst]
+        hint = "more text keeps more, and so do lists of words: --words en:60000, or --words FILE for your language"
+        if at_most - (1 - lost) > _MUCH:
+            hint = f"{largest:,} tokens, all that the texts have, would divide {at_most:.1%} as before"
+        log.info(f"{worst}: {lost:.1%} of lines that were not counted are tokenized differently; {hint}")
     return dict(texts=texts, curve=curve)
 
 # %% ../../nbs/02_tokens/05_trim.ipynb #f1b13ba9
@@ -344,21 +324,13 @@ HELD_OUT = 0.1  # share of it that no tokenizer is trained on
 FEW_OF_SCRIPT = 20  # tokens of two letters and more: with fewer, a vocabulary does not know a script
 
 
-def script_counts(
-    texts: Iterable[str],
-    is_counted: Callable[[str], bool],  # of a character
-) -> Counter[str]:  # {ISO 15924: characters}
-    "Count the characters of texts by script; each different character is looked at once."
+def script_counts(texts: Iterable[str], is_counted: Callable[[str], bool]) -> Counter[str]:
+    "Count the characters of texts that `is_counted` takes, by script (ISO 15924)."
     characters, scripts = Counter(chain.from_iterable(texts)), Counter()
     for character, n in characters.items():
         if is_counted(character):
             scripts[script_of(character)] += n
     return scripts
-
-
-def _letters(texts: Iterable[str]) -> int:
-    "The number of letters in some texts."
-    return sum(c.isalpha() for text in texts for c in text)
 
 
 @dataclass
@@ -371,9 +343,8 @@ class TokenizedText:
 
     def __post_init__(self):
         self.n_lines = self.n_lines or len(self.lines)
-        self.tokenizer: PreTrainedTokenizerBase = self.source.own_tokenizer
-        unknown = cast("int | None", self.tokenizer.unk_token_id)
-        self.unknown = -1 if unknown is None else unknown
+        self.tokenizer = self.source.own_tokenizer
+        self.unknown = unknown_id(self.tokenizer)
 
     @classmethod
     def read(cls, source: Vocab, lines: Iterable[str]) -> TokenizedText:
@@ -394,9 +365,7 @@ class TokenizedText:
 
     def fit(self, lines: Sequence[str]) -> Fit:
         "The counts of some of the lines."
-        words, rows = [line.split() for line in lines], [self.rows[line] for line in lines]
-        characters = sum(len("".join(parts)) for parts in words)
-        return Fit(sum(map(len, rows)), sum(map(len, words)), characters, sum(r.count(self.unknown) for r in rows))
+        return Fit.of(lines, [self.rows[line] for line in lines], self.unknown)
 
     @cached_property
     def split(self) -> tuple[list[str], list[str]]:
@@ -411,10 +380,10 @@ class TokenizedText:
         some = [line for line in lines if self.unknown in self.rows[line]]
         if not some:
             return 0.0
-        encoded = self.tokenizer(some, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
-        rows: Any = zip(some, encoded["input_ids"], encoded["offset_mapping"])
-        unknown = (line[a:b] for line, ids, spans in rows for id, (a, b) in zip(ids, spans) if id == self.unknown)
-        return _letters(unknown) / max(_letters(lines), 1)
+        pairs = zip(some, uncut(self.tokenizer).encode_batch(some, add_special_tokens=False))
+        unknown = (line[a:b] for line, e in pairs for id, (a, b) in zip(e.ids, e.offsets) if id == self.unknown)
+        n_unknown, n_letters = (sum(c.isalpha() for text in texts for c in text) for texts in (unknown, lines))
+        return n_unknown / max(n_letters, 1)
 
     @property
     def missing_scripts(self) -> dict[str, float]:  # {ISO 15924: share of the letters}, of a hundredth and more
@@ -425,7 +394,7 @@ class TokenizedText:
         return {script: round(share, 3) for script, share in shares.items() if share >= 0.01}
 
     @property
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> Row:
         "How the tokenizer divides the text."
         scripts = script_counts(self.lines, lambda character: not character.isspace())
         shares = ((script_name(script), n / scripts.total()) for script, n in scripts.most_common(3))
@@ -444,25 +413,25 @@ class TokenizedText:
     def counted(self, words: str) -> dict[str, np.ndarray]:  # {list: (tokens,) of each}
         "How often lists of words have each token; none where the tokenizer cannot be trimmed."
         try:
-            return {w.name: self.parts.count(word_lines(read_words(w), w.language)) for w in word_lists(words)}
+            return count_word_lists(self.parts, words)
         except ValueError:
             return {}
 
-    def kept(self, lines: Sequence[str], words: Mapping[str, np.ndarray] = MappingProxyType({})) -> set[int]:
+    def kept(self, lines: Sequence[str], words: Counts = MappingProxyType({})) -> set[int]:
         "The ids that lines of the text and lists of words need, with those that always stay; `ValueError` as `trim`."
         parts, ids = self.parts, np.fromiter(chain.from_iterable(self.rows[line] for line in lines), np.int64)
         counts = ordinary_counts(parts, {"the text": np.bincount(ids, minlength=parts.size), **words})
         kept = kept_in_any_case(parts, "all", counts["the text"])
         return kept.union(*map(parts.needs, wanted_tokens(counts, TrimSettings.coverage, words)))
 
-    def trimmed(self, lines: Sequence[str], words: Mapping[str, np.ndarray] = MappingProxyType({})) -> TokenizerFile:
+    def trimmed(self, lines: Sequence[str], words: Counts = MappingProxyType({})) -> TokenizerFile:
         "The tokenizer with these tokens; as it is where it cannot be trimmed."
         try:
             return self.parts.trimmed(self.kept(lines, words))
         except ValueError:
             return self.parts
 
-    def trimmed_size(self, words: Mapping[str, np.ndarray]) -> int:
+    def trimmed_size(self, words: Counts) -> int:
         "How many tokens that of the whole text would have."
         parts = self.parts
         try:

@@ -14,22 +14,26 @@ import unicodedata
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Protocol
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from tokenizers import Tokenizer, models
 
 from vocab_lit.text.errors import UserError, no_collection
+from vocab_lit.text.reader import Json as Json
 from vocab_lit.text.words import block_of, script_of
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 # %% auto #0
-__all__ = ['BPE_OPTIONS', 'BYTES', 'CHARACTERS', 'FALLBACK', 'FALLBACK_PIECES', 'TIMES_FOLLOW', 'ROLES', 'SAME_ROLE', 'visible',
-           'Token', 'Dialect', 'components', 'backend_of', 'length_settings', 'ids_of_lines', 'read_pipeline',
-           'added_tokens', 'read_settings', 'read_dialect', 'is_reserved', 'read_token', 'check_ids', 'Vocab',
-           'match_specials', 'overlap', 'Fit', 'fit', 'sum_fits', 'sentencepiece_pipeline', 'merges_by_score']
+__all__ = ['LengthSettings', 'BPE_OPTIONS', 'BYTES', 'CHARACTERS', 'SPACE_MARK', 'FALLBACK', 'FALLBACK_PIECES', 'TIMES_FOLLOW',
+           'ROLES', 'SAME_ROLE', 'visible', 'Token', 'Dialect', 'components', 'backend_of', 'length_settings',
+           'copy_length_settings', 'uncut', 'ids_of_lines', 'unknown_id', 'read_pipeline', 'added_tokens',
+           'read_settings', 'read_dialect', 'is_reserved', 'read_token', 'check_ids', 'TokenizerLike', 'Vocab',
+           'match_specials', 'overlap', 'Fit', 'fit', 'new_model', 'isolating_split', 'sentencepiece_pipeline',
+           'merges_by_score']
 
 # %% ../../nbs/02_tokens/01_vocab.ipynb #6365abba
 def visible(text: str) -> str:
@@ -128,7 +132,7 @@ class Dialect:
 _UNMARKED = Dialect("WordLevel", False, False, "", "", "")  # of tokens that are written as their text
 
 
-def components(component: dict[str, Any] | None) -> Iterator[dict[str, Any]]:
+def components(component: Json | None) -> Iterator[Json]:
     "A component of a pipeline, such as its normalizer, and all that are nested in it."
     if component is None:
         return
@@ -138,9 +142,11 @@ def components(component: dict[str, Any] | None) -> Iterator[dict[str, Any]]:
             yield from components(c)
 
 # %% ../../nbs/02_tokens/01_vocab.ipynb #68e7801e
-def backend_of(
-    tokenizer: PreTrainedTokenizerBase,  # a fast tokenizer of transformers
-) -> Tokenizer:
+LengthSettings = dict[str, Json | None]  # the entries `truncation` and `padding` of a `tokenizer.json`
+_LENGTHS: WeakKeyDictionary[PreTrainedTokenizerBase, LengthSettings] = WeakKeyDictionary()
+
+
+def backend_of(tokenizer: PreTrainedTokenizerBase) -> Tokenizer:
     "The tokenizer of the library `tokenizers` within one of transformers; `ValueError` where it has none."
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if not isinstance(backend, Tokenizer):
@@ -149,44 +155,56 @@ def backend_of(
     return backend
 
 
-def length_settings(tokenizer: PreTrainedTokenizerBase) -> dict[str, dict[str, Any] | None]:
-    "The entries `truncation` and `padding` of a `tokenizer.json`, as they were before a call that resets them."
-    noted: Any = tokenizer  # an attribute of our own
-    if "length_settings" not in vars(tokenizer):
+def length_settings(tokenizer: PreTrainedTokenizerBase) -> LengthSettings:
+    "The length settings that a tokenizer had when this was first called; calls of transformers reset them."
+    if tokenizer not in _LENGTHS:
         backend = backend_of(tokenizer)
-        noted.length_settings = dict(truncation=backend.truncation, padding=backend.padding)
-    return noted.length_settings
+        _LENGTHS[tokenizer] = dict(truncation=backend.truncation, padding=backend.padding)
+    return _LENGTHS[tokenizer]
+
+
+def copy_length_settings(source: PreTrainedTokenizerBase, target: PreTrainedTokenizerBase) -> None:
+    "Give a tokenizer that was made from another one the length settings of that one."
+    _LENGTHS[target] = length_settings(source).copy()
+
+
+def uncut(tokenizer: PreTrainedTokenizerBase) -> Tokenizer:
+    "The tokenizer of the library `tokenizers`, which from now on neither cuts nor pads texts."
+    length_settings(tokenizer)
+    backend = backend_of(tokenizer)
+    backend.no_truncation()
+    backend.no_padding()
+    return backend
 
 
 def ids_of_lines(tokenizer: PreTrainedTokenizerBase, lines: Sequence[str]) -> list[list[int]]:
     "The tokens of lines, uncut and without special ones, also where a tokenizer's class wants boxes or reads HTML."
-    backend = backend_of(tokenizer)
-    length_settings(tokenizer)
-    backend.no_truncation()
-    backend.no_padding()
-    return [encoding.ids for encoding in backend.encode_batch_fast(lines, add_special_tokens=False)]
+    return [encoding.ids for encoding in uncut(tokenizer).encode_batch_fast(lines, add_special_tokens=False)]
 
 
-def read_pipeline(
-    tokenizer: PreTrainedTokenizerBase,  # a fast tokenizer of transformers
-) -> dict[str, Any]:  # its `tokenizer.json`, parsed
-    "A tokenizer's own description of what it does; `ValueError` for one that has none."
+def unknown_id(tokenizer: PreTrainedTokenizerBase) -> int | None:
+    "The id of the unknown token."
+    id = tokenizer.unk_token_id  # which transformers declares as a list, too
+    return id if isinstance(id, int) else None
+
+
+def read_pipeline(tokenizer: PreTrainedTokenizerBase) -> Json:
+    "The parsed `tokenizer.json` of a fast tokenizer; `ValueError` for one that has none."
     with no_collection():
         return json.loads(backend_of(tokenizer).to_str())
 
 
-def added_tokens(tokenizer: PreTrainedTokenizerBase) -> list[dict[str, Any]]:
+def added_tokens(tokenizer: PreTrainedTokenizerBase) -> list[Json]:
     "The added tokens as `tokenizer.json` has them, by their ids."
-    return [
-        dict(id=id) | t.__getstate__() for id, t in sorted(backend_of(tokenizer).get_added_tokens_decoder().items())
-    ]
+    added = sorted(backend_of(tokenizer).get_added_tokens_decoder().items())
+    return [dict(id=id) | token.__getstate__() for id, token in added]
 
 
 BPE_OPTIONS = ("dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix", "fuse_unk", "byte_fallback")
 BPE_OPTIONS += ("ignore_merges",)
 
 
-def read_settings(tokenizer: PreTrainedTokenizerBase) -> dict[str, Any]:
+def read_settings(tokenizer: PreTrainedTokenizerBase) -> Json:
     "As `read_pipeline`, without the pieces and merges of a BPE model, which are nearly all of it."
     backend = backend_of(tokenizer)
     if not isinstance(backend.model, models.BPE):
@@ -198,45 +216,34 @@ def read_settings(tokenizer: PreTrainedTokenizerBase) -> dict[str, Any]:
     return json.loads(bare.to_str()) | dict(added_tokens=added_tokens(tokenizer))
 
 
-def _mark_of(part: Mapping[str, Any]) -> str:
-    "The character that a component of a pipeline writes for a space, nothing where it writes none."
-    if part["type"] == "Metaspace":
-        return part["replacement"]
-    if part["type"] != "Replace":
-        return ""
-    before, after = part["pattern"].get("String", ""), part["content"]
-    if " " not in (before, after) or len(before) != 1 or len(after) != 1:
-        return ""
-    return after if before == " " else before
-
-
-def read_dialect(
-    pipeline: Mapping[str, Any],  # the parsed `tokenizer.json`
-) -> Dialect:
-    "Read off how a tokenizer writes its pieces."
-    model = pipeline["model"]
+def read_dialect(pipeline: Json) -> Dialect:
+    "Read off a parsed `tokenizer.json` how the tokenizer writes its pieces."
+    model, mark = pipeline["model"], ""
     parts = [p for name in ("normalizer", "pre_tokenizer", "decoder") for p in components(pipeline.get(name))]
-    marks = [mark for p in parts if (mark := _mark_of(p))] or [""]
-    suffixes = [p["suffix"] for p in parts if p["type"] == "BPEDecoder"] or [""]
+    for part in parts:
+        if part["type"] == "Metaspace":
+            mark = part["replacement"]
+        elif part["type"] == "Replace":
+            before, after = part["pattern"].get("String", ""), part["content"]
+            if " " in (before, after) and len(before) == len(after) == 1:
+                mark = after if before == " " else before
+    suffixes = [part["suffix"] for part in parts if part["type"] == "BPEDecoder"] or [""]
     return Dialect(
         model=model["type"],
-        byte_level=any(p["type"] == "ByteLevel" for p in parts),
+        byte_level=any(part["type"] == "ByteLevel" for part in parts),
         byte_fallback=bool(model.get("byte_fallback")),
-        mark=marks[-1],
+        mark=mark,
         continuation=model.get("continuing_subword_prefix") or "",
         end=model.get("end_of_word_suffix") or suffixes[0],
     )
 
 # %% ../../nbs/02_tokens/01_vocab.ipynb #8f295a2a
-def _byte_alphabet() -> dict[str, int]:  # {character: byte}
-    "The characters in which byte-level vocabularies write bytes."
-    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-    others = [b for b in range(256) if b not in printable]
-    return {chr(b): b for b in printable} | {chr(0x100 + n): b for n, b in enumerate(others)}
-
-
-BYTES = _byte_alphabet()  # {character: byte}
+_PRINTABLE = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+_OTHER_BYTES = sorted({*range(256)} - {*_PRINTABLE})
+# {character: byte} of byte-level vocabularies
+BYTES = {chr(b): b for b in _PRINTABLE} | {chr(0x100 + n): b for n, b in enumerate(_OTHER_BYTES)}
 CHARACTERS = {b: c for c, b in BYTES.items()}  # {byte: character}
+SPACE_MARK = "▁"  # written for a space by SentencePiece
 _RESERVED = "unused|reserved|extra|madeupword|dummy|special|placeholder"
 FALLBACK = re.compile(r"<0x([0-9A-F]{2})>")
 FALLBACK_PIECES = [f"<0x{byte:02X}>" for byte in range(256)]  # the tokens of byte fallback
@@ -249,12 +256,8 @@ def is_reserved(piece: str) -> bool:
     return piece[:1] in ("[", "<") and bool(re.fullmatch(pattern, piece, re.I))
 
 # %% ../../nbs/02_tokens/01_vocab.ipynb #20c5a3a0
-def read_token(
-    id: int,  # row
-    piece: str,  # as the tokenizer writes it
-    d: Dialect,  # the tokenizer's dialect
-) -> Token:
-    "Bring one ordinary entry of a vocabulary into canonical form."
+def read_token(id: int, piece: str, d: Dialect) -> Token:
+    "Bring one ordinary entry of a vocabulary, a piece as a tokenizer of a dialect writes it, into canonical form."
     if is_reserved(piece):
         return Token(id, piece, "", False, "unused")
     if d.byte_fallback and (m := FALLBACK.fullmatch(piece)):
@@ -294,12 +297,18 @@ def check_ids(pieces: Mapping[str, int]) -> None:  # {piece: id}, added tokens i
         raise UserError(f"{clash!r} and {owner[pieces[clash]]!r} have one id, {pieces[clash]}; {hint}")
 
 
-def _ordinary(source: Vocab | None, dialect: Dialect) -> dict[int, Token]:  # by id
-    "The tokens of a source vocabulary that were read as a dialect writes them; none where it is of another."
-    if source is None or source.tokenizer is None or source.dialect != dialect:
-        return {}
-    others = {added["id"] for added in added_tokens(source.tokenizer)}
-    return {t.id: t for t in source if t.piece and t.kind != "special" and t.id not in others}
+class TokenizerLike(Protocol):
+    "What the library needs of a tokenizer, which comes from a folder, a `tokenizer.json` or a GGUF file."
+
+    @property
+    def unknown_id(self) -> int | None: ...  # the token for what the vocabulary does not have
+    @property
+    def template(self) -> str | dict[str, str] | None: ...  # chat templates
+    def rows(self, lines: Sequence[str]) -> list[list[int]]: ...  # the ids of each line
+    def count(self, lines: Iterable[str]) -> np.ndarray: ...  # (tokens,) how often a text has each token
+    def needs(self, id: int) -> set[int]: ...  # a token and all others without which no text would give it
+    def trimmed(self, kept: set[int]) -> TokenizerLike: ...  # with some of the tokens
+    def drop_parsed(self) -> None: ...  # frees memory
 
 
 class Vocab:
@@ -337,9 +346,9 @@ class Vocab:
         dialect: Dialect | None = None,
         tokenizer: PreTrainedTokenizerBase | None = None,
     ):
-        self.tokens, self.roles, self.tokenizer = tokens, roles or {}, tokenizer
-        self.dialect = dialect or _UNMARKED
-        self.file: Any = None  # the `TokenizerFile` that the tokenizer was read by
+        self.tokens, self.roles = tokens, roles or {}
+        self.dialect, self.tokenizer = dialect or _UNMARKED, tokenizer
+        self.file: TokenizerLike | None = None  # that the vocabulary was read from
 
     @property
     def own_tokenizer(self) -> PreTrainedTokenizerBase:
@@ -360,23 +369,36 @@ class Vocab:
     @classmethod
     @no_collection()
     def from_tokenizer(
-        cls,
-        tokenizer: PreTrainedTokenizerBase,  # a fast tokenizer of transformers
-        settings: dict[str, Any] | None = None,  # of its `tokenizer.json`, where these have been read
-        source: Vocab | None = None,  # of the tokenizer that it was made from; tokens that stay are those of it
+        cls, tokenizer: PreTrainedTokenizerBase, settings: Json | None = None, source: Vocab | None = None
     ) -> Vocab:
-        "Read a vocabulary; ids that no piece has become `unused` rows; `ValueError` where two tokens have one id."
+        """Read a vocabulary; ids that no piece has become `unused` rows; `ValueError` where two tokens have one id.
+
+        Parameters
+        ----------
+        tokenizer
+            A fast tokenizer of transformers.
+        settings
+            Of its `tokenizer.json`, where these have been read.
+        source
+            The vocabulary of the tokenizer that it was made from; tokens that stay are those of it.
+        """
         settings = settings or read_settings(tokenizer)
         pieces, backend = tokenizer.get_vocab(), backend_of(tokenizer)
         check_ids(pieces)
         dialect = read_dialect(settings)
         added = {a["id"]: a for a in settings["added_tokens"]}
         special = set(tokenizer.all_special_ids) | {i for i, a in added.items() if a["special"]}
-        by_id, ordinary = {}, _ordinary(source, dialect)
+        ordinary: dict[int, Token] = {}  # of the source, written as this tokenizer writes them
+        if source is not None and source.tokenizer is not None and source.dialect == dialect:
+            others = {a["id"] for a in added_tokens(source.tokenizer)}
+            ordinary = {t.id: t for t in source if t.piece and t.kind != "special" and t.id not in others}
+        by_id: dict[int, Token] = {}
         for piece, i in pieces.items():
+            # an added token is plain text where the model lacks it, or its characters are no bytes
+            as_text = piece[:1] == " " or (dialect.byte_level and not all(c in BYTES for c in piece))
             if i in special:
                 by_id[i] = Token(i, piece, piece, False, "special")
-            elif i in added and (backend.model.token_to_id(piece) is None or _is_undialectal(piece, dialect)):
+            elif i in added and (as_text or backend.model.token_to_id(piece) is None):
                 start = piece.startswith(" ") or bool(dialect.continuation)  # BERT takes it for a whole word
                 by_id[i] = Token(i, piece, piece.lstrip(" "), start, "text")
             else:
@@ -388,40 +410,28 @@ class Vocab:
         return cls(tokens, roles, dialect, tokenizer)
 
     @functools.cached_property
-    def _keys(self) -> list[tuple[Hashable, ...]]:  # of the tokens
-        return [t.key for t in self.tokens]
-
-    @functools.cached_property
-    def _ids(self) -> dict[tuple[Hashable, ...], int]:  # {key: id}, the lowest id where several tokens have one key
-        return dict(zip(reversed(self._keys), (t.id for t in reversed(self.tokens))))
-
-    @functools.cached_property
-    def _exact(self) -> dict[tuple[Hashable, ...], int]:  # {(key, piece): id} of the others
-        return {(key, t.piece): t.id for key, t in zip(self._keys, self.tokens) if self._ids[key] != t.id}
+    def ids_by_key(self) -> dict[tuple[Hashable, ...], list[int]]:
+        "The ids of the tokens with each key, the lowest first."
+        ids: dict[tuple[Hashable, ...], list[int]] = {}
+        for token in self.tokens:
+            ids.setdefault(token.key, []).append(token.id)
+        return ids
 
     @functools.cached_property
     def scripts(self) -> list[str]:  # as `Token.script`, by id
         "The script of each token."
         return [t.script for t in self.tokens]
 
-    def id_of(
-        self,
-        text: str,  # without the space before it
-        word_start: bool = True,
-    ) -> int | None:
-        "The lowest id of a token with this text, None where there is none."
-        return self._ids.get(("text", word_start, text))
+    def id_of(self, text: str, word_start: bool = True) -> int | None:
+        "The lowest id of a token with this text, without the space before it; None where there is none."
+        return next(iter(self.ids_by_key.get(("text", word_start, text), ())), None)
 
-    def same(
-        self,
-        token: Token,  # of any vocabulary
-    ) -> int | None:
+    def same(self, token: Token) -> int | None:
         "The id of the same token here, of several the one that is written alike; None where there is none."
-        key = token.key
-        first = self._ids.get(key)
-        if first is None or self.tokens[first].piece == token.piece:
-            return first
-        return self._exact.get((key, token.piece), first)
+        ids = self.ids_by_key.get(token.key)
+        if ids is None:
+            return None
+        return next((id for id in ids if self.tokens[id].piece == token.piece), ids[0])
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -432,29 +442,20 @@ class Vocab:
     def __iter__(self) -> Iterator[Token]:
         return iter(self.tokens)
 
-    def find(
-        self,
-        text: str,  # a piece as the tokenizer writes it, or plain text; text after a space starts a word
-    ) -> list[Token]:  # word-initial before others
-        "The tokens written so; `ValueError` names those of the text where there is none."
-        if matches := [t for t in self.tokens if _is_written(t, text)]:
+    def find(self, text: str) -> list[Token]:  # word-initial before others
+        "The tokens with a piece, form or text; after a space only at the start of a word. `ValueError` where none is."
+
+        def is_written(token: Token) -> bool:
+            if text and (token.piece == text or ("▁" in text or "<" in text) and token.shown == text):
+                return True
+            fits = token.word_start or not text.startswith(" ")
+            return token.kind == "text" and token.text == text.removeprefix(" ") and fits
+
+        if matches := list(filter(is_written, self.tokens)):
             return sorted(matches, key=lambda t: not t.word_start)
         ids = self.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"] if self.tokenizer else []
         divided = f"; its tokens are {' '.join(self[id].shown for id in ids)}" if ids else ""
         raise UserError(f"no token {text!r} in this vocabulary of {len(self):,}{divided}")
-
-
-def _is_undialectal(piece: str, dialect: Dialect) -> bool:
-    "Whether an added token is plain text: it begins with a space, or has a character that is no byte."
-    return piece[:1] == " " or (dialect.byte_level and not all(c in BYTES for c in piece))
-
-
-def _is_written(token: Token, text: str) -> bool:
-    "Whether a token is written or shown as a text, or has it as its text; after a space only at the start of a word."
-    if text and (token.piece == text or ("▁" in text or "<" in text) and token.shown == text):
-        return True
-    starts_word = text.startswith(" ")
-    return token.kind == "text" and token.text == text.removeprefix(" ") and (token.word_start or not starts_word)
 
 # %% ../../nbs/02_tokens/01_vocab.ipynb #a4de853c
 SAME_ROLE = {"cls": "bos", "bos": "cls", "sep": "eos", "eos": "sep"}
@@ -464,7 +465,8 @@ def match_specials(source: Vocab, target: Vocab) -> dict[int, int]:  # {target i
     "Match special tokens by role, those without one by spelling, whatever kind of token the source has them as."
     special = {t.piece: t.id for t in target if t.kind == "special"}
     written = {t.piece: t.id for t in reversed(source.tokens) if t.piece in special}
-    out = {id: source._ids.get(target[id].key, written[piece]) for piece, id in special.items() if piece in written}
+    same = source.ids_by_key
+    out = {id: same.get(target[id].key, [written[piece]])[0] for piece, id in special.items() if piece in written}
     for role, id in reversed(target.roles.items()):  # of several roles of one token, the first counts
         partner = source.roles.get(role, source.roles.get(SAME_ROLE.get(role, "")))
         if partner is not None:
@@ -472,20 +474,21 @@ def match_specials(source: Vocab, target: Vocab) -> dict[int, int]:  # {target i
     return out
 
 # %% ../../nbs/02_tokens/01_vocab.ipynb #14b78de6
-def _symbol_ids(vocab: Vocab) -> dict[str, int]:  # {text in lower case: id}
-    "The symbols of a vocabulary for a fuzzy match: lower case and inside a word first, then the lowest id."
-    symbols = [t for t in vocab if t.is_symbol]
-    symbols.sort(key=lambda t: (t.word_start or t.text != t.text.lower(), t.id))
-    return {t.text.lower(): t.id for t in reversed(symbols)}
+def overlap(source: Vocab, target: Vocab, only: str = "all", fuzzy: bool = True) -> np.ndarray:
+    """For every token of the target vocabulary, the source token that it is.
 
+    Parameters
+    ----------
+    only
+        "all", "symbols" or "mixed symbols" (both with special tokens), or "specials".
+    fuzzy
+        Whether symbols without an exact partner match regardless of case and position in the word.
 
-def overlap(
-    source: Vocab,
-    target: Vocab,
-    only: str = "all",  # "all", "symbols" or "mixed symbols" (both with specials), or "specials"
-    fuzzy: bool = True,  # match symbols without an exact partner fuzzily
-) -> np.ndarray:  # (n_target,) int64, the source id of each target token, -1 where it has none
-    "For every token of the target vocabulary, the source token that it is."
+    Returns
+    -------
+    np.ndarray
+        (n_target,) int64, the source id of each target token, -1 where it has none.
+    """
     if only not in ("all", "symbols", "mixed symbols", "specials"):
         raise UserError(f"only={only!r}; choose all, symbols, mixed symbols or specials")
     out, similar = np.full(len(target), -1, np.int64), None
@@ -499,7 +502,10 @@ def overlap(
             continue
         same = source.same(t)
         if same is None and fuzzy and t.is_symbol:
-            similar = _symbol_ids(source) if similar is None else similar
+            if similar is None:  # lower case and inside a word first, then the lowest id
+                symbols = [t for t in source if t.is_symbol]
+                symbols.sort(key=lambda t: (t.word_start or t.text != t.text.lower(), t.id), reverse=True)
+                similar = {t.text.lower(): t.id for t in symbols}
             same = similar.get(t.text.lower())
         out[t.id] = -1 if same is None else same
     for t, s in match_specials(source, target).items():
@@ -515,6 +521,14 @@ class Fit:
     words: int  # number of white-space separated words
     characters: int  # number of characters that are not white space
     unknown: int  # number of tokens that are the unknown token
+
+    @classmethod
+    def of(cls, lines: Iterable[str], rows: Sequence[Sequence[int]], unknown: int | None) -> Fit:
+        "The counts of lines, from the ids of each and the id of the unknown token."
+        words = [line.split() for line in lines]
+        characters = sum(len("".join(parts)) for parts in words)
+        n_unknown = 0 if unknown is None else sum(list(row).count(unknown) for row in rows)
+        return cls(sum(map(len, rows)), sum(map(len, words)), characters, n_unknown)
 
     @property
     def unk_rate(self) -> float:
@@ -534,42 +548,55 @@ class Fit:
 
 def fit(tokenizer: PreTrainedTokenizerBase, lines: Iterable[str]) -> Fit:
     "Tokenize lines and count tokens, words and unknown tokens."
-    remaining, counts, unknown = iter(lines), np.zeros(4, np.int64), tokenizer.unk_token_id
+    remaining, counts, unknown = iter(lines), np.zeros(4, np.int64), unknown_id(tokenizer)
     while batch := list(islice(remaining, 1000)):
-        ids, words = ids_of_lines(tokenizer, batch), [line.split() for line in batch]
-        sizes = sum(map(len, ids)), sum(map(len, words)), sum(len("".join(line)) for line in words)
-        counts += [*sizes, sum(row.count(cast("int", unknown)) for row in ids)]  # of None there are none
+        counts += astuple(Fit.of(batch, ids_of_lines(tokenizer, batch), unknown))
     return Fit(*counts.tolist())
 
-
-def sum_fits(fits: Iterable[Fit]) -> Fit:
-    "The counts of several texts together."
-    return Fit(*map(sum, zip(*map(astuple, fits))))
-
 # %% ../../nbs/02_tokens/01_vocab.ipynb #00b20ecd
-_MARK = "▁"  # written for a space
+def new_model() -> Any:  # of a class that protobuf generates
+    "A SentencePiece model without pieces."
+    from sentencepiece import sentencepiece_model_pb2
+
+    return getattr(sentencepiece_model_pb2, "ModelProto")()  # noqa: B009
+
+
+def isolating_split(pattern: str) -> Json:
+    "A pre-tokenizer that takes what a pattern finds apart from the rest of a text."
+    return dict(type="Split", pattern=dict(Regex=pattern), behavior="Isolated", invert=False)
 
 
 def sentencepiece_pipeline(
-    model: dict[str, Any],  # as `tokenizer.json` has it
-    first: list[dict[str, Any]],  # steps that change a text before SentencePiece's own
-    table: bytes,  # a precompiled table of replacements, empty for none
-    spaces_once: bool,  # whether spaces are left out at both ends, and but one stays of several
-    space_first: bool,  # whether a space is put before the text
-    by_word: bool | None,  # whether no piece of a Unigram model has the end of a word and the next; None: of merges
-) -> dict[str, Any]:
-    "What a SentencePiece model does to a text before it and after it, in terms of `tokenizer.json`."
-    steps, decoders = [*first], [dict(type="Replace", pattern=dict(String=_MARK), content=" ")]
+    model: Json, first: list[Json], table: bytes, spaces_once: bool, space_first: bool, by_word: bool | None
+) -> Json:
+    """What a SentencePiece model does to a text before it and after it, in terms of `tokenizer.json`.
+
+    Parameters
+    ----------
+    model
+        As `tokenizer.json` has it.
+    first
+        Steps that change a text before SentencePiece's own.
+    table
+        A precompiled table of replacements, empty for none.
+    spaces_once
+        Whether spaces are left out at both ends, and but one stays of several.
+    space_first
+        Whether a space is put before the text.
+    by_word
+        Whether no piece of a Unigram model has the end of a word and the next; None for a model of merges.
+    """
+    steps, decoders = [*first], [dict(type="Replace", pattern=dict(String=SPACE_MARK), content=" ")]
     if table:
         steps.append(dict(type="Precompiled", precompiled_charsmap=base64.b64encode(table).decode()))
     if spaces_once:
         steps.append(dict(type="Replace", pattern=dict(Regex=r"\A +| +\z| +(?= )"), content=""))
     if space_first:
-        steps.append(dict(type="Prepend", prepend=_MARK))
-    steps.append(dict(type="Replace", pattern=dict(String=" "), content=_MARK))
+        steps.append(dict(type="Prepend", prepend=SPACE_MARK))
+    steps.append(dict(type="Replace", pattern=dict(String=" "), content=SPACE_MARK))
     decoders += [dict(type="ByteFallback"), dict(type="Fuse")]
     decoders += [dict(type="Strip", content=" ", start=1, stop=0)] * space_first
-    words = dict(type="Metaspace", replacement=_MARK, prepend_scheme="never", split=by_word)
+    words = dict(type="Metaspace", replacement=SPACE_MARK, prepend_scheme="never", split=by_word)
     return dict(
         model=model,
         normalizer=dict(type="Sequence", normalizers=steps),
@@ -578,11 +605,11 @@ def sentencepiece_pipeline(
     )
 
 # %% ../../nbs/02_tokens/01_vocab.ipynb #6d3b51e1
-def merges_by_score(
-    ids: Mapping[str, int],  # {piece: id}
-    scores: Mapping[str, float],  # {piece: the higher, the earlier it is made}
-) -> list[list[str]]:  # in the order of their ranks; of equal scores the longest first, which joins runs from the left
-    "The merges of pieces that are made by their scores."
+def merges_by_score(ids: Mapping[str, int], scores: Mapping[str, float]) -> list[list[str]]:
+    """The merges of pieces that are made by their scores, in the order of their ranks.
+
+    A higher score is made earlier; of equal scores the longest first, which joins runs from the left.
+    """
     known, merges = {piece: piece for piece in ids}, []  # a half is the very piece, not another string of its letters
     for piece in sorted(ids, key=lambda p: (-scores[p], -len(p))):
         for at in range(len(piece) - 1, 0, -1):

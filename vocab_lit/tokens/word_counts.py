@@ -6,11 +6,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from itertools import groupby, islice
-from typing import Any
 
-from vocab_lit.tokens.vocab import components
+from vocab_lit.tokens.vocab import Json, components
 
 # %% auto #0
 __all__ = ['CONTROLS', 'ODD_SPACES', 'divides_at_spaces', 'counted_words']
@@ -24,10 +23,11 @@ _REPLACED = [dict(Regex=pattern) for pattern in (" {2,}", CONTROLS, ODD_SPACES)]
 _WITHIN_WORDS = {"BertNormalizer", "Lowercase", "NFC", "NFD", "NFKC", "NFKD", "Nmt", "Precompiled", "StripAccents"}
 
 
-def divides_at_spaces(
-    pipeline: Mapping[str, Any],  # a parsed `tokenizer.json`; its model is not looked at
-) -> bool:
-    "Whether each word between spaces gives the same tokens whatever is beside it; added tokens are not looked at."
+def divides_at_spaces(pipeline: Json) -> bool:
+    """Whether each word between spaces gives the same tokens whatever is beside it.
+
+    The model of the parsed `tokenizer.json` and its added tokens are not looked at.
+    """
     states = (pipeline[name] for name in ("pre_tokenizer", "normalizer"))
     splits, changes = ([c for c in components(state) if c["type"] != "Sequence"] for state in states)
     for_all = all(split.get("prepend_scheme", "always") == "always" for split in splits)
