@@ -267,13 +267,15 @@ def _drawn(factors: Factors, is_new: torch.Tensor, seed: int) -> tuple[torch.Ten
 
 
 def low_dimensional(
-    plan: Plan,
-    matrix: torch.Tensor,  # (at least n_source, D) the source embeddings
-    factors: Factors,
-    drawn: bool = False,  # as in `FactoredRecipe`
-    seed: int = 0,  # of what is drawn
-) -> tuple[torch.Tensor, torch.Tensor]:  # (n_target, k) F', and (n_target,) the up-projection of each
-    "Low-dimensional embeddings for a plan."
+    plan: Plan, matrix: torch.Tensor, factors: Factors, drawn: bool = False, seed: int = 0
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Low-dimensional embeddings for a plan.
+
+    matrix: (at least n_source, D) the source embeddings
+    drawn: as in `FactoredRecipe`
+    seed: of what is drawn
+    returns: (n_target, k) F', and (n_target,) the up-projection of each
+    """
     import torch
 
     full, copied = plan.apply(matrix.float()), torch.from_numpy(plan.copied)

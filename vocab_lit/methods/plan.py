@@ -30,10 +30,12 @@ __all__ = ['PLAN_FILE', 'copied_tokens', 'row_blocks', 'rows_at', 'copy_rows', '
            'fit_diagonal', 'fit_covariance', 'sample_rows', 'Plan']
 
 # %% ../../nbs/04_methods/01_plan.ipynb #23e4ac06
-def copied_tokens(
-    weights: sparse.csr_array,  # (n, n_source)
-) -> np.ndarray:  # (n,) source id of rows whose only weight is 1, -1 elsewhere
-    "The source token that each row of weights copies."
+def copied_tokens(weights: sparse.csr_array) -> np.ndarray:
+    """The source token that each row of weights copies.
+
+    weights: (n, n_source)
+    returns: (n,) source id of rows whose only weight is 1, -1 elsewhere
+    """
     out = np.full(weights.shape[0], -1, np.int64)
     single = np.flatnonzero(np.diff(weights.indptr) == 1)
     place = weights.indptr[single]
@@ -151,11 +153,15 @@ def copy_rows(plan: Plan, matrix: torch.Tensor, target: torch.Tensor) -> None:
 
 # %% ../../nbs/04_methods/01_plan.ipynb #e6bd8e2c
 def _float32_columns(
-    matrix: torch.Tensor,  # (at least n_source, dim)
-    used: np.ndarray,  # source ids
-    at_once: int,  # numbers to convert at a time
-) -> Iterator[tuple[slice, np.ndarray, torch.Tensor]]:  # columns, the ids of the table's rows, the table
-    "Source embeddings in float32; from another number format they are converted a few columns at a time."
+    matrix: torch.Tensor, used: np.ndarray, at_once: int
+) -> Iterator[tuple[slice, np.ndarray, torch.Tensor]]:
+    """Source embeddings in float32; from another number format they are converted a few columns at a time.
+
+    matrix: (at least n_source, dim)
+    used: source ids
+    at_once: numbers to convert at a time
+    returns: columns, the ids of the table's rows, the table
+    """
     import torch
 
     if isinstance(matrix, torch.Tensor) and matrix.dtype == torch.float32:
@@ -168,13 +174,13 @@ def _float32_columns(
         yield columns, used, torch.cat(parts)
 
 
-def combine_rows(
-    plan: Plan,
-    matrix: torch.Tensor,  # (at least n_source, dim)
-    target: torch.Tensor,  # (n_target, dim), whose rows are filled
-    at_once: int = 2**24,  # numbers of a source matrix that are converted at a time
-) -> None:
-    "Sum source embeddings by sparse weights: E'_x = Σ_y w_xy E_y."
+def combine_rows(plan: Plan, matrix: torch.Tensor, target: torch.Tensor, at_once: int = 2**24) -> None:
+    """Sum source embeddings by sparse weights: E'_x = Σ_y w_xy E_y.
+
+    matrix: (at least n_source, dim)
+    target: (n_target, dim), whose rows are filled
+    at_once: numbers of a source matrix that are converted at a time
+    """
     import torch
     from torch.nn.functional import embedding_bag
 

@@ -138,11 +138,11 @@ class TransplantSettings:
         "Settings from the options of all three groups by their names."
         return cls(*distribute(options, TokenizerSettings, VectorSettings, InitSettings))
 
-    def check(
-        self,
-        text: Sequence[str | Path] = (),  # files in the target language, if there are
-    ) -> None:
-        "`ValueError` where an option, or how options go together, cannot be."
+    def check(self, text: Sequence[str | Path] = ()) -> None:
+        """`ValueError` where an option, or how options go together, cannot be.
+
+        text: files in the target language, if there are
+        """
         for group in (self.tokenizer, self.vectors, self.init):
             group.check()
         for name, problem in self._problems(self.recipe(text), text):
@@ -213,10 +213,7 @@ class TransplantSettings:
 
         return KEEP
 
-    def unused(
-        self,
-        text: Sequence[str | Path] = (),
-    ) -> dict[str, str]:  # by name: why
+    def unused(self, text: Sequence[str | Path] = ()) -> dict[str, str]:  # by name: why
         "The given options that nothing would come of."
         recipe, reasons = self.recipe(text), {}
         for use in USES:
@@ -226,12 +223,11 @@ class TransplantSettings:
         given = {o.name: getattr(group, o.name) != o.default for group in groups for o in options(type(group)).values()}
         return {name: reason for name, reason in reasons.items() if given[name]}
 
-    def without_unused(
-        self,
-        names: Collection[str],  # of options
-        text: Sequence[str | Path] = (),
-    ) -> TransplantSettings:
-        "The same without those of the named options that nothing would come of."
+    def without_unused(self, names: Collection[str], text: Sequence[str | Path] = ()) -> TransplantSettings:
+        """The same without those of the named options that nothing would come of.
+
+        names: of options
+        """
         unused = [name for name in self.unused(text) if name in names]
 
         def usual(group: Any) -> Any:

@@ -67,12 +67,11 @@ def silenced() -> Iterator[None]:
         log.setLevel(level)
 
 
-def read_examples(
-    task: str | Task,
-    path: str | Path,
-    **reading: str,  # what the task can be told about its files, as `column` of treebanks
-) -> list:
-    "Read the examples of a task from a file; `ValueError` names the file and the place that is broken."
+def read_examples(task: str | Task, path: str | Path, **reading: str) -> list:
+    """Read the examples of a task from a file; `ValueError` names the file and the place that is broken.
+
+    reading: what the task can be told about its files, as `column` of treebanks
+    """
     task = get_task(task)
     for name in reading:
         if name not in task.reading:
@@ -170,10 +169,11 @@ def _fit_seeds(model, data, attach, settings, run, folder) -> Iterator[tuple[int
             yield seed, fit(model, data, seed, attach, **place)
 
 # %% ../../nbs/07_tasks/08_evaluate.ipynb #691832f3
-def _opened(
-    source: FolderSource, settings: EvaluateSettings, task: Task
-) -> tuple:  # model, tokenizer, what is attached
-    "A model to fine-tune, in its language where only a task adapter is trained."
+def _opened(source: FolderSource, settings: EvaluateSettings, task: Task) -> tuple:
+    """A model to fine-tune, in its language where only a task adapter is trained.
+
+    returns: model, tokenizer, what is attached
+    """
     model = source.load()
     if not settings.language_adapter:
         return model, source.tokenizer, None
@@ -264,12 +264,14 @@ def _perplexity(source: FolderSource, settings: EvaluateSettings) -> list[dict]:
 
 # %% ../../nbs/07_tasks/08_evaluate.ipynb #b880c169
 def check_evaluation(
-    settings: EvaluateSettings,
-    out: str | Path | None,  # for the model and its scores
-    run: TaskRun,  # whether it resumes, and when it stops
-    folder: str | Path | None = None,  # for checkpoints, where there is no `out`
+    settings: EvaluateSettings, out: str | Path | None, run: TaskRun, folder: str | Path | None = None
 ) -> None:
-    "`ValueError` where the output folder does not hold what it should, or is needed and not given."
+    """`ValueError` where the output folder does not hold what it should, or is needed and not given.
+
+    out: for the model and its scores
+    run: whether it resumes, and when it stops
+    folder: for checkpoints, where there is no `out`
+    """
     if not (out or folder) and (run.resume or run.max_hours):
         raise SettingError("resume" if run.resume else "max_hours", "checkpoints are in the output folder; give --out")
     if not out:
@@ -381,11 +383,12 @@ def _plausible(place: str, row: dict, language: str) -> Choice:
     return Choice(row["premise"].rstrip(". "), f" {connective}", options, int(row["label"]))
 
 
-def read_choices(
-    path: str | Path,  # JSON lines of XCOPA, or a table with tabs and the columns text and category
-    language: str,  # whose connectives stand between premise and choice
-) -> list[Choice]:
-    "Read choices; `ValueError` names the file and line that is broken."
+def read_choices(path: str | Path, language: str) -> list[Choice]:
+    """Read choices; `ValueError` names the file and line that is broken.
+
+    path: JSON lines of XCOPA, or a table with tabs and the columns text and category
+    language: whose connectives stand between premise and choice
+    """
     rows = list(read_rows(path, "choices"))
     if not rows:
         raise UserError(f"{path} has no choices")
@@ -404,12 +407,14 @@ def read_choices(
 
 # %% ../../nbs/07_tasks/08_evaluate.ipynb #d29e545c
 @torch.no_grad()
-def log_likelihoods(
-    model: PreTrainedModel,  # causal
-    before: Sequence[int],  # ids of what is read
-    options: Sequence[Sequence[int]],  # ids of what may follow
-) -> torch.Tensor:  # (options,), in nats
-    "The log-likelihood of each option after what is read."
+def log_likelihoods(model: PreTrainedModel, before: Sequence[int], options: Sequence[Sequence[int]]) -> torch.Tensor:
+    """The log-likelihood of each option after what is read.
+
+    model: causal
+    before: ids of what is read
+    options: ids of what may follow
+    returns: (options,), in nats
+    """
     device = cast("Any", model).device
     read = model(torch.tensor([list(before)], device=device), use_cache=True, logits_to_keep=1)
     cache = read.past_key_values
@@ -422,12 +427,12 @@ def log_likelihoods(
     return chosen.where(ids >= 0, 0).sum(1)
 
 
-def choose(
-    model: PreTrainedModel,
-    tokenizer: PreTrainedTokenizerBase,  # the model's
-    choices: Sequence[Choice],
-) -> list[int]:  # number of the option that gains most from what is read
-    "What a causal model chooses; `ValueError` where question and options leave no room for a text."
+def choose(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, choices: Sequence[Choice]) -> list[int]:
+    """What a causal model chooses; `ValueError` where question and options leave no room for a text.
+
+    tokenizer: the model's
+    returns: number of the option that gains most from what is read
+    """
     begin = ids_around(tokenizer)[0] or [cast("int", tokenizer.eos_token_id)]
 
     def ids(text: str) -> list[int]:
@@ -457,13 +462,20 @@ def choice_accuracy(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, 
 # %% ../../nbs/07_tasks/08_evaluate.ipynb #a1d0c402
 @torch.no_grad()
 def mean_states(
-    model: PreTrainedModel,  # masked or causal; it is not changed
-    tokenizer: PreTrainedTokenizerBase,  # the model's
-    rows: Sequence[tuple[Sequence[int], Sequence[int]]],  # token ids, and the mean that each token counts for, or -1
-    n: int,  # means
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    rows: Sequence[tuple[Sequence[int], Sequence[int]]],
+    n: int,
     batch_size: int = 32,
-) -> np.ndarray:  # (n, dim) float32; 0 where no token counts
-    "Mean last hidden states."
+) -> np.ndarray:
+    """Mean last hidden states.
+
+    model: masked or causal; it is not changed
+    tokenizer: the model's
+    rows: token ids, and the mean that each token counts for, or -1
+    n: means
+    returns: (n, dim) float32; 0 where no token counts
+    """
     device, pad = cast("Any", model).device, cast("int", tokenizer.pad_token_id or 0)
     sums, sizes = torch.zeros(n, cast("int", model.config.hidden_size), device=device), torch.zeros(n, 1, device=device)
     order = sorted(rows, key=lambda row: -len(row[0]))
@@ -486,11 +498,13 @@ def mean_states(
 
 
 def text_rows(
-    tokenizer: PreTrainedTokenizerBase,
-    texts: Sequence[str],
-    length: int,  # tokens in a row at most
-) -> Iterator[tuple[list[int], list[int]]]:  # as `mean_states` takes them
-    "Each text in as many rows as it needs; `ValueError` where a row has no room."
+    tokenizer: PreTrainedTokenizerBase, texts: Sequence[str], length: int
+) -> Iterator[tuple[list[int], list[int]]]:
+    """Each text in as many rows as it needs; `ValueError` where a row has no room.
+
+    length: tokens in a row at most
+    returns: as `mean_states` takes them
+    """
     before, after = ids_around(tokenizer)
     room = length - len(before) - len(after)
     if room < 1:

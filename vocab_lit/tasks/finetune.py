@@ -52,12 +52,15 @@ __all__ = ['log', 'Attach', 'with_head', 'Collate', 'rows_for', 'predict', 'eval
 
 # %% ../../nbs/07_tasks/03_finetune.ipynb #7ed7029a
 def with_head(
-    model: PreTrainedModel | str | Path,  # a masked or causal language model, or its folder
-    task: str | Task,
-    labels: Sequence[str],  # what the head can answer
-    seed: int = 0,  # of the head's weights
-) -> tuple[PreTrainedModel, list[nn.Parameter]]:  # float32, on the CPU; those of its parameters that are new
-    "Put a new head on a copy of a language model's encoder."
+    model: PreTrainedModel | str | Path, task: str | Task, labels: Sequence[str], seed: int = 0
+) -> tuple[PreTrainedModel, list[nn.Parameter]]:
+    """Put a new head on a copy of a language model's encoder.
+
+    model: a masked or causal language model, or its folder
+    labels: what the head can answer
+    seed: of the head's weights
+    returns: float32, on the CPU; those of its parameters that are new
+    """
     model, task = load_model(model) if isinstance(model, (str, Path)) else model, get_task(task)
     config = copy.deepcopy(model.config)
     config.id2label = dict(enumerate(labels))
@@ -128,14 +131,20 @@ def rows_for(
 
 
 def predict(
-    model: PreTrainedModel,  # with a head, as `FineTuned.model`
+    model: PreTrainedModel,
     tokenizer: PreTrainedTokenizerBase,
     examples: Sequence,
     task: str | Task,
-    config: TaskConfig | None = None,  # as in training
-    rows: list[Row] | None = None,  # of the examples, where `rows_for` has made them
-) -> list:  # a prediction for each example
-    "Predictions of a fine-tuned model."
+    config: TaskConfig | None = None,
+    rows: list[Row] | None = None,
+) -> list:
+    """Predictions of a fine-tuned model.
+
+    model: with a head, as `FineTuned.model`
+    config: as in training
+    rows: of the examples, where `rows_for` has made them
+    returns: a prediction for each example
+    """
     if not examples:
         return []
     task, config = get_task(task), settings_for(task, config)
@@ -145,14 +154,20 @@ def predict(
 
 
 def evaluate(
-    model: PreTrainedModel,  # with a head, as `FineTuned.model`
+    model: PreTrainedModel,
     tokenizer: PreTrainedTokenizerBase,
     examples: Sequence,
     task: str | Task,
-    config: TaskConfig | None = None,  # as in training
-    rows: list[Row] | None = None,  # as in `predict`
-) -> dict[str, float]:  # metrics, 0 to 1
-    "Score a fine-tuned model on examples."
+    config: TaskConfig | None = None,
+    rows: list[Row] | None = None,
+) -> dict[str, float]:
+    """Score a fine-tuned model on examples.
+
+    model: with a head, as `FineTuned.model`
+    config: as in training
+    rows: as in `predict`
+    returns: metrics, 0 to 1
+    """
     task = get_task(task)
     if not sum(len(task.asked(e)) for e in examples):
         raise UserError(f"there are no {task.asks} to score")
@@ -188,13 +203,18 @@ class TaskData(NamedTuple):
 def prepare(
     model: PreTrainedModel,
     tokenizer: PreTrainedTokenizerBase,
-    train: Sequence,  # examples of the task
-    dev: Sequence,  # by which the best epoch is chosen
+    train: Sequence,
+    dev: Sequence,
     test: Sequence,
     task: str | Task,
-    config: TaskConfig | None,  # None: the task's own
+    config: TaskConfig | None,
 ) -> TaskData:
-    "Make the splits of a task rows; `ValueError` where one of them has nothing to learn or to score."
+    """Make the splits of a task rows; `ValueError` where one of them has nothing to learn or to score.
+
+    train: examples of the task
+    dev: by which the best epoch is chosen
+    config: None: the task's own
+    """
     task, config = get_task(task), settings_for(task, config)
     for name, split in (("training", train), ("development", dev), ("test", test)):
         if not sum(len(task.asked(e)) for e in split):
@@ -213,14 +233,22 @@ Attach = Callable[["PreTrainedModel", list[nn.Parameter]], None]
 
 
 def fit(
-    model: PreTrainedModel,  # masked or causal language model; it is not changed
-    data: TaskData,  # from `prepare`
-    seed: int,  # of the head, the order and dropout
-    attach: Attach | None = None,  # as in `fine_tune`
-    folder: str | Path | None = None,  # for checkpoints, from which it resumes; None: none are written
-    stop: StopWhenAsked | None = None,  # says when to save and stop; with a folder
+    model: PreTrainedModel,
+    data: TaskData,
+    seed: int,
+    attach: Attach | None = None,
+    folder: str | Path | None = None,
+    stop: StopWhenAsked | None = None,
 ) -> FineTuned:
-    "Fine-tune a copy of the model from one seed; `RunStopped` if it is asked to stop."
+    """Fine-tune a copy of the model from one seed; `RunStopped` if it is asked to stop.
+
+    model: masked or causal language model; it is not changed
+    data: from `prepare`
+    seed: of the head, the order and dropout
+    attach: as in `fine_tune`
+    folder: for checkpoints, from which it resumes; None: none are written
+    stop: says when to save and stop; with a folder
+    """
     import pandas as pd
 
     began, task = time.perf_counter(), data.task

@@ -73,10 +73,11 @@ def _question(qa: dict, context: str) -> Question:
     return Question(str(qa["id"]), qa["question"], context, answers)
 
 
-def read_squad(
-    path: str | Path,  # JSON of SQuAD 1.1 or 2, XQuAD, MLQA, TyDi QA GoldP; also .gz, .bz2, .xz
-) -> list[Question]:  # in the order of the file
-    "Read questions with their contexts; `ValueError` names the file, the question and what is wrong."
+def read_squad(path: str | Path) -> list[Question]:  # in the order of the file
+    """Read questions with their contexts; `ValueError` names the file, the question and what is wrong.
+
+    path: JSON of SQuAD 1.1 or 2, XQuAD, MLQA, TyDi QA GoldP; also .gz, .bz2, .xz
+    """
     path = Path(path)
     if not path.is_file():
         raise FileNotFoundError(f"{path}: no such file of questions")
@@ -113,11 +114,13 @@ def word_f1(gold: str, predicted: str) -> float:  # 0 to 1
     return 2 * same / (len(a) + len(b)) if same else 0.0
 
 
-def squad_scores(
-    gold: Sequence[Sequence[str]],  # right answers to each question; none: it has no answer
-    predicted: Sequence[str],  # as many; "": no answer
-) -> dict[str, float]:  # f1 and exact_match, 0 to 1
-    "Mean scores over questions, as SQuAD's script computes them."
+def squad_scores(gold: Sequence[Sequence[str]], predicted: Sequence[str]) -> dict[str, float]:
+    """Mean scores over questions, as SQuAD's script computes them.
+
+    gold: right answers to each question; none: it has no answer
+    predicted: as many; "": no answer
+    returns: f1 and exact_match, 0 to 1
+    """
     f1, exact = [], []
     for answers, said in zip(gold, predicted, strict=True):
         if answers:
@@ -216,12 +219,14 @@ def _label(answer, spans, inside) -> list[int]:
 
 
 def qa_rows(
-    tokenizer: PreTrainedTokenizerBase,  # a fast one
-    examples: Sequence[Question],
-    length: int,  # tokens in a window at most
-    config: QAConfig,
-) -> list[Row]:  # labels (start, end); place: (length, 2) characters of each token of the context, -1 elsewhere
-    "Cut questions with their contexts into windows of tokens."
+    tokenizer: PreTrainedTokenizerBase, examples: Sequence[Question], length: int, config: QAConfig
+) -> list[Row]:
+    """Cut questions with their contexts into windows of tokens.
+
+    tokenizer: a fast one
+    length: tokens in a window at most
+    returns: labels (start, end); place: (length, 2) characters of each token of the context, -1 elsewhere
+    """
     if not tokenizer.is_fast:
         raise UserError(
             "the tokenizer does not say which characters a token is from; save it as tokenizer.json (a fast tokenizer)"
@@ -258,11 +263,15 @@ def _windows(tokenizer, examples, first: int, length, config) -> Iterator[Row]:
 
 # %% ../../nbs/07_tasks/05_pairs.ipynb #c109eb47
 def best_spans(
-    scores: torch.Tensor,  # (n, 2, length) of starts and ends
-    inside: torch.Tensor,  # (n, length) bool: tokens that an answer may start and end with
-    longest: int,  # tokens
-) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:  # (n,) best sum (-inf: no token inside), start, end
-    "The start and end with the highest sum of scores."
+    scores: torch.Tensor, inside: torch.Tensor, longest: int
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """The start and end with the highest sum of scores.
+
+    scores: (n, 2, length) of starts and ends
+    inside: (n, length) bool: tokens that an answer may start and end with
+    longest: tokens
+    returns: (n,) best sum (-inf: no token inside), start, end
+    """
     import torch
     from torch.nn import functional as F
 
@@ -403,11 +412,12 @@ def _pair(place: str, row: dict) -> Pair:
     return Pair(premise, hypothesis, "contradiction" if label == "contradictory" else label)
 
 
-def read_pairs(
-    path: str | Path,  # a table with tabs and a header, or JSON lines; also .gz, .bz2, .xz
-    language: str = "",  # only lines with this code in the column language, if there is one; "": all
-) -> list[Pair]:
-    "Read pairs of sentences; `ValueError` names the file and line that is broken."
+def read_pairs(path: str | Path, language: str = "") -> list[Pair]:
+    """Read pairs of sentences; `ValueError` names the file and line that is broken.
+
+    path: a table with tabs and a header, or JSON lines; also .gz, .bz2, .xz
+    language: only lines with this code in the column language, if there is one; "": all
+    """
     pairs, languages = [], set()
     for place, row in read_rows(path, "pairs of sentences"):
         of_row = row.get("language", language)

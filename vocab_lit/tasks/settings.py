@@ -79,13 +79,16 @@ def papers() -> dict[str, dict[str, PaperSettings]]:
 
 
 def task_settings(
-    paper: str,  # embedding-structure, mad-x, focus, unks-everywhere or wechsel
-    task: str,  # pos, ner, qa or nli
-    adapters: bool = False,  # whether only adapters are trained
-    low_resource: bool = False,  # whether the task is learnt in a language with little text
-    of: Sequence[str] = (),  # the language that is trained on, and the data set's short name; the last counts most
+    paper: str, task: str, adapters: bool = False, low_resource: bool = False, of: Sequence[str] = ()
 ) -> TaskConfig:
-    "The settings with which a paper fine-tunes on a task; `SettingError` where it does not."
+    """The settings with which a paper fine-tunes on a task; `SettingError` where it does not.
+
+    paper: embedding-structure, mad-x, focus, unks-everywhere or wechsel
+    task: pos, ner, qa or nli
+    adapters: whether only adapters are trained
+    low_resource: whether the task is learnt in a language with little text
+    of: the language that is trained on, and the data set's short name; the last counts most
+    """
     known = papers()
     one_of("preset", paper, known)
     one_of("task", task, TASKS)
@@ -366,13 +369,11 @@ TASK_KEYS = (*TASKS, *(KEEP + name for name in TASKS))  # of a setup file
 GIVEN_SPLITS = {1: ("test",), 2: ("train", "test"), 3: SPLITS}  # by the number of files
 
 # %% ../../nbs/07_tasks/07_settings.ipynb #0ba23d6a
-def evaluation(
-    task: str,
-    given: Mapping[str, object],  # train, dev, test and settings of the task by name
-    seeds: int = 4,
-    seed: int = 0,
-) -> EvaluateSettings:
-    "The settings of an evaluation, from a part of a setup file."
+def evaluation(task: str, given: Mapping[str, object], seeds: int = 4, seed: int = 0) -> EvaluateSettings:
+    """The settings of an evaluation, from a part of a setup file.
+
+    given: train, dev, test and settings of the task by name
+    """
     files: dict[str, Any] = {part: str(given[part]) for part in SPLITS if given.get(part)}
     changes = {name: value for name, value in given.items() if name not in SPLITS}
     return EvaluateSettings(task.removeprefix(KEEP), seeds=seeds, seed=seed, changes=changes, **files)

@@ -72,12 +72,18 @@ class PaperSettings(NamedTuple):
 
 def paper_settings(
     config: TaskConfig,
-    whole: float | None = None,  # learning rate of the whole model; None: the configuration's
-    adapters: float | None = None,  # learning rate of adapters; None: that of the whole model
-    low_resource_batch: int | None = None,  # as in `PaperSettings`
-    changes: Mapping[str, Mapping[str, object]] = MappingProxyType({}),  # as in `PaperSettings`
+    whole: float | None = None,
+    adapters: float | None = None,
+    low_resource_batch: int | None = None,
+    changes: Mapping[str, Mapping[str, object]] = MappingProxyType({}),
 ) -> PaperSettings:
-    "A paper's settings, from a configuration and the learning rates that the paper states."
+    """A paper's settings, from a configuration and the learning rates that the paper states.
+
+    whole: learning rate of the whole model; None: the configuration's
+    adapters: learning rate of adapters; None: that of the whole model
+    low_resource_batch: as in `PaperSettings`
+    changes: as in `PaperSettings`
+    """
     for_model = replace(config, learning_rate=whole) if whole else config
     for_adapters = replace(for_model, learning_rate=adapters) if adapters else for_model
     return PaperSettings(for_model, for_adapters, low_resource_batch, changes)
@@ -96,12 +102,13 @@ class Row(NamedTuple):
     place: Any = None  # what the task needs to put the answer into the example
 
 
-def make_row(
-    example: int,  # which example
-    inputs: Mapping[str, Sequence[int]],  # as in `Row`
-    place: Any = None,  # as in `Row`
-) -> Row:
-    "A row from lists of integers."
+def make_row(example: int, inputs: Mapping[str, Sequence[int]], place: Any = None) -> Row:
+    """A row from lists of integers.
+
+    example: which example
+    inputs: as in `Row`
+    place: as in `Row`
+    """
     import torch
 
     return Row(example, {name: torch.tensor(values, dtype=torch.long) for name, values in inputs.items()}, place)
@@ -116,11 +123,15 @@ def forward(model: nn.Module, batch: Mapping[str, torch.Tensor], **more: object)
 
 # %% ../../nbs/07_tasks/01_task.ipynb #48c780f5
 def label_weights(
-    labels: list[torch.Tensor],  # label numbers in each part of a batch; -100: not asked
-    apart: int = -1,  # number of the label to balance against all others; -1: none
-    gather: Callable[[torch.Tensor], torch.Tensor] = lambda counts: counts,  # adds other processes' counts below these
-) -> list[torch.Tensor]:  # for each part a weight for each label; over the whole batch they sum to 1
-    "How much each answer counts in the loss of a batch; the weights have the shapes of the labels."
+    labels: list[torch.Tensor], apart: int = -1, gather: Callable[[torch.Tensor], torch.Tensor] = lambda counts: counts
+) -> list[torch.Tensor]:
+    """How much each answer counts in the loss of a batch; the weights have the shapes of the labels.
+
+    labels: label numbers in each part of a batch; -100: not asked
+    apart: number of the label to balance against all others; -1: none
+    gather: adds other processes' counts below these
+    returns: for each part a weight for each label; over the whole batch they sum to 1
+    """
     import torch
 
     groups = [(part == apart).long() for part in labels]
@@ -133,10 +144,11 @@ def label_weights(
     return [weight[group] * (part != -100) for group, part in zip(groups, labels)]
 
 # %% ../../nbs/07_tasks/01_task.ipynb #318ca49a
-def by_frequency(
-    labels: Sequence[Sequence[str]],  # of each example
-) -> list[str]:  # the most frequent first, ties by name
-    "All labels that occur."
+def by_frequency(labels: Sequence[Sequence[str]]) -> list[str]:  # the most frequent first, ties by name
+    """All labels that occur.
+
+    labels: of each example
+    """
     counts = Counter(label for labels_of_example in labels for label in labels_of_example)
     return sorted(counts, key=lambda label: (-counts[label], label))
 
@@ -170,14 +182,14 @@ class Task:
         raise NotImplementedError
 
     def rows(
-        self,
-        tokenizer: PreTrainedTokenizerBase,
-        examples: Sequence,
-        labels: Sequence[str],  # by number
-        length: int,  # tokens in a row at most
-        config: Any,  # the task's settings
+        self, tokenizer: PreTrainedTokenizerBase, examples: Sequence, labels: Sequence[str], length: int, config: Any
     ) -> list[Row]:
-        "Examples as rows of at most `length` tokens."
+        """Examples as rows of at most `length` tokens.
+
+        labels: by number
+        length: tokens in a row at most
+        config: the task's settings
+        """
         raise NotImplementedError
 
     def scores(self, model: nn.Module, batch: Mapping[str, torch.Tensor], config: Any) -> Any:
@@ -232,23 +244,26 @@ class Task:
 
     def weights(
         self,
-        batches: Sequence[Mapping[str, torch.Tensor]],  # parts of an optimizer step
-        labels: Sequence[str],  # by number
+        batches: Sequence[Mapping[str, torch.Tensor]],
+        labels: Sequence[str],
         config: Any,
-        gather: Callable[[torch.Tensor], torch.Tensor],  # as in `label_weights`
+        gather: Callable[[torch.Tensor], torch.Tensor],
     ) -> list[torch.Tensor]:
-        "A weight for each label, as `label_weights` gives them."
+        """A weight for each label, as `label_weights` gives them.
+
+        batches: parts of an optimizer step
+        labels: by number
+        gather: as in `label_weights`
+        """
         return label_weights([b["labels"] for b in batches], gather=gather)
 
     def join(
-        self,
-        examples: Sequence,
-        rows: Sequence[Row],
-        answers: Sequence,  # in each row, from `best`
-        model: PreTrainedModel,
-        config: Any,
+        self, examples: Sequence, rows: Sequence[Row], answers: Sequence, model: PreTrainedModel, config: Any
     ) -> list:
-        "A prediction for each example, from the answers in its rows."
+        """A prediction for each example, from the answers in its rows.
+
+        answers: in each row, from `best`
+        """
         return list(answers)
 
     def lost(self, rows: Sequence[Row]) -> str:
@@ -256,22 +271,21 @@ class Task:
         return ""
 
 # %% ../../nbs/07_tasks/01_task.ipynb #54ab6c0a
-def divide(
-    examples: Sequence,
-    seed: int,
-    *sizes: int,  # of the parts
-) -> list[list]:  # random parts of these sizes, and the rest, each in the given order
-    "Divide examples at random."
+def divide(examples: Sequence, seed: int, *sizes: int) -> list[list]:
+    """Divide examples at random.
+
+    sizes: of the parts
+    returns: random parts of these sizes, and the rest, each in the given order
+    """
     order = np.random.default_rng(seed).permutation(len(examples))
     return [[examples[i] for i in sorted(part)] for part in np.split(order, np.cumsum(sizes))]
 
 
-def hold_out(
-    train: Sequence,
-    n: int | None = None,  # None: 300 of 1,000 or more, otherwise a tenth
-    seed: int = 0,
-) -> tuple[list, list]:  # train, dev
-    "Set some training examples aside at random for development."
+def hold_out(train: Sequence, n: int | None = None, seed: int = 0) -> tuple[list, list]:  # train, dev
+    """Set some training examples aside at random for development.
+
+    n: None: 300 of 1,000 or more, otherwise a tenth
+    """
     if n is None:
         n = 300 if len(train) >= 1000 else max(1, len(train) // 10)
     if not 0 < n < len(train):
@@ -295,11 +309,11 @@ def notes(task: Task, train: Sequence, dev: Sequence, test: Sequence) -> Iterato
         yield f"{n:,} of {len(test):,} test {task.unit} are also in the training split"
 
 
-def row_notes(
-    task: Task,
-    **splits: Sequence[Row],  # by name
-) -> Iterator[str]:
-    "Notes on examples that are longer than a row, for a reader of the scores."
+def row_notes(task: Task, **splits: Sequence[Row]) -> Iterator[str]:
+    """Notes on examples that are longer than a row, for a reader of the scores.
+
+    splits: by name
+    """
     for name, rows in splits.items():
         if long := sum(n > 1 for n in Counter(row.example for row in rows).values()):
             yield f"{long:,} {name} {task.unit} are longer than a row and are read in windows{task.lost(rows)}"

@@ -28,15 +28,13 @@ __all__ = ['ByLength', 'is_scored', 'TaskTrainer', 'EpochCallback', 'task_argume
 
 # %% ../../nbs/07_tasks/02_task_trainer.ipynb #57349ec0
 class ByLength(Sampler):
-    "Order rows so that the batches cut from it hold rows of like length; a new order in every epoch."
+    """Order rows so that the batches cut from it hold rows of like length; a new order in every epoch.
 
-    def __init__(
-        self,
-        lengths: Sequence[int],  # tokens of each row
-        batch_size: int,
-        seed: int,
-        epochs: int = 0,  # that are over already
-    ):
+    lengths: tokens of each row
+    epochs: that are over already
+    """
+
+    def __init__(self, lengths: Sequence[int], batch_size: int, seed: int, epochs: int = 0):
         self.lengths, self.batch_size = torch.tensor(lengths, dtype=torch.float), batch_size
         self.generator = torch.Generator().manual_seed(seed)
         for _ in range(epochs):
@@ -172,13 +170,12 @@ class EpochCallback(EarlyStoppingCallback):
         self.bar.set_postfix(dev=f"{metrics['eval_score']:.3f}", refresh=False)
 
 
-def task_arguments(
-    config: TaskConfig,
-    seed: int,
-    folder: str | Path,  # where checkpoints go
-    save: bool = False,  # whether one is written at each evaluation
-) -> TrainingArguments:
-    "The Trainer's arguments for a configuration; `ValueError` where the batch cannot be divided."
+def task_arguments(config: TaskConfig, seed: int, folder: str | Path, save: bool = False) -> TrainingArguments:
+    """The Trainer's arguments for a configuration; `ValueError` where the batch cannot be divided.
+
+    folder: where checkpoints go
+    save: whether one is written at each evaluation
+    """
     micro = config.micro_batch or config.batch_size
     if config.batch_size % micro:
         raise UserError(f"batch_size {config.batch_size} is not a multiple of micro_batch {micro}")

@@ -84,11 +84,12 @@ def check_lapt(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, confi
         lora_config(model, LoraSettings.read(config.lora), config.embeddings)
 
 # %% ../../nbs/06_training/06_lapt.ipynb #1a970002
-def differences(
-    before: dict,  # what something was made with, from a JSON file
-    facts: dict,  # what it is asked for with
-) -> list[str]:  # such as: steps 4, not 8
-    "The differences between two sets of facts, in words."
+def differences(before: dict, facts: dict) -> list[str]:  # such as: steps 4, not 8
+    """The differences between two sets of facts, in words.
+
+    before: what something was made with, from a JSON file
+    facts: what it is asked for with
+    """
 
     def flat(facts):  # those of parts among the others
         parts = (value if isinstance(value, dict) else {name: value} for name, value in facts.items())
@@ -99,12 +100,13 @@ def differences(
     return [f"{name} {before.get(name)}, not {now.get(name)}" for name in names]
 
 
-def check_same_run(
-    note: Path,  # a JSON file in the run's folder that says what it was started with
-    facts: dict,  # what it is to go on with
-    besides: Collection[str] = (),  # what the file says of other things
-) -> None:
-    "`ValueError` where the folder holds another run."
+def check_same_run(note: Path, facts: dict, besides: Collection[str] = ()) -> None:
+    """`ValueError` where the folder holds another run.
+
+    note: a JSON file in the run's folder that says what it was started with
+    facts: what it is to go on with
+    besides: what the file says of other things
+    """
     before = {name: value for name, value in json.loads(note.read_text("utf-8")).items() if name not in besides}
     if different := differences(before, facts):
         hint = "Resume with what it was started with, or choose another folder"
@@ -179,11 +181,12 @@ class LaptRun:
         check_same_run(self.note_file, self.facts, ("contents", "retries", "micro_batch", "bits_per_byte"))
 
     def train(
-        self,
-        text: Iterable[str] | torch.Tensor | PackedBlocks,  # as in `lapt`
-        held_out: Iterable[str] | torch.Tensor,
+        self, text: Iterable[str] | torch.Tensor | PackedBlocks, held_out: Iterable[str] | torch.Tensor
     ) -> pd.DataFrame:
-        "Train to the end; the held-out losses. `RunStopped` where it is asked to stop."
+        """Train to the end; the held-out losses. `RunStopped` where it is asked to stop.
+
+        text: as in `lapt`
+        """
         from vocab_lit.training.trainer import StopWhenAsked, training_arguments
 
         self.check()

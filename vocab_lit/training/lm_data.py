@@ -130,12 +130,14 @@ def pack(
     return lay_out((_line_stream if masked else _document_stream)(tokenizer, passages), length, file)
 
 
-def lay_out(
-    stream: Iterable[np.ndarray],  # 32-bit integers
-    length: int,  # of a block
-    file: str | Path | None = None,  # where to put the blocks; None: in memory
-) -> torch.Tensor | PackedBlocks:  # (n_blocks, length) int64, or the same in a file
-    "Cut a stream of numbers into blocks; `ValueError` where it does not fill one."
+def lay_out(stream: Iterable[np.ndarray], length: int, file: str | Path | None = None) -> torch.Tensor | PackedBlocks:
+    """Cut a stream of numbers into blocks; `ValueError` where it does not fill one.
+
+    stream: 32-bit integers
+    length: of a block
+    file: where to put the blocks; None: in memory
+    returns: (n_blocks, length) int64, or the same in a file
+    """
     if file is not None:
         _require_a_block(_write_blocks(stream, length, Path(file)), length)
         return PackedBlocks(file, length)
@@ -172,22 +174,31 @@ def _write_blocks(stream, length, file) -> int:  # how many tokens there were
 
 # %% ../../nbs/06_training/01_lm_data.ipynb #20dc9b43
 def mask_tokens(
-    ids: torch.Tensor,  # token ids, of any shape
-    tokenizer: PreTrainedTokenizerBase,  # says which tokens are special and which one is the mask
-    generator: torch.Generator,  # source of the masks
-    probability: float = 0.15,  # share of ordinary tokens that become targets
-) -> tuple[torch.Tensor, torch.Tensor]:  # inputs and labels of the same shape; labels are -100 where nothing is asked
-    "Mask tokens for masked language modelling: 80% mask, 10% random ordinary token, 10% unchanged."
+    ids: torch.Tensor, tokenizer: PreTrainedTokenizerBase, generator: torch.Generator, probability: float = 0.15
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Mask tokens for masked language modelling: 80% mask, 10% random ordinary token, 10% unchanged.
+
+    ids: token ids, of any shape
+    tokenizer: says which tokens are special and which one is the mask
+    generator: source of the masks
+    probability: share of ordinary tokens that become targets
+    returns: inputs and labels of the same shape; labels are -100 where nothing is asked
+    """
     inputs, labels = _masked(ids[None], _ids_to_mask(tokenizer), [generator], probability)
     return inputs[0], labels[0]
 
 
 def _masked(
-    ids: torch.Tensor,  # (n, ...)
-    masking: tuple[int, torch.Tensor, torch.Tensor],  # from `_ids_to_mask`
-    generators: Iterable[torch.Generator],  # n, of one row after the other
+    ids: torch.Tensor,
+    masking: tuple[int, torch.Tensor, torch.Tensor],
+    generators: Iterable[torch.Generator],
     probability: float,
-) -> tuple[torch.Tensor, torch.Tensor]:  # inputs and labels
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """ids: (n, ...)
+    masking: from `_ids_to_mask`
+    generators: n, of one row after the other
+    returns: inputs and labels
+    """
     mask, ordinary, is_ordinary = masking
     asked, shown_as = torch.empty(2, *ids.shape)  # shown_as below 0.8: mask; from 0.9: random token; else unchanged
     places = torch.empty(ids.shape, dtype=torch.long)
@@ -240,13 +251,18 @@ def _permuted_index(i: int, n: int, key: str) -> int:
 
 
 class MaskedBlocks(Dataset):
-    "Blocks in the order of training: each once in every pass, masked anew each time."
+    """Blocks in the order of training: each once in every pass, masked anew each time.
+
+    blocks: (n, length) token ids
+    n: how many blocks training sees
+    tokenizer: masks blocks; None: a causal model's, which are not masked
+    """
 
     def __init__(
         self,
-        blocks: torch.Tensor | PackedBlocks,  # (n, length) token ids
-        n: int,  # how many blocks training sees
-        tokenizer: PreTrainedTokenizerBase | None = None,  # masks blocks; None: a causal model's, which are not masked
+        blocks: torch.Tensor | PackedBlocks,
+        n: int,
+        tokenizer: PreTrainedTokenizerBase | None = None,
         seed: int = 0,
         probability: float = 0.15,
     ):
@@ -305,11 +321,11 @@ class Kept:
         return itertools.chain.from_iterable(self.rest)
 
 
-def open_kept(
-    keep: KeepSettings,
-    seed: int = 0,  # of the choice of held-out lines
-) -> Kept:
-    "Open the text in the old languages; `SettingError` where a file is too short to hold lines out."
+def open_kept(keep: KeepSettings, seed: int = 0) -> Kept:
+    """Open the text in the old languages; `SettingError` where a file is too short to hold lines out.
+
+    seed: of the choice of held-out lines
+    """
     most = max(1, HELD_OUT // max(1, len(keep.keep_text)))
     divided = {name: hold_out_text(name, most=most, seed=seed) for name in keep.keep_text}
     for name, (_, test) in divided.items():
@@ -319,14 +335,14 @@ def open_kept(
     return Kept(parts, [rest for rest, _ in divided.values()], keep.replay)
 
 
-def check_block(
-    lines: Iterable[str],  # read as far as they are needed
-    tokenizer: PreTrainedTokenizerBase,
-    length: int,  # tokens in a block
-    option: str,  # that gave the lines
-    what: str,  # they are: held-out, other
-) -> None:
-    "`SettingError` where lines do not make a block of tokens; no more of them are read than make one."
+def check_block(lines: Iterable[str], tokenizer: PreTrainedTokenizerBase, length: int, option: str, what: str) -> None:
+    """`SettingError` where lines do not make a block of tokens; no more of them are read than make one.
+
+    lines: read as far as they are needed
+    length: tokens in a block
+    option: that gave the lines
+    what: they are: held-out, other
+    """
     n_tokens = 0
     for line in lines:
         n_tokens += len(tokenizer(line, add_special_tokens=False, verbose=False)["input_ids"])
@@ -349,14 +365,14 @@ _PARTS = 10**6
 
 
 class Replayed(Dataset):
-    "Training blocks of which a share comes from another text, evenly spread."
+    """Training blocks of which a share comes from another text, evenly spread.
 
-    def __init__(
-        self,
-        new: MaskedBlocks,  # says how many blocks there are
-        old: Dataset,  # blocks of the old languages
-        share: float,  # of blocks from `old`, to the millionth
-    ):
+    new: says how many blocks there are
+    old: blocks of the old languages
+    share: of blocks from `old`, to the millionth
+    """
+
+    def __init__(self, new: MaskedBlocks, old: Dataset, share: float):
         self.new, self.old, self.parts = new, old, round(share * _PARTS)
 
     def __len__(self) -> int:

@@ -30,12 +30,13 @@ __all__ = ['head_logits', 'lm_loss', 'label_positions', 'in_mode', 'heldout_loss
            'activations_recomputed', 'random_state_restored']
 
 # %% ../../nbs/06_training/02_lm_loss.ipynb #18d3ac54
-def head_logits(
-    model: PreTrainedModel,  # a masked or causal language model with a head
-    output: Any,  # what its encoder returned
-    hidden: torch.Tensor,  # (n, dim) hidden states at chosen positions of it
-) -> torch.Tensor:  # (n, n_tokens)
-    "The head's logits at chosen positions of an encoder's output, which the encoder returns instead of running."
+def head_logits(model: PreTrainedModel, output: Any, hidden: torch.Tensor) -> torch.Tensor:  # (n, n_tokens)
+    """The head's logits at chosen positions of an encoder's output, which the encoder returns instead of running.
+
+    model: a masked or causal language model with a head
+    output: what its encoder returned
+    hidden: (n, dim) hidden states at chosen positions of it
+    """
     output.last_hidden_state, encoder = hidden[None], model.base_model
     ids = torch.zeros(1, 1, dtype=torch.long, device=hidden.device)  # a model wants some
     encoder.forward = lambda *_, **__: output
@@ -116,13 +117,21 @@ class _WithGradients(torch.autograd.Function):
 
 
 def _loss_in_parts(
-    logits: Callable[[torch.Tensor], torch.Tensor],  # of hidden states
-    hidden: torch.Tensor,  # (n, dim)
-    targets: torch.Tensor,  # (n,) ids; -100 counts for nothing
-    size: int,  # positions in a part
-    head: nn.Module | None,  # the last layer of what computes the logits
-) -> torch.Tensor:  # nats
-    "The sum of the cross-entropies, with the gradients of each part made as soon as its logits are there."
+    logits: Callable[[torch.Tensor], torch.Tensor],
+    hidden: torch.Tensor,
+    targets: torch.Tensor,
+    size: int,
+    head: nn.Module | None,
+) -> torch.Tensor:
+    """The sum of the cross-entropies, with the gradients of each part made as soon as its logits are there.
+
+    logits: of hidden states
+    hidden: (n, dim)
+    targets: (n,) ids; -100 counts for nothing
+    size: positions in a part
+    head: the last layer of what computes the logits
+    returns: nats
+    """
     loss = hidden.new_zeros((), dtype=torch.float32)
     if not torch.is_grad_enabled():
         parts = zip(hidden.split(size), targets.split(size))
@@ -152,15 +161,25 @@ def _loss_in_parts(
 
 
 def lm_loss(
-    model: PreTrainedModel,  # a masked or causal language model with a head
-    input_ids: torch.Tensor,  # (n, length)
-    labels: torch.Tensor,  # (n, length) target ids, -100 where nothing is asked
-    reduction: str = "mean",  # over the labelled positions: mean or sum
-    positions: torch.Tensor | None = None,  # the labelled ones, from `label_positions`; None: they are looked for
-    max_logits: int = 0,  # numbers held at a time; 0: 2**25 (134 MB), on a GPU 2**28
-    **inputs: torch.Tensor,  # what else the model takes, such as an attention mask
-) -> torch.Tensor:  # nats
-    "Language-modelling loss with vocabulary logits at the labelled positions only."
+    model: PreTrainedModel,
+    input_ids: torch.Tensor,
+    labels: torch.Tensor,
+    reduction: str = "mean",
+    positions: torch.Tensor | None = None,
+    max_logits: int = 0,
+    **inputs: torch.Tensor,
+) -> torch.Tensor:
+    """Language-modelling loss with vocabulary logits at the labelled positions only.
+
+    model: a masked or causal language model with a head
+    input_ids: (n, length)
+    labels: (n, length) target ids, -100 where nothing is asked
+    reduction: over the labelled positions: mean or sum
+    positions: the labelled ones, from `label_positions`; None: they are looked for
+    max_logits: numbers held at a time; 0: 2**25 (134 MB), on a GPU 2**28
+    inputs: what else the model takes, such as an attention mask
+    returns: nats
+    """
     if not is_masked(model):
         labels = F.pad(labels[:, 1:], (0, 1), value=-100)
     labelled = (labels != -100).flatten()
@@ -180,11 +199,12 @@ def lm_loss(
     return loss if reduction == "sum" else loss / labelled.sum()
 
 # %% ../../nbs/06_training/02_lm_loss.ipynb #98f965b8
-def label_positions(
-    labels: torch.Tensor,  # (n, length) target ids on the processor, -100 where nothing is asked
-    masked: bool,  # whether the model is a masked one
-) -> torch.Tensor:  # (k,) positions in the flattened batch
-    "Where the labelled positions are, in their order."
+def label_positions(labels: torch.Tensor, masked: bool) -> torch.Tensor:  # (k,) positions in the flattened batch
+    """Where the labelled positions are, in their order.
+
+    labels: (n, length) target ids on the processor, -100 where nothing is asked
+    masked: whether the model is a masked one
+    """
     labels = labels if masked else F.pad(labels[:, 1:], (0, 1), value=-100)
     return (labels != -100).flatten().nonzero()[:, 0]
 
@@ -203,15 +223,25 @@ def in_mode(model: nn.Module, training: bool) -> Iterator[None]:
 
 @torch.no_grad()
 def heldout_loss(
-    model: PreTrainedModel,  # masked or causal language model
-    tokenizer: PreTrainedTokenizerBase,  # the model's tokenizer
-    lines: Iterable[str] | torch.Tensor,  # held-out texts, or blocks from `pack`
-    seed: int = 0,  # fixes the masks
-    length: int = 256,  # tokens in a block at most, where texts are given; the model may take fewer
-    batch_size: int = 32,  # blocks at a time
-    probability: float = 0.15,  # share of the tokens that are targets, in a masked model
-) -> float:  # mean loss in nats per target
-    "Loss on held-out text, with masks that depend on the seed only."
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    lines: Iterable[str] | torch.Tensor,
+    seed: int = 0,
+    length: int = 256,
+    batch_size: int = 32,
+    probability: float = 0.15,
+) -> float:
+    """Loss on held-out text, with masks that depend on the seed only.
+
+    model: masked or causal language model
+    tokenizer: the model's tokenizer
+    lines: held-out texts, or blocks from `pack`
+    seed: fixes the masks
+    length: tokens in a block at most, where texts are given; the model may take fewer
+    batch_size: blocks at a time
+    probability: share of the tokens that are targets, in a masked model
+    returns: mean loss in nats per target
+    """
     masked = is_masked(model)
     length = min(length, max_length(model))
     blocks = lines if isinstance(lines, torch.Tensor) else pack(tokenizer, lines, length, masked=masked)
@@ -232,11 +262,10 @@ def _nothing(*_: Any, **__: Any) -> None: ...
 
 
 @contextlib.contextmanager
-def answering_with_loss(
-    model: PreTrainedModel,
-    loss: Callable | None = None,  # of the model and a batch; None: `lm_loss`
-) -> Iterator[None]:
+def answering_with_loss(model: PreTrainedModel, loss: Callable | None = None) -> Iterator[None]:
     """Let the model answer with its loss, by default `lm_loss`, also inside the wrappers of several processes.
+
+    loss: of the model and a batch; None: `lm_loss`
 
     Each batch is spared two looks into it, after padding and after several sequences in a block: there are none, and a
     GPU that is asked has to be waited for.

@@ -130,12 +130,12 @@ def _causal_stream(tokenizer, passages: Iterable[str]) -> TextStream:
     return TextStream(np.concatenate(parts), np.concatenate(targets), n_bytes, unknown)
 
 
-def text_stream(
-    tokenizer: PreTrainedTokenizerBase,
-    passages: Iterable[str],  # lines, or passages as `pack` takes them
-    masked: bool,  # for a masked model, or for a causal one
-) -> TextStream:
-    "Join texts, with what is predicted in them; `ValueError` where nothing is."
+def text_stream(tokenizer: PreTrainedTokenizerBase, passages: Iterable[str], masked: bool) -> TextStream:
+    """Join texts, with what is predicted in them; `ValueError` where nothing is.
+
+    passages: lines, or passages as `pack` takes them
+    masked: for a masked model, or for a causal one
+    """
     if masked:
         stream = _masked_stream(tokenizer, list(lines_of_passages(passages)))
     else:
@@ -184,13 +184,15 @@ def _batches(stream, windows, pass_of, n_passes, batch_size) -> Iterator[tuple[t
 
 
 def _loss_by_rows(
-    model: PreTrainedModel,  # a causal one, from `with_few_rows`
-    ids: torch.Tensor,  # (n, length)
-    labels: torch.Tensor,  # (n, length), -100 where nothing is asked
-    *_: str,
-    **inputs: Any,
-) -> torch.Tensor:  # nats
-    "The summed loss with embeddings in files: those of the ids come into the table, then all in turn for the logits."
+    model: PreTrainedModel, ids: torch.Tensor, labels: torch.Tensor, *_: str, **inputs: Any
+) -> torch.Tensor:
+    """The summed loss with embeddings in files: those of the ids come into the table, then all in turn for the logits.
+
+    model: a causal one, from `with_few_rows`
+    ids: (n, length)
+    labels: (n, length), -100 where nothing is asked
+    returns: nats
+    """
     table, head = input_weight(model), cast("Any", model.get_output_embeddings()).weight
     distinct, places = ids.unique(return_inverse=True)
     table[: len(distinct)] = rows_of(table)[distinct]
@@ -315,11 +317,14 @@ def source_beside(folder: str | Path) -> FolderSource | None:  # None where it i
 
 
 def forgotten(
-    # by what they are called: source, start, trained; model and tokenizer where they are in memory already
-    models: Mapping[str, FolderSource | tuple[PreTrainedModel, PreTrainedTokenizerBase]],
-    parts: Mapping[str, list[str]],  # held-out lines by file
-) -> list[dict]:  # a row for each text and model: text, model, bits_per_byte and other numbers of `Perplexity`
-    "How well models predict the text of the languages that the first of them knew."
+    models: Mapping[str, FolderSource | tuple[PreTrainedModel, PreTrainedTokenizerBase]], parts: Mapping[str, list[str]]
+) -> list[dict]:
+    """How well models predict the text of the languages that the first of them knew.
+
+    models: by what they are called: source, start, trained; model and tokenizer where they are in memory already
+    parts: held-out lines by file
+    returns: a row for each text and model: text, model, bits_per_byte and other numbers of `Perplexity`
+    """
     rows = []
     for name, given in models.items():
         log.info(f"bits per byte of the {name} model in {', '.join(Path(file).name for file in parts)}")
@@ -337,11 +342,13 @@ def forgotten(
 FORGOTTEN = "what was forgotten: bits per byte in text of languages known before"
 
 
-def bits_by_text(
-    rows: list[dict],  # from `forgotten`
-    measure: str = "bits_per_byte",  # or end_probability
-) -> list[dict]:  # a row for each text: text, and the measure by model; none where no model has it
-    "The bits per byte, or another measure, as a table."
+def bits_by_text(rows: list[dict], measure: str = "bits_per_byte") -> list[dict]:
+    """The bits per byte, or another measure, as a table.
+
+    rows: from `forgotten`
+    measure: or end_probability
+    returns: a row for each text: text, and the measure by model; none where no model has it
+    """
     by_text = {}
     for row in rows:
         if row.get(measure) is not None:
@@ -366,12 +373,18 @@ LINES = 40  # of each text, those first that stand apart
 
 
 def trim_bits(
-    source: FolderSource | str | Path,  # folder of a masked or causal language model
-    text: Sequence[str | Path],  # this and the settings as for `trim_files`
+    source: FolderSource | str | Path,
+    text: Sequence[str | Path],
     settings: TrimSettings = TrimSettings(),
-    most: int = LINES,  # lines of each text at most
-) -> list[dict[str, object]]:  # of each text: text, lines, before, after; too short ones are left out
-    "Bits per byte of lines that trimming has not counted, before and after it."
+    most: int = LINES,
+) -> list[dict[str, object]]:
+    """Bits per byte of lines that trimming has not counted, before and after it.
+
+    source: folder of a masked or causal language model
+    text: this and the settings as for `trim_files`
+    most: lines of each text at most
+    returns: of each text: text, lines, before, after; too short ones are left out
+    """
     source = FolderSource.open(source)
     model = source.load()
     check_language_model(model)

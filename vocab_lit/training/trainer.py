@@ -56,15 +56,13 @@ def held_out_losses(state: TrainerState) -> dict[float, float]:  # by step
 
 
 class LaptCallback(TrainerCallback):
-    "What a run does between its steps: the parameters of the stage are trainable, the log is written, a bar is shown."
+    """What a run does between its steps: the parameters of the stage are trainable, the log is written, a bar is shown.
 
-    def __init__(
-        self,
-        freezer: Freezer,
-        config: LaptConfig,
-        metrics: Path | None = None,  # the file of the log
-        quiet: bool = False,  # whether there is no bar
-    ):
+    metrics: the file of the log
+    quiet: whether there is no bar
+    """
+
+    def __init__(self, freezer: Freezer, config: LaptConfig, metrics: Path | None = None, quiet: bool = False):
         self.freezer, self.config, self.metrics, self.shown, self.quiet = freezer, config, metrics, {}, quiet
 
     def on_train_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
@@ -179,16 +177,14 @@ class StopWhenAsked(TrainerCallback):
 
 # %% ../../nbs/06_training/05_trainer.ipynb #23fe446a
 class CheckpointTrainer(Trainer):
-    "Trainer that refuses a gradient that is not finite, with checkpoints that are whole and hold what learns."
+    """Trainer that refuses a gradient that is not finite, with checkpoints that are whole and hold what learns.
+
+    frozen: names of what never learns, and stays out of checkpoints
+    """
 
     model: PreTrainedModel  # transformers declares any module, or none
 
-    def __init__(
-        self,
-        *args: Any,
-        frozen: Collection[str] = frozenset(),  # names of what never learns, and stays out of checkpoints
-        **more: Any,
-    ):
+    def __init__(self, *args: Any, frozen: Collection[str] = frozenset(), **more: Any):
         super().__init__(*args, **more)
         self.model_accepts_loss_kwargs = True  # losses are scaled already
         self.remove_callback(PrinterCallback)
@@ -288,16 +284,21 @@ def _with_positions(examples, masked):
 
 
 class LaptTrainer(CheckpointTrainer):
-    "Trainer with vocabulary logits at the labelled positions only, and exact resumption."
+    """Trainer with vocabulary logits at the labelled positions only, and exact resumption.
+
+    measures: functions by the names of what they measure
+    frozen: names of what never learns, and stays out of checkpoints
+    more: of transformers' Trainer
+    """
 
     def __init__(
         self,
         model: PreTrainedModel,
         args: TrainingArguments,
         config: LaptConfig,
-        measures: Mapping[str, Callable[..., float]] | None = None,  # functions by the names of what they measure
-        frozen: Collection[str] = frozenset(),  # names of what never learns, and stays out of checkpoints
-        **more: Any,  # of transformers' Trainer
+        measures: Mapping[str, Callable[..., float]] | None = None,
+        frozen: Collection[str] = frozenset(),
+        **more: Any,
     ):
         if find_device().asynchronous and not config.is_taught:
             more.setdefault("data_collator", functools.partial(_with_positions, masked=is_masked(model)))
@@ -365,13 +366,14 @@ def check_installed(run: RunOptions) -> None:
 
 
 def training_arguments(
-    config: LaptConfig,
-    seed: int,
-    folder: str | Path,  # where checkpoints go
-    save: bool = False,  # whether checkpoints are written, and the best weights taken at the end
-    **more: Any,  # passed to TrainingArguments
+    config: LaptConfig, seed: int, folder: str | Path, save: bool = False, **more: Any
 ) -> TrainingArguments:
-    "The Trainer's arguments for a configuration; `ValueError` where the batch cannot be divided."
+    """The Trainer's arguments for a configuration; `ValueError` where the batch cannot be divided.
+
+    folder: where checkpoints go
+    save: whether checkpoints are written, and the best weights taken at the end
+    more: passed to TrainingArguments
+    """
     world = int(os.environ.get("WORLD_SIZE", 1))
     micro = _micro_batch(config, world)
     settings = dict(

@@ -85,11 +85,11 @@ def _trainable_factors(model, config: LaptConfig, folder) -> FactoredEmbedding |
     return layer
 
 
-def check_low_dimensional(
-    config: LaptConfig,
-    instead: str,  # what makes the embeddings full-dimensional
-) -> None:
-    "`SettingError` where low-dimensional embeddings cannot learn as it is asked for."
+def check_low_dimensional(config: LaptConfig, instead: str) -> None:
+    """`SettingError` where low-dimensional embeddings cannot learn as it is asked for.
+
+    instead: what makes the embeddings full-dimensional
+    """
     if config.lora:
         problem = "low-dimensional embeddings do not learn beside LoRA"
         raise SettingError("lora", f"{problem}; leave it out, or {instead}")
@@ -122,10 +122,11 @@ def _open_teacher(source: FolderSource, given: str, new: list[int] | None, confi
     return Teacher.open(given or made_from, new or ())
 
 # %% ../../nbs/06_training/07_training_run.ipynb #ac8508c4
-def _open_text(
-    text, held_out, alpha, seed
-) -> tuple[Iterable[str], list[str]]:  # passages to train on, held-out passages
-    "Open the text, and hold some of it out where no held-out text is given; with alpha each file is a language."
+def _open_text(text, held_out, alpha, seed) -> tuple[Iterable[str], list[str]]:
+    """Open the text, and hold some of it out where no held-out text is given; with alpha each file is a language.
+
+    returns: passages to train on, held-out passages
+    """
     test = list(Passages(*held_out))
     if alpha is None:
         return (Passages(*text), test) if held_out else hold_out_text(*text, seed=seed)
@@ -258,15 +259,19 @@ def _open_run(source, text, out: Path, settings, run: RunSettings, adapter, keep
 
 
 def prepare_run(
-    source: FolderSource | str | Path,  # this and the others as in `lapt_files`
+    source: FolderSource | str | Path,
     text: Sequence[str | Path],
     out: str | Path,
     settings: LaptSettings | LaptConfig = LaptSettings(),
     run: RunSettings = RunSettings(),
     adapter: LanguageAdapter | None = None,
     keep: KeepSettings = KeepSettings(),
-) -> FolderRun | None:  # None where it has ended
-    "Open model and text, and refuse what cannot be trained; nothing is written."
+) -> FolderRun | None:
+    """Open model and text, and refuse what cannot be trained; nothing is written.
+
+    source: this and the others as in `lapt_files`
+    returns: None where it has ended
+    """
     out = Path(out)
     check_run(text, settings, run, keep, adapter)
     if run.resume and not (out / "lapt.json").is_file():
@@ -446,12 +451,13 @@ _FEW = 40  # held-out lines whose bits per byte are measured
 
 
 def held_out_bits(
-    source: FolderSource | str | Path,  # this and the others as in `lapt_files`
-    text: Sequence[str | Path],
-    out: str | Path,
-    run: RunSettings = RunSettings(),
-) -> list[dict]:  # a row for each model, as from `forgotten`
-    "Measure held-out text by the model that was trained, before and after, and by its own source; lapt.json has it."
+    source: FolderSource | str | Path, text: Sequence[str | Path], out: str | Path, run: RunSettings = RunSettings()
+) -> list[dict]:
+    """Measure held-out text by the model that was trained, before and after, and by its own source; lapt.json has it.
+
+    source: this and the others as in `lapt_files`
+    returns: a row for each model, as from `forgotten`
+    """
     note, start = read_json(Path(out) / "lapt.json"), FolderSource.open(source)
     if "bits_per_byte" not in note:
         _, lines = _open_text(text, run.held_out, run.alpha, run.seed)
@@ -462,11 +468,12 @@ def held_out_bits(
     return note["bits_per_byte"]
 
 
-def finish_run(
-    out: Path,  # with the run in its folder `run`
-    write: Callable[[Path], None],  # what was trained into a folder
-) -> None:
-    "Put what was trained in the place of the run, its configuration last."
+def finish_run(out: Path, write: Callable[[Path], None]) -> None:
+    """Put what was trained in the place of the run, its configuration last.
+
+    out: with the run in its folder `run`
+    write: what was trained into a folder
+    """
     part = out / ".part"
     shutil.rmtree(part, ignore_errors=True)
     with write_folder(part) as folder:

@@ -36,11 +36,11 @@ def _begins_as_table(path: Path) -> bool:
     return bool(re.search(rf"\s({number})$", line, re.IGNORECASE))
 
 
-def check_vectors_file(
-    name: str,  # of the option
-    path: str | Path,
-) -> None:
-    "`SettingError` where a file is not there or does not begin as vectors do."
+def check_vectors_file(name: str, path: str | Path) -> None:
+    """`SettingError` where a file is not there or does not begin as vectors do.
+
+    name: of the option
+    """
     existing_file(name, path)
     path = Path(path)
     try:
@@ -107,11 +107,12 @@ VECTOR_METHODS = ("auto", "fasttext", "ppmi")  # of making token vectors from te
 FASTTEXT_MIN_CHARACTERS = 30_000_000  # of text, from which "auto" trains fastText
 
 
-def fasttext_or_ppmi(
-    lines: Iterable[str],  # the text; no more of it is read than decides
-    method: str = "auto",  # "fasttext", "ppmi", or "auto": by the size of the text
-) -> str:  # "fasttext" or "ppmi"
-    "The method that vectors are trained by: the one given, or the one that suits the size of the text."
+def fasttext_or_ppmi(lines: Iterable[str], method: str = "auto") -> str:  # "fasttext" or "ppmi"
+    """The method that vectors are trained by: the one given, or the one that suits the size of the text.
+
+    lines: the text; no more of it is read than decides
+    method: "fasttext", "ppmi", or "auto": by the size of the text
+    """
     if method not in VECTOR_METHODS:
         raise UserError(f"no vectors by {method!r}; choose from {', '.join(VECTOR_METHODS)}")
     if method != "auto":

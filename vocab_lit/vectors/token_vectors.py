@@ -78,11 +78,12 @@ def stored(parts: Iterable[np.ndarray]) -> np.ndarray:  # int32, one after the o
         return np.memmap(file, np.int32, "r", shape=(n,)) if n else np.empty(0, np.int32)
 
 
-def blocks(
-    ids: np.ndarray,  # int32, -1 after each line
-    size: int = 2**20,  # numbers in a block, more where a line is longer
-) -> Iterator[np.ndarray]:
-    "Blocks of whole lines."
+def blocks(ids: np.ndarray, size: int = 2**20) -> Iterator[np.ndarray]:
+    """Blocks of whole lines.
+
+    ids: int32, -1 after each line
+    size: numbers in a block, more where a line is longer
+    """
     start, length = 0, size
     while start < len(ids):
         block = np.array(ids[start : start + length])
@@ -106,12 +107,13 @@ def count_ids(ids: np.ndarray, n: int) -> np.ndarray:  # (n,)
     return counts
 
 # %% ../../nbs/03_vectors/01_token_vectors.ipynb #761721bf
-def encode_lines(
-    tokenizer: PreTrainedTokenizerBase | Vocab,
-    lines: Iterable[str],  # text, one sentence or paragraph each
-    batch: int = 1000,  # lines tokenized at a time
-) -> np.ndarray:  # int32, -1 after the ids of each line
-    "The ids of the tokens of a text, without special tokens."
+def encode_lines(tokenizer: PreTrainedTokenizerBase | Vocab, lines: Iterable[str], batch: int = 1000) -> np.ndarray:
+    """The ids of the tokens of a text, without special tokens.
+
+    lines: text, one sentence or paragraph each
+    batch: lines tokenized at a time
+    returns: int32, -1 after the ids of each line
+    """
     vocab = Vocab.of(tokenizer)
     is_left_out = np.array([*(t.kind == "special" for t in vocab), False])  # by id; the last for the -1
 
@@ -151,16 +153,23 @@ _FOCUS_OPTIONS = dict(sg=0, negative=10, alpha=0.05, min_alpha=0.0, sample=1e-4,
 
 
 def train_fasttext(
-    words: list[str],  # what each id stands for
-    ids: np.ndarray,  # int32, -1 after each line
-    dim: int,  # length of a vector
-    min_count: int,  # words that occur less often are not trained
-    epochs: int | None,  # passes over the text; None: 5 to 50, until a word has been seen about 1,000 times
+    words: list[str],
+    ids: np.ndarray,
+    dim: int,
+    min_count: int,
+    epochs: int | None,
     seed: int,
     threads: int,
     window: int = 5,
 ) -> FastText:
-    "Train fastText's CBOW on lines of ids, with the options of FOCUS."
+    """Train fastText's CBOW on lines of ids, with the options of FOCUS.
+
+    words: what each id stands for
+    ids: int32, -1 after each line
+    dim: length of a vector
+    min_count: words that occur less often are not trained
+    epochs: passes over the text; None: 5 to 50, until a word has been seen about 1,000 times
+    """
     if threads < 1:
         raise UserError(f"fastText cannot train with {threads} threads; give at least 1")
     counts = count_ids(ids, len(words))
@@ -204,12 +213,14 @@ def _frequent(words, counts, min_count) -> dict[str, int]:  # {word: count}
 
 # %% ../../nbs/03_vectors/01_token_vectors.ipynb #4dfd058f
 def in_vocab_order(
-    word_vectors: Iterable[tuple[str, np.ndarray]],  # words with their vectors
-    wanted: dict[int, str],  # {token id: word to look up}
-    n: int,  # tokens in the vocabulary
-    name: str,
+    word_vectors: Iterable[tuple[str, np.ndarray]], wanted: dict[int, str], n: int, name: str
 ) -> TokenVectors:
-    "Put vectors in the order of a vocabulary; a word without one, or with zeros, stays unknown."
+    """Put vectors in the order of a vocabulary; a word without one, or with zeros, stays unknown.
+
+    word_vectors: words with their vectors
+    wanted: {token id: word to look up}
+    n: tokens in the vocabulary
+    """
     vectors = dict(word_vectors)
     matrix = np.zeros((n, len(next(iter(vectors.values()), ()))), np.float32)
     for i, word in wanted.items():
@@ -249,12 +260,12 @@ def _ppmi(counts: sparse.csr_array) -> sparse.csr_array:  # both (n, n), the cou
     return sparse.csr_array((pmi[positive], (first[positive], second[positive])), shape=counts.shape)
 
 # %% ../../nbs/03_vectors/01_token_vectors.ipynb #d74a0d94
-def _singular_vectors(
-    matrix: sparse.csr_array,  # (n, n)
-    k: int,  # vectors
-    seed: int,
-) -> tuple[np.ndarray, np.ndarray]:  # (n, k) and (k,)
-    "The left vectors of the largest singular values, and these, by random projections (Halko et al., 2011)."
+def _singular_vectors(matrix: sparse.csr_array, k: int, seed: int) -> tuple[np.ndarray, np.ndarray]:  # (n, k) and (k,)
+    """The left vectors of the largest singular values, and these, by random projections (Halko et al., 2011).
+
+    matrix: (n, n)
+    k: vectors
+    """
     from scipy import linalg
 
     q = np.random.RandomState(seed).normal(size=(matrix.shape[1], k + 10))
@@ -267,14 +278,18 @@ def _singular_vectors(
 
 
 def ppmi_vectors(
-    ids: np.ndarray,  # int32, -1 after each line
-    n: int,  # how many different ids there are
-    dim: int = 64,  # length of a vector; zeros fill it where the text has fewer dimensions
-    window: int = 10,  # largest distance between two that counts
-    min_count: int = 2,  # those that occur less often have no vector
-    seed: int = 0,  # of the randomized decomposition
-) -> tuple[np.ndarray, np.ndarray]:  # (n, dim) float32; (n,) bool, who has a vector
-    "Vectors from counts: positive pointwise mutual information, reduced by a singular value decomposition."
+    ids: np.ndarray, n: int, dim: int = 64, window: int = 10, min_count: int = 2, seed: int = 0
+) -> tuple[np.ndarray, np.ndarray]:
+    """Vectors from counts: positive pointwise mutual information, reduced by a singular value decomposition.
+
+    ids: int32, -1 after each line
+    n: how many different ids there are
+    dim: length of a vector; zeros fill it where the text has fewer dimensions
+    window: largest distance between two that counts
+    min_count: those that occur less often have no vector
+    seed: of the randomized decomposition
+    returns: (n, dim) float32; (n,) bool, who has a vector
+    """
     frequent = np.flatnonzero(count_ids(ids, n) >= max(min_count, 1))
     matrix, known = np.zeros((n, dim), np.float32), np.zeros(n, bool)
     ppmi = _ppmi(_cooccurrences(ids, n, window)[frequent][:, frequent])
@@ -357,12 +372,14 @@ def token_vectors(
     return replace(made, counts=counts)
 
 # %% ../../nbs/03_vectors/01_token_vectors.ipynb #d519f077
-def carry_vectors(
-    vectors: TokenVectors,  # of the target language's own vocabulary
-    own: Vocab,  # that vocabulary
-    expanded: Vocab,  # the one to have vectors for
-) -> TokenVectors:  # (len(expanded), dim); unknown where `own` has no such token
-    "Vectors of one vocabulary for the tokens of another, by exact match."
+def carry_vectors(vectors: TokenVectors, own: Vocab, expanded: Vocab) -> TokenVectors:
+    """Vectors of one vocabulary for the tokens of another, by exact match.
+
+    vectors: of the target language's own vocabulary
+    own: that vocabulary
+    expanded: the one to have vectors for
+    returns: (len(expanded), dim); unknown where `own` has no such token
+    """
     ids = overlap(own, expanded, fuzzy=False)
     ordinary = np.array([t.kind in ("text", "byte") for t in expanded])
     known = (ids >= 0) & vectors.known[ids] & ordinary
@@ -381,12 +398,12 @@ def write_table(path: Path, words: Sequence[str], matrix: np.ndarray) -> None:
             f.write(f"{word} {' '.join(f'{x:.9g}' for x in row.tolist())}\n")
 
 
-def save_vectors(
-    vectors: TokenVectors,
-    tokenizer: PreTrainedTokenizerBase,  # whose tokens they are
-    path: str | Path,  # ending in .vec or .npz
-) -> Path:
-    "Write the known vectors with their pieces; both forms give back the same numbers."
+def save_vectors(vectors: TokenVectors, tokenizer: PreTrainedTokenizerBase, path: str | Path) -> Path:
+    """Write the known vectors with their pieces; both forms give back the same numbers.
+
+    tokenizer: whose tokens they are
+    path: ending in .vec or .npz
+    """
     path, vocab, ids = Path(path), Vocab.from_tokenizer(tokenizer), np.flatnonzero(vectors.known)
     if len(vocab) != len(vectors):
         raise UserError(f"{len(vectors)} vectors for a vocabulary of {len(vocab)} tokens")

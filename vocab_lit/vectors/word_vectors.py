@@ -73,12 +73,13 @@ class WordVectors:
         "The place of each word."
         return {w: i for i, w in reversed(list(enumerate(self.words)))}
 
-    def look_up(
-        self,
-        texts: Iterable[str],  # words, or other strings
-        compose: bool = True,  # whether strings that are no words are composed of n-grams
-    ) -> Iterator[tuple[str, np.ndarray]]:  # those that have a vector
-        "Vectors of texts; `ValueError` where one is not finite."
+    def look_up(self, texts: Iterable[str], compose: bool = True) -> Iterator[tuple[str, np.ndarray]]:
+        """Vectors of texts; `ValueError` where one is not finite.
+
+        texts: words, or other strings
+        compose: whether strings that are no words are composed of n-grams
+        returns: those that have a vector
+        """
         for text in texts:
             if not (text in self.index or (compose and self.composes and self.composes(text))):
                 continue
@@ -132,13 +133,16 @@ WORD_DEFAULTS: dict[str, dict[str, Any]] = {
 
 
 def train_words(
-    lines: Iterable[str],  # text, one sentence or paragraph each
-    method: str = "auto",  # "fasttext", "ppmi", or "auto": by the size of the text
-    seed: int = 0,
-    threads: int = 1,  # of fastText
-    **options: Any,  # dim, min_count, window, and of fastText epochs; `WORD_DEFAULTS` has the usual ones
-) -> WordVectors:  # with a model if it is fastText's
-    "Vectors of words by the method that suits the size of the text."
+    lines: Iterable[str], method: str = "auto", seed: int = 0, threads: int = 1, **options: Any
+) -> WordVectors:
+    """Vectors of words by the method that suits the size of the text.
+
+    lines: text, one sentence or paragraph each
+    method: "fasttext", "ppmi", or "auto": by the size of the text
+    threads: of fastText
+    options: dim, min_count, window, and of fastText epochs; `WORD_DEFAULTS` has the usual ones
+    returns: with a model if it is fastText's
+    """
     lines = reread(lines)
     method = fasttext_or_ppmi(lines, method)
     (words, ids), options = _word_ids(lines), WORD_DEFAULTS[method] | options
@@ -250,11 +254,14 @@ def _open_npz(path: Path) -> WordVectors:  # written by save_vectors
 
 
 def open_words(
-    source: str | Path | WordVectors | KeyedVectors,  # a file, or vectors of gensim, or one of its models
-    name: str | None = None,  # of vectors in memory; None: the one that they have, or "trained here"
-    wanted: set[str] | None = None,  # of a table, only these words; None: all
+    source: str | Path | WordVectors | KeyedVectors, name: str | None = None, wanted: set[str] | None = None
 ) -> WordVectors:
-    "Word vectors from any source."
+    """Word vectors from any source.
+
+    source: a file, or vectors of gensim, or one of its models
+    name: of vectors in memory; None: the one that they have, or "trained here"
+    wanted: of a table, only these words; None: all
+    """
     if isinstance(source, WordVectors):
         return replace(source, name=name) if name else source
     if not isinstance(source, (str, Path)):
@@ -267,11 +274,11 @@ def open_words(
     return _open_bin(path) if path.suffix == ".bin" else _open_table(path, wanted)
 
 
-def save_words(
-    words: WordVectors,
-    path: str | Path,  # .vec, or .bin for fastText trained here
-) -> None:
-    "Write vectors of words to a file: a table, or with n-grams as fastText does."
+def save_words(words: WordVectors, path: str | Path) -> None:
+    """Write vectors of words to a file: a table, or with n-grams as fastText does.
+
+    path: .vec, or .bin for fastText trained here
+    """
     path = Path(path)
     if path.suffix == ".bin":
         if words.model is None:
@@ -310,11 +317,14 @@ def _frequency_weighted(words: WordVectors, vocab: Vocab) -> TokenVectors:
 
 
 def from_words(
-    words: str | Path | WordVectors | KeyedVectors,  # as `open_words` takes
-    tokenizer: PreTrainedTokenizerBase | Vocab,  # whose tokens get vectors
-    subwords: str = "auto",  # "ngrams", "tfr", or "auto": n-grams where the vectors have them
+    words: str | Path | WordVectors | KeyedVectors, tokenizer: PreTrainedTokenizerBase | Vocab, subwords: str = "auto"
 ) -> TokenVectors:
-    "Vectors of tokens from vectors of words."
+    """Vectors of tokens from vectors of words.
+
+    words: as `open_words` takes
+    tokenizer: whose tokens get vectors
+    subwords: "ngrams", "tfr", or "auto": n-grams where the vectors have them
+    """
     if subwords not in SUBWORDS:
         raise UserError(f"no way from words to tokens by {subwords!r}; choose from {', '.join(SUBWORDS)}")
     vocab, words = Vocab.of(tokenizer), open_words(words)
@@ -334,15 +344,23 @@ def from_words(
 
 # %% ../../nbs/03_vectors/02_word_vectors.ipynb #18a078b8
 def static_vectors(
-    needs: str,  # "token vectors" or "word vectors", as the recipe says
-    tokenizer: PreTrainedTokenizerBase | Vocab,  # of the target language
-    lines: Iterable[str],  # text in the target language
-    method: str = "auto",  # "fasttext" (as the paper), "ppmi", or "auto": by the size of the text
+    needs: str,
+    tokenizer: PreTrainedTokenizerBase | Vocab,
+    lines: Iterable[str],
+    method: str = "auto",
     seed: int = 0,
-    threads: int = 1,  # of fastText; with more than one, runs differ a little
-    **options: Any,  # of `token_vectors`, for words too
+    threads: int = 1,
+    **options: Any,
 ) -> TokenVectors:
-    "Auxiliary embeddings of the target tokens from text; of words they are trained as of tokens."
+    """Auxiliary embeddings of the target tokens from text; of words they are trained as of tokens.
+
+    needs: "token vectors" or "word vectors", as the recipe says
+    tokenizer: of the target language
+    lines: text in the target language
+    method: "fasttext" (as the paper), "ppmi", or "auto": by the size of the text
+    threads: of fastText; with more than one, runs differ a little
+    options: of `token_vectors`, for words too
+    """
     if needs != "word vectors":
         return token_vectors(tokenizer, lines, method, seed, threads, **options)
     lines = reread(lines)
@@ -412,12 +430,18 @@ def check_vectors_out(out: Path, kinds: tuple[str, ...], what: str) -> None:
 
 
 def train_vectors_files(
-    text: Sequence[str | Path],  # UTF-8, one sentence or paragraph a line
-    out: str | Path,  # a new file: .bin (fastText on words, with n-grams), .vec, or for tokens .npz
-    tokenizer: str | Path | None = None,  # vectors of its tokens; None: of words
+    text: Sequence[str | Path],
+    out: str | Path,
+    tokenizer: str | Path | None = None,
     how: VectorTraining = VectorTraining(),
-) -> dict:  # how many vectors of how many dimensions, and how they were made
-    "Train static vectors on text, and save them in a file."
+) -> dict:
+    """Train static vectors on text, and save them in a file.
+
+    text: UTF-8, one sentence or paragraph a line
+    out: a new file: .bin (fastText on words, with n-grams), .vec, or for tokens .npz
+    tokenizer: vectors of its tokens; None: of words
+    returns: how many vectors of how many dimensions, and how they were made
+    """
     from vocab_lit.tokens.load import load_tokenizer
 
     out, lines = Path(out), Lines(*text)
