@@ -26,7 +26,7 @@ from vocab_lit.training.lm_loss import lm_loss
 
 if TYPE_CHECKING:
     from torch import nn
-    from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
     from vocab_lit.training.settings import LaptConfig
 
@@ -214,26 +214,13 @@ def distil_loss(
     errors = (ours - theirs.gather(1, at)).square().mean(-1)
     loss = errors.where(labels >= 0, 0.0).sum()
     if lm or "output" in cast("nn.ParameterDict", model.new_rows):
-        lm_sum = _lm_sum(model, lm_ids, lm_labels, through_input=lm)
+        rows = cast("nn.ParameterDict", model.new_rows)["input"]
+        rows.requires_grad_(lm)  # otherwise the gradient stops at the output embeddings
+        lm_sum = lm_loss(model, lm_ids.clamp(min=0), lm_labels, "sum", attention_mask=(lm_ids >= 0).long())
+        rows.requires_grad_(True)
         alpha = (loss / lm_sum.clamp(min=1e-9)).detach()
         loss = loss + alpha * (lm_sum - lm_sum.detach())
     return loss if reduction == "sum" else loss / (labels >= 0).sum()
-
-
-def _lm_sum(model, ids, labels, through_input: bool) -> torch.Tensor:
-    "The loss of language modelling, whose gradient may stop at the output embeddings."
-    rows = model.new_rows["input"]
-    rows.requires_grad_(through_input)
-    loss = lm_loss(model, ids.clamp(min=0), labels, "sum", attention_mask=(ids >= 0).long())
-    rows.requires_grad_(True)
-    return loss
-
-
-def _text_config(model) -> PreTrainedConfig:
-    "The configuration of the part of a language model that reads text."
-    part = text_part(model.config)
-    assert part is not None  # it has a vocabulary
-    return part
 
 
 @dataclass(frozen=True)
@@ -258,10 +245,11 @@ class Teacher:
 
     def check(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, config: LaptConfig) -> None:
         "`ValueError` where a model cannot learn from this teacher."
-        parts, hint = [_text_config(m) for m in (self.model, model)], "give the model that it was made from"
+        hint = "give the model that it was made from"
         theirs, ours = (m.config.model_type for m in (self.model, model))
         if theirs != ours:
             raise UserError(f"the teacher is a {theirs} model and the one that learns a {ours}; {hint}")
+        parts = [part for m in (self.model, model) if (part := text_part(m.config))]  # that read text
         theirs, ours = (part.hidden_size for part in parts)
         if theirs != ours:
             problem = f"the teacher has hidden states of {theirs} dimensions and the model of {ours}"

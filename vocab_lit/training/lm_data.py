@@ -48,11 +48,6 @@ class PackedBlocks(Dataset):
         return torch.from_numpy(blocks[i].astype(np.int64))
 
 
-def _ends_text(tokenizer, ids) -> bool:
-    "Whether the ids of a text end with a token that says so."
-    return bool(ids) and ids[-1] in (tokenizer.eos_token_id, tokenizer.sep_token_id)
-
-
 def _batches(texts: Iterable[str], batch_size: int = 1000) -> Iterator[list[str]]:
     "Some texts at a time, with a progress bar."
     texts = iter(texts)
@@ -69,11 +64,11 @@ _ONLY_IDS: dict[str, Any] = dict(
 
 def _line_stream(tokenizer, passages) -> Iterator[np.ndarray]:
     "Token ids for a masked model: special tokens around each line."
-    eos = tokenizer.eos_token_id
+    eos, ends = tokenizer.eos_token_id, (tokenizer.eos_token_id, tokenizer.sep_token_id)
     for batch in _batches(lines_of_passages(passages)):
         texts = tokenizer(batch, **_ONLY_IDS)["input_ids"]
         if eos is not None:
-            texts = [ids if _ends_text(tokenizer, ids) else [*ids, eos] for ids in texts]
+            texts = [ids if ids and ids[-1] in ends else [*ids, eos] for ids in texts]
         yield np.fromiter(itertools.chain.from_iterable(texts), "<i4")
 
 
@@ -119,13 +114,19 @@ def _document_stream(tokenizer, passages) -> Iterator[np.ndarray]:
 
 def pack(
     tokenizer: PreTrainedTokenizerBase,
-    passages: Iterable[str],  # lines, or passages of several lines; one that ends with a newline ends a document
-    length: int,  # tokens in a block
-    file: str | Path | None = None,  # where to put the blocks; None: in memory
-    masked: bool | None = None,  # for a masked model, or for a causal one; None: whether the tokenizer has a mask
-    # (n_blocks, length) int64, or the same as `PackedBlocks`; what does not fill the last block is left out
+    passages: Iterable[str],
+    length: int,
+    file: str | Path | None = None,
+    masked: bool | None = None,
 ) -> Any:
-    "Join texts and cut them into blocks; `ValueError` where they do not fill one."
+    """Join texts and cut them into blocks; `UserError` where they do not fill one.
+
+    passages: lines, or passages of several lines; one that ends with a newline ends a document
+    length: tokens in a block
+    file: where to put the blocks; None: in memory
+    masked: for a masked model, or for a causal one; None: whether the tokenizer has a mask
+    returns: (n_blocks, length) int64, or the same as `PackedBlocks`; what does not fill the last block is left out
+    """
     masked = tokenizer.mask_token_id is not None if masked is None else masked
     return lay_out((_line_stream if masked else _document_stream)(tokenizer, passages), length, file)
 
@@ -138,39 +139,29 @@ def lay_out(stream: Iterable[np.ndarray], length: int, file: str | Path | None =
     file: where to put the blocks; None: in memory
     returns: (n_blocks, length) int64, or the same in a file
     """
-    if file is not None:
-        _require_a_block(_write_blocks(stream, length, Path(file)), length)
-        return PackedBlocks(file, length)
-    ids = np.concatenate([np.empty(0, "<i4"), *stream])
-    _require_a_block(len(ids), length)
-    whole = len(ids) - len(ids) % length
-    return torch.from_numpy(ids[:whole]).long().view(-1, length)
-
-
-def _require_a_block(n_tokens, length) -> None:
+    if file is None:
+        ids = np.concatenate([np.empty(0, "<i4"), *stream])
+        n_tokens, blocks = len(ids), torch.from_numpy(ids[: len(ids) - len(ids) % length]).long().view(-1, length)
+    else:  # the file has its name when all of it is written
+        file, n_tokens = Path(file), 0
+        part, blocks = file.with_name(f"{file.name}.part"), PackedBlocks(file, length)
+        try:
+            with open(part, "wb") as f:
+                for ids in stream:
+                    n_tokens += f.write(ids.tobytes()) // 4
+                f.truncate(4 * (n_tokens - n_tokens % length))
+            if n_tokens >= length:
+                os.replace(part, file)
+        except OSError as e:
+            if e.errno:
+                raise OSError(f"cannot write {file}: {e.strerror}") from None
+            raise
+        finally:
+            part.unlink(missing_ok=True)
     if n_tokens < length:
-        raise UserError(
-            f"the text makes {n_tokens} tokens and a block takes {length}; give more text or a shorter block"
-        )
-
-
-def _write_blocks(stream, length, file) -> int:  # how many tokens there were
-    "Write whole blocks to a file, which is there when all of it is written."
-    part, n_tokens = file.with_name(f"{file.name}.part"), 0
-    try:
-        with open(part, "wb") as f:
-            for ids in stream:
-                n_tokens += f.write(ids.tobytes()) // 4
-            f.truncate(4 * (n_tokens - n_tokens % length))
-        if n_tokens >= length:
-            os.replace(part, file)
-    except OSError as e:
-        if e.errno:
-            raise OSError(f"cannot write {file}: {e.strerror}") from None
-        raise
-    finally:
-        part.unlink(missing_ok=True)
-    return n_tokens
+        problem = f"the text makes {n_tokens} tokens and a block takes {length}"
+        raise UserError(f"{problem}; give more text or a shorter block")
+    return blocks
 
 # %% ../../nbs/06_training/01_lm_data.ipynb #20dc9b43
 def mask_tokens(
@@ -194,10 +185,11 @@ def _masked(
     generators: Iterable[torch.Generator],
     probability: float,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """ids: (n, ...)
+    """Mask rows of tokens, each with a generator of its own; return inputs and labels.
+
+    ids: (n, ...)
     masking: from `_ids_to_mask`
     generators: n, of one row after the other
-    returns: inputs and labels
     """
     mask, ordinary, is_ordinary = masking
     asked, shown_as = torch.empty(2, *ids.shape)  # shown_as below 0.8: mask; from 0.9: random token; else unchanged

@@ -13,12 +13,13 @@ from bisect import bisect
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import torch
 from torch import nn
 
 from vocab_lit.models.device import find_device, free_memory, on_device
+from vocab_lit.models.lazy_weights import input_weight
 from vocab_lit.models.model_class import is_masked, max_length
 from vocab_lit.models.token_tensors import token_parameters
 from vocab_lit.text.corpus import Amount, sample_lines
@@ -81,22 +82,17 @@ def total_steps(config: LaptConfig) -> int:
     return round(sum(stage.share for stage in MODES[config.mode]) * config.steps)
 
 
-def _schedule(config, steps) -> Callable[[int], float]:
-    "One schedule of transformers over some steps, as a factor of the peak rate."
+def rate_factor(config: LaptConfig) -> Callable[[int], float]:  # of the step
+    "Return the learning rate at each step, as a factor of the peak learning rate."
     from transformers import get_scheduler
 
-    optimizer = torch.optim.SGD([nn.Parameter(torch.zeros(1))])  # not used; a schedule wants one
-    warmup = round(config.warmup * config.steps)
-    made = get_scheduler(config.schedule, optimizer, num_warmup_steps=warmup, num_training_steps=steps)
-    return cast("LambdaLR", made).lr_lambdas[0]  # a warm-up and a decay, by steps alone
+    optimizer = torch.optim.SGD([nn.Parameter(torch.zeros(1))])  # not used; a schedule needs one
+    starts, schedules = [0] + [start for start, stage in stage_starts(config) if stage.restart], []
+    for start, end in pairwise([*starts, total_steps(config)]):  # each with its own warm-up and decay
+        made = get_scheduler(config.schedule, optimizer, round(config.warmup * config.steps), end - start)
+        schedules.append(cast("LambdaLR", made).lr_lambdas[0])
 
-
-def rate_factor(config: LaptConfig) -> Callable[[int], float]:  # of the step
-    "The learning rate at each step, as a factor of the peak rate."
-    starts = [0] + [start for start, stage in stage_starts(config) if stage.restart]
-    schedules = [_schedule(config, end - start) for start, end in pairwise([*starts, total_steps(config)])]
-
-    def factor(step):
+    def factor(step: int) -> float:
         part = bisect(starts, step) - 1
         return schedules[part](step - starts[part])
 
@@ -116,6 +112,8 @@ class Freezer:
         self.begins, self.stages = zip(*stage_starts(config))
         # at first whatever learns at some time, for the optimizer
         self._unfreeze({p for stage in self.stages for p in stage_parameters(model, stage.learns)})
+        named = model.named_parameters(remove_duplicate=False)
+        self.never_trained = {name for name, p in named if not p.requires_grad}  # which checkpoints leave out
 
     def _unfreeze(self, chosen: Collection[nn.Parameter]) -> None:
         for p in self.trainable:
@@ -228,13 +226,12 @@ def step_memory(model: PreTrainedModel, config: LaptConfig, micro_batch: int, ha
     """
     trainable = sum(p.numel() for p in model.parameters() if p.requires_grad)
     weights = sum(p.numel() * p.element_size() for p in model.parameters())
-    table: Any = model.get_input_embeddings()
     n_tokens = micro_batch * config.length
-    tables = {id(p) for p in table.parameters()}
+    tables = {id(p) for p in model.get_input_embeddings().parameters()}
     sides = sum(sum(p.shape) for p in model.parameters() if p.dim() == 2 and id(p) not in tables)  # rows and columns
     if any(getattr(module, "gradient_checkpointing", False) for module in model.modules()):
         sides *= 2 / max(2, getattr(model.config, "num_hidden_layers", 2))  # a block at a time, and what is between
-    n_tables, targets = len(table.weight), n_tokens * (config.mask_probability if is_masked(model) else 1)
+    n_tables, targets = len(input_weight(model)), n_tokens * (config.mask_probability if is_masked(model) else 1)
     activations = (6 if half else 12) * sides * n_tokens + 12 * min(targets * n_tables, max(_LOGITS, n_tables))
     return StepMemory(weights, round(_HELD * 4 * trainable), 8 * trainable, round(_HELD * activations))
 
