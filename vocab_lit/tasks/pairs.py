@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from tqdm.auto import tqdm
@@ -282,7 +282,7 @@ def best_spans(
     return best, at // longest, at // longest + at % longest
 
 # %% ../../nbs/07_tasks/05_pairs.ipynb #3d5a0141
-class QuestionAnswering(Task):
+class QuestionAnswering(Task[Question, QAConfig]):
     "The answer to a question in its context, counted by F1 and exact match."
 
     name, about = "qa", "question answering"
@@ -329,12 +329,13 @@ class QuestionAnswering(Task):
         import torch
 
         inside = torch.zeros(scores.shape[0], scores.shape[2], dtype=torch.bool)
-        for i, row in enumerate(rows):
-            inside[i, : len(row.place)] = torch.from_numpy(row.place[:, 0] >= 0)
+        places = [np.empty((0, 2)) if row.place is None else row.place for row in rows]  # `qa_rows` gives all one
+        for i in range(len(rows)):
+            inside[i, : len(places[i])] = torch.from_numpy(places[i][:, 0] >= 0)
         best, starts, ends = (x.tolist() for x in best_spans(scores, inside.to(scores.device), config.max_answer))
         none = scores[:, :, 0].sum(1).tolist()
-        first = [int(row.place[start, 0]) for row, start in zip(rows, starts)]
-        last = [int(row.place[end, 1]) for row, end in zip(rows, ends)]
+        first = [int(place[start, 0]) for place, start in zip(places, starts)]
+        last = [int(place[end, 1]) for place, end in zip(places, ends)]
         return list(zip(best, first, last, none))
 
     def join(self, examples, rows, answers, model, config):
@@ -440,7 +441,7 @@ class PairConfig(WholeConfig):
     max_length: int = 128
 
 
-class Pairs(Task):
+class Pairs(Task[Pair, PairConfig]):
     "The class of a pair of sentences, counted by accuracy."
 
     name, about = "nli", "natural language inference"
@@ -471,10 +472,15 @@ class Pairs(Task):
                 f"{length} tokens leave no room for two sentences beside {n_special} special tokens; allow longer rows"
             )
         number, rows = {label: i for i, label in enumerate(labels)}, []
-        options: dict[str, Any] = dict(truncation="longest_first", max_length=length, return_attention_mask=False)
         for at in range(0, len(examples), 1000):
             part = examples[at : at + 1000]
-            coded = tokenizer([e.premise for e in part], [e.hypothesis for e in part], **options)
+            coded = tokenizer(
+                [e.premise for e in part],
+                [e.hypothesis for e in part],
+                truncation="longest_first",
+                max_length=length,
+                return_attention_mask=False,
+            )
             for i, e in enumerate(part):
                 inputs = {name: ids[i] for name, ids in coded.items()}
                 rows.append(make_row(at + i, inputs | {"labels": [number.get(e.label, -100)]}))

@@ -177,40 +177,23 @@ def to_bio(tags: Sequence[str]) -> tuple[str, ...]:  # BIO
     return tuple(bio)
 
 # %% ../../nbs/07_tasks/04_tagging.ipynb #4f0ccab3
-def _without_prefix(sentences):
-    "Sentences without the language code before every word, where all have the same."
-    prefix = re.match(r"[a-z][a-z-]*:", sentences[0].words[0])
-    if not prefix or not all(w.startswith(prefix[0]) for s in sentences for w in s.words):
-        return sentences
-    return [Tagged(tuple(w[prefix.end() :] for w in s.words), s.tags) for s in sentences]
-
-
-def _ends_sentence(line) -> bool:
-    return not line or line.startswith("-DOCSTART-")
-
-
-def _bio_problem(cells, width) -> str:
-    "The fault of a line that is neither a word with its tag nor a comment."
-    if width == 1:
-        return f"{len(cells)} columns where a word and its tag, with a tab or a space between, are due"
-    if len(cells) != width:
-        return f"{len(cells)} columns where the first row has {width}; write all rows alike"
-    return f"{cells[-1]!r} is not an entity tag such as O, B-LOC or I-LOC; correct it"
-
-
 def read_bio(path: str | Path) -> list[Tagged]:  # tags in BIO
     """Read named entities; `ValueError` names the file and line that is broken.
 
     path: a word, perhaps other columns, and a tag a line; a blank line ends a sentence
     """
     rows = [(n, line.rstrip()) for n, line in _numbered(path)]
-    first = next((line for _, line in rows if not _ends_sentence(line) and line[0] != "#"), "")
+
+    def ends_sentence(line: str) -> bool:
+        return not line or line.startswith("-DOCSTART-")
+
+    first = next((line for _, line in rows if not ends_sentence(line) and line[0] != "#"), "")
     between = re.compile("\t" if "\t" in first else " +")
     width = len(between.split(first))
     sentences, words, tags = [], [], []
     for n, line in [*rows, (0, "")]:
         cells = between.split(line)
-        if _ends_sentence(line):
+        if ends_sentence(line):
             if words:
                 sentences.append(Tagged(tuple(words), to_bio(tags)))
             words, tags = [], []
@@ -218,8 +201,18 @@ def read_bio(path: str | Path) -> list[Tagged]:  # tags in BIO
             words.append(cells[0])
             tags.append(cells[-1])
         elif line[0] != "#":
-            raise UserError(f"{path}, line {n}: {_bio_problem(cells, width)}")
-    return _without_prefix(some_sentences(path, sentences))
+            problem = f"{cells[-1]!r} is not an entity tag such as O, B-LOC or I-LOC; correct it"
+            if width == 1:
+                problem = f"{len(cells)} columns where a word and its tag, with a tab or a space between, are due"
+            elif len(cells) != width:
+                problem = f"{len(cells)} columns where the first row has {width}; write all rows alike"
+            raise UserError(f"{path}, line {n}: {problem}")
+    some_sentences(path, sentences)
+    # some files have the language code before every word, such as sw:
+    prefix = re.match(r"[a-z][a-z-]*:", sentences[0].words[0])
+    if not prefix or not all(w.startswith(prefix[0]) for s in sentences for w in s.words):
+        return sentences
+    return [Tagged(tuple(w.removeprefix(prefix[0]) for w in s.words), s.tags) for s in sentences]
 
 # %% ../../nbs/07_tasks/04_tagging.ipynb #281ea437
 def accuracy(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> float:  # share of words, 0 to 1
@@ -345,7 +338,7 @@ class TaggingConfig(TaskConfig):
     double_softmax: bool = option(False, "as the paper's code: cross-entropy of probabilities instead of logits")
 
 
-class Tagging(Task):
+class Tagging(Task[Tagged, TaggingConfig]):
     "A tag for each word."
 
     unit, asks, marks = "sentences", "words", "tags"

@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
 # %% auto #0
-__all__ = ['NO_EARLY_STOP', 'FOCUS', 'MODEL_INPUTS', 'TaskConfig', 'WholeConfig', 'PaperSettings', 'paper_settings', 'Row',
-           'make_row', 'forward', 'label_weights', 'by_frequency', 'Task', 'divide', 'hold_out', 'notes', 'row_notes']
+__all__ = ['NO_EARLY_STOP', 'FOCUS', 'MODEL_INPUTS', 'Example', 'Config', 'TaskConfig', 'WholeConfig', 'PaperSettings',
+           'paper_settings', 'Row', 'make_row', 'forward', 'label_weights', 'by_frequency', 'Task', 'divide',
+           'hold_out', 'notes', 'row_notes']
 
 # %% ../../nbs/07_tasks/01_task.ipynb #c762c760
 NO_EARLY_STOP = 10**6  # patience of training that goes on to its last epoch
@@ -99,10 +100,10 @@ class Row(NamedTuple):
     example: int  # which example
     # one-dimensional: input_ids, labels (-100: not asked) and what the task adds, as token_type_ids
     inputs: dict[str, torch.Tensor]
-    place: Any = None  # what the task needs to put the answer into the example
+    place: np.ndarray | None = None  # what the task needs to put the answer into the example
 
 
-def make_row(example: int, inputs: Mapping[str, Sequence[int]], place: Any = None) -> Row:
+def make_row(example: int, inputs: Mapping[str, Sequence[int]], place: np.ndarray | None = None) -> Row:
     """A row from lists of integers.
 
     example: which example
@@ -153,7 +154,11 @@ def by_frequency(labels: Sequence[Sequence[str]]) -> list[str]:  # the most freq
     return sorted(counts, key=lambda label: (-counts[label], label))
 
 
-class Task:
+Example = TypeVar("Example")
+Config = TypeVar("Config", bound=TaskConfig)
+
+
+class Task(Generic[Example, Config]):
     "How one kind of example is read, learnt and scored."
 
     name, about = "", ""  # as it is called, and in a few words
@@ -173,16 +178,21 @@ class Task:
         "Examples from a file; further parameters are what can be said about the file. Errors name file and line."
         raise NotImplementedError
 
-    def asked(self, example: Any) -> Sequence[str]:
+    def asked(self, example: Example) -> Sequence[str]:
         "Gold labels of an example, one for each answer that counts."
         raise NotImplementedError
 
-    def text(self, example: Any) -> Hashable:
+    def text(self, example: Example) -> Hashable:
         "A key that examples which ask the same have in common."
         raise NotImplementedError
 
     def rows(
-        self, tokenizer: PreTrainedTokenizerBase, examples: Sequence, labels: Sequence[str], length: int, config: Any
+        self,
+        tokenizer: PreTrainedTokenizerBase,
+        examples: Sequence[Example],
+        labels: Sequence[str],
+        length: int,
+        config: Config,
     ) -> list[Row]:
         """Examples as rows of at most `length` tokens.
 
@@ -192,15 +202,15 @@ class Task:
         """
         raise NotImplementedError
 
-    def scores(self, model: nn.Module, batch: Mapping[str, torch.Tensor], config: Any) -> Any:
+    def scores(self, model: nn.Module, batch: Mapping[str, torch.Tensor], config: Config) -> torch.Tensor:
         "Logits: shape of the batch's labels, and choices; or what `losses` and `best` take."
         raise NotImplementedError
 
-    def best(self, scores: Any, rows: Sequence[Row], config: Any) -> list:
+    def best(self, scores: torch.Tensor, rows: Sequence[Row], config: Config) -> list:
         "The answer in each row."
         raise NotImplementedError
 
-    def metrics(self, examples: Sequence, predictions: Sequence) -> dict[str, float]:
+    def metrics(self, examples: Sequence[Example], predictions: Sequence) -> dict[str, float]:
         "Scores of predictions, 0 to 1; the first decides which epoch is best."
         raise NotImplementedError
 
@@ -214,7 +224,7 @@ class Task:
         "Names of what can be said about the task's files."
         return tuple(name for name in inspect.signature(self.read).parameters if name != "path")
 
-    def labels(self, examples: Sequence) -> list[str]:
+    def labels(self, examples: Sequence[Example]) -> list[str]:
         "The answers that the head can give."
         return by_frequency([self.asked(e) for e in examples])
 
@@ -236,7 +246,7 @@ class Task:
             )
         return models[type(config)](config)
 
-    def losses(self, scores: Any, batch: Mapping[str, torch.Tensor], config: Any) -> torch.Tensor:
+    def losses(self, scores: torch.Tensor, batch: Mapping[str, torch.Tensor], config: Config) -> torch.Tensor:
         "Cross-entropy of each label, in nats: as many numbers as there are labels in the batch."
         from torch.nn import functional as F
 
@@ -246,7 +256,7 @@ class Task:
         self,
         batches: Sequence[Mapping[str, torch.Tensor]],
         labels: Sequence[str],
-        config: Any,
+        config: Config,
         gather: Callable[[torch.Tensor], torch.Tensor],
     ) -> list[torch.Tensor]:
         """A weight for each label, as `label_weights` gives them.
@@ -258,7 +268,12 @@ class Task:
         return label_weights([b["labels"] for b in batches], gather=gather)
 
     def join(
-        self, examples: Sequence, rows: Sequence[Row], answers: Sequence, model: PreTrainedModel, config: Any
+        self,
+        examples: Sequence[Example],
+        rows: Sequence[Row],
+        answers: Sequence,
+        model: PreTrainedModel,
+        config: Config,
     ) -> list:
         """A prediction for each example, from the answers in its rows.
 
@@ -271,7 +286,7 @@ class Task:
         return ""
 
 # %% ../../nbs/07_tasks/01_task.ipynb #54ab6c0a
-def divide(examples: Sequence, seed: int, *sizes: int) -> list[list]:
+def divide(examples: Sequence[Example], seed: int, *sizes: int) -> list[list]:
     """Divide examples at random.
 
     sizes: of the parts
