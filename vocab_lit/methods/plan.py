@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
@@ -76,7 +76,7 @@ def _check(holds: bool, what: str) -> None:
         raise UserError(what)
 
 
-def _check_meta(meta: dict[str, Any]) -> None:
+def _check_meta(meta: dict) -> None:
     "`ValueError` where what is told of a plan has another type."
     for name, kind in _META.items():
         _check(isinstance(meta[name], kind), f"its {name} cannot be read")
@@ -86,7 +86,7 @@ def _check_meta(meta: dict[str, Any]) -> None:
     _check(all(isinstance(share, (int, float)) for share in shares), "its covariance is no number")
 
 
-def _check_plan(p: dict[str, Any]) -> None:
+def _check_plan(p: dict) -> None:
     "`ValueError` where the fields of a plan do not go together."
     (rows, n_source), used = p["weights"].shape, p["weights"].indices
     bounds = {"step": (0, len(p["steps"])), "group": (-1, len(p["groups"]))}
@@ -112,7 +112,7 @@ def _check_plan(p: dict[str, Any]) -> None:
     )
 
 
-def _read_plan(path: Path) -> dict[str, Any]:
+def _read_plan(path: Path) -> dict:
     "The fields of a plan in a file, without the target vocabulary."
     file = read_arrays(path)
     meta = json.loads(str(file["meta"]))
@@ -249,25 +249,20 @@ def fit_covariance(ids: np.ndarray, matrix: torch.Tensor, factor: float) -> Mome
     root = (factor * values.clamp_min(0)).sqrt()[:, None] * vectors.T
     return mean.float(), root.float()
 
-
-def _fit_group(plan: Plan, name: str, matrix: torch.Tensor, is_bias: bool) -> Moments:
-    "The distribution that a group is sampled from."
-    import torch
-
-    ids, dim = plan.groups[name], matrix.shape[1]
-    if not len(ids):
-        return torch.zeros(dim), torch.zeros(dim) if is_bias else torch.ones(dim)
-    if name in plan.covariance:
-        return fit_covariance(ids, matrix, plan.covariance[name])
-    return fit_diagonal(ids, matrix)
-
 # %% ../../nbs/04_methods/01_plan.ipynb #92033ddc
 def sample_rows(plan: Plan, matrix: torch.Tensor, target: torch.Tensor, stream: int, is_bias: bool) -> None:
     "Sample embeddings from the Gaussians of their groups: E'_x ~ N(μ_g, σ_g²)."
     import torch
 
     generator = torch.Generator().manual_seed((plan.seed + 1_000_003 * stream) % 2**63)
-    moments = [_fit_group(plan, name, matrix, is_bias) for name in plan.groups]
+    moments, dim = [], matrix.shape[1]
+    for name, ids in plan.groups.items():
+        if not len(ids):
+            moments.append((torch.zeros(dim), torch.zeros(dim) if is_bias else torch.ones(dim)))
+        elif name in plan.covariance:
+            moments.append(fit_covariance(ids, matrix, plan.covariance[name]))
+        else:
+            moments.append(fit_diagonal(ids, matrix))
     for rows in row_blocks(np.flatnonzero(plan.group >= 0)):
         noise = torch.randn(len(rows), target.shape[1], generator=generator)
         for g in np.unique(plan.group[rows]):
@@ -383,7 +378,7 @@ class Plan:
 
     def rest(self, first: int) -> Plan:
         "The plan of the rows from one on, to be applied."
-        parts: dict[str, Any] = {name: getattr(self, name)[first:] for name in ("weights", "group", "step")}
+        parts = {name: getattr(self, name)[first:] for name in ("weights", "group", "step")}
         return replace(self, left=None if self.left is None else self.left[first:], **parts)
 
     def row(self, id: int) -> sparse.csr_array:  # (1, n_source)
@@ -513,7 +508,7 @@ class Plan:
             An .npz file, or a folder, in which it becomes ``plan.npz``.
         """
         path = Path(path)
-        arrays: dict[str, Any] = _arrays("weights", self.weights) | dict(group=self.group, step=self.step)
+        arrays: dict[str, np.ndarray] = _arrays("weights", self.weights) | dict(group=self.group, step=self.step)
         arrays |= {f"group_{n}": ids for n, ids in enumerate(self.groups.values())}
         used = self.weights.indices
         if self.left is not None and self.right is not None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from vocab_lit.text.settings import (
     LARGEST_SEED,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from vocab_lit.methods.recipe import Recipe
 
 # %% auto #0
-__all__ = ['USES', 'find_recipe', 'copies_overlap', 'InitSettings', 'TransplantSettings', 'Use']
+__all__ = ['Group', 'USES', 'find_recipe', 'copies_overlap', 'InitSettings', 'TransplantSettings', 'Use']
 
 # %% ../../nbs/04_methods/00_settings.ipynb #fb4019e6
 def find_recipe(method: str | Recipe) -> Recipe:
@@ -82,16 +82,14 @@ class InitSettings(Settings):
         if self.source_only:
             check_tokenizer_path(self.source_only)
         if self.factors:
-            self._check_factors(find_recipe(self.method))
+            from vocab_lit.methods.factored import factors_facts
 
-    def _check_factors(self, recipe: Recipe) -> None:
-        from vocab_lit.methods.factored import factors_facts
-
-        facts, how = factors_facts(self.factors), getattr(recipe, "factoring", None)
-        if how is None:
-            raise SettingError("factors", f"{recipe.name} makes full-dimensional embeddings; give an mf method")
-        if problem := how.unlike(facts):
-            raise SettingError("factors", f"{recipe.name} {problem}")
+            recipe = find_recipe(self.method)
+            facts, how = factors_facts(self.factors), getattr(recipe, "factoring", None)
+            if how is None:
+                raise SettingError("factors", f"{recipe.name} makes full-dimensional embeddings; give an mf method")
+            if problem := how.unlike(facts):
+                raise SettingError("factors", f"{recipe.name} {problem}")
 
     @property
     def recipe(self) -> Recipe:
@@ -104,6 +102,9 @@ class InitSettings(Settings):
         return replace(recipe, steps=steps)
 
 # %% ../../nbs/04_methods/00_settings.ipynb #1c6b6735
+Group = TypeVar("Group", TokenizerSettings, VectorSettings, InitSettings)
+
+
 @dataclass(frozen=True)
 class TransplantSettings:
     """Everything that a model gets its vocabulary by: tokenizer, auxiliary embeddings, and initialisation.
@@ -230,7 +231,7 @@ class TransplantSettings:
         """
         unused = [name for name in self.unused(text) if name in names]
 
-        def usual(group: Any) -> Any:
+        def usual(group: Group) -> Group:
             known = options(type(group))
             return replace(group, **{name: known[name].default for name in unused if name in known})
 

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from tqdm.auto import tqdm
@@ -265,7 +265,7 @@ class AlignedVectors:
 
     source: TokenVectors
     target: TokenVectors
-    report: dict[str, Any] = field(default_factory=dict)
+    report: dict[str, float | str] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.target)
@@ -282,7 +282,7 @@ class AlignedVectors:
 
 def _fit(
     source: WordVectors, target: WordVectors, pairs: Iterable[tuple[str, str]], normalise: bool
-) -> tuple[np.ndarray, dict[str, Any]]:
+) -> tuple[np.ndarray, dict[str, float]]:
     "The rotation by a dictionary, how much of it is of use, and the quality of the rotation."
     pairs = list(pairs)
     known = known_pairs(source, target, pairs)
@@ -290,14 +290,6 @@ def _fit(
     counts = {"dictionary pairs": len(pairs), "with both words known": usable, "pairs in their casings": len(known)}
     R = rotation(source, target, known, normalise)
     return R, counts | alignment_quality(source, target, known, normalise)
-
-
-def _restricted(vectors: TokenVectors, tokenizer: PreTrainedTokenizerBase, only: Vocab) -> TokenVectors:
-    "Vectors of those of a tokenizer's tokens alone that another vocabulary has too."
-    kept = vectors.known & (overlap(only, Vocab.from_tokenizer(tokenizer), fuzzy=False) >= 0)
-    if not kept.any():
-        raise UserError("none of the source tokens with a vector is in the vocabulary that they are restricted to")
-    return TokenVectors(vectors.matrix, kept, vectors.name)
 
 
 def align_tokens(
@@ -369,7 +361,10 @@ def align_tokens(
     if R is not None:
         source = TokenVectors(source.matrix @ R.astype(np.float32), source.known, source.name)
     if only is not None:
-        source = _restricted(source, source_tokenizer, only)
+        kept = source.known & (overlap(only, Vocab.from_tokenizer(source_tokenizer), fuzzy=False) >= 0)
+        if not kept.any():
+            raise UserError("none of the source tokens with a vector is in the vocabulary that they are restricted to")
+        source = TokenVectors(source.matrix, kept, source.name)
         report |= {"source tokens left": int(source.known.sum())}
     sides = {"source": source, "target": target}
     shares = {f"{side} tokens with a vector": f"{v.known.sum():,} of {len(v):,}" for side, v in sides.items()}

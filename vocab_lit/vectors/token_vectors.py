@@ -173,34 +173,6 @@ def train_fasttext(
     if threads < 1:
         raise UserError(f"fastText cannot train with {threads} threads; give at least 1")
     counts = count_ids(ids, len(words))
-    frequent = _frequent(words, counts, min_count)
-    epochs = _checked_epochs(epochs, frequent)
-    bucket = min(len(ngrams(frequent, 3, 6)), _MAX_BUCKETS)
-    sizes = dict(vector_size=dim, min_count=1, window=window, min_n=3, max_n=6, bucket=bucket)
-    run = dict(epochs=epochs, workers=threads, seed=seed)
-    # gensim's own defaults are word2vec's
-    model = import_extra("gensim.models", "fasttext").FastText(**sizes, **run, **_FOCUS_OPTIONS)
-    model.build_vocab_from_freq(frequent)
-    model.train(_Sentences(words, ids), total_words=int(counts.sum()), epochs=epochs)
-    return model
-
-
-def _checked_epochs(epochs: int | None, frequent: dict[str, int]) -> int:
-    "Passes over the text, with a warning where they leave the vectors nearly untrained."
-    occurrences = sum(frequent.values())
-    if epochs is None:
-        epochs = min(50, max(5, -(-1000 * len(frequent) // occurrences)))
-    if (passes := epochs * occurrences / len(frequent)) < 500:
-        warnings.warn(
-            f"the text shows each of {len(frequent)} tokens or words {passes:.0f} times in {epochs} epochs, "
-            f"which leaves their fastText vectors nearly as they began; use more epochs, or ppmi",
-            stacklevel=4,
-        )
-    return epochs
-
-
-def _frequent(words, counts, min_count) -> dict[str, int]:  # {word: count}
-    "The words that are frequent enough; `ValueError` where none is."
     if not counts.any():
         raise UserError("the text has no token that the tokenizer knows; is the tokenizer made for another script?")
     frequent = {words[i]: int(counts[i]) for i in np.flatnonzero(counts >= max(min_count, 1))}
@@ -209,7 +181,23 @@ def _frequent(words, counts, min_count) -> dict[str, int]:  # {word: count}
             f"the text ({counts.sum()} tokens) is too short for fastText: "
             f"nothing in it occurs min_count={min_count} times; give more text or a lower min_count"
         )
-    return frequent
+    occurrences = sum(frequent.values())
+    if epochs is None:
+        epochs = min(50, max(5, -(-1000 * len(frequent) // occurrences)))
+    if (passes := epochs * occurrences / len(frequent)) < 500:  # too few to train them
+        warnings.warn(
+            f"the text shows each of {len(frequent)} tokens or words {passes:.0f} times in {epochs} epochs, "
+            f"which leaves their fastText vectors nearly as they began; use more epochs, or ppmi",
+            stacklevel=3,
+        )
+    bucket = min(len(ngrams(frequent, 3, 6)), _MAX_BUCKETS)
+    sizes = dict(vector_size=dim, min_count=1, window=window, min_n=3, max_n=6, bucket=bucket)
+    run = dict(epochs=epochs, workers=threads, seed=seed)
+    # gensim's own defaults are word2vec's
+    model = import_extra("gensim.models", "fasttext").FastText(**sizes, **run, **_FOCUS_OPTIONS)
+    model.build_vocab_from_freq(frequent)
+    model.train(_Sentences(words, ids), total_words=int(counts.sum()), epochs=epochs)
+    return model
 
 # %% ../../nbs/03_vectors/01_token_vectors.ipynb #4dfd058f
 def in_vocab_order(
@@ -260,23 +248,6 @@ def _ppmi(counts: sparse.csr_array) -> sparse.csr_array:  # both (n, n), the cou
     return sparse.csr_array((pmi[positive], (first[positive], second[positive])), shape=counts.shape)
 
 # %% ../../nbs/03_vectors/01_token_vectors.ipynb #d74a0d94
-def _singular_vectors(matrix: sparse.csr_array, k: int, seed: int) -> tuple[np.ndarray, np.ndarray]:  # (n, k) and (k,)
-    """The left vectors of the largest singular values, and these, by random projections (Halko et al., 2011).
-
-    matrix: (n, n)
-    k: vectors
-    """
-    from scipy import linalg
-
-    q = np.random.RandomState(seed).normal(size=(matrix.shape[1], k + 10))
-    for _ in range(7):
-        q, _ = linalg.lu(matrix @ q, permute_l=True, check_finite=False)
-        q, _ = linalg.lu(matrix.T @ q, permute_l=True, check_finite=False)
-    q, _ = linalg.qr(matrix @ q, mode="economic", check_finite=False)
-    u, s, _ = linalg.svd(q.T @ matrix, full_matrices=False)
-    return (q @ u)[:, :k], s[:k]
-
-
 def ppmi_vectors(
     ids: np.ndarray, n: int, dim: int = 64, window: int = 10, min_count: int = 2, seed: int = 0
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -290,6 +261,8 @@ def ppmi_vectors(
     seed: of the randomized decomposition
     returns: (n, dim) float32; (n,) bool, who has a vector
     """
+    from sklearn.utils.extmath import randomized_svd
+
     frequent = np.flatnonzero(count_ids(ids, n) >= max(min_count, 1))
     matrix, known = np.zeros((n, dim), np.float32), np.zeros(n, bool)
     ppmi = _ppmi(_cooccurrences(ids, n, window)[frequent][:, frequent])
@@ -298,7 +271,7 @@ def ppmi_vectors(
             f"the text ({count_ids(ids, n).sum()} tokens) is too short: no two tokens of it that occur "
             f"min_count={min_count} times stand near each other; give more text or a lower min_count"
         )
-    u, s = _singular_vectors(ppmi, min(dim, len(frequent)), seed)
+    u, s, _ = randomized_svd(ppmi, min(dim, len(frequent)), n_iter=7, random_state=seed)
     signs = np.sign(u[np.abs(u).argmax(0), np.arange(len(s))])  # the largest entry of a column becomes positive
     known[frequent] = ppmi.sum(1) > 0
     matrix[frequent, : len(s)] = u * np.sqrt(s) * signs

@@ -159,7 +159,10 @@ def _open_bin(path: Path) -> WordVectors:
     with open(path, "rb") as f:
         start = f.read(64)
     if not (sizes := regex.match(rb"(\d+) (\d+)\n", start)):
-        return _open_fasttext(path)
+        model = load_fasttext(path)
+        names, counts = model.get_words(include_freq=True, on_unicode_error="replace")
+        args, counts, dim = model.f.getArgs(), np.array(counts, np.float64), model.get_dimension()
+        return WordVectors(str(path), names, counts, dim, model.get_word_vector, _composes(args.minn, args.maxn))
     words, dim = map(int, sizes.groups())
     if words * (4 * dim + 2) > path.stat().st_size:  # a letter, a space and the numbers
         raise UserError(f"{path} promises {words:,} vectors of {dim:,} numbers and is cut off; get the file again")
@@ -168,13 +171,6 @@ def _open_bin(path: Path) -> WordVectors:
         return _from_gensim(read(str(path), binary=True, unicode_errors="replace"), str(path))
     except Exception as e:
         raise UserError(f"{path}: a word2vec file that cannot be read, or cut off ({e or type(e).__name__})") from None
-
-
-def _open_fasttext(path: Path) -> WordVectors:
-    model = load_fasttext(path)
-    words, counts = model.get_words(include_freq=True, on_unicode_error="replace")
-    args, counts, dim = model.f.getArgs(), np.array(counts, np.float64), model.get_dimension()
-    return WordVectors(str(path), words, counts, dim, model.get_word_vector, _composes(args.minn, args.maxn))
 
 # %% ../../nbs/03_vectors/02_word_vectors.ipynb #0d608ad6
 _NUMBER = regex.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?|[-+]?nan|[-+]?inf", regex.IGNORECASE)
@@ -288,13 +284,6 @@ def save_words(words: WordVectors, path: str | Path) -> None:
         write_table(path, words.words, words.matrix(words.words))
 
 # %% ../../nbs/03_vectors/02_word_vectors.ipynb #98fdbd66
-def _occurrences(words: list[str], tokenizer: PreTrainedTokenizerBase) -> np.ndarray:  # (2, n)
-    "Token ids and the places of words in which they occur, at the beginning of a text and inside; some come twice."
-    texts = (enumerate(word_ids(tokenizer, words, inside).values()) for inside in (False, True))
-    entries = [(token, i) for words_of in texts for i, ids in words_of for token in set(ids)]
-    return np.array(entries, np.int64).reshape(-1, 2).T
-
-
 def _frequency_weighted(words: WordVectors, vocab: Vocab) -> TokenVectors:
     "The mean over the words in which a token occurs, weighted by frequency."
     from scipy import sparse
@@ -305,8 +294,10 @@ def _frequency_weighted(words: WordVectors, vocab: Vocab) -> TokenVectors:
         if not vectors:
             continue
         counts = words.counts[[words.index[word] for word in vectors]]
-        tokens, places = _occurrences(list(vectors), vocab.own_tokenizer)
-        # a pair that comes twice counts twice
+        # tokens of words at the beginning of a text and of words inside; a pair that comes twice counts twice
+        coded = [word_ids(vocab.own_tokenizer, vectors, inside).values() for inside in (False, True)]
+        pairs = [(token, i) for words_of in coded for i, ids in enumerate(words_of) for token in set(ids)]
+        tokens, places = np.array(pairs, np.int64).reshape(-1, 2).T
         shares = sparse.csr_array((counts[places], (tokens, places)), shape=(len(vocab), len(vectors)))
         total += shares @ np.array(list(vectors.values()), np.float64)
         weight += shares.sum(1)
