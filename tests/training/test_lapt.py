@@ -12,7 +12,7 @@ from vocab_lit.models.device import Device
 from vocab_lit.models.model_class import is_masked
 from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.training.lapt import lapt
-from vocab_lit.training.lm_data import MaskedBlocks, pack
+from vocab_lit.training.lm_data import Kept, MaskedBlocks, pack
 from vocab_lit.training.lm_loss import heldout_loss, lm_loss
 from vocab_lit.training.settings import LaptConfig, RunSettings, RunStopped
 from vocab_lit.training.stages import memory_left, step_memory
@@ -519,6 +519,30 @@ def test_every_setting_reaches_the_trainer(cell_ed44b6ca):
     assert adam == [(3e-3, 0, (0.7, 0.8), 1e-5)] * len(groups)  # the rate has come down
     assert {g["weight_decay"] for g in groups} == {0.25, 0}
     assert abs(losses.loss[0] - heldout_loss(fresh(), tokenizer, held_out, length=32, probability=0.4)) < 1e-5
+
+
+@pytest.mark.cell('nbs/06_training/06_lapt.ipynb', 'cell "the share that is replayed reaches the training batches" (16240bcf)')
+def test_the_share_that_is_replayed_reaches_the_training_batches(cell_ed44b6ca):
+    held_out = cell_ed44b6ca.held_out
+    quick = cell_ed44b6ca.quick
+    swahili = cell_ed44b6ca.swahili
+    tokenizer = cell_ed44b6ca.tokenizer
+    size = dict(vocab_size=500, n_embd=32, n_layer=1, n_head=2, n_positions=32, bos_token_id=0, eos_token_id=2)
+    model, batches = GPT2LMHeadModel(GPT2Config(**size)), []
+
+
+    def keep_batch(module, args):
+        if module.training:
+            batches.append(args[0])
+
+
+    model.get_input_embeddings().register_forward_pre_hook(keep_batch)
+    new, old = swahili[:250], swahili[250:]
+    lapt(model, tokenizer, new, held_out[:20], replace(quick, steps=4), kept=Kept({}, [old], 0.25))
+    seen = [tuple(row) for row in torch.cat(batches).tolist()]
+    of_new, of_old = (set(map(tuple, pack(tokenizer, text, 32, masked=False).tolist())) for text in (new, old))
+    assert len(seen) == 4 * 16 and not of_new & of_old and set(seen) <= of_new | of_old
+    assert sum(row in of_old for row in seen) == 0.25 * len(seen)
 
 
 @pytest.mark.cell('nbs/06_training/06_lapt.ipynb', 'cell "a run that is killed anywhere ends as one that is not" (d8fe55b3)')

@@ -119,6 +119,45 @@ def test_blocks_get_no_gradient_before_their_stage(cell_7a11e712):
     assert watch.with_gradient[1:] == [everything] * 9
 
 
+@pytest.mark.cell('nbs/06_training/05_trainer.ipynb', 'cell "each step trains its stage at the rate of the schedule" (5e5e4d9c)')
+def test_each_step_trains_its_stage_at_the_rate_of_the_schedule(cell_7a11e712):
+    blocks = cell_7a11e712.blocks
+    one_step = cell_7a11e712.one_step
+    tokenizer = cell_7a11e712.tokenizer
+    train = cell_7a11e712.train
+    xlmr = cell_7a11e712.xlmr
+    class WatchSteps(TrainerCallback):
+        def __init__(self):
+            self.trained, self.rates = [], []
+
+        def on_pre_optimizer_step(self, args, state, control, model=None, optimizer=None, **_):
+            self.trained.append({n for n, p in model.named_parameters() if p.grad is not None})
+            self.rates.append([group["lr"] for group in optimizer.param_groups])
+
+
+    everything = {n for n, _ in xlmr.named_parameters()}
+    outside = {n for n in everything if "encoder" not in n}
+    rows = {n for n in everything if n in ("lm_head.bias", "lm_head.decoder.bias") or "word_embeddings" in n}
+    rows |= {n for n in everything if n == "lm_head.decoder.weight"}
+    stages = {  # which parameters are trained, in how many steps
+        "all": [(everything, 10)],
+        "emb": [(outside, 10)],
+        "emb-rows": [(rows, 10)],
+        "two-stage": [(rows, 2), (everything, 10)],
+        "transinner": [(rows, 1), (everything, 9)],
+    }
+    for mode, expected in stages.items():
+        config, watch = replace(one_step, steps=10, mode=mode, batch_size=4, schedule="linear", warmup=0.2), WatchSteps()
+        train(xlmr, config, MaskedBlocks(blocks, 48, tokenizer), [LaptCallback(Freezer(xlmr, config), config), watch])
+        xlmr.requires_grad_(True)
+        assert watch.trained == [names for names, n in expected for _ in range(n)], mode
+        factors = []
+        for _, n in expected:  # each stage warms up over two steps and decays to 0, unless there is one step only
+            factors += [min(step / 2, (n - step) / max(1, n - 2)) for step in range(n)]
+        for rates, factor in zip(watch.rates, factors, strict=True):
+            assert rates == pytest.approx([config.learning_rate * factor] * len(rates)), mode
+
+
 @pytest.mark.cell('nbs/06_training/05_trainer.ipynb', 'cell "a gradient that is not finite ends a run at its step" (7a11e714)')
 def test_a_gradient_that_is_not_finite_ends_a_run_at_its_step(cell_7a11e712):
     first_loss = cell_7a11e712.first_loss

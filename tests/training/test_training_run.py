@@ -19,7 +19,7 @@ from vocab_lit.models.settings import LanguageAdapter, LoraSettings
 from vocab_lit.models.source import load_model
 from vocab_lit.models.trainable import LoraAdapter
 from vocab_lit.text.corpus import data_path, read_lines
-from vocab_lit.text.documents import lines_of_passages
+from vocab_lit.text.documents import Passages, lines_of_passages
 from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.training.lapt import LaptRun, lapt
 from vocab_lit.training.lm_loss import activations_recomputed, heldout_loss, lm_loss
@@ -35,6 +35,7 @@ import re
 import shutil
 import tempfile
 import torch
+import vocab_lit.training.lapt
 import vocab_lit.training.training_run as runs
 
 
@@ -73,7 +74,7 @@ def cell_b2b2638a():
 
 
     trained(mini, [place / "sw.txt"], place / "out", few).round(3)
-    return SimpleNamespace(few=few, interrupted=interrupted, mini=mini, place=place, trained=trained)
+    return SimpleNamespace(few=few, interrupted=interrupted, mini=mini, place=place, tokenizer=tokenizer, trained=trained)
 
 
 @pytest.fixture(scope='module')
@@ -152,6 +153,25 @@ def test_an_interrupted_run_resumes_with_the_same_arguments_only(cell_b2b2638a):
     )
 
 
+@pytest.mark.cell('nbs/06_training/07_training_run.ipynb', 'cell "the card reports the loss of the weights that are saved" (8106846b)')
+def test_the_card_reports_the_loss_of_the_weights_that_are_saved(cell_b2b2638a):
+    few = cell_b2b2638a.few
+    mini = cell_b2b2638a.mini
+    place = cell_b2b2638a.place
+    tokenizer = cell_b2b2638a.tokenizer
+    trained = cell_b2b2638a.trained
+    unseen = place / "unseen-sw.txt"
+    unseen.write_text("\n".join(lines("sw", 80, seed=1, held_out=True)), encoding="utf-8")
+    too_fast = replace(few, steps=8, learning_rate=0.3, schedule="constant", warmup=0)
+    losses = trained(mini, [place / "sw.txt"], place / "too fast", too_fast, held_out=(unseen,)).set_index("step").loss
+    best, text = losses[1:].idxmin(), list(Passages(unseen))
+    assert losses[0] < losses[best] and best < losses.index[-1]  # training has not helped, and the last is not the best
+    saved = AutoModelForMaskedLM.from_pretrained(place / "too fast")
+    assert abs(heldout_loss(saved, tokenizer, text, length=too_fast.length) - losses[best]) < 1e-3
+    card = (place / "too fast/README.md").read_text()
+    assert f"tokens, the best {best}" in card and f"before, {losses[best]:.4f} after" in card
+
+
 @pytest.mark.cell('nbs/06_training/07_training_run.ipynb', 'cell "a run stopped while it begins or ends is resumed" (3526722c)')
 def test_a_run_stopped_while_it_begins_or_ends_is_resumed(cell_b2b2638a):
     few = cell_b2b2638a.few
@@ -183,7 +203,7 @@ def test_a_run_stopped_while_it_begins_or_ends_is_resumed(cell_b2b2638a):
         and json.loads((place / "uncut/vocab_lit.json").read_text())["training"]["mode"] == short.mode
         and "## Continued pretraining" in (place / "uncut/README.md").read_text()
     )
-    with interrupted(LaptRun, "_blocks"):
+    with interrupted(vocab_lit.training.lapt, "text_blocks"):
         run("early")
     for other, given in {
         "model": dict(model=mini),
@@ -193,7 +213,7 @@ def test_a_run_stopped_while_it_begins_or_ends_is_resumed(cell_b2b2638a):
     }.items():
         with pytest.raises(ValueError, match=f"holds another run: it has {other} "):
             run("early", resume=True, **given)
-    with interrupted(LaptRun, "_blocks"):
+    with interrupted(vocab_lit.training.lapt, "text_blocks"):
         run("early", resume=True, config=replace(short, micro_batch=4))  # the same run in smaller parts
     text.write_text(text.read_text(encoding="utf-8") + "neno\n", encoding="utf-8")
     with pytest.raises(ValueError, match="it has text "):
@@ -546,7 +566,7 @@ def test_the_preset_s_blocks_are_no_longer_than_the_model(cell_b2b2638a):
     mini = cell_b2b2638a.mini
     place = cell_b2b2638a.place
     trained = cell_b2b2638a.trained
-    with interrupted(LaptRun, "_blocks"):
+    with interrupted(vocab_lit.training.lapt, "text_blocks"):
         trained(mini, [place / "sw.txt"], place / "preset")
     assert json.loads((place / "preset/lapt.json").read_text())["config"]["length"] == 72
 
@@ -577,7 +597,7 @@ def test_with_alpha_every_file_is_a_language_of_its_own(cell_b2b2638a):
 
 
     def read(alpha, held_out=(), seed=0):
-        train, test = runs._open_text(files, held_out, alpha, seed)
+        train, test = runs.open_text(files, held_out, alpha, seed)
         return list(train), test
 
 
@@ -598,8 +618,8 @@ def test_with_alpha_every_file_is_a_language_of_its_own(cell_b2b2638a):
     for name in "ab":
         (place / f"{name}.txt").write_text("".join(f"{name} {i}\n" for i in range(30_000)))
     assert (
-        len(runs._open_text([place / "a.txt", place / "b.txt"], (), 0.2, 0)[1])
-        == len(runs._open_text([place / "a.txt", place / "b.txt"], (), None, 0)[1])
+        len(runs.open_text([place / "a.txt", place / "b.txt"], (), 0.2, 0)[1])
+        == len(runs.open_text([place / "a.txt", place / "b.txt"], (), None, 0)[1])
         == 2000
     )
 
@@ -620,7 +640,7 @@ def test_no_line_of_a_mixture_is_lost(cell_b2b2638a):
         patch.setattr(LaptRun, "train", keep)
         with pytest.raises(KeyboardInterrupt):
             trained(mini, [place / "sw.txt", place / "am.txt"], place / "mixture", few, alpha=0.2)
-    assert given == list(runs._open_text([place / "sw.txt", place / "am.txt"], (), 0.2, 0)[0])
+    assert given == list(runs.open_text([place / "sw.txt", place / "am.txt"], (), 0.2, 0)[0])
 
 
 @pytest.mark.cell('nbs/06_training/07_training_run.ipynb', 'cell "bad input is refused before anything is written" (c547cd70)')

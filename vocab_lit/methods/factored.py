@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict, cast
 
 import numpy as np
 
@@ -22,10 +23,23 @@ if TYPE_CHECKING:
     import torch
 
 # %% auto #0
-__all__ = ['RAND', 'LEX', 'METHODS', 'Factoring', 'factors_facts', 'write_tensors', 'read_tensors', 'Factors', 'factorize',
-           'load_factors', 'FactoredRecipe', 'low_dimensional']
+__all__ = ['RAND', 'LEX', 'METHODS', 'FactorsFacts', 'Factoring', 'factors_facts', 'write_tensors', 'read_tensors', 'Factors',
+           'factorize', 'load_factors', 'FactoredRecipe', 'low_dimensional']
 
 # %% ../../nbs/04_methods/08_factored.ipynb #a5789b7a
+class FactorsFacts(TypedDict):
+    "How factors were made."
+
+    clusters: int
+    grouping: str
+    solver: str
+    components: int
+    steps: int
+    seed: int
+    relative_error: float
+    matrix: str  # digest of the matrix
+
+
 @settings
 class Factoring(Settings):
     "The factorisation of an embedding matrix; the defaults are those of Pfeiffer et al. (2021, Section 4.3)."
@@ -58,7 +72,7 @@ class Factoring(Settings):
             return f"clusters by {self.grouping}"
         return "singular values" if self.solver == "svd" else "a single up-projection"
 
-    def unlike(self, facts: dict[str, Any]) -> str:  # of how factors were made; empty where in this way
+    def unlike(self, facts: FactorsFacts) -> str:  # of how factors were made; empty where in this way
         "The difference to factors that were made in another way, as the end of a sentence."
         given = Factoring(facts["clusters"], facts["grouping"] or "kmeans", solver=facts["solver"] or "mu").kind
         return "" if given == self.kind else f"wants {self.kind}; these factors have {given}"
@@ -72,7 +86,7 @@ class Factoring(Settings):
         return self.components or max(1, min(100, round(dim * 100 / 768)))
 
 
-def factors_facts(path: str | Path) -> dict[str, Any]:  # settings, seed, relative error, digest of the matrix
+def factors_facts(path: str | Path) -> FactorsFacts:
     "The facts of how the factors in a file were made; of the file no more is read than that."
     from safetensors import SafetensorError, safe_open
 
@@ -91,14 +105,14 @@ def _digest(matrix: torch.Tensor) -> str:
     return hashlib.blake2b(numbers.tobytes(), digest_size=8).hexdigest()
 
 
-def write_tensors(path: str | Path, kind: str, tensors: dict[str, torch.Tensor], facts: dict[str, Any]) -> None:
+def write_tensors(path: str | Path, kind: str, tensors: dict[str, torch.Tensor], facts: Mapping[str, object]) -> None:
     "Write a safetensors file of some kind, with what is told of it."
     from safetensors.torch import save_file
 
     save_file({k: t.detach().cpu().contiguous() for k, t in tensors.items()}, path, {kind: json.dumps(facts)})
 
 
-def read_tensors(path: str | Path, kind: str) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
+def read_tensors(path: str | Path, kind: str) -> tuple[dict[str, torch.Tensor], dict]:
     "The tensors of a file that `write_tensors` wrote, and what is told of it; `ValueError` where it is none."
     from safetensors import SafetensorError, safe_open
 
@@ -117,7 +131,7 @@ class Factors:
     F: torch.Tensor  # (V, k) low-dimensional embeddings
     G: torch.Tensor  # (C, k, D) up-projections
     labels: torch.Tensor  # (V,) int64, the up-projection of each token
-    facts: dict[str, Any]  # how it was made: settings, seed, relative error, digest of the matrix
+    facts: FactorsFacts  # how it was made
 
     @property
     def matrix(self) -> torch.Tensor:  # (V, D)
@@ -157,7 +171,7 @@ def factorize(matrix: torch.Tensor, how: Factoring, seed: int = 0) -> Factors:
         made = singular_values(X, k)
     else:
         made = semi_nmf(X, k, how.solver, how.steps, seed, clusters)
-    facts = dict(
+    facts = FactorsFacts(
         clusters=clusters,
         grouping=how.grouping if clusters > 1 else "",
         solver="" if neural else how.solver,
@@ -177,7 +191,7 @@ def load_factors(path: str | Path) -> Factors:
         raise FileNotFoundError(f"{path}: no such file of factors; `vocab-lit factorize` makes one")
     try:
         tensors, facts = read_tensors(path, "factors")
-        return Factors(tensors["F"], tensors["G"], tensors["labels"], facts)
+        return Factors(tensors["F"], tensors["G"], tensors["labels"], cast("FactorsFacts", facts))
     except (KeyError, ValueError):
         raise UserError(f"{path} holds no factors, or is damaged; make it by `vocab-lit factorize`") from None
 
@@ -267,13 +281,15 @@ def _drawn(factors: Factors, is_new: torch.Tensor, seed: int) -> tuple[torch.Ten
 
 
 def low_dimensional(
-    plan: Plan,
-    matrix: torch.Tensor,  # (at least n_source, D) the source embeddings
-    factors: Factors,
-    drawn: bool = False,  # as in `FactoredRecipe`
-    seed: int = 0,  # of what is drawn
-) -> tuple[torch.Tensor, torch.Tensor]:  # (n_target, k) F', and (n_target,) the up-projection of each
-    "Low-dimensional embeddings for a plan."
+    plan: Plan, matrix: torch.Tensor, factors: Factors, drawn: bool = False, seed: int = 0
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Low-dimensional embeddings for a plan.
+
+    matrix: (at least n_source, D) the source embeddings
+    drawn: as in `FactoredRecipe`
+    seed: of what is drawn
+    returns: (n_target, k) F', and (n_target,) the up-projection of each
+    """
     import torch
 
     full, copied = plan.apply(matrix.float()), torch.from_numpy(plan.copied)

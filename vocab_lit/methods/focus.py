@@ -27,11 +27,12 @@ __all__ = ['FOCUS', 'CLP', 'METHODS', 'sparsemax_threshold', 'sparsemax_weights'
            'CosineWeighted', 'matching_pursuit', 'MatchingPursuit', 'omp', 'FrequencyBlend']
 
 # %% ../../nbs/04_methods/05_focus.ipynb #757e7fcc
-def sparsemax_threshold(
-    scores: np.ndarray,  # (n, m)
-    first: int = 128,  # how many of the largest scores to look at first
-) -> np.ndarray:  # (n,) what to take off each row's scores
-    "The threshold of sparsemax; a row's weights are what its scores have above it."
+def sparsemax_threshold(scores: np.ndarray, first: int = 128) -> np.ndarray:  # (n,) what to take off each row's scores
+    """The threshold of sparsemax; a row's weights are what its scores have above it.
+
+    scores: (n, m)
+    first: how many of the largest scores to look at first
+    """
     m = scores.shape[1]
     while True:
         k = min(first, m)
@@ -44,12 +45,16 @@ def sparsemax_threshold(
 
 # %% ../../nbs/04_methods/05_focus.ipynb #59c34d89
 def sparsemax_weights(
-    vectors: np.ndarray,  # (n_tokens, dim)
-    queries: np.ndarray,  # (n,) rows to weigh
-    keys: np.ndarray,  # (m,) rows to compare them with
-    tile: int = 1_000_000,  # similarities held at a time
-) -> sparse.csr_array:  # (n, m) float32, rows sum to one
-    "Sparsemax over the cosine similarities of each query to all keys (Dobler and de Melo, 2023, Equations 2 to 4)."
+    vectors: np.ndarray, queries: np.ndarray, keys: np.ndarray, tile: int = 1_000_000
+) -> sparse.csr_array:
+    """Sparsemax over the cosine similarities of each query to all keys (Dobler and de Melo, 2023, Equations 2 to 4).
+
+    vectors: (n_tokens, dim)
+    queries: (n,) rows to weigh
+    keys: (m,) rows to compare them with
+    tile: similarities held at a time
+    returns: (n, m) float32, rows sum to one
+    """
     import torch
 
     unit_keys, rows_per_tile = unit_rows(vectors[keys]), max(1, tile // len(keys))
@@ -63,10 +68,11 @@ def sparsemax_weights(
     return sparse.vstack(weights, format="csr")
 
 # %% ../../nbs/04_methods/05_focus.ipynb #2a9c610e
-def anchors_and_rows(
-    context: InitContext,
-) -> tuple[np.ndarray, np.ndarray]:  # ids of copied tokens, and of open ones, that have a vector
-    "The tokens that can be combined, and those to be initialised; `ValueError` where there are no anchors."
+def anchors_and_rows(context: InitContext) -> tuple[np.ndarray, np.ndarray]:
+    """The tokens that can be combined, and those to be initialised; `ValueError` where there are no anchors.
+
+    returns: ids of copied tokens, and of open ones, that have a vector
+    """
     known = with_vectors(context.target, context.vectors)
     anchors, rows = np.flatnonzero(known & (context.copied >= 0)), np.flatnonzero(known & context.open)
     if not len(anchors) and len(rows):
@@ -169,13 +175,15 @@ CLP = Recipe(
 )
 
 # %% ../../nbs/04_methods/05_focus.ipynb #7919b788
-def _pursue(
-    x: torch.Tensor,  # (n, dim) queries
-    atoms: torch.Tensor,  # (m, dim)
-    k: int,  # terms of a sum
-    tolerance: float,  # share of a query's length at which its residual counts as zero
-) -> tuple[torch.Tensor, torch.Tensor]:  # (n, k) supports, and (n, k) coefficients
-    "Matching pursuit for all queries together."
+def _pursue(x: torch.Tensor, atoms: torch.Tensor, k: int, tolerance: float) -> tuple[torch.Tensor, torch.Tensor]:
+    """Matching pursuit for all queries together.
+
+    x: (n, dim) queries
+    atoms: (m, dim)
+    k: terms of a sum
+    tolerance: share of a query's length at which its residual counts as zero
+    returns: (n, k) supports, and (n, k) coefficients
+    """
     import torch
 
     n, dim = x.shape
@@ -203,13 +211,17 @@ def _pursue(
 
 
 def matching_pursuit(
-    queries: np.ndarray,  # (n, dim)
-    atoms: np.ndarray,  # (m, dim)
-    k: int,  # terms of a sum, at most
-    tile: int = 512,  # queries at a time
-    exact: bool = False,  # in double precision
-) -> tuple[np.ndarray, np.ndarray]:  # (n, k) supports, and (n, k) coefficients, 0 where fewer are enough
-    "Orthogonal matching pursuit: the few atoms that add up to each query, taken greedily."
+    queries: np.ndarray, atoms: np.ndarray, k: int, tile: int = 512, exact: bool = False
+) -> tuple[np.ndarray, np.ndarray]:
+    """Orthogonal matching pursuit: the few atoms that add up to each query, taken greedily.
+
+    queries: (n, dim)
+    atoms: (m, dim)
+    k: terms of a sum, at most
+    tile: queries at a time
+    exact: in double precision
+    returns: (n, k) supports, and (n, k) coefficients, 0 where fewer are enough
+    """
     import torch
 
     dtype, tolerance = (torch.float64, 1e-10) if exact else (torch.float32, 1e-5)
@@ -349,12 +361,13 @@ class FrequencyBlend(InitStep):
         return RowWeights(rows, mean, left, sparse.csr_array(right))
 
 
-def _mean_of_both(
-    context: InitContext,
-    parts: np.ndarray,  # (n_target,) the share of the subtokens' mean where a token has both
-    occurs: np.ndarray,  # (n_target,) bool
-) -> sparse.csr_array:  # (n_target, n_source)
-    "The mean of FOCUS's combination and the subtokens' mean, or the one that there is; none of what never occurs."
+def _mean_of_both(context: InitContext, parts: np.ndarray, occurs: np.ndarray) -> sparse.csr_array:
+    """The mean of FOCUS's combination and the subtokens' mean, or the one that there is; none of what never occurs.
+
+    parts: (n_target,) the share of the subtokens' mean where a token has both
+    occurs: (n_target,) bool
+    returns: (n_target, n_source)
+    """
     shape = len(context.target), len(context.source)
     total, shares = sparse.csr_array(shape, dtype=np.float32), np.zeros(shape[0])
     for step, share in ((SparsemaxSimilarity(), 1 - parts), (SubtokenMean(), parts)):

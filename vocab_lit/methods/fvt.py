@@ -22,11 +22,13 @@ if TYPE_CHECKING:
 __all__ = ['METHODS', 'KEEP', 'source_subtokens', 'SubtokenMean', 'given_sources', 'Given', 'with_given', 'check_given']
 
 # %% ../../nbs/04_methods/03_fvt.ipynb #60d5a11d
-def source_subtokens(
-    source: Vocab,  # the source vocabulary, with its tokenizer
-    target: Iterable[Token],  # the target vocabulary, or some of its tokens
-) -> dict[int, list[int]]:  # {target id: source ids}, where every part is known
-    "The source subtokens that each target token's text is made of."
+def source_subtokens(source: Vocab, target: Iterable[Token]) -> dict[int, list[int]]:
+    """The source subtokens that each target token's text is made of.
+
+    source: the source vocabulary, with its tokenizer
+    target: the target vocabulary, or some of its tokens
+    returns: {target id: source ids}, where every part is known
+    """
     if source.tokenizer is None:
         return {}
     target = list(target)
@@ -129,12 +131,13 @@ def _described(given: GivenToken, source: Vocab) -> list[int]:
     return known
 
 
-def given_sources(
-    given: Mapping[int, GivenToken],  # by id
-    source: Vocab,
-    inside: Collection[int] = (),  # ids of those that do not begin a word
-) -> dict[int, list[int]]:  # {id: source ids}
-    "The source tokens whose embeddings make those of given tokens; `SettingError` where there are none."
+def given_sources(given: Mapping[int, GivenToken], source: Vocab, inside: Collection[int] = ()) -> dict[int, list[int]]:
+    """The source tokens whose embeddings make those of given tokens; `SettingError` where there are none.
+
+    given: by id
+    inside: ids of those that do not begin a word
+    returns: {id: source ids}
+    """
     plain = {id: g for id, g in given.items() if not (g.like or g.description)}
     own = source_subtokens(source, [Token(id, g.token, g.token, id not in inside, "text") for id, g in plain.items()])
     sources = {}
@@ -177,13 +180,16 @@ def with_given(recipe: Recipe, tokens: dict[int, GivenToken]) -> Recipe:
 
 # %% ../../nbs/04_methods/03_fvt.ipynb #1ec6f8f9
 def check_given(
-    tokens: Sequence[GivenToken],
-    source: Vocab,  # of the model
-    base: Vocab | None,  # of the tokenizer that gets the tokens, or of one that treats text as it will
-    stays: bool = True,  # whether the source's tokens stay
-    whole_words: bool = True,  # as for `add_given`
-) -> Built | None:  # the tokenizer of `base` with the tokens
-    "`SettingError` names the first token that cannot be added, or whose embedding would be made of nothing."
+    tokens: Sequence[GivenToken], source: Vocab, base: Vocab | None, stays: bool = True, whole_words: bool = True
+) -> Built | None:
+    """`SettingError` names the first token that cannot be added, or whose embedding would be made of nothing.
+
+    source: of the model
+    base: of the tokenizer that gets the tokens, or of one that treats text as it will
+    stays: whether the source's tokens stay
+    whole_words: as for `add_given`
+    returns: the tokenizer of `base` with the tokens
+    """
     for given in tokens:
         id = backend_of(source.own_tokenizer).token_to_id(given.token)
         if id is not None and source[id].kind == "special":

@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
@@ -30,10 +30,12 @@ __all__ = ['PLAN_FILE', 'copied_tokens', 'row_blocks', 'rows_at', 'copy_rows', '
            'fit_diagonal', 'fit_covariance', 'sample_rows', 'Plan']
 
 # %% ../../nbs/04_methods/01_plan.ipynb #23e4ac06
-def copied_tokens(
-    weights: sparse.csr_array,  # (n, n_source)
-) -> np.ndarray:  # (n,) source id of rows whose only weight is 1, -1 elsewhere
-    "The source token that each row of weights copies."
+def copied_tokens(weights: sparse.csr_array) -> np.ndarray:
+    """The source token that each row of weights copies.
+
+    weights: (n, n_source)
+    returns: (n,) source id of rows whose only weight is 1, -1 elsewhere
+    """
     out = np.full(weights.shape[0], -1, np.int64)
     single = np.flatnonzero(np.diff(weights.indptr) == 1)
     place = weights.indptr[single]
@@ -74,7 +76,7 @@ def _check(holds: bool, what: str) -> None:
         raise UserError(what)
 
 
-def _check_meta(meta: dict[str, Any]) -> None:
+def _check_meta(meta: dict) -> None:
     "`ValueError` where what is told of a plan has another type."
     for name, kind in _META.items():
         _check(isinstance(meta[name], kind), f"its {name} cannot be read")
@@ -84,7 +86,7 @@ def _check_meta(meta: dict[str, Any]) -> None:
     _check(all(isinstance(share, (int, float)) for share in shares), "its covariance is no number")
 
 
-def _check_plan(p: dict[str, Any]) -> None:
+def _check_plan(p: dict) -> None:
     "`ValueError` where the fields of a plan do not go together."
     (rows, n_source), used = p["weights"].shape, p["weights"].indices
     bounds = {"step": (0, len(p["steps"])), "group": (-1, len(p["groups"]))}
@@ -110,7 +112,7 @@ def _check_plan(p: dict[str, Any]) -> None:
     )
 
 
-def _read_plan(path: Path) -> dict[str, Any]:
+def _read_plan(path: Path) -> dict:
     "The fields of a plan in a file, without the target vocabulary."
     file = read_arrays(path)
     meta = json.loads(str(file["meta"]))
@@ -151,11 +153,15 @@ def copy_rows(plan: Plan, matrix: torch.Tensor, target: torch.Tensor) -> None:
 
 # %% ../../nbs/04_methods/01_plan.ipynb #e6bd8e2c
 def _float32_columns(
-    matrix: torch.Tensor,  # (at least n_source, dim)
-    used: np.ndarray,  # source ids
-    at_once: int,  # numbers to convert at a time
-) -> Iterator[tuple[slice, np.ndarray, torch.Tensor]]:  # columns, the ids of the table's rows, the table
-    "Source embeddings in float32; from another number format they are converted a few columns at a time."
+    matrix: torch.Tensor, used: np.ndarray, at_once: int
+) -> Iterator[tuple[slice, np.ndarray, torch.Tensor]]:
+    """Source embeddings in float32; from another number format they are converted a few columns at a time.
+
+    matrix: (at least n_source, dim)
+    used: source ids
+    at_once: numbers to convert at a time
+    returns: columns, the ids of the table's rows, the table
+    """
     import torch
 
     if isinstance(matrix, torch.Tensor) and matrix.dtype == torch.float32:
@@ -168,13 +174,13 @@ def _float32_columns(
         yield columns, used, torch.cat(parts)
 
 
-def combine_rows(
-    plan: Plan,
-    matrix: torch.Tensor,  # (at least n_source, dim)
-    target: torch.Tensor,  # (n_target, dim), whose rows are filled
-    at_once: int = 2**24,  # numbers of a source matrix that are converted at a time
-) -> None:
-    "Sum source embeddings by sparse weights: E'_x = Σ_y w_xy E_y."
+def combine_rows(plan: Plan, matrix: torch.Tensor, target: torch.Tensor, at_once: int = 2**24) -> None:
+    """Sum source embeddings by sparse weights: E'_x = Σ_y w_xy E_y.
+
+    matrix: (at least n_source, dim)
+    target: (n_target, dim), whose rows are filled
+    at_once: numbers of a source matrix that are converted at a time
+    """
     import torch
     from torch.nn.functional import embedding_bag
 
@@ -243,25 +249,20 @@ def fit_covariance(ids: np.ndarray, matrix: torch.Tensor, factor: float) -> Mome
     root = (factor * values.clamp_min(0)).sqrt()[:, None] * vectors.T
     return mean.float(), root.float()
 
-
-def _fit_group(plan: Plan, name: str, matrix: torch.Tensor, is_bias: bool) -> Moments:
-    "The distribution that a group is sampled from."
-    import torch
-
-    ids, dim = plan.groups[name], matrix.shape[1]
-    if not len(ids):
-        return torch.zeros(dim), torch.zeros(dim) if is_bias else torch.ones(dim)
-    if name in plan.covariance:
-        return fit_covariance(ids, matrix, plan.covariance[name])
-    return fit_diagonal(ids, matrix)
-
 # %% ../../nbs/04_methods/01_plan.ipynb #92033ddc
 def sample_rows(plan: Plan, matrix: torch.Tensor, target: torch.Tensor, stream: int, is_bias: bool) -> None:
     "Sample embeddings from the Gaussians of their groups: E'_x ~ N(μ_g, σ_g²)."
     import torch
 
     generator = torch.Generator().manual_seed((plan.seed + 1_000_003 * stream) % 2**63)
-    moments = [_fit_group(plan, name, matrix, is_bias) for name in plan.groups]
+    moments, dim = [], matrix.shape[1]
+    for name, ids in plan.groups.items():
+        if not len(ids):
+            moments.append((torch.zeros(dim), torch.zeros(dim) if is_bias else torch.ones(dim)))
+        elif name in plan.covariance:
+            moments.append(fit_covariance(ids, matrix, plan.covariance[name]))
+        else:
+            moments.append(fit_diagonal(ids, matrix))
     for rows in row_blocks(np.flatnonzero(plan.group >= 0)):
         noise = torch.randn(len(rows), target.shape[1], generator=generator)
         for g in np.unique(plan.group[rows]):
@@ -377,7 +378,7 @@ class Plan:
 
     def rest(self, first: int) -> Plan:
         "The plan of the rows from one on, to be applied."
-        parts: dict[str, Any] = {name: getattr(self, name)[first:] for name in ("weights", "group", "step")}
+        parts = {name: getattr(self, name)[first:] for name in ("weights", "group", "step")}
         return replace(self, left=None if self.left is None else self.left[first:], **parts)
 
     def row(self, id: int) -> sparse.csr_array:  # (1, n_source)
@@ -507,7 +508,7 @@ class Plan:
             An .npz file, or a folder, in which it becomes ``plan.npz``.
         """
         path = Path(path)
-        arrays: dict[str, Any] = _arrays("weights", self.weights) | dict(group=self.group, step=self.step)
+        arrays: dict[str, np.ndarray] = _arrays("weights", self.weights) | dict(group=self.group, step=self.step)
         arrays |= {f"group_{n}": ids for n, ids in enumerate(self.groups.values())}
         used = self.weights.indices
         if self.left is not None and self.right is not None:

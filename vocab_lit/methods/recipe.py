@@ -143,20 +143,17 @@ class Gaussian(InitStep):
         return f"Gaussian({', '.join(details)})" if details else "Gaussian"
 
     def fill(self, context: InitContext) -> RowWeights:
-        if self.by is not None:
-            return self._by_group(context, self.by)
-        rows = np.flatnonzero(context.open)
-        groups = {"all": np.arange(len(context.source))} if len(rows) else {}
-        return RowWeights(rows, group=np.zeros(len(rows), np.int64), groups=groups, covariance=self.covariance)
-
-    def _by_group(self, context: InitContext, by: Callable[[Token], Hashable]) -> RowWeights:
-        "The tokens whose group has at least two source tokens."
+        rows, by = np.flatnonzero(context.open), self.by
+        if by is None:
+            groups = {"all": np.arange(len(context.source))} if len(rows) else {}
+            return RowWeights(rows, group=np.zeros(len(rows), np.int64), groups=groups, covariance=self.covariance)
+        # the tokens whose group has at least two source tokens
         members: dict[Hashable, list[int]] = {}
         for t in context.source:
             if t.kind in self.kinds:
                 members.setdefault(by(t), []).append(t.id)
         with_spread = {key: ids for key, ids in members.items() if len(ids) > 1}
-        tokens = [context.target[r] for r in np.flatnonzero(context.open).tolist()]
+        tokens = [context.target[r] for r in rows.tolist()]
         keys = {t.id: key for t in tokens if t.kind in self.kinds and (key := by(t)) in with_spread}
         number = {key: n for n, key in enumerate(dict.fromkeys(keys.values()))}
         return RowWeights(
@@ -209,7 +206,7 @@ def _weights(made: Sequence[RowWeights], shape: tuple[int, int]) -> sparse.csr_a
     return sparse.csr_array((data.astype(np.float32), (row, column)), shape=shape)
 
 
-def _products(made: Sequence[RowWeights], n_target: int) -> dict[str, Any]:  # left (n_target, d), right (d, n_source)
+def _products(made: Sequence[RowWeights], n_target: int) -> dict:  # left (n_target, d), right (d, n_source)
     "The factors of all steps side by side, by the names of a plan."
     steps = [(m.rows, m.left, m.right) for m in made if m.left is not None and m.right is not None]
     if not steps:
@@ -221,7 +218,7 @@ def _products(made: Sequence[RowWeights], n_target: int) -> dict[str, Any]:  # l
     return dict(left=left, right=sparse.vstack([right for *_, right in steps], format="csr"))
 
 
-def _groups(made: Sequence[RowWeights], n_target: int) -> dict[str, Any]:
+def _groups(made: Sequence[RowWeights], n_target: int) -> dict:
     "The groups that tokens are sampled from, by the names of a plan."
     group, groups, covariance = np.full(n_target, -1), {}, {}
     for number, m in enumerate(made):

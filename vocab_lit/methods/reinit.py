@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 from vocab_lit.methods.recipe import DOWNEY_TITLE, Copy, Gaussian, InitStep, Recipe, StandardNormal
 from vocab_lit.text.errors import UserError
@@ -129,9 +128,9 @@ def reinit(
     )
 
 # %% ../../nbs/04_methods/04_reinit.ipynb #c7c91cd4
-_FORMS: list[dict[str, Any]] = [dict(position=p, ident=i) for p in (False, True) for i in (False, True)]
+_FORMS = tuple((p, i) for p in (False, True) for i in (False, True))  # position, identity
 METHODS = (
     *(reinit(ident=i) for i in (False, True)),
-    *(reinit(by, fallback=f, **form) for f in FALLBACKS for by in ("script", "block") for form in _FORMS),
-    *(reinit("script", legacy=True, **form) for form in _FORMS),
+    *(reinit(by, position=p, ident=i, fallback=f) for f in FALLBACKS for by in ("script", "block") for p, i in _FORMS),
+    *(reinit("script", position=p, ident=i, legacy=True) for p, i in _FORMS),
 )

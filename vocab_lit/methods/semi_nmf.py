@@ -20,9 +20,10 @@ __all__ = ['mu_step', 'hals_step', 'Factorisation', 'semi_nmf', 'up_project', 'o
            'singular_values']
 
 # %% ../../nbs/04_methods/07_semi_nmf.ipynb #29240c05
-def _inverse(
-    gram: np.ndarray,  # (k, k) positive semi-definite: products of k rows with each other
-) -> np.ndarray:  # its inverse; the pseudo-inverse where it is singular to working precision
+def _inverse(gram: np.ndarray) -> np.ndarray:
+    """gram: (k, k) positive semi-definite: products of k rows with each other
+    returns: its inverse; the pseudo-inverse where it is singular to working precision
+    """
     length = np.sqrt(gram.diagonal())
     length[length == 0] = 1
     scale = np.outer(length, length)
@@ -41,11 +42,12 @@ def _products(G: np.ndarray, S: np.ndarray) -> tuple[np.ndarray, np.ndarray]:  #
     return FX, (FF + FF.T) / 2
 
 
-def mu_step(
-    G: np.ndarray,  # (k, D)
-    S: np.ndarray,  # (D, D): X'X
-) -> tuple[np.ndarray, float]:  # the next G, and the squared error of this one
-    "One multiplicative update (Ding et al., 2010)."
+def mu_step(G: np.ndarray, S: np.ndarray) -> tuple[np.ndarray, float]:  # the next G, and the squared error of this one
+    """One multiplicative update (Ding et al., 2010).
+
+    G: (k, D)
+    S: (D, D): X'X
+    """
     FX, FF = _products(G, S)
     size = abs(FF)
     ratio = (np.maximum(FX, 0) + (size - FF) / 2 @ G) / (np.maximum(-FX, 0) + (size + FF) / 2 @ G + 1e-9)
@@ -71,9 +73,8 @@ def _check_finite(X: np.ndarray) -> None:
         raise UserError("the matrix contains NaN or infinity")
 
 
-def _blocks(
-    X: np.ndarray,  # (V, D)
-) -> Iterator[tuple[slice, np.ndarray]]:  # which rows, and these in float64
+def _blocks(X: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:  # which rows, and these in float64
+    "X: (V, D)"
     size = max(1, _BLOCK // X.shape[1])
     for i in range(0, len(X), size):
         _check_finite(X[i : i + size])
@@ -121,14 +122,16 @@ _STEPS = {"mu": (mu_step, 3000), "hals": (hals_step, 300)}
 
 
 def semi_nmf(
-    X: np.ndarray,  # (V, D)
-    k: int,  # rows of G
-    solver: str = "mu",  # mu: multiplicative updates; hals: row by row
-    steps: int = 0,  # 0: 3,000 of mu, 300 of hals
-    seed: int = 0,
-    clusters: int = 1,  # of rows, by k-means, each with a G
+    X: np.ndarray, k: int, solver: str = "mu", steps: int = 0, seed: int = 0, clusters: int = 1
 ) -> Factorisation:
-    "Semi-NMF, X ≈ F G with G ≥ 0 (Ding et al., 2010; Pfeiffer et al., 2021, Section 3.3, MF and MF-KMEANS)."
+    """Semi-NMF, X ≈ F G with G ≥ 0 (Ding et al., 2010; Pfeiffer et al., 2021, Section 3.3, MF and MF-KMEANS).
+
+    X: (V, D)
+    k: rows of G
+    solver: mu: multiplicative updates; hals: row by row
+    steps: 0: 3,000 of mu, 300 of hals
+    clusters: of rows, by k-means, each with a G
+    """
     from sklearn.cluster import KMeans
 
     if solver not in _STEPS:
@@ -144,12 +147,13 @@ def semi_nmf(
     return _with_best_F(X, np.stack(G), labels, steps or usual)
 
 # %% ../../nbs/04_methods/07_semi_nmf.ipynb #feaf920d
-def up_project(
-    F: torch.Tensor,  # (n, k) low-dimensional embeddings
-    G: torch.Tensor,  # (C, k, D) up-projections
-    assignments: torch.Tensor,  # (n, C) each row with a single one
-) -> torch.Tensor:  # (n, D)
-    "Full-dimensional embeddings: the sum over clusters of diag(i_c) F G^c (equation 2)."
+def up_project(F: torch.Tensor, G: torch.Tensor, assignments: torch.Tensor) -> torch.Tensor:  # (n, D)
+    """Full-dimensional embeddings: the sum over clusters of diag(i_c) F G^c (equation 2).
+
+    F: (n, k) low-dimensional embeddings
+    G: (C, k, D) up-projections
+    assignments: (n, C) each row with a single one
+    """
     return (assignments[:, :, None] * F[:, None, :]).flatten(1) @ G.flatten(0, 1)
 
 # %% ../../nbs/04_methods/07_semi_nmf.ipynb #a0eecd01
@@ -158,12 +162,14 @@ def one_hot_rows(labels: torch.Tensor, n_labels: int) -> torch.Tensor:  # (n,) t
     return labels[:, None] == torch.arange(n_labels, device=labels.device)
 
 
-def gumbel_one_hot(
-    log_z: torch.Tensor,  # (n, C)
-    tau: float,  # temperature of the gradient; the choice itself does not depend on it
-    generator: torch.Generator | None = None,  # on the CPU, so that every device sees the same noise
-) -> torch.Tensor:  # (n, C) one-hot, with the gradient of equation 3
-    "Straight-through Gumbel-softmax."
+def gumbel_one_hot(log_z: torch.Tensor, tau: float, generator: torch.Generator | None = None) -> torch.Tensor:
+    """Straight-through Gumbel-softmax.
+
+    log_z: (n, C)
+    tau: temperature of the gradient; the choice itself does not depend on it
+    generator: on the CPU, so that every device sees the same noise
+    returns: (n, C) one-hot, with the gradient of equation 3
+    """
     u = torch.rand(log_z.shape, generator=generator, dtype=torch.float64).clamp_min(1e-300)
     noise = -torch.log(-torch.log(u)).to(log_z.dtype)
     noise = noise.pin_memory() if log_z.is_cuda else noise  # so that nothing waits for the copy
@@ -172,14 +178,13 @@ def gumbel_one_hot(
     return one_hot_rows(soft.argmax(-1), log_z.shape[-1]) + (soft - soft.detach())
 
 # %% ../../nbs/04_methods/07_semi_nmf.ipynb #1bec1260
-def neural_mf(
-    X: np.ndarray,  # (V, D)
-    k: int,  # rows of each G
-    clusters: int,
-    steps: int = 0,  # each over all rows; 0: 500
-    seed: int = 0,
-) -> Factorisation:
-    "Clusters, F and G by gradient descent (Pfeiffer et al., 2021, MF-NEURAL, equations 3 and 4)."
+def neural_mf(X: np.ndarray, k: int, clusters: int, steps: int = 0, seed: int = 0) -> Factorisation:
+    """Clusters, F and G by gradient descent (Pfeiffer et al., 2021, MF-NEURAL, equations 3 and 4).
+
+    X: (V, D)
+    k: rows of each G
+    steps: each over all rows; 0: 500
+    """
     G = _descend(X, k, clusters, steps or 500, seed)
     onto = [g.T @ _inverse(g @ g.T) @ g for g in G.astype(np.float64)]  # projections to the rows of each G
     labels = [np.argmin([np.square(b - b @ p).sum(1) for p in onto], 0) for _, b in _blocks(X)]

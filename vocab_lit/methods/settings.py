@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from vocab_lit.text.settings import (
     LARGEST_SEED,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from vocab_lit.methods.recipe import Recipe
 
 # %% auto #0
-__all__ = ['USES', 'find_recipe', 'copies_overlap', 'InitSettings', 'TransplantSettings', 'Use']
+__all__ = ['Group', 'USES', 'find_recipe', 'copies_overlap', 'InitSettings', 'TransplantSettings', 'Use']
 
 # %% ../../nbs/04_methods/00_settings.ipynb #fb4019e6
 def find_recipe(method: str | Recipe) -> Recipe:
@@ -82,16 +82,14 @@ class InitSettings(Settings):
         if self.source_only:
             check_tokenizer_path(self.source_only)
         if self.factors:
-            self._check_factors(find_recipe(self.method))
+            from vocab_lit.methods.factored import factors_facts
 
-    def _check_factors(self, recipe: Recipe) -> None:
-        from vocab_lit.methods.factored import factors_facts
-
-        facts, how = factors_facts(self.factors), getattr(recipe, "factoring", None)
-        if how is None:
-            raise SettingError("factors", f"{recipe.name} makes full-dimensional embeddings; give an mf method")
-        if problem := how.unlike(facts):
-            raise SettingError("factors", f"{recipe.name} {problem}")
+            recipe = find_recipe(self.method)
+            facts, how = factors_facts(self.factors), getattr(recipe, "factoring", None)
+            if how is None:
+                raise SettingError("factors", f"{recipe.name} makes full-dimensional embeddings; give an mf method")
+            if problem := how.unlike(facts):
+                raise SettingError("factors", f"{recipe.name} {problem}")
 
     @property
     def recipe(self) -> Recipe:
@@ -104,6 +102,9 @@ class InitSettings(Settings):
         return replace(recipe, steps=steps)
 
 # %% ../../nbs/04_methods/00_settings.ipynb #1c6b6735
+Group = TypeVar("Group", TokenizerSettings, VectorSettings, InitSettings)
+
+
 @dataclass(frozen=True)
 class TransplantSettings:
     """Everything that a model gets its vocabulary by: tokenizer, auxiliary embeddings, and initialisation.
@@ -138,11 +139,11 @@ class TransplantSettings:
         "Settings from the options of all three groups by their names."
         return cls(*distribute(options, TokenizerSettings, VectorSettings, InitSettings))
 
-    def check(
-        self,
-        text: Sequence[str | Path] = (),  # files in the target language, if there are
-    ) -> None:
-        "`ValueError` where an option, or how options go together, cannot be."
+    def check(self, text: Sequence[str | Path] = ()) -> None:
+        """`ValueError` where an option, or how options go together, cannot be.
+
+        text: files in the target language, if there are
+        """
         for group in (self.tokenizer, self.vectors, self.init):
             group.check()
         for name, problem in self._problems(self.recipe(text), text):
@@ -213,10 +214,7 @@ class TransplantSettings:
 
         return KEEP
 
-    def unused(
-        self,
-        text: Sequence[str | Path] = (),
-    ) -> dict[str, str]:  # by name: why
+    def unused(self, text: Sequence[str | Path] = ()) -> dict[str, str]:  # by name: why
         "The given options that nothing would come of."
         recipe, reasons = self.recipe(text), {}
         for use in USES:
@@ -226,15 +224,14 @@ class TransplantSettings:
         given = {o.name: getattr(group, o.name) != o.default for group in groups for o in options(type(group)).values()}
         return {name: reason for name, reason in reasons.items() if given[name]}
 
-    def without_unused(
-        self,
-        names: Collection[str],  # of options
-        text: Sequence[str | Path] = (),
-    ) -> TransplantSettings:
-        "The same without those of the named options that nothing would come of."
+    def without_unused(self, names: Collection[str], text: Sequence[str | Path] = ()) -> TransplantSettings:
+        """The same without those of the named options that nothing would come of.
+
+        names: of options
+        """
         unused = [name for name in self.unused(text) if name in names]
 
-        def usual(group: Any) -> Any:
+        def usual(group: Group) -> Group:
             known = options(type(group))
             return replace(group, **{name: known[name].default for name in unused if name in known})
 

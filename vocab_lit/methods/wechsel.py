@@ -58,12 +58,10 @@ class NearestNeighbours(InitStep):
         return RowWeights(rows, sparse.csr_array((weights.ravel(), ids.ravel(), starts), shape=shape))
 
 # %% ../../nbs/04_methods/06_wechsel.ipynb #444f3e66
-_WECHSEL: dict[str, Any] = dict(
-    paper="Minixhofer et al. (2022)",
-    titles=(
-        "WECHSEL: Effective initialization of subword embeddings for cross-lingual transfer of monolingual language "
-        "models. NAACL",
-    ),
+_WECHSEL_PAPER = "Minixhofer et al. (2022)"
+_WECHSEL_TITLES = (
+    "WECHSEL: Effective initialization of subword embeddings for cross-lingual transfer of monolingual language "
+    "models. NAACL",
 )
 
 
@@ -105,7 +103,8 @@ def wechsel(k: int = 10, temperature: float = 0.1) -> Recipe:
         (Copy("specials"), NearestNeighbours(k, temperature), Gaussian()),
         about="Every token is a combination of semantically similar source tokens, by aligned word vectors of two "
         "languages.",
-        **_WECHSEL,
+        paper=_WECHSEL_PAPER,
+        titles=_WECHSEL_TITLES,
     )
 
 # %% ../../nbs/04_methods/06_wechsel.ipynb #f7ae0e95
@@ -165,7 +164,8 @@ METHODS = (
         (Gaussian(),),
         about="All weights of the model are randomly initialised: training from scratch.",
         untrained=True,
-        **_WECHSEL,
+        paper=_WECHSEL_PAPER,
+        titles=_WECHSEL_TITLES,
     ),
     Recipe(
         "ofa",

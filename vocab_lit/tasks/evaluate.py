@@ -14,7 +14,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import torch
@@ -25,11 +25,10 @@ import vocab_lit
 from vocab_lit.models.adapterhub import head_labels, is_task, load_adapter, load_head, write_adapter
 from vocab_lit.models.compatibility import check_rows
 from vocab_lit.models.device import on_device
-from vocab_lit.models.endings import end_probability
 from vocab_lit.models.madx import TASK, MadX
-from vocab_lit.models.model_class import is_masked, max_length
+from vocab_lit.models.model_class import max_length
 from vocab_lit.models.source import FolderSource
-from vocab_lit.tasks.finetune import FineTuned, evaluate, fit, prepare, record, rows_for, with_head
+from vocab_lit.tasks.finetune import evaluate, fit, prepare, record, rows_for, with_head
 from vocab_lit.tasks.pairs import read_rows
 from vocab_lit.tasks.settings import PERPLEXITY, SPLITS, EvaluateSettings, TaskRun, get_task
 from vocab_lit.tasks.task import Task, hold_out, notes, row_notes
@@ -41,14 +40,13 @@ from vocab_lit.text.settings import SettingError
 from vocab_lit.tokens.tokenizer_file import ids_around, save_tokenizer
 from vocab_lit.training.lapt import check_same_run
 from vocab_lit.training.lm_loss import in_mode
-from vocab_lit.training.perplexity import perplexity
+from vocab_lit.training.perplexity import measure_text
 from vocab_lit.training.settings import RunStopped
 from vocab_lit.training.training_run import finish_run
 
 if TYPE_CHECKING:
+    from sklearn.pipeline import Pipeline
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
-
-    from vocab_lit.tasks.task import TaskConfig
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
@@ -67,12 +65,11 @@ def silenced() -> Iterator[None]:
         log.setLevel(level)
 
 
-def read_examples(
-    task: str | Task,
-    path: str | Path,
-    **reading: str,  # what the task can be told about its files, as `column` of treebanks
-) -> list:
-    "Read the examples of a task from a file; `ValueError` names the file and the place that is broken."
+def read_examples(task: str | Task, path: str | Path, **reading: str) -> list:
+    """Read the examples of a task from a file; `ValueError` names the file and the place that is broken.
+
+    reading: what the task can be told about its files, as `column` of treebanks
+    """
     task = get_task(task)
     for name in reading:
         if name not in task.reading:
@@ -82,67 +79,50 @@ def read_examples(
 
 
 def _in_language(
-    model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, folder: str | Path, leave_out=()
-) -> tuple[str | None, PreTrainedTokenizerBase]:
-    "Load and activate a language adapter: its name, None where there is none, and the tokenizer of its text."
+    model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, folder: str | Path, leave_out: tuple[int, ...] = ()
+) -> tuple[MadX, str | None, PreTrainedTokenizerBase]:
+    """Load and activate a language adapter.
+
+    returns: the model's adapters, the name of this one (None where there is none), and the tokenizer of its text
+    """
     madx = MadX(model)
     if str(folder) == "none":
-        return None, tokenizer
+        return madx, None, tokenizer
     if is_task(folder):
         hint = "a language adapter is what `vocab-lit adapter train` makes"
         raise UserError(f"{folder} is the adapter of a task, not of a language; {hint}")
     name = load_adapter(madx, folder, "language", leave_out=leave_out)
     madx.activate(name)
-    return name, madx.tokenizers.get(name, tokenizer)
+    return madx, name, madx.tokenizers.get(name, tokenizer)
 
 # %% ../../nbs/07_tasks/08_evaluate.ipynb #e34f27ad
 def _warn(notes: Iterable[str]) -> list[str]:
-    "Tell notes on the data, as soon as they are known."
+    "Log notes on the data, and return them."
     notes = list(notes)
     for note in notes:
         log.warning(f"note: {note}")
     return notes
 
 
-def _read_splits(task, settings) -> tuple[list[list], list[str]]:  # training, development, test; what is odd in them
-    "The examples in the three files; without a development file some of the training examples take its place."
+def _read_splits(task: Task, settings: EvaluateSettings) -> tuple[list[list], list[str]]:
+    """Read the examples in the three files; without a development file some of the training examples take its place.
+
+    returns: training, development and test examples; notes on them
+    """
     splits = {name: read_examples(task, path, **settings.reading) for name, path in settings.files.items()}
     if not settings.dev:
         splits["train"], splits["dev"] = hold_out(splits["train"])
     examples = [splits[name] for name in SPLITS]
     log.info("read {:,} training, {:,} development and {:,} test {}".format(*map(len, examples), task.unit))
-    odd = []
-    if not settings.dev:
-        odd = [f"no development file: {len(splits['dev']):,} training {task.unit} are held out for development"]
-    return examples, _warn([*odd, *notes(task, *examples)])
-
-# %% ../../nbs/07_tasks/08_evaluate.ipynb #9a9528e4
-def _tell_result(seed, result, made) -> None:
-    scores = ", ".join(f"{name} {100 * score:.2f}" for name, score in result.scores.items())
-    epochs = f"epoch {result.best_epoch} of {result.epochs}, {result.seconds:.1f} s"
-    log.info(f"seed {seed}: {made['metric']} {100 * result.dev:.2f} on dev; {scores} on test ({epochs})")
-
-
-def _save_best(folder, source, best, tokenizer, task, settings, facts) -> None:
-    if settings.language_adapter:
-        write_adapter(best.model.madx, "task", task.name, folder, head=True)
-    else:
-        best.model.save_pretrained(folder)
-        save_tokenizer(tokenizer, folder)
-    about = dict(
-        vocab_lit=vocab_lit.__version__,
-        model=source.path,
-        language_adapter=settings.language_adapter or None,
-        task=task.name,
-        **settings.reading,
-        files=[settings.files.get(split) for split in SPLITS],
-    )
-    write_json(about | facts, folder / "scores.json")
+    held_out = f"no development file: {len(splits['dev']):,} training {task.unit} are held out for development"
+    return examples, _warn([*([] if settings.dev else [held_out]), *notes(task, *examples)])
 
 # %% ../../nbs/07_tasks/08_evaluate.ipynb #b8b9f84d
-def _run_folder(out, folder, facts) -> Path:
-    "The folder of checkpoints, begun or resumed; those of another run are removed, or in an output folder refused."
-    folder = Path(out, "run") if out else Path(folder)
+def _run_folder(out: str | Path | None, folder: str | Path | None, facts: dict) -> Path | None:
+    "Begin or resume the folder of checkpoints; those of another run are removed, or in an output folder refused."
+    if not (out or folder):
+        return None
+    folder = Path(out, "run") if out else Path(folder or "")
     note = folder / "evaluate.json"
     try:
         if note.is_file():
@@ -156,120 +136,116 @@ def _run_folder(out, folder, facts) -> Path:
         write_json(facts, note)
     return folder
 
-
-def _fit_seeds(model, data, attach, settings, run, folder) -> Iterator[tuple[int, FineTuned]]:
-    "Fine-tune from one seed after the other, with checkpoints where there is a folder."
+# %% ../../nbs/07_tasks/08_evaluate.ipynb #691832f3
+def _fine_tune(
+    source: FolderSource, settings: EvaluateSettings, out: str | Path | None, run: TaskRun, folder: str | Path | None
+) -> list[dict]:
+    "Fine-tune a model from several seeds on the splits in three files, and save the best one into `out`."
     from vocab_lit.training.trainer import StopWhenAsked
 
-    stop = StopWhenAsked(run.max_hours)
-    with stop.listening() if folder else nullcontext():
+    task = get_task(settings.task)
+    splits, remarks = _read_splits(task, settings)
+    model, tokenizer, attach = source.load(), source.tokenizer, None
+    if settings.language_adapter:  # only a task adapter is trained
+        madx, language, tokenizer = _in_language(model, tokenizer, settings.language_adapter, settings.leave_out)
+        shape = replace(TASK, activation=settings.activation, leave_out=settings.leave_out)
+        attach = madx.attach(task.name, language, shape)
+    train, dev, test = splits
+    data = prepare(model, tokenizer, train, dev, test, task, settings.config)
+    remarks += _warn(row_notes(task, training=data.train, development=data.dev[1], test=data.test[1]))
+    made_with = settings.facts | dict(vocab_lit=vocab_lit.__version__, model=source.name)
+    place, records, best, stop = _run_folder(out, folder, made_with), [], None, StopWhenAsked(run.max_hours)
+    with stop.listening() if place else nullcontext():
         for seed in range(settings.seed, settings.seed + settings.seeds):
             if stop.reason:
                 raise RunStopped(f"{stop.reason}: stopped before seed {seed}")
-            place: dict[str, Any] = dict(folder=folder / f"seed-{seed}", stop=stop) if folder else {}
-            yield seed, fit(model, data, seed, attach, **place)
-
-# %% ../../nbs/07_tasks/08_evaluate.ipynb #691832f3
-def _opened(
-    source: FolderSource, settings: EvaluateSettings, task: Task
-) -> tuple:  # model, tokenizer, what is attached
-    "A model to fine-tune, in its language where only a task adapter is trained."
-    model = source.load()
-    if not settings.language_adapter:
-        return model, source.tokenizer, None
-    language, tokenizer = _in_language(model, source.tokenizer, settings.language_adapter, settings.leave_out)
-    shape = replace(TASK, activation=settings.activation, leave_out=settings.leave_out)
-    return model, tokenizer, cast("MadX", model.madx).attach(task.name, language, shape)
-
-
-def _fine_tune(source: FolderSource, settings: EvaluateSettings, out, run, folder) -> list[dict]:
-    "Fine-tune a model from several seeds on the splits in three files."
-    task = get_task(settings.task)
-    splits, told = _read_splits(task, settings)
-    model, tokenizer, attach = _opened(source, settings, task)
-    train, dev, test = splits
-    data = prepare(model, tokenizer, train, dev, test, task, settings.config)
-    told += _warn(row_notes(task, training=data.train, development=data.dev[1], test=data.test[1]))
-    if out or folder:
-        made_with = settings.facts | dict(vocab_lit=vocab_lit.__version__, model=source.name)
-        folder = _run_folder(out, folder, made_with)
-    records, best = [], None
-    for seed, result in _fit_seeds(model, data, attach, settings, run, folder):
-        records.append(record(task, seed, result))
-        _tell_result(seed, result, records[-1])
-        if best is None or result.dev > best.dev:
-            best = result
-    if out:
-        facts = dict(examples=[len(s) for s in splits], notes=told, config=asdict(data.config), records=records)
-        save = partial(_save_best, source=source, best=best, tokenizer=tokenizer, task=task)
-        finish_run(out, partial(save, settings=settings, facts=facts))
+            result = fit(model, data, seed, attach, place and place / f"seed-{seed}", stop if place else None)
+            records.append(record(task, seed, result))
+            scores = ", ".join(f"{name} {100 * score:.2f}" for name, score in result.scores.items())
+            epochs = f"epoch {result.best_epoch} of {result.epochs}, {result.seconds:.1f} s"
+            metric = records[-1]["metric"]
+            log.info(f"seed {seed}: {metric} {100 * result.dev:.2f} on dev; {scores} on test ({epochs})")
+            if best is None or result.dev > best.dev:
+                best = result
+    if out and best:
+        about = dict(
+            vocab_lit=vocab_lit.__version__,
+            model=source.path,
+            language_adapter=settings.language_adapter or None,
+            task=task.name,
+            **settings.reading,
+            files=[settings.files.get(split) for split in SPLITS],
+        )
+        about |= dict(examples=[len(s) for s in splits], notes=remarks, config=asdict(data.config), records=records)
+        finish_run(Path(out), partial(_save_best, model=best.model, tokenizer=tokenizer, task=task, about=about))
         log.info(f"saved in {out}")
     return records
 
+
+def _save_best(
+    folder: Path, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, task: Task, about: dict
+) -> None:
+    "Write a fine-tuned model, or its task adapter where only that was trained, with its scores."
+    if about["language_adapter"]:
+        write_adapter(cast("MadX", model.madx), "task", task.name, folder, head=True)
+    else:
+        model.save_pretrained(folder)
+        save_tokenizer(tokenizer, folder)
+    write_json(about, folder / "scores.json")
+
 # %% ../../nbs/07_tasks/08_evaluate.ipynb #6d6285c8
-def _run_settings(file: Path, like: TaskConfig) -> tuple[str, TaskConfig]:
-    "The task and the settings of a training run, of the class of `like`."
-    try:
-        facts = json.loads(file.read_text(encoding="utf-8"))
-        return facts["task"], type(like)(**facts["config"])
-    except (KeyError, TypeError, ValueError):
-        hint = "restore it, or remove it to use the task's usual settings"
-        raise UserError(f"{file} does not hold the settings of a training run; {hint}") from None
-
-
-def _scoring_config(folder: Path, task: Task, settings: EvaluateSettings) -> TaskConfig:
-    "The settings with which a task adapter was trained; `ValueError` where that was on another task."
-    config = task.config
-    if (folder / "scores.json").is_file():
-        told, config = _run_settings(folder / "scores.json", config)
-        if told != task.name:
-            raise UserError(f"{folder} is an adapter for {told}, not for {task.name}")
-    return replace(config, **settings.overrides)
-
-
 def _score(source: FolderSource, settings: EvaluateSettings) -> list[dict]:
     "Score a saved task adapter on a file."
     task, folder = get_task(settings.task), Path(settings.task_adapter)
     examples, labels = read_examples(task, settings.test, **settings.reading), head_labels(folder)
-    config, model = _scoring_config(folder, task, settings), source.load()
+    config, file = task.config, folder / "scores.json"
+    if file.is_file():  # the settings with which it was trained
+        try:
+            facts = json.loads(file.read_text(encoding="utf-8"))
+            trained_for, config = facts["task"], type(config)(**facts["config"])
+        except (KeyError, TypeError, ValueError):
+            hint = "restore it, or remove it to use the task's usual settings"
+            raise UserError(f"{file} does not hold the settings of a training run; {hint}") from None
+        if trained_for != task.name:
+            raise UserError(f"{folder} is an adapter for {trained_for}, not for {task.name}")
+    config, model = replace(config, **settings.overrides), source.load()
     adapter = settings.language_adapter or "none"
-    language, tokenizer = _in_language(model, source.tokenizer, adapter, settings.leave_out)
+    madx, language, tokenizer = _in_language(model, source.tokenizer, adapter, settings.leave_out)
     headed, _ = with_head(model, task, labels or task.labels([]))
-    madx = cast("MadX", model.madx).onto(headed)
+    madx = madx.onto(headed)
     name = load_adapter(madx, folder, "task")
     load_head(headed, folder)
     madx.activate(language, name)
     log.info(f"read {len(examples):,} test {task.unit}; {language or 'no language'}, {name}")
     rows = rows_for(headed, tokenizer, examples, task, config)
     _warn(row_notes(task, test=rows))
-    scores = evaluate(headed, tokenizer, examples, task, config, rows)
-    (metric, test), *others = scores.items()
+    (metric, test), *others = evaluate(headed, tokenizer, examples, task, config, rows).items()
     return [dict(task=task.name, metric=metric, test=test, **dict(others))]
 
 # %% ../../nbs/07_tasks/08_evaluate.ipynb #312ff40d
 def _perplexity(source: FolderSource, settings: EvaluateSettings) -> list[dict]:
-    "Perplexity of a model on a file of text."
+    "Measure a model on a file of text."
     check_text([settings.test], "test")
     passages, model = list(Passages(settings.test)), on_device(source.load())
-    lines = list(lines_of_passages(passages))
-    log.info(f"read {len(lines):,} test lines")
-    measured = perplexity(model, source.tokenizer, passages, settings.max_length or 0, settings.stride or 0)
-    ends = {} if is_masked(model) else dict(end_probability=end_probability(model, source.tokenizer, lines))
-    if measured.unknown:
+    log.info(f"read {len(list(lines_of_passages(passages))):,} test lines")
+    facts = measure_text(model, source.tokenizer, passages, settings.max_length or 0, settings.stride or 0)
+    if facts["unknown"]:
         log.warning(
-            f"note: {measured.unknown:,} tokens stand for what the vocabulary does not have; numbers per byte do not "
+            f"note: {facts['unknown']:,} tokens stand for what the vocabulary does not have; numbers per byte do not "
             "compare with those of models that spell it out"
         )
-    return [dict(task=PERPLEXITY) | measured.facts | ends]
+    return [dict(task=PERPLEXITY) | facts]
 
 # %% ../../nbs/07_tasks/08_evaluate.ipynb #b880c169
 def check_evaluation(
-    settings: EvaluateSettings,
-    out: str | Path | None,  # for the model and its scores
-    run: TaskRun,  # whether it resumes, and when it stops
-    folder: str | Path | None = None,  # for checkpoints, where there is no `out`
+    settings: EvaluateSettings, out: str | Path | None, run: TaskRun, folder: str | Path | None = None
 ) -> None:
-    "`ValueError` where the output folder does not hold what it should, or is needed and not given."
+    """`ValueError` where the output folder does not hold what it should, or is needed and not given.
+
+    out: for the model and its scores
+    run: whether it resumes, and when it stops
+    folder: for checkpoints, where there is no `out`
+    """
     if not (out or folder) and (run.resume or run.max_hours):
         raise SettingError("resume" if run.resume else "max_hours", "checkpoints are in the output folder; give --out")
     if not out:
@@ -347,10 +323,9 @@ def evaluate_files(
         return _perplexity(source, settings)
     if settings.task_adapter:
         return _score(source, settings)
-    saved = cast("str | Path", out)  # what is resumed has one
-    if run.resume and not Path(saved, "run/evaluate.json").is_file():
+    if out and run.resume and not Path(out, "run/evaluate.json").is_file():
         log.info(f"the fine-tuning in {out} has ended already")
-        return json.loads(Path(saved, "scores.json").read_text(encoding="utf-8"))["records"]
+        return json.loads(Path(out, "scores.json").read_text(encoding="utf-8"))["records"]
     return _fine_tune(source, settings, out, run, folder)
 
 # %% ../../nbs/07_tasks/08_evaluate.ipynb #9feaba40
@@ -381,11 +356,12 @@ def _plausible(place: str, row: dict, language: str) -> Choice:
     return Choice(row["premise"].rstrip(". "), f" {connective}", options, int(row["label"]))
 
 
-def read_choices(
-    path: str | Path,  # JSON lines of XCOPA, or a table with tabs and the columns text and category
-    language: str,  # whose connectives stand between premise and choice
-) -> list[Choice]:
-    "Read choices; `ValueError` names the file and line that is broken."
+def read_choices(path: str | Path, language: str) -> list[Choice]:
+    """Read choices; `ValueError` names the file and line that is broken.
+
+    path: JSON lines of XCOPA, or a table with tabs and the columns text and category
+    language: whose connectives stand between premise and choice
+    """
     rows = list(read_rows(path, "choices"))
     if not rows:
         raise UserError(f"{path} has no choices")
@@ -404,13 +380,15 @@ def read_choices(
 
 # %% ../../nbs/07_tasks/08_evaluate.ipynb #d29e545c
 @torch.no_grad()
-def log_likelihoods(
-    model: PreTrainedModel,  # causal
-    before: Sequence[int],  # ids of what is read
-    options: Sequence[Sequence[int]],  # ids of what may follow
-) -> torch.Tensor:  # (options,), in nats
-    "The log-likelihood of each option after what is read."
-    device = cast("Any", model).device
+def log_likelihoods(model: PreTrainedModel, before: Sequence[int], options: Sequence[Sequence[int]]) -> torch.Tensor:
+    """The log-likelihood of each option after what is read.
+
+    model: causal
+    before: ids of what is read
+    options: ids of what may follow
+    returns: (options,), in nats
+    """
+    device = model.device
     read = model(torch.tensor([list(before)], device=device), use_cache=True, logits_to_keep=1)
     cache = read.past_key_values
     cache.batch_repeat_interleave(len(options))
@@ -422,12 +400,12 @@ def log_likelihoods(
     return chosen.where(ids >= 0, 0).sum(1)
 
 
-def choose(
-    model: PreTrainedModel,
-    tokenizer: PreTrainedTokenizerBase,  # the model's
-    choices: Sequence[Choice],
-) -> list[int]:  # number of the option that gains most from what is read
-    "What a causal model chooses; `ValueError` where question and options leave no room for a text."
+def choose(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, choices: Sequence[Choice]) -> list[int]:
+    """What a causal model chooses; `ValueError` where question and options leave no room for a text.
+
+    tokenizer: the model's
+    returns: number of the option that gains most from what is read
+    """
     begin = ids_around(tokenizer)[0] or [cast("int", tokenizer.eos_token_id)]
 
     def ids(text: str) -> list[int]:
@@ -457,14 +435,21 @@ def choice_accuracy(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, 
 # %% ../../nbs/07_tasks/08_evaluate.ipynb #a1d0c402
 @torch.no_grad()
 def mean_states(
-    model: PreTrainedModel,  # masked or causal; it is not changed
-    tokenizer: PreTrainedTokenizerBase,  # the model's
-    rows: Sequence[tuple[Sequence[int], Sequence[int]]],  # token ids, and the mean that each token counts for, or -1
-    n: int,  # means
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    rows: Sequence[tuple[Sequence[int], Sequence[int]]],
+    n: int,
     batch_size: int = 32,
-) -> np.ndarray:  # (n, dim) float32; 0 where no token counts
-    "Mean last hidden states."
-    device, pad = cast("Any", model).device, cast("int", tokenizer.pad_token_id or 0)
+) -> np.ndarray:
+    """Mean last hidden states.
+
+    model: masked or causal; it is not changed
+    tokenizer: the model's
+    rows: token ids, and the mean that each token counts for, or -1
+    n: means
+    returns: (n, dim) float32; 0 where no token counts
+    """
+    device, pad = model.device, cast("int", tokenizer.pad_token_id or 0)
     sums, sizes = torch.zeros(n, cast("int", model.config.hidden_size), device=device), torch.zeros(n, 1, device=device)
     order = sorted(rows, key=lambda row: -len(row[0]))
     with in_mode(model, training=False):
@@ -486,11 +471,13 @@ def mean_states(
 
 
 def text_rows(
-    tokenizer: PreTrainedTokenizerBase,
-    texts: Sequence[str],
-    length: int,  # tokens in a row at most
-) -> Iterator[tuple[list[int], list[int]]]:  # as `mean_states` takes them
-    "Each text in as many rows as it needs; `ValueError` where a row has no room."
+    tokenizer: PreTrainedTokenizerBase, texts: Sequence[str], length: int
+) -> Iterator[tuple[list[int], list[int]]]:
+    """Each text in as many rows as it needs; `ValueError` where a row has no room.
+
+    length: tokens in a row at most
+    returns: as `mean_states` takes them
+    """
     before, after = ids_around(tokenizer)
     room = length - len(before) - len(after)
     if room < 1:
@@ -503,7 +490,7 @@ def text_rows(
             yield [*before, *part, *after] or [0], [-1] * len(before) + [n] * len(part) + [-1] * len(after) or [-1]
 
 
-def linear_classifier(features: np.ndarray, labels: Sequence[str]) -> Any:  # (n, features)
+def linear_classifier(features: np.ndarray, labels: Sequence[str]) -> Pipeline:  # (n, features)
     "A linear classifier of features, each given mean 0 and standard deviation 1."
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegression

@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
     from vocab_lit.tasks.task import Row, Task, TaskConfig
-    from vocab_lit.tasks.task_trainer import TaskTrainer
     from vocab_lit.training.trainer import StopWhenAsked
 
 log = logging.getLogger("vocab_lit")
@@ -52,12 +51,15 @@ __all__ = ['log', 'Attach', 'with_head', 'Collate', 'rows_for', 'predict', 'eval
 
 # %% ../../nbs/07_tasks/03_finetune.ipynb #7ed7029a
 def with_head(
-    model: PreTrainedModel | str | Path,  # a masked or causal language model, or its folder
-    task: str | Task,
-    labels: Sequence[str],  # what the head can answer
-    seed: int = 0,  # of the head's weights
-) -> tuple[PreTrainedModel, list[nn.Parameter]]:  # float32, on the CPU; those of its parameters that are new
-    "Put a new head on a copy of a language model's encoder."
+    model: PreTrainedModel | str | Path, task: str | Task, labels: Sequence[str], seed: int = 0
+) -> tuple[PreTrainedModel, list[nn.Parameter]]:
+    """Put a new head on a copy of a language model's encoder.
+
+    model: a masked or causal language model, or its folder
+    labels: what the head can answer
+    seed: of the head's weights
+    returns: float32, on the CPU; those of its parameters that are new
+    """
     model, task = load_model(model) if isinstance(model, (str, Path)) else model, get_task(task)
     config = copy.deepcopy(model.config)
     config.id2label = dict(enumerate(labels))
@@ -128,14 +130,20 @@ def rows_for(
 
 
 def predict(
-    model: PreTrainedModel,  # with a head, as `FineTuned.model`
+    model: PreTrainedModel,
     tokenizer: PreTrainedTokenizerBase,
     examples: Sequence,
     task: str | Task,
-    config: TaskConfig | None = None,  # as in training
-    rows: list[Row] | None = None,  # of the examples, where `rows_for` has made them
-) -> list:  # a prediction for each example
-    "Predictions of a fine-tuned model."
+    config: TaskConfig | None = None,
+    rows: list[Row] | None = None,
+) -> list:
+    """Predictions of a fine-tuned model.
+
+    model: with a head, as `FineTuned.model`
+    config: as in training
+    rows: of the examples, where `rows_for` has made them
+    returns: a prediction for each example
+    """
     if not examples:
         return []
     task, config = get_task(task), settings_for(task, config)
@@ -145,14 +153,20 @@ def predict(
 
 
 def evaluate(
-    model: PreTrainedModel,  # with a head, as `FineTuned.model`
+    model: PreTrainedModel,
     tokenizer: PreTrainedTokenizerBase,
     examples: Sequence,
     task: str | Task,
-    config: TaskConfig | None = None,  # as in training
-    rows: list[Row] | None = None,  # as in `predict`
-) -> dict[str, float]:  # metrics, 0 to 1
-    "Score a fine-tuned model on examples."
+    config: TaskConfig | None = None,
+    rows: list[Row] | None = None,
+) -> dict[str, float]:
+    """Score a fine-tuned model on examples.
+
+    model: with a head, as `FineTuned.model`
+    config: as in training
+    rows: as in `predict`
+    returns: metrics, 0 to 1
+    """
     task = get_task(task)
     if not sum(len(task.asked(e)) for e in examples):
         raise UserError(f"there are no {task.asks} to score")
@@ -188,13 +202,18 @@ class TaskData(NamedTuple):
 def prepare(
     model: PreTrainedModel,
     tokenizer: PreTrainedTokenizerBase,
-    train: Sequence,  # examples of the task
-    dev: Sequence,  # by which the best epoch is chosen
+    train: Sequence,
+    dev: Sequence,
     test: Sequence,
     task: str | Task,
-    config: TaskConfig | None,  # None: the task's own
+    config: TaskConfig | None,
 ) -> TaskData:
-    "Make the splits of a task rows; `ValueError` where one of them has nothing to learn or to score."
+    """Make the splits of a task rows; `ValueError` where one of them has nothing to learn or to score.
+
+    train: examples of the task
+    dev: by which the best epoch is chosen
+    config: None: the task's own
+    """
     task, config = get_task(task), settings_for(task, config)
     for name, split in (("training", train), ("development", dev), ("test", test)):
         if not sum(len(task.asked(e)) for e in split):
@@ -213,14 +232,22 @@ Attach = Callable[["PreTrainedModel", list[nn.Parameter]], None]
 
 
 def fit(
-    model: PreTrainedModel,  # masked or causal language model; it is not changed
-    data: TaskData,  # from `prepare`
-    seed: int,  # of the head, the order and dropout
-    attach: Attach | None = None,  # as in `fine_tune`
-    folder: str | Path | None = None,  # for checkpoints, from which it resumes; None: none are written
-    stop: StopWhenAsked | None = None,  # says when to save and stop; with a folder
+    model: PreTrainedModel,
+    data: TaskData,
+    seed: int,
+    attach: Attach | None = None,
+    folder: str | Path | None = None,
+    stop: StopWhenAsked | None = None,
 ) -> FineTuned:
-    "Fine-tune a copy of the model from one seed; `RunStopped` if it is asked to stop."
+    """Fine-tune a copy of the model from one seed; `RunStopped` if it is asked to stop.
+
+    model: masked or causal language model; it is not changed
+    data: from `prepare`
+    seed: of the head, the order and dropout
+    attach: as in `fine_tune`
+    folder: for checkpoints, from which it resumes; None: none are written
+    stop: says when to save and stop; with a folder
+    """
     import pandas as pd
 
     began, task = time.perf_counter(), data.task
@@ -230,7 +257,20 @@ def fit(
     if not trainable_parameters(new):
         raise UserError("nothing is left to train: every parameter is frozen")
     collate = Collate(new, data.tokenizer, task)
-    rows, best_epoch = _trained(new, data, seed, collate, folder, stop)
+    ended = Path(folder) / "ended" if folder else None
+    if ended and ended.is_dir():  # an earlier process has trained it
+        new.load_state_dict(load_file(ended / "model.safetensors"), strict=False)
+        facts = json.loads((ended / "history.json").read_text(encoding="utf-8"))
+        rows, best_epoch = facts["history"], facts["best_epoch"]
+    else:
+        rows, best_epoch = _train(new, data, seed, collate, folder, stop)
+    if ended and not ended.is_dir():  # the best weights take the place of the checkpoints
+        with write_folder(ended) as part:
+            weights = {name: p.detach().cpu().contiguous() for name, p in trainable_parameters(new).items()}
+            save_file(weights, part / "model.safetensors", {"format": "pt"})
+            write_json(dict(history=rows, best_epoch=best_epoch), part / "history.json")
+        for checkpoint in ended.parent.glob("checkpoint-*"):
+            shutil.rmtree(checkpoint)
     history = pd.DataFrame(rows, columns=["epoch", "loss", "dev"])
     first, last = history.loss.iloc[0], history.loss.iloc[-1]
     if len(history) > 1 and not last < first:
@@ -256,69 +296,39 @@ def _metrics(model, data: TaskData, split, collate, scores) -> dict[str, float]:
     return data.task.metrics(examples, data.task.join(examples, rows, answers, model, data.config))
 
 
-def _trained(new, data, seed, collate, folder, stop) -> tuple[list[tuple[int, float, float]], int]:
-    "Train a model, or give it the weights of a training that has ended; its history, and the best epoch."
-
-    def first_metric(model, scores):
-        return next(iter(_metrics(model, data, data.dev, collate, scores).values()))
-
-    ended = Path(folder) / "ended" if folder else None
-    if ended and ended.is_dir():
-        return _read_ended(ended, new)
-    with garbage_collected_inside(), random_state_restored():
-        history, best_epoch = _train(new, data, seed, collate, first_metric, folder, stop)
-    if ended:
-        _write_ended(ended, new, history, best_epoch)
-    return history, best_epoch
-
-
-def _write_ended(folder: Path, model, history, best_epoch) -> None:
-    "Keep the best weights of a fine-tuning that has ended, in the place of its checkpoints."
-    with write_folder(folder) as new:
-        weights = {name: p.detach().cpu().contiguous() for name, p in trainable_parameters(model).items()}
-        save_file(weights, new / "model.safetensors", {"format": "pt"})
-        write_json(dict(history=history, best_epoch=best_epoch), new / "history.json")
-    for checkpoint in folder.parent.glob("checkpoint-*"):
-        shutil.rmtree(checkpoint)
-
-
-def _read_ended(folder: Path, model) -> tuple[list, int]:
-    "Give a model the weights of a fine-tuning that has ended."
-    model.load_state_dict(load_file(folder / "model.safetensors"), strict=False)
-    ended = json.loads((folder / "history.json").read_text(encoding="utf-8"))
-    return ended["history"], ended["best_epoch"]
-
-
-def _task_trainer(new, data, seed, collate, measure, work, save, stop) -> TaskTrainer:
-    "The Trainer of a model, with checkpoints in a folder where they are saved."
-    from vocab_lit.tasks.task_trainer import EpochCallback, TaskTrainer, task_arguments
-
-    config = data.config
-    return TaskTrainer(
-        new,
-        task_arguments(config, seed, work, save=save),
-        frozen={name for name, _ in new.named_parameters()} - trainable_parameters(new).keys(),
-        task=data.task,
-        config=config,
-        labels=data.labels,
-        measure=measure,
-        train_dataset=data.train,
-        eval_dataset=data.dev[1],
-        data_collator=collate,
-        callbacks=[EpochCallback(config), *filter(None, [stop])],
-    )
-
-
-def _train(new, data, seed, collate, measure, folder, stop) -> tuple[list[tuple[int, float, float]], int]:
-    "Train a model, which ends with its best weights; gives epochs with their losses and scores, and the best epoch."
+def _train(
+    new: PreTrainedModel,
+    data: TaskData,
+    seed: int,
+    collate: Collate,
+    folder: str | Path | None,
+    stop: StopWhenAsked | None,
+) -> tuple[list[tuple[int, float, float]], int]:
+    "Train a model, which ends with its best weights; return epochs with their losses and scores, and the best epoch."
     from transformers.trainer_utils import get_last_checkpoint
 
+    from vocab_lit.tasks.task_trainer import EpochCallback, TaskTrainer, task_arguments
     from vocab_lit.training.trainer import train_from
 
+    def first_metric(model: PreTrainedModel, scores: Callable[..., torch.Tensor]) -> float:
+        return next(iter(_metrics(model, data, data.dev, collate, scores).values()))
+
     place = nullcontext(str(folder)) if folder else tempfile.TemporaryDirectory()
-    with place as work:
+    with garbage_collected_inside(), random_state_restored(), place as work:
         Path(work).mkdir(parents=True, exist_ok=True)
-        trainer = _task_trainer(new, data, seed, collate, measure, work, bool(folder), stop)
+        trainer = TaskTrainer(
+            new,
+            task_arguments(data.config, seed, work, save=bool(folder)),
+            frozen={name for name, _ in new.named_parameters()} - trainable_parameters(new).keys(),
+            task=data.task,
+            config=data.config,
+            labels=data.labels,
+            measure=first_metric,
+            train_dataset=data.train,
+            eval_dataset=data.dev[1],
+            data_collator=collate,
+            callbacks=[EpochCallback(data.config), *filter(None, [stop])],
+        )
         try:
             train_from(get_last_checkpoint(work), trainer)
             if stop and stop.reason and trainer.state.global_step < trainer.state.max_steps:
@@ -328,7 +338,7 @@ def _train(new, data, seed, collate, measure, folder, stop) -> tuple[list[tuple[
             raise UserError(f"{problem}; lower the learning rate") from None
         except RunStopped as e:
             raise RunStopped(f"{e}, seed {seed}") from None
-    new.load_state_dict(trainer.best, strict=False)
+    new.load_state_dict(trainer.best or {}, strict=False)
     trainer.accelerator.unwrap_model(new, keep_fp32_wrapper=False)  # from here on it computes in its own precision
     return trainer.history, trainer.best_epoch
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from tqdm.auto import tqdm
@@ -73,10 +73,11 @@ def _question(qa: dict, context: str) -> Question:
     return Question(str(qa["id"]), qa["question"], context, answers)
 
 
-def read_squad(
-    path: str | Path,  # JSON of SQuAD 1.1 or 2, XQuAD, MLQA, TyDi QA GoldP; also .gz, .bz2, .xz
-) -> list[Question]:  # in the order of the file
-    "Read questions with their contexts; `ValueError` names the file, the question and what is wrong."
+def read_squad(path: str | Path) -> list[Question]:  # in the order of the file
+    """Read questions with their contexts; `ValueError` names the file, the question and what is wrong.
+
+    path: JSON of SQuAD 1.1 or 2, XQuAD, MLQA, TyDi QA GoldP; also .gz, .bz2, .xz
+    """
     path = Path(path)
     if not path.is_file():
         raise FileNotFoundError(f"{path}: no such file of questions")
@@ -113,11 +114,13 @@ def word_f1(gold: str, predicted: str) -> float:  # 0 to 1
     return 2 * same / (len(a) + len(b)) if same else 0.0
 
 
-def squad_scores(
-    gold: Sequence[Sequence[str]],  # right answers to each question; none: it has no answer
-    predicted: Sequence[str],  # as many; "": no answer
-) -> dict[str, float]:  # f1 and exact_match, 0 to 1
-    "Mean scores over questions, as SQuAD's script computes them."
+def squad_scores(gold: Sequence[Sequence[str]], predicted: Sequence[str]) -> dict[str, float]:
+    """Mean scores over questions, as SQuAD's script computes them.
+
+    gold: right answers to each question; none: it has no answer
+    predicted: as many; "": no answer
+    returns: f1 and exact_match, 0 to 1
+    """
     f1, exact = [], []
     for answers, said in zip(gold, predicted, strict=True):
         if answers:
@@ -216,12 +219,14 @@ def _label(answer, spans, inside) -> list[int]:
 
 
 def qa_rows(
-    tokenizer: PreTrainedTokenizerBase,  # a fast one
-    examples: Sequence[Question],
-    length: int,  # tokens in a window at most
-    config: QAConfig,
-) -> list[Row]:  # labels (start, end); place: (length, 2) characters of each token of the context, -1 elsewhere
-    "Cut questions with their contexts into windows of tokens."
+    tokenizer: PreTrainedTokenizerBase, examples: Sequence[Question], length: int, config: QAConfig
+) -> list[Row]:
+    """Cut questions with their contexts into windows of tokens.
+
+    tokenizer: a fast one
+    length: tokens in a window at most
+    returns: labels (start, end); place: (length, 2) characters of each token of the context, -1 elsewhere
+    """
     if not tokenizer.is_fast:
         raise UserError(
             "the tokenizer does not say which characters a token is from; save it as tokenizer.json (a fast tokenizer)"
@@ -258,11 +263,15 @@ def _windows(tokenizer, examples, first: int, length, config) -> Iterator[Row]:
 
 # %% ../../nbs/07_tasks/05_pairs.ipynb #c109eb47
 def best_spans(
-    scores: torch.Tensor,  # (n, 2, length) of starts and ends
-    inside: torch.Tensor,  # (n, length) bool: tokens that an answer may start and end with
-    longest: int,  # tokens
-) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:  # (n,) best sum (-inf: no token inside), start, end
-    "The start and end with the highest sum of scores."
+    scores: torch.Tensor, inside: torch.Tensor, longest: int
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """The start and end with the highest sum of scores.
+
+    scores: (n, 2, length) of starts and ends
+    inside: (n, length) bool: tokens that an answer may start and end with
+    longest: tokens
+    returns: (n,) best sum (-inf: no token inside), start, end
+    """
     import torch
     from torch.nn import functional as F
 
@@ -273,7 +282,7 @@ def best_spans(
     return best, at // longest, at // longest + at % longest
 
 # %% ../../nbs/07_tasks/05_pairs.ipynb #3d5a0141
-class QuestionAnswering(Task):
+class QuestionAnswering(Task[Question, QAConfig]):
     "The answer to a question in its context, counted by F1 and exact match."
 
     name, about = "qa", "question answering"
@@ -320,12 +329,13 @@ class QuestionAnswering(Task):
         import torch
 
         inside = torch.zeros(scores.shape[0], scores.shape[2], dtype=torch.bool)
-        for i, row in enumerate(rows):
-            inside[i, : len(row.place)] = torch.from_numpy(row.place[:, 0] >= 0)
+        places = [np.empty((0, 2)) if row.place is None else row.place for row in rows]  # `qa_rows` gives all one
+        for i in range(len(rows)):
+            inside[i, : len(places[i])] = torch.from_numpy(places[i][:, 0] >= 0)
         best, starts, ends = (x.tolist() for x in best_spans(scores, inside.to(scores.device), config.max_answer))
         none = scores[:, :, 0].sum(1).tolist()
-        first = [int(row.place[start, 0]) for row, start in zip(rows, starts)]
-        last = [int(row.place[end, 1]) for row, end in zip(rows, ends)]
+        first = [int(place[start, 0]) for place, start in zip(places, starts)]
+        last = [int(place[end, 1]) for place, end in zip(places, ends)]
         return list(zip(best, first, last, none))
 
     def join(self, examples, rows, answers, model, config):
@@ -403,11 +413,12 @@ def _pair(place: str, row: dict) -> Pair:
     return Pair(premise, hypothesis, "contradiction" if label == "contradictory" else label)
 
 
-def read_pairs(
-    path: str | Path,  # a table with tabs and a header, or JSON lines; also .gz, .bz2, .xz
-    language: str = "",  # only lines with this code in the column language, if there is one; "": all
-) -> list[Pair]:
-    "Read pairs of sentences; `ValueError` names the file and line that is broken."
+def read_pairs(path: str | Path, language: str = "") -> list[Pair]:
+    """Read pairs of sentences; `ValueError` names the file and line that is broken.
+
+    path: a table with tabs and a header, or JSON lines; also .gz, .bz2, .xz
+    language: only lines with this code in the column language, if there is one; "": all
+    """
     pairs, languages = [], set()
     for place, row in read_rows(path, "pairs of sentences"):
         of_row = row.get("language", language)
@@ -430,7 +441,7 @@ class PairConfig(WholeConfig):
     max_length: int = 128
 
 
-class Pairs(Task):
+class Pairs(Task[Pair, PairConfig]):
     "The class of a pair of sentences, counted by accuracy."
 
     name, about = "nli", "natural language inference"
@@ -461,10 +472,15 @@ class Pairs(Task):
                 f"{length} tokens leave no room for two sentences beside {n_special} special tokens; allow longer rows"
             )
         number, rows = {label: i for i, label in enumerate(labels)}, []
-        options: dict[str, Any] = dict(truncation="longest_first", max_length=length, return_attention_mask=False)
         for at in range(0, len(examples), 1000):
             part = examples[at : at + 1000]
-            coded = tokenizer([e.premise for e in part], [e.hypothesis for e in part], **options)
+            coded = tokenizer(
+                [e.premise for e in part],
+                [e.hypothesis for e in part],
+                truncation="longest_first",
+                max_length=length,
+                return_attention_mask=False,
+            )
             for i, e in enumerate(part):
                 inputs = {name: ids[i] for name, ids in coded.items()}
                 rows.append(make_row(at + i, inputs | {"labels": [number.get(e.label, -100)]}))

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, fields, replace
 from pathlib import Path
-from typing import Any
 
 from vocab_lit.tasks.pairs import nli, qa_task
 from vocab_lit.tasks.tagging import ner, pos
@@ -79,13 +78,16 @@ def papers() -> dict[str, dict[str, PaperSettings]]:
 
 
 def task_settings(
-    paper: str,  # embedding-structure, mad-x, focus, unks-everywhere or wechsel
-    task: str,  # pos, ner, qa or nli
-    adapters: bool = False,  # whether only adapters are trained
-    low_resource: bool = False,  # whether the task is learnt in a language with little text
-    of: Sequence[str] = (),  # the language that is trained on, and the data set's short name; the last counts most
+    paper: str, task: str, adapters: bool = False, low_resource: bool = False, of: Sequence[str] = ()
 ) -> TaskConfig:
-    "The settings with which a paper fine-tunes on a task; `SettingError` where it does not."
+    """The settings with which a paper fine-tunes on a task; `SettingError` where it does not.
+
+    paper: embedding-structure, mad-x, focus, unks-everywhere or wechsel
+    task: pos, ner, qa or nli
+    adapters: whether only adapters are trained
+    low_resource: whether the task is learnt in a language with little text
+    of: the language that is trained on, and the data set's short name; the last counts most
+    """
     known = papers()
     one_of("preset", paper, known)
     one_of("task", task, TASKS)
@@ -259,12 +261,34 @@ class EvaluateSettings(Settings):
         super().check()
         if not self.test:
             raise SettingError("test", "give the test examples, or a --setup that names the files of the task")
-        for rule in _RULES:
-            rule(self)
+        if self.task == PERPLEXITY:
+            names = ("train", *_TRAINING, *_ADAPTERS, "batch_size", "column", "language")
+            _refuse(self, names, " is not for ppl, which trains nothing")
+        else:
+            self._check_training()
+            known = TASKS[self.task].reading
+            for name in self.reading:
+                if name not in known:
+                    hint = f"give --{known[0]}" if known else "leave it out"
+                    raise SettingError(name, f" says nothing about files of {self.task}; {hint}")
         for name in ("language_adapter", "task_adapter"):
             folder = getattr(self, name)
             if folder not in ("", "none") and not Path(folder).is_dir():
                 raise SettingError(name, f" {folder}: no such folder")
+
+    def _check_training(self) -> None:
+        "Refuse options of training where a task adapter is scored, and training without examples."
+        if self.task_adapter:
+            _refuse(self, ("train",), "give --train to fine-tune, or --task-adapter, not both")
+            if not self.language_adapter:
+                _refuse(self, ("last_layer",), " is for --language-adapter, and a --task-adapter has its shape")
+            _refuse(self, _TRAINING, " is for training, and a --task-adapter has been trained")
+        elif not self.train:
+            hint = "or --task-adapter with a task adapter that has been trained"
+            raise SettingError("train", f"give training examples to fine-tune on, {hint}")
+        elif not self.language_adapter:
+            _refuse(self, ("activation", "last_layer"), " is for adapters, which --language-adapter asks for")
+        self.config  # noqa: B018  refuses settings that the task does not have
 
     @property
     def trains_nothing(self) -> bool:
@@ -322,57 +346,18 @@ def _refuse(settings: EvaluateSettings, names: tuple[str, ...], why: str) -> Non
 _ADAPTERS = ("language_adapter", "task_adapter", "last_layer")
 _TRAINING = ("dev", "preset", "learning_rate", "epochs", "balance_o", "activation")
 
-
-def _perplexity_trains_nothing(settings: EvaluateSettings) -> None:
-    "Refuse what is for training, in a task in which nothing is trained."
-    if settings.task == PERPLEXITY:
-        names = ("train", *_TRAINING, *_ADAPTERS, "batch_size", "column", "language")
-        _refuse(settings, names, " is not for ppl, which trains nothing")
-
-
-def _trains_or_scores(settings: EvaluateSettings) -> None:
-    "Refuse what is for training where a task adapter is scored, and training without examples."
-    if settings.trains_nothing:
-        return
-    if settings.task_adapter:
-        _refuse(settings, ("train",), "give --train to fine-tune, or --task-adapter, not both")
-        if not settings.language_adapter:
-            _refuse(settings, ("last_layer",), " is for --language-adapter, and a --task-adapter has its shape")
-        _refuse(settings, _TRAINING, " is for training, and a --task-adapter has been trained")
-    elif not settings.train:
-        problem = "give training examples to fine-tune on, or --task-adapter with a task adapter that has been trained"
-        raise SettingError("train", problem)
-    elif not settings.language_adapter:
-        _refuse(settings, ("activation", "last_layer"), " is for adapters, which --language-adapter asks for")
-    settings.config  # noqa: B018  refuses settings that the task does not have
-
-
-def _files_are_told_what_they_know(settings: EvaluateSettings) -> None:
-    "Refuse what says nothing about a task's files."
-    if settings.task == PERPLEXITY:
-        return
-    known = TASKS[settings.task].reading
-    for name in settings.reading:
-        if name not in known:
-            hint = f"give --{known[0]}" if known else "leave it out"
-            raise SettingError(name, f" says nothing about files of {settings.task}; {hint}")
-
-
-_RULES = (_perplexity_trains_nothing, _trains_or_scores, _files_are_told_what_they_know)
-
 # %% ../../nbs/07_tasks/07_settings.ipynb #92488d67
 KEEP = "keep_"  # stands before a task in a language that the source model knows
 TASK_KEYS = (*TASKS, *(KEEP + name for name in TASKS))  # of a setup file
 GIVEN_SPLITS = {1: ("test",), 2: ("train", "test"), 3: SPLITS}  # by the number of files
 
 # %% ../../nbs/07_tasks/07_settings.ipynb #0ba23d6a
-def evaluation(
-    task: str,
-    given: Mapping[str, object],  # train, dev, test and settings of the task by name
-    seeds: int = 4,
-    seed: int = 0,
-) -> EvaluateSettings:
-    "The settings of an evaluation, from a part of a setup file."
-    files: dict[str, Any] = {part: str(given[part]) for part in SPLITS if given.get(part)}
+def evaluation(task: str, given: Mapping[str, object], seeds: int = 4, seed: int = 0) -> EvaluateSettings:
+    """The settings of an evaluation, from a part of a setup file.
+
+    given: train, dev, test and settings of the task by name
+    """
+    files = {part: str(given.get(part) or "") for part in SPLITS}
     changes = {name: value for name, value in given.items() if name not in SPLITS}
-    return EvaluateSettings(task.removeprefix(KEEP), seeds=seeds, seed=seed, changes=changes, **files)
+    name, (train, dev, test) = task.removeprefix(KEEP), (files[part] for part in SPLITS)
+    return EvaluateSettings(name, test, train, dev, seeds=seeds, seed=seed, changes=changes)

@@ -95,11 +95,13 @@ class Place(NamedTuple):
     lines: list[int]  # of its words
 
 
-def conllu_words(
-    path: str | Path,  # CoNLL-U; also .gz, .bz2, .xz
-    wrong: Callable[[list[str]], str | None],  # what is wrong with the ten columns of a word, if anything
-) -> Iterator[tuple[list[list[str]], Place]]:  # the columns of the syntactic words of each sentence
-    "Read a treebank's words; `ValueError` names the file, line and sentence that is broken."
+def conllu_words(path: str | Path, wrong: Callable[[list[str]], str | None]) -> Iterator[tuple[list[list[str]], Place]]:
+    """Read a treebank's words; `ValueError` names the file, line and sentence that is broken.
+
+    path: CoNLL-U; also .gz, .bz2, .xz
+    wrong: what is wrong with the ten columns of a word, if anything
+    returns: the columns of the syntactic words of each sentence
+    """
     number, place, words = 1, Place("1", []), []
     for n, line in chain(_numbered(path), [(0, "")]):
         if not line.strip():  # the end of a sentence
@@ -121,11 +123,13 @@ def conllu_words(
 _TAG_COLUMNS = {"upos": 3, "xpos": 4}
 
 
-def read_conllu(
-    path: str | Path,  # CoNLL-U; also .gz, .bz2, .xz
-    column: str = "upos",  # upos, or xpos for the treebank's own tags
-) -> list[Tagged]:  # the syntactic words: no multi-word tokens, no empty nodes
-    "Read a treebank's parts of speech; `ValueError` names the file and line that is broken."
+def read_conllu(path: str | Path, column: str = "upos") -> list[Tagged]:
+    """Read a treebank's parts of speech; `ValueError` names the file and line that is broken.
+
+    path: CoNLL-U; also .gz, .bz2, .xz
+    column: upos, or xpos for the treebank's own tags
+    returns: the syntactic words: no multi-word tokens, no empty nodes
+    """
     if column not in _TAG_COLUMNS:
         raise UserError(f"column {column!r}: choose from {', '.join(_TAG_COLUMNS)}")
 
@@ -156,10 +160,11 @@ def some_sentences(path: str | Path, sentences: list) -> list:
 _TAG = re.compile(r"O|([BIESLU])-(\S+)")
 
 
-def to_bio(
-    tags: Sequence[str],  # BIO, IOB1, BIOES or BILOU
-) -> tuple[str, ...]:  # BIO
-    "Convert entity tags to BIO; an I- that continues nothing begins an entity, as in conlleval."
+def to_bio(tags: Sequence[str]) -> tuple[str, ...]:  # BIO
+    """Convert entity tags to BIO; an I- that continues nothing begins an entity, as in conlleval.
+
+    tags: BIO, IOB1, BIOES or BILOU
+    """
     bio, open_kind = [], None  # the type of an entity that may continue
     for mark in tags:
         parts = _TAG.fullmatch(mark)
@@ -172,39 +177,23 @@ def to_bio(
     return tuple(bio)
 
 # %% ../../nbs/07_tasks/04_tagging.ipynb #4f0ccab3
-def _without_prefix(sentences):
-    "Sentences without the language code before every word, where all have the same."
-    prefix = re.match(r"[a-z][a-z-]*:", sentences[0].words[0])
-    if not prefix or not all(w.startswith(prefix[0]) for s in sentences for w in s.words):
-        return sentences
-    return [Tagged(tuple(w[prefix.end() :] for w in s.words), s.tags) for s in sentences]
+def read_bio(path: str | Path) -> list[Tagged]:  # tags in BIO
+    """Read named entities; `ValueError` names the file and line that is broken.
 
-
-def _ends_sentence(line) -> bool:
-    return not line or line.startswith("-DOCSTART-")
-
-
-def _bio_problem(cells, width) -> str:
-    "The fault of a line that is neither a word with its tag nor a comment."
-    if width == 1:
-        return f"{len(cells)} columns where a word and its tag, with a tab or a space between, are due"
-    if len(cells) != width:
-        return f"{len(cells)} columns where the first row has {width}; write all rows alike"
-    return f"{cells[-1]!r} is not an entity tag such as O, B-LOC or I-LOC; correct it"
-
-
-def read_bio(
-    path: str | Path,  # a word, perhaps other columns, and a tag a line; a blank line ends a sentence
-) -> list[Tagged]:  # tags in BIO
-    "Read named entities; `ValueError` names the file and line that is broken."
+    path: a word, perhaps other columns, and a tag a line; a blank line ends a sentence
+    """
     rows = [(n, line.rstrip()) for n, line in _numbered(path)]
-    first = next((line for _, line in rows if not _ends_sentence(line) and line[0] != "#"), "")
+
+    def ends_sentence(line: str) -> bool:
+        return not line or line.startswith("-DOCSTART-")
+
+    first = next((line for _, line in rows if not ends_sentence(line) and line[0] != "#"), "")
     between = re.compile("\t" if "\t" in first else " +")
     width = len(between.split(first))
     sentences, words, tags = [], [], []
     for n, line in [*rows, (0, "")]:
         cells = between.split(line)
-        if _ends_sentence(line):
+        if ends_sentence(line):
             if words:
                 sentences.append(Tagged(tuple(words), to_bio(tags)))
             words, tags = [], []
@@ -212,25 +201,38 @@ def read_bio(
             words.append(cells[0])
             tags.append(cells[-1])
         elif line[0] != "#":
-            raise UserError(f"{path}, line {n}: {_bio_problem(cells, width)}")
-    return _without_prefix(some_sentences(path, sentences))
+            problem = f"{cells[-1]!r} is not an entity tag such as O, B-LOC or I-LOC; correct it"
+            if width == 1:
+                problem = f"{len(cells)} columns where a word and its tag, with a tab or a space between, are due"
+            elif len(cells) != width:
+                problem = f"{len(cells)} columns where the first row has {width}; write all rows alike"
+            raise UserError(f"{path}, line {n}: {problem}")
+    some_sentences(path, sentences)
+    # some files have the language code before every word, such as sw:
+    prefix = re.match(r"[a-z][a-z-]*:", sentences[0].words[0])
+    if not prefix or not all(w.startswith(prefix[0]) for s in sentences for w in s.words):
+        return sentences
+    return [Tagged(tuple(w.removeprefix(prefix[0]) for w in s.words), s.tags) for s in sentences]
 
 # %% ../../nbs/07_tasks/04_tagging.ipynb #281ea437
-def accuracy(
-    gold: Sequence[Sequence[str]],  # tags of each sentence
-    predicted: Sequence[Sequence[str]],  # as many
-) -> float:  # share of words, 0 to 1
-    "Share of words with the right tag."
+def accuracy(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> float:  # share of words, 0 to 1
+    """Share of words with the right tag.
+
+    gold: tags of each sentence
+    predicted: as many
+    """
     sentences = zip(gold, predicted, strict=True)
     right = [tag == answer for pair in sentences for tag, answer in zip(*pair, strict=True)]
     return sum(right) / len(right)
 
 
-def entity_f1(
-    gold: Sequence[Sequence[str]],  # BIO tags of each sentence
-    predicted: Sequence[Sequence[str]],  # as many
-) -> float:  # 0 to 1; 0 where no entity is found
-    "F1 over whole entities."
+def entity_f1(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> float:
+    """F1 over whole entities.
+
+    gold: BIO tags of each sentence
+    predicted: as many
+    returns: 0 to 1; 0 where no entity is found
+    """
     seqeval = import_extra("seqeval.metrics", "tasks")
     return float(seqeval.f1_score([list(g) for g in gold], [list(p) for p in predicted], zero_division=0))
 
@@ -245,11 +247,12 @@ class Window(NamedTuple):
     words: list[int]  # for each token the word it counts for, from 0 in the window; -1: none
 
 
-def word_subtokens(
-    tokenizer: PreTrainedTokenizerBase,
-    texts: Sequence[Sequence[str]],  # words of each sentence
-) -> Iterator[list[list[int]]]:  # for each sentence the token ids of each word
-    "The subtokens that words have in running text, without special tokens; between two words there is a blank."
+def word_subtokens(tokenizer: PreTrainedTokenizerBase, texts: Sequence[Sequence[str]]) -> Iterator[list[list[int]]]:
+    """The subtokens that words have in running text, without special tokens; between two words there is a blank.
+
+    texts: words of each sentence
+    returns: for each sentence the token ids of each word
+    """
     for at in range(0, len(texts), 1000):
         some = texts[at : at + 1000]
         first = word_ids(tokenizer, chain.from_iterable(words[:1] for words in some), inside=False)
@@ -259,12 +262,15 @@ def word_subtokens(
 
 
 def windows(
-    tokenizer: PreTrainedTokenizerBase,
-    texts: Sequence[Sequence[str]],  # words of each sentence
-    length: int,  # tokens in a window at most, special ones included
-    pooling: str = "mean",  # which subtokens count for a word: "mean" all, "first" only the first
-) -> list[Window]:  # in order
-    "Cut sentences of words into windows of tokens."
+    tokenizer: PreTrainedTokenizerBase, texts: Sequence[Sequence[str]], length: int, pooling: str = "mean"
+) -> list[Window]:
+    """Cut sentences of words into windows of tokens.
+
+    texts: words of each sentence
+    length: tokens in a window at most, special ones included
+    pooling: which subtokens count for a word: "mean" all, "first" only the first
+    returns: in order
+    """
     before, after = ids_around(tokenizer)
     n_special = len(before) + len(after)
     room, cut = length - n_special, []
@@ -280,13 +286,13 @@ def windows(
     return cut
 
 
-def lay_out(
-    before: list[int],
-    words: list[list[int]],  # subtokens of each
-    after: list[int],
-    pooling: str,  # as in `windows`
-) -> tuple[list[int], list[int]]:  # ids, and for each the word it counts for, or -1
-    "One row of tokens from the subtokens of words and the special tokens around."
+def lay_out(before: list[int], words: list[list[int]], after: list[int], pooling: str) -> tuple[list[int], list[int]]:
+    """One row of tokens from the subtokens of words and the special tokens around.
+
+    words: subtokens of each
+    pooling: as in `windows`
+    returns: ids, and for each the word it counts for, or -1
+    """
     if pooling not in ("mean", "first"):
         raise UserError(f"pooling {pooling!r}: choose from mean, first")
     ids = [*before, *chain.from_iterable(words), *after]
@@ -309,12 +315,14 @@ def cuts(sizes: Sequence[int], room: int) -> Iterator[tuple[int, int]]:  # start
     yield start, len(sizes)
 
 # %% ../../nbs/07_tasks/04_tagging.ipynb #264c26f6
-def word_scores(
-    logits: torch.Tensor,  # (n, length, n_tags) of subtokens
-    words: torch.Tensor,  # (n, length) the word each subtoken counts for; -1: none
-    size: int,  # words in a row at most
-) -> torch.Tensor:  # (n, size, n_tags); 0 for a word that no subtoken counts for
-    "Mean of the logits of the subtokens of each word."
+def word_scores(logits: torch.Tensor, words: torch.Tensor, size: int) -> torch.Tensor:
+    """Mean of the logits of the subtokens of each word.
+
+    logits: (n, length, n_tags) of subtokens
+    words: (n, length) the word each subtoken counts for; -1: none
+    size: words in a row at most
+    returns: (n, size, n_tags); 0 for a word that no subtoken counts for
+    """
     import torch
 
     belongs = (words[:, None] == torch.arange(size, device=words.device)[:, None]).to(logits.dtype)  # (n, size, length)
@@ -330,7 +338,7 @@ class TaggingConfig(TaskConfig):
     double_softmax: bool = option(False, "as the paper's code: cross-entropy of probabilities instead of logits")
 
 
-class Tagging(Task):
+class Tagging(Task[Tagged, TaggingConfig]):
     "A tag for each word."
 
     unit, asks, marks = "sentences", "words", "tags"

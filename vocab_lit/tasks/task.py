@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
 # %% auto #0
-__all__ = ['NO_EARLY_STOP', 'FOCUS', 'MODEL_INPUTS', 'TaskConfig', 'WholeConfig', 'PaperSettings', 'paper_settings', 'Row',
-           'make_row', 'forward', 'label_weights', 'by_frequency', 'Task', 'divide', 'hold_out', 'notes', 'row_notes']
+__all__ = ['NO_EARLY_STOP', 'FOCUS', 'MODEL_INPUTS', 'Example', 'Config', 'TaskConfig', 'WholeConfig', 'PaperSettings',
+           'paper_settings', 'Row', 'make_row', 'forward', 'label_weights', 'by_frequency', 'Task', 'divide',
+           'hold_out', 'notes', 'row_notes']
 
 # %% ../../nbs/07_tasks/01_task.ipynb #c762c760
 NO_EARLY_STOP = 10**6  # patience of training that goes on to its last epoch
@@ -72,12 +73,18 @@ class PaperSettings(NamedTuple):
 
 def paper_settings(
     config: TaskConfig,
-    whole: float | None = None,  # learning rate of the whole model; None: the configuration's
-    adapters: float | None = None,  # learning rate of adapters; None: that of the whole model
-    low_resource_batch: int | None = None,  # as in `PaperSettings`
-    changes: Mapping[str, Mapping[str, object]] = MappingProxyType({}),  # as in `PaperSettings`
+    whole: float | None = None,
+    adapters: float | None = None,
+    low_resource_batch: int | None = None,
+    changes: Mapping[str, Mapping[str, object]] = MappingProxyType({}),
 ) -> PaperSettings:
-    "A paper's settings, from a configuration and the learning rates that the paper states."
+    """A paper's settings, from a configuration and the learning rates that the paper states.
+
+    whole: learning rate of the whole model; None: the configuration's
+    adapters: learning rate of adapters; None: that of the whole model
+    low_resource_batch: as in `PaperSettings`
+    changes: as in `PaperSettings`
+    """
     for_model = replace(config, learning_rate=whole) if whole else config
     for_adapters = replace(for_model, learning_rate=adapters) if adapters else for_model
     return PaperSettings(for_model, for_adapters, low_resource_batch, changes)
@@ -93,15 +100,16 @@ class Row(NamedTuple):
     example: int  # which example
     # one-dimensional: input_ids, labels (-100: not asked) and what the task adds, as token_type_ids
     inputs: dict[str, torch.Tensor]
-    place: Any = None  # what the task needs to put the answer into the example
+    place: np.ndarray | None = None  # what the task needs to put the answer into the example
 
 
-def make_row(
-    example: int,  # which example
-    inputs: Mapping[str, Sequence[int]],  # as in `Row`
-    place: Any = None,  # as in `Row`
-) -> Row:
-    "A row from lists of integers."
+def make_row(example: int, inputs: Mapping[str, Sequence[int]], place: np.ndarray | None = None) -> Row:
+    """A row from lists of integers.
+
+    example: which example
+    inputs: as in `Row`
+    place: as in `Row`
+    """
     import torch
 
     return Row(example, {name: torch.tensor(values, dtype=torch.long) for name, values in inputs.items()}, place)
@@ -116,11 +124,15 @@ def forward(model: nn.Module, batch: Mapping[str, torch.Tensor], **more: object)
 
 # %% ../../nbs/07_tasks/01_task.ipynb #48c780f5
 def label_weights(
-    labels: list[torch.Tensor],  # label numbers in each part of a batch; -100: not asked
-    apart: int = -1,  # number of the label to balance against all others; -1: none
-    gather: Callable[[torch.Tensor], torch.Tensor] = lambda counts: counts,  # adds other processes' counts below these
-) -> list[torch.Tensor]:  # for each part a weight for each label; over the whole batch they sum to 1
-    "How much each answer counts in the loss of a batch; the weights have the shapes of the labels."
+    labels: list[torch.Tensor], apart: int = -1, gather: Callable[[torch.Tensor], torch.Tensor] = lambda counts: counts
+) -> list[torch.Tensor]:
+    """How much each answer counts in the loss of a batch; the weights have the shapes of the labels.
+
+    labels: label numbers in each part of a batch; -100: not asked
+    apart: number of the label to balance against all others; -1: none
+    gather: adds other processes' counts below these
+    returns: for each part a weight for each label; over the whole batch they sum to 1
+    """
     import torch
 
     groups = [(part == apart).long() for part in labels]
@@ -133,15 +145,20 @@ def label_weights(
     return [weight[group] * (part != -100) for group, part in zip(groups, labels)]
 
 # %% ../../nbs/07_tasks/01_task.ipynb #318ca49a
-def by_frequency(
-    labels: Sequence[Sequence[str]],  # of each example
-) -> list[str]:  # the most frequent first, ties by name
-    "All labels that occur."
+def by_frequency(labels: Sequence[Sequence[str]]) -> list[str]:  # the most frequent first, ties by name
+    """All labels that occur.
+
+    labels: of each example
+    """
     counts = Counter(label for labels_of_example in labels for label in labels_of_example)
     return sorted(counts, key=lambda label: (-counts[label], label))
 
 
-class Task:
+Example = TypeVar("Example")
+Config = TypeVar("Config", bound=TaskConfig)
+
+
+class Task(Generic[Example, Config]):
     "How one kind of example is read, learnt and scored."
 
     name, about = "", ""  # as it is called, and in a few words
@@ -161,34 +178,39 @@ class Task:
         "Examples from a file; further parameters are what can be said about the file. Errors name file and line."
         raise NotImplementedError
 
-    def asked(self, example: Any) -> Sequence[str]:
+    def asked(self, example: Example) -> Sequence[str]:
         "Gold labels of an example, one for each answer that counts."
         raise NotImplementedError
 
-    def text(self, example: Any) -> Hashable:
+    def text(self, example: Example) -> Hashable:
         "A key that examples which ask the same have in common."
         raise NotImplementedError
 
     def rows(
         self,
         tokenizer: PreTrainedTokenizerBase,
-        examples: Sequence,
-        labels: Sequence[str],  # by number
-        length: int,  # tokens in a row at most
-        config: Any,  # the task's settings
+        examples: Sequence[Example],
+        labels: Sequence[str],
+        length: int,
+        config: Config,
     ) -> list[Row]:
-        "Examples as rows of at most `length` tokens."
+        """Examples as rows of at most `length` tokens.
+
+        labels: by number
+        length: tokens in a row at most
+        config: the task's settings
+        """
         raise NotImplementedError
 
-    def scores(self, model: nn.Module, batch: Mapping[str, torch.Tensor], config: Any) -> Any:
+    def scores(self, model: nn.Module, batch: Mapping[str, torch.Tensor], config: Config) -> torch.Tensor:
         "Logits: shape of the batch's labels, and choices; or what `losses` and `best` take."
         raise NotImplementedError
 
-    def best(self, scores: Any, rows: Sequence[Row], config: Any) -> list:
+    def best(self, scores: torch.Tensor, rows: Sequence[Row], config: Config) -> list:
         "The answer in each row."
         raise NotImplementedError
 
-    def metrics(self, examples: Sequence, predictions: Sequence) -> dict[str, float]:
+    def metrics(self, examples: Sequence[Example], predictions: Sequence) -> dict[str, float]:
         "Scores of predictions, 0 to 1; the first decides which epoch is best."
         raise NotImplementedError
 
@@ -202,7 +224,7 @@ class Task:
         "Names of what can be said about the task's files."
         return tuple(name for name in inspect.signature(self.read).parameters if name != "path")
 
-    def labels(self, examples: Sequence) -> list[str]:
+    def labels(self, examples: Sequence[Example]) -> list[str]:
         "The answers that the head can give."
         return by_frequency([self.asked(e) for e in examples])
 
@@ -224,7 +246,7 @@ class Task:
             )
         return models[type(config)](config)
 
-    def losses(self, scores: Any, batch: Mapping[str, torch.Tensor], config: Any) -> torch.Tensor:
+    def losses(self, scores: torch.Tensor, batch: Mapping[str, torch.Tensor], config: Config) -> torch.Tensor:
         "Cross-entropy of each label, in nats: as many numbers as there are labels in the batch."
         from torch.nn import functional as F
 
@@ -232,23 +254,31 @@ class Task:
 
     def weights(
         self,
-        batches: Sequence[Mapping[str, torch.Tensor]],  # parts of an optimizer step
-        labels: Sequence[str],  # by number
-        config: Any,
-        gather: Callable[[torch.Tensor], torch.Tensor],  # as in `label_weights`
+        batches: Sequence[Mapping[str, torch.Tensor]],
+        labels: Sequence[str],
+        config: Config,
+        gather: Callable[[torch.Tensor], torch.Tensor],
     ) -> list[torch.Tensor]:
-        "A weight for each label, as `label_weights` gives them."
+        """A weight for each label, as `label_weights` gives them.
+
+        batches: parts of an optimizer step
+        labels: by number
+        gather: as in `label_weights`
+        """
         return label_weights([b["labels"] for b in batches], gather=gather)
 
     def join(
         self,
-        examples: Sequence,
+        examples: Sequence[Example],
         rows: Sequence[Row],
-        answers: Sequence,  # in each row, from `best`
+        answers: Sequence,
         model: PreTrainedModel,
-        config: Any,
+        config: Config,
     ) -> list:
-        "A prediction for each example, from the answers in its rows."
+        """A prediction for each example, from the answers in its rows.
+
+        answers: in each row, from `best`
+        """
         return list(answers)
 
     def lost(self, rows: Sequence[Row]) -> str:
@@ -256,22 +286,21 @@ class Task:
         return ""
 
 # %% ../../nbs/07_tasks/01_task.ipynb #54ab6c0a
-def divide(
-    examples: Sequence,
-    seed: int,
-    *sizes: int,  # of the parts
-) -> list[list]:  # random parts of these sizes, and the rest, each in the given order
-    "Divide examples at random."
+def divide(examples: Sequence[Example], seed: int, *sizes: int) -> list[list]:
+    """Divide examples at random.
+
+    sizes: of the parts
+    returns: random parts of these sizes, and the rest, each in the given order
+    """
     order = np.random.default_rng(seed).permutation(len(examples))
     return [[examples[i] for i in sorted(part)] for part in np.split(order, np.cumsum(sizes))]
 
 
-def hold_out(
-    train: Sequence,
-    n: int | None = None,  # None: 300 of 1,000 or more, otherwise a tenth
-    seed: int = 0,
-) -> tuple[list, list]:  # train, dev
-    "Set some training examples aside at random for development."
+def hold_out(train: Sequence, n: int | None = None, seed: int = 0) -> tuple[list, list]:  # train, dev
+    """Set some training examples aside at random for development.
+
+    n: None: 300 of 1,000 or more, otherwise a tenth
+    """
     if n is None:
         n = 300 if len(train) >= 1000 else max(1, len(train) // 10)
     if not 0 < n < len(train):
@@ -295,11 +324,11 @@ def notes(task: Task, train: Sequence, dev: Sequence, test: Sequence) -> Iterato
         yield f"{n:,} of {len(test):,} test {task.unit} are also in the training split"
 
 
-def row_notes(
-    task: Task,
-    **splits: Sequence[Row],  # by name
-) -> Iterator[str]:
-    "Notes on examples that are longer than a row, for a reader of the scores."
+def row_notes(task: Task, **splits: Sequence[Row]) -> Iterator[str]:
+    """Notes on examples that are longer than a row, for a reader of the scores.
+
+    splits: by name
+    """
     for name, rows in splits.items():
         if long := sum(n > 1 for n in Counter(row.example for row in rows).values()):
             yield f"{long:,} {name} {task.unit} are longer than a row and are read in windows{task.lost(rows)}"

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from safetensors.torch import load_file
+from torch import nn
 from torch.utils.data import Sampler
 from tqdm.auto import tqdm
-from transformers import EarlyStoppingCallback, TrainerState, TrainingArguments
+from transformers import EarlyStoppingCallback, TrainerControl, TrainerState, TrainingArguments
 
 from vocab_lit.models.device import device_arguments
 from vocab_lit.text.errors import UserError
@@ -21,6 +22,8 @@ from vocab_lit.training.stages import trainable_parameters
 from vocab_lit.training.trainer import CheckpointTrainer
 
 if TYPE_CHECKING:
+    from transformers.trainer_utils import TrainOutput
+
     from vocab_lit.tasks.task import Row, Task, TaskConfig
 
 # %% auto #0
@@ -28,15 +31,13 @@ __all__ = ['ByLength', 'is_scored', 'TaskTrainer', 'EpochCallback', 'task_argume
 
 # %% ../../nbs/07_tasks/02_task_trainer.ipynb #57349ec0
 class ByLength(Sampler):
-    "Order rows so that the batches cut from it hold rows of like length; a new order in every epoch."
+    """Order rows so that the batches cut from it hold rows of like length; a new order in every epoch.
 
-    def __init__(
-        self,
-        lengths: Sequence[int],  # tokens of each row
-        batch_size: int,
-        seed: int,
-        epochs: int = 0,  # that are over already
-    ):
+    lengths: tokens of each row
+    epochs: that are over already
+    """
+
+    def __init__(self, lengths: Sequence[int], batch_size: int, seed: int, epochs: int = 0):
         self.lengths, self.batch_size = torch.tensor(lengths, dtype=torch.float), batch_size
         self.generator = torch.Generator().manual_seed(seed)
         for _ in range(epochs):
@@ -45,16 +46,13 @@ class ByLength(Sampler):
     def __len__(self) -> int:
         return len(self.lengths)
 
-    def _random(self, n):
-        return torch.rand(n, generator=self.generator)
-
     def __iter__(self) -> Iterator[int]:
-        order = (self.lengths * (1 + 0.2 * self._random(len(self)))).argsort()
+        order = (self.lengths * (1 + 0.2 * torch.rand(len(self), generator=self.generator))).argsort()
         whole, rest = divmod(len(self), self.batch_size)
-        at = int(self._random(1) * (whole + 1))  # which batch is the smaller one; it comes last
+        at = int(torch.rand(1, generator=self.generator) * (whole + 1))  # which batch is the smaller one; it comes last
         batches = list(order.split([self.batch_size] * at + [rest] + [self.batch_size] * (whole - at)))
         last = batches.pop(at)
-        for i in self._random(len(batches)).argsort().tolist():
+        for i in torch.rand(len(batches), generator=self.generator).argsort().tolist():
             yield from batches[i].tolist()
         yield from last.tolist()
 
@@ -90,7 +88,7 @@ class TaskTrainer(CheckpointTrainer):
         "The first epoch with the best score."
         return max(self.history, key=lambda evaluated: evaluated[2])[0]
 
-    def train(self, resume_from_checkpoint: str | None = None, **more: Any) -> Any:
+    def train(self, resume_from_checkpoint: str | None = None, **more: Any) -> TrainOutput:
         "Train, after the epochs that a checkpoint has behind it."
         if resume_from_checkpoint:
             state = TrainerState.load_from_json(str(Path(resume_from_checkpoint, "trainer_state.json")))
@@ -104,12 +102,13 @@ class TaskTrainer(CheckpointTrainer):
         return result
 
     def _get_train_sampler(self, train_dataset=None):
-        given = train_dataset if train_dataset is not None else self.train_dataset
-        rows = cast("Sequence[Row]", given)
+        rows = cast("Sequence[Row]", train_dataset or self.train_dataset)
         lengths = [len(r.inputs["input_ids"]) for r in rows]
         return ByLength(lengths, self.config.batch_size, self.args.seed, self.epochs_before)
 
-    def get_batch_samples(self, epoch_iterator: Any, num_batches: int, device: Any) -> tuple[list, int]:
+    def get_batch_samples(
+        self, epoch_iterator: Iterator, num_batches: int, device: torch.device
+    ) -> tuple[list, torch.Tensor | int | None]:
         "The parts of an optimizer step, with the weights of their labels."
         batches, _ = super().get_batch_samples(epoch_iterator, num_batches, device)
         weights = self.task.weights(batches, self.labels, self.config, self.accelerator.gather)
@@ -118,18 +117,22 @@ class TaskTrainer(CheckpointTrainer):
         return batches, len(batches)
 
     def compute_loss(
-        self, model: Any, inputs: Any, return_outputs: bool = False, num_items_in_batch: Any = None
-    ) -> Any:
+        self,
+        model: nn.Module,
+        inputs: dict[str, torch.Tensor],
+        return_outputs: bool = False,
+        num_items_in_batch: torch.Tensor | int | None = None,
+    ) -> torch.Tensor | tuple[torch.Tensor, dict[str, torch.Tensor]]:
         "The weighted sum of the task's losses, in nats."
         losses = self.task.losses(self.task.scores(model, inputs, self.config), inputs, self.config)
         loss = (losses * inputs["weights"].flatten()).sum()
         return (loss, {"loss": loss}) if return_outputs else loss
 
-    def evaluate(self, *args: Any, **kwargs: Any) -> dict[str, float]:
+    def evaluate(self, *args: object, **kwargs: object) -> dict[str, float]:
         "Score the model, and keep its weights where they are the best so far."
         score = self.measure(self.model, self.task.scores)
         if self.best is None or score > self.state.best_metric:
-            trained = trainable_parameters(cast("torch.nn.Module", self.model))
+            trained = trainable_parameters(self.model)
             self.best = {name: p.detach().to("cpu", copy=True) for name, p in trained.items()}
         self.log({"eval_score": score})
         self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, {"eval_score": score})
@@ -143,42 +146,50 @@ class EpochCallback(EarlyStoppingCallback):
         super().__init__(max(1, int(config.patience // config.eval_every)))
         self.every = config.eval_every
 
-    def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        progress = dict(total=state.max_steps, initial=state.global_step)
-        self.bar = tqdm(**progress, desc="fine-tune", unit=" steps", delay=2, leave=False)
+    def on_train_begin(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: object
+    ) -> None:
+        total, done = state.max_steps, state.global_step
+        self.bar = tqdm(total=total, initial=done, desc="fine-tune", unit=" steps", delay=2, leave=False)
         scores = [entry["eval_score"] for entry in state.log_history if "eval_score" in entry]
         if scores:  # of a run that resumes
             self.early_stopping_patience_counter = len(scores) - 1 - scores.index(max(scores))
             control.should_training_stop = self.early_stopping_patience_counter >= self.early_stopping_patience
 
-    def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+    def on_train_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: object) -> None:
         self.bar.close()
 
-    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+    def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: object) -> None:
         self.bar.update()
         if self.every < 1:
             control.should_evaluate = control.should_log = is_scored(self.every, state)
             control.should_save = control.should_evaluate and args.save_strategy != "no"
 
-    def on_epoch_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+    def on_epoch_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: object) -> None:
         if self.every < 1 or state.epoch != round(state.epoch):  # an epoch that is broken off ends here too
             control.should_evaluate = control.should_log = False
             return
         control.should_evaluate = is_scored(self.every, state)
         control.should_save = control.should_evaluate and args.save_strategy != "no"
 
-    def on_evaluate(self, args: Any, state: Any, control: Any, metrics: Any, **_: Any) -> None:
+    def on_evaluate(
+        self,
+        args: TrainingArguments,
+        state: TrainerState,
+        control: TrainerControl,
+        metrics: dict[str, float],
+        **_: object,
+    ) -> None:
         super().on_evaluate(args, state, control, metrics)
         self.bar.set_postfix(dev=f"{metrics['eval_score']:.3f}", refresh=False)
 
 
-def task_arguments(
-    config: TaskConfig,
-    seed: int,
-    folder: str | Path,  # where checkpoints go
-    save: bool = False,  # whether one is written at each evaluation
-) -> TrainingArguments:
-    "The Trainer's arguments for a configuration; `ValueError` where the batch cannot be divided."
+def task_arguments(config: TaskConfig, seed: int, folder: str | Path, save: bool = False) -> TrainingArguments:
+    """The Trainer's arguments for a configuration; `ValueError` where the batch cannot be divided.
+
+    folder: where checkpoints go
+    save: whether one is written at each evaluation
+    """
     micro = config.micro_batch or config.batch_size
     if config.batch_size % micro:
         raise UserError(f"batch_size {config.batch_size} is not a multiple of micro_batch {micro}")

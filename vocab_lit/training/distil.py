@@ -26,7 +26,7 @@ from vocab_lit.training.lm_loss import lm_loss
 
 if TYPE_CHECKING:
     from torch import nn
-    from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
     from vocab_lit.training.settings import LaptConfig
 
@@ -34,10 +34,12 @@ if TYPE_CHECKING:
 __all__ = ['FILL', 'NO_TARGET', 'shared_ends', 'with_offsets', 'snippet_rows', 'SnippetPairs', 'distil_loss', 'Teacher']
 
 # %% ../../nbs/06_training/08_distil.ipynb #d1571104
-def _ends(
-    offsets: Sequence[tuple[int, int]],  # first character of each token, and the one behind its last
-) -> tuple[np.ndarray, np.ndarray]:  # characters, rising, and the token that ends before each
-    "Where a token ends and no later one reaches back."
+def _ends(offsets: Sequence[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
+    """Where a token ends and no later one reaches back.
+
+    offsets: first character of each token, and the one behind its last
+    returns: characters, rising, and the token that ends before each
+    """
     starts, ends = np.array(offsets, np.int64).reshape(-1, 2).T
     reached = np.maximum.accumulate(ends)
     next_start = np.minimum.accumulate(np.append(starts[1:], np.iinfo(np.int64).max)[::-1])[::-1]
@@ -46,11 +48,13 @@ def _ends(
     return reached[whole], whole
 
 
-def shared_ends(
-    ours: Sequence[tuple[int, int]],  # offsets of one tokenization
-    theirs: Sequence[tuple[int, int]],  # of another of the same text
-) -> np.ndarray:  # (n, 2) positions of tokens, in order
-    "Where two tokenizations of a text meet."
+def shared_ends(ours: Sequence[tuple[int, int]], theirs: Sequence[tuple[int, int]]) -> np.ndarray:
+    """Where two tokenizations of a text meet.
+
+    ours: offsets of one tokenization
+    theirs: of another of the same text
+    returns: (n, 2) positions of tokens, in order
+    """
     (our_ends, our_tokens), (their_ends, their_tokens) = _ends(ours), _ends(theirs)
     _, at, there = np.intersect1d(our_ends, their_ends, assume_unique=True, return_indices=True)
     return np.stack([our_tokens[at], their_tokens[there]], 1)
@@ -69,12 +73,13 @@ def with_offsets(tokenizer: PreTrainedTokenizerBase, texts: list[str]) -> list[t
     return list(zip(coded["input_ids"], coded["offset_mapping"]))
 
 
-def _window(
-    edges: np.ndarray,  # (n + 1, 2) where pieces of text begin, in both tokenizations, and where the last ends
-    piece: int,  # which of them is to be in the middle
-    room: np.ndarray,  # (2,) tokens that the window may have
-) -> tuple[int, int]:  # its first edge, and its last
-    "The largest window around a piece of text that fits in."
+def _window(edges: np.ndarray, piece: int, room: np.ndarray) -> tuple[int, int]:  # its first edge, and its last
+    """The largest window around a piece of text that fits in.
+
+    edges: (n + 1, 2) where pieces of text begin, in both tokenizations, and where the last ends
+    piece: which of them is to be in the middle
+    room: (2,) tokens that the window may have
+    """
     before = edges[piece] - (room - (edges[piece + 1] - edges[piece])) // 2
     first = max(np.searchsorted(edges[:, side], before[side]) for side in (0, 1))
     last = min(np.searchsorted(edges[:, side], (edges[first] + room)[side], "right") - 1 for side in (0, 1))
@@ -83,13 +88,16 @@ def _window(
 
 
 def _windows(
-    ids: np.ndarray,  # of the student
-    edges: np.ndarray,  # as in `_window`
-    is_known: np.ndarray,  # (n,) whether the teacher's tokenizer knows a piece of text
-    wanted: np.ndarray,  # by id: windows that are still wanted; they are counted down
-    room: np.ndarray,
-) -> Iterator[tuple[int, int]]:  # first and last edge
-    "Windows around tokens of a line that are wanted."
+    ids: np.ndarray, edges: np.ndarray, is_known: np.ndarray, wanted: np.ndarray, room: np.ndarray
+) -> Iterator[tuple[int, int]]:
+    """Windows around tokens of a line that are wanted.
+
+    ids: of the student
+    edges: as in `_window`
+    is_known: (n,) whether the teacher's tokenizer knows a piece of text
+    wanted: by id: windows that are still wanted; they are counted down
+    returns: first and last edge
+    """
     covered = 0
     for at in np.flatnonzero(wanted[ids] > 0):
         piece = int(np.searchsorted(edges[:, 0], at, "right")) - 1
@@ -115,14 +123,23 @@ def _row(sides: list[np.ndarray], around: list[tuple], pairs: np.ndarray, length
 
 
 def snippet_rows(
-    student: PreTrainedTokenizerBase,  # with new tokens
-    teacher: PreTrainedTokenizerBase,  # of the source model
-    lines: Iterable[str],  # texts, read as far as they are needed
-    new: Sequence[int],  # ids of the new tokens
-    length: int = 50,  # tokens of a snippet at most, special tokens included
-    n: int = 25,  # snippets for each new token, as far as the text has them
-) -> Iterator[np.ndarray]:  # (3 * length,) each: student ids, teacher ids, teacher position for each student token
-    "Snippets of text around new tokens, in two tokenizations."
+    student: PreTrainedTokenizerBase,
+    teacher: PreTrainedTokenizerBase,
+    lines: Iterable[str],
+    new: Sequence[int],
+    length: int = 50,
+    n: int = 25,
+) -> Iterator[np.ndarray]:
+    """Snippets of text around new tokens, in two tokenizations.
+
+    student: with new tokens
+    teacher: of the source model
+    lines: texts, read as far as they are needed
+    new: ids of the new tokens
+    length: tokens of a snippet at most, special tokens included
+    n: snippets for each new token, as far as the text has them
+    returns: (3 * length,) each: student ids, teacher ids, teacher position for each student token
+    """
     ids = set(student.get_vocab().values())
     wanted = np.zeros(max(ids) + 1, np.int64)
     wanted[sorted(ids & set(new))] = n  # a model may have rows behind the last token
@@ -163,18 +180,31 @@ def _hidden_states(model, ids, layer) -> torch.Tensor:  # (n, length, dim)
 
 
 def distil_loss(
-    model: PreTrainedModel,  # inside `only_new_rows`
-    input_ids: torch.Tensor,  # (n, length), -1 behind the end of a snippet
-    teacher_ids: torch.Tensor,  # (n, length) the same text for the teacher
-    labels: torch.Tensor,  # (n, length) the teacher's position that each one is compared with, or -100
-    lm_ids: torch.Tensor,  # (n, length) as input_ids, with masks in a masked model
-    lm_labels: torch.Tensor,  # (n, length) target ids of language modelling, or -100
-    teacher: PreTrainedModel,  # the source model; it does not learn
-    layer: int = 0,  # whose hidden states are compared, 1 for the first; 0: the last
-    lm: bool = False,  # whether input embeddings learn language modelling besides
-    reduction: str = "mean",  # over the targets: mean or sum
-) -> torch.Tensor:  # squared error; the loss of language modelling counts in its gradient only
-    "How far the hidden states of a model are from those of its teacher (equation 1 of the paper)."
+    model: PreTrainedModel,
+    input_ids: torch.Tensor,
+    teacher_ids: torch.Tensor,
+    labels: torch.Tensor,
+    lm_ids: torch.Tensor,
+    lm_labels: torch.Tensor,
+    teacher: PreTrainedModel,
+    layer: int = 0,
+    lm: bool = False,
+    reduction: str = "mean",
+) -> torch.Tensor:
+    """How far the hidden states of a model are from those of its teacher (equation 1 of the paper).
+
+    model: inside `only_new_rows`
+    input_ids: (n, length), -1 behind the end of a snippet
+    teacher_ids: (n, length) the same text for the teacher
+    labels: (n, length) the teacher's position that each one is compared with, or -100
+    lm_ids: (n, length) as input_ids, with masks in a masked model
+    lm_labels: (n, length) target ids of language modelling, or -100
+    teacher: the source model; it does not learn
+    layer: whose hidden states are compared, 1 for the first; 0: the last
+    lm: whether input embeddings learn language modelling besides
+    reduction: over the targets: mean or sum
+    returns: squared error; the loss of language modelling counts in its gradient only
+    """
     model.eval()
     ours = _hidden_states(model, input_ids, layer).float()
     with torch.no_grad():
@@ -184,26 +214,13 @@ def distil_loss(
     errors = (ours - theirs.gather(1, at)).square().mean(-1)
     loss = errors.where(labels >= 0, 0.0).sum()
     if lm or "output" in cast("nn.ParameterDict", model.new_rows):
-        lm_sum = _lm_sum(model, lm_ids, lm_labels, through_input=lm)
+        rows = cast("nn.ParameterDict", model.new_rows)["input"]
+        rows.requires_grad_(lm)  # otherwise the gradient stops at the output embeddings
+        lm_sum = lm_loss(model, lm_ids.clamp(min=0), lm_labels, "sum", attention_mask=(lm_ids >= 0).long())
+        rows.requires_grad_(True)
         alpha = (loss / lm_sum.clamp(min=1e-9)).detach()
         loss = loss + alpha * (lm_sum - lm_sum.detach())
     return loss if reduction == "sum" else loss / (labels >= 0).sum()
-
-
-def _lm_sum(model, ids, labels, through_input: bool) -> torch.Tensor:
-    "The loss of language modelling, whose gradient may stop at the output embeddings."
-    rows = model.new_rows["input"]
-    rows.requires_grad_(through_input)
-    loss = lm_loss(model, ids.clamp(min=0), labels, "sum", attention_mask=(ids >= 0).long())
-    rows.requires_grad_(True)
-    return loss
-
-
-def _text_config(model) -> PreTrainedConfig:
-    "The configuration of the part of a language model that reads text."
-    part = text_part(model.config)
-    assert part is not None  # it has a vocabulary
-    return part
 
 
 @dataclass(frozen=True)
@@ -216,22 +233,23 @@ class Teacher:
     name: str = ""  # where it was found
 
     @classmethod
-    def open(
-        cls,
-        path: str | Path,  # folder of the source model
-        new: Sequence[int] = (),  # ids of the new tokens in the student's vocabulary
-    ) -> Self:
-        "The model in a folder, whose parameters are frozen."
+    def open(cls, path: str | Path, new: Sequence[int] = ()) -> Self:
+        """The model in a folder, whose parameters are frozen.
+
+        path: folder of the source model
+        new: ids of the new tokens in the student's vocabulary
+        """
         source = FolderSource.open(path)
         model = source.load().float().eval().requires_grad_(False)
         return cls(model, source.tokenizer, new, source.name)
 
     def check(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, config: LaptConfig) -> None:
         "`ValueError` where a model cannot learn from this teacher."
-        parts, hint = [_text_config(m) for m in (self.model, model)], "give the model that it was made from"
+        hint = "give the model that it was made from"
         theirs, ours = (m.config.model_type for m in (self.model, model))
         if theirs != ours:
             raise UserError(f"the teacher is a {theirs} model and the one that learns a {ours}; {hint}")
+        parts = [part for m in (self.model, model) if (part := text_part(m.config))]  # that read text
         theirs, ours = (part.hidden_size for part in parts)
         if theirs != ours:
             problem = f"the teacher has hidden states of {theirs} dimensions and the model of {ours}"

@@ -13,7 +13,7 @@ import logging
 import os
 import tempfile
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -47,7 +47,14 @@ from vocab_lit.training.stages import (
 if TYPE_CHECKING:
     import pandas as pd
     from torch.utils.data import Dataset
-    from transformers import PreTrainedModel, PreTrainedTokenizerBase, TrainerCallback, TrainerState, TrainingArguments
+    from transformers import (
+        PreTrainedModel,
+        PreTrainedTokenizerBase,
+        PreTrainedTokenizerFast,
+        TrainerCallback,
+        TrainerState,
+        TrainingArguments,
+    )
 
     from vocab_lit.training.distil import Teacher
     from vocab_lit.training.settings import LaptConfig
@@ -56,11 +63,12 @@ if TYPE_CHECKING:
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'check_lapt', 'differences', 'check_same_run', 'LaptRun', 'lapt']
+__all__ = ['log', 'check_lapt', 'differences', 'check_same_run', 'newest_checkpoint', 'digest', 'RunNote', 'LaptRun',
+           'run_settings', 'text_blocks', 'training_data', 'losses_of', 'Steps', 'lapt_trainer', 'lapt']
 
 # %% ../../nbs/06_training/06_lapt.ipynb #1832aecb
 def check_lapt(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, config: LaptConfig) -> None:
-    "`ValueError` where model, tokenizer and settings do not go together."
+    "Raise `UserError` where model, tokenizer and settings do not go together."
     from vocab_lit.training.trainer import training_arguments
 
     if os.environ.get("ACCELERATE_USE_FSDP") == "true":
@@ -84,13 +92,14 @@ def check_lapt(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, confi
         lora_config(model, LoraSettings.read(config.lora), config.embeddings)
 
 # %% ../../nbs/06_training/06_lapt.ipynb #1a970002
-def differences(
-    before: dict,  # what something was made with, from a JSON file
-    facts: dict,  # what it is asked for with
-) -> list[str]:  # such as: steps 4, not 8
-    "The differences between two sets of facts, in words."
+def differences(before: dict, facts: dict) -> list[str]:
+    """Return the differences between two sets of settings, such as "steps 4, not 8".
 
-    def flat(facts):  # those of parts among the others
+    before: settings from a JSON file
+    facts: the requested settings; those in nested dictionaries are compared as if they were at the top
+    """
+
+    def flat(facts: dict) -> dict:
         parts = (value if isinstance(value, dict) else {name: value} for name, value in facts.items())
         return {name: value for part in parts for name, value in part.items()}
 
@@ -99,286 +108,298 @@ def differences(
     return [f"{name} {before.get(name)}, not {now.get(name)}" for name in names]
 
 
-def check_same_run(
-    note: Path,  # a JSON file in the run's folder that says what it was started with
-    facts: dict,  # what it is to go on with
-    besides: Collection[str] = (),  # what the file says of other things
-) -> None:
-    "`ValueError` where the folder holds another run."
+def check_same_run(note: Path, facts: dict, besides: Collection[str] = ()) -> None:
+    """Raise `UserError` where the folder holds another run.
+
+    note: a JSON file in the run's folder with the settings that it was started with
+    facts: the settings with which it is to be resumed
+    besides: entries of the file that are no settings
+    """
     before = {name: value for name, value in json.loads(note.read_text("utf-8")).items() if name not in besides}
     if different := differences(before, facts):
         hint = "Resume with what it was started with, or choose another folder"
         raise UserError(f"{note.parent} holds another run: it has {'; '.join(different)}. {hint}")
 
 
-def _digest(*tensors) -> str:  # of contents
-    h = hashlib.blake2b(digest_size=8)
-    for t in tensors:
-        h.update(t.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy())
-    return h.hexdigest()
-
-
-def _newest_checkpoint(folder: Path | None) -> str | None:
+def newest_checkpoint(folder: Path | None) -> str | None:
+    "Return the path of the newest checkpoint in a folder; None where there is none."
     from transformers.trainer_utils import get_last_checkpoint
 
     return get_last_checkpoint(folder) if folder else None
 
+# %% ../../nbs/06_training/06_lapt.ipynb #0268ad77
+def digest(*tensors: torch.Tensor) -> str:
+    "Return a digest of the contents of tensors."
+    h = hashlib.blake2b(digest_size=8)
+    for t in tensors:
+        h.update(t.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data)
+    return h.hexdigest()
+
+
+@dataclass
+class RunNote:
+    "The file `lapt.json` of a run."
+
+    file: Path | None  # None: nothing is written
+    settings: dict  # that decide the result
+    content: dict = field(default_factory=lambda: {"retries": []})
+
+    def check_same(self) -> None:
+        "Raise `UserError` where the file is of a run with other settings."
+        assert self.file  # a run in a folder is resumed
+        check_same_run(self.file, self.settings, ("contents", "retries", "micro_batch", "bits_per_byte"))
+
+    def open(self, folder: Path, resume: bool, process: int) -> None:
+        """Begin or resume a run in its folder; `UserError` where the folder holds another one.
+
+        process: number of this process among several
+        """
+        assert self.file
+        has_begun = "contents" in read_json(self.file)
+        if has_begun and not resume:
+            raise UserError(f"{folder} holds a run already; resume it, or choose another folder")
+        if process and not has_begun:
+            raise UserError(f"process {process} sees no run in {folder}; give a folder that all hosts see")
+        folder.mkdir(parents=True, exist_ok=True)
+        if not has_begun and newest_checkpoint(folder):
+            problem = f"{folder} holds checkpoints of a run that vocab_lit does not know"
+            raise UserError(f"{problem}; choose another folder")
+        if resume and self.file.is_file():
+            self.check_same()
+        else:
+            write_json(self.settings, self.file)
+
+    def add_contents(self, contents: dict[str, str]) -> None:
+        "Write digests of model and text; `UserError` where other ones are in the file."
+        if self.file is None:
+            return
+        self.content |= read_json(self.file)
+        before = self.content.get("contents", contents)
+        if different := [name for name in contents if before.get(name) != contents[name]]:
+            hint = "resume with what it was started with, or choose another folder"
+            raise UserError(f"{self.file.parent} holds another run: its {', '.join(different)} differs; {hint}")
+        self.write(contents=contents)
+
+    def write(self, **entries: object) -> None:
+        "Add entries, and write the file where they change it."
+        self.content |= entries
+        if self.file and read_json(self.file) != self.content:
+            write_json(self.content, self.file)
+
 # %% ../../nbs/06_training/06_lapt.ipynb #27dc0213
-_LESS = "give gradient checkpointing, shorter blocks, or a mode in which less learns,"
-
-
 @dataclass(kw_only=True)
 class LaptRun:
-    "A training from its start to its end: what is trained, on what, and what became of it so far."
+    "A training run: what is trained, on which text, and where its checkpoints are."
 
     model: PreTrainedModel  # it is trained in place
     tokenizer: PreTrainedTokenizerBase
-    config: LaptConfig  # steps, evaluations and the micro-batch are settled when it begins
+    config: LaptConfig  # steps, evaluations and the micro-batch are set when the run begins
     seed: int = 0
     folder: Path | None = None  # for checkpoints
     resume: bool = False
     callbacks: Sequence[TrainerCallback] = ()  # of the caller
     max_hours: float = 0  # after which it saves and stops, where there is a folder; 0: no limit
-    gradient_checkpointing: bool = False  # compute activations twice, and keep few
-    eval_share: float = 0  # of the computation, which evaluations take at most; 0: all that `config` asks for
+    gradient_checkpointing: bool = False  # recompute activations in the backward pass
+    eval_share: float = 0  # largest share of the computation for evaluations; 0: all that `config` asks for
     kept: Kept = field(default_factory=Kept)  # text whose loss is recorded, and a share of which is replayed
     teacher: Teacher | None = None  # in mode distil
     arguments: dict = field(default_factory=dict)  # of transformers' TrainingArguments
     measures: Mapping[str, Callable[..., float]] = field(default_factory=dict)  # of the model, in place of losses
-    note: dict = field(default_factory=lambda: {"retries": []}, init=False)  # what lapt.json says
+    note: RunNote | None = None  # None: lapt.json in the folder, with seed, configuration and replay
+    best_step: int = field(default=0, init=False)  # the step whose weights the model has after training
     evaluated: dict[str, torch.Tensor] = field(init=False)  # held-out blocks (n, length), by the name of the loss
     process: TrainingArguments = field(init=False)  # which process this is, of how many, and its device
 
-    @property
-    def note_file(self) -> Path:
-        "Where it is written down what the run is."
-        return cast("Path", self.folder) / "lapt.json"
-
-    @property
-    def facts(self) -> dict:
-        "The settings that decide the result."
-        settings = {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(self.config).items()}
-        del settings["micro_batch"]  # makes no difference to the result
-        return dict(seed=self.seed, config=settings) | (dict(replay=self.kept.replay) if self.kept.replay else {})
-
     def check(self) -> None:
-        "`ValueError` where what is asked for cannot be trained, or the model is not made ready for it."
-        model, config, teacher = self.model, self.config, self.teacher
-        check_lapt(model, self.tokenizer, config)
-        if config.only_new_rows and not hasattr(model, "new_rows"):
+        "Raise `UserError` where the settings cannot be trained, or the model lacks the parameters that they train."
+        check_lapt(self.model, self.tokenizer, self.config)
+        if self.config.only_new_rows and not hasattr(self.model, "new_rows"):
             raise UserError("only new tokens are to learn: say which they are, in `with only_new_rows(model, ids)`")
-        if config.is_taught != (teacher is not None):
+        if self.config.is_taught != (self.teacher is not None):
             raise UserError("mode distil needs a teacher, and nothing else has one")
-        if teacher:
-            teacher.check(model, self.tokenizer, config)
-        if config.lora and not hasattr(model, "peft_config"):
+        if self.teacher:
+            self.teacher.check(self.model, self.tokenizer, self.config)
+        if self.config.lora and not hasattr(self.model, "peft_config"):
             raise UserError("LoRA is to learn: put it into the model, by `LoraAdapter(model)`")
 
-    def check_same(self) -> None:
-        "`ValueError` where the folder holds a run with other settings."
-        check_same_run(self.note_file, self.facts, ("contents", "retries", "micro_batch", "bits_per_byte"))
-
     def train(
-        self,
-        text: Iterable[str] | torch.Tensor | PackedBlocks,  # as in `lapt`
-        held_out: Iterable[str] | torch.Tensor,
+        self, text: Iterable[str] | torch.Tensor | PackedBlocks, held_out: Iterable[str] | torch.Tensor
     ) -> pd.DataFrame:
-        "Train to the end; the held-out losses. `RunStopped` where it is asked to stop."
+        """Train to the end, and return the held-out losses; `RunStopped` where a signal or the time limit stops it.
+
+        text, held_out: as in `lapt`
+        """
         from vocab_lit.training.trainer import StopWhenAsked, training_arguments
 
         self.check()
-        self.evaluated = {} if self.measures else dict(eval_loss=self._packed(held_out))
-        if self.kept.parts:
-            self.evaluated["eval_kept_loss"] = self._packed(self.kept.held_out)
         stop, folder = StopWhenAsked(self.max_hours), self.folder or tempfile.gettempdir()
         self.process = training_arguments(self.config, self.seed, folder, **self.arguments)
-        data = self._prepare(text)
-        with self._ready(stop) as freezer:
-            state = self._steps(data, freezer, stop)
-        if stop.reason and state.global_step < state.max_steps:
-            raise stop.stopped(state)
-        return _losses(state, self.evaluated)
-
-    def _packed(self, text: Iterable[str] | torch.Tensor) -> torch.Tensor:
-        if isinstance(text, torch.Tensor):
-            return text
-        return pack(self.tokenizer, text, self.config.length, masked=is_masked(self.model))
-
-    def _prepare(self, text) -> Dataset:
-        "All that training sees, in order; `ValueError` where the folder holds another run."
-        with self.process.main_process_first(local=False):  # the other processes find what the first has written
-            resume = self.resume or self.process.process_index > 0
-            if self.folder:
-                self._open_folder(self.folder, resume)
-            texts = [self._blocks(text, resume, "tokens")]
-            if self.kept.replay:
-                texts.append(self._blocks(self.kept.text, resume, "replay"))
-            self.config = self.config.within_epochs(len(texts[0]) / (1 - self.kept.replay))
-            self.config, self.evaluated = limited(self.config, self.evaluated, self.eval_share)
-            if self.folder:
-                self._note_contents(texts)
-        kind = SnippetPairs if self.teacher else MaskedBlocks
-        masking = self.tokenizer if is_masked(self.model) else None
-        n_seen, seeds = total_steps(self.config) * self.config.batch_size, (self.seed, REPLAY_SEED + self.seed)
-        data = [kind(blocks, n_seen, masking, s, self.config.mask_probability) for blocks, s in zip(texts, seeds)]
-        return Replayed(data[0], data[1], self.kept.replay) if self.kept.replay else data[0]
-
-    def _open_folder(self, folder: Path, resume: bool) -> None:
-        "Begin or resume the run in its folder; `ValueError` where this one is another's."
-        begun = "contents" in read_json(self.note_file)
-        if begun and not resume:
-            raise UserError(f"{folder} holds a run already; resume it, or choose another folder")
-        if self.process.process_index and not begun:
-            problem = f"process {self.process.process_index} sees no run in {folder}"
-            raise UserError(f"{problem}; give a folder that all hosts see")
-        folder.mkdir(parents=True, exist_ok=True)
-        if not begun and _newest_checkpoint(folder):
-            problem = f"{folder} holds checkpoints of a run that vocab_lit does not know"
-            raise UserError(f"{problem}; choose another folder")
-        if resume and self.note_file.is_file():
-            self.check_same()
-        else:
-            write_json(self.facts, self.note_file)
-
-    def _blocks(self, text, resume: bool, name: str) -> torch.Tensor | PackedBlocks:
-        "A text as blocks: given as such, in the folder already, or made now."
-        if isinstance(text, (torch.Tensor, PackedBlocks)):
-            return text
-        length = self.config.length * (3 if self.teacher else 1)
-        stored = self.folder / name if self.folder else None
-        if stored and resume and stored.is_file():
-            return PackedBlocks(stored, length)
-        if self.teacher:
-            return lay_out(self.teacher.rows(self.tokenizer, lines_of_passages(text), self.config), length, stored)
-        return pack(self.tokenizer, text, length, stored, is_masked(self.model))
-
-    def _note_contents(self, texts) -> None:
-        "Write down which model and texts it is, or compare them with what was written."
-        tokenizer = cast("Any", self.tokenizer).backend_tokenizer.to_str()
-        contents = dict(
-            model=_digest(*self.model.parameters(), *(self.teacher.model.parameters() if self.teacher else ())),
-            tokenizer=_digest(torch.frombuffer(bytearray(tokenizer, "utf-8"), dtype=torch.uint8)),
-            text=" ".join(f"{len(blocks)} {_digest(blocks[0], blocks[len(blocks) - 1])}" for blocks in texts),
-            held_out=_digest(*self.evaluated.values()),
-        )
-        self.note |= read_json(self.note_file)
-        if (before := self.note.setdefault("contents", contents)) != contents:
-            names = ", ".join(name for name in contents if before.get(name) != contents[name])
-            hint = "resume with what it was started with, or choose another folder"
-            raise UserError(f"{self.note_file.parent} holds another run: its {names} differs; {hint}")
-        self._write_note()
-
-    def _write_note(self) -> None:
-        if self.folder and read_json(self.note_file) != self.note:
-            write_json(self.note, self.note_file)
-
-    @contextlib.contextmanager
-    def _ready(self, stop: StopWhenAsked) -> Iterator[Freezer]:
-        "Inside the block the model can be trained; afterwards all but its weights is as it was."
-        freezer = Freezer(self.model, self.config)
+        self.note = self.note or RunNote(self.folder and self.folder / "lapt.json", run_settings(self))
+        texts = {"eval_kept_loss": self.kept.held_out} if self.kept.parts else {}
+        if not self.measures:
+            texts = {"eval_loss": held_out, **texts}
+        packed = functools.partial(pack, self.tokenizer, length=self.config.length, masked=is_masked(self.model))
+        self.evaluated = {n: some if isinstance(some, torch.Tensor) else packed(some) for n, some in texts.items()}
+        data, freezer = training_data(self, self.note, text), Freezer(self.model, self.config)
         trainable = sum(p.numel() for p in trainable_parameters(self.model).values())
         log.info(f"{trainable:,} of {sum(p.numel() for p in self.model.parameters()):,} parameters are trainable")
-        with contextlib.ExitStack() as inside:
+        with contextlib.ExitStack() as inside:  # afterwards all but the weights is as it was
             inside.callback(freezer.restore)
             inside.enter_context(random_state_restored())
             inside.enter_context(garbage_collected_inside())
-            loss = self.teacher.loss(self.config) if self.teacher else None
-            inside.enter_context(answering_with_loss(self.model, loss))
+            inside.enter_context(answering_with_loss(self.model, self.teacher and self.teacher.loss(self.config)))
             if self.gradient_checkpointing:
                 inside.enter_context(activations_recomputed(self.model))
             if self.folder:
                 inside.enter_context(stop.listening())
-            yield freezer
+            state = Steps(self, self.note, data, freezer, stop).take()
+        if stop.reason and state.global_step < state.max_steps:
+            raise stop.stopped(state)
+        self.best_step = state.best_global_step or state.global_step  # the best is known where checkpoints are kept
+        return losses_of(state, self.evaluated)
 
-    def _steps(self, data: Dataset, freezer: Freezer, stop: StopWhenAsked) -> TrainerState:
-        "Take all steps; go back where a gradient is not finite or memory does not suffice."
+# %% ../../nbs/06_training/06_lapt.ipynb #81bfeaf3
+def run_settings(run: LaptRun) -> dict:
+    "Return the settings of a run in memory that decide its result."
+    settings = {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(run.config).items()}
+    del settings["micro_batch"]  # does not change the result
+    return dict(seed=run.seed, config=settings) | (dict(replay=run.kept.replay) if run.kept.replay else {})
+
+
+def text_blocks(
+    run: LaptRun, text: Iterable[str] | torch.Tensor | PackedBlocks, resume: bool, name: str
+) -> torch.Tensor | PackedBlocks:
+    "Return a text as blocks: given as such, from the folder, or packed now and stored there by a name."
+    if isinstance(text, (torch.Tensor, PackedBlocks)):
+        return text
+    length = run.config.length * (3 if run.teacher else 1)
+    stored = run.folder / name if run.folder else None
+    if stored and resume and stored.is_file():
+        return PackedBlocks(stored, length)
+    if run.teacher:
+        return lay_out(run.teacher.rows(run.tokenizer, lines_of_passages(text), run.config), length, stored)
+    return pack(run.tokenizer, text, length, stored, is_masked(run.model))
+
+
+def training_data(run: LaptRun, note: RunNote, text: Iterable[str] | torch.Tensor | PackedBlocks) -> Dataset:
+    "Return the blocks of a run in their order, and set its steps and evaluations; `UserError` in another run's folder."
+    replay, teacher = run.kept.replay, run.teacher
+    with run.process.main_process_first(local=False):  # the other processes find what the first has written
+        resume = run.resume or run.process.process_index > 0
+        if run.folder:
+            note.open(run.folder, resume, run.process.process_index)
+        texts = [text_blocks(run, text, resume, "tokens")]
+        if replay:
+            texts.append(text_blocks(run, run.kept.text, resume, "replay"))
+        run.config = run.config.within_epochs(len(texts[0]) / (1 - replay))
+        run.config, run.evaluated = limited(run.config, run.evaluated, run.eval_share)
+        tokenizer = cast("PreTrainedTokenizerFast", run.tokenizer).backend_tokenizer.to_str()
+        tokenizer = torch.frombuffer(bytearray(tokenizer, "utf-8"), dtype=torch.uint8)
+        note.add_contents(
+            dict(
+                model=digest(*run.model.parameters(), *(teacher.model.parameters() if teacher else ())),
+                tokenizer=digest(tokenizer),
+                text=" ".join(f"{len(blocks)} {digest(blocks[0], blocks[len(blocks) - 1])}" for blocks in texts),
+                held_out=digest(*run.evaluated.values()),
+            )
+        )
+    kind = SnippetPairs if teacher else MaskedBlocks
+    masking = run.tokenizer if is_masked(run.model) else None
+    n, seeds = total_steps(run.config) * run.config.batch_size, (run.seed, REPLAY_SEED + run.seed)
+    data = [kind(blocks, n, masking, seed, run.config.mask_probability) for blocks, seed in zip(texts, seeds)]
+    return Replayed(data[0], data[1], replay) if replay else data[0]
+
+
+def losses_of(state: TrainerState, names: Iterable[str]) -> pd.DataFrame:
+    "Return the held-out losses of a run that has ended, without eval_ before their names."
+    import pandas as pd
+
+    columns = ["step", *names]
+    losses = [[entry[name] for name in columns] for entry in state.log_history if "eval_loss" in entry]
+    return pd.DataFrame(losses, columns=[name.removeprefix("eval_") for name in columns])
+
+# %% ../../nbs/06_training/06_lapt.ipynb #9272830b
+_LESS = "give gradient checkpointing, shorter blocks, or a mode in which less learns,"
+
+
+@dataclass
+class Steps:
+    "The steps of a run, tried again where a gradient is not finite or memory does not suffice."
+
+    run: LaptRun
+    note: RunNote
+    data: Dataset
+    freezer: Freezer
+    stop: StopWhenAsked
+
+    def take(self) -> TrainerState:
+        "Take all steps; `UserError` where one fails in any setting."
         from accelerate.utils.memory import clear_device_cache, should_reduce_batch_size
 
-        from vocab_lit.training.trainer import LaptCallback, LossWarnings, train_from
+        from vocab_lit.training.trainer import train_from
 
-        frozen = {name for name, p in self.model.named_parameters(remove_duplicate=False) if not p.requires_grad}
-        self._choose_micro_batch()
-        metrics = self.folder / "metrics.jsonl" if self.folder else None
-        callbacks = [LaptCallback(freezer, self.config, metrics, bool(self.measures)), LossWarnings(), *self.callbacks]
-        callbacks += [stop] if self.folder else []
+        self.choose_micro_batch()
         while True:
-            trainer = self._trainer(train_dataset=data, eval_dataset=data, callbacks=callbacks, frozen=frozen)
+            trainer = lapt_trainer(self)
             try:
-                train_from(_newest_checkpoint(self.folder), trainer)
+                train_from(newest_checkpoint(self.run.folder), trainer)
                 return trainer.state
             except NonFiniteGradient as e:
-                self._lower_norm(e)
+                self.lower_norm(e)
             except (RuntimeError, MemoryError) as e:
                 if not (should_reduce_batch_size(e) or isinstance(e, MemoryError)):
                     raise
-                self._reduce_micro_batch(trainer.state.global_step, first_line(e))
+                self.reduce_micro_batch(trainer.state.global_step, first_line(e))
             del trainer
-            self.model.zero_grad()
+            self.run.model.zero_grad()
             clear_device_cache(garbage_collection=True)
 
     @property
-    def _max_grad_norm(self) -> float:
-        "Half as large after each gradient that was not finite."
-        return self.config.max_grad_norm / 2 ** len(self.note["retries"])
+    def max_grad_norm(self) -> float:
+        "The largest gradient norm, half as large after each gradient that was not finite."
+        return self.run.config.max_grad_norm / 2 ** len(self.note.content["retries"])
 
-    def _trainer(self, **given: Any) -> LaptTrainer:
-        from vocab_lit.training.trainer import LaptTrainer, training_arguments
-
-        config, folder = self.config, cast("str", self.process.output_dir)
-        more = dict(max_grad_norm=self._max_grad_norm) | self.arguments
-        if hasattr(self.model, "factors"):  # where there is one up-projection, its choice has no gradient
-            more["ddp_find_unused_parameters"] = True
-        args = training_arguments(config, self.seed, folder, save=bool(self.folder), **more)
-        usual = config.micro_batch == micro_batches(config, args.world_size)[0]
-        how = dict(batch_size=32 if usual else min(32, config.micro_batch), probability=config.mask_probability)
-        measures = self.measures or {
-            name: functools.partial(heldout_loss, tokenizer=self.tokenizer, lines=some, **how)
-            for name, some in self.evaluated.items()
-        }
-        return LaptTrainer(self.model, args, config, measures, **given)
-
-    def _lower_norm(self, error: NonFiniteGradient) -> None:
-        "Note that a step is tried again with a lower norm; `ValueError` where it cannot be, or was too often."
-        if not self.folder:
+    def lower_norm(self, error: NonFiniteGradient) -> None:
+        "Note that a step is tried again with a lower norm; `UserError` where it cannot be, or was too often."
+        checkpoint, retries = newest_checkpoint(self.run.folder), self.note.content["retries"]
+        if not checkpoint:
             hint = "give a folder for checkpoints, so that it can be tried again, or lower the learning rate"
             raise UserError(f"{error}; {hint}") from None
-        if len(self.note["retries"]) == 3:
+        if len(retries) == 3:
             raise UserError(f"{error}, also with a lower max_grad_norm; lower the learning rate") from None
-        norm = self._max_grad_norm / 2
-        self.note["retries"].append({"step": error.step, "max_grad_norm": norm})
-        self._write_note()
-        checkpoint = Path(cast("str", _newest_checkpoint(self.folder))).name  # a run in a folder begins with one
-        warnings.warn(f"{error}; going back to {checkpoint} with max_grad_norm {norm:g}", stacklevel=4)
+        norm = self.max_grad_norm / 2
+        self.note.write(retries=[*retries, {"step": error.step, "max_grad_norm": norm}])
+        warnings.warn(f"{error}; going back to {Path(checkpoint).name} with max_grad_norm {norm:g}", stacklevel=4)
 
-    def _choose_micro_batch(self) -> None:
-        "Have the micro-batch that fits in memory, the same in all processes."
+    def choose_micro_batch(self) -> None:
+        "Set the micro-batch that fits in memory, the same in all processes."
         from accelerate.utils import broadcast_object_list
 
-        model, config, process = self.model, self.config, self.process
-        if self.teacher:  # whose passes are others
-            self.config = replace(config, micro_batch=process.per_device_train_batch_size)
+        run, process = self.run, self.run.process
+        if run.teacher:  # `step_memory` does not know its passes
+            run.config = replace(run.config, micro_batch=process.per_device_train_batch_size)
             return
         if process.device.type == "cuda":
-            model.to(process.device)  # pyright: ignore[reportArgumentType]  # transformers' decorator hides `self`
-        most = self.note.get("micro_batch", 32)  # no more than before, also where there is more room when it resumes
-        choices = [m for m in micro_batches(config, process.world_size) if m <= most] or [1]
-        free = memory_left(model)
-        micro, memory = choose_micro_batch(model, config, free, choices, process.bf16 or process.fp16)
+            run.model.to(process.device)  # pyright: ignore[reportArgumentType]  # transformers' decorator hides `self`
+        most = self.note.content.get("micro_batch", 32)  # when it resumes, no more than before
+        choices = [m for m in micro_batches(run.config, process.world_size) if m <= most] or [1]
+        free = memory_left(run.model)
+        micro, memory = choose_micro_batch(run.model, run.config, free, choices, process.bf16 or process.fp16)
         if free is not None and (more := memory.total - memory.weights) > free / 2:
             log.info(f"micro-batches of {micro} blocks; memory of a step: about {memory}, {free / 1e9:.1f} GB free")
             if more > free:
                 warnings.warn(f"a step may take more memory than is free; {_LESS} if it does", stacklevel=4)
-        self._set_micro_batch(broadcast_object_list([micro])[0])
+        self.set_micro_batch(broadcast_object_list([micro])[0])
 
-    def _set_micro_batch(self, micro: int) -> None:
-        self.config = replace(self.config, micro_batch=micro)
-        self.note["micro_batch"] = micro
-        if self.process.process_index == 0:
-            self._write_note()
+    def set_micro_batch(self, micro: int) -> None:
+        "Set and note the micro-batch."
+        self.run.config = replace(self.run.config, micro_batch=micro)
+        if self.run.process.process_index == 0:
+            self.note.write(micro_batch=micro)
 
-    def _reduce_micro_batch(self, step: int, error: str) -> None:
-        "Have a smaller micro-batch; `ValueError` where there is none, or nothing to go back to."
-        config, processes = self.config, self.process.world_size
+    def reduce_micro_batch(self, step: int, error: str) -> None:
+        "Set a smaller micro-batch; `UserError` where there is none, or no checkpoint to go back to."
+        config, processes, folder = self.run.config, self.run.process.world_size, self.run.folder
         problem = f"no memory was left after step {step} ({error})"
         smaller = next((m for m in micro_batches(config, processes) if 2 * m <= config.micro_batch), 0)
         if not smaller:
@@ -386,24 +407,36 @@ class LaptRun:
             raise UserError(f"{problem}; {_LESS} or take a larger machine") from None
         if processes > 1:
             raise UserError(f"{problem}; resume with micro_batch {smaller}") from None
-        if step and not self.folder:
+        if step and not folder:
             hint = f"give micro_batch {smaller}, or a folder for checkpoints to go back to"
             raise UserError(f"{problem}; {hint}") from None
-        checkpoint = _newest_checkpoint(self.folder)
+        checkpoint = newest_checkpoint(folder)
         where = f"from {Path(checkpoint).name}" if checkpoint else "from the start"
         warnings.warn(f"{problem}; going on {where} with micro-batches of {smaller}", stacklevel=4)
-        self._set_micro_batch(smaller)
+        self.set_micro_batch(smaller)
 
+# %% ../../nbs/06_training/06_lapt.ipynb #fa57830d
+def lapt_trainer(steps: Steps) -> LaptTrainer:
+    "Return a trainer with the present micro-batch and gradient norm of a run."
+    from vocab_lit.training.trainer import LaptCallback, LaptTrainer, LossWarnings, training_arguments
 
-def _losses(state: TrainerState, names: Iterable[str]) -> pd.DataFrame:
-    "The held-out losses of a run that has ended, without eval_ before their names."
-    import pandas as pd
+    run, config, folder = steps.run, steps.run.config, steps.run.folder
+    callbacks = [LaptCallback(steps.freezer, config, folder and folder / "metrics.jsonl", bool(run.measures))]
+    callbacks += [LossWarnings(), *run.callbacks, *([steps.stop] if folder else [])]
+    more = dict(max_grad_norm=steps.max_grad_norm) | run.arguments
+    if hasattr(run.model, "factors"):  # the choice among one up-projection has no gradient
+        more["ddp_find_unused_parameters"] = True
+    args = training_arguments(config, run.seed, run.process.output_dir or "", save=bool(folder), **more)
+    is_usual = config.micro_batch == micro_batches(config, args.world_size)[0]
+    how = dict(batch_size=32 if is_usual else min(32, config.micro_batch), probability=config.mask_probability)
+    measures = run.measures or {
+        name: functools.partial(heldout_loss, tokenizer=run.tokenizer, lines=some, **how)
+        for name, some in run.evaluated.items()
+    }
+    data = dict(train_dataset=steps.data, eval_dataset=steps.data)
+    return LaptTrainer(run.model, args, config, measures, steps.freezer.never_trained, callbacks=callbacks, **data)
 
-    columns = ["step", *names]
-    losses = [[entry[name] for name in columns] for entry in state.log_history if "eval_loss" in entry]
-    return pd.DataFrame(losses, columns=[name.removeprefix("eval_") for name in columns])
-
-
+# %% ../../nbs/06_training/06_lapt.ipynb #d1d221ae
 def lapt(
     model: PreTrainedModel,
     tokenizer: PreTrainedTokenizerBase,

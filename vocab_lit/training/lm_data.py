@@ -48,11 +48,6 @@ class PackedBlocks(Dataset):
         return torch.from_numpy(blocks[i].astype(np.int64))
 
 
-def _ends_text(tokenizer, ids) -> bool:
-    "Whether the ids of a text end with a token that says so."
-    return bool(ids) and ids[-1] in (tokenizer.eos_token_id, tokenizer.sep_token_id)
-
-
 def _batches(texts: Iterable[str], batch_size: int = 1000) -> Iterator[list[str]]:
     "Some texts at a time, with a progress bar."
     texts = iter(texts)
@@ -69,11 +64,11 @@ _ONLY_IDS: dict[str, Any] = dict(
 
 def _line_stream(tokenizer, passages) -> Iterator[np.ndarray]:
     "Token ids for a masked model: special tokens around each line."
-    eos = tokenizer.eos_token_id
+    eos, ends = tokenizer.eos_token_id, (tokenizer.eos_token_id, tokenizer.sep_token_id)
     for batch in _batches(lines_of_passages(passages)):
         texts = tokenizer(batch, **_ONLY_IDS)["input_ids"]
         if eos is not None:
-            texts = [ids if _ends_text(tokenizer, ids) else [*ids, eos] for ids in texts]
+            texts = [ids if ids and ids[-1] in ends else [*ids, eos] for ids in texts]
         yield np.fromiter(itertools.chain.from_iterable(texts), "<i4")
 
 
@@ -119,75 +114,83 @@ def _document_stream(tokenizer, passages) -> Iterator[np.ndarray]:
 
 def pack(
     tokenizer: PreTrainedTokenizerBase,
-    passages: Iterable[str],  # lines, or passages of several lines; one that ends with a newline ends a document
-    length: int,  # tokens in a block
-    file: str | Path | None = None,  # where to put the blocks; None: in memory
-    masked: bool | None = None,  # for a masked model, or for a causal one; None: whether the tokenizer has a mask
-    # (n_blocks, length) int64, or the same as `PackedBlocks`; what does not fill the last block is left out
+    passages: Iterable[str],
+    length: int,
+    file: str | Path | None = None,
+    masked: bool | None = None,
 ) -> Any:
-    "Join texts and cut them into blocks; `ValueError` where they do not fill one."
+    """Join texts and cut them into blocks; `UserError` where they do not fill one.
+
+    passages: lines, or passages of several lines; one that ends with a newline ends a document
+    length: tokens in a block
+    file: where to put the blocks; None: in memory
+    masked: for a masked model, or for a causal one; None: whether the tokenizer has a mask
+    returns: (n_blocks, length) int64, or the same as `PackedBlocks`; what does not fill the last block is left out
+    """
     masked = tokenizer.mask_token_id is not None if masked is None else masked
     return lay_out((_line_stream if masked else _document_stream)(tokenizer, passages), length, file)
 
 
-def lay_out(
-    stream: Iterable[np.ndarray],  # 32-bit integers
-    length: int,  # of a block
-    file: str | Path | None = None,  # where to put the blocks; None: in memory
-) -> torch.Tensor | PackedBlocks:  # (n_blocks, length) int64, or the same in a file
-    "Cut a stream of numbers into blocks; `ValueError` where it does not fill one."
-    if file is not None:
-        _require_a_block(_write_blocks(stream, length, Path(file)), length)
-        return PackedBlocks(file, length)
-    ids = np.concatenate([np.empty(0, "<i4"), *stream])
-    _require_a_block(len(ids), length)
-    whole = len(ids) - len(ids) % length
-    return torch.from_numpy(ids[:whole]).long().view(-1, length)
+def lay_out(stream: Iterable[np.ndarray], length: int, file: str | Path | None = None) -> torch.Tensor | PackedBlocks:
+    """Cut a stream of numbers into blocks; `ValueError` where it does not fill one.
 
-
-def _require_a_block(n_tokens, length) -> None:
+    stream: 32-bit integers
+    length: of a block
+    file: where to put the blocks; None: in memory
+    returns: (n_blocks, length) int64, or the same in a file
+    """
+    if file is None:
+        ids = np.concatenate([np.empty(0, "<i4"), *stream])
+        n_tokens, blocks = len(ids), torch.from_numpy(ids[: len(ids) - len(ids) % length]).long().view(-1, length)
+    else:  # the file has its name when all of it is written
+        file, n_tokens = Path(file), 0
+        part, blocks = file.with_name(f"{file.name}.part"), PackedBlocks(file, length)
+        try:
+            with open(part, "wb") as f:
+                for ids in stream:
+                    n_tokens += f.write(ids.tobytes()) // 4
+                f.truncate(4 * (n_tokens - n_tokens % length))
+            if n_tokens >= length:
+                os.replace(part, file)
+        except OSError as e:
+            if e.errno:
+                raise OSError(f"cannot write {file}: {e.strerror}") from None
+            raise
+        finally:
+            part.unlink(missing_ok=True)
     if n_tokens < length:
-        raise UserError(
-            f"the text makes {n_tokens} tokens and a block takes {length}; give more text or a shorter block"
-        )
-
-
-def _write_blocks(stream, length, file) -> int:  # how many tokens there were
-    "Write whole blocks to a file, which is there when all of it is written."
-    part, n_tokens = file.with_name(f"{file.name}.part"), 0
-    try:
-        with open(part, "wb") as f:
-            for ids in stream:
-                n_tokens += f.write(ids.tobytes()) // 4
-            f.truncate(4 * (n_tokens - n_tokens % length))
-        if n_tokens >= length:
-            os.replace(part, file)
-    except OSError as e:
-        if e.errno:
-            raise OSError(f"cannot write {file}: {e.strerror}") from None
-        raise
-    finally:
-        part.unlink(missing_ok=True)
-    return n_tokens
+        problem = f"the text makes {n_tokens} tokens and a block takes {length}"
+        raise UserError(f"{problem}; give more text or a shorter block")
+    return blocks
 
 # %% ../../nbs/06_training/01_lm_data.ipynb #20dc9b43
 def mask_tokens(
-    ids: torch.Tensor,  # token ids, of any shape
-    tokenizer: PreTrainedTokenizerBase,  # says which tokens are special and which one is the mask
-    generator: torch.Generator,  # source of the masks
-    probability: float = 0.15,  # share of ordinary tokens that become targets
-) -> tuple[torch.Tensor, torch.Tensor]:  # inputs and labels of the same shape; labels are -100 where nothing is asked
-    "Mask tokens for masked language modelling: 80% mask, 10% random ordinary token, 10% unchanged."
+    ids: torch.Tensor, tokenizer: PreTrainedTokenizerBase, generator: torch.Generator, probability: float = 0.15
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Mask tokens for masked language modelling: 80% mask, 10% random ordinary token, 10% unchanged.
+
+    ids: token ids, of any shape
+    tokenizer: says which tokens are special and which one is the mask
+    generator: source of the masks
+    probability: share of ordinary tokens that become targets
+    returns: inputs and labels of the same shape; labels are -100 where nothing is asked
+    """
     inputs, labels = _masked(ids[None], _ids_to_mask(tokenizer), [generator], probability)
     return inputs[0], labels[0]
 
 
 def _masked(
-    ids: torch.Tensor,  # (n, ...)
-    masking: tuple[int, torch.Tensor, torch.Tensor],  # from `_ids_to_mask`
-    generators: Iterable[torch.Generator],  # n, of one row after the other
+    ids: torch.Tensor,
+    masking: tuple[int, torch.Tensor, torch.Tensor],
+    generators: Iterable[torch.Generator],
     probability: float,
-) -> tuple[torch.Tensor, torch.Tensor]:  # inputs and labels
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Mask rows of tokens, each with a generator of its own; return inputs and labels.
+
+    ids: (n, ...)
+    masking: from `_ids_to_mask`
+    generators: n, of one row after the other
+    """
     mask, ordinary, is_ordinary = masking
     asked, shown_as = torch.empty(2, *ids.shape)  # shown_as below 0.8: mask; from 0.9: random token; else unchanged
     places = torch.empty(ids.shape, dtype=torch.long)
@@ -240,13 +243,18 @@ def _permuted_index(i: int, n: int, key: str) -> int:
 
 
 class MaskedBlocks(Dataset):
-    "Blocks in the order of training: each once in every pass, masked anew each time."
+    """Blocks in the order of training: each once in every pass, masked anew each time.
+
+    blocks: (n, length) token ids
+    n: how many blocks training sees
+    tokenizer: masks blocks; None: a causal model's, which are not masked
+    """
 
     def __init__(
         self,
-        blocks: torch.Tensor | PackedBlocks,  # (n, length) token ids
-        n: int,  # how many blocks training sees
-        tokenizer: PreTrainedTokenizerBase | None = None,  # masks blocks; None: a causal model's, which are not masked
+        blocks: torch.Tensor | PackedBlocks,
+        n: int,
+        tokenizer: PreTrainedTokenizerBase | None = None,
         seed: int = 0,
         probability: float = 0.15,
     ):
@@ -305,11 +313,11 @@ class Kept:
         return itertools.chain.from_iterable(self.rest)
 
 
-def open_kept(
-    keep: KeepSettings,
-    seed: int = 0,  # of the choice of held-out lines
-) -> Kept:
-    "Open the text in the old languages; `SettingError` where a file is too short to hold lines out."
+def open_kept(keep: KeepSettings, seed: int = 0) -> Kept:
+    """Open the text in the old languages; `SettingError` where a file is too short to hold lines out.
+
+    seed: of the choice of held-out lines
+    """
     most = max(1, HELD_OUT // max(1, len(keep.keep_text)))
     divided = {name: hold_out_text(name, most=most, seed=seed) for name in keep.keep_text}
     for name, (_, test) in divided.items():
@@ -319,14 +327,14 @@ def open_kept(
     return Kept(parts, [rest for rest, _ in divided.values()], keep.replay)
 
 
-def check_block(
-    lines: Iterable[str],  # read as far as they are needed
-    tokenizer: PreTrainedTokenizerBase,
-    length: int,  # tokens in a block
-    option: str,  # that gave the lines
-    what: str,  # they are: held-out, other
-) -> None:
-    "`SettingError` where lines do not make a block of tokens; no more of them are read than make one."
+def check_block(lines: Iterable[str], tokenizer: PreTrainedTokenizerBase, length: int, option: str, what: str) -> None:
+    """`SettingError` where lines do not make a block of tokens; no more of them are read than make one.
+
+    lines: read as far as they are needed
+    length: tokens in a block
+    option: that gave the lines
+    what: they are: held-out, other
+    """
     n_tokens = 0
     for line in lines:
         n_tokens += len(tokenizer(line, add_special_tokens=False, verbose=False)["input_ids"])
@@ -349,14 +357,14 @@ _PARTS = 10**6
 
 
 class Replayed(Dataset):
-    "Training blocks of which a share comes from another text, evenly spread."
+    """Training blocks of which a share comes from another text, evenly spread.
 
-    def __init__(
-        self,
-        new: MaskedBlocks,  # says how many blocks there are
-        old: Dataset,  # blocks of the old languages
-        share: float,  # of blocks from `old`, to the millionth
-    ):
+    new: says how many blocks there are
+    old: blocks of the old languages
+    share: of blocks from `old`, to the millionth
+    """
+
+    def __init__(self, new: MaskedBlocks, old: Dataset, share: float):
         self.new, self.old, self.parts = new, old, round(share * _PARTS)
 
     def __len__(self) -> int:

@@ -9,7 +9,7 @@ import contextlib
 import functools
 import random
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 from unittest import mock
 
 import numpy as np
@@ -24,18 +24,20 @@ from vocab_lit.training.lm_data import mask_tokens, pack
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
+    from transformers.modeling_outputs import BaseModelOutput
 
 # %% auto #0
 __all__ = ['head_logits', 'lm_loss', 'label_positions', 'in_mode', 'heldout_loss', 'answering_with_loss',
            'activations_recomputed', 'random_state_restored']
 
 # %% ../../nbs/06_training/02_lm_loss.ipynb #18d3ac54
-def head_logits(
-    model: PreTrainedModel,  # a masked or causal language model with a head
-    output: Any,  # what its encoder returned
-    hidden: torch.Tensor,  # (n, dim) hidden states at chosen positions of it
-) -> torch.Tensor:  # (n, n_tokens)
-    "The head's logits at chosen positions of an encoder's output, which the encoder returns instead of running."
+def head_logits(model: PreTrainedModel, output: BaseModelOutput, hidden: torch.Tensor) -> torch.Tensor:  # (n, n_tokens)
+    """The head's logits at chosen positions of an encoder's output, which the encoder returns instead of running.
+
+    model: a masked or causal language model with a head
+    output: what its encoder returned
+    hidden: (n, dim) hidden states at chosen positions of it
+    """
     output.last_hidden_state, encoder = hidden[None], model.base_model
     ids = torch.zeros(1, 1, dtype=torch.long, device=hidden.device)  # a model wants some
     encoder.forward = lambda *_, **__: output
@@ -67,16 +69,15 @@ class _AddingLinear(torch.autograd.Function):
 
 
 @contextlib.contextmanager
-def _gradient_added_up(linear: Any) -> Iterator[dict[torch.Tensor, torch.Tensor]]:
+def _gradient_added_up(linear: nn.Module | None) -> Iterator[dict[torch.Tensor, torch.Tensor]]:
     "Inside the block a linear layer adds the gradient of its weight to the tensor that is given, if it learns."
-    plain = type(linear) is nn.Linear and "forward" not in linear.__dict__
-    if not plain or not linear.weight.requires_grad:
+    if type(linear) is not nn.Linear or "forward" in linear.__dict__ or not linear.weight.requires_grad:
         yield {}
         return
-    weight, bias = linear.weight, cast("torch.Tensor | None", linear.bias)
+    weight, bias = linear.weight, linear.bias
     total = torch.zeros_like(weight)
 
-    def forward(input):
+    def forward(input: torch.Tensor) -> torch.Tensor:
         z = cast("torch.Tensor", _AddingLinear.apply(input, weight.detach(), total))
         return z if bias is None else z + bias
 
@@ -85,20 +86,6 @@ def _gradient_added_up(linear: Any) -> Iterator[dict[torch.Tensor, torch.Tensor]
         yield {weight: total}
     finally:
         del linear.forward
-
-
-def _learning(node: Any) -> list[torch.Tensor]:  # node: of autograd's graph
-    "The tensors that learn among all that a value was computed from."
-    seen, to_see, found = set(), [node], []
-    while to_see:
-        node = to_see.pop()
-        if node is None or node in seen:
-            continue
-        seen.add(node)
-        to_see += [earlier for earlier, _ in node.next_functions]
-        if hasattr(node, "variable"):
-            found.append(node.variable)
-    return found
 
 
 class _WithGradients(torch.autograd.Function):
@@ -116,13 +103,23 @@ class _WithGradients(torch.autograd.Function):
 
 
 def _loss_in_parts(
-    logits: Callable[[torch.Tensor], torch.Tensor],  # of hidden states
-    hidden: torch.Tensor,  # (n, dim)
-    targets: torch.Tensor,  # (n,) ids; -100 counts for nothing
-    size: int,  # positions in a part
-    head: nn.Module | None,  # the last layer of what computes the logits
-) -> torch.Tensor:  # nats
-    "The sum of the cross-entropies, with the gradients of each part made as soon as its logits are there."
+    logits: Callable[[torch.Tensor], torch.Tensor],
+    hidden: torch.Tensor,
+    targets: torch.Tensor,
+    size: int,
+    head: nn.Module | None,
+    trained: list[nn.Parameter],
+) -> torch.Tensor:
+    """Sum the cross-entropies, and make the gradients of each part as soon as its logits are there.
+
+    logits: of hidden states
+    hidden: (n, dim)
+    targets: (n,) ids; -100 counts for nothing
+    size: positions in a part
+    head: the last layer of what computes the logits
+    trained: parameters of the model that require a gradient
+    returns: nats
+    """
     loss = hidden.new_zeros((), dtype=torch.float32)
     if not torch.is_grad_enabled():
         parts = zip(hidden.split(size), targets.split(size))
@@ -132,7 +129,6 @@ def _loss_in_parts(
         for part, target, of_part in zip(hidden.detach().split(size), targets.split(size), of_hidden.split(size)):
             part.requires_grad_()
             z = logits(part).float()
-            learning = _learning(z.grad_fn)
             with torch.no_grad():
                 counts = target != -100
                 chosen = target.clamp(min=0)[:, None]
@@ -140,29 +136,37 @@ def _loss_in_parts(
                 loss += ((scale - z.gather(1, chosen)[:, 0]) * counts).sum()
                 of_z = (z - scale.masked_fill(~counts, torch.inf)[:, None]).exp_()  # rows of zeros where nothing counts
                 of_z.scatter_add_(1, chosen, -counts[:, None].to(of_z.dtype))
-            for tensor, gradient in zip(learning, torch.autograd.grad(z, learning, of_z)):
-                if tensor is part:
-                    of_part.copy_(gradient)
-                elif tensor in gradients:
-                    gradients[tensor] += gradient
-                else:
-                    gradients[tensor] = gradient
+            of_part_now, *others = torch.autograd.grad(z, [part, *trained], of_z, allow_unused=True)
+            of_part.copy_(of_part_now)
+            for tensor, gradient in zip(trained, others):
+                if gradient is not None:  # the head uses it
+                    gradients[tensor] = gradients[tensor] + gradient if tensor in gradients else gradient
             del z, of_z  # before the next part has its own
     return cast("torch.Tensor", _WithGradients.apply(loss, [of_hidden, *gradients.values()], hidden, *gradients))
 
 
 def lm_loss(
-    model: PreTrainedModel,  # a masked or causal language model with a head
-    input_ids: torch.Tensor,  # (n, length)
-    labels: torch.Tensor,  # (n, length) target ids, -100 where nothing is asked
-    reduction: str = "mean",  # over the labelled positions: mean or sum
-    positions: torch.Tensor | None = None,  # the labelled ones, from `label_positions`; None: they are looked for
-    max_logits: int = 0,  # numbers held at a time; 0: 2**25 (134 MB), on a GPU 2**28
-    **inputs: torch.Tensor,  # what else the model takes, such as an attention mask
-) -> torch.Tensor:  # nats
-    "Language-modelling loss with vocabulary logits at the labelled positions only."
+    model: PreTrainedModel,
+    input_ids: torch.Tensor,
+    labels: torch.Tensor,
+    reduction: str = "mean",
+    positions: torch.Tensor | None = None,
+    max_logits: int = 0,
+    **inputs: torch.Tensor | bool,
+) -> torch.Tensor:
+    """Language-modelling loss with vocabulary logits at the labelled positions only.
+
+    model: a masked or causal language model with a head
+    input_ids: (n, length)
+    labels: (n, length) target ids, -100 where nothing is asked
+    reduction: over the labelled positions: mean or sum
+    positions: the labelled ones, from `label_positions`; None: they are looked for
+    max_logits: numbers held at a time; 0: 2**25 (134 MB), on a GPU 2**28
+    inputs: what else the model takes, such as an attention mask
+    returns: nats
+    """
     if not is_masked(model):
-        labels = F.pad(labels[:, 1:], (0, 1), value=-100)
+        labels = F.pad(labels[:, 1:], (0, 1), value=-100)  # the next token
     labelled = (labels != -100).flatten()
     if positions is None:
         positions = labelled.nonzero()[:, 0]
@@ -176,15 +180,17 @@ def lm_loss(
     if len(hidden) <= size:
         loss = F.cross_entropy(logits(hidden).float(), targets, reduction="sum")
     else:
-        loss = _loss_in_parts(logits, hidden, targets, size, model.get_output_embeddings())
+        trained = [p for p in model.parameters() if p.requires_grad]
+        loss = _loss_in_parts(logits, hidden, targets, size, model.get_output_embeddings(), trained)
     return loss if reduction == "sum" else loss / labelled.sum()
 
 # %% ../../nbs/06_training/02_lm_loss.ipynb #98f965b8
-def label_positions(
-    labels: torch.Tensor,  # (n, length) target ids on the processor, -100 where nothing is asked
-    masked: bool,  # whether the model is a masked one
-) -> torch.Tensor:  # (k,) positions in the flattened batch
-    "Where the labelled positions are, in their order."
+def label_positions(labels: torch.Tensor, masked: bool) -> torch.Tensor:  # (k,) positions in the flattened batch
+    """Where the labelled positions are, in their order.
+
+    labels: (n, length) target ids on the processor, -100 where nothing is asked
+    masked: whether the model is a masked one
+    """
     labels = labels if masked else F.pad(labels[:, 1:], (0, 1), value=-100)
     return (labels != -100).flatten().nonzero()[:, 0]
 
@@ -203,15 +209,25 @@ def in_mode(model: nn.Module, training: bool) -> Iterator[None]:
 
 @torch.no_grad()
 def heldout_loss(
-    model: PreTrainedModel,  # masked or causal language model
-    tokenizer: PreTrainedTokenizerBase,  # the model's tokenizer
-    lines: Iterable[str] | torch.Tensor,  # held-out texts, or blocks from `pack`
-    seed: int = 0,  # fixes the masks
-    length: int = 256,  # tokens in a block at most, where texts are given; the model may take fewer
-    batch_size: int = 32,  # blocks at a time
-    probability: float = 0.15,  # share of the tokens that are targets, in a masked model
-) -> float:  # mean loss in nats per target
-    "Loss on held-out text, with masks that depend on the seed only."
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    lines: Iterable[str] | torch.Tensor,
+    seed: int = 0,
+    length: int = 256,
+    batch_size: int = 32,
+    probability: float = 0.15,
+) -> float:
+    """Loss on held-out text, with masks that depend on the seed only.
+
+    model: masked or causal language model
+    tokenizer: the model's tokenizer
+    lines: held-out texts, or blocks from `pack`
+    seed: fixes the masks
+    length: tokens in a block at most, where texts are given; the model may take fewer
+    batch_size: blocks at a time
+    probability: share of the tokens that are targets, in a masked model
+    returns: mean loss in nats per target
+    """
     masked = is_masked(model)
     length = min(length, max_length(model))
     blocks = lines if isinstance(lines, torch.Tensor) else pack(tokenizer, lines, length, masked=masked)
@@ -228,15 +244,14 @@ def heldout_loss(
     return total / count
 
 # %% ../../nbs/06_training/02_lm_loss.ipynb #9a41b538
-def _nothing(*_: Any, **__: Any) -> None: ...
+def _nothing(*_: object, **__: object) -> None: ...
 
 
 @contextlib.contextmanager
-def answering_with_loss(
-    model: PreTrainedModel,
-    loss: Callable | None = None,  # of the model and a batch; None: `lm_loss`
-) -> Iterator[None]:
+def answering_with_loss(model: PreTrainedModel, loss: Callable | None = None) -> Iterator[None]:
     """Let the model answer with its loss, by default `lm_loss`, also inside the wrappers of several processes.
+
+    loss: of the model and a batch; None: `lm_loss`
 
     Each batch is spared two looks into it, after padding and after several sequences in a block: there are none, and a
     GPU that is asked has to be waited for.

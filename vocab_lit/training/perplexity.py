@@ -9,12 +9,14 @@ import logging
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 import torch
+from torch import nn
 from torch.nn import functional
 from tqdm.auto import tqdm
 
@@ -39,11 +41,13 @@ from vocab_lit.training.lm_loss import head_logits, in_mode, lm_loss
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+    Measured = FolderSource | tuple[PreTrainedModel, PreTrainedTokenizerBase]  # a model in a folder, or in memory
+
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
 __all__ = ['log', 'MEASURED', 'FORGOTTEN', 'ENDINGS', 'LINES', 'Perplexity', 'TextStream', 'text_stream', 'perplexity',
-           'source_beside', 'forgotten', 'bits_by_text', 'ending_warnings', 'trim_bits']
+           'source_beside', 'measure_text', 'forgotten', 'bits_by_text', 'ending_warnings', 'trim_bits']
 
 # %% ../../nbs/06_training/03_perplexity.ipynb #287bd070
 @dataclass(frozen=True)
@@ -130,12 +134,12 @@ def _causal_stream(tokenizer, passages: Iterable[str]) -> TextStream:
     return TextStream(np.concatenate(parts), np.concatenate(targets), n_bytes, unknown)
 
 
-def text_stream(
-    tokenizer: PreTrainedTokenizerBase,
-    passages: Iterable[str],  # lines, or passages as `pack` takes them
-    masked: bool,  # for a masked model, or for a causal one
-) -> TextStream:
-    "Join texts, with what is predicted in them; `ValueError` where nothing is."
+def text_stream(tokenizer: PreTrainedTokenizerBase, passages: Iterable[str], masked: bool) -> TextStream:
+    """Join texts, with what is predicted in them; `ValueError` where nothing is.
+
+    passages: lines, or passages as `pack` takes them
+    masked: for a masked model, or for a causal one
+    """
     if masked:
         stream = _masked_stream(tokenizer, list(lines_of_passages(passages)))
     else:
@@ -151,27 +155,6 @@ def _windows(n: int, length: int, stride: int) -> list[tuple[int, int, int]]:  #
     return [(max(0, end - length), end, new) for end, new in zip(ends, [0, *ends])]
 
 # %% ../../nbs/06_training/03_perplexity.ipynb #03aac785
-def _window_sizes(model, masked, length, stride) -> tuple[int, int]:
-    "Length and stride of windows, checked."
-    longest = max_length(model)
-    length = length or min(longest, 1024)
-    if not 2 <= length <= longest:
-        raise UserError(f"a length of {length} tokens: the model takes 2 to {longest}")
-    stride = stride or (length if masked else length // 2)
-    largest = length if masked else length - 1
-    if not 1 <= stride <= largest:
-        raise UserError(f"a stride of {stride}: windows of {length} tokens can move by 1 to {largest}")
-    return length, stride
-
-
-def _passes(stream, masked, probability, seed) -> tuple[np.ndarray, int]:
-    "The pass in which each token is predicted (-1: in none), and how many passes there are."
-    n = math.ceil(1 / probability) if masked else 1
-    pass_of = np.full(len(stream.ids), -1)
-    pass_of[stream.is_target] = np.random.default_rng(seed).permutation(stream.is_target.sum()) % n
-    return pass_of, n
-
-
 def _batches(stream, windows, pass_of, n_passes, batch_size) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
     "Token ids (n, length) of windows, and where tokens are predicted; windows without any are left out."
     parts = [windows[at : at + batch_size] for at in range(0, len(windows), batch_size)]
@@ -184,14 +167,17 @@ def _batches(stream, windows, pass_of, n_passes, batch_size) -> Iterator[tuple[t
 
 
 def _loss_by_rows(
-    model: PreTrainedModel,  # a causal one, from `with_few_rows`
-    ids: torch.Tensor,  # (n, length)
-    labels: torch.Tensor,  # (n, length), -100 where nothing is asked
-    *_: str,
-    **inputs: Any,
-) -> torch.Tensor:  # nats
-    "The summed loss with embeddings in files: those of the ids come into the table, then all in turn for the logits."
-    table, head = input_weight(model), cast("Any", model.get_output_embeddings()).weight
+    model: PreTrainedModel, ids: torch.Tensor, labels: torch.Tensor, reduction: str, **inputs: torch.Tensor | bool
+) -> torch.Tensor:
+    """The summed loss with embeddings in files: those of the ids come into the table, then all in turn for the logits.
+
+    model: a causal one, from `with_few_rows`
+    ids: (n, length)
+    labels: (n, length), -100 where nothing is asked
+    reduction: sum
+    returns: nats
+    """
+    table, head = input_weight(model), cast("nn.Linear", model.get_output_embeddings()).weight
     distinct, places = ids.unique(return_inverse=True)
     table[: len(distinct)] = rows_of(table)[distinct]
     output = model.base_model(input_ids=places, return_dict=True, **inputs)
@@ -207,20 +193,6 @@ def _loss_by_rows(
         here = (targets >= start) & (targets < start + len(rows))
         chosen[here] = logits[here, targets[here] - start]
     return (total - chosen).sum()
-
-
-def _nats(model, batches, mask_id: int | None) -> float:  # mask_id: None for a causal model
-    "Negative log-likelihood of all tokens that are predicted."
-    more: dict[str, Any] = {} if mask_id is not None else {"use_cache": False}
-    nats, weight = 0.0, input_weight(model)
-    loss = lm_loss if len(rows_of(weight)) == len(weight) else _loss_by_rows
-    with in_mode(model, training=False):
-        for inputs, is_target in batches:
-            labels = inputs.where(is_target, -100)
-            if mask_id is not None:
-                inputs = inputs.masked_fill(is_target, mask_id)
-            nats += loss(model, inputs.to(model.device), labels.to(model.device), "sum", **more).item()
-    return nats
 
 
 @torch.no_grad()
@@ -287,14 +259,28 @@ def perplexity(
         raise UserError("the tokenizer has no mask token, which a masked model's perplexity needs")
     if not 0 < probability <= 1:
         raise UserError(f"a probability of {probability}: a pass masks more than 0 and at most 1 of the tokens")
-    length, stride = _window_sizes(model, masked, length, stride)
+    longest = max_length(model)
+    length = length or min(longest, 1024)
+    if not 2 <= length <= longest:
+        raise UserError(f"a length of {length} tokens: the model takes 2 to {longest}")
+    stride, largest = stride or (length if masked else length // 2), length if masked else length - 1
+    if not 1 <= stride <= largest:
+        raise UserError(f"a stride of {stride}: windows of {length} tokens can move by 1 to {largest}")
     stream = text_stream(tokenizer, lines, masked)
-    pass_of, n_passes = _passes(stream, masked, probability, seed)
-    windows = _windows(len(stream.ids), length, stride)
-    batches = _batches(stream, windows, pass_of, n_passes, batch_size)
-    mask_id = cast("int", tokenizer.mask_token_id) if masked else None  # transformers declares lists besides
-    nats = _nats(model, batches, mask_id)
-    n_targets = int(stream.is_target.sum())
+    n_targets, n_passes = int(stream.is_target.sum()), math.ceil(1 / probability) if masked else 1
+    pass_of = np.full(len(stream.ids), -1)  # the pass in which a token is predicted; -1: none
+    pass_of[stream.is_target] = np.random.default_rng(seed).permutation(n_targets) % n_passes
+    batches = _batches(stream, _windows(len(stream.ids), length, stride), pass_of, n_passes, batch_size)
+    weight, nats = input_weight(model), 0.0
+    loss = partial(lm_loss if len(rows_of(weight)) == len(weight) else _loss_by_rows, model, reduction="sum")
+    if not masked:
+        loss = partial(loss, use_cache=False)
+    with in_mode(model, training=False):
+        for ids, is_target in batches:
+            labels = ids.where(is_target, -100)
+            if masked:
+                ids = ids.masked_fill(is_target, cast("int", tokenizer.mask_token_id))
+            nats += loss(ids.to(model.device), labels.to(model.device)).item()
     return Perplexity("pseudo" if masked else "causal", nats, n_targets, stream.bytes, stream.unknown)
 
 # %% ../../nbs/06_training/03_perplexity.ipynb #f0269e10
@@ -314,22 +300,33 @@ def source_beside(folder: str | Path) -> FolderSource | None:  # None where it i
     return source
 
 
-def forgotten(
-    # by what they are called: source, start, trained; model and tokenizer where they are in memory already
-    models: Mapping[str, FolderSource | tuple[PreTrainedModel, PreTrainedTokenizerBase]],
-    parts: Mapping[str, list[str]],  # held-out lines by file
-) -> list[dict]:  # a row for each text and model: text, model, bits_per_byte and other numbers of `Perplexity`
-    "How well models predict the text of the languages that the first of them knew."
+def measure_text(
+    model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, passages: list[str], length: int = 0, stride: int = 0
+) -> dict:
+    """Return bits per byte and the other numbers of `Perplexity`, and of a causal model `end_probability`.
+
+    The last is the probability that the model ends a text after one sentence. The parameters are those of `perplexity`.
+    """
+    facts = perplexity(model, tokenizer, passages, length, stride).facts
+    if not is_masked(model):
+        facts["end_probability"] = end_probability(model, tokenizer, list(lines_of_passages(passages)))
+    return facts
+
+
+def forgotten(models: Mapping[str, Measured], parts: Mapping[str, list[str]]) -> list[dict]:
+    """How well models predict the text of the languages that the first of them knew.
+
+    models: by what they are called: source, start, trained; model and tokenizer where they are in memory already
+    parts: held-out lines by file
+    returns: a row for each text and model: text, model, bits_per_byte and other numbers of `Perplexity`
+    """
     rows = []
     for name, given in models.items():
         log.info(f"bits per byte of the {name} model in {', '.join(Path(file).name for file in parts)}")
         model, tokenizer = (given.load().float(), given.tokenizer) if isinstance(given, FolderSource) else given
         on_device(model)
         for file, held_out in parts.items():
-            measured = perplexity(model, tokenizer, held_out[:MEASURED])
-            rows.append(dict(text=Path(file).name, model=name) | measured.facts)
-            if not is_masked(model):
-                rows[-1]["end_probability"] = end_probability(model, tokenizer, list(lines_of_passages(held_out)))
+            rows.append(dict(text=Path(file).name, model=name) | measure_text(model, tokenizer, held_out[:MEASURED]))
         del model
     return rows
 
@@ -337,11 +334,13 @@ def forgotten(
 FORGOTTEN = "what was forgotten: bits per byte in text of languages known before"
 
 
-def bits_by_text(
-    rows: list[dict],  # from `forgotten`
-    measure: str = "bits_per_byte",  # or end_probability
-) -> list[dict]:  # a row for each text: text, and the measure by model; none where no model has it
-    "The bits per byte, or another measure, as a table."
+def bits_by_text(rows: list[dict], measure: str = "bits_per_byte") -> list[dict]:
+    """The bits per byte, or another measure, as a table.
+
+    rows: from `forgotten`
+    measure: or end_probability
+    returns: a row for each text: text, and the measure by model; none where no model has it
+    """
     by_text = {}
     for row in rows:
         if row.get(measure) is not None:
@@ -366,12 +365,18 @@ LINES = 40  # of each text, those first that stand apart
 
 
 def trim_bits(
-    source: FolderSource | str | Path,  # folder of a masked or causal language model
-    text: Sequence[str | Path],  # this and the settings as for `trim_files`
+    source: FolderSource | str | Path,
+    text: Sequence[str | Path],
     settings: TrimSettings = TrimSettings(),
-    most: int = LINES,  # lines of each text at most
-) -> list[dict[str, object]]:  # of each text: text, lines, before, after; too short ones are left out
-    "Bits per byte of lines that trimming has not counted, before and after it."
+    most: int = LINES,
+) -> list[dict[str, object]]:
+    """Bits per byte of lines that trimming has not counted, before and after it.
+
+    source: folder of a masked or causal language model
+    text: this and the settings as for `trim_files`
+    most: lines of each text at most
+    returns: of each text: text, lines, before, after; too short ones are left out
+    """
     source = FolderSource.open(source)
     model = source.load()
     check_language_model(model)

@@ -160,11 +160,11 @@ class LaptConfig(Settings):
             return self.max_epochs
         return min(3, math.ceil(_FEW_TOKENS / (n_blocks * self.length)))
 
-    def within_epochs(
-        self,
-        n_blocks: float,  # of the training text, and of the replayed one
-    ) -> LaptConfig:
-        "The hyper-parameters on a text: its steps are at most those of `max_epochs`."
+    def within_epochs(self, n_blocks: float) -> LaptConfig:
+        """The hyper-parameters on a text: its steps are at most those of `max_epochs`.
+
+        n_blocks: of the training text, and of the replayed one
+        """
         longest = math.ceil(self.passes(n_blocks) * n_blocks / self.batch_size)
         if not self.max_epochs or self.steps <= longest:
             return self
@@ -287,12 +287,12 @@ class LaptSettings(Settings):
         "Whether there is anything to do."
         return self.steps != 0
 
-    def config(
-        self,
-        longest: int = 10**9,  # tokens that the model takes
-        is_decoder: bool = False,  # whether it is a causal model, which learns at another rate
-    ) -> LaptConfig:
-        "The hyper-parameters of the run."
+    def config(self, longest: int = 10**9, is_decoder: bool = False) -> LaptConfig:
+        """The hyper-parameters of the run.
+
+        longest: tokens that the model takes
+        is_decoder: whether it is a causal model, which learns at another rate
+        """
         self.check()
         given = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "preset"}
         given = {name: value for name, value in given.items() if value is not None}
@@ -399,10 +399,8 @@ class RunSettings(RunOptions):
         "resume an interrupted run; give the other arguments as before",
     )
 
-    def check(
-        self,
-        text: Sequence[str | Path] = (),  # that is trained on
-    ) -> None:
+    def check(self, text: Sequence[str | Path] = ()) -> None:
+        "text: that is trained on"
         super().check()
         if both := _in_both(text, self.held_out):
             raise SettingError("held_out", f" {both} is both trained on and held out; give another file")
@@ -421,10 +419,8 @@ class KeepSettings(Settings):
     )
     replay: float = option(0, "share of the training blocks taken from --keep-text, such as 0.1", ge=0, le=0.9)
 
-    def check(
-        self,
-        text: Sequence[str | Path] = (),  # that is trained on
-    ) -> None:
+    def check(self, text: Sequence[str | Path] = ()) -> None:
+        "text: that is trained on"
         super().check()
         if self.replay and not self.keep_text:
             raise SettingError("keep_text", "give the text that --replay takes blocks from")
@@ -439,13 +435,19 @@ def _in_both(some: Sequence[str | Path], others: Files) -> str:
 
 
 def check_run(
-    text: Sequence[str | Path],  # to train on
+    text: Sequence[str | Path],
     settings: LaptSettings | LaptConfig,
-    run: RunSettings,  # what surrounds it
-    keep: KeepSettings,  # text in languages that the model knows
-    adapter: Settings | None = None,  # the language adapter that is trained; None: the model itself is
+    run: RunSettings,
+    keep: KeepSettings,
+    adapter: Settings | None = None,
 ) -> None:
-    "`SettingError` where settings or text of a run cannot be as they are; no text is read to its end."
+    """`SettingError` where settings or text of a run cannot be as they are; no text is read to its end.
+
+    text: to train on
+    run: what surrounds it
+    keep: text in languages that the model knows
+    adapter: the language adapter that is trained; None: the model itself is
+    """
     for group in filter(None, (settings, adapter)):
         group.check()
     run.check(text)

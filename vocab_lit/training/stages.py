@@ -13,12 +13,13 @@ from bisect import bisect
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import torch
 from torch import nn
 
 from vocab_lit.models.device import find_device, free_memory, on_device
+from vocab_lit.models.lazy_weights import input_weight
 from vocab_lit.models.model_class import is_masked, max_length
 from vocab_lit.models.token_tensors import token_parameters
 from vocab_lit.text.corpus import Amount, sample_lines
@@ -54,11 +55,11 @@ def transformer_blocks(model: PreTrainedModel) -> nn.Module:
     return model.base_model.get_submodule(parent) if parent else stack
 
 
-def stage_parameters(
-    model: PreTrainedModel,
-    learns: str,  # all, outside or rows
-) -> list[nn.Parameter]:
-    "The parameters of one of the three sets."
+def stage_parameters(model: PreTrainedModel, learns: str) -> list[nn.Parameter]:
+    """The parameters of one of the three sets.
+
+    learns: all, outside or rows
+    """
     if learns == "all":
         return list(model.parameters())
     if learns == "rows":
@@ -81,22 +82,17 @@ def total_steps(config: LaptConfig) -> int:
     return round(sum(stage.share for stage in MODES[config.mode]) * config.steps)
 
 
-def _schedule(config, steps) -> Callable[[int], float]:
-    "One schedule of transformers over some steps, as a factor of the peak rate."
+def rate_factor(config: LaptConfig) -> Callable[[int], float]:  # of the step
+    "Return the learning rate at each step, as a factor of the peak learning rate."
     from transformers import get_scheduler
 
-    optimizer = torch.optim.SGD([nn.Parameter(torch.zeros(1))])  # not used; a schedule wants one
-    warmup = round(config.warmup * config.steps)
-    made = get_scheduler(config.schedule, optimizer, num_warmup_steps=warmup, num_training_steps=steps)
-    return cast("LambdaLR", made).lr_lambdas[0]  # a warm-up and a decay, by steps alone
+    optimizer = torch.optim.SGD([nn.Parameter(torch.zeros(1))])  # not used; a schedule needs one
+    starts, schedules = [0] + [start for start, stage in stage_starts(config) if stage.restart], []
+    for start, end in pairwise([*starts, total_steps(config)]):  # each with its own warm-up and decay
+        made = get_scheduler(config.schedule, optimizer, round(config.warmup * config.steps), end - start)
+        schedules.append(cast("LambdaLR", made).lr_lambdas[0])
 
-
-def rate_factor(config: LaptConfig) -> Callable[[int], float]:  # of the step
-    "The learning rate at each step, as a factor of the peak rate."
-    starts = [0] + [start for start, stage in stage_starts(config) if stage.restart]
-    schedules = [_schedule(config, end - start) for start, end in pairwise([*starts, total_steps(config)])]
-
-    def factor(step):
+    def factor(step: int) -> float:
         part = bisect(starts, step) - 1
         return schedules[part](step - starts[part])
 
@@ -116,6 +112,8 @@ class Freezer:
         self.begins, self.stages = zip(*stage_starts(config))
         # at first whatever learns at some time, for the optimizer
         self._unfreeze({p for stage in self.stages for p in stage_parameters(model, stage.learns)})
+        named = model.named_parameters(remove_duplicate=False)
+        self.never_trained = {name for name, p in named if not p.requires_grad}  # which checkpoints leave out
 
     def _unfreeze(self, chosen: Collection[nn.Parameter]) -> None:
         for p in self.trainable:
@@ -157,14 +155,14 @@ class Evaluations:
     times: int  # with that before the first step
 
     @classmethod
-    def of(
-        cls,
-        config: LaptConfig,  # its steps are those of the run
-        blocks: int,  # of the largest held-out text
-        texts: int = 1,  # that are held out
-        share: float = SHARE,  # of the computation; 0: as often as `config` says, on all blocks
-    ) -> Evaluations:
-        "On as much text as the share allows, as often as it allows, `OFTEN` times or as `config` says at most."
+    def of(cls, config: LaptConfig, blocks: int, texts: int = 1, share: float = SHARE) -> Evaluations:
+        """On as much text as the share allows, as often as it allows, `OFTEN` times or as `config` says at most.
+
+        config: its steps are those of the run
+        blocks: of the largest held-out text
+        texts: that are held out
+        share: of the computation; 0: as often as `config` says, on all blocks
+        """
         steps = total_steps(config)
         often = math.ceil(steps / config.eval_every)
         if not share:
@@ -178,12 +176,11 @@ class Evaluations:
         return cls(every, max(1, min(blocks, allowed // times)), times)
 
 
-def limited(
-    config: LaptConfig,
-    evaluated: Mapping[str, Tensor],  # held-out blocks (n, length) by name
-    share: float,
-) -> tuple[LaptConfig, dict[str, Tensor]]:
-    "The configuration and the held-out blocks with which a run is evaluated."
+def limited(config: LaptConfig, evaluated: Mapping[str, Tensor], share: float) -> tuple[LaptConfig, dict[str, Tensor]]:
+    """The configuration and the held-out blocks with which a run is evaluated.
+
+    evaluated: held-out blocks (n, length) by name
+    """
     if not share:
         return config, {**evaluated}
 
@@ -220,43 +217,45 @@ class StepMemory:
         return f"{self.total / 1e9:.1f} GB ({told})"
 
 
-def step_memory(
-    model: PreTrainedModel,  # whose trainable parameters require a gradient
-    config: LaptConfig,
-    micro_batch: int,  # blocks in one forward pass
-    half: bool = False,  # whether the compute dtype has 16 bits
-) -> StepMemory:
-    "The memory of a step, by the sizes of the model's matrices."
+def step_memory(model: PreTrainedModel, config: LaptConfig, micro_batch: int, half: bool = False) -> StepMemory:
+    """The memory of a step, by the sizes of the model's matrices.
+
+    model: whose trainable parameters require a gradient
+    micro_batch: blocks in one forward pass
+    half: whether the compute dtype has 16 bits
+    """
     trainable = sum(p.numel() for p in model.parameters() if p.requires_grad)
     weights = sum(p.numel() * p.element_size() for p in model.parameters())
-    table: Any = model.get_input_embeddings()
     n_tokens = micro_batch * config.length
-    tables = {id(p) for p in table.parameters()}
+    tables = {id(p) for p in model.get_input_embeddings().parameters()}
     sides = sum(sum(p.shape) for p in model.parameters() if p.dim() == 2 and id(p) not in tables)  # rows and columns
     if any(getattr(module, "gradient_checkpointing", False) for module in model.modules()):
         sides *= 2 / max(2, getattr(model.config, "num_hidden_layers", 2))  # a block at a time, and what is between
-    n_tables, targets = len(table.weight), n_tokens * (config.mask_probability if is_masked(model) else 1)
+    n_tables, targets = len(input_weight(model)), n_tokens * (config.mask_probability if is_masked(model) else 1)
     activations = (6 if half else 12) * sides * n_tokens + 12 * min(targets * n_tables, max(_LOGITS, n_tables))
     return StepMemory(weights, round(_HELD * 4 * trainable), 8 * trainable, round(_HELD * activations))
 
 
-def micro_batches(
-    config: LaptConfig,
-    processes: int = 1,  # that train together
-) -> list[int]:  # largest first
-    "Into how many blocks at a time a process can divide its share of a batch."
+def micro_batches(config: LaptConfig, processes: int = 1) -> list[int]:  # largest first
+    """Into how many blocks at a time a process can divide its share of a batch.
+
+    processes: that train together
+    """
     own = config.batch_size // processes
     return [m for m in range(min(own, _MOST), 0, -1) if own % m == 0] or [1]
 
 
 def choose_micro_batch(
-    model: PreTrainedModel,  # whose parameters that learn require a gradient
-    config: LaptConfig,
-    free: int | None,  # bytes, besides the weights; None: not known
-    choices: Iterable[int],  # blocks, largest first
-    half: bool = False,  # as in `step_memory`
-) -> tuple[int, StepMemory]:  # and what it takes
-    "The largest micro-batch that fits, or the smallest one where none does."
+    model: PreTrainedModel, config: LaptConfig, free: int | None, choices: Iterable[int], half: bool = False
+) -> tuple[int, StepMemory]:
+    """The largest micro-batch that fits, or the smallest one where none does.
+
+    model: whose parameters that learn require a gradient
+    free: bytes, besides the weights; None: not known
+    choices: blocks, largest first
+    half: as in `step_memory`
+    returns: and what it takes
+    """
     for micro in [config.micro_batch] if config.micro_batch else choices:
         memory = step_memory(model, config, micro, half)
         if free is None or memory.total - memory.weights < free:
@@ -274,12 +273,11 @@ def memory_left(model: PreTrainedModel) -> int | None:  # bytes; None where the 
     return free
 
 # %% ../../nbs/06_training/04_stages.ipynb #c17de771
-def count_blocks(
-    tokenizer: PreTrainedTokenizerBase,
-    lines: Iterable[str],
-    length: int,  # tokens
-) -> int:
-    "How many blocks a text makes; estimated from a sample where it is long."
+def count_blocks(tokenizer: PreTrainedTokenizerBase, lines: Iterable[str], length: int) -> int:
+    """How many blocks a text makes; estimated from a sample where it is long.
+
+    length: tokens
+    """
     characters = 0
 
     def counted() -> Iterator[str]:
@@ -309,15 +307,21 @@ def block_seconds(model: PreTrainedModel, n: int, length: int, now: Callable[[],
 
 
 def estimate_run(
-    model: PreTrainedModel,  # what learns at some time requires a gradient
+    model: PreTrainedModel,
     tokenizer: PreTrainedTokenizerBase,
     text: Iterable[str],
     held_out: Iterable[str],
     config: LaptConfig,
-    replay: float = 0,  # share of the blocks that is taken from another text
-    eval_share: float = 0,  # of the computation, which evaluations take at most; 0: any
-) -> dict[str, str]:  # steps, passes over the text, evaluations, time and memory, in words
-    "What a run would take on this machine, in one process; the model stays as it is."
+    replay: float = 0,
+    eval_share: float = 0,
+) -> dict[str, str]:
+    """What a run would take on this machine, in one process; the model stays as it is.
+
+    model: what learns at some time requires a gradient
+    replay: share of the blocks that is taken from another text
+    eval_share: of the computation, which evaluations take at most; 0: any
+    returns: steps, passes over the text, evaluations, time and memory, in words
+    """
     blocks, n_held_out = count_blocks(tokenizer, text, config.length), count_blocks(tokenizer, held_out, config.length)
     config = config.within_epochs(blocks / (1 - replay))
     device, freezer = find_device(), Freezer(model, config)

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import json
 import logging
 import math
@@ -22,6 +21,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from safetensors import SafetensorError
+from torch import nn
+from torch.optim.lr_scheduler import LambdaLR
 from torch.utils.data import SequentialSampler
 from tqdm.auto import tqdm
 from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArguments, default_data_collator
@@ -56,18 +57,18 @@ def held_out_losses(state: TrainerState) -> dict[float, float]:  # by step
 
 
 class LaptCallback(TrainerCallback):
-    "What a run does between its steps: the parameters of the stage are trainable, the log is written, a bar is shown."
+    """What a run does between its steps: the parameters of the stage are trainable, the log is written, a bar is shown.
 
-    def __init__(
-        self,
-        freezer: Freezer,
-        config: LaptConfig,
-        metrics: Path | None = None,  # the file of the log
-        quiet: bool = False,  # whether there is no bar
-    ):
+    metrics: the file of the log
+    quiet: whether there is no bar
+    """
+
+    def __init__(self, freezer: Freezer, config: LaptConfig, metrics: Path | None = None, quiet: bool = False):
         self.freezer, self.config, self.metrics, self.shown, self.quiet = freezer, config, metrics, {}, quiet
 
-    def on_train_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
+    def on_train_begin(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: object
+    ) -> None:
         steps, at = state.max_steps, state.global_step
         quiet = self.quiet or not state.is_world_process_zero or None
         self.bar = tqdm(total=steps, initial=at, desc="LAPT", unit=" steps", delay=2, leave=False, disable=quiet)
@@ -75,24 +76,24 @@ class LaptCallback(TrainerCallback):
         self.freezer.at(state.global_step)
         self.on_evaluate(args, state, control)  # a run that stopped early and was interrupted after that
 
-    def on_step_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
+    def on_step_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: object) -> None:
         if state.global_step in self.freezer.begins:
             self.freezer.at(state.global_step)
         self.bar.update(state.global_step - self.bar.n)
         if layer := getattr(self.freezer.model, "factors", None):
             layer.at(state.global_step, state.max_steps)
 
-    def on_log(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
+    def on_log(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: object) -> None:
         self._write(state, state.log_history[-1:], "a")
         self.shown |= {k: f"{v:.3f}" for k, v in state.log_history[-1].items() if k in ("loss", "eval_loss")}
         self.bar.set_postfix(self.shown, refresh=False)
 
-    def on_evaluate(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
+    def on_evaluate(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: object) -> None:
         losses, patience = held_out_losses(state), self.config.patience
         if patience and losses and state.global_step - min(losses, key=losses.__getitem__) >= patience:
             control.should_training_stop = True  # early stopping
 
-    def on_train_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
+    def on_train_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: object) -> None:
         self.bar.close()
 
     def _write(self, state: TrainerState, entries: Sequence[dict], mode: str) -> None:
@@ -116,7 +117,7 @@ class LossWarnings(TrainerCallback):
     def __init__(self):
         self.told = set()
 
-    def on_log(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
+    def on_log(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: object) -> None:
         for name, (what, times, more) in _RISING.items():
             if name in self.told or name not in state.log_history[-1]:
                 continue
@@ -127,7 +128,7 @@ class LossWarnings(TrainerCallback):
                 hint = f"a learning rate below {args.learning_rate:g} may end lower"
                 log.warning(f"the {what} has risen: {change}; {hint}")
 
-    def on_train_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
+    def on_train_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: object) -> None:
         first, *others = held_out_losses(state).values() or [0.0]
         if others and not min(others) < first:
             change = f"the held-out loss was {first:.3f} before the first step, {others[-1]:.3f} at the end"
@@ -145,26 +146,29 @@ class StopWhenAsked(TrainerCallback):
     @contextlib.contextmanager
     def listening(self) -> Iterator[None]:
         "Heed signals inside the block, where Python lets a thread do so."
+
+        def heed(number: int, frame: object) -> None:
+            self.reason = signal.Signals(number).name
+
         is_main = threading.current_thread() is threading.main_thread()
         names = [name for name in ("SIGTERM", "SIGUSR1") if hasattr(signal, name) and is_main]
-        before = {name: signal.signal(getattr(signal, name), self._heed) for name in names}
+        before = {name: signal.signal(getattr(signal, name), heed) for name in names}
         try:
             yield
         finally:
             for name, handler in before.items():
                 signal.signal(getattr(signal, name), handler)
 
-    def _heed(self, number, frame):
-        self.reason = signal.Signals(number).name
-
     def stopped(self, state: TrainerState) -> RunStopped:
         "The error of a run that is asked to stop."
         return RunStopped(f"{self.reason}: stopped after step {state.global_step:,} of {state.max_steps:,}")
 
-    def on_train_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
+    def on_train_begin(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: object
+    ) -> None:
         self.last = time.monotonic()
 
-    def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
+    def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: object) -> None:
         now = time.monotonic()
         self.longest, self.last = max(self.longest, now - self.last), now
         if now + 2 * self.longest > self.ends:
@@ -179,16 +183,14 @@ class StopWhenAsked(TrainerCallback):
 
 # %% ../../nbs/06_training/05_trainer.ipynb #23fe446a
 class CheckpointTrainer(Trainer):
-    "Trainer that refuses a gradient that is not finite, with checkpoints that are whole and hold what learns."
+    """Trainer that refuses a gradient that is not finite, with checkpoints that are whole and hold what learns.
+
+    frozen: names of what never learns, and stays out of checkpoints
+    """
 
     model: PreTrainedModel  # transformers declares any module, or none
 
-    def __init__(
-        self,
-        *args: Any,
-        frozen: Collection[str] = frozenset(),  # names of what never learns, and stays out of checkpoints
-        **more: Any,
-    ):
+    def __init__(self, *args: Any, frozen: Collection[str] = frozenset(), **more: Any):
         super().__init__(*args, **more)
         self.model_accepts_loss_kwargs = True  # losses are scaled already
         self.remove_callback(PrinterCallback)
@@ -203,7 +205,7 @@ class CheckpointTrainer(Trainer):
 
     @property
     def _folder(self) -> Path:  # of all checkpoints
-        return Path(cast("str", self.args.output_dir))  # `TrainingArguments` gives it a default
+        return Path(self.args.output_dir or "")
 
     def _best_checkpoint(self) -> Path:  # the folder may have been moved since it was written
         return self._folder / f"checkpoint-{self.state.best_global_step}"
@@ -243,7 +245,12 @@ class CheckpointTrainer(Trainer):
                 os.replace(part, final)
         except (OSError, RuntimeError, SafetensorError) as e:
             shutil.rmtree(part, ignore_errors=True)
-            raise _no_room(e, step, folder) from None
+            last = get_last_checkpoint(folder)
+            advice = (
+                f"{Path(last).name} is whole: make room and resume" if last else "make room or choose another folder"
+            )
+            problem = f"the checkpoint of step {step} cannot be written in {folder} ({first_line(e)})"
+            raise OSError(f"{problem}; {advice}") from None
         if self.args.should_save:
             _remove_old(folder, self.args.save_total_limit or 1, self.state.best_global_step)
 
@@ -260,13 +267,6 @@ def _remove_old(folder: Path, kept: int, best: int | None) -> None:
             shutil.rmtree(folder / f"checkpoint-{step}", ignore_errors=True)
 
 
-def _no_room(error, step, folder) -> OSError:
-    "The error of a checkpoint that cannot be written, with what to do."
-    last = get_last_checkpoint(folder)
-    advice = f"{Path(last).name} is whole: make room and resume" if last else "make room or choose another folder"
-    return OSError(f"the checkpoint of step {step} cannot be written in {folder} ({first_line(error)}); {advice}")
-
-
 def train_from(checkpoint: str | None, trainer: Trainer) -> None:
     "Train to the end; `DamagedCheckpoint` where the checkpoint cannot be read."
     try:
@@ -281,50 +281,58 @@ def train_from(checkpoint: str | None, trainer: Trainer) -> None:
         raise DamagedCheckpoint(checkpoint, damage) from None
 
 # %% ../../nbs/06_training/05_trainer.ipynb #7a11e708
-def _with_positions(examples, masked):
-    "A batch with the positions of its targets."
-    batch = default_data_collator(examples)
-    return batch | {"positions": label_positions(batch["labels"], masked)}
-
-
 class LaptTrainer(CheckpointTrainer):
-    "Trainer with vocabulary logits at the labelled positions only, and exact resumption."
+    """Trainer with vocabulary logits at the labelled positions only, and exact resumption.
+
+    measures: functions by the names of what they measure
+    frozen: names of what never learns, and stays out of checkpoints
+    more: of transformers' Trainer
+    """
 
     def __init__(
         self,
         model: PreTrainedModel,
         args: TrainingArguments,
         config: LaptConfig,
-        measures: Mapping[str, Callable[..., float]] | None = None,  # functions by the names of what they measure
-        frozen: Collection[str] = frozenset(),  # names of what never learns, and stays out of checkpoints
-        **more: Any,  # of transformers' Trainer
+        measures: Mapping[str, Callable[..., float]] | None = None,
+        frozen: Collection[str] = frozenset(),
+        **more: Any,
     ):
         if find_device().asynchronous and not config.is_taught:
-            more.setdefault("data_collator", functools.partial(_with_positions, masked=is_masked(model)))
+
+            def with_positions(examples: list) -> dict[str, torch.Tensor]:
+                batch = default_data_collator(examples)
+                return batch | {"positions": label_positions(batch["labels"], is_masked(model))}
+
+            more.setdefault("data_collator", with_positions)
         super().__init__(model, args, frozen=frozen, **more)
         self.config, self.measures = config, measures or {}
         self._loss_shifts_labels = not is_masked(model) and not config.is_taught  # how targets are counted
 
     def compute_loss(
-        self, model: Any, inputs: Any, return_outputs: bool = False, num_items_in_batch: Any = None
-    ) -> Any:
-        "The sum of the losses of a part of a batch, in nats, divided by the targets of the whole batch."
+        self,
+        model: nn.Module,
+        inputs: dict[str, torch.Tensor],
+        return_outputs: bool = False,
+        num_items_in_batch: torch.Tensor | int | None = None,
+    ) -> torch.Tensor | tuple[torch.Tensor, dict[str, torch.Tensor]]:
+        "Return the sum of the losses of a part of a batch, in nats, divided by the targets of the whole batch."
+        assert isinstance(num_items_in_batch, torch.Tensor)  # the Trainer counts labels
         loss = model(**inputs, reduction="sum") / num_items_in_batch.clamp(min=1) * self.accelerator.num_processes
         return (loss, {"loss": loss}) if return_outputs else loss
 
-    def create_scheduler(self, num_training_steps: int, optimizer: Any = None) -> Any:
+    def create_scheduler(self, num_training_steps: int, optimizer: torch.optim.Optimizer | None = None) -> LambdaLR:
         "The learning rate at each step, in the stages of the configuration."
         optimizer = optimizer or self.optimizer
         assert optimizer is not None  # it is made first
-        self.lr_scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, rate_factor(self.config))
+        self.lr_scheduler = LambdaLR(optimizer, rate_factor(self.config))
         self._created_lr_scheduler = True
         return self.lr_scheduler
 
     def _get_train_sampler(self, train_dataset=None):
-        dataset = cast("Sized", train_dataset or self.train_dataset)  # `Replayed` or `MaskedBlocks`
-        return SequentialSampler(dataset)
+        return SequentialSampler(cast("Sized", train_dataset or self.train_dataset))  # `Replayed` or `MaskedBlocks`
 
-    def _prepare_for_training(self, *args: Any) -> Any:
+    def _prepare_for_training(self, *args: Any) -> tuple:
         "A checkpoint of the start as well, to go back to, and to see whether there is room for one."
         prepared = super()._prepare_for_training(*args)
         is_start = self.state.global_step == 0
@@ -332,7 +340,7 @@ class LaptTrainer(CheckpointTrainer):
             self._save_checkpoint(self.model, None)
         return prepared
 
-    def evaluate(self, *args: Any, **kwargs: Any) -> dict[str, float]:
+    def evaluate(self, *args: object, **kwargs: object) -> dict[str, float]:
         "The held-out losses, in nats."
         metrics = {name: measure(self.model) for name, measure in self.measures.items()}
         self.log(metrics)
@@ -340,19 +348,6 @@ class LaptTrainer(CheckpointTrainer):
         return metrics
 
 # %% ../../nbs/06_training/05_trainer.ipynb #6b67cee1
-def _micro_batch(config: LaptConfig, world: int) -> int:
-    "Blocks in one forward pass; `ValueError` where they do not divide the batch."
-    own = config.batch_size // world
-    micro = config.micro_batch or micro_batches(config, world)[0]
-    if own * world != config.batch_size or own % micro:
-        on = f"on {world} process{'es' * (world > 1)}"
-        hint = f"; give micro_batch a divisor of {own}" if own * world == config.batch_size else ""
-        raise UserError(
-            f"a batch of {config.batch_size} blocks cannot be divided into micro-batches of {micro} {on}{hint}"
-        )
-    return micro
-
-
 def check_installed(run: RunOptions) -> None:
     "`ValueError` where a package that a run is to report to is not there."
     from transformers.integrations.integration_utils import get_available_reporting_integrations
@@ -365,21 +360,26 @@ def check_installed(run: RunOptions) -> None:
 
 
 def training_arguments(
-    config: LaptConfig,
-    seed: int,
-    folder: str | Path,  # where checkpoints go
-    save: bool = False,  # whether checkpoints are written, and the best weights taken at the end
-    **more: Any,  # passed to TrainingArguments
+    config: LaptConfig, seed: int, folder: str | Path, save: bool = False, **more: Any
 ) -> TrainingArguments:
-    "The Trainer's arguments for a configuration; `ValueError` where the batch cannot be divided."
+    """The Trainer's arguments for a configuration; `ValueError` where the batch cannot be divided.
+
+    folder: where checkpoints go
+    save: whether checkpoints are written, and the best weights taken at the end
+    more: passed to TrainingArguments
+    """
     world = int(os.environ.get("WORLD_SIZE", 1))
-    micro = _micro_batch(config, world)
+    own, micro = config.batch_size // world, config.micro_batch or micro_batches(config, world)[0]
+    if own * world != config.batch_size or own % micro:
+        problem = f"a batch of {config.batch_size} blocks cannot be divided into micro-batches of {micro}"
+        hint = f"; give micro_batch a divisor of {own}" if own * world == config.batch_size else ""
+        raise UserError(f"{problem} on {world} process{'es' * (world > 1)}{hint}")
     settings = dict(
         output_dir=str(folder),
         max_steps=total_steps(config),
         seed=seed,
         per_device_train_batch_size=micro,
-        gradient_accumulation_steps=config.batch_size // world // micro,
+        gradient_accumulation_steps=own // micro,
         learning_rate=config.learning_rate,
         adam_beta1=config.betas[0],
         adam_beta2=config.betas[1],

@@ -9,7 +9,7 @@ import itertools
 import logging
 import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -21,7 +21,7 @@ from vocab_lit.models.adapterhub import write_adapter
 from vocab_lit.models.card import keep_source_files, write_adapter_card, write_card
 from vocab_lit.models.device import find_device
 from vocab_lit.models.factored_embedding import FactoredEmbedding, factored, load_embedding
-from vocab_lit.models.lazy_weights import copy_beside, copy_notes, report_left_out, save_model
+from vocab_lit.models.lazy_weights import copy_beside, copy_notes, input_weight, report_left_out, save_model
 from vocab_lit.models.madx import MadX
 from vocab_lit.models.model_class import is_masked, max_length
 from vocab_lit.models.settings import LanguageAdapter, LoraSettings
@@ -37,7 +37,7 @@ from vocab_lit.text.settings import SettingError
 from vocab_lit.tokens.tokenizer_file import save_tokenizer
 from vocab_lit.tokens.vocab import Vocab
 from vocab_lit.training.distil import Teacher
-from vocab_lit.training.lapt import LaptRun, check_lapt
+from vocab_lit.training.lapt import LaptRun, RunNote, check_lapt
 from vocab_lit.training.lm_data import HELD_OUT, check_block, check_kept, open_kept
 from vocab_lit.training.perplexity import bits_by_text, forgotten, source_beside
 from vocab_lit.training.settings import KeepSettings, LaptConfig, LaptSettings, RunSettings, check_run
@@ -47,36 +47,54 @@ if TYPE_CHECKING:
     import pandas as pd
     from transformers import PreTrainedModel, PreTrainedTokenizerBase, TrainerCallback
 
+    from vocab_lit.training.perplexity import Measured
+
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'check_low_dimensional', 'FolderRun', 'prepare_run', 'lapt_files', 'save_trained', 'held_out_bits',
-           'finish_run']
+__all__ = ['log', 'add_adapter', 'check_low_dimensional', 'trainable_factors', 'new_token_ids', 'open_teacher', 'open_text',
+           'check_held_out', 'PreparedRun', 'open_run', 'prepare_run', 'is_first_process', 'lapt_files',
+           'compare_models', 'training_facts', 'save_trained', 'write_result', 'finish_run', 'held_out_bits']
 
 # %% ../../nbs/06_training/07_training_run.ipynb #6bb746da
-def _add_adapter(model, tokenizer, adapter: LanguageAdapter, config, seed) -> PreTrainedTokenizerBase:
-    "Put a new language adapter into a model and activate it; the tokenizer of its text."
+def add_adapter(
+    model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, adapter: LanguageAdapter, config: LaptConfig, seed: int
+) -> tuple[MadX, PreTrainedTokenizerBase]:
+    "Put a new language adapter into a model and activate it; return all adapters, and the tokenizer of its text."
     if config.mode != "all" or config.only_new_rows:
         mode = config.mode if config.mode != "all" else "new"
         raise UserError(f"mode {mode} is for a model that learns itself; a language adapter learns in mode all")
     if config.lora:
         raise UserError("a language adapter is all that learns; leave lora out, or train the model itself with it")
-    madx = MadX(model)
-    rows = None
+    madx, rows = MadX(model), None
     if adapter.vocabulary:
         own = FolderSource.open(adapter.vocabulary)
         rows, tokenizer = token_parameters(own.load()), own.tokenizer
     madx.add_language(adapter.name, adapter.config, rows, tokenizer, seed)
     madx.activate(adapter.name)
-    return tokenizer
+    return madx, tokenizer
 
 # %% ../../nbs/06_training/07_training_run.ipynb #da12f756
-def _trainable_factors(model, config: LaptConfig, folder) -> FactoredEmbedding | None:
-    "The layer of low-dimensional embeddings in a model's folder; None where they are full-dimensional."
+def check_low_dimensional(config: LaptConfig, instead: str) -> None:
+    """Raise `SettingError` where low-dimensional embeddings cannot be trained with these settings.
+
+    instead: what makes the embeddings full-dimensional
+    """
+    if config.lora:
+        raise SettingError("lora", f"low-dimensional embeddings do not learn beside LoRA; leave it out, or {instead}")
+    if config.only_new_rows:
+        problem = "low-dimensional embeddings are trained for all tokens"
+        raise SettingError("embeddings", f"{problem}; give all, and another mode than new or distil")
+
+
+def trainable_factors(
+    model: PreTrainedModel, config: LaptConfig, folder: str | Path | None
+) -> FactoredEmbedding | None:
+    "Return the layer of low-dimensional embeddings in a model's folder; None where they are full-dimensional."
     file = Path(folder or "") / "factors.safetensors"
     if not folder or not file.is_file():
         return None
-    layer, embeddings = load_embedding(file), model.get_input_embeddings().weight.detach()
+    layer, embeddings = load_embedding(file), input_weight(model).detach()
     made = layer.merge()
     if made.shape != embeddings.shape or (made - embeddings).norm() > 0.01 * embeddings.norm():
         hint = "remove the file to train full-dimensional embeddings, or transplant again"
@@ -84,22 +102,9 @@ def _trainable_factors(model, config: LaptConfig, folder) -> FactoredEmbedding |
     check_low_dimensional(config, f"remove {file}")
     return layer
 
-
-def check_low_dimensional(
-    config: LaptConfig,
-    instead: str,  # what makes the embeddings full-dimensional
-) -> None:
-    "`SettingError` where low-dimensional embeddings cannot learn as it is asked for."
-    if config.lora:
-        problem = "low-dimensional embeddings do not learn beside LoRA"
-        raise SettingError("lora", f"{problem}; leave it out, or {instead}")
-    if config.only_new_rows:
-        problem = "low-dimensional embeddings are trained for all tokens"
-        raise SettingError("embeddings", f"{problem}; give all, and another mode than new or distil")
-
-
-def _new_tokens(source: FolderSource, tokenizer) -> list[int]:
-    "Ids of the tokens whose embeddings are no copies; `ValueError` where there is none."
+# %% ../../nbs/06_training/07_training_run.ipynb #b08be7fb
+def new_token_ids(source: FolderSource, tokenizer: PreTrainedTokenizerBase) -> list[int]:
+    "Return the ids of the tokens whose embeddings are not copies; `UserError` where there are none."
     if not (source.files / "plan.npz").is_file():
         problem = f"it is not known which tokens are new: {source.path} has no plan.npz"
         raise UserError(f"{problem}; transplant the model by vocab_lit, or choose another mode, with embeddings all")
@@ -109,195 +114,224 @@ def _new_tokens(source: FolderSource, tokenizer) -> list[int]:
     return new
 
 
-def _open_teacher(source: FolderSource, given: str, new: list[int] | None, config: LaptConfig) -> Teacher | None:
-    "The model that is learnt from: the given one, or the one that the model was made from."
+def open_teacher(source: FolderSource, given: str, new: list[int] | None, config: LaptConfig) -> Teacher | None:
+    "Return the teacher of mode distil: the given model, or the one that the model was made from."
     if not config.is_taught:
         if given:
             raise UserError(f"a teacher is for mode distil, and the mode is {config.mode}")
         return None
     made_from = read_json(source.files / "vocab_lit.json").get("model", "")
     if not given and not Path(made_from or "?").is_dir():
-        told = f"the model was made from {made_from}, which is no folder here" if made_from else "none is known"
-        raise UserError(f"mode distil needs the source model as a teacher, and {told}; give --teacher DIR")
+        problem = f"the model was made from {made_from}, which is no folder here" if made_from else "none is known"
+        raise UserError(f"mode distil needs the source model as a teacher, and {problem}; give --teacher DIR")
     return Teacher.open(given or made_from, new or ())
 
 # %% ../../nbs/06_training/07_training_run.ipynb #ac8508c4
-def _open_text(
-    text, held_out, alpha, seed
-) -> tuple[Iterable[str], list[str]]:  # passages to train on, held-out passages
-    "Open the text, and hold some of it out where no held-out text is given; with alpha each file is a language."
+def open_text(
+    text: Sequence[str | Path], held_out: Sequence[str | Path], alpha: float | None, seed: int
+) -> tuple[Iterable[str], list[str]]:
+    """Return passages to train on, which can be read once, and held-out passages; `UserError` where there are too few.
+
+    held_out: text sources; without them some of `text` is held out
+    alpha: exponent with which each source is sampled as a language of its own; None: all text as it is
+    """
     test = list(Passages(*held_out))
     if alpha is None:
-        return (Passages(*text), test) if held_out else hold_out_text(*text, seed=seed)
-    parts: dict[str, Iterable[str]] = {str(file): Passages(file) for file in text}
-    for name in parts if not held_out else ():
-        parts[name], some = hold_out_text(name, most=max(1, HELD_OUT // len(text)), seed=seed)
-        test += some
-    return mix(parts, alpha, seed=seed), test
+        train, test = (Passages(*text), test) if held_out else hold_out_text(*text, seed=seed)
+    else:
+        parts: dict[str, Iterable[str]] = {str(file): Passages(file) for file in text}
+        for name in parts if not held_out else ():
+            parts[name], some = hold_out_text(name, most=max(1, HELD_OUT // len(text)), seed=seed)
+            test += some
+        train = mix(parts, alpha, seed=seed)
+    lines = iter(train)
+    start = list(itertools.islice(lines, 2))
+    if len(start) < 2 or not test:
+        problem = f"too few lines to train on and to hold out ({len(test)} held out)"
+        hint = "give more text, one sentence or paragraph a line"
+        raise UserError(f"{', '.join(map(str, text))}: {problem}; {hint}")
+    return itertools.chain(start, lines), test
 
 
-@dataclass(kw_only=True)
-class FolderRun(LaptRun):
-    "A training of the model in a folder on text files, which leaves a folder."
+def check_held_out(lines: list[str], tokenizer: PreTrainedTokenizerBase, length: int) -> None:
+    "Raise `SettingError` where held-out lines are too short for a loss; log where most tokens are unknown."
+    check_block(lines, tokenizer, length, "held_out", "held-out")
+    tokenized = tokenizer(lines, verbose=False, add_special_tokens=False)["input_ids"]
+    ids = list(itertools.chain.from_iterable(tokenized))
+    unknown = ids.count(tokenizer.unk_token_id) / len(ids)
+    if unknown > 0.05:
+        problem = f"{unknown:.0%} of the tokens are unknown to the vocabulary, and easy to guess"
+        log.warning(f"note: {problem}, so that the loss says little; give the language a vocabulary of its own")
 
-    out: Path
+# %% ../../nbs/06_training/07_training_run.ipynb #9238567f
+@dataclass
+class PreparedRun:
+    "A training of the model in a folder on text files, checked, and what is needed to write its result."
+
+    training: LaptRun
     source: FolderSource
-    text: Sequence[str]
+    text: Sequence[str | Path]
+    out: Path
     run: RunSettings
     keep: KeepSettings
     adapter: LanguageAdapter | None  # what is trained, in place of the model
+    madx: MadX | None  # with that adapter, inside the model
     layer: FactoredEmbedding | None  # of the low-dimensional embeddings, where there are
     new: list[int] | None  # ids of the tokens whose embeddings are trained; None: those of all tokens
     lora: LoraAdapter | None  # inside the model
-    lines: tuple[Iterable[str], list[str]] = field(init=False)  # from `read_text`
+    lines: tuple[Iterable[str], list[str]] = field(init=False)  # from `open_text`
 
-    @property
-    def madx(self) -> MadX:
-        "The adapters inside the model, where one is trained."
-        return cast("MadX", self.model.madx)  # `MadX` notes itself there
+    def settings(self) -> dict:
+        "Return the settings that decide the result."
 
-    @property
-    def note_file(self) -> Path:
-        return self.out / "lapt.json"
-
-    @property
-    def facts(self) -> dict:
-        def texts(*sources):
+        def texts(*sources: str | Path) -> list[list]:
             return [TextSource.of(source).facts() for source in sources]
 
-        run, keep = self.run, self.keep
-        facts = dict(vocab_lit=vocab_lit.__version__, model=self.source.name, alpha=run.alpha, seed=self.seed)
+        run, adapter, keep, teacher = self.run, self.adapter, self.keep, self.training.teacher
+        facts = dict(vocab_lit=vocab_lit.__version__, model=self.source.name, alpha=run.alpha, seed=run.seed)
         facts |= dict(text=texts(*self.text, *run.held_out))
-        facts |= dict(config={name: v for name, v in asdict(self.config).items() if name != "micro_batch"})
-        if self.adapter:
-            where = self.adapter.vocabulary and str(Path(self.adapter.vocabulary).resolve())
-            facts |= dict(adapter=asdict(self.adapter) | dict(vocabulary=where))
+        facts |= dict(config={name: v for name, v in asdict(self.training.config).items() if name != "micro_batch"})
+        if adapter:
+            where = adapter.vocabulary and str(Path(adapter.vocabulary).resolve())
+            facts |= dict(adapter=asdict(adapter) | dict(vocabulary=where))
         if self.layer:
             facts |= dict(short_rows=self.layer.low_dim.shape[1])
         if keep.keep_text:
             facts |= dict(keep_text=texts(*keep.keep_text), replay=keep.replay)
-        teacher = self.teacher.name if self.teacher else None
-        others = dict(teacher=teacher, precision=None if run.precision == "auto" else run.precision)
-        return facts | {name: value for name, value in others.items() if value}
+        if teacher and teacher.name:
+            facts |= dict(teacher=teacher.name)
+        return facts | (dict(precision=run.precision) if run.precision != "auto" else {})
 
-    def read_text(self) -> tuple[Iterable[str], list[str]]:
-        "Lines to train on, which can be read once, and held-out lines; `ValueError` where they are too short."
-        train, test = _open_text(self.text, self.run.held_out, self.run.alpha, self.seed)
-        lines = iter(train)
-        start = list(itertools.islice(lines, 2))
-        if len(start) < 2 or not test:
-            problem = f"too few lines to train on and to hold out ({len(test)} held out)"
-            hint = "give more text, one sentence or paragraph a line"
-            raise UserError(f"{', '.join(map(str, self.text))}: {problem}; {hint}")
-        return itertools.chain(start, lines), test
-
-    def check_held_out(self, lines: list[str]) -> None:
-        "`SettingError` where held-out lines are too short for a loss; a remark where most of it means nothing."
-        check_block(lines, self.tokenizer, self.config.length, "held_out", "held-out")
-        tokenized = self.tokenizer(lines, verbose=False, add_special_tokens=False)["input_ids"]
-        ids = list(itertools.chain.from_iterable(tokenized))
-        unknown = ids.count(self.tokenizer.unk_token_id) / len(ids)
-        if unknown > 0.05:
-            problem = f"{unknown:.0%} of the tokens are unknown to the vocabulary, and easy to guess"
-            log.warning(f"note: {problem}, so that the loss says little; give the language a vocabulary of its own")
+    def open_text(self) -> tuple[Iterable[str], list[str]]:
+        "Return lines to train on, which can be read once, and held-out lines."
+        return open_text(self.text, self.run.held_out, self.run.alpha, self.run.seed)
 
     @contextmanager
     def learning(self) -> Iterator[None]:
-        "Inside the block what is trained is made so: an adapter, low-dimensional or new embeddings."
+        "Inside the block the model has the parameters that are trained: an adapter, low-dimensional or new embeddings."
+        model = self.training.model
         with ExitStack() as inside:
-            if self.adapter:
+            if self.madx and self.adapter:
                 inside.enter_context(self.madx.learning(self.adapter.name))
             if self.layer:
-                inside.enter_context(factored(self.model, self.layer))
+                inside.enter_context(factored(model, self.layer))
             if self.new is not None:
-                inside.enter_context(only_new_rows(self.model, self.new))
+                inside.enter_context(only_new_rows(model, self.new))
             yield
 
-    def estimate(self) -> dict[str, str]:  # empty where it learns from a teacher, whose passes are others
-        "What the run would take, in words."
-        if self.teacher:
+    def estimate(self) -> dict[str, str]:  # empty in mode distil, whose passes are others
+        "Return the steps, time and memory of the run, in words."
+        training = self.training
+        if training.teacher:
             return {}
+        text, held_out = self.open_text()
         with self.learning():
-            given = (*self.read_text(), self.config, self.kept.replay, self.eval_share)
-            return estimate_run(self.model, self.tokenizer, *given)
+            how = training.config, training.kept.replay, training.eval_share
+            return estimate_run(training.model, training.tokenizer, text, held_out, *how)
 
 # %% ../../nbs/06_training/07_training_run.ipynb #c6d65f22
-def _open_run(source, text, out: Path, settings, run: RunSettings, adapter, keep: KeepSettings) -> FolderRun:
-    "Load model and tokenizer, and check that they can be trained as it is asked for."
-    from vocab_lit.training.trainer import check_installed
-
-    check_installed(run)
-    source = FolderSource.open(source)
+def open_run(
+    source: FolderSource,
+    text: Sequence[str | Path],
+    out: Path,
+    settings: LaptSettings | LaptConfig,
+    run: RunSettings,
+    adapter: LanguageAdapter | None,
+    keep: KeepSettings,
+) -> PreparedRun:
+    "Load model and tokenizer, and check that they can be trained with these settings."
     source.check_unquantised()
     source.check_finite()
     model, tokenizer = source.load().float(), source.tokenizer
-    config, share = settings, 0.0
+    share, madx, lora = 0.0, None, None
     if isinstance(settings, LaptSettings):
-        share = 0 if settings.eval_every else SHARE
-        config = settings.config(min(max_length(model), tokenizer.model_max_length), not is_masked(model))
+        share = 0.0 if settings.eval_every else SHARE
+        settings = settings.config(min(max_length(model), tokenizer.model_max_length), not is_masked(model))
+    config = settings
     if adapter:
-        tokenizer = _add_adapter(model, tokenizer, adapter, config, run.seed)
+        madx, tokenizer = add_adapter(model, tokenizer, adapter, config, run.seed)
     check_lapt(model, tokenizer, config)
-    layer = _trainable_factors(model, config, adapter.vocabulary if adapter else source.files)
+    layer = trainable_factors(model, config, adapter.vocabulary if adapter else source.files)
     if keep.replay and config.mode == "distil":
         raise SettingError("replay", "mode distil reads no text of other languages; replay in a run of another mode")
-    new = _new_tokens(source, tokenizer) if config.only_new_rows else None
-    teacher = _open_teacher(source, run.teacher, new, config)
+    new = new_token_ids(source, tokenizer) if config.only_new_rows else None
+    teacher = open_teacher(source, run.teacher, new, config)
     if teacher:
         teacher.check(model, tokenizer, config)
-    lora = None
     if config.lora:
         lora = LoraAdapter(model, LoraSettings.read(config.lora), config.embeddings, new or (), run.seed)
-    of_run = {n: getattr(run, n) for n in ("seed", "resume", "max_hours", "gradient_checkpointing", "arguments")}
-    return FolderRun(
-        **dict(model=model, tokenizer=tokenizer, config=config, source=source, text=text, out=out, run=run, keep=keep),
-        **dict(adapter=adapter, layer=layer, new=new, lora=lora, teacher=teacher, folder=out / "run"),
-        **of_run,
+    training = LaptRun(
+        model=model,
+        tokenizer=tokenizer,
+        config=config,
+        seed=run.seed,
+        folder=out / "run",
+        resume=run.resume,
+        max_hours=run.max_hours,
+        gradient_checkpointing=run.gradient_checkpointing,
         eval_share=share,
+        teacher=teacher,
+        arguments=run.arguments,
     )
+    prepared = PreparedRun(training, source, text, out, run, keep, adapter, madx, layer, new, lora)
+    training.note = RunNote(out / "lapt.json", prepared.settings())
+    return prepared
 
 
 def prepare_run(
-    source: FolderSource | str | Path,  # this and the others as in `lapt_files`
+    source: FolderSource | str | Path,
     text: Sequence[str | Path],
     out: str | Path,
     settings: LaptSettings | LaptConfig = LaptSettings(),
     run: RunSettings = RunSettings(),
     adapter: LanguageAdapter | None = None,
     keep: KeepSettings = KeepSettings(),
-) -> FolderRun | None:  # None where it has ended
-    "Open model and text, and refuse what cannot be trained; nothing is written."
+) -> PreparedRun | None:
+    """Open model and text, and refuse what cannot be trained; nothing is written. None where the run has ended.
+
+    The parameters are those of `lapt_files`.
+    """
+    from vocab_lit.training.trainer import check_installed
+
     out = Path(out)
     check_run(text, settings, run, keep, adapter)
     if run.resume and not (out / "lapt.json").is_file():
         raise UserError(f"{out} holds no run to resume; start it without --resume")
-    if not run.resume and os.environ.get("RANK", "0") == "0":  # of several processes, the first makes the folder
+    if not run.resume and is_first_process():  # which makes the folder
         if (out / "run").is_dir():
             raise UserError(f"{out} holds a run that has not ended; give --resume to resume it, or remove the folder")
         check_output(out)
         check_outside((*text, *keep.keep_text, *run.held_out), out)
-    opened = _open_run(source, text, out, settings, run, adapter, keep)
+    check_installed(run)
+    prepared = open_run(FolderSource.open(source), text, out, settings, run, adapter, keep)
+    training = prepared.training
     if run.alpha is not None and len(text) == 1:
         log.warning("note: alpha does nothing with one file")
-    if run.resume:
-        opened.check_same()
+    if run.resume and training.note:
+        training.note.check_same()
         if not (out / "run").is_dir() and (out / "losses.csv").is_file():
             log.info(f"the run in {out} has ended already")
             return None
-    opened.lines = opened.read_text()
-    opened.check_held_out(opened.lines[1])
-    opened.kept = open_kept(keep, run.seed)
-    check_kept(opened.kept, opened.tokenizer, opened.config.length)
-    state = "resumed" if run.resume else f"{len(opened.lines[1]):,} lines held out"
+    prepared.lines = prepared.open_text()
+    held_out = prepared.lines[1]
+    check_held_out(held_out, training.tokenizer, training.config.length)
+    training.kept = open_kept(keep, run.seed)
+    check_kept(training.kept, training.tokenizer, training.config.length)
     device = find_device()
     if run.precision == "auto":
         log.info(device.precision_reason)
     elif run.precision != "fp32" and device.kind == "cpu" and device.precision == "fp32":
         log.warning(f"note: {run.precision} is slow here; {device.precision_reason}; leave --precision out")
-    log.info(f"{opened.config.in_words}, mode {opened.config.mode}, {state}")
-    return opened
+    state = "resumed" if run.resume else f"{len(held_out):,} lines held out"
+    log.info(f"{training.config.in_words}, mode {training.config.mode}, {state}")
+    return prepared
 
 
+def is_first_process() -> bool:
+    "Return whether this is the first of several processes, or the only one."
+    return os.environ.get("RANK", "0") == "0"
+
+# %% ../../nbs/06_training/07_training_run.ipynb #b1d9e9f6
 def lapt_files(
     source: FolderSource | str | Path,
     text: Sequence[str | Path],
@@ -361,56 +395,64 @@ def lapt_files(
     """
     import pandas as pd
 
-    out, first = Path(out), os.environ.get("RANK", "0") == "0"  # of several processes
-    opened = prepare_run(source, text, out, settings, run, adapter, keep)
-    if not opened:
-        shutil.rmtree(out / ".part", ignore_errors=True)  # the rest of a run that was stopped while it was cleared away
+    out = Path(out)
+    prepared = prepare_run(source, text, out, settings, run, adapter, keep)
+    if not prepared:
+        shutil.rmtree(out / ".part", ignore_errors=True)  # the rest of a run that was stopped while it was removed
         return pd.read_csv(out / "losses.csv")
-    opened.callbacks, has_length = callbacks, not isinstance(settings, LaptSettings) or settings.steps is not None
-    if first and not run.resume and not has_length and (told := opened.estimate()):
-        log.info("; ".join(f"{name}: {value}" for name, value in told.items()))
+    has_length = not isinstance(settings, LaptSettings) or settings.steps is not None
+    if is_first_process() and not run.resume and not has_length and (estimate := prepared.estimate()):
+        log.info("; ".join(f"{name}: {value}" for name, value in estimate.items()))
         log.info("give --steps, --max-epochs or --max-hours for another length")
-    with opened.learning():
-        losses = opened.train(*opened.lines)
-    if first:
-        finish_run(out, lambda folder: _write(opened, losses, folder))
+    prepared.training.callbacks = callbacks
+    with prepared.learning():
+        losses = prepared.training.train(*prepared.lines)
+    if is_first_process():
+        finish_run(out, lambda folder: write_result(prepared, losses, folder))
     return losses
 
 # %% ../../nbs/06_training/07_training_run.ipynb #57ef8a09
-def _training_facts(run: FolderRun, losses: pd.DataFrame, folder: Path) -> dict:
-    "The facts of a run for the model card."
-    best, config = losses.loss.idxmin(), run.config
-    facts = dict(
-        text=", ".join(Path(file).name for file in run.text),
-        mode=config.mode,
-        **(dict(embeddings=config.embeddings, lora=config.lora) if config.lora else {}),
-        steps=f"{config.steps:,} of {config.batch_size} x {config.length} tokens, the best {losses.step[best]:,}",
+def compare_models(start: FolderSource, trained: Measured, parts: Mapping[str, list[str]]) -> list[dict]:
+    """Return bits per byte of held-out lines before and after training, and by the model that the first was made from.
+
+    parts: held-out lines by file
+    """
+    made_from = source_beside(start.files) if start.files else None
+    models: dict[str, Measured] = {"source": made_from} if made_from else {}
+    return forgotten(models | {"start": start, "trained": trained}, parts)
+
+
+def training_facts(prepared: PreparedRun, losses: pd.DataFrame, folder: Path) -> dict:
+    """Return the facts of a run for the model card.
+
+    folder: gets `forgotten.json`, where text was kept
+    """
+    training, config = prepared.training, prepared.training.config
+    by_step = losses.set_index("step").loss
+    facts = dict(text=", ".join(Path(file).name for file in prepared.text), mode=config.mode)
+    if config.lora:
+        facts |= dict(embeddings=config.embeddings, lora=config.lora)
+    facts |= dict(
+        steps=f"{config.steps:,} of {config.batch_size} x {config.length} tokens, the best {training.best_step:,}",
         learning_rate=config.learning_rate,
-        held_out_loss=f"{losses.loss.iloc[0]:.4f} before, {losses.loss[best]:.4f} after "
+        held_out_loss=f"{by_step.iloc[0]:.4f} before, {by_step[training.best_step]:.4f} after "
         "(nats per token, not comparable between vocabularies)",
-        seed=run.seed,
+        seed=training.seed,
     )
-    if run.kept.parts:
-        facts |= dict(replay=f"{run.kept.replay:.0%} of the blocks")
-        facts |= dict(bits_per_byte_in_old_languages=_forgotten(run, folder))
+    if training.kept.parts:
+        rows = compare_models(prepared.source, (training.model, training.tokenizer), training.kept.parts)
+        write_json(rows, folder / "forgotten.json")
+        lines = []
+        for row in bits_by_text(rows):
+            text = row.pop("text")
+            lines.append(f"{text}: {', '.join(f'{model} {bits:.3f}' for model, bits in row.items())}")
+        facts |= dict(replay=f"{training.kept.replay:.0%} of the blocks")
+        facts |= dict(bits_per_byte_in_old_languages="; ".join(lines))
     return facts
 
 
-def _forgotten(run: FolderRun, folder: Path) -> str:
-    "Bits per byte in the old languages: of the source where it is there, of the start and of the trained model."
-    source = source_beside(run.source.files) if run.source.files else None
-    models = dict(source=source) if source else {}
-    rows = forgotten(models | dict(start=run.source, trained=(run.model, run.tokenizer)), run.kept.parts)
-    write_json(rows, folder / "forgotten.json")
-    told = []
-    for row in bits_by_text(rows):
-        text = row.pop("text")
-        told.append(f"{text}: {', '.join(f'{model} {bits:.3f}' for model, bits in row.items())}")
-    return "; ".join(told)
-
-
 def save_trained(model: PreTrainedModel, source: FolderSource, folder: Path) -> None:
-    "Write a model that was trained, with the tokenizer, the notes and what else lies beside its source."
+    "Write a model that was trained, with the tokenizer, the notes and the other files in its source's folder."
     save_model(model, folder)
     if model.source_folder:
         copy_beside(cast("Path", model.source_folder), folder)  # noted by `FolderSource.load`
@@ -420,53 +462,35 @@ def save_trained(model: PreTrainedModel, source: FolderSource, folder: Path) -> 
     report_left_out(source.files, folder)
 
 
-def _write(run: FolderRun, losses: pd.DataFrame, folder: Path) -> None:
-    "Save what a run leaves: the model with its card, or an adapter; its losses and what it logged."
+def write_result(prepared: PreparedRun, losses: pd.DataFrame, folder: Path) -> None:
+    "Write what a run leaves: the model with its card, or an adapter; its losses and its log."
+    training, source, name, lora = prepared.training, prepared.source, prepared.out.name, prepared.lora
     losses.to_csv(folder / "losses.csv", index=False, lineterminator="\n")
-    shutil.copy(run.out / "run/metrics.jsonl", folder)
-    if run.adapter:
-        write_adapter(run.madx, "language", run.adapter.name, folder)
-        write_adapter_card(folder, run.out.name, "adapters", run.source.origin, run.source.files, {})
+    shutil.copy(prepared.out / "run/metrics.jsonl", folder)
+    if prepared.madx and prepared.adapter:
+        write_adapter(prepared.madx, "language", prepared.adapter.name, folder)
+        write_adapter_card(folder, name, "adapters", source.origin, source.files, {})
         return
-    told = _training_facts(run, losses, folder)
-    if run.lora and not run.lora.settings.merge:
-        save_lora(run.lora, folder, run.source.path)
-        save_tokenizer(run.tokenizer, folder)
-        write_adapter_card(folder, run.out.name, "peft", run.source.origin, run.source.files, told)
+    facts = training_facts(prepared, losses, folder)
+    if lora and not lora.settings.merge:
+        save_lora(lora, folder, source.path)
+        save_tokenizer(training.tokenizer, folder)
+        write_adapter_card(folder, name, "peft", source.origin, source.files, facts)
         return
-    if run.lora:
-        run.lora.merge()
-    save_trained(run.model, run.source, folder)
-    if run.layer:
-        run.layer.save(folder / "factors.safetensors")
-    write_card(folder, run.out.name, run.source.origin, training=told)
+    if lora:
+        lora.merge()
+    save_trained(training.model, source, folder)
+    if prepared.layer:
+        prepared.layer.save(folder / "factors.safetensors")
+    write_card(folder, name, source.origin, training=facts)
 
+# %% ../../nbs/06_training/07_training_run.ipynb #51c4bfae
+def finish_run(out: Path, write: Callable[[Path], None]) -> None:
+    """Put the result in the place of the run, its configuration last.
 
-_FEW = 40  # held-out lines whose bits per byte are measured
-
-
-def held_out_bits(
-    source: FolderSource | str | Path,  # this and the others as in `lapt_files`
-    text: Sequence[str | Path],
-    out: str | Path,
-    run: RunSettings = RunSettings(),
-) -> list[dict]:  # a row for each model, as from `forgotten`
-    "Measure held-out text by the model that was trained, before and after, and by its own source; lapt.json has it."
-    note, start = read_json(Path(out) / "lapt.json"), FolderSource.open(source)
-    if "bits_per_byte" not in note:
-        _, lines = _open_text(text, run.held_out, run.alpha, run.seed)
-        made_from = source_beside(start.files) if start.files else None
-        models = (dict(source=made_from) if made_from else {}) | dict(start=start, trained=FolderSource(out))
-        note["bits_per_byte"] = forgotten(models, {"held-out": lines[:_FEW]})
-        write_json(note, Path(out) / "lapt.json")
-    return note["bits_per_byte"]
-
-
-def finish_run(
-    out: Path,  # with the run in its folder `run`
-    write: Callable[[Path], None],  # what was trained into a folder
-) -> None:
-    "Put what was trained in the place of the run, its configuration last."
+    out: has the run in its folder `run`
+    write: writes the result into a folder
+    """
     part = out / ".part"
     shutil.rmtree(part, ignore_errors=True)
     with write_folder(part) as folder:
@@ -478,3 +502,23 @@ def finish_run(
     part.rmdir()
     os.replace(out / "run", part)  # at once, so that half of it is never taken for a run
     shutil.rmtree(part)
+
+
+_FEW = 40  # held-out lines whose bits per byte are measured
+
+
+def held_out_bits(
+    source: FolderSource | str | Path, text: Sequence[str | Path], out: str | Path, run: RunSettings = RunSettings()
+) -> list[dict]:
+    """Return bits per byte of held-out text before and after training, and by the model's own source.
+
+    They are measured once, and kept in lapt.json. The parameters are those of `lapt_files`.
+
+    returns: a row for each model, as from `forgotten`
+    """
+    note = read_json(Path(out) / "lapt.json")
+    if "bits_per_byte" not in note:
+        _, lines = open_text(text, run.held_out, run.alpha, run.seed)
+        note["bits_per_byte"] = compare_models(FolderSource.open(source), FolderSource(out), {"held-out": lines[:_FEW]})
+        write_json(note, Path(out) / "lapt.json")
+    return note["bits_per_byte"]

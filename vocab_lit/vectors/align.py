@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from tqdm.auto import tqdm
@@ -38,10 +38,11 @@ def _in_casings(source, target, pairs):
     return [(s, t) for a, b in pairs for s in casings(a, source) for t in casings(b, target)]
 
 
-def known_pairs(
-    source: WordVectors, target: WordVectors, pairs: Iterable[tuple[str, str]]
-) -> list[tuple[str, str]]:  # words as the tables write them
-    "Pairs of a dictionary in all casings that both sides know; `ValueError` where more fit the other way round."
+def known_pairs(source: WordVectors, target: WordVectors, pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Pairs of a dictionary in all casings that both sides know; `ValueError` where more fit the other way round.
+
+    returns: words as the tables write them
+    """
     pairs = list(pairs)
     known, exchanged = _in_casings(source, target, pairs), _in_casings(source, target, [(b, a) for a, b in pairs])
     if len(exchanged) > len(known):
@@ -54,12 +55,14 @@ def known_pairs(
 
 # %% ../../nbs/03_vectors/04_align.ipynb #dd2e15f1
 def rotation(
-    source: WordVectors,
-    target: WordVectors,
-    pairs: Sequence[tuple[str, str]],  # words of both, as `known_pairs` gives them
-    normalise: bool = False,  # fit directions only
-) -> np.ndarray:  # (dim, dim) float64, orthogonal; source vectors times it are in the target's space
-    "The rotation that aligns a source space with a target space (orthogonal Procrustes)."
+    source: WordVectors, target: WordVectors, pairs: Sequence[tuple[str, str]], normalise: bool = False
+) -> np.ndarray:
+    """The rotation that aligns a source space with a target space (orthogonal Procrustes).
+
+    pairs: words of both, as `known_pairs` gives them
+    normalise: fit directions only
+    returns: (dim, dim) float64, orthogonal; source vectors times it are in the target's space
+    """
     from scipy.linalg import orthogonal_procrustes
 
     if source.dim != target.dim:
@@ -96,12 +99,16 @@ _GROUPS = 64  # of keys
 
 
 def _coarse_candidates(
-    queries: torch.Tensor,  # (n, dim), unit rows
-    table: torch.Tensor,  # (m, dim), unit rows of the keys, perhaps in low precision
-    product: torch.Tensor,  # (n, _GROUPS * width >= m), to be filled; -inf from column m on
-    count: int,  # how many candidates
-) -> tuple[torch.Tensor, torch.Tensor]:  # (n, count) cosines, the largest first; (n, count) places of keys
-    "The keys most similar to each query in the table's precision."
+    queries: torch.Tensor, table: torch.Tensor, product: torch.Tensor, count: int
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """The keys most similar to each query in the table's precision.
+
+    queries: (n, dim), unit rows
+    table: (m, dim), unit rows of the keys, perhaps in low precision
+    product: (n, _GROUPS * width >= m), to be filled; -inf from column m on
+    count: how many candidates
+    returns: (n, count) cosines, the largest first; (n, count) places of keys
+    """
     import torch
 
     torch.mm(queries.to(table.dtype), table.T, out=product[:, : len(table)])
@@ -117,12 +124,15 @@ _ROUGH = 2**-8 + 2**-9 + 2**-12  # error of a cosine in bfloat16, with something
 
 
 def _order_exactly(
-    queries: torch.Tensor,  # (n, dim), unit rows
-    unit: torch.Tensor,  # (m, dim), unit rows of the keys
-    place: torch.Tensor,  # (n, count) candidates
-    k: int,
-) -> tuple[torch.Tensor, torch.Tensor]:  # (n, k) places, (n, k) cosines
-    "The k best candidates in double precision; of equal ones the first key comes first."
+    queries: torch.Tensor, unit: torch.Tensor, place: torch.Tensor, k: int
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """The k best candidates in double precision; of equal ones the first key comes first.
+
+    queries: (n, dim), unit rows
+    unit: (m, dim), unit rows of the keys
+    place: (n, count) candidates
+    returns: (n, k) places, (n, k) cosines
+    """
     from torch.nn.functional import normalize
 
     place = place.sort(1).values
@@ -131,13 +141,14 @@ def _order_exactly(
     return place.gather(1, order[:, :k]), cosines[:, :k]
 
 # %% ../../nbs/03_vectors/04_align.ipynb #6f993ac6
-def _search(
-    queries: np.ndarray,  # (n, dim)
-    unit: torch.Tensor,  # (m, dim), unit rows of the keys
-    k: int,
-    rough: bool,  # search in bfloat16
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # (n, k) places, (n, k) cosines, (n,) whether a better key may be left
-    "The k keys most similar to each query, a tile of queries at a time."
+def _search(queries: np.ndarray, unit: torch.Tensor, k: int, rough: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The k keys most similar to each query, a tile of queries at a time.
+
+    queries: (n, dim)
+    unit: (m, dim), unit rows of the keys
+    rough: search in bfloat16
+    returns: (n, k) places, (n, k) cosines, (n,) whether a better key may be left
+    """
     import torch
 
     n, m = len(queries), len(unit)
@@ -157,13 +168,17 @@ def _search(
 
 
 def nearest(
-    queries: np.ndarray,  # (n, dim)
-    keys: np.ndarray,  # (m, dim)
-    k: int,  # how many; all where there are fewer keys
-    among: np.ndarray | None = None,  # places of keys; None: all
-    rough: bool | None = None,  # search in bfloat16 first; None: where the processor can
-) -> tuple[np.ndarray, np.ndarray]:  # (n, k) places of keys, the most similar first; (n, k) cosines, float64
-    "The keys most similar to each query, by cosine; of equal ones the first."
+    queries: np.ndarray, keys: np.ndarray, k: int, among: np.ndarray | None = None, rough: bool | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """The keys most similar to each query, by cosine; of equal ones the first.
+
+    queries: (n, dim)
+    keys: (m, dim)
+    k: how many; all where there are fewer keys
+    among: places of keys; None: all
+    rough: search in bfloat16 first; None: where the processor can
+    returns: (n, k) places of keys, the most similar first; (n, k) cosines, float64
+    """
     import torch
 
     unit = unit_rows(keys if among is None else keys[among])
@@ -193,12 +208,17 @@ def _held_out(pairs, share, most, seed) -> dict[str, set[str]]:  # {source word:
 def alignment_quality(
     source: WordVectors,
     target: WordVectors,
-    pairs: Sequence[tuple[str, str]],  # as `known_pairs` gives them
+    pairs: Sequence[tuple[str, str]],
     normalise: bool = False,
-    share: float = 0.1,  # of the source words held out, at most 1,000
+    share: float = 0.1,
     seed: int = 0,
-) -> dict[str, float]:  # empty where there are fewer than 50 source words
-    "How often held-out words find their translations (bilingual lexicon induction), and cosines of pairs."
+) -> dict[str, float]:
+    """How often held-out words find their translations (bilingual lexicon induction), and cosines of pairs.
+
+    pairs: as `known_pairs` gives them
+    share: of the source words held out, at most 1,000
+    returns: empty where there are fewer than 50 source words
+    """
     if len({a.lower() for a, _ in pairs}) < 50:
         return {}
     asked = _held_out(pairs, share, 1000, seed)
@@ -245,7 +265,7 @@ class AlignedVectors:
 
     source: TokenVectors
     target: TokenVectors
-    report: dict[str, Any] = field(default_factory=dict)
+    report: dict[str, float | str] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.target)
@@ -262,7 +282,7 @@ class AlignedVectors:
 
 def _fit(
     source: WordVectors, target: WordVectors, pairs: Iterable[tuple[str, str]], normalise: bool
-) -> tuple[np.ndarray, dict[str, Any]]:
+) -> tuple[np.ndarray, dict[str, float]]:
     "The rotation by a dictionary, how much of it is of use, and the quality of the rotation."
     pairs = list(pairs)
     known = known_pairs(source, target, pairs)
@@ -270,14 +290,6 @@ def _fit(
     counts = {"dictionary pairs": len(pairs), "with both words known": usable, "pairs in their casings": len(known)}
     R = rotation(source, target, known, normalise)
     return R, counts | alignment_quality(source, target, known, normalise)
-
-
-def _restricted(vectors: TokenVectors, tokenizer: PreTrainedTokenizerBase, only: Vocab) -> TokenVectors:
-    "Vectors of those of a tokenizer's tokens alone that another vocabulary has too."
-    kept = vectors.known & (overlap(only, Vocab.from_tokenizer(tokenizer), fuzzy=False) >= 0)
-    if not kept.any():
-        raise UserError("none of the source tokens with a vector is in the vocabulary that they are restricted to")
-    return TokenVectors(vectors.matrix, kept, vectors.name)
 
 
 def align_tokens(
@@ -349,7 +361,10 @@ def align_tokens(
     if R is not None:
         source = TokenVectors(source.matrix @ R.astype(np.float32), source.known, source.name)
     if only is not None:
-        source = _restricted(source, source_tokenizer, only)
+        kept = source.known & (overlap(only, Vocab.from_tokenizer(source_tokenizer), fuzzy=False) >= 0)
+        if not kept.any():
+            raise UserError("none of the source tokens with a vector is in the vocabulary that they are restricted to")
+        source = TokenVectors(source.matrix, kept, source.name)
         report |= {"source tokens left": int(source.known.sum())}
     sides = {"source": source, "target": target}
     shares = {f"{side} tokens with a vector": f"{v.known.sum():,} of {len(v):,}" for side, v in sides.items()}
@@ -357,13 +372,21 @@ def align_tokens(
 
 # %% ../../nbs/03_vectors/04_align.ipynb #c77df66b
 def align_word_files(
-    source: str | Path,  # word vectors
-    target: str | Path,  # word vectors of the other language
-    dictionary: str | Path,  # pairs, the source's word first
-    normalise: bool = False,  # fit directions and not vectors as they are
-    out: str | Path | None = None,  # a new .vec file for the source's words in the target's space
-) -> dict:  # the dictionary's coverage and the quality on held-out pairs
-    "Align the word vectors of one language with another's, and report how well that works."
+    source: str | Path,
+    target: str | Path,
+    dictionary: str | Path,
+    normalise: bool = False,
+    out: str | Path | None = None,
+) -> dict:
+    """Align the word vectors of one language with another's, and report how well that works.
+
+    source: word vectors
+    target: word vectors of the other language
+    dictionary: pairs, the source's word first
+    normalise: fit directions and not vectors as they are
+    out: a new .vec file for the source's words in the target's space
+    returns: the dictionary's coverage and the quality on held-out pairs
+    """
     if out:
         check_vectors_out(Path(out), (".vec",), "aligned vectors")
     check_vectors_file("source_vectors", source)

@@ -10,7 +10,6 @@ import zipfile
 from collections.abc import Iterable
 from itertools import accumulate
 from pathlib import Path
-from typing import Any
 
 from vocab_lit.text.errors import UserError, check_extra
 from vocab_lit.text.reader import raw_lines
@@ -30,17 +29,11 @@ __all__ = ['VECTOR_METHODS', 'FASTTEXT_MIN_CHARACTERS', 'SUBWORDS', 'IN_ONE_SPAC
            'fasttext_or_ppmi', 'VectorSettings', 'VectorTraining']
 
 # %% ../../nbs/03_vectors/00_settings.ipynb #09d90425
-def _begins_as_table(path: Path) -> bool:
-    line = next(raw_lines(path, errors="replace"), "").rstrip()
-    number = r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?|[-+]?nan|[-+]?inf"
-    return bool(re.search(rf"\s({number})$", line, re.IGNORECASE))
+def check_vectors_file(name: str, path: str | Path) -> None:
+    """`SettingError` where a file is not there or does not begin as vectors do.
 
-
-def check_vectors_file(
-    name: str,  # of the option
-    path: str | Path,
-) -> None:
-    "`SettingError` where a file is not there or does not begin as vectors do."
+    name: of the option
+    """
     existing_file(name, path)
     path = Path(path)
     try:
@@ -50,7 +43,9 @@ def check_vectors_file(
             check_extra("fasttext", "fasttext")
             right = path.stat().st_size > 16
         else:
-            right = _begins_as_table(path)
+            number = r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?|[-+]?nan|[-+]?inf"
+            line = next(raw_lines(path, errors="replace"), "").rstrip()
+            right = bool(re.search(rf"\s({number})$", line, re.IGNORECASE))
     except (ValueError, OSError) as e:
         raise SettingError(name, f" {e}") from None
     if not right:
@@ -107,11 +102,12 @@ VECTOR_METHODS = ("auto", "fasttext", "ppmi")  # of making token vectors from te
 FASTTEXT_MIN_CHARACTERS = 30_000_000  # of text, from which "auto" trains fastText
 
 
-def fasttext_or_ppmi(
-    lines: Iterable[str],  # the text; no more of it is read than decides
-    method: str = "auto",  # "fasttext", "ppmi", or "auto": by the size of the text
-) -> str:  # "fasttext" or "ppmi"
-    "The method that vectors are trained by: the one given, or the one that suits the size of the text."
+def fasttext_or_ppmi(lines: Iterable[str], method: str = "auto") -> str:  # "fasttext" or "ppmi"
+    """The method that vectors are trained by: the one given, or the one that suits the size of the text.
+
+    lines: the text; no more of it is read than decides
+    method: "fasttext", "ppmi", or "auto": by the size of the text
+    """
     if method not in VECTOR_METHODS:
         raise UserError(f"no vectors by {method!r}; choose from {', '.join(VECTOR_METHODS)}")
     if method != "auto":
@@ -219,6 +215,6 @@ class VectorTraining(Settings):
             raise SettingError("epochs", f" {self.epochs}: {lacks}")
 
     @property
-    def given(self) -> dict[str, Any]:
+    def given(self) -> dict:
         "The options for `token_vectors` and `train_words`; what is not given is left to the method."
         return {name: value for name, value in vars(self).items() if value is not None}

@@ -78,11 +78,12 @@ def stored(parts: Iterable[np.ndarray]) -> np.ndarray:  # int32, one after the o
         return np.memmap(file, np.int32, "r", shape=(n,)) if n else np.empty(0, np.int32)
 
 
-def blocks(
-    ids: np.ndarray,  # int32, -1 after each line
-    size: int = 2**20,  # numbers in a block, more where a line is longer
-) -> Iterator[np.ndarray]:
-    "Blocks of whole lines."
+def blocks(ids: np.ndarray, size: int = 2**20) -> Iterator[np.ndarray]:
+    """Blocks of whole lines.
+
+    ids: int32, -1 after each line
+    size: numbers in a block, more where a line is longer
+    """
     start, length = 0, size
     while start < len(ids):
         block = np.array(ids[start : start + length])
@@ -106,12 +107,13 @@ def count_ids(ids: np.ndarray, n: int) -> np.ndarray:  # (n,)
     return counts
 
 # %% ../../nbs/03_vectors/01_token_vectors.ipynb #761721bf
-def encode_lines(
-    tokenizer: PreTrainedTokenizerBase | Vocab,
-    lines: Iterable[str],  # text, one sentence or paragraph each
-    batch: int = 1000,  # lines tokenized at a time
-) -> np.ndarray:  # int32, -1 after the ids of each line
-    "The ids of the tokens of a text, without special tokens."
+def encode_lines(tokenizer: PreTrainedTokenizerBase | Vocab, lines: Iterable[str], batch: int = 1000) -> np.ndarray:
+    """The ids of the tokens of a text, without special tokens.
+
+    lines: text, one sentence or paragraph each
+    batch: lines tokenized at a time
+    returns: int32, -1 after the ids of each line
+    """
     vocab = Vocab.of(tokenizer)
     is_left_out = np.array([*(t.kind == "special" for t in vocab), False])  # by id; the last for the -1
 
@@ -151,21 +153,43 @@ _FOCUS_OPTIONS = dict(sg=0, negative=10, alpha=0.05, min_alpha=0.0, sample=1e-4,
 
 
 def train_fasttext(
-    words: list[str],  # what each id stands for
-    ids: np.ndarray,  # int32, -1 after each line
-    dim: int,  # length of a vector
-    min_count: int,  # words that occur less often are not trained
-    epochs: int | None,  # passes over the text; None: 5 to 50, until a word has been seen about 1,000 times
+    words: list[str],
+    ids: np.ndarray,
+    dim: int,
+    min_count: int,
+    epochs: int | None,
     seed: int,
     threads: int,
     window: int = 5,
 ) -> FastText:
-    "Train fastText's CBOW on lines of ids, with the options of FOCUS."
+    """Train fastText's CBOW on lines of ids, with the options of FOCUS.
+
+    words: what each id stands for
+    ids: int32, -1 after each line
+    dim: length of a vector
+    min_count: words that occur less often are not trained
+    epochs: passes over the text; None: 5 to 50, until a word has been seen about 1,000 times
+    """
     if threads < 1:
         raise UserError(f"fastText cannot train with {threads} threads; give at least 1")
     counts = count_ids(ids, len(words))
-    frequent = _frequent(words, counts, min_count)
-    epochs = _checked_epochs(epochs, frequent)
+    if not counts.any():
+        raise UserError("the text has no token that the tokenizer knows; is the tokenizer made for another script?")
+    frequent = {words[i]: int(counts[i]) for i in np.flatnonzero(counts >= max(min_count, 1))}
+    if not frequent:
+        raise UserError(
+            f"the text ({counts.sum()} tokens) is too short for fastText: "
+            f"nothing in it occurs min_count={min_count} times; give more text or a lower min_count"
+        )
+    occurrences = sum(frequent.values())
+    if epochs is None:
+        epochs = min(50, max(5, -(-1000 * len(frequent) // occurrences)))
+    if (passes := epochs * occurrences / len(frequent)) < 500:  # too few to train them
+        warnings.warn(
+            f"the text shows each of {len(frequent)} tokens or words {passes:.0f} times in {epochs} epochs, "
+            f"which leaves their fastText vectors nearly as they began; use more epochs, or ppmi",
+            stacklevel=3,
+        )
     bucket = min(len(ngrams(frequent, 3, 6)), _MAX_BUCKETS)
     sizes = dict(vector_size=dim, min_count=1, window=window, min_n=3, max_n=6, bucket=bucket)
     run = dict(epochs=epochs, workers=threads, seed=seed)
@@ -175,41 +199,16 @@ def train_fasttext(
     model.train(_Sentences(words, ids), total_words=int(counts.sum()), epochs=epochs)
     return model
 
-
-def _checked_epochs(epochs: int | None, frequent: dict[str, int]) -> int:
-    "Passes over the text, with a warning where they leave the vectors nearly untrained."
-    occurrences = sum(frequent.values())
-    if epochs is None:
-        epochs = min(50, max(5, -(-1000 * len(frequent) // occurrences)))
-    if (passes := epochs * occurrences / len(frequent)) < 500:
-        warnings.warn(
-            f"the text shows each of {len(frequent)} tokens or words {passes:.0f} times in {epochs} epochs, "
-            f"which leaves their fastText vectors nearly as they began; use more epochs, or ppmi",
-            stacklevel=4,
-        )
-    return epochs
-
-
-def _frequent(words, counts, min_count) -> dict[str, int]:  # {word: count}
-    "The words that are frequent enough; `ValueError` where none is."
-    if not counts.any():
-        raise UserError("the text has no token that the tokenizer knows; is the tokenizer made for another script?")
-    frequent = {words[i]: int(counts[i]) for i in np.flatnonzero(counts >= max(min_count, 1))}
-    if not frequent:
-        raise UserError(
-            f"the text ({counts.sum()} tokens) is too short for fastText: "
-            f"nothing in it occurs min_count={min_count} times; give more text or a lower min_count"
-        )
-    return frequent
-
 # %% ../../nbs/03_vectors/01_token_vectors.ipynb #4dfd058f
 def in_vocab_order(
-    word_vectors: Iterable[tuple[str, np.ndarray]],  # words with their vectors
-    wanted: dict[int, str],  # {token id: word to look up}
-    n: int,  # tokens in the vocabulary
-    name: str,
+    word_vectors: Iterable[tuple[str, np.ndarray]], wanted: dict[int, str], n: int, name: str
 ) -> TokenVectors:
-    "Put vectors in the order of a vocabulary; a word without one, or with zeros, stays unknown."
+    """Put vectors in the order of a vocabulary; a word without one, or with zeros, stays unknown.
+
+    word_vectors: words with their vectors
+    wanted: {token id: word to look up}
+    n: tokens in the vocabulary
+    """
     vectors = dict(word_vectors)
     matrix = np.zeros((n, len(next(iter(vectors.values()), ()))), np.float32)
     for i, word in wanted.items():
@@ -249,32 +248,21 @@ def _ppmi(counts: sparse.csr_array) -> sparse.csr_array:  # both (n, n), the cou
     return sparse.csr_array((pmi[positive], (first[positive], second[positive])), shape=counts.shape)
 
 # %% ../../nbs/03_vectors/01_token_vectors.ipynb #d74a0d94
-def _singular_vectors(
-    matrix: sparse.csr_array,  # (n, n)
-    k: int,  # vectors
-    seed: int,
-) -> tuple[np.ndarray, np.ndarray]:  # (n, k) and (k,)
-    "The left vectors of the largest singular values, and these, by random projections (Halko et al., 2011)."
-    from scipy import linalg
-
-    q = np.random.RandomState(seed).normal(size=(matrix.shape[1], k + 10))
-    for _ in range(7):
-        q, _ = linalg.lu(matrix @ q, permute_l=True, check_finite=False)
-        q, _ = linalg.lu(matrix.T @ q, permute_l=True, check_finite=False)
-    q, _ = linalg.qr(matrix @ q, mode="economic", check_finite=False)
-    u, s, _ = linalg.svd(q.T @ matrix, full_matrices=False)
-    return (q @ u)[:, :k], s[:k]
-
-
 def ppmi_vectors(
-    ids: np.ndarray,  # int32, -1 after each line
-    n: int,  # how many different ids there are
-    dim: int = 64,  # length of a vector; zeros fill it where the text has fewer dimensions
-    window: int = 10,  # largest distance between two that counts
-    min_count: int = 2,  # those that occur less often have no vector
-    seed: int = 0,  # of the randomized decomposition
-) -> tuple[np.ndarray, np.ndarray]:  # (n, dim) float32; (n,) bool, who has a vector
-    "Vectors from counts: positive pointwise mutual information, reduced by a singular value decomposition."
+    ids: np.ndarray, n: int, dim: int = 64, window: int = 10, min_count: int = 2, seed: int = 0
+) -> tuple[np.ndarray, np.ndarray]:
+    """Vectors from counts: positive pointwise mutual information, reduced by a singular value decomposition.
+
+    ids: int32, -1 after each line
+    n: how many different ids there are
+    dim: length of a vector; zeros fill it where the text has fewer dimensions
+    window: largest distance between two that counts
+    min_count: those that occur less often have no vector
+    seed: of the randomized decomposition
+    returns: (n, dim) float32; (n,) bool, who has a vector
+    """
+    from sklearn.utils.extmath import randomized_svd
+
     frequent = np.flatnonzero(count_ids(ids, n) >= max(min_count, 1))
     matrix, known = np.zeros((n, dim), np.float32), np.zeros(n, bool)
     ppmi = _ppmi(_cooccurrences(ids, n, window)[frequent][:, frequent])
@@ -283,7 +271,7 @@ def ppmi_vectors(
             f"the text ({count_ids(ids, n).sum()} tokens) is too short: no two tokens of it that occur "
             f"min_count={min_count} times stand near each other; give more text or a lower min_count"
         )
-    u, s = _singular_vectors(ppmi, min(dim, len(frequent)), seed)
+    u, s, _ = randomized_svd(ppmi, min(dim, len(frequent)), n_iter=7, random_state=seed)
     signs = np.sign(u[np.abs(u).argmax(0), np.arange(len(s))])  # the largest entry of a column becomes positive
     known[frequent] = ppmi.sum(1) > 0
     matrix[frequent, : len(s)] = u * np.sqrt(s) * signs
@@ -357,12 +345,14 @@ def token_vectors(
     return replace(made, counts=counts)
 
 # %% ../../nbs/03_vectors/01_token_vectors.ipynb #d519f077
-def carry_vectors(
-    vectors: TokenVectors,  # of the target language's own vocabulary
-    own: Vocab,  # that vocabulary
-    expanded: Vocab,  # the one to have vectors for
-) -> TokenVectors:  # (len(expanded), dim); unknown where `own` has no such token
-    "Vectors of one vocabulary for the tokens of another, by exact match."
+def carry_vectors(vectors: TokenVectors, own: Vocab, expanded: Vocab) -> TokenVectors:
+    """Vectors of one vocabulary for the tokens of another, by exact match.
+
+    vectors: of the target language's own vocabulary
+    own: that vocabulary
+    expanded: the one to have vectors for
+    returns: (len(expanded), dim); unknown where `own` has no such token
+    """
     ids = overlap(own, expanded, fuzzy=False)
     ordinary = np.array([t.kind in ("text", "byte") for t in expanded])
     known = (ids >= 0) & vectors.known[ids] & ordinary
@@ -381,12 +371,12 @@ def write_table(path: Path, words: Sequence[str], matrix: np.ndarray) -> None:
             f.write(f"{word} {' '.join(f'{x:.9g}' for x in row.tolist())}\n")
 
 
-def save_vectors(
-    vectors: TokenVectors,
-    tokenizer: PreTrainedTokenizerBase,  # whose tokens they are
-    path: str | Path,  # ending in .vec or .npz
-) -> Path:
-    "Write the known vectors with their pieces; both forms give back the same numbers."
+def save_vectors(vectors: TokenVectors, tokenizer: PreTrainedTokenizerBase, path: str | Path) -> Path:
+    """Write the known vectors with their pieces; both forms give back the same numbers.
+
+    tokenizer: whose tokens they are
+    path: ending in .vec or .npz
+    """
     path, vocab, ids = Path(path), Vocab.from_tokenizer(tokenizer), np.flatnonzero(vectors.known)
     if len(vocab) != len(vectors):
         raise UserError(f"{len(vectors)} vectors for a vocabulary of {len(vocab)} tokens")

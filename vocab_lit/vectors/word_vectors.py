@@ -73,12 +73,13 @@ class WordVectors:
         "The place of each word."
         return {w: i for i, w in reversed(list(enumerate(self.words)))}
 
-    def look_up(
-        self,
-        texts: Iterable[str],  # words, or other strings
-        compose: bool = True,  # whether strings that are no words are composed of n-grams
-    ) -> Iterator[tuple[str, np.ndarray]]:  # those that have a vector
-        "Vectors of texts; `ValueError` where one is not finite."
+    def look_up(self, texts: Iterable[str], compose: bool = True) -> Iterator[tuple[str, np.ndarray]]:
+        """Vectors of texts; `ValueError` where one is not finite.
+
+        texts: words, or other strings
+        compose: whether strings that are no words are composed of n-grams
+        returns: those that have a vector
+        """
         for text in texts:
             if not (text in self.index or (compose and self.composes and self.composes(text))):
                 continue
@@ -132,13 +133,16 @@ WORD_DEFAULTS: dict[str, dict[str, Any]] = {
 
 
 def train_words(
-    lines: Iterable[str],  # text, one sentence or paragraph each
-    method: str = "auto",  # "fasttext", "ppmi", or "auto": by the size of the text
-    seed: int = 0,
-    threads: int = 1,  # of fastText
-    **options: Any,  # dim, min_count, window, and of fastText epochs; `WORD_DEFAULTS` has the usual ones
-) -> WordVectors:  # with a model if it is fastText's
-    "Vectors of words by the method that suits the size of the text."
+    lines: Iterable[str], method: str = "auto", seed: int = 0, threads: int = 1, **options: Any
+) -> WordVectors:
+    """Vectors of words by the method that suits the size of the text.
+
+    lines: text, one sentence or paragraph each
+    method: "fasttext", "ppmi", or "auto": by the size of the text
+    threads: of fastText
+    options: dim, min_count, window, and of fastText epochs; `WORD_DEFAULTS` has the usual ones
+    returns: with a model if it is fastText's
+    """
     lines = reread(lines)
     method = fasttext_or_ppmi(lines, method)
     (words, ids), options = _word_ids(lines), WORD_DEFAULTS[method] | options
@@ -155,7 +159,10 @@ def _open_bin(path: Path) -> WordVectors:
     with open(path, "rb") as f:
         start = f.read(64)
     if not (sizes := regex.match(rb"(\d+) (\d+)\n", start)):
-        return _open_fasttext(path)
+        model = load_fasttext(path)
+        names, counts = model.get_words(include_freq=True, on_unicode_error="replace")
+        args, counts, dim = model.f.getArgs(), np.array(counts, np.float64), model.get_dimension()
+        return WordVectors(str(path), names, counts, dim, model.get_word_vector, _composes(args.minn, args.maxn))
     words, dim = map(int, sizes.groups())
     if words * (4 * dim + 2) > path.stat().st_size:  # a letter, a space and the numbers
         raise UserError(f"{path} promises {words:,} vectors of {dim:,} numbers and is cut off; get the file again")
@@ -164,13 +171,6 @@ def _open_bin(path: Path) -> WordVectors:
         return _from_gensim(read(str(path), binary=True, unicode_errors="replace"), str(path))
     except Exception as e:
         raise UserError(f"{path}: a word2vec file that cannot be read, or cut off ({e or type(e).__name__})") from None
-
-
-def _open_fasttext(path: Path) -> WordVectors:
-    model = load_fasttext(path)
-    words, counts = model.get_words(include_freq=True, on_unicode_error="replace")
-    args, counts, dim = model.f.getArgs(), np.array(counts, np.float64), model.get_dimension()
-    return WordVectors(str(path), words, counts, dim, model.get_word_vector, _composes(args.minn, args.maxn))
 
 # %% ../../nbs/03_vectors/02_word_vectors.ipynb #0d608ad6
 _NUMBER = regex.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?|[-+]?nan|[-+]?inf", regex.IGNORECASE)
@@ -250,11 +250,14 @@ def _open_npz(path: Path) -> WordVectors:  # written by save_vectors
 
 
 def open_words(
-    source: str | Path | WordVectors | KeyedVectors,  # a file, or vectors of gensim, or one of its models
-    name: str | None = None,  # of vectors in memory; None: the one that they have, or "trained here"
-    wanted: set[str] | None = None,  # of a table, only these words; None: all
+    source: str | Path | WordVectors | KeyedVectors, name: str | None = None, wanted: set[str] | None = None
 ) -> WordVectors:
-    "Word vectors from any source."
+    """Word vectors from any source.
+
+    source: a file, or vectors of gensim, or one of its models
+    name: of vectors in memory; None: the one that they have, or "trained here"
+    wanted: of a table, only these words; None: all
+    """
     if isinstance(source, WordVectors):
         return replace(source, name=name) if name else source
     if not isinstance(source, (str, Path)):
@@ -267,11 +270,11 @@ def open_words(
     return _open_bin(path) if path.suffix == ".bin" else _open_table(path, wanted)
 
 
-def save_words(
-    words: WordVectors,
-    path: str | Path,  # .vec, or .bin for fastText trained here
-) -> None:
-    "Write vectors of words to a file: a table, or with n-grams as fastText does."
+def save_words(words: WordVectors, path: str | Path) -> None:
+    """Write vectors of words to a file: a table, or with n-grams as fastText does.
+
+    path: .vec, or .bin for fastText trained here
+    """
     path = Path(path)
     if path.suffix == ".bin":
         if words.model is None:
@@ -281,13 +284,6 @@ def save_words(
         write_table(path, words.words, words.matrix(words.words))
 
 # %% ../../nbs/03_vectors/02_word_vectors.ipynb #98fdbd66
-def _occurrences(words: list[str], tokenizer: PreTrainedTokenizerBase) -> np.ndarray:  # (2, n)
-    "Token ids and the places of words in which they occur, at the beginning of a text and inside; some come twice."
-    texts = (enumerate(word_ids(tokenizer, words, inside).values()) for inside in (False, True))
-    entries = [(token, i) for words_of in texts for i, ids in words_of for token in set(ids)]
-    return np.array(entries, np.int64).reshape(-1, 2).T
-
-
 def _frequency_weighted(words: WordVectors, vocab: Vocab) -> TokenVectors:
     "The mean over the words in which a token occurs, weighted by frequency."
     from scipy import sparse
@@ -298,8 +294,10 @@ def _frequency_weighted(words: WordVectors, vocab: Vocab) -> TokenVectors:
         if not vectors:
             continue
         counts = words.counts[[words.index[word] for word in vectors]]
-        tokens, places = _occurrences(list(vectors), vocab.own_tokenizer)
-        # a pair that comes twice counts twice
+        # tokens of words at the beginning of a text and of words inside; a pair that comes twice counts twice
+        coded = [word_ids(vocab.own_tokenizer, vectors, inside).values() for inside in (False, True)]
+        pairs = [(token, i) for words_of in coded for i, ids in enumerate(words_of) for token in set(ids)]
+        tokens, places = np.array(pairs, np.int64).reshape(-1, 2).T
         shares = sparse.csr_array((counts[places], (tokens, places)), shape=(len(vocab), len(vectors)))
         total += shares @ np.array(list(vectors.values()), np.float64)
         weight += shares.sum(1)
@@ -310,11 +308,14 @@ def _frequency_weighted(words: WordVectors, vocab: Vocab) -> TokenVectors:
 
 
 def from_words(
-    words: str | Path | WordVectors | KeyedVectors,  # as `open_words` takes
-    tokenizer: PreTrainedTokenizerBase | Vocab,  # whose tokens get vectors
-    subwords: str = "auto",  # "ngrams", "tfr", or "auto": n-grams where the vectors have them
+    words: str | Path | WordVectors | KeyedVectors, tokenizer: PreTrainedTokenizerBase | Vocab, subwords: str = "auto"
 ) -> TokenVectors:
-    "Vectors of tokens from vectors of words."
+    """Vectors of tokens from vectors of words.
+
+    words: as `open_words` takes
+    tokenizer: whose tokens get vectors
+    subwords: "ngrams", "tfr", or "auto": n-grams where the vectors have them
+    """
     if subwords not in SUBWORDS:
         raise UserError(f"no way from words to tokens by {subwords!r}; choose from {', '.join(SUBWORDS)}")
     vocab, words = Vocab.of(tokenizer), open_words(words)
@@ -334,15 +335,23 @@ def from_words(
 
 # %% ../../nbs/03_vectors/02_word_vectors.ipynb #18a078b8
 def static_vectors(
-    needs: str,  # "token vectors" or "word vectors", as the recipe says
-    tokenizer: PreTrainedTokenizerBase | Vocab,  # of the target language
-    lines: Iterable[str],  # text in the target language
-    method: str = "auto",  # "fasttext" (as the paper), "ppmi", or "auto": by the size of the text
+    needs: str,
+    tokenizer: PreTrainedTokenizerBase | Vocab,
+    lines: Iterable[str],
+    method: str = "auto",
     seed: int = 0,
-    threads: int = 1,  # of fastText; with more than one, runs differ a little
-    **options: Any,  # of `token_vectors`, for words too
+    threads: int = 1,
+    **options: Any,
 ) -> TokenVectors:
-    "Auxiliary embeddings of the target tokens from text; of words they are trained as of tokens."
+    """Auxiliary embeddings of the target tokens from text; of words they are trained as of tokens.
+
+    needs: "token vectors" or "word vectors", as the recipe says
+    tokenizer: of the target language
+    lines: text in the target language
+    method: "fasttext" (as the paper), "ppmi", or "auto": by the size of the text
+    threads: of fastText; with more than one, runs differ a little
+    options: of `token_vectors`, for words too
+    """
     if needs != "word vectors":
         return token_vectors(tokenizer, lines, method, seed, threads, **options)
     lines = reread(lines)
@@ -412,12 +421,18 @@ def check_vectors_out(out: Path, kinds: tuple[str, ...], what: str) -> None:
 
 
 def train_vectors_files(
-    text: Sequence[str | Path],  # UTF-8, one sentence or paragraph a line
-    out: str | Path,  # a new file: .bin (fastText on words, with n-grams), .vec, or for tokens .npz
-    tokenizer: str | Path | None = None,  # vectors of its tokens; None: of words
+    text: Sequence[str | Path],
+    out: str | Path,
+    tokenizer: str | Path | None = None,
     how: VectorTraining = VectorTraining(),
-) -> dict:  # how many vectors of how many dimensions, and how they were made
-    "Train static vectors on text, and save them in a file."
+) -> dict:
+    """Train static vectors on text, and save them in a file.
+
+    text: UTF-8, one sentence or paragraph a line
+    out: a new file: .bin (fastText on words, with n-grams), .vec, or for tokens .npz
+    tokenizer: vectors of its tokens; None: of words
+    returns: how many vectors of how many dimensions, and how they were made
+    """
     from vocab_lit.tokens.load import load_tokenizer
 
     out, lines = Path(out), Lines(*text)
