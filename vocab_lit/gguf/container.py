@@ -360,30 +360,29 @@ class GgufFile:
             for at in range(0, tensor.bytes, _PIECE):
                 yield f.read(min(_PIECE, tensor.bytes - at))
 
-    def rows(
-        self,
-        name: str,
-        ids: Sequence[int] | np.ndarray | None = None,  # all by default; of a vector, each value is a row
-    ) -> np.ndarray:  # (rows, bytes) uint8
-        "Some rows of a tensor as they are."
+    def rows(self, name: str, ids: Sequence[int] | np.ndarray | None = None) -> np.ndarray:  # (rows, bytes) uint8
+        """Some rows of a tensor as they are.
+
+        ids: all by default; of a vector, each value is a row
+        """
         tensor = self.tensors[name].by_row
         table = np.memmap(tensor.file, np.uint8, "r", tensor.offset, (tensor.rows, tensor.row_bytes))
         return np.array(table if ids is None else table[np.asarray(ids, np.int64)])
 
-    def values(
-        self,
-        name: str,
-        ids: Sequence[int] | np.ndarray | None = None,  # as of `rows`
-    ) -> np.ndarray:  # (rows, columns) float32
-        "Some rows of a tensor as numbers; `ValueError` where the package gguf cannot dequantise its type."
+    def values(self, name: str, ids: Sequence[int] | np.ndarray | None = None) -> np.ndarray:  # (rows, columns) float32
+        """Some rows of a tensor as numbers; `ValueError` where the package gguf cannot dequantise its type.
+
+        ids: as of `rows`
+        """
         return dequantised(self.rows(name, ids), self.tensors[name].type)
 
 
-def dequantised(
-    rows: np.ndarray,  # (rows, bytes) uint8
-    type: int,  # GGML's
-) -> np.ndarray:  # (rows, columns) float32
-    "The numbers of rows."
+def dequantised(rows: np.ndarray, type: int) -> np.ndarray:  # (rows, columns) float32
+    """The numbers of rows.
+
+    rows: (rows, bytes) uint8
+    type: GGML's
+    """
     package = import_extra("gguf", "gguf")
     try:
         return package.quants.dequantize(rows, package.GGMLQuantizationType(type)).astype(np.float32, copy=False)
@@ -391,11 +390,12 @@ def dequantised(
         raise UserError(f"the package gguf cannot dequantise {type_name(type)}") from None
 
 
-def quantised(
-    values: np.ndarray,  # (rows, columns)
-    type: int,  # GGML's
-) -> np.ndarray:  # (rows, bytes) uint8
-    "Rows in the blocks of a type; `ValueError` where it cannot be written."
+def quantised(values: np.ndarray, type: int) -> np.ndarray:  # (rows, bytes) uint8
+    """Rows in the blocks of a type; `ValueError` where it cannot be written.
+
+    values: (rows, columns)
+    type: GGML's
+    """
     package, values = import_extra("gguf", "gguf"), np.ascontiguousarray(values, np.float32)
     try:
         if by_hand := K_TYPES.get(type_name(type)):
@@ -481,12 +481,11 @@ def gguf_bytes(fields: Mapping[str, Field], tensors: Sequence[NewTensor]) -> int
     return len(_header_bytes(fields, tensors, alignment)) + sum(_aligned(t.bytes, alignment) for t in tensors)
 
 
-def write_gguf(
-    out: str | Path,  # a new file
-    fields: Mapping[str, Field],
-    tensors: Sequence[NewTensor],
-) -> None:
-    "Write a GGUF file, wholly or not at all; `ValueError` where there is one already."
+def write_gguf(out: str | Path, fields: Mapping[str, Field], tensors: Sequence[NewTensor]) -> None:
+    """Write a GGUF file, wholly or not at all; `ValueError` where there is one already.
+
+    out: a new file
+    """
     alignment = _alignment(fields)
     header, written = _header_bytes(fields, tensors, alignment), []
     with write_file(out) as part:

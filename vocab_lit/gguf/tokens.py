@@ -204,12 +204,12 @@ def check_whole(file: GgufFile) -> None:
     token_tables(file)
 
 # %% ../../nbs/11_gguf/01_tokens.ipynb #a2f1391c
-def with_tokens(
-    file: GgufFile,
-    kept: np.ndarray,  # (tokens,) ids in the file, ascending; -1 for a new token, whose values are still to be written
-    merges: Sequence[str] | None = None,  # those that stay, where the tokenizer has any
-) -> dict[str, Field]:
-    "The metadata with some of the tokens, under the ids 0, 1 and so on; all else stays."
+def with_tokens(file: GgufFile, kept: np.ndarray, merges: Sequence[str] | None = None) -> dict[str, Field]:
+    """The metadata with some of the tokens, under the ids 0, 1 and so on; all else stays.
+
+    kept: (tokens,) ids in the file, ascending; -1 for a new token, whose values are still to be written
+    merges: those that stay, where the tokenizer has any
+    """
     n, ids = len(tokens_of(file)), set(names_of_ids(file))
     new_ids = {id: new for new, id in enumerate(kept.tolist()) if id >= 0}
     fields = dict(file.fields)

@@ -66,11 +66,12 @@ def to_json(config: AdapterConfig) -> dict[str, Any]:  # what stands under "conf
     )
 
 
-def from_json(
-    facts: dict,  # a whole adapter_config.json
-    path: str | Path = "",  # for messages
-) -> AdapterConfig:
-    "An adapter's shape from a file; `ValueError` names what this package cannot compute."
+def from_json(facts: dict, path: str | Path = "") -> AdapterConfig:
+    """An adapter's shape from a file; `ValueError` names what this package cannot compute.
+
+    facts: a whole adapter_config.json
+    path: for messages
+    """
     given = facts.get("config")
     if not isinstance(given, dict):
         raise UserError(f'{path}: expected the shape of an adapter as "config", found {given!r}')
@@ -200,14 +201,13 @@ def _write(folder: Path, what: str, facts: dict[str, Any], tensors: Tensors) -> 
     save_file({k: v.detach().cpu().contiguous().clone() for k, v in tensors.items()}, folder / file)
 
 
-def write_adapter(
-    madx: MadX,
-    kind: str,  # language or task
-    name: str,
-    folder: str | Path,  # that exists
-    head: bool = False,  # whether the model's prediction head is saved along
-) -> None:
-    "Write an adapter's files, and a language's own vocabulary with them."
+def write_adapter(madx: MadX, kind: str, name: str, folder: str | Path, head: bool = False) -> None:
+    """Write an adapter's files, and a language's own vocabulary with them.
+
+    kind: language or task
+    folder: that exists
+    head: whether the model's prediction head is saved along
+    """
     folder, adapter, prefix = Path(folder), madx.get(kind, name), madx.model.base_model_prefix
     weights = {_file_key(k, prefix, name): v for k, v in adapter.state_dict().items()}
     _write(folder, "adapter", _facts(madx.model, to_json(adapter.config), name), weights)
@@ -229,11 +229,13 @@ def save_adapter(madx: MadX, kind: str, name: str, folder: str | Path, head: boo
     return Path(folder)
 
 
-def read_config(
-    folder: str | Path,  # of an adapter
-    model: PreTrainedModel | None = None,  # that it is for; `ValueError` where it is for another
-) -> tuple[dict, AdapterConfig]:  # what the file says, and the adapter's shape
-    "Read the configuration of an adapter, before its weights."
+def read_config(folder: str | Path, model: PreTrainedModel | None = None) -> tuple[dict, AdapterConfig]:
+    """Read the configuration of an adapter, before its weights.
+
+    folder: of an adapter
+    model: that it is for; `ValueError` where it is for another
+    returns: what the file says, and the adapter's shape
+    """
     file = Path(folder) / "adapter_config.json"
     if Path(folder).is_file():
         raise UserError(f"{folder} is a file; give the folder it is in")
@@ -254,14 +256,15 @@ def read_config(
 
 
 def load_adapter(
-    madx: MadX,
-    folder: str | Path,
-    kind: str,  # language or task
-    name: str | None = None,  # what to call it here; None: as it was called
-    # layers whose parts are not taken, besides those the file leaves out; -1: the last
-    leave_out: tuple[int, ...] = (),
-) -> str:  # its name
-    "Add a saved adapter to a model; `ValueError` where file and model do not fit, before anything is added."
+    madx: MadX, folder: str | Path, kind: str, name: str | None = None, leave_out: tuple[int, ...] = ()
+) -> str:
+    """Add a saved adapter to a model; `ValueError` where file and model do not fit, before anything is added.
+
+    kind: language or task
+    name: what to call it here; None: as it was called
+    leave_out: layers whose parts are not taken, besides those the file leaves out; -1: the last
+    returns: its name
+    """
     folder, model = Path(folder), madx.model
     facts, config = read_config(folder, model)
     stored = _tensors(folder, *_FILES["adapter"][1:])

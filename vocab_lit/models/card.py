@@ -58,10 +58,12 @@ def _file_head(file: str) -> dict:  # empty where the file is gone or damaged
     return {}
 
 
-def source_facts(
-    source: str,  # model folder, GGUF file, or a name on the Hub
-) -> dict:  # base_model, license, license_name, license_link, pipeline_tag, as far as they are known
-    "Read about the source model from its card or metadata, and from where it is."
+def source_facts(source: str) -> dict:
+    """Read about the source model from its card or metadata, and from where it is.
+
+    source: model folder, GGUF file, or a name on the Hub
+    returns: base_model, license, license_name, license_link, pipeline_tag, as far as they are known
+    """
     if is_gguf(source):
         return _of_head(_file_head(source))
     folder, base = Path(source), source
@@ -91,11 +93,12 @@ def _of_head(head: dict) -> dict:
     return known
 
 
-def keep_source_files(
-    source: str,  # model folder; of a name on the Hub, or none, nothing is copied
-    folder: Path,  # of the model that was made from it
-) -> None:
-    "Copy the licence's text, and the source's own card under another name."
+def keep_source_files(source: str, folder: Path) -> None:
+    """Copy the licence's text, and the source's own card under another name.
+
+    source: model folder; of a name on the Hub, or none, nothing is copied
+    folder: of the model that was made from it
+    """
     beside = Path(source or "/nowhere")
     copy_within(beside, folder, "LICEN[SC]E*", "NOTICE*", _KEPT)
     for readme in files_within(beside, "README.md"):
@@ -242,12 +245,13 @@ def _base(note: dict) -> str:
     return in_code(Path(note["model"]).name) if note.get("model") else "its source model"
 
 
-def card_text(
-    note: dict,  # as in vocab_lit.json
-    folder: Path,  # of the model
-    name: str,  # what the model is called
-) -> str:  # Markdown, with a head in YAML
-    "The model card of a folder."
+def card_text(note: dict, folder: Path, name: str) -> str:  # Markdown, with a head in YAML
+    """The model card of a folder.
+
+    note: as in vocab_lit.json
+    folder: of the model
+    name: what the model is called
+    """
     from huggingface_hub import ModelCardData
 
     note = dict(settings={}) | note | {"source": note.get("source", {})}
@@ -273,13 +277,14 @@ def card_text(
     return _filled("card.md", **note | _lost(note.get("unseen", {})) | more, head=head.to_yaml(), name=name)
 
 # %% ../../nbs/05_models/09_card.ipynb #78abead2
-def write_card(
-    folder: str | Path,  # of a model
-    name: str = "",  # what it is called; empty: as the folder
-    model: str = "",  # what it was made from, where the note does not say
-    **more: Any,  # to add to the note: language, training, scores
-) -> Path:
-    "Write the model card of a folder from its note, and add to the note what more is known."
+def write_card(folder: str | Path, name: str = "", model: str = "", **more: Any) -> Path:
+    """Write the model card of a folder from its note, and add to the note what more is known.
+
+    folder: of a model
+    name: what it is called; empty: as the folder
+    model: what it was made from, where the note does not say
+    more: to add to the note: language, training, scores
+    """
     folder = Path(folder)
     file = folder / "vocab_lit.json"
     note = (read_json(file) or dict(vocab_lit=vocab_lit.__version__)) | more
@@ -292,15 +297,16 @@ def write_card(
     return _write(folder, text)
 
 # %% ../../nbs/05_models/09_card.ipynb #c5b726de
-def write_adapter_card(
-    folder: Path,  # of an adapter, as PEFT or `adapters` writes it
-    name: str,  # what it is called
-    library: str,  # peft or adapters
-    model: str,  # folder, GGUF file or name of the model it is for
-    files: Path,  # the folder with that model's files
-    training: dict,  # what is known of the run
-) -> None:
-    "Write the model card of a LoRA or of a language adapter."
+def write_adapter_card(folder: Path, name: str, library: str, model: str, files: Path, training: dict) -> None:
+    """Write the model card of a LoRA or of a language adapter.
+
+    folder: of an adapter, as PEFT or `adapters` writes it
+    name: what it is called
+    library: peft or adapters
+    model: folder, GGUF file or name of the model it is for
+    files: the folder with that model's files
+    training: what is known of the run
+    """
     from huggingface_hub import ModelCardData
 
     facts, (auto, task) = source_facts(model), _loader(files)

@@ -541,12 +541,17 @@ def check_usable(findings: Sequence[Finding], folder: str | Path, source: Source
 
 def verdict(
     plan: Plan,
-    alignment: dict[str, Any],  # as in the note: how well vectors were aligned
+    alignment: dict[str, Any],
     findings: Sequence[Finding],
     folder: str | Path,
-    is_language_model: bool = True,  # one that plain text can train
-) -> list[str]:  # three lines
-    "Where the embeddings come from, whether that is a start worth training, and whether the folder will serve."
+    is_language_model: bool = True,
+) -> list[str]:
+    """Where the embeddings come from, whether that is a start worth training, and whether the folder will serve.
+
+    alignment: as in the note: how well vectors were aligned
+    is_language_model: one that plain text can train
+    returns: three lines
+    """
     told = ", ".join(f"{share:.1%} {how}" for how, share in shares(plan).items())
     told = told.replace("copied", "copied from overlapping tokens").replace("random", "randomly initialised")
     advice = _advice(plan, alignment, is_language_model)

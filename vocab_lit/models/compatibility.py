@@ -102,12 +102,12 @@ def check_vocabulary(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase)
         raise UserError(f"{problem}; {hint}")
 
 
-def check_source(
-    model: PreTrainedModel,
-    source: Vocab,  # of the tokenizer it was trained with
-    finite: bool = True,  # whether every number is looked at
-) -> None:
-    "`ValueError` where a model does not fit its own vocabulary, or its class cannot be given another."
+def check_source(model: PreTrainedModel, source: Vocab, finite: bool = True) -> None:
+    """`ValueError` where a model does not fit its own vocabulary, or its class cannot be given another.
+
+    source: of the tokenizer it was trained with
+    finite: whether every number is looked at
+    """
     check_vocabulary(model, source.own_tokenizer)
     kind, size = type(model).__name__, getattr(text_part(model.config), "vocab_size", None)
     if folder := getattr(model, "source_folder", None):
@@ -240,12 +240,11 @@ def _check_shapes(model: PreTrainedModel, target: Vocab) -> None:
         raise UserError(f"{told}{ours.get(name)}; such models are not supported")
 
 
-def check_target(
-    model: PreTrainedModel,
-    source: Vocab,  # of the tokenizer it was trained with
-    target: Vocab,
-) -> None:
-    "`ValueError` where the target vocabulary lacks what the model needs, or the model cannot have its size."
+def check_target(model: PreTrainedModel, source: Vocab, target: Vocab) -> None:
+    """`ValueError` where the target vocabulary lacks what the model needs, or the model cannot have its size.
+
+    source: of the tokenizer it was trained with
+    """
     _check_roles(model, source, target)
     check_positions(model, target)
     _check_ids(model, source, target)
@@ -295,16 +294,16 @@ _LINES = 200  # of texts that are compared
 
 
 class Served:
-    "A model and the one that it was made from; each part is read once, when a check asks for it."
+    """A model and the one that it was made from; each part is read once, when a check asks for it.
+
+    model: a folder, a name on the Hub or a GGUF file
+    before: what it was made from; None: of a folder where vocab_lit.json says
+    text: of which ids are compared; none: bundled lines of English
+    """
 
     source: Any  # a `FolderSource` or a `GgufSource`
 
-    def __init__(
-        self,
-        model: str | Path | Source,  # a folder, a name on the Hub or a GGUF file
-        before: str | Path | None = None,  # what it was made from; None: of a folder where vocab_lit.json says
-        text: Sequence[str | Path] = (),  # of which ids are compared; none: bundled lines of English
-    ):
+    def __init__(self, model: str | Path | Source, before: str | Path | None = None, text: Sequence[str | Path] = ()):
         self.source, self._before, self._text = Source.open(model), before, text
 
     @cached_property

@@ -123,9 +123,7 @@ def find_device() -> Device:
     return _cpu()
 
 
-def on_device(
-    model: PreTrainedModel,
-) -> PreTrainedModel:  # the same one
+def on_device(model: PreTrainedModel) -> PreTrainedModel:  # the same one
     "Move a model to where this process computes."
     return model.to(find_device().torch)  # pyright: ignore[reportArgumentType]  # transformers' decorator hides `self`
 
@@ -149,11 +147,13 @@ def _left_in_groups(root: Path) -> list[int]:  # bytes
     return left
 
 
-def free_memory(
-    device: Device | None = None,  # None: `find_device()`
-    groups: str | Path = "/sys/fs/cgroup",  # where control groups are
-) -> int | None:  # bytes; None where the device does not say
-    "Memory that this process can still take on a device."
+def free_memory(device: Device | None = None, groups: str | Path = "/sys/fs/cgroup") -> int | None:
+    """Memory that this process can still take on a device.
+
+    device: None: `find_device()`
+    groups: where control groups are
+    returns: bytes; None where the device does not say
+    """
     device = device or find_device()
     if device.kind == "cuda":
         return torch.cuda.mem_get_info()[0] + torch.cuda.memory_reserved() - torch.cuda.memory_allocated()
@@ -165,11 +165,12 @@ def free_memory(
     return max(0, min([psutil.virtual_memory().available, *_left_in_groups(Path(groups))]))
 
 # %% ../../nbs/05_models/01_device.ipynb #ae250325
-def device_arguments(
-    device: Device | None = None,  # None: `find_device()`
-    processes: int = 1,  # that train together
-) -> dict:  # for transformers' TrainingArguments
-    "Arguments of training that depend on the device."
+def device_arguments(device: Device | None = None, processes: int = 1) -> dict:  # for transformers' TrainingArguments
+    """Arguments of training that depend on the device.
+
+    device: None: `find_device()`
+    processes: that train together
+    """
     device = device or find_device()
     cuda, half = device.kind == "cuda", device.precision if device.kind != "xla" else "fp32"
     return dict(

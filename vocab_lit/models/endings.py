@@ -72,11 +72,14 @@ def stop_ids(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> list
 
 @torch.no_grad()
 def end_probability(
-    model: PreTrainedModel,  # causal
-    tokenizer: PreTrainedTokenizerBase,
-    sentences: Sequence[str],  # of which the first 20 are read
-) -> float | None:  # 0 to 1; None where there is no end token or no sentence
-    "The mean probability that a model ends a text after one sentence."
+    model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, sentences: Sequence[str]
+) -> float | None:
+    """The mean probability that a model ends a text after one sentence.
+
+    model: causal
+    sentences: of which the first 20 are read
+    returns: 0 to 1; None where there is no end token or no sentence
+    """
     ends = [id for id in stop_ids(model, tokenizer) if id < len(cast("Any", model).get_input_embeddings().weight)]
     before = document_marks(tokenizer)[0]
     texts = (

@@ -72,18 +72,27 @@ def _logits_of_fixed_shapes(h, F, G, assignments):  # as `_Logits`, in shapes th
 
 # %% ../../nbs/05_models/03_factored_embedding.ipynb #fb002caf
 class FactoredEmbedding(nn.Module):
-    "Embeddings F', Z and G (equations 2 and 3); also gives logits."
+    """Embeddings F', Z and G (equations 2 and 3); also gives logits.
+
+    low_dim: (V', k) F'
+    up: (C, k, D) G
+    labels: (V',) the up-projection that each token begins with
+    train_up: whether G is trained
+    certainty: probability of the up-projection that a token begins with
+    tau: temperature at the first and the last step
+    fixed_shapes: whether no shape depends on the ids and choices; None: where they would have to be asked for, so not
+        on a CPU
+    """
 
     def __init__(
         self,
-        low_dim: torch.Tensor,  # (V', k) F'
-        up: torch.Tensor,  # (C, k, D) G
-        labels: torch.Tensor,  # (V',) the up-projection that each token begins with
-        train_up: bool = False,  # whether G is trained
-        certainty: float = 0.99,  # probability of the up-projection that a token begins with
-        tau: tuple[float, float] = (5.0, 0.5),  # temperature at the first and the last step
+        low_dim: torch.Tensor,
+        up: torch.Tensor,
+        labels: torch.Tensor,
+        train_up: bool = False,
+        certainty: float = 0.99,
+        tau: tuple[float, float] = (5.0, 0.5),
         seed: int = 0,
-        # whether no shape depends on the ids and choices; None: where they would have to be asked for, so not on a CPU
         fixed_shapes: bool | None = None,
     ):
         super().__init__()
@@ -142,11 +151,11 @@ class FactoredEmbedding(nn.Module):
         write_tensors(path, "embedding", dict(self.named_parameters()), facts)
 
 
-def load_embedding(
-    path: str | Path,
-    train_up: bool | None = None,  # whether G is trained; None: as it was when the layer was saved
-) -> FactoredEmbedding:
-    "Read a layer that `FactoredEmbedding.save` wrote; `ValueError` where the file holds none."
+def load_embedding(path: str | Path, train_up: bool | None = None) -> FactoredEmbedding:
+    """Read a layer that `FactoredEmbedding.save` wrote; `ValueError` where the file holds none.
+
+    train_up: whether G is trained; None: as it was when the layer was saved
+    """
     try:
         parts, facts = read_tensors(path, "embedding")
         labels, tau = parts["log_z"].argmax(1), tuple(facts["tau"])

@@ -344,13 +344,12 @@ def check_grows(source: Any, text: Sequence[str | Path], settings: TransplantSet
 _TOGETHER = 1 << 12  # rows that are written at a time
 
 
-def _table(
-    file: GgufFile,
-    name: str,
-    source_ids: np.ndarray,  # (tokens,) of each its row in the source, -1 for a new one
-    new: np.ndarray | None = None,  # (new, columns) float32
-) -> NewTensor:
-    "A table with the source's rows, byte for byte where its type stays, and new ones where there are none."
+def _table(file: GgufFile, name: str, source_ids: np.ndarray, new: np.ndarray | None = None) -> NewTensor:
+    """A table with the source's rows, byte for byte where its type stays, and new ones where there are none.
+
+    source_ids: (tokens,) of each its row in the source, -1 for a new one
+    new: (new, columns) float32
+    """
     tensor = file.tensors[name]
     type = tensor.type if new is None else writable_type(tensor.type)
     number = np.cumsum(source_ids < 0) - 1  # of each new row

@@ -62,11 +62,11 @@ class StoredTensor:
         "The number of its dimensions."
         return len(self.shape)
 
-    def __getitem__(
-        self,
-        which: slice | torch.Tensor | np.ndarray | tuple,  # as of a tensor: rows, or rows and columns
-    ) -> torch.Tensor:
-        "A part of it, in memory; the file is mapped no longer than it takes to copy that."
+    def __getitem__(self, which: slice | torch.Tensor | np.ndarray | tuple) -> torch.Tensor:
+        """A part of it, in memory; the file is mapped no longer than it takes to copy that.
+
+        which: as of a tensor: rows, or rows and columns
+        """
         assert self.dtype is not None  # rows are asked of embeddings, which have one
         mapped = np.memmap(self.file, f"u{self.dtype.itemsize}", "r", self.start, self.shape)
         parts = which if isinstance(which, tuple) else (which,)
@@ -113,10 +113,12 @@ def _weight_map(folder: Path, index: Path) -> dict[str, Path]:  # {tensor: file}
         raise _damaged(folder, f"{index.name} is damaged") from None
 
 
-def stored_tensors(
-    folder: str | Path,  # of a model
-) -> dict[str, StoredTensor]:  # by name; none where the folder has no safetensors files
-    "The tensors in the weight files of a folder; `ValueError` names the file that is missing or damaged."
+def stored_tensors(folder: str | Path) -> dict[str, StoredTensor]:
+    """The tensors in the weight files of a folder; `ValueError` names the file that is missing or damaged.
+
+    folder: of a model
+    returns: by name; none where the folder has no safetensors files
+    """
     folder = Path(folder)
     files, tensors, index = {}, {}, None
     if not (folder / "model.safetensors").is_file():
@@ -200,11 +202,11 @@ def _refuse(model_class: type, why: str) -> UserError:
     return UserError(f"a {model_class.__name__} cannot be given another vocabulary: {why}")
 
 
-def token_dimensions(
-    model_class: type,
-    config: PreTrainedConfig,
-) -> dict[str, int]:  # {name of a tensor: its dimension that has an entry for each token}
-    "The tensors that depend on the vocabulary; `ValueError` where they cannot be told."
+def token_dimensions(model_class: type, config: PreTrainedConfig) -> dict[str, int]:
+    """The tensors that depend on the vocabulary; `ValueError` where they cannot be told.
+
+    returns: {name of a tensor: its dimension that has an entry for each token}
+    """
     if (text := text_part(config)) is None:
         raise _refuse(model_class, "its configuration has no size of a vocabulary")
     if apart := [name for _, name in vocabulary_fields(config) if _APART.search(name)]:
@@ -227,12 +229,13 @@ def token_dimensions(
     return {name: dimensions[0] for name, dimensions in of_tokens.items()}
 
 # %% ../../nbs/05_models/02_lazy_weights.ipynb #6524c220
-def meta_model(
-    model_class: type,  # BertForMaskedLM, for example
-    config: PreTrainedConfig,
-    stored: dict[str, StoredTensor],  # of the model's folder
-) -> PreTrainedModel | None:  # None where the files are not simply the model's own tensors
-    "A model without weights, each parameter of which has its tensor in a file as its attribute `stored`."
+def meta_model(model_class: type, config: PreTrainedConfig, stored: dict[str, StoredTensor]) -> PreTrainedModel | None:
+    """A model without weights, each parameter of which has its tensor in a file as its attribute `stored`.
+
+    model_class: BertForMaskedLM, for example
+    stored: of the model's folder
+    returns: None where the files are not simply the model's own tensors
+    """
     own = {name: stored[name] for name in stored.keys() & tensor_shapes(model_class, config).keys()}
     formats = {t.dtype for t in own.values()}
     if not formats or None in formats:
@@ -255,19 +258,22 @@ def meta_model(
     return model.eval()
 
 
-def absent_pooler(
-    model: PreTrainedModel,
-    missing: Iterable[str],  # names of tensors that the files lack
-) -> list[str]:
-    "Those of a pooler that a model without a head was saved without, as models of embeddings are; it makes no states."
+def absent_pooler(model: PreTrainedModel, missing: Iterable[str]) -> list[str]:
+    """Those of a pooler that a model without a head was saved without, as models of embeddings are; it makes no states.
+
+    missing: names of tensors that the files lack
+    """
     is_bare = model.base_model is model
     return sorted(name for name in missing if is_bare and name.startswith("pooler."))
 
 
 def _built(
     model_class: type, config: PreTrainedConfig, dtype: torch.dtype
-) -> tuple[PreTrainedModel, dict[torch.Tensor, list[str]]]:  # and the names of each tensor
-    "A model without weights."
+) -> tuple[PreTrainedModel, dict[torch.Tensor, list[str]]]:
+    """A model without weights.
+
+    returns: and the names of each tensor
+    """
     with empty_weights():
         model = model_class._from_config(copy.deepcopy(config), dtype=dtype)
     model.tie_weights()
@@ -330,12 +336,8 @@ def _header_bytes(tensors: dict[str, StoredTensor], replaced: Replaced) -> bytes
 Made = Callable[[str, StoredTensor], torch.Tensor | None]  # what is written for a tensor; None: what is there
 
 
-def _write_file(
-    out: Path,
-    tensors: dict[str, StoredTensor],  # of one file, by name
-    replaced: Replaced,
-    made: Made | None,
-) -> None:
+def _write_file(out: Path, tensors: dict[str, StoredTensor], replaced: Replaced, made: Made | None) -> None:
+    "tensors: of one file, by name"
     file = next(iter(tensors.values())).file
     with open(file, "rb") as source, open(out, "wb") as target:
         target.write(_header_bytes(tensors, replaced))
@@ -351,11 +353,14 @@ def _write_file(
 
 
 def read_some(
-    folder: Path,  # of a model
-    stored: dict[str, StoredTensor],  # what its safetensors files hold
-    is_wanted: Callable[[str], bool],  # by name
+    folder: Path, stored: dict[str, StoredTensor], is_wanted: Callable[[str], bool]
 ) -> dict[str, torch.Tensor]:
-    "Some tensors of a folder, from safetensors files or pickles."
+    """Some tensors of a folder, from safetensors files or pickles.
+
+    folder: of a model
+    stored: what its safetensors files hold
+    is_wanted: by name
+    """
     read = {}
     for file in sorted({t.file for name, t in stored.items() if is_wanted(name)}):
         with safe_open(file, "pt") as f:
@@ -387,11 +392,12 @@ def _generation_as_it_is(model: PreTrainedModel, folder: str | Path) -> Iterator
     generation.to_json_file(Path(folder, "generation_config.json"))
 
 
-def save_model(
-    model: PreTrainedModel,  # of `open_model` or `load_model`
-    folder: str | Path,  # that exists
-) -> None:
-    "As `save_pretrained`, with everything that the files of the model had; `ValueError` where a tensor would be lost."
+def save_model(model: PreTrainedModel, folder: str | Path) -> None:
+    """As `save_pretrained`, with everything that the files of the model had; `ValueError` where a tensor would be lost.
+
+    model: of `open_model` or `load_model`
+    folder: that exists
+    """
     with _generation_as_it_is(model, folder):
         if hasattr(model, "stored"):
             save_meta_model(model, folder)
@@ -403,12 +409,13 @@ def save_model(
         raise UserError(f"{min(lost)}, which a {type(model).__name__} does not know, cannot be written by transformers")
 
 
-def save_meta_model(
-    model: PreTrainedModel,  # a meta model, but for the parameters that were replaced
-    folder: str | Path,  # that exists
-    made: Made | None = None,  # makes other values of stored tensors, one in memory at a time
-) -> None:
-    "As `save_pretrained`, for a meta model: its files again, with what was replaced or is made now."
+def save_meta_model(model: PreTrainedModel, folder: str | Path, made: Made | None = None) -> None:
+    """As `save_pretrained`, for a meta model: its files again, with what was replaced or is made now.
+
+    model: a meta model, but for the parameters that were replaced
+    folder: that exists
+    made: makes other values of stored tensors, one in memory at a time
+    """
     folder, parameters, dtype = Path(folder), model.state_dict(keep_vars=True), model.config.dtype
     model.save_pretrained(folder, state_dict={})  # configurations only
     if str(dtype) != f"torch.{model.config.dtype}":  # of the first parameter, where the files mix number formats
@@ -487,11 +494,12 @@ def check_modules(folder: Path) -> None:
             raise UserError(f"{folder} has a sentence-transformers module {module['type']}, {hint}")
 
 
-def copy_beside(
-    source: Path,  # folder of the model that another was made from
-    out: Path,  # folder of that one
-) -> None:
-    "Copy what a model is used with: the modules and heads of a sentence encoder, processors of images and sound."
+def copy_beside(source: Path, out: Path) -> None:
+    """Copy what a model is used with: the modules and heads of a sentence encoder, processors of images and sound.
+
+    source: folder of the model that another was made from
+    out: folder of that one
+    """
     copy_within(source, out, *_BESIDE)
     for module in _modules_beside(source):
         if module["path"] and (source / module["path"]).is_dir():
@@ -499,11 +507,12 @@ def copy_beside(
             copy_within(source, out, f"{glob.escape(module['path'])}/**/*")
 
 
-def report_left_out(
-    source: Path,  # folder of the model that another was made from
-    out: Path,  # folder of that one, with all its files
-) -> None:
-    "Name what lies beside a model and was not copied."
+def report_left_out(source: Path, out: Path) -> None:
+    """Name what lies beside a model and was not copied.
+
+    source: folder of the model that another was made from
+    out: folder of that one, with all its files
+    """
     left_out = [f.name for f in source.iterdir() if not (_MADE_ANEW.fullmatch(f.name) or (out / f.name).exists())]
     if left_out:
         names = ", ".join(sorted(left_out))
@@ -511,9 +520,10 @@ def report_left_out(
         log.warning(f"note: left out of {source}, as nothing is known of its use: {names}; {hint}")
 
 
-def copy_notes(
-    source: Path,  # folder of a model whose vocabulary another one has
-    out: Path,  # folder of that one
-) -> None:
-    "Copy what tells where a vocabulary came from."
+def copy_notes(source: Path, out: Path) -> None:
+    """Copy what tells where a vocabulary came from.
+
+    source: folder of a model whose vocabulary another one has
+    out: folder of that one
+    """
     copy_within(source, out, "plan.npz", "new_tokens.json", "vocab_lit.json")

@@ -388,13 +388,14 @@ class MadX(nn.Module):
         return new
 
     def attach(
-        self,
-        task: str,  # name of a task adapter, which is added where it is not there yet
-        language: str | None = None,  # name of the adapter for the language of the labelled data
-        config: AdapterConfig = TASK,
-        seed: int = 0,
-    ) -> Callable[[PreTrainedModel, Iterable[nn.Parameter]], None]:  # for `fine_tune`
-        "A function that leaves a task model its head and a task adapter to train, on top of a fixed language adapter."
+        self, task: str, language: str | None = None, config: AdapterConfig = TASK, seed: int = 0
+    ) -> Callable[[PreTrainedModel, Iterable[nn.Parameter]], None]:
+        """A function that leaves a task model its head and a task adapter to train, on top of a fixed language adapter.
+
+        task: name of a task adapter, which is added where it is not there yet
+        language: name of the adapter for the language of the labelled data
+        returns: for `fine_tune`
+        """
         if language:
             self.get("language", language)
 

@@ -120,11 +120,12 @@ def _with_chat_vector(adapted: FolderSource, chat: FolderSource, base: FolderSou
 
 
 def check_merge(
-    models: Sequence[FolderSource | str | Path],
-    out: str | Path,  # a new or empty folder
-    settings: MergeSettings = MergeSettings(),
+    models: Sequence[FolderSource | str | Path], out: str | Path, settings: MergeSettings = MergeSettings()
 ) -> _Sum:
-    "Refuse what `merge_files` refuses, and write nothing; the sum that it would write."
+    """Refuse what `merge_files` refuses, and write nothing; the sum that it would write.
+
+    out: a new or empty folder
+    """
     settings.check(list(map(str, models)))
     check_output(out)
     sources = [FolderSource.open(model) for model in models]
@@ -140,11 +141,13 @@ def check_merge(
 
 
 def merge_files(
-    models: Sequence[FolderSource | str | Path],  # folders or names; the result has tokenizer and settings of the first
-    out: str | Path,  # a new or empty folder
-    settings: MergeSettings = MergeSettings(),
+    models: Sequence[FolderSource | str | Path], out: str | Path, settings: MergeSettings = MergeSettings()
 ) -> None:
-    "Write the average of models, or one with a chat vector; `ValueError` where they do not go together."
+    """Write the average of models, or one with a chat vector; `ValueError` where they do not go together.
+
+    models: folders or names; the result has tokenizer and settings of the first
+    out: a new or empty folder
+    """
     total = check_merge(models, out, settings)
     source = total.terms[0][0]
     with write_folder(out) as folder:

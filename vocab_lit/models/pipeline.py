@@ -41,12 +41,11 @@ __all__ = ['log', 'check_tokens', 'changed_settings', 'by_script', 'embedding_ve
            'NewVocabulary', 'check_transplant', 'transplant_files', 'trim_files', 'smaller_model']
 
 # %% ../../nbs/05_models/18_pipeline.ipynb #484a9cae
-def check_tokens(
-    source: Source,
-    text: Sequence[str | Path],
-    wanted: TokenizerSettings,
-) -> Built | None:  # the target tokenizer with the tokens, where nothing has to be trained for it
-    "`SettingError` names the first of the given tokens that cannot be added, and its line."
+def check_tokens(source: Source, text: Sequence[str | Path], wanted: TokenizerSettings) -> Built | None:
+    """`SettingError` names the first of the given tokens that cannot be added, and its line.
+
+    returns: the target tokenizer with the tokens, where nothing has to be trained for it
+    """
     if not wanted.tokens:
         return None
     from vocab_lit.methods.fvt import check_given
@@ -79,12 +78,17 @@ def by_script(gone: Iterable[Token]) -> dict[str, int]:  # {script: tokens}
 
 
 def embedding_vectors(
-    model: PreTrainedModel,  # an auxiliary model
-    own: PreTrainedTokenizerBase,  # its tokenizer
-    tokenizer: PreTrainedTokenizerBase | Vocab,  # whose tokens are looked up
+    model: PreTrainedModel,
+    own: PreTrainedTokenizerBase,
+    tokenizer: PreTrainedTokenizerBase | Vocab,
     name: str = "the auxiliary model",
 ) -> TokenVectors:
-    "The input embeddings of an auxiliary model as vectors of tokens; `ValueError` where it has none of the tokens."
+    """The input embeddings of an auxiliary model as vectors of tokens; `ValueError` where it has none of the tokens.
+
+    model: an auxiliary model
+    own: its tokenizer
+    tokenizer: whose tokens are looked up
+    """
     import numpy as np
 
     from vocab_lit.models.lazy_weights import input_weight, rows_of
@@ -109,12 +113,13 @@ def embedding_vectors(
 
 
 def aligned_vectors(
-    source: Source,
-    tokenizer: PreTrainedTokenizerBase,  # of the target language
-    lines: Iterable[str],  # text in the target language, that can be read again
-    settings: TransplantSettings,
+    source: Source, tokenizer: PreTrainedTokenizerBase, lines: Iterable[str], settings: TransplantSettings
 ) -> AlignedVectors:
-    "Read or train the word vectors of both languages, align them, and bring them down to tokens."
+    """Read or train the word vectors of both languages, align them, and bring them down to tokens.
+
+    tokenizer: of the target language
+    lines: text in the target language, that can be read again
+    """
     from vocab_lit.tokens.load import load_tokenizer
     from vocab_lit.tokens.vocab import Vocab
     from vocab_lit.vectors.align import align_tokens
@@ -143,12 +148,13 @@ def aligned_vectors(
 
 
 def target_vectors(
-    needs: str,  # as the recipe says: "token vectors" or "word vectors"
-    tokenizer: PreTrainedTokenizerBase | Vocab,  # of the target language
-    lines: Iterable[str],
-    settings: TransplantSettings,
+    needs: str, tokenizer: PreTrainedTokenizerBase | Vocab, lines: Iterable[str], settings: TransplantSettings
 ) -> TokenVectors:
-    "Read or make the vectors of the target tokens, one row per token id."
+    """Read or make the vectors of the target tokens, one row per token id.
+
+    needs: as the recipe says: "token vectors" or "word vectors"
+    tokenizer: of the target language
+    """
     from vocab_lit.vectors.token_vectors import token_vectors
 
     vectors, file, seed = settings.vectors, settings.vectors.file, settings.init.seed
@@ -340,12 +346,13 @@ class NewVocabulary:
 
 # %% ../../nbs/05_models/18_pipeline.ipynb #9712e001
 def check_transplant(
-    source: Source | str | Path,
-    text: Sequence[str | Path],
-    out: str | Path,  # a new or empty folder; of a GGUF file a new one
-    settings: TransplantSettings,
-) -> tuple[Source, Built | None]:  # the source, and what `check_tokens` makes
-    "Check what can be checked of a transplant before the model is loaded; `ValueError` or `OSError` say what is wrong."
+    source: Source | str | Path, text: Sequence[str | Path], out: str | Path, settings: TransplantSettings
+) -> tuple[Source, Built | None]:
+    """Check what can be checked of a transplant before the model is loaded; `ValueError` or `OSError` say what is wrong.
+
+    out: a new or empty folder; of a GGUF file a new one
+    returns: the source, and what `check_tokens` makes
+    """
     source = Source.open(source)
     source.check_new(out)
     if isinstance(source, GgufSource):
@@ -545,12 +552,14 @@ _SIZES = ("hidden_size", "intermediate_size", "num_attention_heads", "num_hidden
 
 
 def smaller_model(
-    model: PreTrainedModel,  # the source model, whose class and configuration are taken
-    source: PreTrainedTokenizerBase,  # its tokenizer
-    tokenizer: PreTrainedTokenizerBase,  # the target tokenizer
-    seed: int = 0,
+    model: PreTrainedModel, source: PreTrainedTokenizerBase, tokenizer: PreTrainedTokenizerBase, seed: int = 0
 ) -> PreTrainedModel:
-    "An auxiliary model to be trained: half the source model's sizes, the target vocabulary and random weights."
+    """An auxiliary model to be trained: half the source model's sizes, the target vocabulary and random weights.
+
+    model: the source model, whose class and configuration are taken
+    source: its tokenizer
+    tokenizer: the target tokenizer
+    """
     from vocab_lit.models.transplant import transplant
 
     config = copy.deepcopy(model.config)

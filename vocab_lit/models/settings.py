@@ -95,11 +95,11 @@ class LoraSettings(Settings):
     merge: bool = option(False, "add them to the model's weights at the end, and save a whole model")
 
     @classmethod
-    def read(
-        cls,
-        text: str,  # such as r=16,alpha=32,merge=yes
-    ) -> LoraSettings:
-        "The settings that an option names; `SettingError` lists what can be given."
+    def read(cls, text: str) -> LoraSettings:
+        """The settings that an option names; `SettingError` lists what can be given.
+
+        text: such as r=16,alpha=32,merge=yes
+        """
         given = {}
         for part in text.split(","):
             name, equals, value = (piece.strip() for piece in part.partition("="))
@@ -149,11 +149,11 @@ class MergeSettings(Settings):
     base: Model = option("", "the model that --chat was trained from")
     scale: float = option(1, "factor of that difference", ge=-100, le=100, allow_inf_nan=False)
 
-    def check(
-        self,
-        models: Sequence[str] = (),  # that are merged
-    ) -> None:
-        "`SettingError` in the name of the first option that cannot be as it is."
+    def check(self, models: Sequence[str] = ()) -> None:
+        """`SettingError` in the name of the first option that cannot be as it is.
+
+        models: that are merged
+        """
         super().check()
         if bool(self.chat) != bool(self.base):
             lacking = "base" if self.chat else "chat"

@@ -169,12 +169,11 @@ def rename_value(model: nn.Module, names: tuple[str, ...], old: object, new: obj
                 setattr(module, name, new)
 
 
-def replace_token_embeddings(
-    model: PreTrainedModel,
-    # of a name in `token_parameters` and what is there, what comes there
-    new_of: Callable[[str, torch.Tensor], torch.Tensor],
-) -> None:
-    "Give a model other parameters for its tokens; a new `nn.Parameter` comes in as it is."
+def replace_token_embeddings(model: PreTrainedModel, new_of: Callable[[str, torch.Tensor], torch.Tensor]) -> None:
+    """Give a model other parameters for its tokens; a new `nn.Parameter` comes in as it is.
+
+    new_of: of a name in `token_parameters` and what is there, what comes there
+    """
     tensors = token_tensors(model)
     made = {role: new_of(role, t.tensor) for role, t in tensors.items()}
     for role, t in tensors.items():
@@ -185,11 +184,13 @@ def replace_token_embeddings(
     set_vocabulary_size(model.config, size)
 
 
-def with_few_rows(
-    model: PreTrainedModel,  # with its weights left in their files
-    n: int,  # rows of its embeddings that are in memory at a time
-) -> PreTrainedModel | None:  # in float32; None where it is in memory, or has more for each token than embeddings
-    "A model in memory but for its embeddings: `rows_of` them are in the files, and rows are put into tables of a few."
+def with_few_rows(model: PreTrainedModel, n: int) -> PreTrainedModel | None:
+    """A model in memory but for its embeddings: `rows_of` them are in the files, and rows are put into tables of a few.
+
+    model: with its weights left in their files
+    n: rows of its embeddings that are in memory at a time
+    returns: in float32; None where it is in memory, or has more for each token than embeddings
+    """
     from transformers.initialization import no_init_weights
 
     if not hasattr(model, "stored") or not token_tensors(model).keys() <= {"input", "output"}:

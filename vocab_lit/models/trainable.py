@@ -92,11 +92,11 @@ def _places(ids: Sequence[int], n_tokens: int) -> Where:
 
 
 @contextmanager
-def only_new_rows(
-    model: PreTrainedModel,
-    ids: Sequence[int],  # of the tokens whose embeddings are trainable, each once, in order
-) -> Iterator[PreTrainedModel]:  # the model
-    "Inside the block only some tokens' embeddings are trainable; at its end they are where they belong."
+def only_new_rows(model: PreTrainedModel, ids: Sequence[int]) -> Iterator[PreTrainedModel]:  # the model
+    """Inside the block only some tokens' embeddings are trainable; at its end they are where they belong.
+
+    ids: of the tokens whose embeddings are trainable, each once, in order
+    """
     _check_tables(model, ids)
     tables, changed, hooks = token_parameters(model), [], []
     where = _places(ids, len(tables["input"]))
@@ -153,12 +153,12 @@ def _token_tables(model: PreTrainedModel) -> list[nn.Parameter]:
     return [table for table in token_parameters(model).values() if table.dim() == 2]
 
 
-def lora_config(
-    model: PreTrainedModel,  # with a language model's head; its weights are not read
-    settings: LoraSettings,
-    embeddings: str = "all",  # as in `LoraAdapter`
-) -> LoraConfig:
-    "The configuration of PEFT's adapter; `ValueError` where the model cannot have it."
+def lora_config(model: PreTrainedModel, settings: LoraSettings, embeddings: str = "all") -> LoraConfig:
+    """The configuration of PEFT's adapter; `ValueError` where the model cannot have it.
+
+    model: with a language model's head; its weights are not read
+    embeddings: as in `LoraAdapter`
+    """
     peft = import_extra("peft", "lora")
     from transformers.pytorch_utils import Conv1D
 
@@ -177,16 +177,22 @@ def lora_config(
 
 
 class LoraAdapter:
-    "LoRA's matrices inside a model, and the embeddings that are trained with them; all else is frozen."
+    """LoRA's matrices inside a model, and the embeddings that are trained with them; all else is frozen.
+
+    model: with a language model's head
+    embeddings: which token embeddings are trainable: all; new, inside `only_new_rows`; none. Biases of the output
+        never are
+    new: ids of the new tokens
+    seed: of the matrices
+    """
 
     def __init__(
         self,
-        model: PreTrainedModel,  # with a language model's head
+        model: PreTrainedModel,
         settings: LoraSettings = LoraSettings(),
-        # which token embeddings are trainable: all; new, inside `only_new_rows`; none. Biases of the output never are
         embeddings: str = "all",
-        new: Sequence[int] = (),  # ids of the new tokens
-        seed: int = 0,  # of the matrices
+        new: Sequence[int] = (),
+        seed: int = 0,
     ):
         peft = import_extra("peft", "lora")
         if hasattr(model, "peft_config"):
@@ -245,12 +251,11 @@ def _tables_for_peft(lora: LoraAdapter) -> tuple[dict[str, Any], dict[str, torch
 
 
 @torch.no_grad()
-def save_lora(
-    lora: LoraAdapter,
-    folder: str | Path,
-    base: str,  # folder or name of the model that it was trained on
-) -> None:
-    "Write an adapter that PEFT loads beside the model it was trained on."
+def save_lora(lora: LoraAdapter, folder: str | Path, base: str) -> None:
+    """Write an adapter that PEFT loads beside the model it was trained on.
+
+    base: folder or name of the model that it was trained on
+    """
     peft = import_extra("peft", "lora")
     from safetensors.torch import save_file
 

@@ -101,13 +101,11 @@ def _move_padding(model: PreTrainedModel, pad: int, names: list[str]) -> None:
             module.padding_idx = pad
 
 
-def _move_ids(
-    model: PreTrainedModel,
-    source: Vocab,
-    target: Vocab,
-    names: list[str],  # of the tensors that have an entry for each token
-) -> list[str]:  # remarks on it
-    "Carry positions and special ids over, in the configurations and in the modules that keep some of them."
+def _move_ids(model: PreTrainedModel, source: Vocab, target: Vocab, names: list[str]) -> list[str]:  # remarks on it
+    """Carry positions and special ids over, in the configurations and in the modules that keep some of them.
+
+    names: of the tensors that have an entry for each token
+    """
     grown = []
     if "pad" in target.roles:
         grown = move_positions(model, target.roles["pad"])
@@ -218,22 +216,21 @@ def trim_recipe() -> Recipe:
     return Recipe("trim", (Copy(fuzzy=False), Gaussian()), "Abdaoui et al. (2020)", about)
 
 
-def reinitialise(
-    model: PreTrainedModel,  # it is changed in place
-    seed: int = 0,
-) -> None:
-    "Initialise all weights of a model randomly, as its class does for training from scratch."
+def reinitialise(model: PreTrainedModel, seed: int = 0) -> None:
+    """Initialise all weights of a model randomly, as its class does for training from scratch.
+
+    model: it is changed in place
+    """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         model.load_state_dict(type(model)(model.config).state_dict())
 
 
-def check_tokenizers(
-    model: PreTrainedModel,
-    source: Vocab,  # with its tokenizer, as is the target vocabulary
-    target: Vocab,
-) -> None:
-    "`ValueError` where a model cannot have the target vocabulary, or a tokenizer cannot be used as it is."
+def check_tokenizers(model: PreTrainedModel, source: Vocab, target: Vocab) -> None:
+    """`ValueError` where a model cannot have the target vocabulary, or a tokenizer cannot be used as it is.
+
+    source: with its tokenizer, as is the target vocabulary
+    """
     check_target(model, source, target)
     check_ids(model.config, source, target)
     check_loads_again(target.own_tokenizer, model.config.model_type)
@@ -251,13 +248,12 @@ def _check_method(model: PreTrainedModel, recipe: Recipe, pad_to_multiple_of: in
 
 
 def _factors_for(
-    recipe: Recipe,
-    model: PreTrainedModel,
-    n_source: int,
-    factors: Factors | None,
-    seed: int,
-) -> Factors | None:  # None for full-dimensional recipes
-    "The factorised source embeddings of a low-dimensional recipe; `ValueError` where given ones do not fit."
+    recipe: Recipe, model: PreTrainedModel, n_source: int, factors: Factors | None, seed: int
+) -> Factors | None:
+    """The factorised source embeddings of a low-dimensional recipe; `ValueError` where given ones do not fit.
+
+    returns: None for full-dimensional recipes
+    """
     if not isinstance(recipe, FactoredRecipe):
         if factors:
             hint = "leave them out, or choose one of the mf methods"
@@ -273,12 +269,11 @@ def _factors_for(
     return factors
 
 
-def _padded(
-    vectors: TokenVectors | AlignedVectors,
-    rows: int,  # further target tokens
-    of_source: int,
-) -> TokenVectors | AlignedVectors:
-    "Vectors, and none for tokens without text that come after the others."
+def _padded(vectors: TokenVectors | AlignedVectors, rows: int, of_source: int) -> TokenVectors | AlignedVectors:
+    """Vectors, and none for tokens without text that come after the others.
+
+    rows: further target tokens
+    """
     if isinstance(vectors, AlignedVectors):
         return vectors.padded(rows, of_source)
     return vectors.padded(rows) if rows else vectors
@@ -344,17 +339,22 @@ def _limit_length(tokenizer: PreTrainedTokenizerBase, source: PreTrainedTokenize
 
 @torch.no_grad()
 def replace_vocabulary(
-    model: PreTrainedModel,  # it is changed in place
-    source: Vocab,  # with its tokenizer, as is the target vocabulary
+    model: PreTrainedModel,
+    source: Vocab,
     target: Vocab,
     recipe: Recipe,
     vectors: TokenVectors | AlignedVectors | None = None,
     seed: int = 0,
     pad_to_multiple_of: int = 1,
     factors: Factors | None = None,
-    to_file: bool = False,  # whether embeddings are needed in the folder alone that is saved
+    to_file: bool = False,
 ) -> Transplant:
-    "As `transplant`, for a model and vocabularies that `check_source` and `check_tokenizers` have passed."
+    """As `transplant`, for a model and vocabularies that `check_source` and `check_tokenizers` have passed.
+
+    model: it is changed in place
+    source: with its tokenizer, as is the target vocabulary
+    to_file: whether embeddings are needed in the folder alone that is saved
+    """
     _check_method(model, recipe, pad_to_multiple_of)
     vectors_of = len(source), len(target)
     source, target = with_used_rows(model.config, source, target)
