@@ -131,7 +131,7 @@ class LlamaCpp:
         self._process.communicate()
         self._folder.cleanup()
 
-    def ask(self, path: str, what: str, **request: Any) -> dict[str, Any]:
+    def ask(self, path: str, what: str, **request: object) -> dict[str, Any]:
         """An answer of the server.
 
         path: of the server, such as /tokenize
@@ -161,7 +161,7 @@ class LlamaCpp:
         options = dict(parse_special=special, add_special=around)
         return [self.ask("/tokenize", "tokenize a text", content=text, **options)["tokens"] for text in texts]
 
-    def complete(self, prompt: str | Sequence[int], n: int, **options: Any) -> dict[str, Any]:
+    def complete(self, prompt: str | Sequence[int], n: int, **options: object) -> dict[str, Any]:
         "The server's answer to a prompt, which it continues greedily."
         given = prompt if isinstance(prompt, str) else list(prompt)
         options |= dict(temperature=0, cache_prompt=False, return_tokens=True)
