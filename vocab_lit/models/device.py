@@ -48,7 +48,7 @@ def fastest(fp32: float, bf16: float) -> str:  # fp32 or bf16
     "The precision for a processor that takes so many seconds for a product."
     return "bf16" if _GAIN * bf16 <= fp32 else "fp32"
 
-
+# %% ../../nbs/05_models/01_device.ipynb #a70f0b77
 @dataclass(frozen=True)
 class Device:
     "The device that this process computes on."
@@ -92,24 +92,11 @@ class Device:
         "Whether a look at a value waits for all that was asked for before it."
         return self.kind != "cpu"
 
-
+# %% ../../nbs/05_models/01_device.ipynb #dv000001
 def _has_xla() -> bool:
     from transformers.utils.import_utils import is_torch_xla_available
 
     return is_torch_xla_available()
-
-
-def _cuda() -> Device:
-    card = torch.cuda.get_device_properties()
-    has_bf16 = torch.cuda.is_bf16_supported(including_emulation=False)
-    return Device("cuda", card.name, card.total_memory, "bf16" if has_bf16 else "fp16")
-
-
-def _cpu() -> Device:
-    threads = torch.get_num_threads()
-    name = f"{platform.machine()} CPU, {threads} thread{'s' * (threads > 1)}"
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else None
-    return Device("cpu", name, memory)
 
 
 def find_device() -> Device:
@@ -117,10 +104,15 @@ def find_device() -> Device:
     if _has_xla():
         return Device("xla", "TPU through torch_xla", None, "bf16")
     if torch.cuda.is_available():
-        return _cuda()
+        card = torch.cuda.get_device_properties()
+        has_bf16 = torch.cuda.is_bf16_supported(including_emulation=False)
+        return Device("cuda", card.name, card.total_memory, "bf16" if has_bf16 else "fp16")
     if torch.backends.mps.is_available():
         return Device("mps", "Apple GPU", torch.mps.recommended_max_memory())
-    return _cpu()
+    threads = torch.get_num_threads()
+    name = f"{platform.machine()} CPU, {threads} thread{'s' * (threads > 1)}"
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else None
+    return Device("cpu", name, memory)
 
 
 def on_device(model: PreTrainedModel) -> PreTrainedModel:  # the same one

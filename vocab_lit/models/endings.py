@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 import torch
 
 from vocab_lit.models.device import on_device
-from vocab_lit.models.model_class import max_length
+from vocab_lit.models.lazy_weights import input_weight
+from vocab_lit.models.model_class import configs_of, max_length
 from vocab_lit.tokens.tokenizer_file import ids_around
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ END_TOKENS = re.compile(
 
 def document_end(tokenizer: PreTrainedTokenizerBase) -> int | None:
     "The id of the token that ended documents in pretraining: the end token, unless it ends turns of a chat."
-    added = cast("Any", tokenizer).get_added_vocab()
+    added = tokenizer.get_added_vocab()
     if str(tokenizer.eos_token) not in DOCUMENT_ENDS:
         known = next((token for token in DOCUMENT_ENDS if token in added), None)
         if known is not None:
@@ -63,9 +64,8 @@ def ids_in(value: object) -> Iterator[int]:
 
 def stop_ids(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> list[int]:
     "The ids at which generation stops or a document ends."
-    configs = (getattr(model, "generation_config", None), model.config)
-    ids = [id for config in configs for id in ids_in(getattr(config, "eos_token_id", None))]
-    ids += [id for token, id in cast("Any", tokenizer).get_added_vocab().items() if END_TOKENS.fullmatch(token)]
+    ids = [id for config in configs_of(model).values() for id in ids_in(getattr(config, "eos_token_id", None))]
+    ids += [id for token, id in tokenizer.get_added_vocab().items() if END_TOKENS.fullmatch(token)]
     ids += [id for id in (tokenizer.eos_token_id, document_end(tokenizer)) if isinstance(id, int)]
     return sorted(set(ids))
 
@@ -80,7 +80,7 @@ def end_probability(
     sentences: of which the first 20 are read
     returns: 0 to 1; None where there is no end token or no sentence
     """
-    ends = [id for id in stop_ids(model, tokenizer) if id < len(cast("Any", model).get_input_embeddings().weight)]
+    ends = [id for id in stop_ids(model, tokenizer) if id < len(input_weight(model))]
     before = document_marks(tokenizer)[0]
     texts = (
         tokenizer(list(sentences[:_SENTENCES]), add_special_tokens=False, verbose=False)["input_ids"]
@@ -91,7 +91,7 @@ def end_probability(
     total, was_training, longest = 0.0, model.training, min(_LONGEST, max_length(model))
     on_device(model).eval()
     for ids in texts:
-        row = torch.tensor([[*before, *ids][-longest:]], device=cast("Any", model).device)
+        row = torch.tensor([[*before, *ids][-longest:]], device=model.device)
         logits = model(input_ids=row, logits_to_keep=1).logits[0, -1]
         total += logits.float().softmax(-1)[ends].sum().item()
     model.train(was_training)

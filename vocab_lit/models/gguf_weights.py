@@ -10,46 +10,27 @@ import json
 import logging
 import os
 import shutil
-from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 
-from vocab_lit.gguf.container import (
-    ARRAY,
-    Q8_0,
-    STRING,
-    Field,
-    GgufFile,
-    NewTensor,
-    check_finite,
-    gguf_bytes,
-    parts_of,
-    quantised,
-    same_tensor,
-    type_name,
-    writable_type,
-    write_gguf,
-)
+from vocab_lit.gguf.container import Field, GgufFile, check_finite, parts_of, same_tensor, type_name, write_gguf
 from vocab_lit.gguf.tokens import check_whole, text_field, token_tables, tokens_of
+from vocab_lit.models.model_class import configs_of, load_with_report, quantisation_of
+from vocab_lit.models.settings import Facts
 from vocab_lit.text.corpus import json_text, write_json
-from vocab_lit.text.errors import SettingError, UserError, first_line
+from vocab_lit.text.errors import UserError, first_line
 from vocab_lit.text.files import in_turn, read_json, scratch_folder, write_folder
-from vocab_lit.tokens.gguf_tokenizer import GgufTokenizer, read_tokenizer, with_tokenizer
-from vocab_lit.tokens.tokenizer_file import ids_before, save_tokenizer
-from vocab_lit.tokens.vocab import Vocab, added_tokens
+from vocab_lit.tokens.gguf_tokenizer import GgufTokenizer, read_tokenizer
+from vocab_lit.tokens.tokenizer_file import save_tokenizer
 
 if TYPE_CHECKING:
     import torch
-    from transformers import PreTrainedModel, PreTrainedTokenizerFast
+    from transformers import PreTrainedModel
 
-    from vocab_lit.methods.plan import Plan
-    from vocab_lit.methods.settings import TransplantSettings
-    from vocab_lit.tokens.trim import Trimming
+    from vocab_lit.models.lazy_weights import Index
 
 try:
     import fcntl
@@ -59,9 +40,8 @@ except ImportError:  # on Windows, which removes no file that is open
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'CACHE', 'NOTE', 'LARGEST', 'NEWEST', 'GgufTable', 'gguf_tables', 'load_gguf', 'cache_folder', 'cached',
-           'remove_cached', 'gguf_folder', 'read_note', 'note_field', 'check_grows', 'plan_beside', 'GgufTransplant',
-           'GgufWriter']
+__all__ = ['log', 'CACHE', 'NOTE', 'LARGEST', 'NEWEST', 'GgufTable', 'gguf_tables', 'load_gguf', 'cache_folder', 'CachedFolder',
+           'cached', 'remove_cached', 'read_note', 'note_field', 'plan_beside', 'gguf_folder']
 
 # %% ../../nbs/05_models/06_gguf_weights.ipynb #4ad7c3e6
 class GgufTable:
@@ -93,7 +73,7 @@ class GgufTable:
         "What gives its rows as numbers, in place of a matrix: itself."
         return self
 
-    def __getitem__(self, index: slice | torch.Tensor | tuple) -> torch.Tensor:
+    def __getitem__(self, index: Index) -> torch.Tensor:
         "Some rows, and of these some columns."
         import torch
 
@@ -114,26 +94,20 @@ _LISTS = ("tokens", "scores", "token_type", "merges", "precompiled_charsmap")
 _UINT32 = 4  # GGUF's type
 
 
-def _without_lists(file: GgufFile, out: Path) -> None:
-    "Write a file, its parts as one, without the lists of its tokenizer."
-    lists = {f"tokenizer.ggml.{name}" for name in _LISTS}
-    fields = {name: field for name, field in file.fields.items() if name not in lists}
-    fields[f"{file.architecture}.vocab_size"] = Field(_UINT32, None, len(tokens_of(file)))
-    write_gguf(out, fields, [same_tensor(file, name) for name in file.tensors])
-
-
 def load_gguf(file: GgufFile) -> PreTrainedModel:
-    "The model in a file, dequantised to float32; `ValueError` where transformers does not know the architecture."
+    "The model in a file, dequantised to float32; `UserError` where transformers does not know the architecture."
     import torch
     from transformers import AutoModelForCausalLM
 
     check_finite(file)
+    lists = {f"tokenizer.ggml.{name}" for name in _LISTS}
+    fields = {name: field for name, field in file.fields.items() if name not in lists}
+    fields[f"{file.architecture}.vocab_size"] = Field(_UINT32, None, len(tokens_of(file)))
     with scratch_folder() as folder:
-        _without_lists(file, folder / "model.gguf")
-        options: dict[str, Any] = dict(gguf_file="model.gguf", dtype=torch.float32, output_loading_info=True)
+        write_gguf(folder / "model.gguf", fields, [same_tensor(file, name) for name in file.tensors])
         try:
-            made: Any = AutoModelForCausalLM.from_pretrained(folder, **options)
-            model, loaded = made
+            options = dict(gguf_file="model.gguf", dtype=torch.float32)
+            model, loaded = load_with_report(AutoModelForCausalLM, folder, **options)
         except (ImportError, OSError, MemoryError):
             raise
         except Exception as e:  # of many classes, where an entry of the metadata is no number, for example
@@ -143,26 +117,16 @@ def load_gguf(file: GgufFile) -> PreTrainedModel:
     if missing := sorted(loaded["missing_keys"]):
         what = f"{len(missing):,} tensors of the architecture {file.architecture!r} are missing, the first {missing[0]}"
         raise UserError(f"{file.path}: {what}; get it again, or convert the model anew")
-    _set_plain(model)
-    _set_ids(model, GgufTokenizer(file))
-    return model
-
-
-def _set_plain(model: Any) -> None:
-    "Let transformers save a model that it has dequantised."
-    if hasattr(model.config, "quantization_config"):
+    if quantisation_of(model.config):  # which transformers would refuse to save
         del model.config.quantization_config
     model.hf_quantizer, model.is_quantized = None, False
-
-
-def _set_ids(model: PreTrainedModel, tokens: GgufTokenizer) -> None:
-    "Name the special tokens in the configurations, every token that ends an answer among them."
-    ends = [id for name in ("eos", "eot", "eom") if (id := tokens.get(f"{name}_token_id")) is not None]
-    ids = {role: tokens.roles.get(role) for role in ("bos_token", "pad_token")}
-    for config in (model.config, model.generation_config):
-        for role, id in ids.items():
-            setattr(config, f"{role}_id", id)
-        config.eos_token_id = list(dict.fromkeys(ends)) if len(set(ends)) > 1 else (ends or [None])[0]
+    tokens = GgufTokenizer(file)
+    named = (tokens.get(f"{name}_token_id") for name in ("eos", "eot", "eom"))
+    ends = list(dict.fromkeys(id for id in named if id is not None))  # every token that ends an answer
+    for config in configs_of(model).values():
+        config.bos_token_id, config.pad_token_id = tokens.roles.get("bos_token"), tokens.roles.get("pad_token")
+        config.eos_token_id = ends if len(ends) > 1 else (ends or [None])[0]
+    return model
 
 # %% ../../nbs/05_models/06_gguf_weights.ipynb #787cb6a3
 CACHE = "VOCAB_LIT_CACHE"  # in the environment: a folder
@@ -209,22 +173,25 @@ def _use(folder: Path) -> bool:
         os.close(file)
     return False
 
+# %% ../../nbs/05_models/06_gguf_weights.ipynb #gc000001
+class CachedFolder(TypedDict):
+    "A folder in the cache."
 
-def cached() -> list[dict[str, Any]]:  # folder, file (that it was made from), bytes, used (seconds since 1970)
+    folder: str
+    file: str  # that it was made from
+    bytes: int
+    used: float  # the time of the last use, in seconds since 1970
+
+
+def cached() -> list[CachedFolder]:
     "List the folders in the cache, the last used first."
     rows = []
     for config in cache_folder().glob(f"*/{_CONFIG}"):
         with suppress(FileNotFoundError):  # another process removes it
             folder = config.parent
             size = sum(file.stat().st_size for file in folder.rglob("*"))
-            rows.append(
-                dict(
-                    folder=str(folder),
-                    file=read_json(folder / NOTE).get("file", ""),
-                    bytes=size,
-                    used=(folder / NOTE).stat().st_mtime,
-                )
-            )
+            file, used = read_json(folder / NOTE).get("file", ""), (folder / NOTE).stat().st_mtime
+            rows.append(CachedFolder(folder=str(folder), file=file, bytes=size, used=used))
     return sorted(rows, key=lambda row: -row["used"])
 
 
@@ -255,34 +222,11 @@ def remove_cached(largest: float = 0, newest: int = 0) -> int:
                 kept += row["bytes"]
     return removed
 
-
-def gguf_folder(source: GgufFile | str | Path) -> Path:
-    """Return the model of a GGUF file as a folder of float32 weights, which is made where it is not there yet.
-
-    `ValueError` where the file is damaged, or transformers does not read its architecture. The environment's
-    VOCAB_LIT_CACHE names another place than ~/.cache/vocab_lit. The folder stays there while this process runs.
-    """
-    file = GgufFile.of(source)
-    check_whole(file)
-    place, digest = cache_folder(), _digest(file)
-    place.mkdir(parents=True, exist_ok=True)
-    with in_turn(place / digest):
-        folder = next(place.glob(f"*-{digest}"), place / f"{file.path.stem}-{digest}")
-        if not _use(folder):
-            log.info(f"dequantising {file.path.name} to compute with it, into {folder}; see `vocab-lit cache`")
-            shutil.rmtree(folder, ignore_errors=True)  # the note of one that was removed
-            _make(file, folder)
-            _use(folder)
-        _write_notes(file, folder)
-    if removed := remove_cached(LARGEST, NEWEST):
-        log.info(f"removed {removed / 1e6:,.0f} MB of dequantised models from {place}, which were not used lately")
-    return folder
-
-
+# %% ../../nbs/05_models/06_gguf_weights.ipynb #gc000002
 _NOTED = ("model", "like", "trained")  # files or folders in the note, by name
 
 
-def read_note(file: GgufFile) -> dict[str, Any]:
+def read_note(file: GgufFile) -> Facts:
     "Return what a file notes on how it was made, with paths of what is beside it; empty where it notes nothing."
     note = json.loads(file.get("vocab_lit.note", "{}"))
     for key in _NOTED:
@@ -294,197 +238,47 @@ def read_note(file: GgufFile) -> dict[str, Any]:
     return note
 
 
-def note_field(note: dict[str, Any]) -> Field:
+def note_field(note: Facts) -> Field:
     "Return the metadata of a note, with names in place of paths, since files are passed on."
     from vocab_lit.models.card import without_folders
 
     return text_field(json_text(without_folders(note)))
 
 
-def _write_notes(file: GgufFile, folder: Path) -> None:
-    "Write what file a folder was made from, which is where it was read last, and what that notes on how it was made."
-    from vocab_lit.models.card import source_facts
-
-    tokens, note = len(tokens_of(file)), read_note(file)
-    write_json(dict(file=str(file.path.resolve()), tokens=tokens), folder / NOTE)
-    if note:
-        write_json(dict(source=source_facts(str(file.path)), tokens=tokens) | note, folder / "vocab_lit.json")
-
-
-def _make(file: GgufFile, folder: Path) -> None:
-    tokenizer, model = read_tokenizer(file), load_gguf(file)
-    with write_folder(folder) as part:
-        model.save_pretrained(part)
-        save_tokenizer(tokenizer, part)
-        write_json({}, part / NOTE)  # as the folder is used
-
-# %% ../../nbs/05_models/06_gguf_weights.ipynb #88ce64fc
-def check_grows(source: Any, text: Sequence[str | Path], settings: TransplantSettings) -> None:
-    "`ValueError` where more than rows of new tokens would change, or a table cannot be read."
-    from vocab_lit.methods.factored import FactoredRecipe
-
-    for name in token_tables(source.file):
-        source.file.values(name, [0])
-        _remark_on_type(source.file, name)
-    wanted, recipe = settings.tokenizer, settings.recipe(text)
-    if not (wanted.extend or settings.only_adds(text)):
-        todo = "give --extend N or --tokens FILE; for another vocabulary transplant the model's folder, and export it"
-        raise SettingError("extend", f"a GGUF file keeps its vocabulary and gets more tokens: {todo}")
-    if recipe.untrained or isinstance(recipe, FactoredRecipe):
-        problem = f"{recipe.name} changes more than the embeddings of new tokens, which a GGUF file cannot be given"
-        raise SettingError("method", f"{problem}; give another, as blend or identity")
-    if settings.init.pad_to_multiple_of:
-        raise SettingError("pad_to_multiple_of", "a GGUF file has a token for each row; leave it out")
-    tokens = cast("GgufTokenizer", source.tokenizer_file)
-    if wanted.extend and not wanted.continues and tokens.name == "gpt2" and not source.looks_up_words:
-        problem = f" {wanted.expansion}: llama.cpp does not look up whole words with the pre-tokenizer {tokens.pre!r}"
-        raise SettingError("expansion", f"{problem}; give --expansion continued")
-
-# %% ../../nbs/05_models/06_gguf_weights.ipynb #2acf8423
-_TOGETHER = 1 << 12  # rows that are written at a time
-
-
-def _table(file: GgufFile, name: str, source_ids: np.ndarray, new: np.ndarray | None = None) -> NewTensor:
-    """A table with the source's rows, byte for byte where its type stays, and new ones where there are none.
-
-    source_ids: (tokens,) of each its row in the source, -1 for a new one
-    new: (new, columns) float32
-    """
-    tensor = file.tensors[name]
-    type = tensor.type if new is None else writable_type(tensor.type)
-    number = np.cumsum(source_ids < 0) - 1  # of each new row
-    made = np.empty((0, tensor.by_row.row_bytes), np.uint8) if new is None else quantised(new, type)
-
-    def old_rows(ids: np.ndarray) -> np.ndarray:  # (rows, bytes) uint8
-        return file.rows(name, ids) if tensor.type == type else quantised(file.values(name, ids), type)
-
-    def pieces() -> Iterator[bytes]:
-        for start in range(0, len(source_ids), _TOGETHER):
-            ids = source_ids[start : start + _TOGETHER]
-            is_new = ids < 0
-            rows = np.empty((len(ids), made.shape[1]), np.uint8)
-            rows[is_new] = made[number[start : start + _TOGETHER][is_new]]
-            if not is_new.all():
-                rows[~is_new] = old_rows(ids[~is_new])
-            yield rows.tobytes()
-
-    return NewTensor(name, (len(source_ids), *tensor.shape[1:]), type, pieces)
-
-
-def _remark_on_type(file: GgufFile, name: str) -> None:
-    "Tell where a table gets another type, since new rows cannot be written in its own."
-    tensor = file.tensors[name]
-    made = replace(tensor, type=writable_type(tensor.type))
-    if made.type != tensor.type:
-        own, more = type_name(tensor.type), (made.bytes - tensor.bytes) / 1e6
-        log.warning(f"note: rows of {own} cannot be written; {name} becomes {type_name(Q8_0)}, {more:,.0f} MB more")
-
-
-def _of_rows(plan: Plan, ids: np.ndarray) -> Plan:
-    "The part of a plan that makes some rows."
-    left = None if plan.left is None else plan.left[ids]
-    of_tokens = dict(weights=plan.weights[ids], group=plan.group[ids], step=plan.step[ids], left=left)
-    return replace(plan, target=Vocab([plan.target[id] for id in ids.tolist()]), **of_tokens)
-
-
-def _new_rows(plan: Plan, rows: GgufTable, stream: int) -> np.ndarray:  # (new, columns) float32
-    "The embeddings that a plan makes of a table; `ValueError` where one is not finite."
-    made = plan.apply(cast("torch.Tensor", rows), stream).numpy()  # it gives rows as one does
-    if not np.isfinite(made).all():
-        raise UserError(f"{rows.file.path}: {rows.name} gives new rows that are not finite; repair the file first")
-    return made
-
-# %% ../../nbs/05_models/06_gguf_weights.ipynb #434c8c9c
 def plan_beside(file: str | Path) -> Path:
-    "Where the plan lies by which the new rows of a GGUF file were made."
+    "The path of the plan by which the new rows of a GGUF file were made."
     return Path(file).with_suffix(".plan.npz")
 
+# %% ../../nbs/05_models/06_gguf_weights.ipynb #gc000003
+def gguf_folder(source: GgufFile | str | Path) -> Path:
+    """Return the model of a GGUF file as a folder of float32 weights, which is made where it is not there yet.
 
-@dataclass
-class GgufTransplant:
-    "A GGUF file with another vocabulary, before it is written; tokenizer and plan are None where it was trimmed."
+    `ValueError` where the file is damaged, or transformers does not read its architecture. The environment's
+    VOCAB_LIT_CACHE names another place than ~/.cache/vocab_lit. The folder stays there while this process runs.
+    """
+    from vocab_lit.models.card import source_facts
 
-    source: Any  # the `GgufSource` that it was made from
-    fields: dict[str, Field]  # the metadata
-    source_ids: np.ndarray  # (tokens,) of each its id in the source, -1 for a new one
-    made: dict[str, Any]  # the command that made it, and the method, for the note
-    tokenizer: PreTrainedTokenizerFast | None = None  # the target's
-    plan: Plan | None = None  # where the embedding of every token came from
-    notes: list[str] = field(default_factory=list)  # what is odd about it
-
-    @cached_property
-    def tensors(self) -> list[NewTensor]:
-        "What is written: rows of tokens as they were and new ones, all else byte for byte."
-        file, tables, new = self.source.file, token_tables(self.source.file), {}
-        if self.plan:
-            plan = _of_rows(self.plan, np.flatnonzero(self.source_ids < 0))
-            new = {name: _new_rows(plan, GgufTable(file, name), i) for i, name in enumerate(tables)}
-        return [
-            _table(file, name, self.source_ids, new.get(name)) if name in tables else same_tensor(file, name)
-            for name in file.tensors
-        ]
-
-    @property
-    def sizes(self) -> dict[str, float]:
-        "Tokens, parameters and megabytes."
-        parameters = sum(int(np.prod(tensor.shape)) for tensor in self.tensors)
-        megabytes = gguf_bytes(self.fields, self.tensors) / 1e6
-        return {"tokens": len(self.source_ids), "parameters": parameters, "file, MB": megabytes}
-
-    def save_pretrained(self, out: str | Path, language: str = "", **facts: Any) -> Path:
-        "Write the file, the plan beside it, and in its metadata the facts on how it was made."
-        fields, before = dict(self.fields), self.source.file.bytes
-        fields["vocab_lit.note"] = note_field(self.made | facts)
-        if language:
-            fields["general.languages"] = Field(ARRAY, STRING, [language])
-        write_gguf(out, fields, self.tensors)
-        if self.plan:
-            self.plan.save(plan_beside(out))
-        log.info(f"{Path(out).stat().st_size / 1e6:,.1f} MB; the source has {before / 1e6:,.1f} MB")
-        return Path(out)
-
-
-def _remark_on_terms(tokenizer: PreTrainedTokenizerFast) -> None:
-    "Tell which tokens llama.cpp finds where transformers does not: it has no tokens that are whole words only."
-    terms = [a["content"] for a in added_tokens(tokenizer) if a["single_word"]]
-    if terms:
-        log.warning(f"note: llama.cpp finds {len(terms):,} given tokens inside longer words too, such as {terms[0]!r}")
-
-
-class GgufWriter:
-    "A GGUF file, opened to get another vocabulary; `ValueError` where its tokens and tables do not fit together."
-
-    def __init__(self, source: Any):  # a `GgufSource`
-        log.info(f"loading {source.path}")
-        _ = source.tokenizer_file, token_tables(source.file)  # what is damaged is named
-        self.source, self.sizes = source, source.sizes
-
-    def kept(self, trimming: Trimming) -> tuple[np.ndarray, dict[str, Field]]:
-        "The ids that trimming keeps, and the metadata with these tokens."
-        fields = cast("GgufTokenizer", trimming.parts).fields(trimming.kept)
-        return np.array(sorted(trimming.kept)), fields
-
-    def trimmed(self, kept: tuple[np.ndarray, dict[str, Field]]) -> GgufTransplant:
-        "The file with these tokens, whose rows are the source's byte for byte."
-        ids, fields = kept
-        return GgufTransplant(self.source, fields, ids, dict(made_by="vocab-lit trim", method="trim"))
-
-    def transplanted(self, new: Any) -> GgufTransplant:
-        "The file with more tokens, as `pipeline.NewVocabulary` makes them."
-        _remark_on_terms(new.target)
-        ids, vectors, seed = self._source_ids(new), new.vectors, new.settings.init.seed
-        fields = with_tokenizer(self.source.tokenizer_file, new.vocab)
-        log.info(f"initialising {np.count_nonzero(ids < 0):,} tokens by {new.recipe.name}")
-        plan = new.recipe.plan(self.source.vocab, new.vocab, vectors, seed)
-        made = dict(made_by="vocab-lit transplant", method=new.recipe.name, seed=seed)
-        return GgufTransplant(self.source, fields, ids, made, new.target, plan)
-
-    def _source_ids(self, new: Any) -> np.ndarray:  # (tokens,)
-        "Of each token its id in the source, -1 for a new one; `ValueError` where the others are in another order."
-        before, after = ({t.piece: t.id for t in vocab if t.piece} for vocab in (self.source.vocab, new.vocab))
-        ids = ids_before(before, after)
-        kept = ids[ids >= 0]
-        if not len(kept) or (np.diff(kept) < 1).any():
-            hint = "give one that was made from the source's"
-            raise UserError(f"{self.source.path}: the target tokenizer has the source's in another order; {hint}")
-        return ids
+    file = GgufFile.of(source)
+    check_whole(file)
+    place, digest = cache_folder(), _digest(file)
+    place.mkdir(parents=True, exist_ok=True)
+    with in_turn(place / digest):
+        folder = next(place.glob(f"*-{digest}"), place / f"{file.path.stem}-{digest}")
+        if not _use(folder):
+            log.info(f"dequantising {file.path.name} to compute with it, into {folder}; see `vocab-lit cache`")
+            shutil.rmtree(folder, ignore_errors=True)  # the note of one that was removed
+            tokenizer, model = read_tokenizer(file), load_gguf(file)
+            with write_folder(folder) as part:
+                model.save_pretrained(part)
+                save_tokenizer(tokenizer, part)
+                write_json({}, part / NOTE)  # as the folder is used
+            _use(folder)
+        # the file that it was made from is the one that was read last; its time is that of the last use
+        tokens, note = len(tokens_of(file)), read_note(file)
+        write_json(dict(file=str(file.path.resolve()), tokens=tokens), folder / NOTE)
+        if note:
+            facts = dict(source=source_facts(str(file.path)), tokens=tokens)
+            write_json(facts | note, folder / "vocab_lit.json")
+    if removed := remove_cached(LARGEST, NEWEST):
+        log.info(f"removed {removed / 1e6:,.0f} MB of dequantised models from {place}, which were not used lately")
+    return folder

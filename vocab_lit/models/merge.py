@@ -18,6 +18,7 @@ from vocab_lit.models.lazy_weights import (
     StoredTensor,
     copy_beside,
     copy_notes,
+    files_of,
     report_left_out,
     save_meta_model,
     token_dimensions,
@@ -100,7 +101,7 @@ def _average(sources: Sequence[FolderSource], shares: Sequence[float]) -> _Sum:
     (begin, _), *others = [term for term in terms if term[1]]
     return _Sum(terms, begin, others, begin, {}, torch.empty(0, dtype=torch.long), [])
 
-
+# %% ../../nbs/05_models/19_merge.ipynb #e91cc97e
 def _with_chat_vector(adapted: FolderSource, chat: FolderSource, base: FolderSource, scale: float) -> _Sum:
     "The sum that adds the difference of a chat model and its base."
     tokens = token_dimensions(adapted.model_class, adapted.config)
@@ -118,7 +119,7 @@ def _with_chat_vector(adapted: FolderSource, chat: FolderSource, base: FolderSou
     terms = [(adapted, 1.0), (chat, scale), (base, -scale)]
     return _Sum(terms, adapted, [(chat, scale)], base, tokens, torch.from_numpy(shared), ids)
 
-
+# %% ../../nbs/05_models/19_merge.ipynb #c11251ba
 def check_merge(
     models: Sequence[FolderSource | str | Path], out: str | Path, settings: MergeSettings = MergeSettings()
 ) -> _Sum:
@@ -131,7 +132,7 @@ def check_merge(
     sources = [FolderSource.open(model) for model in models]
     others = [FolderSource.open(model) for model in (settings.chat, settings.base) if model]
     for source in (*sources, *others):
-        if not hasattr(source.open_weights(), "stored"):
+        if not files_of(source.open_weights()).stored:
             hint = "load it by transformers, and save it by save_pretrained"
             raise UserError(f"{source.path}: its weights are not plain safetensors of its class; {hint}")
     if not others:

@@ -10,15 +10,19 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from vocab_lit.text.errors import SettingError, UserError, check_extra
 from vocab_lit.text.files import hub_name, is_gguf, read_json
 from vocab_lit.text.settings import Model, Settings, option, required, settings
 
 # %% auto #0
-__all__ = ['AdapterConfig', 'LanguageAdapter', 'LoraSettings', 'MergeSettings', 'check_model_path']
+__all__ = ['Facts', 'AdapterConfig', 'LanguageAdapter', 'LoraSettings', 'MergeSettings', 'check_model_path']
 
 # %% ../../nbs/05_models/00_settings.ipynb #37fb6cdc
+Facts = dict[str, Any]  # as JSON has them: a note on how a model was made, a configuration of another package
+
+
 @dataclass(frozen=True)
 class AdapterConfig:
     """The shape of an adapter (Pfeiffer et al., 2020, Section 4).
