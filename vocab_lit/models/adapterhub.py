@@ -35,21 +35,10 @@ __all__ = ['Tensors', 'to_json', 'from_json', 'write_adapter', 'save_adapter', '
            'is_task', 'load_head']
 
 # %% ../../nbs/05_models/14_adapterhub.ipynb #b6287dc1
-_MUST = dict(  # what the files say of MAD-X's adapters; what they leave out has these values too
-    mh_adapter=False,
-    output_adapter=True,
-    is_parallel=False,
-    ln_before=False,
-    ln_after=False,
-    original_ln_before=True,
-    original_ln_after=True,
-    residual_before_ln=True,
-    adapter_residual_before_ln=False,
-    phm_layer=False,
-    use_gating=False,
-    scaling=1.0,
-    cross_adapter=False,
-)
+# what the files say of MAD-X's adapters; what they leave out has these values too
+_NOT = "mh_adapter is_parallel ln_before ln_after adapter_residual_before_ln phm_layer use_gating cross_adapter"
+_ALWAYS = "output_adapter original_ln_before original_ln_after residual_before_ln"
+_MUST: Facts = dict.fromkeys(_NOT.split(), False) | dict.fromkeys(_ALWAYS.split(), True) | dict(scaling=1.0)
 # what names of activations meant in files without a version
 _BEFORE_VERSIONS = {"gelu": "gelu_new", "gelu_orig": "gelu"}
 
@@ -366,7 +355,7 @@ def load_head(model: PreTrainedModel, folder: str | Path) -> None:
         raise UserError(f"{folder}: the head is for hidden_size {given!r} and this model has {here}")
     numbers = _numbered(model, config) if config else {}
     named: dict[str, torch.Tensor] = dict(model.named_parameters(remove_duplicate=False))
-    name_of = {p: name for name, p in model.named_parameters()}
+    name_of: dict[torch.Tensor, str] = {p: name for name, p in model.named_parameters()}
     embeddings, weights = input_weight(model), {}
     for key, value in _tensors(folder, *_FILES["head"][1:]).items():
         if m := re.fullmatch(r"heads\.[^.]+\.(\d+|biaffine_\w+)\.(\w+)", key):

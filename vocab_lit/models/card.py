@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import vocab_lit
 from vocab_lit.methods.registry import RECIPES
@@ -144,7 +145,7 @@ def _loader(folder: Path) -> tuple[str, str | None]:  # class, task
     return (named if hasattr(transformers, named) else "AutoModel"), None
 
 # %% ../../nbs/05_models/09_card.ipynb #c7efbe5f
-def without_folders(value: object) -> object:
+def without_folders(value: Any) -> Any:
     "A note with files by their names alone: of the machine no reader needs to know."
     if isinstance(value, (list, tuple)):
         return [without_folders(part) for part in value]
@@ -277,7 +278,7 @@ def write_card(folder: str | Path, name: str = "", model: str = "", **more: obje
     """
     folder = Path(folder)
     file = folder / "vocab_lit.json"
-    note = (read_json(file) or dict(vocab_lit=vocab_lit.__version__)) | more
+    note: Facts = (read_json(file) or dict(vocab_lit=vocab_lit.__version__)) | more
     if model:
         note.setdefault("model", model)
     if note.get("model") and "source" not in note:

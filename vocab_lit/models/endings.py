@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 
@@ -30,9 +30,13 @@ END_TOKENS = re.compile(
 )
 
 
+def _added(tokenizer: PreTrainedTokenizerBase) -> dict[str, int]:
+    return cast("Any", tokenizer).get_added_vocab()  # transformers declares an attribute
+
+
 def document_end(tokenizer: PreTrainedTokenizerBase) -> int | None:
     "The id of the token that ended documents in pretraining: the end token, unless it ends turns of a chat."
-    added = tokenizer.get_added_vocab()
+    added = _added(tokenizer)
     if str(tokenizer.eos_token) not in DOCUMENT_ENDS:
         known = next((token for token in DOCUMENT_ENDS if token in added), None)
         if known is not None:
@@ -65,7 +69,7 @@ def ids_in(value: object) -> Iterator[int]:
 def stop_ids(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> list[int]:
     "The ids at which generation stops or a document ends."
     ids = [id for config in configs_of(model).values() for id in ids_in(getattr(config, "eos_token_id", None))]
-    ids += [id for token, id in tokenizer.get_added_vocab().items() if END_TOKENS.fullmatch(token)]
+    ids += [id for token, id in _added(tokenizer).items() if END_TOKENS.fullmatch(token)]
     ids += [id for id in (tokenizer.eos_token_id, document_end(tokenizer)) if isinstance(id, int)]
     return sorted(set(ids))
 

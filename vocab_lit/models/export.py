@@ -260,11 +260,7 @@ def _check_same(source: Source, file: GgufFile) -> None:
         raise UserError(f"the id {other:,} is {old[other]!r}, and in {source.path} {new[other]!r}")
 
 # %% ../../nbs/05_models/21_export.ipynb #ex000002
-def export_gguf(
-    folder: str | Path,
-    like: GgufFile | str | Path,
-    out: str | Path,
-) -> dict[str, int]:
+def export_gguf(folder: str | Path, like: GgufFile | str | Path, out: str | Path) -> dict[str, int]:
     """Write a model that was trained from a GGUF file as one, or a LoRA as an adapter for it.
 
     Parameters

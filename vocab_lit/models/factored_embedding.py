@@ -208,10 +208,7 @@ def factored(model: PreTrainedModel, layer: FactoredEmbedding) -> Iterator[PreTr
 
 # %% ../../nbs/05_models/03_factored_embedding.ipynb #d823e8c6
 def factorize_files(
-    source: Source | str | Path,
-    out: str | Path,
-    how: Factoring | None = None,
-    seed: int = 0,
+    source: Source | str | Path, out: str | Path, how: Factoring | None = None, seed: int = 0
 ) -> tuple[Factors, Vocab]:
     """Factorise the embeddings of a model, and save the factors in a file.
 

@@ -93,7 +93,8 @@ def written_table(
         for start in range(0, n, _TOGETHER):
             ids, new = block(slice(start, min(start + _TOGETHER, n)))
             kept, rows = ids >= 0, np.empty((len(ids), row_bytes), np.uint8)
-            rows[~kept] = quantised(new.reshape(-1, columns), type)
+            if not kept.all():
+                rows[~kept] = quantised(new.reshape(-1, columns), type)
             if kept.any():
                 old = ids[kept]
                 rows[kept] = file.rows(name, old) if tensor.type == type else quantised(file.values(name, old), type)

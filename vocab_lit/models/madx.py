@@ -101,8 +101,9 @@ class Adapter(nn.Module):
 def _ends(model: PreTrainedModel) -> list[nn.Module]:
     "Of each layer the module with its last sum and normalisation: dense, dropout and LayerNorm."
     layers = getattr(getattr(model.base_model, "encoder", None), "layer", None) or []
-    ends = [getattr(layer, "output", None) for layer in layers]
-    if not ends or not all(hasattr(e, name) for e in ends for name in ("dense", "dropout", "LayerNorm")):
+    ends = [end for layer in layers if isinstance(end := getattr(layer, "output", None), nn.Module)]
+    parts = ("dense", "dropout", "LayerNorm")
+    if not ends or len(ends) < len(layers) or not all(hasattr(end, name) for end in ends for name in parts):
         raise UserError(
             "adapters go into encoders whose layers end in a normalisation, such as BERT, RoBERTa and XLM-R; "
             f"{model.config.model_type} is another kind"
@@ -288,7 +289,11 @@ class _Registry(_Hooks):
 
     def _embeddings(self, whose: str) -> dict[str, nn.Parameter]:
         "The embeddings of a vocabulary: `base` or `language_` and the adapter's name."
-        return token_parameters(self.model) if whose == self._in_place else dict(self.vocabularies[whose].items())
+        if whose == self._in_place:
+            return token_parameters(self.model)
+        held = self.vocabularies[whose]
+        assert isinstance(held, nn.ParameterDict)
+        return dict(held.items())
 
     def own_embeddings(self, adapter: str | None) -> dict[str, nn.Parameter] | None:
         "The embeddings of a language adapter's own vocabulary as `token_parameters` names them; None without one."
@@ -396,7 +401,8 @@ class MadX(_InUse):
         new = MadX(model, self.stack, self.inverse)
         new.adapters = copy.deepcopy(self.adapters).to(model.device)
         new.tokenizers, new._in_place = dict(self.tokenizers), self._in_place
-        for whose, held in self.vocabularies.items():
+        for whose in self.vocabularies:
+            held = self._embeddings(whose)
             copies = {n: held[n].detach().clone().to(model.device) for n in token_parameters(model)}
             new.vocabularies[whose] = nn.ParameterDict({n: nn.Parameter(p) for n, p in copies.items()})
         new.language, new.task = self.language, self.task

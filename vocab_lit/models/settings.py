@@ -145,9 +145,7 @@ class MergeSettings(Settings):
     heading = "What is merged"
 
     weights: str = option(
-        "",
-        "weights of the average, with commas between, such as 0.7,0.3; their sum counts as 1",
-        shown="uniform",
+        "", "weights of the average, with commas between, such as 0.7,0.3; their sum counts as 1", shown="uniform"
     )
     chat: Model = option("", "a chat model: its difference from --base is added to MODEL (a chat vector)")
     base: Model = option("", "the model that --chat was trained from")

@@ -67,6 +67,7 @@ class Source:
     longest: int  # the longest input that it takes, in tokens
     sizes: dict[str, float]  # tokens, parameters and megabytes
     note: dict[str, Any]  # on how vocab-lit made it; empty for others
+    tokenizer: PreTrainedTokenizerBase  # that the model was trained with
     plan: Plan  # where its embeddings came from, where vocab-lit made it
 
     def __init__(self, path: str | Path):
@@ -100,11 +101,6 @@ class Source:
         from vocab_lit.tokens.tokenizer_file import TokenizerFile
 
         return TokenizerFile(self.tokenizer)
-
-    @cached_property
-    def tokenizer(self) -> PreTrainedTokenizerBase:
-        "The tokenizer that the model was trained with."
-        raise NotImplementedError
 
     @cached_property
     def vocab(self) -> Vocab:

@@ -43,12 +43,7 @@ from vocab_lit.models.model_class import ROWS_OF_DECODERS, configs_of, is_decode
 from vocab_lit.models.new_vocabulary import NewVocabulary
 from vocab_lit.models.settings import Facts
 from vocab_lit.models.source import FolderSource
-from vocab_lit.models.token_tensors import (
-    move_positions,
-    rename_value,
-    replace_token_embeddings,
-    token_tensors,
-)
+from vocab_lit.models.token_tensors import move_positions, rename_value, replace_token_embeddings, token_tensors
 from vocab_lit.text.corpus import write_json
 from vocab_lit.text.errors import UserError
 from vocab_lit.text.files import write_folder
@@ -236,6 +231,11 @@ class PlannedRows:
         yield from (rows_at(self.source, ids) for ids in row_blocks(self.copied, 8192))
         yield self.others
 
+    def parameter(self) -> FileTensor:
+        "What stands for them in a model, without memory."
+        stands = nn.Parameter(torch.empty(self.shape, dtype=self.others.dtype, device="meta"))
+        return FileTensor.of(stands, in_parts=self)
+
 
 def _apply_plan(model: PreTrainedModel, plan: Plan, layer: FactoredEmbedding | None, to_file: bool) -> None:
     "Make all tensors that have an entry for each token anew; to be written only, of stored ones what is not copied."
@@ -247,9 +247,7 @@ def _apply_plan(model: PreTrainedModel, plan: Plan, layer: FactoredEmbedding | N
             return layer.merge().to(parameter)
         rows = tensors[name].rows(plan.n_source)
         if to_file and isinstance(rows, StoredTensor) and rows.dim() == 2:
-            planned = PlannedRows(plan, rows, stream[name])
-            stands = nn.Parameter(torch.empty(planned.shape, dtype=planned.others.dtype, device="meta"))
-            return FileTensor.of(stands, in_parts=planned)
+            return PlannedRows(plan, rows, stream[name]).parameter()
         return tensors[name].shaped(plan.apply(cast("torch.Tensor", rows), stream[name]))
 
     replace_token_embeddings(model, new_of)
