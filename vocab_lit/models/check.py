@@ -362,23 +362,23 @@ CHECKS = (
 # %% ../../nbs/05_models/17_check.ipynb #ck000005
 def _opened(
     model: str | Path | Source, source: str | Path | None, text: Sequence[str | Path]
-) -> tuple[Served, Finding | None]:
+) -> tuple[Served | None, Finding | None]:
     "A model, and a finding where it cannot be read."
-    served = Served(model, source, text) if not is_gguf(Path(model)) else None
-    if served is None:
+    if is_gguf(Path(model)):
         check_text(text)
         if source is not None:
             check_whole(GgufFile(source))
-        served = Served(model, source, text)
         try:
+            served = Served(model, source, text)
             check_whole(served.file)
         except ValueError as e:
-            return served, Finding("file", first_line(e), "nothing else was looked at")
+            return None, Finding("file", first_line(e), "nothing else was looked at")
         return served, None
     if text:
         raise SettingError("text", "ids of a GGUF file are compared on it, and this is none; leave it out")
     if source is not None:
         check_model_path(source)
+    served = Served(model, source)
     reads: dict[str, Callable[[], object]] = dict(
         configuration=lambda: FolderSource.open(served.source).config,
         tokenizer=lambda: served.source.vocab,
@@ -446,8 +446,8 @@ def check_model(
     served, broken = _opened(model, source, text)
     compare = compare and (kind == "folder" or source is not None)
     findings = [broken] if broken else []
-    for check in () if broken else CHECKS:
-        if kind in check.of and (compare or not check.beside):
+    for check in CHECKS:
+        if served and not broken and kind in check.of and (compare or not check.beside):
             try:
                 findings += check.find(served)
             except ValueError as e:  # a tokenizer that is not known, for example
