@@ -6,7 +6,7 @@ from transformers import BartConfig, BartForConditionalGeneration, CLIPConfig, C
 from types import SimpleNamespace
 from vocab_lit.gguf.container import Field, GgufFile, same_tensor, write_gguf
 from vocab_lit.models.check import check_model, find_gguf_tokenizer, shares, verdict
-from vocab_lit.models.compatibility import Served, find_untrained
+from vocab_lit.models.findings import Served, find_untrained
 from vocab_lit.models.lazy_weights import stored_tensors
 from vocab_lit.models.source import Source, load_model
 from vocab_lit.models.transplant import transplant

@@ -93,7 +93,7 @@ def test_of_a_table_only_the_rows_that_changed_are_written_anew(cell_35c1a5ca):
     files = cell_35c1a5ca.files
     folder = cell_35c1a5ca.folder
     plain = cell_35c1a5ca.plain
-    from vocab_lit.models.compatibility import Served, find_changed_rows
+    from vocab_lit.models.findings import Served, find_changed_rows
 
     before, after = GgufFile(files["Q8_0"]), GgufFile(folder / "rows.gguf")
     for name in before.tensors:

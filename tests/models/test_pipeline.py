@@ -504,10 +504,7 @@ def test_no_overlap_is_told_factors_are_taken_from_a_file(cell_6424b4a4):
         assert (
             (made.layer is not None)
             == any(
-                re.match(
-                    r"embeddings of 4 dimensions, 1 up-projection; what they make differs from .* by \d+%",
-                    m,
-                )
+                re.match(r"embeddings of 4 dimensions, 1 up-projection; what they make differs from .* by \d+%", m)
                 for m in told
             )
             == ("mf" in method)
@@ -675,7 +672,7 @@ def test_a_result_that_breaks_transformers_is_an_error(cell_6424b4a4, cell_38f45
 
     import vocab_lit.tokens.tokenizer_file as tokenizer_file
     from vocab_lit.models.check import check_usable
-    from vocab_lit.models.compatibility import Finding
+    from vocab_lit.models.findings import Finding
 
     pieces = ["<s>", "<pad>", "</s>", "<unk>", "▁", *sorted(set("".join(few)) - {" "})]
     nllb = NllbTokenizer(vocab={piece: i for i, piece in enumerate(pieces)}, merges=[])
@@ -858,11 +855,7 @@ def test_tokens_that_cannot_be_given_are_refused_before_reading(cell_6424b4a4):
     for match, table, options in (
         (r"--tokens .*wrong.tsv, line 2: 'Kenya' is in the vocabulary already \(id ", "token\nKenya\n", {}),
         (r"line 1: '<mask>' is a special token of the source", "<mask>\n", dict(extend=9)),
-        (
-            "line 3: 'homa' is like 'mafua', which is no token",
-            "token\tlike\nmto\tKenya\nhoma\tmafua\n",
-            dict(extend=9),
-        ),
+        ("line 3: 'homa' is like 'mafua', which is no token", "token\tlike\nmto\tKenya\nhoma\tmafua\n", dict(extend=9)),
         ("line 1: 'ﬁgo' is never produced", "ﬁgo\n", dict(vocab_size=700)),
         ("line 2: 'mto' is given twice", "mto\nmto\n", {}),
     ):

@@ -14,7 +14,7 @@ from vocab_lit.methods.plan import Plan
 from vocab_lit.methods.registry import RECIPES, get_recipe
 from vocab_lit.models.compatibility import check_rows
 from vocab_lit.models.factored_embedding import load_embedding
-from vocab_lit.models.lazy_weights import StoredTensor
+from vocab_lit.models.lazy_weights import StoredTensor, files_of
 from vocab_lit.models.model_class import is_masked, max_length
 from vocab_lit.models.source import FolderSource, load_model, open_model
 from vocab_lit.models.token_tensors import token_parameters
@@ -599,7 +599,9 @@ def test_a_model_opened_without_weights_gives_the_same_folder(cell_95305b17, cel
                         )
                         made.append(result.save_pretrained(place / opened.__name__ / method))
                     loaded, hollow = made
-                    assert result.model.stored and (len(list(hollow.glob("*.safetensors"))) > 1) == (shards != "1GB")
+                    assert files_of(result.model).stored and (len(list(hollow.glob("*.safetensors"))) > 1) == (
+                        shards != "1GB"
+                    )
                     a, b = map(saved_tensors, made)
                     assert a.keys() == b.keys() and all(
                         a[k].dtype == b[k].dtype == dtype and torch.equal(a[k], b[k]) for k in a
@@ -680,18 +682,18 @@ def test_extra_tensors_load_the_model_whole_damage_is_refused(cell_95305b17, cel
     (place / "w.bin").rename(place / "bin/pytorch_model.bin")
     for name in ("old", "bin"):
         opened = open_model(place / name)
-        assert not hasattr(opened, "stored") and torch.equal(logits(opened, [0, 5, 2]), logits(model, [0, 5, 2]))
+        assert not files_of(opened).stored and torch.equal(logits(opened, [0, 5, 2]), logits(model, [0, 5, 2]))
     hollow = open_model(place / "cut")
     for method in ("full-rand", "mf1-lex"):
         with pytest.raises(ValueError, match=f"{method} changes more than single embeddings"):
             transplant(hollow, old, new, method)
     rows = "roberta.embeddings.word_embeddings.weight"
-    broken = load_file(file := hollow.stored[rows].file)
+    broken = load_file(file := files_of(hollow).stored[rows].file)
     broken[rows][6, 3] = float("nan")
     save_file(broken, file, {"format": "pt"})
     with pytest.raises(ValueError, match="embeddings of 1 tokens are not finite, the first of '▁moto'"):
         transplant(open_model(place / "cut"), old, new, "random")
-    (last := hollow.stored["lm_head.bias"].file).write_bytes(last.read_bytes()[:-4])
+    (last := files_of(hollow).stored["lm_head.bias"].file).write_bytes(last.read_bytes()[:-4])
     for opened in (load_model, open_model):
         with pytest.raises(ValueError, match=f"cut: the weights do not load: {last.name} is damaged or cut short"):
             opened(place / "cut")
@@ -885,12 +887,15 @@ def test_a_hub_name_is_opened_in_the_download_cache(cell_95305b17, cell_83004925
         patch.setattr(constants, "HF_HUB_CACHE", str(cache))
         patch.setattr(constants, "HF_HUB_OFFLINE", True)
         named = FolderSource.open("me/name")
-        assert load_model(named).source_folder == snapshot
+        assert files_of(load_model(named)).folder == snapshot
         made = transplant(named.open_weights(), named, toy_tokenizer("unigram", NEW), "identity")
         out = made.save_pretrained(cache / "out", model=named.path)
         for name in ("LICENSE", "modules.json", "1_Pooling/config.json", "sentence_bert_config.json"):
             assert (out / name).read_bytes() == (snapshot / name).read_bytes()
-        assert made.model.stored and json.loads((out / "vocab_lit.json").read_text())["model"] == named.name == "me/name"
+        assert (
+            files_of(made.model).stored
+            and json.loads((out / "vocab_lit.json").read_text())["model"] == named.name == "me/name"
+        )
         with pytest.raises(FileNotFoundError, match="me/other: no such model folder, and HF_HUB_OFFLINE is set"):
             FolderSource.open("me/other")
 

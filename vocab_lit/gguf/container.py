@@ -23,8 +23,8 @@ from vocab_lit.text.errors import UserError, import_extra
 from vocab_lit.text.files import check_written, json_object, write_file
 
 # %% auto #0
-__all__ = ['NUMBERS', 'STRING', 'ARRAY', 'PART', 'Q8_0', 'Field', 'block_sizes', 'type_name', 'Tensor', 'in_short', 'parts_of',
-           'GgufFile', 'dequantised', 'quantised', 'writable_type', 'NewTensor', 'same_tensor', 'gguf_bytes',
+__all__ = ['NUMBERS', 'STRING', 'ARRAY', 'PART', 'Q8_0', 'Field', 'block_sizes', 'type_name', 'Layout', 'Tensor', 'NewTensor',
+           'in_short', 'parts_of', 'GgufFile', 'dequantised', 'quantised', 'writable_type', 'same_tensor', 'gguf_bytes',
            'write_gguf', 'not_finite', 'check_finite', 'has_finite_numbers']
 
 # %% ../../nbs/11_gguf/00_container.ipynb #080be024
@@ -53,24 +53,17 @@ def type_name(type: int) -> str:
 
 
 @dataclass(frozen=True)
-class Tensor:
-    "Where a tensor lies, and how its rows are written."
+class Layout:
+    "The name, shape and type of a tensor."
 
     name: str
     shape: tuple[int, ...]  # rows first, the reverse of GGUF's order
     type: int  # GGML's type
-    file: Path
-    offset: int  # bytes from the beginning of the file
 
     @property
     def rows(self) -> int:
         "How many rows it has, over all dimensions but the last."
         return math.prod(self.shape[:-1])
-
-    @property
-    def block_bytes(self) -> int:
-        "Bytes of a block, of which rows have a whole number."
-        return block_sizes()[self.type][1]
 
     @property
     def row_bytes(self) -> int:
@@ -83,23 +76,38 @@ class Tensor:
         "Bytes of all rows."
         return self.rows * self.row_bytes
 
+
+@dataclass(frozen=True)
+class Tensor(Layout):
+    "A tensor in a file."
+
+    file: Path
+    offset: int  # bytes from the beginning of the file
+
     @property
     def by_row(self) -> Tensor:
         "The tensor in two dimensions, of which the first stays."
         return replace(self, shape=(self.shape[0], math.prod(self.shape[1:])))
+
+
+@dataclass(frozen=True)
+class NewTensor(Layout):
+    "A tensor that is to be written."
+
+    pieces: Callable[[], Iterator[bytes]]  # its bytes in order
 
 # %% ../../nbs/11_gguf/00_container.ipynb #2289d7e3
 _LONGEST = 160  # characters of what a file says that are shown
 
 
 def in_short(text: str) -> str:
-    "What a file says, in a message, which may be of any length."
+    "Shorten what a file says for a message; it may be of any length."
     half = _LONGEST // 2
     return text if len(text) <= _LONGEST else f"{text[:half]} … {text[-half:]}"
 
 
 class _Header:
-    "A header that is read from its beginning; `ValueError` names the file where it promises more than there is."
+    "A header that is read from its beginning; `UserError` names the file where it promises more than there is."
 
     def __init__(self, file: Path, content: mmap.mmap):
         self.file, self.content, self.at = file, content, 0
@@ -107,18 +115,19 @@ class _Header:
     def wrong(self, what: str) -> UserError:
         return UserError(f"{self.file} is damaged, or no GGUF file: {in_short(what)}")
 
-    def skip(self, size: int, what: str) -> int:  # the position before
-        "Go over some bytes, which must be there."
-        before = self.at
-        if size > len(self.content) - before:
+    def numbers(self, type: int, n: int, what: str) -> np.ndarray:
+        "Some numbers of one of GGUF's types."
+        if type not in NUMBERS:
+            raise self.wrong(f"{what} has a value of type {type}, which is none of a number or a string")
+        dtype, before = NUMBERS[type], self.at
+        if n * dtype.itemsize > len(self.content) - before:
             raise self.wrong(f"{what} goes beyond the end of the file")
-        self.at += size
-        return before
+        self.at += n * dtype.itemsize
+        return np.frombuffer(self.content, dtype, n, before).copy()
 
-    def number(self, type: int, what: str) -> Any:
-        "A number of one of GGUF's types."
-        dtype = NUMBERS[type]
-        return np.frombuffer(self.content, dtype, 1, self.skip(dtype.itemsize, what))[0].item()
+    def number(self, type: int, what: str) -> int:
+        "A whole number of one of GGUF's types."
+        return self.numbers(type, 1, what)[0].item()
 
     def count(self, least: int, what: str) -> int:
         "How many of something there are, of which each takes at least so many bytes."
@@ -127,14 +136,9 @@ class _Header:
             raise self.wrong(f"{n:,} {what} do not fit into the file")
         return n
 
-    def string(self, what: str) -> str:
-        size = self.number(10, what)
-        at = self.skip(size, what)
-        return self.content[at : at + size].decode("utf-8", "surrogateescape")
-
-    def strings(self, what: str) -> list[str]:
-        "An array of strings, read without a call for each."
-        n, content, at, read = self.count(8, what), self.content, self.at, []
+    def strings(self, n: int, what: str) -> list[str]:
+        "Some strings, read without a call for each."
+        content, at, read = self.content, self.at, []
         length, end = struct.Struct("<Q").unpack_from, len(content)
         for _ in range(n):
             start = at + 8
@@ -144,46 +148,16 @@ class _Header:
         self.at = at
         return read
 
-    def numbers(self, type: int, what: str) -> np.ndarray:
-        "An array of numbers."
-        dtype = NUMBERS[type]
-        n = self.count(dtype.itemsize, what)
-        return np.frombuffer(self.content, dtype, n, self.skip(n * dtype.itemsize, what)).copy()
-
     def field(self, what: str) -> Field:
         "A value of any type."
         type = self.number(4, what)
         if type == STRING:
-            return Field(type, None, self.string(what))
+            return Field(type, None, self.strings(1, what)[0])
         if type != ARRAY:
-            self._check_type(type, what)
-            return Field(type, None, self.number(type, what))
+            return Field(type, None, self.numbers(type, 1, what)[0].item())
         items = self.number(4, what)
-        if items == STRING:
-            return Field(type, items, self.strings(what))
-        self._check_type(items, what)
-        return Field(type, items, self.numbers(items, what))
-
-    def _check_type(self, type: int, what: str) -> None:
-        if type not in NUMBERS:
-            raise self.wrong(f"{what} has a value of type {type}, which is none of a number or a string")
-
-
-_READ_VERSIONS = (2, 3)
-
-
-def _check_version(header: _Header) -> None:
-    "`ValueError` where a file is no GGUF file, or is one of another version or byte order."
-    if header.content[:4] != b"GGUF":
-        raise header.wrong(f"it begins with {header.content[:4]!r} instead of b'GGUF'")
-    header.at = 4
-    version = header.number(4, "the version")
-    if version in _READ_VERSIONS:
-        return
-    if int.from_bytes(version.to_bytes(4, "big"), "little") in _READ_VERSIONS:
-        raise UserError(f"{header.file} is big-endian, which is not read; convert it with gguf-convert-endian")
-    hint = "convert the model anew with llama.cpp's converter"
-    raise UserError(f"{header.file} is GGUF of version {version}; versions 2 and 3 are read; {hint}")
+        n = self.count(NUMBERS[items].itemsize if items in NUMBERS else 8, what)
+        return Field(type, items, self.strings(n, what) if items == STRING else self.numbers(items, n, what))
 
 
 _KINDS = {  # of entries on which others rest
@@ -198,50 +172,25 @@ _SIZES = (  # that are above zero; models without attention may have no heads
 )
 
 
-def _kind(field: Field) -> str:
-    "What an entry is."
-    type = field.type if field.items is None else field.items
-    kind = "text" if type == STRING else {"f": "number", "b": "truth value"}.get(NUMBERS[type].kind, "whole number")
-    return f"a {kind}" if field.items is None else f"a list of {kind}s"
-
-
-def _check_kind(header: _Header, name: str, field: Field) -> None:
-    "`ValueError` where an entry on which others rest is of another kind."
-    due, kind = next((due for names, due in _KINDS.items() if re.fullmatch(names, name)), None), _kind(field)
-    if due and due not in (kind, kind.replace("whole number", "number")):
-        raise header.wrong(f"{name} is {kind} instead of {due}")
-    if field.items is None and not field.value and re.fullmatch(_SIZES, name):
-        raise header.wrong(f"{name} is {field.value!r}, and must be above zero")
-    if name == "vocab_lit.note":
-        json_object(field.value, f"{header.file}: {name}")
-
-
-def _read_fields(header: _Header, n: int) -> dict[str, Field]:
+def _read_fields(header: _Header) -> dict[str, Field]:
+    "Read the metadata; `UserError` where an entry on which others rest is of another kind."
     fields: dict[str, Field] = {}
-    for _ in range(n):
-        name = header.string("the name of an entry")
+    for _ in range(header.count(13, "entries of metadata")):
+        [name] = header.strings(1, "the name of an entry")
         if name in fields:
             raise header.wrong(f"{name!r} stands twice in the metadata")
         fields[name] = field = header.field(f"{name!r}")
-        _check_kind(header, name, field)
+        type = field.type if field.items is None else field.items
+        item = "text" if type == STRING else {"f": "number", "b": "truth value"}.get(NUMBERS[type].kind, "whole number")
+        kind = f"a {item}" if field.items is None else f"a list of {item}s"
+        due = next((due for names, due in _KINDS.items() if re.fullmatch(names, name)), None)
+        if due and due not in (kind, kind.replace("whole number", "number")):
+            raise header.wrong(f"{name} is {kind} instead of {due}")
+        if field.items is None and not field.value and re.fullmatch(_SIZES, name):
+            raise header.wrong(f"{name} is {field.value!r}, and must be above zero")
+        if name == "vocab_lit.note":
+            json_object(field.value, f"{header.file}: {name}")
     return fields
-
-
-def _read_tensor(header: _Header) -> Tensor:
-    "What a header says of a tensor; its offset is still one within the data."
-    name = header.string("the name of a tensor")
-    what = f"the tensor {name!r}"
-    dimensions = header.number(4, what)
-    if not 1 <= dimensions <= 4:
-        raise header.wrong(f"{what} has {dimensions:,} dimensions")
-    shape = tuple(header.number(10, what) for _ in range(dimensions))[::-1]
-    type = header.number(4, what)
-    if type not in block_sizes():
-        raise UserError(f"{header.file}: {what} has the type {type}, which the package gguf does not know; update it")
-    values = block_sizes()[type][0]
-    if not all(shape) or shape[-1] % values:
-        raise header.wrong(f"{what} has rows of {shape[-1]:,} values, not of whole blocks of {values}")
-    return Tensor(name, shape, type, header.file, header.number(10, what))
 
 
 def _alignment(fields: Mapping[str, Field]) -> int:
@@ -253,24 +202,26 @@ def _aligned(at: int, alignment: int) -> int:
     "The next multiple of the alignment."
     return -(-at // alignment) * alignment
 
-
-def _read_part(file: Path) -> tuple[dict[str, Field], dict[str, Tensor]]:
-    "The metadata of a file, and where its tensors lie."
-    if not file.is_file():
-        raise FileNotFoundError(f"{file}: no such file")
-    with open(file, "rb") as f:
-        if not file.stat().st_size:
-            raise UserError(f"{file} is empty; get it again")
-        with mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ) as content:
-            return _read_header(_Header(file, content))
-
-
-def _read_header(header: _Header) -> tuple[dict[str, Field], dict[str, Tensor]]:
-    _check_version(header)
-    n_tensors = header.count(24, "tensors")
-    fields = _read_fields(header, header.count(13, "entries of metadata"))
-    listed = [_read_tensor(header) for _ in range(n_tensors)]
-    alignment, size = _alignment(fields), len(header.content)
+# %% ../../nbs/11_gguf/00_container.ipynb #bce090dc
+def _read_tensors(header: _Header, n: int, fields: Mapping[str, Field]) -> dict[str, Tensor]:
+    "Read where the tensors are in the file, by name."
+    listed: list[Tensor] = []
+    for _ in range(n):
+        [name] = header.strings(1, "the name of a tensor")
+        what = f"the tensor {name!r}"
+        dimensions = header.number(4, what)
+        if not 1 <= dimensions <= 4:
+            raise header.wrong(f"{what} has {dimensions:,} dimensions")
+        shape = tuple(header.numbers(10, dimensions, what).tolist()[::-1])
+        type = header.number(4, what)
+        if type not in block_sizes():
+            known = "the package gguf does not know; update it"
+            raise UserError(f"{header.file}: {what} has the type {type}, which {known}")
+        values = block_sizes()[type][0]
+        if not all(shape) or shape[-1] % values:
+            raise header.wrong(f"{what} has rows of {shape[-1]:,} values, not of whole blocks of {values}")
+        listed.append(Tensor(name, shape, type, header.file, header.number(10, what)))
+    alignment = _alignment(fields)
     if alignment < 1 or alignment & (alignment - 1):
         raise header.wrong(f"general.alignment is {alignment}, which is no power of two")
     begin = _aligned(header.at, alignment)
@@ -281,13 +232,34 @@ def _read_header(header: _Header) -> tuple[dict[str, Field], dict[str, Tensor]]:
         if tensor.name in tensors:
             raise header.wrong(f"the tensor {tensor.name!r} stands twice in it")
         tensors[tensor.name] = found = replace(tensor, offset=begin + tensor.offset)
-        if found.offset + found.bytes > size:
+        if found.offset + found.bytes > len(header.content):
             raise header.wrong(f"the tensor {tensor.name!r} goes beyond the end of the file")
-    placed = sorted(tensors.values(), key=lambda t: t.offset)
-    for before, after in itertools.pairwise(placed):
+    for before, after in itertools.pairwise(sorted(tensors.values(), key=lambda t: t.offset)):
         if before.offset + before.bytes > after.offset:
             raise header.wrong(f"the tensor {after.name!r} overlaps {before.name!r}")
-    return fields, tensors
+    return tensors
+
+# %% ../../nbs/11_gguf/00_container.ipynb #rp000001
+def _read_part(file: Path) -> tuple[dict[str, Field], dict[str, Tensor]]:
+    "Read the metadata of a file, and where its tensors are."
+    if not file.is_file():
+        raise FileNotFoundError(f"{file}: no such file")
+    if not file.stat().st_size:
+        raise UserError(f"{file} is empty; get it again")
+    with open(file, "rb") as f, mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        header = _Header(file, content)
+        if content[:4] != b"GGUF":
+            raise header.wrong(f"it begins with {content[:4]!r} instead of b'GGUF'")
+        header.at = 4
+        version = header.number(4, "the version")
+        if int.from_bytes(version.to_bytes(4, "big"), "little") in (2, 3):
+            raise UserError(f"{file} is big-endian, which is not read; convert it with gguf-convert-endian")
+        if version not in (2, 3):
+            hint = "convert the model anew with llama.cpp's converter"
+            raise UserError(f"{file} is GGUF of version {version}; versions 2 and 3 are read; {hint}")
+        n_tensors = header.count(24, "tensors")
+        fields = _read_fields(header)
+        return fields, _read_tensors(header, n_tensors, fields)
 
 # %% ../../nbs/11_gguf/00_container.ipynb #b5ee7d7c
 PART = re.compile(r"(?P<stem>.+)-(?P<number>\d{5})-of-(?P<count>\d{5})\.gguf")
@@ -334,7 +306,7 @@ class GgufFile:
         "The file of a path; one that is open already is returned as it is."
         return source if isinstance(source, GgufFile) else cls(source)
 
-    def get(self, name: str, default: Any = None) -> Any:
+    def get(self, name: str, default: object = None) -> Any:
         "An entry of the metadata."
         return self.fields[name].value if name in self.fields else default
 
@@ -343,7 +315,7 @@ class GgufFile:
         "The name that llama.cpp has for the architecture, such as `gemma3`."
         return self.get("general.architecture", "")
 
-    def setting(self, name: str, default: Any = None) -> Any:
+    def setting(self, name: str, default: int = 0) -> int:
         "An entry that the architecture has, such as `embedding_length`."
         return self.get(f"{self.architecture}.{name}", default)
 
@@ -360,30 +332,29 @@ class GgufFile:
             for at in range(0, tensor.bytes, _PIECE):
                 yield f.read(min(_PIECE, tensor.bytes - at))
 
-    def rows(
-        self,
-        name: str,
-        ids: Sequence[int] | np.ndarray | None = None,  # all by default; of a vector, each value is a row
-    ) -> np.ndarray:  # (rows, bytes) uint8
-        "Some rows of a tensor as they are."
+    def rows(self, name: str, ids: Sequence[int] | np.ndarray | None = None) -> np.ndarray:  # (rows, bytes) uint8
+        """Some rows of a tensor as they are.
+
+        ids: all by default; of a vector, each value is a row
+        """
         tensor = self.tensors[name].by_row
         table = np.memmap(tensor.file, np.uint8, "r", tensor.offset, (tensor.rows, tensor.row_bytes))
         return np.array(table if ids is None else table[np.asarray(ids, np.int64)])
 
-    def values(
-        self,
-        name: str,
-        ids: Sequence[int] | np.ndarray | None = None,  # as of `rows`
-    ) -> np.ndarray:  # (rows, columns) float32
-        "Some rows of a tensor as numbers; `ValueError` where the package gguf cannot dequantise its type."
+    def values(self, name: str, ids: Sequence[int] | np.ndarray | None = None) -> np.ndarray:  # (rows, columns) float32
+        """Some rows of a tensor as numbers; `ValueError` where the package gguf cannot dequantise its type.
+
+        ids: as of `rows`
+        """
         return dequantised(self.rows(name, ids), self.tensors[name].type)
 
+# %% ../../nbs/11_gguf/00_container.ipynb #dq000001
+def dequantised(rows: np.ndarray, type: int) -> np.ndarray:  # (rows, columns) float32
+    """The numbers of rows.
 
-def dequantised(
-    rows: np.ndarray,  # (rows, bytes) uint8
-    type: int,  # GGML's
-) -> np.ndarray:  # (rows, columns) float32
-    "The numbers of rows."
+    rows: (rows, bytes) uint8
+    type: GGML's
+    """
     package = import_extra("gguf", "gguf")
     try:
         return package.quants.dequantize(rows, package.GGMLQuantizationType(type)).astype(np.float32, copy=False)
@@ -391,11 +362,12 @@ def dequantised(
         raise UserError(f"the package gguf cannot dequantise {type_name(type)}") from None
 
 
-def quantised(
-    values: np.ndarray,  # (rows, columns)
-    type: int,  # GGML's
-) -> np.ndarray:  # (rows, bytes) uint8
-    "Rows in the blocks of a type; `ValueError` where it cannot be written."
+def quantised(values: np.ndarray, type: int) -> np.ndarray:  # (rows, bytes) uint8
+    """Rows in the blocks of a type; `ValueError` where it cannot be written.
+
+    values: (rows, columns)
+    type: GGML's
+    """
     package, values = import_extra("gguf", "gguf"), np.ascontiguousarray(values, np.float32)
     try:
         if by_hand := K_TYPES.get(type_name(type)):
@@ -419,21 +391,6 @@ def writable_type(type: int) -> int:
     return type
 
 
-@dataclass(frozen=True)
-class NewTensor:
-    "A tensor that is to be written."
-
-    name: str
-    shape: tuple[int, ...]  # rows first
-    type: int  # GGML's
-    pieces: Callable[[], Iterator[bytes]]  # its bytes in order
-
-    @property
-    def bytes(self) -> int:
-        "How many bytes its pieces have in all."
-        return Tensor(self.name, self.shape, self.type, Path(), 0).bytes
-
-
 def same_tensor(source: GgufFile, name: str) -> NewTensor:
     "A tensor of a file, byte for byte."
     tensor = source.tensors[name]
@@ -445,32 +402,25 @@ def _string_bytes(text: str) -> bytes:
     return struct.pack("<Q", len(data)) + data
 
 
-def _field_bytes(field: Field) -> bytes:
-    "A value as a header has it, its type first."
-    head = struct.pack("<I", field.type)
-    if field.type == STRING:
-        return head + _string_bytes(field.value)
-    if field.items is None:
-        return head + np.array(field.value, NUMBERS[field.type]).tobytes()
-    head += struct.pack("<IQ", field.items, len(field.value))
-    if field.items == STRING:
-        return head + b"".join(map(_string_bytes, field.value))
-    return head + np.asarray(field.value, NUMBERS[field.items]).tobytes()
-
-
-def _tensor_bytes(tensor: NewTensor, offset: int) -> bytes:
-    "What a header says of a tensor."
-    n = len(tensor.shape)
-    return _string_bytes(tensor.name) + struct.pack(f"<I{n}QIQ", n, *tensor.shape[::-1], tensor.type, offset)
-
-
-def _header_bytes(fields: Mapping[str, Field], tensors: Sequence[NewTensor], alignment: int) -> bytes:
-    "All that stands before the tensors, filled up to where the first begins."
-    header, at = [b"GGUF" + struct.pack("<IQQ", 3, len(tensors), len(fields))], 0
-    header += [_string_bytes(name) + _field_bytes(field) for name, field in fields.items()]
-    for tensor in tensors:
-        header.append(_tensor_bytes(tensor, at))
-        at = _aligned(at + tensor.bytes, alignment)
+def _header_bytes(fields: Mapping[str, Field], tensors: Sequence[NewTensor]) -> bytes:
+    "All that is before the tensors, filled up to where the first begins."
+    alignment, at = _alignment(fields), 0
+    header = [b"GGUF" + struct.pack("<IQQ", 3, len(tensors), len(fields))]
+    for name, field in fields.items():
+        header += [_string_bytes(name), struct.pack("<I", field.type)]
+        values, type = field.value, field.type
+        if type == ARRAY:
+            assert field.items is not None  # which arrays have
+            header.append(struct.pack("<IQ", field.items, len(values)))
+            type = field.items
+        if type == STRING:
+            header += map(_string_bytes, values if field.type == ARRAY else [values])
+        else:
+            header.append(np.asarray(values, NUMBERS[type]).tobytes())
+    for t in tensors:
+        n = len(t.shape)
+        header += [_string_bytes(t.name), struct.pack(f"<I{n}QIQ", n, *t.shape[::-1], t.type, at)]
+        at = _aligned(at + t.bytes, alignment)
     made = b"".join(header)
     return made + bytes(-len(made) % alignment)
 
@@ -478,17 +428,16 @@ def _header_bytes(fields: Mapping[str, Field], tensors: Sequence[NewTensor], ali
 def gguf_bytes(fields: Mapping[str, Field], tensors: Sequence[NewTensor]) -> int:
     "The size of the file that `write_gguf` writes."
     alignment = _alignment(fields)
-    return len(_header_bytes(fields, tensors, alignment)) + sum(_aligned(t.bytes, alignment) for t in tensors)
+    return len(_header_bytes(fields, tensors)) + sum(_aligned(t.bytes, alignment) for t in tensors)
 
 
-def write_gguf(
-    out: str | Path,  # a new file
-    fields: Mapping[str, Field],
-    tensors: Sequence[NewTensor],
-) -> None:
-    "Write a GGUF file, wholly or not at all; `ValueError` where there is one already."
+def write_gguf(out: str | Path, fields: Mapping[str, Field], tensors: Sequence[NewTensor]) -> None:
+    """Write a GGUF file, wholly or not at all; `ValueError` where there is one already.
+
+    out: a new file
+    """
     alignment = _alignment(fields)
-    header, written = _header_bytes(fields, tensors, alignment), []
+    header, written = _header_bytes(fields, tensors), []
     with write_file(out) as part:
         with open(part, "wb") as f:
             f.write(header)
@@ -526,15 +475,14 @@ def check_finite(file: GgufFile) -> None:
 
 def has_finite_numbers(tensor: Tensor) -> bool:
     "Whether all numbers of a tensor are finite."
-    name = type_name(tensor.type)
+    name, (_, size) = type_name(tensor.type), block_sizes()[tensor.type]
     number, exponent = _FORMATS.get(name, _HALF)
     places = (0,) if name in _FORMATS else _PLACES.get(name, ())
-    names = [str(place) for place in places]
-    fields: Any = dict(names=names, formats=[number] * len(names), offsets=places, itemsize=tensor.block_bytes)
-    layout, end = np.dtype(fields), tensor.bytes // tensor.block_bytes
-    for start in range(0, end, _BLOCKS):
-        place = tensor.offset + start * tensor.block_bytes
-        blocks = np.fromfile(tensor.file, layout, min(_BLOCKS, end - start), offset=place)
-        if any((blocks[n] & exponent == exponent).any() for n in names):
-            return False
+    for start in range(tensor.offset, tensor.offset + tensor.bytes, size * _BLOCKS):
+        n = min(size * _BLOCKS, tensor.offset + tensor.bytes - start)
+        blocks = np.fromfile(tensor.file, np.uint8, n, offset=start).reshape(-1, size)
+        for place in places:
+            numbers = np.ascontiguousarray(blocks[:, place : place + np.dtype(number).itemsize]).view(number)
+            if (numbers & exponent == exponent).any():
+                return False
     return True

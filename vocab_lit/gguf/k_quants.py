@@ -31,12 +31,12 @@ def _sum(values: np.ndarray) -> np.ndarray:  # (groups, 1)
     return values.sum(-1, keepdims=True)
 
 
-def _scales(
-    x: np.ndarray,  # (groups, values)
-    low: int,  # the least whole number; below zero, and of the largest size
-    high: int,
-) -> np.ndarray:  # (groups, 1), of either sign
-    "The scales by which whole numbers are nearest to values."
+def _scales(x: np.ndarray, low: int, high: int) -> np.ndarray:  # (groups, 1), of either sign
+    """The scales by which whole numbers are nearest to values.
+
+    x: (groups, values)
+    low: the least whole number; below zero, and of the largest size
+    """
     largest = np.take_along_axis(x, np.abs(x).argmax(-1)[:, None], -1)
     best, least = np.zeros_like(largest), _sum(x**2)
     for step in _TRIES:
@@ -47,11 +47,12 @@ def _scales(
     return best
 
 
-def _scales_and_offsets(
-    x: np.ndarray,  # (groups, values)
-    high: int,  # the largest whole number; the least is 0
-) -> tuple[np.ndarray, np.ndarray]:  # (groups, 1) each, none below zero
-    "The scales and offsets by which whole numbers are nearest to values."
+def _scales_and_offsets(x: np.ndarray, high: int) -> tuple[np.ndarray, np.ndarray]:  # (groups, 1) each, none below zero
+    """The scales and offsets by which whole numbers are nearest to values.
+
+    x: (groups, values)
+    high: the largest whole number; the least is 0
+    """
     bottom, n = np.minimum(x.min(-1, keepdims=True), 0), x.shape[-1]
     span = x.max(-1, keepdims=True) - bottom
     best, offset, least = np.zeros_like(span), -bottom, _sum((x - bottom) ** 2)
@@ -66,13 +67,13 @@ def _scales_and_offsets(
     return best, offset
 
 
-def _multiples(
-    scales: np.ndarray,  # (blocks, groups)
-    low: int,
-    high: int,
-    full: int,  # the multiple that the largest scale is
-) -> tuple[np.ndarray, np.ndarray]:  # (blocks, 1) float16; (blocks, groups)
-    "Scales as whole multiples of one number for each block."
+def _multiples(scales: np.ndarray, low: int, high: int, full: int) -> tuple[np.ndarray, np.ndarray]:
+    """Scales as whole multiples of one number for each block.
+
+    scales: (blocks, groups)
+    full: the multiple that the largest scale is
+    returns: (blocks, 1) float16; (blocks, groups)
+    """
     largest = np.take_along_axis(scales, np.abs(scales).argmax(-1)[:, None], -1)
     unit = (largest / full).astype(np.float16)
     return unit, _whole(_divided(scales, unit.astype(np.float32)), low, high)

@@ -70,17 +70,15 @@ class Generated:
 class LlamaCpp:
     """A model in llama.cpp, in a process of its own: a context manager.
 
+    path: of a GGUF file, of several parts the first
+    context: tokens of prompt and answer together
+    seconds: how long each answer, and the loading, may take
+    more: Python that sets further `params` of llama.cpp's server
+
     `ValueError` where llama.cpp refuses the file or a request; `TimeoutError` where it takes too long.
     """
 
-    def __init__(
-        self,
-        path: str | Path,  # of a GGUF file, of several parts the first
-        context: int = 512,  # tokens of prompt and answer together
-        threads: int = 1,
-        seconds: float = 120,  # how long each answer, and the loading, may take
-        more: str = "",  # Python that sets further `params` of llama.cpp's server
-    ):
+    def __init__(self, path: str | Path, context: int = 512, threads: int = 1, seconds: float = 120, more: str = ""):
         if not has_llama_cpp():
             raise MissingExtra("llama.cpp is not installed; pip install xllamacpp", name="xllamacpp")
         self.path, self.seconds = Path(path), seconds
@@ -133,13 +131,12 @@ class LlamaCpp:
         self._process.communicate()
         self._folder.cleanup()
 
-    def ask(
-        self,
-        path: str,  # of the server, such as /tokenize
-        what: str,  # what is waited for, in words
-        **request: Any,
-    ) -> dict[str, Any]:
-        "An answer of the server."
+    def ask(self, path: str, what: str, **request: object) -> dict[str, Any]:
+        """An answer of the server.
+
+        path: of the server, such as /tokenize
+        what: what is waited for, in words
+        """
         connection = http.client.HTTPConnection(self._host, self._port, timeout=self.seconds)
         try:
             connection.request("POST", path, json.dumps(request), {"Content-Type": "application/json"})
@@ -155,28 +152,27 @@ class LlamaCpp:
             raise UserError(f"llama.cpp does not {what} with {self.path}: {answer['error']['message']}")
         return answer
 
-    def ids(
-        self,
-        texts: Sequence[str],
-        special: bool = False,  # whether special tokens are found in the text
-        around: bool = False,  # whether those are added that stand around a text
-    ) -> list[list[int]]:
-        "The token ids of texts."
+    def ids(self, texts: Sequence[str], special: bool = False, around: bool = False) -> list[list[int]]:
+        """The token ids of texts.
+
+        special: whether special tokens are found in the text
+        around: whether those are added that stand around a text
+        """
         options = dict(parse_special=special, add_special=around)
         return [self.ask("/tokenize", "tokenize a text", content=text, **options)["tokens"] for text in texts]
 
-    def complete(self, prompt: str | Sequence[int], n: int, **options: Any) -> dict[str, Any]:
+    def complete(self, prompt: str | Sequence[int], n: int, **options: object) -> dict[str, Any]:
         "The server's answer to a prompt, which it continues greedily."
         given = prompt if isinstance(prompt, str) else list(prompt)
         options |= dict(temperature=0, cache_prompt=False, return_tokens=True)
         return self.ask("/completion", f"continue a prompt by {n} tokens", prompt=given, n_predict=n, **options)
 
-    def greedy(
-        self,
-        prompt: str | Sequence[int],  # text, which gets what stands before a text, or ids as they are
-        n: int = 24,  # tokens at most
-    ) -> Generated:
-        "The most probable tokens after a prompt."
+    def greedy(self, prompt: str | Sequence[int], n: int = 24) -> Generated:
+        """The most probable tokens after a prompt.
+
+        prompt: text, which gets what stands before a text, or ids as they are
+        n: tokens at most
+        """
         answer = self.complete(prompt, n)
         reason = "length" if answer["stop_type"] == "limit" else "stop"
         return Generated(answer["content"], answer["tokens"], reason, answer["timings"]["predicted_per_second"])

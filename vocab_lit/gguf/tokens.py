@@ -60,24 +60,37 @@ def tokens_of(file: GgufFile) -> list[str]:
     return tokens
 
 
-def _wrong_tokens(file: GgufFile) -> str | None:
-    "What is wrong with the tokens themselves."
-    tokens = [token or f"[EMPTY_{id}]" for id, token in enumerate(tokens_of(file))]  # llama.cpp's name of it
+_WHOLE = (TokenType.UNKNOWN, TokenType.CONTROL, TokenType.USER_DEFINED)  # that are found in a text as they are
+_SURROGATE = re.compile(r"[\ud800-\udfff]")  # how bytes that are not UTF-8 are read
+
+
+def _problem(file: GgufFile) -> str | None:
+    "What is wrong with the tokens, and with their types, scores and merges."
+    texts, types, model = tokens_of(file), token_types(file), tokenizer_model(file)
+    scores, merges = (file.get(f"tokenizer.ggml.{name}") for name in ("scores", "merges"))
+    tokens = [token or f"[EMPTY_{id}]" for id, token in enumerate(texts)]  # llama.cpp's name of it
     if len(set(tokens)) < len(tokens):
         [(twice, _)] = Counter(tokens).most_common(1)
         return f"the token {twice!r} stands twice among the tokens, which llama.cpp refuses"
-    try:
-        "".join(tokens).encode()
-    except UnicodeEncodeError:
-        broken = next(id for id, token in enumerate(tokens) if any("\ud800" <= c <= "\udfff" for c in token))
+    broken = next((id for id, token in enumerate(tokens) if _SURROGATE.search(token)), None)
+    if broken is not None:
         return f"the token {broken:,} {tokens[broken]!r} is not UTF-8"
-    return None
+    if (unknown := np.setdiff1d(types, [0, *TokenType])).size:
+        return f"tokenizer.ggml.token_type has {unknown[0]}, and the types are 1 to {len(TokenType)}"
+    needed = {"llama": "scores", "t5": "scores", "gpt2": "merges"}.get(model)
+    if needed and (scores is None if needed == "scores" else not merges):
+        return f"a tokenizer {model!r} needs tokenizer.ggml.{needed}, and there are none"
+    if needed == "scores" and not np.isfinite(scores).all():
+        id = np.flatnonzero(~np.isfinite(scores))[0]
+        return f"tokenizer.ggml.scores has {scores[id]} for the token {texts[id]!r}"
+    if model == "t5" and not (types == TokenType.NORMAL).any():
+        return "none of its tokens is an ordinary one, and a tokenizer 't5' needs one"
+    if model == "gpt2" and (bare := [merge for merge in merges if " " not in merge[1:-1]]):
+        return f"the merge {bare[0]!r} is none of two pieces with a space between"
+    return _unknown_token_problem(file) if model == "bert" else None
 
 
-_WHOLE = (TokenType.UNKNOWN, TokenType.CONTROL, TokenType.USER_DEFINED)  # that stand in a text as they are
-
-
-def _wrong_unknown(file: GgufFile) -> str | None:
+def _unknown_token_problem(file: GgufFile) -> str | None:
     "What is wrong with a WordPiece tokenizer's token for what the vocabulary does not have."
     name, tokens = "tokenizer.ggml.unknown_token_id", tokens_of(file)
     id = file.get(name, 100)
@@ -88,30 +101,6 @@ def _wrong_unknown(file: GgufFile) -> str | None:
         return None
     how = f"{'by' if name in file.fields else 'without'} {name} it is {tokens[id]!r}, a piece of words"
     return f"a tokenizer 'bert' needs a token such as [UNK], and {how}"
-
-
-def _wrong_beside(file: GgufFile) -> str | None:
-    "What is wrong with types, scores and merges."
-    scores, merges = (file.get(f"tokenizer.ggml.{name}") for name in ("scores", "merges"))
-    unknown = np.setdiff1d(token_types(file), [0, *TokenType])
-    if unknown.size:
-        return f"tokenizer.ggml.token_type has {unknown[0]}, and the types are 1 to {len(TokenType)}"
-    if tokenizer_model(file) in ("llama", "t5"):
-        if scores is None:
-            return f"a tokenizer {tokenizer_model(file)!r} needs tokenizer.ggml.scores, and there are none"
-        if not np.isfinite(scores).all():
-            id = np.flatnonzero(~np.isfinite(scores))[0]
-            return f"tokenizer.ggml.scores has {scores[id]} for the token {tokens_of(file)[id]!r}"
-    if tokenizer_model(file) == "t5" and not (token_types(file) == TokenType.NORMAL).any():
-        return "none of its tokens is an ordinary one, and a tokenizer 't5' needs one"
-    if tokenizer_model(file) == "gpt2":
-        if not merges:
-            return "a tokenizer 'gpt2' needs tokenizer.ggml.merges, and there are none"
-        if bare := [merge for merge in merges if " " not in merge[1:-1]]:
-            return f"the merge {bare[0]!r} is none of two pieces with a space between"
-    if tokenizer_model(file) == "bert":
-        return _wrong_unknown(file)
-    return None
 
 
 def replacements(file: GgufFile) -> bytes:
@@ -125,7 +114,7 @@ def replacements(file: GgufFile) -> bytes:
 
 def check_tokens(file: GgufFile) -> None:
     "`ValueError` where llama.cpp could not divide a text by the tokens, or other than by chance."
-    if wrong := _wrong_tokens(file) or _wrong_beside(file):
+    if wrong := _problem(file):
         raise UserError(f"{file.path} is damaged: {in_short(wrong)}; get it again, or convert the model anew")
     if tokenizer_model(file) == "t5":
         replacements(file)
@@ -174,19 +163,14 @@ _TABLES = re.compile(
 _WHOLE_NUMBERS = range(24, 28)  # GGML's types I8 to I64
 
 
-def _is_other_size(file: GgufFile, n: int) -> bool:
-    "Whether an entry of the architecture but the size of its vocabulary is a number, or the product of two."
-    prefix = f"{file.architecture}."
-    entries = [field.value for name, field in file.fields.items() if name.startswith(prefix) and "vocab" not in name]
-    numbers = {a for value in entries if not isinstance(value, str) for a in np.atleast_1d(np.asarray(value)).tolist()}
-    numbers = {a for a in numbers if isinstance(a, int) and not isinstance(a, bool)}
-    return n in numbers or any(a > 0 and n % a == 0 and n // a in numbers for a in numbers)
-
-
 def token_tables(file: GgufFile) -> list[str]:
     "The names of the tensors with a row per token; `ValueError` where it cannot be told what belongs to a token."
-    n = len(tokens_of(file))
-    by_name = _is_other_size(file, n)
+    n, prefix = len(tokens_of(file)), f"{file.architecture}."
+    # where another number of the architecture, or the product of two, is as large, tensors are known by name alone
+    entries = [field.value for name, field in file.fields.items() if name.startswith(prefix) and "vocab" not in name]
+    values = [np.atleast_1d(np.asarray(entry)) for entry in entries if not isinstance(entry, str)]
+    numbers = {a for value in values if value.dtype.kind in "iu" for a in value.tolist()}
+    by_name = any(a > 0 and n % a == 0 and (a == n or n // a in numbers) for a in numbers)
     if whole := next((name for name, t in file.tensors.items() if t.type in _WHOLE_NUMBERS), None):
         what = f"the tensor {in_short(whole)} holds whole numbers, which may be ids of its tokens"
         raise UserError(f"{file.path} cannot get other tokens: {what}; change the model that it was made from")
@@ -204,12 +188,12 @@ def check_whole(file: GgufFile) -> None:
     token_tables(file)
 
 # %% ../../nbs/11_gguf/01_tokens.ipynb #a2f1391c
-def with_tokens(
-    file: GgufFile,
-    kept: np.ndarray,  # (tokens,) ids in the file, ascending; -1 for a new token, whose values are still to be written
-    merges: Sequence[str] | None = None,  # those that stay, where the tokenizer has any
-) -> dict[str, Field]:
-    "The metadata with some of the tokens, under the ids 0, 1 and so on; all else stays."
+def with_tokens(file: GgufFile, kept: np.ndarray, merges: Sequence[str] | None = None) -> dict[str, Field]:
+    """The metadata with some of the tokens, under the ids 0, 1 and so on; all else stays.
+
+    kept: (tokens,) ids in the file, ascending; -1 for a new token, whose values are still to be written
+    merges: those that stay, where the tokenizer has any
+    """
     n, ids = len(tokens_of(file)), set(names_of_ids(file))
     new_ids = {id: new for new, id in enumerate(kept.tolist()) if id >= 0}
     fields = dict(file.fields)

@@ -13,14 +13,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 import torch
 from safetensors.torch import load_file, save_file
 
 from vocab_lit.models.lazy_weights import input_weight
 from vocab_lit.models.madx import Adapter, MadX, check_name
-from vocab_lit.models.settings import AdapterConfig
+from vocab_lit.models.settings import AdapterConfig, Facts
 from vocab_lit.text.errors import UserError
 from vocab_lit.text.files import read_json, write_folder
 from vocab_lit.text.settings import first_line
@@ -35,26 +35,15 @@ __all__ = ['Tensors', 'to_json', 'from_json', 'write_adapter', 'save_adapter', '
            'is_task', 'load_head']
 
 # %% ../../nbs/05_models/14_adapterhub.ipynb #b6287dc1
-_MUST = dict(  # what the files say of MAD-X's adapters; what they leave out has these values too
-    mh_adapter=False,
-    output_adapter=True,
-    is_parallel=False,
-    ln_before=False,
-    ln_after=False,
-    original_ln_before=True,
-    original_ln_after=True,
-    residual_before_ln=True,
-    adapter_residual_before_ln=False,
-    phm_layer=False,
-    use_gating=False,
-    scaling=1.0,
-    cross_adapter=False,
-)
+# what the files say of MAD-X's adapters; what they leave out has these values too
+_NOT = "mh_adapter is_parallel ln_before ln_after adapter_residual_before_ln phm_layer use_gating cross_adapter"
+_ALWAYS = "output_adapter original_ln_before original_ln_after residual_before_ln"
+_MUST: Facts = dict.fromkeys(_NOT.split(), False) | dict.fromkeys(_ALWAYS.split(), True) | dict(scaling=1.0)
 # what names of activations meant in files without a version
 _BEFORE_VERSIONS = {"gelu": "gelu_new", "gelu_orig": "gelu"}
 
 
-def to_json(config: AdapterConfig) -> dict[str, Any]:  # what stands under "config"
+def to_json(config: AdapterConfig) -> Facts:  # what stands under "config"
     "An adapter's shape as the library reads it."
     factors = [int(x) if x == int(x) else x for x in (config.reduction, config.invertible)]
     return _MUST | dict(
@@ -66,15 +55,16 @@ def to_json(config: AdapterConfig) -> dict[str, Any]:  # what stands under "conf
     )
 
 
-def from_json(
-    facts: dict,  # a whole adapter_config.json
-    path: str | Path = "",  # for messages
-) -> AdapterConfig:
-    "An adapter's shape from a file; `ValueError` names what this package cannot compute."
+def from_json(facts: Facts, path: str | Path = "") -> AdapterConfig:
+    """An adapter's shape from a file; `ValueError` names what this package cannot compute.
+
+    facts: a whole adapter_config.json
+    path: for messages
+    """
     given = facts.get("config")
     if not isinstance(given, dict):
         raise UserError(f'{path}: expected the shape of an adapter as "config", found {given!r}')
-    told: dict[str, Any] = {k.lower(): v for k, v in given.items()}  # LN_before in old files
+    told: Facts = {k.lower(): v for k, v in given.items()}  # LN_before in old files
     if isinstance(nice := told.pop("invertible_adapter", None), dict):
         told |= dict(inv_adapter=nice.get("block_type"), inv_adapter_reduction_factor=nice.get("reduction_factor"))
     must = _MUST | dict(architecture=None, inv_adapter="nice" if told.get("inv_adapter") else None)
@@ -100,13 +90,13 @@ _LAYER = re.compile(
 _COUPLING = re.compile(r"(?:\w+\.)*invertible_(?:lang_)?adapters\.([^.]+)\.([FG])\.([02])\.(weight|bias)")
 
 
-def _own_key(key: str) -> str | None:
-    "Our name for a weight in a file; None where it is not part of an adapter."
-    if m := _LAYER.fullmatch(key):
-        return f"layers.{m[1]}.{'up' if m[3] == 'up' else 'down'}.{m[4]}"
-    if m := _COUPLING.fullmatch(key):
-        return f"coupling.{m[2]}.{'down' if m[3] == '0' else 'up'}.{m[4]}"
-    return None
+def _own_key(key: str) -> str:
+    "Our name for a weight in a file; the file's where it is not part of an adapter."
+    for place, pattern in (("layers", _LAYER), ("coupling", _COUPLING)):
+        if m := pattern.fullmatch(key):
+            of, side = (m[1], m[3]) if place == "layers" else (m[2], m[3])
+            return f"{place}.{of}.{'up' if side in ('up', '2') else 'down'}.{m[4]}"
+    return key
 
 
 def _file_key(key: str, prefix: str, name: str) -> str:
@@ -118,36 +108,30 @@ def _file_key(key: str, prefix: str, name: str) -> str:
     return f"{prefix}.invertible_adapters.{name}.{of}.{0 if side == 'down' else 2}.{what}"
 
 # %% ../../nbs/05_models/14_adapterhub.ipynb #da0f54ef
-def _read_json(file: Path) -> dict:
+Tensors = dict[str, torch.Tensor]  # by name
+
+
+def _read_json(file: Path) -> Facts:
     if not file.is_file():
         raise FileNotFoundError(f"{file.parent} has no {file.name}; give the folder of an adapter")
     return read_json(file)
 
 
-def _load(file: Path) -> object:
-    "Read a file of weights; `ValueError` where it is damaged or would have to be run."
-    why = "holds more than plain tensors, or is damaged; it is not read, as a pickle can run programs"
-    try:
-        if zipfile.is_zipfile(file) and (part := zipfile.ZipFile(file).testzip()):
-            raise UserError(f"{part} in it is not what it was")
-        if file.suffix == ".safetensors":
-            return load_file(file)
-        return torch.load(file, map_location="cpu", weights_only=True)
-    except pickle.UnpicklingError:
-        raise UserError(f"{file} {why}") from None
-    except Exception as e:  # what a damaged pickle raises can be anything
-        raise UserError(f"{file} is damaged ({first_line(e).split('. ')[0]}); download it again") from None
-
-
-Tensors = dict[str, torch.Tensor]  # by name
-
-
 def _tensors(folder: Path, *names: str) -> Tensors:
-    "The tensors in the first of several files that is there."
+    "The tensors in the first of several files that is there; `UserError` where it would have to be run."
     file = next((folder / n for n in names if (folder / n).is_file()), None)
     if file is None:
         raise FileNotFoundError(f"{folder} has no weights; expected {' or '.join(names)}")
-    loaded = _load(file)
+    try:
+        if zipfile.is_zipfile(file) and (part := zipfile.ZipFile(file).testzip()):
+            raise UserError(f"{part} in it is not what it was")
+        is_safe = file.suffix == ".safetensors"
+        loaded = load_file(file) if is_safe else torch.load(file, map_location="cpu", weights_only=True)
+    except pickle.UnpicklingError:
+        why = "holds more than plain tensors, or is damaged; it is not read, as a pickle can run programs"
+        raise UserError(f"{file} {why}") from None
+    except Exception as e:  # what a damaged pickle raises can be anything
+        raise UserError(f"{file} is damaged ({first_line(e).split('. ')[0]}); download it again") from None
     if not isinstance(loaded, dict) or not all(
         isinstance(k, str) and isinstance(v, torch.Tensor) and v.layout == torch.strided and v.is_floating_point()
         for k, v in loaded.items()
@@ -159,21 +143,21 @@ def _tensors(folder: Path, *names: str) -> Tensors:
 
 
 def _check_fit(weights: Tensors, expected: Tensors, file: str | Path) -> None:
-    "`ValueError` names what is missing, left over or of another shape."
-
-    def some(keys):
-        return ", ".join(sorted(keys)[:3]) + (f" and {len(keys) - 3} more" if len(keys) > 3 else "")
-
-    if missing := expected.keys() - weights.keys():
-        raise UserError(f"{file} lacks {len(missing)} of {len(expected)} weights: {some(missing)}")
-    if more := weights.keys() - expected.keys():
-        raise UserError(f"{file} has {len(more)} unknown weights: {some(more)}")
+    "`UserError` names what is missing, left over or of another shape."
+    missing, more = expected.keys() - weights.keys(), weights.keys() - expected.keys()
+    for names, what in (
+        (missing, f"lacks {len(missing)} of {len(expected)} weights"),
+        (more, f"has {len(more)} unknown weights"),
+    ):
+        if names:
+            others = f" and {len(names) - 3} more" if len(names) > 3 else ""
+            raise UserError(f"{file} {what}: {', '.join(sorted(names)[:3])}{others}")
     for k, v in expected.items():
         if weights[k].shape != v.shape:
             raise UserError(f"{file}: {k} is {tuple(weights[k].shape)} where this model has {tuple(v.shape)}")
 
 # %% ../../nbs/05_models/14_adapterhub.ipynb #c14cd8ce
-def _facts(model: PreTrainedModel, config: dict[str, Any] | None, name: str | None) -> dict[str, Any]:
+def _facts(model: PreTrainedModel, config: Facts | None, name: str | None) -> Facts:
     "A configuration file of an adapter or a head."
     at = model.config.name_or_path or ""
     return dict(
@@ -193,26 +177,25 @@ _FILES = {  # the configuration; the weights as safetensors and as a pickle
 }
 
 
-def _write(folder: Path, what: str, facts: dict[str, Any], tensors: Tensors) -> None:
+def _write(folder: Path, what: str, facts: Facts, tensors: Tensors) -> None:
     "Write configuration and weights of an adapter or a head."
     config, file, _ = _FILES[what]
     (folder / config).write_text(json.dumps(facts, indent=2, sort_keys=True) + "\n", encoding="utf-8", newline="\n")
     save_file({k: v.detach().cpu().contiguous().clone() for k, v in tensors.items()}, folder / file)
 
 
-def write_adapter(
-    madx: MadX,
-    kind: str,  # language or task
-    name: str,
-    folder: str | Path,  # that exists
-    head: bool = False,  # whether the model's prediction head is saved along
-) -> None:
-    "Write an adapter's files, and a language's own vocabulary with them."
+def write_adapter(madx: MadX, kind: str, name: str, folder: str | Path, head: bool = False) -> None:
+    """Write an adapter's files, and a language's own vocabulary with them.
+
+    kind: language or task
+    folder: that exists
+    head: whether the model's prediction head is saved along
+    """
     folder, adapter, prefix = Path(folder), madx.get(kind, name), madx.model.base_model_prefix
     weights = {_file_key(k, prefix, name): v for k, v in adapter.state_dict().items()}
     _write(folder, "adapter", _facts(madx.model, to_json(adapter.config), name), weights)
     if head:
-        labels = cast("dict[str, int]", madx.model.config.label2id)  # transformers always makes one
+        labels = madx.model.config.label2id or {}
         facts = _facts(madx.model, None, None) | dict(label2id=labels, num_labels=len(labels))
         _write(folder, "head", facts, _head_parameters(madx.model))
     if own := madx.own_embeddings(name) if kind == "language" else None:
@@ -228,12 +211,23 @@ def save_adapter(madx: MadX, kind: str, name: str, folder: str | Path, head: boo
         write_adapter(madx, kind, name, new, head)
     return Path(folder)
 
+# %% ../../nbs/05_models/14_adapterhub.ipynb #ah000001
+@contextmanager
+def _about(folder: Path) -> Iterator[None]:
+    "Name a folder in the errors inside."
+    try:
+        yield
+    except ValueError as e:
+        raise UserError(f"{folder}: {e}") from None
 
-def read_config(
-    folder: str | Path,  # of an adapter
-    model: PreTrainedModel | None = None,  # that it is for; `ValueError` where it is for another
-) -> tuple[dict, AdapterConfig]:  # what the file says, and the adapter's shape
-    "Read the configuration of an adapter, before its weights."
+
+def read_config(folder: str | Path, model: PreTrainedModel | None = None) -> tuple[Facts, AdapterConfig]:
+    """Read the configuration of an adapter, before its weights.
+
+    folder: of an adapter
+    model: that it is for; `ValueError` where it is for another
+    returns: what the file says, and the adapter's shape
+    """
     file = Path(folder) / "adapter_config.json"
     if Path(folder).is_file():
         raise UserError(f"{folder} is a file; give the folder it is in")
@@ -252,20 +246,21 @@ def read_config(
             )
     return facts, config
 
-
+# %% ../../nbs/05_models/14_adapterhub.ipynb #5a3870f1
 def load_adapter(
-    madx: MadX,
-    folder: str | Path,
-    kind: str,  # language or task
-    name: str | None = None,  # what to call it here; None: as it was called
-    # layers whose parts are not taken, besides those the file leaves out; -1: the last
-    leave_out: tuple[int, ...] = (),
-) -> str:  # its name
-    "Add a saved adapter to a model; `ValueError` where file and model do not fit, before anything is added."
+    madx: MadX, folder: str | Path, kind: str, name: str | None = None, leave_out: tuple[int, ...] = ()
+) -> str:
+    """Add a saved adapter to a model; `ValueError` where file and model do not fit, before anything is added.
+
+    kind: language or task
+    name: what to call it here; None: as it was called
+    leave_out: layers whose parts are not taken, besides those the file leaves out; -1: the last
+    returns: its name
+    """
     folder, model = Path(folder), madx.model
     facts, config = read_config(folder, model)
     stored = _tensors(folder, *_FILES["adapter"][1:])
-    weights = {_own_key(k) or k: v for k, v in stored.items()}
+    weights = {_own_key(k): v for k, v in stored.items()}
     if len(weights) < len(stored):
         raise UserError(f"{folder} holds the weights of several adapters; expected one")
     if kind == "task" and not any(k.startswith("coupling") for k in weights):
@@ -289,17 +284,8 @@ def load_adapter(
     adapter.load_state_dict({part: weights[part] for part in adapter.state_dict()})
     return name
 
-
-@contextmanager
-def _about(folder: Path) -> Iterator[None]:
-    "Name a folder in the errors inside."
-    try:
-        yield
-    except ValueError as e:
-        raise UserError(f"{folder}: {e}") from None
-
 # %% ../../nbs/05_models/14_adapterhub.ipynb #cbe1bf36
-def _numbered(model: PreTrainedModel, config: dict[str, Any]) -> dict[str, str]:
+def _numbered(model: PreTrainedModel, config: Facts) -> dict[str, str]:
     "Names for the numbers of the library's own heads."
     kind, layers, activation = config.get("head_type"), config.get("layers"), config.get("activation_function")
     pairs = {"1": f"{model.base_model_prefix}.pooler.dense", "4": "classifier"}
@@ -329,8 +315,8 @@ def _head_parameters(model: PreTrainedModel) -> Tensors:
     own = {name: p for name, p in model.named_parameters() if p is not tied}
     return {n: p for n, p in own.items() if n.startswith(f"{prefix}pooler.") or not n.startswith((prefix, "madx."))}
 
-
-def _read_head(folder: str | Path) -> dict[str, Any]:
+# %% ../../nbs/05_models/14_adapterhub.ipynb #ah000002
+def _read_head(folder: str | Path) -> Facts:
     "The configuration of a saved head, its labels with numbers."
     file = Path(folder) / "head_config.json"
     facts = _read_json(file)
@@ -356,33 +342,32 @@ def is_task(folder: str | Path) -> bool:
     kind = (facts.get("config") or {}).get("head_type", facts.get("model_class"))
     return not re.search(r"masked_?lm|causal_?lm|lmhead", str(kind).lower())
 
+# %% ../../nbs/05_models/14_adapterhub.ipynb #ah000003
+def load_head(model: PreTrainedModel, folder: str | Path) -> None:
+    """Put a saved prediction head into a model of the class that it is for.
 
-def load_head(model: PreTrainedModel, folder: str | Path) -> None:  # of the class that the head is for
-    "Put a saved prediction head into a model; `ValueError` where the two do not fit, before anything is changed."
+    `UserError` where the two do not fit, before anything is changed.
+    """
     folder = Path(folder)
     facts = _read_head(folder)
-    given, here = facts.get("hidden_size"), model.config.hidden_size
+    given, here, config = facts.get("hidden_size"), model.config.hidden_size, facts.get("config")
     if given != here:
         raise UserError(f"{folder}: the head is for hidden_size {given!r} and this model has {here}")
-    weights, parameters = _head_weights(model, folder, facts.get("config")), _head_parameters(model)
+    numbers = _numbered(model, config) if config else {}
+    named: dict[str, torch.Tensor] = dict(model.named_parameters(remove_duplicate=False))
+    name_of: dict[torch.Tensor, str] = {p: name for name, p in model.named_parameters()}
+    embeddings, weights = input_weight(model), {}
+    for key, value in _tensors(folder, *_FILES["head"][1:]).items():
+        if m := re.fullmatch(r"heads\.[^.]+\.(\d+|biaffine_\w+)\.(\w+)", key):
+            key = f"{numbers.get(m[1], m[1])}.{m[2]}"
+        own = named.get(key)
+        if own is not embeddings:
+            weights[key if own is None else name_of[own]] = value
+        elif not torch.equal(value, embeddings):
+            raise UserError(f"{folder}: the head was trained with other token embeddings than this model's")
+    parameters = _head_parameters(model)
     pooler = {n: p.detach() for n, p in parameters.items() if ".pooler." in n}  # the library's files do not have it
     _check_fit(pooler | weights, parameters, folder)
     with torch.no_grad():
         for name, value in weights.items():
             parameters[name].copy_(value)
-
-
-def _head_weights(model: PreTrainedModel, folder: Path, config: dict[str, Any] | None) -> Tensors:
-    "The weights of a saved head by the names of `_head_parameters`, without tied embeddings."
-    numbers = _numbered(model, config) if config else {}
-    named: dict[str, Any] = dict(model.named_parameters(remove_duplicate=False))
-    name_of: dict[Any, str] = {p: name for name, p in model.named_parameters()}
-    embeddings, weights = input_weight(model), {}
-    for key, value in _tensors(folder, *_FILES["head"][1:]).items():
-        if m := re.fullmatch(r"heads\.[^.]+\.(\d+|biaffine_\w+)\.(\w+)", key):
-            key = f"{numbers.get(m[1], m[1])}.{m[2]}"
-        if named.get(key) is not embeddings:
-            weights[name_of.get(named.get(key), key)] = value
-        elif not torch.equal(value, embeddings):
-            raise UserError(f"{folder}: the head was trained with other token embeddings than this model's")
-    return weights

@@ -16,6 +16,7 @@ from typing import Any
 
 import vocab_lit
 from vocab_lit.methods.registry import RECIPES
+from vocab_lit.models.settings import Facts
 from vocab_lit.text.corpus import data_path, json_text
 from vocab_lit.text.files import copy_within, files_within, is_gguf, read_json
 from vocab_lit.text.markup import Markdown, in_code, markdown_table, markdown_text
@@ -32,7 +33,7 @@ _FROM_HEAD = ("license", "license_name", "license_link", "pipeline_tag")
 _LINK = re.compile(r"https?://[^\s<>\"']+|[\w.-]+")  # a page, or a file in the repository
 
 
-def _read_head(card: str | Path) -> dict:  # empty where there is no card, or one without a head that is YAML
+def _read_head(card: str | Path) -> Facts:  # empty where there is no card, or one without a head that is YAML
     "The fields at the head of a model card: a file, or the card of a name on the Hub."
     from huggingface_hub import ModelCard
     from huggingface_hub.errors import HfHubHTTPError
@@ -47,43 +48,7 @@ def _is_ours(readme: Path) -> bool:
     return _OURS in readme.read_text(encoding="utf-8", errors="replace")
 
 
-def _file_head(file: str) -> dict:  # empty where the file is gone or damaged
-    "What the metadata of a GGUF file say of those fields that the head of a card has."
-    from vocab_lit.gguf.container import GgufFile
-
-    with suppress(OSError, ValueError):
-        entries = GgufFile(file).fields
-        names = ((name, f"general.{name.replace('_', '.')}") for name in _FROM_HEAD)
-        return {name: entries[entry].value for name, entry in names if entry in entries}
-    return {}
-
-
-def source_facts(
-    source: str,  # model folder, GGUF file, or a name on the Hub
-) -> dict:  # base_model, license, license_name, license_link, pipeline_tag, as far as they are known
-    "Read about the source model from its card or metadata, and from where it is."
-    if is_gguf(source):
-        return _of_head(_file_head(source))
-    folder, base = Path(source), source
-    head = _read_head(folder / "README.md" if folder.is_dir() else source)
-    if folder.is_dir():
-        snapshot = re.search(r"models--([\w.-]+?)--([\w.-]+)/snapshots", str(folder.absolute()))
-        base = head.get("base_model", "") if head and _is_ours(folder / "README.md") else ""
-        base = "/".join(snapshot.groups()) if snapshot else base
-    return (dict(base_model=base) if _is_hub_name(base) else {}) | _of_head(head)
-
-
-def _is_hub_name(value: object) -> bool:
-    from huggingface_hub.errors import HFValidationError
-    from huggingface_hub.utils import validate_repo_id
-
-    with suppress(HFValidationError):
-        validate_repo_id(value)  # pyright: ignore[reportArgumentType]
-        return True
-    return False
-
-
-def _of_head(head: dict) -> dict:
+def _of_head(head: Facts) -> Facts:
     "What a card takes over of the head of another: words, and a link that a page is behind."
     known = {name: head[name] for name in _FROM_HEAD if head.get(name) and isinstance(head[name], (str, list))}
     if not _LINK.fullmatch(str(known.get("license_link", "LICENSE"))):
@@ -91,11 +56,42 @@ def _of_head(head: dict) -> dict:
     return known
 
 
-def keep_source_files(
-    source: str,  # model folder; of a name on the Hub, or none, nothing is copied
-    folder: Path,  # of the model that was made from it
-) -> None:
-    "Copy the licence's text, and the source's own card under another name."
+def source_facts(source: str) -> Facts:
+    """Read about the source model from its card or metadata, and from where it is.
+
+    source: model folder, GGUF file, or a name on the Hub
+    returns: base_model, license, license_name, license_link, pipeline_tag, as far as they are known
+    """
+    from huggingface_hub.errors import HFValidationError
+    from huggingface_hub.utils import validate_repo_id
+
+    from vocab_lit.gguf.container import GgufFile
+
+    if is_gguf(source):
+        with suppress(OSError, ValueError):  # where the file is gone or damaged
+            entries = GgufFile(source).fields
+            names = ((name, f"general.{name.replace('_', '.')}") for name in _FROM_HEAD)
+            return _of_head({name: entries[entry].value for name, entry in names if entry in entries})
+        return {}
+    folder, base = Path(source), source
+    head = _read_head(folder / "README.md" if folder.is_dir() else source)
+    if folder.is_dir():
+        snapshot = re.search(r"models--([\w.-]+?)--([\w.-]+)/snapshots", str(folder.absolute()))
+        base = head.get("base_model", "") if head and _is_ours(folder / "README.md") else ""
+        base = "/".join(snapshot.groups()) if snapshot else base
+    facts = _of_head(head)
+    with suppress(HFValidationError):
+        validate_repo_id(str(base))
+        facts["base_model"] = base
+    return facts
+
+# %% ../../nbs/05_models/09_card.ipynb #33e3296d
+def keep_source_files(source: str, folder: Path) -> None:
+    """Copy the licence's text, and the source's own card under another name.
+
+    source: model folder; of a name on the Hub, or none, nothing is copied
+    folder: of the model that was made from it
+    """
     beside = Path(source or "/nowhere")
     copy_within(beside, folder, "LICEN[SC]E*", "NOTICE*", _KEPT)
     for readme in files_within(beside, "README.md"):
@@ -161,7 +157,7 @@ def without_folders(value: Any) -> Any:
         return Path(value).name or value
     return re.sub(r"(?<!\S)(?:~|\.{0,2}/)\S*/(\S+)", r"\1", value)  # in words, such as "embeddings of ../xlmr"
 
-
+# %% ../../nbs/05_models/09_card.ipynb #cd000001
 def _names(files: Iterable[str]) -> Markdown:
     return Markdown(", ".join(in_code(Path(file).name) for file in files))
 
@@ -202,8 +198,8 @@ def _write(folder: Path, text: str) -> Path:
     readme.write_text(text, encoding="utf-8", newline="\n")
     return readme
 
-
-def _made_by(note: dict) -> list[dict[str, object]]:
+# %% ../../nbs/05_models/09_card.ipynb #a03ef9ca
+def _made_by(note: Facts) -> list[dict[str, object]]:
     "The settings by which a model was made."
     rows: dict[str, object] = {}
     if note.get("text"):
@@ -216,7 +212,7 @@ def _made_by(note: dict) -> list[dict[str, object]]:
     return _pairs(rows | {"made with": f"vocab_lit {note.get('vocab_lit', vocab_lit.__version__)}"})
 
 
-def _lost(unseen: dict) -> dict[str, list[dict[str, str]]]:
+def _lost(unseen: Facts) -> dict[str, list[dict[str, str]]]:
     "What trimming costs lines that were not counted, and how many are tokenized as before, by size."
     lost = [
         {
@@ -234,20 +230,14 @@ def _lost(unseen: dict) -> dict[str, list[dict[str, str]]]:
     ]
     return dict(lost=lost, by_size=by_size)
 
+# %% ../../nbs/05_models/09_card.ipynb #cd000002
+def card_text(note: Facts, folder: Path, name: str) -> str:  # Markdown, with a head in YAML
+    """The model card of a folder.
 
-def _base(note: dict) -> str:
-    base = note["source"].get("base_model")
-    if isinstance(base, str):
-        return f"[{base}](https://huggingface.co/{base})"  # a name on the Hub, as `source_facts` says
-    return in_code(Path(note["model"]).name) if note.get("model") else "its source model"
-
-
-def card_text(
-    note: dict,  # as in vocab_lit.json
-    folder: Path,  # of the model
-    name: str,  # what the model is called
-) -> str:  # Markdown, with a head in YAML
-    "The model card of a folder."
+    note: as in vocab_lit.json
+    folder: of the model
+    name: what the model is called
+    """
     from huggingface_hub import ModelCardData
 
     note = dict(settings={}) | note | {"source": note.get("source", {})}
@@ -257,9 +247,14 @@ def card_text(
     library = "sentence-transformers" if is_encoder else "transformers"
     head = ModelCardData(**{k: v for k, v in known.items() if v}, library_name=library, tags=tags)
     total = sum(note.get("rows", {}).values())
+    base = note["source"].get("base_model")
+    if isinstance(base, str):
+        base = f"[{base}](https://huggingface.co/{base})"  # a name on the Hub, as `source_facts` says
+    else:
+        base = in_code(Path(note["model"]).name) if note.get("model") else "its source model"
     merge = [dict(model=_names([model]), times=f"{weight:g}") for model, weight in note.get("merge", ())]
     more = dict(
-        base=_base(note),
+        base=base,
         for_language=f" for {markdown_text(note['language'])}" if note.get("language") else "",
         made_by=_made_by(note),
         steps=[dict(step=k, embeddings=f"{n:,} ({n / total:.1%})") for k, n in note.get("rows", {}).items()],
@@ -273,16 +268,17 @@ def card_text(
     return _filled("card.md", **note | _lost(note.get("unseen", {})) | more, head=head.to_yaml(), name=name)
 
 # %% ../../nbs/05_models/09_card.ipynb #78abead2
-def write_card(
-    folder: str | Path,  # of a model
-    name: str = "",  # what it is called; empty: as the folder
-    model: str = "",  # what it was made from, where the note does not say
-    **more: Any,  # to add to the note: language, training, scores
-) -> Path:
-    "Write the model card of a folder from its note, and add to the note what more is known."
+def write_card(folder: str | Path, name: str = "", model: str = "", **more: object) -> Path:
+    """Write the model card of a folder from its note, and add to the note what more is known.
+
+    folder: of a model
+    name: what it is called; empty: as the folder
+    model: what it was made from, where the note does not say
+    more: to add to the note: language, training, scores
+    """
     folder = Path(folder)
     file = folder / "vocab_lit.json"
-    note = (read_json(file) or dict(vocab_lit=vocab_lit.__version__)) | more
+    note: Facts = (read_json(file) or dict(vocab_lit=vocab_lit.__version__)) | more
     if model:
         note.setdefault("model", model)
     if note.get("model") and "source" not in note:
@@ -292,19 +288,20 @@ def write_card(
     return _write(folder, text)
 
 # %% ../../nbs/05_models/09_card.ipynb #c5b726de
-def write_adapter_card(
-    folder: Path,  # of an adapter, as PEFT or `adapters` writes it
-    name: str,  # what it is called
-    library: str,  # peft or adapters
-    model: str,  # folder, GGUF file or name of the model it is for
-    files: Path,  # the folder with that model's files
-    training: dict,  # what is known of the run
-) -> None:
-    "Write the model card of a LoRA or of a language adapter."
+def write_adapter_card(folder: Path, name: str, library: str, model: str, files: Path, training: Facts) -> None:
+    """Write the model card of a LoRA or of a language adapter.
+
+    folder: of an adapter, as PEFT or `adapters` writes it
+    name: what it is called
+    library: peft or adapters
+    model: folder, GGUF file or name of the model it is for
+    files: the folder with that model's files
+    training: what is known of the run
+    """
     from huggingface_hub import ModelCardData
 
     facts, (auto, task) = source_facts(model), _loader(files)
-    known: dict[str, Any] = {k: v for k, v in (dict(pipeline_tag=task) | facts).items() if v}
+    known: Facts = {k: v for k, v in (dict(pipeline_tag=task) | facts).items() if v}
     tags = ["vocab_lit", "lora" if library == "peft" else "mad-x"]
     parts = dict(head=ModelCardData(**known, library_name=library, tags=tags).to_yaml(), name=name, library=library)
     parts |= dict(auto=auto, imports=", ".join(sorted([auto, "AutoTokenizer"])), training=training)

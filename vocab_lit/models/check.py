@@ -6,17 +6,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from vocab_lit.gguf.container import GgufFile, in_short
 from vocab_lit.gguf.llama_cpp import LlamaCpp, has_llama_cpp
 from vocab_lit.gguf.tokens import TokenType, check_whole, token_types, tokens_of
-from vocab_lit.models.compatibility import (
+from vocab_lit.models.endings import ENDING_HINT, ENDS_OFTEN, end_probability, ids_in, stops_too_early
+from vocab_lit.models.findings import (
     SERVERS,
     Finding,
     Served,
@@ -27,11 +28,10 @@ from vocab_lit.models.compatibility import (
     find_other_ids,
     find_untrained,
 )
-from vocab_lit.models.endings import ENDING_HINT, ENDS_OFTEN, end_probability, ids_in, stops_too_early
 from vocab_lit.models.lazy_weights import vocabulary_part
-from vocab_lit.models.model_class import ROWS_OF_DECODERS
-from vocab_lit.models.settings import check_model_path, is_gguf
-from vocab_lit.models.source import Source
+from vocab_lit.models.model_class import ROWS_OF_DECODERS, configs_of, generation_of
+from vocab_lit.models.settings import Facts, check_model_path, is_gguf
+from vocab_lit.models.source import FolderSource, Source
 from vocab_lit.text.errors import SettingError, UserError, first_line, no_collection
 from vocab_lit.text.files import check_text, read_json
 from vocab_lit.text.settings import one_of
@@ -81,40 +81,36 @@ def find_markers(served: Served) -> Iterator[Finding]:
             what = f"{place} names {marker!r}, which is no token, so that the unknown token stands for it"
             yield Finding("special ids", what, "make the folder anew, or add it to the tokenizer", ("transformers",))
 
-
+# %% ../../nbs/05_models/17_check.ipynb #ck000001
 _ID_LISTS = ("suppress_tokens", "begin_suppress_tokens", "forced_decoder_ids", "bad_words_ids")
 
 
-def _configured_ids(served: Served) -> Iterator[tuple[str, str, int]]:  # file, key, id
-    "Every token id in the model's and the generation's configuration."
-    whole, text = served.model.config, vocabulary_part(served.model.config)
-    configs = [("config.json", whole), ("generation_config.json", getattr(served.model, "generation_config", None))]
-    for file, config in configs + [("config.json", text)] * (text is not whole):
-        for key, value in sorted(vars(config).items()) if config is not None else ():
-            if key.endswith("token_id") or key in _ID_LISTS:  # -1 in a list: what transformers takes for "none"
-                yield from ((file, key, id) for id in ids_in(value) if id >= 0 or key not in _ID_LISTS)
-
-
 def find_special_ids(served: Served) -> Iterator[Finding]:
-    "Whether the ids in the configurations are those of tokens."
-    vocab, todo = served.source.vocab, "write the id of the token, or null"
-    for file, key, id in _configured_ids(served):
-        told = f"{file} has {key} {id:,}"
-        if not 0 <= id < served.rows:
-            what = f"{told}, and there are {served.rows:,} embeddings"
-            yield Finding("special ids", what, todo, ("transformers", "vllm"))
-        elif id >= len(vocab) or not vocab[id].piece:
-            yield Finding("special ids", f"{told}, an id that no token has", todo, breaks=False)
-        elif vocab[id].kind == "text" and vocab.roles.get(role := role_of(key) or "", id) != id:
-            own = vocab[vocab.roles[role]]
-            what = f"{told}, which is {vocab[id].shown}, and the tokenizer's {role} token is {own.shown}"
-            yield Finding("special ids", what, f"write {own.id}", breaks=False)
-    generation = getattr(served.model, "generation_config", None)
-    if times := taken_for_times(vocab, generation):
+    "Whether the ids in the model's and the generation's configuration are those of tokens."
+    vocab, todo, configs = served.source.vocab, "write the id of the token, or null", configs_of(served.model)
+    text = vocabulary_part(served.model.config)
+    parts = [*configs.items(), *([("config.json", text)] if text is not served.model.config else [])]
+    named = ((file, key, value) for file, config in parts for key, value in sorted(vars(config).items()))
+    for file, key, value in named:
+        is_list = key in _ID_LISTS
+        for id in ids_in(value) if is_list or key.endswith("token_id") else ():
+            told, role = f"{file} has {key} {id:,}", role_of(key) or ""
+            if is_list and id < 0:  # -1 in a list: what transformers takes for "none"
+                continue
+            if not 0 <= id < served.rows:
+                what = f"{told}, and there are {served.rows:,} embeddings"
+                yield Finding("special ids", what, todo, ("transformers", "vllm"))
+            elif id >= len(vocab) or not vocab[id].piece:
+                yield Finding("special ids", f"{told}, an id that no token has", todo, breaks=False)
+            elif vocab[id].kind == "text" and vocab.roles.get(role, id) != id:
+                own = vocab[vocab.roles[role]]
+                what = f"{told}, which is {vocab[id].shown}, and the tokenizer's {role} token is {own.shown}"
+                yield Finding("special ids", what, f"write {own.id}", breaks=False)
+    if times := taken_for_times(vocab, generation_of(served.model)):
         what = f"{len(times):,} tokens such as {times[0].shown!r} lie behind <|notimestamps|> and are taken for times"
         yield Finding("special ids", what, "put them before, or take the model without", ("transformers", "vllm"))
 
-
+# %% ../../nbs/05_models/17_check.ipynb #ck000002
 def _end_setting(served: Served) -> str:
     return "tokenizer.ggml.eos_token_id" if served.source.is_gguf else "eos_token_id in generation_config.json"
 
@@ -123,31 +119,27 @@ def find_end(served: Served) -> Iterator[Finding]:
     "Whether generation stops at the tokenizer's end token, and llama.cpp does not write it out."
     if not served.source.generates:
         return
-    own = cast("int | None", served.source.tokenizer.eos_token_id)  # transformers declares lists besides
+    own = served.source.tokenizer.eos_token_id
     if not served.ends:
         what = f"no end token is named as {_end_setting(served)}, so that generation runs to the limit"
         yield Finding("special ids", what, "write the end token's id", breaks=False)
-    elif own is not None and own not in served.ends:
+    elif isinstance(own, int) and own not in served.ends:
         what = f"generation does not stop at {served.source.vocab[own].shown!r} (id {own:,}), the tokenizer's end token"
         yield Finding("special ids", what, f"add the id to {_end_setting(served)}")
-    types = token_types(served.source.file) if served.source.is_gguf else ()
-    for id in sorted(served.ends) if served.source.is_gguf else ():
+    if not served.source.is_gguf:
+        return
+    types = token_types(served.file)
+    for id in sorted(served.ends):
         if types[id] not in (TokenType.CONTROL, TokenType.USER_DEFINED):
-            what = (
-                f"the end token {served.source.vocab[id].piece!r} (id {id:,}) is no control token, and is written out"
-            )
+            piece = served.source.vocab[id].piece
+            what = f"the end token {piece!r} (id {id:,}) is no control token, and is written out"
             yield Finding("special ids", what, "give it the type 3 in tokenizer.ggml.token_type", breaks=False)
 
 # %% ../../nbs/05_models/17_check.ipynb #d4637679
 _MARKUP = re.compile(r"<\|[^|<>\s]{1,40}\|>|</?(?:start_of_turn|end_of_turn|s|bos|eos)>|\[/?INST\]")
 _ANSWER = "Maji ni uhai"
-_CONVERSATION: list[dict[str, Any]] = [dict(role="user", content="Habari"), dict(role="assistant", content=_ANSWER)]
+_CONVERSATION: list[Facts] = [dict(role="user", content="Habari"), dict(role="assistant", content=_ANSWER)]
 _IN_GGUF = "correct it by gguf-new-metadata (--chat-template, or the id of the end token)"
-
-
-def _has_template(folder: Path) -> bool:
-    "Whether a folder has a chat template; its tokenizer is not loaded for that."
-    return "chat_template" in read_json(folder / "tokenizer_config.json") or (folder / "chat_template.jinja").is_file()
 
 
 def find_template(served: Served) -> Iterator[Finding]:
@@ -157,14 +149,16 @@ def find_template(served: Served) -> Iterator[Finding]:
     named = chat_templates(served.source.tokenizer)
     if not named:
         what, todo = "there is no chat template", "copy chat_template.jinja from the source model"
-        if not served.source.is_gguf and served.before and _has_template(served.before.files):
+        before = served.before.files if isinstance(served.before, FolderSource) else Path("/nowhere")
+        in_settings = "chat_template" in read_json(before / "tokenizer_config.json")  # loads no tokenizer
+        if in_settings or (before / "chat_template.jinja").is_file():
             yield Finding("template", f"{what}, and the source model has one", todo, ("transformers", "vllm"))
         else:
             yield Finding("template", what, "completions work, chat requests need --chat-template", ("vllm",), False)
     for finding in dict.fromkeys(found for name in named for found in _find_in_template(served, name, named[name])):
         yield replace(finding, todo=_IN_GGUF) if served.source.is_gguf else finding
 
-
+# %% ../../nbs/05_models/17_check.ipynb #ck000003
 def _find_in_template(served: Served, name: str, template: str) -> Iterator[Finding]:
     "Whether a template can be rendered, and what it writes can be tokenized."
     tokenizer, only = served.source.tokenizer, name == "default"  # another template may want tools or documents
@@ -194,10 +188,12 @@ def _find_in_template(served: Served, name: str, template: str) -> Iterator[Find
 def _rendered(tokenizer: PreTrainedTokenizerBase, template: str) -> str:
     "The conversation as a template writes it; a list of parts is tried where a string fails or is left out."
     texts, errors = [], []
-    in_parts: list[dict[str, Any]] = [m | dict(content=[dict(type="text", text=m["content"])]) for m in _CONVERSATION]
+    in_parts: list[Facts] = [
+        dict(role=m["role"], content=[dict(type="text", text=m["content"])]) for m in _CONVERSATION
+    ]
     for messages in (_CONVERSATION, in_parts):
         try:
-            texts.append(cast("str", tokenizer.apply_chat_template(messages, chat_template=template, tokenize=False)))
+            texts.append(str(tokenizer.apply_chat_template(messages, chat_template=template, tokenize=False)))
         except Exception as e:  # whatever the template's program raises
             errors.append(e)
     if not texts:
@@ -205,18 +201,16 @@ def _rendered(tokenizer: PreTrainedTokenizerBase, template: str) -> str:
     return next((text for text in texts if _ANSWER in text), texts[0])
 
 # %% ../../nbs/05_models/17_check.ipynb #6712a1fc
-def _tokenizer_class(folder: Path) -> type | None:
-    "The class in which transformers opens the tokenizer of a folder, by its configurations."
+def find_class(served: Served) -> Iterator[Finding]:
+    "Whether the class of the tokenizer does what the source model's does, as far as its folder names that."
     from transformers.models.auto.tokenization_auto import TOKENIZER_MAPPING_NAMES, tokenizer_class_from_name
 
-    tokenizer, model = read_json(folder / "tokenizer_config.json"), read_json(folder / "config.json")
+    if not isinstance(served.before, FolderSource):
+        return
+    files = served.before.files
+    tokenizer, model = read_json(files / "tokenizer_config.json"), read_json(files / "config.json")
     named = tokenizer.get("tokenizer_class") or TOKENIZER_MAPPING_NAMES.get(model.get("model_type", ""))
-    return tokenizer_class_from_name(str(named).removesuffix("Fast")) if named else None
-
-
-def find_class(served: Served) -> Iterator[Finding]:
-    "Whether the class of the tokenizer does what the source model's does."
-    before = _tokenizer_class(served.before.files) if served.before else None
+    before = tokenizer_class_from_name(str(named).removesuffix("Fast")) if named else None
     lost = [name for name in own_methods(before) if name not in own_methods(served.source.tokenizer)] if before else []
     if before and lost:
         named = listed([name for name in lost if name[0] != "_"] or lost, 3)
@@ -228,8 +222,8 @@ def find_class(served: Served) -> Iterator[Finding]:
 # %% ../../nbs/05_models/17_check.ipynb #33bad68b
 def find_merges(served: Served) -> Iterator[Finding]:
     "Whether merges are of tokens, and make tokens."
-    tokens = set(tokens_of(served.source.file))
-    for merge in served.source.file.get("tokenizer.ggml.merges", []):
+    tokens = set(tokens_of(served.file))
+    for merge in served.file.get("tokenizer.ggml.merges", []):
         first, _, second = merge[1:].partition(" ")
         if not {merge[0] + first, second, merge[0] + first + second} <= tokens:
             what = f"the merge {in_short(repr(merge))} is not one of two tokens to a third"
@@ -248,10 +242,6 @@ _SENTENCES = (
 )
 
 
-def _early_end(what: str, servers: Sequence[str] = SERVERS) -> Finding:
-    return Finding("the end of texts", what, ENDING_HINT, tuple(servers), breaks=False)
-
-
 def find_early_end(served: Served) -> Iterator[Finding]:
     "Whether the model ends texts after one sentence, more often than the source model does."
     if not served.source.generates or len(served.source.vocab) > served.rows:
@@ -260,9 +250,10 @@ def find_early_end(served: Served) -> Iterator[Finding]:
     after, *before = (end_probability(side.load(), side.tokenizer, _SENTENCES) for side in sides)
     if stops_too_early(before[0] if before else ENDS_OFTEN, after):
         told = f" ({before[0]:.2f} in the source model)" if before and before[0] is not None else ""
-        yield _early_end(f"after one English sentence the model ends the text with probability {after:.2f}{told}")
+        what = f"after one English sentence the model ends the text with probability {after:.2f}{told}"
+        yield Finding("the end of texts", what, ENDING_HINT, breaks=False)
 
-
+# %% ../../nbs/05_models/17_check.ipynb #ck000004
 def find_by_llama_cpp(served: Served) -> Iterator[Finding]:
     "Whether llama.cpp loads the file and tokenizes lines as our tokenizer does; what it writes."
     if not has_llama_cpp():
@@ -272,7 +263,7 @@ def find_by_llama_cpp(served: Served) -> Iterator[Finding]:
     lines = served.sample
     ours = [served.source.tokenizer(line, add_special_tokens=False)["input_ids"] for line in lines]
     try:
-        with LlamaCpp(served.source.file.path) as model:
+        with LlamaCpp(served.file.path) as model:
             other = [line for line, a, b in zip(lines, ours, model.ids(lines, special=True)) if a != b]
             if other:
                 what = f"it tokenizes {len(other):,} of {len(lines):,} lines differently from this package, the first "
@@ -284,7 +275,7 @@ def find_by_llama_cpp(served: Served) -> Iterator[Finding]:
                 ended = sum(model.greedy(sentence, 1).finish_reason == "stop" for sentence in _SENTENCES)
                 if 2 * ended > len(_SENTENCES):
                     what = f"it ends the text after one English sentence ({ended} of {len(_SENTENCES)})"
-                    yield _early_end(what, ("gguf",))
+                    yield Finding("the end of texts", what, ENDING_HINT, ("gguf",), breaks=False)
             if served.source.generates and lines:
                 prompt = " ".join(lines[0].split()[:_WORDS])
                 written = f"{prompt!r} is continued by {in_short(repr(model.greedy(prompt).text))}"
@@ -308,32 +299,35 @@ def _with_hash(name: str) -> str:
 def find_gguf_tokenizer(served: Served) -> Iterator[Finding]:
     "Whether llama.cpp can tokenize as the model does, as far as that can be told."
     dialect, kind, note = served.source.vocab.dialect, served.model.config.model_type, served.source.note
-    of_gguf: Any = dict(part="pre-tokenizer", servers=("gguf",))
-    if (served.source.files / "tokenizer.model").is_file():
+
+    def found(what: str, todo: str, breaks: bool = True) -> Finding:
+        return Finding("pre-tokenizer", what, todo, ("gguf",), breaks)
+
+    if (served.files / "tokenizer.model").is_file():
         return
     if dialect.model == "Unigram" and kind != "xlm-roberta":
         what = "llama.cpp reads Unigram tokenizers from tokenizer.model, which is not there"
-        yield Finding(what=what, todo="train the vocabulary with --kind bpe", **of_gguf)
+        yield found(what, "train the vocabulary with --kind bpe")
     elif dialect.byte_fallback and kind.startswith("gemma"):
         what = "llama.cpp's converter reads Gemma's tokenizer from tokenizer.model, which is not there"
-        yield Finding(what=what, todo=f"{_without_converter(served)}, needs none", **of_gguf)
+        yield found(what, f"{_without_converter(served)}, needs none")
     elif dialect.model == "WordPiece" and note:
-        yield Finding(what=_BY_HASH, todo=_with_hash("jina-v2-en or bert-bge"), **of_gguf)
+        yield found(_BY_HASH, _with_hash("jina-v2-en or bert-bge"))
     elif dialect.byte_level:
         pipeline = read_settings(served.source.tokenizer)
         if (name := known_pre_tokenizer(pipeline)) is None:
             what = f"the pre-tokenizer {splitters(pipeline.get('pre_tokenizer'))} is none that is known here"
-            yield Finding(what=what, todo="look for it in llama.cpp, or keep the source model's", **of_gguf)
+            yield found(what, "look for it in llama.cpp, or keep the source model's")
             return
         if note:
             grown, todo = bool(note.get("extended_by")), _with_hash(f'"{name}"')
             if grown or note.get("method") == "trim":  # tokens of the source in their order
                 todo = f"{_without_converter(served)}, or {todo}"
-            yield Finding(what=_BY_HASH_GROWN if grown else _BY_HASH, todo=todo, breaks=not grown, **of_gguf)
+            yield found(_BY_HASH_GROWN if grown else _BY_HASH, todo, breaks=not grown)
         bare, spaced = served.source.tokenizer(["a", " a"], add_special_tokens=False)["input_ids"]
         if served.source.generates and bare == spaced:
             what = "the tokenizer puts a space before the text, and llama.cpp does not"
-            yield Finding(what=what, todo="begin texts with a space, or keep the source's", breaks=False, **of_gguf)
+            yield found(what, "begin texts with a space, or keep the source's", breaks=False)
 
 # %% ../../nbs/05_models/17_check.ipynb #8f5c4748
 class Check(NamedTuple):
@@ -365,11 +359,28 @@ CHECKS = (
     Check("llama.cpp itself", find_by_llama_cpp, _GGUF),
 )
 
-
-def _cannot_load(served: Served) -> Finding | None:
-    "A finding where a folder cannot be opened."
-    reads: dict[str, Callable[[], Any]] = dict(
-        configuration=lambda: served.source.config,
+# %% ../../nbs/05_models/17_check.ipynb #ck000005
+def _opened(
+    model: str | Path | Source, source: str | Path | None, text: Sequence[str | Path]
+) -> tuple[Served | None, Finding | None]:
+    "A model, and a finding where it cannot be read."
+    if is_gguf(Path(model)):
+        check_text(text)
+        if source is not None:
+            check_whole(GgufFile(source))
+        try:
+            served = Served(model, source, text)
+            check_whole(served.file)
+        except ValueError as e:
+            return None, Finding("file", first_line(e), "nothing else was looked at")
+        return served, None
+    if text:
+        raise SettingError("text", "ids of a GGUF file are compared on it, and this is none; leave it out")
+    if source is not None:
+        check_model_path(source)
+    served = Served(model, source)
+    reads: dict[str, Callable[[], object]] = dict(
+        configuration=lambda: FolderSource.open(served.source).config,
         tokenizer=lambda: served.source.vocab,
         weights=lambda: served.model,
         note=lambda: served.source.note,
@@ -380,42 +391,11 @@ def _cannot_load(served: Served) -> Finding | None:
             read()
         except (ValueError, OSError) as e:
             if part == "embeddings":  # of a class with several vocabularies, for example
-                return Finding(part, first_line(e), "nothing else was looked at", breaks=False)
-            return Finding(part, first_line(e), "mend the folder")
-    return None
+                return served, Finding(part, first_line(e), "nothing else was looked at", breaks=False)
+            return served, Finding(part, first_line(e), "mend the folder")
+    return served, None
 
-
-def _opened(
-    model: str | Path | Source, source: str | Path | None, text: Sequence[str | Path]
-) -> tuple[Served | None, Finding | None]:
-    "A model, or a finding where it cannot be read."
-    if not is_gguf(Path(model)):
-        if text:
-            raise SettingError("text", "ids of a GGUF file are compared on it, and this is none; leave it out")
-        if source is not None:
-            check_model_path(source)
-        served = Served(model, source)
-        return served, _cannot_load(served)
-    check_text(text)
-    if source is not None:
-        check_whole(GgufFile(source))
-    try:
-        check_whole(GgufFile(Path(model)))
-    except ValueError as e:
-        return None, Finding("file", first_line(e), "nothing else was looked at")
-    return Served(model, source, text), None
-
-
-def _found(check: Check, served: Served) -> list[Finding]:
-    "What a check finds, or that it cannot look at a GGUF file."
-    try:
-        return list(check.find(served))
-    except ValueError as e:  # a tokenizer that is not known, for example
-        if not served.source.is_gguf:
-            raise
-        return [Finding("tokens", f"not all was looked at: {first_line(e)}", "ask llama.cpp itself", breaks=False)]
-
-
+# %% ../../nbs/05_models/17_check.ipynb #ck000006
 @no_collection()
 def check_model(
     model: str | Path | Source,
@@ -464,18 +444,24 @@ def check_model(
         one_of("for", name, SERVERS)
     kind = "gguf" if is_gguf(Path(model)) else "folder"
     served, broken = _opened(model, source, text)
+    compare = compare and (kind == "folder" or source is not None)
     findings = [broken] if broken else []
-    if served and not broken:
-        compare = compare and (kind == "folder" or source is not None)
-        checks = [check for check in CHECKS if kind in check.of and (compare or not check.beside)]
-        found = (finding for check in checks for finding in _found(check, served))
-        findings = list(dict.fromkeys(found))  # what keeps several checks from looking is told once
+    for check in CHECKS:
+        if served and not broken and kind in check.of and (compare or not check.beside):
+            try:
+                findings += check.find(served)
+            except ValueError as e:  # a tokenizer that is not known, for example
+                if kind == "folder":
+                    raise
+                what = f"not all was looked at: {first_line(e)}"
+                findings.append(Finding("tokens", what, "ask llama.cpp itself", breaks=False))
     about = [name for name in servers if kind == "folder" or name == "gguf"]
-    of_asked = (replace(f, servers=tuple(name for name in f.servers if name in about)) for f in findings)
+    of_asked = (replace(f, servers=tuple(name for name in f.servers if name in about)) for f in dict.fromkeys(findings))
     return sorted((finding for finding in of_asked if finding.servers), key=lambda finding: not finding.breaks)
 
 # %% ../../nbs/05_models/17_check.ipynb #fee5bae8
 _MOSTLY, _WITHOUT_VECTOR = 0.5, 0.3  # shares of random rows above which a warning is due
+_FOUND = "found in five"  # in the report of an alignment
 _POOR = 0.1  # share of held-out pairs found, below which an alignment is
 
 
@@ -486,20 +472,13 @@ def shares(plan: Plan) -> dict[str, float]:
     return dict(copied=float(copied), mixed=max(0.0, float(1 - copied - sampled)), random=float(sampled))
 
 
-def _random_share(plan: Plan) -> float:
-    "The share of tokens that are randomly initialised; where a vocabulary is extended, of those that are added."
-    tokens = np.array([bool(token.piece) for token in plan.target])
-    n = plan.n_source
-    kept = (plan.copied[:n] == np.arange(len(plan))[:n])[tokens[:n]].all()
-    if kept and tokens[n:].any():
-        tokens[:n] = False
-    return float((plan.group >= 0)[tokens].mean())
-
-
-def _advice(plan: Plan, alignment: dict[str, Any], is_language_model: bool) -> str:
+def _advice(plan: Plan, alignment: Mapping[str, object], is_language_model: bool) -> str:
     "A line on a start: that it is poor, and what to do, or what comes next."
-    random, accuracy = _random_share(plan), alignment.get("found in five", 1.0)
-    if accuracy < _POOR:
+    tokens, n, accuracy = np.array([bool(token.piece) for token in plan.target]), plan.n_source, alignment.get(_FOUND)
+    if tokens[n:].any() and (plan.copied[:n] == np.arange(len(plan))[:n])[tokens[:n]].all():
+        tokens[:n] = False  # where a vocabulary is extended, of the tokens that are added
+    random = float((plan.group >= 0)[tokens].mean())  # the share that is randomly initialised
+    if isinstance(accuracy, float) and accuracy < _POOR:
         hint = "give a larger dictionary or vectors trained on more text, or choose focus"
         return f"warning: the alignment finds {accuracy:.0%} of held-out pairs; {hint}"
     if plan.recipe.startswith(("focus", "wechsel")) and random > _WITHOUT_VECTOR:
@@ -513,7 +492,7 @@ def _advice(plan: Plan, alignment: dict[str, Any], is_language_model: bool) -> s
         return f"a start for the training that such models get, not yet a model to use; {no_lapt}"
     return "a start for continued pretraining (`vocab-lit lapt`), not yet a model to use"
 
-
+# %% ../../nbs/05_models/17_check.ipynb #ck000007
 def check_summary(findings: Sequence[Finding], folder: str | Path) -> str:
     "A line on whether a folder can be served: the first finding that breaks a server."
     if not (breaking := [finding for finding in findings if finding.breaks]):
@@ -541,12 +520,17 @@ def check_usable(findings: Sequence[Finding], folder: str | Path, source: Source
 
 def verdict(
     plan: Plan,
-    alignment: dict[str, Any],  # as in the note: how well vectors were aligned
+    alignment: Mapping[str, object],
     findings: Sequence[Finding],
     folder: str | Path,
-    is_language_model: bool = True,  # one that plain text can train
-) -> list[str]:  # three lines
-    "Where the embeddings come from, whether that is a start worth training, and whether the folder will serve."
+    is_language_model: bool = True,
+) -> list[str]:
+    """Where the embeddings come from, whether that is a start worth training, and whether the folder will serve.
+
+    alignment: as in the note: how well vectors were aligned
+    is_language_model: one that plain text can train
+    returns: three lines
+    """
     told = ", ".join(f"{share:.1%} {how}" for how, share in shares(plan).items())
     told = told.replace("copied", "copied from overlapping tokens").replace("random", "randomly initialised")
     advice = _advice(plan, alignment, is_language_model)

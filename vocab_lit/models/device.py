@@ -48,7 +48,7 @@ def fastest(fp32: float, bf16: float) -> str:  # fp32 or bf16
     "The precision for a processor that takes so many seconds for a product."
     return "bf16" if _GAIN * bf16 <= fp32 else "fp32"
 
-
+# %% ../../nbs/05_models/01_device.ipynb #a70f0b77
 @dataclass(frozen=True)
 class Device:
     "The device that this process computes on."
@@ -92,24 +92,11 @@ class Device:
         "Whether a look at a value waits for all that was asked for before it."
         return self.kind != "cpu"
 
-
+# %% ../../nbs/05_models/01_device.ipynb #dv000001
 def _has_xla() -> bool:
     from transformers.utils.import_utils import is_torch_xla_available
 
     return is_torch_xla_available()
-
-
-def _cuda() -> Device:
-    card = torch.cuda.get_device_properties()
-    has_bf16 = torch.cuda.is_bf16_supported(including_emulation=False)
-    return Device("cuda", card.name, card.total_memory, "bf16" if has_bf16 else "fp16")
-
-
-def _cpu() -> Device:
-    threads = torch.get_num_threads()
-    name = f"{platform.machine()} CPU, {threads} thread{'s' * (threads > 1)}"
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else None
-    return Device("cpu", name, memory)
 
 
 def find_device() -> Device:
@@ -117,15 +104,18 @@ def find_device() -> Device:
     if _has_xla():
         return Device("xla", "TPU through torch_xla", None, "bf16")
     if torch.cuda.is_available():
-        return _cuda()
+        card = torch.cuda.get_device_properties()
+        has_bf16 = torch.cuda.is_bf16_supported(including_emulation=False)
+        return Device("cuda", card.name, card.total_memory, "bf16" if has_bf16 else "fp16")
     if torch.backends.mps.is_available():
         return Device("mps", "Apple GPU", torch.mps.recommended_max_memory())
-    return _cpu()
+    threads = torch.get_num_threads()
+    name = f"{platform.machine()} CPU, {threads} thread{'s' * (threads > 1)}"
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else None
+    return Device("cpu", name, memory)
 
 
-def on_device(
-    model: PreTrainedModel,
-) -> PreTrainedModel:  # the same one
+def on_device(model: PreTrainedModel) -> PreTrainedModel:  # the same one
     "Move a model to where this process computes."
     return model.to(find_device().torch)  # pyright: ignore[reportArgumentType]  # transformers' decorator hides `self`
 
@@ -149,11 +139,13 @@ def _left_in_groups(root: Path) -> list[int]:  # bytes
     return left
 
 
-def free_memory(
-    device: Device | None = None,  # None: `find_device()`
-    groups: str | Path = "/sys/fs/cgroup",  # where control groups are
-) -> int | None:  # bytes; None where the device does not say
-    "Memory that this process can still take on a device."
+def free_memory(device: Device | None = None, groups: str | Path = "/sys/fs/cgroup") -> int | None:
+    """Memory that this process can still take on a device.
+
+    device: None: `find_device()`
+    groups: where control groups are
+    returns: bytes; None where the device does not say
+    """
     device = device or find_device()
     if device.kind == "cuda":
         return torch.cuda.mem_get_info()[0] + torch.cuda.memory_reserved() - torch.cuda.memory_allocated()
@@ -165,11 +157,12 @@ def free_memory(
     return max(0, min([psutil.virtual_memory().available, *_left_in_groups(Path(groups))]))
 
 # %% ../../nbs/05_models/01_device.ipynb #ae250325
-def device_arguments(
-    device: Device | None = None,  # None: `find_device()`
-    processes: int = 1,  # that train together
-) -> dict:  # for transformers' TrainingArguments
-    "Arguments of training that depend on the device."
+def device_arguments(device: Device | None = None, processes: int = 1) -> dict:  # for transformers' TrainingArguments
+    """Arguments of training that depend on the device.
+
+    device: None: `find_device()`
+    processes: that train together
+    """
     device = device or find_device()
     cuda, half = device.kind == "cuda", device.precision if device.kind != "xla" else "fp32"
     return dict(

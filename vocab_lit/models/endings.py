@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, cast
 import torch
 
 from vocab_lit.models.device import on_device
-from vocab_lit.models.model_class import max_length
+from vocab_lit.models.lazy_weights import input_weight
+from vocab_lit.models.model_class import configs_of, max_length
 from vocab_lit.tokens.tokenizer_file import ids_around
 
 if TYPE_CHECKING:
@@ -29,9 +30,13 @@ END_TOKENS = re.compile(
 )
 
 
+def _added(tokenizer: PreTrainedTokenizerBase) -> dict[str, int]:
+    return cast("Any", tokenizer).get_added_vocab()  # transformers declares an attribute
+
+
 def document_end(tokenizer: PreTrainedTokenizerBase) -> int | None:
     "The id of the token that ended documents in pretraining: the end token, unless it ends turns of a chat."
-    added = cast("Any", tokenizer).get_added_vocab()
+    added = _added(tokenizer)
     if str(tokenizer.eos_token) not in DOCUMENT_ENDS:
         known = next((token for token in DOCUMENT_ENDS if token in added), None)
         if known is not None:
@@ -63,21 +68,23 @@ def ids_in(value: object) -> Iterator[int]:
 
 def stop_ids(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> list[int]:
     "The ids at which generation stops or a document ends."
-    configs = (getattr(model, "generation_config", None), model.config)
-    ids = [id for config in configs for id in ids_in(getattr(config, "eos_token_id", None))]
-    ids += [id for token, id in cast("Any", tokenizer).get_added_vocab().items() if END_TOKENS.fullmatch(token)]
+    ids = [id for config in configs_of(model).values() for id in ids_in(getattr(config, "eos_token_id", None))]
+    ids += [id for token, id in _added(tokenizer).items() if END_TOKENS.fullmatch(token)]
     ids += [id for id in (tokenizer.eos_token_id, document_end(tokenizer)) if isinstance(id, int)]
     return sorted(set(ids))
 
 
 @torch.no_grad()
 def end_probability(
-    model: PreTrainedModel,  # causal
-    tokenizer: PreTrainedTokenizerBase,
-    sentences: Sequence[str],  # of which the first 20 are read
-) -> float | None:  # 0 to 1; None where there is no end token or no sentence
-    "The mean probability that a model ends a text after one sentence."
-    ends = [id for id in stop_ids(model, tokenizer) if id < len(cast("Any", model).get_input_embeddings().weight)]
+    model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, sentences: Sequence[str]
+) -> float | None:
+    """The mean probability that a model ends a text after one sentence.
+
+    model: causal
+    sentences: of which the first 20 are read
+    returns: 0 to 1; None where there is no end token or no sentence
+    """
+    ends = [id for id in stop_ids(model, tokenizer) if id < len(input_weight(model))]
     before = document_marks(tokenizer)[0]
     texts = (
         tokenizer(list(sentences[:_SENTENCES]), add_special_tokens=False, verbose=False)["input_ids"]
@@ -88,7 +95,7 @@ def end_probability(
     total, was_training, longest = 0.0, model.training, min(_LONGEST, max_length(model))
     on_device(model).eval()
     for ids in texts:
-        row = torch.tensor([[*before, *ids][-longest:]], device=cast("Any", model).device)
+        row = torch.tensor([[*before, *ids][-longest:]], device=model.device)
         logits = model(input_ids=row, logits_to_keep=1).logits[0, -1]
         total += logits.float().softmax(-1)[ends].sum().item()
     model.train(was_training)

@@ -11,12 +11,12 @@ import math
 import shlex
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -32,38 +32,43 @@ from vocab_lit.gguf.container import (
     write_gguf,
 )
 from vocab_lit.gguf.tokens import chat_template_fields, text_field, token_tables, tokens_of
-from vocab_lit.models.gguf_weights import GgufTransplant, gguf_folder, note_field
+from vocab_lit.models.gguf_weights import gguf_folder, note_field
+from vocab_lit.models.gguf_writer import GgufTransplant, written_table
 from vocab_lit.models.lazy_weights import StoredTensor, read_header, stored_tensors
 from vocab_lit.models.source import FolderSource, GgufSource, Source, check_new_gguf
 from vocab_lit.text.errors import SettingError, UserError, first_line, import_extra
 from vocab_lit.text.files import read_json
-from vocab_lit.tokens.gguf_tokenizer import GgufTokenizer, with_tokenizer
+from vocab_lit.tokens.gguf_tokenizer import GgufTokenizer, read_tokenizer, with_tokenizer
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
 
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'Trained', 'check_like', 'export_gguf']
+__all__ = ['log', 'Transform', 'Trained', 'check_like', 'export_gguf']
 
 # %% ../../nbs/05_models/21_export.ipynb #01eb5853
-_Way = Callable[[np.ndarray], np.ndarray]
+Transform = Callable[[np.ndarray], np.ndarray]
 _F32 = 0  # GGML's type
 _HEAD = "output.weight"  # that a file or a folder may have as a copy of its embeddings
+_ADAPTER = "adapter_config.json"
 
 
-def _rotated(values: np.ndarray, heads: int) -> np.ndarray:
-    "The rows of each head with the two halves of its rotations in turns."
-    halves = values.reshape(heads, 2, -1, *values.shape[1:])
-    return halves.swapaxes(1, 2).reshape(values.shape)
-
-
-def _ways(file: GgufFile, shape: tuple[int, ...]) -> Iterator[tuple[str, _Way]]:
+def _transforms(file: GgufFile, shape: tuple[int, ...]) -> Iterator[tuple[str, Transform]]:
     "What may be done to a tensor of transformers, by name."
     yield "as it is", lambda values: values
     yield "plus one", lambda values: values + np.float32(1)
     for name in ("head_count", "head_count_kv"):
         heads = file.setting(f"attention.{name}")
-        if isinstance(heads, int) and shape[0] % (2 * heads) == 0:
-            yield "rotated", partial(_rotated, heads=heads)
+        if isinstance(heads, int) and heads and shape[0] % (2 * heads) == 0:
+
+            def rotated(values: np.ndarray, heads: int = heads) -> np.ndarray:
+                "The rows of each head with the two halves of its rotations in turns."
+                halves = values.reshape(heads, 2, -1, *values.shape[1:])
+                return halves.swapaxes(1, 2).reshape(values.shape)
+
+            yield "rotated", rotated
     yield "transposed", np.transpose
     yield "reshaped", lambda values: values.reshape(shape)
 
@@ -77,14 +82,16 @@ def _is_same(a: StoredTensor, b: StoredTensor) -> bool:
     "Whether a trained tensor is the one that it began with, in its own number format."
     return a.shape == b.shape and bool((a[:].to(b.dtype) == b[:]).all())
 
-# %% ../../nbs/05_models/21_export.ipynb #2314d559
-def _gguf_names(file: GgufFile) -> Any:
-    "The names that the gguf package knows for the tensors of a file's architecture."
+
+def _gguf_names(file: GgufFile, names: Iterable[str]) -> dict[str, str]:
+    "The names that the gguf package has for tensors of transformers, of those that it knows, and theirs."
     package = import_extra("gguf", "gguf")
     [architecture] = [a for a, name in package.MODEL_ARCH_NAMES.items() if name == file.architecture]
-    return package.get_tensor_name_map(architecture, file.setting("block_count"))
+    known = package.get_tensor_name_map(architecture, file.setting("block_count"))
+    named = {known.get_name(name, (".weight", ".bias")): name for name in names}
+    return {name: theirs for name, theirs in named.items() if name}
 
-
+# %% ../../nbs/05_models/21_export.ipynb #2314d559
 class Trained:
     "A folder that was trained, beside the GGUF file that training began with."
 
@@ -100,18 +107,17 @@ class Trained:
     @cached_property
     def names(self) -> dict[str, str]:
         "Of each tensor of the file the name that transformers has for it."
-        known = _gguf_names(self.file)
-        found = {known.get_name(name, (".weight", ".bias")): name for name in self.before}
+        found = _gguf_names(self.file, self.before)
         return {name: theirs for name, theirs in found.items() if name in self.file.tensors}
 
-    def way(self, name: str) -> tuple[str, _Way]:
+    def transform(self, name: str) -> tuple[str, Transform]:
         "How a tensor of the file is made of transformers'; `ValueError` where it is not known."
         raw, before = self.file.values(name), _numbers(self.before[self.names[name]])
         shape = self.file.tensors[name].shape
-        for how, way in _ways(self.file, shape):
-            made = way(before) if before.size == raw.size else before
+        for how, transform in _transforms(self.file, shape):
+            made = transform(before) if before.size == raw.size else before
             if made.shape == shape and np.allclose(made, raw.reshape(shape), rtol=1e-6, atol=1e-6):
-                return how, way
+                return how, transform
         raise UserError(f"{self.folder}: {self.names[name]} has changed, and how GGUF writes it is not known here")
 
     def check(self) -> None:
@@ -136,9 +142,6 @@ class Trained:
         return theirs in self.after and not _is_same(self.before[theirs], self.after[theirs])
 
 # %% ../../nbs/05_models/21_export.ipynb #20ace410
-_ROWS = 8192  # that are compared and written at a time
-
-
 def _written_type(before: int) -> tuple[int, str]:
     "The type in which changed numbers are written, and what that is in words."
     after, name = writable_type(before), type_name(before)
@@ -146,55 +149,40 @@ def _written_type(before: int) -> tuple[int, str]:
 
 
 def _whole(trained: Trained, name: str) -> tuple[NewTensor, str]:
-    "A changed tensor."
-    old, (_, way) = trained.file.tensors[name], trained.way(name)
+    "A changed tensor, and how it is written."
+    old, (_, transform) = trained.file.tensors[name], trained.transform(name)
     type, what = _written_type(old.type)
 
     def pieces() -> Iterator[bytes]:
-        values = way(_numbers(trained.after[trained.names[name]]))
+        values = transform(_numbers(trained.after[trained.names[name]]))
         yield quantised(values.reshape(-1, old.shape[-1]), type).tobytes()
 
     return NewTensor(name, old.shape, type, pieces), what
 
 
 def _table(trained: Trained, name: str, n: int) -> tuple[NewTensor, str]:
-    "A table with so many tokens, of which the rows that did not change are the file's."
-    old, theirs = trained.file.tensors[name].by_row, trained.names[name]
+    "A table with so many tokens, of which the rows that did not change are the file's, and how it is written."
+    theirs = trained.names[name]
     before, after = trained.before[theirs], trained.after[theirs]
-    how, _ = trained.way(name)
+    how, _ = trained.transform(name)
     if how != "as it is":
         raise UserError(f"{trained.folder}: {theirs} is written as {how}, which is not known of tables of tokens")
     if after.shape[0] < n:
         raise UserError(f"{trained.folder}: {theirs} has {after.shape[0]:,} rows for {n:,} tokens; make it anew")
-    type, what = _written_type(old.type)
 
-    def pieces() -> Iterator[bytes]:
-        stored = np.memmap(old.file, np.uint8, "r", old.offset, (old.rows, old.row_bytes))
-        for first in range(0, n, _ROWS):
-            rows = slice(first, min(first + _ROWS, n))
-            values, begun = after[rows], before[rows].to(after.dtype)
-            made = quantised(values.float().numpy().reshape(len(values), -1), type)
-            same = (begun == values[: len(begun)]).reshape(len(begun), values[0].numel()).all(1)
-            if type == old.type:
-                kept = np.flatnonzero(same)
-                made[kept] = stored[first + kept]
-            yield made.tobytes()
+    def block(rows: slice) -> tuple[np.ndarray, np.ndarray]:
+        values, begun = after[rows], before[rows].to(after.dtype)
+        same = np.zeros(len(values), bool)
+        same[: len(begun)] = (begun == values[: len(begun)]).reshape(len(begun), math.prod(after.shape[1:])).all(1)
+        return np.where(same, np.arange(rows.start, rows.stop), -1), values.float().numpy()[~same]
 
-    return NewTensor(name, (n, *trained.file.tensors[name].shape[1:]), type, pieces), f"rows {what}"
+    type, what = _written_type(trained.file.tensors[name].type)
+    return written_table(trained.file, name, n, type, block), f"rows {what}"
 
 # %% ../../nbs/05_models/21_export.ipynb #2ee4fe16
-def _fields(trained: Trained) -> dict[str, Field]:
-    "The metadata with the folder's vocabulary and chat template; `ValueError` where its tokens are others."
-    from vocab_lit.tokens.load import load_tokenizer
-
-    read, after = GgufTokenizer(trained.file), load_tokenizer(trained.folder)
-    before = read.tokenizer
-    old, new = _pieces(before), _pieces(after)
-    _check_tokens(trained.folder, new, trained.file, old)
-    fields = with_tokenizer(read, after) if len(new) > len(old) else dict(trained.file.fields)
-    if after.chat_template and after.chat_template != before.chat_template:
-        fields |= chat_template_fields(after.chat_template)
-    return fields
+def _pieces(of: PreTrainedTokenizerBase) -> dict[int, str]:
+    "The tokens by id; those of spaces alone are written in one way or the other."
+    return {id: piece.replace("▁", " ") for piece, id in of.get_vocab().items()}
 
 
 def _check_tokens(folder: Path, new: Mapping[int, str], file: GgufFile, old: Mapping[int, str]) -> None:
@@ -208,19 +196,36 @@ def _check_tokens(folder: Path, new: Mapping[int, str], file: GgufFile, old: Map
     raise UserError(f"{folder}: {what}; {hint}")
 
 
-def _kept_ids(folder: Path, file: GgufFile) -> list[int]:
-    "The ids in a file of the tokens that a folder has of it; empty where it has all, or others stand among them."
-    from vocab_lit.tokens.gguf_tokenizer import read_tokenizer
+@contextmanager
+def _trimmed_as(folder: Path, file: GgufFile) -> Iterator[GgufFile]:
+    "A file, inside the block trimmed to the tokens of a folder, where these are some of its own and new ones."
     from vocab_lit.tokens.load import load_tokenizer
 
-    old, new = (of.get_vocab() for of in (read_tokenizer(file), load_tokenizer(folder)))
-    spaced = {piece.replace("▁", " "): id for piece, id in old.items()} | old
-    ids = [spaced.get(piece, spaced.get(piece.replace("▁", " "), -1)) for piece in sorted(new, key=new.__getitem__)]
-    kept = [id for id in ids if id >= 0]
-    has_all, in_order = len(kept) == len(old), kept == sorted(set(kept)) == ids[: len(kept)]
-    return kept if in_order and not has_all and 2 * len(kept) > len(new) else []
+    kept: list[int] = []
+    if not (folder / _ADAPTER).is_file():
+        old, new = read_tokenizer(file).get_vocab(), load_tokenizer(folder).get_vocab()
+        spaced = {piece.replace("▁", " "): id for piece, id in old.items()} | old
+        ids = [spaced.get(p, spaced.get(p.replace("▁", " "), -1)) for p in sorted(new, key=new.__getitem__)]
+        kept = [id for id in ids if id >= 0]
+        in_order = kept == sorted(set(kept)) == ids[: len(kept)]
+        if not in_order or len(kept) == len(old) or 2 * len(kept) <= len(new):
+            kept = []
+    if not kept:
+        yield file
+        return
+    check_finite(file)
+    log.info(f"{file.path.name} is trimmed to the {len(kept):,} of its tokens that {folder} has")
+    with TemporaryDirectory() as place:
+        source, trimmed = GgufSource(file.path), Path(place, file.path.name)
+        fields = source.tokenizer_file.fields(set(kept))
+        write_gguf(trimmed, fields, GgufTransplant(source, fields, np.array(kept), {}).tensors)
+        made = gguf_folder(trimmed)
+        try:
+            yield GgufFile(trimmed)
+        finally:
+            shutil.rmtree(made, ignore_errors=True)
 
-
+# %% ../../nbs/05_models/21_export.ipynb #ex000001
 def check_like(source: Source, like: str | Path) -> None:
     "`SettingError` where a file is no GGUF file of a model with the tensors and tokens of a source."
     try:
@@ -231,28 +236,18 @@ def check_like(source: Source, like: str | Path) -> None:
         raise SettingError("gguf", f" {like}: {first_line(e)}; {hint}") from None
 
 
-def _shapes(source: Source, file: GgufFile) -> dict[str, tuple[int, ...]]:
-    "The shapes of a source's weights, by the names that a file has for them."
-    if isinstance(source, GgufSource):
-        return {name: tuple(tensor.shape) for name, tensor in source.file.tensors.items()}
-    known, stored = _gguf_names(file), cast("FolderSource", source).stored
-    named = {known.get_name(name, (".weight", ".bias")): tensor for name, tensor in stored.items()}
-    return {name: tuple(tensor.shape) for name, tensor in named.items() if name}
-
-
-def _pieces(of: Any) -> dict[int, str]:
-    "The tokens by id; those of spaces alone are written in one way or the other."
-    return {id: piece.replace("▁", " ") for piece, id in of.get_vocab().items()}
-
-
 def _check_same(source: Source, file: GgufFile) -> None:
-    "`ValueError` where weights or tokens of a file are not those of a source."
-    ours, theirs = _shapes(source, file), {name: tuple(tensor.shape) for name, tensor in file.tensors.items()}
-    weights = [name for name in ours if name.endswith(".weight") and name != _HEAD]
-    layers = [name for name in theirs if name.startswith("blk.")]
-    for name in weights:
-        if name not in theirs:
+    "`UserError` where weights or tokens of a file are not those of a source."
+    theirs = {name: tuple(tensor.shape) for name, tensor in file.tensors.items()}
+    if isinstance(source, GgufSource):
+        ours = {name: tuple(tensor.shape) for name, tensor in source.file.tensors.items()}
+    else:
+        stored = FolderSource.open(source).stored
+        ours = {name: stored[of].shape for name, of in _gguf_names(file, stored).items()}
+    for name in ours:
+        if name.endswith(".weight") and name not in theirs and name != _HEAD:
             raise UserError(f"it lacks {name}, which {source.path} has")
+    layers = (name for name in theirs if name.startswith("blk."))
     for name in sorted({*token_tables(file), *layers} - {_HEAD}):
         if name not in ours:
             raise UserError(f"it has {name}, which {source.path} lacks")
@@ -264,31 +259,8 @@ def _check_same(source: Source, file: GgufFile) -> None:
     if other is not None:
         raise UserError(f"the id {other:,} is {old[other]!r}, and in {source.path} {new[other]!r}")
 
-
-@contextmanager
-def _trimmed_as(folder: Path, file: GgufFile) -> Iterator[GgufFile]:
-    "A file, inside the block trimmed to the tokens of a folder, where these are some of its own and new ones."
-    if (folder / _ADAPTER).is_file() or not (kept := _kept_ids(folder, file)):
-        yield file
-        return
-    check_finite(file)
-    log.info(f"{file.path.name} is trimmed to the {len(kept):,} of its tokens that {folder} has")
-    with TemporaryDirectory() as place:
-        source, trimmed = GgufSource(file.path), Path(place, file.path.name)
-        fields = cast(GgufTokenizer, source.tokenizer_file).fields(set(kept))
-        write_gguf(trimmed, fields, GgufTransplant(source, fields, np.array(kept), {}).tensors)
-        made = gguf_folder(trimmed)
-        try:
-            yield GgufFile(trimmed)
-        finally:
-            shutil.rmtree(made, ignore_errors=True)
-
-
-def export_gguf(
-    folder: str | Path,
-    like: GgufFile | str | Path,
-    out: str | Path,
-) -> dict[str, int]:
+# %% ../../nbs/05_models/21_export.ipynb #ex000002
+def export_gguf(folder: str | Path, like: GgufFile | str | Path, out: str | Path) -> dict[str, int]:
     """Write a model that was trained from a GGUF file as one, or a LoRA as an adapter for it.
 
     Parameters
@@ -318,14 +290,23 @@ def export_gguf(
     with _trimmed_as(Path(folder), file) as begun:
         return _export(Trained(Path(folder), begun), file, Path(out))
 
-
+# %% ../../nbs/05_models/21_export.ipynb #a79d2c49
 def _export(trained: Trained, like: GgufFile, out: Path) -> dict[str, int]:
     "As `export_gguf`."
+    from vocab_lit.tokens.load import load_tokenizer
+
     if (trained.folder / _ADAPTER).is_file():
         return _export_lora(trained, out)
     trained.check()
-    fields, file = _fields(trained), trained.file
-    n, tables, written = len(fields["tokenizer.ggml.tokens"].value), token_tables(file), []
+    # the metadata with the folder's vocabulary and chat template
+    file, tables, read = trained.file, token_tables(trained.file), GgufTokenizer(trained.file)
+    after, before = load_tokenizer(trained.folder), read.tokenizer
+    old, new = _pieces(before), _pieces(after)
+    _check_tokens(trained.folder, new, file, old)
+    fields = with_tokenizer(read, after) if len(new) > len(old) else dict(file.fields)
+    if after.chat_template and after.chat_template != before.chat_template:
+        fields |= chat_template_fields(after.chat_template)
+    n, written = len(fields["tokenizer.ggml.tokens"].value), []
     for name in file.tensors:
         has_changed = trained.has_changed(name)
         if name in tables and (has_changed or n != len(tokens_of(file))):
@@ -345,37 +326,29 @@ def _export(trained: Trained, like: GgufFile, out: Path) -> dict[str, int]:
     return dict(told)
 
 # %% ../../nbs/05_models/21_export.ipynb #f3fccb78
-_ADAPTER = "adapter_config.json"
-
-
-def _read_lora(folder: Path) -> tuple[dict[str, Any], dict[str, StoredTensor]]:
-    "Settings and tensors of an adapter; `ValueError` where it has more than matrices of one rank and scale."
-    config, file = read_json(folder / _ADAPTER), folder / "adapter_model.safetensors"
+def _export_lora(trained: Trained, out: str | Path) -> dict[str, int]:
+    "Write a LoRA as an adapter file; returns how many weights have matrices."
+    folder, file = trained.folder, trained.folder / "adapter_model.safetensors"
     if not file.is_file():
         raise UserError(f"{folder} has no {file.name}; save the adapter in safetensors")
-    stored, hint = read_header(file), "merge it (in PEFT, merge_and_unload and save_pretrained) and export the model"
+    config, stored = read_json(folder / _ADAPTER), read_header(file)
+    hint = "merge it (in PEFT, merge_and_unload and save_pretrained) and export the model"
     for name in ("rank_pattern", "alpha_pattern", "use_dora", "fan_in_fan_out", "lora_bias"):
         if config.get(name):
             raise UserError(f"{folder}: an adapter with {name} is not written as GGUF; {hint}")
     if other := next((name for name in stored if ".lora_A." not in name and ".lora_B." not in name), None):
         raise UserError(f"{folder}: {other} is trained beside the matrices, which an adapter file cannot hold; {hint}")
-    return config, stored
-
-
-def _export_lora(trained: Trained, out: str | Path) -> dict[str, int]:
-    "Write a LoRA as an adapter file; how many weights have matrices."
-    config, stored = _read_lora(trained.folder)
     ours, tensors = {theirs: name for name, theirs in trained.names.items()}, []
     for name in sorted(stored):
         module, _, part = name.removeprefix("base_model.model.").partition(".lora_")
         if (weight := ours.get(f"{module}.weight")) is None:
-            raise UserError(f"{trained.folder}: {trained.file.path} has no tensor for {module}")
+            raise UserError(f"{folder}: {trained.file.path} has no tensor for {module}")
         values = _numbers(stored[name])
         if part == "B.weight":
-            how, way = trained.way(weight)
+            how, transform = trained.transform(weight)
             if how not in ("as it is", "rotated"):
-                raise UserError(f"{trained.folder}: {weight} is written {how}, of which a LoRA is not known")
-            values = way(values)
+                raise UserError(f"{folder}: {weight} is written {how}, of which a LoRA is not known")
+            values = transform(values)
         matrix = f"{weight}.lora_{part[0].lower()}"
         written = np.ascontiguousarray(values, np.float32).tobytes()
         tensors.append(NewTensor(matrix, values.shape, _F32, partial(iter, [written])))

@@ -9,7 +9,7 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import torch
 from torch import nn
@@ -18,6 +18,7 @@ from torch.nn.functional import embedding
 from vocab_lit.methods.factored import read_tensors, write_tensors
 from vocab_lit.methods.semi_nmf import gumbel_one_hot, one_hot_rows, up_project
 from vocab_lit.models.device import find_device
+from vocab_lit.models.lazy_weights import input_weight
 from vocab_lit.models.source import Source
 from vocab_lit.text.errors import UserError
 from vocab_lit.text.files import write_file
@@ -72,18 +73,27 @@ def _logits_of_fixed_shapes(h, F, G, assignments):  # as `_Logits`, in shapes th
 
 # %% ../../nbs/05_models/03_factored_embedding.ipynb #fb002caf
 class FactoredEmbedding(nn.Module):
-    "Embeddings F', Z and G (equations 2 and 3); also gives logits."
+    """Embeddings F', Z and G (equations 2 and 3); also gives logits.
+
+    low_dim: (V', k) F'
+    up: (C, k, D) G
+    labels: (V',) the up-projection that each token begins with
+    train_up: whether G is trained
+    certainty: probability of the up-projection that a token begins with
+    tau: temperature at the first and the last step
+    fixed_shapes: whether no shape depends on the ids and choices; None: where they would have to be asked for, so not
+        on a CPU
+    """
 
     def __init__(
         self,
-        low_dim: torch.Tensor,  # (V', k) F'
-        up: torch.Tensor,  # (C, k, D) G
-        labels: torch.Tensor,  # (V',) the up-projection that each token begins with
-        train_up: bool = False,  # whether G is trained
-        certainty: float = 0.99,  # probability of the up-projection that a token begins with
-        tau: tuple[float, float] = (5.0, 0.5),  # temperature at the first and the last step
+        low_dim: torch.Tensor,
+        up: torch.Tensor,
+        labels: torch.Tensor,
+        train_up: bool = False,
+        certainty: float = 0.99,
+        tau: tuple[float, float] = (5.0, 0.5),
         seed: int = 0,
-        # whether no shape depends on the ids and choices; None: where they would have to be asked for, so not on a CPU
         fixed_shapes: bool | None = None,
     ):
         super().__init__()
@@ -141,12 +151,12 @@ class FactoredEmbedding(nn.Module):
         facts = dict(seed=self.seed, tau=self.tau, train_up=self.up.requires_grad)
         write_tensors(path, "embedding", dict(self.named_parameters()), facts)
 
+# %% ../../nbs/05_models/03_factored_embedding.ipynb #0a2b8ea9
+def load_embedding(path: str | Path, train_up: bool | None = None) -> FactoredEmbedding:
+    """Read a layer that `FactoredEmbedding.save` wrote; `ValueError` where the file holds none.
 
-def load_embedding(
-    path: str | Path,
-    train_up: bool | None = None,  # whether G is trained; None: as it was when the layer was saved
-) -> FactoredEmbedding:
-    "Read a layer that `FactoredEmbedding.save` wrote; `ValueError` where the file holds none."
+    train_up: whether G is trained; None: as it was when the layer was saved
+    """
     try:
         parts, facts = read_tensors(path, "embedding")
         labels, tau = parts["log_z"].argmax(1), tuple(facts["tau"])
@@ -173,35 +183,32 @@ def factored(model: PreTrainedModel, layer: FactoredEmbedding) -> Iterator[PreTr
     "Let a layer replace a model's token embeddings, into which it is merged at the end."
     check_tied(model)
     into, out = model.get_input_embeddings(), model.get_output_embeddings()
-    table = cast("nn.Embedding", into)  # at least in that it has a matrix
-    made, given = (len(layer.low_dim), layer.up.shape[-1]), tuple(table.weight.shape)
+    weight = input_weight(model)
+    made, given = (len(layer.low_dim), layer.up.shape[-1]), tuple(weight.shape)
     if made != given:
         raise UserError(
             f"the layer makes {made[0]} embeddings of {made[1]} dimensions, and the model has {given[0]} of {given[1]}"
         )
-    was_trained = table.weight.requires_grad
-    model.factors = layer.to(table.weight.device).train(model.training)
+    was_trained = weight.requires_grad
+    model.add_module("factors", layer.to(weight.device).train(model.training))
     into.forward = layer.forward
     if out is not None:
         out.forward = lambda h: layer.logits(h) if out.bias is None else layer.logits(h) + out.bias
-    table.weight.requires_grad_(False)
+    weight.requires_grad_(False)
     try:
         yield model
         with torch.no_grad():
-            table.weight.copy_(layer.merge())
+            weight.copy_(layer.merge())
     finally:
         for module in (into, out):
             if module is not None:
                 module.__dict__.pop("forward", None)
-        table.weight.requires_grad_(was_trained)
+        weight.requires_grad_(was_trained)
         del model.factors
 
 # %% ../../nbs/05_models/03_factored_embedding.ipynb #d823e8c6
 def factorize_files(
-    source: Source | str | Path,
-    out: str | Path,
-    how: Factoring | None = None,
-    seed: int = 0,
+    source: Source | str | Path, out: str | Path, how: Factoring | None = None, seed: int = 0
 ) -> tuple[Factors, Vocab]:
     """Factorise the embeddings of a model, and save the factors in a file.
 

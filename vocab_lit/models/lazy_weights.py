@@ -14,10 +14,11 @@ import math
 import os
 import re
 import zipfile
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Protocol, cast
+from typing import IO, TYPE_CHECKING, Protocol, cast
 
 import numpy as np
 import torch
@@ -25,6 +26,7 @@ from safetensors import safe_open
 from torch import nn
 from tqdm.auto import tqdm
 
+from vocab_lit.models.model_class import generation_of
 from vocab_lit.text.errors import UserError
 from vocab_lit.text.files import check_file_name, copy_within, inside
 from vocab_lit.tokens.special_tokens import NO_TEXT, config_parts, text_part
@@ -35,13 +37,15 @@ if TYPE_CHECKING:
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'VOCABULARY_FIELDS', 'Shapes', 'Replaced', 'Made', 'HEADS', 'StoredTensor', 'read_header', 'stored_tensors',
-           'vocabulary_fields', 'vocabulary_part', 'set_vocabulary_size', 'empty_weights', 'tensor_shapes',
-           'token_dimensions', 'meta_model', 'absent_pooler', 'input_weight', 'rows_of', 'RowsInParts', 'read_some',
-           'save_model', 'save_meta_model', 'check_modules', 'copy_beside', 'report_left_out', 'copy_notes']
+__all__ = ['log', 'Index', 'VOCABULARY_FIELDS', 'Shapes', 'Replaced', 'Made', 'HEADS', 'StoredTensor', 'read_header',
+           'stored_tensors', 'vocabulary_fields', 'vocabulary_part', 'set_vocabulary_size', 'empty_weights',
+           'tensor_shapes', 'token_dimensions', 'RowsInParts', 'FileTensor', 'ModelFiles', 'files_of',
+           'replace_tensors', 'input_weight', 'rows_of', 'meta_model', 'absent_pooler', 'read_some', 'save_model',
+           'save_meta_model', 'check_modules', 'copy_beside', 'report_left_out', 'copy_notes']
 
 # %% ../../nbs/05_models/02_lazy_weights.ipynb #d652b47d
 _FORMATS = {"F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16}
+Index = slice | torch.Tensor | np.ndarray | tuple  # as of a tensor: rows, or rows and columns
 
 
 @dataclass(frozen=True)
@@ -62,11 +66,11 @@ class StoredTensor:
         "The number of its dimensions."
         return len(self.shape)
 
-    def __getitem__(
-        self,
-        which: slice | torch.Tensor | np.ndarray | tuple,  # as of a tensor: rows, or rows and columns
-    ) -> torch.Tensor:
-        "A part of it, in memory; the file is mapped no longer than it takes to copy that."
+    def __getitem__(self, which: Index) -> torch.Tensor:
+        """A part of it, in memory; the file is mapped no longer than it takes to copy that.
+
+        which: as of a tensor: rows, or rows and columns
+        """
         assert self.dtype is not None  # rows are asked of embeddings, which have one
         mapped = np.memmap(self.file, f"u{self.dtype.itemsize}", "r", self.start, self.shape)
         parts = which if isinstance(which, tuple) else (which,)
@@ -75,7 +79,7 @@ class StoredTensor:
 
 # %% ../../nbs/05_models/02_lazy_weights.ipynb #d7898011
 def read_header(file: Path) -> dict[str, StoredTensor]:
-    "The tensors of one file; `ValueError` where header and length do not agree."
+    "Read the places of the tensors in one file; `UserError` where header and length do not agree."
     with open(file, "rb") as f:
         length, total = int.from_bytes(f.read(8), "little"), os.fstat(f.fileno()).st_size
         if length > total:
@@ -94,45 +98,35 @@ def read_header(file: Path) -> dict[str, StoredTensor]:
     return tensors
 
 
-def _damaged(folder: Path, what: str) -> UserError:
-    return UserError(f"{folder}: the weights do not load: {what}; download or copy it again")
+def _weight_files(folder: Path) -> tuple[list[Path], str]:
+    "List the weight files of a folder, of safetensors if it has any, and name the index that lists them."
+    if (folder / "model.safetensors").is_file():
+        return [folder / "model.safetensors"], ""
+    for name in ("model.safetensors.index.json", "pytorch_model.bin.index.json"):
+        if (folder / name).is_file():
+            try:
+                names = json.loads((folder / name).read_text(encoding="utf-8"))["weight_map"].values()
+                return sorted({folder / check_file_name(file, str(folder / name)) for file in names}), name
+            except (LookupError, TypeError, AttributeError, json.JSONDecodeError):
+                what = f"the weights do not load: {name} is damaged"
+                raise UserError(f"{folder}: {what}; download or copy it again") from None
+    return list(folder.glob("pytorch_model.bin")), ""
 
 
-def _index_of(folder: Path) -> Path | None:
-    "The index of weights in several files, if there is one."
-    names = ("model.safetensors.index.json", "pytorch_model.bin.index.json")
-    return next((folder / name for name in names if (folder / name).is_file()), None)
-
-
-def _weight_map(folder: Path, index: Path) -> dict[str, Path]:  # {tensor: file}
-    "Which file has which tensor; `ValueError` where the index is damaged."
-    try:
-        names = json.loads(index.read_text(encoding="utf-8"))["weight_map"]
-        return {tensor: folder / check_file_name(name, str(index)) for tensor, name in names.items()}
-    except (LookupError, TypeError, AttributeError, json.JSONDecodeError):
-        raise _damaged(folder, f"{index.name} is damaged") from None
-
-
-def stored_tensors(
-    folder: str | Path,  # of a model
-) -> dict[str, StoredTensor]:  # by name; none where the folder has no safetensors files
-    "The tensors in the weight files of a folder; `ValueError` names the file that is missing or damaged."
-    folder = Path(folder)
-    files, tensors, index = {}, {}, None
-    if not (folder / "model.safetensors").is_file():
-        if (index := _index_of(folder)) is None:
-            return {}
-        files = _weight_map(folder, index)
-        if index.name.startswith("pytorch"):
+def stored_tensors(folder: str | Path) -> dict[str, StoredTensor]:
+    "Find the tensors in a folder's safetensors files; `UserError` names a file that is missing or damaged."
+    (files, index), tensors = _weight_files(Path(folder)), {}
+    for file in files:
+        if file.suffix != ".safetensors" and not index.startswith("model"):
             return {}  # pickles are for transformers to read
-    for file in sorted(set(files.values())) or [folder / "model.safetensors"]:
         try:
             tensors |= read_header(file)
         except FileNotFoundError:
-            assert index is not None  # without one, the only file was seen above
-            raise _damaged(folder, f"{file.name}, which {index.name} names, is missing") from None
+            what = f"{file.name}, which {index} names, is missing"
+            raise UserError(f"{folder}: the weights do not load: {what}; download or copy it again") from None
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-            raise _damaged(folder, f"{file.name} is damaged or cut short") from None
+            what = f"{file.name} is damaged or cut short"
+            raise UserError(f"{folder}: the weights do not load: {what}; download or copy it again") from None
     return tensors
 
 # %% ../../nbs/05_models/02_lazy_weights.ipynb #82083011
@@ -141,12 +135,14 @@ VOCABULARY_FIELDS = ("vocab_size", *_FOLLOW)  # also attributes of modules
 _APART = re.compile("^(src|tgt)_vocab")  # of two languages, each with a tokenizer of its own
 
 
-def vocabulary_fields(config: PreTrainedConfig) -> Iterator[tuple[PreTrainedConfig, str]]:
-    "Every field that gives the size of a vocabulary of text, and the part it stands in."
-    for part in config_parts(config, text_only=True):
-        for name, value in vars(part).items():
-            if "vocab" in name and not NO_TEXT.search(name) and isinstance(value, int):
-                yield part, name
+def vocabulary_fields(config: PreTrainedConfig) -> list[tuple[PreTrainedConfig, str]]:
+    "List every field that gives the size of a vocabulary of text, and the part of the configuration it is in."
+    return [
+        (part, name)
+        for part in config_parts(config, text_only=True)
+        for name, value in vars(part).items()
+        if "vocab" in name and not NO_TEXT.search(name) and isinstance(value, int)
+    ]
 
 
 def vocabulary_part(config: PreTrainedConfig) -> PreTrainedConfig:
@@ -159,7 +155,7 @@ def vocabulary_part(config: PreTrainedConfig) -> PreTrainedConfig:
 def set_vocabulary_size(config: PreTrainedConfig, size: int) -> None:
     "Write another size of the vocabulary wherever a configuration has it."
     old = vocabulary_part(config).vocab_size
-    for part, name in list(vocabulary_fields(config)):
+    for part, name in vocabulary_fields(config):
         if name in _FOLLOW or getattr(part, name) == old:
             setattr(part, name, size)
 
@@ -172,12 +168,12 @@ def empty_weights() -> Iterator[None]:
     with no_init_weights(), torch.device("meta"):
         yield
 
-
+# %% ../../nbs/05_models/02_lazy_weights.ipynb #ts000001
 Shapes = dict[str, tuple[int, ...]]  # of tensors, by name
-_SHAPES: dict[tuple[type, str], Shapes] = {}  # of classes and configurations that were asked for before
+_SHAPES: dict[tuple[type, str], Shapes] = {}  # of classes and configurations that were built before
 
 
-def tensor_shapes(model_class: type, config: PreTrainedConfig) -> Shapes:
+def tensor_shapes(model_class: type[PreTrainedModel], config: PreTrainedConfig) -> Shapes:
     "The shape of each tensor of a model."
     key = model_class, config.to_json_string(use_diff=False)
     if key not in _SHAPES:
@@ -187,94 +183,133 @@ def tensor_shapes(model_class: type, config: PreTrainedConfig) -> Shapes:
     return dict(_SHAPES[key])
 
 
-def _longer(shapes: Shapes, longer: Shapes) -> dict[str, list[int]]:  # by name
-    "The dimensions of tensors that differ between two sizes of the vocabulary."
-    if shapes.keys() != longer.keys():
-        raise UserError("the names of its tensors depend on the size of the vocabulary")
-    unlike = {name: [i for i, n in enumerate(s) if n != longer[name][i]] for name, s in shapes.items()}
-    return {name: dimensions for name, dimensions in unlike.items() if dimensions}
+def token_dimensions(model_class: type[PreTrainedModel], config: PreTrainedConfig) -> dict[str, int]:
+    """Find the tensors that depend on the vocabulary; `UserError` where they cannot be told.
 
+    Returns the dimension of each that has an entry for each token, by name.
+    """
 
-def _refuse(model_class: type, why: str) -> UserError:
-    "An error for a class that cannot be given another vocabulary."
-    return UserError(f"a {model_class.__name__} cannot be given another vocabulary: {why}")
+    def refused(why: str) -> UserError:
+        return UserError(f"a {model_class.__name__} cannot be given another vocabulary: {why}")
 
+    def longer(shapes: Shapes, config: PreTrainedConfig) -> dict[str, list[int]]:
+        "The dimensions of tensors, by name, that are longer in another configuration."
+        others = tensor_shapes(model_class, config)
+        if shapes.keys() != others.keys():
+            raise UserError("the names of its tensors depend on the size of the vocabulary")
+        unlike = {name: [i for i, n in enumerate(shape) if n != others[name][i]] for name, shape in shapes.items()}
+        return {name: dimensions for name, dimensions in unlike.items() if dimensions}
 
-def token_dimensions(
-    model_class: type,
-    config: PreTrainedConfig,
-) -> dict[str, int]:  # {name of a tensor: its dimension that has an entry for each token}
-    "The tensors that depend on the vocabulary; `ValueError` where they cannot be told."
     if (text := text_part(config)) is None:
-        raise _refuse(model_class, "its configuration has no size of a vocabulary")
+        raise refused("its configuration has no size of a vocabulary")
     if apart := [name for _, name in vocabulary_fields(config) if _APART.search(name)]:
-        raise _refuse(model_class, f"it has several vocabularies ({', '.join(apart)})")
+        raise refused(f"it has several vocabularies ({', '.join(apart)})")
     size, shapes, larger = text.vocab_size, tensor_shapes(model_class, config), copy.deepcopy(config)
     set_vocabulary_size(larger, size + 1)
-    of_tokens = _longer(shapes, tensor_shapes(model_class, larger))
+    of_tokens = longer(shapes, larger)
     if not of_tokens:
-        raise _refuse(model_class, "none of its tensors has an entry for each token")
+        raise refused("none of its tensors has an entry for each token")
     for name, dimensions in of_tokens.items():
         if len(dimensions) > 1 or (shapes[name][dimensions[0]] != size and "per_layer" not in name):
-            raise _refuse(model_class, f"{name} of shape {shapes[name]} depends on the vocabulary of {size} tokens")
+            raise refused(f"{name} of shape {shapes[name]} depends on the vocabulary of {size} tokens")
     further = copy.deepcopy(larger)
     others = [(part, name) for part, name in vocabulary_fields(further) if getattr(part, name) != size + 1]
     for part, name in others:
         setattr(part, name, getattr(part, name) + 1)
-    if others and (more := _longer(tensor_shapes(model_class, larger), tensor_shapes(model_class, further))):
-        fields = ", ".join(name for _, name in others)
-        raise _refuse(model_class, f"{min(more)} depends on another vocabulary ({fields})")
+    if others and (more := longer(tensor_shapes(model_class, larger), further)):
+        raise refused(f"{min(more)} depends on another vocabulary ({', '.join(name for _, name in others)})")
     return {name: dimensions[0] for name, dimensions in of_tokens.items()}
 
 # %% ../../nbs/05_models/02_lazy_weights.ipynb #6524c220
-def meta_model(
-    model_class: type,  # BertForMaskedLM, for example
-    config: PreTrainedConfig,
-    stored: dict[str, StoredTensor],  # of the model's folder
-) -> PreTrainedModel | None:  # None where the files are not simply the model's own tensors
-    "A model without weights, each parameter of which has its tensor in a file as its attribute `stored`."
-    own = {name: stored[name] for name in stored.keys() & tensor_shapes(model_class, config).keys()}
-    formats = {t.dtype for t in own.values()}
-    if not formats or None in formats:
-        return None
-    sizes = {dtype: sum(t.size for t in own.values() if t.dtype == dtype) for dtype in formats}
-    main = cast("torch.dtype", max(formats, key=sizes.__getitem__))  # None is not among them
-    model, names = _built(model_class, config, getattr(config, "dtype", None) or main)
-    absent = absent_pooler(model, {name for tied in names.values() for name in tied} - own.keys())
-    for tensor, tied in names.items():
-        sources = [own[name] for name in tied if name in own]
-        if set(tied) <= set(absent):
-            continue
-        if len(sources) != 1 or sources[0].shape != tuple(tensor.shape):
-            return None  # missing, stored twice, or of another version
-        cast("Any", tensor).stored = sources[0]  # an attribute of our own, for `rows_of`
-    noted = cast("Any", model)  # attributes of our own
-    noted.stored = stored
-    noted.unknown_tensors = {name: t for name, t in stored.items() if name not in own}
-    noted.absent_tensors = absent
-    return model.eval()
+class RowsInParts(Protocol):
+    "Rows of a matrix that are made while they are written."
+
+    shape: tuple[int, ...]
+    nbytes: int
+
+    def parts(self) -> Iterator[torch.Tensor]: ...
 
 
-def absent_pooler(
-    model: PreTrainedModel,
-    missing: Iterable[str],  # names of tensors that the files lack
-) -> list[str]:
-    "Those of a pooler that a model without a head was saved without, as models of embeddings are; it makes no states."
-    is_bare = model.base_model is model
-    return sorted(name for name in missing if is_bare and name.startswith("pooler."))
+class FileTensor(torch.Tensor):
+    """A parameter or buffer whose values are in a file, or are made while a file is written.
+
+    Attributes
+    ----------
+    stored : StoredTensor, optional
+        Where its values are; None before they are written.
+    in_parts : RowsInParts, optional
+        What makes values that the source's files do not have.
+    """
+
+    stored: StoredTensor | None
+    in_parts: RowsInParts | None
+    _is_param: bool  # how torch knows a parameter that is of another class
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        with torch._C.DisableTorchFunctionSubclass():  # what is computed with it is a plain tensor
+            return func(*args, **kwargs or {})
+
+    @staticmethod
+    def of(tensor: torch.Tensor, stored: StoredTensor | None = None, in_parts: RowsInParts | None = None) -> FileTensor:
+        "A tensor of the same shape, format and kind."
+        made = torch.Tensor._make_subclass(FileTensor, tensor.detach(), tensor.requires_grad)
+        made._is_param = isinstance(tensor, nn.Parameter)
+        made.stored, made.in_parts = stored, in_parts
+        return made
+
+    def __deepcopy__(self, memo: dict[int, object]) -> FileTensor:
+        memo[id(self)] = made = FileTensor.of(self, self.stored, self.in_parts)
+        made.data = made.data.clone()
+        return made
+
+# %% ../../nbs/05_models/02_lazy_weights.ipynb #38fd9352
+class ModelFiles(nn.Module):
+    """The files that a model was opened from: a part of the model that has no tensors, and is not saved.
+
+    Attributes
+    ----------
+    folder : Path, optional
+        The folder with the files.
+    stored : dict of str to StoredTensor
+        The tensors in the files, of a model whose weights are left there; empty where they are in memory.
+    unknown : dict of str to StoredTensor or torch.Tensor
+        Tensors in the files that the class of the model does not have.
+    absent : list of str
+        Tensors of the class that the files do not have and that need not be saved.
+    vocabulary : tuple of int and str
+        The number of tokens and a digest of the vocabulary that `transplant` gave the model.
+    """
+
+    def __init__(self, folder: Path | None = None):
+        super().__init__()
+        self.folder, self.vocabulary = folder, (0, "")
+        self.stored: dict[str, StoredTensor] = {}
+        self.unknown: Mapping[str, StoredTensor | torch.Tensor] = {}
+        self.absent: list[str] = []
 
 
-def _built(
-    model_class: type, config: PreTrainedConfig, dtype: torch.dtype
-) -> tuple[PreTrainedModel, dict[torch.Tensor, list[str]]]:  # and the names of each tensor
-    "A model without weights."
-    with empty_weights():
-        model = model_class._from_config(copy.deepcopy(config), dtype=dtype)
-    model.tie_weights()
-    names: dict[torch.Tensor, list[str]] = {}
-    for name, tensor in model.state_dict(keep_vars=True).items():
-        names.setdefault(tensor, []).append(name)
-    return model, names
+_FILES = "vocab_lit_files"
+
+
+def files_of(model: nn.Module) -> ModelFiles:
+    "The files that a model was opened from, without anything where it was not opened here."
+    found = model._modules.get(_FILES)
+    if not isinstance(found, ModelFiles):
+        found = ModelFiles()
+        model.add_module(_FILES, found)
+    return found
+
+# %% ../../nbs/05_models/02_lazy_weights.ipynb #rt000001
+def replace_tensors(model: nn.Module, new: Mapping[torch.Tensor, torch.Tensor]) -> None:
+    "Put other parameters and buffers wherever a model has certain ones, and tell modules their sizes."
+    for module in model.modules():
+        for name, old in [*module._parameters.items(), *module._buffers.items()]:
+            if old is not None and old in new:
+                setattr(module, name, new[old])
+                for size in ("num_embeddings", "out_features"):
+                    if old.dim() and getattr(module, size, None) == len(old):
+                        setattr(module, size, len(new[old]))
 
 
 def input_weight(model: PreTrainedModel) -> nn.Parameter:  # (rows, dim)
@@ -282,9 +317,55 @@ def input_weight(model: PreTrainedModel) -> nn.Parameter:  # (rows, dim)
     return cast("nn.Parameter", model.get_input_embeddings().weight)  # torch declares any module there
 
 
-def rows_of(parameter: torch.Tensor) -> torch.Tensor | StoredTensor:  # that can be asked for rows
-    "The values of a parameter, be they in memory or in a file."
-    return getattr(parameter, "stored", parameter.detach())
+def rows_of(parameter: torch.Tensor) -> torch.Tensor | StoredTensor:
+    "The values of a parameter, in memory or in a file; of either, rows can be taken."
+    stored = parameter.stored if isinstance(parameter, FileTensor) else None
+    return stored or parameter.detach()
+
+# %% ../../nbs/05_models/02_lazy_weights.ipynb #mm000001
+def meta_model(
+    model_class: type[PreTrainedModel], config: PreTrainedConfig, stored: dict[str, StoredTensor]
+) -> PreTrainedModel | None:
+    """Make a model without weights, each tensor of which is a `FileTensor`.
+
+    `stored` are the tensors of the model's folder. None where the files are not simply the model's own tensors.
+    """
+    own = {name: stored[name] for name in stored.keys() & tensor_shapes(model_class, config).keys()}
+    sizes: Counter[torch.dtype] = Counter()
+    for t in own.values():
+        if t.dtype is None:
+            return None
+        sizes[t.dtype] += t.size
+    if not sizes:
+        return None
+    dtype = getattr(config, "dtype", None) or sizes.most_common(1)[0][0]
+    with empty_weights():
+        model = model_class._from_config(copy.deepcopy(config), dtype=dtype)
+    model.tie_weights()
+    names: dict[torch.Tensor, list[str]] = {}  # of each tensor
+    for name, tensor in model.state_dict(keep_vars=True).items():
+        names.setdefault(tensor, []).append(name)
+    files, new = files_of(model), {}
+    files.absent = absent_pooler(model, {name for tied in names.values() for name in tied} - own.keys())
+    for tensor, tied in names.items():
+        sources = [own[name] for name in tied if name in own]
+        if set(tied) <= set(files.absent):
+            continue
+        if len(sources) != 1 or sources[0].shape != tuple(tensor.shape):
+            return None  # missing, stored twice, or of another version
+        new[tensor] = FileTensor.of(tensor, sources[0])
+    replace_tensors(model, new)
+    files.stored, files.unknown = stored, {name: t for name, t in stored.items() if name not in own}
+    return model.eval()
+
+
+def absent_pooler(model: PreTrainedModel, missing: Iterable[str]) -> list[str]:
+    """Name those missing tensors that are of a pooler: models of embeddings are saved without, and do without.
+
+    `missing` are names of tensors that the files lack.
+    """
+    is_bare = model.base_model is model
+    return sorted(name for name in missing if is_bare and name.startswith("pooler."))
 
 # %% ../../nbs/05_models/02_lazy_weights.ipynb #7be0f4d3
 def _copy_part(source: IO[bytes], target: IO[bytes], start: int, size: int) -> None:
@@ -302,43 +383,22 @@ def _copy_part(source: IO[bytes], target: IO[bytes], start: int, size: int) -> N
         size -= len(part)
 
 
-class RowsInParts(Protocol):
-    "Rows of a matrix that are made while they are written."
-
-    shape: tuple[int, ...]
-    nbytes: int
-
-    def parts(self) -> Iterator[torch.Tensor]: ...
-
-
 Replaced = dict[str, torch.Tensor | RowsInParts]  # what is written instead of stored tensors
+Made = Callable[[str, StoredTensor], torch.Tensor | None]  # what is written for a tensor; None: what is there
 
 
-def _header_bytes(tensors: dict[str, StoredTensor], replaced: Replaced) -> bytes:
-    "The beginning of a safetensors file, with the places of all tensors."
-    head: dict[str, dict[str, Any]] = {"__metadata__": {"format": "pt"}}
+def _write_file(out: Path, tensors: dict[str, StoredTensor], replaced: Replaced, made: Made | None) -> None:
+    "Write one file again, of which `tensors` are all tensors by name."
+    head: dict[str, object] = {"__metadata__": {"format": "pt"}}
     at = 0
     for name, t in tensors.items():
         shape, size = (replaced[name].shape, replaced[name].nbytes) if name in replaced else (t.shape, t.size)
         head[name] = dict(dtype=t.format, shape=list(shape), data_offsets=[at, at + size])
         at += size
-    text = json.dumps(head, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % 8)  # numbers begin at multiples of 8
-    return len(text).to_bytes(8, "little") + text
-
-
-Made = Callable[[str, StoredTensor], torch.Tensor | None]  # what is written for a tensor; None: what is there
-
-
-def _write_file(
-    out: Path,
-    tensors: dict[str, StoredTensor],  # of one file, by name
-    replaced: Replaced,
-    made: Made | None,
-) -> None:
-    file = next(iter(tensors.values())).file
-    with open(file, "rb") as source, open(out, "wb") as target:
-        target.write(_header_bytes(tensors, replaced))
+    header = json.dumps(head, separators=(",", ":")).encode()
+    header += b" " * (-len(header) % 8)  # numbers begin at multiples of 8
+    with open(next(iter(tensors.values())).file, "rb") as source, open(out, "wb") as target:
+        target.write(len(header).to_bytes(8, "little") + header)
         for name, t in tensors.items():
             new = replaced.get(name)
             if new is None and made:
@@ -349,92 +409,81 @@ def _write_file(
             for part in [new] if isinstance(new, torch.Tensor) else new.parts():
                 target.write(part.contiguous().view(-1).view(torch.uint8).numpy().data)
 
-
+# %% ../../nbs/05_models/02_lazy_weights.ipynb #sm000001
 def read_some(
-    folder: Path,  # of a model
-    stored: dict[str, StoredTensor],  # what its safetensors files hold
-    is_wanted: Callable[[str], bool],  # by name
+    folder: Path, stored: dict[str, StoredTensor], is_wanted: Callable[[str], bool]
 ) -> dict[str, torch.Tensor]:
-    "Some tensors of a folder, from safetensors files or pickles."
+    """Read some tensors of a folder, from safetensors files or pickles.
+
+    `stored` is what its safetensors files hold; `is_wanted` chooses by name.
+    """
     read = {}
     for file in sorted({t.file for name, t in stored.items() if is_wanted(name)}):
         with safe_open(file, "pt") as f:
             read |= {name: f.get_tensor(name) for name in filter(is_wanted, f.keys())}
-    if stored:
-        return read
-    index = _index_of(folder)
-    for file in sorted(set(_weight_map(folder, index).values())) if index else folder.glob("pytorch_model.bin"):
+    for file in [] if stored else _weight_files(folder)[0]:
         mapped = zipfile.is_zipfile(file)  # not in PyTorch's first format
         pickled = torch.load(file, map_location="cpu", weights_only=True, mmap=mapped)
         read |= {name: pickled[name].clone() for name in filter(is_wanted, pickled)}
     return read
 
 
-@contextlib.contextmanager
-def _generation_as_it_is(model: PreTrainedModel, folder: str | Path) -> Iterator[None]:
-    "Within it transformers writes no settings of generation, which it may refuse; they are written afterwards."
+def save_model(model: PreTrainedModel, folder: str | Path) -> None:
+    """Save a model of `open_model` or `load_model` with everything that its files had, in a folder that exists.
+
+    `UserError` where a tensor would be lost.
+    """
     from transformers import GenerationConfig
 
-    generation = getattr(model, "generation_config", None)
-    if generation is None:
-        yield
-        return
-    model.generation_config = GenerationConfig()
+    files, generation = files_of(model), generation_of(model)
+    if generation is not None:  # which transformers may refuse to write
+        model.generation_config = GenerationConfig()
     try:
-        yield
-    finally:
-        model.generation_config = generation
-    generation.to_json_file(Path(folder, "generation_config.json"))
-
-
-def save_model(
-    model: PreTrainedModel,  # of `open_model` or `load_model`
-    folder: str | Path,  # that exists
-) -> None:
-    "As `save_pretrained`, with everything that the files of the model had; `ValueError` where a tensor would be lost."
-    with _generation_as_it_is(model, folder):
-        if hasattr(model, "stored"):
+        if files.stored:
             save_meta_model(model, folder)
-            return
-        unknown, absent = getattr(model, "unknown_tensors", {}), getattr(model, "absent_tensors", [])
-        state = {name: tensor for name, tensor in model.state_dict().items() if name not in absent} | unknown
-        model.save_pretrained(folder, state_dict=state if unknown or absent else None)
-    if unknown and (lost := unknown.keys() - stored_tensors(folder).keys()):
+        else:
+            absent, unknown = files.absent, {n: t for n, t in files.unknown.items() if isinstance(t, torch.Tensor)}
+            state = {name: tensor for name, tensor in model.state_dict().items() if name not in absent} | unknown
+            model.save_pretrained(folder, state_dict=state if unknown or absent else None)
+    finally:
+        if generation is not None:
+            model.generation_config = generation
+    if generation is not None:
+        generation.to_json_file(Path(folder, "generation_config.json"))
+    if not files.stored and files.unknown and (lost := files.unknown.keys() - stored_tensors(folder).keys()):
         raise UserError(f"{min(lost)}, which a {type(model).__name__} does not know, cannot be written by transformers")
 
+# %% ../../nbs/05_models/02_lazy_weights.ipynb #67a5f28d
+def save_meta_model(model: PreTrainedModel, folder: str | Path, made: Made | None = None) -> None:
+    """As `save_pretrained`, for a meta model: its files again, with what was replaced or is made now.
 
-def save_meta_model(
-    model: PreTrainedModel,  # a meta model, but for the parameters that were replaced
-    folder: str | Path,  # that exists
-    made: Made | None = None,  # makes other values of stored tensors, one in memory at a time
-) -> None:
-    "As `save_pretrained`, for a meta model: its files again, with what was replaced or is made now."
-    folder, parameters, dtype = Path(folder), model.state_dict(keep_vars=True), model.config.dtype
+    `made` makes other values of stored tensors, one in memory at a time.
+    """
+    folder, files, dtype = Path(folder), files_of(model), model.config.dtype
     model.save_pretrained(folder, state_dict={})  # configurations only
     if str(dtype) != f"torch.{model.config.dtype}":  # of the first parameter, where the files mix number formats
         model.config.dtype = dtype
         model.config.save_pretrained(folder)
-    absent = getattr(model, "absent_tensors", [])
-    in_parts = {name: cast("Any", t).in_parts for name, t in parameters.items() if hasattr(t, "in_parts")}
-    known = {name for name, t in parameters.items() if hasattr(t, "stored")}.union(absent, in_parts)
-    unknown = {name: t.detach() for name, t in parameters.items() if name not in known}
-    replaced: Replaced = {name: t for name, t in unknown.items() if not t.is_meta}
-    if len(replaced) < len(unknown):
-        raise UserError(f"{min(unknown.keys() - replaced.keys())} is neither in the files nor in memory")
-    replaced |= in_parts
-    stored = cast("dict[str, StoredTensor]", model.stored)  # noted by `meta_model`
-    files = sorted({t.file for t in stored.values()})
-    for file in tqdm(files, desc="writing weights", unit=" files", delay=2, leave=False):
-        tensors = {name: t for name, t in stored.items() if t.file == file}
+    replaced: Replaced = {}
+    for name, tensor in model.state_dict(keep_vars=True).items():
+        if isinstance(tensor, FileTensor):
+            replaced |= {name: tensor.in_parts} if tensor.in_parts else {}
+        elif not tensor.is_meta:
+            replaced[name] = tensor.detach()
+        elif name not in files.absent:
+            raise UserError(f"{name} is neither in the files nor in memory")
+    paths = sorted({t.file for t in files.stored.values()})
+    for file in tqdm(paths, desc="writing weights", unit=" files", delay=2, leave=False):
+        tensors = {name: t for name, t in files.stored.items() if t.file == file}
         if made or tensors.keys() & replaced.keys():
             _write_file(folder / file.name, tensors, replaced, made)
         else:
             with open(file, "rb") as source, open(folder / file.name, "wb") as target:
                 _copy_part(source, target, 0, file.stat().st_size)
-    if [file.name for file in files] != ["model.safetensors"]:
-        size = sum(replaced[name].nbytes if name in replaced else t.size for name, t in stored.items())
+    if [file.name for file in paths] != ["model.safetensors"]:
+        size = sum(replaced[name].nbytes if name in replaced else t.size for name, t in files.stored.items())
         head = {"total_parameters": model.num_parameters(), "total_size": size}
-        index = {"metadata": head, "weight_map": {name: t.file.name for name, t in stored.items()}}
+        index = {"metadata": head, "weight_map": {name: t.file.name for name, t in files.stored.items()}}
         text = json.dumps(index, indent=2, sort_keys=True) + "\n"
         (folder / "model.safetensors.index.json").write_text(text, encoding="utf-8", newline="\n")
 
@@ -486,12 +535,13 @@ def check_modules(folder: Path) -> None:
             hint = "and may know tokens by itself; such folders are not supported"
             raise UserError(f"{folder} has a sentence-transformers module {module['type']}, {hint}")
 
+# %% ../../nbs/05_models/02_lazy_weights.ipynb #f90679e3
+def copy_beside(source: Path, out: Path) -> None:
+    """Copy what a model is used with: the modules and heads of a sentence encoder, processors of images and sound.
 
-def copy_beside(
-    source: Path,  # folder of the model that another was made from
-    out: Path,  # folder of that one
-) -> None:
-    "Copy what a model is used with: the modules and heads of a sentence encoder, processors of images and sound."
+    source: folder of the model that another was made from
+    out: folder of that one
+    """
     copy_within(source, out, *_BESIDE)
     for module in _modules_beside(source):
         if module["path"] and (source / module["path"]).is_dir():
@@ -499,11 +549,12 @@ def copy_beside(
             copy_within(source, out, f"{glob.escape(module['path'])}/**/*")
 
 
-def report_left_out(
-    source: Path,  # folder of the model that another was made from
-    out: Path,  # folder of that one, with all its files
-) -> None:
-    "Name what lies beside a model and was not copied."
+def report_left_out(source: Path, out: Path) -> None:
+    """Name what lies beside a model and was not copied.
+
+    source: folder of the model that another was made from
+    out: folder of that one, with all its files
+    """
     left_out = [f.name for f in source.iterdir() if not (_MADE_ANEW.fullmatch(f.name) or (out / f.name).exists())]
     if left_out:
         names = ", ".join(sorted(left_out))
@@ -511,9 +562,10 @@ def report_left_out(
         log.warning(f"note: left out of {source}, as nothing is known of its use: {names}; {hint}")
 
 
-def copy_notes(
-    source: Path,  # folder of a model whose vocabulary another one has
-    out: Path,  # folder of that one
-) -> None:
-    "Copy what tells where a vocabulary came from."
+def copy_notes(source: Path, out: Path) -> None:
+    """Copy what tells where a vocabulary came from.
+
+    source: folder of a model whose vocabulary another one has
+    out: folder of that one
+    """
     copy_within(source, out, "plan.npz", "new_tokens.json", "vocab_lit.json")

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 import torch
 from torch import nn
@@ -64,28 +64,23 @@ class Coupling(nn.Module):
 LANGUAGE, TASK = AdapterConfig(2, invertible=2), AdapterConfig(16)  # Section 5.2
 
 
-def _check_shape(config: AdapterConfig, width: int, n_layers: int) -> None:
-    "`ValueError` where no adapter of a model can have this shape."
-    from transformers.activations import ACT2FN
-
-    if config.activation not in ACT2FN:
-        n = len(ACT2FN)
-        raise UserError(f"no activation {config.activation!r}; relu and gelu are usual, and transformers has {n}")
-    if not (0 < config.reduction < float("inf") and 0 <= config.invertible < float("inf")):
-        given = f"reduction {config.reduction} and invertible {config.invertible}"
-        raise UserError(f"{given}: give numbers above 0 (invertible may be 0)")
-    if wrong := [i for i in config.leave_out if not -n_layers <= i < n_layers]:
-        raise UserError(f"there is no layer {wrong[0]} to leave out; the model has {n_layers}, from 0")
-    if config.invertible and width % 2:
-        raise UserError(f"an invertible adapter needs an even number of dimensions; the model has {width}")
-
-
 class Adapter(nn.Module):
-    "The bottlenecks of all layers, and the invertible adapter where there is one."
+    "The bottlenecks of all layers, and the invertible adapter where there is one; `UserError` for impossible shapes."
 
     def __init__(self, config: AdapterConfig, width: int, n_layers: int):
+        from transformers.activations import ACT2FN
+
+        if config.activation not in ACT2FN:
+            n = len(ACT2FN)
+            raise UserError(f"no activation {config.activation!r}; relu and gelu are usual, and transformers has {n}")
+        if not (0 < config.reduction < float("inf") and 0 <= config.invertible < float("inf")):
+            given = f"reduction {config.reduction} and invertible {config.invertible}"
+            raise UserError(f"{given}: give numbers above 0 (invertible may be 0)")
+        if wrong := [i for i in config.leave_out if not -n_layers <= i < n_layers]:
+            raise UserError(f"there is no layer {wrong[0]} to leave out; the model has {n_layers}, from 0")
+        if config.invertible and width % 2:
+            raise UserError(f"an invertible adapter needs an even number of dimensions; the model has {width}")
         super().__init__()
-        _check_shape(config, width, n_layers)
         left_out = {i % n_layers for i in config.leave_out}
         self.config = replace(config, leave_out=tuple(sorted(left_out)))
         size, half = max(1, int(width // config.reduction)), width // 2
@@ -103,11 +98,12 @@ class Adapter(nn.Module):
         return self
 
 # %% ../../nbs/05_models/13_madx.ipynb #38449df0
-def _ends(model: PreTrainedModel) -> list[Any]:
+def _ends(model: PreTrainedModel) -> list[nn.Module]:
     "Of each layer the module with its last sum and normalisation: dense, dropout and LayerNorm."
     layers = getattr(getattr(model.base_model, "encoder", None), "layer", None) or []
-    ends = [getattr(layer, "output", None) for layer in layers]
-    if not ends or not all(hasattr(e, name) for e in ends for name in ("dense", "dropout", "LayerNorm")):
+    ends = [end for layer in layers if isinstance(end := getattr(layer, "output", None), nn.Module)]
+    parts = ("dense", "dropout", "LayerNorm")
+    if not ends or len(ends) < len(layers) or not all(hasattr(end, name) for end in ends for name in parts):
         raise UserError(
             "adapters go into encoders whose layers end in a normalisation, such as BERT, RoBERTa and XLM-R; "
             f"{model.config.model_type} is another kind"
@@ -122,7 +118,235 @@ def check_name(name: str) -> str:
     return name
 
 # %% ../../nbs/05_models/13_madx.ipynb #f04f3684
-class MadX(nn.Module):
+class _Hooks(nn.Module):
+    "Adapters by name, and the hooks that put those in use into a model."
+
+    def __init__(self, model: PreTrainedModel, stack: str, inverse: str):
+        choices = (("stack", stack, "library, paper"), ("inverse", inverse, "mlm, always, never"))
+        for name, given, known in choices:
+            if given not in known.split(", "):
+                raise UserError(f"{name}={given!r}; choose from {known}")
+        if hasattr(model, "madx"):
+            raise UserError(f"this {type(model).__name__} has adapters already, as model.madx; add to those")
+        ends, base, out = _ends(model), model.base_model, model.get_output_embeddings()
+        super().__init__()
+        self._model = (model,)  # in a tuple, as it is not a part of this module
+        self.stack, self.inverse = stack, inverse
+        self.language: str | None = None
+        self.task: str | None = None
+        self.adapters = nn.ModuleDict()
+        self._residuals: dict[int, torch.Tensor] = {}  # by layer
+        self._handles = [base.get_submodule("embeddings").register_forward_hook(self._after_embeddings)]
+        for i, end in enumerate(ends):
+            self._handles += [
+                end.get_submodule("dropout").register_forward_hook(partial(self._after_feed_forward, i)),
+                end.get_submodule("LayerNorm").register_forward_hook(partial(self._after_layer, i)),
+            ]
+        if out is not None:
+            self._handles.append(out.register_forward_pre_hook(self._before_logits))
+        else:
+            self._handles.append(base.get_submodule("encoder").register_forward_hook(self._after_last_layer))
+        model.add_module("madx", self)
+
+    def get(self, kind: str, name: str) -> Adapter:
+        "An adapter of a kind, language or task; `UserError` where it was never added."
+        adapter = dict(self.adapters.items()).get(f"{kind}_{name}")
+        if not isinstance(adapter, Adapter):
+            there = [k.removeprefix(f"{kind}_") for k in self.adapters if k.startswith(f"{kind}_")]
+            choice = f"choose from {', '.join(there)}" if there else "there is none yet"
+            raise UserError(f"no {kind} {name!r} was added; {choice}")
+        return adapter
+
+    def _active(self) -> list[Adapter]:
+        "The adapters in use, the language's first."
+        names = (("language", self.language), ("task", self.task))
+        return [self.get(kind, name) for kind, name in names if name]
+
+    def _coupling(self, *inverses: str) -> Coupling | None:
+        "The invertible adapter in use, where it is undone in one of some ways."
+        return next((a.coupling for a in self._active() if a.coupling and self.inverse in inverses), None)
+
+    def _after_embeddings(self, module, args, e):
+        coupling = self._coupling("mlm", "always", "never")
+        return coupling(e) if coupling else None  # None leaves the output as it is
+
+    def _before_logits(self, module, args):
+        coupling = self._coupling("mlm", "always")
+        return (coupling.inverse(args[0]), *args[1:]) if coupling else None
+
+    def _after_last_layer(self, module, args, out):  # in models without output embeddings
+        if coupling := self._coupling("always"):
+            out.last_hidden_state = coupling.inverse(out.last_hidden_state)
+
+    def _after_feed_forward(self, i, module, args, r):
+        if self.stack == "paper" and self.language and self.task:
+            self._residuals[i] = r
+
+    def _after_layer(self, i, norm, args, h):  # args[0] is r + a, and h its normalisation
+        total, r = args[0], self._residuals.pop(i, None)
+        bottlenecks = [a.layers[str(i)] for a in self._active() if str(i) in a.layers]
+        if r is not None and len(bottlenecks) == 2:
+            language, task = bottlenecks
+            return norm.forward(total + task(language(h) + r))
+        for bottleneck in bottlenecks:
+            total = total + bottleneck(h)
+            h = norm.forward(total)
+        return h
+
+# %% ../../nbs/05_models/13_madx.ipynb #mx000001
+def _vocabulary(
+    model: PreTrainedModel,
+    own: Mapping[str, nn.Parameter],
+    embeddings: Mapping[str, torch.Tensor],
+    tokenizer: PreTrainedTokenizerBase | None,
+) -> nn.ParameterDict:
+    "The embeddings of a vocabulary as parameters; `UserError` where they do not fit the model's own."
+    pad, vocabulary = model.config.pad_token_id, {}
+    for name, p in own.items():
+        if name not in embeddings:
+            raise UserError(f"the vocabulary has no {name} embeddings, which this {type(model).__name__} needs")
+        given = embeddings[name]
+        if given.shape != (len(embeddings["input"]), *p.shape[1:]):
+            told = f"the vocabulary's {name} embeddings are {tuple(given.shape)} and the model's {tuple(p.shape)}"
+            raise UserError(f"{told}; transplant into a copy of this model")
+        vocabulary[name] = nn.Parameter(given.detach().to(p).clone())
+    if tokenizer is None or len(tokenizer) > len(embeddings["input"]):
+        raise UserError(f"give the tokenizer of the {len(embeddings['input'])} embeddings")
+    if tokenizer.pad_token_id != pad:
+        told = f"the tokenizer of the vocabulary pads with id {tokenizer.pad_token_id} and the model with {pad}"
+        raise UserError(f"{told}; train one of the model's own kind")
+    return nn.ParameterDict(vocabulary)
+
+# %% ../../nbs/05_models/13_madx.ipynb #4f27029b
+class _Registry(_Hooks):
+    "Adding adapters, and vocabularies of language adapters."
+
+    def __init__(self, model: PreTrainedModel, stack: str, inverse: str):
+        super().__init__(model, stack, inverse)
+        self.vocabularies = nn.ModuleDict()
+        self.tokenizers: dict[str, PreTrainedTokenizerBase] = {}
+        self._in_place = "base"  # whose token parameters are in the model
+
+    @property
+    def model(self) -> PreTrainedModel:
+        "The model that the adapters are attached to."
+        return self._model[0]
+
+    @property
+    def languages(self) -> list[str]:
+        "Names of the language adapters."
+        return [k.removeprefix("language_") for k in self.adapters if k.startswith("language_")]
+
+    @property
+    def tasks(self) -> list[str]:
+        "Names of the task adapters."
+        return [k.removeprefix("task_") for k in self.adapters if k.startswith("task_")]
+
+    def _add(self, kind: str, name: str, config: AdapterConfig, seed: int) -> None:
+        if f"{kind}_{check_name(name)}" in self.adapters:
+            raise UserError(f"a {kind} {name!r} was added already; choose another name")
+        shape, at = self.model.config, next(self.model.parameters())
+        width = input_weight(self.model).shape[1]
+        if config.invertible and width != shape.hidden_size:
+            told = f"the embeddings have {width} dimensions and the layers {shape.hidden_size}"
+            raise UserError(f"{told}; an invertible adapter needs the same number in both")
+        adapter = Adapter(config, shape.hidden_size, shape.num_hidden_layers).reset(seed)
+        self.adapters[f"{kind}_{name}"] = adapter.to(at.device, at.dtype)
+
+    def add_language(
+        self,
+        name: str,
+        config: AdapterConfig = LANGUAGE,
+        embeddings: Mapping[str, torch.Tensor] | None = None,
+        tokenizer: PreTrainedTokenizerBase | None = None,
+        seed: int = 0,
+    ) -> None:
+        """Add a language adapter, to be trained.
+
+        Parameters
+        ----------
+        name : str
+            What the adapter is called, such as the language's code.
+        config : AdapterConfig, default ``LANGUAGE``
+            Its shape; that of the paper is a reduction of 2 with an invertible adapter (Section 5.2).
+        embeddings : dict of str to torch.Tensor, optional
+            Those of a vocabulary of its own, by the names in `token_parameters`: the input's have shape (n, dim).
+        tokenizer : PreTrainedTokenizerBase, optional
+            The tokenizer of those embeddings.
+        seed : int, default 0
+            Of the weights, which are N(0, 0.02).
+        """
+        vocabulary = None
+        if embeddings is not None:
+            vocabulary = _vocabulary(self.model, self._embeddings("base"), embeddings, tokenizer)
+        self._add("language", name, config, seed)
+        if vocabulary is not None and tokenizer is not None:
+            self.vocabularies[f"language_{name}"], self.tokenizers[name] = vocabulary, tokenizer
+
+    def add_task(self, name: str, config: AdapterConfig = TASK, seed: int = 0) -> None:
+        "Add a task adapter, to be trained; that of the paper has a reduction of 16 (Section 5.2)."
+        self._add("task", name, config, seed)
+
+    def _embeddings(self, whose: str) -> dict[str, nn.Parameter]:
+        "The embeddings of a vocabulary: `base` or `language_` and the adapter's name."
+        if whose == self._in_place:
+            return token_parameters(self.model)
+        held = self.vocabularies[whose]
+        assert isinstance(held, nn.ParameterDict)
+        return dict(held.items())
+
+    def own_embeddings(self, adapter: str | None) -> dict[str, nn.Parameter] | None:
+        "The embeddings of a language adapter's own vocabulary as `token_parameters` names them; None without one."
+        whose = f"language_{adapter}"
+        return self._embeddings(whose) if whose in (*self.vocabularies, self._in_place) else None
+
+# %% ../../nbs/05_models/13_madx.ipynb #mx000002
+class _InUse(_Registry):
+    "Choosing what is in use, and what is trained."
+
+    def activate(self, language: str | None = None, task: str | None = None) -> None:
+        "Put a language adapter with the embeddings of its own vocabulary, a task adapter, both or none in use."
+        for kind, name in (("language", language), ("task", task)):
+            if name:
+                self.get(kind, name)
+        whose = f"language_{language}" if self.own_embeddings(language) else "base"
+        if whose != self._in_place:
+            before, after = token_parameters(self.model), self._embeddings(whose)
+            del self.vocabularies[whose]
+            replace_token_embeddings(self.model, lambda name, _: after[name])
+            self.vocabularies[self._in_place], self._in_place = nn.ParameterDict(before), whose
+        self.language, self.task = language, task
+
+    def delete(self, kind: str, name: str) -> None:  # language or task
+        "Delete an adapter, and the vocabulary that is its own; nothing is in use afterwards."
+        self.get(kind, name)
+        self.activate()
+        del self.adapters[f"{kind}_{name}"]
+        if f"{kind}_{name}" in self.vocabularies:
+            del self.vocabularies[f"{kind}_{name}"], self.tokenizers[name]
+
+    def _train_only(self, parameters: Iterable[nn.Parameter]) -> None:
+        "Let these parameters be all of the model's that are trained."
+        chosen = set(parameters)
+        for p in self.model.parameters():
+            p.requires_grad_(p in chosen)
+
+    @contextmanager
+    def learning(self, adapter: str) -> Iterator[PreTrainedModel]:
+        "A context in which a language adapter, with a vocabulary of its own, is all that is trained."
+        before, flags = (self.language, self.task), [(p, p.requires_grad) for p in self.model.parameters()]
+        self.activate(adapter)
+        own = self.own_embeddings(adapter) or {}
+        self._train_only([*self.get("language", adapter).parameters(), *own.values()])
+        try:
+            yield self.model
+        finally:
+            for p, flag in flags:
+                p.requires_grad_(flag)
+            self.activate(*before)
+
+# %% ../../nbs/05_models/13_madx.ipynb #mx000003
+class MadX(_InUse):
     """Language and task adapters of a model, by name (MAD-X).
 
     The adapters are attached by hooks and become a part of the model, ``model.madx``. Without an active adapter the
@@ -170,242 +394,40 @@ class MadX(nn.Module):
     """
 
     def __init__(self, model: PreTrainedModel, stack: str = "library", inverse: str = "mlm"):
-        choices = (("stack", stack, "library, paper"), ("inverse", inverse, "mlm, always, never"))
-        for name, given, known in choices:
-            if given not in known.split(", "):
-                raise UserError(f"{name}={given!r}; choose from {known}")
-        if hasattr(model, "madx"):
-            raise UserError(f"this {type(model).__name__} has adapters already, as model.madx; add to those")
-        super().__init__()
-        self._model = (model,)  # in a tuple, as it is not a part of this module
-        self.stack, self.inverse = stack, inverse
-        self.language: str | None = None
-        self.task: str | None = None
-        self.adapters, self.vocabularies = nn.ModuleDict(), nn.ModuleDict()
-        self.tokenizers: dict[str, PreTrainedTokenizerBase] = {}
-        self._in_place = "base"  # whose token parameters are in the model
-        self._residuals: dict[int, torch.Tensor] = {}  # by layer
-        self._attach_hooks(_ends(model), cast("Any", model.base_model), model.get_output_embeddings())
-        model.madx = self
-
-    def _attach_hooks(self, ends: list[Any], base: Any, out: nn.Module | None) -> None:
-        "Put the adapters in their places."
-        self._handles = [base.embeddings.register_forward_hook(self._after_embeddings)]
-        for i, end in enumerate(ends):
-            self._handles += [
-                end.dropout.register_forward_hook(partial(self._after_feed_forward, i)),
-                end.LayerNorm.register_forward_hook(partial(self._after_layer, i)),
-            ]
-        if out:
-            self._handles.append(out.register_forward_pre_hook(self._before_logits))
-        else:
-            self._handles.append(base.encoder.register_forward_hook(self._after_last_layer))
-
-    def _active(self) -> list[Any]:
-        "The adapters in use, the language's first."
-        names = (("language", self.language), ("task", self.task))
-        return [self.adapters[f"{kind}_{name}"] for kind, name in names if name]
-
-    def _coupling(self) -> Coupling | None:
-        return next((a.coupling for a in self._active() if a.coupling), None)
-
-    def _after_embeddings(self, module, args, e):
-        coupling = self._coupling()
-        return coupling(e) if coupling else None  # None leaves the output as it is
-
-    def _before_logits(self, module, args):
-        coupling = self._coupling() if self.inverse != "never" else None
-        return (coupling.inverse(args[0]), *args[1:]) if coupling else None
-
-    def _after_last_layer(self, module, args, out):  # in models without output embeddings
-        coupling = self._coupling() if self.inverse == "always" else None
-        if coupling:
-            out.last_hidden_state = coupling.inverse(out.last_hidden_state)
-
-    def _after_feed_forward(self, i, module, args, r):
-        if self.stack == "paper" and self.language and self.task:
-            self._residuals[i] = r
-
-    def _after_layer(self, i, norm, args, h):  # args[0] is r + a, and h its normalisation
-        total, r = args[0], self._residuals.pop(i, None)
-        bottlenecks = [a.layers[str(i)] for a in self._active() if str(i) in a.layers]
-        if r is not None and len(bottlenecks) == 2:
-            language, task = bottlenecks
-            return norm.forward(total + task(language(h) + r))
-        for bottleneck in bottlenecks:
-            total = total + bottleneck(h)
-            h = norm.forward(total)
-        return h
-
-    @property
-    def model(self) -> PreTrainedModel:
-        "The model that the adapters are attached to."
-        return self._model[0]
-
-    @property
-    def languages(self) -> list[str]:
-        "Names of the language adapters."
-        return [k.removeprefix("language_") for k in self.adapters if k.startswith("language_")]
-
-    @property
-    def tasks(self) -> list[str]:
-        "Names of the task adapters."
-        return [k.removeprefix("task_") for k in self.adapters if k.startswith("task_")]
-
-    def get(self, kind: str, name: str) -> Adapter:  # language or task
-        "An adapter; `ValueError` where it was never added."
-        there = {"language": self.languages, "task": self.tasks}[kind]
-        if name not in there:
-            choice = f"choose from {', '.join(there)}" if there else "there is none yet"
-            raise UserError(f"no {kind} {name!r} was added; {choice}")
-        return cast("Adapter", self.adapters[f"{kind}_{name}"])
-
-    def _add(self, kind: str, name: str, config: AdapterConfig, seed: int) -> None:
-        if f"{kind}_{check_name(name)}" in self.adapters:
-            raise UserError(f"a {kind} {name!r} was added already; choose another name")
-        shape, at = self.model.config, next(self.model.parameters())
-        width = input_weight(self.model).shape[1]
-        if config.invertible and width != shape.hidden_size:
-            told = f"the embeddings have {width} dimensions and the layers {shape.hidden_size}"
-            raise UserError(f"{told}; an invertible adapter needs the same number in both")
-        adapter = Adapter(config, shape.hidden_size, shape.num_hidden_layers).reset(seed)
-        self.adapters[f"{kind}_{name}"] = adapter.to(at.device, at.dtype)
-
-    def add_language(
-        self,
-        name: str,
-        config: AdapterConfig = LANGUAGE,
-        embeddings: Mapping[str, torch.Tensor] | None = None,
-        tokenizer: PreTrainedTokenizerBase | None = None,
-        seed: int = 0,
-    ) -> None:
-        """Add a language adapter, to be trained.
-
-        Parameters
-        ----------
-        name : str
-            What the adapter is called, such as the language's code.
-        config : AdapterConfig, default ``LANGUAGE``
-            Its shape; that of the paper is a reduction of 2 with an invertible adapter (Section 5.2).
-        embeddings : dict of str to torch.Tensor, optional
-            Those of a vocabulary of its own, by the names in `token_parameters`: the input's have shape (n, dim).
-        tokenizer : PreTrainedTokenizerBase, optional
-            The tokenizer of those embeddings.
-        seed : int, default 0
-            Of the weights, which are N(0, 0.02).
-        """
-        vocabulary = None if embeddings is None else self._vocabulary(embeddings, tokenizer)
-        self._add("language", name, config, seed)
-        if vocabulary is not None and tokenizer is not None:
-            self.vocabularies[f"language_{name}"], self.tokenizers[name] = vocabulary, tokenizer
-
-    def add_task(self, name: str, config: AdapterConfig = TASK, seed: int = 0) -> None:
-        "Add a task adapter, to be trained; that of the paper has a reduction of 16 (Section 5.2)."
-        self._add("task", name, config, seed)
-
-    def _vocabulary(
-        self, embeddings: Mapping[str, torch.Tensor], tokenizer: PreTrainedTokenizerBase | None
-    ) -> nn.ParameterDict:
-        "The embeddings of a vocabulary as parameters; `ValueError` where they do not fit the model."
-        own, pad, vocabulary = self._embeddings("base"), self.model.config.pad_token_id, {}
-        for name, p in own.items():
-            if name not in embeddings:
-                kind = type(self.model).__name__
-                raise UserError(f"the vocabulary has no {name} embeddings, which this {kind} needs")
-            given = embeddings[name]
-            if given.shape != (len(embeddings["input"]), *p.shape[1:]):
-                told = f"the vocabulary's {name} embeddings are {tuple(given.shape)} and the model's {tuple(p.shape)}"
-                raise UserError(f"{told}; transplant into a copy of this model")
-            vocabulary[name] = nn.Parameter(given.detach().to(p).clone())
-        if tokenizer is None or len(tokenizer) > len(embeddings["input"]):
-            raise UserError(f"give the tokenizer of the {len(embeddings['input'])} embeddings")
-        if tokenizer.pad_token_id != pad:
-            told = f"the tokenizer of the vocabulary pads with id {tokenizer.pad_token_id} and the model with {pad}"
-            raise UserError(f"{told}; train one of the model's own kind")
-        return nn.ParameterDict(vocabulary)
-
-    def _embeddings(self, whose: str) -> dict[str, nn.Parameter]:
-        "The embeddings of a vocabulary: `base` or `language_` and the adapter's name."
-        if whose == self._in_place:
-            return token_parameters(self.model)
-        return cast("dict[str, nn.Parameter]", self.vocabularies[whose])  # a `ParameterDict`, which is used as one
-
-    def own_embeddings(self, adapter: str | None) -> dict[str, nn.Parameter] | None:
-        "The embeddings of a language adapter's own vocabulary as `token_parameters` names them; None without one."
-        whose = f"language_{adapter}"
-        return self._embeddings(whose) if whose in (*self.vocabularies, self._in_place) else None
-
-    def activate(self, language: str | None = None, task: str | None = None) -> None:
-        "Put a language adapter with the embeddings of its own vocabulary, a task adapter, both or none in use."
-        for kind, name in (("language", language), ("task", task)):
-            if name:
-                self.get(kind, name)
-        whose = f"language_{language}" if self.own_embeddings(language) else "base"
-        if whose != self._in_place:
-            before, after = token_parameters(self.model), dict(cast("nn.ParameterDict", self.vocabularies.pop(whose)))
-            replace_token_embeddings(self.model, lambda name, _: after[name])
-            self.vocabularies[self._in_place], self._in_place = nn.ParameterDict(before), whose
-        self.language, self.task = language, task
-
-    def delete(self, kind: str, name: str) -> None:  # language or task
-        "Delete an adapter, and the vocabulary that is its own; nothing is in use afterwards."
-        self.get(kind, name)
-        self.activate()
-        del self.adapters[f"{kind}_{name}"]
-        if f"{kind}_{name}" in self.vocabularies:
-            del self.vocabularies[f"{kind}_{name}"], self.tokenizers[name]
-
-    def _train_only(self, parameters: Iterable[nn.Parameter]) -> None:
-        "Let these parameters be all of the model's that are trained."
-        chosen = set(parameters)
-        for p in self.model.parameters():
-            p.requires_grad_(p in chosen)
-
-    @contextmanager
-    def learning(self, adapter: str) -> Iterator[PreTrainedModel]:
-        "A context in which a language adapter, with a vocabulary of its own, is all that is trained."
-        before, flags = (self.language, self.task), [(p, p.requires_grad) for p in self.model.parameters()]
-        self.activate(adapter)
-        own = self.own_embeddings(adapter) or {}
-        self._train_only([*self.get("language", adapter).parameters(), *own.values()])
-        try:
-            yield self.model
-        finally:
-            for p, flag in flags:
-                p.requires_grad_(flag)
-            self.activate(*before)
+        super().__init__(model, stack, inverse)
 
     def onto(self, model: PreTrainedModel) -> MadX:
         "Attach copies of all adapters to another model, of the same encoder with another head."
         new = MadX(model, self.stack, self.inverse)
         new.adapters = copy.deepcopy(self.adapters).to(model.device)
         new.tokenizers, new._in_place = dict(self.tokenizers), self._in_place
-        for whose, held in self.vocabularies.items():
-            embeddings = cast("nn.ParameterDict", held)
-            copies = {n: embeddings[n].detach().clone().to(model.device) for n in token_parameters(model)}
+        for whose in self.vocabularies:
+            held = self._embeddings(whose)
+            copies = {n: held[n].detach().clone().to(model.device) for n in token_parameters(model)}
             new.vocabularies[whose] = nn.ParameterDict({n: nn.Parameter(p) for n, p in copies.items()})
         new.language, new.task = self.language, self.task
         return new
 
     def attach(
-        self,
-        task: str,  # name of a task adapter, which is added where it is not there yet
-        language: str | None = None,  # name of the adapter for the language of the labelled data
-        config: AdapterConfig = TASK,
-        seed: int = 0,
-    ) -> Callable[[PreTrainedModel, Iterable[nn.Parameter]], None]:  # for `fine_tune`
-        "A function that leaves a task model its head and a task adapter to train, on top of a fixed language adapter."
+        self, task: str, language: str | None = None, config: AdapterConfig = TASK, seed: int = 0
+    ) -> Callable[[PreTrainedModel, Iterable[nn.Parameter]], None]:
+        """A function that leaves a task model its head and a task adapter to train, on top of a fixed language adapter.
+
+        task: name of a task adapter, which is added where it is not there yet
+        language: name of the adapter for the language of the labelled data
+        returns: for `fine_tune`
+        """
         if language:
             self.get("language", language)
 
-        def attach(model, head):
+        def attach_to(model: PreTrainedModel, head: Iterable[nn.Parameter]) -> None:
             new = self.onto(model)
             if task not in new.tasks:
                 new.add_task(task, config, seed)
             new.activate(language, task)
             new._train_only([*new.get("task", task).parameters(), *head])
 
-        return attach
+        return attach_to
 
     def remove(self) -> None:
         "Take all adapters off the model, which is then what it was before."

@@ -18,6 +18,7 @@ from vocab_lit.models.lazy_weights import (
     StoredTensor,
     copy_beside,
     copy_notes,
+    files_of,
     report_left_out,
     save_meta_model,
     token_dimensions,
@@ -100,7 +101,7 @@ def _average(sources: Sequence[FolderSource], shares: Sequence[float]) -> _Sum:
     (begin, _), *others = [term for term in terms if term[1]]
     return _Sum(terms, begin, others, begin, {}, torch.empty(0, dtype=torch.long), [])
 
-
+# %% ../../nbs/05_models/19_merge.ipynb #e91cc97e
 def _with_chat_vector(adapted: FolderSource, chat: FolderSource, base: FolderSource, scale: float) -> _Sum:
     "The sum that adds the difference of a chat model and its base."
     tokens = token_dimensions(adapted.model_class, adapted.config)
@@ -118,19 +119,20 @@ def _with_chat_vector(adapted: FolderSource, chat: FolderSource, base: FolderSou
     terms = [(adapted, 1.0), (chat, scale), (base, -scale)]
     return _Sum(terms, adapted, [(chat, scale)], base, tokens, torch.from_numpy(shared), ids)
 
-
+# %% ../../nbs/05_models/19_merge.ipynb #c11251ba
 def check_merge(
-    models: Sequence[FolderSource | str | Path],
-    out: str | Path,  # a new or empty folder
-    settings: MergeSettings = MergeSettings(),
+    models: Sequence[FolderSource | str | Path], out: str | Path, settings: MergeSettings = MergeSettings()
 ) -> _Sum:
-    "Refuse what `merge_files` refuses, and write nothing; the sum that it would write."
+    """Refuse what `merge_files` refuses, and write nothing; the sum that it would write.
+
+    out: a new or empty folder
+    """
     settings.check(list(map(str, models)))
     check_output(out)
     sources = [FolderSource.open(model) for model in models]
     others = [FolderSource.open(model) for model in (settings.chat, settings.base) if model]
     for source in (*sources, *others):
-        if not hasattr(source.open_weights(), "stored"):
+        if not files_of(source.open_weights()).stored:
             hint = "load it by transformers, and save it by save_pretrained"
             raise UserError(f"{source.path}: its weights are not plain safetensors of its class; {hint}")
     if not others:
@@ -140,11 +142,13 @@ def check_merge(
 
 
 def merge_files(
-    models: Sequence[FolderSource | str | Path],  # folders or names; the result has tokenizer and settings of the first
-    out: str | Path,  # a new or empty folder
-    settings: MergeSettings = MergeSettings(),
+    models: Sequence[FolderSource | str | Path], out: str | Path, settings: MergeSettings = MergeSettings()
 ) -> None:
-    "Write the average of models, or one with a chat vector; `ValueError` where they do not go together."
+    """Write the average of models, or one with a chat vector; `ValueError` where they do not go together.
+
+    models: folders or names; the result has tokenizer and settings of the first
+    out: a new or empty folder
+    """
     total = check_merge(models, out, settings)
     source = total.terms[0][0]
     with write_folder(out) as folder:

@@ -5,22 +5,31 @@
 # %% ../../nbs/05_models/07_model_class.ipynb #6ec66856
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from vocab_lit.models.settings import check_model_path
+from vocab_lit.models.settings import Facts, check_model_path
 from vocab_lit.text.errors import UserError, reading
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedConfig, PreTrainedModel
+    from transformers import GenerationConfig, PreTrainedConfig, PreTrainedModel
 
 # %% auto #0
-__all__ = ['ROWS_OF_DECODERS', 'read_config', 'model_class_of', 'is_masked', 'check_language_model', 'learns_from_text',
-           'is_decoder', 'model_sizes', 'max_length']
+__all__ = ['ROWS_OF_DECODERS', 'read_config', 'model_class_of', 'load_with_report', 'quantisation_of', 'generation_of',
+           'configs_of', 'is_masked', 'check_language_model', 'learns_from_text', 'is_decoder', 'model_sizes',
+           'max_length']
 
 # %% ../../nbs/05_models/07_model_class.ipynb #8218c7cd
+_GIVE_KNOWN = "give a model of a class that transformers has"
+
+
+def _needs_code(path: str) -> UserError:
+    return UserError(f"{path} needs Python code of its own, which is not run here; {_GIVE_KNOWN}")
+
+
 def read_config(path: str) -> PreTrainedConfig:
-    "The configuration of a folder or name; `ValueError` says in a line why there is none."
-    from transformers import AutoConfig
+    "Read the configuration of a folder or name; `UserError` says in a line why there is none."
+    from transformers import AutoConfig, PreTrainedConfig, __version__
 
     from vocab_lit.tokens.special_tokens import check_ids_written, text_part
 
@@ -33,104 +42,93 @@ def read_config(path: str) -> PreTrainedConfig:
     except (OSError, ValueError) as e:
         if "custom code" in str(e):
             raise _needs_code(path) from None
-        if "model type" in str(e):
-            raise _unknown_type(path) from None
-        raise
+        if "model type" not in str(e):
+            raise
+        written, _ = PreTrainedConfig.get_config_dict(path)
+        if "auto_map" in written:
+            raise _needs_code(path) from None
+        if not (kind := written.get("model_type")):
+            why = "config.json has no model_type, so that transformers cannot tell what model it is"
+            raise UserError(f"{path}: {why}") from None
+        why = f"which transformers {__version__} does not know; update it, or {_GIVE_KNOWN}"
+        raise UserError(f"{path} is a {kind} model, {why}") from None
     named = config.architectures or []
     if not isinstance(named, list) or not all(isinstance(name, str) for name in named):
         raise UserError(f"{path}: config.json has architectures {named!r}; write the name of the class in a list")
     return config
 
-
-_GIVE_KNOWN = "give a model of a class that transformers has"
-
-
-def _needs_code(path: str) -> UserError:
-    return UserError(f"{path} needs Python code of its own, which is not run here; {_GIVE_KNOWN}")
-
-
-def _unknown_type(path: str) -> UserError:
-    "Why transformers has no configuration for a folder."
-    from transformers import PreTrainedConfig, __version__
-
-    written, _ = PreTrainedConfig.get_config_dict(path)
-    if "auto_map" in written:
-        return _needs_code(path)
-    if not (kind := written.get("model_type")):
-        return UserError(f"{path}: config.json has no model_type, so that transformers cannot tell what model it is")
-    return UserError(
-        f"{path} is a {kind} model, which transformers {__version__} does not know; update it, or {_GIVE_KNOWN}"
-    )
-
-
-def _named_class(config: PreTrainedConfig) -> type | None:
-    "The class that a configuration names, if transformers has it for such a configuration."
+# %% ../../nbs/05_models/07_model_class.ipynb #mc000001
+def model_class_of(path: str, config: PreTrainedConfig) -> type[PreTrainedModel]:
+    "The class that a configuration names, otherwise its masked, causal or sequence-to-sequence language model."
     import transformers
-
-    named = (config.architectures or [""])[0]
-    model_class = getattr(transformers, named.removeprefix("TF").removeprefix("Flax"), None)
-    takes = getattr(model_class, "config_class", None)
-    return model_class if takes and isinstance(config, takes) else None
-
-
-def _language_models(config: PreTrainedConfig) -> list[type]:
-    "The language models that transformers has for a configuration, the likeliest first."
     from transformers.models.auto import modeling_auto as auto
 
     named = (config.architectures or [""])[0]
-    decoder = named.endswith(("ForCausalLM", "LMHeadModel")) or getattr(config, "is_decoder", False)
+    model_class = getattr(transformers, named.removeprefix("TF").removeprefix("Flax"), None)
+    if model_class is not None and isinstance(config, getattr(model_class, "config_class", None) or ()):
+        return model_class
+    decodes = named.endswith(("ForCausalLM", "LMHeadModel")) or getattr(config, "is_decoder", False)
     masked, causal = auto.MODEL_FOR_MASKED_LM_MAPPING, auto.MODEL_FOR_CAUSAL_LM_MAPPING
-    wanted = [causal, masked] if decoder else [masked, causal]
+    mappings = [causal, masked] if decodes else [masked, causal]
     if config.is_encoder_decoder:
-        wanted.insert(0, auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING)
-    classes = [mapping[type(config)] for mapping in wanted if type(config) in mapping]
-    return cast("list[type]", classes)  # transformers declares pairs
+        mappings.insert(0, auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING)
+    classes = [mapping[type(config)] for mapping in mappings if type(config) in mapping]
+    known = cast("type[PreTrainedModel] | None", next(iter(classes), None))  # transformers declares something else
+    if known is None:
+        what = "and transformers has no language model for it"
+        raise UserError(f"{path} is a {config.model_type} model, {what}")
+    if named and not hasattr(transformers, named) and named.lower() != known.__name__.lower():
+        if getattr(config, "auto_map", None):
+            raise _needs_code(path)
+        raise UserError(f"{path} names the class {named}, which transformers does not have; {_GIVE_KNOWN}")
+    return known
+
+# %% ../../nbs/05_models/07_model_class.ipynb #cd13d2c0
+def load_with_report(model_class: type, folder: Path, **options: object) -> tuple[PreTrainedModel, Facts]:
+    "A model as transformers loads it, and what that reports of weights that are missing or not expected."
+    return cast(
+        "tuple[PreTrainedModel, Facts]", model_class.from_pretrained(folder, output_loading_info=True, **options)
+    )
 
 
-def model_class_of(path: str, config: PreTrainedConfig) -> type:
-    "The class that a configuration names, otherwise its masked, causal or sequence-to-sequence language model."
-    if named := _named_class(config):
-        return named
-    known = _language_models(config)
-    if not known:
-        kinds = "and transformers has no language model for it"
-        raise UserError(f"{path} is a {config.model_type} model, {kinds}")
-    _check_same_class(path, config, known[0])
-    return known[0]
+def quantisation_of(config: PreTrainedConfig) -> str:
+    "The method by which a configuration says that weights are quantised; empty where they are not."
+    if not getattr(config, "quantization_config", None):
+        return ""
+    return config.to_dict()["quantization_config"].get("quant_method", "an unknown method")
 
 
-def _check_same_class(path: str, config: PreTrainedConfig, model_class: type) -> None:
-    "`ValueError` where a configuration names a class that transformers does not have, and another would be taken."
-    import transformers
+def generation_of(model: PreTrainedModel) -> GenerationConfig | None:
+    "The generation settings of a model, if it has any."
+    return getattr(model, "generation_config", None)
 
-    named = (config.architectures or [""])[0]
-    if not named or hasattr(transformers, named) or named.lower() == model_class.__name__.lower():
-        return
-    if getattr(config, "auto_map", None):
-        raise _needs_code(path)
-    raise UserError(f"{path} names the class {named}, which transformers does not have; {_GIVE_KNOWN}")
+
+def configs_of(model: PreTrainedModel) -> dict[str, PreTrainedConfig | GenerationConfig]:
+    "The configurations of a model, by the names of their files."
+    generation = generation_of(model)
+    return {"config.json": model.config} | ({"generation_config.json": generation} if generation is not None else {})
 
 # %% ../../nbs/05_models/07_model_class.ipynb #94a83c17
+def _is_of(model: PreTrainedModel, *kinds: str) -> bool:
+    "Whether a model's class is that of its configuration in one of transformers' mappings."
+    from transformers.models.auto import modeling_auto as auto
+
+    mappings = (getattr(auto, f"MODEL_FOR_{kind}_MAPPING") for kind in kinds)
+    return any(isinstance(model, mapping.get(type(model.config), ())) for mapping in mappings)
+
+
 def is_masked(model: PreTrainedModel) -> bool:
     "Whether it is a masked language model."
-    from transformers import MODEL_FOR_MASKED_LM_MAPPING as masked
-
-    if type(model.config) not in masked:
-        return False
-    return isinstance(model, cast("type", masked[type(model.config)]))  # transformers declares pairs
+    return _is_of(model, "MASKED_LM")
 
 
 def _is_language_model(model: PreTrainedModel) -> bool:
     "Whether a model says how probable a token is."
-    from transformers import MODEL_FOR_CAUSAL_LM_MAPPING as causal
-    from transformers import MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING as to_sequence
-
-    kinds = [mapping[type(model.config)] for mapping in (causal, to_sequence) if type(model.config) in mapping]
-    return is_masked(model) or isinstance(model, cast("tuple[type, ...]", tuple(kinds)))
+    return _is_of(model, "MASKED_LM", "CAUSAL_LM", "SEQ_TO_SEQ_CAUSAL_LM")
 
 
 def check_language_model(model: PreTrainedModel) -> None:
-    "`ValueError` where a model does not say how probable a token is."
+    "`UserError` where a model does not say how probable a token is."
     if not _is_language_model(model):
         raise UserError(f"a {type(model).__name__} has no language-model head; give a model that has one")
 
@@ -147,9 +145,9 @@ def is_decoder(model: PreTrainedModel) -> bool:
     "Whether it generates text from left to right, without an encoder."
     return model.can_generate() and not is_masked(model) and not model.config.is_encoder_decoder
 
-
+# %% ../../nbs/05_models/07_model_class.ipynb #ms000001
 def model_sizes(model: PreTrainedModel, n_tokens: int) -> dict[str, float]:
-    "How much a model is."
+    "The number of tokens and parameters of a model, and its megabytes."
     parameters = list(model.parameters())
     return {
         "tokens": n_tokens,
@@ -158,8 +156,8 @@ def model_sizes(model: PreTrainedModel, n_tokens: int) -> dict[str, float]:
     }
 
 
-def max_length(model: PreTrainedModel) -> int:  # tokens in the longest input
-    "How many positions a model has for text; RoBERTa's first ones are reserved."
+def max_length(model: PreTrainedModel) -> int:
+    "How many positions a model has for text, which is its longest input in tokens; RoBERTa's first ones are reserved."
     from vocab_lit.tokens.special_tokens import text_part
 
     positions = getattr(getattr(model.base_model, "embeddings", None), "position_embeddings", None)

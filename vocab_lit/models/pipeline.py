@@ -13,9 +13,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from vocab_lit.methods.settings import TransplantSettings
+from vocab_lit.models.settings import Facts
 from vocab_lit.models.source import FolderSource, GgufSource, Source
 from vocab_lit.text.corpus import KeptLines, Lines, size_of
 from vocab_lit.text.errors import UserError, no_collection
@@ -27,26 +28,26 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
     from vocab_lit.methods.recipe import Recipe
-    from vocab_lit.models.gguf_weights import GgufTransplant, GgufWriter
-    from vocab_lit.models.transplant import FolderWriter, Transplant
+    from vocab_lit.models.gguf_writer import GgufTransplant
+    from vocab_lit.models.new_vocabulary import NewVocabulary, Writer
+    from vocab_lit.models.transplant import Transplant
     from vocab_lit.tokens.tokenizer_file import Built
-    from vocab_lit.tokens.vocab import Token, Vocab
+    from vocab_lit.tokens.vocab import Vocab
     from vocab_lit.vectors.align import AlignedVectors
     from vocab_lit.vectors.token_vectors import TokenVectors
 
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'check_tokens', 'changed_settings', 'by_script', 'embedding_vectors', 'aligned_vectors', 'target_vectors',
-           'NewVocabulary', 'check_transplant', 'transplant_files', 'trim_files', 'smaller_model']
+__all__ = ['log', 'check_tokens', 'TargetTokenizer', 'TargetVocabulary', 'embedding_vectors', 'aligned_vectors', 'target_vectors',
+           'check_transplant', 'transplant_files', 'trim_files', 'smaller_model']
 
 # %% ../../nbs/05_models/18_pipeline.ipynb #484a9cae
-def check_tokens(
-    source: Source,
-    text: Sequence[str | Path],
-    wanted: TokenizerSettings,
-) -> Built | None:  # the target tokenizer with the tokens, where nothing has to be trained for it
-    "`SettingError` names the first of the given tokens that cannot be added, and its line."
+def check_tokens(source: Source, text: Sequence[str | Path], wanted: TokenizerSettings) -> Built | None:
+    """`SettingError` names the first of the given tokens that cannot be added, and its line.
+
+    returns: the target tokenizer with the tokens, where nothing has to be trained for it
+    """
     if not wanted.tokens:
         return None
     from vocab_lit.methods.fvt import check_given
@@ -64,27 +65,184 @@ def check_tokens(
     built = check_given(wanted.given, source.vocab, base, stays, source.looks_up_words)
     return built if (is_given or only_adds) and not wanted.add_special_tokens else None
 
+# %% ../../nbs/05_models/18_pipeline.ipynb #pl000001
+_LOOKED_AT = 10_000  # lines
+
+
+@dataclass
+class TargetTokenizer:
+    "The tokenizer of a transplant between files, which is made before a model is touched; each part is made once."
+
+    source: Source
+    text: tuple[str, ...]  # files in the target language
+    settings: TransplantSettings
+    with_tokens: Built | None = None  # the target tokenizer with given tokens, where nothing has to be trained for it
+    at_most: bool = False  # whether fewer new tokens are taken than are requested, where the text has no more
+
+    @cached_property
+    def lines(self) -> Iterable[str]:
+        "The text that tokenizer and vectors are trained on; it can be gone through again."
+        if not self.text:
+            return []
+        return KeptLines(self.settings.tokenizer.training_lines(self.text, self.settings.init.seed))
+
+    @cached_property
+    def tokenizers(self) -> tuple[PreTrainedTokenizerBase, PreTrainedTokenizerBase]:
+        "The tokenizer of the text, of whose tokens vectors are made, and the model's, without given tokens."
+        from vocab_lit.tokens.continued import check_extends
+        from vocab_lit.tokens.expansion import expand_tokenizer
+        from vocab_lit.tokens.load import load_tokenizer
+        from vocab_lit.tokens.special_tokens import add_markers, add_special_tokens
+
+        wanted, source = self.settings.tokenizer, self.source.tokenizer
+        own = load_tokenizer(wanted.tokenizer) if wanted.tokenizer else None
+        if own and wanted.continues:
+            check_extends(source, own)
+        if self.settings.only_adds(self.text):
+            own = source
+        own = own or self._trained()
+        if wanted.continues:
+            return own, own
+        if wanted.extend:  # the source's tokenizer with tokens of the target language's
+            expanded = expand_tokenizer(self.source.vocab, own, wanted.extend)
+            told = (
+                f"added {len(expanded) - len(source):,} of the first {wanted.extend:,} tokens of the target language's"
+            )
+            log.info(f"{told} tokenizer; the source vocabulary has the others, or cannot build them")
+            return own, expanded
+        added = add_special_tokens(source, own) if wanted.add_special_tokens else []
+        added += add_markers(self.source.tokenizer_file.beside.markers, source, own)  # that files beside it name
+        if added:
+            log.info(f"added {', '.join(added)} to the target tokenizer")
+        return own, own
+
+    def _trained(self) -> PreTrainedTokenizerBase:
+        "A tokenizer that is trained on the text, as the settings say."
+        from vocab_lit.tokens.continued import build_tokenizer
+        from vocab_lit.tokens.tokenizer_file import TokenizerFile
+
+        wanted = self.settings.tokenizer
+        more = f"the source's tokenizer on, for {wanted.extend:,} tokens more"
+        log.info(f"training {more if wanted.continues else f'a tokenizer of {wanted.size_in_words}'}")
+        file = TokenizerFile.of(self.source.vocab)
+        built = build_tokenizer(file, self.lines, wanted)
+        file.drop_parsed()
+        log.info(built.about)
+        if not self.at_most:
+            wanted.check_added(len(built.tokenizer) - len(self.source.tokenizer))
+        return built.tokenizer
+
+    @cached_property
+    def built(self) -> Built:
+        "The model's new tokenizer, with the tokens that are given."
+        from vocab_lit.tokens.expansion import add_given
+        from vocab_lit.tokens.tokenizer_file import Built
+
+        if self.with_tokens:
+            return self.with_tokens
+        wanted, own = self.settings.tokenizer, self.tokenizers[1]
+        if wanted.tokens:
+            return add_given(own, wanted.given, self.source.looks_up_words)
+        return Built(cast("PreTrainedTokenizerFast", own), "")  # no other kind can be read
+
+    @cached_property
+    def vocab(self) -> Vocab:
+        "The target vocabulary."
+        from vocab_lit.tokens.vocab import Vocab
+
+        return Vocab.from_tokenizer(self.built.tokenizer, source=self.source.vocab)
+
+# %% ../../nbs/05_models/18_pipeline.ipynb #pl000002
+class TargetVocabulary(TargetTokenizer):
+    "The tokenizer of a transplant between files with its recipe and vectors."
+
+    @cached_property
+    def size(self) -> dict[str, int]:
+        "Lines and characters of the text."
+        return size_of(self.lines)
+
+    def make_tokenizer(self) -> None:
+        "Read the text, and make the target tokenizer of it."
+        from vocab_lit.tokens.load import lost_joiners
+        from vocab_lit.tokens.special_tokens import check_templates
+
+        check_templates(self.source.tokenizer, self.source.path)
+        if self.text:
+            log.info(f"training on {self.size['lines']:,} lines of text")
+        _ = self.tokenizers
+        if self.built.about:
+            log.info(self.built.about)
+        if told := lost_joiners(self.built.tokenizer, islice(self.lines, _LOOKED_AT)):
+            log.warning(f"note: {told}")
+
+    @cached_property
+    def recipe(self) -> Recipe:
+        "The method, with a step for the tokens that are given."
+        from vocab_lit.methods.fvt import with_given
+
+        return with_given(self.settings.recipe(self.text), self.built.given)
+
+    @cached_property
+    def vectors(self) -> TokenVectors | AlignedVectors | None:
+        "Vectors of the target vocabulary, None for a recipe that needs none."
+        from vocab_lit.tokens.vocab import Vocab
+        from vocab_lit.vectors.token_vectors import carry_vectors
+
+        needs, of_text = self.recipe.needs, self.tokenizers[0]  # whose tokens vectors are made of
+        if not needs:
+            return None
+        own = self.vocab if of_text is self.built.tokenizer else Vocab.from_tokenizer(of_text)
+        aligned = None
+        if needs == "aligned vectors":
+            aligned = aligned_vectors(self.source, own.own_tokenizer, self.lines, self.settings)
+        vectors = aligned.target if aligned else target_vectors(needs, own, self.lines, self.settings)
+        if own is not self.vocab:
+            vectors = carry_vectors(vectors, own, self.vocab)
+        return replace(aligned, target=vectors) if aligned else vectors
+
+    @property
+    def alignment(self) -> dict[str, object]:
+        "How well two languages' vectors were aligned; empty for other methods."
+        return getattr(self.vectors, "report", {})
+
+    def new_vocabulary(self) -> NewVocabulary:
+        "What a writer is given."
+        from vocab_lit.models.new_vocabulary import NewVocabulary
+
+        init = self.settings.init
+        return NewVocabulary(self.vocab, self.recipe, self.vectors, init.seed, init.pad_to_multiple_of or 0)
+
+    def note(self) -> Facts:
+        "The facts that are noted beside the model."
+        wanted, settings = self.settings.tokenizer, self.settings
+        only_adds, more = settings.only_adds(self.text), len(self.built.tokenizer) - len(self.source.tokenizer)
+        changed = wanted.changed() | settings.vectors.changed() | settings.init.changed()
+        told = ("method", "seed", "tokenizer", "threads")  # which the note has anyway
+        return dict(
+            model=self.source.name,
+            text=list(self.text),
+            text_size=self.size,
+            tokenizer=wanted.tokenizer or ("the source's" if only_adds else "trained on the text"),
+            vectors=self.vectors.name if self.vectors else "none",
+            alignment=self.alignment,
+            settings={name: value for name, value in changed.items() if name not in told},
+            extended_by=more if wanted.extend or only_adds else 0,
+            given_tokens=len(self.built.given),
+        )
+
 # %% ../../nbs/05_models/18_pipeline.ipynb #c644fe20
-def changed_settings(settings: TransplantSettings) -> dict[str, object]:
-    "The settings that are not the usual ones, but for those that the note has anyway."
-    changed = settings.tokenizer.changed() | settings.vectors.changed() | settings.init.changed()
-    told = ("method", "seed", "tokenizer", "threads")
-    return {name: value for name, value in changed.items() if name not in told}
-
-
-def by_script(gone: Iterable[Token]) -> dict[str, int]:  # {script: tokens}
-    "The scripts in which tokens begin, those of most tokens first."
-    begin = (t.text[0] for t in gone if t.kind == "text" and t.text)
-    return dict(Counter(map(script_of, begin)).most_common())
-
-
 def embedding_vectors(
-    model: PreTrainedModel,  # an auxiliary model
-    own: PreTrainedTokenizerBase,  # its tokenizer
-    tokenizer: PreTrainedTokenizerBase | Vocab,  # whose tokens are looked up
+    model: PreTrainedModel,
+    own: PreTrainedTokenizerBase,
+    tokenizer: PreTrainedTokenizerBase | Vocab,
     name: str = "the auxiliary model",
 ) -> TokenVectors:
-    "The input embeddings of an auxiliary model as vectors of tokens; `ValueError` where it has none of the tokens."
+    """The input embeddings of an auxiliary model as vectors of tokens; `ValueError` where it has none of the tokens.
+
+    model: an auxiliary model
+    own: its tokenizer
+    tokenizer: whose tokens are looked up
+    """
     import numpy as np
 
     from vocab_lit.models.lazy_weights import input_weight, rows_of
@@ -107,14 +265,15 @@ def embedding_vectors(
         raise UserError(f"{name}: the embeddings of the auxiliary model are not finite; repair it first")
     return TokenVectors(matrix, known & matrix.any(1), f"embeddings of {name}")
 
-
+# %% ../../nbs/05_models/18_pipeline.ipynb #pl000003
 def aligned_vectors(
-    source: Source,
-    tokenizer: PreTrainedTokenizerBase,  # of the target language
-    lines: Iterable[str],  # text in the target language, that can be read again
-    settings: TransplantSettings,
+    source: Source, tokenizer: PreTrainedTokenizerBase, lines: Iterable[str], settings: TransplantSettings
 ) -> AlignedVectors:
-    "Read or train the word vectors of both languages, align them, and bring them down to tokens."
+    """Read or train the word vectors of both languages, align them, and bring them down to tokens.
+
+    tokenizer: of the target language
+    lines: text in the target language, that can be read again
+    """
     from vocab_lit.tokens.load import load_tokenizer
     from vocab_lit.tokens.vocab import Vocab
     from vocab_lit.vectors.align import align_tokens
@@ -141,14 +300,15 @@ def aligned_vectors(
         log.info(f"{name}: {round(value, 2) if isinstance(value, float) else value}")
     return made
 
-
+# %% ../../nbs/05_models/18_pipeline.ipynb #pl000004
 def target_vectors(
-    needs: str,  # as the recipe says: "token vectors" or "word vectors"
-    tokenizer: PreTrainedTokenizerBase | Vocab,  # of the target language
-    lines: Iterable[str],
-    settings: TransplantSettings,
+    needs: str, tokenizer: PreTrainedTokenizerBase | Vocab, lines: Iterable[str], settings: TransplantSettings
 ) -> TokenVectors:
-    "Read or make the vectors of the target tokens, one row per token id."
+    """Read or make the vectors of the target tokens, one row per token id.
+
+    needs: as the recipe says: "token vectors" or "word vectors"
+    tokenizer: of the target language
+    """
     from vocab_lit.vectors.token_vectors import token_vectors
 
     vectors, file, seed = settings.vectors, settings.vectors.file, settings.init.seed
@@ -166,190 +326,19 @@ def target_vectors(
         return embedding_vectors(source.open_weights(), source.tokenizer, tokenizer, source.path)
     return read_vectors(file, tokenizer)
 
-
-_LOOKED_AT = 10_000  # lines
-
-
-@dataclass
-class NewVocabulary:
-    "What a transplant between files makes before it touches a model, each once: tokenizer, recipe and vectors."
-
-    source: Source
-    text: tuple[str, ...]  # files in the target language
-    settings: TransplantSettings
-    with_tokens: Built | None = None  # the target tokenizer with given tokens, where nothing has to be trained for it
-    at_most: bool = False  # whether fewer new tokens are taken than are asked for, where the text has no more
-
-    @cached_property
-    def lines(self) -> Iterable[str]:
-        "The text that tokenizer and vectors are trained on; it can be gone through again."
-        if not self.text:
-            return []
-        return KeptLines(self.settings.tokenizer.training_lines(self.text, self.settings.init.seed))
-
-    @cached_property
-    def size(self) -> dict[str, int]:
-        "Lines and characters of the text."
-        return size_of(self.lines)
-
-    @cached_property
-    def _tokenizers(self) -> tuple[PreTrainedTokenizerBase, PreTrainedTokenizerBase]:
-        "The tokenizer of the text, of whose tokens vectors are made, and the model's, without given tokens."
-        from vocab_lit.tokens.continued import check_extends
-        from vocab_lit.tokens.load import load_tokenizer
-
-        wanted, source = self.settings.tokenizer, self.source.tokenizer
-        own = load_tokenizer(wanted.tokenizer) if wanted.tokenizer else None
-        if own and wanted.continues:
-            check_extends(source, own)
-        if self.settings.only_adds(self.text):
-            own = source
-        own = own or self._trained()
-        if wanted.continues:
-            return own, own
-        return own, self._expanded(own) if wanted.extend else self._with_special(own)
-
-    def _trained(self) -> PreTrainedTokenizerBase:
-        "A tokenizer that is trained on the text, as the settings say."
-        from vocab_lit.tokens.continued import build_tokenizer
-        from vocab_lit.tokens.tokenizer_file import TokenizerFile
-
-        wanted = self.settings.tokenizer
-        more = f"the source's tokenizer on, for {wanted.extend:,} tokens more"
-        log.info(f"training {more if wanted.continues else f'a tokenizer of {wanted.size_in_words}'}")
-        file = TokenizerFile.of(self.source.vocab)
-        built = build_tokenizer(file, self.lines, wanted)
-        file.drop_parsed()
-        log.info(built.about)
-        if not self.at_most:
-            wanted.check_added(len(built.tokenizer) - len(self.source.tokenizer))
-        return built.tokenizer
-
-    def _expanded(self, own: PreTrainedTokenizerBase) -> PreTrainedTokenizerFast:
-        "The source's tokenizer with tokens of the target language's."
-        from vocab_lit.tokens.expansion import expand_tokenizer
-
-        n = self.settings.tokenizer.extend
-        expanded = expand_tokenizer(self.source.vocab, own, n)
-        added = len(expanded) - len(self.source.tokenizer)
-        others = "the source vocabulary has the others, or cannot build them"
-        log.info(f"added {added:,} of the first {n:,} tokens of the target language's tokenizer; {others}")
-        return expanded
-
-    def _with_special(self, own: PreTrainedTokenizerBase) -> PreTrainedTokenizerBase:
-        "A tokenizer with the source's special tokens, where these are asked for, and those that files beside it name."
-        from vocab_lit.tokens.special_tokens import add_markers, add_special_tokens
-
-        source, wanted = self.source.tokenizer, self.settings.tokenizer.add_special_tokens
-        added = add_special_tokens(source, own) if wanted else []
-        added += add_markers(self.source.tokenizer_file.beside.markers, source, own)
-        if added:
-            log.info(f"added {', '.join(added)} to the target tokenizer")
-        return own
-
-    @cached_property
-    def built(self) -> Built:
-        "The model's new tokenizer, with the tokens that are given."
-        from vocab_lit.tokens.expansion import add_given
-        from vocab_lit.tokens.tokenizer_file import Built
-
-        wanted = self.settings.tokenizer
-        if self.with_tokens or wanted.tokens:
-            return self.with_tokens or add_given(self._tokenizers[1], wanted.given, self.source.looks_up_words)
-        return Built(cast("PreTrainedTokenizerFast", self._tokenizers[1]), "")  # no other kind can be read
-
-    @property
-    def target(self) -> PreTrainedTokenizerFast:
-        "The model's new tokenizer."
-        return self.built.tokenizer
-
-    @cached_property
-    def vocab(self) -> Vocab:
-        "The target vocabulary."
-        from vocab_lit.tokens.vocab import Vocab
-
-        return Vocab.from_tokenizer(self.target, source=self.source.vocab)
-
-    @cached_property
-    def vocab_of_text(self) -> Vocab:
-        "The vocabulary of the text's tokenizer, whose tokens vectors are made of."
-        from vocab_lit.tokens.vocab import Vocab
-
-        tokenizer = self._tokenizers[0]
-        return self.vocab if tokenizer is self.target else Vocab.from_tokenizer(tokenizer)
-
-    @cached_property
-    def recipe(self) -> Recipe:
-        "The method, with a step for the tokens that are given."
-        from vocab_lit.methods.fvt import with_given
-
-        return with_given(self.settings.recipe(self.text), self.built.given)
-
-    @cached_property
-    def vectors(self) -> TokenVectors | AlignedVectors | None:
-        "Vectors of the target vocabulary, None for a recipe that needs none."
-        from vocab_lit.vectors.token_vectors import carry_vectors
-
-        needs = self.recipe.needs
-        if not needs:
-            return None
-        aligned, own = None, self.vocab_of_text
-        if needs == "aligned vectors":
-            aligned = aligned_vectors(self.source, own.own_tokenizer, self.lines, self.settings)
-        vectors = aligned.target if aligned else target_vectors(needs, own, self.lines, self.settings)
-        if own is not self.vocab:
-            vectors = carry_vectors(vectors, own, self.vocab)
-        return replace(aligned, target=vectors) if aligned else vectors
-
-    @property
-    def alignment(self) -> dict[str, object]:
-        "How well two languages' vectors were aligned; empty for other methods."
-        from vocab_lit.vectors.align import AlignedVectors
-
-        return self.vectors.report if isinstance(self.vectors, AlignedVectors) else {}
-
-    def make_tokenizer(self) -> None:
-        "Read the text, and make the target tokenizer of it."
-        from vocab_lit.tokens.load import lost_joiners
-        from vocab_lit.tokens.special_tokens import check_templates
-
-        check_templates(self.source.tokenizer, self.source.path)
-        if self.text:
-            log.info(f"training on {self.size['lines']:,} lines of text")
-        _ = self._tokenizers
-        if self.built.about:
-            log.info(self.built.about)
-        if told := lost_joiners(self.target, islice(self.lines, _LOOKED_AT)):
-            log.warning(f"note: {told}")
-
-    def note(self) -> dict[str, object]:
-        "The facts that are noted beside the model."
-        wanted, only_adds = self.settings.tokenizer, self.settings.only_adds(self.text)
-        more = len(self.target) - len(self.source.tokenizer)
-        return dict(
-            model=self.source.name,
-            text=list(self.text),
-            text_size=self.size,
-            tokenizer=wanted.tokenizer or ("the source's" if only_adds else "trained on the text"),
-            vectors=self.vectors.name if self.vectors else "none",
-            alignment=self.alignment,
-            settings=changed_settings(self.settings),
-            extended_by=more if wanted.extend or only_adds else 0,
-            given_tokens=len(self.built.given),
-        )
-
 # %% ../../nbs/05_models/18_pipeline.ipynb #9712e001
 def check_transplant(
-    source: Source | str | Path,
-    text: Sequence[str | Path],
-    out: str | Path,  # a new or empty folder; of a GGUF file a new one
-    settings: TransplantSettings,
-) -> tuple[Source, Built | None]:  # the source, and what `check_tokens` makes
-    "Check what can be checked of a transplant before the model is loaded; `ValueError` or `OSError` say what is wrong."
+    source: Source | str | Path, text: Sequence[str | Path], out: str | Path, settings: TransplantSettings
+) -> tuple[Source, Built | None]:
+    """Check what can be checked of a transplant before the model is loaded.
+
+    out: a new or empty folder; of a GGUF file a new one
+    returns: the source, and what `check_tokens` makes
+    """
     source = Source.open(source)
     source.check_new(out)
     if isinstance(source, GgufSource):
-        from vocab_lit.models.gguf_weights import check_grows
+        from vocab_lit.models.gguf_writer import check_grows
 
         check_grows(source, text, settings)
     check_text(text)
@@ -359,17 +348,24 @@ def check_transplant(
     return source, check_tokens(source, text, settings.tokenizer)
 
 
-def _writer(source: Source, recipe: Recipe | None = None, factors: str = "") -> FolderWriter | GgufWriter:
-    "What writes a source with another vocabulary; `ValueError` where it cannot have one."
+def _writer(source: Source, recipe: Recipe | None = None, factors: str = "") -> Writer[Transplant | GgufTransplant]:
+    "What writes a source with another vocabulary; `UserError` where it cannot have one."
     if isinstance(source, GgufSource):
-        from vocab_lit.models.gguf_weights import GgufWriter
+        from vocab_lit.models.gguf_writer import GgufWriter
 
         return GgufWriter(source)
     from vocab_lit.models.transplant import FolderWriter
 
-    return FolderWriter(cast("FolderSource", source), recipe, factors)
+    return FolderWriter(FolderSource.open(source), recipe, factors)
 
 
+def _opened(out: str | Path, result: Transplant) -> FolderSource:
+    "A folder that was written, with its tokenizer as it was written."
+    made = FolderSource(out)
+    made.tokenizer = result.tokenizer
+    return made
+
+# %% ../../nbs/05_models/18_pipeline.ipynb #pl000005
 @no_collection()
 def transplant_files(
     source: Source | str | Path,
@@ -416,53 +412,28 @@ def transplant_files(
     >>> len(result.tokenizer)
     600
     """
-    source, with_tokens = check_transplant(source, text, out, settings)
-    new = NewVocabulary(source, tuple(map(str, text)), settings, with_tokens, at_most)
-    writer = _writer(source, settings.recipe(text), settings.init.factors)
-    new.make_tokenizer()
-    result = writer.transplanted(new)
-    result.save_pretrained(out, language=language, **new.note())
-    log.info(f"saved in {out}")
-    if not source.is_gguf:
-        _judge(cast("Transplant", result), new, Path(out))
-    return result
-
-
-def _judge(result: Transplant, new: NewVocabulary, out: Path) -> None:
-    "Tell what a folder that was made is good for; `ValueError` where it breaks transformers."
     from vocab_lit.models.check import check_model, check_usable, verdict
+    from vocab_lit.models.gguf_writer import GgufTransplant
     from vocab_lit.models.model_class import learns_from_text
 
-    made = FolderSource(out)
-    made.tokenizer, made.vocab = result.tokenizer, new.vocab  # as they were written
-    findings = check_model(made, compare=False)  # a line tells what breaks
-    for line in verdict(result.plan, new.alignment, findings, out, learns_from_text(result.model)):
-        log.info(line)
-    check_usable(findings, out, new.source)
+    source, with_tokens = check_transplant(source, text, out, settings)
+    new = TargetVocabulary(source, tuple(map(str, text)), settings, with_tokens, at_most)
+    writer = _writer(source, settings.recipe(text), settings.init.factors)
+    new.make_tokenizer()
+    writer.check(new.vocab)
+    result = writer.transplanted(new.new_vocabulary())
+    result.save_pretrained(out, language=language, **new.note())
+    log.info(f"saved in {out}")
+    if not isinstance(result, GgufTransplant):
+        made = _opened(out, result)
+        made.vocab = new.vocab
+        findings = check_model(made, compare=False)  # a line tells what breaks
+        for line in verdict(result.plan, new.alignment, findings, out, learns_from_text(result.model)):
+            log.info(line)
+        check_usable(findings, out, source)
+    return result
 
 # %% ../../nbs/05_models/18_pipeline.ipynb #b9f1fcbf
-def _kept(writer: FolderWriter | GgufWriter, files: Sequence[str], settings: TrimSettings) -> tuple[Any, dict]:
-    "The tokens that texts need, as they are written, and what is told of the texts; nothing else is left in memory."
-    from vocab_lit.tokens.trim import Trimming, told_of
-
-    source = writer.source
-    trimming = Trimming(source.tokenizer_file, {file: Lines(file) for file in files}, settings)
-    log.info(trimming.about)
-    kept, texts = writer.kept(trimming), told_of(trimming)
-    gone = (id for id in range(trimming.parts.size) if id not in trimming.kept)
-    lost = by_script(source.tokens_at(gone))
-    source.tokenizer_file.drop_parsed()
-    return kept, dict(texts, lost=lost)
-
-
-def _compared(before: dict[str, float], after: dict[str, float]) -> list[dict]:
-    "Sizes before and after, a row each."
-    return [
-        dict(what=what, before=round(n, 1), after=round(after[what], 1), share=round(after[what] / n, 4))
-        for what, n in before.items()
-    ]
-
-
 @no_collection()
 def trim_files(
     source: Source | str | Path,
@@ -470,7 +441,7 @@ def trim_files(
     out: str | Path,
     settings: TrimSettings = TrimSettings(),
     language: str = "",
-) -> dict:
+) -> Facts:
     """Keep of a model's vocabulary what texts need, and save it as another one, a GGUF file as a GGUF file.
 
     Parameters
@@ -510,47 +481,51 @@ def trim_files(
     >>> sizes[0]["before"] > sizes[0]["after"]
     True
     """
+    from vocab_lit.models.check import check_model, check_summary, check_usable
+    from vocab_lit.models.gguf_writer import GgufTransplant
+    from vocab_lit.tokens.trim import Trimming, told_of
+
     source, files = Source.open(source), list(map(str, text))
     source.check_new(out)
     check_text(files)
     settings.check()
     writer = _writer(source)
-    kept, texts = _kept(writer, files, settings)
-    result = writer.trimmed(kept)
-    told = dict(sizes=_compared(writer.sizes, result.sizes), **texts)
+    trimming = Trimming(source.tokenizer_file, {file: Lines(file) for file in files}, settings)
+    log.info(trimming.about)
+    make, texts = writer.trimmed(trimming), told_of(trimming)
+    gone = [id for id in range(trimming.parts.size) if id not in trimming.kept]
+    begin = (t.text[0] for t in source.tokens_at(gone) if t.kind == "text" and t.text)
+    lost = dict(Counter(map(script_of, begin)).most_common())
+    source.tokenizer_file.drop_parsed()
+    del trimming  # which is large
+    result, before = make(), writer.sizes
+    sizes = [(what, n, result.sizes[what]) for what, n in before.items()]
     for note in result.notes:
         log.warning(f"note: {note}")
-    facts: dict[str, Any] = dict(model=source.name, text=files, language=language, tokenizer="trimmed to the text")
-    facts |= dict(trimmed_from=writer.sizes["tokens"], settings=settings.changed())
-    facts["unseen"] = {name: rows for name, rows in texts.items() if name != "lost"}
+    facts: Facts = dict(model=source.name, text=files, language=language, tokenizer="trimmed to the text")
+    facts |= dict(trimmed_from=before["tokens"], settings=settings.changed(), unseen=texts)
     result.save_pretrained(out, **facts)
     log.info(f"saved in {out}")
-    if not source.is_gguf:
-        _check_trimmed(cast("Transplant", result), source, Path(out))
-    return told
-
-
-def _check_trimmed(result: Transplant, source: Source, out: Path) -> None:
-    "Tell whether a folder that was trimmed can be served; `ValueError` where it breaks transformers."
-    from vocab_lit.models.check import check_model, check_summary, check_usable
-
-    made = FolderSource(out)
-    made.tokenizer = result.tokenizer  # as it was written
-    findings = check_model(made, compare=False)
-    log.info(check_summary(findings, out))
-    check_usable(findings, out, source)
+    if not isinstance(result, GgufTransplant):
+        findings = check_model(_opened(out, result), compare=False)
+        log.info(check_summary(findings, out))
+        check_usable(findings, out, source)
+    rows = [dict(what=w, before=round(n, 1), after=round(m, 1), share=round(m / n, 4)) for w, n, m in sizes]
+    return dict(sizes=rows, **texts, lost=lost)
 
 # %% ../../nbs/05_models/18_pipeline.ipynb #bcf393c7
 _SIZES = ("hidden_size", "intermediate_size", "num_attention_heads", "num_hidden_layers")
 
 
 def smaller_model(
-    model: PreTrainedModel,  # the source model, whose class and configuration are taken
-    source: PreTrainedTokenizerBase,  # its tokenizer
-    tokenizer: PreTrainedTokenizerBase,  # the target tokenizer
-    seed: int = 0,
+    model: PreTrainedModel, source: PreTrainedTokenizerBase, tokenizer: PreTrainedTokenizerBase, seed: int = 0
 ) -> PreTrainedModel:
-    "An auxiliary model to be trained: half the source model's sizes, the target vocabulary and random weights."
+    """An auxiliary model to be trained: half the source model's sizes, the target vocabulary and random weights.
+
+    model: the source model, whose class and configuration are taken
+    source: its tokenizer
+    tokenizer: the target tokenizer
+    """
     from vocab_lit.models.transplant import transplant
 
     config = copy.deepcopy(model.config)

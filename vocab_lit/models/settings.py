@@ -10,15 +10,19 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from vocab_lit.text.errors import SettingError, UserError, check_extra
 from vocab_lit.text.files import hub_name, is_gguf, read_json
 from vocab_lit.text.settings import Model, Settings, option, required, settings
 
 # %% auto #0
-__all__ = ['AdapterConfig', 'LanguageAdapter', 'LoraSettings', 'MergeSettings', 'check_model_path']
+__all__ = ['Facts', 'AdapterConfig', 'LanguageAdapter', 'LoraSettings', 'MergeSettings', 'check_model_path']
 
 # %% ../../nbs/05_models/00_settings.ipynb #37fb6cdc
+Facts = dict[str, Any]  # as JSON has them: a note on how a model was made, a configuration of another package
+
+
 @dataclass(frozen=True)
 class AdapterConfig:
     """The shape of an adapter (Pfeiffer et al., 2020, Section 4).
@@ -95,11 +99,11 @@ class LoraSettings(Settings):
     merge: bool = option(False, "add them to the model's weights at the end, and save a whole model")
 
     @classmethod
-    def read(
-        cls,
-        text: str,  # such as r=16,alpha=32,merge=yes
-    ) -> LoraSettings:
-        "The settings that an option names; `SettingError` lists what can be given."
+    def read(cls, text: str) -> LoraSettings:
+        """The settings that an option names; `SettingError` lists what can be given.
+
+        text: such as r=16,alpha=32,merge=yes
+        """
         given = {}
         for part in text.split(","):
             name, equals, value = (piece.strip() for piece in part.partition("="))
@@ -141,19 +145,17 @@ class MergeSettings(Settings):
     heading = "What is merged"
 
     weights: str = option(
-        "",
-        "weights of the average, with commas between, such as 0.7,0.3; their sum counts as 1",
-        shown="uniform",
+        "", "weights of the average, with commas between, such as 0.7,0.3; their sum counts as 1", shown="uniform"
     )
     chat: Model = option("", "a chat model: its difference from --base is added to MODEL (a chat vector)")
     base: Model = option("", "the model that --chat was trained from")
     scale: float = option(1, "factor of that difference", ge=-100, le=100, allow_inf_nan=False)
 
-    def check(
-        self,
-        models: Sequence[str] = (),  # that are merged
-    ) -> None:
-        "`SettingError` in the name of the first option that cannot be as it is."
+    def check(self, models: Sequence[str] = ()) -> None:
+        """`SettingError` in the name of the first option that cannot be as it is.
+
+        models: that are merged
+        """
         super().check()
         if bool(self.chat) != bool(self.base):
             lacking = "base" if self.chat else "chat"

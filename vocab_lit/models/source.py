@@ -5,39 +5,41 @@
 # %% ../../nbs/05_models/04_source.ipynb #6aedb56e
 from __future__ import annotations
 
-import functools
-import logging
 import os
-import pickle
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
-from safetensors import SafetensorError
-
-from vocab_lit.models.model_class import is_decoder, is_masked, max_length, model_class_of, model_sizes, read_config
+from vocab_lit.models.model_class import (
+    is_decoder,
+    is_masked,
+    max_length,
+    model_class_of,
+    model_sizes,
+    quantisation_of,
+    read_config,
+)
 from vocab_lit.models.settings import check_model_path, is_gguf
-from vocab_lit.text.errors import SettingError, UserError, first_line, reading
+from vocab_lit.text.errors import SettingError, UserError, reading
 from vocab_lit.text.files import check_output, not_finite, read_json, why_not
 
 if TYPE_CHECKING:
-    import torch
     from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
     from vocab_lit.gguf.container import GgufFile
     from vocab_lit.methods.plan import Plan
     from vocab_lit.models.gguf_weights import GgufTable
     from vocab_lit.models.lazy_weights import StoredTensor
+    from vocab_lit.models.loading import ModelFolder
     from vocab_lit.models.token_tensors import TokenTensor
     from vocab_lit.tokens.gguf_tokenizer import GgufTokenizer
     from vocab_lit.tokens.tokenizer_file import TokenizerFile
     from vocab_lit.tokens.vocab import Token, Vocab
 
 # %% auto #0
-__all__ = ['Source', 'FolderSource', 'GgufSource', 'check_new_gguf', 'load_model', 'open_model']
+__all__ = ['Source', 'FolderSource', 'check_new_gguf', 'GgufSource', 'load_model', 'open_model']
 
 # %% ../../nbs/05_models/04_source.ipynb #4f0ba019
 class Source:
@@ -45,10 +47,7 @@ class Source:
 
     `Source.open` makes a `FolderSource` or a `GgufSource`.
 
-    Parameters
-    ----------
-    path : str or pathlib.Path
-        Kept as a string, ``path``.
+    ``path`` is a string.
 
     Examples
     --------
@@ -68,6 +67,7 @@ class Source:
     longest: int  # the longest input that it takes, in tokens
     sizes: dict[str, float]  # tokens, parameters and megabytes
     note: dict[str, Any]  # on how vocab-lit made it; empty for others
+    tokenizer: PreTrainedTokenizerBase  # that the model was trained with
     plan: Plan  # where its embeddings came from, where vocab-lit made it
 
     def __init__(self, path: str | Path):
@@ -101,11 +101,6 @@ class Source:
         from vocab_lit.tokens.tokenizer_file import TokenizerFile
 
         return TokenizerFile(self.tokenizer)
-
-    @cached_property
-    def tokenizer(self) -> PreTrainedTokenizerBase:
-        "The tokenizer that the model was trained with."
-        raise NotImplementedError
 
     @cached_property
     def vocab(self) -> Vocab:
@@ -149,23 +144,27 @@ _BESIDE_WEIGHTS += ("[0-9]*_*/*", "artifact.metadata")  # modules of sentence-tr
 _BESIDE_WEIGHTS += ("plan.npz", "factors.safetensors", "model_head.pkl", "*_linear.pt")
 
 
-@cache
-def _tell_once(remark: str) -> None:
-    "Make a remark that this process has not made."
-    logging.getLogger("vocab_lit").info(remark)
+def _downloaded(name: str) -> Path:
+    "Bring the files of a name on the Hub into the download cache; offline, those that are there have to do."
+    from huggingface_hub import snapshot_download, try_to_load_from_cache
 
+    check_model_path(name)
+    weights = ["model.safetensors", "model-*.safetensors"], ["pytorch_model.bin", "pytorch_model-*.bin"]
+    folder = Path()
+    for patterns in ([*_BESIDE_WEIGHTS, *weights[0]], weights[1]):
+        try:
+            folder = Path(snapshot_download(name, allow_patterns=patterns))
+        except Exception as e:  # the network's, of which there are many classes
+            if not isinstance(config := try_to_load_from_cache(name, "config.json"), str):
+                raise FileNotFoundError(f"{name}: {why_not(name, e)}") from None
+            folder = Path(config).parent
+        if any(folder.glob("model*.safetensors")):
+            break
+    return folder
 
-class FolderSource(Source):
-    "A model folder or name, which is not checked here; `Source.open` does that."
-
-    @staticmethod
-    def open(path: str | Path | Source) -> FolderSource:
-        "As `Source.open`, for what needs a folder; `ValueError` where a path is that of a GGUF file."
-        if isinstance(path, FolderSource):
-            return path
-        name = os.fspath(path)
-        check_model_path(name)
-        return FolderSource(name)
+# %% ../../nbs/05_models/04_source.ipynb #fs000001
+class _ModelFiles(Source):
+    "The tokenizer, configuration and weight files of a folder or name."
 
     @cached_property
     def tokenizer(self) -> PreTrainedTokenizerBase:
@@ -189,9 +188,8 @@ class FolderSource(Source):
         return read_config(self.path)
 
     def check_unquantised(self) -> None:
-        "`ValueError` where the weights are quantised: such a model is neither trained nor given other tokens."
-        if getattr(self.config, "quantization_config", None):
-            method = self.config.to_dict()["quantization_config"].get("quant_method", "an unknown method")
+        "`UserError` where the weights are quantised: such a model is neither trained nor given other tokens."
+        if method := quantisation_of(self.config):
             hint = "give the model that was quantised"
             raise UserError(f"{self.path} is quantised by {method}, and its weights cannot be changed; {hint}")
 
@@ -202,7 +200,7 @@ class FolderSource(Source):
             raise UserError(f"{self.path}: {problem}; take the weights from before they were damaged")
 
     @cached_property
-    def model_class(self) -> type:
+    def model_class(self) -> type[PreTrainedModel]:
         "The class of the model."
         return model_class_of(self.path, self.config)
 
@@ -216,6 +214,24 @@ class FolderSource(Source):
     def not_finite(self) -> list[str]:
         "The names of the tensors in its files that have numbers that are not finite; of pickles none is looked at."
         return [name for file in sorted({t.file for t in self.stored.values()}) for name in not_finite(file)]
+
+    @cached_property
+    def files(self) -> Path:
+        "The folder with the model's files; of a name on the Hub, that of the download cache."
+        return Path(self.path) if Path(self.path).is_dir() else _downloaded(self.path)
+
+# %% ../../nbs/05_models/04_source.ipynb #fs000003
+class FolderSource(_ModelFiles):
+    "A model folder or name, which is not checked here; `Source.open` does that."
+
+    @staticmethod
+    def open(path: str | Path | Source) -> FolderSource:
+        "As `Source.open`, for what needs a folder; `ValueError` where a path is that of a GGUF file."
+        if isinstance(path, FolderSource):
+            return path
+        name = os.fspath(path)
+        check_model_path(name)
+        return FolderSource(name)
 
     @cached_property
     def tables(self) -> dict[str, TokenTensor]:
@@ -279,142 +295,44 @@ class FolderSource(Source):
         "Whether it is a causal language model, and no masked one."
         return not is_masked(self.open_weights())
 
-    def load(self) -> PreTrainedModel:
-        "Load the model with all its weights, in their number format; `ValueError` where some are missing or damaged."
-        from vocab_lit.models import lazy_weights
-
-        self.model_class  # noqa: B018  names a type that has no language model
-        if not self.stored and not any(self.files.glob("pytorch_model*.bin")):
-            has = "neither model.safetensors nor pytorch_model.bin, nor an index of several such files"
-            raise UserError(f"{self.path} has {has}; write the weights by transformers' save_pretrained")
-        with self._reading():
-            model, missing = self._loaded()
-        absent = self._without_pooler(lazy_weights.absent_pooler(model, missing))
-        if missing := [name for name in missing if name not in absent]:
-            raise UserError(
-                f"{self.path} lacks {len(missing)} of the weights of a {type(model).__name__}, such as {missing[0]}; "
-                f"save the whole model with all its heads"
-            )
-        noted = cast("Any", model)  # attributes of our own
-        noted.source_folder, noted.absent_tensors = self.files, absent
-        model.config.name_or_path = self.path
-        if not model.can_generate():
-            self._add_generation(model)
-        return model.eval()
-
-    def _without_pooler(self, absent: list[str]) -> list[str]:  # the same
-        "Tell that a model has no pooler, where it has none."
-        if absent:
-            _tell_once(f"{self.path} has no pooler, as many models of embeddings; none is written")
-        return absent
-
-    def _reading(self) -> AbstractContextManager[None]:
-        "Inside, what a configuration that no model can be made of makes transformers raise is told in a line."
-        from vocab_lit.tokens.special_tokens import ids_beyond
-
-        beyond = ids_beyond(self.config)
-        return reading(self.path, f"the model of config.json{f' ({beyond})' if beyond else ''}")
-
-    def _loaded(self) -> tuple[PreTrainedModel, list[str]]:  # and the names of weights that the files lack
-        "The model as transformers loads it; `ValueError` says in a line why it does not."
-        from vocab_lit.models import lazy_weights
-
-        try:
-            model, report = self.model_class.from_pretrained(self.files, dtype=self._dtype, output_loading_info=True)
-        except pickle.UnpicklingError:
-            hint = "they are not read, as a pickle can run programs"
-            raise UserError(
-                f"{self.path}: its pickled weights are damaged or hold more than plain tensors; {hint}"
-            ) from None
-        except ImportError as e:
-            hint = "install it, or give the model that was quantised"
-            raise UserError(f"{self.path} needs a package to be loaded: {first_line(e)}; {hint}") from None
-        except (OSError, ValueError, RuntimeError, SafetensorError) as e:
-            why = "config.json and the weights differ in shape" if "mismatch" in str(e) else first_line(e)
-            raise UserError(f"{self.path}: the weights do not load: {why}") from None
-        if not getattr(model.config, "quantization_config", None):
-            ignored = "|".join(getattr(model, "_keys_to_ignore_on_load_unexpected", None) or ["(?!)"])
-            own, unexpected = model.state_dict().keys(), report["unexpected_keys"]
-
-            def is_left_out(name: str) -> bool:
-                return name in unexpected or bool(name not in own and re.search(ignored, name))
-
-            unknown = lazy_weights.read_some(self.files, self.stored, is_left_out)
-            cast("Any", model).unknown_tensors = unknown  # an attribute of our own
-        return model, sorted(report["missing_keys"])
-
     @property
-    def _dtype(self) -> torch.dtype | str:
-        "The number format that has room for all that the files hold and for what the configuration says."
-        import torch
+    def _folder(self) -> ModelFolder:
+        from vocab_lit.models.loading import ModelFolder
 
-        from vocab_lit.models import lazy_weights
+        return ModelFolder(self.path, self.files, self.config, self.model_class, self.stored)
 
-        if not self.stored or getattr(self.config, "quantization_config", None):
-            return "auto"
-        own = self.stored.keys() & lazy_weights.tensor_shapes(self.model_class, self.config).keys()
-        formats = {self.stored[name].dtype for name in own} | {self.config.dtype}
-        formats.discard(None)
-        known = cast("set[torch.dtype]", formats)  # None is out, and a configuration that is read names none as text
-        return functools.reduce(torch.promote_types, known) if known else "auto"
+    def load(self) -> PreTrainedModel:
+        "Load the model with all its weights, in their number format; `UserError` where some are missing or damaged."
+        from vocab_lit.models.loading import load_in_memory
 
-    @cached_property
-    def files(self) -> Path:  # of a name on the Hub, the folder of the download cache
-        "The folder with the model's files, downloaded if need be."
-        if (folder := Path(self.path)).is_dir():
-            return folder
-        folder = self._cached(_BESIDE_WEIGHTS + ("model.safetensors", "model-*.safetensors"))
-        if not any(folder.glob("model*.safetensors")):
-            self._cached(("pytorch_model.bin", "pytorch_model-*.bin"))
-        return folder
-
-    def _cached(self, patterns: tuple[str, ...]) -> Path:
-        "Bring files of a name on the Hub into the download cache; offline, those that are there have to do."
-        from huggingface_hub import snapshot_download, try_to_load_from_cache
-
-        check_model_path(self.path)
-        try:
-            return Path(snapshot_download(self.path, allow_patterns=list(patterns)))
-        except Exception as e:  # the network's, of which there are many classes
-            if isinstance(config := try_to_load_from_cache(self.path, "config.json"), str):
-                return Path(config).parent
-            raise FileNotFoundError(f"{self.path}: {why_not(self.path, e)}") from None
+        return load_in_memory(self._folder)
 
     def open_weights(self) -> PreTrainedModel:
         "The model with its weights left in their files where these allow it, for `transplant`."
-        from vocab_lit.models import lazy_weights
+        from vocab_lit.models.loading import open_in_files
 
         self.check_unquantised()
-        model_class, stored = self.model_class, self.stored
-        with self._reading():
-            model = lazy_weights.meta_model(model_class, self.config, stored)
-        if model is None:
-            return self.load()
-        self._add_generation(model)
-        noted = cast("Any", model)  # an attribute of our own
-        noted.source_folder = self.files
-        self._without_pooler(noted.absent_tensors)
-        return model
+        return open_in_files(self._folder) or self.load()
 
-    def _add_generation(self, model: PreTrainedModel) -> None:
-        "Settings of generation, of a class that does not generate as well where there is a file of them."
-        from transformers import GenerationConfig
+# %% ../../nbs/05_models/04_source.ipynb #cn000001
+_ENCODERS = re.compile(r"bert|t5encoder|.*-bert.*")
 
-        from vocab_lit.tokens.special_tokens import check_ids_written
 
-        file, origin = self.files / "generation_config.json", {}
-        if not file.is_file():
-            file = self.files / "config.json"
-            origin: dict[str, Any] = dict(config_file_name=file.name, _from_model_config=True)  # as transformers does
-        if origin and not model.can_generate():
-            return
-        with reading(file, "the settings of generation"):
-            model.generation_config = GenerationConfig.from_pretrained(self.files, **origin)
-        check_ids_written(model.generation_config, str(file))
+def check_new_gguf(out: str | Path) -> None:
+    "`SettingError` where a path cannot be that of a new GGUF file."
+    from vocab_lit.gguf.container import PART
+
+    if not str(out).endswith(".gguf"):
+        raise SettingError("out", f" {out}: the result of a GGUF file is one too; give a name that ends in .gguf")
+    if PART.fullmatch(Path(out).name):
+        raise SettingError("out", f" {out}: the result is one file, and this is the name of a part; give another")
+    if os.path.lexists(out):
+        raise SettingError("out", f" {out} exists; give another name")
+    check_output(out)
 
 # %% ../../nbs/05_models/04_source.ipynb #423f999a
-class GgufSource(Source):
-    "A GGUF file; of a model in several parts the path of any stands for all."
+class _GgufTokens(Source):
+    "The tokenizer of a GGUF file."
 
     is_gguf = True
 
@@ -452,6 +370,10 @@ class GgufSource(Source):
         t = self.tokenizer_file
         is_ordinary = (t.types == TokenType.NORMAL).tolist()
         return (read_token(id, t.tokens[id], t.dialect) for id in ids if is_ordinary[id])
+
+# %% ../../nbs/05_models/04_source.ipynb #gs000001
+class GgufSource(_GgufTokens):
+    "A GGUF file; of a model in several parts the path of any stands for all."
 
     def not_finite(self) -> list[str]:
         "The names of its tensors that have numbers that are not finite."
@@ -521,22 +443,6 @@ class GgufSource(Source):
         from vocab_lit.models.gguf_weights import gguf_folder
 
         return FolderSource(gguf_folder(self.path))
-
-
-_ENCODERS = re.compile(r"bert|t5encoder|.*-bert.*")
-
-
-def check_new_gguf(out: str | Path) -> None:
-    "`SettingError` where a path cannot be that of a new GGUF file."
-    from vocab_lit.gguf.container import PART
-
-    if not str(out).endswith(".gguf"):
-        raise SettingError("out", f" {out}: the result of a GGUF file is one too; give a name that ends in .gguf")
-    if PART.fullmatch(Path(out).name):
-        raise SettingError("out", f" {out}: the result is one file, and this is the name of a part; give another")
-    if os.path.lexists(out):
-        raise SettingError("out", f" {out} exists; give another name")
-    check_output(out)
 
 # %% ../../nbs/05_models/04_source.ipynb #c7323e2d
 def load_model(path: str | Path | Source) -> PreTrainedModel:

@@ -9,15 +9,19 @@ import contextlib
 import copy
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import torch
 from torch import nn
 
 from vocab_lit.models.lazy_weights import (
     VOCABULARY_FIELDS,
+    FileTensor,
+    Index,
     StoredTensor,
     empty_weights,
+    files_of,
+    replace_tensors,
     rows_of,
     set_vocabulary_size,
     token_dimensions,
@@ -32,9 +36,9 @@ if TYPE_CHECKING:
     from vocab_lit.tokens.vocab import Vocab
 
 # %% auto #0
-__all__ = ['POSITION_BUFFERS', 'TokenTensor', 'ContinuedRows', 'token_tensors', 'token_parameters', 'replace_tensor',
-           'rename_value', 'replace_token_embeddings', 'with_few_rows', 'positions_from_padding', 'with_padding',
-           'set_positions', 'check_positions', 'move_positions']
+__all__ = ['POSITION_BUFFERS', 'TokenTensor', 'ContinuedRows', 'token_tensors', 'token_parameters', 'rename_value',
+           'replace_token_embeddings', 'with_few_rows', 'positions_from_padding', 'with_padding', 'check_positions',
+           'move_positions']
 
 # %% ../../nbs/05_models/05_token_tensors.ipynb #44171c93
 @dataclass(frozen=True)
@@ -52,7 +56,8 @@ class TokenTensor:
         "Its entries, the tokens first; a table that ends before token n answers with its first row."
         held = rows_of(self.tensor)
         if self.dimension or held.dim() > 2:
-            held = _tokens_first(held[:], self.dimension)
+            first = held[:].movedim(self.dimension, 0)
+            held = first.flatten() if first.numel() == len(first) else first.flatten(1)  # a bias has one number each
         return held if len(held) >= n else ContinuedRows(held, n)
 
     def shaped(self, rows: torch.Tensor) -> torch.Tensor:
@@ -61,49 +66,34 @@ class TokenTensor:
         return rows.reshape(len(rows), *others).movedim(0, self.dimension).contiguous()
 
 
-def _tokens_first(tensor: torch.Tensor, dimension: int) -> torch.Tensor:  # (tokens, dim), or (tokens,) for a bias
-    "A tensor as a matrix with a row for each token, or as a vector where a token has a single number."
-    first = tensor.movedim(dimension, 0)
-    return first.flatten() if first.numel() == len(first) else first.flatten(1)
-
-
 class ContinuedRows:
     "Rows of a table, and its first row for every id behind the last, as Gemma 3n looks its per-layer embeddings up."
 
     def __init__(self, held: torch.Tensor | StoredTensor, n: int):
-        self.held, self.n, self.dtype = held, n, held.dtype
-        self.shape = (n, *held.shape[1:])
+        self.held, self.dtype, self.shape = held, held.dtype, (n, *held.shape[1:])
 
     def __len__(self) -> int:
-        return self.n
+        return self.shape[0]
 
     def dim(self) -> int:
         "The number of its dimensions."
         return len(self.shape)
 
-    def __getitem__(self, which: Any) -> torch.Tensor:
+    def __getitem__(self, which: Index) -> torch.Tensor:
         ids, *columns = which if isinstance(which, tuple) else (which,)
-        ids = torch.arange(self.n)[ids]
+        ids = torch.arange(len(self))[ids]
         return self.held[(torch.where(ids < len(self.held), ids, 0), *columns)]
 
 # %% ../../nbs/05_models/05_token_tensors.ipynb #71fe3105
-def _part_or_none(get: Callable[[], nn.Module | None]) -> nn.Module | None:
-    with contextlib.suppress(NotImplementedError, AttributeError):
-        return get()
-    return None
-
-
-def _parent(model: nn.Module, part: nn.Module | None) -> nn.Module | None:
-    "The module of a model that has another as its part."
-    if part is None:
-        return None
-    return next((m for m in model.modules() if any(child is part for child in m.children())), None)
-
-
 def _roles(model: PreTrainedModel) -> dict[str, torch.Tensor | None]:
     "The tensors that most architectures have, by what they are."
-    into, out = _part_or_none(model.get_input_embeddings), _part_or_none(model.get_output_embeddings)
-    head = _parent(model, out)
+    into = out = head = None
+    with contextlib.suppress(NotImplementedError, AttributeError):
+        into = model.get_input_embeddings()
+    with contextlib.suppress(NotImplementedError, AttributeError):
+        out = model.get_output_embeddings()
+    if out is not None:
+        head = next((m for m in model.modules() if any(child is out for child in m.children())), None)
     return {
         "input": getattr(into, "weight", None),
         "output": getattr(out, "weight", None),
@@ -112,20 +102,11 @@ def _roles(model: PreTrainedModel) -> dict[str, torch.Tensor | None]:
     }
 
 
-def _looked_up(model: nn.Module, tensors: dict[str, TokenTensor]) -> str:
-    "The name of the first tensor that ids are looked up in; `ValueError` where there is none."
-    tables = {module.weight for module in model.modules() if isinstance(module, nn.Embedding)}
-    for name, t in tensors.items():
-        if t.tensor in tables:
-            return name
-    raise UserError(f"a {type(model).__name__} cannot be given another vocabulary: no token is put into it")
-
-
 def token_tensors(model: PreTrainedModel) -> dict[str, TokenTensor]:
     """Find the tensors that have an entry for each token, each once, also in a model whose weights are left in files.
 
     They are "input"; "output" if it is not tied to the input; "bias" and "head bias" if there are; all others by their
-    names in the model, with a slash for each dot. `ValueError` where the configuration does not tell them, or no token
+    names in the model, with a slash for each dot. `UserError` where the configuration does not tell them, or no token
     is put into the model.
     """
     dimensions, state = token_dimensions(type(model), model.config), model.state_dict(keep_vars=True)
@@ -133,34 +114,21 @@ def token_tensors(model: PreTrainedModel) -> dict[str, TokenTensor]:
     known = {role: by_tensor.pop(tensor) for role, tensor in _roles(model).items() if tensor in by_tensor}
     others = {t.name.replace(".", "/"): t for t in by_tensor.values()}
     if "input" not in known:  # a class that does not say what its input embeddings are
-        known = {"input": others.pop(_looked_up(model, others))} | known
+        tables = {module.weight for module in model.modules() if isinstance(module, nn.Embedding)}
+        name = next((name for name, t in others.items() if t.tensor in tables), None)
+        if name is None:
+            kind = type(model).__name__
+            raise UserError(f"a {kind} cannot be given another vocabulary: no token is put into it")
+        known = {"input": others.pop(name)} | known
     return known | others
 
 
-def token_parameters(model: PreTrainedModel) -> dict[str, nn.Parameter]:  # by the names in `token_tensors`
-    "The parameters that have an entry for each token."
+def token_parameters(model: PreTrainedModel) -> dict[str, nn.Parameter]:
+    "The parameters that have an entry for each token, by the names in `token_tensors`."
     tensors = {role: t.tensor for role, t in token_tensors(model).items()}
     return cast("dict[str, nn.Parameter]", tensors)  # `state_dict` declares tensors
 
 # %% ../../nbs/05_models/05_token_tensors.ipynb #af5f63cf
-def replace_tensor(model: nn.Module, old: torch.Tensor, new: torch.Tensor) -> None:
-    "Put a new parameter or buffer wherever the old one is."
-    if isinstance(old, nn.Parameter) and not isinstance(new, nn.Parameter):
-        new = nn.Parameter(new, requires_grad=old.requires_grad)
-    for module in model.modules():
-        _replace_in(module._parameters, module, old, new)
-        _replace_in(module._buffers, module, old, new)
-
-
-def _replace_in(held: dict[str, Any], module: nn.Module, old: torch.Tensor, new: torch.Tensor) -> None:
-    "Replace a tensor among the parameters or the buffers of one module, and tell the module its new size."
-    sites = [name for name, tensor in held.items() if tensor is old]
-    held.update(dict.fromkeys(sites, new))
-    for size in ("num_embeddings", "out_features"):
-        if sites and getattr(module, size, None) == len(old):
-            setattr(module, size, len(new))
-
-
 def rename_value(model: nn.Module, names: tuple[str, ...], old: object, new: object) -> None:
     "Give attributes of modules another value where they have the old one."
     for module in model.modules():
@@ -169,42 +137,46 @@ def rename_value(model: nn.Module, names: tuple[str, ...], old: object, new: obj
                 setattr(module, name, new)
 
 
-def replace_token_embeddings(
-    model: PreTrainedModel,
-    # of a name in `token_parameters` and what is there, what comes there
-    new_of: Callable[[str, torch.Tensor], torch.Tensor],
-) -> None:
-    "Give a model other parameters for its tokens; a new `nn.Parameter` comes in as it is."
-    tensors = token_tensors(model)
-    made = {role: new_of(role, t.tensor) for role, t in tensors.items()}
+def replace_token_embeddings(model: PreTrainedModel, new_of: Callable[[str, torch.Tensor], torch.Tensor]) -> None:
+    """Give a model other parameters for its tokens.
+
+    `new_of` makes one of its name in `token_parameters` and what is there; a new `nn.Parameter` comes in as it is.
+    """
+    tensors, new = token_tensors(model), {}
     for role, t in tensors.items():
-        replace_tensor(model, t.tensor, made[role])
-    size = made["input"].shape[tensors["input"].dimension]
+        made = new_of(role, t.tensor)
+        is_plain = isinstance(t.tensor, nn.Parameter) and not isinstance(made, nn.Parameter)
+        new[t.tensor] = nn.Parameter(made, requires_grad=t.tensor.requires_grad) if is_plain else made
+    replace_tensors(model, new)
+    size = new[tensors["input"].tensor].shape[tensors["input"].dimension]
     rename_value(model, VOCABULARY_FIELDS, vocabulary_part(model.config).vocab_size, size)
     rename_value(model, VOCABULARY_FIELDS, len(tensors["input"]), size)
     set_vocabulary_size(model.config, size)
 
 
-def with_few_rows(
-    model: PreTrainedModel,  # with its weights left in their files
-    n: int,  # rows of its embeddings that are in memory at a time
-) -> PreTrainedModel | None:  # in float32; None where it is in memory, or has more for each token than embeddings
-    "A model in memory but for its embeddings: `rows_of` them are in the files, and rows are put into tables of a few."
+def with_few_rows(model: PreTrainedModel, n: int) -> PreTrainedModel | None:
+    """Load a model that was opened with its weights in files, but for its embeddings, in float32.
+
+    `n` rows of its embeddings are in memory at a time: `rows_of` them are those in the files, and some are put into
+    tables of `n`. None where it is in memory, or has more for each token than embeddings.
+    """
     from transformers.initialization import no_init_weights
 
-    if not hasattr(model, "stored") or not token_tensors(model).keys() <= {"input", "output"}:
+    if not files_of(model).stored or not token_tensors(model).keys() <= {"input", "output"}:
         return None
     config, in_files = with_padding(model.config, 0), model.state_dict(keep_vars=True)
     set_vocabulary_size(config, n)
     with no_init_weights():
         small = type(model)._from_config(config, dtype=torch.float32)
     small.tie_weights()
+    tables: dict[torch.Tensor, torch.Tensor] = {}
     for name, tensor in small.state_dict(keep_vars=True).items():
         rows = rows_of(in_files[name])
         if tensor.shape == rows.shape:
             tensor.data.copy_(rows[:])
-        else:
-            tensor.stored = rows
+        elif isinstance(rows, StoredTensor):
+            tables[tensor] = FileTensor.of(tensor, rows)
+    replace_tensors(small, tables)
     return small.eval()
 
 # %% ../../nbs/05_models/05_token_tensors.ipynb #3e82e7cb
@@ -234,75 +206,45 @@ def with_padding(config: PreTrainedConfig, pad: int) -> PreTrainedConfig:
     return config
 
 
-def set_positions(config: PreTrainedConfig, old: int, new: int) -> None:
-    "Write another number of positions wherever a configuration has the old one."
-    for part in config_parts(config):
-        if getattr(part, "max_position_embeddings", None) == old:
-            part.max_position_embeddings = new
-
-
-def _can_move(model: PreTrainedModel) -> set[str]:
-    "Names of the tables of positions that can be moved to where another padding id makes positions begin."
-    tables = positions_from_padding(model)
-    taken = {table.padding_idx for _, table in tables.values()}
-    pad = next(id for id in range(len(taken) + 1) if id not in taken)  # any other one, which each table has a row for
-    with empty_weights():
-        other = positions_from_padding(type(model)(with_padding(model.config, pad)))
-    return {
-        name
-        for name, (parent, table) in tables.items()
-        if type(table) is nn.Embedding
-        and getattr(parent, "padding_idx", None) == table.padding_idx
-        and name in other
-        and other[name][1].padding_idx == pad
-    }
-
-
 def check_positions(model: PreTrainedModel, target: Vocab) -> None:
-    "`ValueError` where the padding id moves and positions cannot move with it."
+    "`UserError` where the padding id moves and positions cannot move with it."
     positions, pad = positions_from_padding(model), target.roles.get("pad")
     moved = {name for name, (_, table) in positions.items() if table.padding_idx != pad}
     if pad is None or not moved:
         return
-    if moved - _can_move(model):
-        old = positions[min(moved)][1].padding_idx
-        raise UserError(
-            f"a {type(model).__name__} numbers positions from its padding token on, which has id {old}, and that of "
-            f"the target tokenizer has id {pad}; give a target tokenizer whose padding token has id {old}"
-        )
+    # a model with any other padding id shows which tables begin where the configuration says
+    taken = {table.padding_idx for _, table in positions.values()}
+    other_pad = next(id for id in range(len(taken) + 1) if id not in taken)
+    with empty_weights():
+        other = positions_from_padding(type(model)(with_padding(model.config, other_pad)))
+    for name in sorted(moved):
+        parent, table = positions[name]
+        is_plain = type(table) is nn.Embedding and getattr(parent, "padding_idx", None) == table.padding_idx
+        if not is_plain or name not in other or other[name][1].padding_idx != other_pad:
+            old = positions[min(moved)][1].padding_idx
+            told = f"a {type(model).__name__} numbers positions from its padding token on, which has id {old}, and that"
+            hint = f"give a target tokenizer whose padding token has id {old}"
+            raise UserError(f"{told} of the target tokenizer has id {pad}; {hint}")
 
-
-def _moved_rows(table: nn.Embedding, pad: int) -> torch.Tensor:  # (pad - old + positions, dim)
-    "The rows of a table of positions, shifted to where a new padding id makes positions begin."
-    rows, old = rows_of(table.weight)[:], cast("int", table.padding_idx)  # which such tables have
-    first = rows[old : old + 1].expand(pad + 1, -1)  # never looked up but by padding itself
-    return torch.cat([first, rows[old + 1 :]]).detach().clone()
-
-
-def _resize_buffers(module: nn.Module, n: int) -> None:
-    "Make the buffers with an entry for each position anew."
-    for name in POSITION_BUFFERS:
-        if name in module._buffers:
-            kept = torch.arange(n)[None] if name == "position_ids" else torch.zeros(1, n, dtype=torch.long)
-            module._buffers[name] = kept
-
-
-def move_positions(model: PreTrainedModel, pad: int) -> list[str]:  # remarks on it
-    "Shift the tables of positions to where the new padding id makes positions begin."
+# %% ../../nbs/05_models/05_token_tensors.ipynb #mp000001
+def move_positions(model: PreTrainedModel, pad: int) -> list[str]:
+    "Shift the tables of positions to where the new padding id makes positions begin; returns remarks on it."
     notes = []
-    for module, positions in positions_from_padding(model).values():
-        table = cast("nn.Embedding", positions)  # `check_positions` refuses others
-        if table.padding_idx == pad:
-            continue
-        before = len(table.weight)
-        replace_tensor(model, table.weight, _moved_rows(table, pad))
-        numbering = cast("Any", module)  # torch declares tensors and modules, and this is a number
-        numbering.padding_idx = table.padding_idx = pad
-        _resize_buffers(module, len(table.weight))
-        set_positions(model.config, before, len(table.weight))
-        if (n := len(table.weight)) > 2 * before:
-            what = (
-                f"the table of positions grows from {before:,} to {n:,} rows because the padding token has id {pad:,}"
-            )
-            notes.append(f"{what}; give a tokenizer in which its id is lower")
+    for parent, table in positions_from_padding(model).values():
+        if not isinstance(table, nn.Embedding) or table.padding_idx in (None, pad):
+            continue  # `check_positions` refuses other tables
+        held, old, before = rows_of(table.weight)[:], table.padding_idx, len(table.weight)
+        moved = torch.cat([held[old : old + 1].expand(pad + 1, -1), held[old + 1 :]]).detach().clone()
+        replace_tensors(model, {table.weight: nn.Parameter(moved, requires_grad=table.weight.requires_grad)})
+        for module in (parent, table):
+            setattr(module, "padding_idx", pad)  # noqa: B010  of modules torch declares tensors and modules alone
+        n = len(moved)
+        kept = dict(position_ids=torch.arange(n)[None], token_type_ids=torch.zeros(1, n, dtype=torch.long))
+        parent._buffers.update({name: kept[name] for name in POSITION_BUFFERS if name in parent._buffers})
+        for part in config_parts(model.config):
+            if getattr(part, "max_position_embeddings", None) == before:
+                part.max_position_embeddings = n
+        if n > 2 * before:
+            what = f"the table of positions grows from {before:,} to {n:,} rows because the padding token has id"
+            notes.append(f"{what} {pad:,}; give a tokenizer in which its id is lower")
     return list(dict.fromkeys(notes))

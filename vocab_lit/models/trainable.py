@@ -10,13 +10,13 @@ import functools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import torch
 from torch import nn
 
 from vocab_lit.models.model_class import is_masked
-from vocab_lit.models.settings import LoraSettings
+from vocab_lit.models.settings import Facts, LoraSettings
 from vocab_lit.models.token_tensors import token_parameters, token_tensors
 from vocab_lit.text.errors import SettingError, UserError, import_extra
 from vocab_lit.text.settings import one_of
@@ -66,8 +66,8 @@ def table_holders(model: nn.Module, table: torch.Tensor) -> dict[str, nn.Module]
     return {name: m for name, m in model.named_modules() if isinstance(m, kinds) and m.weight is table}
 
 # %% ../../nbs/05_models/12_trainable.ipynb #258d97c1
-def _check_tables(model: PreTrainedModel, ids: Sequence[int]) -> None:
-    "`ValueError` where rows of the model's tables cannot learn by themselves."
+def _check_tables(model: PreTrainedModel, ids: Sequence[int]) -> int:
+    "The number of tokens; `UserError` where rows of the model's tables cannot learn by themselves."
     if not ids:
         raise UserError("no token is new: all embeddings are copies, and nothing would learn")
     tensors = token_tensors(model)
@@ -77,10 +77,9 @@ def _check_tables(model: PreTrainedModel, ids: Sequence[int]) -> None:
     for role, t in tensors.items():
         known = t.tensor.dim() == 1 or table_holders(model, t.tensor)
         if t.dimension or not known or len(t) != n_tokens:
-            raise UserError(
-                f"the {role} table of a {type(model).__name__} is laid out in a way in which rows cannot learn "
-                "by themselves; train the embeddings of all tokens"
-            )
+            what = f"the {role} table of a {type(model).__name__} is laid out in a way in which rows cannot learn"
+            raise UserError(f"{what} by themselves; train the embeddings of all tokens")
+    return n_tokens
 
 
 def _places(ids: Sequence[int], n_tokens: int) -> Where:
@@ -92,16 +91,17 @@ def _places(ids: Sequence[int], n_tokens: int) -> Where:
 
 
 @contextmanager
-def only_new_rows(
-    model: PreTrainedModel,
-    ids: Sequence[int],  # of the tokens whose embeddings are trainable, each once, in order
-) -> Iterator[PreTrainedModel]:  # the model
-    "Inside the block only some tokens' embeddings are trainable; at its end they are where they belong."
-    _check_tables(model, ids)
+def only_new_rows(model: PreTrainedModel, ids: Sequence[int]) -> Iterator[PreTrainedModel]:  # the model
+    """Inside the block only some tokens' embeddings are trainable; at its end they are where they belong.
+
+    ids: of the tokens whose embeddings are trainable, each once, in order
+    """
+    n_tokens = _check_tables(model, ids)
     tables, changed, hooks = token_parameters(model), [], []
-    where = _places(ids, len(tables["input"]))
+    where = _places(ids, n_tokens)
     was_trained = {table: table.requires_grad for table in tables.values()}
-    model.new_rows = learns = nn.ParameterDict()
+    learns = nn.ParameterDict()
+    model.add_module("new_rows", learns)
     for role, table in tables.items():
         if table.dim() == 1 and table.requires_grad:  # a bias
             hooks.append(table.register_hook(lambda grad: grad * (where(grad.device)[1] >= 0)))
@@ -127,11 +127,25 @@ def only_new_rows(
             table.requires_grad_(flag)
         del model.new_rows
 
-# %% ../../nbs/05_models/12_trainable.ipynb #0c67351a
-def _target_modules(model: PreTrainedModel, settings: LoraSettings) -> list[str]:
-    "Names of the layers that have matrices beside them; `SettingError` where there are none, or of a smaller rank."
+# %% ../../nbs/05_models/12_trainable.ipynb #67e75530
+def _token_tables(model: PreTrainedModel) -> list[nn.Parameter]:
+    "The matrices with a row for each token."
+    return [table for table in token_parameters(model).values() if table.dim() == 2]
+
+
+def lora_config(model: PreTrainedModel, settings: LoraSettings, embeddings: str = "all") -> LoraConfig:
+    """The configuration of PEFT's adapter; `ValueError` where the model cannot have it.
+
+    model: with a language model's head; its weights are not read
+    embeddings: as in `LoraAdapter`
+    """
+    peft = import_extra("peft", "lora")
     from transformers.pytorch_utils import Conv1D
 
+    one_of("embeddings", embeddings, ("all", "new", "none"))
+    if embeddings != "none" and not all(table_holders(model, table) for table in _token_tables(model)):
+        hint = "give embeddings none"
+        raise UserError(f"PEFT cannot keep a table of tokens that a {type(model).__name__} has; {hint}")
     tables, layers = set(token_parameters(model).values()), {}
     for name, module in model.named_modules():
         if isinstance(module, (nn.Linear, Conv1D)) and module.weight not in tables:
@@ -142,51 +156,36 @@ def _target_modules(model: PreTrainedModel, settings: LoraSettings) -> list[str]
             problem = f" targets={name}: the layers of {type(model).__name__} are {'+'.join(layers)}"
             raise SettingError("lora", problem)
     targets = [module for name in wanted for module in layers[name]]
-    most = max(min(cast("nn.Linear", model.get_submodule(name)).weight.shape) for name in targets)
+    most = max(min(model.get_parameter(f"{name}.weight").shape) for name in targets)
     if settings.r > most:
         raise SettingError("lora", f" r={settings.r}: the layers have rank {most} at most; give {most} or less")
-    return targets
-
-# %% ../../nbs/05_models/12_trainable.ipynb #67e75530
-def _token_tables(model: PreTrainedModel) -> list[nn.Parameter]:
-    "The matrices with a row for each token."
-    return [table for table in token_parameters(model).values() if table.dim() == 2]
-
-
-def lora_config(
-    model: PreTrainedModel,  # with a language model's head; its weights are not read
-    settings: LoraSettings,
-    embeddings: str = "all",  # as in `LoraAdapter`
-) -> LoraConfig:
-    "The configuration of PEFT's adapter; `ValueError` where the model cannot have it."
-    peft = import_extra("peft", "lora")
-    from transformers.pytorch_utils import Conv1D
-
-    one_of("embeddings", embeddings, ("all", "new", "none"))
-    if embeddings != "none" and not all(table_holders(model, table) for table in _token_tables(model)):
-        hint = "give embeddings none"
-        raise UserError(f"PEFT cannot keep a table of tokens that a {type(model).__name__} has; {hint}")
     return peft.LoraConfig(
         r=settings.r,
         lora_alpha=settings.scale,
         lora_dropout=settings.dropout,
-        target_modules=_target_modules(model, settings),
+        target_modules=targets,
         fan_in_fan_out=any(isinstance(module, Conv1D) for module in model.modules()),
         task_type=None if is_masked(model) else "CAUSAL_LM",
     )
 
-
+# %% ../../nbs/05_models/12_trainable.ipynb #lo000001
 class LoraAdapter:
-    "LoRA's matrices inside a model, and the embeddings that are trained with them; all else is frozen."
+    """LoRA's matrices inside a model, and the embeddings that are trained with them; all else is frozen.
+
+    model: with a language model's head
+    embeddings: which token embeddings are trainable: all; new, inside `only_new_rows`; none. Biases of the output
+        never are
+    new: ids of the new tokens
+    seed: of the matrices
+    """
 
     def __init__(
         self,
-        model: PreTrainedModel,  # with a language model's head
+        model: PreTrainedModel,
         settings: LoraSettings = LoraSettings(),
-        # which token embeddings are trainable: all; new, inside `only_new_rows`; none. Biases of the output never are
         embeddings: str = "all",
-        new: Sequence[int] = (),  # ids of the new tokens
-        seed: int = 0,  # of the matrices
+        new: Sequence[int] = (),
+        seed: int = 0,
     ):
         peft = import_extra("peft", "lora")
         if hasattr(model, "peft_config"):
@@ -225,16 +224,19 @@ class LoraAdapter:
             p.requires_grad_(learnt)
 
 # %% ../../nbs/05_models/12_trainable.ipynb #66bc2df8
-def _tables_for_peft(lora: LoraAdapter) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
+def _tables_for_peft(lora: LoraAdapter) -> tuple[Facts, dict[str, torch.Tensor]]:
     "The fields of PEFT's configuration that concern the tables of tokens, and their tensors by name in PEFT's file."
     if lora.embeddings == "none":
         return {}, {}
     holders = [table_holders(lora.model, table) for table in lora.tables]
-    modules = {name: cast("nn.Embedding", module) for of in holders for name, module in of.items()}
+    modules = {name: module for of in holders for name, module in of.items()}
     has_bias = any(getattr(module, "bias", None) is not None for module in modules.values())
     if lora.embeddings == "new" and not has_bias:
         firsts = [next(iter(of)) for of in holders]  # of modules that share a table the first
-        rows = {f"{name}.token_adapter.trainable_tokens_delta": modules[name].weight[lora.new] for name in firsts}
+        rows = {
+            f"{name}.token_adapter.trainable_tokens_delta": modules[name].get_parameter("weight")[lora.new]
+            for name in firsts
+        }
         return dict(trainable_token_indices=dict.fromkeys(firsts, lora.new)), rows
     known = not {name.rpartition(".")[2] for name in holders[0]}.isdisjoint({"embed_tokens", "lm_head"})
     ties = len(holders[0]) > 1 and known and not has_bias  # whether PEFT finds out by itself that they are tied
@@ -245,12 +247,11 @@ def _tables_for_peft(lora: LoraAdapter) -> tuple[dict[str, Any], dict[str, torch
 
 
 @torch.no_grad()
-def save_lora(
-    lora: LoraAdapter,
-    folder: str | Path,
-    base: str,  # folder or name of the model that it was trained on
-) -> None:
-    "Write an adapter that PEFT loads beside the model it was trained on."
+def save_lora(lora: LoraAdapter, folder: str | Path, base: str) -> None:
+    """Write an adapter that PEFT loads beside the model it was trained on.
+
+    base: folder or name of the model that it was trained on
+    """
     peft = import_extra("peft", "lora")
     from safetensors.torch import save_file
 

@@ -6,12 +6,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Iterator
 from copy import copy as shallow_copy
 from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import torch
@@ -27,8 +28,10 @@ from vocab_lit.models.card import keep_source_files, write_card
 from vocab_lit.models.compatibility import check_source, check_target, name_end_token, record_vocabulary
 from vocab_lit.models.factored_embedding import FactoredEmbedding, check_tied
 from vocab_lit.models.lazy_weights import (
+    FileTensor,
     StoredTensor,
     copy_beside,
+    files_of,
     input_weight,
     report_left_out,
     save_model,
@@ -36,15 +39,11 @@ from vocab_lit.models.lazy_weights import (
     tensor_shapes,
     vocabulary_part,
 )
-from vocab_lit.models.model_class import ROWS_OF_DECODERS, is_decoder, max_length, model_sizes
+from vocab_lit.models.model_class import ROWS_OF_DECODERS, configs_of, is_decoder, max_length, model_sizes
+from vocab_lit.models.new_vocabulary import NewVocabulary
+from vocab_lit.models.settings import Facts
 from vocab_lit.models.source import FolderSource
-from vocab_lit.models.token_tensors import (
-    move_positions,
-    rename_value,
-    replace_token_embeddings,
-    token_parameters,
-    token_tensors,
-)
+from vocab_lit.models.token_tensors import move_positions, rename_value, replace_token_embeddings, token_tensors
 from vocab_lit.text.corpus import write_json
 from vocab_lit.text.errors import UserError
 from vocab_lit.text.files import write_folder
@@ -62,9 +61,8 @@ from vocab_lit.tokens.vocab import Token, Vocab, length_settings
 from vocab_lit.vectors.align import AlignedVectors
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-    from vocab_lit.tokens.tokenizer_file import Built
     from vocab_lit.tokens.trim import Trimming
     from vocab_lit.vectors.token_vectors import TokenVectors
 
@@ -75,46 +73,26 @@ __all__ = ['log', 'Transplant', 'trim_recipe', 'reinitialise', 'check_tokenizers
            'transplant', 'FolderWriter']
 
 # %% ../../nbs/05_models/10_transplant.ipynb #03cf6ba4
-def _leave_out_code(config: PreTrainedConfig) -> str | None:  # a remark on it
-    "Let a configuration no longer name Python files that are not saved with the model."
-    if vars(config).pop("auto_map", None) is None:
-        return None
-    return "auto_map: the Python code beside the model is left out, as transformers has a class for it"
+def _move_ids(model: PreTrainedModel, source: Vocab, target: Vocab, names: list[str]) -> list[str]:
+    """Carry positions, special ids and the chat template over, in configurations and in modules that keep some.
 
-
-def _carry_special(model: PreTrainedModel, source: Vocab, target: Vocab) -> list[str]:  # remarks on it
-    "Carry over what names single tokens: the ids of the configurations, and the chat template."
-    configs = [c for c in (model.config, getattr(model, "generation_config", None)) if c is not None]
-    told = [carry_template(source.own_tokenizer, target.own_tokenizer), _leave_out_code(model.config)]
-    notes = carry_ids(configs, source, target, model.can_generate()) + name_end_token(model, target)
-    return notes + [note for note in told if note]
-
-
-def _move_padding(model: PreTrainedModel, pad: int, names: list[str]) -> None:
-    "Tell embeddings that know the padding id the target's."
-    state = model.state_dict(keep_vars=True)
-    tensors = [state[name] for name in names]
-    for module in model.modules():
-        if not isinstance(module, nn.Embedding) or module.padding_idx is None:
-            continue
-        if any(module.weight is tensor for tensor in tensors):
-            module.padding_idx = pad
-
-
-def _move_ids(
-    model: PreTrainedModel,
-    source: Vocab,
-    target: Vocab,
-    names: list[str],  # of the tensors that have an entry for each token
-) -> list[str]:  # remarks on it
-    "Carry positions and special ids over, in the configurations and in the modules that keep some of them."
-    grown = []
+    `names` are those of the tensors that have an entry for each token. Returns remarks on it.
+    """
+    text, notes = vocabulary_part(model.config), []
     if "pad" in target.roles:
-        grown = move_positions(model, target.roles["pad"])
-        _move_padding(model, target.roles["pad"], names)
-    text = vocabulary_part(model.config)
+        notes += move_positions(model, target.roles["pad"])
+        state = model.state_dict(keep_vars=True)
+        tables = {state[name] for name in names}
+        for module in model.modules():
+            if isinstance(module, nn.Embedding) and module.padding_idx is not None and module.weight in tables:
+                module.padding_idx = target.roles["pad"]
     before = {name: id for name, id in vars(text).items() if role_of(name) and isinstance(id, int)}
-    notes = grown + _carry_special(model, source, target)
+    notes += carry_ids(configs_of(model).values(), source, target, model.can_generate())
+    notes += name_end_token(model, target)
+    if told := carry_template(source.own_tokenizer, target.own_tokenizer):
+        notes.append(told)
+    if vars(model.config).pop("auto_map", None) is not None:  # names Python files that are not saved with the model
+        notes.append("auto_map: the Python code beside the model is left out, as transformers has a class for it")
     for name, old in before.items():
         aliases = [alias for alias, of in text.attribute_map.items() if of == name]
         rename_value(model, (name, *aliases), old, getattr(text, name))
@@ -155,7 +133,7 @@ class Transplant:
         "Tokens, parameters and megabytes."
         return model_sizes(self.model, len(self.tokenizer))
 
-    def _note(self, facts: dict[str, Any]) -> dict[str, Any]:
+    def _note(self, facts: Facts) -> Facts:
         "The facts for `vocab_lit.json` and the model card."
         if self.factors:
             facts = facts | dict(factors=self.factors.facts)
@@ -171,7 +149,7 @@ class Transplant:
             **facts,
         )
 
-    def save_pretrained(self, folder: str | Path, **facts: Any) -> Path:
+    def save_pretrained(self, folder: str | Path, **facts: object) -> Path:
         """Save model, tokenizer, plan and model card; transformers loads the folder without this package.
 
         The folder, which must be new or empty, is written whole or not at all. It holds the model's weights and
@@ -192,7 +170,7 @@ class Transplant:
         """
         with write_folder(folder) as part:
             save_model(self.model, part)
-            source = getattr(self.model, "source_folder", None)
+            source = files_of(self.model).folder
             if source:
                 copy_beside(source, part)
             save_tokenizer(self.tokenizer, part)
@@ -207,8 +185,8 @@ class Transplant:
             write_card(part, Path(folder).name, **note)
         written = stored_tensors(folder)
         for name, tensor in self.model.state_dict(keep_vars=True).items():
-            if hasattr(tensor, "in_parts") and name in written:
-                cast("Any", tensor).stored = written[name]
+            if isinstance(tensor, FileTensor) and tensor.in_parts and name in written:
+                tensor.stored = written[name]
         return Path(folder)
 
 # %% ../../nbs/05_models/10_transplant.ipynb #0e3545ab
@@ -218,46 +196,70 @@ def trim_recipe() -> Recipe:
     return Recipe("trim", (Copy(fuzzy=False), Gaussian()), "Abdaoui et al. (2020)", about)
 
 
-def reinitialise(
-    model: PreTrainedModel,  # it is changed in place
-    seed: int = 0,
-) -> None:
-    "Initialise all weights of a model randomly, as its class does for training from scratch."
+def reinitialise(model: PreTrainedModel, seed: int = 0) -> None:
+    "Initialise all weights of a model in place and randomly, as its class does for training from scratch."
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         model.load_state_dict(type(model)(model.config).state_dict())
 
 
-def check_tokenizers(
-    model: PreTrainedModel,
-    source: Vocab,  # with its tokenizer, as is the target vocabulary
-    target: Vocab,
-) -> None:
-    "`ValueError` where a model cannot have the target vocabulary, or a tokenizer cannot be used as it is."
+def check_tokenizers(model: PreTrainedModel, source: Vocab, target: Vocab) -> None:
+    """`UserError` where a model cannot have the target vocabulary, or a tokenizer cannot be used as it is.
+
+    Both vocabularies have their tokenizers.
+    """
     check_target(model, source, target)
     check_ids(model.config, source, target)
     check_loads_again(target.own_tokenizer, model.config.model_type)
     check_templates(source.own_tokenizer, "the source tokenizer")
     check_templates(target.own_tokenizer, "the target tokenizer")
 
+# %% ../../nbs/05_models/10_transplant.ipynb #ap000001
+class PlannedRows:
+    "The embeddings of a plan, of which copies that come before all others are read when they are written."
 
-def _check_method(model: PreTrainedModel, recipe: Recipe, pad_to_multiple_of: int) -> None:
-    "`ValueError` where a method cannot be applied to a model as it was opened."
-    if pad_to_multiple_of < 1:
-        raise UserError(f"the number of embeddings cannot be a multiple of {pad_to_multiple_of}; give 1 or more")
-    if hasattr(model, "stored") and (recipe.untrained or isinstance(recipe, FactoredRecipe)):
-        needs = "changes more than single embeddings and needs all weights in memory"
-        raise UserError(f"{recipe.name} {needs}; load the model by load_model")
+    def __init__(self, plan: Plan, source: StoredTensor, stream: int):
+        others = np.flatnonzero(plan.copied < 0)
+        first = int(others[0]) if len(others) else len(plan)
+        self.source, self.copied = cast("torch.Tensor", source), plan.copied[:first]  # which gives rows as one does
+        self.others = plan.rest(first).apply(self.source, stream)
+        self.shape = (len(plan), source.shape[1])
+        self.nbytes = math.prod(self.shape) * self.others.itemsize
+
+    def parts(self) -> Iterator[torch.Tensor]:
+        "The rows in their order."
+        yield from (rows_at(self.source, ids) for ids in row_blocks(self.copied, 8192))
+        yield self.others
+
+    def parameter(self) -> FileTensor:
+        "What stands for them in a model, without memory."
+        stands = nn.Parameter(torch.empty(self.shape, dtype=self.others.dtype, device="meta"))
+        return FileTensor.of(stands, in_parts=self)
+
+
+def _apply_plan(model: PreTrainedModel, plan: Plan, layer: FactoredEmbedding | None, to_file: bool) -> None:
+    "Make all tensors that have an entry for each token anew; to be written only, of stored ones what is not copied."
+    tensors = token_tensors(model)
+    stream = {name: i for i, name in enumerate(tensors)}
+
+    def new_of(name: str, parameter: torch.Tensor) -> torch.Tensor:
+        if layer and name == "input":
+            return layer.merge().to(parameter)
+        rows = tensors[name].rows(plan.n_source)
+        if to_file and isinstance(rows, StoredTensor) and rows.dim() == 2:
+            return PlannedRows(plan, rows, stream[name]).parameter()
+        return tensors[name].shaped(plan.apply(cast("torch.Tensor", rows), stream[name]))
+
+    replace_token_embeddings(model, new_of)
 
 
 def _factors_for(
-    recipe: Recipe,
-    model: PreTrainedModel,
-    n_source: int,
-    factors: Factors | None,
-    seed: int,
-) -> Factors | None:  # None for full-dimensional recipes
-    "The factorised source embeddings of a low-dimensional recipe; `ValueError` where given ones do not fit."
+    recipe: Recipe, model: PreTrainedModel, n_source: int, factors: Factors | None, seed: int
+) -> Factors | None:
+    """The factorised source embeddings of a low-dimensional recipe, None for others.
+
+    `UserError` where given ones do not fit.
+    """
     if not isinstance(recipe, FactoredRecipe):
         if factors:
             hint = "leave them out, or choose one of the mf methods"
@@ -272,65 +274,7 @@ def _factors_for(
         raise UserError(f"{recipe.name} {problem}")
     return factors
 
-
-def _padded(
-    vectors: TokenVectors | AlignedVectors,
-    rows: int,  # further target tokens
-    of_source: int,
-) -> TokenVectors | AlignedVectors:
-    "Vectors, and none for tokens without text that come after the others."
-    if isinstance(vectors, AlignedVectors):
-        return vectors.padded(rows, of_source)
-    return vectors.padded(rows) if rows else vectors
-
-
-class PlannedRows:
-    "The embeddings of a plan, of which copies that come before all others are read when they are written."
-
-    def __init__(self, plan: Plan, source: StoredTensor, stream: int):
-        others = np.flatnonzero(plan.copied < 0)
-        first = int(others[0]) if len(others) else len(plan)
-        self.source, self.copied = source, plan.copied[:first]
-        self.others = plan.rest(first).apply(cast("torch.Tensor", source), stream)  # or what gives rows as one does
-        self.shape = (len(plan), source.shape[1])
-        self.nbytes = len(plan) * source.shape[1] * self.others.itemsize
-
-    def parts(self) -> Iterator[torch.Tensor]:
-        "The rows in their order."
-        yield from (rows_at(cast("torch.Tensor", self.source), ids) for ids in row_blocks(self.copied, 8192))
-        yield self.others
-
-    def parameter(self) -> nn.Parameter:
-        "What stands for them in a model, without memory."
-        stands = nn.Parameter(torch.empty(self.shape, dtype=self.others.dtype, device="meta"))
-        cast("Any", stands).in_parts = self  # an attribute of our own, for `save_meta_model`
-        return stands
-
-
-def _apply_plan(model: PreTrainedModel, plan: Plan, layer: FactoredEmbedding | None, to_file: bool) -> None:
-    "Make all tensors that have an entry for each token anew; to be written only, of stored ones what is not copied."
-    tensors = token_tensors(model)
-    stream = {name: i for i, name in enumerate(tensors)}
-
-    def new_of(name, parameter):
-        if layer and name == "input":
-            return layer.merge().to(parameter)
-        rows = tensors[name].rows(plan.n_source)
-        if to_file and isinstance(rows, StoredTensor) and rows.dim() == 2:
-            return PlannedRows(plan, rows, stream[name]).parameter()
-        return tensors[name].shaped(plan.apply(cast("torch.Tensor", rows), stream[name]))
-
-    replace_token_embeddings(model, new_of)
-
-
-def _check_result(model: PreTrainedModel) -> None:
-    "`ValueError` where the model is not what its configuration says now; nothing has been written yet."
-    due, made = tensor_shapes(type(model), model.config), model.state_dict(keep_vars=True)
-    for name, shape in due.items():
-        if name not in made or tuple(made[name].shape) != shape:
-            raise UserError(f"{name} does not have the shape {shape} that a {type(model).__name__} needs")
-
-
+# %% ../../nbs/05_models/10_transplant.ipynb #ll000001
 def _limit_length(tokenizer: PreTrainedTokenizerBase, source: PreTrainedTokenizerBase, model: PreTrainedModel) -> None:
     "Let a tokenizer cut texts to what the model takes; one that sets no limit has the source's."
     if tokenizer.model_max_length > 10**9:
@@ -339,53 +283,57 @@ def _limit_length(tokenizer: PreTrainedTokenizerBase, source: PreTrainedTokenize
     lengths.update({name: setting or defaults[name] for name, setting in lengths.items()})
     tokenizer.model_max_length = min(tokenizer.model_max_length, max_length(model))
 
-
+# %% ../../nbs/05_models/10_transplant.ipynb #rv000001
 @torch.no_grad()
 def replace_vocabulary(
-    model: PreTrainedModel,  # it is changed in place
-    source: Vocab,  # with its tokenizer, as is the target vocabulary
+    model: PreTrainedModel,
+    source: Vocab,
     target: Vocab,
     recipe: Recipe,
     vectors: TokenVectors | AlignedVectors | None = None,
     seed: int = 0,
     pad_to_multiple_of: int = 1,
     factors: Factors | None = None,
-    to_file: bool = False,  # whether embeddings are needed in the folder alone that is saved
+    to_file: bool = False,
 ) -> Transplant:
-    "As `transplant`, for a model and vocabularies that `check_source` and `check_tokenizers` have passed."
-    _check_method(model, recipe, pad_to_multiple_of)
+    """As `transplant`, for a model and vocabularies that `check_source` and `check_tokenizers` have passed.
+
+    The model is changed in place. With `to_file` its embeddings are needed in the folder alone that is saved.
+    """
+    if pad_to_multiple_of < 1:
+        raise UserError(f"the number of embeddings cannot be a multiple of {pad_to_multiple_of}; give 1 or more")
+    if files_of(model).stored and (recipe.untrained or isinstance(recipe, FactoredRecipe)):
+        needs = "changes more than single embeddings and needs all weights in memory"
+        raise UserError(f"{recipe.name} {needs}; load the model by load_model")
     vectors_of = len(source), len(target)
     source, target = with_used_rows(model.config, source, target)
     factors = _factors_for(recipe, model, len(source), factors, seed)
     spare = -len(target) % pad_to_multiple_of
-    unused = [Token(len(target) + i, "", "", False, "unused") for i in range(spare)]
-    rows = target.with_tokens(unused)
-    if vectors is not None:
-        vectors = _padded(vectors, len(rows) - vectors_of[1], len(source) - vectors_of[0])
+    rows = target.with_tokens([Token(len(target) + i, "", "", False, "unused") for i in range(spare)])
+    more = len(rows) - vectors_of[1]  # target tokens that have no vectors
+    if isinstance(vectors, AlignedVectors):
+        vectors = vectors.padded(more, len(source) - vectors_of[0])
+    elif vectors is not None and more:
+        vectors = vectors.padded(more)
     plan = recipe.plan(source, rows, vectors, seed)
     if recipe.untrained:
         reinitialise(model, seed)
     layer = None
     if factors and isinstance(recipe, FactoredRecipe):
-        rows, labels = low_dimensional(plan, token_parameters(model)["input"].detach(), factors, recipe.drawn, seed)
-        layer = FactoredEmbedding(rows, factors.G, labels, recipe.train_up, seed=seed)
+        made, labels = low_dimensional(plan, input_weight(model).detach(), factors, recipe.drawn, seed)
+        layer = FactoredEmbedding(made, factors.G, labels, recipe.train_up, seed=seed)
     names = [t.name for t in token_tensors(model).values()]
     _apply_plan(model, plan, layer, to_file)
     notes = _move_ids(model, source, target, names)
-    _check_result(model)
+    state = model.state_dict(keep_vars=True)
+    for name, shape in tensor_shapes(type(model), model.config).items():  # nothing has been written yet
+        if name not in state or tuple(state[name].shape) != shape:
+            raise UserError(f"{name} does not have the shape {shape} that a {type(model).__name__} needs")
     _limit_length(target.own_tokenizer, source.own_tokenizer, model)
     record_vocabulary(model, target.own_tokenizer)
     return Transplant(model, target.own_tokenizer, plan, factors, layer, notes)
 
-
-def _copy_model(model: PreTrainedModel) -> PreTrainedModel:
-    "A copy of a model, the weights of which are left in their files if the model's are."
-    made = deepcopy(model)
-    for new, old in zip(made.state_dict(keep_vars=True).values(), model.state_dict(keep_vars=True).values()):
-        vars(new).update(vars(old))  # attributes of our own, which a deep copy of a parameter lacks
-    return made
-
-
+# %% ../../nbs/05_models/10_transplant.ipynb #tr000001
 def transplant(
     model: PreTrainedModel,
     source: PreTrainedTokenizerBase | FolderSource,
@@ -455,12 +403,12 @@ def transplant(
     target = Vocab.from_tokenizer(shallow_copy(tokenizer))
     check_source(model, vocab)
     check_tokenizers(model, vocab, target)
-    model = _copy_model(model) if copy else model
+    model = deepcopy(model) if copy else model
     return replace_vocabulary(model, vocab, target, recipe, vectors, seed, pad_to_multiple_of, factors)
 
 # %% ../../nbs/05_models/10_transplant.ipynb #703e482c
 class FolderWriter:
-    "The model of a folder, opened to get another vocabulary; `ValueError` where it cannot."
+    "The model of a folder, opened to get another vocabulary; `UserError` where it cannot (see `Writer`)."
 
     def __init__(self, source: FolderSource, recipe: Recipe | None = None, factors: str | Path | None = None):
         log.info(f"loading {source.path}")
@@ -471,58 +419,41 @@ class FolderWriter:
         self.sizes = model_sizes(self.model, len(source.vocab))
         self.factors = load_factors(factors) if factors else None
 
-    @property
-    def _multiple(self) -> int:
-        "What the number of embeddings is a multiple of, where nothing else is asked for."
-        return ROWS_OF_DECODERS if is_decoder(self.model) else 1
+    def check(self, vocab: Vocab) -> None:
+        "`UserError` where the model cannot have a vocabulary."
+        check_tokenizers(self.model, self.source.vocab, vocab)
 
-    def kept(self, trimming: Trimming) -> Built:
-        "The tokenizer with the tokens that trimming keeps."
-        return trimming.built
-
-    def trimmed(self, kept: Built) -> Transplant:
-        "The model with these tokens."
-        target = Vocab.from_tokenizer(kept.tokenizer)
-        check_tokenizers(self.model, self.source.vocab, target)
+    def _replaced(self, new: NewVocabulary) -> Transplant:
+        usual = ROWS_OF_DECODERS if is_decoder(self.model) else 1
+        own, rows = self.source.vocab, new.pad_to_multiple_of or usual
         return replace_vocabulary(
-            self.model, self.source.vocab, target, trim_recipe(), pad_to_multiple_of=self._multiple, to_file=True
+            self.model, own, new.vocab, new.recipe, new.vectors, new.seed, rows, self.factors, to_file=True
         )
 
-    def transplanted(self, new: Any) -> Transplant:
-        "The model with a new vocabulary, as `pipeline.NewVocabulary` makes it."
-        check_tokenizers(self.model, self.source.vocab, new.vocab)
-        vectors, init = new.vectors, new.settings.init
-        log.info(f"initialising {len(new.target):,} tokens by {new.recipe.name}")
-        multiple = init.pad_to_multiple_of or self._multiple
-        result = replace_vocabulary(
-            self.model,
-            self.source.vocab,
-            new.vocab,
-            new.recipe,
-            vectors,
-            init.seed,
-            multiple,
-            self.factors,
-            to_file=True,
-        )
-        _remark_on(result, new.recipe)
+    def trimmed(self, trimming: Trimming) -> Callable[[], Transplant]:
+        "What makes the model with the tokens that trimming keeps."
+        tokenizer = trimming.built.tokenizer
+
+        def made() -> Transplant:
+            vocab = Vocab.from_tokenizer(tokenizer)
+            self.check(vocab)
+            return self._replaced(NewVocabulary(vocab, trim_recipe()))
+
+        return made
+
+    def transplanted(self, new: NewVocabulary) -> Transplant:
+        "The model with a vocabulary that was checked; what is odd about it is logged."
+        log.info(f"initialising {len(new.vocab):,} tokens by {new.recipe.name}")
+        result = self._replaced(new)
+        for note in result.notes:
+            log.warning(f"note: {note}")
+        source_ids = result.plan.copied
+        copied = [t for t in result.plan.target if source_ids[t.id] >= 0]
+        if copies_overlap(new.recipe) and not any(t.kind == "text" and t.text.strip() for t in copied):
+            what = "the two vocabularies have no overlapping tokens but special ones"
+            log.warning(f"note: {what}, so that {new.recipe.name} begins as if there were none to copy")
+        if result.factors:
+            n, off = result.factors.facts["clusters"], result.factors.facts["relative_error"]
+            made = f"embeddings of {result.factors.F.shape[1]} dimensions, {n} up-projection{'s' * (n > 1)}"
+            log.info(f"{made}; what they make differs from the source embeddings by {off:.0%}")
         return result
-
-
-def _remark_on(result: Transplant, recipe: Recipe) -> None:
-    "Tell what is odd about a transplant."
-    for note in result.notes:
-        log.warning(f"note: {note}")
-    source_ids = result.plan.copied
-    copied = [t for t in result.plan.target if source_ids[t.id] >= 0]
-    if copies_overlap(recipe) and not any(t.kind == "text" and t.text.strip() for t in copied):
-        log.warning(
-            "note: the two vocabularies have no overlapping tokens but special ones, so that "
-            f"{recipe.name} begins as if there were none to copy"
-        )
-    if result.factors:
-        n, off = result.factors.facts["clusters"], result.factors.facts["relative_error"]
-        log.info(
-            f"embeddings of {result.factors.F.shape[1]} dimensions, {n} up-projection{'s' * (n > 1)}; "
-            f"what they make differs from the source embeddings by {off:.0%}"
-        )

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import vocab_lit
 from vocab_lit.methods.plan import Plan
@@ -21,7 +21,7 @@ from vocab_lit.models.adapterhub import write_adapter
 from vocab_lit.models.card import keep_source_files, write_adapter_card, write_card
 from vocab_lit.models.device import find_device
 from vocab_lit.models.factored_embedding import FactoredEmbedding, factored, load_embedding
-from vocab_lit.models.lazy_weights import copy_beside, copy_notes, input_weight, report_left_out, save_model
+from vocab_lit.models.lazy_weights import copy_beside, copy_notes, files_of, input_weight, report_left_out, save_model
 from vocab_lit.models.madx import MadX
 from vocab_lit.models.model_class import is_masked, max_length
 from vocab_lit.models.settings import LanguageAdapter, LoraSettings
@@ -454,8 +454,8 @@ def training_facts(prepared: PreparedRun, losses: pd.DataFrame, folder: Path) ->
 def save_trained(model: PreTrainedModel, source: FolderSource, folder: Path) -> None:
     "Write a model that was trained, with the tokenizer, the notes and the other files in its source's folder."
     save_model(model, folder)
-    if model.source_folder:
-        copy_beside(cast("Path", model.source_folder), folder)  # noted by `FolderSource.load`
+    if beside := files_of(model).folder:
+        copy_beside(beside, folder)
     save_tokenizer(source.tokenizer, folder)
     copy_notes(source.files, folder)
     keep_source_files(str(source.files), folder)
