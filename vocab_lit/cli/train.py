@@ -10,6 +10,7 @@ import json
 import logging
 import os
 import sys
+from collections import Counter
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -385,7 +386,7 @@ def study_(
     if file is None:
         raise UserError("no study file is given; `vocab-lit study --example` prints one to begin with")
     from vocab_lit.study.results import Workers
-    from vocab_lit.study.study import StudyRun, in_words, planned, run_study, time_left, to_compute
+    from vocab_lit.study.study import StudyRun, in_words, planned, run_study, time_left
     from vocab_lit.study.study_file import read_study
 
     study, out = read_study(file, data), out or file.with_suffix("")
@@ -397,7 +398,7 @@ def study_(
         return
     if dry_run:
         show(planned(run), f"{study.name}: {len(study.cells):,} cells")
-        waiting = to_compute(run)
+        waiting = Counter(cell.way for cell in run.missing())
         left = in_words(time_left(waiting, run.seconds()))
         log.info(f"{waiting.total():,} cells to compute; time for them, one at a time: {left}")
         return
