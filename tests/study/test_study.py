@@ -128,7 +128,7 @@ def test_cells_are_recorded_failures_noted_others_go_on(cell_9b84640a):
     assert ends["focus", 0] != ends["focus", 1]
     assert told[0] == "4 cells, 0 recorded before, 4 to compute"
     assert told[2].startswith("1 of 4: model sw all lapt seed 0: ")
-    assert "too-large seed 0: failed: ValueError" in told[5] and told[4].endswith(" s") and "time left" in told[4]
+    assert "too-large seed 0: failed: UserError" in told[5] and told[4].endswith(" s") and "time left" in told[4]
     report = (place / "out/report.md").read_text(encoding="utf-8")
     assert "3 cells are recorded; 1 are missing, of which 1 failed" in report and "| focus |" in report
     assert len((place / "out/records.csv").read_text().splitlines()) == len(table) + 1

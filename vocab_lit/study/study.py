@@ -244,7 +244,7 @@ def time_left(
 ) -> float | None:
     "Return how long cells will take, from the mean of their way, or of all cells; None if none has been computed."
     known = [one for all_of_way in seconds.values() for one in all_of_way]
-    if not known:
+    if not (known and pace):
         return None
     usual = sum(known) / len(known)
     each = {way: sum(of_way) / len(of_way) for way, of_way in seconds.items()}
