@@ -196,7 +196,8 @@ def _with_setup(settings: EvaluateSettings, setup: dict) -> EvaluateSettings:
     return settings if settings.task_adapter else replace(settings, changes=section)
 
 
-_COLUMNS = ("task", "metric", "seed", "dev", "test", "best_epoch", "epochs", "seconds")  # and other metrics
+_OF_ALL = ("task", "metric")
+_COLUMNS = (*_OF_ALL, "seed", "dev", "test", "best_epoch", "epochs", "seconds")  # and other metrics
 
 
 def _show_scores(records: list[dict], title: str) -> None:
@@ -204,15 +205,12 @@ def _show_scores(records: list[dict], title: str) -> None:
     from statistics import mean, stdev
 
     metric = records[0]["metric"]
-    others = [name for name in records[0] if name not in _COLUMNS]
-
-    def shown(name, value):
-        return f"{100 * value:.2f}" if name in ("dev", "test", *others) else value
-
-    rows = [{k: shown(k, v) for k, v in r.items() if k not in ("task", "metric")} for r in records]
+    named = {metric: "test"} | {name: name for name in records[0] if name not in _COLUMNS}
+    shares = ("dev", *named.values())
+    rows = [{k: f"{100 * v:.2f}" if k in shares else v for k, v in r.items() if k not in _OF_ALL} for r in records]
     show(rows, f"{records[0]['task']}: {metric} of {title}")
-    for name, key in ((metric, "test"), *zip(others, others)):
-        scores = [100 * r[key] for r in records]
+    for name, key in named.items():
+        scores = [100 * record[key] for record in records]
         spread = f" ± {stdev(scores):.2f} ({len(scores)} seeds)" if len(scores) > 1 else ""
         output.print(f"test {name} {mean(scores):.2f}{spread}")
 
