@@ -111,7 +111,7 @@ def _least(name: str, cells: list[str], most: int = _PART) -> int:
     widest, words = _widest(cells), _widest(name.split())
     return max(widest, min(words, most)) if _is_number(cells) else min(max(widest, words), most)
 
-
+# %% ../../nbs/10_cli/00_console.ipynb #e6f9fa7c
 def show(rows: list[dict], title: str = "") -> None:
     "Print records as a table, in which numbers are not broken; if it is too wide, the other columns in a second."
     if not rows or not FIRST:
@@ -127,15 +127,18 @@ def show(rows: list[dict], title: str = "") -> None:
             tables.append([first])
         tables[-1].append(name)
     for names in tables:
-        table = Table(header_style="bold")
+        table, widths = Table(header_style="bold"), {name: least[name] for name in names}
+        for _ in range(output.width - 1 - sum(width + _BETWEEN for width in widths.values())):
+            if narrow := [name for name in names if widths[name] < _widest([name, *columns[name]])]:
+                widths[min(narrow, key=widths.__getitem__)] += 1
         for name in names:
             justify = "right" if _is_number(columns[name]) else "left"
-            table.add_column(name, justify=justify, overflow="fold", min_width=least[name])
+            table.add_column(name, justify=justify, overflow="fold", width=widths[name])
         for row in zip(*(columns[name] for name in names)):
             table.add_row(*map(escape, row))  # or [unused3] would be taken for a style
         output.print(table)
 
-
+# %% ../../nbs/10_cli/00_console.ipynb #dd4176e0
 def show_facts(facts: Mapping[str, object], title: object = "") -> None:
     "Print one record as lines of a name and a value."
     table = Table.grid(padding=(0, 2))
@@ -186,7 +189,7 @@ def _leave(problem: object, code: int) -> None:
 def _stop(number: int, frame: object) -> None:
     raise Stopped(signal.Signals(number).name)
 
-
+# %% ../../nbs/10_cli/00_console.ipynb #c3695aaa
 class OneLine(TyperGroup):
     "Commands whose remarks are printed, and whose users' errors are one line."
 
@@ -257,7 +260,7 @@ def _path(value: str) -> Path:
         raise typer.BadParameter(_EMPTY)
     return Path(value)
 
-
+# %% ../../nbs/10_cli/00_console.ipynb #b245349c
 def _parameter(option: Option, default: object, panel: str | None) -> signatures.Parameter:
     "Return the parameter of a command that an option is: its name and help, and the heading it is under."
     name, empty = f"--{option.name.replace('_', '-')}", default is MISSING or default in (None, "", ())
@@ -274,7 +277,7 @@ def _parameter(option: Option, default: object, panel: str | None) -> signatures
     keyword = signatures.Parameter.KEYWORD_ONLY
     return signatures.Parameter(option.name, keyword, annotation=Annotated[kind, info], default=given)
 
-
+# %% ../../nbs/10_cli/00_console.ipynb #6b362b53
 def _print_all(ctx: typer.Context, asked: bool) -> None:
     "Print the help with the options that it leaves out otherwise."
     if not asked:
@@ -309,7 +312,7 @@ def _adjusted(parameter: signatures.Parameter, main: list[str]) -> signatures.Pa
             info.rich_help_panel = (info.rich_help_panel or "Further options") if info.hidden else None
     return parameter.replace(annotation=Annotated[kind, info], kind=signatures.Parameter.KEYWORD_ONLY)
 
-
+# %% ../../nbs/10_cli/00_console.ipynb #dc564944
 def with_settings(command: Callable[..., None], main: str = "") -> Callable[..., None]:
     "Return a command for Typer, whose settings objects come from options, one for each of their fields."
     own: dict[str, signatures.Parameter] = {}
@@ -343,7 +346,7 @@ def with_settings(command: Callable[..., None], main: str = "") -> Callable[...,
     call.__annotations__ = {name: p.annotation for name, p in parameters.items()}
     return call
 
-
+# %% ../../nbs/10_cli/00_console.ipynb #befd2089
 app = typer.Typer(
     cls=OneLine,
     no_args_is_help=True,
@@ -409,7 +412,7 @@ def _model(what: str) -> ArgumentInfo:
     where = "or its name on the Hugging Face Hub (looked up in the folder VOCAB_LIT_HUB first, where that is set)."
     return typer.Argument(metavar="MODEL", callback=_mirrored, help=f"{what}, {where}", show_default=False)
 
-
+# %% ../../nbs/10_cli/00_console.ipynb #ad1668f3
 def with_text_field(ctx: typer.Context, parameter: typer.CallbackParam, text: list[str] | None) -> list[str] | None:
     "Text sources with what --field says, which is read before."
     _is_named(parameter, text)

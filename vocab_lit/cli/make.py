@@ -158,23 +158,18 @@ def tokenizer(
     log.info(f"saved in {out}")
 
 # %% ../../nbs/10_cli/02_make.ipynb #775d7153
-vectors = subcommands(
-    "vectors",
-    _PREPARE,
-    "Auxiliary embeddings of words and tokens: train them, align two languages.",
-)
+_VECTORS = "Auxiliary embeddings of words and tokens: train them, align two languages."
+vectors = subcommands("vectors", _PREPARE, _VECTORS)
+
+
+_OF_WORDS = "vectors of words, as for WECHSEL"
 
 
 @command("train", group=vectors, main="text out tokenizer method dim min_count epochs seed threads setup as_json")
 def vectors_train(
     text: RunText,
-    out: Annotated[
-        Path, given("A new file: .bin (fastText, with n-grams) or .vec for words, .vec or .npz for tokens.")
-    ],
-    tokenizer: Annotated[
-        str | None,
-        given("Train vectors of this tokenizer's tokens, as for FOCUS.", shown="vectors of words, as for WECHSEL"),
-    ] = None,
+    out: Annotated[Path, given("A new file: .bin (fastText n-grams) or .vec for words, .vec or .npz for tokens.")],
+    tokenizer: Annotated[str | None, given("Train vectors of its tokens, as for FOCUS.", shown=_OF_WORDS)] = None,
     how: VectorTraining = VectorTraining(),
     field: Field = "",
     setup: SetupFile = None,
@@ -197,16 +192,11 @@ Alignment = Annotated[VectorSettings, "normalise"]
 
 @command("align", group=vectors)
 def vectors_align(
-    source: Annotated[
-        Path, given("Word vectors of the source language: .bin, .vec, .txt, .vec.gz.", "--source-vectors")
-    ],
+    source: Annotated[Path, given("Source language's word vectors: .bin, .vec, .txt, .vec.gz.", "--source-vectors")],
     target: Annotated[Path, given("Word vectors of the target language.", "--target-vectors")],
     dictionary: Annotated[Path, given("Word pairs, the source's first, with a tab or space between.")],
     how: Alignment,
-    out: Annotated[
-        Path | None,
-        given("A new .vec file for the source's words in the target's space.", shown="only the report"),
-    ] = None,
+    out: Annotated[Path | None, given("A new .vec file of the source's words, aligned.", shown="only a report")] = None,
     setup: SetupFile = None,
     as_json: Json = False,
 ) -> None:
@@ -227,7 +217,7 @@ def vectors_align(
 @command(
     "transplant",
     _PANEL,
-    main="text out tokenizer vocab_size extend method tokens vectors language setup dry_run push_to_hub",
+    "text out tokenizer vocab_size extend method tokens vectors language setup dry_run push_to_hub",
 )
 def transplant_(
     model: ModelOrGguf,

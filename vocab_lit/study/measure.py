@@ -47,11 +47,9 @@ def unknown_share(tokenizer: PreTrainedTokenizerBase, lines: list[str]) -> float
 
 
 def bits_measure(
-    study: Study,  # whose windows are used
-    tokenizer: PreTrainedTokenizerBase,
-    lines: list[str],
+    study: Study, tokenizer: PreTrainedTokenizerBase, lines: list[str]
 ) -> Callable[[PreTrainedModel], float]:
-    "Return a function that measures a model's bits per byte on lines or passages."
+    "Return a function that measures a model's bits per byte on lines or passages, in the windows of a study."
     return lambda model: perplexity(model, tokenizer, lines, **study.windows.changed()).bits_per_byte
 
 
@@ -63,31 +61,16 @@ class _Watcher(TrainerCallback):
         self.bits: dict[int, float] = {}  # by step
         self.seconds: dict[int, float] = {}
 
-    def on_step_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: object) -> None:
+    def on_step_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **more) -> None:
         self.began = time.process_time()
 
-    def on_step_end(
-        self,
-        args: TrainingArguments,
-        state: TrainerState,
-        control: TrainerControl,
-        model: PreTrainedModel | None = None,
-        **_: object,
-    ) -> None:
-        assert model is not None  # the Trainer gives it
+    def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **more) -> None:
         self.spent += time.process_time() - self.began
+        model: PreTrainedModel = more["model"]
         self.learning = max(self.learning, sum(p.numel() for p in model.parameters() if p.requires_grad))
 
-    def on_evaluate(
-        self,
-        args: TrainingArguments,
-        state: TrainerState,
-        control: TrainerControl,
-        model: PreTrainedModel | None = None,
-        **_: object,
-    ) -> None:
-        assert model is not None
-        self.bits[state.global_step], self.seconds[state.global_step] = self.measure(model), self.spent
+    def on_evaluate(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **more) -> None:
+        self.bits[state.global_step], self.seconds[state.global_step] = self.measure(more["model"]), self.spent
 
 
 def _row(metric: str, value: float, **more: object) -> dict:
