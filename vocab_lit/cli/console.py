@@ -273,9 +273,9 @@ def _parameter(option: Option, default: object, panel: str | None) -> signatures
     if option.takes_files:
         info.callback = _is_named
     kind = _TYPES[option.kind] if default is MISSING or not empty else _TYPES[option.kind] | None
-    given = signatures.Parameter.empty if default is MISSING else None if empty else default
+    usual = {} if default is MISSING else dict(default=None if empty else default)
     keyword = signatures.Parameter.KEYWORD_ONLY
-    return signatures.Parameter(option.name, keyword, annotation=Annotated[kind, info], default=given)
+    return signatures.Parameter(option.name, keyword, annotation=Annotated[kind, info], **usual)
 
 # %% ../../nbs/10_cli/00_console.ipynb #6b362b53
 def _print_all(ctx: typer.Context, asked: bool) -> None:

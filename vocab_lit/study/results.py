@@ -37,7 +37,7 @@ __all__ = ['environment', 'fingerprint', 'library_fingerprint', 'plain_value', '
 
 # %% ../../nbs/08_study/01_results.ipynb #7d8d5ccb
 @cache
-def environment() -> dict[str, object]:
+def environment() -> dict:
     "Return the device and the versions of packages that this process measures with."
     from vocab_lit.models.device import find_device
 
