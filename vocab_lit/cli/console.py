@@ -273,7 +273,8 @@ def _parameter(option: Option, default: object, panel: str | None) -> signatures
     if option.takes_files:
         info.callback = _is_named
     kind = _TYPES[option.kind] if default is MISSING or not empty else _TYPES[option.kind] | None
-    usual = {} if default is MISSING else dict(default=None if empty else default)
+    value = None if empty else default
+    usual = {} if default is MISSING else dict(default=value)
     keyword = signatures.Parameter.KEYWORD_ONLY
     return signatures.Parameter(option.name, keyword, annotation=Annotated[kind, info], **usual)
 
