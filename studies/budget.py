@@ -39,9 +39,9 @@ from studies.hub_sources import word_files
 from studies.hyperparameters import hyperparameters
 from studies.presets import PAPER_PARAMETERS, PAPER_TEXT, languages_by_kind
 from studies.setups import SCALES, check_custom, scale_lapt, scale_models
+from studies.store import Cell, with_needs
 from studies.transfer import METHODS, Transfer, budget_cells, transfer_cells
 from vocab_lit.models.device import find_device
-from vocab_lit.study.results import Cell, with_needs
 from vocab_lit.tasks.settings import TASKS
 from vocab_lit.training.settings import LaptConfig
 

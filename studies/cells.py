@@ -14,10 +14,10 @@ from studies.experiment import EXTENSION, FOCUS_VOCABULARIES, Target
 from studies.hub_sources import MODELS, MONOLINGUAL
 from studies.presets import languages_by_kind
 from studies.setups import scale_lapt, scale_models, scale_vocab_size
+from studies.store import Cell
 from studies.transfer import ALL_LAYERS, FMT, LANGUAGE_ONLY, MBERT, METHODS, UNKS, WIRINGS, Method
 from vocab_lit.methods.registry import get_recipe
 from vocab_lit.methods.reinit import reinit
-from vocab_lit.study.results import Cell
 
 Cells = dict[str, list[Cell]]  # by the part of a chapter that shows them
 Make = Callable[..., Target]  # of a language and a seed, as `Targets`

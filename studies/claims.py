@@ -13,7 +13,8 @@ import numpy as np
 import yaml
 
 from studies.published import RECORDS, _text, published, record_rows
-from vocab_lit.study.results import ResultStore, fingerprint
+from studies.store import ResultStore
+from vocab_lit.study.results import fingerprint
 from vocab_lit.text.corpus import data_path
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 from studies.hub_sources import MODELS
 from studies.setups import get_setup
+from studies.store import Cell, with_needs
 from vocab_lit.models.device import find_device
 from vocab_lit.models.source import is_masked, load_model
-from vocab_lit.study.results import Cell, with_needs
 from vocab_lit.tasks.settings import TASKS
 from vocab_lit.text.corpus import data_path
 from vocab_lit.text.files import in_mirror

@@ -22,9 +22,10 @@ from studies.phrasebook import locales
 from studies.plots import loss_curves
 from studies.presets import data_set
 from studies.published import published, unstack_in_order
+from studies.store import ResultStore, cell_stamp
 from vocab_lit.models.source import Source
 from vocab_lit.models.transplant import transplant
-from vocab_lit.study.results import ResultStore, Workers, cell_stamp
+from vocab_lit.study.results import Workers
 from vocab_lit.text.corpus import data_path, read_lines
 from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.vectors.token_vectors import token_vectors

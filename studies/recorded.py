@@ -16,7 +16,8 @@ import numpy as np
 
 import vocab_lit
 from studies.claims import RECORDS, record_rows
-from vocab_lit.study.results import ResultStore, environment, fingerprint, read_record
+from studies.store import ResultStore
+from vocab_lit.study.results import environment, fingerprint, read_record
 from vocab_lit.text.corpus import data_path, write_json
 
 if TYPE_CHECKING:

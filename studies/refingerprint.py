@@ -11,9 +11,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from studies.recorded import keep_pages, kept_records, largest_difference
+from studies.store import ResultStore
 from tools.chapters import chapter_path, chapters, pages, set_parameters
 from tools.notebooks import checkout, read_notebook, source
-from vocab_lit.study.results import ResultStore, fingerprint, read_record
+from vocab_lit.study.results import fingerprint, read_record
 from vocab_lit.text.corpus import write_json
 
 WITHIN = 0.01  # share of a number by which a sample may differ from its record

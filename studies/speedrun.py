@@ -25,9 +25,9 @@ from transformers import TrainerCallback
 import vocab_lit
 from vocab_lit.models.device import find_device
 from vocab_lit.models.source import Source
-from vocab_lit.study.measure import CellRun, bits_measure, facts_digest, merged_lora
+from vocab_lit.study.measure import bits_measure, merged_lora
 from vocab_lit.study.results import made_once
-from vocab_lit.study.stages import write_lines
+from vocab_lit.study.stages import CellRun, facts_digest, make_start, ready, write_lines
 from vocab_lit.study.study import cell_fingerprint, check_study, study_digests
 from vocab_lit.study.study_file import GridCell, Study, Way, read_study, way_parts
 from vocab_lit.tasks.evaluate import silenced
@@ -294,7 +294,7 @@ class _Run:
 
     def cell(self, prepared: Path) -> CellRun:
         "The one cell, whose text is there."
-        return CellRun.open(self.asked.study, self.asked.cell, self.folder, prepared).with_text()
+        return CellRun.open(self.asked.study, self.asked.cell, self.folder, prepared)
 
     @property
     def start(self) -> Path:
@@ -336,7 +336,7 @@ def _make_start(run: _Run) -> None:
     for rest in (run.folder / "trimmed", run.folder / "start", own):  # of one that was stopped
         shutil.rmtree(rest, ignore_errors=True)
     cell, began = run.cell(own), cpu_seconds()  # tokenizer and vectors are paid for by each recipe
-    start = cell.ready().make_start()
+    start = make_start(ready(cell))
     run.write(start=dict(folder=str(start), seconds=cpu_seconds() - began))
 
 

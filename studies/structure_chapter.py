@@ -26,8 +26,9 @@ from studies.lesson import (
 )
 from studies.plots import loss_curves
 from studies.published import published
+from studies.store import ResultStore, cell_stamp
 from vocab_lit.methods.registry import get_recipe
-from vocab_lit.study.results import ResultStore, Workers, cell_stamp
+from vocab_lit.study.results import Workers
 from vocab_lit.text.corpus import data_path
 
 if TYPE_CHECKING:

@@ -16,6 +16,7 @@ from studies.experiment import Target, Targets
 from studies.hub import hub_model
 from studies.published import unstack_in_order
 from studies.setups import scale_lapt, scale_models, scale_vocab_size
+from studies.store import Cell, ResultStore, cell_stamp, with_needs
 from vocab_lit.methods.factored import Factoring, Factors, factorize, load_factors
 from vocab_lit.models.adapterhub import load_adapter, save_adapter
 from vocab_lit.models.device import find_device
@@ -23,7 +24,7 @@ from vocab_lit.models.factored_embedding import factored
 from vocab_lit.models.madx import LANGUAGE, TASK, AdapterConfig, MadX
 from vocab_lit.models.source import load_model
 from vocab_lit.models.token_tensors import token_parameters
-from vocab_lit.study.results import Cell, ResultStore, Workers, cell_stamp, made_once, with_needs
+from vocab_lit.study.results import Workers, made_once
 from vocab_lit.tasks.finetune import evaluate, fine_tune
 from vocab_lit.tasks.settings import task_settings
 from vocab_lit.tasks.task import TaskConfig

@@ -19,9 +19,10 @@ from studies.hub import hub_model
 from studies.lesson import AFTER_TRAINING, Lesson, after_training, english_name, mean_and_range, trained_seen
 from studies.plots import loss_curves
 from studies.published import published
+from studies.store import Cell, ResultStore, cell_stamp
 from vocab_lit.models.source import load_model
 from vocab_lit.study.exercises_wechsel import PAIRS
-from vocab_lit.study.results import Cell, ResultStore, Workers, cell_stamp
+from vocab_lit.study.results import Workers
 from vocab_lit.text.corpus import data_path, read_lines
 from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.vectors.align import known_pairs, rotation

@@ -20,7 +20,7 @@ from studies.published import (
     table,
     unstack_in_order,
 )
-from vocab_lit.study.results import ResultStore
+from studies.store import ResultStore
 
 
 @pytest.fixture(scope="module")

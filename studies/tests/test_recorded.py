@@ -26,7 +26,8 @@ from studies.recorded import (
     told_spread,
     with_study,
 )
-from vocab_lit.study.results import ResultStore, fingerprint
+from studies.store import ResultStore
+from vocab_lit.study.results import fingerprint
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,8 @@ import pytest
 import studies.refingerprint as module
 from studies.recorded import kept_records
 from studies.refingerprint import Anew, drawn, kind_of, refingerprint, rows
-from vocab_lit.study.results import ResultStore, fingerprint
+from studies.store import ResultStore
+from vocab_lit.study.results import fingerprint
 
 
 @pytest.fixture

@@ -70,7 +70,7 @@ ways:
     table = run.frame()
     ends = table[table.metric == BEST].set_index(["setting", "seed"]).value
     print(*told, sep="\n")
-    return SimpleNamespace(ends=ends, old=old, place=place, result=result, shape=shape, small=small, table=table, told=told, written=written)
+    return SimpleNamespace(ends=ends, old=old, place=place, result=result, run=run, shape=shape, small=small, table=table, told=told, written=written)
 
 
 @pytest.fixture(scope='module')
@@ -128,7 +128,7 @@ def test_cells_are_recorded_failures_noted_others_go_on(cell_9b84640a):
     assert ends["focus", 0] != ends["focus", 1]
     assert told[0] == "4 cells, 0 recorded before, 4 to compute"
     assert told[2].startswith("1 of 4: model sw all lapt seed 0: ")
-    assert "too-large seed 0: failed: ValueError" in told[5] and told[4].endswith(" s") and "time left" in told[4]
+    assert "too-large seed 0: failed: UserError" in told[5] and told[4].endswith(" s") and "time left" in told[4]
     report = (place / "out/report.md").read_text(encoding="utf-8")
     assert "3 cells are recorded; 1 are missing, of which 1 failed" in report and "| focus |" in report
     assert len((place / "out/records.csv").read_text().splitlines()) == len(table) + 1
@@ -140,7 +140,31 @@ def test_cells_are_recorded_failures_noted_others_go_on(cell_9b84640a):
     assert len(held_out) == 20
 
 
-@pytest.mark.cell('nbs/08_study/06_study.ipynb', 'cell "what is recorded is not computed again" (2390a46d)')
+@pytest.mark.cell('nbs/08_study/06_study.ipynb', 'cell "a failed cell is no record, and is computed again" (2390a46d)')
+def test_a_failed_cell_is_no_record_and_is_computed_again(cell_9b84640a):
+    run = cell_9b84640a.run
+    [failing] = [cell for cell in run.study.cells if cell.way == "too-large"]
+    rows = {row["way"]: row for row in planned(run)}
+    assert run.record(failing) is None and run.missing() == [failing] and run.failure(failing).is_file()
+    assert (rows["too-large"]["recorded"], rows["too-large"]["failed"]) == (0, 1)
+    assert (rows["focus"]["recorded"], rows["focus"]["failed"]) == (2, 0) and "too-large" not in run.seconds()
+    computed = []
+
+
+    class Mended(StudyRun):
+        def measure(self, cell):
+            computed.append(cell)
+            return [dict(metric=BEST, value=1.0, what="held-out text")]
+
+
+    mended = Mended(run.study, run.out, run.digests, run.store)
+    recorded = run.store.path(run.study.key(failing))
+    assert run_study(mended).computed == 1 and computed == [failing] and recorded.is_file()
+    assert not run.failure(failing).exists() and not run.missing()
+    recorded.unlink()
+
+
+@pytest.mark.cell('nbs/08_study/06_study.ipynb', 'cell "what is recorded is not computed again" (b4de5e14)')
 def test_what_is_recorded_is_not_computed_again(cell_9b84640a):
     place = cell_9b84640a.place
     small = cell_9b84640a.small
@@ -336,7 +360,6 @@ def test_a_killed_cell_has_failed_no_child_outlives_its_parent(cell_9b84640a):
     written = cell_9b84640a.written
     killing = textwrap.dedent("""
     import logging, os, signal, sys, time
-    from dataclasses import replace
     from functools import partial
     from pathlib import Path
     from vocab_lit.study.results import Workers
@@ -354,9 +377,9 @@ def test_a_killed_cell_has_failed_no_child_outlives_its_parent(cell_9b84640a):
         return measure()
 
     class Killed(StudyRun):
-        def cell(self, asked):
-            cell = super().cell(asked)
-            return replace(cell, measure=partial(killed, cell.measure)) if asked.way == "lapt" else cell
+        def measure(self, cell):
+            measure = partial(super().measure, cell)
+            return killed(measure) if cell.way == "lapt" else measure()
 
     logging.basicConfig(level=logging.INFO, stream=sys.stdout)
     result = run_study(Killed.open(read_study(place / "study.yml", data=place), place / kind, Workers(2)))

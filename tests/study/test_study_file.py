@@ -2,7 +2,6 @@
 from pathlib import Path
 from studies.phrasebook import dictionary, lines
 from types import SimpleNamespace
-from vocab_lit.study.measure import file_digest
 from vocab_lit.study.study import cell_fingerprint, check_study, study_digests
 from vocab_lit.study.study_file import example, read_study
 from vocab_lit.text.corpus import data_path
@@ -172,7 +171,6 @@ def test_what_cannot_work_is_refused_in_one_line_with_its_place(cell_563c3ab9):
 
 @pytest.mark.cell('nbs/08_study/03_study_file.ipynb', 'cell "a file that changes gives its cells other fingerprints" (86ae2e5c)')
 def test_a_file_that_changes_gives_its_cells_other_fingerprints(cell_563c3ab9):
-    place = cell_563c3ab9.place
     usual = cell_563c3ab9.usual
     written = cell_563c3ab9.written
     study, digests = read_study(written()), study_digests(read_study(written()))
@@ -183,12 +181,3 @@ def test_a_file_that_changes_gives_its_cells_other_fingerprints(cell_563c3ab9):
     other = read_study(written(usual.replace("focus:", "focus: {vocab_size: 301}")))
     moved = {c.way for c in study.cells if cell_fingerprint(study, c, digests) != cell_fingerprint(other, c, digests)}
     assert moved == {"focus"}
-    same = place / "copy"
-    same.mkdir()
-    for name in ("a.txt", "README.md"):
-        (same / name).write_text("one")
-    before = file_digest(same)
-    (same / "README.md").write_text("two")
-    assert file_digest(same) == before
-    (same / "a.txt").write_text("two")
-    assert file_digest(same) != before

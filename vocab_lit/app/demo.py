@@ -13,7 +13,7 @@ import socket
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pydantic_core import to_json
 
@@ -53,7 +53,7 @@ class Side:
     def __init__(self, source: Source):
         self.source, self.name = source, Path(source.path).name
 
-    def tokens(self, text: str) -> dict[str, Any]:
+    def tokens(self, text: str) -> dict[str, object]:
         "The tokens of a text, each with whether it begins a word and whether it is unknown."
         vocab = self.source.vocab
         ids = self.source.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
@@ -62,12 +62,8 @@ class Side:
         per_word = fit(self.source.tokenizer, [text]).fertility if text.strip() else 0.0
         return dict(tokens=shown, unknown=ids.count(unknown), per_word=per_word)
 
-    def answer(
-        self,
-        text: str,
-        n: int,  # tokens that are written
-    ) -> dict[str, Any]:
-        "What the model makes of a text."
+    def answer(self, text: str, n: int) -> dict[str, object]:
+        "Return what the model makes of a text, of which a decoder writes n tokens."
         return {}
 
     def close(self) -> None:
@@ -83,13 +79,14 @@ class Writer(Side):
     def __init__(self, source: FolderSource, model: PreTrainedModel):
         super().__init__(source)
         self.model, self.until, self.closed = model, 0.0, False
-        model.register_forward_pre_hook(self._check_time)
 
-    def _check_time(self, *_: object) -> None:
-        if self.closed or time.monotonic() > self.until:
-            raise TimeoutError(f"{self.name} is not given more than {SECONDS} seconds; ask for less")
+        def check_time(*_: object) -> None:
+            if self.closed or time.monotonic() > self.until:
+                raise TimeoutError(f"{self.name} is not given more than {SECONDS} seconds; ask for less")
 
-    def answer(self, text: str, n: int) -> dict[str, Any]:
+        model.register_forward_pre_hook(check_time)
+
+    def answer(self, text: str, n: int) -> dict[str, object]:
         "What the model makes of a text, and how well it predicts the text itself."
         self.until = time.monotonic() + SECONDS
         told = self._made(text, n)
@@ -97,7 +94,7 @@ class Writer(Side):
             told["bits_per_byte"] = perplexity(self.model, self.source.tokenizer, [text]).bits_per_byte
         return told
 
-    def _made(self, text: str, n: int) -> dict[str, Any]:
+    def _made(self, text: str, n: int) -> dict[str, object]:
         "The most probable tokens after a text."
         import torch
 
@@ -122,7 +119,7 @@ class Filler(Writer):
 
     about = f"A masked model fills in a token where you write {GAP}."
 
-    def _made(self, text: str, n: int) -> dict[str, Any]:
+    def _made(self, text: str, n: int) -> dict[str, object]:
         "The most probable tokens for each gap of a text."
         import torch
 
@@ -153,7 +150,7 @@ class GgufWriter(Side):
         context = min(source.longest, LONGEST + MOST)
         self.llama = LlamaCpp(source.path, context=context, threads=os.cpu_count() or 1, seconds=SECONDS)
 
-    def answer(self, text: str, n: int) -> dict[str, Any]:
+    def answer(self, text: str, n: int) -> dict[str, object]:
         "The most probable tokens after a text."
         made = self.llama.greedy(text, n)
         return dict(written=made.text, tokens=len(made.ids), seconds=made.seconds)
@@ -163,10 +160,8 @@ class GgufWriter(Side):
         self.llama.close()
 
 
-def open_side(
-    path: str | Path,  # a model's folder, its name on the Hub or in its mirror, or a GGUF file
-) -> Side:
-    "Load a model; `ValueError`, `OSError` or `MissingExtra` where that cannot be done."
+def open_side(path: str | Path) -> Side:
+    "Load a model's folder, a name on the Hub or a GGUF file; `ValueError`, `OSError` or `MissingExtra` if it fails."
     source = Source.open(in_mirror(str(path)) or path)
     if not isinstance(source, FolderSource):
         return GgufWriter(source)
@@ -176,11 +171,11 @@ def open_side(
     return Writer(source, model) if learns_from_text(model) else Side(source)
 
 # %% ../../nbs/09_app/08_demo.ipynb #ce67ad26
-def open_sides(
-    folder: str | Path,  # that a command made, or a GGUF file
-    source: str = "",  # the model before; empty: what the folder was made from
-) -> dict[str, Side]:  # before, after
-    "Load both models; `ValueError` or an `OSError` where one of them is not there."
+def open_sides(folder: str | Path, source: str = "") -> dict[str, Side]:
+    """Load the models before and after; `ValueError` or an `OSError` if one of them is not there.
+
+    `folder` is one that a command made, or a GGUF file; `source` the model before, empty: what it was made from.
+    """
     try:
         made = MadeFolder.open(folder)
         before, after = source or made.note["model"], made.model
@@ -213,7 +208,7 @@ def _limits(sides: dict[str, Side]) -> tuple[int, int]:  # characters of a text,
     return min(LONGEST, longest), max(1, min(MOST, longest - 1))
 
 
-def _question(path: str, raw: bytes, sides: dict[str, Side]) -> tuple[Side, Callable[[], dict[str, Any]]]:
+def _question(path: str, raw: bytes, sides: dict[str, Side]) -> tuple[Side, Callable[[], dict[str, object]]]:
     "The side and what is asked of it; `ValueError` where that is nothing."
     try:
         asked = json.loads(raw)
@@ -242,7 +237,7 @@ def demo_app(sides: dict[str, Side]) -> Starlette:
     limits = dict(zip(("longest", "most"), map(str, _limits(sides))))
     page = filled("demo", names | dict(title=names["after"], about=about) | limits)
 
-    def told(answer: dict[str, Any], status: int = 200) -> Response:
+    def told(answer: dict[str, object], status: int = 200) -> Response:
         return Response(to_json(answer, inf_nan_mode="null"), status, _HEADERS, "application/json")
 
     def show(request: Request) -> Response:
@@ -292,8 +287,15 @@ def demo_server(sides: dict[str, Side]) -> uvicorn.Server:  # which `run(sockets
                 side.close()
             super().handle_exit(sig, frame)
 
-    quiet: dict[str, Any] = dict(log_config=None, log_level="critical", access_log=False)
-    return Server(uvicorn.Config(demo_app(sides), lifespan="off", timeout_graceful_shutdown=5, **quiet))
+    config = uvicorn.Config(
+        demo_app(sides),
+        lifespan="off",
+        timeout_graceful_shutdown=5,
+        log_config=None,
+        log_level="critical",
+        access_log=False,
+    )
+    return Server(config)
 
 
 def serve(folder: str | Path, source: str, port: int, started: Callable[[str], object]) -> None:

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, replace
 from importlib.util import find_spec
 from itertools import accumulate, chain, repeat
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from tqdm.auto import tqdm
@@ -69,13 +69,11 @@ class ModelSize:
     head: int  # multiplications for the logit of a token; 0 for a model without a head
     generates: bool  # whether the head is also used once the model is trained
 
-    def costs(
-        self,
-        tokens: int,  # in the vocabulary
-        length: float,  # of a text, in tokens
-        source: tuple[int, float],  # the same two of the source
-    ) -> dict[str, float]:
-        "The costs of a vocabulary; training and use are those of a word of text, over the source's."
+    def costs(self, tokens: int, length: float, source: tuple[int, float]) -> dict[str, float]:
+        """Return the costs of a vocabulary of some tokens, with which a text has some length in tokens.
+
+        Training and use are those of a word of text, over those with the source's tokens and length.
+        """
         embeddings, (n_source, source_length) = self.per_token * tokens, source
         share = round(embeddings / (self.body + embeddings), 3)
         made: dict[str, float] = dict(embedding_parameters=embeddings, share_of_model=share)
@@ -85,7 +83,7 @@ class ModelSize:
         return made
 
 
-def weights_of(source: Source) -> tuple[dict[str, Any], ModelSize]:
+def weights_of(source: Source) -> tuple[dict, ModelSize]:
     "The architecture of a model and the shape of its embeddings; what of its size depends on its vocabulary."
     if isinstance(source, FolderSource):
         model = source.open_weights()
@@ -108,7 +106,7 @@ def weights_of(source: Source) -> tuple[dict[str, Any], ModelSize]:
     return facts, ModelSize(parameters - of_tokens, of_tokens // rows, output, generates)
 
 
-def vocabulary_facts(vocab: Vocab) -> dict[str, Any]:
+def vocabulary_facts(vocab: Vocab) -> dict[str, object]:
     "The kinds, special tokens and scripts of a vocabulary."
     return dict(
         tokenizer=vocab.dialect.model if vocab.dialect else "",
@@ -158,10 +156,8 @@ def _decide(m: Measured) -> tuple[str, str]:  # keep, trim, extend or replace; a
     if m.lost > LOST:
         return "replace", f"{m.lost:.1%} of the letters are in unknown tokens, above {LOST:.0%}"
     own = f"with a vocabulary of its own ({m.own_size:,} tokens)"
-    longer, needs = (
-        f"the text takes {m.ratio:.2f} times as many tokens as {own}",
-        f"needs {m.needed:.0%} of the vocabulary",
-    )
+    longer = f"the text takes {m.ratio:.2f} times as many tokens as {own}"
+    needs = f"needs {m.needed:.0%} of the vocabulary"
     if m.ratio >= TWICE and not m.reads:
         return "replace", f"{longer}; a vocabulary of its own is advised from {TWICE:g} on"
     if m.ratio >= LONGER and not m.reads:
@@ -174,35 +170,32 @@ def _decide(m: Measured) -> tuple[str, str]:  # keep, trim, extend or replace; a
 
 
 def _nearness(error: float) -> float:
-    "How far from a threshold a ratio may be on the other side of it."
+    "Return how far from a threshold a ratio may be on the other side of it."
     return 2 * error + 0.05
 
 
 def _doubts(m: Measured) -> list[str]:
     "Reasons to be less sure of a verdict."
-    doubts = []
-    if m.lines < FEW_LINES:
-        doubts.append(f"from {m.lines:,} lines only, which show less than a whole language needs")
-    elif m.sampled < m.lines:
-        doubts.append(f"from {m.sampled:,} of {m.lines:,} lines")
-    near = [line for line in (LONGER, TWICE) if abs(m.ratio - line) < _nearness(m.error)]
-    if near and not m.reads and sum(m.missing.values()) <= MOST_LETTERS and m.lost <= LOST:
-        doubts.append(f"{m.ratio:.2f} ± {2 * m.error:.2f} is close to {near[0]:g}, so try both sides of the line")
-    if (m.reads or m.ratio < LONGER) and m.tokens_per_word / m.extended >= LONGER:
-        fewer = 1 - m.extended / m.tokens_per_word
-        doubts.append(f"extended, the vocabulary divides the text into {fewer:.0%} fewer tokens, so try that too")
-    if m.changed > CHANGED and _decide(m)[0] == "trim":
-        doubts.append(
-            f"trimmed to this text, {m.changed:.0%} of lines that were not counted are divided otherwise; more "
-            "text, or a list of the language's words (--words FILE), keeps more"
-        )
-    if m.unknown > LOST >= m.lost:
-        doubts.append(f"{m.unknown:.1%} of the tokens are unknown, which are marks and no letters")
-    if m.own_size < SIZES[-2]:
-        doubts.append(
-            f"the text fills no more than {m.own_size:,} tokens; more text would make its own vocabulary better"
-        )
-    return doubts
+    near = next((line for line in (LONGER, TWICE) if abs(m.ratio - line) < _nearness(m.error)), 0)
+    is_legible = not m.reads and sum(m.missing.values()) <= MOST_LETTERS and m.lost <= LOST
+    fewer = 1 - m.extended / m.tokens_per_word
+    keeps_more = "more text, or a list of the language's words (--words FILE), keeps more"
+    doubts = {
+        f"from {m.lines:,} lines only, which show less than a whole language needs": m.lines < FEW_LINES,
+        f"from {m.sampled:,} of {m.lines:,} lines": FEW_LINES <= m.lines > m.sampled,
+        f"{m.ratio:.2f} ± {2 * m.error:.2f} is close to {near:g}, so try both sides of the line": near and is_legible,
+        f"extended, the vocabulary divides the text into {fewer:.0%} fewer tokens, so try that too": (
+            (m.reads or m.ratio < LONGER) and m.tokens_per_word / m.extended >= LONGER
+        ),
+        f"trimmed to this text, {m.changed:.0%} of lines that were not counted are divided otherwise; {keeps_more}": (
+            m.changed > CHANGED and _decide(m)[0] == "trim"
+        ),
+        f"{m.unknown:.1%} of the tokens are unknown, which are marks and no letters": m.unknown > LOST >= m.lost,
+        f"the text fills no more than {m.own_size:,} tokens; more text would make its own vocabulary better": (
+            m.own_size < SIZES[-2]
+        ),
+    }
+    return [doubt for doubt, holds in doubts.items() if holds]
 
 
 def _may_depend_on_reading(ratio: float, error: float) -> bool:
@@ -210,10 +203,8 @@ def _may_depend_on_reading(ratio: float, error: float) -> bool:
     return ratio > LONGER - _nearness(error)
 
 # %% ../../nbs/09_app/07_inspection.ipynb #5e2d1c11
-def last_worth(
-    lengths: Sequence[tuple[int, float]],  # (size, length of a text), by size, which doubles
-) -> int:
-    "The smallest size after which no doubling saves as much as `WORTH`."
+def last_worth(lengths: Sequence[tuple[int, float]]) -> int:
+    "Return the smallest size after which no doubling saves `WORTH`, from sizes and lengths of a text with them."
     chosen, after = lengths[-1]
     for size, length in reversed(lengths[:-1]):
         if length * (1 - WORTH) > after:
@@ -237,8 +228,8 @@ class Verdict:
     because: str
     doubts: list[str]  # that make it less sure
     measured: Measured
-    ways: list[dict[str, Any]]  # a row for each of the four: tokens, tokens per word, costs
-    curve: list[dict[str, Any]]  # a row for each size: tokens per word, and what expansion by so many makes
+    ways: list[dict]  # a row for each of the four: tokens, tokens per word, costs
+    curve: list[dict]  # a row for each size: tokens per word, and what expansion by so many makes
 
     @property
     def extension(self) -> int:
@@ -279,13 +270,10 @@ class _Compared:
     own: PreTrainedTokenizerFast  # trained on the text
     trimmed: TokenizerFile  # the source's, with what the text needs
 
-    def lengths(self, tokenizer: PreTrainedTokenizerBase) -> np.ndarray:
-        "(lines,) tokens of the lines that no tokenizer was trained on."
-        return np.array([len(row) for row in ids_of_lines(tokenizer, self.text.split[1])])
-
     def fertility(self, tokenizer: PreTrainedTokenizerBase) -> float:
-        "Tokens per word of these lines."
-        return int(self.lengths(tokenizer).sum()) / max(sum(len(line.split()) for line in self.text.split[1]), 1)
+        "Return the tokens per word of the lines that no tokenizer was trained on."
+        lines = self.text.split[1]
+        return sum(map(len, ids_of_lines(tokenizer, lines))) / max(sum(len(line.split()) for line in lines), 1)
 
     def grown(self, sizes: Iterable[int]) -> Iterator[Built | None]:
         "The source's tokenizer, trimmed, with so many tokens more; None where the text gives none."
@@ -310,7 +298,7 @@ def _seen_share(
     return float((counts[source_ids >= before] >= SEEN * part).mean())
 
 
-def _curve(compared: _Compared) -> list[dict[str, Any]]:
+def _curve(compared: _Compared) -> list[dict]:
     "The length of a text by the size of a vocabulary of its own, and with the source's extended by as many."
     text, own, small, rows = compared.text, compared.own, len(compared.trimmed.tokenizer), []
     counted = sample_lines(text.split[0], _COUNTED)
@@ -320,18 +308,12 @@ def _curve(compared: _Compared) -> list[dict[str, Any]]:
     for size, (first, grown) in zip(tqdm(sizes, desc="sizes", leave=False), both):
         if first is None:
             continue
-        row = dict(
-            size=size,
-            tokens_per_word=round(compared.fertility(first.tokenizer), 3),
-            added=0,
-            extended=None,  # tokens per word
-            seen=None,  # share of the added tokens that the text has often enough
-        )
+        added, extended, seen = 0, None, None  # tokens; tokens per word; share of them that the text has often enough
         if grown is not None:
             added, extended = len(grown.tokenizer) - small, round(compared.fertility(grown.tokenizer), 3)
             seen = round(_seen_share(grown, small, counted, part), 3) if added else None
-            row |= dict(added=added, extended=extended, seen=seen)
-        rows.append(row)
+        own_length = round(compared.fertility(first.tokenizer), 3)
+        rows.append(dict(size=size, tokens_per_word=own_length, added=added, extended=extended, seen=seen))
     return rows
 
 
@@ -340,20 +322,12 @@ def _recommended(text: TokenizedText) -> int:
     return new_tokens(sum(len(line.encode()) + 1 for line in text.split[0]) * text.n_lines / len(text.lines))
 
 
-def _extension(curve: list[dict[str, Any]], before: float, most: int) -> dict[str, Any]:
+def _extension(curve: list[dict], before: float, most: int) -> dict:
     "The row of the curve by which to extend: the largest of at most so many tokens."
     grown = [row for row in curve if row["added"]]
     if not grown:
         return dict(size=0, added=0, extended=before)
     return ([row for row in grown if row["size"] <= most] or grown[:1])[-1]
-
-
-def _in_round_numbers(tokens: int, size: int) -> int:
-    "Tokens that other lines of the text give as well: all that were requested, or those made, rounded to a digit."
-    if tokens == size:
-        return tokens
-    unit = 10 ** (len(str(tokens)) - 1)
-    return tokens // unit * unit
 
 
 def judge(
@@ -371,7 +345,8 @@ def judge(
     compared, words = _Compared(text, own, text.trimmed(text.lines)), text.counted(english())
     curve, here, n, n_small = _curve(compared), text.fit(held_out), len(text.source), len(compared.trimmed.tokenizer)
     extension = _extension(curve, here.fertility, _recommended(text))
-    added = _in_round_numbers(extension["added"], extension["size"])
+    if (added := extension["added"]) != extension["size"]:  # rounded to a digit, which other lines give as well
+        added -= added % 10 ** (len(str(added)) - 1)
     by_train = text.trimmed(train, words).tokenizer  # as `trim` does, which counts no line that it is judged by
     pieces, before = by_train.convert_ids_to_tokens, text.tokenizer.convert_ids_to_tokens
     both = zip((text.rows[line] for line in held_out), ids_of_lines(by_train, held_out))
@@ -438,9 +413,8 @@ class Reading:
     @property
     def in_words(self) -> str:
         "The comparison in a sentence."
-        here = f"{self.bits_per_byte:.2f} bits per byte on {self.lines} unseen lines"
-        share = self.bits_per_byte / self.of_counts
-        told = f"{here}, {share:.2f} times the {self.of_counts:.2f} of counts of four bytes"
+        here, share = f"{self.bits_per_byte:.2f} bits per byte on {self.lines} unseen lines", self.bits_per_byte
+        told = f"{here}, {share / self.of_counts:.2f} times the {self.of_counts:.2f} of counts of four bytes"
         if self.is_undecided:
             return f"{told}: undecided; train it as it is and extended, some steps of lapt each, and keep the better"
         return f"{told}: it {'reads the language' if self.reads else 'does not read the language'}"
@@ -448,7 +422,7 @@ class Reading:
 
 def measure_reading(
     source: Source,
-    weights: Mapping[str, Any] | None,  # as `weights_of` tells of them
+    weights: Mapping | None,  # as `weights_of` tells of them
     lines: Sequence[str],  # of the language
 ) -> Reading | None:
     "Measure how well a causal model reads a language; None where that cannot be measured here."
@@ -483,9 +457,9 @@ class Inspection:
 
     model: str  # folder, name or GGUF file
     text_files: tuple[str, ...]
-    vocabulary: dict[str, Any]
-    weights: dict[str, Any] | None  # None: a tokenizer alone
-    text: dict[str, Any] | None = None
+    vocabulary: dict
+    weights: dict | None  # None: a tokenizer alone
+    text: dict | None = None
     verdict: Verdict | None = None  # None also where the text is too short
     reading: Reading | None = None  # None where the verdict does not depend on it, or it cannot be measured
     problem: str = ""  # why there is no verdict
@@ -498,9 +472,9 @@ class Inspection:
         nothing_to_do = self.verdict.what == "keep" and not self.weights["continued_pretraining"]
         return "" if nothing_to_do else self.verdict.command(self.model, self.text_files)
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> dict:
         "All of it, as JSON takes it."
-        record: dict[str, Any] = dict(model=self.model) | self.vocabulary
+        record: dict = dict(model=self.model) | self.vocabulary
         record |= {name: told for name, told in dict(weights=self.weights, text=self.text).items() if told}
         if self.reading:
             record["reading"] = asdict(self.reading) | dict(reads=self.reading.reads)
@@ -509,7 +483,7 @@ class Inspection:
         return record
 
 
-def _opened(model: str | Path) -> tuple[Source, dict[str, Any] | None, ModelSize | None]:
+def _opened(model: str | Path) -> tuple[Source, dict | None, ModelSize | None]:
     "What the tokenizer comes from; the facts and the size of the weights, where there are any."
     if is_gguf(model):
         source = GgufSource(model)
@@ -521,11 +495,7 @@ def _opened(model: str | Path) -> tuple[Source, dict[str, Any] | None, ModelSize
 
 
 @no_collection()
-def inspect_files(
-    model: str | Path,
-    text: Sequence[str | Path] = (),
-    bits: bool = True,
-) -> Inspection:
+def inspect_files(model: str | Path, text: Sequence[str | Path] = (), bits: bool = True) -> Inspection:
     """Tell what a model's vocabulary has, how well it fits a text, and whether to keep, trim, extend or replace it.
 
     Parameters
@@ -572,24 +542,18 @@ def inspect_files(
     return inspection
 
 # %% ../../nbs/09_app/07_inspection.ipynb #be0ab454
-def advised(
-    model: str | Path,
-    text: Sequence[str | Path],
-    wanted: TokenizerSettings,
-) -> TokenizerSettings:
+def advised(model: str | Path, text: Sequence[str | Path], wanted: TokenizerSettings) -> TokenizerSettings:
     "The settings of a vocabulary with the sizes of the verdict, where these are left to it; and a remark."
     if not wanted.is_left_open:
         return wanted
     seen = inspect_files(model, text, bits=not is_gguf(model))
     found, reading = seen.verdict, seen.reading
-    if not found and wanted.extend:
-        hint = f"the text does not say by how many tokens: {seen.problem}; give --extend N"
-        raise SettingError("extend", hint)
     if not found:
+        if wanted.extend:
+            problem = f"the text does not say by how many tokens: {seen.problem}; give --extend N"
+            raise SettingError("extend", problem)
         return wanted
     log.info(f"verdict: {found.advice}: {found.because}{f' ({reading.in_words})' if reading else ''}")
-    if wanted.extend:
+    if wanted.extend or found.what == "extend":
         return replace(wanted, extend=found.extension, expansion="continued")
-    if found.what == "extend":
-        return replace(wanted, extend=found.asked, expansion="continued")
     return replace(wanted, vocab_size=found.asked) if found.what == "replace" else replace(wanted, tokenizer=str(model))

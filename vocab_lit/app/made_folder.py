@@ -9,12 +9,12 @@ import json
 import logging
 import math
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
@@ -22,6 +22,7 @@ from scipy import sparse
 from vocab_lit.methods.plan import Plan
 from vocab_lit.models.card import without_folders
 from vocab_lit.models.check import check_model
+from vocab_lit.models.gguf_weights import NOTE as GGUF_NOTE
 from vocab_lit.models.settings import is_gguf
 from vocab_lit.models.source import FolderSource, GgufSource, Source
 from vocab_lit.text.errors import UserError
@@ -56,7 +57,9 @@ class MadeFolder:
             return cls(folder, folder, folder, {})
         if not folder.is_dir():
             raise FileNotFoundError(f"{folder}: no such folder")
-        run = _begun_with_file(read_json(folder / "lapt.json"))
+        run = read_json(folder / "lapt.json")
+        if run and (file := read_json(Path(run["model"]) / GGUF_NOTE).get("file")):
+            run["model"] = file  # the training began with a GGUF file, which the folder was made from
         noted = folder if (folder / "vocab_lit.json").is_file() else Path(run.get("model") or "/nowhere")
         if not run and not (noted / "vocab_lit.json").is_file():
             problem = "no vocab_lit.json, so that none of transplant, trim, lapt and adapt made it"
@@ -141,14 +144,6 @@ class MadeFolder:
         return rows[torch.from_numpy(ids)].detach().float().numpy()
 
 
-def _begun_with_file(run: dict) -> dict:
-    "The settings of a training; where it began with a GGUF file, with that in place of the folder made from it."
-    from vocab_lit.models.gguf_weights import NOTE
-
-    file = read_json(Path(run["model"]) / NOTE).get("file") if run else None
-    return run | dict(model=file) if file else run
-
-
 def _tell_gone(model: str) -> None:
     log.warning(f"note: {model} is not there, so that each embedding counts as kept, under the id that it has now")
 
@@ -181,67 +176,60 @@ def curves(folder: Path) -> dict[str, list]:  # {name: [step, loss] in order}
     return {name: c if every[name] < 2 else [*c[: -1 : every[name]], c[-1]] for name, c in points.items()}
 
 
-def _table(id: str, title: str, about: str, rows: Iterable[Mapping]) -> dict:
-    return dict(id=id, title=title, about=about, rows=list(rows))
+def _by_model(rows: list[dict], value: str = "bits_per_byte") -> list[dict]:
+    "Return a row for each text, with a column for each model."
+    return [{MODELS.get(name, name): v for name, v in row.items()} for row in bits_by_text(rows, value)]
 
 
-def _score_table(made: MadeFolder) -> dict:
-    return _table("scores", "Scores", "What was measured of the model.", made.note.get("scores", []))
-
-
-def _forgotten_table(made: MadeFolder) -> dict:
-    file = made.model / "forgotten.json"
-    rows = bits_by_text(json.loads(file.read_text(encoding="utf-8")) if file.is_file() else [])
-    about = "Bits per byte of held-out text in languages that the source model knows; lower is better."
-    named = ({MODELS.get(name, name): value for name, value in row.items()} for row in rows)
-    return _table("forgotten", "What was forgotten", about, named)
-
-
-def _bits_table(made: MadeFolder) -> dict:
-    rows = [{MODELS.get(k, k): v for k, v in row.items()} for row in bits_by_text(made.run.get("bits_per_byte", []))]
-    return _table("bits", "Bits per byte", "They compare between vocabularies; lower is better.", rows)
-
-
-def _endings_table(made: MadeFolder) -> dict:
-    file = made.model / "forgotten.json"
-    kept = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else []
-    rows = bits_by_text([*made.run.get("bits_per_byte", []), *kept], "end_probability")
-    about = "A model that ends after every sentence cannot write a text."
-    named = ({MODELS.get(k, k): v for k, v in row.items()} for row in rows)
-    return _table("endings", ENDINGS.capitalize(), about, named)
-
-
-def _trim_tables(made: MadeFolder) -> list[dict]:
-    "What trimming costs lines that were not counted, and how that depends on the size."
+def measured(made: MadeFolder) -> list[dict]:
+    "Return the tables of scores, of what trimming costs and of forgetting, those that have rows."
+    file, bits = made.model / "forgotten.json", made.run.get("bits_per_byte", [])
+    forgotten = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else []
     unseen = made.note.get("unseen", {})
     texts = [row | dict(text=Path(row["text"]).name) for row in unseen.get("texts", []) if row["unseen_lines"]]
-    about = "A tenth of each text's lines was not counted. What is kept for the others tokenizes them as told here."
-    by_size = "The share of these lines that are tokenized as before, by the number of tokens that are kept."
     curve = [
         dict(tokens=row["tokens"]) | {Path(text).name: f"{share:.1%}" for text, share in row["as_before"].items()}
         for row in (unseen["curve"] if texts else ())
     ]
-    return [
-        _table("trim", "What trimming costs", about, texts),
-        _table("sizes", "Lines tokenized as before, by size", by_size, curve),
-    ]
+    found = (
+        ("scores", "Scores", "What was measured of the model.", made.note.get("scores", [])),
+        ("bits", "Bits per byte", "They compare between vocabularies; lower is better.", _by_model(bits)),
+        (
+            "trim",
+            "What trimming costs",
+            "A tenth of each text's lines was not counted. What is kept for the others tokenizes them as told here.",
+            texts,
+        ),
+        (
+            "sizes",
+            "Lines tokenized as before, by size",
+            "The share of these lines that are tokenized as before, by the number of tokens that are kept.",
+            curve,
+        ),
+        (
+            "forgotten",
+            "What was forgotten",
+            "Bits per byte of held-out text in languages that the source model knows; lower is better.",
+            _by_model(forgotten),
+        ),
+        (
+            "endings",
+            ENDINGS.capitalize(),
+            "A model that ends after every sentence cannot write a text.",
+            _by_model([*bits, *forgotten], "end_probability"),
+        ),
+    )
+    return [dict(zip(("id", "title", "about", "rows"), table)) for table in found if table[-1]]
 
 
-def _check_table(made: MadeFolder) -> dict:
+def tables(made: MadeFolder) -> list[dict]:
+    "Return the tables of a page (id, title, about and rows): what was measured, and what `check` finds."
+    if not made.is_model:
+        return measured(made)
     findings = check_model(made.own, compare=False)
     about = "What would break in transformers, vLLM or llama.cpp; `vocab-lit check` compares all weights besides."
-    return _table("check", "Check", about if findings else f"{about} Nothing was found.", (f.row() for f in findings))
-
-
-def measured(made: MadeFolder) -> list[dict]:
-    "The tables of scores, of what trimming costs and of what was forgotten, as far as there are any."
-    told = [_score_table(made), _bits_table(made), *_trim_tables(made), _forgotten_table(made), _endings_table(made)]
-    return [table for table in told if table["rows"]]
-
-
-def tables(made: MadeFolder) -> list[dict]:  # id, title, about and rows of each
-    "The tables of a page: what was measured, and what `check` finds."
-    return measured(made) + ([_check_table(made)] if made.is_model else [])
+    about += "" if findings else " Nothing was found."
+    return [*measured(made), dict(id="check", title="Check", about=about, rows=[f.row() for f in findings])]
 
 # %% ../../nbs/09_app/03_made_folder.ipynb #a972bc69
 def option_words(options_given: Mapping[str, object]) -> list[str]:
@@ -258,56 +246,36 @@ def option_words(options_given: Mapping[str, object]) -> list[str]:
     return words
 
 
-def _line(name: str, model: str, given: Mapping[str, object], out: Path) -> str:
-    return shlex.join(["vocab-lit", name, *without_folders([model, *option_words(given), "--out", out.resolve().name])])
-
-
-def _not_usual(values: Mapping[str, object], *classes: type) -> dict:
-    "Those of some settings that are options of classes and have another value than the usual one."
-    usual = {name: option.default for cls in classes for name, option in options(cls).items()}
-    same = {name: list(value) if isinstance(value, tuple) else value for name, value in usual.items()}
-    return {name: value for name, value in values.items() if name in same and value != same[name]}
-
-
-def _files(facts: Iterable[Sequence]) -> list[str]:  # facts: name and size of each text
-    return [name for name, _ in facts]
-
-
 _NO_FILE = ("trained on the text", "the source's")  # what a note says of tokenizers that were not given
 
 
-def _made_line(note: Mapping[str, Any], out: Path) -> str:
-    "The command that gave the model its vocabulary."
-    given, is_trim = dict(text=note.get("text", [])), note["method"] == "trim"
-    if not is_trim:
-        given |= dict(method=note["method"], seed=note["seed"] or "")
-        given |= dict(tokenizer="" if note["tokenizer"] in _NO_FILE else note["tokenizer"])
-    given |= note.get("settings", {}) | dict(language=note.get("language", ""))
-    return _line("trim" if is_trim else "transplant", note["model"], given, out)
-
-
-def _lapt_line(made: MadeFolder) -> str:
-    run = made.run
-    given = dict(text=_files(run["text"]), alpha=run.get("alpha"), seed=run["seed"] or "")
-    given |= _not_usual(run["config"], LaptSettings)
-    given |= dict(keep_text=_files(run.get("keep_text", [])), replay=run.get("replay") or "")
-    return _line("lapt", run["model"], given, made.folder)
-
-
-def _adapt_line(made: MadeFolder) -> str:
-    given = dict(made.note["adapt"])
-    return _line("adapt", given.pop("source"), given, made.folder)
-
-
 def commands(made: MadeFolder) -> list[str]:
-    "The commands that made a folder, in order."
-    note = made.note
+    "Return the commands that made a folder, in order."
+    note, run, lines = made.note, made.run, []
+
+    def add(name: str, model: str, given: Mapping[str, object], out: Path) -> None:
+        words = without_folders([model, *option_words(given), "--out", out.resolve().name])
+        lines.append(shlex.join(["vocab-lit", name, *words]))
+
     if "adapt" in note:
-        return [_adapt_line(made)]
-    out = Path(note.get("like") or made.run.get("model", made.folder))
-    lines = [_made_line(note, out)] if "method" in note else []
-    if made.run:
-        lines.append(_lapt_line(made))
+        given = dict(note["adapt"])
+        add("adapt", given.pop("source"), given, made.folder)
+        return lines
+    if "method" in note:
+        given, is_trim = dict(text=note.get("text", [])), note["method"] == "trim"
+        if not is_trim:
+            tokenizer = "" if note["tokenizer"] in _NO_FILE else note["tokenizer"]
+            given |= dict(method=note["method"], seed=note["seed"] or "", tokenizer=tokenizer)
+        given |= note.get("settings", {}) | dict(language=note.get("language", ""))
+        out = Path(note.get("like") or run.get("model", made.folder))
+        add("trim" if is_trim else "transplant", note["model"], given, out)
+    if run:
+        names = {part: [name for name, _ in run.get(part, [])] for part in ("text", "keep_text")}  # without sizes
+        given = dict(text=names["text"], alpha=run.get("alpha"), seed=run["seed"] or "")
+        for name, option in options(LaptSettings).items():  # as JSON has them
+            if name in run["config"] and run["config"][name] != json.loads(json.dumps(option.default)):
+                given[name] = run["config"][name]
+        add("lapt", run["model"], given | dict(names, replay=run.get("replay") or ""), made.folder)
     if "like" in note:
-        lines.append(_line("export", note["trained"], dict(like=Path(note["like"]).name), made.folder))
+        add("export", note["trained"], dict(like=Path(note["like"]).name), made.folder)
     return lines

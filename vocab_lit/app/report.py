@@ -14,7 +14,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -34,7 +33,8 @@ from vocab_lit.tokens.vocab import Token, Vocab, fit, visible
 
 # %% auto #0
 __all__ = ['POSITIONS', 'MOST_BYTES', 'MOST_OF_ONE', 'ORIGINS', 'N_LINES', 'position', 'column', 'Terms', 'terms_of', 'origins',
-           'report_data', 'filled', 'report_html', 'report_markdown', 'check_report', 'write_report']
+           'embedding_map', 'token_counts', 'report_data', 'filled', 'report_html', 'report_markdown', 'check_report',
+           'write_report']
 
 # %% ../../nbs/09_app/04_report.ipynb #c1113263
 POSITIONS = ("word-initial", "word-internal", "bytes", "special", "unused")
@@ -53,19 +53,16 @@ MOST_OF_ONE = 32  # sources of one token
 ORIGINS = ("copied", "mixed", "randomly initialised")
 
 
-def column(
-    values: ArrayLike,  # numbers
-    kind: str,  # u1, u2, u3 (three bytes) or f2
-) -> str:  # base 64
-    "Numbers in a page, the lowest byte first."
+def column(values: ArrayLike, kind: str) -> str:
+    "Write numbers in base 64, the lowest byte first; the kind is u1, u2, u3 (three bytes) or f2."
     array = np.asarray(values).astype("<u4" if kind == "u3" else f"<{kind}")
     if kind == "u3":
         array = array.view(np.uint8).reshape(-1, 4)[:, :3]
     return base64.b64encode(array.tobytes()).decode()
 
 
-def _weights_in_rows(plan: Plan) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # rows, source ids, weights
-    "All weights of a plan, those of products no more than `MOST_OF_ONE` in a row."
+def _weights_in_rows(plan: Plan) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    "Return rows, source ids and weights of a plan, those of products no more than `MOST_OF_ONE` in a row."
     written = plan.weights.tocoo()
     alone = ~plan.is_low_rank[written.coords[0]]
     parts = [(written.coords[0][alone], written.coords[1][alone], written.data[alone])]
@@ -92,19 +89,8 @@ class Terms:
     total: np.ndarray  # (n_target,) how many sources each token has
 
 
-def _room_for_terms(target: Vocab, source: Vocab | None) -> float:
-    "For how many sources of all tokens together a page has room beside the texts and the other columns."
-    used = 0
-    for vocab, side in ((target, "target"), (source or (), "source")):
-        used += sum(len((token.text or token.piece).encode()) + 1 + _BYTES_OF[side] for token in vocab)
-    return (MOST_BYTES - used) / _BYTES_OF["term"]
-
-
-def terms_of(
-    plan: Plan,
-    most: float = math.inf,  # of all tokens together
-) -> Terms:
-    "The sources with the largest weights, as many of each token as there is room for."
+def terms_of(plan: Plan, most: float = math.inf) -> Terms:
+    "Return the sources with the largest weights, as many of each token as make at most so many of all."
     row, source, weight = _weights_in_rows(plan)
     order = np.lexsort((-np.abs(weight), row))
     starts = np.flatnonzero(np.diff(row[order], prepend=-1))
@@ -158,24 +144,23 @@ _ON_MAP = 3000  # tokens
 _OF_EACH = 300  # tokens of each origin, if there are so many
 
 
-def _chosen(plan: Plan) -> np.ndarray:  # ids
-    "Tokens for the map, evenly spread over the vocabulary."
-    origin, chosen = origins(plan), []
-    origin[[t.kind == "unused" for t in plan.target]] = -1
-    for n in range(len(ORIGINS)):
-        ids = np.flatnonzero(origin == n)
-        wanted = max(_OF_EACH, round(_ON_MAP * len(ids) / len(plan)))
-        chosen.append(ids[np.unique(np.linspace(0, len(ids) - 1, min(wanted, len(ids))).astype(int))])
-    return np.sort(np.concatenate(chosen))
+def embedding_map(made: MadeFolder) -> dict[str, list] | None:
+    """Return embeddings on their first two principal components: ids, x and y from 0 to 1, and shares of the variance.
 
-
-def _map(made: MadeFolder) -> dict | None:  # ids, x and y between 0 and 1, shares of the variance
-    "Embeddings on their first two principal components; None of an adapter, and where they are not finite."
+    None for an adapter, and if they are not finite.
+    """
     from sklearn.decomposition import PCA
 
     if not made.is_model:
         return None
-    ids = _chosen(made.plan)
+    # tokens of each origin, evenly spread over the vocabulary
+    origin, chosen = origins(made.plan), []
+    origin[[t.kind == "unused" for t in made.plan.target]] = -1
+    for n in range(len(ORIGINS)):
+        ids = np.flatnonzero(origin == n)
+        wanted = max(_OF_EACH, round(_ON_MAP * len(ids) / len(origin)))
+        chosen.append(ids[np.unique(np.linspace(0, len(ids) - 1, min(wanted, len(ids))).astype(int))])
+    ids = np.sort(np.concatenate(chosen))
     matrix = made.embeddings(ids)
     finite = np.isfinite(matrix).all(1)
     ids, matrix = ids[finite], matrix[finite]
@@ -192,14 +177,8 @@ N_LINES = Amount(12)
 _LONGEST = 300  # characters of a line that are shown
 
 
-def _sample(made: MadeFolder, text: Sequence[str | Path]) -> list[str]:
-    held_out = made.folder / "race/text/new-test.txt"
-    if not text and made.command == "adapt" and held_out.is_file():
-        text = [held_out]
-    return [line[:_LONGEST] for line in sample_lines(Lines(*text), N_LINES)] if text else []
-
-
-def _ids(vocab: Vocab | None, line: str) -> list[int] | None:  # None where the vocabulary is unknown
+def _ids(vocab: Vocab | None, line: str) -> list[int] | None:
+    "Return the ids of a line; None if the vocabulary is unknown."
     if vocab is None:
         return None
     return vocab.tokenizer(line, add_special_tokens=False, verbose=False)["input_ids"] if vocab.tokenizer else []
@@ -208,26 +187,28 @@ def _ids(vocab: Vocab | None, line: str) -> list[int] | None:  # None where the 
 _ROWS = 15  # scripts that have a line of their own
 
 
-def _side_by_side(counts: Mapping[str, Counter | None], names: Mapping[Any, str]) -> list[dict]:
-    "Counts of source (None: unknown) and target, a record for each name."
+def _side_by_side(counts: Mapping[str, Counter | None], names: Mapping) -> list[dict]:
+    "Return a record for each name: its count in the source (None: unknown) and in the target."
     return [
         dict(name=name) | {side: counted and counted[key] for side, counted in counts.items()}
         for key, name in names.items()
     ]
 
 
-def _counts(made: MadeFolder, scripts: Mapping[str, list[str] | None]) -> dict[str, list[dict]]:
-    "How many tokens of each vocabulary are of which script, and stand where."
-    total = Counter(code for codes in scripts.values() for code in codes or ())
+def token_counts(made: MadeFolder) -> dict[str, list[dict]]:
+    "Return how many tokens of each vocabulary are of which script, and where they are in a word."
+    vocabs = dict(source=made.source, target=made.target)
+    scripts = {side: Counter(t.script for t in vocab) if vocab else None for side, vocab in vocabs.items()}
+    total = sum(filter(None, scripts.values()), Counter[str]())
     names = {code: script_name(code) for code, _ in total.most_common(_ROWS)}
     names |= {"Zzzz": "no text (Zzzz)"} if "Zzzz" in names else {}
-    names |= {"others": "others"} if len(total) > len(names) else {}
-    shown = {side: codes and [code if code in names else "others" for code in codes] for side, codes in scripts.items()}
-    of_scripts = {side: None if codes is None else Counter(codes) for side, codes in shown.items()}
-    vocabs = dict(source=made.source, target=made.target)
-    of_positions = {side: None if vocab is None else Counter(map(position, vocab)) for side, vocab in vocabs.items()}
-    there = {n: name for n, name in enumerate(POSITIONS) if any(c and c[n] for c in of_positions.values())}
-    return dict(scripts=_side_by_side(of_scripts, names), positions=_side_by_side(of_positions, there))
+    if len(total) > len(names):
+        names["others"] = "others"
+        for counted in filter(None, scripts.values()):
+            counted["others"] = sum(n for code, n in counted.items() if code not in names)
+    places = {side: Counter(map(position, vocab)) if vocab else None for side, vocab in vocabs.items()}
+    there = {n: name for n, name in enumerate(POSITIONS) if any(counted and counted[n] for counted in places.values())}
+    return dict(scripts=_side_by_side(scripts, names), positions=_side_by_side(places, there))
 
 
 def _facts(made: MadeFolder, sample: list[str]) -> dict[str, object]:
@@ -242,66 +223,63 @@ def _facts(made: MadeFolder, sample: list[str]) -> dict[str, object]:
     return {name: value for name, value in facts.items() if value != ""}
 
 
-def _notes(made: MadeFolder, sample: list[str]) -> list[str]:
-    "Remarks on missing parts of the page, with their reasons, and on oddities of the model."
-    notes = list(made.note.get("notes", []))
-    if not sample:
-        notes.append("Lines before and after: no text was given, and the folder has none; give one by --text.")
-    if made.source is None:
-        where = without_folders(made.note["model"])
-        notes.append(f"The source vocabulary: {where} is not where it was, or has no tokenizer.")
-    if not made.is_model:
-        notes.append("Map and check: the folder has an adapter and no whole model; `--lora ...,merge=yes` makes one.")
-    return notes
-
-
 def report_data(
     made: MadeFolder,
     text: Sequence[str | Path] = (),  # to take sample lines from
-) -> dict:  # all that the page has, as JSON takes it
-    "All that a page shows of a folder, as one record of JSON."
-    sample, plan = _sample(made, text), made.plan
-    terms = terms_of(plan, _room_for_terms(made.target, made.source))
-    tokenized = [dict(text=line, source=_ids(made.source, line), target=_ids(made.target, line)) for line in sample]
+) -> dict:
+    "Return all that a page shows of a folder, as one record of JSON."
+    plan, target, source = made.plan, made.target, made.source
+    # sample lines, those of an adaptation from its held-out text
+    held_out = made.folder / "race/text/new-test.txt"
+    text = text or ([held_out] if made.command == "adapt" and held_out.is_file() else ())
+    sample = [line[:_LONGEST] for line in sample_lines(Lines(*text), N_LINES)] if text else []
+    # as many sources of tokens as there is room for beside the texts and the other columns
+    used = 0.0
+    for vocab, side in ((target, "target"), (source or (), "source")):
+        used += sum(len((token.text or token.piece).encode()) + 1 + _BYTES_OF[side] for token in vocab)
+    terms = terms_of(plan, (MOST_BYTES - used) / _BYTES_OF["term"])
+    # source tokens are numbered by their order in the page
+    tokenized = [dict(text=line, source=_ids(source, line), target=_ids(target, line)) for line in sample]
     named = [terms.source, *(line["source"] for line in tokenized if line["source"])]
     ids, places = np.unique(np.concatenate(named).astype(int), return_inverse=True)
     at = dict(zip(ids.tolist(), range(len(ids))))
     for line in tokenized:
         line["source"] = line["source"] and [at[i] for i in line["source"]]
-    of_source = None if made.source is None else [token.script for token in made.source]
-    of_target = [token.script for token in plan.target]
+    # remarks on missing parts, with their reasons
+    notes = list(made.note.get("notes", []))
+    if not sample:
+        notes.append("Lines before and after: no text was given, and the folder has none; give one by --text.")
+    if source is None:
+        where = without_folders(made.note["model"])
+        notes.append(f"The source vocabulary: {where} is not where it was, or has no tokenizer.")
+    if not made.is_model:
+        notes.append("Map and check: the folder has an adapter and no whole model; `--lora ...,merge=yes` makes one.")
+    # where the embeddings of each group come from, in the words of `explain`
+    first = {int(group): int(id) for id, group in reversed(list(enumerate(plan.group))) if group >= 0}
+    scripts = [token.script for token in target]
     return dict(
         title=made.folder.resolve().name,
         made=f"Made by `vocab-lit {made.command}`." if made.command else "Made by none of the commands of vocab-lit.",
         version=f"Written by vocab_lit {vocab_lit.__version__}.",
         facts=_facts(made, sample),
-        notes=_notes(made, sample),
+        notes=notes,
         lines=tokenized,
-        scripts={script: script_name(script) for script in sorted(set(of_target))},
+        scripts={script: script_name(script) for script in sorted(set(scripts))},
         steps=plan.steps,
-        groups=_group_names(plan),
-        tokens=_token_columns(plan, terms, of_target),
+        groups=[plan.group_text(first[n]) if n in first else name for n, name in enumerate(plan.groups)],
+        tokens=_token_columns(plan, terms, scripts),
         source=_source_columns(made, ids),
         pairs=dict(source=column(places[: len(terms.source)], "u3"), weight=column(terms.weight, "f2")),
-        map=_map(made),
-        counts=_counts(made, dict(source=of_source, target=of_target)),
+        map=embedding_map(made),
+        counts=token_counts(made),
         losses=curves(made.model),
         tables=tables(made),
         commands=commands(made),
     )
 
-
-def _group_names(plan: Plan) -> list[str]:
-    "Where the embeddings of each group come from, in the words of `explain`."
-    first = {int(group): int(id) for id, group in reversed(list(enumerate(plan.group))) if group >= 0}
-    return [plan.group_text(first[n]) if n in first else name for n, name in enumerate(plan.groups)]
-
 # %% ../../nbs/09_app/04_report.ipynb #459534e4
-def filled(
-    name: str,  # report or demo
-    parts: Mapping[str, str],  # HTML by the names that stand in braces
-) -> str:
-    "A page's template with its parts, style and scripts in it."
+def filled(name: str, parts: Mapping[str, str]) -> str:
+    "Return the template of a page, report or demo, with its style and scripts, and HTML by the names in braces."
     style, letters, script, page = (
         data_path("report", file).read_text("utf-8")
         for file in ("report.css", "letters.js", f"{name}.js", f"{name}.html")
@@ -310,18 +288,14 @@ def filled(
     return re.sub(r"\{\{(\w+)\}\}", lambda place: parts[place[1]].strip(), page)
 
 
-def report_html(
-    data: dict,  # from `report_data`
-) -> str:
-    "A page with its data, style and script in it."
+def report_html(data: dict) -> str:
+    "Return a page with what `report_data` says, and its style and script."
     written = to_json(data, inf_nan_mode="null").decode().replace("<", "\\u003c")  # a browser reads no NaN
     return filled("report", dict(title=html.escape(data["title"]), data=written))
 
 
-def report_markdown(
-    data: dict,  # from `report_data`
-) -> str:
-    "The facts, tables and commands of a page as Markdown."
+def report_markdown(data: dict) -> str:
+    "Return facts, tables and commands of what `report_data` says as Markdown."
 
     def shown(value: object) -> str:
         if isinstance(value, float):
@@ -341,12 +315,9 @@ def report_markdown(
 
 
 def check_report(
-    folder: str | Path,
-    out: str | Path,
-    text: Sequence[str | Path] = (),
-    overwrite: bool = False,
+    folder: str | Path, out: str | Path, text: Sequence[str | Path] = (), overwrite: bool = False
 ) -> MadeFolder:
-    "`ValueError` or an `OSError` where a report cannot be written."
+    "Open a folder; `ValueError` or an `OSError` if its report cannot be written."
     made, out = MadeFolder.open(folder), Path(out)
     if out.is_dir() or (out.exists() and not overwrite):
         raise SettingError("out", f" {out} exists; choose another file, or give --overwrite for a file")

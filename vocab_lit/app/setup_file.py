@@ -83,19 +83,14 @@ _OF_LAPT: dict[str, type] = {name: cls for cls in (LaptSettings, RunOptions) for
 KEYS = (*options(Begin), *(name for name in OF_KEY if name not in options(Begin)), "lapt", *TASK_KEYS)
 
 # %% ../../nbs/09_app/00_setup_file.ipynb #094c0323
-def _check_named(names: Any, part: Part, key: str) -> None:
-    "`ValueError` where a name that stands in a file is empty."
+def _check_named(names: object, part: Part, key: str) -> None:
+    "Raise `ValueError` if a name in a file is empty."
     if "" in (names if isinstance(names, list) else [names]):
         raise wrong(part.at, f"{key}: the name is empty; give one, or leave it out")
 
 
-def _absolute(
-    name: str,
-    part: Part,  # that names it
-    key: str,
-    is_model: bool = False,  # which may be a name on the Hub
-) -> str:  # a chapter runs in another folder
-    "A file's name as it is seen from everywhere; in a setup it is relative to the setup file."
+def _absolute(name: str, part: Part, key: str, is_model: bool = False) -> str:
+    "Return the absolute path of a file, which a setup names relative to itself; a model may be a name on the Hub."
     path = Path(part.file).parent / Path(name).expanduser()
     if path.exists() or ("{language}" in name and not is_model):
         return str(path.absolute())
@@ -107,7 +102,12 @@ def _absolute(
 
 
 def _text(name: str, part: Part, key: str) -> str:
-    "The name of a text source, as it is seen from everywhere."
+    "Return a text source with an absolute path; of what is to be retained, it may be words, or have its language."
+    language = ""
+    if key == "keep":
+        if is_word_list(name):
+            return name
+        language, name = with_language(name)
     source = beside(name, Path(part.file).parent.absolute())
     try:
         _ = TextSource.of(source).files if "{language}" not in source else ()
@@ -115,22 +115,14 @@ def _text(name: str, part: Part, key: str) -> str:
         if key == "keep":
             check_kept_name(name)
         raise FileNotFoundError(f"{part.at}: {key}: {e}; names are relative to the setup file") from None
-    return source
-
-
-def _kept(name: str, part: Part) -> str:
-    "What is to be retained, as it is seen from everywhere: words, or a text with or without its language."
-    if is_word_list(name):
-        return name
-    language, path = with_language(name)
-    return f"{language}:" * bool(language) + _text(path, part, "keep")
+    return f"{language}:{source}" if language else source
 
 
 _WORDS = dict(dictionary=(IN_ONE_SPACE,), vectors=VECTOR_METHODS)  # what may stand in the place of a file
 
 
 def _read(part: Part, key: str, cls: type) -> Any:
-    "A value as a class of settings takes it, with names of files that are seen from everywhere."
+    "Return a value as a class of settings takes it, with absolute names of files."
     kind = options(cls)[key].kind
     is_number = kind in ("int", "float") and type(part.value) is int  # which is kept as it was given
     value = part.value if kind == "bool" or is_number else part.written
@@ -140,25 +132,12 @@ def _read(part: Part, key: str, cls: type) -> Any:
         _check_named(value, part, key)
     try:
         value = checked(cls, key, value)
+        if kind == "Files":
+            return [_text(name, part, key) for name in value]
     except SettingError as e:
         raise part.wrong(e) from None
-    if kind == "Files":
-        try:
-            return [_kept(name, part) if key == "keep" else _text(name, part, key) for name in value]
-        except SettingError as e:
-            raise part.wrong(e) from None
     is_file = kind in ("File", "Model") or value not in _WORDS.get(key, (value,))
     return _absolute(value, part, key, kind == "Model") if is_file else value
-
-
-def _read_all(part: Part, classes: dict[str, type], inside: str) -> dict[str, object]:
-    "The values of a mapping, each as its class takes it."
-    values = {}
-    for name, value in part.parts().items():
-        check_key(name, classes, value.at, inside=inside)
-        if value.value is not None:
-            values[name] = _read(value, name, classes[name])
-    return values
 
 # %% ../../nbs/09_app/00_setup_file.ipynb #a945a544
 def _task(name: str, part: Part) -> dict[str, object]:  # train, dev, test and settings
@@ -191,7 +170,11 @@ def read_setup(
         if part.value is None:
             continue  # a key without a value
         if key == "lapt":
-            setup[key] = _read_all(part, _OF_LAPT, " of lapt")
+            setup[key] = {}
+            for name, value in part.parts().items():
+                check_key(name, _OF_LAPT, value.at, inside=" of lapt")
+                if value.value is not None:
+                    setup[key][name] = _read(value, name, _OF_LAPT[name])
         else:
             setup[key] = _task(key, part) if key in TASK_KEYS else _read(part, key, OF_KEY[key])
     return setup
@@ -225,12 +208,8 @@ def _commented(known: Iterable[Option], code: str, indent: str = "") -> list[str
     return lines
 
 
-def setup_lines(
-    code: str,  # of the language
-    model: str,
-    text: str,  # a file
-) -> list[str]:
-    "The lines of a setup file."
+def setup_lines(code: str, model: str, text: str) -> list[str]:
+    "Return the lines of a setup file for a language (by its code), a model and a text file."
     begun = dict(language=code, model=model, text=text)
     lines = [f"{name}: {in_yaml(value)}   # {options(Begin)[name].help}" for name, value in begun.items()]
     lines += [*_commented([options(Begin)["field"]], code), "", "method: blend   # `vocab-lit methods` lists them"]
@@ -287,64 +266,45 @@ def language_facts(code: str) -> dict[str, str]:  # of a code from `find_languag
     }
 
 
-def _resource(resource: dict, code: str) -> dict[str, str]:
-    "A line about a data set; `{code}` in its address is the language's code there."
-    codes = resource["languages"]
-    own = codes[code] if isinstance(codes, dict) else code
-
-    def fill(pattern, code=own):
-        return (pattern or "").replace("{code}", code)
-
-    where = fill(resource.get("url"), quote(own))
-    if resource.get("hub"):
-        where = f"{fill(resource['hub'])} {fill(resource.get('config'))}".strip()
-    return dict(kind=resource["kind"], name=resource["name"], where=where, about=fill(resource.get("about")))
-
-
-def language_resources(code: str) -> list[dict[str, str]]:  # kind, name, where, about
-    "Data sets, dictionaries, vectors and models for a language."
-    resources = [_resource(resource, code) for resource in _resources() if code in resource["languages"]]
-    return resources + _open_files(code)
-
-
 _OPEN_KINDS = {"treebank": "pos+dp"}  # as languages.yml calls them
 
 
-def _open_files(code: str) -> list[dict[str, str]]:
-    "The public repositories that the field trial takes text and labels from; `field/sources.csv` names the files."
+def language_resources(code: str) -> list[dict[str, str]]:
+    """Return data sets, dictionaries, vectors and models for a language: kind, name, where and about of each.
+
+    The last are the public repositories that the field trial takes text and labels from.
+    """
+    resources: list[dict[str, str]] = []
+    for one in _resources():
+        codes = one["languages"]
+        if code not in codes:
+            continue
+        own = codes[code] if isinstance(codes, dict) else code  # the language's code there
+        keys = {key: (one.get(key) or "").replace("{code}", own) for key in ("hub", "config", "about")}
+        url = (one.get("url") or "").replace("{code}", quote(own))
+        where = f"{keys['hub']} {keys['config']}".strip() if one.get("hub") else url
+        resources.append(dict(kind=one["kind"], name=one["name"], where=where, about=keys["about"]))
     with data_path("field", "sources.csv").open(encoding="utf-8", newline="") as file:
         rows = [row for row in csv.DictReader(file) if row["language"] == code]
-    lines = {}
+    repositories = {}
     for row in rows:
-        kind, about = _OPEN_KINDS.get(row["kind"], row["kind"]), f"{row['licence']}; commit {row['commit']}"
-        there = dict(kind=kind, name="open repository", where=f"https://github.com/{row['repository']}", about=about)
-        lines.setdefault((kind, there["where"]), there)
-    return list(lines.values())
+        kind, where = _OPEN_KINDS.get(row["kind"], row["kind"]), f"https://github.com/{row['repository']}"
+        about = f"{row['licence']}; commit {row['commit']}"
+        repositories.setdefault((kind, where), dict(kind=kind, name="open repository", where=where, about=about))
+    return resources + list(repositories.values())
 
 # %% ../../nbs/09_app/00_setup_file.ipynb #ed67f8fc
-def _known_of(code: str) -> list[str]:
-    "The facts on a language, as comments."
+def example_setup(code: str, model: str = "FacebookAI/xlm-roberta-base", text: str = "") -> str:
+    "Return a commented setup file in YAML for a language (a code from `find_language`) and a text file, CODE.txt."
     facts, resources = language_facts(code), language_resources(code)
-    own = facts["own name"] if facts["own name"] != facts["name"] else ""
+    own = f" ({facts['own name']})" if facts["own name"] not in ("", facts["name"]) else ""
     width = max((len(r["name"]) for r in resources), default=0)
     there = [f"#   {r['kind']:<10} {r['name']:<{width}}  {r['where']}" for r in resources if r["kind"] != "model"]
-    none = "# No resources are known for it."
-    return [
-        f"# {facts['name']}{f' ({own})' if own else ''}, {facts['script']}",
-        "#",
-        "# Resources:" if there else none,
-        *there,
-    ]
-
-
-def example_setup(
-    code: str,  # from `find_language`
-    model: str = "FacebookAI/xlm-roberta-base",
-    text: str = "",  # a file; "": CODE.txt
-) -> str:  # YAML
-    "A commented setup file for a language."
     lines = [
-        *_known_of(code),
+        f"# {facts['name']}{own}, {facts['script']}",
+        "#",
+        "# Resources:" if there else "# No resources are known for it.",
+        *there,
         "#",
         "# Names of files are relative to this file. Take the # away from what you need; every command reads it:",
         "#   vocab-lit adapt --setup THIS --out DIR           the best model for the time, and a report",

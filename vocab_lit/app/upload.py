@@ -24,10 +24,8 @@ __all__ = ['log', 'check_repository', 'check_upload', 'files_to_upload', 'upload
 _OPTION = "push_to_hub"
 
 
-def check_repository(
-    name: str,  # NAME, or NAMESPACE/NAME
-) -> None:
-    "`SettingError` where no repository can have a name; the Hub is not asked."
+def check_repository(name: str) -> None:
+    "Raise `SettingError` if no repository can have a name (NAME or NAMESPACE/NAME); the Hub is not asked."
     from huggingface_hub.errors import HFValidationError
     from huggingface_hub.utils import validate_repo_id
 
@@ -38,10 +36,8 @@ def check_repository(
         raise SettingError(_OPTION, problem) from None
 
 
-def check_upload(
-    name: str,  # of a repository: NAME, or NAMESPACE/NAME
-) -> str:  # with its namespace
-    "`SettingError` where nothing could be uploaded under a name."
+def check_upload(name: str) -> str:
+    "Return the name of a repository with its namespace; `SettingError` if nothing could be uploaded under it."
     from huggingface_hub import HfApi, constants, get_token
     from huggingface_hub.errors import HfHubHTTPError
 
@@ -105,11 +101,11 @@ def upload_rows(folder: str | Path) -> list[dict]:
     ]
 
 # %% ../../nbs/09_app/02_upload.ipynb #9cdf62c1
-def upload(
-    folder: str | Path,  # of a model
-    name: str,  # with its namespace, as `check_upload` gives it
-) -> str:  # where it is
-    "Upload a model's folder to the Hugging Face Hub; `OSError` says how to try again."
+def upload(folder: str | Path, name: str) -> str:
+    """Upload a model's folder to the Hugging Face Hub, and return its address; `OSError` says how to try again.
+
+    The name has its namespace, as `check_upload` returns it.
+    """
     from huggingface_hub import CommitOperationAdd, HfApi
 
     files = files_to_upload(folder)

@@ -24,7 +24,7 @@ from contextlib import contextmanager, suppress
 from copy import copy
 from dataclasses import MISSING
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any, TypeVar, get_args
 
 import typer
 from pydantic_core import to_json
@@ -33,7 +33,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 from typer.core import TyperGroup
-from typer.models import OptionInfo
+from typer.models import ArgumentInfo, OptionInfo
 
 from vocab_lit.models.settings import is_gguf
 from vocab_lit.text.errors import MissingExtra, UserError
@@ -53,6 +53,7 @@ if not sys.stderr.isatty():
     os.environ.setdefault("TQDM_MININTERVAL", "10")  # seconds between two lines of a progress bar in a log file
 
 log = logging.getLogger("vocab_lit")
+_T = TypeVar("_T")
 
 # %% ../../nbs/10_cli/00_console.ipynb #32e9d235
 FIRST = os.environ.get("RANK", "0") == "0"  # of the processes of torchrun, the one that speaks
@@ -83,7 +84,7 @@ def remarks_shown() -> Iterator[None]:
 
 # %% ../../nbs/10_cli/00_console.ipynb #dc38721f
 output = Console(highlight=False, force_jupyter=False)
-_WORD = 24  # characters up to which the first column keeps its cells on one line, where there is room
+_WORD = 24  # characters of which the first column has room
 _PART = 12  # characters of which any other name or heading has room
 _NUMBER = re.compile(r"[-\d,.]*%?( [→±] [-\d,.]+%?)?")
 _BETWEEN = 3  # characters from one column to the next
@@ -92,67 +93,52 @@ _BETWEEN = 3  # characters from one column to the next
 def _cell(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if isinstance(value, int):
-        return f"{value:,}"
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
-
-
-def show(rows: list[dict], title: str = "") -> None:
-    "Print records as a table, in which numbers are not broken; where it is too wide, the other columns in a second."
-    if not rows or not FIRST:
-        return
-    if title:
-        output.print(f"[bold]{escape(title)}[/bold]", soft_wrap=True)
-    columns = {name: [_cell(row[name]) for row in rows] for name in rows[0]}
-    least = {name: _least(name, cells) + _BETWEEN for name, cells in columns.items()}
-    first, *others = columns
-    tables = [[first]]
-    for name in others:
-        if sum(map(least.__getitem__, [*tables[-1], name])) + 1 > output.width:
-            tables.append([first])
-        tables[-1].append(name)
-    for names in tables:
-        output.print(_table({name: columns[name] for name in names}))
-
-
-def _is_number(cells: list[str]) -> bool:
-    return all(map(_NUMBER.fullmatch, cells))
+    if isinstance(value, (int, float)):
+        return f"{value:,}" if isinstance(value, int) else f"{value:.4g}"
+    return str(value)
 
 
 def _widest(cells: Iterable[str]) -> int:
     return max(cell_len(line) for cell in cells for line in cell.split("\n"))
 
 
-def _least(name: str, cells: list[str]) -> int:
-    "The characters that a column cannot do without."
-    widest, words = _widest(cells), _widest(re.split("[_ ]", name))
-    return max(widest, min(words, _PART)) if _is_number(cells) else min(max(widest, words), _PART)
+def _is_number(cells: list[str]) -> bool:
+    return all(map(_NUMBER.fullmatch, cells))
 
 
-def _widths(columns: dict[str, list[str]]) -> dict[str, int]:
-    "The characters of each column: what it cannot do without, and of the others as many as there is room for."
-    wanted = {name: _widest([name, *cells]) for name, cells in columns.items()}
-    widths = {name: _least(name, cells) for name, cells in columns.items()}
-    left, first = output.width - 1 - sum(width + _BETWEEN for width in widths.values()), next(iter(columns))
-    if (more := min(_widest(columns[first]) - widths[first], left)) > 0 and widths[first] + more <= _WORD:
-        widths[first], left = widths[first] + more, left - more
-    for _ in range(left):
-        if narrow := [name for name in columns if widths[name] < wanted[name]]:
-            widths[min(narrow, key=widths.__getitem__)] += 1
-    return widths
+def _least(name: str, cells: list[str], most: int = _PART) -> int:
+    "Return the characters that a column cannot do without: all of a number, and a part of anything else."
+    widest, words = _widest(cells), _widest(name.split())
+    return max(widest, min(words, most)) if _is_number(cells) else min(max(widest, words), most)
 
+# %% ../../nbs/10_cli/00_console.ipynb #e6f9fa7c
+def show(rows: list[dict], title: str = "") -> None:
+    "Print records as a table, in which numbers are not broken; if it is too wide, the other columns in a second."
+    if not rows or not FIRST:
+        return
+    if title:
+        output.print(f"[bold]{escape(title)}[/bold]", soft_wrap=True)
+    columns = {name.replace("_", " "): [_cell(row[name]) for row in rows] for name in rows[0]}
+    first, *others = columns
+    least = {name: _least(name, cells, _WORD if name == first else _PART) for name, cells in columns.items()}
+    tables = [[first]]
+    for name in others:
+        if sum(least[n] + _BETWEEN for n in (*tables[-1], name)) + 1 > output.width:
+            tables.append([first])
+        tables[-1].append(name)
+    for names in tables:
+        table, widths = Table(header_style="bold"), {name: least[name] for name in names}
+        for _ in range(output.width - 1 - sum(width + _BETWEEN for width in widths.values())):
+            if narrow := [name for name in names if widths[name] < _widest([name, *columns[name]])]:
+                widths[min(narrow, key=widths.__getitem__)] += 1
+        for name in names:
+            justify = "right" if _is_number(columns[name]) else "left"
+            table.add_column(name, justify=justify, overflow="fold", width=widths[name])
+        for row in zip(*(columns[name] for name in names)):
+            table.add_row(*map(escape, row))  # or [unused3] would be taken for a style
+        output.print(table)
 
-def _table(columns: dict[str, list[str]]) -> Table:
-    "A table that is as wide as the terminal at most."
-    table, widths = Table(header_style="bold"), _widths(columns)
-    for name, cells in columns.items():
-        justify = "right" if _is_number(cells) else "left"
-        table.add_column(name.replace("_", " "), justify=justify, overflow="fold", width=widths[name])
-    for row in zip(*columns.values()):
-        table.add_row(*map(escape, row))  # or [unused3] would be taken for a style
-    return table
-
-
+# %% ../../nbs/10_cli/00_console.ipynb #dd4176e0
 def show_facts(facts: Mapping[str, object], title: object = "") -> None:
     "Print one record as lines of a name and a value."
     table = Table.grid(padding=(0, 2))
@@ -175,17 +161,6 @@ class Stopped(BaseException):
     "A signal came outside of training, where nothing has to be saved."
 
 
-def _heed_signals() -> None:
-    "End a command by SIGTERM and SIGUSR1 so that half-written folders are removed."
-
-    def end(number, frame):
-        raise Stopped(signal.Signals(number).name)
-
-    for name in ("SIGTERM", "SIGUSR1"):
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), end)
-
-
 TRACEBACK = "VOCAB_LIT_TRACEBACK"  # in the environment
 
 
@@ -201,12 +176,8 @@ def error_message(error: Exception) -> str:
     return f"internal error ({place}): {message}; --traceback before the command, or {TRACEBACK}=1, shows all of it"
 
 
-def _shows_traceback(ctx: typer.Context) -> bool:
-    "Whether errors are to be shown with their traceback."
-    return bool(ctx.params.get("traceback")) or os.environ.get(TRACEBACK, "0") not in ("", "0")
-
-
-_UsageError: Any = typer.BadParameter.__mro__[1]  # typer has no name for it
+# typer has no name for it
+_UsageError: type[typer.BadParameter] = typer.BadParameter.__mro__[1]
 _TRY_AGAIN = 75  # in the numbers of sysexits.h
 
 
@@ -215,6 +186,10 @@ def _leave(problem: object, code: int) -> None:
     raise typer.Exit(code) from None
 
 
+def _stop(number: int, frame: object) -> None:
+    raise Stopped(signal.Signals(number).name)
+
+# %% ../../nbs/10_cli/00_console.ipynb #c3695aaa
 class OneLine(TyperGroup):
     "Commands whose remarks are printed, and whose users' errors are one line."
 
@@ -226,7 +201,8 @@ class OneLine(TyperGroup):
 
     def invoke(self, ctx: typer.Context) -> object:
         with suppress(ValueError):  # not in the main thread
-            _heed_signals()
+            for name in {"SIGTERM", "SIGUSR1"} & vars(signal).keys():
+                signal.signal(getattr(signal, name), _stop)  # so that half-written folders are removed
         try:
             with remarks_shown():
                 result = super().invoke(ctx)
@@ -245,7 +221,7 @@ class OneLine(TyperGroup):
                 raise
             _leave(" ".join(e.format_message().split()), 2)
         except Exception as e:
-            if _shows_traceback(ctx):
+            if ctx.params.get("traceback") or os.environ.get(TRACEBACK, "0") not in ("", "0"):
                 raise
             _leave(error_message(e), 1)
 
@@ -268,50 +244,41 @@ def sentence(text: str) -> str:
     return f"{escaped}." if text else ""
 
 
-def _empty(name: str) -> SettingError:
-    return SettingError(name, "the name is empty; give one, or leave the option out")
+_EMPTY = "the name is empty; give one, or leave the option out"  # which would be the current folder
 
 
-def _is_named(parameter: typer.CallbackParam, value: Any) -> Any:
-    "The value of an option that takes files; `SettingError` where a name is empty, which would be the current folder."
+def _is_named(parameter: typer.CallbackParam, value: _T) -> _T:
+    "Return the value of an option that takes files; raise `SettingError` if a name is empty."
     if value is not None and "" in (value if isinstance(value, list) else [value]):
-        raise _empty(str(parameter.name))
+        raise SettingError(str(parameter.name), _EMPTY)
     return value
 
 
 def _path(value: str) -> Path:
-    "A path that is given, which may not be empty: that would be the current folder."
+    "Return a path that is given, which may not be empty."
     if not str(value):
-        raise typer.BadParameter("the name is empty; give one, or leave the option out")
+        raise typer.BadParameter(_EMPTY)
     return Path(value)
 
-
+# %% ../../nbs/10_cli/00_console.ipynb #b245349c
 def _parameter(option: Option, default: object, panel: str | None) -> signatures.Parameter:
-    "The parameter of a command that an option is: its name and help, and the heading it stands under."
+    "Return the parameter of a command that an option is: its name and help, and the heading it is under."
     name, empty = f"--{option.name.replace('_', '-')}", default is MISSING or default in (None, "", ())
     if option.kind == "bool" and default is not False:
         name = f"{name}/--no-{name[2:]}"
     shown = (option.shown or False) if empty else True
-    info = typer.Option(name, help=sentence(option.help), show_default=shown, rich_help_panel=panel)
+    info: OptionInfo = typer.Option(name, help=sentence(option.help), show_default=shown, rich_help_panel=panel)
     if option.kind in _NUMBERS:
         info.metavar, default = f"<{option.kind}>", default if empty else str(default)
     if option.takes_files:
         info.callback = _is_named
     kind = _TYPES[option.kind] if default is MISSING or not empty else _TYPES[option.kind] | None
-    given = None if empty else default
-    usual = {} if default is MISSING else dict(default=given)
-    return signatures.Parameter(
-        option.name, signatures.Parameter.KEYWORD_ONLY, annotation=Annotated[kind, info], **usual
-    )
+    value = None if empty else default
+    usual = {} if default is MISSING else dict(default=value)
+    keyword = signatures.Parameter.KEYWORD_ONLY
+    return signatures.Parameter(option.name, keyword, annotation=Annotated[kind, info], **usual)
 
-
-def _parameters(cls: type[Settings], usual: object, only: str = "") -> dict[str, signatures.Parameter]:
-    "The options of a settings class by name, or some of them, with the defaults of an object of it."
-    names = only.split() or [name for name, option in options(cls).items() if option.kind in _TYPES]
-    known = {name: options(cls)[name] for name in names}
-    return {n: _parameter(o, getattr(usual, n, o.default), cls.heading or None) for n, o in known.items()}
-
-
+# %% ../../nbs/10_cli/00_console.ipynb #6b362b53
 def _print_all(ctx: typer.Context, asked: bool) -> None:
     "Print the help with the options that it leaves out otherwise."
     if not asked:
@@ -331,43 +298,42 @@ _HELP_ALL = signatures.Parameter(
 )
 
 
-def _placed(parameter: signatures.Parameter, main: list[str]) -> signatures.Parameter:
-    "A parameter, under no heading where it is a main option, and left out of the usual help where it is another."
-    kind, info = get_args(parameter.annotation)
-    if not isinstance(info, OptionInfo):
+def _adjusted(parameter: signatures.Parameter, main: list[str]) -> signatures.Parameter:
+    "Return a parameter that refuses an empty path, and that the usual help leaves out unless it is a main option."
+    kind, *rest = get_args(parameter.annotation) or [None]
+    if not rest or not isinstance(rest[0], (OptionInfo, ArgumentInfo)):
         return parameter
-    info = copy(info)
-    info.hidden = parameter.name not in main
-    info.rich_help_panel = (info.rich_help_panel or "Further options") if info.hidden else None
-    return parameter.replace(annotation=Annotated[kind, info])
-
-
-def _with_named_path(parameter: signatures.Parameter) -> signatures.Parameter:
-    "A parameter, which does not take an empty path."
-    about: list[Any]
-    kind, *about = get_args(parameter.annotation) or [None]
-    if kind not in (Path, Path | None) or not about or about[0].parser:
-        return parameter
-    info: Any = copy(about[0])
-    info.parser = _path
+    info = copy(rest[0])
+    if kind in (Path, Path | None) and not info.parser:
+        info.parser = _path
     if isinstance(info, OptionInfo):
-        info.metavar = info.metavar or "<path>"
-    return parameter.replace(annotation=Annotated[kind, info])
+        info.metavar = info.metavar or ("<path>" if info.parser is _path else None)
+        if main:
+            info.hidden = parameter.name not in main
+            info.rich_help_panel = (info.rich_help_panel or "Further options") if info.hidden else None
+    return parameter.replace(annotation=Annotated[kind, info], kind=signatures.Parameter.KEYWORD_ONLY)
 
-
+# %% ../../nbs/10_cli/00_console.ipynb #dc564944
 def with_settings(command: Callable[..., None], main: str = "") -> Callable[..., None]:
-    "A command for Typer, whose settings objects come from options, one for each of their fields."
-    own, groups, parameters = {}, {}, {}
+    "Return a command for Typer, whose settings objects come from options, one for each of their fields."
+    own: dict[str, signatures.Parameter] = {}
+    of_settings: dict[str, signatures.Parameter] = {}
+    groups: dict[str, tuple[type[Settings], list[str]]] = {}
     for p in signatures.signature(command, eval_str=True).parameters.values():
         cls, *only = get_args(p.annotation) or [p.annotation]
-        if isinstance(cls, type) and issubclass(cls, Settings):
-            groups[p.name] = (cls, _parameters(cls, p.default, *only))
-            parameters = groups[p.name][1] | parameters
-        else:
-            own[p.name] = _with_named_path(p).replace(kind=signatures.Parameter.KEYWORD_ONLY)
-    parameters = own | {name: p for name, p in parameters.items() if name not in own}
+        if not (isinstance(cls, type) and issubclass(cls, Settings)):
+            own[p.name] = p.replace(kind=signatures.Parameter.KEYWORD_ONLY)
+            continue
+        known = options(cls)
+        names = only[0].split() if only else [name for name, option in known.items() if option.kind in _TYPES]
+        groups[p.name] = cls, names
+        for name in names:
+            default = getattr(p.default, name, known[name].default)
+            of_settings.setdefault(name, _parameter(known[name], default, cls.heading or None))
+    parameters = {name: _adjusted(p, main.split()) for name, p in (of_settings | own).items()}
+    parameters = {name: parameters[name] for name in [*own, *(n for n in of_settings if n not in own)]}
     if main:
-        parameters = {name: _placed(p, main.split()) for name, p in parameters.items()} | dict(help_all=_HELP_ALL)
+        parameters["help_all"] = _HELP_ALL
 
     def call(**values: object) -> None:
         made = {
@@ -381,7 +347,7 @@ def with_settings(command: Callable[..., None], main: str = "") -> Callable[...,
     call.__annotations__ = {name: p.annotation for name, p in parameters.items()}
     return call
 
-
+# %% ../../nbs/10_cli/00_console.ipynb #befd2089
 app = typer.Typer(
     cls=OneLine,
     no_args_is_help=True,
@@ -404,8 +370,8 @@ def subcommands(name: str, panel: str, help: str) -> typer.Typer:
 def command(
     name: str,
     panel: str | None = None,  # the heading in --help
-    group: typer.Typer = app,
     main: str = "",  # names of the options that --help shows, with spaces between; empty: all
+    group: typer.Typer = app,
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     "Make a function a command, whose settings objects come from options."
 
@@ -416,12 +382,12 @@ def command(
     return register
 
 # %% ../../nbs/10_cli/00_console.ipynb #d20c4bb4
-def argument(help: str, metavar: str | None = None) -> Any:
+def argument(help: str, metavar: str | None = None) -> ArgumentInfo:
     "The Typer parameter of an argument."
     return typer.Argument(metavar=metavar, help=help, show_default=False)
 
 
-def given(help: str, *names: str, shown: str | bool = False, **more: Any) -> Any:
+def given(help: str, *names: str, shown: str | bool = False, **more: Any) -> OptionInfo:
     "The Typer parameter of an option; `shown` is what the help says of its default."
     return typer.Option(*names, help=help, show_default=shown, **more)
 
@@ -442,12 +408,12 @@ def as_folder(model: str) -> str:
     return str(gguf_folder(model))
 
 
-def _model(what: str) -> Any:
+def _model(what: str) -> ArgumentInfo:
     "The Typer parameter of a model."
     where = "or its name on the Hugging Face Hub (looked up in the folder VOCAB_LIT_HUB first, where that is set)."
     return typer.Argument(metavar="MODEL", callback=_mirrored, help=f"{what}, {where}", show_default=False)
 
-
+# %% ../../nbs/10_cli/00_console.ipynb #ad1668f3
 def with_text_field(ctx: typer.Context, parameter: typer.CallbackParam, text: list[str] | None) -> list[str] | None:
     "Text sources with what --field says, which is read before."
     _is_named(parameter, text)
@@ -460,7 +426,7 @@ TEXT_HELP = (
 )
 
 
-def sources(what: str, shown: str | bool = False, name: str = "--text", forms: str = TEXT_HELP) -> Any:
+def sources(what: str, shown: str | bool = False, name: str = "--text", forms: str = TEXT_HELP) -> OptionInfo:
     "The Typer parameter of an option that takes text sources."
     return given(f"{what}: {forms}. May be repeated.", name, callback=with_text_field, shown=shown)
 
@@ -485,16 +451,6 @@ DryRun = Annotated[bool, given("Check everything, print what would be done, and 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
 # %% ../../nbs/10_cli/00_console.ipynb #996946f0
-def _unless_given(ctx: typer.Context, other: str, value: object) -> Callable[[], object]:
-    "The value of a setup, which has no use where the command line gives another option in its place."
-
-    def usual() -> object:  # what the command line gives is read before
-        source = ctx.get_parameter_source(other)
-        return None if source and source.name == "COMMANDLINE" else value
-
-    return usual
-
-
 def _use_setup(ctx: typer.Context, path: Path | None) -> dict[str, Any]:
     "Read a setup file; what it says are defaults of the command."
     if path is None:
@@ -511,9 +467,14 @@ def _use_setup(ctx: typer.Context, path: Path | None) -> dict[str, Any]:
     if ctx.info_name != "adapt":  # a setup's epochs are those of its tasks; `vectors train` has others
         given.pop("epochs", None)
     either = [name for name in AdaptOptions.alternatives if name in given]
-    for other in AdaptOptions.alternatives if len(either) == 1 else ():
-        if other not in given:
-            given[either[0]] = _unless_given(ctx, other, given[either[0]])
+    if len(either) == 1:
+        [other], value = set(AdaptOptions.alternatives) - set(either), given[either[0]]
+
+        def unless_given() -> object:  # what the command line gives is read before
+            source = ctx.get_parameter_source(other)
+            return None if source and source.name == "COMMANDLINE" else value
+
+        given[either[0]] = unless_given
     ctx.default_map = {k: v for k, v in given.items() if k in names}
     return setup
 

@@ -48,16 +48,16 @@ def methods(as_json: Json = False) -> None:
     "List the methods of initialisation: what each does and needs, and who proposed it."
     from vocab_lit.methods.registry import method_table
 
-    rows = [row | dict(is_default=row["method"] == InitSettings.method) for row in method_table(about=True)]
-    tell_json(rows) if as_json else show(list(map(_shown_method, rows)))
-
-
-def _shown_method(row: dict) -> dict[str, str]:
-    "A method for the table: its names, and what is to be known of it."
-    also = f"also {row['aliases']}" if row["aliases"] else ""
-    names = [row["method"], "the default" * row["is_default"], also]
-    about = [row["about"], f"needs {row['needs']}; {row['paper']}"]
-    return dict(method="\n".join(filter(None, names)), what_it_does="\n".join(about))
+    rows: list[dict] = [row | dict(is_default=row["method"] == InitSettings.method) for row in method_table(about=True)]
+    if as_json:
+        tell_json(rows)
+        return
+    shown = []
+    for row in rows:
+        names = [row["method"], "the default" * row["is_default"], f"also {row['aliases']}" * bool(row["aliases"])]
+        about = f"{row['about']}\nneeds {row['needs']}; {row['paper']}"
+        shown.append(dict(method="\n".join(filter(None, names)), what_it_does=about))
+    show(shown)
 
 # %% ../../nbs/10_cli/01_look.ipynb #1a496246
 _SHARES = ("share_of_model", "seen")  # columns of percentages
@@ -69,7 +69,7 @@ _HEADINGS = {
 }
 
 
-def _shown(row: dict) -> dict:
+def _percentages(row: dict) -> dict:
     return {_HEADINGS.get(k, k): f"{v:.1%}" if k in _SHARES and v is not None else v or "" for k, v in row.items()}
 
 
@@ -83,13 +83,12 @@ def _show_verdict(inspection: "Inspection", verdict: "Verdict") -> None:
     from vocab_lit.study.report import trial_evidence
 
     m = verdict.measured
-    show(
-        list(map(_shown, verdict.curve)), "a vocabulary trained on the text, by size, and the model's with tokens added"
-    )
+    title = "a vocabulary trained on the text, by size, and the model's with tokens added"
+    show(list(map(_percentages, verdict.curve)), title)
     title = "the four ways"
     if "use" in verdict.ways[0]:
         title += " (training and use: computation for a word of text, over that with the vocabulary as it is)"
-    show(list(map(_shown, verdict.ways)), title)
+    show(list(map(_percentages, verdict.ways)), title)
     output.print(f"[bold]verdict: {verdict.advice}[/bold]", soft_wrap=True)
     decoder = bool(inspection.reading)
     facts = {
@@ -106,19 +105,6 @@ def _show_verdict(inspection: "Inspection", verdict: "Verdict") -> None:
     for name, value in facts.items():
         if value:
             show_line(f"  {name}: {value}")
-
-
-def _show_vocabulary(inspection: "Inspection") -> None:
-    from vocab_lit.text.words import script_name
-
-    facts = inspection.vocabulary
-    kinds = {f"{kind} tokens": n for kind, n in facts["kinds"].items()}
-    roles = ", ".join(f"{role} {piece}" for role, piece in facts["special"].items())
-    plain = {name: value for name, value in facts.items() if not isinstance(value, dict)}
-    show_facts(dict(model=inspection.model) | plain | kinds | {"roles": roles or "none"}, "vocabulary")
-    total, most = sum(facts["scripts"].values()), list(facts["scripts"].items())[:6]
-    shares = {script_name(script): f"{n:>9,} {n / total:6.1%}" for script, n in most}
-    show_facts(shares, "scripts (ISO 15924), the six with most tokens")
 
 
 @command("inspect", _PANEL)
@@ -146,6 +132,7 @@ def inspect(
         check_model_path(model)
     check_text(text or ())
     from vocab_lit.app.inspection import inspect_files
+    from vocab_lit.text.words import script_name
 
     inspection = inspect_files(model, text or (), bits)
     if as_json:
@@ -154,7 +141,14 @@ def inspect(
     if inspection.text:
         facts = {"unknown tokens" if k == "unk_rate" else k: v for k, v in inspection.text.items()}
         show_facts(facts | {"unknown tokens": f"{inspection.text['unk_rate']:.2%}"}, "text")
-    _show_vocabulary(inspection)
+    facts = inspection.vocabulary
+    roles = ", ".join(f"{role} {piece}" for role, piece in facts["special"].items())
+    plain = {name: value for name, value in facts.items() if not isinstance(value, dict)}
+    plain |= {f"{kind} tokens": n for kind, n in facts["kinds"].items()}
+    show_facts(dict(model=inspection.model) | plain | {"roles": roles or "none"}, "vocabulary")
+    total, most = sum(facts["scripts"].values()), list(facts["scripts"].items())[:6]
+    shares = {script_name(script): f"{n:>9,} {n / total:6.1%}" for script, n in most}
+    show_facts(shares, "scripts (ISO 15924), the six with most tokens")
     if inspection.weights:
         show_facts(inspection.weights, "weights")
     if inspection.verdict:
@@ -177,12 +171,11 @@ def explain(
     from vocab_lit.models.source import GgufSource
 
     plan = GgufSource(folder).plan if is_gguf(folder) else Plan.load(folder)
-    rows = plan.explain(token).to_dict("records")
-    rows = [r | dict(weight=None if r["weight"] != r["weight"] else round(r["weight"], 6)) for r in rows]
+    rows = plan.explain(token).round(6).to_dict("records")
     if as_json:
-        tell_json(rows)
+        tell_json(rows)  # in which a weight that is missing is null
     else:
-        show([r | dict(weight="" if r["weight"] is None else r["weight"]) for r in rows])
+        show([r | dict(weight="" if r["weight"] != r["weight"] else r["weight"]) for r in rows])
 
 # %% ../../nbs/10_cli/01_look.ipynb #021bfd21
 MadeModel = Annotated[
@@ -267,15 +260,11 @@ def cache_(
     if as_json:
         tell_json(dict(folder=str(place), bytes=size, removed=removed, copies=rows))
         return
-    shown = [
-        dict(
-            copy_of=row["file"],
-            MB=f"{row['bytes'] / 1e6:,.1f}",
-            used=time.strftime("%Y-%m-%d %H:%M", time.localtime(row["used"])),
-            folder=Path(row["folder"]).name,
-        )
-        for row in rows
-    ]
+    shown = []
+    for row in rows:
+        used = time.strftime("%Y-%m-%d %H:%M", time.localtime(row["used"]))
+        about = dict(MB=f"{row['bytes'] / 1e6:,.1f}", used=used, folder=Path(row["folder"]).name)
+        shown.append(dict(copy_of=row["file"]) | about)
     show(shown)
     show_line(f"{f'removed {removed / 1e6:,.1f} MB; ' * clear}{size / 1e6:,.1f} MB in {place}")
 
@@ -321,7 +310,8 @@ def check_(
     told = f"{len(breaking)} of {len(findings)} findings" if breaking else "nothing found that"
     if as_json:
         tell_json([asdict(finding) for finding in findings])
-    for line in () if as_json else (*findings, f"{told} would break {', '.join(broken or asked)}"):
-        show_line(str(line))
+    else:
+        for line in (*findings, f"{told} would break {', '.join(broken or asked)}"):
+            show_line(str(line))
     if breaking:
         raise typer.Exit(1)

@@ -93,9 +93,7 @@ def init(
     log.info(f"wrote {out}; put your files in, then: vocab-lit adapt --setup {shlex.quote(str(out))} --out DIR")
 
 # %% ../../nbs/10_cli/02_make.ipynb #d173bcca
-@command(
-    "clean", _PREPARE, main="out min_tokens duplicates language_model only_languages without_languages setup as_json"
-)
+@command("clean", _PREPARE, "out min_tokens duplicates language_model only_languages without_languages setup as_json")
 def clean(
     text: Annotated[list[str], typer.Argument(help=f"Text: {TEXT_HELP}.", callback=with_text_field)],
     out: Annotated[Path, given("A new file for the lines that are kept.")],
@@ -160,23 +158,18 @@ def tokenizer(
     log.info(f"saved in {out}")
 
 # %% ../../nbs/10_cli/02_make.ipynb #775d7153
-vectors = subcommands(
-    "vectors",
-    _PREPARE,
-    "Auxiliary embeddings of words and tokens: train them, align two languages.",
-)
+_VECTORS = "Auxiliary embeddings of words and tokens: train them, align two languages."
+vectors = subcommands("vectors", _PREPARE, _VECTORS)
+
+
+_OF_WORDS = "vectors of words, as for WECHSEL"
 
 
 @command("train", group=vectors, main="text out tokenizer method dim min_count epochs seed threads setup as_json")
 def vectors_train(
     text: RunText,
-    out: Annotated[
-        Path, given("A new file: .bin (fastText, with n-grams) or .vec for words, .vec or .npz for tokens.")
-    ],
-    tokenizer: Annotated[
-        str | None,
-        given("Train vectors of this tokenizer's tokens, as for FOCUS.", shown="vectors of words, as for WECHSEL"),
-    ] = None,
+    out: Annotated[Path, given("A new file: .bin (fastText n-grams) or .vec for words, .vec or .npz for tokens.")],
+    tokenizer: Annotated[str | None, given("Train vectors of its tokens, as for FOCUS.", shown=_OF_WORDS)] = None,
     how: VectorTraining = VectorTraining(),
     field: Field = "",
     setup: SetupFile = None,
@@ -199,16 +192,11 @@ Alignment = Annotated[VectorSettings, "normalise"]
 
 @command("align", group=vectors)
 def vectors_align(
-    source: Annotated[
-        Path, given("Word vectors of the source language: .bin, .vec, .txt, .vec.gz.", "--source-vectors")
-    ],
+    source: Annotated[Path, given("Source language's word vectors: .bin, .vec, .txt, .vec.gz.", "--source-vectors")],
     target: Annotated[Path, given("Word vectors of the target language.", "--target-vectors")],
     dictionary: Annotated[Path, given("Word pairs, the source's first, with a tab or space between.")],
     how: Alignment,
-    out: Annotated[
-        Path | None,
-        given("A new .vec file for the source's words in the target's space.", shown="only the report"),
-    ] = None,
+    out: Annotated[Path | None, given("A new .vec file of the source's words, aligned.", shown="only a report")] = None,
     setup: SetupFile = None,
     as_json: Json = False,
 ) -> None:
@@ -226,20 +214,10 @@ def vectors_align(
     tell_json(told) if as_json else show_facts(told, f"{source} aligned with {target}")
 
 # %% ../../nbs/10_cli/02_make.ipynb #dca1d570
-def _as_advised(model: str, text: list[str] | None, tokenizer: TokenizerSettings) -> TokenizerSettings:
-    "The settings with the number of tokens that the verdict on the text says."
-    from vocab_lit.app.inspection import advised
-
-    if not text:
-        raise SettingError("text", "how many tokens to add is judged from a text; give one, or --extend N")
-    check_text(text)
-    return advised(model, text, tokenizer)
-
-
 @command(
     "transplant",
     _PANEL,
-    main="text out tokenizer vocab_size extend method tokens vectors language setup dry_run push_to_hub",
+    "text out tokenizer vocab_size extend method tokens vectors language setup dry_run push_to_hub",
 )
 def transplant_(
     model: ModelOrGguf,
@@ -281,7 +259,12 @@ def transplant_(
     source.check_new(out)
     by_verdict = tokenizer.extend == AS_ADVISED
     if by_verdict:
-        tokenizer = _as_advised(model, text, tokenizer)
+        from vocab_lit.app.inspection import advised
+
+        if not text:
+            raise SettingError("text", "how many tokens to add is judged from a text; give one, or --extend N")
+        check_text(text)
+        tokenizer = advised(model, text, tokenizer)
     settings = TransplantSettings(tokenizer, vectors, init).without_unused(list(setup or ()), text or ())
     push_to_hub = upload_to(push_to_hub, dry_run, of=model)
     from vocab_lit.models.pipeline import check_transplant, transplant_files
@@ -300,36 +283,28 @@ def _show_trimmed(told: dict) -> None:
     from vocab_lit.text.words import script_name
 
     show([row | dict(share=f"{row['share']:.1%}") for row in told["sizes"]])
-    show(list(map(_text_trimmed, told["texts"])), "lines that were not counted")
+    unseen = []
+    for row in told["texts"]:
+        about = dict(unseen_lines="none, it is short", tokenized_differently="", tokens_lost="", tokens_per_word="")
+        if n := row["unseen_lines"]:
+            about = dict(unseen_lines=f"{n:,}", tokenized_differently=f"{row['tokenized_differently']:.1%}")
+            about["tokens_lost"] = f"{row['share_lost']:.2%}"
+            about["tokens_per_word"] = f"{row['tokens_per_word']:.3f} → {row['after']:.3f}"
+        unseen.append(dict(text=row["text"]) | about)
+    show(unseen, "lines that were not counted")
     for row in told["texts"]:
         if (more := row.get("unknown_after", 0) - row.get("unknown", 0)) > 0:
             show_line(f"{row['text']}: {more:,} tokens more of the unseen lines are unknown")
     if told["curve"][0]["as_before"]:
-        show(list(map(_point, told["curve"])), "unseen lines that are tokenized as before, by --vocab-size")
+        points = []
+        for row in told["curve"]:  # 100% only if it is all
+            covered = "100%" if row["coverage"] == 1 else f"{min(row['coverage'], 0.9999):.2%}"
+            shares = {name: f"{share:.1%}" for name, share in row["as_before"].items()}
+            points.append(dict(tokens=f"{row['tokens']:,}", of_the_text=covered) | shares)
+        show(points, "unseen lines that are tokenized as before, by --vocab-size")
     show(told.get("bits_per_byte", []), "bits per byte of lines that were not counted")
     lost = [dict(script=script_name(script), tokens=n) for script, n in told["lost"].items()]
     show(lost[:12], "tokens that are gone, by script (ISO 15924)")
-
-
-def _text_trimmed(row: dict) -> dict[str, str]:
-    "What trimming did to lines of a text that were not counted."
-    if not row["unseen_lines"]:
-        columns = ("tokenized_differently", "tokens_lost", "tokens_per_word")
-        return dict(text=row["text"], unseen_lines="none, it is short") | dict.fromkeys(columns, "")
-    return dict(
-        text=row["text"],
-        unseen_lines=f"{row['unseen_lines']:,}",
-        tokenized_differently=f"{row['tokenized_differently']:.1%}",
-        tokens_lost=f"{row['share_lost']:.2%}",
-        tokens_per_word=f"{row['tokens_per_word']:.3f} → {row['after']:.3f}",
-    )
-
-
-def _point(row: dict) -> dict[str, str]:
-    "A point of the curve: 100% only where it is all."
-    covered = "100%" if row["coverage"] == 1 else f"{min(row['coverage'], 0.9999):.2%}"
-    shares = {name: f"{share:.1%}" for name, share in row["as_before"].items()}
-    return dict(tokens=f"{row['tokens']:,}", of_the_text=covered) | shares
 
 
 @command("trim", _PANEL, main="text out coverage vocab_size words bits language setup push_to_hub as_json")

@@ -10,6 +10,7 @@ import json
 import logging
 import os
 import sys
+from collections import Counter
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -85,18 +86,19 @@ def _train(
         opened = prepare_run(folder, text, out, settings, run, adapter, keep)
         return opened.estimate() if opened else {}
     losses = lapt_files(folder, text, out, settings, run, adapter, keep)
-    is_model = (out / "config.json").is_file()  # and no adapter
-    bits = held_out_bits(folder, text, out, run) if FIRST and is_model else []
-    if as_json and FIRST:
+    if not FIRST:
+        return {}
+    bits = held_out_bits(folder, text, out, run) if (out / "config.json").is_file() else []  # of no adapter
+    if as_json:
         print(losses.to_json(orient="records", indent=2))
-    elif FIRST:
+    else:
         _show_trained(out, losses, bits, bool(keep.keep_text))
     return {}
 
 
 _OF_ONE_VOCABULARY = "not comparable between vocabularies"
 
-
+# %% ../../nbs/10_cli/03_train.ipynb #e0733d65
 def _show_trained(out: Path, losses: "pd.DataFrame", bits: list[dict], forgets: bool) -> None:
     "Print the first, the lowest and the last loss, bits per byte before and after, and what was forgotten."
     from vocab_lit.training.perplexity import ENDINGS, FORGOTTEN, bits_by_text, ending_warnings
@@ -195,7 +197,8 @@ def _with_setup(settings: EvaluateSettings, setup: dict) -> EvaluateSettings:
     return settings if settings.task_adapter else replace(settings, changes=section)
 
 
-_COLUMNS = ("task", "metric", "seed", "dev", "test", "best_epoch", "epochs", "seconds")  # and other metrics
+_OF_ALL = ("task", "metric")
+_COLUMNS = (*_OF_ALL, "seed", "dev", "test", "best_epoch", "epochs", "seconds")  # and other metrics
 
 
 def _show_scores(records: list[dict], title: str) -> None:
@@ -203,15 +206,12 @@ def _show_scores(records: list[dict], title: str) -> None:
     from statistics import mean, stdev
 
     metric = records[0]["metric"]
-    others = [name for name in records[0] if name not in _COLUMNS]
-
-    def shown(name, value):
-        return f"{100 * value:.2f}" if name in ("dev", "test", *others) else value
-
-    rows = [{k: shown(k, v) for k, v in r.items() if k not in ("task", "metric")} for r in records]
+    named = {metric: "test"} | {name: name for name in records[0] if name not in _COLUMNS}
+    shares = ("dev", *named.values())
+    rows = [{k: f"{100 * v:.2f}" if k in shares else v for k, v in r.items() if k not in _OF_ALL} for r in records]
     show(rows, f"{records[0]['task']}: {metric} of {title}")
-    for name, key in ((metric, "test"), *zip(others, others)):
-        scores = [100 * r[key] for r in records]
+    for name, key in named.items():
+        scores = [100 * record[key] for record in records]
         spread = f" ± {stdev(scores):.2f} ({len(scores)} seeds)" if len(scores) > 1 else ""
         output.print(f"test {name} {mean(scores):.2f}{spread}")
 
@@ -227,12 +227,8 @@ def _show_perplexity(record: dict, title: str) -> None:
     ends = {ENDINGS: record["end_probability"]} if record.get("end_probability") is not None else {}
     show_facts(facts | {"unknown tokens": record["unknown"]} | ends, title)
 
-
-@command(
-    "evaluate",
-    _PANEL,
-    main="task test train dev out language_adapter task_adapter seeds epochs setup resume as_json",
-)
+# %% ../../nbs/10_cli/03_train.ipynb #a372d0ab
+@command("evaluate", _PANEL, "task test train dev out language_adapter task_adapter seeds epochs setup resume as_json")
 def evaluate(
     model: ModelName,
     settings: EvaluateSettings,
@@ -279,20 +275,14 @@ def evaluate(
         _show_scores(records, model)
 
 # %% ../../nbs/10_cli/03_train.ipynb #957d6e1e
-@command(
-    "adapt",
-    _WHOLE,
-    main="text keep minutes hours for_ out gguf resume language setup dry_run push_to_hub as_json",
-)
+@command("adapt", _WHOLE, "text keep minutes hours for_ out gguf resume language setup dry_run push_to_hub as_json")
 def adapt(
     model: ModelOrGguf,
     text: RunText,
     out: Annotated[Path, given("A new or empty folder, or that of the same adaptation, which then resumes.")],
     options: Annotated[AdaptOptions, "minutes hours keep candidates language clean precision seed"],
     for_: Annotated[str, given(sentence(AIM_HELP), "--for", shown="quality")] = "",
-    gguf: Annotated[
-        str, given("A GGUF file of the same model: the result is written as one too, beside the folder.")
-    ] = "",
+    gguf: Annotated[str, given("A GGUF file of the model; the result is written as one too, beside the folder.")] = "",
     resume: Annotated[bool, given("Train an adaptation further, for as long again.", "--resume")] = False,
     field: Field = "",
     setup: SetupFile = None,
@@ -342,26 +332,19 @@ def adapt(
         log.info(f"the model is in {out}, the report is {out / 'report.md'}")
 
 # %% ../../nbs/10_cli/03_train.ipynb #be0436e7
+_STUDY_OUT = "A new or empty folder, or that of the same study, which then resumes."
+_CLUSTER = (
+    "A Dask cluster that computes the cells: the address of its scheduler, as tcp://HOST:8786, or its scheduler file."
+)
+
+
 @command("study", _WHOLE)
 def study_(
     file: Annotated[Path | None, argument("A study in YAML; --example prints one.")] = None,
-    out: Annotated[
-        Path | None,
-        given(
-            "A new or empty folder, or that of the same study, which then resumes.",
-            shown="the name of the file without .yml",
-        ),
-    ] = None,
+    out: Annotated[Path | None, given(_STUDY_OUT, shown="the name of the file without .yml")] = None,
     data: Annotated[str, given("Folder that {data} in names of files stands for.", shown="as the file says")] = "",
     processes: Annotated[int, typer.Option(min=0, help="Cells at a time; 0: as many as there are cores.")] = 1,
-    cluster: Annotated[
-        str,
-        given(
-            "A Dask cluster that computes the cells: the address of its scheduler, as tcp://HOST:8786, or its "
-            "scheduler file.",
-            shown="this machine",
-        ),
-    ] = "",
+    cluster: Annotated[str, given(_CLUSTER, shown="this machine")] = "",
     example: Annotated[bool, given("Print a study file with comments.", "--example")] = False,
     dry_run: DryRun = False,
     as_json: Json = False,
@@ -385,19 +368,16 @@ def study_(
     if file is None:
         raise UserError("no study file is given; `vocab-lit study --example` prints one to begin with")
     from vocab_lit.study.results import Workers
-    from vocab_lit.study.study import StudyRun, in_words, planned, run_study, time_left, to_compute
+    from vocab_lit.study.study import StudyRun, in_words, planned, run_study, time_left
     from vocab_lit.study.study_file import read_study
 
     study, out = read_study(file, data), out or file.with_suffix("")
     if out == file:
         raise SettingError("out", f" {out} is the study file; give a folder")
     run = StudyRun.open(study, out, Workers(processes, cluster), write=not dry_run)
-    if dry_run and as_json:
-        tell_json(planned(run))
-        return
     if dry_run:
-        show(planned(run), f"{study.name}: {len(study.cells):,} cells")
-        waiting = to_compute(run)
+        rows, waiting = planned(run), Counter(cell.way for cell in run.missing())
+        tell_json(rows) if as_json else show(rows, f"{study.name}: {len(study.cells):,} cells")
         left = in_words(time_left(waiting, run.seconds()))
         log.info(f"{waiting.total():,} cells to compute; time for them, one at a time: {left}")
         return

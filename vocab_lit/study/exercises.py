@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from numbers import Real
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from vocab_lit.methods.focus import sparsemax_threshold, sparsemax_weights
 from vocab_lit.methods.plan import Plan
@@ -24,13 +25,16 @@ from vocab_lit.text.errors import UserError, first_line
 from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.tokens.vocab import Vocab
 from vocab_lit.training.lm_loss import heldout_loss
-from vocab_lit.vectors.align import nearest
+from vocab_lit.vectors.align import AlignedVectors, nearest
 from vocab_lit.vectors.token_vectors import TokenVectors, token_vectors
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
 
 # %% auto #0
 __all__ = ['Judge', 'EXERCISES', 'CHAPTERS', 'LARGEST', 'OVERLAPPING', 'STATIC', 'ZIWA', 'COSINES', 'Verdict', 'exercise',
-           'check', 'numbers', 'parts', 'initialisation', 'first_sources', 'last_tenth', 'check_guess', 'told_starts',
-           'guess_start']
+           'check', 'numbers', 'parts', 'plan_of', 'differing', 'first_sources', 'last_tenth', 'losses_if_wrong',
+           'initial_loss', 'in_nats', 'guess_start']
 
 # %% ../../nbs/08_study/07_exercises.ipynb #ba2728e0
 @dataclass(frozen=True)
@@ -46,7 +50,7 @@ class Verdict:
         return f"not yet: {self.hint}" if self.hint else "right"
 
 
-Judge = Callable[[Any], str]  # of an answer, a hint
+Judge = Callable[..., str]  # of an answer, a hint
 EXERCISES: dict[str, Judge] = {}
 CHAPTERS = ("embedding-structure", "mad-x", "unks", "wechsel")  # whose exercises stand in modules of their own
 
@@ -61,11 +65,8 @@ def exercise(name: str) -> Callable[[Judge], Judge]:  # name: the chapter and a 
     return register
 
 
-def check(
-    name: str,  # of the exercise, as the chapter has it
-    answer: Any,
-) -> Verdict:
-    "Whether an answer is right, and otherwise a hint; `ValueError` where there is no such exercise."
+def check(name: str, answer: object) -> Verdict:
+    "Judge the answer to an exercise, named as in its chapter; `ValueError` if there is no such exercise."
     if (chapter := name.rpartition("-")[0]) in CHAPTERS:
         import_module(f"vocab_lit.study.exercises_{chapter.replace('-', '_')}")
     if name not in EXERCISES:
@@ -81,11 +82,12 @@ def check(
 LARGEST = 1e9  # of the numbers of an answer, so that none overflows where it is put to work
 
 
-def numbers(answer: Any, *shape: int) -> np.ndarray:
+def numbers(answer: object, *shape: int) -> np.ndarray:
     "Return an answer as an array; `ValueError` where it has another shape, or is not made of finite numbers."
     wanted = f"numbers in the shape {shape}" if shape else "a number"
     try:
-        array = np.asarray(answer.detach().cpu().double() if hasattr(answer, "detach") else answer)
+        detach = getattr(answer, "detach", None)
+        array = np.asarray(detach().cpu().double() if detach else answer)
         if array.dtype == object and array.size and all(isinstance(value, Real) for value in array.flat):
             array = array.astype(float)  # fractions, or whole numbers that are very large
     except (ValueError, TypeError, OverflowError):
@@ -99,8 +101,8 @@ def numbers(answer: Any, *shape: int) -> np.ndarray:
     return array.astype(float)
 
 
-def parts(answer: Any, *others: str) -> list[Any]:  # others: what the answer has behind the lines
-    "Return the parts of an answer, of which the first is lines of text; `ValueError` where they are not there."
+def parts(answer: object, *others: str) -> tuple:
+    "Return the parts of an answer: lines of text, and the others by their names; `ValueError` if it has others."
     wanted = f"give (lines, {', '.join(others)})"
     if not isinstance(answer, (tuple, list)) or len(answer) != 1 + len(others):
         raise UserError(wanted)
@@ -108,15 +110,27 @@ def parts(answer: Any, *others: str) -> list[Any]:  # others: what the answer ha
     lines = [] if isinstance(lines, (str, bytes)) or not isinstance(lines, Iterable) else list(lines)
     if not lines or not all(isinstance(line, str) for line in lines):
         raise UserError(f"{wanted}, where the lines are a list of texts, such as `read_lines` gives")
-    return [lines, *rest]
+    return (lines, *rest)
 
 
-def initialisation(answer: Any) -> InitStep:
-    "An answer as a step of a recipe; `ValueError` where it is none."
+def plan_of(
+    answer: object,
+    source: Vocab,
+    target: Vocab,
+    vectors: TokenVectors | AlignedVectors | None = None,
+    copied: str = "all",
+) -> Plan:
+    "Return the plan of a recipe with an answer as its step; `ValueError` if the answer is no `InitStep`."
     step = answer() if isinstance(answer, type) else answer
     if not isinstance(step, InitStep):
         raise UserError("give a class that inherits from InitStep")
-    return step
+    return Recipe("answer", (Copy(copied), step, Gaussian()), "", "").plan(source, target, vectors)
+
+
+def differing(plan: Plan, right: csr_array | np.ndarray, rows: np.ndarray, within: float = 1e-4) -> np.ndarray:
+    "Return the rows of a plan whose weights are not right, or not finite."
+    apart = abs(csr_array(plan.weights[rows]) - csr_array(right)).max(axis=1).toarray().ravel()
+    return rows[~(apart <= within)]
 
 
 def first_sources(plan: Plan, token: int) -> str:
@@ -132,17 +146,12 @@ def last_tenth(lines: Sequence[str]) -> tuple[list[str], list[str]]:
     return list(lines[:-held_out]), list(lines[-held_out:])
 
 
-def check_guess(guess: str, names: Sequence[str]) -> None:  # names: two
-    "`ValueError` where a guess is none of what it may be."
-    if not isinstance(guess, str) or guess not in names:
-        raise UserError(f"{guess!r} is none of the two; choose from {', '.join(names)}")
-
-
-def told_starts(guess: str, losses: Mapping[str, float]) -> str:
-    "Losses before training, in words, where a reader has guessed the higher one."
-    if losses[guess] == min(losses.values()):
-        return ""
-    return ", ".join(f"{method} starts at {loss:.2f} nats" for method, loss in losses.items())
+def losses_if_wrong(guess: object, losses: Mapping[str, Callable[[], float]]) -> dict[str, float]:
+    "Compute two losses, and return them if the guess is not the lower one; `ValueError` if it is none of them."
+    if not isinstance(guess, str) or guess not in losses:
+        raise UserError(f"{guess!r} is none of the two; choose from {', '.join(losses)}")
+    computed = {name: compute() for name, compute in losses.items()}
+    return {} if computed[guess] == min(computed.values()) else computed
 
 # %% ../../nbs/08_study/07_exercises.ipynb #1d74f7e7
 OVERLAPPING = ("mto", "maji", "gari")
@@ -158,7 +167,7 @@ def _weights(vector: np.ndarray) -> np.ndarray:  # (3,)
 
 
 @exercise("focus-1")
-def _sparsemax_by_hand(answer: Any) -> str:
+def _sparsemax_by_hand(answer: object) -> str:
     weights = numbers(answer, 3)
     right = np.maximum(COSINES - sparsemax_threshold(COSINES[None]), 0)
     if np.allclose(weights, right, atol=0.005):
@@ -169,7 +178,7 @@ def _sparsemax_by_hand(answer: Any) -> str:
 
 
 @exercise("focus-2")
-def _one_alone(answer: Any) -> str:
+def _one_alone(answer: object) -> str:
     weights = _weights(numbers(answer, 3))
     if weights[2] > 1 - 1e-6:
         return ""
@@ -178,7 +187,7 @@ def _one_alone(answer: Any) -> str:
 
 
 @exercise("focus-3")
-def _nearest_has_no_part(answer: Any) -> str:
+def _nearest_has_no_part(answer: object) -> str:
     embeddings, weights = numbers(answer, 3, 3), _weights(ZIWA)
     distances = np.linalg.norm(embeddings - weights @ embeddings, axis=1)
     largest, rest = weights.argmax(), np.delete(distances, weights.argmax())
@@ -199,13 +208,13 @@ def _swahili() -> tuple[Vocab, Vocab, TokenVectors]:  # source and target vocabu
 @exercise("focus-4")
 def _ten_nearest(answer: type[InitStep] | InitStep) -> str:
     source, target, vectors = _swahili()
-    plan = Recipe("answer", (Copy(), initialisation(answer), Gaussian()), "", "").plan(source, target, vectors)
+    plan = plan_of(answer, source, target, vectors)
     copied = Recipe("copies", (Copy(), Gaussian()), "", "").plan(source, target, vectors).copied
     known = with_vectors(target, vectors)
     anchors, new = np.flatnonzero(known & (copied >= 0)), np.flatnonzero(known & (copied < 0))
     found, _ = nearest(vectors.matrix[new], vectors.matrix, 10, anchors)
     right = RowWeights.mean(dict(zip(new.tolist(), copied[found])), len(source)).weights
-    wrong = new[~(abs(plan.weights[new] - right).max(axis=1).toarray().ravel() <= 1e-4)]  # also where one is NaN
+    wrong = differing(plan, right, new)
     if not len(wrong):
         return ""
     hint = f"{len(wrong)} of {len(new)} tokens have other weights; {first_sources(plan, int(wrong[0]))}"
@@ -213,23 +222,37 @@ def _ten_nearest(answer: type[InitStep] | InitStep) -> str:
     return f"{hint}; are these source ids, as context.copied has them?" if tenths else hint
 
 
-def _loss_before_training(lines: Sequence[str], method: str) -> float:
-    "The loss on the last tenth of the lines, of the library's small model with a vocabulary made from the others."
-    train, unseen = last_tenth(lines)
-    source, tokenizer = Source.open(data_path("models", "mini-xlmr")), train_tokenizer(train, "unigram", vocab_size=500)
-    vectors = token_vectors(tokenizer, train) if method == "focus" else None
+def initial_loss(
+    source: Source,
+    tokenizer: PreTrainedTokenizerBase,  # the target's
+    unseen: Sequence[str],
+    method: str,
+    vectors: TokenVectors | AlignedVectors | None = None,
+) -> float:
+    "Return the loss on unseen lines, before training, of a model that a method gives the tokenizer."
     made = transplant(source.load(), source.tokenizer, tokenizer, method, vectors)
     return heldout_loss(made.model, tokenizer, unseen, length=64)
+
+
+def in_nats(losses: Mapping[str, float]) -> str:
+    "Return initial losses in words."
+    return ", ".join(f"{method} starts at {loss:.2f} nats" for method, loss in losses.items())
 
 
 def guess_start(
     answer: tuple[Sequence[str], str],  # lines of a language, and the method that starts lower
     methods: Sequence[str],  # two
 ) -> str:
-    "The losses of two methods before training, where a reader has guessed the higher one."
+    "Return the initial losses of two methods in words, if a reader has guessed the higher one."
     lines, guess = parts(answer, "guess")
-    check_guess(guess, methods)
-    return told_starts(guess, {method: _loss_before_training(lines, method) for method in methods})
+
+    def loss_of(method: str) -> float:  # on the last tenth of the lines, with a vocabulary made from the others
+        train, unseen = last_tenth(lines)
+        tokenizer = train_tokenizer(train, "unigram", vocab_size=500)
+        vectors = token_vectors(tokenizer, train) if method == "focus" else None
+        return initial_loss(Source.open(data_path("models", "mini-xlmr")), tokenizer, unseen, method, vectors)
+
+    return in_nats(losses_if_wrong(guess, {method: partial(loss_of, method) for method in methods}))
 
 
 @exercise("focus-5")

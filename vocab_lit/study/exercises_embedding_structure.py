@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from typing import Any
 
 import numpy as np
 import torch
@@ -16,7 +15,7 @@ from vocab_lit.methods.plan import fit_diagonal
 from vocab_lit.methods.recipe import Copy, Gaussian, InitStep, Recipe, RowWeights
 from vocab_lit.methods.reinit import Group
 from vocab_lit.models.source import Source
-from vocab_lit.study.exercises import exercise, guess_start, initialisation, numbers
+from vocab_lit.study.exercises import differing, exercise, guess_start, numbers, plan_of
 from vocab_lit.text.corpus import data_path, read_lines
 from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.tokens.vocab import Vocab
@@ -31,7 +30,7 @@ INITIAL = np.array([True, True, True, False, False])  # of the third
 
 
 @exercise("embedding-structure-1")
-def _moments_by_hand(answer: Any) -> str:
+def _moments_by_hand(answer: object) -> str:
     given = numbers(answer, 2)
     mean, deviation = (float(x) for x in fit_diagonal(np.arange(3), torch.tensor(GROUP)[:, None]))
     if not np.isclose(given[0], mean, atol=0.005):
@@ -44,7 +43,7 @@ def _moments_by_hand(answer: Any) -> str:
 
 
 @exercise("embedding-structure-2")
-def _length_of_a_sample(answer: Any) -> str:
+def _length_of_a_sample(answer: object) -> str:
     length = float(numbers(answer))
     sampled = np.random.default_rng(0).standard_normal((2000, DIMENSIONS))
     right = np.linalg.norm(sampled, axis=1).mean()
@@ -61,7 +60,7 @@ def _nearest_to_own_mean(points: np.ndarray) -> np.ndarray:  # of bool, (5,); a 
 
 
 @exercise("embedding-structure-3")
-def _plane_hides_groups(answer: Any) -> str:
+def _plane_hides_groups(answer: object) -> str:
     embeddings = numbers(answer, 5, 3)
     centred = embeddings - embeddings.mean(0)
     plane = centred @ np.linalg.svd(centred)[2][:2].T
@@ -83,12 +82,12 @@ def _swahili() -> tuple[Vocab, Vocab]:  # source and target
 @exercise("embedding-structure-4")
 def _means_of_groups(answer: type[InitStep] | InitStep) -> str:
     source, target = _swahili()
-    plan = Recipe("answer", (Copy(), initialisation(answer), Gaussian()), "", "").plan(source, target)
+    plan = plan_of(answer, source, target)
     steps = (Copy(), Gaussian(Group("script", position=True)), Gaussian())
     sampled = Recipe("sampled", steps, "", "").plan(source, target)
     members, rows = list(sampled.groups.values()), np.flatnonzero(sampled.step == 1)
     right = RowWeights.mean({int(row): members[sampled.group[row]] for row in rows}, len(source)).weights
-    wrong = rows[~(abs(plan.weights[rows] - right).max(axis=1).toarray().ravel() <= 1e-6)]  # also where one is NaN
+    wrong = differing(plan, right, rows, 1e-6)
     if not len(wrong):
         return ""
     token, used = target[wrong[0]].shown, plan.weights[wrong[0]].nnz

@@ -8,14 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache, partial
-from typing import Any
 
 import numpy as np
 import torch
 
 from vocab_lit.models.madx import LANGUAGE, Adapter, Bottleneck, Coupling, MadX
 from vocab_lit.models.source import load_model
-from vocab_lit.study.exercises import check_guess, exercise, last_tenth, numbers, parts
+from vocab_lit.study.exercises import exercise, last_tenth, losses_if_wrong, numbers, parts
 from vocab_lit.text.corpus import data_path
 from vocab_lit.text.errors import UserError
 from vocab_lit.tokens.load import load_tokenizer
@@ -63,7 +62,7 @@ def _stacked_as_in_the_paper(up: np.ndarray, language: bool) -> np.ndarray:
 
 # %% ../../nbs/08_study/10_exercises_mad_x.ipynb #f0ad57f0
 @exercise("mad-x-1")
-def _weights_of_a_language(answer: Any) -> str:
+def _weights_of_a_language(answer: object) -> str:
     weights = float(numbers(answer))
     shapes = {"": LANGUAGE, "the invertible adapter is missing": replace(LANGUAGE, invertible=0)}
     with torch.device("meta"):
@@ -76,7 +75,7 @@ def _weights_of_a_language(answer: Any) -> str:
 
 
 @exercise("mad-x-2")
-def _what_comes_out_as_ones(answer: Any) -> str:
+def _what_comes_out_as_ones(answer: object) -> str:
     given = torch.tensor(numbers(answer, 4), dtype=torch.float32)
     with torch.no_grad():
         out = _coupling()(given)
@@ -87,7 +86,7 @@ def _what_comes_out_as_ones(answer: Any) -> str:
 
 
 @exercise("mad-x-3")
-def _task_adapter_that_shuts_off(answer: Any) -> str:
+def _task_adapter_that_shuts_off(answer: object) -> str:
     up = numbers(answer, 1, 4)
     apart = abs(_stacked_as_in_the_paper(up, True) - _stacked_as_in_the_paper(up, False)).max()
     return "" if apart <= 1e-6 else f"the language adapter still moves a number by {apart:.2f}"
@@ -125,10 +124,9 @@ def _loss_after_text(lines: tuple[str, ...], invertible: float) -> float:
 
 
 @exercise("mad-x-5")
-def _guess_for_a_language(answer: tuple[Sequence[str], str]) -> str:
+def _with_or_without_invertible(answer: tuple[Sequence[str], str]) -> str:
     lines, guess = parts(answer, "guess")
-    invertible = {"with": 2, "without": 0}
-    check_guess(guess, [*invertible])
-    losses = {name: _loss_after_text(tuple(lines), reduction) for name, reduction in invertible.items()}
+    of = {name: partial(_loss_after_text, tuple(lines), size) for name, size in {"with": 2, "without": 0}.items()}
+    losses = losses_if_wrong(guess, of)
     told = " and ".join(f"{loss:.2f} nats {name}" for name, loss in losses.items())
-    return "" if losses[guess] == min(losses.values()) else f"the loss is {told} an invertible adapter"
+    return f"the loss is {told} an invertible adapter" if losses else ""

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from typing import Any
 
 import numpy as np
 
-from vocab_lit.methods.recipe import Copy, Gaussian, InitStep, Recipe
+from vocab_lit.methods.recipe import InitStep
 from vocab_lit.methods.semi_nmf import mu_step, semi_nmf
 from vocab_lit.models.source import Source
-from vocab_lit.study.exercises import exercise, initialisation, numbers, parts
+from vocab_lit.study.exercises import differing, exercise, numbers, parts, plan_of
 from vocab_lit.text.corpus import data_path, read_lines
 from vocab_lit.text.errors import UserError
 from vocab_lit.tokens.train import train_tokenizer_like
@@ -30,7 +29,7 @@ COUNTED = dict(V=30_000, D=768, k=100, C=5)  # of the first exercise
 
 
 @exercise("unks-1")
-def _trainable(answer: Any) -> str:
+def _trainable(answer: object) -> str:
     import torch
 
     from vocab_lit.models.factored_embedding import FactoredEmbedding
@@ -47,25 +46,20 @@ def _trainable(answer: Any) -> str:
     return "each token has k numbers, and one for each of the C up-projections that it may choose"
 
 
-def _relative_error(G: np.ndarray) -> float:  # (1, 3)
-    "The error of E ≈ F G with the best F, as a share of the norm of E."
-    squared = mu_step(G, EMBEDDINGS.T @ EMBEDDINGS)[1]
-    return float(np.sqrt(max(squared, 0)) / np.linalg.norm(EMBEDDINGS))
-
-
 @exercise("unks-2")
-def _stuck(answer: Any) -> str:
+def _stuck(answer: object) -> str:
     G = numbers(answer, 1, 3)
     if (G < 0).any() or not G.any():
         return "G has no negative number, and one that is not zero"
-    for _ in range(1000):
-        G, _ = mu_step(G, EMBEDDINGS.T @ EMBEDDINGS)
-    error = _relative_error(G)
+    squared = np.inf  # the error of E ≈ F G with the best F
+    for _ in range(1001):
+        G, squared = mu_step(G, EMBEDDINGS.T @ EMBEDDINGS)
+    error = float(np.sqrt(max(squared, 0)) / np.linalg.norm(EMBEDDINGS))
     return "" if error > 0.5 else f"the updates end at {error:.0%} of the norm of E; which number can no factor change?"
 
 
 @exercise("unks-3")
-def _neighbours_change(answer: Any) -> str:
+def _neighbours_change(answer: object) -> str:
     E = numbers(answer, 5, 3)
     made = semi_nmf(E, 1, steps=500)
     product, nearest = made.F @ made.G[0], []
@@ -91,11 +85,11 @@ def _swahili() -> tuple[Vocab, Vocab]:  # source and target vocabulary
 @exercise("unks-4")
 def _mean_of_overlap(answer: type[InitStep] | InitStep) -> str:
     source, target = _swahili()
-    plan = Recipe("answer", (Copy(), initialisation(answer), Gaussian()), "", "").plan(source, target)
+    plan = plan_of(answer, source, target)
     copied, new = plan.copied[plan.copied >= 0], np.flatnonzero(plan.copied < 0)
     right = np.zeros(len(source))
     right[copied] = 1 / len(set(copied))
-    wrong = new[~(abs(plan.weights[new].toarray() - right).max(axis=1) <= 1e-5)]  # also where one is NaN
+    wrong = differing(plan, np.tile(right, (len(new), 1)), new, 1e-5)
     if not len(wrong):
         return ""
     told = f"{len(wrong)} of {len(new)} new tokens, such as {target[wrong[0]].text.strip()}"

@@ -6,33 +6,37 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
-from typing import Any
+from functools import cache, partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import softmax
 
-from vocab_lit.methods.recipe import Copy, Gaussian, InitStep, Recipe
+from vocab_lit.methods.recipe import InitStep
 from vocab_lit.methods.wechsel import NearestNeighbours
 from vocab_lit.models.source import Source
-from vocab_lit.models.transplant import transplant
 from vocab_lit.study.exercises import (
-    check_guess,
+    differing,
     exercise,
     first_sources,
-    initialisation,
+    in_nats,
+    initial_loss,
     last_tenth,
+    losses_if_wrong,
     numbers,
     parts,
-    told_starts,
+    plan_of,
 )
 from vocab_lit.text.corpus import data_path, read_lines
 from vocab_lit.text.errors import UserError
 from vocab_lit.tokens.train import train_tokenizer_like
 from vocab_lit.tokens.vocab import Vocab
-from vocab_lit.training.lm_loss import heldout_loss
 from vocab_lit.vectors.align import AlignedVectors, align_tokens
 from vocab_lit.vectors.word_vectors import train_words
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+    from transformers import PreTrainedTokenizerBase
 
 # %% auto #0
 __all__ = ['COSINES', 'CLOSE', 'TRANSLATED', 'ENGLISH', 'PAIRS']
@@ -45,7 +49,7 @@ ENGLISH = np.array([[0.9, 0.1, 0.2], [0.8, 0.5, 0.1], [0.1, 0.9, 0.2]])
 
 
 @exercise("wechsel-1")
-def _softmax_by_hand(answer: Any) -> str:
+def _softmax_by_hand(answer: object) -> str:
     weights = numbers(answer, 2)
     if np.allclose(weights, softmax(COSINES / 0.1), atol=0.006):
         return ""
@@ -55,7 +59,7 @@ def _softmax_by_hand(answer: Any) -> str:
 
 
 @exercise("wechsel-2")
-def _nearly_alone(answer: Any) -> str:
+def _nearly_alone(answer: object) -> str:
     temperature = float(numbers(answer))
     if temperature <= 0:
         return "a temperature is above 0"
@@ -66,7 +70,7 @@ def _nearly_alone(answer: Any) -> str:
 
 
 @exercise("wechsel-3")
-def _rotation_may_not_fit(answer: Any) -> str:
+def _rotation_may_not_fit(answer: object) -> str:
     swahili = numbers(answer, 3, 3)
     left, _, right = np.linalg.svd(ENGLISH.T @ swahili)
     both = [x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-12) for x in (swahili, ENGLISH @ left @ right)]
@@ -87,7 +91,9 @@ PAIRS = [
 ]
 
 
-def _aligned(lines: Sequence[str], pairs: Sequence[Sequence[str]], size: int) -> tuple[Any, Any, AlignedVectors]:
+def _aligned(
+    lines: Sequence[str], pairs: Sequence[Sequence[str]], size: int
+) -> tuple[PreTrainedTokenizerBase, PreTrainedTokenizerBase, AlignedVectors]:
     "Source tokenizer, a target tokenizer of some size, and vectors of the tokens of both in one space."
     source = Source.open(data_path("models", "mini-roberta")).tokenizer
     target = train_tokenizer_like(source, lines, vocab_size=size)
@@ -103,7 +109,7 @@ def _swahili() -> tuple[Vocab, Vocab, AlignedVectors]:
     return Vocab.from_tokenizer(source), Vocab.from_tokenizer(target), vectors
 
 
-def _least_cosine(weights: Any, row: int, vectors: AlignedVectors) -> float:
+def _least_cosine(weights: csr_array, row: int, vectors: AlignedVectors) -> float:
     "The cosine of a target token to the farthest of the source tokens that have a weight."
     chosen, own = vectors.source.matrix[weights[[row]].indices], vectors.target.matrix[row]
     return float((chosen @ own / np.linalg.norm(chosen, axis=1) / np.linalg.norm(own)).min())
@@ -112,9 +118,8 @@ def _least_cosine(weights: Any, row: int, vectors: AlignedVectors) -> float:
 @exercise("wechsel-4")
 def _equal_weights(answer: type[InitStep] | InitStep) -> str:
     source, target, vectors = _swahili()
-
-    def planned(step):
-        return Recipe("answer", (Copy("specials"), step, Gaussian()), "", "").plan(source, target, vectors)
+    plan = plan_of(answer, source, target, vectors, "specials")
+    right = plan_of(NearestNeighbours(temperature=1e9), source, target, vectors, "specials")
 
     def is_as_near(row):  # of tokens that are equally near, any may be taken
         given, expected = (one.weights[[row]] for one in (plan, right))
@@ -122,9 +127,7 @@ def _equal_weights(answer: type[InitStep] | InitStep) -> str:
             return False
         return _least_cosine(plan.weights, row, vectors) > _least_cosine(right.weights, row, vectors) - 1e-5
 
-    plan, right = planned(initialisation(answer)), planned(NearestNeighbours(temperature=1e9))
-    apart = abs(plan.weights - right.weights).max(axis=1).toarray().ravel()
-    others = np.flatnonzero(~(apart <= 1e-4))  # also where one is NaN
+    others = differing(plan, right.weights, np.arange(len(plan.target)))
     wrong = [int(row) for row in others if not is_as_near(row)]
     if not wrong:
         return ""
@@ -132,17 +135,14 @@ def _equal_weights(answer: type[InitStep] | InitStep) -> str:
 
 
 @exercise("wechsel-5")
-def _guess_for_a_language(answer: tuple[Sequence[str], Sequence[Sequence[str]], str]) -> str:
+def _wechsel_or_subtokens(answer: tuple[Sequence[str], Sequence[Sequence[str]], str]) -> str:
     lines, pairs, guess = parts(answer, "pairs", "guess")
-    check_guess(guess, ("wechsel", "subtoken-mean"))
     if not all(isinstance(pair, (tuple, list)) and len(pair) == 2 for pair in pairs):
         raise UserError("give pairs of words, the English one first")
     train, unseen = last_tenth(lines)
     _, tokenizer, vectors = _aligned(train, pairs, 500)
-    source, losses = Source.open(data_path("models", "mini-roberta")), {}
-    for method, given in (("wechsel", vectors), ("subtoken-mean", None)):
-        made = transplant(source.load(), source.tokenizer, tokenizer, method, given)
-        losses[method] = heldout_loss(made.model, tokenizer, unseen, length=64)
-    told = told_starts(guess, losses)
+    loss_of = partial(initial_loss, Source.open(data_path("models", "mini-roberta")), tokenizer, unseen)
+    losses = {"wechsel": partial(loss_of, "wechsel", vectors), "subtoken-mean": partial(loss_of, "subtoken-mean")}
+    told = in_nats(losses_if_wrong(guess, losses))
     hint = "look at the pairs that both texts have, and at what the source's tokenizer makes of a word"
     return f"{told}; {hint}" if told else ""

@@ -30,10 +30,11 @@ PLACE = ("model", "language", "limit")  # what a way and the baseline have in co
 MUCH_UNKNOWN = 0.001  # share of characters from which bits per byte say too little
 
 
-def at_equal_time(
-    table: pd.DataFrame,  # as for `measures`
-) -> pd.DataFrame:  # setting, model, language, limit, seed, reached (CPU seconds), value
-    "Bits per byte of each way when the first of them stopped; between two evaluations, on the line through them."
+def at_equal_time(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the bits per byte of each way when the first of them stopped, interpolated between evaluations.
+
+    The table is that of `measures`; columns are setting, model, language, limit, seed, reached (CPU seconds), value.
+    """
     import pandas as pd
 
     place = [*PLACE, "seed"]
@@ -43,16 +44,18 @@ def at_equal_time(
     curves["reached"] = curves.groupby(["setting", *place])[TRAINED_FOR].transform("max")
     curves["reached"] = curves.groupby(place).reached.transform("min")
     rows = [
-        dict(zip(("setting", *place, "reached"), cell), value=float(np.interp(cell[-1], part[TRAINED_FOR], part[BITS])))
+        (*cell, float(np.interp(cell[-1], part[TRAINED_FOR], part[BITS])))
         for cell, part in curves.groupby(["setting", *place, "reached"], sort=False)
     ]
     return pd.DataFrame(rows, columns=["setting", *place, "reached", "value"])
 
 
-def measures(
-    table: pd.DataFrame,  # a row per value: setting (the way), model, language, limit, seed, what, metric, value, ...
-) -> pd.DataFrame:  # columns setting, model, language, limit, seed, measure, value
-    "The measures by which ways are compared: bits per byte at start, end and equal cost, and scores of tasks."
+def measures(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the measures by which ways are compared: bits per byte at start, end and equal cost, and scores of tasks.
+
+    The table has a row for each value: setting (the way), model, language, limit, seed, what, metric, value, ...;
+    the result has the columns setting, model, language, limit, seed, measure, value.
+    """
     import pandas as pd
 
     table = table.reindex(columns=[*dict.fromkeys([*table.columns, "task", "source", "step"])])
@@ -69,11 +72,11 @@ def measures(
     return rows[["setting", *PLACE, "seed", "measure", "value"]]
 
 
-def unknown_ways(
-    table: pd.DataFrame,
-    from_share: float = MUCH_UNKNOWN,
-) -> pd.DataFrame:  # setting, model, language, limit, value (share of characters)
-    "Where bits per byte are too low, since characters hidden in unknown tokens are not predicted."
+def unknown_ways(table: pd.DataFrame, from_share: float = MUCH_UNKNOWN) -> pd.DataFrame:
+    """Return where bits per byte are too low, since characters hidden in unknown tokens are not predicted.
+
+    Columns are setting, model, language, limit and value (the share of characters).
+    """
     shares = table[table.metric == UNKNOWN].groupby(["setting", *PLACE], sort=False).value.mean().reset_index()
     return shares[shares.value > from_share].reset_index(drop=True)
 
@@ -83,10 +86,11 @@ def _shown(values: pd.Series) -> str:
     return f"{values.mean():.3f}{spread}"
 
 
-def way_tables(
-    table: pd.DataFrame,
-) -> dict[tuple, pd.DataFrame]:  # by model, language and amount: a row per way, mean and standard deviation over seeds
-    "The results of each way, a table for each model, language and amount of text."
+def way_tables(table: pd.DataFrame) -> dict[tuple, pd.DataFrame]:
+    """Return the results by model, language and amount of text.
+
+    Each table has a row for each way, with mean and standard deviation over seeds.
+    """
     measured, unknown = measures(table), unknown_ways(table)
     starred = set(unknown[["setting", *PLACE]].itertuples(index=False, name=None))
     tables = {}
@@ -101,15 +105,15 @@ def way_tables(
     return tables
 
 
-def costs(table: pd.DataFrame) -> pd.DataFrame:  # a row per way, the mean of its cells
-    "The costs of each way."
+def costs(table: pd.DataFrame) -> pd.DataFrame:
+    "Return the costs of each way, the mean of its cells."
     cost = table[(table.what == "cost") | (table.metric == "tokens")]
     means = cost.groupby(["setting", "metric"], sort=False).value.mean().unstack()
     return means.reindex(index=cost.setting.unique(), columns=cost.metric.unique())
 
 # %% ../../nbs/08_study/02_report.ipynb #f7838bb3
-def holm(p: Sequence[float]) -> np.ndarray:  # NaN stays
-    "Values of p for several tests at once, by Holm (1979)."
+def holm(p: Sequence[float]) -> np.ndarray:
+    "Correct values of p for several tests at once, by Holm (1979); NaN stays."
     values = np.asarray(p, float)
     out = np.full(len(values), np.nan)
     order = np.argsort(values)[: int(np.isfinite(values).sum())]
@@ -142,11 +146,11 @@ def _compared(pairs: pd.DataFrame, baseline: str, **about) -> list[dict]:
     return rows
 
 
-def paired_tests(
-    table: pd.DataFrame,  # as for `measures`
-    baseline: str,  # the way that the others are compared with
-) -> pd.DataFrame:  # measure, where, way, pairs (how many), value, baseline, difference, p, p_holm
-    "Each way beside the baseline: in each language over seeds, and over the languages where there are several."
+def paired_tests(table: pd.DataFrame, baseline: str) -> pd.DataFrame:
+    """Compare each way with the baseline: in each language over seeds, and over the languages if there are several.
+
+    Columns are measure, where, way, pairs (how many), value, baseline, difference, p, p_holm.
+    """
     import pandas as pd
 
     rows = []
@@ -178,16 +182,6 @@ def _in_markdown(frame: pd.DataFrame) -> str:
     return markdown_table(frame.columns, frame.map(_rounded).itertuples(index=False, name=None))
 
 
-def _results(table: pd.DataFrame) -> Iterable[str]:
-    for place, results in way_tables(table).items():
-        yield f"## {markdown_text(', '.join(place))}"
-        yield _in_markdown(results.rename_axis("way"))
-    unknown = unknown_ways(table)
-    if len(unknown):
-        told = markdown_text("; ".join(f"{r.setting} in {r.language} ({r.value:.1%})" for r in unknown.itertuples()))
-        yield f"\\* Characters hidden in unknown tokens are not predicted, so that bits per byte are too low: {told}."
-
-
 def _tests(table: pd.DataFrame, baseline: str) -> Iterable[str]:
     tests = paired_tests(table, baseline)
     tests = tests[tests.pairs > 1]
@@ -217,7 +211,11 @@ def report_text(
     parts = [f"# {markdown_text(name)}", recorded]
     if table.library.nunique() > 1:
         parts += ["The records were made by several versions of the library, which may differ for that reason alone."]
-    parts += _results(table)
+    for place, results in way_tables(table).items():
+        parts += [f"## {markdown_text(', '.join(place))}", _in_markdown(results.rename_axis("way"))]
+    if ways := [f"{r.setting} in {r.language} ({r.value:.1%})" for r in unknown_ways(table).itertuples()]:
+        problem = "Characters hidden in unknown tokens are not predicted, so that bits per byte are too low"
+        parts.append(f"\\* {problem}: {markdown_text('; '.join(ways))}.")
     parts += _tests(table, baseline)
     parts += ["## What it costs", "The mean of a way's cells.", _in_markdown(costs(table).rename_axis("way"))]
     if errors:
@@ -227,10 +225,11 @@ def report_text(
     return "\n\n".join(parts) + "\n"
 
 # %% ../../nbs/08_study/02_report.ipynb #e71d0002
-def trial_evidence(
-    about: str,  # a verdict of `vocab-lit inspect` on a masked model; decoder; or tokens, which a decoder gets
-    is_known: bool | None,  # the script to the vocabulary; of a decoder the language, where that is known
-) -> str:  # empty where they say nothing about it
-    "What our trials found in such a case, and with whose model and languages."
+def trial_evidence(about: str, is_known: bool | None) -> str:
+    """Return what our trials found in such a case, and with whose model and languages; empty if nothing.
+
+    `about` is a verdict of `vocab-lit inspect` on a masked model, decoder, or tokens (which a decoder gets); `is_known`
+    whether the vocabulary has the script, or of a decoder whether it was pretrained on the language, if that is known.
+    """
     found = json.loads(data_path("report/evidence.json").read_text(encoding="utf-8"))
     return found.get(about, {}).get(str(is_known), "")
