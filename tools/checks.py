@@ -3,11 +3,13 @@
 import ast
 import re
 import subprocess
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 from tools.appendix import appendices
 from tools.chapters import page_names
+from tools.count import count
 from tools.export import clean_notebook, generated, on_disk
 from tools.notebooks import (
     code_cells,
@@ -16,6 +18,7 @@ from tools.notebooks import (
     notebook_text,
     parameters,
     read_notebook,
+    settings,
     source,
     source_notebooks,
 )
@@ -193,6 +196,23 @@ def check_findings(root: Path) -> list[str]:
     return [f"{path}: {sentence}" for path, text in pages(root).items() for sentence in measured_by_hand(text)]
 
 
+MOST = {"lines of code": 21_000, "private functions that are called once": 250, "uses of Any": 250, "casts": 40}
+
+
+def check_counts(root: Path) -> list[str]:
+    "What the library has more of than it may."
+    package = settings(root)["lib_path"]
+    counts = count(root / package).values()
+    untyped = sum((here.untyped for here in counts), Counter())
+    found = {
+        "lines of code": sum(here.lines for here in counts),
+        "private functions that are called once": sum(len(here.called_once) for here in counts),
+        "uses of Any": untyped["Any"],
+        "casts": untyped["cast("],
+    }
+    return [f"{package}: {found[what]:,} {what}, {most:,} at most" for what, most in MOST.items() if found[what] > most]
+
+
 CHECKS = {  # what repairs a problem: the check that tells it
     "`make lib` cleans notebooks": check_clean,
     "`make lib` writes addresses": check_stamps,
@@ -200,6 +220,7 @@ CHECKS = {  # what repairs a problem: the check that tells it
     "Give the inner condition a name, or write the choice as a table": check_conditionals,
     "Divide a cell between two thoughts, or move what others could use into the library": check_lengths,
     "Compute the number from a record: a marker of tools/facts.py, or a code cell": check_findings,
+    "Shorten the library; `python -m tools.count` shows where it grew": check_counts,
     "Give each notebook of a room a number of its own": check_numbers,
     f"Name the behaviour of a test in at most {LABEL} characters": check_labels,
     'End lines alike on every system: newline="\\n", lineterminator="\\n"': check_line_ends,

@@ -2,11 +2,13 @@ import subprocess
 
 import nbformat
 
+from tools import checks
 from tools.chapters import chapters, pages
 from tools.checks import (
     LINES,
     check_chapters,
     check_conditionals,
+    check_counts,
     check_lengths,
     check_line_ends,
     check_top,
@@ -102,3 +104,11 @@ def test_no_library_notebook_runs_its_command_line_when_it_is_a_page():
     lines = [line for cell in cells for line in cell.source.splitlines()]
     commands = [line for line in lines if line.startswith(("if __name__ == '__main__'", 'if __name__ == "__main__"'))]
     assert commands and all('"__file__" in globals()' in line for line in commands), commands
+
+
+def test_a_library_that_grows_is_found(repo, monkeypatch):
+    (repo / "toys").mkdir(exist_ok=True)
+    (repo / "toys" / "grown.py").write_text("x: Any = 1\n" * 3)
+    assert check_counts(repo) == []
+    monkeypatch.setitem(checks.MOST, "uses of Any", 2)
+    assert check_counts(repo) == ["toys: 3 uses of Any, 2 at most"]
