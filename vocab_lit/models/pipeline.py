@@ -481,7 +481,6 @@ def trim_files(
     >>> sizes[0]["before"] > sizes[0]["after"]
     True
     """
-    from vocab_lit.models.check import check_model, check_summary, check_usable
     from vocab_lit.models.gguf_writer import GgufTransplant
     from vocab_lit.tokens.trim import Trimming, told_of
 
@@ -507,6 +506,8 @@ def trim_files(
     result.save_pretrained(out, **facts)
     log.info(f"saved in {out}")
     if not isinstance(result, GgufTransplant):
+        from vocab_lit.models.check import check_model, check_summary, check_usable  # which needs torch
+
         findings = check_model(_opened(out, result), compare=False)
         log.info(check_summary(findings, out))
         check_usable(findings, out, source)

@@ -47,7 +47,10 @@ class Source:
 
     `Source.open` makes a `FolderSource` or a `GgufSource`.
 
-    ``path`` is a string.
+    Parameters
+    ----------
+    path : str or pathlib.Path
+        Kept as a string, ``path``.
 
     Examples
     --------
