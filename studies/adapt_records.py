@@ -15,9 +15,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from vocab_lit.runs.measure import bits_of
-
 from vocab_lit.models.source import Source
+from vocab_lit.runs.measure import bits_of
 from vocab_lit.text.corpus import read_lines, write_json
 
 TABLE, EXAMPLE = Path("data/adapt.csv"), Path("data/real-trial/adapt.json")

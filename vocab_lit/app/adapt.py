@@ -18,11 +18,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vocab_lit.runs.clock import Clock
-from vocab_lit.runs.measure import bits_of
-from vocab_lit.runs.pace import Leg, predicted
-from vocab_lit.runs.retention import most_used, used_limit
-
 from vocab_lit.app.adapt_result import gguf_beside, retained_texts, write_result
 from vocab_lit.app.race import CUT, Candidate, Seen, Standing, candidates_for, ranked, rounds
 from vocab_lit.app.trial import (
@@ -44,6 +39,10 @@ from vocab_lit.models.device import find_device, on_device
 from vocab_lit.models.export import check_like
 from vocab_lit.models.model_class import learns_from_text
 from vocab_lit.models.source import FolderSource, check_new_gguf
+from vocab_lit.runs.clock import Clock
+from vocab_lit.runs.measure import bits_of
+from vocab_lit.runs.pace import Leg, predicted
+from vocab_lit.runs.retention import most_used, used_limit
 from vocab_lit.text.corpus import Lines, capped
 from vocab_lit.text.documents import check_outside
 from vocab_lit.text.errors import UserError

@@ -19,6 +19,15 @@ from typing import TYPE_CHECKING, Any
 
 from accelerate.utils.memory import should_reduce_batch_size
 from pydantic import TypeAdapter
+
+from vocab_lit.app.race import Candidate
+from vocab_lit.app.settings import AdaptOptions
+from vocab_lit.methods.settings import TransplantSettings
+from vocab_lit.models.device import find_device, on_device
+from vocab_lit.models.endings import end_probability
+from vocab_lit.models.model_class import is_masked, max_length
+from vocab_lit.models.pipeline import transplant_files, trim_files
+from vocab_lit.models.source import FolderSource, Source
 from vocab_lit.runs.clock import Clock, lines_in_time, time_bar
 from vocab_lit.runs.measure import ModelFacts, bits_of, chars_per_part, facts_of, short_lines
 from vocab_lit.runs.pace import ENDLESS, WARM, Pace
@@ -33,15 +42,6 @@ from vocab_lit.runs.retention import (
     shuffled_words,
     words_to_keep,
 )
-
-from vocab_lit.app.race import Candidate
-from vocab_lit.app.settings import AdaptOptions
-from vocab_lit.methods.settings import TransplantSettings
-from vocab_lit.models.device import find_device, on_device
-from vocab_lit.models.endings import end_probability
-from vocab_lit.models.model_class import is_masked, max_length
-from vocab_lit.models.pipeline import transplant_files, trim_files
-from vocab_lit.models.source import FolderSource, Source
 from vocab_lit.study.stages import write_lines
 from vocab_lit.tasks.evaluate import silenced
 from vocab_lit.text.cleaning import clean

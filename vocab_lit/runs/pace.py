@@ -12,6 +12,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from transformers import TrainerCallback
+
 from vocab_lit.runs.clock import Clock
 
 if TYPE_CHECKING:
