@@ -29,9 +29,12 @@ BATCH = 32  # blocks
 
 
 def _collate(rows: list[dict], masked: bool) -> dict:
-    from vocab_lit.training.trainer import _with_positions
+    from transformers import default_data_collator
 
-    return _with_positions(rows, masked)
+    from vocab_lit.training.lm_loss import label_positions
+
+    batch = default_data_collator(rows)
+    return batch | {"positions": label_positions(batch["labels"], masked)}
 
 
 def _order(data: MaskedBlocks, positions: range) -> list[int]:

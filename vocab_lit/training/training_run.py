@@ -130,7 +130,7 @@ def open_teacher(source: FolderSource, given: str, new: list[int] | None, config
 def open_text(
     text: Sequence[str | Path], held_out: Sequence[str | Path], alpha: float | None, seed: int
 ) -> tuple[Iterable[str], list[str]]:
-    """Return passages to train on, which can be read once, and held-out passages; `UserError` where there are too few.
+    """Return passages to train on and held-out passages; nothing is read of the former.
 
     held_out: text sources; without them some of `text` is held out
     alpha: exponent with which each source is sampled as a language of its own; None: all text as it is
@@ -144,13 +144,7 @@ def open_text(
             parts[name], some = hold_out_text(name, most=max(1, HELD_OUT // len(text)), seed=seed)
             test += some
         train = mix(parts, alpha, seed=seed)
-    lines = iter(train)
-    start = list(itertools.islice(lines, 2))
-    if len(start) < 2 or not test:
-        problem = f"too few lines to train on and to hold out ({len(test)} held out)"
-        hint = "give more text, one sentence or paragraph a line"
-        raise UserError(f"{', '.join(map(str, text))}: {problem}; {hint}")
-    return itertools.chain(start, lines), test
+    return train, test
 
 
 def check_held_out(lines: list[str], tokenizer: PreTrainedTokenizerBase, length: int) -> None:
@@ -203,8 +197,15 @@ class PreparedRun:
         return facts | (dict(precision=run.precision) if run.precision != "auto" else {})
 
     def open_text(self) -> tuple[Iterable[str], list[str]]:
-        "Return lines to train on, which can be read once, and held-out lines."
-        return open_text(self.text, self.run.held_out, self.run.alpha, self.run.seed)
+        "Return lines to train on, which can be read once, and held-out lines; `UserError` where there are too few."
+        train, test = open_text(self.text, self.run.held_out, self.run.alpha, self.run.seed)
+        lines = iter(train)
+        start = list(itertools.islice(lines, 2))
+        if len(start) < 2 or not test:
+            problem = f"too few lines to train on and to hold out ({len(test)} held out)"
+            hint = "give more text, one sentence or paragraph a line"
+            raise UserError(f"{', '.join(map(str, self.text))}: {problem}; {hint}")
+        return itertools.chain(start, lines), test
 
     @contextmanager
     def learning(self) -> Iterator[None]:
