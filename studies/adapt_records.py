@@ -66,13 +66,10 @@ def _short(value: float) -> str:
     return str(value) if isinstance(value, int) else f"{value:.4g}"
 
 
-def unseen_bits(source: str, out: Path, file: Path) -> tuple[float, float]:
-    "Bits per byte of the source and the result on the first lines of a text that was neither learnt nor retained."
-    before, after = (
-        bits_of(opened.load().float(), opened.tokenizer, read_lines(file)[:UNSEEN])[0]
-        for opened in (Source.open(path).with_weights() for path in (source, out))
-    )
-    return before, after
+def unseen_bits(model: str | Path, file: str | Path) -> float:
+    "Bits per byte of a model on the first lines of a text that was neither learnt nor retained."
+    source = Source.open(model).with_weights()
+    return bits_of(source.load().float(), source.tokenizer, read_lines(file)[:UNSEEN])[0]
 
 
 def example_of(
@@ -109,9 +106,10 @@ def main() -> None:
         "--unseen", nargs=2, metavar=("MODEL", "FILE"), help="the source, and text that is not retained"
     )
     asked = parser.parse_args()
+    before_training = unseen_bits(*asked.unseen) if asked.unseen else 0.0
     for out in asked.out:
         report = json.loads((out / "report.json").read_text(encoding="utf-8"))
-        unseen = unseen_bits(asked.unseen[0], out, Path(asked.unseen[1])) if asked.unseen else None
+        unseen = (before_training, unseen_bits(out, asked.unseen[1])) if asked.unseen else None
         add_row(row_of(report, asked.source, asked.language, unseen), asked.table)
         if asked.example is not None:
             before, after = (round(file.stat().st_size / 1e6, 1) for file in asked.example) if asked.example else (0, 0)

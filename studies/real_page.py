@@ -363,12 +363,9 @@ def findings(record: Mapping) -> Markdown:
     untrained = (
         f"Before training, new tokens {'cost' if start > trimmed else 'save'} Chichewa {abs(start - trimmed):.2f} bits."
     )
-    forgotten = (
-        f"English goes from {english[0]:.2f} to {english[2]:.2f} bits, although a tenth of the training text is "
-    )
-    forgotten += "English; `vocab-lit adapt` limits this to 5%."
-    if english[2] <= english[0]:
-        forgotten = f"English, a tenth of the training text, goes from {english[0]:.2f} to {english[2]:.2f}."
+    forgotten = f"English, a tenth of the training text, goes from {english[0]:.2f} to {english[2]:.2f} bits."
+    if english[2] > english[0]:
+        forgotten += " `vocab-lit adapt` limits this to 5%."
     return what_we_see(
         {
             f"With new tokens Chichewa goes from {before:.2f} to {after:.2f} bits per byte, and from {words[0]:.2f} "

@@ -3,13 +3,12 @@
 import ast
 import re
 import subprocess
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 from tools.appendix import appendices
 from tools.chapters import page_names
-from tools.count import count
+from tools.count import count, total
 from tools.export import clean_notebook, generated, on_disk
 from tools.notebooks import (
     code_cells,
@@ -202,13 +201,12 @@ MOST = {"lines of code": 21_000, "private functions that are called once": 250, 
 def check_counts(root: Path) -> list[str]:
     "What the library has more of than it may."
     package = settings(root)["lib_path"]
-    counts = count(root / package).values()
-    untyped = sum((here.untyped for here in counts), Counter())
+    counts = total(count(root / package).values())
     found = {
-        "lines of code": sum(here.lines for here in counts),
-        "private functions that are called once": sum(len(here.called_once) for here in counts),
-        "uses of Any": untyped["Any"],
-        "casts": untyped["cast("],
+        "lines of code": counts.lines,
+        "private functions that are called once": len(counts.called_once),
+        "uses of Any": counts.untyped["Any"],
+        "casts": counts.untyped["cast("],
     }
     return [f"{package}: {found[what]:,} {what}, {most:,} at most" for what, most in MOST.items() if found[what] > most]
 

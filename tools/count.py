@@ -12,12 +12,12 @@ import io
 import re
 import tokenize
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 _SKIPPED = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER)
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-LONGEST_FUNCTION, LONGEST_CLASS = 60, 100  # lines of an exported cell
 
 
 @dataclass
@@ -33,9 +33,9 @@ def _docstrings_and_imports(tree: ast.Module) -> set[int]:
     "The line numbers of docstrings (any string that is a statement) and imports."
     found: set[int] = set()
     for node in ast.walk(tree):
-        is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and type(node.value.value) is str
-        if isinstance(node, (ast.Import, ast.ImportFrom, ast.Expr)) and (is_text or not isinstance(node, ast.Expr)):
-            found.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+        match node:
+            case ast.Import() | ast.ImportFrom() | ast.Expr(value=ast.Constant(value=str())):
+                found.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
     return found
 
 
@@ -67,16 +67,23 @@ def count(folder: Path) -> dict[str, Counts]:
     return counts
 
 
+def total(counts: Iterable[Counts]) -> Counts:
+    "The sums of counts."
+    summed = Counts()
+    for here in counts:
+        summed.lines += here.lines
+        summed.called_once += here.called_once
+        summed.untyped += here.untyped
+    return summed
+
+
 def main() -> None:
     "Run from the command line."
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", nargs="?", type=Path, default=Path("vocab_lit"), help="a package")
     counts = count(parser.parse_args().folder)
-    for name, here in counts.items():
+    for name, here in [*counts.items(), ("all", total(counts.values()))]:
         print(f"{name:12}{here.lines:8,} lines{len(here.called_once):6} called once  {dict(here.untyped)}")
-    total = sum((here.untyped for here in counts.values()), Counter())
-    print(f"{'all':12}{sum(c.lines for c in counts.values()):8,} lines", end="")
-    print(f"{sum(len(c.called_once) for c in counts.values()):6} called once  {dict(total)}")
 
 
 if __name__ == "__main__":

@@ -201,7 +201,7 @@ def carry_ids(configs: Iterable[Any], source: Vocab, target: Vocab, generates: b
     ids = IdMap(source, target, rows, generates=generates)
     for config in configs:
         _carry(config, ids)
-    for config in configs:  # some models load the embedding of a padding token that they are told of as zeros
+    for config in configs:  # some models load the embedding of a configured padding token as zeros
         if not (hasattr(config, "get_text_config") or ids.expands) and config.pad_token_id is None:
             config.pad_token_id = target.roles.get("pad")
     sizes = {rows, len(source), len(target)}
