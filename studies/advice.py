@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 STARTS, EXTENDED, TRAINED = "starts.csv", "starts-extended.csv", "starts-trained.csv"
 ONE_PASS, FIELD, STUDY = "real-trial/one-pass.csv", "field/records.csv", "records/study.csv.gz"
 CHAPTER, SPEEDRUN = "real-trial/chapter.json", "speedrun.csv"
+OLD_SPEEDRUN = "speedrun-line-ends.csv"  # of runs that learnt and scored an end token behind every line
 LEVEL = 0.01  # bits per byte: two that differ by less are level
 BETWEEN_SEEDS = 0.03  # bits per byte, the range of three seeds of the same training in data/real-trial/seeds.csv
 
@@ -66,6 +67,11 @@ def seeds_of(rows: pd.DataFrame) -> str:
     cell = [column for column in ("model", "language", "setting", "method") if column in rows]
     told = seeds_told(rows.groupby(cell).seed.nunique().min())
     return f" ({told})" if told else ""
+
+
+def scope_of_pass() -> str:
+    "What to say of the trial of one pass, in brackets."
+    return f"{seeds_of(rows_of(ONE_PASS)).removesuffix(')')}, line ends learnt and scored)"
 
 
 @cache
@@ -375,7 +381,7 @@ def new_tokens() -> str:
     higher = [c for c in cost if c > LEVEL]
     told = f"2,000 added tokens make text {min(saved):.0%} to {max(saved):.0%} shorter"
     lost = f"they cost {min(higher):.2f} to {max(higher):.2f} bits per byte in {len(higher)} of {len(cost)} cases"
-    return f"{told}; after a pass over 0.5 MB {lost}{seeds_of(rows_of(ONE_PASS))}"
+    return f"{told}; after a pass over 0.5 MB {lost}{scope_of_pass()}"
 
 
 @rests_on(ONE_PASS)
@@ -390,7 +396,7 @@ def advice() -> str:
 
     ways = {"`lapt` alone": 0, "`--extend 500`": 500, "`--extend 2000`": 2000}
     rows = [[told, *(cell(model, n) for model in columns)] for told, n in ways.items()]
-    about = f"0.5 MB of Swahili: bits per byte, before → after one pass; tokens per word{seeds_of(rows_of(ONE_PASS))}."
+    about = f"0.5 MB of Swahili: bits per byte, before → after one pass; tokens per word{scope_of_pass()}."
     table = markdown_table(["way", *columns.values()], rows, of_ours)
     return f"{about}\n\n{table}\n\nIn four languages, {new_tokens()}."
 

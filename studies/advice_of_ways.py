@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
-from studies.advice import BETWEEN_SEEDS, LEVEL, ONE_PASS, SPEEDRUN, listed, rests_on, rows_of
+from studies.advice import BETWEEN_SEEDS, LEVEL, OLD_SPEEDRUN, ONE_PASS, listed, rests_on, rows_of
 from vocab_lit.text.markup import markdown_table
 
 if TYPE_CHECKING:
@@ -156,21 +156,21 @@ def token_rates() -> str:
 
 
 def _placed(recipe: str) -> str:
-    "The place and the score of a recipe, among those of its budget and precision."
-    runs = rows_of(SPEEDRUN)
+    "The place and the score of a recipe, among those of its budget and precision in the older runs."
+    runs = rows_of(OLD_SPEEDRUN)
     mine = runs[runs.recipe == recipe].iloc[0]
     beside = runs[(runs.minutes == mine.minutes) & (runs.precision == mine.precision)].sort_values("score")
     place = beside.recipe.tolist().index(recipe) + 1
-    return f"number {place} of {len(beside)} recipes, at {mine.score:.2f} bits per byte"
+    return f"number {place} of {len(beside)} recipes, at {mine.score:.2f} bits per byte (line ends scored)"
 
 
-@rests_on(SPEEDRUN)
+@rests_on(OLD_SPEEDRUN)
 def plan_placed() -> str:
     "Where the plan that learns stands in the speedrun."
     return _placed("plan")
 
 
-@rests_on(ONE_PASS, SPEEDRUN)
+@rests_on(ONE_PASS, OLD_SPEEDRUN)
 def alm_told() -> str:
     "What a teacher that has hardly read the language teaches."
     rows = rows_of(ONE_PASS).query("setting == 'continued-2000-alm' and metric == 'bits per byte'")

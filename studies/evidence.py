@@ -78,7 +78,7 @@ def real_evidence(
     for (model, language), ways in pass_numbers().groupby(["model", "language"]):
         if reads is None or _READERS[model] == reads:
             found = ", ".join(_found(row, ways.iloc[0]) for _, row in ways.iterrows())
-            told.append(f"{model} in {language} (0.5 MB, one seed): {found}")
+            told.append(f"{model} in {language} (0.5 MB, one seed, line ends scored): {found}")
     return told
 
 

@@ -16,9 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 RECORDS = ("speedrun.csv",)  # in the bundled data
-# recipes of ways that left the library, and where they are
-RETIRED = dict.fromkeys(("alm-lm", "plan", "same-size"), "5db8120f")
-_RECIPES = "https://github.com/vocab-lit/vocab_lit/blob/{}/data/speedrun"
+_RECIPES = "https://github.com/vocab-lit/vocab_lit/blob/main/data/speedrun"
 EARLY = 2.5  # calibrated CPU-minutes
 
 
@@ -54,7 +52,7 @@ def records_table(records: pd.DataFrame) -> pd.DataFrame:  # cells in Markdown
     "The table of the page."
     rows = [
         dict(
-            recipe=f"[{r.recipe}]({_RECIPES.format(RETIRED.get(r.recipe, 'main'))}/{r.recipe}.yml)",
+            recipe=f"[{r.recipe}]({_RECIPES}/{r.recipe}.yml)",
             minutes=f"{r.minutes:g}",
             precision=r.precision,
             score=f"**{r.score:.3f}**" if r.is_valid else f"{r.score:.3f}",
@@ -81,23 +79,24 @@ def findings(records: pd.DataFrame) -> dict[str, bool]:
     some = some.set_index("recipe")
     scores = some.score
     english = some.kept / some.kept_before - 1
-    few, many, kept = (f"{name} {scores[name]:.3f}" for name in ("extend-500", "extend-2000", "lapt-replay"))
-    grown = records[(records.precision == "fp32") & (records.minutes == first.minutes)].set_index("recipe")
-    by_tokens = grown.score.loc[["trim", "trim-4000", "trim-12000"]]
-    listed = ", ".join(f"{name} {score:.3f}" for name, score in by_tokens.items())
+    by_tokens = scores.loc[["trim", "trim-4000", "trim-12000"]]
+    listed, extended = (
+        ", ".join(f"{name} {scores[name]:.3f}" for name in names)
+        for names in (by_tokens.index, ("extend-500", "extend-2000"))
+    )
     before, after = f"{first.before:.2f} → {first.score:.2f}", f"{first.kept_before:.2f} → {first.kept:.2f}"
-    overtaken = early.idxmin() == "extend-2000" and scores["extend-2000"] > scores[["lapt-replay", "trim"]].max()
-    near = 0 < scores["lapt-replay"] - scores["trim"] < BETWEEN_SEEDS
+    apart = abs(scores["lapt-replay"] - scores["trim"])
     return {
-        f"`{first.recipe}` leads at {first.minutes:g} minutes: {before} bits, English {after}.": first.is_valid,
-        f"Trimmed, a vocabulary gains by many new tokens: {listed} (fp32).": by_tokens.is_monotonic_decreasing,
-        f"Without new tokens `trim` leads over {kept} by less than seeds differ, {BETWEEN_SEEDS:g} in the trial.": near,
-        f"Few new tokens lead first and are overtaken: after {EARLY:g} minutes extend-2000 {early['extend-2000']:.2f}, "
-        f"lapt-replay {early['lapt-replay']:.2f}; at the end {many}, {kept}.": overtaken,
-        f"More new tokens are better: {few}, {many}.": scores["extend-2000"] < scores["extend-500"],
-        f"English is kept best by LoRA ({english['lora']:+.0%}), and worst by {english.idxmax()} "
-        f"({english.max():+.0%}).": english.idxmin() == "lora",
-        f"A plan that learns has too few parameters: {scores['plan']:.2f}.": scores.idxmax() == "plan",
+        f"`{first.recipe}` has the lowest bits per byte at {first.minutes:g} minutes: {before}, English {after}.": (
+            first.is_valid
+        ),
+        f"It leads already after {EARLY:g} minutes ({early[first.recipe]:.2f}).": early.idxmin() == first.recipe,
+        f"After trimming, more new tokens are better: {listed}.": by_tokens.is_monotonic_decreasing,
+        f"So they are without: {extended}.": scores["extend-2000"] < scores["extend-500"],
+        f"Without new tokens, trimming changes bits per byte by {apart:.3f}; seeds differ by {BETWEEN_SEEDS:g} in the "
+        "trial.": apart < BETWEEN_SEEDS,
+        f"English gets worse least with LoRA ({english['lora']:+.1%}), most with {english.idxmax()} "
+        f"({english.max():+.1%}).": english.idxmin() == "lora",
     }
 
 

@@ -563,7 +563,7 @@ def speedrun() -> str:
     return (
         f"Best in {found.minutes:g} CPU-minutes (SmolLM2, Swahili): `{found.recipe}`, {found.before:.2f} → "
         f"{found.score:.2f} bits per byte, English "
-        f"{found.kept_before:.2f} → {found.kept:.2f} (line ends scored)"
+        f"{found.kept_before:.2f} → {found.kept:.2f}"
     )
 
 

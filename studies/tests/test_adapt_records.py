@@ -70,6 +70,6 @@ def test_the_first_candidate_is_the_best_of_its_records():
 
 
 def test_as_many_new_tokens_as_were_best_in_the_speedrun():
-    runs = rows_of(SPEEDRUN).query("precision == 'fp32' and recipe.str.match('trim-')")
+    runs = rows_of(SPEEDRUN).query("recipe.str.match('trim-')")
     best = runs.loc[runs.score.idxmin()].recipe
     assert best == f"trim-{NEW_TOKENS}" and len(runs) > 1
