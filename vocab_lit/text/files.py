@@ -205,9 +205,8 @@ def in_turn(path: Path, patience: float = 48) -> Iterator[None]:
         try:
             lock = file.acquire(timeout=3600 * patience)
         except Timeout:
-            raise TimeoutError(
-                f"another process has been making {path} for {patience:g} hours; end that process and call this again"
-            ) from None
+            what = f"another process has been making {path} for {patience:g} hours"
+            raise TimeoutError(f"{what}; end that process and call this again") from None
     with lock:
         yield
 
@@ -262,13 +261,13 @@ def check_text(sources: Sequence[str | Path], name: str = "text") -> None:
 
     The sources are as `vocab_lit.text.reader` takes them; `name` is that of the option.
     """
-    for given in sources:
+    for source in sources:
         try:
-            is_empty = TextSource.of(given).is_empty()
+            is_empty = TextSource.of(source).is_empty()
         except (ValueError, OSError) as e:
             raise SettingError(name, f" {e}") from None
         if is_empty:
-            raise SettingError(name, f" {given}: the text is empty")
+            raise SettingError(name, f" {source}: the text is empty")
 
 # %% ../../nbs/01_text/02_files.ipynb #4c1e1325
 def is_gguf(path: str | Path) -> bool:

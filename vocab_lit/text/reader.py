@@ -28,7 +28,7 @@ from vocab_lit.text.errors import UserError, first_line, import_extra
 
 # %% auto #0
 __all__ = ['LONGEST_LINE', 'Json', 'FIELD', 'FIELD_HELP', 'raw_lines', 'check_characters', 'read_json', 'json_record',
-           'table_cells', 'all_lines', 'file_lines', 'file_texts', 'TextSource', 'with_field', 'beside']
+           'table_cells', 'all_lines', 'file_lines', 'file_texts', 'TextSource', 'Amount', 'with_field', 'beside']
 
 # %% ../../nbs/01_text/03_reader.ipynb #6a3f0106
 _ZSTD = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
@@ -109,16 +109,13 @@ def _decoded_lines(path: Path, file: BufferedReader, errors: str = "strict") -> 
             if len(raw) > LONGEST_LINE:
                 raise UserError(f"{path}, line {n}: longer than {LONGEST_LINE:,} bytes; break it into lines")
             if n == 1 and (raw[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in raw):
-                raise UserError(
-                    f"{path} is UTF-16 or no text at all; "
-                    f"if it is text, convert it first, for example with `iconv -f utf-16 -t utf-8`"
-                )
+                hint = "convert text first, for example with `iconv -f utf-16 -t utf-8`"
+                raise UserError(f"{path} is UTF-16 or no text at all; {hint}")
             yield raw.decode("utf-8-sig" if n == 1 else "utf-8", errors)
     except UnicodeDecodeError as e:
-        raise UserError(
-            f"{path}, line {n}: not UTF-8 (byte {e.object[e.start]:#04x} at column {e.start + 1}); "
-            f"convert the file first, for example with `iconv -f latin1 -t utf-8` where it is Latin-1"
-        ) from None
+        what = f"not UTF-8 (byte {e.object[e.start]:#04x} at column {e.start + 1})"
+        hint = "convert the file first, for example with `iconv -f latin1 -t utf-8` where it is Latin-1"
+        raise UserError(f"{path}, line {n}: {what}; {hint}") from None
     except Exception as e:
         damaged = isinstance(e, (EOFError, lzma.LZMAError, zlib.error, OSError)) or type(e).__name__ == "ZstdError"
         if not damaged:
@@ -183,11 +180,11 @@ def _names(record: Json) -> Iterator[str]:
         yield from [f"{name}.{within}" for within in inner] or [name]
 
 
-def _no_field(path: str | Path, place: str, problem: str, there: Iterable[str]) -> UserError:
+def _no_field(path: str | Path, place: str, problem: str, names: Iterable[str]) -> UserError:
     "The error about a field or column that is not there or no text, with those that are there."
-    there = ", ".join(str(name)[:30] for name in there) or "none"
+    names = ", ".join(str(name)[:30] for name in names) or "none"
     hint = f"name the one with the text by --field NAME (a column without a name by its number), or as {path}::NAME"
-    return UserError(f"{place}: {problem}; there are {there}; {hint}")
+    return UserError(f"{place}: {problem}; there are {names}; {hint}")
 
 
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")  # a character's half, as JSON writes it
@@ -280,9 +277,9 @@ def _parquet_texts(path: Path, field: str, file: BufferedReader) -> Iterator[str
     except (OSError, ValueError) as e:
         raise UserError(f"{path}: a Parquet file that is damaged or cut off ({first_line(e)})") from None
     columns = table.schema_arrow.names
-    wanted = [name for name in (field, field.partition(".")[0]) if name in columns][:1]
+    chosen = [name for name in (field, field.partition(".")[0]) if name in columns][:1]
     try:
-        for batch in table.iter_batches(4096, columns=wanted or columns):
+        for batch in table.iter_batches(4096, columns=chosen or columns):
             for record in batch.to_pylist():
                 yield _field_text(record, path, str(path), field, "column")
     except (OSError, UnicodeDecodeError) as e:
@@ -295,11 +292,11 @@ _ENOUGH = 2**20  # characters, beyond which no further line is looked at
 
 def _first_lines(lines: Iterator[str]) -> list[str]:
     "Lines at the beginning of a file, some of which are not blank."
-    first, found, size = [], 0, 0
+    first, n_lines, size = [], 0, 0
     for line in lines:
         first.append(line)
-        found, size = found + (not line.isspace()), size + len(line)
-        if found == _LOOKED_AT or size > _ENOUGH:
+        n_lines, size = n_lines + (not line.isspace()), size + len(line)
+        if n_lines == _LOOKED_AT or size > _ENOUGH:
             break
     return first
 
@@ -330,11 +327,9 @@ def _table_delimiter(path: Path, lines: list[str], field: str) -> str:
         return looks[0] if looks else by_name
     if looks and not field.isdecimal():
         columns = tables[looks[0]][0]
+        what = f"looks like a table or treebank of {len(columns)} columns ({', '.join(columns)[:80]})"
         hint = f"name the column with the text by --field NAME (or its number), or as {path}::NAME"
-        raise UserError(
-            f"{path} looks like a table or treebank of {len(columns)} columns ({', '.join(columns)[:80]}) and has no "
-            f"column {field!r}; {hint}; plain text has one sentence or paragraph a line"
-        )
+        raise UserError(f"{path} {what} and has no column {field!r}; {hint}")
     return looks[0] if looks else ""
 
 # %% ../../nbs/01_text/03_reader.ipynb #6a3f0118
@@ -372,9 +367,9 @@ _FORMATS: dict[tuple[object, ...], _Texts] = {}  # of files that were looked int
 _BYTE_ORDER_MARK = "\ufeff"
 
 
-def _state(found: os.stat_result) -> tuple[int, int]:
+def _state(stat: os.stat_result) -> tuple[int, int]:
     "What changes with a file: its size, and when it was written."
-    return found.st_size, found.st_mtime_ns
+    return stat.st_size, stat.st_mtime_ns
 
 
 def all_lines(text: str) -> Iterator[str]:
@@ -435,14 +430,14 @@ class TextSource:
     @classmethod
     def of(
         cls,
-        given: str | Path | TextSource,  # such as a.txt, crawl/, 'crawl/*.zst', a.jsonl::body or hf:NAME:CONFIG:SPLIT
+        name: str | Path | TextSource,  # such as a.txt, crawl/, 'crawl/*.zst', a.jsonl::body or hf:NAME:CONFIG:SPLIT
     ) -> TextSource:
         "The source that a name stands for."
-        if isinstance(given, TextSource):
-            return given
-        path, colons, field = str(given).rpartition("::")
-        if not colons or Path(given).exists():
-            return cls(str(given))
+        if isinstance(name, TextSource):
+            return name
+        path, colons, field = str(name).rpartition("::")
+        if not colons or Path(name).exists():
+            return cls(str(name))
         return cls(path, field)
 
     def __str__(self) -> str:
@@ -478,12 +473,6 @@ class TextSource:
         "An absolute name, but of a data set the one that it was given."
         return str(self) if self.is_data_set else str(TextSource(str(Path(self.path).resolve()), self.field))
 
-    def parts(self) -> Iterator[Iterator[str]]:
-        "The lines of each file, or those of the data set."
-        if self.is_data_set:
-            yield chain.from_iterable(map(_lines_of, _data_set_texts(self.path, self.field or FIELD)))
-        yield from (file_lines(file, self.field) for file in self.files)
-
     def texts(self) -> Iterator[Iterator[tuple[bool, str]]]:
         "The texts of each file, as `file_texts` streams them, or those of the data set."
         if self.is_data_set:
@@ -492,8 +481,8 @@ class TextSource:
 
     def lines(self) -> Iterator[str]:
         "Stream the lines; `ValueError` says in which file and line something is wrong."
-        for part in self.parts():
-            yield from part
+        for texts in self.texts():
+            yield from chain.from_iterable(_lines_of(text) for _, text in texts)
 
     def is_empty(self) -> bool:
         "Whether there is no line; what is wrong at the beginning of a file raises."
@@ -524,15 +513,27 @@ def _data_set_texts(name: str, field: str) -> Iterator[str]:
         yield _field_text(record, name, f"{name}, record {n}", field)
 
 # %% ../../nbs/01_text/03_reader.ipynb #6a3f0125
+@dataclass(frozen=True)
+class Amount:
+    "An amount of text: a number of lines or of bytes."
+
+    n: float
+    bytes: bool = False
+
+    def size(self, line: str) -> int:
+        "The part of the amount that a line takes: one line, or its bytes."
+        return len(line.encode()) + 1 if self.bytes else 1
+
+
 def with_field(given: Sequence[str | Path], field: str) -> list[str]:
     "Text sources with the field that one option gives for all, where they name none."
     sources = [TextSource.of(name) for name in given]
     return [str(TextSource(s.path, s.field or field)) for s in sources]
 
 
-def beside(given: str, folder: Path) -> str:
+def beside(name: str, folder: Path) -> str:
     "A text source as it stands in a file, with a name relative to the folder of that file, as it is seen from here."
-    source = TextSource.of(given)
+    source = TextSource.of(name)
     if source.is_data_set:
-        return given
+        return name
     return str(TextSource(str(folder / Path(source.path).expanduser()), source.field))

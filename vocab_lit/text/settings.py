@@ -149,8 +149,8 @@ def refusal(error: pydantic.ValidationError, *at: str) -> SettingError:
         problem = SettingError(name, unknown(value, re.findall("'(.*?)'", about["expected"])))
     else:
         bounds = {name: f"{n:,}".removesuffix(".0") for name, n in about.items() if isinstance(n, (int, float))}
-        wanted = _WANTED.get(kind, _WANTED.get(kind.partition("_")[0], "")).format(**bounds)
-        problem = SettingError(name, f" {value}: give {wanted}" if wanted else f" {value}: {first['msg']}")
+        expected = _WANTED.get(kind, _WANTED.get(kind.partition("_")[0], "")).format(**bounds)
+        problem = SettingError(name, f" {value}: give {expected}" if expected else f" {value}: {first['msg']}")
     problem.at = path
     return problem
 
@@ -192,42 +192,42 @@ def _made(cls: type[_T], described: Mapping[str, Mapping[str, object]]) -> type[
     for base in reversed(cls.__mro__[1:]):
         inherited |= {name: f.metadata for name, f in getattr(base, "__dataclass_fields__", {}).items()}
     for name, annotation in inspect.get_annotations(cls).items():  # strings where their evaluation is postponed
-        own = vars(cls).get(name, field())
-        own = own if isinstance(own, Field) else field(default=own)
+        own_field = vars(cls).get(name, field())
+        own_field = own_field if isinstance(own_field, Field) else field(default=own_field)
         [kind, *_] = getattr(annotation, "__metadata__", [annotation])
         kind = (kind if isinstance(kind, str) else inspect.formatannotation(kind)).removesuffix(" | None")
-        about = {**inherited.get(name, {}), **own.metadata, "kind": kind}
-        own.metadata = MappingProxyType(about)
-        setattr(cls, name, own)
+        about = {**inherited.get(name, {}), **own_field.metadata, "kind": kind}
+        own_field.metadata = MappingProxyType(about)
+        setattr(cls, name, own_field)
         if kind not in _TYPES:
             continue
         value_type = _TYPES[kind]
         if choices := about.get("choices"):
-            usual = [] if own.default in (MISSING, None) else [own.default]
+            usual = [] if own_field.default in (MISSING, None) else [own_field.default]
             value_type = Literal[tuple(dict.fromkeys((*choices, *usual)))]
         if check := about.get("check"):
             value_type = Annotated[value_type, pydantic.AfterValidator(partial(_passing, check))]
-        cls.__annotations__[name] = Optional[value_type] if own.default is None else value_type  # noqa: UP045
+        cls.__annotations__[name] = Optional[value_type] if own_field.default is None else value_type  # noqa: UP045
 
-    made: Any = pydantic.dataclasses.dataclass(frozen=True, config=pydantic.ConfigDict(extra="forbid"))(cls)
-    checks = made.__init__
+    checked_class: Any = pydantic.dataclasses.dataclass(frozen=True, config=pydantic.ConfigDict(extra="forbid"))(cls)
+    checks = checked_class.__init__
 
     @wraps(checks)
     def init(self: object, *values: object, **options: object) -> None:
-        names = [f.name for f in fields(made)]
+        names = [f.name for f in fields(checked_class)]
         options = dict(zip(names, values)) | options
         try:
             checks(self, *values[len(names) :], **{name: _plain(value) for name, value in options.items()})
         except pydantic.ValidationError as e:
             raise refusal(e) from None
 
-    made.__init__ = init
+    checked_class.__init__ = init
     entries = []  # of the numpydoc section Parameters
-    for o in options(made).values():
+    for o in options(checked_class).values():
         default = "" if o.default is MISSING else f", default {o.shown or repr(o.default)}"
         entries.append(f"{o.name} : {o.kind}{default}\n{textwrap.indent(textwrap.fill(o.help, 96), '    ')}")
-    made.__doc__ = "\n".join([summary, "", "Parameters", "----------", *entries, ""])
-    return made
+    checked_class.__doc__ = "\n".join([summary, "", "Parameters", "----------", *entries, ""])
+    return checked_class
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(required,))
@@ -250,9 +250,9 @@ def settings_over(other: type, shown: str) -> Callable[[type[_T]], type[_T]]:
 def checked(cls: type, name: str, value: object) -> Any:
     "A value as a field of a settings class takes it; `SettingError` where it cannot be."
     info = getattr(cls, "__pydantic_fields__")[name]  # noqa: B009
-    wanted: Any = Annotated[(info.annotation, *info.metadata)] if info.metadata else info.annotation
+    annotation: Any = Annotated[(info.annotation, *info.metadata)] if info.metadata else info.annotation
     try:
-        return pydantic.TypeAdapter(wanted).validate_python(_plain(value))
+        return pydantic.TypeAdapter(annotation).validate_python(_plain(value))
     except pydantic.ValidationError as e:
         raise refusal(e, name) from None
 
@@ -278,13 +278,13 @@ class Settings:
 
     @pydantic.model_validator(mode="before")
     @classmethod
-    def _names(cls, given: object) -> object:
+    def _names(cls, arguments: object) -> object:
         "Refuse an unknown name, and tell the nearest one."
-        names = given.kwargs if isinstance(given, ArgsKwargs) else given
+        names = arguments.kwargs if isinstance(arguments, ArgsKwargs) else arguments
         _check_known(names if isinstance(names, dict) else (), options(cls))
-        return given
+        return arguments
 
-    def changed(self) -> dict[str, Any]:
+    def changed(self) -> Json:
         "The options that have another value than the usual one."
         usual = {name: option.default for name, option in options(type(self)).items()}
         return {name: getattr(self, name) for name in usual if getattr(self, name) != usual[name]}
@@ -337,8 +337,8 @@ class CleanSettings(Settings):
             check_extra("datasketch", "text")
         if self.language_model:
             check_extra("fasttext", "fasttext")
-        asked = bool(self.only_languages.strip() or self.without_languages.strip())
-        if bool(self.language_model) != asked:
+        has_languages = bool(self.only_languages.strip() or self.without_languages.strip())
+        if bool(self.language_model) != has_languages:
             missing = "only_languages" if self.language_model else "language_model"
             raise SettingError(missing, "give both, a model that identifies languages and codes of languages")
 

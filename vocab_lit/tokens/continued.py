@@ -135,10 +135,10 @@ class Merges:
         """
         symbols, known, counted = self.divided[word], self.known, set()
         change = sign * self.counts[word]
-        lost = len(symbols) if self.loses_words else 1
+        n_lost = len(symbols) if self.loses_words else 1
         for symbol in symbols:
             if symbol not in known:
-                self.pairs["", symbol] += change * lost
+                self.pairs["", symbol] += change * n_lost
                 counted.add(("", symbol))
         for pair in zip(symbols, symbols[1:]):
             if pair[0] in known and pair[1] in known:
@@ -232,12 +232,12 @@ def _from_enough(merges: Merges, n: int, choose: Callable[[dict[str, int]], _Pie
 
     `choose` gets candidates with their counts, and returns at most n.
     """
-    wanted = n
+    n_candidates = n
     while True:
-        wanted *= _CANDIDATES
-        candidates = dict(merges.go_on(wanted).new)
+        n_candidates *= _CANDIDATES
+        candidates = dict(merges.go_on(n_candidates).new)
         chosen = choose(candidates)
-        if len(chosen) == n or len(candidates) < wanted:
+        if len(chosen) == n or len(candidates) < n_candidates:
             return chosen
 
 
@@ -250,15 +250,15 @@ class UnigramScores:
         self.words, self.best, self.least = words, max(scores.values()), min(scores.values())
         longest = max(map(len, scores))
         ends = {parts.unknown, min(scores, key=scores.__getitem__)} - {None}
-        in_words = set()
+        possible = set()
         for word in words:
             spans = ((a, b) for a in range(len(word)) for b in range(a + 1, min(len(word), a + longest) + 1))
-            in_words.update(word[a:b] for a, b in spans if word[a:b] in scores)
-        self.source = {piece: scores[piece] for piece in sorted(ends | in_words, key=parts.ids.__getitem__)}
+            possible.update(word[a:b] for a, b in spans if word[a:b] in scores)
+        self.source = {piece: scores[piece] for piece in sorted(ends | possible, key=parts.ids.__getitem__)}
         unknown = list(self.source).index(parts.unknown) if parts.unknown else None
         self.options: Json = dict(unk_id=unknown, byte_fallback=parts.model.get("byte_fallback"))
         used = self.uses({})
-        known = {piece: n for piece, n in used.items() if piece in in_words}
+        known = {piece: n for piece, n in used.items() if piece in possible}
         total, n_known = used.total(), sum(known.values())
         distance = sum(n * (self.source[piece] - math.log(n / total)) for piece, n in known.items())
         self.offset = distance / n_known if n_known else 0.0
@@ -373,16 +373,14 @@ def build_tokenizer(
     file = TokenizerFile.of(source)
     kind = settings.kind or file.kind
     options: Json = dict(character_coverage=settings.character_coverage, at_most=settings.at_most)
-    made = train_tokenizer_like(file, lines, settings.vocab_size, kind, settings.keep_reserved, **options)
-    return Built(made, f"a {kind} tokenizer of {len(made):,} tokens is trained on the text")
+    trained = train_tokenizer_like(file, lines, settings.vocab_size, kind, settings.keep_reserved, **options)
+    return Built(trained, f"a {kind} tokenizer of {len(trained):,} tokens is trained on the text")
 
 
 def check_extends(source: PreTrainedTokenizerBase, target: PreTrainedTokenizerBase) -> None:
     "`ValueError` where a tokenizer is not the source's with more tokens."
     ids = target.get_vocab()
-    lost = [piece for piece, id in source.get_vocab().items() if ids.get(piece) != id]
-    if lost:
-        raise UserError(
-            f"the tokenizer is not the source's with more tokens: {len(lost):,} tokens of the source have another id "
-            f"or none, such as {lost[0]!r}; leave it out, or choose another way of expansion"
-        )
+    changed = [piece for piece, id in source.get_vocab().items() if ids.get(piece) != id]
+    if changed:
+        what = f"{len(changed):,} tokens of the source have another id or none, such as {changed[0]!r}"
+        raise UserError(f"the tokenizer is not the source's with more tokens: {what}; choose another way of expansion")

@@ -68,8 +68,8 @@ def _met_in_text(file: TokenizerFile, model: Json) -> list[str]:  # by their ids
         text = file.normalised(content)
         as_it_stands = normaliser is not None and not token["special"]
         passed = text != content if token["normalized"] else as_it_stands  # the first: matched in this form only
-        in_words = any(content in whole for whole in whole_words)  # where these are passed over
-        if not (passed or in_words) or content in file.known:
+        inside_word = any(content in whole for whole in whole_words)  # where these are passed over
+        if not (passed or inside_word) or content in file.known:
             continue
         words = [w for w, _ in splits.pre_tokenize_str(text)] if splits else [text]
         looked_up = model["type"] != "BPE" or model["ignore_merges"] or len(content) == 1
@@ -96,8 +96,8 @@ def append_pieces(file: TokenizerFile, pieces: Mapping[str, float | None], **cha
     model: Json = file.model | changes
     vocab, added = model["vocab"], [a["content"] for a in file.added]
     if TIMES_FOLLOW in added:  # Whisper's, with a BPE model: between its own pieces and the added tokens
-        own = [piece for piece in sorted(vocab, key=vocab.get) if piece not in added]
-        order = [*own, *pieces, *(token for token in added if token in vocab)]
+        own_pieces = [piece for piece in sorted(vocab, key=vocab.get) if piece not in added]
+        order = [*own_pieces, *pieces, *(token for token in added if token in vocab)]
         changed = model | dict(vocab={piece: id for id, piece in enumerate(order)})
         return with_vocabulary(file.pipeline, changed, [token for token in added if token not in vocab])
     moved = _met_in_text(file, model)
@@ -111,8 +111,8 @@ def append_pieces(file: TokenizerFile, pieces: Mapping[str, float | None], **cha
         vocab = [*vocab, *([piece, pieces.get(piece, least)] for piece in more)]
     else:
         vocab = vocab | stay | new
-    made = file.pipeline | dict(model=model | dict(vocab=vocab))
-    return with_vocabulary(made, dict(vocab=vocab), moved) if moved else made
+    pipeline = file.pipeline | dict(model=model | dict(vocab=vocab))
+    return with_vocabulary(pipeline, dict(vocab=vocab), moved) if moved else pipeline
 
 # %% ../../nbs/02_tokens/03_expansion.ipynb #4ab2b863
 def check_more(n: int) -> None:
@@ -129,12 +129,10 @@ def _new_pieces(source: TokenizerFile, target: TokenizerFile, n: int) -> dict[st
     first = [t for t in target.vocab if t.kind in kinds and t.piece in target.known][:n]
     written = {t.piece: write_piece(t, source.dialect) for t in first if not overlapping[t.id]}
     kept = {t.piece for t in first if t.text and " " * t.word_start + t.text in template}
-    new = {piece: own for piece, own in written.items() if own is not None and piece not in kept}
+    new = {piece: native for piece, native in written.items() if native is not None and piece not in kept}
     if not new:
-        raise UserError(
-            f"the source vocabulary has all of the first {len(first)} tokens of the target language's tokenizer, of "
-            "which the first are single characters or bytes; expand by more"
-        )
+        what = f"the first {len(first)} tokens of the target language's tokenizer"
+        raise UserError(f"the source vocabulary has all of {what}, which begins with single characters; expand by more")
     return new
 
 
@@ -143,8 +141,8 @@ def _with_merges(
 ) -> tuple[dict[str, float], Json]:  # the pieces that some text can give, and what changes of the model
     "The merges that build new pieces of a BPE model."
     model, known = source.model, {tuple(merge) for merge in source.model["merges"]}
-    there = model["vocab"].keys() | new.keys()
-    more = [[a, b] for a, b in target.model["merges"] if a + b in new and (a, b) not in known and {a, b} <= there]
+    pieces = model["vocab"].keys() | new.keys()
+    more = [[a, b] for a, b in target.model["merges"] if a + b in new and (a, b) not in known and {a, b} <= pieces]
     merges = model["merges"] + more
     if source.dialect.end:
         return new, dict(merges=merges)
@@ -219,11 +217,8 @@ def expand_tokenizer(
     dialects = source.dialect, auxiliary.dialect
     own, theirs = (d.end or d.mark or d.continuation or "Ġ" * d.byte_level or "nothing" for d in dialects)
     if kind == "BPE" and own != theirs:
-        raise UserError(
-            f"the source BPE tokenizer marks words by {own}, and the target's by {theirs}, so that the new pieces "
-            f"could not be built; give a tokenizer that marks them alike, or replace the vocabulary instead of "
-            f"expanding it"
-        )
+        problem = f"the source BPE tokenizer marks words by {own}, and the target's by {theirs}"
+        raise UserError(f"{problem}; give a tokenizer that marks them alike, or replace the vocabulary")
     entries = dict(auxiliary.model["vocab"])  # {piece: score in Unigram models, id in others}
     new = {piece: entries[native] for native, piece in _new_pieces(source, auxiliary, n).items()}
     changes: Json = {}
@@ -354,8 +349,8 @@ class _Attempt:
             text, alone = before + given.token + after, _ids_and_text(base, given.token)[0]
             if after.startswith(".") and _ids_and_text(base, f"{given.token}.")[0][:-1] != alone:
                 continue  # some vocabularies have words with their full stop
-            made, decoded = _ids_and_text(self.tokenizer, text)
-            if ids[given].isdisjoint(made) or decoded not in (text, _ids_and_text(base, text)[1]):
+            token_ids, decoded = _ids_and_text(self.tokenizer, text)
+            if ids[given].isdisjoint(token_ids) or decoded not in (text, _ids_and_text(base, text)[1]):
                 failed[given] = True
         return list(failed)
 

@@ -9,12 +9,12 @@ import logging
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, count
 from operator import itemgetter
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from vocab_lit.text.errors import SettingError, UserError, no_collection
 from vocab_lit.text.words import read_words, script_name, script_of, word_lines, word_lists
 from vocab_lit.tokens.settings import TrimSettings
 from vocab_lit.tokens.tokenizer_file import Built, TokenizerFile
-from vocab_lit.tokens.vocab import Fit, Vocab, ids_of_lines, uncut, unknown_id
+from vocab_lit.tokens.vocab import Fit, Json, Vocab, ids_of_lines, uncut, unknown_id
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -53,8 +53,8 @@ def kept_in_any_case(parts: TokenizerFile, characters: str, counts: np.ndarray) 
         return kept | parts.bytes
     if characters == "none":
         return kept
-    seen = (parts.pieces[id] for id in np.flatnonzero(counts).tolist() if id in parts.pieces)
-    return kept | parts.characters_of(parts.ids if characters == "all" else set(seen))
+    used = (parts.pieces[id] for id in np.flatnonzero(counts).tolist() if id in parts.pieces)
+    return kept | parts.characters_of(parts.ids if characters == "all" else set(used))
 
 # %% ../../nbs/02_tokens/05_trim.ipynb #f905696d
 UNSEEN = 0.1  # share of the different lines of a text that stand apart
@@ -182,17 +182,14 @@ class Trimming:
     @property
     def about(self) -> str:
         "A line on what is kept."
-        return (
-            f"{self.parts.size:,} tokens are trimmed to {len(self.kept):,}: {len(self.kept) - self.n_always:,} that "
-            f"the texts need, and {self.n_always:,} {self.always}, which always stay"
-        )
+        parts = f"{len(self.kept) - self.n_always:,} that the texts need, and {self.n_always:,} {self.always}"
+        return f"{self.parts.size:,} tokens are trimmed to {len(self.kept):,}: {parts}, which always stay"
 
     @cached_property
     def built(self) -> Built:
         "The trimmed tokenizer."
-        pipeline, ids = self.parts.kept(self.kept)
         counts = {name: text.all for name, text in self.texts.items()}
-        return Built(self.parts.with_pipeline(pipeline).tokenizer, self.about, np.array(ids), counts)
+        return replace(self.parts.kept(self.kept, self.about), counts=counts)
 
 
 @no_collection()
@@ -237,7 +234,7 @@ def trim(
     return Trimming(TokenizerFile.of(source), texts, settings).built
 
 # %% ../../nbs/02_tokens/05_trim.ipynb #af1c0d01
-Row = dict[str, Any]  # of a table
+Row = Json  # of a table
 
 
 def trim_costs(trimming: Trimming) -> list[Row]:
@@ -259,12 +256,12 @@ def trim_costs(trimming: Trimming) -> list[Row]:
         changed = [line for line, stay in zip(lines, kept) if not stay.all()]
         as_before = [line_ids for line_ids, stay in zip(ids, kept) if stay.all()]
         after = trimming.trimmed_by_seen if changed else parts
-        again, lost = after.rows(changed), sum(int((~stay).sum()) for stay in kept)
+        again, n_lost = after.rows(changed), sum(int((~stay).sum()) for stay in kept)
         whole, unknown = Fit.of(lines, ids, parts.unknown_id), Fit.of((), as_before, parts.unknown_id).unknown
         row |= dict(
             tokenized_differently=round(len(changed) / len(lines), 4),
-            tokens_lost=lost,
-            share_lost=round(lost / whole.tokens, 6),
+            tokens_lost=n_lost,
+            share_lost=round(n_lost / whole.tokens, 6),
             tokens_per_word=round(whole.fertility, 4),
             after=round(sum(map(len, [*as_before, *again])) / max(1, whole.words), 4),
             unknown=whole.unknown,
@@ -279,9 +276,9 @@ _STEPS = (1, 1.5, 2, 3, 4, 6, 8)  # sizes within a power of ten
 def size_by_token(trimming: Trimming) -> np.ndarray:  # (tokens,) float; inf where no text has a token
     "The size of vocabulary from which on each token is kept, judged without the lines that stand apart."
     sizes = np.full(trimming.parts.size, np.inf)
-    kept, wanted = trimming.order(trimming.seen, coverage=1.0)
+    kept, by_frequency = trimming.order(trimming.seen, coverage=1.0)
     sizes[list(kept)] = len(kept)
-    for id in wanted:
+    for id in by_frequency:
         needed = trimming.parts.needs(id) - kept
         kept |= needed
         sizes[list(needed)] = len(kept)
@@ -309,13 +306,13 @@ _MUCH = 0.05  # share of unseen lines from which something is said
 def told_of(trimming: Trimming) -> dict[str, list[Row]]:
     "What trimming does to its texts, and the curve by size; the log says what would keep more of the worst text."
     texts, curve = trim_costs(trimming), coverage_curve(trimming)
-    lost, worst = max(((row.get("tokenized_differently", 0), row["text"]) for row in texts), key=itemgetter(0))
-    if lost >= _MUCH:
+    changed, worst = max(((row.get("tokenized_differently", 0), row["text"]) for row in texts), key=itemgetter(0))
+    if changed >= _MUCH:
         largest, at_most = curve[-2]["tokens"], curve[-2]["as_before"][worst]
         hint = "more text keeps more, and so do lists of words: --words en:60000, or --words FILE for your language"
-        if at_most - (1 - lost) > _MUCH:
+        if at_most - (1 - changed) > _MUCH:
             hint = f"{largest:,} tokens, all that the texts have, would divide {at_most:.1%} as before"
-        log.info(f"{worst}: {lost:.1%} of lines that were not counted are tokenized differently; {hint}")
+        log.info(f"{worst}: {changed:.1%} of lines that were not counted are tokenized differently; {hint}")
     return dict(texts=texts, curve=curve)
 
 # %% ../../nbs/02_tokens/05_trim.ipynb #f1b13ba9
@@ -377,10 +374,10 @@ class TokenizedText:
 
     def lost(self, lines: Sequence[str]) -> float:
         "The share of the letters that are in unknown tokens; marks such as quotation marks are not counted."
-        some = [line for line in lines if self.unknown in self.rows[line]]
-        if not some:
+        with_unknown = [line for line in lines if self.unknown in self.rows[line]]
+        if not with_unknown:
             return 0.0
-        pairs = zip(some, uncut(self.tokenizer).encode_batch(some, add_special_tokens=False))
+        pairs = zip(with_unknown, uncut(self.tokenizer).encode_batch(with_unknown, add_special_tokens=False))
         unknown = (line[a:b] for line, e in pairs for id, (a, b) in zip(e.ids, e.offsets) if id == self.unknown)
         n_unknown, n_letters = (sum(c.isalpha() for text in texts for c in text) for texts in (unknown, lines))
         return n_unknown / max(n_letters, 1)
