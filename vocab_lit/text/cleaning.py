@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -87,7 +86,10 @@ class _Hashes:
 
     def add(self, number: int) -> bool:
         "Add a number; False if it is there already."
-        return self.table.execute("INSERT OR IGNORE INTO hashes VALUES (?)", (number,)).rowcount > 0
+        try:
+            return self.table.execute("INSERT OR IGNORE INTO hashes VALUES (?)", (number,)).rowcount > 0
+        except sqlite3.OperationalError as e:  # the disk is full
+            raise OSError(f"cannot write a temporary file: {e}") from None
 
 
 def _seen_before(rules: CleanSettings) -> Callable[[str], bool]:

@@ -11,7 +11,6 @@ import glob
 import gzip
 import json
 import lzma
-import os
 import re
 import sys
 import zlib
@@ -363,13 +362,7 @@ def _format_of(path: Path, field: str, lines: list[str]) -> _Texts:
     return _plain_texts
 
 
-_FORMATS: dict[tuple[object, ...], _Texts] = {}  # of files that were looked into before
 _BYTE_ORDER_MARK = "\ufeff"
-
-
-def _state(stat: os.stat_result) -> tuple[int, int]:
-    "What changes with a file: its size, and when it was written."
-    return stat.st_size, stat.st_mtime_ns
 
 
 def all_lines(text: str) -> Iterator[str]:
@@ -395,13 +388,9 @@ def file_texts(path: Path, field: str = "") -> Iterator[tuple[bool, str]]:  # wh
             yield from ((True, text) for text in _parquet_texts(path, field or FIELD, file))
             return
         lines = (line.lstrip(_BYTE_ORDER_MARK) for line in _decoded_lines(path, file))  # `cat` puts one into the middle
-        known = (path, field, *_state(os.fstat(file.fileno())))
-        if known not in _FORMATS:
-            first = _first_lines(lines)
-            _FORMATS[known] = _format_of(path, field, [line for line in first if not line.isspace()])
-            lines = chain(first, lines)
-        read = _FORMATS[known]
-        yield from ((read is not _plain_texts, text) for text in read(path, field or FIELD, lines))
+        first = _first_lines(lines)
+        read = _format_of(path, field, [line for line in first if not line.isspace()])
+        yield from ((read is not _plain_texts, text) for text in read(path, field or FIELD, chain(first, lines)))
 
 
 @cache
@@ -488,8 +477,9 @@ class TextSource:
         "Whether there is no line; what is wrong at the beginning of a file raises."
         if self.is_data_set:
             return not any(True for _ in islice(self.lines(), 3))
-        begins = [_begins(file, self.field, *_state(file.stat())) for file in self.files]  # all are looked into
-        return not any(begins)
+        states = [(file, file.stat()) for file in self.files]
+        begins = [_begins(file, self.field, stat.st_size, stat.st_mtime_ns) for file, stat in states]
+        return not any(begins)  # when all were looked into
 
     def size(self) -> int | None:
         "Bytes on disk; None of a data set."

@@ -186,7 +186,7 @@ _TYPES: dict[str, Any] = {  # by the kind of an option
 }
 
 
-def _made(cls: type[_T], described: Mapping[str, Mapping[str, object]]) -> type[_T]:
+def _settings_class(cls: type[_T], described: Mapping[str, Mapping[str, object]]) -> type[_T]:
     "A frozen dataclass of checked values, whose fields have what they inherit, from bases or else from `described`."
     summary, inherited = inspect.cleandoc(cls.__doc__ or cls.__name__), dict(described)
     for base in reversed(cls.__mro__[1:]):
@@ -233,7 +233,7 @@ def _made(cls: type[_T], described: Mapping[str, Mapping[str, object]]) -> type[
 @dataclass_transform(frozen_default=True, field_specifiers=(required,))
 def settings(cls: type[_T]) -> type[_T]:
     "A class decorator: a frozen dataclass of checked values, its docstring followed by a section *Parameters*."
-    return _made(cls, {})
+    return _settings_class(cls, {})
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(required,))
@@ -244,7 +244,7 @@ def settings_over(other: type, shown: str) -> Callable[[type[_T]], type[_T]]:
     --help says where they are not.
     """
     described = {f.name: {**f.metadata, "shown": shown} for f in fields(other)}
-    return lambda cls: _made(cls, described)
+    return lambda cls: _settings_class(cls, described)
 
 
 def checked(cls: type, name: str, value: object) -> Any:

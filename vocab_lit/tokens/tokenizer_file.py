@@ -279,10 +279,8 @@ class TokenizerFile:
     @classmethod
     def of(cls, tokenizer: PreTrainedTokenizerBase | Vocab | TokenizerFile) -> TokenizerFile:
         "A tokenizer as it is read, or what has been read of it."
-        if isinstance(tokenizer, TokenizerFile):
-            return tokenizer
         if not isinstance(tokenizer, Vocab):
-            return cls(tokenizer)
+            return tokenizer if isinstance(tokenizer, TokenizerFile) else cls(tokenizer)
         file = tokenizer.file
         if not isinstance(file, TokenizerFile):
             file = tokenizer.file = cls(tokenizer.own_tokenizer)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import sentencepiece
-from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
 from tqdm.auto import tqdm
 
 from vocab_lit.text.corpus import Amount, data_path, reread, sample_lines

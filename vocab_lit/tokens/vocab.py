@@ -27,8 +27,6 @@ from vocab_lit.text.words import block_of, script_of
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-    from vocab_lit.tokens.tokenizer_file import TokenizerFile
-
 # %% auto #0
 __all__ = ['LengthSettings', 'BPE_OPTIONS', 'BYTES', 'CHARACTERS', 'SPACE_MARK', 'FALLBACK', 'FALLBACK_PIECES', 'TIMES_FOLLOW',
            'ROLES', 'SAME_ROLE', 'visible', 'Token', 'Dialect', 'components', 'backend_of', 'length_settings',
@@ -327,7 +325,7 @@ class Vocab:
     roles: dict[str, int] = field(default_factory=dict)
     dialect: Dialect = _UNMARKED
     tokenizer: PreTrainedTokenizerBase | None = None
-    file: TokenizerFile | None = field(default=None, init=False)  # that the vocabulary was read from
+    file: object = field(default=None, init=False)  # the `TokenizerFile` that the vocabulary was read from
 
     @property
     def own_tokenizer(self) -> PreTrainedTokenizerBase:
