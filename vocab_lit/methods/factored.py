@@ -61,7 +61,7 @@ class Factoring(Settings):
         return "singular values" if self.solver == "svd" else "a single up-projection"
 
     def unlike(self, facts: Json) -> str:  # of how factors were made; empty where in this way
-        "The difference to factors that were made in another way, as the end of a sentence."
+        "Describe how factors differ from these settings; empty if they fit."
         other = Factoring(facts["clusters"], facts["grouping"] or "kmeans", solver=facts["solver"] or "mu")
         return "" if other.kind == self.kind else f"wants {self.kind}; these factors have {other.kind}"
 
@@ -75,7 +75,7 @@ class Factoring(Settings):
 
 
 def factors_facts(path: str | Path) -> Json:
-    "The facts of how the factors in a file were made; of the file no more is read than that."
+    "Read only the facts of a file of factors."
     from safetensors import SafetensorError, safe_open
 
     existing_file("factors", path)
@@ -94,14 +94,14 @@ def _digest(matrix: torch.Tensor) -> str:
 
 
 def write_tensors(path: str | Path, kind: str, tensors: dict[str, torch.Tensor], facts: Mapping[str, object]) -> None:
-    "Write a safetensors file of some kind, with what is told of it."
+    "Write a safetensors file with a record of facts."
     from safetensors.torch import save_file
 
     save_file({k: t.detach().cpu().contiguous() for k, t in tensors.items()}, path, {kind: json.dumps(facts)})
 
 
 def read_tensors(path: str | Path, kind: str) -> tuple[dict[str, torch.Tensor], Json]:
-    "The tensors of a file that `write_tensors` wrote, and what is told of it; `ValueError` where it is none."
+    "Read the tensors and facts of a file that `write_tensors` wrote; `ValueError` if it is none."
     from safetensors import SafetensorError, safe_open
 
     try:

@@ -101,7 +101,7 @@ METHODS = (
 
 # %% ../../nbs/04_methods/03_fvt.ipynb #77287ff5
 def _like(given: GivenToken, source: Vocab, inside: bool) -> list[int]:
-    "The source token that another is like: word-initial rather than not, unless that other is inside a word."
+    "Return the source token that a token is like, word-initial unless that token is inside a word."
     ids = [source.id_of(given.like, start) for start in (not inside, inside)]
     native = backend_of(source.own_tokenizer).token_to_id(given.like)
     known = [id for id in (*ids, native) if id is not None]
@@ -113,7 +113,7 @@ def _like(given: GivenToken, source: Vocab, inside: bool) -> list[int]:
 
 
 def _described(given: GivenToken, source: Vocab) -> list[int]:
-    "The source tokens of a description."
+    "Return the source tokens of a description."
     space = " " * source.dialect.byte_level  # so that its first word is written as the others
     ids = source.own_tokenizer(space + given.description, add_special_tokens=False)["input_ids"]
     known = [id for id in ids if source[id].kind == "byte" or source[id].kind == "text" and source[id].text.strip()]
@@ -166,7 +166,7 @@ KEEP = Recipe("given", (Copy(fuzzy=False), Gaussian()), "", "The source vocabula
 
 
 def with_given(recipe: Recipe, tokens: dict[int, GivenToken]) -> Recipe:
-    "A recipe that begins with given tokens, by target id."
+    "Return a recipe that first initialises listed tokens, by target id."
     return replace(recipe, steps=(Given(tokens), *recipe.steps)) if tokens else recipe
 
 # %% ../../nbs/04_methods/03_fvt.ipynb #1ec6f8f9

@@ -353,7 +353,7 @@ class Plan:
 
     @property
     def new_tokens(self) -> list[int]:
-        "Ids of the tokens whose embeddings have to be learnt: no copies, or given by hand and like another token."
+        "Ids of the tokens whose embeddings have to be learnt: those that are no copies, or were listed by the user."
         is_given = np.array([step == "Given" for step in self.steps])[self.step]
         return np.flatnonzero((self.copied < 0) | is_given).tolist()
 
@@ -367,19 +367,19 @@ class Plan:
         return replace(self, source_pieces=first.source_pieces, weights=weights, right=right, groups=groups)
 
     def rest(self, first: int) -> Plan:
-        "The plan of the rows from one on, to be applied."
+        "Return the plan of the rows from `first` on."
         parts = {name: getattr(self, name)[first:] for name in ("weights", "group", "step")}
         return replace(self, left=None if self.left is None else self.left[first:], **parts)
 
     def row(self, id: int) -> sparse.csr_array:  # (1, n_source)
-        "The weights of one token, however they are kept."
+        "Return the weights of one token."
         row = self.weights[[id]]
         if self.left is not None and self.left[id].any():
             row = row + sparse.csr_array(self.left[[id]]) @ self.right
         return row
 
     def group_text(self, id: int) -> str:
-        "The distribution that a token's embedding is sampled from, in words."
+        "Describe the distribution that a token's embedding is sampled from."
         name, ids = list(self.groups.items())[self.group[id]]
         if not len(ids):
             return "sampled from the standard normal distribution"
@@ -418,7 +418,7 @@ class Plan:
         return pd.DataFrame([base | dict(source=self.source_pieces[i], weight=w) for i, w in terms])
 
     def _examples(self, rows: np.ndarray) -> str:
-        "Some of these tokens, spread over the vocabulary; one without text only where there is no other."
+        "Choose some of these tokens as examples, spread over the vocabulary."
         tokens = [self.target[i] for i in rows]
         with_text = [t for t in tokens if t.kind == "text"] or tokens[:1]
         examples, *more = (t.shown for t in with_text[:: max(1, len(with_text) // _EXAMPLES)][:_EXAMPLES])

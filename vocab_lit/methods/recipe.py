@@ -28,7 +28,7 @@ __all__ = ['METHODS', 'InitContext', 'with_vectors', 'weighted_sums', 'RowWeight
 # %% ../../nbs/04_methods/02_recipe.ipynb #58f95773
 @dataclass
 class InitContext:
-    "The two vocabularies, and what is known of the target tokens when a step begins."
+    "The two vocabularies, and the state of the target tokens when a step begins."
 
     source: Vocab  # the source vocabulary
     target: Vocab  # the target vocabulary
@@ -38,7 +38,7 @@ class InitContext:
     seed: int = 0
 
     def close(self, filled: RowWeights) -> None:
-        "Take note of the tokens that a step initialised."
+        "Mark the tokens that a step initialised."
         self.open[filled.rows] = False
         if filled.weights is not None:
             self.copied[filled.rows] = copied_tokens(filled.weights) if filled.left is None else -1
@@ -58,7 +58,7 @@ def weighted_sums(ids: np.ndarray, weights: np.ndarray, n_source: int) -> sparse
 
 @dataclass
 class RowWeights:
-    "The tokens that a step initialises, by weights, by products of low rank, by both added up, or by groups."
+    "The tokens that a step initialises: by weights, low-rank products, the sum of both, or groups."
 
     rows: np.ndarray  # (n,) target ids
     weights: sparse.csr_array | None = None  # (n, n_source)

@@ -150,7 +150,7 @@ class TransplantSettings:
             raise SettingError(name, problem)
 
     def _problems(self, recipe: Recipe, text: Sequence[str | Path]) -> Iterator[tuple[str, str]]:
-        "The options that cannot go together, and why not."
+        "Yield the options that conflict, and the reasons."
         tokenizer, init, file = self.tokenizer, self.init, self.vectors.file
         if self.only_adds(text) and init.method != InitSettings.method:
             hint = "leave it out, or give --text or --tokenizer for another vocabulary"
@@ -171,7 +171,7 @@ class TransplantSettings:
             yield from self._lacking(recipe.name, text)
 
     def _lacking(self, method: str, text: Sequence[str | Path]) -> Iterator[tuple[str, str]]:
-        "What a method lacks that needs a dictionary, and word vectors of both languages."
+        "List what is missing for a method that needs a dictionary and word vectors of both languages."
         vectors = self.vectors
         if not vectors.dictionary:
             hint = "give a file of two columns, or none where the vectors are in one space"
@@ -184,7 +184,7 @@ class TransplantSettings:
                 yield f"{side}_vectors", f"{what}; give a file of them, or text to train them on"
 
     def only_adds(self, text: Sequence[str | Path] = ()) -> bool:
-        "Whether the source vocabulary stays but for given tokens."
+        "Whether tokens are added to the source vocabulary and nothing else changes."
         tokenizer = self.tokenizer
         return bool(tokenizer.tokens) and not (text or tokenizer.tokenizer or tokenizer.extend)
 
@@ -197,7 +197,7 @@ class TransplantSettings:
         return KEEP
 
     def unused(self, text: Sequence[str | Path] = ()) -> dict[str, str]:  # by name: why
-        "The given options that nothing would come of."
+        "Return the options that are set and have no effect."
         recipe, reasons = self.recipe(text), {}
         for use in USES:
             if not use.holds(self, recipe, text):
@@ -220,7 +220,7 @@ class TransplantSettings:
 
 
 class Use(NamedTuple):
-    "Options that have an effect only where something holds."
+    "Options that have an effect only under a condition."
 
     options: tuple[str, ...]
     holds: Callable[[TransplantSettings, Recipe, Sequence[str | Path]], bool]

@@ -93,7 +93,7 @@ class _Hashes:
 
 
 def _seen_before(rules: CleanSettings) -> Callable[[str], bool]:
-    "A test of whether a copy of a line came before."
+    "Return a function that tells whether a copy of a line came before."
     if rules.duplicates == "none":
         return lambda line: False
     if rules.duplicates == "near":

@@ -249,7 +249,7 @@ def is_held_out(line: str, share: float, seed: int) -> bool:
 
 # %% ../../nbs/01_text/01_corpus.ipynb #80f8b82e
 class _Without:
-    "Lines other than some, read anew each time."
+    "Lines except some, read anew each time."
 
     def __init__(self, lines: Iterable[str], dropped: set[str]):
         self.lines, self.dropped = lines, dropped

@@ -24,7 +24,7 @@ _Piece = tuple[list[str], bool]  # lines of a document, and whether it ends with
 
 
 def _in_parts(lines: Iterable[str]) -> Iterator[_Piece]:
-    "The lines of one document in parts of a bounded size."
+    "Split the lines of one document into parts of bounded size."
     part: list[str] = []
     size = 0
     for line in lines:
@@ -135,7 +135,7 @@ def hold_out_text(*paths: str | Path, most: int = 2000, seed: int = 0) -> tuple[
 
 
 def check_outside(texts: Iterable[str | Path], out: Path) -> None:
-    "`SettingError` where an output folder would be read as text."
+    "Raise `SettingError` if an output folder is inside a folder of text."
     for source in texts:
         path = TextSource.of(source).path
         before, deep, _ = path.partition("**")

@@ -19,11 +19,11 @@ __all__ = ['EXTRAS', 'UserError', 'SettingError', 'first_line', 'reading', 'Miss
 
 # %% ../../nbs/01_text/04_errors.ipynb #ea7311f9
 class UserError(ValueError):
-    "What the user of the library or the command line can correct; the message says what, where and how."
+    "An error that the user can correct; the message says what is wrong, where, and what to do."
 
 
 class SettingError(UserError):
-    "An option that cannot be as it is; the message begins with its name, as the command line writes it."
+    "An invalid option; the message begins with its name, as the command line writes it."
 
     def __init__(self, name: str, problem: str):
         "`name` is that of the field; `problem` says what is wrong, and what to give."

@@ -66,7 +66,7 @@ _NO_TEXT = {  # where it begins, how, what it is, and what to do
 
 
 def _decompressed(path: Path, file: BufferedReader) -> IO[bytes]:
-    "An open file, decompressed where it begins as gzip, bzip2, xz or Zstandard; `ValueError` for an archive."
+    "Decompress a file that begins as gzip, bzip2, xz or Zstandard; `ValueError` for an archive."
     start = file.peek(6)
     opened = next((opened for magic, opened in _COMPRESSED.items() if start.startswith(magic)), None)
     if start and not opened and path.suffix in _SUFFIXES:
@@ -138,7 +138,7 @@ FIELD_HELP = "field of JSON lines, or column of a table or Parquet file, that th
 
 
 def check_characters(text: str, place: str) -> None:
-    "`ValueError` where a text has half a character, which no file can hold."
+    "Raise `ValueError` if a text has a lone surrogate, which no file can hold."
     try:
         text.encode()
     except UnicodeEncodeError as e:
@@ -148,12 +148,12 @@ def check_characters(text: str, place: str) -> None:
 
 
 def _parts(value: object) -> list[object]:
-    "What a list holds, or another value alone."
+    "Return a list as it is, and another value as a list of one."
     return value if isinstance(value, list) else [value]
 
 
 def _field_text(record: Json, path: str | Path, place: str, field: str, what: str = "field") -> str:
-    "A field's value if it is text, nothing where it is empty; `a.b` is the field b of a, which may be a list."
+    "Return the text of a field, empty if it is null; `a.b` is the field b of a, which may be a list."
     values: list[object] = [record]
     for name in [field] if field in record else field.split("."):
         parts = [part for part in chain.from_iterable(map(_parts, values)) if part is not None]
@@ -172,7 +172,7 @@ def _field_text(record: Json, path: str | Path, place: str, field: str, what: st
 
 
 def _names(record: Json) -> Iterator[str]:
-    "The names of a record's fields, those inside others, or inside lists of others, behind a dot."
+    "Yield the names of a record's fields, nested ones with a dot."
     for name, value in record.items():
         parts = [part for part in _parts(value) if isinstance(part, dict)]
         inner = dict.fromkeys(chain.from_iterable(map(_names, parts)))
@@ -180,7 +180,7 @@ def _names(record: Json) -> Iterator[str]:
 
 
 def _no_field(path: str | Path, place: str, problem: str, names: Iterable[str]) -> UserError:
-    "The error about a field or column that is not there or no text, with those that are there."
+    "Return an error about a missing field or column, with the names of those that exist."
     names = ", ".join(str(name)[:30] for name in names) or "none"
     hint = f"name the one with the text by --field NAME (a column without a name by its number), or as {path}::NAME"
     return UserError(f"{place}: {problem}; there are {names}; {hint}")
@@ -214,7 +214,7 @@ def read_json(text: str, place: str) -> Any:
 
 
 def json_record(line: str, place: str) -> Json:
-    "The object in a line of JSON, which stands at a place; `ValueError` where there is none."
+    "Parse a line of JSON as an object; `ValueError` if it is none."
     record = read_json(line, place)
     if not isinstance(record, dict):
         raise UserError(f"{place}: not a JSON object but {type(record).__name__}; give JSON lines, an object in each")
@@ -239,7 +239,7 @@ def table_cells(line: str) -> list[str]:
 
 
 def _rows(path: Path, lines: Iterable[str], delimiter: str, strict: bool) -> Iterator[tuple[int, list[str]]]:
-    "The rows of a table that are not empty: the number of the last line, and the cells."
+    "Yield the non-empty rows of a table: the number of the last line, and the cells."
     if delimiter == "\t":
         yield from ((n, table_cells(line)) for n, line in enumerate(lines, 1) if not line.isspace())
         return
@@ -290,7 +290,7 @@ _ENOUGH = 2**20  # characters, beyond which no further line is looked at
 
 
 def _first_lines(lines: Iterator[str]) -> list[str]:
-    "Lines at the beginning of a file, some of which are not blank."
+    "Return enough lines from the beginning of a file to detect its format."
     first, n_lines, size = [], 0, 0
     for line in lines:
         first.append(line)
@@ -341,7 +341,7 @@ def _plain_texts(path: Path, field: str, lines: Iterable[str]) -> Iterator[str]:
 
 
 def _format_of(path: Path, field: str, lines: list[str]) -> _Texts:
-    "The function that reads a file's texts, by lines at its beginning; `ValueError` where its format has none."
+    "Return the function that reads a file's texts, from its first lines; `ValueError` if it has no text."
     if not lines:
         return _plain_texts
     start = "".join(lines[0].split())
@@ -395,7 +395,7 @@ def file_texts(path: Path, field: str = "") -> Iterator[tuple[bool, str]]:  # wh
 
 @cache
 def _begins(path: Path, field: str, size: int, changed: int) -> bool:
-    "Whether a file in such a state has a line."
+    "Whether a file of this size and time has a line."
     return bool(list(islice(file_lines(path, field), 3)))
 
 # %% ../../nbs/01_text/03_reader.ipynb #6a3f0121
@@ -404,7 +404,7 @@ _BESIDE_TEXT = ("readme", "license", "licence", ".", "_")  # begin the names of 
 
 
 def _is_text_in(folder: Path, file: Path) -> bool:
-    "Whether a file of a folder is text by its name: neither hidden nor a license."
+    "Whether a file of a folder is text, judged by its name: neither hidden nor a license."
     hidden = any(part.startswith((".", "_")) for part in file.relative_to(folder).parts)
     return file.is_file() and not hidden and not file.name.lower().startswith(_BESIDE_TEXT)
 
@@ -421,7 +421,7 @@ class TextSource:
         cls,
         name: str | Path | TextSource,  # such as a.txt, crawl/, 'crawl/*.zst', a.jsonl::body or hf:NAME:CONFIG:SPLIT
     ) -> TextSource:
-        "The source that a name stands for."
+        "Parse the name of a text source."
         if isinstance(name, TextSource):
             return name
         path, colons, field = str(name).rpartition("::")
@@ -459,7 +459,7 @@ class TextSource:
 
     @property
     def name(self) -> str:
-        "An absolute name, but of a data set the one that it was given."
+        "The absolute name; of a data set, its name."
         return str(self) if self.is_data_set else str(TextSource(str(Path(self.path).resolve()), self.field))
 
     def texts(self) -> Iterator[Iterator[tuple[bool, str]]]:
@@ -486,7 +486,7 @@ class TextSource:
         return None if self.is_data_set else sum(file.stat().st_size for file in self.files)
 
     def facts(self) -> list[str | int | None]:  # [absolute name, bytes]
-        "The name and the size, by which a later run knows that the text is the same."
+        "Return name and size, by which a later run detects that the text is the same."
         return [self.name, self.size()]
 
 # %% ../../nbs/01_text/03_reader.ipynb #6a3f0123

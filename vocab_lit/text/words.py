@@ -30,7 +30,7 @@ __all__ = ['CONTEXT', 'block_of', 'script_of', 'WordList', 'word_lists', 'check_
 
 # %% ../../nbs/01_text/05_words.ipynb #1ad95499
 class WordList(NamedTuple):
-    "A list of words that is asked for."
+    "A requested list of words."
 
     name: str  # as it was written
     language: str = ""  # code of wordfreq; empty: a file
@@ -42,7 +42,7 @@ def _wordfreq() -> ModuleType:
 
 
 def word_lists(text: str) -> list[WordList]:
-    "The lists that are asked for: en:60000 or a file, with commas between several."
+    "Parse lists of words: en:60000 or a file, separated by commas."
     lists = []
     for entry in map(str.strip, text.split(",") if text.strip() else ()):
         match = re.fullmatch(r"([A-Za-z-]+):(\d+)", entry)
@@ -105,7 +105,7 @@ CONTEXT = 3  # bytes; with more, the bits depend on how much text is counted
 
 
 def _sequences(data: np.ndarray, n: int) -> np.ndarray:  # (len(data) - n + 1,), of at most eight bytes each
-    "The n bytes that begin at each place, as one number."
+    "Return the n bytes that begin at each position, as one number."
     numbers = np.zeros(len(data) - n + 1, np.uint64)
     for at in range(n):
         numbers = (numbers << np.uint64(8)) | data[at : at + len(numbers)]
@@ -113,13 +113,13 @@ def _sequences(data: np.ndarray, n: int) -> np.ndarray:  # (len(data) - n + 1,),
 
 
 def _bytes(lines: Iterable[str]) -> np.ndarray:
-    "The bytes of lines, behind as many ends of lines as a context has."
+    "Return the bytes of lines, preceded by as many newlines as a context has bytes."
     text = "\n" * CONTEXT + "".join(f"{line}\n" for line in lines)
     return np.frombuffer(text.encode(), np.uint8).astype(np.uint64)
 
 
 def _found(known: np.ndarray, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    "Where each number that is asked for is among sorted ones, and whether it is there."
+    "Look numbers up in a sorted array: their places, and whether they are in it."
     at = np.searchsorted(known, numbers).clip(max=len(known) - 1)
     return at, known[at] == numbers
 

@@ -39,7 +39,7 @@ __all__ = ['UNKNOWN_PENALTY', 'write_piece', 'append_pieces', 'check_more', 'exp
 
 # %% ../../nbs/02_tokens/03_expansion.ipynb #1a8f2629
 def write_piece(token: Token, d: Dialect) -> str | None:
-    "A token of kind text or byte, written in another dialect; None where that has no way to write it."
+    "Write a text or byte token in another dialect; None if that dialect cannot express it."
     if token.kind == "byte" and not d.byte_level:
         return None
     if d.byte_level:
@@ -59,7 +59,7 @@ UNKNOWN_PENALTY = 10.0  # by which a Unigram model scores an unknown character b
 
 
 def _met_in_text(file: TokenizerFile, model: Json) -> list[str]:  # by their ids
-    "The added tokens that text has beside where they are matched: as pieces of the model they would be found there."
+    "Return the added tokens that also occur in text where they are not matched; as pieces of the model they would be."
     normaliser, splits = (getattr(backend_of(file.tokenizer), part) for part in ("normalizer", "pre_tokenizer"))
     whole_words = [token["content"] for token in file.added if token["single_word"]]
     met = []
@@ -116,7 +116,7 @@ def append_pieces(file: TokenizerFile, pieces: Mapping[str, float | None], **cha
 
 # %% ../../nbs/02_tokens/03_expansion.ipynb #4ab2b863
 def check_more(n: int) -> None:
-    "`ValueError` where a number of tokens to add is not positive."
+    "Raise `ValueError` if the number of tokens to add is not positive."
     if n < 1:
         raise UserError(f"cannot expand by {n} tokens; give at least 1")
 
@@ -139,7 +139,7 @@ def _new_pieces(source: TokenizerFile, target: TokenizerFile, n: int) -> dict[st
 def _with_merges(
     source: TokenizerFile, target: TokenizerFile, new: dict[str, float]
 ) -> tuple[dict[str, float], Json]:  # the pieces that some text can give, and what changes of the model
-    "The merges that build new pieces of a BPE model."
+    "Return the merges that build new pieces of a BPE model."
     model, known = source.model, {tuple(merge) for merge in source.model["merges"]}
     pieces = model["vocab"].keys() | new.keys()
     more = [[a, b] for a, b in target.model["merges"] if a + b in new and (a, b) not in known and {a, b} <= pieces]
@@ -234,7 +234,7 @@ _MARGIN = 1e-4  # of a score, times the squared length, so that a term wins agai
 
 
 def _scores(file: TokenizerFile, pieces: Iterable[str]) -> dict[str, float]:
-    "Unigram pieces with scores just above those of their best spelling."
+    "Score Unigram pieces just above their best segmentation."
     model, scores = backend_of(file.tokenizer).model, [score for _, score in file.model["vocab"]]
     unknown = min(scores) - UNKNOWN_PENALTY
 
@@ -246,7 +246,7 @@ def _scores(file: TokenizerFile, pieces: Iterable[str]) -> dict[str, float]:
 
 
 def _takes_pieces(file: TokenizerFile, fallback: bool = True) -> bool:  # whether bytes of fallback can be words
-    "Whether a piece that is added to the model changes no other word; BPE has to look whole words up, or could."
+    "Whether adding a piece changes the tokens of no other word; BPE must look up whole words, or be able to."
     if file.dialect.model != "BPE" or file.settings["model"].get("ignore_merges"):
         return file.dialect.model in ("BPE", "Unigram")
     if file.dialect.end or own_methods(file.tokenizer):
@@ -293,19 +293,19 @@ def _with_tokens(
 
 # %% ../../nbs/02_tokens/03_expansion.ipynb #27e2ff13
 def _ids_and_text(tokenizer: PreTrainedTokenizerBase, text: str) -> tuple[list[int], str]:
-    "The ids of a text, and what they are decoded to."
+    "Encode a text, and decode it again."
     ids: Any = tokenizer(text, add_special_tokens=False)["input_ids"]
     return ids, str(tokenizer.decode(ids)).strip()  # some put a space before a text
 
 
 def written_parts(tokenizer: PreTrainedTokenizerBase, text: str) -> str:
-    "The tokens that a tokenizer divides a text into, with spaces between them, for messages."
+    "Return the tokens of a text separated by spaces, for messages."
     ids, _ = _ids_and_text(tokenizer, text)
     return " ".join(str(tokenizer.decode([id])).strip() or str(tokenizer.convert_ids_to_tokens(id)) for id in ids)
 
 
 def known_id(given: GivenToken, vocab: Vocab) -> int | None:
-    "The id that a token has already, None where it is new."
+    "Return the id of a token that exists already; None if it is new."
     backend = backend_of(vocab.own_tokenizer)
     id = backend.token_to_id(given.token)
     is_added = id is not None and (given.special or id in backend.get_added_tokens_decoder())
@@ -356,7 +356,7 @@ class _Attempt:
 
 
 def _tried(file: TokenizerFile, new: Sequence[GivenToken], whole_words: bool) -> _Attempt:
-    "New tokens as pieces of the model where that works, the others as added tokens; `SettingError` where neither does."
+    "Add new tokens as pieces of the model where that works, others as added tokens; `SettingError` if neither works."
     one_word = [given for given in new if not given.special and " " not in given.token]
     in_model = one_word if one_word and whole_words and _takes_pieces(file) else []
     for isolates in (False, False, True):

@@ -121,11 +121,11 @@ class GgufTokenizer(TokenizerFile):
         check_tokens(self.file)
 
     def get(self, name: str, default: Any = None) -> Any:
-        "An entry of the tokenizer."
+        "Return a metadata entry of the tokenizer."
         return self.file.get(f"tokenizer.ggml.{name}", default)
 
     def wrong(self, what: str) -> UserError:
-        "An error that names the file."
+        "Return an error that names the file."
         return UserError(f"{self.file.path}: {what}")
 
     @cached_property
@@ -135,7 +135,7 @@ class GgufTokenizer(TokenizerFile):
 
     @cached_property
     def pre(self) -> str:
-        "The name of the split before the merges; `ValueError` for one that is not known."
+        "The name of the pre-tokenizer; `ValueError` for an unknown one."
         name = self.get("pre", "default")
         if self.name == "gpt2" and name not in PRE_TOKENIZERS:
             hint = "of llama.cpp's pre-tokenizers, only those that are tried against it are read"
@@ -164,7 +164,7 @@ class GgufTokenizer(TokenizerFile):
         return {role: id for role, id in ids.items() if id is not None and 0 <= id < len(self.tokens)}
 
     def id_of(self, role: str) -> int:
-        "The id of a role; `ValueError` where no token has it."
+        "Return the id of the token with a role; `ValueError` if no token has it."
         if role not in self.roles:
             name = f"tokenizer.ggml.{_ROLES[role]}_token_id"
             raise self.wrong(f"its tokenizer needs {name}, which it does not have; convert the model anew")
@@ -210,7 +210,7 @@ class GgufTokenizer(TokenizerFile):
 
     @cached_property
     def dialect(self) -> Dialect:
-        "How it writes its pieces."
+        "The spelling of its pieces."
         mark = "" if self.name == "gpt2" else SPACE_MARK
         return Dialect(MODELS[self.name], self.name == "gpt2", bool(self.has_types(TokenType.BYTE)), mark, "", "")
 
@@ -231,7 +231,7 @@ class GgufTokenizer(TokenizerFile):
 
     @parsed
     def processor(self) -> sentencepiece.SentencePieceProcessor:
-        "A tokenizer `llama` in the library that such come from, which needs no table of merges."
+        "The `llama` tokenizer as a SentencePiece model, which needs no table of merges."
         spec = new_model()
         types = np.where(self.types == TokenType.UNKNOWN, TokenType.CONTROL, self.types)  # the library has the same
         types[self.id_of("unk_token")] = TokenType.UNKNOWN  # and one of these
@@ -305,7 +305,7 @@ class GgufTokenizer(TokenizerFile):
 
 # %% ../../nbs/02_tokens/12_gguf_tokenizer.ipynb #497d55d8
 def _llama(t: GgufTokenizer) -> Json:
-    "The pipeline of merges by scores."
+    "The pipeline of BPE whose merges are ranked by token scores."
     scores = t.scores[t.has_types(TokenType.NORMAL)]
     if tied := len(scores) - len(np.unique(scores)):
         log.warning("%s: %s tokens have another's score; llama.cpp may tokenize words differently", t.file.path, tied)
@@ -320,7 +320,7 @@ def _merging(t: GgufTokenizer, ids: dict[str, int], merges: list[list[str]]) -> 
 
 
 def _gpt2(t: GgufTokenizer) -> Json:
-    "The pipeline of listed merges of bytes."
+    "The pipeline of byte-level BPE."
     merges: dict[tuple[str, str], None] = {}
     for merge in t.get("merges", ()):
         at = merge.find(" ", 1)
@@ -363,7 +363,7 @@ def _replace(pattern: str, content: str) -> Json:
 
 
 def _bert(t: GgufTokenizer) -> Json:
-    "The pipeline of the longest tokens of a word."
+    "The pipeline of WordPiece: the longest tokens of each word."
     lowercase = t.get("normalizer.lowercase", True)
     steps = [_replace(r"\s", " "), _replace(r"[\p{C}\x{fffd}]", "")]
     if t.get("normalizer.strip_accents", lowercase):
@@ -396,7 +396,7 @@ def _added(t: GgufTokenizer) -> list[Json]:
 
 
 def _around(t: GgufTokenizer) -> Json | None:
-    "What stands before and after a text, and between two."
+    "Return the post-processor: the special tokens around a text, and around a pair."
     before, after = ([t.tokens[id] for id in ids] for ids in t.around)
     if not before and not after:
         return None
@@ -432,7 +432,7 @@ _INT32, _FLOAT32, _BOOL = 5, 6, 7  # GGUF's types of values
 
 
 class _Written:
-    "A tokenizer's tokens, as a file of some kind writes them."
+    "A tokenizer's tokens in the spelling of a GGUF tokenizer model."
 
     def __init__(self, before: GgufTokenizer, new: TokenizerFile):
         self.kind, self.new = before.name, new
@@ -446,14 +446,14 @@ class _Written:
             raise UserError(f"the token {twice!r} would stand twice in the file, which llama.cpp refuses; rename one")
 
     def _token(self, id: int, piece: str) -> str:
-        "A piece as the file writes it."
+        "Return a piece in the spelling of the file."
         if self.kind != "bert" or id in self.added or (piece in self.known and piece[0] == "[" and piece[-1] == "]"):
             return piece
         return piece[2:] if piece.startswith("##") else f"{SPACE_MARK}{piece}"
 
     @property
     def types(self) -> np.ndarray:  # (tokens,)
-        "The types of the tokens by what the tokenizer says."
+        "The token types, from the tokenizer."
         falls_back = self.new.dialect.byte_fallback
         are_bytes = [falls_back and bool(FALLBACK.fullmatch(token)) for token in self.tokens]
         types = np.where(are_bytes, TokenType.BYTE, TokenType.NORMAL)

@@ -58,7 +58,7 @@ _JOINERS = "\u200c\u200d"  # ZWNJ and ZWJ, which are parts of words in Persian, 
 
 
 def lost_joiners(tokenizer: PreTrainedTokenizerBase, lines: Iterable[str]) -> str:
-    "What a tokenizer's normaliser does to the joiners inside the words of some lines; empty where it keeps them."
+    "Return a warning if the normaliser removes zero-width joiners that words of the lines have, otherwise nothing."
     file = TokenizerFile(tokenizer)
     dropped = {joiner: text for joiner in _JOINERS if joiner not in (text := file.normalised(f"a{joiner}a"))}
     all_lines = list(lines) if dropped else []
@@ -72,7 +72,7 @@ def lost_joiners(tokenizer: PreTrainedTokenizerBase, lines: Iterable[str]) -> st
 
 
 def in_groups(ids: list[int], n: int = 25, size: int = 8) -> list[list[int]]:
-    "Ids from a whole vocabulary in so many groups, to make texts of."
+    "Sample n groups of ids evenly from a vocabulary."
     chosen = ids[:: max(1, len(ids) // (n * size))]
     return [chosen[i : i + size] for i in range(0, len(chosen), size)]
 
@@ -195,7 +195,7 @@ def _by_transformers(path: str | Path, **options: object) -> PreTrainedTokenizer
 
 
 def _from_folder(path: Path) -> PreTrainedTokenizerBase:
-    "A folder's tokenizer, from the first of the files that it can be made from."
+    "Load a folder's tokenizer from the first suitable file."
     for template in (*path.glob("*.jinja"), *path.glob("additional_chat_templates/*.jinja")):
         if leads_out(template, path):  # any file's text would become a part of the tokenizer
             raise UserError(f"{template} is a link that leads out of the folder; copy the file there")
@@ -247,7 +247,7 @@ def _no_tokenizer(path: Path) -> FileNotFoundError:
 
 # %% ../../nbs/02_tokens/09_load.ipynb #44ac43e4
 def _checked(tokenizer: PreTrainedTokenizerBase) -> PreTrainedTokenizerBase:
-    "A tokenizer that was loaded, without dropout; `ValueError` where it numbers tokens in another way than its files."
+    "Check a loaded tokenizer and disable BPE dropout; `ValueError` if its ids differ from those in its files."
     if not tokenizer.is_fast:
         return tokenizer  # whoever needs a fast one says so
     length_settings(tokenizer)
@@ -278,13 +278,13 @@ def _checked(tokenizer: PreTrainedTokenizerBase) -> PreTrainedTokenizerBase:
 
 # %% ../../nbs/02_tokens/09_load.ipynb #1ae20cbe
 def _named(path: Path) -> str | None:
-    "What a folder says of its tokenizer: the class, or else the kind of the model."
+    "Return the tokenizer class that a folder names, or else the model type."
     tokenizer, model = (read_json(path / name) for name in ("tokenizer_config.json", "config.json"))
     return tokenizer.get("tokenizer_class") or model.get("tokenizer_class") or model.get("model_type")
 
 
 def _by_class(path: Path, named: str, vocab_file: str | None = None) -> PreTrainedTokenizerBase:
-    "The tokenizer that transformers takes for what a folder says, made from what files there are."
+    "Load a tokenizer with the class that a folder names."
     try:
         tokenizer = _by_transformers(path, vocab_file=vocab_file)
     except Exception as e:  # missing libraries, missing files, unknown classes
@@ -302,7 +302,7 @@ def _by_class(path: Path, named: str, vocab_file: str | None = None) -> PreTrain
 
 
 def _from_sentencepiece(path: Path, file: Path, model: sentencepiece.SentencePieceProcessor) -> PreTrainedTokenizerBase:
-    "The tokenizer that transformers makes of a SentencePiece model, with the model's pipeline where it lacks a step."
+    "Convert a SentencePiece model with transformers, and rebuild its pipeline if that tokenizes differently."
     from transformers import PreTrainedTokenizerFast
 
     if named := _named(path):
@@ -327,7 +327,7 @@ def _from_sentencepiece(path: Path, file: Path, model: sentencepiece.SentencePie
 
 
 def _from_json(path: Path) -> PreTrainedTokenizerFast:
-    "A tokenizer.json with the special tokens that special_tokens_map.json or tokenizer_config.json beside it names."
+    "Load a tokenizer.json with the special tokens that the files beside it name."
     from transformers import PreTrainedTokenizerFast
 
     for beside in ("tokenizer_config.json", "special_tokens_map.json"):

@@ -27,7 +27,7 @@ _YES_OR_NO = {"true": True, "false": False, "": False}
 
 @dataclass(frozen=True)
 class GivenToken:
-    "A token to add, and what its embedding begins as: the mean of its own subtokens where nothing is said."
+    "A token to add, and how its embedding is initialised: by default as the mean of its subtokens."
 
     token: str  # as it stands in a text
     like: str = ""  # a source token, whose embedding is copied
@@ -36,7 +36,7 @@ class GivenToken:
     place: str = ""  # file and line, for messages
 
     def problem(self, what: str) -> SettingError:
-        "An error about this token."
+        "Return an error about this token."
         return SettingError("tokens", f" {self.place}{': ' * bool(self.place)}{self.token!r} {what}")
 
 
@@ -47,7 +47,7 @@ def _check_columns(names: Iterable[str], place: str) -> None:
 
 
 def _given(record: Mapping[str, object], place: str) -> GivenToken:
-    "The token that a line describes."
+    "Parse the token of one line."
     _check_columns(record, place)
     special = _YES_OR_NO.get(str(record.get("special", "")).lower())
     if special is None:
@@ -122,7 +122,7 @@ _SAMPLE = re.compile(r"(\d+(?:\.\d+)?) ?((?:[kMG]?B)?)")
 
 
 def _amount(sample: str) -> Amount | None:
-    "The number of lines or bytes that a text names; `SettingError` for another text."
+    "Parse a number of lines or bytes; `SettingError` for anything else."
     match = _SAMPLE.fullmatch(sample)
     if sample and not (match and float(match[1])):
         raise SettingError("sample", f" {sample}: give a number of lines, such as 2000000, or bytes, as 500MB")
@@ -145,10 +145,7 @@ class TokenizerSettings(Settings):
         choices=KINDS,
     )
     vocab_size: int = option(
-        USUAL_SIZE,
-        "tokens of a tokenizer that is trained, special ones included; a text that does not fill the usual "
-        f"{USUAL_SIZE:,} makes fewer, any other number has to be filled",
-        ge=10,
+        USUAL_SIZE, "size of a trained vocabulary, special tokens included; short text may not fill the default", ge=10
     )
     character_coverage: float = option(
         1.0, "share of the text's characters in a trained vocabulary; 0.9995 leaves out rare ones", ge=0.9, le=1
@@ -218,17 +215,17 @@ class TokenizerSettings(Settings):
 
     @property
     def at_most(self) -> bool:
-        "Whether a text may make fewer tokens: nobody has asked for another number than the usual one."
+        "Whether the trained vocabulary may be smaller than `vocab_size`, which is the default one."
         return self.vocab_size == USUAL_SIZE
 
     @property
     def size_in_words(self) -> str:
-        "How many tokens a tokenizer that is trained has."
+        "The size of a trained vocabulary, for messages."
         return f"{'up to ' * self.at_most}{self.vocab_size:,} tokens"
 
     @property
     def continues(self) -> bool:
-        "Whether the training of the source's own tokenizer goes on."
+        "Whether the training of the source's own tokenizer is continued."
         return self.extend > 0 and self.expansion == "continued"
 
     @property
@@ -281,7 +278,7 @@ def check_tokenizer_path(path: str | Path) -> None:
 
 
 def check_vocab_size(tokenizer: TokenizerSettings, text: Sequence[str | Path]) -> None:
-    "`SettingError` where text has fewer bytes than a tokenizer has to have tokens."
+    "Raise `SettingError` if the text has fewer bytes than the vocabulary must have tokens."
     if tokenizer.tokenizer or tokenizer.continues or tokenizer.at_most or not text:
         return
     size = 0

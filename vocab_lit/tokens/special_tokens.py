@@ -76,7 +76,7 @@ class IdMap:
         return self.matched.get(id) if same is None and isinstance(id, int) else same
 
     def of_role(self, role: str, id: object) -> int | None:
-        "The id for a token that the configuration names by what it does."
+        "Return the target id of a token that a configuration names by its role."
         if self.expands:
             return self.spelled(id)
         roles = [role, SAME_ROLE.get(role, "")]
@@ -260,14 +260,14 @@ def _are_ids(value: object) -> bool:
 
 
 def written_ids(config: Any) -> Iterator[tuple[str, object]]:
-    "Every setting of a configuration that names tokens."
+    "Yield every setting of a configuration that names tokens."
     for part in config_parts(config):
         several = (*_LISTS, *_TABLES)
         yield from ((name, value) for name, value in vars(part).items() if name in several or role_of(name))
 
 
 def check_ids_written(config: Any, at: str) -> None:
-    "`ValueError` where something else than ids stands for tokens in a configuration, of a model or of generation."
+    "Raise `ValueError` if a model or generation configuration has anything but ids where it names tokens."
     for name, value in written_ids(config):
         if name in _TABLES and isinstance(value, list):
             fits = all(isinstance(pair, (list, tuple)) and len(pair) == 2 for pair in value)
@@ -283,7 +283,7 @@ _TIME = re.compile(r"<\|\d+\.\d\d\|>")
 
 
 def taken_for_times(vocab: Vocab, generation: object) -> list[Token]:
-    "The tokens of text behind Whisper's <|notimestamps|>, from which on it takes every id for a time by its settings."
+    "Return the text tokens after Whisper's <|notimestamps|>, which it would read as timestamps."
     marker = getattr(generation, "no_timestamps_token_id", None)
     if marker is None:  # the settings of the first models do not name it
         marker = next((t.id for t in vocab if t.piece == TIMES_FOLLOW and t.kind == "special"), None)
@@ -292,7 +292,7 @@ def taken_for_times(vocab: Vocab, generation: object) -> list[Token]:
 
 
 def ids_beyond(config: PreTrainedConfig) -> str:  # in words; empty where there is none
-    "The settings that name a token that the size of the vocabulary has no room for."
+    "List the settings whose token id is not below the vocabulary size."
     size = _text_rows(config)
     beyond = [f"{name} {id:,}" for name, id in written_ids(config) if isinstance(id, int) and id >= size > 0]
     return f"{', '.join(beyond)}, and vocab_size {size:,}" if beyond else ""
@@ -356,7 +356,7 @@ def check_templates(tokenizer: PreTrainedTokenizerBase, whose: str) -> None:
 
 # %% ../../nbs/02_tokens/04_special_tokens.ipynb #bfdc5ae9
 def listed(tokens: list[str], most: int = 5) -> str:
-    "The first of some names, and how many more there are, for messages."
+    "Format the first names of a list and the number of the others, for messages."
     return ", ".join(tokens[:most]) + f" and {len(tokens) - most} more" * (len(tokens) > most)
 
 
@@ -406,7 +406,7 @@ _NEEDED_LISTS = {*_LISTS, *_TABLES} - {"suppress_tokens", "begin_suppress_tokens
 
 
 class Beside(NamedTuple):
-    "What the files beside a tokenizer name, which it needs to keep whatever a text has."
+    "The tokens that files beside a tokenizer refer to, which have to stay in its vocabulary."
 
     texts: tuple[str, ...] = ()  # prompts, prefixes and the names of tokens
     ids: frozenset[int] = frozenset()  # tokens that configurations name
@@ -415,7 +415,7 @@ class Beside(NamedTuple):
 
 
 def _values(value: object, keys: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], object]]:
-    "The values in parsed JSON, each under the keys that lead to it."
+    "Yield the values in parsed JSON with their key paths."
     if isinstance(value, dict):
         for key, inner in value.items():
             yield from _values(inner, (*keys, key))

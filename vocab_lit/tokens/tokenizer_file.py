@@ -61,7 +61,7 @@ LINE_STOPS = ("", *".!?:;,)\"'”’»…", "।", "。", "？", "！", "؟", "�
 
 
 def ids_around(tokenizer: PreTrainedTokenizerBase) -> tuple[list[int], list[int]]:  # before, after
-    "The special tokens that a tokenizer puts around a text."
+    "Return the special tokens that a tokenizer puts around a text."
     bare, whole = (tokenizer("a", add_special_tokens=s)["input_ids"] for s in (False, True))
     at = next((i for i in range(len(whole) - len(bare) + 1) if whole[i : i + len(bare)] == bare), 0)
     return whole[:at], whole[at + len(bare) :]
@@ -93,7 +93,7 @@ def unknown_piece(model: Json) -> str | None:
 
 # %% ../../nbs/02_tokens/08_tokenizer_file.ipynb #0f7a0c9f
 def _renumbered(component: object, ids: Mapping[str, int | None]) -> object:
-    "A post-processor with the ids that its tokens have now."
+    "Update the token ids in a post-processor."
     if isinstance(component, list):
         return [_renumbered(c, ids) for c in component]
     if not isinstance(component, dict):
@@ -132,7 +132,7 @@ def with_vocabulary(pipeline: Json, model: Json, last: list[str]) -> Json:
 
 
 def own_methods(tokenizer: PreTrainedTokenizerBase | type) -> list[str]:  # names
-    "What a tokenizer's class does beside its pipeline, such as `src_lang` of NLLB's; nothing for most."
+    "Return the methods that a tokenizer's class adds to its pipeline, such as `src_lang` of NLLB's."
     from transformers import PreTrainedTokenizerFast
 
     classes = (tokenizer if isinstance(tokenizer, type) else type(tokenizer)).__mro__
@@ -144,7 +144,7 @@ def own_methods(tokenizer: PreTrainedTokenizerBase | type) -> list[str]:  # name
 
 
 def from_pipeline(pipeline: Json, **settings: Any) -> PreTrainedTokenizerFast:
-    "A tokenizer of transformers that does nothing beside a pipeline; `settings` are such as its special tokens."
+    "Load a pipeline as a plain tokenizer of transformers; `settings` are for example its special tokens."
     from transformers import PreTrainedTokenizerFast
 
     whole = pipeline | dict(truncation=None, padding=None)
@@ -205,7 +205,7 @@ def _with_pipeline(source: PreTrainedTokenizerBase, pipeline: Json) -> PreTraine
 
 
 def ids_before(source: Mapping[str, int], target: Mapping[str, int]) -> np.ndarray:  # {piece: id}; (tokens,)
-    "The id that each token of a tokenizer has in the one that it was made from, -1 for a new one."
+    "Return the source id of each token of a derived tokenizer, -1 for a new one."
     ids = np.full(max(target.values()) + 1, -1)
     ids[list(target.values())] = [source.get(piece, -1) for piece in target]
     return ids
@@ -213,7 +213,7 @@ def ids_before(source: Mapping[str, int], target: Mapping[str, int]) -> np.ndarr
 
 @dataclass
 class Built:
-    "A tokenizer made from that of a source model."
+    "A tokenizer that was derived from a source model's."
 
     tokenizer: PreTrainedTokenizerFast
     about: str  # a line on what was done
@@ -265,7 +265,7 @@ class parsed(Generic[_T]):
 
 # %% ../../nbs/02_tokens/08_tokenizer_file.ipynb #0fd0e424
 class TokenizerFile:
-    "A tokenizer that is read once: what is asked of it, and what is made of it."
+    "A tokenizer with its parsed facts, and the tokenizers that are derived from it."
 
     beside = Beside()
 
@@ -278,7 +278,7 @@ class TokenizerFile:
 
     @classmethod
     def of(cls, tokenizer: PreTrainedTokenizerBase | Vocab | TokenizerFile) -> TokenizerFile:
-        "A tokenizer as it is read, or what has been read of it."
+        "Return what has been read of a tokenizer or vocabulary."
         if not isinstance(tokenizer, Vocab):
             return tokenizer if isinstance(tokenizer, TokenizerFile) else cls(tokenizer)
         file = tokenizer.file
@@ -293,7 +293,7 @@ class TokenizerFile:
 
     @parsed
     def pipeline(self) -> Json:
-        "The parsed `tokenizer.json`, which nobody changes."
+        "The parsed `tokenizer.json`; not to be modified."
         return read_pipeline(self.tokenizer)
 
     @parsed
@@ -304,12 +304,12 @@ class TokenizerFile:
 
     @cached_property
     def dialect(self) -> Dialect:
-        "How it writes its pieces."
+        "The spelling of its pieces."
         return read_dialect(self.settings)
 
     @cached_property
     def vocab(self) -> Vocab:
-        "Its tokens, added ones included."
+        "The vocabulary, added tokens included."
         vocab = Vocab.from_tokenizer(self.tokenizer, self.settings)
         vocab.file = self
         return vocab
@@ -330,7 +330,7 @@ class TokenizerFile:
         return ids_around(self.tokenizer)
 
     def normalised(self, text: str) -> str:
-        "A text as the normaliser leaves it."
+        "Return a normalised text."
         normaliser = backend_of(self.tokenizer).normalizer
         return normaliser.normalize_str(text) if normaliser else text
 
@@ -341,7 +341,7 @@ class TokenizerFile:
 
     @cached_property
     def needed(self) -> set[str]:
-        "The tokens that have a role, stand for what no other covers, or are put around a text."
+        "The special tokens: those with a role, the unknown token, and those around a text."
         needed = {*map(str, self.tokenizer.special_tokens_map.values()), self.unknown} - {None}
         for part in components(self.settings["post_processor"]):
             needed |= {token for named in part.get("special_tokens", {}).values() for token in named["tokens"]}
@@ -406,7 +406,7 @@ class TokenizerFile:
 
     @parsed
     def ids(self) -> dict[str, int]:  # {piece: id}
-        "The pieces of the model; `ValueError` where they cannot be taken apart."
+        "The pieces of the model; `ValueError` if they cannot be trimmed."
         self.check_kind()
         vocab = self.model["vocab"]
         ids = {piece: i for i, (piece, _) in enumerate(vocab)} if isinstance(vocab, list) else vocab
@@ -426,7 +426,7 @@ class TokenizerFile:
 
     @cached_property
     def size(self) -> int:
-        "How many ids there are."
+        "The number of ids."
         return 1 + max([*self.ids.values(), *self.last.values()])
 
     def check_kind(self) -> None:
@@ -455,25 +455,25 @@ class TokenizerFile:
 
     @parsed
     def ranks(self) -> dict[tuple[str, str], int]:
-        "The place in the table of merges of each two pieces."
+        "The rank of each merge."
         return {(a, b): rank for rank, (a, b) in enumerate(self.model["merges"])}
 
     def rank(self, a: str, b: str) -> float:
-        "When two pieces become one, the lowest first; inf for never."
+        "Return the rank of a merge; inf if there is none."
         return self.ranks.get((a, b), math.inf)
 
     def joined(self, a: str, b: str) -> str:
-        "The piece that a merge makes of two."
+        "Return the piece that merging two pieces gives."
         return a + b.removeprefix(self.dialect.continuation)
 
     def merges_among(self, ids: Iterable[int]) -> list[int]:
-        "The places of those merges that have both pieces and what they make among some tokens."
+        "Return the ranks of the merges whose three pieces are all among some tokens."
         pieces = {self.pieces[id] for id in ids if id in self.pieces}
         merges = enumerate(self.model["merges"])
         return [rank for rank, (a, b) in merges if a in pieces and b in pieces and self.joined(a, b) in pieces]
 
     def built_from(self, piece: str) -> set[str]:
-        "The pieces that come up while merges build a piece, itself included."
+        "Return the intermediate pieces from which merges build a piece, itself included."
         parts = self.symbols(piece)
         built = {piece, *parts}
         ranks = [self.rank(*pair) for pair in zip(parts, parts[1:])]
@@ -487,7 +487,7 @@ class TokenizerFile:
         return built
 
     def needs(self, id: int) -> set[int]:
-        "A token and all others without which no text would give it."
+        "Return a token together with all tokens that it is built from."
         if id not in self._needs:
             built = self.built_from(self.pieces[id]) if self.dialect.model == "BPE" and id in self.pieces else ()
             self._needs[id] = {id, *(self.ids[piece] for piece in built if piece in self.ids)}
@@ -521,7 +521,7 @@ class TokenizerFile:
 
     @cached_property
     def used_ids(self) -> set[int]:
-        "The tokens of chat templates, prompts and files beside the model, and those that they are built from."
+        "The tokens that chat templates, prompts and files beside the model use, and those that they are built from."
         named = self.template or {}
         templates = [named] if isinstance(named, str) else named.values()
         constants = template_constants([*templates, *self.beside.templates])
@@ -542,7 +542,7 @@ class TokenizerFile:
         return divides_at_spaces(self.settings) and not any(" " in a["content"] for a in self.added)
 
     def count(self, lines: Iterable[str], batch: int = 1000) -> np.ndarray:  # (tokens,) int64, by id
-        "Count the tokens of a text, which is read once, so many lines at a time."
+        "Count the tokens of a text, which is read once, `batch` lines at a time."
         counts = np.zeros(self.size, np.int64)
         read = tqdm(lines, desc="tokens", unit=" lines", delay=2, leave=False)
         weighted = iter(counted_words(read) if self.divides_at_spaces else zip(read, repeat(1)))
@@ -562,7 +562,7 @@ class TokenizerFile:
         return unknown_id(self.tokenizer)
 
     def kept(self, ids: set[int], about: str = "") -> Built:
-        "The tokenizer with some of the tokens, in the order of their ids, and all added tokens."
+        "Build the tokenizer with some of the tokens, in the order of their ids, and all added tokens."
         model, chosen = self.model, sorted(self.pieces.keys() & ids)
         if isinstance(model["vocab"], list):
             changes: Json = dict(vocab=[model["vocab"][id] for id in chosen])
@@ -575,7 +575,7 @@ class TokenizerFile:
         return Built(self.with_pipeline(pipeline).tokenizer, about, np.array([*chosen, *self.last.values()]))
 
     def with_pipeline(self, pipeline: Json) -> TokenizerFile:
-        "A tokenizer with another pipeline and all else as it is."
+        "Return the tokenizer with another pipeline, otherwise unchanged."
         return TokenizerFile(_with_pipeline(self.tokenizer, pipeline))
 
     def trimmed(self, kept: set[int]) -> TokenizerFile:

@@ -48,7 +48,7 @@ __all__ = ['log', 'SENTENCEPIECE_MOST', 'ROBERTA_ROLES', 'BERT_ROLES', 'SIZES', 
 
 # %% ../../nbs/02_tokens/02_train.ipynb #6a3f0402
 class TrainingText:
-    "Lines for training a tokenizer, read as often as it takes; `ValueError` where there are none."
+    "Lines for training a tokenizer, which can be read several times; `ValueError` if there are none."
 
     def __init__(self, lines: Iterable[str], more: Iterable[str] = (), least: int = 0):
         "`more` are lines that come after the others, each a hundredth as often as there are lines, at least `least`."
@@ -87,13 +87,13 @@ _LONGEST_WORD = 1000  # characters: ten times as many take a thousand times as l
 
 
 def word_limit(longest: int, least: int) -> int:
-    "How many characters a word may have in a WordPiece model, so that it knows the words of its text."
+    "Return the longest word length of a WordPiece model that covers the words of its text."
     return max(least, min(_LONGEST_WORD, longest))
 
 # %% ../../nbs/02_tokens/02_train.ipynb #afddb1aa
 @dataclass
 class _Training:
-    "A vocabulary for the source's pipeline: what it begins with, how large it is, how its text is divided."
+    "The training of a vocabulary for the source's pipeline."
 
     text: TrainingText
     source: TokenizerFile
@@ -104,7 +104,7 @@ class _Training:
     single_digits: bool
 
     def words(self, splits: PreTokenizer) -> Iterator[str]:
-        "The words as the model gets them."
+        "Yield the words that the model gets."
         lines = map(self.source.normalised, self.text)
         return (word for line in lines for word, _ in splits.pre_tokenize_str(line))
 
@@ -121,7 +121,7 @@ class _Training:
     def trained(
         self, model: models.Model, splits: PreTokenizer, trainer: Callable[..., trainers.Trainer], **options: object
     ) -> Json:
-        "The model that a trainer makes of the text, as `tokenizer.json` has it."
+        "Train a model on the text; returns it as in `tokenizer.json`."
         scratch, normaliser = Tokenizer(model), backend_of(self.source.tokenizer).normalizer
         scratch.pre_tokenizer = splits
         if normaliser:
@@ -176,7 +176,7 @@ _SENTENCEPIECE_OPTIONS: Json = dict(
 
 
 def _with_pieces(trained: list[tuple[str, float]], pieces: Iterable[str]) -> list[tuple[str, float]]:
-    "A Unigram model with some more pieces, which take the places of its least likely ones."
+    "Replace the least likely pieces of a Unigram model by pieces that it lacks."
     known = {piece for piece, _ in trained}
     missing = [piece for piece in dict.fromkeys(pieces) if piece not in known]
     unlikely = sorted((t for t in trained if len(t[0]) > 2), key=lambda t: t[1])[: len(missing)]
@@ -222,7 +222,7 @@ _BY_MODEL = {"BPE": _bpe_model, "Unigram": _unigram_model, "WordPiece": _wordpie
 
 # %% ../../nbs/02_tokens/02_train.ipynb #2b3010de
 class TooManyCharacters(UserError):
-    "A vocabulary has no room for the different characters of a text."
+    "The vocabulary is too small for the distinct characters of the text."
 
     def __init__(self, needed: int, vocab_size: int):
         super().__init__(

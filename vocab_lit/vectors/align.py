@@ -263,7 +263,7 @@ class AlignedVectors:
 def _fit(
     source: WordVectors, target: WordVectors, pairs: Iterable[tuple[str, str]], normalise: bool
 ) -> tuple[np.ndarray, dict[str, float]]:
-    "The rotation by a dictionary, how much of it is of use, and the quality of the rotation."
+    "Fit the rotation by a dictionary; returns it with the dictionary's coverage and the quality."
     pairs = list(pairs)
     known = known_pairs(source, target, pairs)
     usable = sum(bool(_in_casings(source, target, [pair])) for pair in pairs)

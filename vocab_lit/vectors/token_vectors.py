@@ -72,7 +72,7 @@ class TokenVectors:
 
 # %% ../../nbs/03_vectors/01_token_vectors.ipynb #6a3f0502
 def stored(parts: Iterable[np.ndarray]) -> np.ndarray:  # int32, one after the other
-    "Numbers in a temporary file, as an array."
+    "Store numbers in a temporary file and map it as an array."
     with tempfile.TemporaryFile() as file:
         n = sum(file.write(part.astype(np.int32).tobytes()) for part in parts) // 4
         return np.memmap(file, np.int32, "r", shape=(n,)) if n else np.empty(0, np.int32)
@@ -128,7 +128,7 @@ def encode_lines(tokenizer: PreTrainedTokenizerBase | Vocab, lines: Iterable[str
 
 # %% ../../nbs/03_vectors/01_token_vectors.ipynb #3a83ffbf
 class _Sentences:
-    "Lines of words as gensim wants them: lists that can be gone through again."
+    "Lines of words for gensim, which iterates over them several times."
 
     def __init__(self, words: list[str], ids: np.ndarray):
         self.words, self.ids = np.array(words, dtype=object), ids
@@ -213,7 +213,7 @@ def in_vocab_order(
 
 
 def pieces_of(vocab: Vocab) -> dict[int, str]:  # {id: piece} of the tokens that can have a vector
-    "The pieces of a vocabulary's tokens, without special and unused ones."
+    "Return the pieces of a vocabulary's tokens, without special and unused ones."
     return {t.id: t.piece for t in vocab if t.kind in ("text", "byte")}
 
 # %% ../../nbs/03_vectors/01_token_vectors.ipynb #22185e4e

@@ -204,7 +204,7 @@ def _rows(path: Path) -> Iterator[tuple[int, str, list[str]]]:  # the number of 
 
 
 def _open_table(path: Path, wanted: set[str] | None) -> WordVectors:
-    "A word and its numbers a line, with or without a first line of sizes."
+    "Read a table with a word and its numbers in each line, with or without a first line of sizes."
     vectors, ranks, again, numbers = {}, [], [], []
     for rank, (line, word, numbers) in enumerate(_rows(path)):
         if word in vectors:
@@ -274,7 +274,7 @@ def save_words(words: WordVectors, path: str | Path) -> None:
 
 # %% ../../nbs/03_vectors/02_word_vectors.ipynb #98fdbd66
 def _frequency_weighted(words: WordVectors, vocab: Vocab) -> TokenVectors:
-    "The mean over the words in which a token occurs, weighted by frequency."
+    "Average the vectors of the words in which each token occurs, weighted by frequency."
     from scipy import sparse
 
     total, weight = np.zeros((len(vocab), words.dim), np.float64), np.zeros(len(vocab))
