@@ -10,9 +10,12 @@ HERE = Path(__file__).parent
 DATA = (  # what the commands of an installed package read; studies, benchmarks and the book read more, in a checkout
     "languages.yml",
     "languages.csv",
+    "pre_tokenizers.yml",
+    "papers.csv",
     "models/mini-*/*",
     "report/*",
     "text/*",
+    "tokenizers/*",
     "field/sources.csv",
 )
 

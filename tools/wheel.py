@@ -7,7 +7,7 @@ import zipfile
 from pathlib import Path
 
 DATA = re.compile(
-    r"languages\.(yml|csv)|field/sources\.csv|report/[\w.-]+"
+    r"languages\.(yml|csv)|papers\.csv|pre_tokenizers\.yml|tokenizers/[\w.-]+|field/sources\.csv|report/[\w.-]+"
     r"|text/\w+\.txt"
     r"|models/mini-(gpt2|mbert|roberta|xlmr)/[\w.]+"
 )

@@ -2,7 +2,8 @@
 from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
-from vocab_lit.text.corpus import Amount, KeptLines, Lines, data_path, hold_out, iter_lines, mix, read_lines, reread, sample_lines, sampling_weights, split_lines, write_json
+from vocab_lit.text.corpus import KeptLines, Lines, data_path, hold_out, iter_lines, mix, read_lines, reread, sample_lines, sampling_weights, split_lines, write_json
+from vocab_lit.text.reader import Amount as Amount
 import json
 import numpy as np
 import os

@@ -3,7 +3,7 @@ from pathlib import Path
 from studies.toy_tokenizers import toy_tokenizer
 from tokenizers import Tokenizer, normalizers, processors
 from transformers import PreTrainedTokenizerFast
-from vocab_lit.tokens.tokenizer_file import ParsedTables, TokenizerFile, from_pipeline, own_methods, save_tokenizer, with_vocabulary, word_ids
+from vocab_lit.tokens.tokenizer_file import TokenizerFile, from_pipeline, own_methods, save_tokenizer, with_vocabulary, word_ids
 from vocab_lit.tokens.vocab import read_pipeline
 import copy
 import json
@@ -76,7 +76,7 @@ def test_tables_that_were_dropped_are_parsed_again():
     file = TokenizerFile(toy_tokenizer("bpe", ["maji"], ["a"]))
     before, vocab = (file.pipeline, file.ids, file.pieces, file.ranks, file.known), file.vocab
     file.drop_parsed()
-    assert file.tables == ParsedTables() and file.vocab is vocab
+    assert file.tables == {} and file.vocab is vocab
     assert (file.pipeline, file.ids, file.pieces, file.ranks, file.known) == before and file.pipeline is not before[0]
 
 

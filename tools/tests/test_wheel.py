@@ -8,6 +8,7 @@ from tools.notebooks import checkout, settings
 from tools.wheel import library_files, problems
 
 DATA = ["languages.yml", "field/sources.csv", "report/report.html", "models/mini-xlmr/model.safetensors"]
+DATA += ["papers.csv", "pre_tokenizers.yml", "tokenizers/bpe.json"]
 
 
 def test_a_wheel_has_the_library_its_types_the_data_of_its_commands_and_nothing_of_the_workshop():

@@ -10,36 +10,24 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from vocab_lit.methods.plan import Plan
-from vocab_lit.methods.recipe import ARTETXE_TITLE, Copy, Gaussian, Recipe
+from vocab_lit.methods.recipe import Copy, Gaussian, Recipe
 from vocab_lit.text.errors import UserError, first_line
+from vocab_lit.text.reader import Json
 from vocab_lit.text.settings import SettingError, Settings, existing_file, option, settings
 
 if TYPE_CHECKING:
     import torch
 
 # %% auto #0
-__all__ = ['RAND', 'LEX', 'METHODS', 'FactorsFacts', 'Factoring', 'factors_facts', 'write_tensors', 'read_tensors', 'Factors',
-           'factorize', 'load_factors', 'FactoredRecipe', 'low_dimensional']
+__all__ = ['RAND', 'LEX', 'METHODS', 'Factoring', 'factors_facts', 'write_tensors', 'read_tensors', 'Factors', 'factorize',
+           'load_factors', 'FactoredRecipe', 'low_dimensional']
 
 # %% ../../nbs/04_methods/08_factored.ipynb #a5789b7a
-class FactorsFacts(TypedDict):
-    "How factors were made."
-
-    clusters: int
-    grouping: str
-    solver: str
-    components: int
-    steps: int
-    seed: int
-    relative_error: float
-    matrix: str  # digest of the matrix
-
-
 @settings
 class Factoring(Settings):
     "The factorisation of an embedding matrix; the defaults are those of Pfeiffer et al. (2021, Section 4.3)."
@@ -72,10 +60,10 @@ class Factoring(Settings):
             return f"clusters by {self.grouping}"
         return "singular values" if self.solver == "svd" else "a single up-projection"
 
-    def unlike(self, facts: FactorsFacts) -> str:  # of how factors were made; empty where in this way
-        "The difference to factors that were made in another way, as the end of a sentence."
-        given = Factoring(facts["clusters"], facts["grouping"] or "kmeans", solver=facts["solver"] or "mu").kind
-        return "" if given == self.kind else f"wants {self.kind}; these factors have {given}"
+    def unlike(self, facts: Json) -> str:  # of how factors were made; empty where in this way
+        "Describe how factors differ from these settings; empty if they fit."
+        other = Factoring(facts["clusters"], facts["grouping"] or "kmeans", solver=facts["solver"] or "mu")
+        return "" if other.kind == self.kind else f"wants {self.kind}; these factors have {other.kind}"
 
     def size(self, dim: int) -> int:
         "Dimensions of the low-dimensional embeddings of a model; `ValueError` for settings that do not fit it."
@@ -86,8 +74,8 @@ class Factoring(Settings):
         return self.components or max(1, min(100, round(dim * 100 / 768)))
 
 
-def factors_facts(path: str | Path) -> FactorsFacts:
-    "The facts of how the factors in a file were made; of the file no more is read than that."
+def factors_facts(path: str | Path) -> Json:
+    "Read only the facts of a file of factors."
     from safetensors import SafetensorError, safe_open
 
     existing_file("factors", path)
@@ -106,14 +94,14 @@ def _digest(matrix: torch.Tensor) -> str:
 
 
 def write_tensors(path: str | Path, kind: str, tensors: dict[str, torch.Tensor], facts: Mapping[str, object]) -> None:
-    "Write a safetensors file of some kind, with what is told of it."
+    "Write a safetensors file with a record of facts."
     from safetensors.torch import save_file
 
     save_file({k: t.detach().cpu().contiguous() for k, t in tensors.items()}, path, {kind: json.dumps(facts)})
 
 
-def read_tensors(path: str | Path, kind: str) -> tuple[dict[str, torch.Tensor], dict]:
-    "The tensors of a file that `write_tensors` wrote, and what is told of it; `ValueError` where it is none."
+def read_tensors(path: str | Path, kind: str) -> tuple[dict[str, torch.Tensor], Json]:
+    "Read the tensors and facts of a file that `write_tensors` wrote; `ValueError` if it is none."
     from safetensors import SafetensorError, safe_open
 
     try:
@@ -131,7 +119,7 @@ class Factors:
     F: torch.Tensor  # (V, k) low-dimensional embeddings
     G: torch.Tensor  # (C, k, D) up-projections
     labels: torch.Tensor  # (V,) int64, the up-projection of each token
-    facts: FactorsFacts  # how it was made
+    facts: Json  # how it was made
 
     @property
     def matrix(self) -> torch.Tensor:  # (V, D)
@@ -150,11 +138,9 @@ class Factors:
         "`ValueError` where the factors are of another matrix."
         if self.facts["matrix"] == _digest(matrix):
             return
-        mine, given = (len(self.F), self.G.shape[-1]), tuple(matrix.shape)
-        raise UserError(
-            f"these factors were made from other embeddings ({mine[0]} of {mine[1]} dimensions; these are {given[0]} "
-            f"of {given[1]}); factorize this model, or leave the file out"
-        )
+        shapes = f"{len(self.F)} of {self.G.shape[-1]} dimensions; these are {len(matrix)} of {matrix.shape[1]}"
+        what = f"these factors were made from other embeddings ({shapes})"
+        raise UserError(f"{what}; factorize this model, or leave the file out")
 
 
 def factorize(matrix: torch.Tensor, how: Factoring, seed: int = 0) -> Factors:
@@ -166,23 +152,23 @@ def factorize(matrix: torch.Tensor, how: Factoring, seed: int = 0) -> Factors:
     X, k, clusters = matrix.detach().float().cpu().numpy(), how.size(matrix.shape[1]), how.clusters
     neural = clusters > 1 and how.grouping == "neural"
     if neural:
-        made = neural_mf(X, k, clusters, how.steps, seed)
+        result = neural_mf(X, k, clusters, how.steps, seed)
     elif clusters == 1 and how.solver == "svd":
-        made = singular_values(X, k)
+        result = singular_values(X, k)
     else:
-        made = semi_nmf(X, k, how.solver, how.steps, seed, clusters)
-    facts = FactorsFacts(
+        result = semi_nmf(X, k, how.solver, how.steps, seed, clusters)
+    facts: Json = dict(
         clusters=clusters,
         grouping=how.grouping if clusters > 1 else "",
         solver="" if neural else how.solver,
         components=k,
-        steps=made.steps,
+        steps=result.steps,
         seed=seed,
-        relative_error=float(made.error / np.linalg.norm(X)),
+        relative_error=float(result.error / np.linalg.norm(X)),
         matrix=_digest(matrix),
     )
-    labels = made.labels.astype(np.int64)
-    return Factors(torch.from_numpy(made.F), torch.from_numpy(made.G), torch.from_numpy(labels), facts)
+    labels = result.labels.astype(np.int64)
+    return Factors(torch.from_numpy(result.F), torch.from_numpy(result.G), torch.from_numpy(labels), facts)
 
 
 def load_factors(path: str | Path) -> Factors:
@@ -191,7 +177,7 @@ def load_factors(path: str | Path) -> Factors:
         raise FileNotFoundError(f"{path}: no such file of factors; `vocab-lit factorize` makes one")
     try:
         tensors, facts = read_tensors(path, "factors")
-        return Factors(tensors["F"], tensors["G"], tensors["labels"], cast("FactorsFacts", facts))
+        return Factors(tensors["F"], tensors["G"], tensors["labels"], facts)
     except (KeyError, ValueError):
         raise UserError(f"{path} holds no factors, or is damaged; make it by `vocab-lit factorize`") from None
 
@@ -211,9 +197,6 @@ class FactoredRecipe(Recipe):
 
 
 RAND, LEX = (Copy("specials"), Gaussian()), (Copy(), Gaussian())
-_CHAU = "Parsing with Multilingual BERT, a Small Corpus, and a Small Treebank. Findings of EMNLP"
-_WANG = "Extending Multilingual BERT to Low-Resource Languages. Findings of EMNLP"
-_PFEIFFER = "UNKs Everywhere: Adapting Multilingual Language Models to New Scripts. EMNLP"
 _MF = {
     "mf1": (Factoring(), "one up-projection"),
     "mf10-kmeans": (Factoring(10), "ten up-projections for clusters by k-means"),
@@ -229,26 +212,18 @@ def _factored(name: str, start: str, drawn: bool) -> FactoredRecipe:
         {"rand": RAND, "lex": LEX}[start],
         "Pfeiffer et al. (2021)",
         f"As el-{start}, with low-dimensional embeddings{how} and {words}.",
-        titles=(_PFEIFFER,),
         factoring=factoring,
         drawn=drawn,
     )
 
 
 METHODS = (
-    Recipe(
-        "el-rand",
-        RAND,
-        "Artetxe et al. (2020)",
-        "Special tokens are copied, others are sampled (as normal).",
-        titles=(ARTETXE_TITLE,),
-    ),
+    Recipe("el-rand", RAND, "Artetxe et al. (2020)", "Special tokens are copied, others are sampled (as normal)."),
     Recipe(
         "el-lex",
         LEX,
         "Chau et al. (2020), Wang et al. (2020)",
         "Overlapping tokens are copied, others are sampled (as identity).",
-        titles=(_CHAU, _WANG),
     ),
     *(_factored(name, start, drawn) for drawn in (False, True) for name in _MF for start in ("rand", "lex")),
 )
@@ -270,16 +245,6 @@ def _project_down(full: torch.Tensor, G: torch.Tensor) -> tuple[torch.Tensor, to
     return F, labels
 
 
-def _drawn(factors: Factors, is_new: torch.Tensor, seed: int) -> tuple[torch.Tensor, torch.Tensor]:
-    "Samples (new, k) from the Gaussian of each column of F, and up-projections (n,)."
-    import torch
-
-    draw = torch.Generator().manual_seed(seed)
-    noise = torch.randn(int(is_new.sum()), factors.F.shape[1], generator=draw)
-    labels = torch.randint(len(factors.G), (len(is_new),), generator=draw)
-    return factors.F.mean(0) + factors.F.std(0) * noise, labels
-
-
 def low_dimensional(
     plan: Plan, matrix: torch.Tensor, factors: Factors, drawn: bool = False, seed: int = 0
 ) -> tuple[torch.Tensor, torch.Tensor]:
@@ -297,7 +262,10 @@ def low_dimensional(
     F, labels = torch.empty(len(full), factors.G.shape[1]), torch.empty(len(full), dtype=torch.long)
     F[is_copy], labels[is_copy] = factors.F[copied[is_copy]], factors.labels[copied[is_copy]]
     if drawn:
-        F[~is_copy], labels = _drawn(factors, ~is_copy, seed)
+        draw = torch.Generator().manual_seed(seed)
+        noise = torch.randn(int((~is_copy).sum()), factors.F.shape[1], generator=draw)
+        F[~is_copy] = factors.F.mean(0) + factors.F.std(0) * noise
+        labels = torch.randint(len(factors.G), (len(full),), generator=draw)
     else:
         F[~is_copy], labels[~is_copy] = _project_down(full[~is_copy], factors.G)
     return F, labels

@@ -13,9 +13,17 @@ from scipy import sparse
 from scipy.special import expit
 from tqdm.auto import tqdm
 
-from vocab_lit.methods import fvt
 from vocab_lit.methods.fvt import SubtokenMean
-from vocab_lit.methods.recipe import Copy, Gaussian, InitContext, InitStep, Recipe, RowWeights, with_vectors
+from vocab_lit.methods.recipe import (
+    Copy,
+    Gaussian,
+    InitContext,
+    InitStep,
+    Recipe,
+    RowWeights,
+    weighted_sums,
+    with_vectors,
+)
 from vocab_lit.text.errors import UserError
 from vocab_lit.vectors.align import unit_rows
 
@@ -57,7 +65,7 @@ def sparsemax_weights(
     """
     import torch
 
-    unit_keys, rows_per_tile = unit_rows(vectors[keys]), max(1, tile // len(keys))
+    unit_keys, rows_per_tile = unit_rows(vectors[keys]), tile // max(1, len(keys)) or 1
     buffer = torch.empty(min(rows_per_tile, len(queries)), len(keys))
     weights = [sparse.csr_array((0, len(keys)), dtype=np.float32)]
     for start in tqdm(range(0, len(queries), rows_per_tile), desc="sparsemax", delay=2, leave=False):
@@ -76,10 +84,9 @@ def anchors_and_rows(context: InitContext) -> tuple[np.ndarray, np.ndarray]:
     known = with_vectors(context.target, context.vectors)
     anchors, rows = np.flatnonzero(known & (context.copied >= 0)), np.flatnonzero(known & context.open)
     if not len(anchors) and len(rows):
-        raise UserError(
-            f"{(context.copied >= 0).sum()} tokens overlap and none of them has a static vector, so there are no "
-            f"anchors to combine {len(rows)} target tokens from; methods that need no overlap: random-mapping, normal"
-        )
+        what = f"{(context.copied >= 0).sum()} tokens overlap and none of them has a static vector"
+        hint = "methods that need no overlap: random-mapping, normal"
+        raise UserError(f"{what}, so there are no anchors to combine {len(rows)} target tokens from; {hint}")
     return anchors, rows
 
 
@@ -95,21 +102,15 @@ class SparsemaxSimilarity(InitStep):
 
     def fill(self, context: InitContext) -> RowWeights:
         anchors, rows = anchors_and_rows(context)
-        shape = len(rows), len(context.source)
-        if not len(rows):
-            return RowWeights(rows, sparse.csr_array(shape, dtype=np.float32))
         over_anchors = sparsemax_weights(context.vectors.matrix, rows, anchors).tocoo()
         row, column = over_anchors.coords
-        source_ids = context.copied[anchors][column]
-        return RowWeights(rows, sparse.csr_array((over_anchors.data, (row, source_ids)), shape=shape))
+        place, shape = (row, context.copied[anchors][column]), (len(rows), len(context.source))
+        return RowWeights(rows, sparse.csr_array((over_anchors.data, place), shape=shape))
 
 # %% ../../nbs/04_methods/05_focus.ipynb #8fcf1df0
-_TITLE = "FOCUS: Effective Embedding Initialization for Monolingual Specialization of Multilingual Models. EMNLP"
-
-
 def _focus(name: str, about: str, copied: str = "all", needs: str = "token vectors") -> Recipe:
     steps = Copy(copied), SparsemaxSimilarity(needs), Gaussian()
-    return Recipe(name, steps, "Dobler and de Melo (2023)", about, titles=(_TITLE,))
+    return Recipe(name, steps, "Dobler and de Melo (2023)", about)
 
 
 FOCUS = (
@@ -171,7 +172,6 @@ CLP = Recipe(
     "Ostendorff and Rehm (2023)",
     "Overlapping tokens are copied, others combine them in proportion to similarities in an auxiliary model.",
     aliases=("clp-transfer",),
-    titles=("Efficient Language Model Training through Cross-Lingual and Progressive Transfer Learning",),
 )
 
 # %% ../../nbs/04_methods/05_focus.ipynb #7919b788
@@ -255,23 +255,17 @@ class MatchingPursuit(InitStep):
 
     def __post_init__(self) -> None:
         if not 1 <= self.k <= 1000 or not 0 < self.share <= 1:
-            raise UserError(
-                f"{self.k} terms, and {self.share} of the dimensions; give 1 to 1,000, and a share from 0 to 1"
-            )
+            hint = "give 1 to 1,000, and a share from 0 to 1"
+            raise UserError(f"{self.k} terms, and {self.share} of the dimensions; {hint}")
 
     def fill(self, context: InitContext) -> RowWeights:
         anchors, rows = anchors_and_rows(context)
-        shape = len(rows), len(context.source)
-        if not len(rows):
-            return RowWeights(rows, sparse.csr_array(shape, dtype=np.float32))
         space = context.vectors.matrix
         terms = min(self.k, max(1, int(space.shape[1] * self.share)))
         if self.unit:
             space = unit_rows(space).numpy()
         support, coefficients = matching_pursuit(space[rows], space[anchors], terms)
-        source_ids, starts = context.copied[anchors][support], np.arange(len(rows) + 1) * support.shape[1]
-        values = coefficients.astype(np.float32)
-        weights = sparse.csr_array((values.ravel(), source_ids.ravel(), starts), shape=shape)
+        weights = weighted_sums(context.copied[anchors][support], coefficients, len(context.source))
         weights.sum_duplicates()  # of a source token that two target tokens copy
         weights.eliminate_zeros()
         has_terms = np.diff(weights.indptr) > 0
@@ -320,7 +314,6 @@ def omp(k: int = 64, share: float = 0.25, unit: bool = True, name: str = "omp") 
         (Copy(), MatchingPursuit(k, share, unit), Gaussian()),
         "Goddard and Fernandes Neto (2025)",
         "Overlapping tokens are copied, others are sparse combinations of them, found in a space that has both.",
-        titles=("Training-Free Tokenizer Transplantation via Orthogonal Matching Pursuit",),
     )
 
 # %% ../../nbs/04_methods/05_focus.ipynb #ac25c260
@@ -345,7 +338,7 @@ class FrequencyBlend(InitStep):
         anchors, _ = anchors_and_rows(context)
         rows, counts = np.flatnonzero(context.open), context.vectors.counts
         if not len(anchors):
-            return RowWeights(rows[:0], sparse.csr_array((0, len(context.source)), dtype=np.float32))
+            return RowWeights.mean({}, len(context.source))
         likely = np.zeros(len(context.target)) if counts is None else np.log(counts + 0.5)
         z = likely - likely[anchors].mean()
         kept = len(np.unique(context.copied[context.copied >= 0])) / len(context.source)
@@ -371,26 +364,23 @@ def _mean_of_both(context: InitContext, parts: np.ndarray, occurs: np.ndarray) -
     shape = len(context.target), len(context.source)
     total, shares = sparse.csr_array(shape, dtype=np.float32), np.zeros(shape[0])
     for step, share in ((SparsemaxSimilarity(), 1 - parts), (SubtokenMean(), parts)):
-        made = step.fill(context)
-        place = share[made.rows].astype(np.float32), (made.rows, np.arange(len(made.rows)))
-        total = total + sparse.csr_array(place, shape=(shape[0], len(made.rows))) @ made.weights
-        shares[made.rows] += share[made.rows]
+        filled = step.fill(context)
+        place = share[filled.rows].astype(np.float32), (filled.rows, np.arange(len(filled.rows)))
+        total = total + sparse.csr_array(place, shape=(shape[0], len(filled.rows))) @ filled.weights
+        shares[filled.rows] += share[filled.rows]
     whole = np.where(occurs, 1 / np.maximum(shares, 1e-12), 0).astype(np.float32)
     mean = sparse.csr_array(sparse.diags_array(whole) @ total)
     mean.eliminate_zeros()
     return mean
 
 
-_FVT = fvt.METHODS[0]
-
 METHODS = (
     Recipe(
         "blend",
         (Copy(), FrequencyBlend(), Gaussian()),
-        f"{FOCUS[0].paper}, {_FVT.paper}",
+        "Dobler and de Melo (2023), Gee et al. (2022)",
         "This package's own: overlapping tokens are copied, others are FOCUS's combination and the mean of their "
         "subtokens, shared and moved by frequency.",
-        titles=(_TITLE, *_FVT.titles),
     ),
     CLP,
     *FOCUS,

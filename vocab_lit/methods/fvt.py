@@ -32,17 +32,16 @@ def source_subtokens(source: Vocab, target: Iterable[Token]) -> dict[int, list[i
     if source.tokenizer is None:
         return {}
     target = list(target)
-    by_text = _text_subtokens(source, [t for t in target if t.kind == "text" and t.text.strip()])
-    return by_text | _byte_subtokens(source, [t for t in target if t.kind == "byte"])
+    texts = [t for t in target if t.kind == "text" and t.text.strip()]
+    data = [t for t in target if t.kind == "byte" and not source.dialect.end]
+    return (_text_subtokens(source, texts) if texts else {}) | (_byte_subtokens(source, data) if data else {})
 
 
 def _text_subtokens(source: Vocab, tokens: list[Token]) -> dict[int, list[int]]:
-    if not tokens:
-        return {}
     file = TokenizerFile.of(source)
     tokenizer, letter = file.with_letter()
     file.drop_parsed()
-    marks_ends = source.dialect is not None and bool(source.dialect.end)
+    marks_ends = bool(source.dialect.end)
     texts = [letter + " " * t.word_start + t.text for t in tokens]
     closed = [text + letter * (marks_ends and not t.word_start) for text, t in zip(texts, tokens)]
     encodings = tokenizer.encode_batch(closed, add_special_tokens=False)
@@ -56,27 +55,21 @@ def _text_subtokens(source: Vocab, tokens: list[Token]) -> dict[int, list[int]]:
 
 
 def _byte_subtokens(source: Vocab, tokens: list[Token]) -> dict[int, list[int]]:
-    if not tokens or source.dialect.end:
-        return {}
+    "The tokens of bytes, the longest first from the left; not of a token with a byte that has no token."
     ids = {_bytes(t): t.id for kind in ("byte", "text") for t in source if t.kind == kind}
-    spelled = {t.id: _spell(_bytes(t), ids) for t in tokens}
-    return {id: parts for id, parts in spelled.items() if parts}
+    subtokens = {}
+    for token in tokens:
+        data, parts = _bytes(token), []
+        while data and (longest := next((data[:n] for n in range(len(data), 0, -1) if data[:n] in ids), b"")):
+            parts.append(ids[longest])
+            data = data.removeprefix(longest)
+        if parts and not data:
+            subtokens[token.id] = parts
+    return subtokens
 
 
 def _bytes(token: Token) -> bytes:
     return b" " * token.word_start + (token.data or token.text.encode())
-
-
-def _spell(data: bytes, ids: Mapping[bytes, int]) -> list[int]:
-    "The tokens of bytes, the longest first from the left; none where a byte has no token."
-    parts = []
-    while data:
-        longest = next((data[:n] for n in range(len(data), 0, -1) if data[:n] in ids), b"")
-        if not longest:
-            return []
-        parts.append(ids[longest])
-        data = data[len(longest) :]
-    return parts
 
 # %% ../../nbs/04_methods/03_fvt.ipynb #74f47710
 @dataclass
@@ -103,13 +96,12 @@ METHODS = (
         "Gee et al. (2022)",
         "Fast Vocabulary Transfer: overlapping tokens are copied, others are the mean of their source subtokens.",
         aliases=("fvt", "mean"),
-        titles=("Fast Vocabulary Transfer for Language Model Compression. EMNLP Industry Track",),
     ),
 )
 
 # %% ../../nbs/04_methods/03_fvt.ipynb #77287ff5
 def _like(given: GivenToken, source: Vocab, inside: bool) -> list[int]:
-    "The source token that another is like: word-initial rather than not, unless that other is inside a word."
+    "Return the source token that a token is like, word-initial unless that token is inside a word."
     ids = [source.id_of(given.like, start) for start in (not inside, inside)]
     native = backend_of(source.own_tokenizer).token_to_id(given.like)
     known = [id for id in (*ids, native) if id is not None]
@@ -121,9 +113,8 @@ def _like(given: GivenToken, source: Vocab, inside: bool) -> list[int]:
 
 
 def _described(given: GivenToken, source: Vocab) -> list[int]:
-    "The source tokens of a description."
-    byte_level = source.dialect is not None and source.dialect.byte_level
-    space = " " * byte_level  # so that its first word is written as the others
+    "Return the source tokens of a description."
+    space = " " * source.dialect.byte_level  # so that its first word is written as the others
     ids = source.own_tokenizer(space + given.description, add_special_tokens=False)["input_ids"]
     known = [id for id in ids if source[id].kind == "byte" or source[id].kind == "text" and source[id].text.strip()]
     if not known:
@@ -175,7 +166,7 @@ KEEP = Recipe("given", (Copy(fuzzy=False), Gaussian()), "", "The source vocabula
 
 
 def with_given(recipe: Recipe, tokens: dict[int, GivenToken]) -> Recipe:
-    "A recipe that begins with given tokens, by target id."
+    "Return a recipe that first initialises listed tokens, by target id."
     return replace(recipe, steps=(Given(tokens), *recipe.steps)) if tokens else recipe
 
 # %% ../../nbs/04_methods/03_fvt.ipynb #1ec6f8f9

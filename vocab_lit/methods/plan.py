@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pydantic
 from scipy import sparse
 
 from vocab_lit.text.binary_files import read_arrays, write_arrays
@@ -61,73 +62,58 @@ def _matrix(file: Mapping[str, np.ndarray], name: str) -> sparse.csr_array:
     return sparse.csr_array((data, indices, indptr), shape=tuple(shape))
 
 
-def _padded(vocab: Vocab, n: int) -> Vocab:
-    "A vocabulary with unused tokens at its end, as a model has them whose embeddings were padded."
-    unused = [Token(i, "", "", False, "unused") for i in range(len(vocab), n)]
-    return vocab.with_tokens(unused)
-
-
-_META: dict[str, type] = dict(source_pieces=dict, groups=list, steps=list, recipe=str, seed=int, covariance=dict)
 _PADDING = 2**20  # rows without a token, of which models have some thousands
 
 
-def _check(holds: bool, what: str) -> None:
-    if not holds:
-        raise UserError(what)
+class _Meta(pydantic.BaseModel, strict=True):
+    "What a file says of a plan beside its arrays."
+
+    recipe: str
+    seed: int
+    steps: list[str]
+    groups: list[str]
+    covariance: dict[str, float]
+    source_pieces: dict[int, str]
 
 
-def _check_meta(meta: dict) -> None:
-    "`ValueError` where what is told of a plan has another type."
-    for name, kind in _META.items():
-        _check(isinstance(meta[name], kind), f"its {name} cannot be read")
-    texts = [*meta["source_pieces"].values(), *meta["groups"], *meta["steps"]]
-    _check(all(isinstance(text, str) for text in texts), "its names cannot be read")
-    shares = meta["covariance"].values()
-    _check(all(isinstance(share, (int, float)) for share in shares), "its covariance is no number")
-
-
-def _check_plan(p: dict) -> None:
-    "`ValueError` where the fields of a plan do not go together."
-    (rows, n_source), used = p["weights"].shape, p["weights"].indices
-    bounds = {"step": (0, len(p["steps"])), "group": (-1, len(p["groups"]))}
-    ids = {name: (p[name], *bounds[name]) for name in bounds}
-    ids |= {f"group {name!r}": (members, 0, n_source) for name, members in p["groups"].items()}
-    for name, (given, least, end) in ids.items():
-        within = given.ndim == 1 and (
-            not given.size or given.dtype.kind in "iu" and least <= given.min() <= given.max() < end
-        )
-        _check(within, f"{name} is no list of numbers from {least} to {end - 1}")
-    matrices = [p["weights"]]
-    if p["left"] is not None:
-        matrices.append(p["right"])
-        used = np.concatenate([used, p["right"].indices])
-        fits = p["left"].shape == (rows, p["right"].shape[0]) and p["right"].shape[1] == n_source
-        _check(fits and p["left"].dtype.kind == "f", "its factors do not go together")
-    for matrix in matrices:
-        _check(matrix.data.dtype.kind == "f", "its weights are no numbers")
-        matrix.check_format(full_check=True)
-    _check(len(p["step"]) == len(p["group"]) == rows, f"it has no step or no group for each of its {rows:,} rows")
-    _check(
-        p["source_pieces"].keys() >= set(np.unique(used).tolist()), "it does not name every source token that it uses"
-    )
-
-
-def _read_plan(path: Path) -> dict:
-    "The fields of a plan in a file, without the target vocabulary."
+def _read_plan(path: Path, target: Vocab) -> Plan:
+    "The plan in a file."
     file = read_arrays(path)
-    meta = json.loads(str(file["meta"]))
-    _check_meta(meta)
-    fields = {name: meta[name] for name in ("steps", "recipe", "seed", "covariance")} | dict(
-        source_pieces={int(i): piece for i, piece in meta["source_pieces"].items()},
+    meta = _Meta.model_validate_json(str(file["meta"])).model_dump()
+    return Plan(
+        target,
         weights=_matrix(file, "weights"),
         group=file["group"],
-        groups={name: file[f"group_{n}"] for n, name in enumerate(meta["groups"])},
+        groups={name: file[f"group_{n}"] for n, name in enumerate(meta.pop("groups"))},
         step=file["step"],
         left=file.get("left"),
         right=_matrix(file, "right") if "left" in file else None,
+        **meta,
     )
-    _check_plan(fields)
-    return fields
+
+
+def _are_ids(ids: np.ndarray, least: int, end: int) -> bool:
+    "Whether an array is a list of whole numbers, from one to below another."
+    return ids.ndim == 1 and (not ids.size or ids.dtype.kind in "iu" and least <= ids.min() <= ids.max() < end)
+
+
+def _goes_together(plan: Plan) -> bool:
+    "Whether the parts of a plan fit each other; `ValueError` for a matrix that is none."
+    matrices, factors = [plan.weights], []
+    if plan.left is not None and plan.right is not None:
+        matrices, factors = [plan.weights, plan.right], [(plan.left, plan.right)]
+    for matrix in matrices:
+        matrix.check_format(full_check=True)
+    return (
+        plan.weights.shape[0] == len(plan.step) == len(plan.group)
+        and all(matrix.shape[1] == plan.n_source for matrix in matrices)
+        and all(left.shape == (len(plan), right.shape[0]) and left.dtype.kind == "f" for left, right in factors)
+        and all(matrix.data.dtype.kind == "f" for matrix in matrices)
+        and _are_ids(plan.step, 0, len(plan.steps))
+        and _are_ids(plan.group, -1, len(plan.groups))
+        and all(_are_ids(members, 0, plan.n_source) for members in plan.groups.values())
+        and set(plan.used.tolist()) <= set(plan.source_pieces)
+    )
 
 # %% ../../nbs/04_methods/01_plan.ipynb #56cffb6e
 def row_blocks(rows: np.ndarray, size: int = 512) -> list[np.ndarray]:
@@ -266,9 +252,9 @@ def sample_rows(plan: Plan, matrix: torch.Tensor, target: torch.Tensor, stream: 
     for rows in row_blocks(np.flatnonzero(plan.group >= 0)):
         noise = torch.randn(len(rows), target.shape[1], generator=generator)
         for g in np.unique(plan.group[rows]):
-            here, (mean, scale) = plan.group[rows] == g, moments[g]
-            spread = noise[here] @ scale if scale.dim() == 2 else scale * noise[here]
-            target[rows[here]] = (mean + spread).to(target.dtype)
+            members, (mean, scale) = plan.group[rows] == g, moments[g]
+            spread = noise[members] @ scale if scale.dim() == 2 else scale * noise[members]
+            target[rows[members]] = (mean + spread).to(target.dtype)
 
 # %% ../../nbs/04_methods/01_plan.ipynb #7744f6d6
 @dataclass
@@ -343,6 +329,11 @@ class Plan:
         return self.weights.shape[1]
 
     @property
+    def used(self) -> np.ndarray:
+        "The ids of the source tokens that a weight names."
+        return np.unique(np.concatenate([m.indices for m in (self.weights, self.right) if m is not None]))
+
+    @property
     def is_low_rank(self) -> np.ndarray:  # (n_target,) bool
         "The tokens whose weights are products, or have products added to them."
         return np.zeros(len(self), bool) if self.left is None else np.asarray(self.left.any(axis=1))
@@ -362,14 +353,13 @@ class Plan:
 
     @property
     def new_tokens(self) -> list[int]:
-        "Ids of the tokens whose embeddings have to be learnt: no copies, or given by hand and like another token."
+        "Ids of the tokens whose embeddings have to be learnt: those that are no copies, or were listed by the user."
         is_given = np.array([step == "Given" for step in self.steps])[self.step]
         return np.flatnonzero((self.copied < 0) | is_given).tolist()
 
     def after(self, first: Plan) -> Plan:
         "Two transplants as one: from the source of the first, which only kept some of its tokens."
-        used = [self.weights.indices] + ([] if self.right is None else [self.right.indices])
-        if (first.copied[np.unique(np.concatenate(used))] < 0).any():  # rows that only pad the matrix are not used
+        if (first.copied[self.used] < 0).any():  # rows that only pad the matrix are not used
             raise UserError("the first plan makes new embeddings, and does not only keep some; keep the two apart")
         groups = {name: first.copied[ids][first.copied[ids] >= 0] for name, ids in self.groups.items()}
         kept = first.weights[: self.n_source]
@@ -377,19 +367,19 @@ class Plan:
         return replace(self, source_pieces=first.source_pieces, weights=weights, right=right, groups=groups)
 
     def rest(self, first: int) -> Plan:
-        "The plan of the rows from one on, to be applied."
+        "Return the plan of the rows from `first` on."
         parts = {name: getattr(self, name)[first:] for name in ("weights", "group", "step")}
         return replace(self, left=None if self.left is None else self.left[first:], **parts)
 
     def row(self, id: int) -> sparse.csr_array:  # (1, n_source)
-        "The weights of one token, however they are kept."
+        "Return the weights of one token."
         row = self.weights[[id]]
         if self.left is not None and self.left[id].any():
             row = row + sparse.csr_array(self.left[[id]]) @ self.right
         return row
 
     def group_text(self, id: int) -> str:
-        "The distribution that a token's embedding is sampled from, in words."
+        "Describe the distribution that a token's embedding is sampled from."
         name, ids = list(self.groups.items())[self.group[id]]
         if not len(ids):
             return "sampled from the standard normal distribution"
@@ -428,7 +418,7 @@ class Plan:
         return pd.DataFrame([base | dict(source=self.source_pieces[i], weight=w) for i, w in terms])
 
     def _examples(self, rows: np.ndarray) -> str:
-        "Some of these tokens, spread over the vocabulary; one without text only where there is no other."
+        "Choose some of these tokens as examples, spread over the vocabulary."
         tokens = [self.target[i] for i in rows]
         with_text = [t for t in tokens if t.kind == "text"] or tokens[:1]
         examples, *more = (t.shown for t in with_text[:: max(1, len(with_text) // _EXAMPLES)][:_EXAMPLES])
@@ -448,19 +438,14 @@ class Plan:
         """
         import pandas as pd
 
-        sources, made = self.n_sources, [np.flatnonzero(self.step == s) for s in range(len(self.steps))]
-        lines = [
-            dict(
-                step=name,
-                embeddings=len(rows),
-                share=len(rows) / len(self),
-                sources=round(float(sources[rows].mean()), 1),
-                examples=self._examples(rows),
-            )
-            for name, rows in zip(self.steps, made)
-            if len(rows)
-        ]
-        return pd.DataFrame(lines)
+        sources, rows_of_steps = self.n_sources, [np.flatnonzero(self.step == s) for s in range(len(self.steps))]
+        steps = [(name, rows) for name, rows in zip(self.steps, rows_of_steps) if len(rows)]
+        table = pd.DataFrame(dict(step=[name for name, _ in steps], embeddings=[len(rows) for _, rows in steps]))
+        return table.assign(
+            share=table.embeddings / len(self),
+            sources=[round(float(sources[rows].mean()), 1) for _, rows in steps],
+            examples=[self._examples(rows) for _, rows in steps],
+        )
 
     def apply(self, matrix: torch.Tensor, stream: int = 0) -> torch.Tensor:
         """Make the target embeddings from the source embeddings.
@@ -486,9 +471,8 @@ class Plan:
         import torch
 
         if len(matrix) < self.n_source:
-            raise UserError(
-                f"the matrix has {len(matrix)} rows, fewer than the {self.n_source} tokens of the source vocabulary"
-            )
+            what = f"fewer than the {self.n_source} tokens of the source vocabulary"
+            raise UserError(f"the matrix has {len(matrix)} rows, {what}")
         is_bias = matrix.dim() == 1
         source = matrix[:, None] if is_bias else matrix
         target = torch.zeros(len(self), source.shape[1], dtype=source.dtype)
@@ -510,17 +494,15 @@ class Plan:
         path = Path(path)
         arrays: dict[str, np.ndarray] = _arrays("weights", self.weights) | dict(group=self.group, step=self.step)
         arrays |= {f"group_{n}": ids for n, ids in enumerate(self.groups.values())}
-        used = self.weights.indices
         if self.left is not None and self.right is not None:
             arrays |= _arrays("right", self.right) | dict(left=self.left)
-            used = np.concatenate([used, self.right.indices])
         meta = dict(
             recipe=self.recipe,
             seed=self.seed,
             steps=self.steps,
             groups=list(self.groups),
             covariance=self.covariance,
-            source_pieces={int(i): self.source_pieces[int(i)] for i in np.unique(used)},
+            source_pieces={i: self.source_pieces[i] for i in self.used.tolist()},
         )
         write_arrays(path / PLAN_FILE if path.is_dir() else path, arrays | dict(meta=json.dumps(meta)))
 
@@ -556,10 +538,12 @@ class Plan:
 
             target = Vocab.from_tokenizer(load_tokenizer(file.parent))
         try:
-            fields = _read_plan(file)
+            plan = _read_plan(file, target)
+            if not _goes_together(plan):
+                raise UserError("its parts do not go together")
         except Exception as e:  # of zlib, zipfile, numpy or scipy, or what a wrong type makes of it
             raise UserError(f"{file} is damaged or no plan ({first_line(e)}); transplant the model again") from None
-        n_rows = len(fields["step"])
-        if not len(target) <= n_rows <= len(target) + _PADDING:
-            raise UserError(f"{file} has {n_rows} rows, the vocabulary {len(target)} tokens")
-        return cls(_padded(target, n_rows), **fields)
+        if not len(target) <= len(plan) <= len(target) + _PADDING:
+            raise UserError(f"{file} has {len(plan)} rows, the vocabulary {len(target)} tokens")
+        unused = [Token(i, "", "", False, "unused") for i in range(len(target), len(plan))]  # as a model is padded
+        return replace(plan, target=target.with_tokens(unused))

@@ -5,27 +5,30 @@
 # %% ../../nbs/04_methods/02_recipe.ipynb #286af61c
 from __future__ import annotations
 
+import csv
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 
 from vocab_lit.methods.plan import Plan, copied_tokens
+from vocab_lit.text.corpus import data_path
 from vocab_lit.text.errors import UserError
 from vocab_lit.tokens.vocab import Token, Vocab, overlap
 from vocab_lit.vectors.align import AlignedVectors
 from vocab_lit.vectors.token_vectors import TokenVectors
 
 # %% auto #0
-__all__ = ['ARTETXE_TITLE', 'DOWNEY_TITLE', 'METHODS', 'InitContext', 'with_vectors', 'RowWeights', 'InitStep', 'Copy',
-           'Gaussian', 'StandardNormal', 'RandomMapping', 'Recipe']
+__all__ = ['METHODS', 'InitContext', 'with_vectors', 'weighted_sums', 'RowWeights', 'InitStep', 'Copy', 'Gaussian',
+           'StandardNormal', 'RandomMapping', 'paper_titles', 'Recipe']
 
 # %% ../../nbs/04_methods/02_recipe.ipynb #58f95773
 @dataclass
 class InitContext:
-    "The two vocabularies, and what is known of the target tokens when a step begins."
+    "The two vocabularies, and the state of the target tokens when a step begins."
 
     source: Vocab  # the source vocabulary
     target: Vocab  # the target vocabulary
@@ -34,11 +37,11 @@ class InitContext:
     vectors: Any = None  # what the step needs: `TokenVectors` of the target tokens, or `AlignedVectors`
     seed: int = 0
 
-    def close(self, made: RowWeights) -> None:
-        "Take note of the tokens that a step initialised."
-        self.open[made.rows] = False
-        if made.weights is not None:
-            self.copied[made.rows] = copied_tokens(made.weights) if made.left is None else -1
+    def close(self, filled: RowWeights) -> None:
+        "Mark the tokens that a step initialised."
+        self.open[filled.rows] = False
+        if filled.weights is not None:
+            self.copied[filled.rows] = copied_tokens(filled.weights) if filled.left is None else -1
 
 
 def with_vectors(vocab: Vocab, vectors: TokenVectors) -> np.ndarray:  # (n_tokens,) bool
@@ -46,9 +49,16 @@ def with_vectors(vocab: Vocab, vectors: TokenVectors) -> np.ndarray:  # (n_token
     return vectors.known & np.array([t.kind not in ("special", "unused") for t in vocab])
 
 
+def weighted_sums(ids: np.ndarray, weights: np.ndarray, n_source: int) -> sparse.csr_array:  # (n, n_source) float32
+    "The weights of sums of k source embeddings for each of n tokens, from source ids and weights, both (n, k)."
+    n, k = ids.shape
+    data, starts = weights.astype(np.float32).ravel(), np.arange(n + 1) * k
+    return sparse.csr_array((data, ids.ravel(), starts), shape=(n, n_source))
+
+
 @dataclass
 class RowWeights:
-    "The tokens that a step initialises, by weights, by products of low rank, by both added up, or by groups."
+    "The tokens that a step initialises: by weights, low-rank products, the sum of both, or groups."
 
     rows: np.ndarray  # (n,) target ids
     weights: sparse.csr_array | None = None  # (n, n_source)
@@ -61,8 +71,7 @@ class RowWeights:
     @classmethod
     def copy(cls, rows: np.ndarray, ids: np.ndarray, n_source: int) -> RowWeights:
         "Embeddings of target ids (n,) taken over from source ids (n,)."
-        ones, starts = np.ones(len(rows), np.float32), np.arange(len(rows) + 1)
-        return cls(rows, sparse.csr_array((ones, ids, starts), shape=(len(rows), n_source)))
+        return cls(rows, weighted_sums(ids[:, None], np.ones((len(rows), 1)), n_source))
 
     @classmethod
     def mean(cls, sources: Mapping[int, Sequence[int]], n_source: int) -> RowWeights:  # {target id: source ids}
@@ -116,8 +125,8 @@ class Copy(InitStep):
 
     def fill(self, context: InitContext) -> RowWeights:
         ids = overlap(context.source, context.target, self.only, self.fuzzy)
-        wanted = np.array([self.specials or t.kind != "special" for t in context.target])
-        rows = np.flatnonzero((ids >= 0) & context.open & wanted)
+        allowed = np.array([self.specials or t.kind != "special" for t in context.target])
+        rows = np.flatnonzero((ids >= 0) & context.open & allowed)
         return RowWeights.copy(rows, ids[rows], len(context.source))
 
 # %% ../../nbs/04_methods/02_recipe.ipynb #4f87e854
@@ -197,18 +206,18 @@ class RandomMapping(InitStep):
         return RowWeights.copy(rows, np.concatenate(shuffled)[: len(rows)], len(context.source))
 
 # %% ../../nbs/04_methods/02_recipe.ipynb #d9759e3e
-def _weights(made: Sequence[RowWeights], shape: tuple[int, int]) -> sparse.csr_array:  # (n_target, n_source)
+def _weights(filled: Sequence[RowWeights], shape: tuple[int, int]) -> sparse.csr_array:  # (n_target, n_source)
     "The weights of all steps in one matrix."
-    blocks = [(m.rows, m.weights.tocoo()) for m in made if m.weights is not None]
+    blocks = [(m.rows, m.weights.tocoo()) for m in filled if m.weights is not None]
     row = np.concatenate([np.array([], np.int64), *(rows[b.coords[0]] for rows, b in blocks)])
     column = np.concatenate([np.array([], np.int64), *(b.coords[1] for _, b in blocks)])
     data = np.concatenate([np.array([], np.float32), *(b.data for _, b in blocks)])
     return sparse.csr_array((data.astype(np.float32), (row, column)), shape=shape)
 
 
-def _products(made: Sequence[RowWeights], n_target: int) -> dict:  # left (n_target, d), right (d, n_source)
+def _products(filled: Sequence[RowWeights], n_target: int) -> dict:  # left (n_target, d), right (d, n_source)
     "The factors of all steps side by side, by the names of a plan."
-    steps = [(m.rows, m.left, m.right) for m in made if m.left is not None and m.right is not None]
+    steps = [(m.rows, m.left, m.right) for m in filled if m.left is not None and m.right is not None]
     if not steps:
         return {}
     ends = np.cumsum([right.shape[0] for *_, right in steps])
@@ -218,10 +227,10 @@ def _products(made: Sequence[RowWeights], n_target: int) -> dict:  # left (n_tar
     return dict(left=left, right=sparse.vstack([right for *_, right in steps], format="csr"))
 
 
-def _groups(made: Sequence[RowWeights], n_target: int) -> dict:
+def _groups(filled: Sequence[RowWeights], n_target: int) -> dict:
     "The groups that tokens are sampled from, by the names of a plan."
     group, groups, covariance = np.full(n_target, -1), {}, {}
-    for number, m in enumerate(made):
+    for number, m in enumerate(filled):
         if m.group is not None:
             group[m.rows] = m.group + len(groups)
             named = {k if k not in groups else f"{k} ({number})": ids for k, ids in m.groups.items()}
@@ -230,6 +239,13 @@ def _groups(made: Sequence[RowWeights], n_target: int) -> dict:
     return dict(group=group, groups=groups, covariance=covariance)
 
 # %% ../../nbs/04_methods/02_recipe.ipynb #3cbf28c1
+@cache
+def paper_titles() -> dict[str, str]:
+    "The title of each paper and where it was published, by authors and year."
+    with data_path("papers.csv").open(encoding="utf-8", newline="") as file:
+        return {row["paper"]: row["title"] for row in csv.DictReader(file)}
+
+
 @dataclass(frozen=True)
 class Recipe:
     """A method of initialisation: steps in order, first come first served.
@@ -250,7 +266,7 @@ class Recipe:
     aliases : tuple of str, optional
         Further names.
     titles : tuple of str, optional
-        Title of each paper, and where it was published.
+        Title of each paper, and where it was published, if `data/papers.csv` does not have them.
 
     See Also
     --------
@@ -288,7 +304,8 @@ class Recipe:
     def references(self) -> list[str]:
         "The method's papers with their titles, as they stand in a list of references."
         cited = [paper if paper.endswith(")") else f"{paper})" for paper in self.paper.split("), ")]
-        return [f"{paper}: {title}" for paper, title in zip(cited, self.titles)]
+        titles = self.titles or [paper_titles().get(paper, "") for paper in cited]
+        return [f"{paper}: {title}" for paper, title in zip(cited, titles) if title]
 
     def check(self, source: Vocab, target: Vocab, vectors: TokenVectors | AlignedVectors | None = None) -> None:
         "`ValueError` where the recipe cannot make a plan from these."
@@ -333,37 +350,28 @@ class Recipe:
             Where a vocabulary is empty, vectors are lacking or of other vocabularies, or tokens are left open.
         """
         self.check(source, target, vectors)
-        n, step, made = len(target), np.full(len(target), -1), []
+        n, step, filled = len(target), np.full(len(target), -1), []
         context = InitContext(source, target, np.ones(n, bool), np.full(n, -1, np.int64), vectors, seed)
         for number, init_step in enumerate(self.steps):
-            made.append(init_step.fill(context))
-            step[made[-1].rows] = number
-            context.close(made[-1])
+            filled.append(init_step.fill(context))
+            step[filled[-1].rows] = number
+            context.close(filled[-1])
         if context.open.any():
             lacking = context.open.sum()
             raise UserError(f"recipe {self.name!r} leaves {lacking} tokens open; end it with Gaussian()")
         return Plan(
             target,
             source_pieces=[t.shown for t in source],
-            weights=_weights(made, (n, len(source))),
+            weights=_weights(filled, (n, len(source))),
             step=step,
             steps=[s.label for s in self.steps],
             recipe=self.name,
             seed=seed,
-            **_groups(made, n),
-            **_products(made, n),
+            **_groups(filled, n),
+            **_products(filled, n),
         )
 
 # %% ../../nbs/04_methods/02_recipe.ipynb #9d3f31a4
-_ZOPH = "Transfer Learning for Low-Resource Neural Machine Translation. EMNLP"
-_DE_VRIES = (
-    "As Good as New. How to Successfully Recycle English GPT-2 to Make Models for Other Languages. "
-    "Findings of ACL-IJCNLP"
-)
-_HEWITT = "Initializing New Word Embeddings for Pretrained Language Models"
-ARTETXE_TITLE = "On the Cross-lingual Transferability of Monolingual Representations. ACL"
-DOWNEY_TITLE = "Embedding Structure Matters: Comparing Methods to Adapt Multilingual Vocabularies to New Languages. MRL"
-
 METHODS = (
     Recipe(
         "random-mapping",
@@ -371,21 +379,18 @@ METHODS = (
         "Zoph et al. (2016)",
         "Every target token gets the embedding of a random source token.",
         aliases=("random",),
-        titles=(_ZOPH,),
     ),
     Recipe(
         "normal",
         (Copy("specials"), Gaussian()),
         "de Vries and Nissim (2021)",
         "Every embedding is sampled from the Gaussian of the source embeddings.",
-        titles=(_DE_VRIES,),
     ),
     Recipe(
         "identity",
         (Copy(), Gaussian()),
         "Artetxe et al. (2020), Downey et al. (2023)",
         "Overlapping tokens are copied, others sampled from the Gaussian of the source embeddings.",
-        titles=(ARTETXE_TITLE, DOWNEY_TITLE),
     ),
     Recipe(
         "mean-resizing",
@@ -393,6 +398,5 @@ METHODS = (
         "Hewitt (2021)",
         "Overlapping tokens are copied, others are the mean of all source embeddings with a trace of noise.",
         aliases=("hewitt",),
-        titles=(_HEWITT,),
     ),
 )

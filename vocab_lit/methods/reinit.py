@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from vocab_lit.methods.recipe import DOWNEY_TITLE, Copy, Gaussian, InitStep, Recipe, StandardNormal
+from vocab_lit.methods.recipe import Copy, Gaussian, InitStep, Recipe, StandardNormal
 from vocab_lit.text.errors import UserError
 from vocab_lit.tokens.vocab import Token
 
@@ -40,17 +40,6 @@ class Group:
 # %% ../../nbs/04_methods/04_reinit.ipynb #1215334d
 # what tokens that no rule covers are sampled from
 FALLBACKS = {"standard-normal": "N(0, 1)", "source": "the Gaussian of the source embeddings"}
-
-
-def _check_form(by: str | None, position: bool, fallback: str, legacy: bool) -> None:
-    if by not in (None, "script", "block"):
-        raise UserError(f"by={by!r}; choose script, block or None")
-    if position and not by:
-        raise UserError("position divides a script or block; give by='script' too")
-    if fallback not in FALLBACKS:
-        raise UserError(f"fallback={fallback!r}; choose from {', '.join(FALLBACKS)}")
-    if legacy and (not by or fallback != "standard-normal"):
-        raise UserError("legacy is for a script or block, with the fallback standard-normal")
 
 
 def _steps(groups: list[Group], ident: bool, fallback: str, legacy: bool) -> list[InitStep]:
@@ -109,7 +98,14 @@ def reinit(
     >>> recipe.name, [step.label for step in recipe.steps]
     ('script-posn-ident', ['Copy', 'Gaussian(script, position)', 'Gaussian(script)', 'Gaussian'])
     """
-    _check_form(by, position, fallback, legacy)
+    if by not in (None, "script", "block"):
+        raise UserError(f"by={by!r}; choose script, block or None")
+    if position and not by:
+        raise UserError("position divides a script or block; give by='script' too")
+    if fallback not in FALLBACKS:
+        raise UserError(f"fallback={fallback!r}; choose from {', '.join(FALLBACKS)}")
+    if legacy and (not by or fallback != "standard-normal"):
+        raise UserError("legacy is for a script or block, with the fallback standard-normal")
     groups = [Group(by, p) for p in (True, False) if by and p <= position]
     form = "-".join([*([by] if by else []), *["posn"] * position, *["ident"] * ident])
     name = ("legacy-" if legacy else "reinit-") + (form or "random")
@@ -124,7 +120,6 @@ def reinit(
         "Downey et al. (2023)",
         about,
         aliases=() if by or fallback == "source" else (name.replace("reinit", "legacy"),),
-        titles=(DOWNEY_TITLE,),
     )
 
 # %% ../../nbs/04_methods/04_reinit.ipynb #c7c91cd4

@@ -207,8 +207,8 @@ def _descend(X: np.ndarray, k: int, clusters: int, steps: int, seed: int) -> np.
         tau = 5.0 * 0.1 ** (i / max(1, steps - 1))  # from 5 to 0.5
         adam.zero_grad()
         for s, block in _blocks(X):
-            made = up_project(F[s], G, gumbel_one_hot(log_z[s], tau, rng))
-            ((torch.from_numpy(block / scale).to(made) - made).square().sum() / V).backward()
+            product = up_project(F[s], G, gumbel_one_hot(log_z[s], tau, rng))
+            ((torch.from_numpy(block / scale).to(product) - product).square().sum() / V).backward()
         adam.step()
     return G.detach().numpy()
 

@@ -97,8 +97,8 @@ class InitSettings(Settings):
         from vocab_lit.methods.wechsel import NearestNeighbours
 
         recipe = find_recipe(self.method)
-        asked = NearestNeighbours(self.neighbours, self.temperature)
-        steps = tuple(asked if isinstance(step, NearestNeighbours) else step for step in recipe.steps)
+        nearest = NearestNeighbours(self.neighbours, self.temperature)
+        steps = tuple(nearest if isinstance(step, NearestNeighbours) else step for step in recipe.steps)
         return replace(recipe, steps=steps)
 
 # %% ../../nbs/04_methods/00_settings.ipynb #1c6b6735
@@ -150,7 +150,7 @@ class TransplantSettings:
             raise SettingError(name, problem)
 
     def _problems(self, recipe: Recipe, text: Sequence[str | Path]) -> Iterator[tuple[str, str]]:
-        "The options that cannot go together, and why not."
+        "Yield the options that conflict, and the reasons."
         tokenizer, init, file = self.tokenizer, self.init, self.vectors.file
         if self.only_adds(text) and init.method != InitSettings.method:
             hint = "leave it out, or give --text or --tokenizer for another vocabulary"
@@ -161,52 +161,34 @@ class TransplantSettings:
         if not (text or tokenizer.tokenizer or self.only_adds(text)):
             yield "text", "give text to train a tokenizer on, or --tokenizer"
         if file and file.is_dir() and recipe.needs != "token vectors":
-            hint = "give a file, or leave it out"
-            yield "vectors", f" {file} is a folder, and {recipe.name} takes no vectors from a model; {hint}"
+            yield "vectors", f" {file} is a folder, and {recipe.name} takes no vectors from a model; give a file"
         if file and recipe.needs == "aligned vectors":
-            hint = f"give {file} as --source-vectors or --target-vectors"
-            yield "vectors", f"{recipe.name} needs vectors of two languages; {hint}"
+            yield "vectors", f"{recipe.name} needs vectors of two languages; give --source-vectors or --target-vectors"
         if recipe.needs in ("token vectors", "word vectors") and not (text or file):
-            yield (
-                "vectors",
-                f"{recipe.name} needs {recipe.needs}; give --text to make them from, or a file of --vectors",
-            )
+            yield "vectors", f"{recipe.name} needs {recipe.needs}; give --text to make them from, or a file of them"
         yield from self.unused(text).items()  # that would be noted as if they had done something
         if recipe.needs == "aligned vectors":
             yield from self._lacking(recipe.name, text)
 
     def _lacking(self, method: str, text: Sequence[str | Path]) -> Iterator[tuple[str, str]]:
-        "What a method lacks that needs a dictionary, and word vectors of both languages."
+        "List what is missing for a method that needs a dictionary and word vectors of both languages."
         vectors = self.vectors
         if not vectors.dictionary:
             hint = "give a file of two columns, or none where the vectors are in one space"
-            yield (
-                "dictionary",
-                f"{method} needs a dictionary between the source language and the target language; {hint}",
-            )
-        if not (vectors.source_vectors or vectors.source_text):
-            hint = "give a file of them, or --source-text"
-            yield "source_vectors", f"{method} needs word vectors of the source language; {hint}"
+            yield "dictionary", f"{method} needs a dictionary between source and target language; {hint}"
         if vectors.source_vectors and vectors.source_text:
             yield "source_vectors", "vectors are read or trained on --source-text; give one of the two"
-        if not (vectors.target_vectors or text):
-            yield (
-                "target_vectors",
-                f"{method} needs word vectors of the target language; give a file of them, or --text",
-            )
+        for side, texts in (("source", vectors.source_text), ("target", text)):
+            if not (texts or getattr(vectors, f"{side}_vectors")):
+                what = f"{method} needs word vectors of the {side} language"
+                yield f"{side}_vectors", f"{what}; give a file of them, or text to train them on"
 
-    def only_adds(
-        self,
-        text: Sequence[str | Path] = (),
-    ) -> bool:
-        "Whether the source vocabulary stays but for given tokens."
-        wanted = self.tokenizer
-        return bool(wanted.tokens) and not (text or wanted.tokenizer or wanted.extend)
+    def only_adds(self, text: Sequence[str | Path] = ()) -> bool:
+        "Whether tokens are added to the source vocabulary and nothing else changes."
+        tokenizer = self.tokenizer
+        return bool(tokenizer.tokens) and not (text or tokenizer.tokenizer or tokenizer.extend)
 
-    def recipe(
-        self,
-        text: Sequence[str | Path] = (),
-    ) -> Recipe:
+    def recipe(self, text: Sequence[str | Path] = ()) -> Recipe:
         "The recipe that makes the embeddings of all but given tokens."
         if not self.only_adds(text):
             return self.init.recipe
@@ -215,14 +197,13 @@ class TransplantSettings:
         return KEEP
 
     def unused(self, text: Sequence[str | Path] = ()) -> dict[str, str]:  # by name: why
-        "The given options that nothing would come of."
+        "Return the options that are set and have no effect."
         recipe, reasons = self.recipe(text), {}
         for use in USES:
             if not use.holds(self, recipe, text):
                 reasons |= dict.fromkeys(use.options, use.reason.format(recipe.name))
-        groups = (self.tokenizer, self.vectors, self.init)
-        given = {o.name: getattr(group, o.name) != o.default for group in groups for o in options(type(group)).values()}
-        return {name: reason for name, reason in reasons.items() if given[name]}
+        changed = self.tokenizer.changed() | self.vectors.changed() | self.init.changed()
+        return {name: reason for name, reason in reasons.items() if name in changed}
 
     def without_unused(self, names: Collection[str], text: Sequence[str | Path] = ()) -> TransplantSettings:
         """The same without those of the named options that nothing would come of.
@@ -239,7 +220,7 @@ class TransplantSettings:
 
 
 class Use(NamedTuple):
-    "Options that have an effect only where something holds."
+    "Options that have an effect only under a condition."
 
     options: tuple[str, ...]
     holds: Callable[[TransplantSettings, Recipe, Sequence[str | Path]], bool]
@@ -253,11 +234,7 @@ USES = (
         lambda settings, recipe, text: recipe.needs == "aligned vectors",
         "{} has no use for it; leave it out, or choose wechsel or ofa",
     ),
-    Use(
-        ("vectors",),
-        lambda settings, recipe, text: bool(recipe.needs),
-        "{} has no use for vectors; leave it out",
-    ),
+    Use(("vectors",), lambda settings, recipe, text: bool(recipe.needs), "{} has no use for vectors; leave it out"),
     Use(
         ("kind", "vocab_size", "character_coverage", "keep_reserved"),
         lambda settings, recipe, text: (

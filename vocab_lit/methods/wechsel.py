@@ -6,14 +6,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from scipy import sparse
 from scipy.special import softmax
 
 from vocab_lit.methods.factored import FactoredRecipe, Factoring
-from vocab_lit.methods.recipe import Copy, Gaussian, InitContext, InitStep, Recipe, RowWeights, with_vectors
+from vocab_lit.methods.recipe import (
+    Copy,
+    Gaussian,
+    InitContext,
+    InitStep,
+    Recipe,
+    RowWeights,
+    weighted_sums,
+    with_vectors,
+)
 from vocab_lit.text.errors import UserError
 from vocab_lit.vectors.align import nearest
 
@@ -36,33 +43,21 @@ class NearestNeighbours(InitStep):
 
     def __post_init__(self) -> None:
         if not 1 <= self.k <= 1000 or self.temperature <= 0:
-            raise UserError(
-                f"{self.k} neighbours at temperature {self.temperature}; give 1 to 1,000, and a temperature above 0"
-            )
+            hint = "give 1 to 1,000, and a temperature above 0"
+            raise UserError(f"{self.k} neighbours at temperature {self.temperature}; {hint}")
 
     def fill(self, context: InitContext) -> RowWeights:
         source, target = context.vectors.source, context.vectors.target
         neighbours = np.flatnonzero(with_vectors(context.source, source))
         rows = np.flatnonzero(with_vectors(context.target, target) & context.open)
-        shape = len(rows), len(context.source)
-        if not len(rows):
-            return RowWeights(rows, sparse.csr_array(shape, dtype=np.float32))
-        if not len(neighbours):
-            raise UserError(
-                "none of the source tokens has a vector, so there is nothing to combine target tokens from; "
-                "are the source vectors of the model's language?"
-            )
+        if len(rows) and not len(neighbours):
+            raise UserError("none of the source tokens has a vector; are the source vectors of the model's language?")
         ids, cosine = nearest(target.matrix[rows], source.matrix, self.k, neighbours)
-        weights = softmax(cosine / self.temperature, axis=1).astype(np.float32)
-        starts = np.arange(len(rows) + 1) * ids.shape[1]
-        return RowWeights(rows, sparse.csr_array((weights.ravel(), ids.ravel(), starts), shape=shape))
+        weights = softmax(cosine / self.temperature, axis=1)
+        return RowWeights(rows, weighted_sums(ids, weights, len(context.source)))
 
 # %% ../../nbs/04_methods/06_wechsel.ipynb #444f3e66
 _WECHSEL_PAPER = "Minixhofer et al. (2022)"
-_WECHSEL_TITLES = (
-    "WECHSEL: Effective initialization of subword embeddings for cross-lingual transfer of monolingual language "
-    "models. NAACL",
-)
 
 
 def wechsel(k: int = 10, temperature: float = 0.1) -> Recipe:
@@ -104,18 +99,10 @@ def wechsel(k: int = 10, temperature: float = 0.1) -> Recipe:
         about="Every token is a combination of semantically similar source tokens, by aligned word vectors of two "
         "languages.",
         paper=_WECHSEL_PAPER,
-        titles=_WECHSEL_TITLES,
     )
 
 # %% ../../nbs/04_methods/06_wechsel.ipynb #f7ae0e95
-_OFA: dict[str, Any] = dict(
-    steps=(Copy(), NearestNeighbours(), Gaussian()),
-    paper="Liu et al. (2024)",
-    titles=(
-        "OFA: A Framework of Initializing Unseen Subword Embeddings for Efficient Large-scale Multilingual Continued "
-        "Pretraining. Findings of NAACL",
-    ),
-)
+_OFA_STEPS, _OFA_PAPER = (Copy(), NearestNeighbours(), Gaussian()), "Liu et al. (2024)"
 
 
 def ofa(components: int = 0, train_up: bool = True) -> FactoredRecipe:
@@ -150,10 +137,11 @@ def ofa(components: int = 0, train_up: bool = True) -> FactoredRecipe:
     learns = "is trained too" if train_up else "stays as it is"
     return FactoredRecipe(
         f"ofa-{components or 100}" + "-frozen" * (not train_up),
-        about=f"As ofa, with low-dimensional embeddings by singular values and one up-projection, which {learns}.",
+        _OFA_STEPS,
+        _OFA_PAPER,
+        f"As ofa, with low-dimensional embeddings by singular values and one up-projection, which {learns}.",
         factoring=Factoring(components=components, solver="svd"),
         train_up=train_up,
-        **_OFA,
     )
 
 
@@ -165,13 +153,12 @@ METHODS = (
         about="All weights of the model are randomly initialised: training from scratch.",
         untrained=True,
         paper=_WECHSEL_PAPER,
-        titles=_WECHSEL_TITLES,
     ),
     Recipe(
         "ofa",
-        about="Overlapping tokens are copied, others combine semantically similar source tokens, by aligned word "
-        "vectors.",
-        **_OFA,
+        _OFA_STEPS,
+        _OFA_PAPER,
+        "Overlapping tokens are copied, others combine semantically similar source tokens, by aligned word vectors.",
     ),
     ofa(),
     ofa(train_up=False),

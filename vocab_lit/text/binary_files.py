@@ -31,12 +31,12 @@ _SETTINGS = "<12id"
 
 
 class _Damage(Exception):
-    "What cannot be in a file of fastText."
+    "A file of fastText is damaged."
 
 
 @dataclass
 class _Cursor:
-    "A place in a file's bytes, which never goes beyond their end."
+    "A position in a file, which never passes the end."
 
     data: mmap.mmap
     at: int = 0
@@ -85,7 +85,7 @@ class _Cursor:
 
 
 def _check_layout(file: _Cursor) -> None:
-    "Follow a file to its end; `_Damage` where a size is not that of what follows."
+    "Parse the layout of a model; `_Damage` if a size does not match the file."
     if file.data[:4] != MAGIC:
         raise _Damage("it does not begin as such models have since 2017")
     file.skip(8)
@@ -107,7 +107,7 @@ def _check_layout(file: _Cursor) -> None:
 
 # %% ../../nbs/01_text/06_binary_files.ipynb #c6c5d6c0
 def check_fasttext(path: str | Path) -> None:
-    "`ValueError` where a file is no whole model of fastText."
+    "Raise `ValueError` if a file is no complete fastText model."
     with open(path, "rb") as file:
         if not file.read(1):
             raise UserError(f"{path} is empty; get the file again")
@@ -120,7 +120,7 @@ def check_fasttext(path: str | Path) -> None:
 
 
 def load_fasttext(path: str | Path) -> Any:  # the model of the package fasttext
-    "Open a model of fastText, once its sizes are known to be right."
+    "Load a fastText model after checking its layout."
     check_fasttext(path)
     return import_extra("fasttext", "fasttext").load_model(str(path))
 

@@ -6,8 +6,7 @@
 from __future__ import annotations
 
 import hashlib
-import mmap
-import tempfile
+import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -56,20 +55,17 @@ class CleanReport:
         'Count a line under a filter\'s name, or "kept".'
         self.lines[name] += 1
         self.characters[name] += len(line)
-        if name != "kept" and len(shown := self.examples.setdefault(name, [])) < 3:
-            shown.append(line)
+        if name != "kept" and len(examples := self.examples.setdefault(name, [])) < 3:
+            examples.append(line)
 
     def table(self) -> pd.DataFrame:  # one row per filter in order, and "kept"
         "Lines and characters by filter."
         import pandas as pd
 
-        total = max(sum(self.lines.values()), 1)
-
-        def row(name: str, n: int) -> dict[str, object]:
-            examples = " | ".join(line[:40] for line in self.examples.get(name, ()))
-            return dict(filter=name, lines=n, share=n / total, characters=self.characters[name], examples=examples)
-
-        return pd.DataFrame([row(name, n) for name, n in self.lines.items()])
+        examples = [" | ".join(line[:40] for line in self.examples.get(name, ())) for name in self.lines]
+        table = pd.DataFrame(dict(filter=list(self.lines), lines=list(self.lines.values())))
+        table["share"] = table.lines / max(self.lines.total(), 1)
+        return table.assign(characters=[self.characters[name] for name in self.lines], examples=examples)
 
     def __str__(self) -> str:
         return self.table().to_string(index=False, formatters={"share": "{:.1%}".format})
@@ -80,53 +76,29 @@ _NOT_LETTERS = regex.compile(r"[^\p{L}\p{M}]+")
 
 
 class _Hashes:
-    "A set of numbers of 64 bits, none of which is 0, in a file that the system keeps in memory while there is room."
+    "A set of numbers of 64 bits, signed, in a temporary file of which a part is in memory."
 
-    def __init__(self, room: int = 2**16):  # a power of two
-        self.n = 0
-        self.slots = self._table(room)
-
-    @staticmethod
-    def _table(room: int) -> memoryview:
-        "An empty table in a file that is removed with the process."
-        with tempfile.TemporaryFile() as file:
-            try:
-                file.truncate(8 * room)
-            except OSError as e:
-                raise OSError(f"cannot write {tempfile.gettempdir()}: {e.strerror}") from None
-            return memoryview(mmap.mmap(file.fileno(), 8 * room)).cast("Q")
-
-    @staticmethod
-    def _slot(slots: memoryview, number: int) -> int:
-        "Where a number is, or goes."
-        last = len(slots) - 1
-        at = number & last
-        while slots[at] not in (0, number):
-            at = (at + 1) & last
-        return at
+    def __init__(self):
+        self.table = sqlite3.connect("", isolation_level=None)
+        self.table.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -65536")
+        self.table.execute("CREATE TABLE hashes (hash INTEGER PRIMARY KEY)")
+        self.table.execute("BEGIN")
 
     def add(self, number: int) -> bool:
-        "Add a number; False where it is there already."
-        at = self._slot(self.slots, number)
-        if self.slots[at]:
-            return False
-        self.slots[at] = number
-        self.n += 1
-        if 3 * self.n > 2 * len(self.slots):  # move all numbers to a table of twice the size
-            larger = self._table(2 * len(self.slots))
-            for number in filter(None, self.slots):
-                larger[self._slot(larger, number)] = number
-            self.slots = larger
-        return True
+        "Add a number; False if it is there already."
+        try:
+            return self.table.execute("INSERT OR IGNORE INTO hashes VALUES (?)", (number,)).rowcount > 0
+        except sqlite3.OperationalError as e:  # the disk is full
+            raise OSError(f"cannot write a temporary file: {e}") from None
 
 
-def _seen_before(how: CleanSettings) -> Callable[[str], bool]:
-    "A test of whether a copy of a line came before."
-    if how.duplicates == "none":
+def _seen_before(rules: CleanSettings) -> Callable[[str], bool]:
+    "Return a function that tells whether a copy of a line came before."
+    if rules.duplicates == "none":
         return lambda line: False
-    if how.duplicates == "near":
+    if rules.duplicates == "near":
         datasketch = import_extra("datasketch", "text")
-        index = datasketch.MinHashLSH(threshold=how.similarity, num_perm=128)
+        index = datasketch.MinHashLSH(threshold=rules.similarity, num_perm=128)
         numbers = count()
 
         def is_near_copy(line: str) -> bool:
@@ -143,9 +115,9 @@ def _seen_before(how: CleanSettings) -> Callable[[str], bool]:
     hashes = _Hashes()
 
     def is_copy(line: str) -> bool:
-        key = line if how.duplicates == "exact" else _NOT_LETTERS.sub("", line.lower())
+        key = line if rules.duplicates == "exact" else _NOT_LETTERS.sub("", line.lower())
         digest = hashlib.blake2b(key.encode(), digest_size=8).digest()
-        return not hashes.add(int.from_bytes(digest, "big") or 1)
+        return not hashes.add(int.from_bytes(digest, "big", signed=True))
 
     return is_copy
 
@@ -168,31 +140,31 @@ def language_finder(file: str | Path) -> Callable[[str], tuple[str, float]]:
 _Filter = Callable[[str, list[int]], bool]  # of a line and the lengths of its tokens: whether it is left out
 
 
-def _filters(how: CleanSettings) -> dict[str, _Filter]:
+def _filters(rules: CleanSettings) -> dict[str, _Filter]:
     "The filters by their names, in the order in which they apply."
-    seen_before = _seen_before(how)
+    seen_before = _seen_before(rules)
     filters: dict[str, _Filter] = {
-        f"fewer than {how.min_tokens} tokens": lambda line, sizes: len(sizes) < how.min_tokens,
-        f"mean over {how.mean_length} characters": lambda line, sizes: sum(sizes) > how.mean_length * len(sizes),
-        f"token over {how.longest}": lambda line, sizes: max(sizes, default=0) > how.longest,
-        f"letters under {how.alphabetic:.0%}": lambda line, sizes: (
-            len(_NOT_ALPHABETIC.sub("", line)) < how.alphabetic * len(line)
+        f"fewer than {rules.min_tokens} tokens": lambda line, sizes: len(sizes) < rules.min_tokens,
+        f"mean over {rules.mean_length} characters": lambda line, sizes: sum(sizes) > rules.mean_length * len(sizes),
+        f"token over {rules.longest}": lambda line, sizes: max(sizes, default=0) > rules.longest,
+        f"letters under {rules.alphabetic:.0%}": lambda line, sizes: (
+            len(_NOT_ALPHABETIC.sub("", line)) < rules.alphabetic * len(line)
         ),
     }
-    if how.language_model:
-        identify = language_finder(how.language_model)
-        listed = how.only_languages.split(","), how.without_languages.split(",")
-        only, without = ({code.strip() for code in codes} - {""} for codes in listed)
+    if rules.language_model:
+        identify = language_finder(rules.language_model)
+        lists = rules.only_languages.split(","), rules.without_languages.split(",")
+        only, without = ({code.strip() for code in codes} - {""} for codes in lists)
 
         @lru_cache(maxsize=1)
         def codes(line: str) -> set[str]:
             label, probability = identify(line)
-            return {label, label.partition("_")[0]} if probability >= how.confidence else set()
+            return {label, label.partition("_")[0]} if probability >= rules.confidence else set()
 
         if only:
-            filters[f"not in {how.only_languages}"] = lambda line, sizes: not only & codes(line)
+            filters[f"not in {rules.only_languages}"] = lambda line, sizes: not only & codes(line)
         if without:
-            filters[f"in {how.without_languages}"] = lambda line, sizes: bool(without & codes(line))
+            filters[f"in {rules.without_languages}"] = lambda line, sizes: bool(without & codes(line))
     return filters | {"duplicate": lambda line, sizes: seen_before(line)}
 
 

@@ -10,7 +10,6 @@ import heapq
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import chain, islice, repeat
 from operator import itemgetter
 from pathlib import Path
@@ -21,12 +20,13 @@ from tqdm.auto import tqdm
 
 import vocab_lit
 from vocab_lit.text.errors import UserError
+from vocab_lit.text.reader import Amount as Amount
 from vocab_lit.text.reader import TextSource
 from vocab_lit.text.reader import raw_lines as raw_lines  # that other rooms take from here
 
 # %% auto #0
 __all__ = ['data_path', 'json_text', 'write_json', 'iter_lines', 'read_lines', 'sampling_weights', 'Lines', 'capped', 'mix',
-           'split_lines', 'is_held_out', 'hold_out', 'Amount', 'size_of', 'sample_lines', 'reread', 'KeptLines']
+           'split_lines', 'is_held_out', 'hold_out', 'size_of', 'sample_lines', 'reread', 'KeptLines']
 
 # %% ../../nbs/01_text/01_corpus.ipynb #8fe116c8
 def data_path(*parts: str) -> Path:
@@ -38,10 +38,8 @@ def data_path(*parts: str) -> Path:
     root = next((r for r in (here / "data", here.parent / "data") if r.is_dir()), here / "data")
     path = root.joinpath(*parts)
     if not path.exists():
-        raise FileNotFoundError(
-            f"vocab_lit's bundled data has no {Path(*parts)} (looked in {root}); an installed package has what its "
-            "commands read, a checkout of the repository has everything"
-        )
+        hint = "an installed package has what its commands read, a checkout of the repository has everything"
+        raise FileNotFoundError(f"vocab_lit's bundled data has no {Path(*parts)} (looked in {root}); {hint}")
     return path
 
 # %% ../../nbs/01_text/01_corpus.ipynb #db34374f
@@ -115,9 +113,8 @@ def read_lines(*paths: str | Path) -> list[str]:
     """
     lines = list(tqdm(iter_lines(*paths), desc="text", unit=" lines", delay=2, leave=False))
     if not lines:
-        raise UserError(
-            f"{', '.join(map(str, paths))}: the text is empty; give a file with one sentence or paragraph a line"
-        )
+        names = ", ".join(map(str, paths))
+        raise UserError(f"{names}: the text is empty; give a file with one sentence or paragraph a line")
     return lines
 
 # %% ../../nbs/01_text/01_corpus.ipynb #21fdf2c4
@@ -232,9 +229,7 @@ def _again_and_again(name: str, lines: Iterable[str], cap: float) -> Iterator[st
         for line in capped(lines, cap):
             yield line
         if line is None:
-            raise UserError(
-                f"the corpus of {name} was read once and now has no text; give a list of lines, or Lines(file)"
-            )
+            raise UserError(f"the corpus of {name} was read once and now has no text; give a list, or Lines(file)")
 
 # %% ../../nbs/01_text/01_corpus.ipynb #a2a8c957
 def split_lines(lines: Iterable[str], held_out: float = 0.05, seed: int = 0) -> tuple[list[str], list[str]]:
@@ -254,7 +249,7 @@ def is_held_out(line: str, share: float, seed: int) -> bool:
 
 # %% ../../nbs/01_text/01_corpus.ipynb #80f8b82e
 class _Without:
-    "Lines other than some, read anew each time."
+    "Lines except some, read anew each time."
 
     def __init__(self, lines: Iterable[str], dropped: set[str]):
         self.lines, self.dropped = lines, dropped
@@ -289,18 +284,6 @@ def hold_out(
     return _Without(lines, set(test)), list(test)
 
 # %% ../../nbs/01_text/01_corpus.ipynb #6a3f0302
-@dataclass(frozen=True)
-class Amount:
-    "An amount of text: a number of lines or of bytes."
-
-    n: float
-    bytes: bool = False
-
-    def of(self, line: str) -> int:
-        "The part of the amount that a line takes: one line, or its bytes."
-        return len(line.encode()) + 1 if self.bytes else 1
-
-
 def size_of(lines: Iterable[str]) -> dict[str, int]:
     "Count the lines and the characters of a text."
     n, characters = 0, 0
@@ -319,10 +302,10 @@ def sample_lines(lines: Iterable[str], most: Amount, seed: int = 0) -> list[str]
         if key >= highest:
             continue
         heapq.heappush(heap, (-key, n, line))
-        total += most.of(line)
+        total += most.size(line)
         while total > most.n:
             key, _, dropped = heapq.heappop(heap)
-            total, highest = total - most.of(dropped), -key
+            total, highest = total - most.size(dropped), -key
     return [line for _, _, line in sorted(heap, key=itemgetter(1))]
 
 

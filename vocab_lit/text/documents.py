@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import chain, takewhile
+from itertools import chain, pairwise, takewhile
 from pathlib import Path
 from statistics import median
 
@@ -24,7 +24,7 @@ _Piece = tuple[list[str], bool]  # lines of a document, and whether it ends with
 
 
 def _in_parts(lines: Iterable[str]) -> Iterator[_Piece]:
-    "The lines of one document in parts of a bounded size."
+    "Split the lines of one document into parts of bounded size."
     part: list[str] = []
     size = 0
     for line in lines:
@@ -69,13 +69,9 @@ def _passages(pieces: Iterator[_Piece], is_document: bool) -> Iterator[str]:
     if has_documents:
         yield from ("\n".join(lines) + "\n" * ends for lines, ends in pieces)
         return
-    last = None
-    for line in chain.from_iterable(lines for lines, _ in pieces):
-        if last is not None:
-            yield last
-        last = line
-    if last is not None:
-        yield f"{last}\n"  # the file ends
+    lines = chain.from_iterable(lines for lines, _ in pieces)
+    for line, following in pairwise(chain(lines, [""])):
+        yield line if following else f"{line}\n"  # the file ends
 
 # %% ../../nbs/01_text/09_documents.ipynb #959a238f
 class Passages:
@@ -139,16 +135,16 @@ def hold_out_text(*paths: str | Path, most: int = 2000, seed: int = 0) -> tuple[
 
 
 def check_outside(texts: Iterable[str | Path], out: Path) -> None:
-    "`SettingError` where an output folder would be read as text."
-    for given in texts:
-        path = TextSource.of(given).path
+    "Raise `SettingError` if an output folder is inside a folder of text."
+    for source in texts:
+        path = TextSource.of(source).path
         before, deep, _ = path.partition("**")
         folder = Path(before).resolve()
         if not (deep or folder.is_dir()) or not out.resolve().is_relative_to(folder):
             continue
         if not any(part.startswith((".", "_")) for part in out.resolve().relative_to(folder).parts):
             hint = "choose a folder outside, or name the files of text"
-            raise SettingError("out", f" {out} is inside {given}, whose files are the text; {hint}")
+            raise SettingError("out", f" {out} is inside {source}, whose files are the text; {hint}")
 
 
 def lines_of_passages(passages: Iterable[str]) -> Iterator[str]:

@@ -19,11 +19,11 @@ __all__ = ['EXTRAS', 'UserError', 'SettingError', 'first_line', 'reading', 'Miss
 
 # %% ../../nbs/01_text/04_errors.ipynb #ea7311f9
 class UserError(ValueError):
-    "What the user of the library or the command line can correct; the message says what, where and how."
+    "An error that the user can correct; the message says what is wrong, where, and what to do."
 
 
 class SettingError(UserError):
-    "An option that cannot be as it is; the message begins with its name, as the command line writes it."
+    "An invalid option; the message begins with its name, as the command line writes it."
 
     def __init__(self, name: str, problem: str):
         "`name` is that of the field; `problem` says what is wrong, and what to give."
@@ -64,18 +64,8 @@ def reading(path: object, what: str) -> Iterator[None]:
         raise UserError(f"{path}: {what} cannot be read: {kind}{why}; mend it, or download or copy it again") from e
 
 # %% ../../nbs/01_text/04_errors.ipynb #a1e07a05
-EXTRAS = {
-    "tasks": "scores of NER",
-    "fasttext": "fastText's own training and its .bin files",
-    "text": "Parquet and Zstandard files, data sets by their names, and near copies of lines",
-    "words": "the most frequent words of 42 languages, for trimming",
-    "chapters": "tables and figures of the book's chapters, and data sets from the Hub",
-    "lora": "LoRA in continued pretraining",
-    "gguf": "GGUF files, as llama.cpp runs them",
-    "demo": "the page of `vocab-lit demo`",
-    "cluster": "experiments on a Dask cluster",
-    "book": "the pages of the book, and the library from its notebooks",
-}
+# the optional dependencies, as settings.ini lists them
+EXTRAS = ("tasks", "fasttext", "text", "words", "chapters", "lora", "gguf", "demo", "cluster", "book")
 
 
 class MissingExtra(ImportError):

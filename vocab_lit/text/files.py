@@ -52,7 +52,7 @@ def check_output(out: str | Path) -> Path:
 
 
 def file_facts(file: str | Path) -> list[str | int]:  # [absolute path, bytes]; nothing where none was given
-    "The path and the size, by which a later run knows that the file is the same."
+    "Return path and size, by which a later run detects that the file is the same."
     return [str(Path(file).resolve()), Path(file).stat().st_size] if file else []
 
 
@@ -69,7 +69,7 @@ def alone(folder: str | Path) -> Iterator[None]:
 
 @contextmanager
 def _naming(place: Path) -> Iterator[None]:
-    "Where the disk is full or a file too large, say what could not be written."
+    "Name the file that could not be written if the disk is full or a file too large."
     try:
         yield
     except Exception as e:
@@ -84,7 +84,7 @@ def _naming(place: Path) -> Iterator[None]:
 
 @contextmanager
 def scratch_folder() -> Iterator[Path]:
-    "A folder for files that are read again at once, where the system keeps such; TMPDIR names another place."
+    "Make a temporary folder; TMPDIR names another place for it."
     with tempfile.TemporaryDirectory() as folder, _naming(Path(folder)):
         yield Path(folder)
 
@@ -128,7 +128,7 @@ _AT_ONCE = 2**24  # bytes that are read at a time: a mapped file would count as 
 
 
 def not_finite(file: Path) -> list[str]:  # in safetensors
-    "The names of the tensors that have a number that is not finite; those of quantised weights are not looked at."
+    "Return the names of tensors with numbers that are not finite; quantised tensors are skipped."
     names = {}
     with open(file, "rb") as f:
         header = json.loads(f.read(int.from_bytes(f.read(8), "little")))
@@ -205,9 +205,8 @@ def in_turn(path: Path, patience: float = 48) -> Iterator[None]:
         try:
             lock = file.acquire(timeout=3600 * patience)
         except Timeout:
-            raise TimeoutError(
-                f"another process has been making {path} for {patience:g} hours; end that process and call this again"
-            ) from None
+            what = f"another process has been making {path} for {patience:g} hours"
+            raise TimeoutError(f"{what}; end that process and call this again") from None
     with lock:
         yield
 
@@ -262,13 +261,13 @@ def check_text(sources: Sequence[str | Path], name: str = "text") -> None:
 
     The sources are as `vocab_lit.text.reader` takes them; `name` is that of the option.
     """
-    for given in sources:
+    for source in sources:
         try:
-            is_empty = TextSource.of(given).is_empty()
+            is_empty = TextSource.of(source).is_empty()
         except (ValueError, OSError) as e:
             raise SettingError(name, f" {e}") from None
         if is_empty:
-            raise SettingError(name, f" {given}: the text is empty")
+            raise SettingError(name, f" {source}: the text is empty")
 
 # %% ../../nbs/01_text/02_files.ipynb #4c1e1325
 def is_gguf(path: str | Path) -> bool:
@@ -283,7 +282,7 @@ def is_gguf(path: str | Path) -> bool:
 
 
 def json_object(text: str | bytes, at: str) -> Json:
-    "What a JSON object says; `ValueError` where a text is none."
+    "Parse a JSON object; `ValueError` if a text is none."
     try:
         facts = json.loads(text.decode() if isinstance(text, bytes) else text)
     except (ValueError, RecursionError) as e:
@@ -294,7 +293,7 @@ def json_object(text: str | bytes, at: str) -> Json:
 
 
 def read_json(file: Path) -> Json:  # empty where there is no such file
-    "A file with one JSON object; `ValueError` where it has something else."
+    "Read a file with one JSON object; `ValueError` for other content."
     return json_object(file.read_bytes(), str(file)) if file.is_file() else {}
 
 # %% ../../nbs/01_text/02_files.ipynb #94f9ab10
@@ -302,7 +301,7 @@ _PATIENCE = 5  # seconds to wait for an answer
 
 
 def why_not(name: str, error: Exception) -> str:  # a part of a sentence, with what to do
-    "Why the Hub did not give something of a name, in the words of whoever asked for it."
+    "Explain why a name cannot be downloaded from the Hub, and what to do."
     from huggingface_hub import constants, errors
 
     if constants.is_offline_mode():

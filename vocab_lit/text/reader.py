@@ -11,7 +11,6 @@ import glob
 import gzip
 import json
 import lzma
-import os
 import re
 import sys
 import zlib
@@ -28,7 +27,7 @@ from vocab_lit.text.errors import UserError, first_line, import_extra
 
 # %% auto #0
 __all__ = ['LONGEST_LINE', 'Json', 'FIELD', 'FIELD_HELP', 'raw_lines', 'check_characters', 'read_json', 'json_record',
-           'table_cells', 'all_lines', 'file_lines', 'file_texts', 'TextSource', 'with_field', 'beside']
+           'table_cells', 'all_lines', 'file_lines', 'file_texts', 'TextSource', 'Amount', 'with_field', 'beside']
 
 # %% ../../nbs/01_text/03_reader.ipynb #6a3f0106
 _ZSTD = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
@@ -67,7 +66,7 @@ _NO_TEXT = {  # where it begins, how, what it is, and what to do
 
 
 def _decompressed(path: Path, file: BufferedReader) -> IO[bytes]:
-    "An open file, decompressed where it begins as gzip, bzip2, xz or Zstandard; `ValueError` for an archive."
+    "Decompress a file that begins as gzip, bzip2, xz or Zstandard; `ValueError` for an archive."
     start = file.peek(6)
     opened = next((opened for magic, opened in _COMPRESSED.items() if start.startswith(magic)), None)
     if start and not opened and path.suffix in _SUFFIXES:
@@ -109,16 +108,13 @@ def _decoded_lines(path: Path, file: BufferedReader, errors: str = "strict") -> 
             if len(raw) > LONGEST_LINE:
                 raise UserError(f"{path}, line {n}: longer than {LONGEST_LINE:,} bytes; break it into lines")
             if n == 1 and (raw[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in raw):
-                raise UserError(
-                    f"{path} is UTF-16 or no text at all; "
-                    f"if it is text, convert it first, for example with `iconv -f utf-16 -t utf-8`"
-                )
+                hint = "convert text first, for example with `iconv -f utf-16 -t utf-8`"
+                raise UserError(f"{path} is UTF-16 or no text at all; {hint}")
             yield raw.decode("utf-8-sig" if n == 1 else "utf-8", errors)
     except UnicodeDecodeError as e:
-        raise UserError(
-            f"{path}, line {n}: not UTF-8 (byte {e.object[e.start]:#04x} at column {e.start + 1}); "
-            f"convert the file first, for example with `iconv -f latin1 -t utf-8` where it is Latin-1"
-        ) from None
+        what = f"not UTF-8 (byte {e.object[e.start]:#04x} at column {e.start + 1})"
+        hint = "convert the file first, for example with `iconv -f latin1 -t utf-8` where it is Latin-1"
+        raise UserError(f"{path}, line {n}: {what}; {hint}") from None
     except Exception as e:
         damaged = isinstance(e, (EOFError, lzma.LZMAError, zlib.error, OSError)) or type(e).__name__ == "ZstdError"
         if not damaged:
@@ -142,7 +138,7 @@ FIELD_HELP = "field of JSON lines, or column of a table or Parquet file, that th
 
 
 def check_characters(text: str, place: str) -> None:
-    "`ValueError` where a text has half a character, which no file can hold."
+    "Raise `ValueError` if a text has a lone surrogate, which no file can hold."
     try:
         text.encode()
     except UnicodeEncodeError as e:
@@ -152,12 +148,12 @@ def check_characters(text: str, place: str) -> None:
 
 
 def _parts(value: object) -> list[object]:
-    "What a list holds, or another value alone."
+    "Return a list as it is, and another value as a list of one."
     return value if isinstance(value, list) else [value]
 
 
 def _field_text(record: Json, path: str | Path, place: str, field: str, what: str = "field") -> str:
-    "A field's value if it is text, nothing where it is empty; `a.b` is the field b of a, which may be a list."
+    "Return the text of a field, empty if it is null; `a.b` is the field b of a, which may be a list."
     values: list[object] = [record]
     for name in [field] if field in record else field.split("."):
         parts = [part for part in chain.from_iterable(map(_parts, values)) if part is not None]
@@ -176,18 +172,18 @@ def _field_text(record: Json, path: str | Path, place: str, field: str, what: st
 
 
 def _names(record: Json) -> Iterator[str]:
-    "The names of a record's fields, those inside others, or inside lists of others, behind a dot."
+    "Yield the names of a record's fields, nested ones with a dot."
     for name, value in record.items():
         parts = [part for part in _parts(value) if isinstance(part, dict)]
         inner = dict.fromkeys(chain.from_iterable(map(_names, parts)))
         yield from [f"{name}.{within}" for within in inner] or [name]
 
 
-def _no_field(path: str | Path, place: str, problem: str, there: Iterable[str]) -> UserError:
-    "The error about a field or column that is not there or no text, with those that are there."
-    there = ", ".join(str(name)[:30] for name in there) or "none"
+def _no_field(path: str | Path, place: str, problem: str, names: Iterable[str]) -> UserError:
+    "Return an error about a missing field or column, with the names of those that exist."
+    names = ", ".join(str(name)[:30] for name in names) or "none"
     hint = f"name the one with the text by --field NAME (a column without a name by its number), or as {path}::NAME"
-    return UserError(f"{place}: {problem}; there are {there}; {hint}")
+    return UserError(f"{place}: {problem}; there are {names}; {hint}")
 
 
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")  # a character's half, as JSON writes it
@@ -218,7 +214,7 @@ def read_json(text: str, place: str) -> Any:
 
 
 def json_record(line: str, place: str) -> Json:
-    "The object in a line of JSON, which stands at a place; `ValueError` where there is none."
+    "Parse a line of JSON as an object; `ValueError` if it is none."
     record = read_json(line, place)
     if not isinstance(record, dict):
         raise UserError(f"{place}: not a JSON object but {type(record).__name__}; give JSON lines, an object in each")
@@ -243,7 +239,7 @@ def table_cells(line: str) -> list[str]:
 
 
 def _rows(path: Path, lines: Iterable[str], delimiter: str, strict: bool) -> Iterator[tuple[int, list[str]]]:
-    "The rows of a table that are not empty: the number of the last line, and the cells."
+    "Yield the non-empty rows of a table: the number of the last line, and the cells."
     if delimiter == "\t":
         yield from ((n, table_cells(line)) for n, line in enumerate(lines, 1) if not line.isspace())
         return
@@ -280,9 +276,9 @@ def _parquet_texts(path: Path, field: str, file: BufferedReader) -> Iterator[str
     except (OSError, ValueError) as e:
         raise UserError(f"{path}: a Parquet file that is damaged or cut off ({first_line(e)})") from None
     columns = table.schema_arrow.names
-    wanted = [name for name in (field, field.partition(".")[0]) if name in columns][:1]
+    chosen = [name for name in (field, field.partition(".")[0]) if name in columns][:1]
     try:
-        for batch in table.iter_batches(4096, columns=wanted or columns):
+        for batch in table.iter_batches(4096, columns=chosen or columns):
             for record in batch.to_pylist():
                 yield _field_text(record, path, str(path), field, "column")
     except (OSError, UnicodeDecodeError) as e:
@@ -294,12 +290,12 @@ _ENOUGH = 2**20  # characters, beyond which no further line is looked at
 
 
 def _first_lines(lines: Iterator[str]) -> list[str]:
-    "Lines at the beginning of a file, some of which are not blank."
-    first, found, size = [], 0, 0
+    "Return enough lines from the beginning of a file to detect its format."
+    first, n_lines, size = [], 0, 0
     for line in lines:
         first.append(line)
-        found, size = found + (not line.isspace()), size + len(line)
-        if found == _LOOKED_AT or size > _ENOUGH:
+        n_lines, size = n_lines + (not line.isspace()), size + len(line)
+        if n_lines == _LOOKED_AT or size > _ENOUGH:
             break
     return first
 
@@ -330,11 +326,9 @@ def _table_delimiter(path: Path, lines: list[str], field: str) -> str:
         return looks[0] if looks else by_name
     if looks and not field.isdecimal():
         columns = tables[looks[0]][0]
+        what = f"looks like a table or treebank of {len(columns)} columns ({', '.join(columns)[:80]})"
         hint = f"name the column with the text by --field NAME (or its number), or as {path}::NAME"
-        raise UserError(
-            f"{path} looks like a table or treebank of {len(columns)} columns ({', '.join(columns)[:80]}) and has no "
-            f"column {field!r}; {hint}; plain text has one sentence or paragraph a line"
-        )
+        raise UserError(f"{path} {what} and has no column {field!r}; {hint}")
     return looks[0] if looks else ""
 
 # %% ../../nbs/01_text/03_reader.ipynb #6a3f0118
@@ -347,7 +341,7 @@ def _plain_texts(path: Path, field: str, lines: Iterable[str]) -> Iterator[str]:
 
 
 def _format_of(path: Path, field: str, lines: list[str]) -> _Texts:
-    "The function that reads a file's texts, by lines at its beginning; `ValueError` where its format has none."
+    "Return the function that reads a file's texts, from its first lines; `ValueError` if it has no text."
     if not lines:
         return _plain_texts
     start = "".join(lines[0].split())
@@ -368,13 +362,7 @@ def _format_of(path: Path, field: str, lines: list[str]) -> _Texts:
     return _plain_texts
 
 
-_FORMATS: dict[tuple[object, ...], _Texts] = {}  # of files that were looked into before
 _BYTE_ORDER_MARK = "\ufeff"
-
-
-def _state(found: os.stat_result) -> tuple[int, int]:
-    "What changes with a file: its size, and when it was written."
-    return found.st_size, found.st_mtime_ns
 
 
 def all_lines(text: str) -> Iterator[str]:
@@ -400,18 +388,14 @@ def file_texts(path: Path, field: str = "") -> Iterator[tuple[bool, str]]:  # wh
             yield from ((True, text) for text in _parquet_texts(path, field or FIELD, file))
             return
         lines = (line.lstrip(_BYTE_ORDER_MARK) for line in _decoded_lines(path, file))  # `cat` puts one into the middle
-        known = (path, field, *_state(os.fstat(file.fileno())))
-        if known not in _FORMATS:
-            first = _first_lines(lines)
-            _FORMATS[known] = _format_of(path, field, [line for line in first if not line.isspace()])
-            lines = chain(first, lines)
-        read = _FORMATS[known]
-        yield from ((read is not _plain_texts, text) for text in read(path, field or FIELD, lines))
+        first = _first_lines(lines)
+        read = _format_of(path, field, [line for line in first if not line.isspace()])
+        yield from ((read is not _plain_texts, text) for text in read(path, field or FIELD, chain(first, lines)))
 
 
 @cache
 def _begins(path: Path, field: str, size: int, changed: int) -> bool:
-    "Whether a file in such a state has a line."
+    "Whether a file of this size and time has a line."
     return bool(list(islice(file_lines(path, field), 3)))
 
 # %% ../../nbs/01_text/03_reader.ipynb #6a3f0121
@@ -420,7 +404,7 @@ _BESIDE_TEXT = ("readme", "license", "licence", ".", "_")  # begin the names of 
 
 
 def _is_text_in(folder: Path, file: Path) -> bool:
-    "Whether a file of a folder is text by its name: neither hidden nor a license."
+    "Whether a file of a folder is text, judged by its name: neither hidden nor a license."
     hidden = any(part.startswith((".", "_")) for part in file.relative_to(folder).parts)
     return file.is_file() and not hidden and not file.name.lower().startswith(_BESIDE_TEXT)
 
@@ -435,14 +419,14 @@ class TextSource:
     @classmethod
     def of(
         cls,
-        given: str | Path | TextSource,  # such as a.txt, crawl/, 'crawl/*.zst', a.jsonl::body or hf:NAME:CONFIG:SPLIT
+        name: str | Path | TextSource,  # such as a.txt, crawl/, 'crawl/*.zst', a.jsonl::body or hf:NAME:CONFIG:SPLIT
     ) -> TextSource:
-        "The source that a name stands for."
-        if isinstance(given, TextSource):
-            return given
-        path, colons, field = str(given).rpartition("::")
-        if not colons or Path(given).exists():
-            return cls(str(given))
+        "Parse the name of a text source."
+        if isinstance(name, TextSource):
+            return name
+        path, colons, field = str(name).rpartition("::")
+        if not colons or Path(name).exists():
+            return cls(str(name))
         return cls(path, field)
 
     def __str__(self) -> str:
@@ -475,14 +459,8 @@ class TextSource:
 
     @property
     def name(self) -> str:
-        "An absolute name, but of a data set the one that it was given."
+        "The absolute name; of a data set, its name."
         return str(self) if self.is_data_set else str(TextSource(str(Path(self.path).resolve()), self.field))
-
-    def parts(self) -> Iterator[Iterator[str]]:
-        "The lines of each file, or those of the data set."
-        if self.is_data_set:
-            yield chain.from_iterable(map(_lines_of, _data_set_texts(self.path, self.field or FIELD)))
-        yield from (file_lines(file, self.field) for file in self.files)
 
     def texts(self) -> Iterator[Iterator[tuple[bool, str]]]:
         "The texts of each file, as `file_texts` streams them, or those of the data set."
@@ -492,22 +470,23 @@ class TextSource:
 
     def lines(self) -> Iterator[str]:
         "Stream the lines; `ValueError` says in which file and line something is wrong."
-        for part in self.parts():
-            yield from part
+        for texts in self.texts():
+            yield from chain.from_iterable(_lines_of(text) for _, text in texts)
 
     def is_empty(self) -> bool:
         "Whether there is no line; what is wrong at the beginning of a file raises."
         if self.is_data_set:
             return not any(True for _ in islice(self.lines(), 3))
-        begins = [_begins(file, self.field, *_state(file.stat())) for file in self.files]  # all are looked into
-        return not any(begins)
+        states = [(file, file.stat()) for file in self.files]
+        begins = [_begins(file, self.field, stat.st_size, stat.st_mtime_ns) for file, stat in states]
+        return not any(begins)  # when all were looked into
 
     def size(self) -> int | None:
         "Bytes on disk; None of a data set."
         return None if self.is_data_set else sum(file.stat().st_size for file in self.files)
 
     def facts(self) -> list[str | int | None]:  # [absolute name, bytes]
-        "The name and the size, by which a later run knows that the text is the same."
+        "Return name and size, by which a later run detects that the text is the same."
         return [self.name, self.size()]
 
 # %% ../../nbs/01_text/03_reader.ipynb #6a3f0123
@@ -524,15 +503,27 @@ def _data_set_texts(name: str, field: str) -> Iterator[str]:
         yield _field_text(record, name, f"{name}, record {n}", field)
 
 # %% ../../nbs/01_text/03_reader.ipynb #6a3f0125
+@dataclass(frozen=True)
+class Amount:
+    "An amount of text: a number of lines or of bytes."
+
+    n: float
+    bytes: bool = False
+
+    def size(self, line: str) -> int:
+        "The part of the amount that a line takes: one line, or its bytes."
+        return len(line.encode()) + 1 if self.bytes else 1
+
+
 def with_field(given: Sequence[str | Path], field: str) -> list[str]:
     "Text sources with the field that one option gives for all, where they name none."
     sources = [TextSource.of(name) for name in given]
     return [str(TextSource(s.path, s.field or field)) for s in sources]
 
 
-def beside(given: str, folder: Path) -> str:
+def beside(name: str, folder: Path) -> str:
     "A text source as it stands in a file, with a name relative to the folder of that file, as it is seen from here."
-    source = TextSource.of(given)
+    source = TextSource.of(name)
     if source.is_data_set:
-        return given
+        return name
     return str(TextSource(str(folder / Path(source.path).expanduser()), source.field))

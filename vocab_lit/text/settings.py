@@ -86,33 +86,33 @@ def options(cls: type) -> dict[str, Option]:
 
 # %% ../../nbs/01_text/00_settings.ipynb #d03a9e8e
 def did_you_mean(wrong: str, known: Iterable[str]) -> str:
-    "The nearest of the known names, or all of them."
+    "Suggest the nearest known name, or list all of them."
     known = list(known)
     near = difflib.get_close_matches(wrong, known, 1, 0.5)
     return f"did you mean {near[0]}?" if near else f"choose from {', '.join(known)}"
 
 
 def unknown(value: object, choices: Collection[str]) -> str:
-    "The problem of a value that is none of the choices."
+    "Return the message for a value that is none of the choices."
     near = difflib.get_close_matches(str(value), choices, 1, 0.5)
     hint = f"did you mean {near[0]}? Choose" if near else "choose"
     return f"{value!r} is unknown; {hint} from {', '.join(choices)}"
 
 
 def one_of(name: str, value: object, choices: Iterable[str]) -> None:
-    "`SettingError` where a value is none of the choices."
+    "Raise `SettingError` if a value is none of the choices."
     if value not in (choices := list(choices)):
         raise SettingError(name, unknown(value, choices))
 
 
 def existing_file(name: str, path: str | Path) -> None:
-    "`SettingError` where a file is not there."
+    "Raise `SettingError` if a file does not exist."
     if not Path(path).is_file():
         raise SettingError(name, f" {path}: no such file{', but a folder' * Path(path).is_dir()}")
 
 
 def existing_text(name: str, source: str) -> None:
-    "`SettingError` where no text lies behind a name."
+    "Raise `SettingError` if a text source has no files."
     try:
         _ = TextSource.of(source).files
     except FileNotFoundError as e:
@@ -136,7 +136,7 @@ _WANTED = {  # by the type of pydantic's error
 
 
 def refusal(error: pydantic.ValidationError, *at: str) -> SettingError:
-    "The first thing that pydantic refuses, in one line; `at` are keys that lead to the value."
+    "Convert the first error of pydantic to one line; `at` are keys that lead to the value."
     first = error.errors()[0]
     kind, value, about = first["type"], first["input"], dict(first.get("ctx", {}))
     path = (*at, *first["loc"])
@@ -149,8 +149,8 @@ def refusal(error: pydantic.ValidationError, *at: str) -> SettingError:
         problem = SettingError(name, unknown(value, re.findall("'(.*?)'", about["expected"])))
     else:
         bounds = {name: f"{n:,}".removesuffix(".0") for name, n in about.items() if isinstance(n, (int, float))}
-        wanted = _WANTED.get(kind, _WANTED.get(kind.partition("_")[0], "")).format(**bounds)
-        problem = SettingError(name, f" {value}: give {wanted}" if wanted else f" {value}: {first['msg']}")
+        expected = _WANTED.get(kind, _WANTED.get(kind.partition("_")[0], "")).format(**bounds)
+        problem = SettingError(name, f" {value}: give {expected}" if expected else f" {value}: {first['msg']}")
     problem.at = path
     return problem
 
@@ -163,18 +163,18 @@ def _plain(value: object) -> object:
 
 
 def _no_switch(value: object) -> object:
-    "A value, but text where it is true or false, which are no numbers."
+    "Turn true and false into text, since they are no numbers."
     return str(value) if isinstance(value, bool) else value
 
 
 def _as_given(value: object, to_float: Callable[[object], float]) -> float:
-    "A number as a float, but a whole one as it is, so that it is written as it was given."
+    "Validate a float; a whole number stays an int, so that it is written as in the input."
     number = to_float(_no_switch(value))
     return value if type(value) is int else number
 
 
 def _passing(check: Callable[..., object], value: object) -> object:
-    "A value that a check does not refuse."
+    "Return a value after a check, which raises if it is invalid."
     check(value)
     return value
 
@@ -186,54 +186,54 @@ _TYPES: dict[str, Any] = {  # by the kind of an option
 }
 
 
-def _made(cls: type[_T], described: Mapping[str, Mapping[str, object]]) -> type[_T]:
+def _settings_class(cls: type[_T], described: Mapping[str, Mapping[str, object]]) -> type[_T]:
     "A frozen dataclass of checked values, whose fields have what they inherit, from bases or else from `described`."
     summary, inherited = inspect.cleandoc(cls.__doc__ or cls.__name__), dict(described)
     for base in reversed(cls.__mro__[1:]):
         inherited |= {name: f.metadata for name, f in getattr(base, "__dataclass_fields__", {}).items()}
     for name, annotation in inspect.get_annotations(cls).items():  # strings where their evaluation is postponed
-        own = vars(cls).get(name, field())
-        own = own if isinstance(own, Field) else field(default=own)
+        own_field = vars(cls).get(name, field())
+        own_field = own_field if isinstance(own_field, Field) else field(default=own_field)
         [kind, *_] = getattr(annotation, "__metadata__", [annotation])
         kind = (kind if isinstance(kind, str) else inspect.formatannotation(kind)).removesuffix(" | None")
-        about = {**inherited.get(name, {}), **own.metadata, "kind": kind}
-        own.metadata = MappingProxyType(about)
-        setattr(cls, name, own)
+        about = {**inherited.get(name, {}), **own_field.metadata, "kind": kind}
+        own_field.metadata = MappingProxyType(about)
+        setattr(cls, name, own_field)
         if kind not in _TYPES:
             continue
         value_type = _TYPES[kind]
         if choices := about.get("choices"):
-            usual = [] if own.default in (MISSING, None) else [own.default]
+            usual = [] if own_field.default in (MISSING, None) else [own_field.default]
             value_type = Literal[tuple(dict.fromkeys((*choices, *usual)))]
         if check := about.get("check"):
             value_type = Annotated[value_type, pydantic.AfterValidator(partial(_passing, check))]
-        cls.__annotations__[name] = Optional[value_type] if own.default is None else value_type  # noqa: UP045
+        cls.__annotations__[name] = Optional[value_type] if own_field.default is None else value_type  # noqa: UP045
 
-    made: Any = pydantic.dataclasses.dataclass(frozen=True, config=pydantic.ConfigDict(extra="forbid"))(cls)
-    checks = made.__init__
+    checked_class: Any = pydantic.dataclasses.dataclass(frozen=True, config=pydantic.ConfigDict(extra="forbid"))(cls)
+    checks = checked_class.__init__
 
     @wraps(checks)
     def init(self: object, *values: object, **options: object) -> None:
-        names = [f.name for f in fields(made)]
+        names = [f.name for f in fields(checked_class)]
         options = dict(zip(names, values)) | options
         try:
             checks(self, *values[len(names) :], **{name: _plain(value) for name, value in options.items()})
         except pydantic.ValidationError as e:
             raise refusal(e) from None
 
-    made.__init__ = init
+    checked_class.__init__ = init
     entries = []  # of the numpydoc section Parameters
-    for o in options(made).values():
+    for o in options(checked_class).values():
         default = "" if o.default is MISSING else f", default {o.shown or repr(o.default)}"
         entries.append(f"{o.name} : {o.kind}{default}\n{textwrap.indent(textwrap.fill(o.help, 96), '    ')}")
-    made.__doc__ = "\n".join([summary, "", "Parameters", "----------", *entries, ""])
-    return made
+    checked_class.__doc__ = "\n".join([summary, "", "Parameters", "----------", *entries, ""])
+    return checked_class
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(required,))
 def settings(cls: type[_T]) -> type[_T]:
     "A class decorator: a frozen dataclass of checked values, its docstring followed by a section *Parameters*."
-    return _made(cls, {})
+    return _settings_class(cls, {})
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(required,))
@@ -244,21 +244,21 @@ def settings_over(other: type, shown: str) -> Callable[[type[_T]], type[_T]]:
     --help says where they are not.
     """
     described = {f.name: {**f.metadata, "shown": shown} for f in fields(other)}
-    return lambda cls: _made(cls, described)
+    return lambda cls: _settings_class(cls, described)
 
 
 def checked(cls: type, name: str, value: object) -> Any:
-    "A value as a field of a settings class takes it; `SettingError` where it cannot be."
+    "Validate a value as a field of a settings class; `SettingError` if it is invalid."
     info = getattr(cls, "__pydantic_fields__")[name]  # noqa: B009
-    wanted: Any = Annotated[(info.annotation, *info.metadata)] if info.metadata else info.annotation
+    annotation: Any = Annotated[(info.annotation, *info.metadata)] if info.metadata else info.annotation
     try:
-        return pydantic.TypeAdapter(wanted).validate_python(_plain(value))
+        return pydantic.TypeAdapter(annotation).validate_python(_plain(value))
     except pydantic.ValidationError as e:
         raise refusal(e, name) from None
 
 
 def _check_known(names: Iterable[str], known: Collection[str]) -> None:
-    "`SettingError` with the nearest name where one is unknown."
+    "Raise `SettingError` with the nearest name if one is unknown."
     for name in names:
         if name not in known:
             raise SettingError(name, f"no such option; {did_you_mean(name, known)}")
@@ -272,25 +272,25 @@ def distribute(given: Mapping[str, object], *classes: type) -> list[Any]:
 
 @pydantic.dataclasses.dataclass(frozen=True)
 class Settings:
-    "The base of settings classes: a check that needs no more than the files' names."
+    "The base of settings classes, with a check of files and text sources."
 
     heading: ClassVar[str] = ""  # over its options in --help-all
 
     @pydantic.model_validator(mode="before")
     @classmethod
-    def _names(cls, given: object) -> object:
-        "Refuse an unknown name, and tell the nearest one."
-        names = given.kwargs if isinstance(given, ArgsKwargs) else given
+    def _names(cls, arguments: object) -> object:
+        "Reject an unknown name, and suggest the nearest one."
+        names = arguments.kwargs if isinstance(arguments, ArgsKwargs) else arguments
         _check_known(names if isinstance(names, dict) else (), options(cls))
-        return given
+        return arguments
 
-    def changed(self) -> dict[str, Any]:
-        "The options that have another value than the usual one."
+    def changed(self) -> Json:
+        "Return the options whose value differs from the default."
         usual = {name: option.default for name, option in options(type(self)).items()}
         return {name: getattr(self, name) for name in usual if getattr(self, name) != usual[name]}
 
     def check(self) -> None:
-        "`SettingError` in the name of the first option that does not go with the others, or with what is there."
+        "Raise `SettingError` for the first option that conflicts with others, or whose file does not exist."
         for name, option in options(type(self)).items():
             value = getattr(self, name)
             if option.kind == "File" and value:
@@ -319,15 +319,8 @@ class CleanSettings(Settings):
         choices=COPIES,
     )
     similarity: float = option(0.8, "near: smallest share of common sequences", ge=0.1, le=1)
-    language_model: File = option(
-        "",
-        "a fastText model that identifies languages, such as lid.176.bin, for --only-languages or --without-languages",
-    )
-    only_languages: str = option(
-        "",
-        "keep lines in these languages alone: codes as the model has them, with commas between (sw, or "
-        "swh_Latn,eng_Latn)",
-    )
+    language_model: File = option("", "a fastText model that identifies languages, such as lid.176.bin")
+    only_languages: str = option("", "keep only lines in these languages (codes of the model, as sw or swh_Latn)")
     without_languages: str = option("", "leave out lines in these languages")
     confidence: float = option(0.5, "smallest probability with which a line is taken to be in a language", ge=0, le=1)
 
@@ -337,14 +330,14 @@ class CleanSettings(Settings):
             check_extra("datasketch", "text")
         if self.language_model:
             check_extra("fasttext", "fasttext")
-        asked = bool(self.only_languages.strip() or self.without_languages.strip())
-        if bool(self.language_model) != asked:
+        has_languages = bool(self.only_languages.strip() or self.without_languages.strip())
+        if bool(self.language_model) != has_languages:
             missing = "only_languages" if self.language_model else "language_model"
             raise SettingError(missing, "give both, a model that identifies languages and codes of languages")
 
 # %% ../../nbs/01_text/00_settings.ipynb #540daa80
 def wrong(at: str, problem: str) -> UserError:
-    "The error that tells a problem and where it is."
+    "Return an error with a place and a problem."
     return UserError(f"{at}: {problem}")
 
 
@@ -362,14 +355,14 @@ _NO_MAPPING = "lines of the form `key: value` are expected"
 
 
 def mapping(value: object, at: str) -> Json:
-    "A mapping with its keys as text; `ValueError` for any other value."
+    "Return a mapping with its keys as text; `ValueError` for any other value."
     if not isinstance(value, dict):
         raise wrong(at, _NO_MAPPING)
     return {str(key): part for key, part in value.items()}
 
 
 def in_yaml(value: object) -> str:  # in one line
-    "A value as it must stand in a file: YAML reads an unquoted `no` as *false*, and # as the beginning of a comment."
+    "Format a value as YAML, with quotes where YAML would read `no` as *false* or # as a comment."
     flow: Json = dict(default_flow_style=True, allow_unicode=True, width=float("inf"))
     text = yaml.dump(value, Dumper=_Dumper, **flow).removesuffix("...\n").strip()
     return text if "\n" not in text else yaml.safe_dump(value, **flow, default_style='"').strip()
@@ -386,7 +379,7 @@ _PLAIN = {  # what an unquoted value can be but text, in YAML 1.2
 
 
 class _Loader(yaml.SafeLoader):
-    "As YAML 1.2 and the command line read values: 1:30 and dates are text, 010 is ten, and `no` and `on` are words."
+    "Reads values as YAML 1.2 does: 1:30 and dates are text, 010 is ten, and `no` and `on` are words."
 
     yaml_implicit_resolvers: ClassVar[Mapping[object, object]] = {
         None: [(f"{_YAML}{name}", re.compile(rf"(?:{pattern})\Z")) for name, pattern in _PLAIN.items()]
@@ -397,7 +390,7 @@ _Loader.add_constructor(f"{_YAML}int", lambda loader, node: int(str(node.value))
 
 
 class _Dumper(yaml.SafeDumper):
-    "Puts text in quotes that YAML 1.1 or 1.2 takes for another thing."
+    "Quotes text that YAML 1.1 or 1.2 would read as another type."
 
 
 for _name, _pattern in _PLAIN.items():
@@ -429,20 +422,20 @@ class Part:
         return self.at.partition(", line ")[0]
 
     def parts(self) -> dict[str, Part]:
-        "The values of a mapping by key; `ValueError` where it is no mapping."
+        "Return the values of a mapping by key; `ValueError` if it is no mapping."
         if not isinstance(self.node, yaml.MappingNode):
             raise wrong(self.at, _NO_MAPPING)
         return self._below()
 
     def _below(self) -> dict[str, Part]:
-        "The values of a mapping by key, those of a list by number."
+        "Return the values of a mapping by key, or of a list by index."
         if isinstance(self.node, yaml.MappingNode):
             return {str(key.value): Part(value, _place(self.file, key)) for key, value in self.node.value}
         values = self.node.value if isinstance(self.node, yaml.SequenceNode) else []
         return {str(i): Part(value, _place(self.file, value)) for i, value in enumerate(values)}
 
     def wrong(self, error: SettingError) -> UserError:
-        "The error with the line that its keys lead to."
+        "Return an error with the line that its keys lead to."
         part = self
         for key in map(str, error.at):
             part = part._below().get(key, part)

@@ -30,7 +30,7 @@ __all__ = ['CONTEXT', 'block_of', 'script_of', 'WordList', 'word_lists', 'check_
 
 # %% ../../nbs/01_text/05_words.ipynb #1ad95499
 class WordList(NamedTuple):
-    "A list of words that is asked for."
+    "A requested list of words."
 
     name: str  # as it was written
     language: str = ""  # code of wordfreq; empty: a file
@@ -41,20 +41,20 @@ def _wordfreq() -> ModuleType:
     return import_extra("wordfreq", "words")
 
 
-def word_lists(asked: str) -> list[WordList]:
-    "The lists that are asked for: en:60000 or a file, with commas between several."
+def word_lists(text: str) -> list[WordList]:
+    "Parse lists of words: en:60000 or a file, separated by commas."
     lists = []
-    for entry in map(str.strip, asked.split(",") if asked.strip() else ()):
+    for entry in map(str.strip, text.split(",") if text.strip() else ()):
         match = re.fullmatch(r"([A-Za-z-]+):(\d+)", entry)
         lists.append(WordList(entry, match[1].lower(), int(match[2])) if match else WordList(entry))
     return lists
 
 
-def check_words(asked: str) -> None:
+def check_words(text: str) -> None:
     "`SettingError` where a list of words cannot be read, `MissingExtra` where wordfreq is not installed."
-    for words in word_lists(asked):
+    for words in word_lists(text):
         if not words.name:
-            raise SettingError("words", f" {asked}: give lists with commas between, such as en:60000,swahili.txt")
+            raise SettingError("words", f" {text}: give lists with commas between, such as en:60000,swahili.txt")
         if not words.language:
             existing_text("words", words.name)
             continue
@@ -76,10 +76,10 @@ def read_words(words: WordList) -> list[str]:
     "The words of a list, each once, in its order; `ValueError` where there are none."
     if words.language:
         return _wordfreq().top_n_list(words.language, words.most)
-    found = list(dict.fromkeys(line.split("\t")[0].strip() for line in Lines(words.name)))
-    if not found:
+    distinct = list(dict.fromkeys(line.split("\t")[0].strip() for line in Lines(words.name)))
+    if not distinct:
         raise UserError(f"{words.name}: the list is empty; give a file with a word a line")
-    return found
+    return distinct
 
 # %% ../../nbs/01_text/05_words.ipynb #34b459b4
 _TOGETHER = 100  # words in a line
@@ -105,7 +105,7 @@ CONTEXT = 3  # bytes; with more, the bits depend on how much text is counted
 
 
 def _sequences(data: np.ndarray, n: int) -> np.ndarray:  # (len(data) - n + 1,), of at most eight bytes each
-    "The n bytes that begin at each place, as one number."
+    "Return the n bytes that begin at each position, as one number."
     numbers = np.zeros(len(data) - n + 1, np.uint64)
     for at in range(n):
         numbers = (numbers << np.uint64(8)) | data[at : at + len(numbers)]
@@ -113,28 +113,28 @@ def _sequences(data: np.ndarray, n: int) -> np.ndarray:  # (len(data) - n + 1,),
 
 
 def _bytes(lines: Iterable[str]) -> np.ndarray:
-    "The bytes of lines, behind as many ends of lines as a context has."
+    "Return the bytes of lines, preceded by as many newlines as a context has bytes."
     text = "\n" * CONTEXT + "".join(f"{line}\n" for line in lines)
     return np.frombuffer(text.encode(), np.uint8).astype(np.uint64)
 
 
-def _found(known: np.ndarray, asked: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    "Where each number that is asked for is among sorted ones, and whether it is there."
-    at = np.searchsorted(known, asked).clip(max=len(known) - 1)
-    return at, known[at] == asked
+def _found(known: np.ndarray, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    "Look numbers up in a sorted array: their places, and whether they are in it."
+    at = np.searchsorted(known, numbers).clip(max=len(known) - 1)
+    return at, known[at] == numbers
 
 
 def ngram_bits(train: Iterable[str], test: Iterable[str]) -> float:
     "The bits per byte with which counts of sequences of four bytes in the training lines predict the test lines."
-    seen, asked = _bytes(train), _bytes(test)
-    probability = np.full(len(asked) - CONTEXT, 1 / 256)
+    train_bytes, test_bytes = _bytes(train), _bytes(test)
+    probability = np.full(len(test_bytes) - CONTEXT, 1 / 256)
     for n in range(CONTEXT + 1):
-        wholes, times = np.unique(_sequences(seen, n + 1), return_counts=True)
+        wholes, times = np.unique(_sequences(train_bytes, n + 1), return_counts=True)
         contexts, first = np.unique(wholes >> np.uint64(8), return_index=True)
         total, followers = np.add.reduceat(times, first), np.diff([*first, len(wholes)])
-        here = _sequences(asked, n + 1)[CONTEXT - n :]
-        whole, is_seen = _found(wholes, here)
-        context, is_known = _found(contexts, here >> np.uint64(8))
+        sequences = _sequences(test_bytes, n + 1)[CONTEXT - n :]
+        whole, is_seen = _found(wholes, sequences)
+        context, is_known = _found(contexts, sequences >> np.uint64(8))
         count, new = times[whole] * is_seen, np.where(is_known, followers[context], 1)
         probability = (count + new * probability) / (total[context] * is_known + new)
     return float(-np.log2(probability).mean())
@@ -161,9 +161,9 @@ def code_of(name: str) -> str | None:
 
     The name is a code, such as sw or swa, or a name, English or the language's own.
     """
-    given = name.strip().lower().replace("_", "-")
+    key = name.strip().lower().replace("_", "-")
     for code, row in languages().items():
-        if given in (code.lower(), row["name"].lower(), row["own_name"].lower(), *row["aliases"].split()):
+        if key in (code.lower(), row["name"].lower(), row["own_name"].lower(), *row["aliases"].split()):
             return code
     return None
 
@@ -207,10 +207,10 @@ def detect_language(lines: Iterable[str]) -> str:  # code of wordfreq; "" where 
 def word_coverage(lines: Iterable[str], language: str, most: int = 1000) -> float:  # language: a code of wordfreq
     "Return the share of a language's most frequent words that a text has."
     if language in ("ja", "zh"):  # without spaces
-        there = "".join(lines)
+        present = "".join(lines)
     else:
-        there = {word for line in lines for word in _WORD.findall(line.lower())}
-    return float(np.mean([word in there for word in _wordfreq().top_n_list(language, most)]))
+        present = {word for line in lines for word in _WORD.findall(line.lower())}
+    return float(np.mean([word in present for word in _wordfreq().top_n_list(language, most)]))
 
 
 def has_words(language: str = "en") -> bool:

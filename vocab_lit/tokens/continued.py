@@ -35,7 +35,7 @@ __all__ = ['count_words', 'to_merge', 'Merges', 'Continued', 'UnigramScores', 'e
 
 # %% ../../nbs/02_tokens/06_continued.ipynb #4ae70d0d
 def _any_of(texts: Iterable[str]) -> re.Pattern[str]:
-    "A pattern for the longest of some texts; sorted by first character, of which `re` tries one after the other."
+    "Compile a pattern that matches the longest of some texts; `re` tries them grouped by first character."
     longest_first = sorted(texts, key=lambda text: (text[0], -len(text)))
     by_first = itertools.groupby(longest_first, key=itemgetter(0))
     parts = (f"{re.escape(first)}(?:{'|'.join(re.escape(text[1:]) for text in some)})" for first, some in by_first)
@@ -52,7 +52,7 @@ def _count_parts(counts: Counter[str], split: PreTokenizer) -> Counter[str]:
 
 
 def count_words(parts: TokenizerFile, lines: Iterable[str]) -> Counter[str]:  # in the order in which they first come up
-    "Count the words of a text, as the tokenizer's model is given them."
+    "Count the words of a text, as the pre-tokenizer passes them to the tokenizer's model."
     backend, mark = backend_of(parts.tokenizer), re.escape(parts.dialect.mark)
     split = backend.pre_tokenizer or training_splits(parts, parts.has_single_digits)
     normalise = backend.normalizer.normalize_str if backend.normalizer else str
@@ -71,13 +71,13 @@ def count_words(parts: TokenizerFile, lines: Iterable[str]) -> Counter[str]:  # 
 
 
 def to_merge(parts: TokenizerFile, words: Counter[str]) -> Counter[str]:  # in the order in which they first come up
-    "Words as they are divided before merges are learned."
+    "Split words as SentencePiece does before it learns merges."
     rule = training_rule(parts.dialect, parts.has_single_digits)
     return _count_parts(words, rule) if rule else words
 
 
 def _merged(symbols: list[str], a: str, b: str, joined: str) -> list[str]:
-    "Symbols with each pair of a and b joined, from the left."
+    "Join each adjacent pair of a and b in a list of symbols, from the left."
     merged, at = [], 0
     while at < len(symbols):
         together = symbols[at] == a and at + 1 < len(symbols) and symbols[at + 1] == b
@@ -87,10 +87,10 @@ def _merged(symbols: list[str], a: str, b: str, joined: str) -> list[str]:
 
 # %% ../../nbs/02_tokens/06_continued.ipynb #0d1b1667
 class Merges:
-    "Words divided into tokens, and the merges that are learned from them."
+    "Words split into tokens, and the merges that are learned from them."
 
     def __init__(self, parts: TokenizerFile, words: Counter[str], model: models.Model | None = None):
-        "`words` have their counts; `model` divides them, None the tokenizer's own."
+        "`words` are counts by word; `model` tokenizes them (None: the tokenizer's own model)."
         self.parts, self.known = parts, set(parts.ids)
         self.ranks = dict(parts.ranks) if parts.dialect.model == "BPE" else {}
         self.next_rank = len(parts.model.get("merges", ()))
@@ -109,7 +109,7 @@ class Merges:
         heapq.heapify(self.heap)
 
     def divide(self, word: str) -> list[str]:
-        "The source's tokens of a word; single characters where it has none for one of them."
+        "Tokenize a word with the source's model, or into characters if one of them is not in its vocabulary."
         symbols = self.parts.symbols(word)
         if not self.known.issuperset(symbols):
             return self._settled(symbols)
@@ -117,14 +117,14 @@ class Merges:
         return symbols if self.barred.intersection(pieces) else pieces
 
     def _settled(self, symbols: list[str]) -> list[str]:
-        "Symbols with all merges done that there are, the lowest rank first."
+        "Apply all known merges to symbols, the lowest rank first."
         while present := [pair for pair in zip(symbols, symbols[1:]) if pair in self.ranks]:
             a, b = min(present, key=self.ranks.__getitem__)
             symbols = _merged(symbols, a, b, self.parts.joined(a, b))
         return symbols
 
     def made_by(self, pair: tuple[str, str]) -> str:
-        "The piece that a pair becomes."
+        "Return the piece that merging a pair gives."
         a, b = pair
         return self.parts.joined(a, b) if a else b
 
@@ -135,10 +135,10 @@ class Merges:
         """
         symbols, known, counted = self.divided[word], self.known, set()
         change = sign * self.counts[word]
-        lost = len(symbols) if self.loses_words else 1
+        n_lost = len(symbols) if self.loses_words else 1
         for symbol in symbols:
             if symbol not in known:
-                self.pairs["", symbol] += change * lost
+                self.pairs["", symbol] += change * n_lost
                 counted.add(("", symbol))
         for pair in zip(symbols, symbols[1:]):
             if pair[0] in known and pair[1] in known:
@@ -150,7 +150,7 @@ class Merges:
         return counted
 
     def most_frequent(self) -> tuple[str, str] | None:
-        "The next pair to merge; None where the text has no more that come up twice."
+        "Return the most frequent pair; None if no pair occurs twice."
         while self.heap:
             n, pair = heapq.heappop(self.heap)
             now = self.pairs[pair]
@@ -162,7 +162,7 @@ class Merges:
         return None
 
     def merge(self, pair: tuple[str, str]) -> None:
-        "Make a pair one token in all words; of nothing and a character, the character."
+        "Merge a pair in all words; a pair of nothing and a character makes that character a token."
         joined, often = self.made_by(pair), self.pairs[pair]
         touched = self.where.pop(pair)
         for i in touched:
@@ -184,7 +184,7 @@ class Merges:
                 heapq.heappush(self.heap, (-self.pairs[other], other))
 
     def go_on(self, n: int) -> Merges:
-        "Merge until there are so many new tokens, or no more pairs."
+        "Merge until there are n new tokens, or no pair is left."
         with tqdm(total=n, desc="new tokens", delay=2, leave=False) as bar:
             while len(self.new) < n and (pair := self.most_frequent()):
                 self.merge(pair)
@@ -194,7 +194,7 @@ class Merges:
 # %% ../../nbs/02_tokens/06_continued.ipynb #156bbe54
 @dataclass
 class Continued:
-    "New pieces of a model whose training went on."
+    "The new pieces that continued training gives a model."
 
     pieces: Mapping[str, float | None]  # {piece: its score in a Unigram model}
     about: str  # how they were chosen
@@ -202,7 +202,7 @@ class Continued:
 
 
 def _uses(model: models.Model, words: Counter[str]) -> Counter[str]:
-    "Count the pieces into which a model divides words."
+    "Count the pieces of counted words under a model."
     used = Counter()
     for word, n in words.items():
         for token in model.tokenize(word):
@@ -211,7 +211,7 @@ def _uses(model: models.Model, words: Counter[str]) -> Counter[str]:
 
 
 def _in_use(candidates: list[str], n: int, uses: Callable[[list[str]], Counter[str]]) -> list[str]:
-    "The best n candidates of those that the text has when they are chosen; `uses` counts them, the best come first."
+    "Return the first n candidates that the text uses once they are in the model; `uses` counts them."
     while True:
         used = uses(candidates[:n])
         unused = {piece for piece in candidates[:n] if not used[piece]}
@@ -232,12 +232,12 @@ def _from_enough(merges: Merges, n: int, choose: Callable[[dict[str, int]], _Pie
 
     `choose` gets candidates with their counts, and returns at most n.
     """
-    wanted = n
+    n_candidates = n
     while True:
-        wanted *= _CANDIDATES
-        candidates = dict(merges.go_on(wanted).new)
+        n_candidates *= _CANDIDATES
+        candidates = dict(merges.go_on(n_candidates).new)
         chosen = choose(candidates)
-        if len(chosen) == n or len(candidates) < wanted:
+        if len(chosen) == n or len(candidates) < n_candidates:
             return chosen
 
 
@@ -250,15 +250,15 @@ class UnigramScores:
         self.words, self.best, self.least = words, max(scores.values()), min(scores.values())
         longest = max(map(len, scores))
         ends = {parts.unknown, min(scores, key=scores.__getitem__)} - {None}
-        in_words = set()
+        possible = set()
         for word in words:
             spans = ((a, b) for a in range(len(word)) for b in range(a + 1, min(len(word), a + longest) + 1))
-            in_words.update(word[a:b] for a, b in spans if word[a:b] in scores)
-        self.source = {piece: scores[piece] for piece in sorted(ends | in_words, key=parts.ids.__getitem__)}
+            possible.update(word[a:b] for a, b in spans if word[a:b] in scores)
+        self.source = {piece: scores[piece] for piece in sorted(ends | possible, key=parts.ids.__getitem__)}
         unknown = list(self.source).index(parts.unknown) if parts.unknown else None
         self.options: Json = dict(unk_id=unknown, byte_fallback=parts.model.get("byte_fallback"))
         used = self.uses({})
-        known = {piece: n for piece, n in used.items() if piece in in_words}
+        known = {piece: n for piece, n in used.items() if piece in possible}
         total, n_known = used.total(), sum(known.values())
         distance = sum(n * (self.source[piece] - math.log(n / total)) for piece, n in known.items())
         self.offset = distance / n_known if n_known else 0.0
@@ -268,12 +268,12 @@ class UnigramScores:
         return _uses(models.Unigram([*self.source.items(), *new.items()], **self.options), self.words)
 
     def of(self, counts: dict[str, int], total: int) -> dict[str, float]:
-        "Scores of new pieces that are so frequent."
+        "Return the scores of new pieces from their counts."
         scores = {piece: math.log(n / total) + self.offset for piece, n in counts.items() if n}
         return {piece: min(self.best, max(self.least, score)) for piece, score in scores.items()}
 
     def without(self, piece: str, new: dict[str, float]) -> float:
-        "The score of what a piece would be divided into if it were not there."
+        "Return the score of a piece's best segmentation without the piece itself."
         unknown, size = self.least - UNKNOWN_PENALTY, len(piece)
 
         def score(start, end):
@@ -288,12 +288,12 @@ class UnigramScores:
         return best[-1]
 
     def ranked(self, counts: dict[str, int], new: dict[str, float]) -> list[str]:
-        "The new pieces, those first whose loss would lower the likelihood of the text most."
+        "Rank the new pieces by how much removing each would lower the likelihood of the text."
         loss = {piece: counts[piece] * (score - self.without(piece, new)) for piece, score in new.items()}
         return sorted(loss, key=lambda piece: (-loss[piece], piece))
 
     def best_pieces(self, counts: dict[str, int], n: int) -> dict[str, float]:  # with their scores
-        "The n candidates without which the text would be least likely."
+        "Select the n candidates whose removal would lower the likelihood of the text most, with their scores."
         total, scores, order, left_out = self.uses({}).total(), {}, [], []
         while counts:
             for _ in range(2):  # EM with the best segmentation: scores from counts, and counts of the text by these
@@ -350,7 +350,7 @@ _BY_MODEL = {"BPE": _continue_bpe, "Unigram": _continue_unigram, "WordPiece": _c
 def extend_on_text(
     source: PreTrainedTokenizerBase | TokenizerFile, lines: Iterable[str], n: int = 30_000
 ) -> Built:  # as `append_pieces` adds tokens
-    "Train a fast tokenizer on, so that it has n more tokens; `ValueError` where the text gives none."
+    "Continue the training of a fast tokenizer until it has n more tokens; `ValueError` if the text gives none."
     check_more(n)
     parts = TokenizerFile.of(source)
     parts.check_kind()
@@ -367,22 +367,20 @@ def extend_on_text(
 def build_tokenizer(
     source: PreTrainedTokenizerBase | TokenizerFile, lines: Iterable[str], settings: TokenizerSettings
 ) -> Built:
-    "Train a tokenizer like the source's on text in the target language, or the source's own on, as the settings say."
+    "Train a tokenizer like the source's on text in the target language, or continue the training of the source's."
     if settings.continues:
         return extend_on_text(source, lines, settings.extend)
     file = TokenizerFile.of(source)
     kind = settings.kind or file.kind
     options: Json = dict(character_coverage=settings.character_coverage, at_most=settings.at_most)
-    made = train_tokenizer_like(file, lines, settings.vocab_size, kind, settings.keep_reserved, **options)
-    return Built(made, f"a {kind} tokenizer of {len(made):,} tokens is trained on the text")
+    trained = train_tokenizer_like(file, lines, settings.vocab_size, kind, settings.keep_reserved, **options)
+    return Built(trained, f"a {kind} tokenizer of {len(trained):,} tokens is trained on the text")
 
 
 def check_extends(source: PreTrainedTokenizerBase, target: PreTrainedTokenizerBase) -> None:
-    "`ValueError` where a tokenizer is not the source's with more tokens."
+    "Raise `ValueError` if a tokenizer is not the source's with more tokens."
     ids = target.get_vocab()
-    lost = [piece for piece, id in source.get_vocab().items() if ids.get(piece) != id]
-    if lost:
-        raise UserError(
-            f"the tokenizer is not the source's with more tokens: {len(lost):,} tokens of the source have another id "
-            f"or none, such as {lost[0]!r}; leave it out, or choose another way of expansion"
-        )
+    changed = [piece for piece, id in source.get_vocab().items() if ids.get(piece) != id]
+    if changed:
+        what = f"{len(changed):,} tokens of the source have another id or none, such as {changed[0]!r}"
+        raise UserError(f"the tokenizer is not the source's with more tokens: {what}; choose another way of expansion")

@@ -39,7 +39,7 @@ __all__ = ['UNKNOWN_PENALTY', 'write_piece', 'append_pieces', 'check_more', 'exp
 
 # %% ../../nbs/02_tokens/03_expansion.ipynb #1a8f2629
 def write_piece(token: Token, d: Dialect) -> str | None:
-    "A token of kind text or byte, written in another dialect; None where that has no way to write it."
+    "Write a text or byte token in another dialect; None if that dialect cannot express it."
     if token.kind == "byte" and not d.byte_level:
         return None
     if d.byte_level:
@@ -59,7 +59,7 @@ UNKNOWN_PENALTY = 10.0  # by which a Unigram model scores an unknown character b
 
 
 def _met_in_text(file: TokenizerFile, model: Json) -> list[str]:  # by their ids
-    "The added tokens that text has beside where they are matched: as pieces of the model they would be found there."
+    "Return the added tokens that also occur in text where they are not matched; as pieces of the model they would be."
     normaliser, splits = (getattr(backend_of(file.tokenizer), part) for part in ("normalizer", "pre_tokenizer"))
     whole_words = [token["content"] for token in file.added if token["single_word"]]
     met = []
@@ -68,8 +68,8 @@ def _met_in_text(file: TokenizerFile, model: Json) -> list[str]:  # by their ids
         text = file.normalised(content)
         as_it_stands = normaliser is not None and not token["special"]
         passed = text != content if token["normalized"] else as_it_stands  # the first: matched in this form only
-        in_words = any(content in whole for whole in whole_words)  # where these are passed over
-        if not (passed or in_words) or content in file.known:
+        inside_word = any(content in whole for whole in whole_words)  # where these are passed over
+        if not (passed or inside_word) or content in file.known:
             continue
         words = [w for w, _ in splits.pre_tokenize_str(text)] if splits else [text]
         looked_up = model["type"] != "BPE" or model["ignore_merges"] or len(content) == 1
@@ -96,8 +96,8 @@ def append_pieces(file: TokenizerFile, pieces: Mapping[str, float | None], **cha
     model: Json = file.model | changes
     vocab, added = model["vocab"], [a["content"] for a in file.added]
     if TIMES_FOLLOW in added:  # Whisper's, with a BPE model: between its own pieces and the added tokens
-        own = [piece for piece in sorted(vocab, key=vocab.get) if piece not in added]
-        order = [*own, *pieces, *(token for token in added if token in vocab)]
+        own_pieces = [piece for piece in sorted(vocab, key=vocab.get) if piece not in added]
+        order = [*own_pieces, *pieces, *(token for token in added if token in vocab)]
         changed = model | dict(vocab={piece: id for id, piece in enumerate(order)})
         return with_vocabulary(file.pipeline, changed, [token for token in added if token not in vocab])
     moved = _met_in_text(file, model)
@@ -111,12 +111,12 @@ def append_pieces(file: TokenizerFile, pieces: Mapping[str, float | None], **cha
         vocab = [*vocab, *([piece, pieces.get(piece, least)] for piece in more)]
     else:
         vocab = vocab | stay | new
-    made = file.pipeline | dict(model=model | dict(vocab=vocab))
-    return with_vocabulary(made, dict(vocab=vocab), moved) if moved else made
+    pipeline = file.pipeline | dict(model=model | dict(vocab=vocab))
+    return with_vocabulary(pipeline, dict(vocab=vocab), moved) if moved else pipeline
 
 # %% ../../nbs/02_tokens/03_expansion.ipynb #4ab2b863
 def check_more(n: int) -> None:
-    "`ValueError` where a number of tokens to add is not positive."
+    "Raise `ValueError` if the number of tokens to add is not positive."
     if n < 1:
         raise UserError(f"cannot expand by {n} tokens; give at least 1")
 
@@ -129,22 +129,20 @@ def _new_pieces(source: TokenizerFile, target: TokenizerFile, n: int) -> dict[st
     first = [t for t in target.vocab if t.kind in kinds and t.piece in target.known][:n]
     written = {t.piece: write_piece(t, source.dialect) for t in first if not overlapping[t.id]}
     kept = {t.piece for t in first if t.text and " " * t.word_start + t.text in template}
-    new = {piece: own for piece, own in written.items() if own is not None and piece not in kept}
+    new = {piece: native for piece, native in written.items() if native is not None and piece not in kept}
     if not new:
-        raise UserError(
-            f"the source vocabulary has all of the first {len(first)} tokens of the target language's tokenizer, of "
-            "which the first are single characters or bytes; expand by more"
-        )
+        what = f"the first {len(first)} tokens of the target language's tokenizer"
+        raise UserError(f"the source vocabulary has all of {what}, which begins with single characters; expand by more")
     return new
 
 
 def _with_merges(
     source: TokenizerFile, target: TokenizerFile, new: dict[str, float]
 ) -> tuple[dict[str, float], Json]:  # the pieces that some text can give, and what changes of the model
-    "The merges that build new pieces of a BPE model."
+    "Return the merges that build new pieces of a BPE model."
     model, known = source.model, {tuple(merge) for merge in source.model["merges"]}
-    there = model["vocab"].keys() | new.keys()
-    more = [[a, b] for a, b in target.model["merges"] if a + b in new and (a, b) not in known and {a, b} <= there]
+    pieces = model["vocab"].keys() | new.keys()
+    more = [[a, b] for a, b in target.model["merges"] if a + b in new and (a, b) not in known and {a, b} <= pieces]
     merges = model["merges"] + more
     if source.dialect.end:
         return new, dict(merges=merges)
@@ -219,11 +217,8 @@ def expand_tokenizer(
     dialects = source.dialect, auxiliary.dialect
     own, theirs = (d.end or d.mark or d.continuation or "Ġ" * d.byte_level or "nothing" for d in dialects)
     if kind == "BPE" and own != theirs:
-        raise UserError(
-            f"the source BPE tokenizer marks words by {own}, and the target's by {theirs}, so that the new pieces "
-            f"could not be built; give a tokenizer that marks them alike, or replace the vocabulary instead of "
-            f"expanding it"
-        )
+        problem = f"the source BPE tokenizer marks words by {own}, and the target's by {theirs}"
+        raise UserError(f"{problem}; give a tokenizer that marks them alike, or replace the vocabulary")
     entries = dict(auxiliary.model["vocab"])  # {piece: score in Unigram models, id in others}
     new = {piece: entries[native] for native, piece in _new_pieces(source, auxiliary, n).items()}
     changes: Json = {}
@@ -239,7 +234,7 @@ _MARGIN = 1e-4  # of a score, times the squared length, so that a term wins agai
 
 
 def _scores(file: TokenizerFile, pieces: Iterable[str]) -> dict[str, float]:
-    "Unigram pieces with scores just above those of their best spelling."
+    "Score Unigram pieces just above their best segmentation."
     model, scores = backend_of(file.tokenizer).model, [score for _, score in file.model["vocab"]]
     unknown = min(scores) - UNKNOWN_PENALTY
 
@@ -251,7 +246,7 @@ def _scores(file: TokenizerFile, pieces: Iterable[str]) -> dict[str, float]:
 
 
 def _takes_pieces(file: TokenizerFile, fallback: bool = True) -> bool:  # whether bytes of fallback can be words
-    "Whether a piece that is added to the model changes no other word; BPE has to look whole words up, or could."
+    "Whether adding a piece changes the tokens of no other word; BPE must look up whole words, or be able to."
     if file.dialect.model != "BPE" or file.settings["model"].get("ignore_merges"):
         return file.dialect.model in ("BPE", "Unigram")
     if file.dialect.end or own_methods(file.tokenizer):
@@ -298,19 +293,19 @@ def _with_tokens(
 
 # %% ../../nbs/02_tokens/03_expansion.ipynb #27e2ff13
 def _ids_and_text(tokenizer: PreTrainedTokenizerBase, text: str) -> tuple[list[int], str]:
-    "The ids of a text, and what they are decoded to."
+    "Encode a text, and decode it again."
     ids: Any = tokenizer(text, add_special_tokens=False)["input_ids"]
     return ids, str(tokenizer.decode(ids)).strip()  # some put a space before a text
 
 
 def written_parts(tokenizer: PreTrainedTokenizerBase, text: str) -> str:
-    "The tokens that a tokenizer divides a text into, with spaces between them, for messages."
+    "Return the tokens of a text separated by spaces, for messages."
     ids, _ = _ids_and_text(tokenizer, text)
     return " ".join(str(tokenizer.decode([id])).strip() or str(tokenizer.convert_ids_to_tokens(id)) for id in ids)
 
 
 def known_id(given: GivenToken, vocab: Vocab) -> int | None:
-    "The id that a token has already, None where it is new."
+    "Return the id of a token that exists already; None if it is new."
     backend = backend_of(vocab.own_tokenizer)
     id = backend.token_to_id(given.token)
     is_added = id is not None and (given.special or id in backend.get_added_tokens_decoder())
@@ -354,14 +349,14 @@ class _Attempt:
             text, alone = before + given.token + after, _ids_and_text(base, given.token)[0]
             if after.startswith(".") and _ids_and_text(base, f"{given.token}.")[0][:-1] != alone:
                 continue  # some vocabularies have words with their full stop
-            made, decoded = _ids_and_text(self.tokenizer, text)
-            if ids[given].isdisjoint(made) or decoded not in (text, _ids_and_text(base, text)[1]):
+            token_ids, decoded = _ids_and_text(self.tokenizer, text)
+            if ids[given].isdisjoint(token_ids) or decoded not in (text, _ids_and_text(base, text)[1]):
                 failed[given] = True
         return list(failed)
 
 
 def _tried(file: TokenizerFile, new: Sequence[GivenToken], whole_words: bool) -> _Attempt:
-    "New tokens as pieces of the model where that works, the others as added tokens; `SettingError` where neither does."
+    "Add new tokens as pieces of the model where that works, others as added tokens; `SettingError` if neither works."
     one_word = [given for given in new if not given.special and " " not in given.token]
     in_model = one_word if one_word and whole_words and _takes_pieces(file) else []
     for isolates in (False, False, True):

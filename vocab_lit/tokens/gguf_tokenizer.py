@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import sentencepiece
+import yaml
 from tokenizers import normalizers
 
 from vocab_lit.gguf.container import ARRAY, STRING, Field, GgufFile
@@ -31,8 +32,9 @@ from vocab_lit.gguf.tokens import (
     tokens_of,
     with_tokens,
 )
+from vocab_lit.text.corpus import data_path
 from vocab_lit.text.errors import UserError, first_line, no_collection
-from vocab_lit.tokens.tokenizer_file import SPECIAL_ROLES, ParsedTables, TokenizerFile, from_pipeline, parsed
+from vocab_lit.tokens.tokenizer_file import SPECIAL_ROLES, TokenizerFile, from_pipeline, parsed
 from vocab_lit.tokens.vocab import (
     FALLBACK,
     SPACE_MARK,
@@ -56,69 +58,18 @@ __all__ = ['log', 'PRE_TOKENIZERS', 'IGNORE_MERGES', 'ADD_BOS', 'pre_tokenizer_n
            'GgufTokenizer', 'read_tokenizer', 'with_tokenizer']
 
 # %% ../../nbs/02_tokens/12_gguf_tokenizer.ipynb #20c8afce
-_ENDING = r"(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])"
-_WRITTEN_ENDING = "(?i:'s|'t|'re|'ve|'m|'ll|'d)"  # as most files have it
-_ONE, _THREE, _FROM_RIGHT = r"\p{N}", r"\p{N}{1,3}", r"\p{N}{1,3}(?=(?:\p{N}{3})*(?!\p{N}))"
-_OTHERS, _OTHERS_OR_SLASH = r" ?[^\s\p{L}\p{N}]+[\r\n]*", r" ?[^\s\p{L}\p{N}]+[\r\n/]*"
-_BLANKS = r"\s*[\r\n]+|\s+(?!\S)|\s+"
-_LETTERS_AND_MARKS = r"[\p{L}\p{M}]+"
-
-
-def _words(number: str, first: str = f"{_ENDING}|", word: str = r"\p{L}+", others: str = _OTHERS) -> str:
-    "Words with a character before them, numbers, other characters and blanks."
-    return rf"{first}[^\r\n\p{{L}}\p{{N}}]?{word}|{number}|{others}|{_BLANKS}"
-
-
-def _cased(number: str, ending: str = "", letter: str = r"\p{L}") -> str:
-    "As `_words`, of which each begins at a capital letter."
-    upper, lower = f"(?:(?={letter})[^a-z])", f"(?:(?={letter})[^A-Z])"
-    word = rf"{upper}*{lower}+{ending}|[^\r\n\p{{L}}\p{{N}}]?{upper}+{lower}*{ending}"
-    return _words(number, "", word, _OTHERS_OR_SLASH)
-
-
-_EAST_ASIAN = "[一-龥぀-ゟ゠-ヿ]+"
-_SYMBOLS = r"""[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~]"""
-_APART_WORDS = rf"{_SYMBOLS}[A-Za-z]+|[^\r\n\p{{L}}\p{{P}}\p{{S}}]?{_LETTERS_AND_MARKS}| ?[\p{{P}}\p{{S}}]+"
-_DEEPSEEK = rf"{_APART_WORDS}[\r\n]*|{_BLANKS}"
-_HAN_TO_HANGUL = "[一-龥ࠀ-一가-퟿]+"
-_SENTENCE = r" ?[^(\s|.,!?…。，、।۔،)]+"
-_UNCASED = _words(_THREE, "", f"{_LETTERS_AND_MARKS}{_ENDING}?", _OTHERS_OR_SLASH)
-_QWEN35 = _words(_ONE, word=_LETTERS_AND_MARKS, others=r" ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*")
-_FAMILIES = {  # names: what splits the text, in order; `ByteLevel` and `Digits` are those of the library tokenizers
-    "gpt-2 phi-2 jina-es jina-de jina-v2-es jina-v2-de gigachat a.x-4.0 mellum modern-bert": ("ByteLevel",),
-    "jina-v1-en jina-v2-code roberta-bpe exaone4 mpt olmo jais trillion granite-docling": ("ByteLevel",),
-    "starcoder smollm refact command-r codeshell exaone minerva-7b mellum2": ("Digits", "ByteLevel"),
-    "llama-bpe llama3 llama-v3 falcon3 falcon-h1 pixtral midm-2.0 lfm2 jina-v5-nano": (_words(_THREE),),
-    "dbrx smaug-bpe glm4 chatglm-bpe": (_words(_THREE),),
-    "qwen2 deepseek-r1-qwen kormo f2llmv2 megrez stablelm2 hunyuan solar-open grok-2": (_words(_ONE),),
-    "qwen35": (_QWEN35,),
-    "minicpm5": (_THREE, _words(r"\p{N}+")),
-    "tekken": (_cased(_ONE),),
-    "gpt-4o llama4 kanana2 talkie minimax-m2": (_cased(_THREE, f"{_ENDING}?"),),
-    "granite-embed-multi-97m": (_cased(_THREE, f"{_ENDING}?", r"[\p{L}\p{M}]"),),
-    "tiny_aya cohere2moe": (_FROM_RIGHT, _UNCASED),
-    "deepseek-v3 hunyuan-dense joyai-llm hy_v4": (_THREE, _EAST_ASIAN, _DEEPSEEK),
-    "deepseek-coder": (r"[\r\n]", r"\s?\p{L}+", r"\s?\p{P}+", _HAN_TO_HANGUL, _ONE),
-    "falcon": (r"[\p{P}$+<=>^~|`]+", "ByteLevel", "[0-9]{3}"),
-    "default": (r"[\p{P}$+<=>^~|]+", "ByteLevel", r"\p{N}+", "[0-9]{3}"),
-    "poro-chat bloom gpt3-finnish": (_SENTENCE,),
-    "viking": (_SENTENCE, _ONE),
-    "superbpe": (r"\p{N}+", "[0-9]{1,3}(?=(?:[0-9]{3})*(?![0-9]))"),
+_FAMILIES: dict[str, Json] = {
+    name: family
+    for family in yaml.safe_load(data_path("pre_tokenizers.yml").read_text(encoding="utf-8"))
+    for name in family["names"].split()
 }
-PRE_TOKENIZERS = {name: splits for names, splits in _FAMILIES.items() for name in names.split()}
-_CAPITAL, _SMALL = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
-_CASED_WORD = rf"{_CAPITAL}*{_SMALL}+END|[^\r\n\p{{L}}\p{{N}}]?{_CAPITAL}+{_SMALL}*END"
-_WRITTEN: dict[tuple[str, ...], str] = {  # in tokenizer.json, where llama.cpp takes A to Z for all capital letters
-    (_words(_ONE, "", _CASED_WORD.replace("END", ""), _OTHERS_OR_SLASH),): "tekken",
-    (_words(_THREE, "", _CASED_WORD.replace("END", f"{_ENDING}?"), _OTHERS_OR_SLASH),): "gpt-4o",
-}
-_LLAMA = "llama-bpe llama3 llama-v3 falcon3 falcon-h1 pixtral midm-2.0 lfm2 jina-v5-nano"
-IGNORE_MERGES = frozenset(
-    f"{_LLAMA} minicpm5 tekken granite-embed-multi-97m".split()
-)  # where a word that is a token is not divided
-ADD_BOS = frozenset(f"{_LLAMA} tekken".split())  # where it begins a text unless the file says otherwise
+PRE_TOKENIZERS: dict[str, tuple[str, ...]] = {name: tuple(family["splits"]) for name, family in _FAMILIES.items()}
+IGNORE_MERGES = frozenset(name for name, family in _FAMILIES.items() if family.get("ignore_merges"))
+ADD_BOS = frozenset(name for name, family in _FAMILIES.items() if family.get("add_bos"))
 
 # %% ../../nbs/02_tokens/12_gguf_tokenizer.ipynb #1d3ca6eb
+_ENDING = r"(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])"
+_ENDING_IN_FILES = "(?i:'s|'t|'re|'ve|'m|'ll|'d)"  # as most files of tokenizers write it
 _GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 
 
@@ -134,26 +85,25 @@ def pre_tokenizer_named(name: str) -> Json:
 
 def splitters(component: Json | None) -> tuple[str, ...]:
     "The regular expressions that a pre-tokenizer splits at, and the names of parts that have one of their own."
-    found = []
+    splits = []
     for part in components(component):
         if part["type"] == "Split":
-            found.append(part["pattern"].get("Regex") or part["pattern"].get("String", ""))
+            splits.append(part["pattern"].get("Regex") or part["pattern"].get("String", ""))
         elif part["type"] != "Sequence" and (part["type"] != "ByteLevel" or part.get("use_regex", True)):
-            found.append(part["type"])
-    return tuple(found)
+            splits.append(part["type"])
+    return tuple(splits)
 
 
 def known_pre_tokenizer(pipeline: Json) -> str | None:
-    "The name that llama.cpp has for the pre-tokenizer of a `tokenizer.json`, if it is one of the families listed here."
-    written = splitters(pipeline.get("pre_tokenizer"))
-    written = tuple("ByteLevel" if split == _GPT2 else split.replace(_WRITTEN_ENDING, _ENDING) for split in written)
-    named = next((name for name, known in PRE_TOKENIZERS.items() if known == written), None)
-    return named or _WRITTEN.get(written)
+    "The name that llama.cpp has for the pre-tokenizer of a `tokenizer.json`, if it is one of `PRE_TOKENIZERS`."
+    splits = splitters(pipeline.get("pre_tokenizer"))
+    splits = ["ByteLevel" if split == _GPT2 else split.replace(_ENDING_IN_FILES, _ENDING) for split in splits]
+    families = _FAMILIES.items()
+    return next((name for name, family in families if splits in (family["splits"], [family.get("written")])), None)
 
 # %% ../../nbs/02_tokens/12_gguf_tokenizer.ipynb #ddce2811
-_ROLES: dict[str, str] = dict(
-    zip(SPECIAL_ROLES, ("bos", "eos", "cls", "seperator", "unknown", "padding", "mask"))
-)  # as a file names them
+_ROLE_NAMES = ("bos", "eos", "cls", "seperator", "unknown", "padding", "mask")  # in the keys of a file
+_ROLES: dict[str, str] = dict(zip(SPECIAL_ROLES, _ROLE_NAMES))
 _DEFAULTS = {  # where a file names none
     "llama": dict(bos_token=1, eos_token=2, unk_token=0),
     "t5": dict(eos_token=1, unk_token=2, pad_token=0),
@@ -167,15 +117,15 @@ class GgufTokenizer(TokenizerFile):
     "The tokenizer of a GGUF file; `ValueError` where it is not known or damaged."
 
     def __init__(self, file: GgufFile | str | Path):
-        self.file, self.tables = GgufFile.of(file), ParsedTables()
+        self.file, self.tables = GgufFile.of(file), {}
         check_tokens(self.file)
 
     def get(self, name: str, default: Any = None) -> Any:
-        "An entry of the tokenizer."
+        "Return a metadata entry of the tokenizer."
         return self.file.get(f"tokenizer.ggml.{name}", default)
 
     def wrong(self, what: str) -> UserError:
-        "An error that names the file."
+        "Return an error that names the file."
         return UserError(f"{self.file.path}: {what}")
 
     @cached_property
@@ -185,7 +135,7 @@ class GgufTokenizer(TokenizerFile):
 
     @cached_property
     def pre(self) -> str:
-        "The name of the split before the merges; `ValueError` for one that is not known."
+        "The name of the pre-tokenizer; `ValueError` for an unknown one."
         name = self.get("pre", "default")
         if self.name == "gpt2" and name not in PRE_TOKENIZERS:
             hint = "of llama.cpp's pre-tokenizers, only those that are tried against it are read"
@@ -214,7 +164,7 @@ class GgufTokenizer(TokenizerFile):
         return {role: id for role, id in ids.items() if id is not None and 0 <= id < len(self.tokens)}
 
     def id_of(self, role: str) -> int:
-        "The id of a role; `ValueError` where no token has it."
+        "Return the id of the token with a role; `ValueError` if no token has it."
         if role not in self.roles:
             name = f"tokenizer.ggml.{_ROLES[role]}_token_id"
             raise self.wrong(f"its tokenizer needs {name}, which it does not have; convert the model anew")
@@ -253,14 +203,14 @@ class GgufTokenizer(TokenizerFile):
         "Its tokens, with the tokenizer of transformers, of which what was written is not parsed again."
         vocab, read = super().vocab, TokenizerFile(self.tokenizer)
         if self.dialect.model == "BPE":
-            read.tables.pipeline = read.settings | dict(model=read.settings["model"] | self.written["model"])
+            read.pipeline = read.settings | dict(model=read.settings["model"] | self.written["model"])
         vocab.file, read.vocab = read, vocab
-        self.tables.written = None  # it is large
+        self.tables.pop("written", None)  # it is large
         return vocab
 
     @cached_property
     def dialect(self) -> Dialect:
-        "How it writes its pieces."
+        "The spelling of its pieces."
         mark = "" if self.name == "gpt2" else SPACE_MARK
         return Dialect(MODELS[self.name], self.name == "gpt2", bool(self.has_types(TokenType.BYTE)), mark, "", "")
 
@@ -281,7 +231,7 @@ class GgufTokenizer(TokenizerFile):
 
     @parsed
     def processor(self) -> sentencepiece.SentencePieceProcessor:
-        "A tokenizer `llama` in the library that such come from, which needs no table of merges."
+        "The `llama` tokenizer as a SentencePiece model, which needs no table of merges."
         spec = new_model()
         types = np.where(self.types == TokenType.UNKNOWN, TokenType.CONTROL, self.types)  # the library has the same
         types[self.id_of("unk_token")] = TokenType.UNKNOWN  # and one of these
@@ -343,8 +293,8 @@ class GgufTokenizer(TokenizerFile):
 
     def fields(self, kept: set[int]) -> dict[str, Field]:
         "The metadata with some of the tokens."
-        ids, written = sorted(kept), self.get("merges")
-        merges = [written[rank] for rank in self.merges_among(ids)] if written else None
+        ids, all_merges = sorted(kept), self.get("merges")
+        merges = [all_merges[rank] for rank in self.merges_among(ids)] if all_merges else None
         return with_tokens(self.file, np.array(ids), merges)
 
     def trimmed(self, kept: set[int]) -> GgufTokenizer:
@@ -355,7 +305,7 @@ class GgufTokenizer(TokenizerFile):
 
 # %% ../../nbs/02_tokens/12_gguf_tokenizer.ipynb #497d55d8
 def _llama(t: GgufTokenizer) -> Json:
-    "The pipeline of merges by scores."
+    "The pipeline of BPE whose merges are ranked by token scores."
     scores = t.scores[t.has_types(TokenType.NORMAL)]
     if tied := len(scores) - len(np.unique(scores)):
         log.warning("%s: %s tokens have another's score; llama.cpp may tokenize words differently", t.file.path, tied)
@@ -370,7 +320,7 @@ def _merging(t: GgufTokenizer, ids: dict[str, int], merges: list[list[str]]) -> 
 
 
 def _gpt2(t: GgufTokenizer) -> Json:
-    "The pipeline of listed merges of bytes."
+    "The pipeline of byte-level BPE."
     merges: dict[tuple[str, str], None] = {}
     for merge in t.get("merges", ()):
         at = merge.find(" ", 1)
@@ -413,7 +363,7 @@ def _replace(pattern: str, content: str) -> Json:
 
 
 def _bert(t: GgufTokenizer) -> Json:
-    "The pipeline of the longest tokens of a word."
+    "The pipeline of WordPiece: the longest tokens of each word."
     lowercase = t.get("normalizer.lowercase", True)
     steps = [_replace(r"\s", " "), _replace(r"[\p{C}\x{fffd}]", "")]
     if t.get("normalizer.strip_accents", lowercase):
@@ -446,7 +396,7 @@ def _added(t: GgufTokenizer) -> list[Json]:
 
 
 def _around(t: GgufTokenizer) -> Json | None:
-    "What stands before and after a text, and between two."
+    "Return the post-processor: the special tokens around a text, and around a pair."
     before, after = ([t.tokens[id] for id in ids] for ids in t.around)
     if not before and not after:
         return None
@@ -472,9 +422,9 @@ def _loaded(t: GgufTokenizer, pipeline: Json, added: list[Json], around: Json | 
     if t.name == "bert":
         roles["cls_token"] = roles.pop("bos_token")
     length = t.file.setting("context_length", int(1e30))
-    made = from_pipeline(whole, clean_up_tokenization_spaces=t.name == "bert", model_max_length=length, **roles)
-    made.chat_template = t.template
-    return made
+    tokenizer = from_pipeline(whole, clean_up_tokenization_spaces=t.name == "bert", model_max_length=length, **roles)
+    tokenizer.chat_template = t.template
+    return tokenizer
 
 # %% ../../nbs/02_tokens/12_gguf_tokenizer.ipynb #5597649e
 _PREFIX = "tokenizer.ggml."
@@ -482,7 +432,7 @@ _INT32, _FLOAT32, _BOOL = 5, 6, 7  # GGUF's types of values
 
 
 class _Written:
-    "A tokenizer's tokens, as a file of some kind writes them."
+    "A tokenizer's tokens in the spelling of a GGUF tokenizer model."
 
     def __init__(self, before: GgufTokenizer, new: TokenizerFile):
         self.kind, self.new = before.name, new
@@ -496,14 +446,14 @@ class _Written:
             raise UserError(f"the token {twice!r} would stand twice in the file, which llama.cpp refuses; rename one")
 
     def _token(self, id: int, piece: str) -> str:
-        "A piece as the file writes it."
+        "Return a piece in the spelling of the file."
         if self.kind != "bert" or id in self.added or (piece in self.known and piece[0] == "[" and piece[-1] == "]"):
             return piece
         return piece[2:] if piece.startswith("##") else f"{SPACE_MARK}{piece}"
 
     @property
     def types(self) -> np.ndarray:  # (tokens,)
-        "The types of the tokens by what the tokenizer says."
+        "The token types, from the tokenizer."
         falls_back = self.new.dialect.byte_fallback
         are_bytes = [falls_back and bool(FALLBACK.fullmatch(token)) for token in self.tokens]
         types = np.where(are_bytes, TokenType.BYTE, TokenType.NORMAL)
@@ -527,8 +477,8 @@ class _Written:
         least = float(before.min())
         scores = np.where(self.source < 0, least, before[self.source])
         if self.kind == "t5":
-            own = dict(map(tuple, self.new.model["vocab"]))
-            scores[behind] = [own[self.tokens[id]] for id in behind]
+            learned = dict(map(tuple, self.new.model["vocab"]))
+            scores[behind] = [learned[self.tokens[id]] for id in behind]
         else:
             step = max(1.0, 2 * float(np.spacing(np.float32(abs(least)))))
             scores[behind] = least - step * np.arange(1, len(behind) + 1)
@@ -542,8 +492,8 @@ def with_tokenizer(before: GgufTokenizer, tokenizer: PreTrainedTokenizerBase | V
     """
     new, file = TokenizerFile.of(tokenizer), before.file
     written = _Written(before, new)
-    if lost := named_ids(file) - set(written.source.tolist()):
-        what = f"the tokenizer lacks {before.tokens[min(lost)]!r}, which the file names"
+    if missing := named_ids(file) - set(written.source.tolist()):
+        what = f"the tokenizer lacks {before.tokens[min(missing)]!r}, which the file names"
         raise before.wrong(f"{what}; keep its special tokens")
     fields = with_tokens(file, written.source)
     types = np.where(written.source >= 0, before.types[written.source], written.types)

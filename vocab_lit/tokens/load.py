@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import logging
-import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -59,23 +58,21 @@ _JOINERS = "\u200c\u200d"  # ZWNJ and ZWJ, which are parts of words in Persian, 
 
 
 def lost_joiners(tokenizer: PreTrainedTokenizerBase, lines: Iterable[str]) -> str:
-    "What a tokenizer's normaliser does to the joiners inside the words of some lines; empty where it keeps them."
+    "Return a warning if the normaliser removes zero-width joiners that words of the lines have, otherwise nothing."
     file = TokenizerFile(tokenizer)
-    lost = {joiner: text for joiner in _JOINERS if joiner not in (text := file.normalised(f"a{joiner}a"))}
-    among = list(lines) if lost else []
-    having = [line for line in among if any(joiner in line for joiner in lost)]
+    dropped = {joiner: text for joiner in _JOINERS if joiner not in (text := file.normalised(f"a{joiner}a"))}
+    all_lines = list(lines) if dropped else []
+    having = [line for line in all_lines if any(joiner in line for joiner in dropped)]
     if not having:
         return ""
-    spaced = any(" " in text or SPACE_MARK in text.strip(SPACE_MARK) for text in lost.values())
+    spaced = any(" " in text or SPACE_MARK in text.strip(SPACE_MARK) for text in dropped.values())
     what = "writes a space for" if spaced else "drops"
-    return (
-        f"the tokenizer {what} zero-width joiners, which {len(having):,} of {len(among):,} lines have; "
-        "one of another kind keeps them (--kind bpe)"
-    )
+    lines_with = f"{len(having):,} of {len(all_lines):,} lines"
+    return f"the tokenizer {what} zero-width joiners, which {lines_with} have; --kind bpe makes one that keeps them"
 
 
 def in_groups(ids: list[int], n: int = 25, size: int = 8) -> list[list[int]]:
-    "Ids from a whole vocabulary in so many groups, to make texts of."
+    "Sample n groups of ids evenly from a vocabulary."
     chosen = ids[:: max(1, len(ids) // (n * size))]
     return [chosen[i : i + size] for i in range(0, len(chosen), size)]
 
@@ -101,14 +98,14 @@ def tokenized_differently(
     before.__setstate__(json.dumps(dict(type="Sequence", normalizers=steps)).encode())
     plain = [i for i in range(len(model)) if not (model.is_control(i) or model.is_unknown(i) or model.is_byte(i))]
     for text in (*TRIALS, *(model.decode(ids) for ids in in_groups(plain))):
-        due = model.encode(before.normalize_str(text))
+        expected = model.encode(before.normalize_str(text))
         try:
             [ids] = ids_of_lines(tokenizer, [text])
         except Exception:  # of the tokenizers library: a vocabulary without its unknown token
             return text
         pieces = [str(tokenizer.convert_ids_to_tokens(i)) for i in ids]
         known = [None if piece == tokenizer.unk_token else piece for piece in pieces]  # which may have several ids
-        if known != [None if model.is_unknown(i) else model.id_to_piece(i) for i in due]:
+        if known != [None if model.is_unknown(i) else model.id_to_piece(i) for i in expected]:
             return text
     return None
 
@@ -134,8 +131,8 @@ def as_specified(tokenizer: PreTrainedTokenizerBase, path: Path) -> PreTrainedTo
         model = dict(type="BPE", vocab=ids, merges=merges, unk_token=unknown, fuse_unk=True, byte_fallback=fallback)
     spaces = rules.remove_extra_whitespaces, rules.add_dummy_prefix
     by_word = not any(SPACE_MARK in p.piece[1:] for p in spec.pieces)
-    own = sentencepiece_pipeline(model, first, rules.precompiled_charsmap, *spaces, by_word)
-    return file.with_pipeline(file.pipeline | own).tokenizer
+    pipeline = sentencepiece_pipeline(model, first, rules.precompiled_charsmap, *spaces, by_word)
+    return file.with_pipeline(file.pipeline | pipeline).tokenizer
 
 # %% ../../nbs/02_tokens/09_load.ipynb #46388979
 @no_collection()
@@ -198,14 +195,14 @@ def _by_transformers(path: str | Path, **options: object) -> PreTrainedTokenizer
 
 
 def _from_folder(path: Path) -> PreTrainedTokenizerBase:
-    "A folder's tokenizer, from the first of the files that it can be made from."
+    "Load a folder's tokenizer from the first suitable file."
     for template in (*path.glob("*.jinja"), *path.glob("additional_chat_templates/*.jinja")):
         if leads_out(template, path):  # any file's text would become a part of the tokenizer
             raise UserError(f"{template} is a link that leads out of the folder; copy the file there")
     pipeline = path / "tokenizer.json"
     if pipeline.is_file():
         try:
-            return _by_transformers(path, **_added_tokens(pipeline))
+            return _by_transformers(path)
         except (TypeError, ValueError, KeyError, AttributeError) as e:  # a configuration that it cannot read
             if _CODE in str(e):
                 raise
@@ -219,17 +216,6 @@ def _from_folder(path: Path) -> PreTrainedTokenizerBase:
     if named := _named(path):
         return _by_class(path, named)
     return _from_vocabulary(path)
-
-
-def _added_tokens(path: Path) -> Json:
-    "The added tokens of a tokenizer.json, for which transformers parses the file where none beside it tells of them."
-    beside = [path.parent / name for name in ("special_tokens_map.json", "added_tokens.json")]
-    if "added_tokens_decoder" in read_json(path.parent / "tokenizer_config.json") or any(map(Path.exists, beside)):
-        return {}
-    text = path.read_text(encoding="utf-8")
-    at = re.search(r'"added_tokens"\s*:\s*(?=\[)', text)
-    tokens = json.JSONDecoder().raw_decode(text, at.end())[0] if at else []
-    return dict(added_tokens_decoder={str(token.pop("id")): token for token in tokens}) if tokens else {}
 
 
 def _from_vocabulary(path: Path) -> PreTrainedTokenizerBase:
@@ -261,7 +247,7 @@ def _no_tokenizer(path: Path) -> FileNotFoundError:
 
 # %% ../../nbs/02_tokens/09_load.ipynb #44ac43e4
 def _checked(tokenizer: PreTrainedTokenizerBase) -> PreTrainedTokenizerBase:
-    "A tokenizer that was loaded, without dropout; `ValueError` where it numbers tokens in another way than its files."
+    "Check a loaded tokenizer and disable BPE dropout; `ValueError` if its ids differ from those in its files."
     if not tokenizer.is_fast:
         return tokenizer  # whoever needs a fast one says so
     length_settings(tokenizer)
@@ -278,9 +264,9 @@ def _checked(tokenizer: PreTrainedTokenizerBase) -> PreTrainedTokenizerBase:
     for part in components(json.loads(backend.post_processor.__getstate__())) if backend.post_processor else ():
         known = part.get("special_tokens", {})
         put = [piece.get("SpecialToken", {}).get("id") for side in ("single", "pair") for piece in part.get(side, ())]
-        if lost := [token for token in put if token not in (None, *known)]:
+        if missing := [token for token in put if token not in (None, *known)]:
             hint = "and its special_tokens have no ids for it; mend the post_processor of its tokenizer.json"
-            raise UserError(f"{lost[0]!r} is put around a text, {hint}")
+            raise UserError(f"{missing[0]!r} is put around a text, {hint}")
     try:
         ids_of_lines(tokenizer, TRIALS)
     except Exception as e:  # of the tokenizers library: the vocabulary has no unknown token
@@ -292,13 +278,13 @@ def _checked(tokenizer: PreTrainedTokenizerBase) -> PreTrainedTokenizerBase:
 
 # %% ../../nbs/02_tokens/09_load.ipynb #1ae20cbe
 def _named(path: Path) -> str | None:
-    "What a folder says of its tokenizer: the class, or else the kind of the model."
+    "Return the tokenizer class that a folder names, or else the model type."
     tokenizer, model = (read_json(path / name) for name in ("tokenizer_config.json", "config.json"))
     return tokenizer.get("tokenizer_class") or model.get("tokenizer_class") or model.get("model_type")
 
 
 def _by_class(path: Path, named: str, vocab_file: str | None = None) -> PreTrainedTokenizerBase:
-    "The tokenizer that transformers takes for what a folder says, made from what files there are."
+    "Load a tokenizer with the class that a folder names."
     try:
         tokenizer = _by_transformers(path, vocab_file=vocab_file)
     except Exception as e:  # missing libraries, missing files, unknown classes
@@ -316,42 +302,42 @@ def _by_class(path: Path, named: str, vocab_file: str | None = None) -> PreTrain
 
 
 def _from_sentencepiece(path: Path, file: Path, model: sentencepiece.SentencePieceProcessor) -> PreTrainedTokenizerBase:
-    "The tokenizer that transformers makes of a SentencePiece model, with the model's pipeline where it lacks a step."
+    "Convert a SentencePiece model with transformers, and rebuild its pipeline if that tokenizes differently."
     from transformers import PreTrainedTokenizerFast
 
     if named := _named(path):
-        made = _by_class(path, named, vocab_file=str(file))
+        tokenizer = _by_class(path, named, vocab_file=str(file))
     else:
-        made = PreTrainedTokenizerFast.from_pretrained(path, vocab_file=str(file))
-    sets_language, language = "src_lang" in own_methods(made), getattr(made, "src_lang", None)
-    if sets_language and language not in made.get_vocab():
-        problem = f"the {type(made).__name__} that transformers makes of {file.name} lacks {language}"
+        tokenizer = PreTrainedTokenizerFast.from_pretrained(path, vocab_file=str(file))
+    sets_language, language = "src_lang" in own_methods(tokenizer), getattr(tokenizer, "src_lang", None)
+    if sets_language and language not in tokenizer.get_vocab():
+        problem = f"the {type(tokenizer).__name__} that transformers makes of {file.name} lacks {language}"
         raise UserError(f"{path}: {problem}; put the model's tokenizer.json into the folder")
-    if (text := tokenized_differently(made, model)) is None:
-        return made
+    if (text := tokenized_differently(tokenizer, model)) is None:
+        return tokenizer
     if sets_language:  # with another class, texts would be marked as of a wrong language
         what = "tokenizes differently from %s, for example %r; it is used because it alone sets the language of a text"
-        log.warning(f"%s: the {type(made).__name__} of transformers {what}", path, file.name, text)
-        return made
-    made = as_specified(made, file)
-    if (text := tokenized_differently(made, model)) is None:
-        return made
+        log.warning(f"%s: the {type(tokenizer).__name__} of transformers {what}", path, file.name, text)
+        return tokenizer
+    tokenizer = as_specified(tokenizer, file)
+    if (text := tokenized_differently(tokenizer, model)) is None:
+        return tokenizer
     hint = "put the model's tokenizer.json into the folder"
     raise UserError(f"{path}: no tokenizer made of {file.name} tokenizes {text!r} as SentencePiece does; {hint}")
 
 
 def _from_json(path: Path) -> PreTrainedTokenizerFast:
-    "A tokenizer.json with the special tokens that special_tokens_map.json or tokenizer_config.json beside it names."
+    "Load a tokenizer.json with the special tokens that the files beside it name."
     from transformers import PreTrainedTokenizerFast
 
     for beside in ("tokenizer_config.json", "special_tokens_map.json"):
         read_json(path.parent / beside)  # says which is damaged
-    made = PreTrainedTokenizerFast.from_pretrained(path.parent, tokenizer_file=str(path))
-    known = made.get_vocab()
+    tokenizer = PreTrainedTokenizerFast.from_pretrained(path.parent, tokenizer_file=str(path))
+    known = tokenizer.get_vocab()
     for roles in (ROBERTA_ROLES, BERT_ROLES):
-        if not made.special_tokens_map and known.keys() >= set(roles.values()):
-            made.add_special_tokens(roles)
-    return made
+        if not tokenizer.special_tokens_map and known.keys() >= set(roles.values()):
+            tokenizer.add_special_tokens(roles)
+    return tokenizer
 
 # %% ../../nbs/02_tokens/09_load.ipynb #ba0955e4
 def check_loads_again(tokenizer: PreTrainedTokenizerBase, model_type: str) -> None:
@@ -371,8 +357,6 @@ def check_loads_again(tokenizer: PreTrainedTokenizerBase, model_type: str) -> No
     ordinary = sorted(set(tokenizer.get_vocab().values()) - set(tokenizer.all_special_ids))
     texts = [*tokenizer.batch_decode(in_groups(ordinary)), *TRIALS]
     if loaded(texts)["input_ids"] != tokenizer(texts)["input_ids"]:
+        what = f"transformers loads the tokenizer of a {model_type} model as a {type(loaded).__name__}"
         hint = "give one with the model's own pipeline, or have it trained without --kind"
-        raise UserError(
-            f"transformers loads the tokenizer of a {model_type} model as a {type(loaded).__name__}, which tokenizes "
-            f"differently from the target tokenizer; {hint}"
-        )
+        raise UserError(f"{what}, which tokenizes differently from the target tokenizer; {hint}")

@@ -10,15 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from vocab_lit.text.errors import SettingError, UserError
-from vocab_lit.text.reader import TextSource, json_record, raw_lines, table_cells
+from vocab_lit.text.reader import Amount, TextSource, json_record, raw_lines, table_cells
 from vocab_lit.text.settings import File, Model, Settings, did_you_mean, existing_file, option, settings
 from vocab_lit.text.words import check_words
-
-if TYPE_CHECKING:
-    from vocab_lit.text.corpus import Amount
 
 # %% auto #0
 __all__ = ['KINDS', 'USUAL_SIZE', 'AS_ADVISED', 'GivenToken', 'read_given', 'TokenizerSettings', 'TrimSettings',
@@ -31,7 +27,7 @@ _YES_OR_NO = {"true": True, "false": False, "": False}
 
 @dataclass(frozen=True)
 class GivenToken:
-    "A token to add, and what its embedding begins as: the mean of its own subtokens where nothing is said."
+    "A token to add, and how its embedding is initialised: by default as the mean of its subtokens."
 
     token: str  # as it stands in a text
     like: str = ""  # a source token, whose embedding is copied
@@ -40,7 +36,7 @@ class GivenToken:
     place: str = ""  # file and line, for messages
 
     def problem(self, what: str) -> SettingError:
-        "An error about this token."
+        "Return an error about this token."
         return SettingError("tokens", f" {self.place}{': ' * bool(self.place)}{self.token!r} {what}")
 
 
@@ -51,7 +47,7 @@ def _check_columns(names: Iterable[str], place: str) -> None:
 
 
 def _given(record: Mapping[str, object], place: str) -> GivenToken:
-    "The token that a line describes."
+    "Parse the token of one line."
     _check_columns(record, place)
     special = _YES_OR_NO.get(str(record.get("special", "")).lower())
     if special is None:
@@ -72,22 +68,19 @@ def _given(record: Mapping[str, object], place: str) -> GivenToken:
 
 def _table_records(lines: Mapping[str, str]) -> Iterator[tuple[dict[str, str], str]]:
     "The cells of each line of a table by column, and where it stands; without names it has one column, the tokens."
-    columns: list[str] = []
-    for place, line in lines.items():
-        cells = table_cells(line)
-        if not columns and "token" not in cells and len(cells) > 1:
-            hint = f"begin the file with the names, of {', '.join(_COLUMNS)}"
-            raise UserError(f"{place}: {len(cells)} columns that no line names; {hint}")
-        if not columns and "token" in cells:
-            _check_columns(cells, place)
-            if len(set(cells)) < len(cells):
-                raise UserError(f"{place}: a column is named twice")
-            columns = cells
-            continue
-        columns = columns or ["token"]
+    rows, columns = [(place, table_cells(line)) for place, line in lines.items()], ["token"]
+    if rows and "token" in rows[0][1]:
+        place, columns = rows.pop(0)
+        _check_columns(columns, place)
+        if len(set(columns)) < len(columns):
+            raise UserError(f"{place}: a column is named twice")
+    elif rows and len(rows[0][1]) > 1:
+        hint = f"begin the file with the names, of {', '.join(_COLUMNS)}"
+        raise UserError(f"{rows[0][0]}: {len(rows[0][1])} columns that no line names; {hint}")
+    for place, cells in rows:
         if len(cells) > len(columns):
-            named = ", ".join(columns)
-            raise UserError(f"{place}: {len(cells)} cells, and there are {len(columns)} columns ({named})")
+            names = ", ".join(columns)
+            raise UserError(f"{place}: {len(cells)} cells, and there are {len(columns)} columns ({names})")
         yield dict(zip(columns, cells)), place
 
 
@@ -128,12 +121,12 @@ _UNITS = {"": 1, "B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9}
 _SAMPLE = re.compile(r"(\d+(?:\.\d+)?) ?((?:[kMG]?B)?)")
 
 
-def _amount(sample: str) -> tuple[float, bool] | None:
-    "The number of lines or bytes that a text names, and whether it is one of bytes; `SettingError` for another text."
+def _amount(sample: str) -> Amount | None:
+    "Parse a number of lines or bytes; `SettingError` for anything else."
     match = _SAMPLE.fullmatch(sample)
     if sample and not (match and float(match[1])):
         raise SettingError("sample", f" {sample}: give a number of lines, such as 2000000, or bytes, as 500MB")
-    return (float(match[1]) * _UNITS[match[2]], bool(match[2])) if match else None
+    return Amount(float(match[1]) * _UNITS[match[2]], bytes=bool(match[2])) if match else None
 
 
 @settings
@@ -152,10 +145,7 @@ class TokenizerSettings(Settings):
         choices=KINDS,
     )
     vocab_size: int = option(
-        USUAL_SIZE,
-        "tokens of a tokenizer that is trained, special ones included; a text that does not fill the usual "
-        f"{USUAL_SIZE:,} makes fewer, any other number has to be filled",
-        ge=10,
+        USUAL_SIZE, "size of a trained vocabulary, special tokens included; short text may not fill the default", ge=10
     )
     character_coverage: float = option(
         1.0, "share of the text's characters in a trained vocabulary; 0.9995 leaves out rare ones", ge=0.9, le=1
@@ -220,31 +210,28 @@ class TokenizerSettings(Settings):
     @property
     def is_left_open(self) -> bool:
         "Whether it is left to the verdict on the text what becomes of the vocabulary, or by how much it grows."
-        given = self.tokenizer or self.tokens or self.kind or self.extend or not self.at_most
-        return self.extend == AS_ADVISED or not given
+        is_decided = self.tokenizer or self.tokens or self.kind or self.extend or not self.at_most
+        return self.extend == AS_ADVISED or not is_decided
 
     @property
     def at_most(self) -> bool:
-        "Whether a text may make fewer tokens: nobody has asked for another number than the usual one."
+        "Whether the trained vocabulary may be smaller than `vocab_size`, which is the default one."
         return self.vocab_size == USUAL_SIZE
 
     @property
     def size_in_words(self) -> str:
-        "How many tokens a tokenizer that is trained has."
+        "The size of a trained vocabulary, for messages."
         return f"{'up to ' * self.at_most}{self.vocab_size:,} tokens"
 
     @property
     def continues(self) -> bool:
-        "Whether the training of the source's own tokenizer goes on."
+        "Whether the training of the source's own tokenizer is continued."
         return self.extend > 0 and self.expansion == "continued"
 
     @property
     def amount(self) -> Amount | None:
         "The most text to train on; None: all of it."
-        from vocab_lit.text.corpus import Amount
-
-        found = _amount(self.sample)
-        return Amount(found[0], bytes=found[1]) if found else None
+        return _amount(self.sample)
 
     def training_lines(self, text: Sequence[str | Path], seed: int = 0) -> Iterable[str]:
         "The lines of text sources that tokenizer and vectors are trained on, a sample or all; they can be read again."
@@ -290,14 +277,14 @@ def check_tokenizer_path(path: str | Path) -> None:
         raise SettingError("tokenizer", f" {path}: no such file")
 
 
-def check_vocab_size(wanted: TokenizerSettings, text: Sequence[str | Path]) -> None:
-    "`SettingError` where text has fewer bytes than a tokenizer has to have tokens."
-    if wanted.tokenizer or wanted.continues or wanted.at_most or not text:
+def check_vocab_size(tokenizer: TokenizerSettings, text: Sequence[str | Path]) -> None:
+    "Raise `SettingError` if the text has fewer bytes than the vocabulary must have tokens."
+    if tokenizer.tokenizer or tokenizer.continues or tokenizer.at_most or not text:
         return
     size = 0
     for line in chain.from_iterable(TextSource.of(source).lines() for source in text):
         size += len(line.encode()) + 1
-        if size >= wanted.vocab_size:
+        if size >= tokenizer.vocab_size:
             return
-    problem = f" {wanted.vocab_size:,}: the text ({size:,} bytes) is too short for so many tokens; "
+    problem = f" {tokenizer.vocab_size:,}: the text ({size:,} bytes) is too short for so many tokens; "
     raise SettingError("vocab_size", problem + "give more text or ask for fewer")

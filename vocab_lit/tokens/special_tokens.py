@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
@@ -76,7 +76,7 @@ class IdMap:
         return self.matched.get(id) if same is None and isinstance(id, int) else same
 
     def of_role(self, role: str, id: object) -> int | None:
-        "The id for a token that the configuration names by what it does."
+        "Return the target id of a token that a configuration names by its role."
         if self.expands:
             return self.spelled(id)
         roles = [role, SAME_ROLE.get(role, "")]
@@ -114,22 +114,21 @@ def _carried_entry(ids: IdMap, entry: object) -> object:
     return None if None in new else new
 
 
-def _carried_entries(name: str, old: Iterable[Any], ids: IdMap) -> Sequence[object] | Mapping[object, object] | None:
+def _carried_entries(name: str, old: Iterable[Any], ids: IdMap) -> object:
     """A list, or a table of languages, tasks, image codes or positions, with the target's ids.
 
     Entries that the target vocabulary lacks are left out, with a note; none, in a table, is none again.
     """
-    if name in _TABLES:
-        table = dict(old)
-        new = {key: None if id is None else ids.of_token(id) for key, id in table.items()}
-        kept = {key: new[key] for key, id in table.items() if id is None or new[key] is not None}
-        n, result = len(table), kept if isinstance(old, Mapping) else [list(pair) for pair in kept.items()]
+    entries = list(old.items() if isinstance(old, Mapping) else old)
+    if name in _TABLES:  # pairs of which the first stays
+        pairs = [[key, None if id is None else ids.of_token(id)] for key, id in entries]
+        kept = [pair for pair, (_, id) in zip(pairs, entries) if id is None or pair[1] is not None]
+        result: object = dict(kept) if isinstance(old, Mapping) else kept
     else:
-        entries = list(old.items() if isinstance(old, Mapping) else old)
         kept = [new for entry in entries if (new := _carried_entry(ids, entry)) is not None]
-        n, result = len(entries), kept or None
-    if lost := n - len(kept):
-        ids.notes.append(f"{name}: {lost} of {n} are not in the target vocabulary and are left out")
+        result = kept or None
+    if n_missing := len(entries) - len(kept):
+        ids.notes.append(f"{name}: {n_missing} of {len(entries)} are not in the target vocabulary and are left out")
     return result
 
 
@@ -239,18 +238,16 @@ def check_ids(config: PreTrainedConfig, source: Vocab, target: Vocab) -> None:
     "`ValueError` where the target vocabulary lacks a special token that a model needs, as for images."
     ids = IdMap(*with_used_rows(config, source, target), _text_rows(config))
     codes = {text: id for text, id in (getattr(config, "vocabulary_map", None) or {}).items() if _CODES.search(text)}
-    if lost := [text for text, id in codes.items() if ids.of_token(id) is None]:
-        what = f"the target tokenizer lacks {len(lost)} of {len(codes)} tokens of images, such as {lost[0]!r}"
+    if missing := [text for text, id in codes.items() if ids.of_token(id) is None]:
+        what = f"the target tokenizer lacks {len(missing)} of {len(codes)} tokens of images, such as {missing[0]!r}"
         raise UserError(f"{what}, which the model has in its vocabulary_map; make them special tokens of the source")
     for name, old in vars(config).items():
         role, token = role_of(name), ids.token(old)
         if role is None or role in _REPLACEABLE or token is None or token.kind != "special":
             continue
         if ids.of_role(role, old) is None:
-            raise UserError(
-                f"the target tokenizer has no {ids.piece(old)}, which is the model's {name}; "
-                "add it to the tokenizer, or let --add-special-tokens do so"
-            )
+            what = f"the target tokenizer has no {ids.piece(old)}, which is the model's {name}"
+            raise UserError(f"{what}; add it to the tokenizer, or let --add-special-tokens do so")
 
 # %% ../../nbs/02_tokens/04_special_tokens.ipynb #90f4df24
 def _are_ids(value: object) -> bool:
@@ -262,15 +259,15 @@ def _are_ids(value: object) -> bool:
     return value is None or (isinstance(value, (int, float)) and not isinstance(value, bool))
 
 
-def written_ids(config: Any) -> Iterator[tuple[str, Any]]:
-    "Every setting of a configuration that names tokens."
+def written_ids(config: Any) -> Iterator[tuple[str, object]]:
+    "Yield every setting of a configuration that names tokens."
     for part in config_parts(config):
         several = (*_LISTS, *_TABLES)
         yield from ((name, value) for name, value in vars(part).items() if name in several or role_of(name))
 
 
 def check_ids_written(config: Any, at: str) -> None:
-    "`ValueError` where something else than ids stands for tokens in a configuration, of a model or of generation."
+    "Raise `ValueError` if a model or generation configuration has anything but ids where it names tokens."
     for name, value in written_ids(config):
         if name in _TABLES and isinstance(value, list):
             fits = all(isinstance(pair, (list, tuple)) and len(pair) == 2 for pair in value)
@@ -286,7 +283,7 @@ _TIME = re.compile(r"<\|\d+\.\d\d\|>")
 
 
 def taken_for_times(vocab: Vocab, generation: object) -> list[Token]:
-    "The tokens of text behind Whisper's <|notimestamps|>, from which on it takes every id for a time by its settings."
+    "Return the text tokens after Whisper's <|notimestamps|>, which it would read as timestamps."
     marker = getattr(generation, "no_timestamps_token_id", None)
     if marker is None:  # the settings of the first models do not name it
         marker = next((t.id for t in vocab if t.piece == TIMES_FOLLOW and t.kind == "special"), None)
@@ -295,7 +292,7 @@ def taken_for_times(vocab: Vocab, generation: object) -> list[Token]:
 
 
 def ids_beyond(config: PreTrainedConfig) -> str:  # in words; empty where there is none
-    "The settings that name a token that the size of the vocabulary has no room for."
+    "List the settings whose token id is not below the vocabulary size."
     size = _text_rows(config)
     beyond = [f"{name} {id:,}" for name, id in written_ids(config) if isinstance(id, int) and id >= size > 0]
     return f"{', '.join(beyond)}, and vocab_size {size:,}" if beyond else ""
@@ -336,11 +333,11 @@ def template_constants(templates: Iterable[str]) -> list[str]:
     "The text and the strings in chat templates, also those of branches that no conversation here takes."
     from jinja2 import Environment, TemplateError
 
-    found, lexer = [], Environment(trim_blocks=True, lstrip_blocks=True).lexer  # noqa: S701  nothing is rendered
+    constants, lexer = [], Environment(trim_blocks=True, lstrip_blocks=True).lexer  # noqa: S701  nothing is rendered
     for template in templates:
         with contextlib.suppress(TemplateError):
-            found += [str(token.value) for token in lexer.tokenize(template) if token.type in ("data", "string")]
-    return list(dict.fromkeys(text for text in found if text.strip()))
+            constants += [str(token.value) for token in lexer.tokenize(template) if token.type in ("data", "string")]
+    return list(dict.fromkeys(text for text in constants if text.strip()))
 
 
 def check_templates(tokenizer: PreTrainedTokenizerBase, whose: str) -> None:
@@ -359,7 +356,7 @@ def check_templates(tokenizer: PreTrainedTokenizerBase, whose: str) -> None:
 
 # %% ../../nbs/02_tokens/04_special_tokens.ipynb #bfdc5ae9
 def listed(tokens: list[str], most: int = 5) -> str:
-    "The first of some names, and how many more there are, for messages."
+    "Format the first names of a list and the number of the others, for messages."
     return ", ".join(tokens[:most]) + f" and {len(tokens) - most} more" * (len(tokens) > most)
 
 
@@ -373,8 +370,8 @@ def add_special_tokens(source: PreTrainedTokenizerBase, target: PreTrainedTokeni
     added = []
     for a in added_tokens(source):
         piece = a["content"]
-        wanted = piece in written or (a["special"] and piece not in roles and not is_reserved(piece))
-        if wanted and piece not in known:
+        is_needed = piece in written or (a["special"] and piece not in roles and not is_reserved(piece))
+        if is_needed and piece not in known:
             token: Any = AddedToken(**{name: a[name] for name in a.keys() - {"id"}})
             target.add_tokens([token], special_tokens=a["special"])
             added.append(piece)
@@ -386,12 +383,12 @@ def carry_template(source: PreTrainedTokenizerBase, target: PreTrainedTokenizerB
 
     The target is changed in place. Returns what there is to say about it.
     """
-    theirs, own = chat_templates(source), chat_templates(target)
-    if own:
-        lost = [name for name, template in theirs.items() if own.get(name) != template]
+    source_templates, own_templates = chat_templates(source), chat_templates(target)
+    if own_templates:
+        left_out = [name for name, template in source_templates.items() if own_templates.get(name) != template]
         kept = "the target tokenizer keeps its own chat template"
-        return f"{kept}; left out of the source's: {listed(lost)}" if lost else None
-    if not theirs:
+        return f"{kept}; left out of the source's: {listed(left_out)}" if left_out else None
+    if not source_templates:
         return None
     known = target.get_vocab()
     if missing := [token for token in template_tokens(source) if token not in known]:
@@ -409,7 +406,7 @@ _NEEDED_LISTS = {*_LISTS, *_TABLES} - {"suppress_tokens", "begin_suppress_tokens
 
 
 class Beside(NamedTuple):
-    "What the files beside a tokenizer name, which it needs to keep whatever a text has."
+    "The tokens that files beside a tokenizer refer to, which have to stay in its vocabulary."
 
     texts: tuple[str, ...] = ()  # prompts, prefixes and the names of tokens
     ids: frozenset[int] = frozenset()  # tokens that configurations name
@@ -418,7 +415,7 @@ class Beside(NamedTuple):
 
 
 def _values(value: object, keys: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], object]]:
-    "The values in parsed JSON, each under the keys that lead to it."
+    "Yield the values in parsed JSON with their key paths."
     if isinstance(value, dict):
         for key, inner in value.items():
             yield from _values(inner, (*keys, key))
@@ -449,8 +446,8 @@ def add_markers(markers: Iterable[str], source: PreTrainedTokenizerBase, target:
 
     The target is changed in place. Returns the tokens that were added.
     """
-    known, own = target.get_vocab(), source.get_vocab()
-    missing = [piece for piece in markers if piece in own and piece not in known]
+    known, source_ids = target.get_vocab(), source.get_vocab()
+    missing = [piece for piece in markers if piece in source_ids and piece not in known]
     tokens: Any = [AddedToken(piece, special=True, normalized=False) for piece in missing]
     target.add_tokens(tokens, special_tokens=True)
     return missing

@@ -53,8 +53,7 @@ if TYPE_CHECKING:
 
 # %% auto #0
 __all__ = ['SPECIAL_ROLES', 'LINE_STOPS', 'ids_around', 'word_ids', 'model_pieces', 'unknown_piece', 'with_vocabulary',
-           'own_methods', 'from_pipeline', 'ids_before', 'Built', 'save_tokenizer', 'ParsedTables', 'parsed',
-           'TokenizerFile']
+           'own_methods', 'from_pipeline', 'ids_before', 'Built', 'save_tokenizer', 'parsed', 'TokenizerFile']
 
 # %% ../../nbs/02_tokens/08_tokenizer_file.ipynb #27624beb
 SPECIAL_ROLES = ("bos_token", "eos_token", "cls_token", "sep_token", "unk_token", "pad_token", "mask_token")
@@ -62,7 +61,7 @@ LINE_STOPS = ("", *".!?:;,)\"'”’»…", "।", "。", "？", "！", "؟", "�
 
 
 def ids_around(tokenizer: PreTrainedTokenizerBase) -> tuple[list[int], list[int]]:  # before, after
-    "The special tokens that a tokenizer puts around a text."
+    "Return the special tokens that a tokenizer puts around a text."
     bare, whole = (tokenizer("a", add_special_tokens=s)["input_ids"] for s in (False, True))
     at = next((i for i in range(len(whole) - len(bare) + 1) if whole[i : i + len(bare)] == bare), 0)
     return whole[:at], whole[at + len(bare) :]
@@ -94,7 +93,7 @@ def unknown_piece(model: Json) -> str | None:
 
 # %% ../../nbs/02_tokens/08_tokenizer_file.ipynb #0f7a0c9f
 def _renumbered(component: object, ids: Mapping[str, int | None]) -> object:
-    "A post-processor with the ids that its tokens have now."
+    "Update the token ids in a post-processor."
     if isinstance(component, list):
         return [_renumbered(c, ids) for c in component]
     if not isinstance(component, dict):
@@ -133,7 +132,7 @@ def with_vocabulary(pipeline: Json, model: Json, last: list[str]) -> Json:
 
 
 def own_methods(tokenizer: PreTrainedTokenizerBase | type) -> list[str]:  # names
-    "What a tokenizer's class does beside its pipeline, such as `src_lang` of NLLB's; nothing for most."
+    "Return the methods that a tokenizer's class adds to its pipeline, such as `src_lang` of NLLB's."
     from transformers import PreTrainedTokenizerFast
 
     classes = (tokenizer if isinstance(tokenizer, type) else type(tokenizer)).__mro__
@@ -145,7 +144,7 @@ def own_methods(tokenizer: PreTrainedTokenizerBase | type) -> list[str]:  # name
 
 
 def from_pipeline(pipeline: Json, **settings: Any) -> PreTrainedTokenizerFast:
-    "A tokenizer of transformers that does nothing beside a pipeline; `settings` are such as its special tokens."
+    "Load a pipeline as a plain tokenizer of transformers; `settings` are for example its special tokens."
     from transformers import PreTrainedTokenizerFast
 
     whole = pipeline | dict(truncation=None, padding=None)
@@ -160,11 +159,11 @@ def from_pipeline(pipeline: Json, **settings: Any) -> PreTrainedTokenizerFast:
     with scratch_folder() as folder:
         file = Path(folder, "tokenizer.json")  # a tokenizer that is handed over would be copied
         file.write_text(json.dumps(whole), encoding="utf-8", newline="\n")
-        made = PreTrainedTokenizerFast(tokenizer_file=str(file), **settings)
+        tokenizer = PreTrainedTokenizerFast(tokenizer_file=str(file), **settings)
     if is_apart:
         options = {name: model[name] for name in BPE_OPTIONS if model.get(name) is not None}
-        backend_of(made).model = models.BPE(model["vocab"], list(map(tuple, model["merges"])), **options)
-    return made
+        backend_of(tokenizer).model = models.BPE(model["vocab"], list(map(tuple, model["merges"])), **options)
+    return tokenizer
 
 
 _COPIED = ("model_max_length", "model_input_names", "padding_side", "truncation_side", "split_special_tokens")
@@ -196,25 +195,25 @@ def _with_pipeline(source: PreTrainedTokenizerBase, pipeline: Json) -> PreTraine
             config["extra_ids"] = sum("<extra_id_" in token for token in extra)
         file.write_text(json.dumps(config), encoding="utf-8", newline="\n")
         try:
-            made = type(source).from_pretrained(folder)
+            with_class = type(source).from_pretrained(folder)
         except Exception:  # the library's own: the class has a model of another kind
             return plain
-    made.name_or_path = ""
-    copy_length_settings(source, made)
-    before, after = read_pipeline(plain), read_pipeline(made)
-    return made if all(before[part] == after[part] for part in _SET_ONCE) else plain
+    with_class.name_or_path = ""
+    copy_length_settings(source, with_class)
+    before, after = read_pipeline(plain), read_pipeline(with_class)
+    return with_class if all(before[part] == after[part] for part in _SET_ONCE) else plain
 
 
-def ids_before(source: Mapping[str, int], made: Mapping[str, int]) -> np.ndarray:  # {piece: id}; (tokens,)
-    "The id that each token of a tokenizer has in the one that it was made from, -1 for a new one."
-    ids = np.full(max(made.values()) + 1, -1)
-    ids[list(made.values())] = [source.get(piece, -1) for piece in made]
+def ids_before(source: Mapping[str, int], target: Mapping[str, int]) -> np.ndarray:  # {piece: id}; (tokens,)
+    "Return the source id of each token of a derived tokenizer, -1 for a new one."
+    ids = np.full(max(target.values()) + 1, -1)
+    ids[list(target.values())] = [source.get(piece, -1) for piece in target]
     return ids
 
 
 @dataclass
 class Built:
-    "A tokenizer made from that of a source model."
+    "A tokenizer that was derived from a source model's."
 
     tokenizer: PreTrainedTokenizerFast
     about: str  # a line on what was done
@@ -250,56 +249,38 @@ def save_tokenizer(tokenizer: PreTrainedTokenizerBase, folder: str | Path) -> No
 _T = TypeVar("_T")
 
 
-@dataclass
-class ParsedTables:
-    "The large tables of a tokenizer that were parsed so far."
-
-    pipeline: object = None
-    settings: object = None
-    known: object = None
-    ids: object = None
-    pieces: object = None
-    ranks: object = None
-    needs: object = None
-    # of a GGUF file
-    tokens: object = None
-    types: object = None
-    scores: object = None
-    model: object = None
-    written: object = None
-    processor: object = None
-
-
 class parsed(Generic[_T]):
-    "A property that is computed once and kept in the tokenizer's `ParsedTables` under its name."
+    "A property that is computed once and kept under its name in the tokenizer's `tables`, until these are dropped."
 
     def __init__(self, compute: Callable[..., _T]):
-        self.compute, self.__doc__, self.name = compute, compute.__doc__, compute.__name__.removeprefix("_")
+        self.compute, self.__doc__, self.name = compute, compute.__doc__, compute.__name__
 
     def __get__(self, file: TokenizerFile, owner: type | None = None) -> _T:
-        if getattr(file.tables, self.name) is None:
-            setattr(file.tables, self.name, self.compute(file))
-        return getattr(file.tables, self.name)
+        if self.name not in file.tables:
+            file.tables[self.name] = self.compute(file)
+        return file.tables[self.name]
+
+    def __set__(self, file: TokenizerFile, value: _T) -> None:
+        file.tables[self.name] = value
 
 # %% ../../nbs/02_tokens/08_tokenizer_file.ipynb #0fd0e424
 class TokenizerFile:
-    "A tokenizer that is read once: what is asked of it, and what is made of it."
+    "A tokenizer with its parsed facts, and the tokenizers that are derived from it."
 
     beside = Beside()
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase, beside: Beside | None = None):
         "`tokenizer` is a fast one; `beside` is what files beside it name."
         self.tokenizer = cast("PreTrainedTokenizerFast", tokenizer)  # no other kind can be read
-        self.beside, self.tables = beside or self.beside, ParsedTables()
+        self.beside = beside or self.beside
+        self.tables: dict[str, Any] = {}  # large ones, by the names of `parsed` properties
         length_settings(tokenizer)
 
     @classmethod
     def of(cls, tokenizer: PreTrainedTokenizerBase | Vocab | TokenizerFile) -> TokenizerFile:
-        "A tokenizer as it is read, or what has been read of it."
-        if isinstance(tokenizer, TokenizerFile):
-            return tokenizer
+        "Return what has been read of a tokenizer or vocabulary."
         if not isinstance(tokenizer, Vocab):
-            return cls(tokenizer)
+            return tokenizer if isinstance(tokenizer, TokenizerFile) else cls(tokenizer)
         file = tokenizer.file
         if not isinstance(file, TokenizerFile):
             file = tokenizer.file = cls(tokenizer.own_tokenizer)
@@ -308,27 +289,27 @@ class TokenizerFile:
 
     def drop_parsed(self) -> None:
         "Free what was parsed, which is large, except the vocabulary; it is parsed again when it is needed."
-        self.tables = ParsedTables()
+        self.tables = {}
 
     @parsed
     def pipeline(self) -> Json:
-        "The parsed `tokenizer.json`, which nobody changes."
+        "The parsed `tokenizer.json`; not to be modified."
         return read_pipeline(self.tokenizer)
 
     @parsed
     def settings(self) -> Json:
         "The same, of a BPE model without vocabulary and merges where these have not been read."
-        has_more = isinstance(backend_of(self.tokenizer).model, models.BPE) and self.tables.pipeline is None
+        has_more = isinstance(backend_of(self.tokenizer).model, models.BPE) and "pipeline" not in self.tables
         return read_settings(self.tokenizer) if has_more else self.pipeline
 
     @cached_property
     def dialect(self) -> Dialect:
-        "How it writes its pieces."
+        "The spelling of its pieces."
         return read_dialect(self.settings)
 
     @cached_property
     def vocab(self) -> Vocab:
-        "Its tokens, added ones included."
+        "The vocabulary, added tokens included."
         vocab = Vocab.from_tokenizer(self.tokenizer, self.settings)
         vocab.file = self
         return vocab
@@ -349,7 +330,7 @@ class TokenizerFile:
         return ids_around(self.tokenizer)
 
     def normalised(self, text: str) -> str:
-        "A text as the normaliser leaves it."
+        "Return a normalised text."
         normaliser = backend_of(self.tokenizer).normalizer
         return normaliser.normalize_str(text) if normaliser else text
 
@@ -360,7 +341,7 @@ class TokenizerFile:
 
     @cached_property
     def needed(self) -> set[str]:
-        "The tokens that have a role, stand for what no other covers, or are put around a text."
+        "The special tokens: those with a role, the unknown token, and those around a text."
         needed = {*map(str, self.tokenizer.special_tokens_map.values()), self.unknown} - {None}
         for part in components(self.settings["post_processor"]):
             needed |= {token for named in part.get("special_tokens", {}).values() for token in named["tokens"]}
@@ -395,7 +376,7 @@ class TokenizerFile:
     @parsed
     def known(self) -> dict[str, int]:  # {piece: id}
         "The pieces of the model, without a look at how they are built."
-        if self.tables.pipeline is not None and isinstance(self.model["vocab"], dict):
+        if "pipeline" in self.tables and isinstance(self.model["vocab"], dict):
             return self.model["vocab"]
         return backend_of(self.tokenizer).get_vocab(with_added_tokens=False)
 
@@ -414,8 +395,8 @@ class TokenizerFile:
 
     def with_letter(self) -> tuple[Tokenizer, str]:  # the tokenizer, and the letter
         "A tokenizer with a letter that is in no other token: what follows it is inside a word."
-        seen = set().union(*self.known)
-        new = next(c for c in map(chr, range(0x13000, 0x13430)) if c not in seen)  # hieroglyphs, which stay as they are
+        used = set().union(*self.known)
+        new = next(c for c in map(chr, range(0x13000, 0x13430)) if c not in used)  # hieroglyphs, which stay as they are
         if self.dialect.model == "BPE" and self.spells_bytes:  # of the letter, which no merge joins to what follows
             return uncut(self.tokenizer), new
         vocab, id = self.model["vocab"], 1 + max(self.tokenizer.get_vocab().values())
@@ -425,7 +406,7 @@ class TokenizerFile:
 
     @parsed
     def ids(self) -> dict[str, int]:  # {piece: id}
-        "The pieces of the model; `ValueError` where they cannot be taken apart."
+        "The pieces of the model; `ValueError` if they cannot be trimmed."
         self.check_kind()
         vocab = self.model["vocab"]
         ids = {piece: i for i, (piece, _) in enumerate(vocab)} if isinstance(vocab, list) else vocab
@@ -433,8 +414,8 @@ class TokenizerFile:
         if self.model.get("dropout"):
             hint = "set tokenizer.backend_tokenizer.model.dropout = None"
             raise UserError(f"the tokenizer has BPE dropout, and tokenizes a text differently each time; {hint}")
-        if (listed := self.model.get("unk_id")) is not None and (other := ids[str(self.unknown)]) != listed:
-            what = f"the unknown token {self.unknown!r} stands twice in the vocabulary, under {listed} and {other}"
+        if (unknown_id := self.model.get("unk_id")) is not None and (other := ids[str(self.unknown)]) != unknown_id:
+            what = f"the unknown token {self.unknown!r} stands twice in the vocabulary, under {unknown_id} and {other}"
             raise UserError(f"{what}; give one of them another name")
         return ids
 
@@ -445,7 +426,7 @@ class TokenizerFile:
 
     @cached_property
     def size(self) -> int:
-        "How many ids there are."
+        "The number of ids."
         return 1 + max([*self.ids.values(), *self.last.values()])
 
     def check_kind(self) -> None:
@@ -474,39 +455,39 @@ class TokenizerFile:
 
     @parsed
     def ranks(self) -> dict[tuple[str, str], int]:
-        "The place in the table of merges of each two pieces."
+        "The rank of each merge."
         return {(a, b): rank for rank, (a, b) in enumerate(self.model["merges"])}
 
     def rank(self, a: str, b: str) -> float:
-        "When two pieces become one, the lowest first; inf for never."
+        "Return the rank of a merge; inf if there is none."
         return self.ranks.get((a, b), math.inf)
 
     def joined(self, a: str, b: str) -> str:
-        "The piece that a merge makes of two."
+        "Return the piece that merging two pieces gives."
         return a + b.removeprefix(self.dialect.continuation)
 
     def merges_among(self, ids: Iterable[int]) -> list[int]:
-        "The places of those merges that have both pieces and what they make among some tokens."
-        there = {self.pieces[id] for id in ids if id in self.pieces}
+        "Return the ranks of the merges whose three pieces are all among some tokens."
+        pieces = {self.pieces[id] for id in ids if id in self.pieces}
         merges = enumerate(self.model["merges"])
-        return [rank for rank, (a, b) in merges if a in there and b in there and self.joined(a, b) in there]
+        return [rank for rank, (a, b) in merges if a in pieces and b in pieces and self.joined(a, b) in pieces]
 
     def built_from(self, piece: str) -> set[str]:
-        "The pieces that come up while merges build a piece, itself included."
+        "Return the intermediate pieces from which merges build a piece, itself included."
         parts = self.symbols(piece)
-        made = {piece, *parts}
+        built = {piece, *parts}
         ranks = [self.rank(*pair) for pair in zip(parts, parts[1:])]
         while ranks and (first := min(ranks)) < math.inf:  # otherwise a word that is looked up whole
             at = ranks.index(first)
             parts[at : at + 2] = [self.joined(parts[at], parts[at + 1])]
-            made.add(parts[at])
+            built.add(parts[at])
             del ranks[at]
             for i in range(max(at - 1, 0), min(at + 1, len(ranks))):
                 ranks[i] = self.rank(parts[i], parts[i + 1])
-        return made
+        return built
 
     def needs(self, id: int) -> set[int]:
-        "A token and all others without which no text would give it."
+        "Return a token together with all tokens that it is built from."
         if id not in self._needs:
             built = self.built_from(self.pieces[id]) if self.dialect.model == "BPE" and id in self.pieces else ()
             self._needs[id] = {id, *(self.ids[piece] for piece in built if piece in self.ids)}
@@ -540,7 +521,7 @@ class TokenizerFile:
 
     @cached_property
     def used_ids(self) -> set[int]:
-        "The tokens of chat templates, prompts and files beside the model, and those that they are built from."
+        "The tokens that chat templates, prompts and files beside the model use, and those that they are built from."
         named = self.template or {}
         templates = [named] if isinstance(named, str) else named.values()
         constants = template_constants([*templates, *self.beside.templates])
@@ -561,7 +542,7 @@ class TokenizerFile:
         return divides_at_spaces(self.settings) and not any(" " in a["content"] for a in self.added)
 
     def count(self, lines: Iterable[str], batch: int = 1000) -> np.ndarray:  # (tokens,) int64, by id
-        "Count the tokens of a text, which is read once, so many lines at a time."
+        "Count the tokens of a text, which is read once, `batch` lines at a time."
         counts = np.zeros(self.size, np.int64)
         read = tqdm(lines, desc="tokens", unit=" lines", delay=2, leave=False)
         weighted = iter(counted_words(read) if self.divides_at_spaces else zip(read, repeat(1)))
@@ -580,25 +561,26 @@ class TokenizerFile:
         "The token for what the vocabulary does not have."
         return unknown_id(self.tokenizer)
 
-    def kept(self, ids: set[int]) -> tuple[Json, list[int]]:  # of each token the id before
-        "The pipeline with some of the tokens, in the order of their ids, and all added tokens."
+    def kept(self, ids: set[int], about: str = "") -> Built:
+        "Build the tokenizer with some of the tokens, in the order of their ids, and all added tokens."
         model, chosen = self.model, sorted(self.pieces.keys() & ids)
         if isinstance(model["vocab"], list):
-            made: Json = dict(vocab=[model["vocab"][id] for id in chosen])
-            made["unk_id"] = None if model["unk_id"] is None else chosen.index(model["unk_id"])
+            changes: Json = dict(vocab=[model["vocab"][id] for id in chosen])
+            changes["unk_id"] = None if model["unk_id"] is None else chosen.index(model["unk_id"])
         else:
-            made = dict(vocab={self.pieces[id]: i for i, id in enumerate(chosen)})
+            changes = dict(vocab={self.pieces[id]: i for i, id in enumerate(chosen)})
         if self.dialect.model == "BPE":
-            made["merges"] = [model["merges"][rank] for rank in self.merges_among(chosen)]
-        return with_vocabulary(self.pipeline, made, list(self.last)), chosen + list(self.last.values())
+            changes["merges"] = [model["merges"][rank] for rank in self.merges_among(chosen)]
+        pipeline = with_vocabulary(self.pipeline, changes, list(self.last))
+        return Built(self.with_pipeline(pipeline).tokenizer, about, np.array([*chosen, *self.last.values()]))
 
     def with_pipeline(self, pipeline: Json) -> TokenizerFile:
-        "A tokenizer with another pipeline and all else as it is."
+        "Return the tokenizer with another pipeline, otherwise unchanged."
         return TokenizerFile(_with_pipeline(self.tokenizer, pipeline))
 
     def trimmed(self, kept: set[int]) -> TokenizerFile:
         "A tokenizer with some of the tokens."
-        return self.with_pipeline(self.kept(kept)[0])
+        return TokenizerFile(self.kept(kept).tokenizer)
 
     @property
     def bytes(self) -> set[int]:

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import sentencepiece
-from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
 from tqdm.auto import tqdm
 
-from vocab_lit.text.corpus import Amount, reread, sample_lines
+from vocab_lit.text.corpus import Amount, data_path, reread, sample_lines
 from vocab_lit.text.errors import UserError
 from vocab_lit.tokens.settings import KINDS
 from vocab_lit.tokens.tokenizer_file import (
@@ -34,7 +34,6 @@ from vocab_lit.tokens.tokenizer_file import (
 )
 from vocab_lit.tokens.trim import kept_in_any_case
 from vocab_lit.tokens.vocab import FALLBACK_PIECES, SPACE_MARK, Dialect, Json, backend_of, is_reserved
-from vocab_lit.tokens.word_counts import CONTROLS, ODD_SPACES
 
 if TYPE_CHECKING:
     from tokenizers.pre_tokenizers import PreTokenizer
@@ -49,7 +48,7 @@ __all__ = ['log', 'SENTENCEPIECE_MOST', 'ROBERTA_ROLES', 'BERT_ROLES', 'SIZES', 
 
 # %% ../../nbs/02_tokens/02_train.ipynb #6a3f0402
 class TrainingText:
-    "Lines for training a tokenizer, read as often as it takes; `ValueError` where there are none."
+    "Lines for training a tokenizer, which can be read several times; `ValueError` if there are none."
 
     def __init__(self, lines: Iterable[str], more: Iterable[str] = (), least: int = 0):
         "`more` are lines that come after the others, each a hundredth as often as there are lines, at least `least`."
@@ -88,13 +87,13 @@ _LONGEST_WORD = 1000  # characters: ten times as many take a thousand times as l
 
 
 def word_limit(longest: int, least: int) -> int:
-    "How many characters a word may have in a WordPiece model, so that it knows the words of its text."
+    "Return the longest word length of a WordPiece model that covers the words of its text."
     return max(least, min(_LONGEST_WORD, longest))
 
 # %% ../../nbs/02_tokens/02_train.ipynb #afddb1aa
 @dataclass
-class _Wanted:
-    "A vocabulary for the source's pipeline: what it begins with, how large it is, how its text is divided."
+class _Training:
+    "The training of a vocabulary for the source's pipeline."
 
     text: TrainingText
     source: TokenizerFile
@@ -105,7 +104,7 @@ class _Wanted:
     single_digits: bool
 
     def words(self, splits: PreTokenizer) -> Iterator[str]:
-        "The words as the model gets them."
+        "Yield the words that the model gets."
         lines = map(self.source.normalised, self.text)
         return (word for line in lines for word, _ in splits.pre_tokenize_str(line))
 
@@ -122,7 +121,7 @@ class _Wanted:
     def trained(
         self, model: models.Model, splits: PreTokenizer, trainer: Callable[..., trainers.Trainer], **options: object
     ) -> Json:
-        "The model that a trainer makes of the text, as `tokenizer.json` has it."
+        "Train a model on the text; returns it as in `tokenizer.json`."
         scratch, normaliser = Tokenizer(model), backend_of(self.source.tokenizer).normalizer
         scratch.pre_tokenizer = splits
         if normaliser:
@@ -132,38 +131,38 @@ class _Wanted:
         return json.loads(scratch.to_str())["model"]
 
 
-def _bpe_model(wanted: _Wanted) -> Json:
+def _bpe_model(training: _Training) -> Json:
     "Vocabulary and merges of a BPE model, its special tokens first."
-    dialect, splits = wanted.source.dialect, training_splits(wanted.source, wanted.single_digits)
+    dialect, splits = training.source.dialect, training_splits(training.source, training.single_digits)
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
     if not dialect.byte_level:  # the rarest characters are left out beyond the coverage
-        alphabet = wanted.covered(Counter(chain.from_iterable(wanted.words(splits))))
+        alphabet = training.covered(Counter(chain.from_iterable(training.words(splits))))
     ends = [byte + dialect.end for byte in alphabet] if dialect.byte_level and dialect.end else []
     affixes = dict(continuing_subword_prefix=dialect.continuation, end_of_word_suffix=dialect.end)
-    options: Json = dict(special_tokens=[*wanted.first, *ends], initial_alphabet=alphabet, limit_alphabet=len(alphabet))
-    options |= {name: affix for name, affix in affixes.items() if affix}
-    model = wanted.trained(models.BPE(), splits, trainers.BpeTrainer, **options)
+    options: Json = dict(initial_alphabet=alphabet, limit_alphabet=len(alphabet))
+    options |= dict(special_tokens=[*training.first, *ends]) | {name: affix for name, affix in affixes.items() if affix}
+    model = training.trained(models.BPE(), splits, trainers.BpeTrainer, **options)
     return dict(vocab=model["vocab"], merges=model["merges"])
 
 
-def _wordpiece_model(wanted: _Wanted) -> Json:
+def _wordpiece_model(training: _Training) -> Json:
     "Pieces of a WordPiece model that knows the longest words of its text: where no spaces are written, sentences."
-    splits = backend_of(wanted.source.tokenizer).pre_tokenizer or pre_tokenizers.WhitespaceSplit()
+    splits = backend_of(training.source.tokenizer).pre_tokenizer or pre_tokenizers.WhitespaceSplit()
     counts, inside, longest = Counter(), set(), 0
-    for word in wanted.words(splits):
+    for word in training.words(splits):
         counts.update(word)
         inside.update(word[1:])
         longest = max(longest, len(word))
-    characters, continuation = wanted.covered(counts), wanted.source.dialect.continuation
-    model = wanted.trained(
+    characters, continuation = training.covered(counts), training.source.dialect.continuation
+    model = training.trained(
         models.WordPiece(unk_token="[UNK]"),
         splits,
         trainers.WordPieceTrainer,
-        special_tokens=[*wanted.first, *characters, *(continuation + c for c in characters if c in inside)],
+        special_tokens=[*training.first, *characters, *(continuation + c for c in characters if c in inside)],
         limit_alphabet=len(characters),
         continuing_subword_prefix=continuation,
     )
-    limit = word_limit(longest, wanted.source.settings["model"]["max_input_chars_per_word"])
+    limit = word_limit(longest, training.source.settings["model"]["max_input_chars_per_word"])
     return dict(vocab=model["vocab"], max_input_chars_per_word=limit)
 
 # %% ../../nbs/02_tokens/02_train.ipynb #f6545fae
@@ -177,7 +176,7 @@ _SENTENCEPIECE_OPTIONS: Json = dict(
 
 
 def _with_pieces(trained: list[tuple[str, float]], pieces: Iterable[str]) -> list[tuple[str, float]]:
-    "A Unigram model with some more pieces, which take the places of its least likely ones."
+    "Replace the least likely pieces of a Unigram model by pieces that it lacks."
     known = {piece for piece, _ in trained}
     missing = [piece for piece in dict.fromkeys(pieces) if piece not in known]
     unlikely = sorted((t for t in trained if len(t[0]) > 2), key=lambda t: t[1])[: len(missing)]
@@ -185,30 +184,30 @@ def _with_pieces(trained: list[tuple[str, float]], pieces: Iterable[str]) -> lis
     return [(piece, best) for piece in missing] + [t for t in trained if t[0] not in left_out]
 
 
-def _unigram_model(wanted: _Wanted) -> Json:
+def _unigram_model(training: _Training) -> Json:
     "Pieces and scores of a Unigram model, its special tokens first; `ValueError` where characters have no room."
-    first, source, mark = wanted.first, wanted.source, wanted.source.dialect.mark or SPACE_MARK
+    first, source, mark = training.first, training.source, training.source.dialect.mark or SPACE_MARK
     numbers = count()
-    unmarked = (line.replace(mark, " ") for line in map(source.normalised, wanted.text))
+    unmarked = (line.replace(mark, " ") for line in map(source.normalised, training.text))
     # as many lines as SentencePiece can hold in memory
     sample = sample_lines((line for line, _ in zip(unmarked, numbers)), SENTENCEPIECE_MOST)
     if len(sample) < (n_lines := next(numbers)):
         why = "SentencePiece holds them all in memory"
         warnings.warn(f"the tokenizer is trained on {len(sample):,} of {n_lines:,} lines, since {why}", stacklevel=4)
 
-    beside, file = len(wanted.last) + len(first) - len(_SENTENCEPIECE_SPECIALS), io.BytesIO()
+    beside, file = len(training.last) + len(first) - len(_SENTENCEPIECE_SPECIALS), io.BytesIO()
     try:
         sentencepiece.SentencePieceTrainer.train(
             sentence_iterator=iter(sample),
             model_writer=file,
-            vocab_size=wanted.size - beside,
-            character_coverage=wanted.character_coverage,
-            split_digits=wanted.single_digits,
+            vocab_size=training.size - beside,
+            character_coverage=training.character_coverage,
+            split_digits=training.single_digits,
             **_SENTENCEPIECE_OPTIONS,
         )
     except RuntimeError as e:  # it names two numbers, room and need, of its own pieces
         if need := re.search(r"required_chars\D+\d+\D+(\d+)", str(e)):
-            raise TooManyCharacters(int(need[1]) + beside, wanted.size) from None
+            raise TooManyCharacters(int(need[1]) + beside, training.size) from None
         raise UserError(f"SentencePiece could not train on this text: {e}") from None
     model = sentencepiece.SentencePieceProcessor(model_proto=file.getvalue())
     ids = range(len(_SENTENCEPIECE_SPECIALS), len(model))
@@ -223,7 +222,7 @@ _BY_MODEL = {"BPE": _bpe_model, "Unigram": _unigram_model, "WordPiece": _wordpie
 
 # %% ../../nbs/02_tokens/02_train.ipynb #2b3010de
 class TooManyCharacters(UserError):
-    "A vocabulary has no room for the different characters of a text."
+    "The vocabulary is too small for the distinct characters of the text."
 
     def __init__(self, needed: int, vocab_size: int):
         super().__init__(
@@ -274,72 +273,48 @@ def _train_in_pipeline(
         what = "special and added tokens, bytes"
         raise UserError(f"a vocabulary for this pipeline has at least {least} tokens ({what}), and not {vocab_size}")
     single_digits = split_digits or source.has_single_digits
-    wanted = _Wanted(text, source, first, last, vocab_size, character_coverage, single_digits)
+    training = _Training(text, source, first, last, vocab_size, character_coverage, single_digits)
     in_model = -1  # added tokens that are pieces of the model too; for each there is room for another piece
     lacking = last
     while in_model < len(last) - len(lacking):
         in_model = len(last) - len(lacking)
-        wanted.size = vocab_size + in_model
-        model = _BY_MODEL[dialect.model](wanted)
+        training.size = vocab_size + in_model
+        model = _BY_MODEL[dialect.model](training)
         pieces = set(model_pieces(model))
         lacking = [token for token in last if token not in pieces]
-    made = source.with_pipeline(with_vocabulary(source.settings, model, lacking)).tokenizer
-    if len(made) > vocab_size:
-        raise TooManyCharacters(len(made), vocab_size)
-    if len(made) < vocab_size and not at_most:
-        raise UserError(
-            f"the text ({text.n:,} lines) is too short for {vocab_size} tokens: it yields {len(made)}; "
-            f"give more text or ask for at most {len(made)}"
-        )
-    if len(made) < vocab_size:
-        log.info(f"the text ({text.n:,} lines) fills {len(made):,} tokens, and not the usual {vocab_size:,}")
-    return made
+    tokenizer = source.with_pipeline(with_vocabulary(source.settings, model, lacking)).tokenizer
+    if len(tokenizer) > vocab_size:
+        raise TooManyCharacters(len(tokenizer), vocab_size)
+    if len(tokenizer) < vocab_size and not at_most:
+        problem = f"the text ({text.n:,} lines) is too short for {vocab_size} tokens: it yields {len(tokenizer)}"
+        raise UserError(f"{problem}; give more text or ask for at most {len(tokenizer)}")
+    if len(tokenizer) < vocab_size:
+        log.info(f"the text ({text.n:,} lines) fills {len(tokenizer):,} tokens, and not the usual {vocab_size:,}")
+    return tokenizer
 
 # %% ../../nbs/02_tokens/02_train.ipynb #3271529a
-_ROBERTA = ("<s>", "<pad>", "</s>", "<unk>", "<mask>")  # ids 0 to 4; in XLM-R the mask token comes last
-_BERT = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")  # ids 0 to 4
 ROBERTA_ROLES: dict[str, str] = dict(zip(SPECIAL_ROLES, ("<s>", "</s>", "<s>", "</s>", "<unk>", "<pad>", "<mask>")))
-BERT_ROLES: dict[str, str] = dict(zip(("pad_token", "unk_token", "cls_token", "sep_token", "mask_token"), _BERT))
+BERT_ROLES = {f"{role}_token": f"[{role.upper()}]" for role in ("pad", "unk", "cls", "sep", "mask")}
 
 
 def _usual(kind: str, lowercase: bool, max_length: int, around: tuple[bool, bool]) -> PreTrainedTokenizerFast:
     "A tokenizer of a kind without a vocabulary; the mask token of RoBERTa and XLM-R takes the space before it."
     from transformers import PreTrainedTokenizerFast
 
-    first, last, roles = ("<s>", 0), ("</s>", 2), ROBERTA_ROLES
-    if kind == "unigram":  # XLM-R's: NFKC, no control characters, odd spaces to spaces, runs to one; joiners stay
-        backend = Tokenizer(models.Unigram([(piece, 0.0) for piece in _ROBERTA[:-1]], unk_id=3))
-        replaced = {CONTROLS: "", ODD_SPACES: " ", " {2,}": " "}
-        controls, spaces, runs = (normalizers.Replace(Regex(pattern), new) for pattern, new in replaced.items())
-        backend.normalizer = normalizers.Sequence([controls, spaces, normalizers.NFKC(), runs])
-        backend.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace()])
-        backend.decoder = decoders.Metaspace()
-    elif kind == "bpe":
-        backend = Tokenizer(models.BPE({piece: id for id, piece in enumerate(_ROBERTA)}, []))
-        backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
-        backend.decoder = decoders.ByteLevel()
-    else:
-        first, last, roles = ("[CLS]", 2), ("[SEP]", 3), BERT_ROLES
-        backend = Tokenizer(models.WordPiece({piece: id for id, piece in enumerate(_BERT)}, unk_token="[UNK]"))
+    backend = Tokenizer.from_file(str(data_path("tokenizers", f"{kind}.json")))
+    roles, inputs = ROBERTA_ROLES, ["input_ids", "attention_mask"]
+    if kind == "wordpiece":
+        roles, inputs = BERT_ROLES, [*inputs, "token_type_ids"]
         backend.normalizer = normalizers.BertNormalizer(lowercase=lowercase, strip_accents=lowercase)
-        backend.pre_tokenizer, backend.decoder = pre_tokenizers.BertPreTokenizer(), decoders.WordPiece()
-    # special tokens around a text or two; on one side or none, as causal models want, around each alike
-    text = [*[first[0]] * around[0], "$A", *[last[0]] * around[1]]
-    more = [part.replace("$A", "$B") for part in text]
-    if all(around):  # a special token stands between two texts once in BERT, twice in XLM-R
-        more = ["$B:1", "[SEP]:1"] if kind == "wordpiece" else ["</s>", "$B", "</s>"]
-    backend.post_processor = processors.TemplateProcessing(
-        single=text, pair=[*text, *more], special_tokens=[first, last]
-    )
-    if kind == "bpe" and all(around):
-        backend.post_processor = processors.RobertaProcessing(last, first, add_prefix_space=True)
+    if not all(around):  # a special token on one side or none, as causal models want, around each of two texts alike
+        first, last = roles["cls_token"], roles["sep_token"]
+        text = [*[first] * around[0], "$A", *[last] * around[1]]
+        pair = [*text, *(part.replace("$A", "$B") for part in text)]
+        special = [(token, backend.token_to_id(token)) for token in (first, last)]
+        backend.post_processor = processors.TemplateProcessing(single=text, pair=pair, special_tokens=special)
     mask = AddedToken(roles["mask_token"], lstrip=kind != "wordpiece", special=True)
-    backend.add_special_tokens(list(dict.fromkeys([*list(roles.values())[:-1], mask])))
-    inputs = ["input_ids", "attention_mask"] + ["token_type_ids"] * (kind == "wordpiece")
-    special: Json = roles | dict(mask_token=mask)
-    return PreTrainedTokenizerFast(
-        tokenizer_object=backend, model_max_length=max_length, model_input_names=inputs, **special
-    )
+    settings: Json = roles | dict(mask_token=mask, model_max_length=max_length, model_input_names=inputs)
+    return PreTrainedTokenizerFast(tokenizer_object=backend, **settings)
 
 
 def train_tokenizer(
@@ -475,8 +450,7 @@ def first_tokens(parts: TokenizerFile, sizes: Iterable[int]) -> Iterator[Built |
         if len(always) > n:
             yield None
             continue
-        pipeline, ids = parts.kept(always.union(others[: n - len(always)]))
-        yield Built(parts.with_pipeline(pipeline).tokenizer, "", np.array(ids))
+        yield parts.kept(always.union(others[: n - len(always)]))
 
 
 def largest_tokenizer(source: TokenizerFile, lines: Sequence[str]) -> PreTrainedTokenizerFast:

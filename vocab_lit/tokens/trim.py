@@ -9,12 +9,12 @@ import logging
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, count
 from operator import itemgetter
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from vocab_lit.text.errors import SettingError, UserError, no_collection
 from vocab_lit.text.words import read_words, script_name, script_of, word_lines, word_lists
 from vocab_lit.tokens.settings import TrimSettings
 from vocab_lit.tokens.tokenizer_file import Built, TokenizerFile
-from vocab_lit.tokens.vocab import Fit, Vocab, ids_of_lines, uncut, unknown_id
+from vocab_lit.tokens.vocab import Fit, Json, Vocab, ids_of_lines, uncut, unknown_id
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -53,8 +53,8 @@ def kept_in_any_case(parts: TokenizerFile, characters: str, counts: np.ndarray) 
         return kept | parts.bytes
     if characters == "none":
         return kept
-    seen = (parts.pieces[id] for id in np.flatnonzero(counts).tolist() if id in parts.pieces)
-    return kept | parts.characters_of(parts.ids if characters == "all" else set(seen))
+    used = (parts.pieces[id] for id in np.flatnonzero(counts).tolist() if id in parts.pieces)
+    return kept | parts.characters_of(parts.ids if characters == "all" else set(used))
 
 # %% ../../nbs/02_tokens/05_trim.ipynb #f905696d
 UNSEEN = 0.1  # share of the different lines of a text that stand apart
@@ -64,7 +64,7 @@ Counts = Mapping[str, np.ndarray]  # {text: (tokens,) how often it has each toke
 
 
 class TextCounts:
-    "How often a text has each token; a tenth of its lines, chosen by their hash, count apart."
+    "Token counts of a text; a tenth of its lines, chosen by hash, is held out and counted separately."
 
     def __init__(self, parts: TokenizerFile, lines: Iterable[str]):
         self.unseen: Counter[str] = Counter()  # lines that stand apart, and how often the text has them
@@ -87,14 +87,14 @@ class TextCounts:
 
     @cached_property
     def all(self) -> np.ndarray:  # (tokens,) int64
-        "How often the whole text has each token."
+        "The token counts of the whole text."
         weights = np.repeat([*self.unseen.values()], [len(row) for row in self.rows])
         ids = np.fromiter(chain(*self.rows), np.int64)
         return self.seen + np.bincount(ids, weights, len(self.seen)).astype(np.int64)
 
 
 def covering(counts: np.ndarray, coverage: float) -> np.ndarray:  # (tokens,); share of all; ids, most frequent first
-    "The fewest tokens that make a share of a text."
+    "Return the fewest tokens that cover a share of a text."
     order = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)]
     reached = np.cumsum(counts[order])
     enough = math.ceil(coverage * reached[-1]) if len(order) else 0
@@ -113,7 +113,7 @@ def wanted_tokens(counts: Counts, coverage: float, whole: Collection[str] = ()) 
 
 # %% ../../nbs/02_tokens/05_trim.ipynb #6115db14
 def ordinary_counts(parts: TokenizerFile, counts: Counts) -> dict[str, np.ndarray]:
-    "The counts without those of special and unknown tokens; `ValueError` where nothing is left of a text."
+    "Remove special and unknown tokens from counts; `ValueError` if nothing is left of a text."
     special, ordinary = list(parts.special), {}
     mark = [parts.ids[parts.dialect.mark]] if parts.dialect.mark in parts.ids else []  # stands before any word
     for name, all_counts in counts.items():
@@ -125,12 +125,12 @@ def ordinary_counts(parts: TokenizerFile, counts: Counts) -> dict[str, np.ndarra
 
 
 def count_word_lists(parts: TokenizerFile, words: str) -> dict[str, np.ndarray]:
-    "How often lists of words, as `TrimSettings` names them, have each token."
+    "Count the tokens of word lists, as `TrimSettings` names them."
     return {w.name: parts.count(word_lines(read_words(w), w.language)) for w in word_lists(words)}
 
 
 class Trimming:
-    "What trimming keeps of a vocabulary, from counts that are made once; errors as for `trim`."
+    "Selects the tokens that trimming keeps, from counts that are made once; errors as for `trim`."
 
     def __init__(self, parts: TokenizerFile, texts: Mapping[str, Iterable[str]], settings: TrimSettings):
         "`texts` are lines by the name of the text."
@@ -156,7 +156,7 @@ class Trimming:
         return always, wanted_tokens(ordinary, coverage or self.settings.coverage, self.words)
 
     def chosen(self, always: set[int], wanted: Iterable[int]) -> set[int]:
-        "As many tokens as there is room for, each with those it is built from."
+        "Select as many tokens as there is room for, each with the tokens that it is built from."
         kept, most = set(always), self.settings.vocab_size or self.parts.size
         for id in wanted:
             needed = self.parts.needs(id) - kept
@@ -166,33 +166,30 @@ class Trimming:
 
     @property
     def seen(self) -> dict[str, np.ndarray]:  # {text: (tokens,) of each}
-        "The counts without the lines that stand apart."
+        "The counts without the held-out lines."
         return {name: text.seen for name, text in self.texts.items()}
 
     @cached_property
     def kept_by_seen(self) -> set[int]:
-        "What would be kept without the lines that stand apart."
+        "The tokens that are kept if the held-out lines are not counted."
         return self.chosen(*self.order(self.seen))
 
     @cached_property
     def trimmed_by_seen(self) -> TokenizerFile:
-        "The tokenizer with these tokens alone."
+        "The tokenizer with only these tokens."
         return self.parts.trimmed(self.kept_by_seen)
 
     @property
     def about(self) -> str:
-        "A line on what is kept."
-        return (
-            f"{self.parts.size:,} tokens are trimmed to {len(self.kept):,}: {len(self.kept) - self.n_always:,} that "
-            f"the texts need, and {self.n_always:,} {self.always}, which always stay"
-        )
+        "One line on how many tokens are kept."
+        parts = f"{len(self.kept) - self.n_always:,} that the texts need, and {self.n_always:,} {self.always}"
+        return f"{self.parts.size:,} tokens are trimmed to {len(self.kept):,}: {parts}, which always stay"
 
     @cached_property
     def built(self) -> Built:
         "The trimmed tokenizer."
-        pipeline, ids = self.parts.kept(self.kept)
         counts = {name: text.all for name, text in self.texts.items()}
-        return Built(self.parts.with_pipeline(pipeline).tokenizer, self.about, np.array(ids), counts)
+        return replace(self.parts.kept(self.kept, self.about), counts=counts)
 
 
 @no_collection()
@@ -237,7 +234,7 @@ def trim(
     return Trimming(TokenizerFile.of(source), texts, settings).built
 
 # %% ../../nbs/02_tokens/05_trim.ipynb #af1c0d01
-Row = dict[str, Any]  # of a table
+Row = Json  # of a table
 
 
 def trim_costs(trimming: Trimming) -> list[Row]:
@@ -259,12 +256,12 @@ def trim_costs(trimming: Trimming) -> list[Row]:
         changed = [line for line, stay in zip(lines, kept) if not stay.all()]
         as_before = [line_ids for line_ids, stay in zip(ids, kept) if stay.all()]
         after = trimming.trimmed_by_seen if changed else parts
-        again, lost = after.rows(changed), sum(int((~stay).sum()) for stay in kept)
+        again, n_lost = after.rows(changed), sum(int((~stay).sum()) for stay in kept)
         whole, unknown = Fit.of(lines, ids, parts.unknown_id), Fit.of((), as_before, parts.unknown_id).unknown
         row |= dict(
             tokenized_differently=round(len(changed) / len(lines), 4),
-            tokens_lost=lost,
-            share_lost=round(lost / whole.tokens, 6),
+            tokens_lost=n_lost,
+            share_lost=round(n_lost / whole.tokens, 6),
             tokens_per_word=round(whole.fertility, 4),
             after=round(sum(map(len, [*as_before, *again])) / max(1, whole.words), 4),
             unknown=whole.unknown,
@@ -277,11 +274,11 @@ _STEPS = (1, 1.5, 2, 3, 4, 6, 8)  # sizes within a power of ten
 
 
 def size_by_token(trimming: Trimming) -> np.ndarray:  # (tokens,) float; inf where no text has a token
-    "The size of vocabulary from which on each token is kept, judged without the lines that stand apart."
+    "Return the smallest vocabulary size at which each token is kept; held-out lines are not counted."
     sizes = np.full(trimming.parts.size, np.inf)
-    kept, wanted = trimming.order(trimming.seen, coverage=1.0)
+    kept, by_frequency = trimming.order(trimming.seen, coverage=1.0)
     sizes[list(kept)] = len(kept)
-    for id in wanted:
+    for id in by_frequency:
         needed = trimming.parts.needs(id) - kept
         kept |= needed
         sizes[list(needed)] = len(kept)
@@ -307,15 +304,15 @@ _MUCH = 0.05  # share of unseen lines from which something is said
 
 
 def told_of(trimming: Trimming) -> dict[str, list[Row]]:
-    "What trimming does to its texts, and the curve by size; the log says what would keep more of the worst text."
+    "Report the effect of trimming on its texts, and the curve by size; the log has advice for the worst text."
     texts, curve = trim_costs(trimming), coverage_curve(trimming)
-    lost, worst = max(((row.get("tokenized_differently", 0), row["text"]) for row in texts), key=itemgetter(0))
-    if lost >= _MUCH:
+    changed, worst = max(((row.get("tokenized_differently", 0), row["text"]) for row in texts), key=itemgetter(0))
+    if changed >= _MUCH:
         largest, at_most = curve[-2]["tokens"], curve[-2]["as_before"][worst]
         hint = "more text keeps more, and so do lists of words: --words en:60000, or --words FILE for your language"
-        if at_most - (1 - lost) > _MUCH:
+        if at_most - (1 - changed) > _MUCH:
             hint = f"{largest:,} tokens, all that the texts have, would divide {at_most:.1%} as before"
-        log.info(f"{worst}: {lost:.1%} of lines that were not counted are tokenized differently; {hint}")
+        log.info(f"{worst}: {changed:.1%} of lines that were not counted are tokenized differently; {hint}")
     return dict(texts=texts, curve=curve)
 
 # %% ../../nbs/02_tokens/05_trim.ipynb #f1b13ba9
@@ -335,7 +332,7 @@ def script_counts(texts: Iterable[str], is_counted: Callable[[str], bool]) -> Co
 
 @dataclass
 class TokenizedText:
-    "A sample of a text, which a source's tokenizer divides once."
+    "A sample of a text, tokenized once by a source's tokenizer."
 
     source: Vocab
     lines: Sequence[str]
@@ -369,7 +366,7 @@ class TokenizedText:
 
     @cached_property
     def split(self) -> tuple[list[str], list[str]]:
-        "Lines to train on, and lines that no tokenizer sees."
+        "Training lines, and held-out lines."
         train, held_out = split_lines(self.lines, HELD_OUT)
         if not (train and held_out):
             raise UserError(f"{len(self.lines):,} lines of text are too few for a verdict")
@@ -377,17 +374,17 @@ class TokenizedText:
 
     def lost(self, lines: Sequence[str]) -> float:
         "The share of the letters that are in unknown tokens; marks such as quotation marks are not counted."
-        some = [line for line in lines if self.unknown in self.rows[line]]
-        if not some:
+        with_unknown = [line for line in lines if self.unknown in self.rows[line]]
+        if not with_unknown:
             return 0.0
-        pairs = zip(some, uncut(self.tokenizer).encode_batch(some, add_special_tokens=False))
+        pairs = zip(with_unknown, uncut(self.tokenizer).encode_batch(with_unknown, add_special_tokens=False))
         unknown = (line[a:b] for line, e in pairs for id, (a, b) in zip(e.ids, e.offsets) if id == self.unknown)
         n_unknown, n_letters = (sum(c.isalpha() for text in texts for c in text) for texts in (unknown, lines))
         return n_unknown / max(n_letters, 1)
 
     @property
     def missing_scripts(self) -> dict[str, float]:  # {ISO 15924: share of the letters}, of a hundredth and more
-        "Scripts of the text that the vocabulary does not know."
+        "The scripts of the text that the vocabulary does not cover."
         letters, vocab = script_counts(self.lines, str.isalpha), self.source
         known = Counter(s for t, s in zip(vocab, vocab.scripts) if t.kind == "text" and len(t.text) > 1)
         shares = {s: n / letters.total() for s, n in letters.most_common() if known[s] < FEW_OF_SCRIPT}
@@ -395,7 +392,7 @@ class TokenizedText:
 
     @property
     def facts(self) -> Row:
-        "How the tokenizer divides the text."
+        "Statistics of the tokenized text."
         scripts = script_counts(self.lines, lambda character: not character.isspace())
         shares = ((script_name(script), n / scripts.total()) for script, n in scripts.most_common(3))
         counted = self.fit(self.lines)
@@ -432,7 +429,7 @@ class TokenizedText:
             return self.parts
 
     def trimmed_size(self, words: Counts) -> int:
-        "How many tokens that of the whole text would have."
+        "Return the size of the vocabulary trimmed to the whole text."
         parts = self.parts
         try:
             return len(parts.last) + len(self.kept(self.lines, words) & parts.pieces.keys())

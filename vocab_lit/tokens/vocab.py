@@ -12,9 +12,9 @@ import re
 import string
 import unicodedata
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, field
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -31,19 +31,18 @@ if TYPE_CHECKING:
 __all__ = ['LengthSettings', 'BPE_OPTIONS', 'BYTES', 'CHARACTERS', 'SPACE_MARK', 'FALLBACK', 'FALLBACK_PIECES', 'TIMES_FOLLOW',
            'ROLES', 'SAME_ROLE', 'visible', 'Token', 'Dialect', 'components', 'backend_of', 'length_settings',
            'copy_length_settings', 'uncut', 'ids_of_lines', 'unknown_id', 'read_pipeline', 'added_tokens',
-           'read_settings', 'read_dialect', 'is_reserved', 'read_token', 'check_ids', 'TokenizerLike', 'Vocab',
-           'match_specials', 'overlap', 'Fit', 'fit', 'new_model', 'isolating_split', 'sentencepiece_pipeline',
-           'merges_by_score']
+           'read_settings', 'read_dialect', 'is_reserved', 'read_token', 'check_ids', 'Vocab', 'match_specials',
+           'overlap', 'Fit', 'fit', 'new_model', 'isolating_split', 'sentencepiece_pipeline', 'merges_by_score']
 
 # %% ../../nbs/02_tokens/01_vocab.ipynb #6365abba
 def visible(text: str) -> str:
     "A text in which every character can be seen; one that joins letters stays between them."
     if text.isprintable():  # as nearly all are; of all white space this has the space alone
         return text.replace(" ", "▁")
-    seen = any(c.isprintable() and not c.isspace() for c in text)
+    has_visible = any(c.isprintable() and not c.isspace() for c in text)
 
     def shown(c):
-        joins = seen and unicodedata.category(c) == "Cf"
+        joins = has_visible and unicodedata.category(c) == "Cf"
         if joins or c.isprintable():
             return c
         is_byte = "\udc80" <= c <= "\udcff"
@@ -52,12 +51,6 @@ def visible(text: str) -> str:
     return "".join(map(shown, text)).replace(" ", "▁")
 
 # %% ../../nbs/02_tokens/01_vocab.ipynb #b6a243b4
-def _majority(values: list[str], default: str) -> str:
-    "The most frequent value, the first seen in a tie."
-    different = dict.fromkeys(values)
-    return max(different, key=values.count) if len(different) > 1 else next(iter(different), default)
-
-
 @dataclass(frozen=True, slots=True)
 class Token:
     "One entry of a vocabulary in canonical form."
@@ -98,12 +91,14 @@ class Token:
     @property
     def script(self) -> str:  # ISO 15924 code; "Zzzz" where the token has no text
         "The script most of its characters have."
-        return _majority(list(map(script_of, self.text)), "Zzzz") if self.kind == "text" else "Zzzz"
+        scripts = list(map(script_of, self.text)) if self.kind == "text" else []
+        return max(dict.fromkeys(scripts), key=scripts.count, default="Zzzz")
 
     @property
     def block(self) -> str:  # Unicode block; "No_Block" where the token has no text
         "The Unicode block most of its characters lie in."
-        return _majority([block_of(c) for c in self.text], "No_Block") if self.kind == "text" else "No_Block"
+        blocks = list(map(block_of, self.text)) if self.kind == "text" else []
+        return max(dict.fromkeys(blocks), key=blocks.count, default="No_Block")
 
     @property
     def is_symbol(self) -> bool:
@@ -113,7 +108,7 @@ class Token:
 
     @property
     def is_symbols(self) -> bool:
-        "Any of these and their mixtures, as 3.5, 1% and [6], which FOCUS's paper counts as symbols (Table 7)."
+        "One of these or a mixture of them, as 3.5, 1% and [6], which FOCUS's paper counts as symbols (Table 7)."
         return self.kind == "text" and all(c.isnumeric() or c.isspace() or c in string.punctuation for c in self.text)
 
 # %% ../../nbs/02_tokens/01_vocab.ipynb #ad179589
@@ -297,20 +292,7 @@ def check_ids(pieces: Mapping[str, int]) -> None:  # {piece: id}, added tokens i
         raise UserError(f"{clash!r} and {owner[pieces[clash]]!r} have one id, {pieces[clash]}; {hint}")
 
 
-class TokenizerLike(Protocol):
-    "What the library needs of a tokenizer, which comes from a folder, a `tokenizer.json` or a GGUF file."
-
-    @property
-    def unknown_id(self) -> int | None: ...  # the token for what the vocabulary does not have
-    @property
-    def template(self) -> str | dict[str, str] | None: ...  # chat templates
-    def rows(self, lines: Sequence[str]) -> list[list[int]]: ...  # the ids of each line
-    def count(self, lines: Iterable[str]) -> np.ndarray: ...  # (tokens,) how often a text has each token
-    def needs(self, id: int) -> set[int]: ...  # a token and all others without which no text would give it
-    def trimmed(self, kept: set[int]) -> TokenizerLike: ...  # with some of the tokens
-    def drop_parsed(self) -> None: ...  # frees memory
-
-
+@dataclass(eq=False, repr=False)
 class Vocab:
     """The vocabulary of a tokenizer: one canonical `Token` per id, which is the row of its embedding.
 
@@ -324,7 +306,7 @@ class Vocab:
     roles : dict of str to int, optional
         Ids of the special tokens by role, the names of `ROLES`: `{"mask": 4}`.
     dialect : Dialect, optional
-        How the pieces were written; None: as the texts themselves.
+        How the pieces were written; by default as the texts themselves.
     tokenizer : PreTrainedTokenizerBase, optional
         The tokenizer whose vocabulary it is.
 
@@ -339,16 +321,11 @@ class Vocab:
     True
     """
 
-    def __init__(
-        self,
-        tokens: list[Token],
-        roles: dict[str, int] | None = None,
-        dialect: Dialect | None = None,
-        tokenizer: PreTrainedTokenizerBase | None = None,
-    ):
-        self.tokens, self.roles = tokens, roles or {}
-        self.dialect, self.tokenizer = dialect or _UNMARKED, tokenizer
-        self.file: TokenizerLike | None = None  # that the vocabulary was read from
+    tokens: list[Token]
+    roles: dict[str, int] = field(default_factory=dict)
+    dialect: Dialect = _UNMARKED
+    tokenizer: PreTrainedTokenizerBase | None = None
+    file: object = field(default=None, init=False)  # the `TokenizerFile` that the vocabulary was read from
 
     @property
     def own_tokenizer(self) -> PreTrainedTokenizerBase:
@@ -390,8 +367,8 @@ class Vocab:
         special = set(tokenizer.all_special_ids) | {i for i, a in added.items() if a["special"]}
         ordinary: dict[int, Token] = {}  # of the source, written as this tokenizer writes them
         if source is not None and source.tokenizer is not None and source.dialect == dialect:
-            others = {a["id"] for a in added_tokens(source.tokenizer)}
-            ordinary = {t.id: t for t in source if t.piece and t.kind != "special" and t.id not in others}
+            added_to_source = {a["id"] for a in added_tokens(source.tokenizer)}
+            ordinary = {t.id: t for t in source if t.piece and t.kind != "special" and t.id not in added_to_source}
         by_id: dict[int, Token] = {}
         for piece, i in pieces.items():
             # an added token is plain text where the model lacks it, or its characters are no bytes

@@ -16,7 +16,7 @@ __all__ = ['CONTROLS', 'ODD_SPACES', 'divides_at_spaces', 'counted_words']
 
 # %% ../../nbs/02_tokens/07_word_counts.ipynb #1329b7d9
 _DIVIDE = {"BertPreTokenizer", "WhitespaceSplit"}  # at white space, before all else
-# SentencePiece's rule nmt, but that it keeps ZWNJ and ZWJ (U+200C and U+200D), which are parts of words
+# SentencePiece's rule nmt, as data/tokenizers/unigram.json has it, without ZWNJ and ZWJ (U+200C and U+200D)
 CONTROLS = r"[\x01-\x08\x0b\x0e-\x1f\x7f\x{8f}\x{9f}]"
 ODD_SPACES = r"[\t\n\f\r\x{1680}\x{200b}\x{200e}\x{200f}\x{2028}\x{2029}\x{2581}\x{feff}\x{fffd}]"
 _REPLACED = [dict(Regex=pattern) for pattern in (" {2,}", CONTROLS, ODD_SPACES)]

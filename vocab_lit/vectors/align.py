@@ -46,11 +46,9 @@ def known_pairs(source: WordVectors, target: WordVectors, pairs: Iterable[tuple[
     pairs = list(pairs)
     known, exchanged = _in_casings(source, target, pairs), _in_casings(source, target, [(b, a) for a, b in pairs])
     if len(exchanged) > len(known):
-        raise UserError(
-            f"of the dictionary's {len(pairs):,} pairs {len(known):,} have vectors on both sides, "
-            f"and {len(exchanged):,} with the columns exchanged ({source.name}, {target.name}); "
-            f"the column of the first vectors' language comes first"
-        )
+        what = f"of the dictionary's {len(pairs):,} pairs {len(known):,} have vectors on both sides"
+        exchange = f"{len(exchanged):,} with the columns exchanged ({source.name}, {target.name})"
+        raise UserError(f"{what}, and {exchange}; put the language of the first vectors first")
     return known
 
 # %% ../../nbs/03_vectors/04_align.ipynb #dd2e15f1
@@ -66,21 +64,17 @@ def rotation(
     from scipy.linalg import orthogonal_procrustes
 
     if source.dim != target.dim:
-        raise UserError(
-            f"the vectors of {source.name} have {source.dim} dimensions and those of {target.name} {target.dim}; "
-            f"use vectors of the same number"
-        )
+        what = f"the vectors of {source.name} have {source.dim} dimensions and those of {target.name} {target.dim}"
+        raise UserError(f"{what}; use vectors of the same number")
     if not pairs:
-        raise UserError(
-            f"no pair of the dictionary has a vector on both sides ({source.name}, {target.name}); "
-            f"are the columns the other way round, or is it of another language?"
-        )
+        what = f"no pair of the dictionary has a vector on both sides ({source.name}, {target.name})"
+        raise UserError(f"{what}; are the columns the other way round, or is it of another language?")
     if (n := len(set(pairs))) < source.dim:
-        warnings.warn(
-            f"{n} pairs of the dictionary have vectors on both sides, fewer than the vectors' {source.dim} dimensions, "
-            f"so that the alignment is partly arbitrary; give a larger dictionary or shorter vectors",
-            stacklevel=2,
+        what = (
+            f"{n} pairs of the dictionary have vectors on both sides, fewer than the vectors' {source.dim} dimensions"
         )
+        hint = "give a larger dictionary or shorter vectors"
+        warnings.warn(f"{what}, so that the alignment is partly arbitrary; {hint}", stacklevel=2)
     a, b = (words.matrix(side, np.float64) for words, side in zip((source, target), zip(*pairs)))
     if normalise:
         a, b = (x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-12) for x in (a, b))
@@ -136,37 +130,11 @@ def _order_exactly(
     from torch.nn.functional import normalize
 
     place = place.sort(1).values
-    candidates, asked = normalize(unit[place].double(), dim=2), normalize(queries.double(), dim=1)
-    cosines, order = (candidates @ asked[:, :, None])[:, :, 0].sort(dim=1, descending=True, stable=True)
+    candidates, exact = normalize(unit[place].double(), dim=2), normalize(queries.double(), dim=1)
+    cosines, order = (candidates @ exact[:, :, None])[:, :, 0].sort(dim=1, descending=True, stable=True)
     return place.gather(1, order[:, :k]), cosines[:, :k]
 
 # %% ../../nbs/03_vectors/04_align.ipynb #6f993ac6
-def _search(queries: np.ndarray, unit: torch.Tensor, k: int, rough: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The k keys most similar to each query, a tile of queries at a time.
-
-    queries: (n, dim)
-    unit: (m, dim), unit rows of the keys
-    rough: search in bfloat16
-    returns: (n, k) places, (n, k) cosines, (n,) whether a better key may be left
-    """
-    import torch
-
-    n, m = len(queries), len(unit)
-    width, count = -(-m // _GROUPS), min(m, 4 * k + 8 if rough else k + 8)
-    table = unit.bfloat16() if rough else unit
-    product = torch.full((min(_TILE, n), _GROUPS * width), -torch.inf, dtype=table.dtype)
-    # made at once: small pieces between large ones would scatter the memory
-    places, cosines = torch.empty(n, k, dtype=torch.long), torch.empty(n, k, dtype=torch.double)
-    unsure = torch.zeros(n, dtype=torch.bool)
-    for start in tqdm(range(0, n, _TILE), desc="nearest", delay=2, leave=False):
-        rows = slice(start, start + _TILE)
-        asked = unit_rows(queries[rows])
-        values, candidates = _coarse_candidates(asked, table, product[: len(asked)], count)
-        places[rows], cosines[rows] = _order_exactly(asked, unit, candidates, k)
-        unsure[rows] = rough & (count < m) & (cosines[rows, k - 1] < values[:, -1].double() + _ROUGH)
-    return places.numpy(), cosines.numpy(), unsure.numpy()
-
-
 def nearest(
     queries: np.ndarray, keys: np.ndarray, k: int, among: np.ndarray | None = None, rough: bool | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -181,13 +149,25 @@ def nearest(
     """
     import torch
 
-    unit = unit_rows(keys if among is None else keys[among])
-    k = min(k, len(unit))
+    keys = keys if among is None else keys[among]
+    n, m = len(queries), len(keys)
+    k, unit = min(k, m), unit_rows(keys)
     if rough is None:
         rough = bool(torch.backends.mkldnn.is_available() and torch.ops.mkldnn._is_mkldnn_bf16_supported())
-    places, cosines, unsure = _search(queries, unit, k, rough)
+    width, count = -(-m // _GROUPS), min(m, 4 * k + 8 if rough else k + 8)
+    table = unit.bfloat16() if rough else unit
+    product = torch.full((min(_TILE, n), _GROUPS * width), -torch.inf, dtype=table.dtype)
+    # made at once: small pieces between large ones would scatter the memory
+    places, cosines = np.empty((n, k), np.int64), np.empty((n, k))
+    unsure = np.zeros(n, bool)  # whether a key outside the candidates may be better
+    for start in tqdm(range(0, n, _TILE), desc="nearest", delay=2, leave=False):
+        rows = slice(start, start + _TILE)
+        unit_queries = unit_rows(queries[rows])
+        values, candidates = _coarse_candidates(unit_queries, table, product[: len(unit_queries)], count)
+        places[rows], cosines[rows] = _order_exactly(unit_queries, unit, candidates, k)
+        unsure[rows] = rough & (count < m) & (cosines[rows, k - 1] < values[:, -1].double().numpy() + _ROUGH)
     if unsure.any():  # fall back on single precision
-        places[unsure], cosines[unsure], _ = _search(queries[unsure], unit, k, False)
+        places[unsure], cosines[unsure] = nearest(queries[unsure], keys, k, rough=False)
     return (places if among is None else among[places]), cosines
 
 # %% ../../nbs/03_vectors/04_align.ipynb #f5840afb
@@ -221,22 +201,22 @@ def alignment_quality(
     """
     if len({a.lower() for a, _ in pairs}) < 50:
         return {}
-    asked = _held_out(pairs, share, 1000, seed)
-    held = {word.lower() for word in asked}
+    translations = _held_out(pairs, share, 1000, seed)
+    held = {word.lower() for word in translations}
     with warnings.catch_warnings():  # of few pairs, of which the rotation by all has warned
         warnings.simplefilter("ignore")
         R = rotation(source, target, [p for p in pairs if p[0].lower() not in held], normalise)
     words = list(dict.fromkeys([*target.words[:_SEARCHED], *(b for _, b in pairs)]))
-    aligned = (source.matrix(asked) @ R).astype(np.float32)
+    aligned = (source.matrix(translations) @ R).astype(np.float32)
     places, _ = nearest(aligned, target.matrix(words), 5)
-    hits = np.array([[words[i] in right for i in row] for row, right in zip(places, asked.values())])
-    first = [next(b for a, b in pairs if a == word) for word in asked]
+    hits = np.array([[words[i] in right for i in row] for row, right in zip(places, translations.values())])
+    first = [next(b for a, b in pairs if a == word) for word in translations]
 
     def cosine(partners):
         return float((unit_rows(aligned) * unit_rows(target.matrix(partners))).sum(1).mean())
 
     return {
-        "held-out words": len(asked),
+        "held-out words": len(translations),
         "looked for among": len(words),
         "found first": float(hits[:, 0].mean()),
         "found in five": float(hits.any(1).mean()),
@@ -283,7 +263,7 @@ class AlignedVectors:
 def _fit(
     source: WordVectors, target: WordVectors, pairs: Iterable[tuple[str, str]], normalise: bool
 ) -> tuple[np.ndarray, dict[str, float]]:
-    "The rotation by a dictionary, how much of it is of use, and the quality of the rotation."
+    "Fit the rotation by a dictionary; returns it with the dictionary's coverage and the quality."
     pairs = list(pairs)
     known = known_pairs(source, target, pairs)
     usable = sum(bool(_in_casings(source, target, [pair])) for pair in pairs)
@@ -352,10 +332,8 @@ def align_tokens(
     if pairs is not None:
         R, report = _fit(source_words, target_words, pairs, normalise)
     elif source_words.dim != target_words.dim:
-        raise UserError(
-            f"vectors of {source_words.dim} and of {target_words.dim} dimensions are not in one space; "
-            f"give a dictionary and vectors of the same number"
-        )
+        what = f"vectors of {source_words.dim} and of {target_words.dim} dimensions are not in one space"
+        raise UserError(f"{what}; give a dictionary and vectors of the same number")
     source = from_words(source_words, source_tokenizer, subwords)
     target = from_words(target_words, tokenizer, subwords)
     if R is not None:
@@ -391,9 +369,9 @@ def align_word_files(
         check_vectors_out(Path(out), (".vec",), "aligned vectors")
     check_vectors_file("source_vectors", source)
     check_vectors_file("target_vectors", target)
-    pairs, here, there = read_dictionary(dictionary), open_words(source), open_words(target)
-    R, report = _fit(here, there, pairs, normalise)
+    pairs, source_words, target_words = read_dictionary(dictionary), open_words(source), open_words(target)
+    R, report = _fit(source_words, target_words, pairs, normalise)
     if out:
         with write_file(out) as part:
-            write_table(part, here.words, here.matrix(here.words, np.float64) @ R)
+            write_table(part, source_words.words, source_words.matrix(source_words.words, np.float64) @ R)
     return report

@@ -197,10 +197,7 @@ class VectorTraining(Settings):
         None, "what occurs less often has no vector of its own", shown="fasttext 5, of tokens 10; ppmi 2", ge=1
     )
     window: int | None = option(
-        None,
-        "context window, in words or tokens",
-        shown="fasttext 5; ppmi 30, of tokens 10",
-        ge=1,
+        None, "context window, in words or tokens", shown="fasttext 5; ppmi 30, of tokens 10", ge=1
     )
     epochs: int | None = option(None, "fasttext: epochs", shown="of words 5 to 50, by its size; of tokens 3", ge=1)
     seed: int = option(0, "random seed", ge=0, le=LARGEST_SEED)

@@ -21,7 +21,7 @@ from tqdm.auto import tqdm
 
 from vocab_lit.text.corpus import reread
 from vocab_lit.text.errors import UserError, import_extra
-from vocab_lit.tokens.vocab import Vocab, ids_of_lines, overlap
+from vocab_lit.tokens.vocab import Json, Vocab, ids_of_lines, overlap
 from vocab_lit.vectors.settings import fasttext_or_ppmi
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class TokenVectors:
 
 # %% ../../nbs/03_vectors/01_token_vectors.ipynb #6a3f0502
 def stored(parts: Iterable[np.ndarray]) -> np.ndarray:  # int32, one after the other
-    "Numbers in a temporary file, as an array."
+    "Store numbers in a temporary file and map it as an array."
     with tempfile.TemporaryFile() as file:
         n = sum(file.write(part.astype(np.int32).tobytes()) for part in parts) // 4
         return np.memmap(file, np.int32, "r", shape=(n,)) if n else np.empty(0, np.int32)
@@ -128,7 +128,7 @@ def encode_lines(tokenizer: PreTrainedTokenizerBase | Vocab, lines: Iterable[str
 
 # %% ../../nbs/03_vectors/01_token_vectors.ipynb #3a83ffbf
 class _Sentences:
-    "Lines of words as gensim wants them: lists that can be gone through again."
+    "Lines of words for gensim, which iterates over them several times."
 
     def __init__(self, words: list[str], ids: np.ndarray):
         self.words, self.ids = np.array(words, dtype=object), ids
@@ -177,19 +177,15 @@ def train_fasttext(
         raise UserError("the text has no token that the tokenizer knows; is the tokenizer made for another script?")
     frequent = {words[i]: int(counts[i]) for i in np.flatnonzero(counts >= max(min_count, 1))}
     if not frequent:
-        raise UserError(
-            f"the text ({counts.sum()} tokens) is too short for fastText: "
-            f"nothing in it occurs min_count={min_count} times; give more text or a lower min_count"
-        )
+        what = f"the text ({counts.sum()} tokens) is too short for fastText: nothing occurs min_count={min_count} times"
+        raise UserError(f"{what}; give more text or a lower min_count")
     occurrences = sum(frequent.values())
     if epochs is None:
         epochs = min(50, max(5, -(-1000 * len(frequent) // occurrences)))
     if (passes := epochs * occurrences / len(frequent)) < 500:  # too few to train them
-        warnings.warn(
-            f"the text shows each of {len(frequent)} tokens or words {passes:.0f} times in {epochs} epochs, "
-            f"which leaves their fastText vectors nearly as they began; use more epochs, or ppmi",
-            stacklevel=3,
-        )
+        what = f"the text shows each of {len(frequent)} tokens or words {passes:.0f} times in {epochs} epochs"
+        hint = "use more epochs, or ppmi"
+        warnings.warn(f"{what}, which leaves their fastText vectors nearly as they began; {hint}", stacklevel=3)
     bucket = min(len(ngrams(frequent, 3, 6)), _MAX_BUCKETS)
     sizes = dict(vector_size=dim, min_count=1, window=window, min_n=3, max_n=6, bucket=bucket)
     run = dict(epochs=epochs, workers=threads, seed=seed)
@@ -201,23 +197,23 @@ def train_fasttext(
 
 # %% ../../nbs/03_vectors/01_token_vectors.ipynb #4dfd058f
 def in_vocab_order(
-    word_vectors: Iterable[tuple[str, np.ndarray]], wanted: dict[int, str], n: int, name: str
+    word_vectors: Iterable[tuple[str, np.ndarray]], words_by_id: dict[int, str], n: int, name: str
 ) -> TokenVectors:
     """Put vectors in the order of a vocabulary; a word without one, or with zeros, stays unknown.
 
     word_vectors: words with their vectors
-    wanted: {token id: word to look up}
+    words_by_id: {token id: word to look up}
     n: tokens in the vocabulary
     """
     vectors = dict(word_vectors)
     matrix = np.zeros((n, len(next(iter(vectors.values()), ()))), np.float32)
-    for i, word in wanted.items():
+    for i, word in words_by_id.items():
         matrix[i] = vectors.get(word, 0)
     return TokenVectors(matrix, (matrix != 0).any(1), name)
 
 
 def pieces_of(vocab: Vocab) -> dict[int, str]:  # {id: piece} of the tokens that can have a vector
-    "The pieces of a vocabulary's tokens, without special and unused ones."
+    "Return the pieces of a vocabulary's tokens, without special and unused ones."
     return {t.id: t.piece for t in vocab if t.kind in ("text", "byte")}
 
 # %% ../../nbs/03_vectors/01_token_vectors.ipynb #22185e4e
@@ -267,10 +263,9 @@ def ppmi_vectors(
     matrix, known = np.zeros((n, dim), np.float32), np.zeros(n, bool)
     ppmi = _ppmi(_cooccurrences(ids, n, window)[frequent][:, frequent])
     if not ppmi.nnz:
-        raise UserError(
-            f"the text ({count_ids(ids, n).sum()} tokens) is too short: no two tokens of it that occur "
-            f"min_count={min_count} times stand near each other; give more text or a lower min_count"
-        )
+        what = f"no two tokens that occur min_count={min_count} times stand near each other"
+        size = f"{count_ids(ids, n).sum()} tokens"
+        raise UserError(f"the text ({size}) is too short: {what}; give more text or a lower min_count")
     u, s, _ = randomized_svd(ppmi, min(dim, len(frequent)), n_iter=7, random_state=seed)
     signs = np.sign(u[np.abs(u).argmax(0), np.arange(len(s))])  # the largest entry of a column becomes positive
     known[frequent] = ppmi.sum(1) > 0
@@ -279,7 +274,7 @@ def ppmi_vectors(
     return matrix, known
 
 # %% ../../nbs/03_vectors/01_token_vectors.ipynb #d63b69e1
-TOKEN_DEFAULTS: dict[str, dict[str, Any]] = {
+TOKEN_DEFAULTS: dict[str, Json] = {
     "fasttext": dict(dim=300, min_count=10, epochs=3),  # Appendix B of FOCUS
     "ppmi": dict(dim=64, min_count=2, window=10),
 }
@@ -341,8 +336,8 @@ def token_vectors(
         return TokenVectors(*ppmi_vectors(ids, len(vocab), seed=seed, **options), f"token PPMI ({made_with}", counts)
     model = train_fasttext([t.piece for t in vocab], ids, seed=seed, threads=threads, **options).wv
     trained, name = ((word, model[word]) for word in model.key_to_index), "token fastText"
-    made = in_vocab_order(trained, pieces_of(vocab), len(vocab), f"{name} ({options['epochs']} epochs, {made_with}")
-    return replace(made, counts=counts)
+    vectors = in_vocab_order(trained, pieces_of(vocab), len(vocab), f"{name} ({options['epochs']} epochs, {made_with}")
+    return replace(vectors, counts=counts)
 
 # %% ../../nbs/03_vectors/01_token_vectors.ipynb #d519f077
 def carry_vectors(vectors: TokenVectors, own: Vocab, expanded: Vocab) -> TokenVectors:

@@ -26,7 +26,7 @@ from vocab_lit.text.reader import raw_lines
 from vocab_lit.text.settings import SettingError
 from vocab_lit.tokens.settings import check_tokenizer_path
 from vocab_lit.tokens.tokenizer_file import word_ids
-from vocab_lit.tokens.vocab import Vocab
+from vocab_lit.tokens.vocab import Json, Vocab
 from vocab_lit.vectors.settings import SUBWORDS, VectorTraining, fasttext_or_ppmi
 from vocab_lit.vectors.token_vectors import (
     TOKEN_DEFAULTS,
@@ -105,10 +105,10 @@ def _zipf(n: int) -> np.ndarray:
 def _from_gensim(model: Any, name: str) -> WordVectors:
     wv = getattr(model, "wv", model)
     counts = np.asarray(wv.expandos["count"], np.float64) if "count" in wv.expandos else _zipf(len(wv))
-    made = WordVectors(name, wv.index_to_key, counts, wv.vector_size, wv.get_vector)
+    words = WordVectors(name, wv.index_to_key, counts, wv.vector_size, wv.get_vector)
     if getattr(wv, "bucket", 0) > 0:
-        made.composes, made.model = _composes(wv.min_n, wv.max_n), model if wv is not model else None
-    return made
+        words.composes, words.model = _composes(wv.min_n, wv.max_n), model if wv is not model else None
+    return words
 
 # %% ../../nbs/03_vectors/02_word_vectors.ipynb #59083fac
 _WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+|[^\s\p{L}\p{M}\p{N}]")
@@ -126,7 +126,7 @@ def _word_ids(lines) -> tuple[list[str], np.ndarray]:  # words, and the text as 
     return list(index), ids
 
 
-WORD_DEFAULTS: dict[str, dict[str, Any]] = {
+WORD_DEFAULTS: dict[str, Json] = {
     "fasttext": dict(dim=300, min_count=5, epochs=None),
     "ppmi": dict(dim=128, min_count=2, window=30),  # wide, as what stands near a word says little in small text
 }
@@ -188,10 +188,8 @@ def _rows(path: Path) -> Iterator[tuple[int, str, list[str]]]:  # the number of 
             word, *numbers = line.split(" ")
             dim = len(numbers) if dim is None else dim
             if n == 0 and promised is not None and len(numbers) != dim and all(map(_NUMBER.fullmatch, numbers)):
-                raise UserError(
-                    f"{path}: the first line promises vectors of {dim} numbers, and the second line has "
-                    f"{len(numbers)}; get the file again, or write the right number there"
-                )
+                what = f"the first line promises vectors of {dim} numbers, and the second line has {len(numbers)}"
+                raise UserError(f"{path}: {what}; get the file again, or write the right number there")
             if len(numbers) > dim:  # a word with spaces
                 word, *numbers = line.rsplit(" ", dim)
             if len(numbers) != dim or not dim:
@@ -201,37 +199,28 @@ def _rows(path: Path) -> Iterator[tuple[int, str, list[str]]]:  # the number of 
     if not n:
         raise UserError(f"{path} has no vectors")
     if promised is not None and n != promised:
-        raise UserError(
-            f"{path}: the first line promises {promised:,} words and there are {n:,}; "
-            f"get the file again, or write {n} there if it was shortened on purpose"
-        )
-
-
-def _vector(whose: str, numbers: list[str]) -> np.ndarray:
-    "Numbers that are written out; `ValueError` for what is none."
-    try:
-        vector = np.array(numbers, np.float32)
-    except ValueError:
-        raise UserError(f"{whose} has something that is not a number") from None
-    if not np.isfinite(vector).all():
-        raise UserError(f"{whose} has a value that is not finite")
-    return vector
+        hint = f"get the file again, or write {n} there if it was shortened on purpose"
+        raise UserError(f"{path}: the first line promises {promised:,} words and there are {n:,}; {hint}")
 
 
 def _open_table(path: Path, wanted: set[str] | None) -> WordVectors:
-    "A word and its numbers a line, with or without a first line of sizes."
+    "Read a table with a word and its numbers in each line, with or without a first line of sizes."
     vectors, ranks, again, numbers = {}, [], [], []
     for rank, (line, word, numbers) in enumerate(_rows(path)):
         if word in vectors:
             again.append(word)
         elif wanted is None or word in wanted:
-            vectors[word] = _vector(f"{path}, line {line}: the vector of {word!r}", numbers)
+            place = f"{path}, line {line}: the vector of {word!r}"
+            try:
+                vectors[word] = np.array(numbers, np.float32)
+            except ValueError:
+                raise UserError(f"{place} has something that is not a number") from None
+            if not np.isfinite(vectors[word]).all():
+                raise UserError(f"{place} has a value that is not finite")
             ranks.append(rank)
     if again:
-        warnings.warn(
-            f"{path}: {len(again):,} words stand there more than once, such as {again[0]!r}; the first of each counts",
-            stacklevel=3,
-        )
+        what = f"{len(again):,} words stand there more than once, such as {again[0]!r}"
+        warnings.warn(f"{path}: {what}; the first of each counts", stacklevel=3)
     counts = 1 / (1 + np.array(ranks, np.float64))  # as in `_zipf`
     return WordVectors(str(path), list(vectors), counts, len(numbers), vectors.__getitem__)
 
@@ -285,7 +274,7 @@ def save_words(words: WordVectors, path: str | Path) -> None:
 
 # %% ../../nbs/03_vectors/02_word_vectors.ipynb #98fdbd66
 def _frequency_weighted(words: WordVectors, vocab: Vocab) -> TokenVectors:
-    "The mean over the words in which a token occurs, weighted by frequency."
+    "Average the vectors of the words in which each token occurs, weighted by frequency."
     from scipy import sparse
 
     total, weight = np.zeros((len(vocab), words.dim), np.float64), np.zeros(len(vocab))
@@ -328,9 +317,8 @@ def from_words(
         composed = words.look_up(dict.fromkeys(texts.values()))
         vectors = in_vocab_order(composed, texts, len(vocab), f"word vectors ({words.name})")
     if not vectors.known.any():
-        raise UserError(
-            f"{words.name}: none of the vocabulary's {len(texts)} texts has a word vector; is it of another language?"
-        )
+        what = f"none of the vocabulary's {len(texts)} texts has a word vector"
+        raise UserError(f"{words.name}: {what}; is it of another language?")
     return vectors
 
 # %% ../../nbs/03_vectors/02_word_vectors.ipynb #18a078b8
@@ -404,10 +392,8 @@ def read_vectors(path: str | Path, tokenizer: PreTrainedTokenizerBase | Vocab) -
     vectors = in_vocab_order(by_piece, pieces, len(vocab), f"vectors of {path}")
     if not vectors.known.any():
         examples = ", ".join([piece for piece in pieces.values() if len(piece) > 1][:3])
-        raise UserError(
-            f"{path}: none of the vocabulary's {len(pieces)} tokens is in it; tokens are looked up as the tokenizer "
-            f"writes them (such as {examples}), so train vectors on text cut by this tokenizer"
-        )
+        hint = f"train vectors on text that this tokenizer has divided into tokens (such as {examples})"
+        raise UserError(f"{path}: none of the vocabulary's {len(pieces)} tokens is in it; {hint}")
     return vectors
 
 # %% ../../nbs/03_vectors/02_word_vectors.ipynb #d0ee6802
@@ -452,9 +438,9 @@ def train_vectors_files(
         log.info(f"training vectors by {how.method}")
         if tokenizer:
             opened = load_tokenizer(tokenizer)
-            made = token_vectors(opened, lines, **how.given)
-            save_vectors(made, opened, part)
-            return dict(vectors=int(made.known.sum()), dimensions=made.matrix.shape[1], made_by=made.name)
+            vectors = token_vectors(opened, lines, **how.given)
+            save_vectors(vectors, opened, part)
+            return dict(vectors=int(vectors.known.sum()), dimensions=vectors.matrix.shape[1], made_by=vectors.name)
         words = train_words(lines, **how.given)
         save_words(words, part)
         made_by = "fastText on words" if words.model else "word PPMI"
