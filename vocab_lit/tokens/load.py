@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import re
 import logging
 from collections.abc import Iterable
 from pathlib import Path
@@ -202,7 +203,7 @@ def _from_folder(path: Path) -> PreTrainedTokenizerBase:
     pipeline = path / "tokenizer.json"
     if pipeline.is_file():
         try:
-            return _by_transformers(path)
+            return _by_transformers(path, **_added_tokens(pipeline))
         except (TypeError, ValueError, KeyError, AttributeError) as e:  # a configuration that it cannot read
             if _CODE in str(e):
                 raise
