@@ -16,6 +16,7 @@ from studies.advice_of_ways import ADAPTED  # the module registers more
 from studies.retained_words import TABLE
 from vocab_lit.text.corpus import data_path
 from vocab_lit.text.markup import markdown_table, of_ours
+from vocab_lit.training.recommended import LAPT_RATES, REPLAY, RETAINED_WORDS, RETENTION, RETENTION_SAMPLED, format_rate
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -565,6 +566,37 @@ def speedrun() -> str:
         f"{found.score:.2f} bits per byte, English "
         f"{found.kept_before:.2f} → {found.kept:.2f} (line ends scored)"
     )
+
+
+@_fact()
+def default_rate() -> str:
+    "The learning rate of `lapt` for decoders."
+    return format_rate(LAPT_RATES[None])
+
+
+@_fact()
+def replay_option() -> str:
+    "The options that replay the recommended share."
+    return f"`--keep-text english.txt --replay {REPLAY:g}`"
+
+
+@_fact()
+def replay_command() -> str:
+    "The command that trains on a text and replays another."
+    return f"`lapt extended --text mine.txt --keep-text english.txt --replay {REPLAY:g} --steps 1000 --out trained`"
+
+
+@_fact()
+def frequent_words() -> str:
+    "How many frequent words of a retained language keep their tokens."
+    return f"{RETAINED_WORDS:,}"
+
+
+@_fact()
+def retention_limits() -> str:
+    "How much a candidate of `adapt` may cost retained languages."
+    text, sampled = (f"{limit - 1:.0%}" for limit in (RETENTION, RETENTION_SAMPLED))
+    return f"{text} in bits per byte on the text, or {sampled} on the generated sentences"
 
 
 @_fact()

@@ -141,7 +141,7 @@ def lapt_(
 
     Example: `vocab-lit lapt xlmr-sw --text swahili.txt --mode full --steps 10000 --out xlmr-sw-lapt`
 
-    Example: `vocab-lit lapt xlmr-sw --text swahili.txt --keep-text english.txt --replay 0.1 --out xlmr-sw-lapt`
+    Example: `vocab-lit lapt xlmr-sw --text swahili.txt --keep-text english.txt --replay 0.25 --out xlmr-sw-lapt`
 
     Example: `vocab-lit lapt gemma-sw.gguf --text swahili.txt --out trained`, then `vocab-lit export trained --like
     gemma-sw.gguf --out gemma-sw-trained.gguf`; the file is dequantised for training, once
