@@ -166,22 +166,23 @@ def _fine_tune(
             log.info(f"seed {seed}: {metric} {100 * result.dev:.2f} on dev; {scores} on test ({epochs})")
             if best is None or result.dev > best.dev:
                 best = result
+    if not (out and best):
+        return records
+    tuned, facts = best.model, dict(vocab_lit=vocab_lit.__version__, model=source.path)
+    facts |= dict(language_adapter=settings.language_adapter or None, task=task.name, **settings.reading)
+    facts |= dict(files=[settings.files.get(split) for split in SPLITS], examples=[len(split) for split in splits])
+    facts |= dict(notes=remarks, config=asdict(data.config), records=records)
 
-    def save(folder: Path) -> None:  # the best model, or its task adapter if only that was trained, with its scores
-        facts = dict(vocab_lit=vocab_lit.__version__, model=source.path, task=task.name, **settings.reading)
-        facts |= dict(language_adapter=settings.language_adapter or None)
-        facts |= dict(files=[settings.files.get(split) for split in SPLITS], examples=[len(split) for split in splits])
-        facts |= dict(notes=remarks, config=asdict(data.config), records=records)
+    def save(folder: Path) -> None:
         if settings.language_adapter:
-            write_adapter(cast("MadX", best.model.madx), "task", task.name, folder, head=True)
+            write_adapter(cast("MadX", tuned.madx), "task", task.name, folder, head=True)
         else:
-            best.model.save_pretrained(folder)
+            tuned.save_pretrained(folder)
             save_tokenizer(tokenizer, folder)
         write_json(facts, folder / "scores.json")
 
-    if out and best:
-        finish_run(Path(out), save)
-        log.info(f"saved in {out}")
+    finish_run(Path(out), save)
+    log.info(f"saved in {out}")
     return records
 
 # %% ../../nbs/07_tasks/08_evaluate.ipynb #6d6285c8

@@ -148,9 +148,8 @@ def room_for_text(length: int, n_special: int, what: str = "text", needed: int =
     needed: tokens of it
     """
     if length - n_special < needed:
-        raise UserError(
-            f"{length} tokens leave no room for {what} beside {n_special} special tokens; allow longer rows"
-        )
+        problem = f"{length} tokens leave no room for {what} beside {n_special} special tokens"
+        raise UserError(f"{problem}; allow longer rows")
     return length - n_special
 
 

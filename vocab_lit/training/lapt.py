@@ -228,7 +228,7 @@ class LaptRun:
         "Raise `UserError` if the settings cannot be trained, or the model lacks the parameters that they train."
         check_lapt(self.model, self.tokenizer, self.config)
         if self.config.only_new_rows and not hasattr(self.model, "new_rows"):
-            raise UserError("only new tokens are to learn: train inside `with only_new_rows(model, ids)`")
+            raise UserError("only new tokens are to learn: say which they are, in `with only_new_rows(model, ids)`")
         if self.config.is_taught != (self.teacher is not None):
             raise UserError("mode distil needs a teacher, and nothing else has one")
         if self.teacher:

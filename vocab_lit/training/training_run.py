@@ -343,8 +343,6 @@ def lapt_files(
 ) -> pd.DataFrame:
     """Continue the pretraining of a model on text files (language-adaptive pretraining), and save it.
 
-    While it runs, the folder has checkpoints; a run that was stopped resumes exactly.
-
     Parameters
     ----------
     source, text : FolderSource or path, and sequence of paths
