@@ -599,11 +599,21 @@ def retention_limits() -> str:
     return f"{text} in bits per byte on the text, or {sampled} on the generated sentences"
 
 
+def commands_by_group() -> dict[str, dict[str, str]]:  # {group: {command: first sentence of its help}}
+    "The commands in the groups of --help."
+    from typer.main import get_command
+
+    from vocab_lit.cli.main import app
+
+    groups: dict[str, dict[str, str]] = {}
+    for name, command in getattr(get_command(app), "commands").items():  # noqa: B009
+        groups.setdefault(command.rich_help_panel, {})[name] = command.get_short_help_str(limit=400)
+    return groups
+
+
 @_fact()
 def commands() -> str:
     "A table of all commands, in groups."
-    from vocab_lit.cli.main import commands_by_group
-
     rows = [[group.lower(), ", ".join(f"`{name}`" for name in there)] for group, there in commands_by_group().items()]
     return markdown_table(["to", "`vocab-lit` ..."], rows, of_ours)
 
@@ -611,7 +621,5 @@ def commands() -> str:
 @_fact()
 def all_commands() -> str:
     "A table of all commands with what each does."
-    from vocab_lit.cli.main import commands_by_group
-
     listed = {name: told for there in commands_by_group().values() for name, told in there.items()}
     return markdown_table(["`vocab-lit` ...", "does"], [[f"`{name}`", told] for name, told in listed.items()], of_ours)

@@ -105,12 +105,6 @@ def _widest(cells: Iterable[str]) -> int:
 def _is_number(cells: list[str]) -> bool:
     return all(map(_NUMBER.fullmatch, cells))
 
-
-def _least(name: str, cells: list[str], most: int = _PART) -> int:
-    "Return the smallest width of a column: all characters of a number, and a part of anything else."
-    widest, words = _widest(cells), _widest(name.split())
-    return max(widest, min(words, most)) if _is_number(cells) else min(max(widest, words), most)
-
 # %% ../../nbs/10_cli/00_console.ipynb #e6f9fa7c
 def show(rows: list[dict], title: str = "") -> None:
     "Print records as a table without broken numbers; columns that do not fit are in a second table."
@@ -120,7 +114,10 @@ def show(rows: list[dict], title: str = "") -> None:
         output.print(f"[bold]{escape(title)}[/bold]", soft_wrap=True)
     columns = {name.replace("_", " "): [_cell(row[name]) for row in rows] for name in rows[0]}
     first, *others = columns
-    least = {name: _least(name, cells, _WORD if name == first else _PART) for name, cells in columns.items()}
+    least = {}  # smallest widths: all characters of a number, and a part of anything else
+    for name, cells in columns.items():
+        widest, words, most = _widest(cells), _widest(name.split()), _WORD if name == first else _PART
+        least[name] = max(widest, min(words, most)) if _is_number(cells) else min(max(widest, words), most)
     tables = [[first]]
     for name in others:
         if sum(least[n] + _BETWEEN for n in (*tables[-1], name)) + 1 > output.width:
@@ -508,11 +505,11 @@ class Common:
     as_json: Json = False
 
 # %% ../../nbs/10_cli/00_console.ipynb #a58372be
-def upload_to(name: str | None, dry_run: bool = False, of: str = "") -> str | None:
+def upload_to(name: str | None, dry_run: bool = False, model: str = "") -> str | None:
     "Return the name of the repository for the result, checked before any work; a dry run does not ask the Hub."
     if name is None or not FIRST:
         return None
-    if is_gguf(of):
+    if is_gguf(model):
         hint = "upload it by `hf upload`"
         raise SettingError("push_to_hub", f" {name}: folders are uploaded, and the result is a file; {hint}")
     from vocab_lit.app.upload import check_repository, check_upload

@@ -257,7 +257,7 @@ def transplant_(
         check_text(text)
         tokenizer = advised(model, text, tokenizer)
     settings = TransplantSettings(tokenizer, vectors, init).without_unused(list(common.setup or ()), text or ())
-    upload_name = upload_to(common.push_to_hub, common.dry_run, of=model)
+    upload_name = upload_to(common.push_to_hub, common.dry_run, model=model)
     from vocab_lit.models.pipeline import check_transplant, transplant_files
 
     if common.dry_run:
@@ -332,7 +332,7 @@ def trim_(
     source = Source.open(model)
     source.check_new(out)
     check_text(text)
-    upload_name = upload_to(common.push_to_hub, of=model)
+    upload_name = upload_to(common.push_to_hub, model=model)
     from vocab_lit.models.pipeline import trim_files
 
     report = trim_files(source, text, out, trim, language)

@@ -251,9 +251,8 @@ def evaluate(
     run.check()
     folder = as_folder(model)
     check_model_path(folder)
-    from vocab_lit.tasks.evaluate import check_evaluation, evaluate_files
+    from vocab_lit.tasks.evaluate import evaluate_files
 
-    check_evaluation(settings, out, run)
     records = evaluate_files(folder, settings, out, run)
     if common.as_json:
         tell_json(records)

@@ -308,8 +308,8 @@ def evaluate_files(
     """
     settings.check()
     run.check()
-    source = FolderSource.open(source)
     check_evaluation(settings, out, run, folder)
+    source = FolderSource.open(source)
     source.check_finite()
     if settings.task == PERPLEXITY:
         return _perplexity(source, settings)

@@ -166,37 +166,33 @@ def _cut_questions(
     return texts
 
 # %% ../../nbs/07_tasks/05_pairs.ipynb #d3070c56
+def _nearest(mask: np.ndarray) -> tuple[np.ndarray, np.ndarray]:  # (n + 1,) each
+    "Return for each place the next position in the mask (n: none), and the end of the last one before (0: none)."
+    size, positions = len(mask), np.arange(len(mask))
+    following = np.minimum.accumulate(np.append(np.where(mask, positions, size), size)[::-1])[::-1]
+    before = np.maximum.accumulate(np.append(0, np.where(mask, positions + 1, 0)))
+    return following, before
+
+
 def _spans(context: str, offsets: list[tuple[int, int]], inside: np.ndarray) -> np.ndarray:  # (n, 2)
-    "Return the characters of each token of the context without spaces around, (0, 0) of tokens outside and of spaces."
-    size, at = len(context), np.arange(len(context))
+    """Return the characters of each token of the context without spaces around; (0, 0) of tokens outside and of spaces.
+
+    Characters that the tokenizer deletes belong to the token before, or at the beginning of a word to the one after.
+    """
+    size = len(context)
     spans = np.array(offsets, dtype=np.int32).reshape(-1, 2).clip(0, size)
     visible = np.array([not c.isspace() for c in context])
-    # for each place, the first character at or after it that is no space
-    following = np.append(np.where(visible, at, size), size)
-    following = np.minimum.accumulate(following[::-1])[::-1]
-    # for each place, the end of the last character before it that is no space
-    before = np.maximum.accumulate(np.append(0, np.where(visible, at + 1, 0)))
-    trimmed = np.stack([following[spans[:, 0]], before[spans[:, 1]]], 1)
-    trimmed[~inside | (trimmed[:, 1] <= trimmed[:, 0])] = 0
-    return _with_deleted(trimmed, visible)
-
-
-def _with_deleted(spans: np.ndarray, visible: np.ndarray) -> np.ndarray:  # (n, 2)
-    "Extend spans by characters that the tokenizer deletes: those that follow, or precede at the beginning of a word."
-    size = len(visible)
+    following, before = _nearest(visible)
+    spans = np.stack([following[spans[:, 0]], before[spans[:, 1]]], 1)
+    spans[~inside | (spans[:, 1] <= spans[:, 0])] = 0
     edges = np.zeros(size + 1, int)
     np.add.at(edges, spans[:, 0], 1)
     np.add.at(edges, spans[:, 1], -1)
     covered = edges.cumsum()[:size] > 0
-    deleted, at = visible & ~covered, np.arange(size)
-    # for each place, the end of the run of deleted characters that begins there, and the beginning of the one that ends
-    ends = np.append(np.where(deleted, size, at), size)
-    ends = np.minimum.accumulate(ends[::-1])[::-1]
-    begins = np.maximum.accumulate(np.append(0, np.where(deleted, 0, at + 1)))
-    follows = (begins > 0) & np.append(False, covered)[begins]  # they belong to the token before
-    begins = np.where(follows, np.arange(size + 1), begins)
-    grown = np.stack([begins[spans[:, 0]], ends[spans[:, 1]]], 1)
-    return np.where(spans[:, 1:] > 0, grown, 0)
+    ends, begins = _nearest(covered | ~visible)  # of the runs of deleted characters
+    after_token = (begins > 0) & np.append(False, covered)[begins]
+    begins = np.where(after_token, np.arange(size + 1), begins)
+    return np.where(spans[:, 1:] > 0, np.stack([begins[spans[:, 0]], ends[spans[:, 1]]], 1), 0)
 
 
 def _label(answer: Answer, spans: np.ndarray, inside: np.ndarray) -> list[int]:
@@ -363,12 +359,9 @@ class Pair:
     label: str  # as entailment, neutral or contradiction
 
 # %% ../../nbs/07_tasks/05_pairs.ipynb #c146d4e6
-_NAMES = (
-    {"premise": "premise", "hypothesis": "hypothesis", "label": "label"},
-    {"premise": "sentence1", "hypothesis": "sentence2", "label": "gold_label"},  # XNLI's development and test files
-    # its training files, which write contradictory for contradiction
-    {"premise": "premise", "hypothesis": "hypo", "label": "label"},
-)
+_FIELDS = ("premise", "hypothesis", "label")
+# columns of XNLI: its development and test files, and its training files, which write contradictory for contradiction
+_ALIASES = {"sentence1": "premise", "sentence2": "hypothesis", "gold_label": "label", "hypo": "hypothesis"}
 
 
 def read_rows(path: str | Path, what: str) -> Iterator[tuple[str, dict]]:  # the place of each, for messages
@@ -392,15 +385,14 @@ def read_rows(path: str | Path, what: str) -> Iterator[tuple[str, dict]]:  # the
 # %% ../../nbs/07_tasks/05_pairs.ipynb #f276ac26
 def _pair(place: str, row: dict) -> Pair:
     "Return the pair in a row with any of the known column names."
-    names = next((names for names in _NAMES if set(names.values()) <= set(row)), None)
-    if names is None:
-        missing = ", ".join(name for name in _NAMES[0] if name not in row)
+    row = {_ALIASES.get(name, name): value for name, value in row.items()} | row
+    if missing := [name for name in _FIELDS if name not in row]:
         hint = "a pair has premise, hypothesis and label, which a table's first line names"
-        raise UserError(f"{place}: {missing} missing among {', '.join(row)}; {hint}")
-    for field, name in names.items():
+        raise UserError(f"{place}: {', '.join(missing)} missing among {', '.join(row)}; {hint}")
+    for name in _FIELDS:
         if not isinstance(row[name], str) or not row[name].strip():
-            raise UserError(f"{place}: {field} is {row[name]!r}; write a text there, or leave the pair out")
-    premise, hypothesis, label = (row[name].strip() for name in names.values())
+            raise UserError(f"{place}: {name} is {row[name]!r}; write a text there, or leave the pair out")
+    premise, hypothesis, label = (row[name].strip() for name in _FIELDS)
     return Pair(premise, hypothesis, "contradiction" if label == "contradictory" else label)
 
 

@@ -332,12 +332,11 @@ TASK_KEYS = (*TASKS, *(KEEP + name for name in TASKS))  # of a setup file
 GIVEN_SPLITS = {1: ("test",), 2: ("train", "test"), 3: SPLITS}  # by the number of files
 
 # %% ../../nbs/07_tasks/07_settings.ipynb #0ba23d6a
-def evaluation(task: str, given: Mapping[str, object], seeds: int = 4, seed: int = 0) -> EvaluateSettings:
+def evaluation(task: str, options: Mapping[str, object], seeds: int = 4, seed: int = 0) -> EvaluateSettings:
     """Return the settings of an evaluation, from a part of a setup file.
 
-    given: train, dev, test and settings of the task by name
+    options: train, dev, test and settings of the task by name
     """
-    files = {part: str(given.get(part) or "") for part in SPLITS}
-    changes = {name: value for name, value in given.items() if name not in SPLITS}
-    name, (train, dev, test) = task.removeprefix(KEEP), (files[part] for part in SPLITS)
-    return EvaluateSettings(name, test, train, dev, seeds=seeds, seed=seed, changes=changes)
+    train, dev, test = (str(options.get(split) or "") for split in SPLITS)
+    changes = {name: value for name, value in options.items() if name not in SPLITS}
+    return EvaluateSettings(task.removeprefix(KEEP), test, train, dev, seeds=seeds, seed=seed, changes=changes)

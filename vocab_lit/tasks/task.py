@@ -177,7 +177,7 @@ class Task(Generic[Example, Config]):
     config = TaskConfig()  # default settings
     papers: Mapping[str, PaperSettings] = {}  # settings of papers by short name, the one with the defaults first
     heads: str | Mapping = ""  # transformers' mapping from configurations to models with the task's head, or its name
-    fill = {"labels": -100}  # padding of what rows have besides ids
+    fill = {"labels": -100}  # padding of the inputs of rows other than ids
     needs: tuple[str, ...] = ()  # modules of the extra `tasks` that decode or score answers, checked before training
 
     def read(self, path: str | Path) -> list:

@@ -37,7 +37,7 @@ __all__ = ['FILL', 'NO_TARGET', 'shared_ends', 'with_offsets', 'snippet_rows', '
 def _ends(offsets: Sequence[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
     """Find the characters at which a token ends and no later one reaches back.
 
-    offsets: first character of each token, and the one behind its last
+    offsets: first character of each token, and the one after its last
     returns: characters, rising, and the token that ends before each
     """
     starts, ends = np.array(offsets, np.int64).reshape(-1, 2).T

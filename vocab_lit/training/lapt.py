@@ -206,7 +206,7 @@ class LaptRun:
     folder: Path | None = None  # for checkpoints
     resume: bool = False
     callbacks: Sequence[TrainerCallback] = ()  # of the caller
-    max_hours: float = 0  # after which it saves and stops, where there is a folder; 0: no limit
+    max_hours: float = 0  # after which it saves and stops, if there is a folder; 0: no limit
     gradient_checkpointing: bool = False  # recompute activations in the backward pass
     eval_share: float = 0  # largest share of the computation for evaluations; 0: all that `config` requests
     kept: Kept = field(default_factory=Kept)  # text whose loss is recorded, and a share of which is replayed

@@ -120,7 +120,7 @@ def pack(
     file: str | Path | None = None,
     masked: bool | None = None,
 ) -> Any:
-    """Join texts and cut them into blocks; `UserError` where they do not fill one.
+    """Join texts and cut them into blocks; `UserError` if they do not fill one.
 
     passages: lines, or passages of several lines; one that ends with a newline ends a document
     length: tokens in a block
@@ -133,7 +133,7 @@ def pack(
 
 
 def lay_out(stream: Iterable[np.ndarray], length: int, file: str | Path | None = None) -> torch.Tensor | PackedBlocks:
-    """Cut a stream of numbers into blocks; `ValueError` where it does not fill one.
+    """Cut a stream of numbers into blocks; `UserError` if it does not fill one.
 
     stream: 32-bit integers
     length: of a block
@@ -176,7 +176,7 @@ def mask_tokens(
     probability: share of ordinary tokens that become targets
     returns: inputs and labels of the same shape; labels are -100 at positions that are no targets
     """
-    inputs, labels = Masking.of(tokenizer).apply(ids[None], [generator], probability)
+    inputs, labels = Masking.from_tokenizer(tokenizer).apply(ids[None], [generator], probability)
     return inputs[0], labels[0]
 
 
@@ -188,7 +188,7 @@ class Masking(NamedTuple):
     is_ordinary: torch.Tensor  # by id; the last entry stands for every id outside the vocabulary
 
     @classmethod
-    def of(cls, tokenizer: PreTrainedTokenizerBase) -> Masking:
+    def from_tokenizer(cls, tokenizer: PreTrainedTokenizerBase) -> Masking:
         "The masking of a tokenizer; `UserError` if it has no mask."
         special = tuple(sorted(set(tokenizer.all_special_ids)))
         return cls(mask_id(tokenizer), *_ordinary_ids(tokenizer, len(tokenizer), special))
@@ -274,7 +274,7 @@ class MaskedBlocks(Dataset):
     @functools.cached_property
     def masking(self) -> Masking | None:  # once for all blocks: some tokenizers build their vocabulary at each look-up
         "How blocks are masked; None: not at all."
-        return None if self.tokenizer is None else Masking.of(self.tokenizer)
+        return None if self.tokenizer is None else Masking.from_tokenizer(self.tokenizer)
 
     def __getitem__(self, i: int) -> dict[str, torch.Tensor]:  # input_ids and labels, (length,) each
         return self.__getitems__([i])[0]

@@ -125,12 +125,13 @@ def text_stream(tokenizer: PreTrainedTokenizerBase, passages: Iterable[str], mas
     masked: for a masked model, or for a causal one
     """
     parts, targets, n_bytes, unknown = [np.empty(0, np.int32)], [np.empty(0, bool)], 0, 0
+    unknown_id = tokenizer.unk_token_id
     for ids, own, size in _parts(tokenizer, passages, masked):
         parts.append(np.array(ids, np.int32))
         targets.append(np.zeros(len(ids), bool))
         targets[-1][own] = True
         n_bytes += size
-        unknown += sum(i == tokenizer.unk_token_id for i in ids[own])
+        unknown += int((parts[-1][own] == unknown_id).sum())
     ids, is_target = np.concatenate(parts), np.concatenate(targets)
     if masked:
         is_target &= ~np.isin(ids, tokenizer.all_special_ids)

@@ -155,7 +155,7 @@ class Evaluations:
     times: int  # with that before the first step
 
     @classmethod
-    def of(cls, config: LaptConfig, blocks: int, texts: int = 1, share: float = SHARE) -> Evaluations:
+    def within(cls, config: LaptConfig, blocks: int, texts: int = 1, share: float = SHARE) -> Evaluations:
         """Evaluate as often and on as much text as the share allows, at most `OFTEN` times or as `config` requests.
 
         config: its steps are those of the run
@@ -181,7 +181,7 @@ def limited(config: LaptConfig, evaluated: Mapping[str, Tensor], share: float) -
     """
     if not share:
         return config, {**evaluated}
-    plan = Evaluations.of(config, max(map(len, evaluated.values())), len(evaluated), share)
+    plan = Evaluations.within(config, max(map(len, evaluated.values())), len(evaluated), share)
     times = "at the start and the end" if plan.times == 2 else f"{plan.times} times"
     spread = {}
     for name, blocks in evaluated.items():
@@ -329,7 +329,7 @@ def estimate_run(
         micro = 1  # more take as many times as long
     seconds = block_seconds(model, micro, config.length) / micro  # of a block
     freezer.restore()
-    steps, plan = total_steps(config), Evaluations.of(config, n_held_out, share=eval_share)
+    steps, plan = total_steps(config), Evaluations.within(config, n_held_out, share=eval_share)
     minutes = (steps * config.batch_size + plan.times * plan.blocks * forward_share(config)) * seconds / 60
     duration = f"{minutes / 60:,.1f} hours" if minutes >= 60 else f"{minutes:,.0f} minutes"
     passes = steps * config.batch_size * (1 - replay) / blocks
