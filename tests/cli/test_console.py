@@ -161,6 +161,19 @@ def test_errors_of_users_are_one_line_others_have_a_traceback(cell_4aaecbba):
     assert "vocab-lit: internal error (KeyError in " in tried("methods").stderr
 
 
+@pytest.mark.cell('nbs/10_cli/00_console.ipynb', 'cell "a settings class is options with its names and help" (5a40b60d)')
+def test_a_settings_class_is_options_with_its_names_and_help(cell_c5bb432d):
+    printed = cell_c5bb432d.printed
+    assert printed("sw.txt", "--min-tokens", "3") == "sw.txt 3 exact\n" and printed("sw.txt") == "sw.txt 2 exact\n"
+    text = re.sub(r"[\s│]+", " ", printed("--help-all"))
+    for name, option in options(CleanSettings).items():
+        assert f"--{name.replace('_', '-')}" in text and option.help.split(";")[0].split()[-1] in text, name
+    assert sentence("fewest tokens in a line") == "Fewest tokens in a line." and sentence("") == ""
+    assert CleanSettings.heading in text
+    short = printed("--help")
+    assert "--min-tokens" in short and "--help-all" in short and "--duplicates" not in short + printed("--help")
+
+
 @pytest.mark.cell('nbs/10_cli/00_console.ipynb', 'cell "a command has the common options that it names" (5b256069)')
 def test_a_command_has_the_common_options_that_it_names():
     common_trial = typer.Typer()
@@ -180,19 +193,6 @@ def test_a_command_has_the_common_options_that_it_names():
     assert output_text == f"sw.txt False {Common(as_json=True)}\n"
     refused = CliRunner().invoke(common_trial, ["check", "sw.txt", "--setup", "sw.yml"])
     assert refused.exit_code == 2 and CliRunner().invoke(common_trial, ["show", "sw.txt", "--json"]).exit_code == 2
-
-
-@pytest.mark.cell('nbs/10_cli/00_console.ipynb', 'cell "a settings class is options with its names and help" (5a40b60d)')
-def test_a_settings_class_is_options_with_its_names_and_help(cell_c5bb432d):
-    printed = cell_c5bb432d.printed
-    assert printed("sw.txt", "--min-tokens", "3") == "sw.txt 3 exact\n" and printed("sw.txt") == "sw.txt 2 exact\n"
-    text = re.sub(r"[\s│]+", " ", printed("--help-all"))
-    for name, option in options(CleanSettings).items():
-        assert f"--{name.replace('_', '-')}" in text and option.help.split(";")[0].split()[-1] in text, name
-    assert sentence("fewest tokens in a line") == "Fewest tokens in a line." and sentence("") == ""
-    assert CleanSettings.heading in text
-    short = printed("--help")
-    assert "--min-tokens" in short and "--help-all" in short and "--duplicates" not in short + printed("--help")
 
 
 @pytest.mark.cell('nbs/10_cli/00_console.ipynb', 'cell "a dry run does not ask the Hub" (e83eb2b8)')

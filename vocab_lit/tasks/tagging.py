@@ -21,7 +21,6 @@ from vocab_lit.tasks.task import (
     Task,
     TaskConfig,
     forward,
-    label_weights,
     make_row,
     paper_settings,
     room_for_text,
@@ -362,9 +361,8 @@ class Tagging(Task[Tagged, TaggingConfig]):
             scores = scores.softmax(-1)
         return super().losses(scores, batch, config)
 
-    def weights(self, batches, labels, config, gather):
-        apart = labels.index("O") if config.balance_o and "O" in labels else -1
-        return label_weights([b["labels"] for b in batches], apart, gather)
+    def balanced(self, labels: Sequence[str], config: TaggingConfig) -> int:
+        return labels.index("O") if config.balance_o and "O" in labels else -1
 
     def best(self, scores: torch.Tensor, rows: Sequence[Row], config: TaggingConfig) -> list[list[int]]:
         "Return the number of the best tag for each word."

@@ -256,20 +256,9 @@ class Task(Generic[Example, Config]):
 
         return F.cross_entropy(scores.flatten(0, -2), batch["labels"].flatten(), reduction="none")
 
-    def weights(
-        self,
-        batches: Sequence[Mapping[str, torch.Tensor]],
-        labels: Sequence[str],
-        config: Config,
-        gather: Callable[[torch.Tensor], torch.Tensor],
-    ) -> list[torch.Tensor]:
-        """Return a weight for each label, as `label_weights` does.
-
-        batches: parts of an optimizer step
-        labels: by number
-        gather: as in `label_weights`
-        """
-        return label_weights([b["labels"] for b in batches], gather=gather)
+    def balanced(self, labels: Sequence[str], config: Config) -> int:
+        "Return the number of the label that counts as much as all others together; -1: none."
+        return -1
 
     def join(
         self,

@@ -17,6 +17,7 @@ from tqdm.auto import tqdm
 from transformers import EarlyStoppingCallback, TrainerControl, TrainerState, TrainingArguments
 
 from vocab_lit.models.device import device_arguments
+from vocab_lit.tasks.task import label_weights
 from vocab_lit.text.errors import UserError
 from vocab_lit.training.stages import trainable_parameters
 from vocab_lit.training.trainer import Batch, CheckpointTrainer, Count
@@ -110,7 +111,8 @@ class TaskTrainer(CheckpointTrainer):
     ) -> tuple[list, torch.Tensor | int | None]:
         "Return the parts of an optimizer step, with the weights of their labels."
         batches, _ = super().get_batch_samples(epoch_iterator, num_batches, device)
-        weights = self.task.weights(batches, self.labels, self.config, self.accelerator.gather)
+        balanced = self.task.balanced(self.labels, self.config)
+        weights = label_weights([batch["labels"] for batch in batches], balanced, self.accelerator.gather)
         for batch, weight in zip(batches, weights):
             batch["weights"] = weight * self.accelerator.num_processes  # gradients are averaged over processes
         return batches, len(batches)

@@ -189,7 +189,7 @@ class Masking(NamedTuple):
 
     @classmethod
     def from_tokenizer(cls, tokenizer: PreTrainedTokenizerBase) -> Masking:
-        "The masking of a tokenizer; `UserError` if it has no mask."
+        "Return the masking of a tokenizer; `UserError` if it has no mask."
         special = tuple(sorted(set(tokenizer.all_special_ids)))
         return cls(mask_id(tokenizer), *_ordinary_ids(tokenizer, len(tokenizer), special))
 
@@ -273,7 +273,7 @@ class MaskedBlocks(Dataset):
 
     @functools.cached_property
     def masking(self) -> Masking | None:  # once for all blocks: some tokenizers build their vocabulary at each look-up
-        "How blocks are masked; None: not at all."
+        "The masking of the blocks; None: they are not masked."
         return None if self.tokenizer is None else Masking.from_tokenizer(self.tokenizer)
 
     def __getitem__(self, i: int) -> dict[str, torch.Tensor]:  # input_ids and labels, (length,) each
