@@ -284,9 +284,7 @@ class QuestionAnswering(Task[Question, QAConfig]):
     papers = {
         "mad-x": paper_settings(config, adapters=1e-4),
         "focus": paper_settings(  # Table 6
-            replace(config, weight_decay=0.0, **FOCUS | dict(batch_size=64, max_length=384), epochs=5),
-            5e-5,
-            changes={"sw": dict(epochs=25)},
+            replace(config, weight_decay=0.0, **FOCUS | dict(batch_size=64, max_length=384), epochs=5), 5e-5
         ),
     }
 

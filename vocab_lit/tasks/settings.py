@@ -5,7 +5,7 @@
 # %% ../../nbs/07_tasks/07_settings.ipynb #7cfdc9db
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 
@@ -78,16 +78,12 @@ def papers() -> dict[str, dict[str, PaperSettings]]:
     return by_paper
 
 
-def task_settings(
-    paper: str, task: str, adapters: bool = False, low_resource: bool = False, of: Sequence[str] = ()
-) -> TaskConfig:
+def task_settings(paper: str, task: str, adapters: bool = False) -> TaskConfig:
     """Return the settings with which a paper fine-tunes on a task; `SettingError` if it does not.
 
     paper: embedding-structure, mad-x, focus, unks-everywhere or wechsel
     task: pos, ner, qa or nli
     adapters: whether only adapters are trained
-    low_resource: whether the training language has little text
-    of: the training language, and the data set's short name; the last takes precedence
     """
     known = papers()
     one_of("preset", paper, known)
@@ -95,12 +91,7 @@ def task_settings(
     if task not in known[paper]:
         raise SettingError("preset", f"{paper} has no settings for {task}; it has {', '.join(known[paper])}")
     tuning = known[paper][task]
-    config = tuning.adapters if adapters else tuning.whole
-    for name in of:
-        config = replace(config, **tuning.changes.get(name, {}))
-    if low_resource and tuning.low_resource_batch:
-        return replace(config, batch_size=tuning.low_resource_batch)
-    return config
+    return tuning.adapters if adapters else tuning.whole
 
 # %% ../../nbs/07_tasks/07_settings.ipynb #344b0708
 PERPLEXITY = "ppl"

@@ -379,11 +379,6 @@ class Tagging(Task[Tagged, TaggingConfig]):
 _SHORT = TaggingConfig(
     batch_size=16, epochs=100, eval_every=1, patience=NO_EARLY_STOP, max_length=128, schedule="linear", pooling="first"
 )
-_MORE_EPOCHS = {
-    "sw": dict(epochs=25),
-    "germeval14": dict(epochs=25),
-    "masakhaner2": dict(epochs=25, learning_rate=2e-5),
-}
 
 
 class PartsOfSpeech(Tagging):
@@ -416,8 +411,8 @@ class NamedEntities(Tagging):
     config = TaggingConfig(patience=4, balance_o=True)
     papers = {
         "embedding-structure": paper_settings(config),  # Table 7
-        "mad-x": paper_settings(_SHORT, 5e-5, 1e-4, low_resource_batch=8),  # Section 5.2
-        "focus": paper_settings(replace(_SHORT, **FOCUS, epochs=5), 5e-5, changes=_MORE_EPOCHS),  # Table 6
+        "mad-x": paper_settings(_SHORT, 5e-5, 1e-4),  # Section 5.2
+        "focus": paper_settings(replace(_SHORT, **FOCUS, epochs=5), 5e-5),  # Table 6
         "unks-everywhere": paper_settings(replace(_SHORT, epochs=10), 2e-5, 1e-4),
         "wechsel": paper_settings(replace(_SHORT, batch_size=32, epochs=10, warmup_steps=0.1), 2e-5),
     }

@@ -66,28 +66,16 @@ class PaperSettings(NamedTuple):
 
     whole: TaskConfig  # the whole model
     adapters: TaskConfig  # adapters alone
-    low_resource_batch: int | None = None  # batch size in languages with little text; None: as elsewhere
-    # what differs on a data set, or in a language: settings by name
-    changes: Mapping[str, Mapping[str, object]] = MappingProxyType({})
 
 
-def paper_settings(
-    config: TaskConfig,
-    whole: float | None = None,
-    adapters: float | None = None,
-    low_resource_batch: int | None = None,
-    changes: Mapping[str, Mapping[str, object]] = MappingProxyType({}),
-) -> PaperSettings:
+def paper_settings(config: TaskConfig, whole: float | None = None, adapters: float | None = None) -> PaperSettings:
     """Return a paper's settings, from a configuration and the learning rates that the paper states.
 
     whole: learning rate of the whole model; None: the configuration's
     adapters: learning rate of adapters; None: that of the whole model
-    low_resource_batch: as in `PaperSettings`
-    changes: as in `PaperSettings`
     """
     for_model = replace(config, learning_rate=whole) if whole else config
-    for_adapters = replace(for_model, learning_rate=adapters) if adapters else for_model
-    return PaperSettings(for_model, for_adapters, low_resource_batch, changes)
+    return PaperSettings(for_model, replace(for_model, learning_rate=adapters) if adapters else for_model)
 
 
 # Dobler and de Melo (2023, Table 6), in all tasks: scored after every twentieth of the steps
