@@ -1,7 +1,9 @@
 import re
 
 from tools.notebooks import checkout
-from vocab_lit.training.recommended import REPLAY
+from vocab_lit.app.settings import AdaptOptions
+from vocab_lit.text.settings import options
+from vocab_lit.training.recommended import REPLAY, RETENTION
 
 # of runs whose results are recorded with another share: below these headings, in these pages
 RECORDED = {"README.md": 1, "book/index.md": 1, "book/tutorial.md": 1}
@@ -22,3 +24,7 @@ def test_no_page_states_a_learning_rate_by_itself():
         text = (checkout() / page).read_text(encoding="utf-8")
         prose = re.sub(r"```.*?```|<!-- (\w+) -->.*?<!-- /\1 -->", "", text, flags=re.S)
         assert re.findall(r"\b[1-9]e-\d", prose) == [], page
+
+
+def test_the_help_of_adapt_names_the_recommended_limit_of_forgetting():
+    assert re.findall(r"(\d+)%", options(AdaptOptions)["keep"].help) == [f"{100 * (RETENTION - 1):.0f}"]

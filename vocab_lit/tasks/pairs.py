@@ -278,7 +278,6 @@ class QuestionAnswering(Task[Question, QAConfig]):
     name, about = "qa", "question answering"
     file_format, measure = "SQuAD JSON", "F1 and exact match"
     example_files = "squad-train.json, test.json"
-    data_set = "xquad"
     unit, asks, marks = "questions", "questions", "answers"
     config, heads = QAConfig(), "MODEL_FOR_QUESTION_ANSWERING_MAPPING"
     papers = {
@@ -428,7 +427,6 @@ class Pairs(Task[Pair, PairConfig]):
     name, about = "nli", "natural language inference"
     file_format, measure = "premises and hypotheses as TSV with a header or JSON lines", "accuracy"
     example_files = "train.tsv, dev.tsv, test.tsv"
-    data_set = "xnli"
     unit, asks, marks = "pairs", "pairs", "labels"
     config, heads = PairConfig(), "MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING"
     papers = {

@@ -387,7 +387,6 @@ class PartsOfSpeech(Tagging):
     name, about = "pos", "part-of-speech tagging"
     file_format, measure = "CoNLL-U files", "accuracy"
     example_files = "pos-train.conllu, pos-dev.conllu, pos-test.conllu"
-    data_set = "universal-dependencies"
     papers = {
         "embedding-structure": paper_settings(TaggingConfig()),  # Table 7
         "mad-x": paper_settings(_SHORT, 5e-5, 1e-4),
@@ -406,7 +405,6 @@ class NamedEntities(Tagging):
     name, about = "ner", "named-entity recognition"
     file_format, measure = "CoNLL columns", "entity F1"
     example_files = "ner-train.tsv, ner-dev.tsv, ner-test.tsv"
-    data_set = "wikiann"
     needs = ("seqeval.metrics",)
     config = TaggingConfig(patience=4, balance_o=True)
     papers = {

@@ -160,7 +160,6 @@ class Task(Generic[Example, Config]):
     name, about = "", ""  # its name, and a description in a few words
     file_format, measure = "", ""  # of its files and scores, for the help of the command line
     example_files = ""  # names of files in an empty setup file
-    data_set = ""  # short name of the public data set that studies read by default
     unit, asks, marks = "examples", "examples", "labels"  # in messages: examples, what is counted, its labels
     config = TaskConfig()  # default settings
     papers: Mapping[str, PaperSettings] = {}  # settings of papers by short name, the one with the defaults first
