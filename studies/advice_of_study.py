@@ -27,6 +27,7 @@ from studies.advice import (
     rows_of,
 )
 from studies.advice_of_ways import ADAPTED, ways_in_time
+from vocab_lit.training.recommended import REPLAY
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -174,7 +175,7 @@ def decision() -> str:
         (4, f"Bits per byte, untrained → 1e-5 → 3e-5: {of_languages(READS, ('untouched', 'lapt-1e-5', own_read))}."),
         (4, f"With 500 tokens more: {of_languages(READS, (few,))}."),
         (4, f"Tokens per word, its own → 500 more: {of_languages(READS, (own_read, few), WORDS)}."),
-        (2, "*A chat model:* as for a decoder, with `lapt --keep-text english.txt --replay 0.25`."),
+        (2, f"*A chat model:* as for a decoder, with `lapt --keep-text english.txt --replay {REPLAY:g}`."),
         (3, f"{_chat()}."),
     )
     return ":::{div} tree\n" + "\n".join(f"{'  ' * depth}- {text}" for depth, text in lines) + "\n:::"

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from studies.presets import PAPER_TEXT, scale_parameters
 from studies.setups import scale_lapt, scale_tasks, scale_vocab_size
-from vocab_lit.tasks.settings import papers, task_settings
+from studies.task_changes import CHANGES, LOW_RESOURCE_BATCH, changed_settings
+from vocab_lit.tasks.settings import papers
 from vocab_lit.tasks.task import NO_EARLY_STOP
 from vocab_lit.text.corpus import data_path, mix
 from vocab_lit.text.settings import CleanSettings
@@ -82,11 +83,11 @@ def task_values(paper: str, scale: str) -> dict[str, dict[str, dict[str, object]
     by_task = {task: {"whole model": values(whole[task]), "adapters": values(adapters[task])} for task in known}
     if scale == "mini":
         return by_task
-    for task, settings in known.items():
-        for name in settings.changes:
-            by_task[task][name] = values(task_settings(paper, task, of=[name]))
-        if settings.low_resource_batch:
-            by_task[task]["low-resource"] = values(task_settings(paper, task, low_resource=True))
+    for task in known:
+        for name in CHANGES.get((paper, task), ()):
+            by_task[task][name] = values(changed_settings(paper, task, cases=[name]))
+        if (paper, task) in LOW_RESOURCE_BATCH:
+            by_task[task]["low-resource"] = values(changed_settings(paper, task, low_resource=True))
     return by_task
 
 

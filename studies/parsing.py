@@ -329,7 +329,6 @@ class Parsing(Task):
     name, about = "dp", "dependency parsing"
     file_format, measure = "CoNLL-U files", "labelled and unlabelled attachment"
     example_files = "train.conllu, dev.conllu, test.conllu"
-    data_set = "universal-dependencies"
     unit, asks, marks = "sentences", "words", "relations"
     config = ParsingConfig()
     papers = {"unks-everywhere": paper_settings(config, adapters=5e-4)}

@@ -15,9 +15,10 @@ from studies.hub_sources import MODELS, get_source
 from studies.parsing import Parsed
 from studies.phrasebook_tasks import inferences, questions
 from studies.presets import PAPER_TEXT, PaperText, on_data_sets, paper_of, task_and_set
+from studies.task_changes import changed_settings
 from vocab_lit.tasks.evaluate import read_examples
 from vocab_lit.tasks.pairs import Answer, Pair, Question
-from vocab_lit.tasks.settings import GIVEN_SPLITS, TASKS, papers, task_settings
+from vocab_lit.tasks.settings import GIVEN_SPLITS, TASKS, papers
 from vocab_lit.tasks.tagging import Tagged
 from vocab_lit.tasks.task import TaskConfig, hold_out
 from vocab_lit.text.corpus import data_path, mix, read_lines, split_lines
@@ -315,13 +316,13 @@ def scale_lapt(
 def scale_tasks(
     scale: str,
     preset: str = "focus",
-    of: Sequence[str] = (),  # languages and data sets, as in `task_settings`
+    of: Sequence[str] = (),  # languages and data sets, as in `changed_settings`
 ) -> Mapping[str, TaskConfig]:  # by task
     "The hyper-parameters of fine-tuning at a scale; of tasks that the paper does not have, the tasks' own."
     paper, adapters = preset.removesuffix("-adapter"), preset.endswith("-adapter")
     paper = "wechsel" if paper.startswith("wechsel") else paper
     others = default_configs() if paper in ("focus", "embedding-structure") else {}
-    tasks = {**others, **{task: task_settings(paper, task, adapters, of=of) for task in papers()[paper]}}
+    tasks = {**others, **{task: changed_settings(paper, task, adapters, cases=of) for task in papers()[paper]}}
     if scale != "mini":
         return tasks
     rates = MINI_RATES[preset].tasks if preset in MINI_RATES else {}

@@ -17,6 +17,7 @@ from studies.hub import hub_model
 from studies.published import unstack_in_order
 from studies.setups import scale_lapt, scale_models, scale_vocab_size
 from studies.store import Cell, ResultStore, cell_stamp, with_needs
+from studies.task_changes import changed_settings
 from vocab_lit.methods.factored import Factoring, Factors, factorize, load_factors
 from vocab_lit.models.adapterhub import load_adapter, save_adapter
 from vocab_lit.models.device import find_device
@@ -26,7 +27,6 @@ from vocab_lit.models.source import load_model
 from vocab_lit.models.token_tensors import token_parameters
 from vocab_lit.study.results import Workers, made_once
 from vocab_lit.tasks.finetune import evaluate, fine_tune
-from vocab_lit.tasks.settings import task_settings
 from vocab_lit.tasks.task import TaskConfig
 from vocab_lit.text.files import in_mirror, write_file, write_folder
 from vocab_lit.tokens.load import load_tokenizer
@@ -174,7 +174,8 @@ class Transfer:
     def config(self, task: str, language: str, adapters: bool) -> TaskConfig:
         config = self.target(language, adapters).setup.tasks[task]
         if self.scale != "mini" and language in self.low_resource:
-            config = replace(config, batch_size=task_settings(self.paper, task, adapters, low_resource=True).batch_size)
+            smaller = changed_settings(self.paper, task, adapters, low_resource=True)
+            config = replace(config, batch_size=smaller.batch_size)
         return replace(config, **self.settings.get(task, {}))
 
     @property

@@ -26,8 +26,12 @@ from tools.stamps import stamped_files
 
 LABEL = 60  # characters of a test's name
 LINES = 20  # of a chapter's code cell
+CELL_ROOMS = ("05_models", "06_training", "10_cli", "12_runs")  # subpackages whose exported cells are limited
+CELL_LINES, CLASS_LINES = 60, 100  # of an exported cell with functions or several definitions; with one class
+CELL_MARGIN = 4  # further lines of such a cell: its directive, a constant, blank lines
 STATUS = "status"  # the page of book/runs that no notebook stands behind
 PLAIN = ("studies", "benchmarks", "tools")  # packages that are written by hand
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 TOP = {  # what git keeps at the top of the repository
     *("nbs", "vocab_lit", "tests", "book", "data", *PLAIN),
     *("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "CITATION.cff", "LICENSE"),
@@ -113,6 +117,23 @@ def check_lengths(root: Path) -> list[str]:
             lines, most = len(source(raw).splitlines()), max(LINES, len(names)) if raw is listed else LINES
             if lines > most:
                 problems.append(f"{path.relative_to(root).as_posix()}, {cell.label}: {lines} lines, {most} at most")
+    return problems
+
+
+def check_cells(root: Path) -> list[str]:
+    "The exported cells that hold more than one function, one class, or small definitions that belong together."
+    problems = []
+    for path in [path for room in CELL_ROOMS for path in sorted((root / "nbs" / room).glob("*.ipynb"))]:
+        cells = read_notebook(path)["cells"]
+        for cell in code_cells(path):
+            definitions = [node for node in ast.parse(cell.source).body if isinstance(node, _DEFINITIONS)]
+            if "export" not in cell.directives or not definitions:
+                continue
+            is_class = len(definitions) == 1 and isinstance(definitions[0], ast.ClassDef)
+            lines, most = len(source(cells[cell.index]).splitlines()), CLASS_LINES if is_class else CELL_LINES
+            if lines > most + CELL_MARGIN:
+                names = ", ".join(node.name for node in definitions)
+                problems.append(f"{path.relative_to(root).as_posix()}, {names}: {lines} lines, {most} at most")
     return problems
 
 
@@ -217,6 +238,7 @@ CHECKS = {  # what repairs a problem: the check that tells it
     "A chapter stands in book/, book/chapters.yml and _toc.yml": check_chapters,
     "Give the inner condition a name, or write the choice as a table": check_conditionals,
     "Divide a cell between two thoughts, or move what others could use into the library": check_lengths,
+    "Divide an exported cell: one function, one class, or small definitions that belong together": check_cells,
     "Compute the number from a record: a marker of tools/facts.py, or a code cell": check_findings,
     "Shorten the library; `python -m tools.count` shows where it grew": check_counts,
     "Give each notebook of a room a number of its own": check_numbers,

@@ -16,6 +16,7 @@ from studies.advice_of_ways import ADAPTED  # the module registers more
 from studies.retained_words import TABLE
 from vocab_lit.text.corpus import data_path
 from vocab_lit.text.markup import markdown_table, of_ours
+from vocab_lit.training.recommended import LAPT_RATES, REPLAY, RETAINED_WORDS, RETENTION, RETENTION_SAMPLED, format_rate
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -568,10 +569,51 @@ def speedrun() -> str:
 
 
 @_fact()
+def default_rate() -> str:
+    "The learning rate of `lapt` for decoders."
+    return format_rate(LAPT_RATES[None])
+
+
+@_fact()
+def replay_option() -> str:
+    "The options that replay the recommended share."
+    return f"`--keep-text english.txt --replay {REPLAY:g}`"
+
+
+@_fact()
+def replay_command() -> str:
+    "The command that trains on a text and replays another."
+    return f"`lapt extended --text mine.txt --keep-text english.txt --replay {REPLAY:g} --steps 1000 --out trained`"
+
+
+@_fact()
+def frequent_words() -> str:
+    "How many frequent words of a retained language keep their tokens."
+    return f"{RETAINED_WORDS:,}"
+
+
+@_fact()
+def retention_limits() -> str:
+    "How much a candidate of `adapt` may cost retained languages."
+    text, sampled = (f"{limit - 1:.0%}" for limit in (RETENTION, RETENTION_SAMPLED))
+    return f"{text} in bits per byte on the text, or {sampled} on the generated sentences"
+
+
+def commands_by_group() -> dict[str, dict[str, str]]:  # {group: {command: first sentence of its help}}
+    "The commands in the groups of --help."
+    from typer.main import get_command
+
+    from vocab_lit.cli.main import app
+
+    groups: dict[str, dict[str, str]] = {}
+    for name, command in getattr(get_command(app), "commands").items():  # noqa: B009
+        groups.setdefault(command.rich_help_panel, {})[name] = command.get_short_help_str(limit=400)
+    return groups
+
+
+@_fact()
 def commands() -> str:
     "A table of all commands, in groups."
-    from vocab_lit.cli.main import commands_by_group
-
     rows = [[group.lower(), ", ".join(f"`{name}`" for name in there)] for group, there in commands_by_group().items()]
     return markdown_table(["to", "`vocab-lit` ..."], rows, of_ours)
 
@@ -579,7 +621,5 @@ def commands() -> str:
 @_fact()
 def all_commands() -> str:
     "A table of all commands with what each does."
-    from vocab_lit.cli.main import commands_by_group
-
     listed = {name: told for there in commands_by_group().values() for name, told in there.items()}
     return markdown_table(["`vocab-lit` ...", "does"], [[f"`{name}`", told] for name, told in listed.items()], of_ours)

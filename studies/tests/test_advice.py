@@ -9,6 +9,7 @@ import pytest
 from studies import advice, advice_of_study, advice_of_ways
 from tools.notebooks import checkout
 from vocab_lit.text.corpus import data_path
+from vocab_lit.training.recommended import LAPT_RATES
 
 PAGES = ("README.md", "book/*.md", "book/*.ipynb")
 NUMBERS = ("bits_after", "value", "bits_per_byte", "score", "obeyed", "sw bits per byte")  # columns of the records
@@ -73,6 +74,13 @@ def test_the_words_of_advice_follow_its_numbers(request):
         for what, source, target in leaves:
             assert (what == "`--vocab-size N`") == (int(target) > int(source) + 1), what
     assert f"--learning-rate {advice.advised_rate(advice.UNREAD)}`" in after
+
+
+def test_the_recommended_rates_are_those_that_the_record_advises():
+    pretrained = {True: advice.READS, False: advice.UNREAD}
+    assert {known: float(advice.advised_rate(model)) for known, model in pretrained.items()} == {
+        known: LAPT_RATES[known] for known in pretrained
+    }
 
 
 def test_the_advised_rate_is_the_lowest_within_what_seeds_differ_by():

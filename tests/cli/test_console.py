@@ -4,7 +4,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 from types import SimpleNamespace
 from typing import Annotated
-from vocab_lit.cli.console import OneLine, TRACEBACK, _cell, _remarks, command, log, remarks_shown, sentence, tell_json, upload_rows, upload_to
+from vocab_lit.cli.console import Common, OneLine, TRACEBACK, _cell, _remarks, command, log, remarks_shown, sentence, tell_json, upload_rows, upload_to
 from vocab_lit.text.errors import UserError
 from vocab_lit.text.settings import CleanSettings, SettingError, options
 from vocab_lit.training.settings import RunStopped
@@ -174,9 +174,30 @@ def test_a_settings_class_is_options_with_its_names_and_help(cell_c5bb432d):
     assert "--min-tokens" in short and "--help-all" in short and "--duplicates" not in short + printed("--help")
 
 
+@pytest.mark.cell('nbs/10_cli/00_console.ipynb', 'cell "a command has the common options that it names" (5b256069)')
+def test_a_command_has_the_common_options_that_it_names():
+    common_trial = typer.Typer()
+
+
+    @command("check", group=common_trial)
+    def check(text: Annotated[str, typer.Argument()], common: Annotated[Common, "dry_run as_json"], bits: bool = True):
+        print(text, bits, common)
+
+
+    @command("show", group=common_trial)
+    def show_text(text: Annotated[str, typer.Argument()]):
+        print(text)
+
+
+    output_text = CliRunner().invoke(common_trial, ["check", "sw.txt", "--json", "--no-bits"]).output
+    assert output_text == f"sw.txt False {Common(as_json=True)}\n"
+    refused = CliRunner().invoke(common_trial, ["check", "sw.txt", "--setup", "sw.yml"])
+    assert refused.exit_code == 2 and CliRunner().invoke(common_trial, ["show", "sw.txt", "--json"]).exit_code == 2
+
+
 @pytest.mark.cell('nbs/10_cli/00_console.ipynb', 'cell "a dry run does not ask the Hub" (e83eb2b8)')
 def test_a_dry_run_does_not_ask_the_hub():
     assert upload_to("me/model-sw", dry_run=True) == "me/model-sw" and upload_to(None) is None
     assert upload_rows("me/sw")[0]["makes"] == "me/sw" and upload_rows(None) == []
     with pytest.raises(SettingError, match="the result is a file"):
-        upload_to("me/sw", of="model.gguf")
+        upload_to("me/sw", model="model.gguf")

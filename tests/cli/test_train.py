@@ -4,13 +4,14 @@ from studies.phrasebook import dictionary, lines, sentences
 from tools.examples import run
 from types import SimpleNamespace
 from vocab_lit.app.settings import AdaptOptions
+from vocab_lit.cli.train import lapt_
+from vocab_lit.training.recommended import REPLAY
 import json
 import numpy as np
 import pytest
 import re
 import shutil
 import tempfile
-import vocab_lit.cli.train
 
 
 @pytest.fixture(scope='module')
@@ -25,6 +26,7 @@ def cell_a42a8f16():
 
     from studies.phrasebook import dictionary, lines, sentences
     from tools.examples import run, tiny_model
+    from vocab_lit.training.recommended import REPLAY
 
     place = tiny_model(tempfile.mkdtemp())
     run("transplant", place / "model", "--text", place / "sw.txt", "--vocab-size", 700, "--out", place / "sw")
@@ -118,6 +120,11 @@ def test_text_is_cleaned_a_model_trained_on_and_evaluated(cell_a42a8f16):
         place / "train.bio",
         *quickly,
     )
+
+
+@pytest.mark.cell('nbs/10_cli/03_train.ipynb', 'cell "the help of lapt replays the recommended share" (e56f8a41)')
+def test_the_help_of_lapt_replays_the_recommended_share():
+    assert re.findall(r"--replay (\d[\d.]*)", lapt_.__doc__ or "") == [f"{REPLAY:g}"]
 
 
 @pytest.mark.cell('nbs/10_cli/03_train.ipynb', 'cell "a language adapter is trained and used" (0bec5041)')

@@ -124,22 +124,22 @@ def test_evaluations_take_a_tenth_of_the_computation_at_most():
     for steps, batch, length, texts in runs:
         for mode in ("all", "two-stage", "emb", "new"):
             asked = LaptSettings(steps=steps, batch_size=batch, length=length, mode=mode).config()
-            plan = Evaluations.of(asked, 300, texts)
+            plan = Evaluations.within(asked, 300, texts)
             seen = [step for step in range(total_steps(asked) + 1) if step % plan.every == 0 or step == total_steps(asked)]
             computed = len(seen) * plan.blocks * texts * forward_share(asked)
             assert 25 >= plan.times == len(seen) >= 2
             assert computed / (computed + total_steps(asked) * batch) <= 0.1 and 1 <= plan.blocks <= 300
-    assert Evaluations.of(LaptConfig(steps=1, batch_size=1), 300).blocks == 1
+    assert Evaluations.within(LaptConfig(steps=1, batch_size=1), 300).blocks == 1
 
 
 @pytest.mark.cell('nbs/06_training/04_stages.ipynb', 'cell "a short run is evaluated at its start and end alone" (abeee71c)')
 def test_a_short_run_is_evaluated_at_its_start_and_end_alone():
     long = LaptSettings(steps=10_000).config()
-    assert Evaluations.of(long, 300) == Evaluations(long.eval_every, 300, 21)
-    assert Evaluations.of(LaptConfig(steps=10, batch_size=4, length=64, eval_every=1), 300) == Evaluations(10, 6, 2)
+    assert Evaluations.within(long, 300) == Evaluations(long.eval_every, 300, 21)
+    assert Evaluations.within(LaptConfig(steps=10, batch_size=4, length=64, eval_every=1), 300) == Evaluations(10, 6, 2)
     seldom = LaptConfig(steps=10_000, batch_size=16, eval_every=5000)
-    assert Evaluations.of(seldom, 300).times == 21 and Evaluations.of(seldom, 300, share=0).times == 3
-    assert Evaluations.of(LaptConfig(steps=10, eval_every=3), 300, share=0) == Evaluations(3, 300, 5)
+    assert Evaluations.within(seldom, 300).times == 21 and Evaluations.within(seldom, 300, share=0).times == 3
+    assert Evaluations.within(LaptConfig(steps=10, eval_every=3), 300, share=0) == Evaluations(3, 300, 5)
 
 
 @pytest.mark.cell('nbs/06_training/04_stages.ipynb', 'cell "held-out blocks are spread over the text" (8bbbda99)')

@@ -5,7 +5,11 @@ import nbformat
 from tools import checks
 from tools.chapters import chapters, pages
 from tools.checks import (
+    CELL_LINES,
+    CELL_MARGIN,
+    CLASS_LINES,
     LINES,
+    check_cells,
     check_chapters,
     check_conditionals,
     check_counts,
@@ -42,6 +46,27 @@ def test_a_long_cell_of_a_chapter_is_found_parameters_have_a_line_each_and_the_l
     ]
     chapter.unlink()
     assert check_lengths(repo) == []
+
+
+def test_an_exported_cell_holds_one_function_one_class_or_small_definitions_and_a_larger_one_is_named(repo):
+    def function(name, lines):
+        return "\n".join([f"def {name}():", *["    pass"] * (lines - 1)])
+
+    def written(*cells, room="06_training"):
+        write_notebook(repo / "nbs" / room / "00_long.ipynb", *(f"#| export\n{cell}" for cell in cells))
+        return check_cells(repo)
+
+    most = CELL_LINES + CELL_MARGIN - 1  # beside the directive
+    one_class = "\n".join(["class C:", *["    a = 0"] * (CLASS_LINES + CELL_MARGIN - 2)])
+    assert written(function("f", most), one_class, "x = 0\n" * 200, f"{function('g', 9)}\n{function('h', 9)}") == []
+    assert written(function("f", most + 1)) == ["nbs/06_training/00_long.ipynb, f: 65 lines, 60 at most"]
+    assert written(f"{one_class}\n    b = 0") == ["nbs/06_training/00_long.ipynb, C: 105 lines, 100 at most"]
+    two = f"{function('f', 40)}\n{function('g', 40)}"
+    assert written(two) == ["nbs/06_training/00_long.ipynb, f, g: 81 lines, 60 at most"]
+    assert written(f"{one_class}\n{function('f', 2)}")[0].startswith("nbs/06_training/00_long.ipynb, C, f: 106")
+    assert written("x = 0") == [] and written(two, room="01_text") == []
+    write_notebook(repo / "nbs" / "06_training" / "00_long.ipynb", two)  # an example
+    assert check_cells(repo) == []
 
 
 def test_text_that_ends_its_lines_as_the_system_does_is_found_in_the_library(repo):

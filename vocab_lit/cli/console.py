@@ -6,8 +6,8 @@
 __all__ = ['log', 'FIRST', 'output', 'TRACEBACK', 'app', 'TEXT_HELP', 'ModelName', 'ModelOrGguf', 'Texts', 'RunText', 'Field',
            'NewFolder', 'NewModel', 'Language', 'PushToHub', 'DryRun', 'Json', 'SetupFile', 'RemarkHandler',
            'remarks_shown', 'show', 'show_facts', 'show_line', 'tell_json', 'Stopped', 'error_message', 'OneLine',
-           'sentence', 'with_settings', 'subcommands', 'command', 'argument', 'given', 'as_folder', 'with_text_field',
-           'sources', 'upload_to', 'show_plan', 'upload_rows', 'upload_if_named']
+           'sentence', 'with_settings', 'subcommands', 'command', 'argument', 'cli_option', 'as_folder',
+           'with_text_field', 'sources', 'Common', 'upload_to', 'show_plan', 'upload_rows', 'upload_if_named']
 
 # %% ../../nbs/10_cli/00_console.ipynb #e57c784c
 import inspect as signatures
@@ -22,7 +22,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from copy import copy
-from dataclasses import MISSING
+from dataclasses import MISSING, dataclass
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_args
 
@@ -61,7 +61,7 @@ _remarks = Console(stderr=True, highlight=False, emoji=False)
 
 
 class RemarkHandler(logging.Handler):
-    "Prints each remark as a line on standard error."
+    "Handler that prints each record as a line on standard error."
 
     def emit(self, record: logging.LogRecord) -> None:
         if FIRST:
@@ -70,7 +70,7 @@ class RemarkHandler(logging.Handler):
 
 @contextmanager
 def remarks_shown() -> Iterator[None]:
-    "Inside the block, remarks of the library are printed, and warnings of other packages as notes."
+    "Inside the block, log messages of the library are printed, and warnings of other packages as notes."
     handler, level = RemarkHandler(), log.level
     log.addHandler(handler)
     log.setLevel(logging.INFO)
@@ -105,22 +105,19 @@ def _widest(cells: Iterable[str]) -> int:
 def _is_number(cells: list[str]) -> bool:
     return all(map(_NUMBER.fullmatch, cells))
 
-
-def _least(name: str, cells: list[str], most: int = _PART) -> int:
-    "Return the characters that a column cannot do without: all of a number, and a part of anything else."
-    widest, words = _widest(cells), _widest(name.split())
-    return max(widest, min(words, most)) if _is_number(cells) else min(max(widest, words), most)
-
 # %% ../../nbs/10_cli/00_console.ipynb #e6f9fa7c
 def show(rows: list[dict], title: str = "") -> None:
-    "Print records as a table, in which numbers are not broken; if it is too wide, the other columns in a second."
+    "Print records as a table without broken numbers; columns that do not fit are in a second table."
     if not rows or not FIRST:
         return
     if title:
         output.print(f"[bold]{escape(title)}[/bold]", soft_wrap=True)
     columns = {name.replace("_", " "): [_cell(row[name]) for row in rows] for name in rows[0]}
     first, *others = columns
-    least = {name: _least(name, cells, _WORD if name == first else _PART) for name, cells in columns.items()}
+    least = {}  # smallest widths: all characters of a number, and a part of anything else
+    for name, cells in columns.items():
+        widest, words, most = _widest(cells), _widest(name.split()), _WORD if name == first else _PART
+        least[name] = max(widest, min(words, most)) if _is_number(cells) else min(max(widest, words), most)
     tables = [[first]]
     for name in others:
         if sum(least[n] + _BETWEEN for n in (*tables[-1], name)) + 1 > output.width:
@@ -153,12 +150,12 @@ def show_line(line: str) -> None:
 
 
 def tell_json(result: object) -> None:
-    "Print JSON, readable in any script; a number that is not finite is null, which JSON has."
+    "Print JSON, readable in any script; a number that is not finite becomes null."
     print(to_json(result, indent=2, inf_nan_mode="null").decode())
 
 # %% ../../nbs/10_cli/00_console.ipynb #0bff05bc
 class Stopped(BaseException):
-    "A signal came outside of training, where nothing has to be saved."
+    "A signal outside of training, where nothing has to be saved."
 
 
 TRACEBACK = "VOCAB_LIT_TRACEBACK"  # in the environment
@@ -191,7 +188,7 @@ def _stop(number: int, frame: object) -> None:
 
 # %% ../../nbs/10_cli/00_console.ipynb #c3695aaa
 class OneLine(TyperGroup):
-    "Commands whose remarks are printed, and whose users' errors are one line."
+    "Commands whose log messages are printed, and whose users' errors are one line."
 
     def main(self, *args: Any, **options: Any) -> Any:
         for stream in (sys.stdout, sys.stderr):
@@ -206,10 +203,10 @@ class OneLine(TyperGroup):
         try:
             with remarks_shown():
                 result = super().invoke(ctx)
-                sys.stdout.flush()  # so that a reader who has left is met here
+                sys.stdout.flush()  # raises here if the reader has closed the pipe
                 return result
         except (BrokenPipeError, typer.Exit, typer.Abort):
-            raise  # a pipe such as `| head`, which typer ends without a word
+            raise  # a pipe such as `| head`, which typer ends silently
         except KeyboardInterrupt:
             _leave("interrupted; nothing half-written is left, and a run of lapt resumes with --resume", 130)
         except Stopped as e:
@@ -227,20 +224,20 @@ class OneLine(TyperGroup):
 
 
 def _again(ctx: typer.Context, when: str = "") -> str:
-    "How a command that was stopped goes on; `adapt` and `study` do so by themselves."
+    "Return how a stopped command is resumed; `adapt` and `study` resume by themselves."
     resumes = ctx.invoked_subcommand in ("lapt", "adapter", "evaluate")
     return f"call it again with --resume{when}" if resumes else "call it again"
 
 # %% ../../nbs/10_cli/00_console.ipynb #491965e3
-_NUMBERS = ("int", "float")  # which the settings class reads, so that what is no number is told in its words
+_NUMBERS = ("int", "float")  # which the settings class reads, so that its message names a wrong number
 _TYPES = {**dict.fromkeys(("str", "File", "Model", *_NUMBERS), str), "bool": bool, "Files": list[str]}
 
 
 def sentence(text: str) -> str:
-    "The help of a field as a sentence in Markdown; a value or method that it begins with stays as it is written."
+    "Return the help of a field as a sentence in Markdown; a value or method at its beginning keeps its case."
     if re.match(r"[a-z-]+ [a-z]", text):
         text = text[0].upper() + text[1:]
-    escaped = text.replace("<", "\\<")  # which Markdown would take for the begin of HTML
+    escaped = text.replace("<", "\\<")  # which Markdown would take for HTML
     return f"{escaped}." if text else ""
 
 
@@ -255,14 +252,14 @@ def _is_named(parameter: typer.CallbackParam, value: _T) -> _T:
 
 
 def _path(value: str) -> Path:
-    "Return a path that is given, which may not be empty."
+    "Return a path; raise an error if it is empty."
     if not str(value):
         raise typer.BadParameter(_EMPTY)
     return Path(value)
 
 # %% ../../nbs/10_cli/00_console.ipynb #b245349c
 def _parameter(option: Option, default: object, panel: str | None) -> signatures.Parameter:
-    "Return the parameter of a command that an option is: its name and help, and the heading it is under."
+    "Return the parameter of a command for an option: its name, help and heading."
     name, empty = f"--{option.name.replace('_', '-')}", default is MISSING or default in (None, "", ())
     if option.kind == "bool" and default is not False:
         name = f"{name}/--no-{name[2:]}"
@@ -279,15 +276,15 @@ def _parameter(option: Option, default: object, panel: str | None) -> signatures
     return signatures.Parameter(option.name, keyword, annotation=Annotated[kind, info], **usual)
 
 # %% ../../nbs/10_cli/00_console.ipynb #6b362b53
-def _print_all(ctx: typer.Context, asked: bool) -> None:
-    "Print the help with the options that it leaves out otherwise."
-    if not asked:
+def _print_all(ctx: typer.Context, requested: bool) -> None:
+    "Print the help with all options."
+    if not requested:
         return
-    aside = [p for p in ctx.command.params if getattr(p, "hidden", False)]
-    for parameter in aside:
+    hidden = [p for p in ctx.command.params if getattr(p, "hidden", False)]
+    for parameter in hidden:
         vars(parameter)["hidden"] = False
     typer.echo(ctx.get_help(), nl=False)
-    for parameter in aside:
+    for parameter in hidden:
         vars(parameter)["hidden"] = True
     raise typer.Exit
 
@@ -299,7 +296,8 @@ _HELP_ALL = signatures.Parameter(
 
 
 def _adjusted(parameter: signatures.Parameter, main: list[str]) -> signatures.Parameter:
-    "Return a parameter that refuses an empty path, and that the usual help leaves out unless it is a main option."
+    "Return a parameter that refuses an empty path, and that only the full help shows unless it is a main option."
+    parameter = parameter.replace(kind=signatures.Parameter.KEYWORD_ONLY)
     kind, *rest = get_args(parameter.annotation) or [None]
     if not rest or not isinstance(rest[0], (OptionInfo, ArgumentInfo)):
         return parameter
@@ -311,36 +309,40 @@ def _adjusted(parameter: signatures.Parameter, main: list[str]) -> signatures.Pa
         if main:
             info.hidden = parameter.name not in main
             info.rich_help_panel = (info.rich_help_panel or "Further options") if info.hidden else None
-    return parameter.replace(annotation=Annotated[kind, info], kind=signatures.Parameter.KEYWORD_ONLY)
+    return parameter.replace(annotation=Annotated[kind, info])
 
 # %% ../../nbs/10_cli/00_console.ipynb #dc564944
 def with_settings(command: Callable[..., None], main: str = "") -> Callable[..., None]:
-    "Return a command for Typer, whose settings objects come from options, one for each of their fields."
+    "Return a command for Typer that builds its settings objects from options, one for each of their fields."
     own: dict[str, signatures.Parameter] = {}
-    of_settings: dict[str, signatures.Parameter] = {}
-    groups: dict[str, tuple[type[Settings], list[str]]] = {}
+    shared: dict[str, signatures.Parameter] = {}
+    from_settings: dict[str, signatures.Parameter] = {}
+    groups: dict[str, tuple[type, dict[str, object]]] = {}  # class and defaults of each object
     for p in signatures.signature(command, eval_str=True).parameters.values():
         cls, *only = get_args(p.annotation) or [p.annotation]
-        if not (isinstance(cls, type) and issubclass(cls, Settings)):
-            own[p.name] = p.replace(kind=signatures.Parameter.KEYWORD_ONLY)
-            continue
-        known = options(cls)
-        names = only[0].split() if only else [name for name, option in known.items() if option.kind in _TYPES]
-        groups[p.name] = cls, names
-        for name in names:
-            default = getattr(p.default, name, known[name].default)
-            of_settings.setdefault(name, _parameter(known[name], default, cls.heading or None))
-    parameters = {name: _adjusted(p, main.split()) for name, p in (of_settings | own).items()}
-    parameters = {name: parameters[name] for name in [*own, *(n for n in of_settings if n not in own)]}
+        if cls is Common:
+            known = signatures.signature(Common, eval_str=True).parameters
+            shared = {name: known[name] for name in only[0].split()}
+            groups[p.name] = cls, {name: option.default for name, option in shared.items()}
+        elif isinstance(cls, type) and issubclass(cls, Settings):
+            fields = options(cls)
+            names = only[0].split() if only else [name for name, option in fields.items() if option.kind in _TYPES]
+            groups[p.name] = cls, {name: fields[name].default for name in names}
+            for name in names:
+                default = getattr(p.default, name, fields[name].default)
+                from_settings.setdefault(name, _parameter(fields[name], default, cls.heading or None))
+        else:
+            own[p.name] = p
+    parameters = {name: _adjusted(p, main.split()) for name, p in (own | shared | from_settings | own).items()}
     if main:
         parameters["help_all"] = _HELP_ALL
 
     def call(**values: object) -> None:
-        made = {
-            name: cls(**{n: options(cls)[n].default if values[n] is None else values[n] for n in names})
-            for name, (cls, names) in groups.items()
+        objects = {
+            name: cls(**{n: usual if values[n] is None else values[n] for n, usual in defaults.items()})
+            for name, (cls, defaults) in groups.items()
         }
-        command(**{name: values[name] for name in own}, **made)
+        command(**{name: values[name] for name in own}, **objects)
 
     call.__name__, call.__doc__ = command.__name__, command.__doc__
     vars(call)["__signature__"] = signatures.Signature(list(parameters.values()))
@@ -361,7 +363,7 @@ app = typer.Typer(
 
 
 def subcommands(name: str, panel: str, help: str) -> typer.Typer:
-    "A command that has commands of its own."
+    "Add a command that has subcommands."
     group = typer.Typer(no_args_is_help=True, rich_markup_mode="markdown", help=help)
     app.add_typer(group, name=name, rich_help_panel=panel)
     return group
@@ -373,7 +375,7 @@ def command(
     main: str = "",  # names of the options that --help shows, with spaces between; empty: all
     group: typer.Typer = app,
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    "Make a function a command, whose settings objects come from options."
+    "Register a function as a command, with options for its settings objects."
 
     def register(function: Callable[..., None]) -> Callable[..., None]:
         group.command(name, rich_help_panel=panel)(with_settings(function, main))
@@ -383,12 +385,12 @@ def command(
 
 # %% ../../nbs/10_cli/00_console.ipynb #d20c4bb4
 def argument(help: str, metavar: str | None = None) -> ArgumentInfo:
-    "The Typer parameter of an argument."
+    "Return the Typer parameter of an argument."
     return typer.Argument(metavar=metavar, help=help, show_default=False)
 
 
-def given(help: str, *names: str, shown: str | bool = False, **more: Any) -> OptionInfo:
-    "The Typer parameter of an option; `shown` is what the help says of its default."
+def cli_option(help: str, *names: str, shown: str | bool = False, **more: Any) -> OptionInfo:
+    "Return the Typer parameter of an option; `shown` describes its default in the help."
     return typer.Option(*names, help=help, show_default=shown, **more)
 
 
@@ -399,7 +401,7 @@ def _mirrored(name: str) -> str:
 
 
 def as_folder(model: str) -> str:
-    "The folder of a model, in the mirror of the Hub or into which a GGUF file is dequantised once."
+    "Return the folder of a model, in the mirror of the Hub or into which a GGUF file is dequantised once."
     model = _mirrored(model)
     if not is_gguf(model):
         return model
@@ -409,13 +411,13 @@ def as_folder(model: str) -> str:
 
 
 def _model(what: str) -> ArgumentInfo:
-    "The Typer parameter of a model."
+    "Return the Typer parameter of a model."
     where = "or its name on the Hugging Face Hub (looked up in the folder VOCAB_LIT_HUB first, where that is set)."
     return typer.Argument(metavar="MODEL", callback=_mirrored, help=f"{what}, {where}", show_default=False)
 
 # %% ../../nbs/10_cli/00_console.ipynb #ad1668f3
 def with_text_field(ctx: typer.Context, parameter: typer.CallbackParam, text: list[str] | None) -> list[str] | None:
-    "Text sources with what --field says, which is read before."
+    "Return text sources with the field of --field, which is read before."
     _is_named(parameter, text)
     return with_field(text, ctx.params.get("field") or "") if text else text
 
@@ -427,61 +429,61 @@ TEXT_HELP = (
 
 
 def sources(what: str, shown: str | bool = False, name: str = "--text", forms: str = TEXT_HELP) -> OptionInfo:
-    "The Typer parameter of an option that takes text sources."
-    return given(f"{what}: {forms}. May be repeated.", name, callback=with_text_field, shown=shown)
+    "Return the Typer parameter of an option that takes text sources."
+    return cli_option(f"{what}: {forms}. May be repeated.", name, callback=with_text_field, shown=shown)
 
 
 ModelName = Annotated[str, _model("Folder of a model that transformers loads")]
 ModelOrGguf = Annotated[str, _model("Folder of a model that transformers loads, or a GGUF file")]
 Texts = Annotated[list[str] | None, sources("Text in the target language")]
 RunText = Annotated[list[str], sources("Text in the language")]
-Field = Annotated[str, given(sentence(FIELD_HELP), is_eager=True)]
-NewFolder = Annotated[Path, given("A new or empty folder.")]
-NewModel = Annotated[Path, given("A new or empty folder; of a GGUF file a new one.")]
-Language = Annotated[str, given("Code of the target language, for the model card.", shown="none is named")]
+Field = Annotated[str, cli_option(sentence(FIELD_HELP), is_eager=True)]
+NewFolder = Annotated[Path, cli_option("A new or empty folder.")]
+NewModel = Annotated[Path, cli_option("A new or empty folder; of a GGUF file a new one.")]
+Language = Annotated[str, cli_option("Code of the target language, for the model card.", shown="none is named")]
 PushToHub = Annotated[
     str | None,
-    given(
+    cli_option(
         "Upload the result to the Hugging Face Hub as NAME or NAMESPACE/NAME; a new repository is private.",
         metavar="NAME",
         shown="nothing is uploaded",
     ),
 ]
-DryRun = Annotated[bool, given("Check everything, print what would be done, and do nothing.", "--dry-run")]
+DryRun = Annotated[bool, cli_option("Check everything, print what would be done, and do nothing.", "--dry-run")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
 # %% ../../nbs/10_cli/00_console.ipynb #996946f0
 def _use_setup(ctx: typer.Context, path: Path | None) -> dict[str, Any]:
-    "Read a setup file; what it says are defaults of the command."
+    "Read a setup file; its values are defaults of the command."
     if path is None:
         return {}
     from vocab_lit.app.settings import AdaptOptions
     from vocab_lit.app.setup_file import read_setup
 
     setup, names = read_setup(path), {p.name for p in ctx.command.params}
-    given = {k: v for k, v in setup.items() if not isinstance(v, dict)}
+    defaults = {k: v for k, v in setup.items() if not isinstance(v, dict)}
     if {"preset", "steps"} <= names:
-        given |= setup.get("lapt", {})
+        defaults |= setup.get("lapt", {})
     if ctx.info_name == "evaluate":  # learning_rate and the like are the task's
-        given = {k: v for k, v in given.items() if k in ("model", "seeds", "seed")}
+        defaults = {k: v for k, v in defaults.items() if k in ("model", "seeds", "seed")}
     if ctx.info_name != "adapt":  # a setup's epochs are those of its tasks; `vectors train` has others
-        given.pop("epochs", None)
-    either = [name for name in AdaptOptions.alternatives if name in given]
+        defaults.pop("epochs", None)
+    either = [name for name in AdaptOptions.alternatives if name in defaults]
     if len(either) == 1:
-        [other], value = set(AdaptOptions.alternatives) - set(either), given[either[0]]
+        [other], value = set(AdaptOptions.alternatives) - set(either), defaults[either[0]]
 
-        def unless_given() -> object:  # what the command line gives is read before
+        def unless_other() -> object:  # the command line is read before
             source = ctx.get_parameter_source(other)
             return None if source and source.name == "COMMANDLINE" else value
 
-        given[either[0]] = unless_given
-    ctx.default_map = {k: v for k, v in given.items() if k in names}
+        defaults[either[0]] = unless_other
+    ctx.default_map = {k: v for k, v in defaults.items() if k in names}
     return setup
 
 
 SetupFile = Annotated[
-    dict[str, Any] | None,  # what the callback makes of the path; typer before 0.28 would make a path of it again
-    given(
+    dict[str, Any] | None,  # from the callback; typer before 0.28 would convert it to a path again
+    cli_option(
         "A setup file (`vocab-lit init LANGUAGE` writes one): what is not given here is taken from there.",
         "--setup",
         parser=_path,
@@ -491,12 +493,23 @@ SetupFile = Annotated[
     ),
 ]
 
+# %% ../../nbs/10_cli/00_console.ipynb #8cdde2b9
+@dataclass(frozen=True)
+class Common:
+    "Options that many commands have; a command names those that it takes."
+
+    push_to_hub: PushToHub = None
+    dry_run: DryRun = False
+    field: Field = ""
+    setup: SetupFile = None
+    as_json: Json = False
+
 # %% ../../nbs/10_cli/00_console.ipynb #a58372be
-def upload_to(name: str | None, dry_run: bool = False, of: str = "") -> str | None:
-    "The name to upload what is made of a model to, tried before any work; in a dry run the Hub is not asked."
+def upload_to(name: str | None, dry_run: bool = False, model: str = "") -> str | None:
+    "Return the name of the repository for the result, checked before any work; a dry run does not ask the Hub."
     if name is None or not FIRST:
         return None
-    if is_gguf(of):
+    if is_gguf(model):
         hint = "upload it by `hf upload`"
         raise SettingError("push_to_hub", f" {name}: folders are uploaded, and the result is a file; {hint}")
     from vocab_lit.app.upload import check_repository, check_upload
@@ -519,13 +532,13 @@ def show_plan(
 
 
 def upload_rows(name: str | None) -> list[dict]:
-    "The row of a plan for an upload, where it is asked for."
+    "Return the row of a plan for a requested upload."
     what = "the folder's files, as `vocab-lit push FOLDER NAME --dry-run` lists them"
     return [dict(stage="upload", what=what, makes=name, state="to do")] if name else []
 
 
 def upload_if_named(folder: Path, name: str | None) -> None:
-    "Upload what a command made, where it was asked for."
+    "Upload the result of a command, if it was requested."
     if name:
         from vocab_lit.app.upload import upload
 

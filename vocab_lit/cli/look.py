@@ -16,14 +16,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vocab_lit.cli.console import (
-    Field,
-    Json,
+    Common,
     ModelName,
-    SetupFile,
     Texts,
     argument,
+    cli_option,
     command,
-    given,
     output,
     show,
     show_facts,
@@ -44,12 +42,14 @@ _PANEL, _SERVE = "Look first", "Serve and share"
 
 # %% ../../nbs/10_cli/01_look.ipynb #72d0f5c0
 @command("methods", _PANEL)
-def methods(as_json: Json = False) -> None:
+def methods(
+    common: Annotated[Common, "as_json"],
+) -> None:
     "List the methods of initialisation: what each does and needs, and who proposed it."
     from vocab_lit.methods.registry import method_table
 
     rows: list[dict] = [row | dict(is_default=row["method"] == InitSettings.method) for row in method_table(about=True)]
-    if as_json:
+    if common.as_json:
         tell_json(rows)
         return
     shown = []
@@ -80,9 +80,10 @@ _TO_KEEP = (
 
 
 def _show_verdict(inspection: "Inspection", verdict: "Verdict") -> None:
+    "Print the compared vocabularies, the verdict and its reasons."
     from vocab_lit.study.report import trial_evidence
 
-    m = verdict.measured
+    measured, decoder = verdict.measured, bool(inspection.reading)
     title = "a vocabulary trained on the text, by size, and the model's with tokens added"
     show(list(map(_percentages, verdict.curve)), title)
     title = "the four ways"
@@ -90,15 +91,15 @@ def _show_verdict(inspection: "Inspection", verdict: "Verdict") -> None:
         title += " (training and use: computation for a word of text, over that with the vocabulary as it is)"
     show(list(map(_percentages, verdict.ways)), title)
     output.print(f"[bold]verdict: {verdict.advice}[/bold]", soft_wrap=True)
-    decoder = bool(inspection.reading)
+    known = measured.reads if decoder else not measured.missing
     facts = {
         "why": verdict.because,
         "reading": inspection.reading.in_words if inspection.reading else "",
-        "added tokens": trial_evidence("tokens", m.reads) if decoder else "",
-        "tokens per word": f"{m.tokens_per_word:.2f} in this text",
-        "unknown tokens": f"{m.unknown:.2%} of this text",
+        "added tokens": trial_evidence("tokens", known) if decoder else "",
+        "tokens per word": f"{measured.tokens_per_word:.2f} in this text",
+        "unknown tokens": f"{measured.unknown:.2%} of this text",
         "doubts": "; ".join(verdict.doubts) or "none",
-        "in our trials": trial_evidence("decoder", m.reads) if decoder else trial_evidence(verdict.what, not m.missing),
+        "in our trials": trial_evidence("decoder" if decoder else verdict.what, known),
         "next": inspection.command,
         "of other languages": _TO_KEEP if verdict.what == "trim" else "",
     }
@@ -106,18 +107,16 @@ def _show_verdict(inspection: "Inspection", verdict: "Verdict") -> None:
         if value:
             show_line(f"  {name}: {value}")
 
-
+# %% ../../nbs/10_cli/01_look.ipynb #bad542e0
 @command("inspect", _PANEL)
 def inspect(
     model: ModelName,
+    common: Annotated[Common, "field setup as_json"],
     text: Texts = None,
     bits: Annotated[
         bool,
         typer.Option(help="Measure bits per byte of 4 kB of the text, with models of up to two billion parameters."),
     ] = True,
-    field: Field = "",
-    setup: SetupFile = None,
-    as_json: Json = False,
 ) -> None:
     """Show a model's vocabulary, how well it fits a text, and whether to keep, trim, extend or replace it.
 
@@ -135,7 +134,7 @@ def inspect(
     from vocab_lit.text.words import script_name
 
     inspection = inspect_files(model, text or (), bits)
-    if as_json:
+    if common.as_json:
         tell_json(inspection.record())
         return
     if inspection.text:
@@ -159,7 +158,7 @@ def inspect(
 def explain(
     folder: Annotated[Path, argument("A folder or a GGUF file that `vocab-lit transplant` wrote.")],
     token: Annotated[str, argument("A token, as text or as the tokenizer writes it.")],
-    as_json: Json = False,
+    common: Annotated[Common, "as_json"],
 ) -> None:
     """Show which source tokens a target token was made of.
 
@@ -172,7 +171,7 @@ def explain(
 
     plan = GgufSource(folder).plan if is_gguf(folder) else Plan.load(folder)
     rows = plan.explain(token).round(6).to_dict("records")
-    if as_json:
+    if common.as_json:
         tell_json(rows)  # in which a weight that is missing is null
     else:
         show([r | dict(weight="" if r["weight"] != r["weight"] else r["weight"]) for r in rows])
@@ -186,13 +185,13 @@ MadeModel = Annotated[
 @command("report", _PANEL)
 def report_(
     folder: MadeModel,
-    out: Annotated[Path, given("A new HTML file, or a Markdown file by the ending .md.")],
+    out: Annotated[Path, cli_option("A new HTML file, or a Markdown file by the ending .md.")],
+    common: Annotated[Common, "field"],
     text: Annotated[
         list[str] | None,
         sources("Text to take sample lines from", "held-out text of adapt; other folders have none"),
     ] = None,
-    overwrite: Annotated[bool, given("Replace the file if it is there.", "--overwrite")] = False,
-    field: Field = "",
+    overwrite: Annotated[bool, cli_option("Replace the file if it is there.", "--overwrite")] = False,
 ) -> None:
     """Show a model's vocabulary on one page, which opens in a browser without a network.
 
@@ -203,15 +202,17 @@ def report_(
     """
     from vocab_lit.app.report import check_report, write_report
 
-    made = check_report(folder, out, text or (), overwrite)
-    write_report(made, out, text or ())
+    model = check_report(folder, out, text or (), overwrite)
+    write_report(model, out, text or ())
     log.info(f"wrote {out}")
 
 # %% ../../nbs/10_cli/01_look.ipynb #8892496a
 @command("demo", _PANEL)
 def demo_(
     folder: MadeModel,
-    source: Annotated[str, given("The model before.", metavar="MODEL", shown="what the folder was made from")] = "",
+    source: Annotated[
+        str, cli_option("The model before.", metavar="MODEL", shown="what the folder was made from")
+    ] = "",
     port: Annotated[
         int, typer.Option(help="Of this machine, which alone reaches the page; 0: any that is free.")
     ] = 7860,
@@ -239,8 +240,8 @@ def demo_(
 # %% ../../nbs/10_cli/01_look.ipynb #526bb7bc
 @command("cache", _SERVE)
 def cache_(
-    clear: Annotated[bool, given("Remove those that no process uses.", "--clear")] = False,
-    as_json: Json = False,
+    common: Annotated[Common, "as_json"],
+    clear: Annotated[bool, cli_option("Remove those that no process uses.", "--clear")] = False,
 ) -> None:
     """Show the dequantised copies of GGUF files: where they are, how large, and when they were used.
 
@@ -257,7 +258,7 @@ def cache_(
     removed = remove_cached() if clear else 0
     rows, place = cached(), cache_folder()
     size = sum(row["bytes"] for row in rows)
-    if as_json:
+    if common.as_json:
         tell_json(dict(folder=str(place), bytes=size, removed=removed, copies=rows))
         return
     shown = []
@@ -272,15 +273,14 @@ def cache_(
 @command("check", _SERVE)
 def check_(
     folder: Annotated[Path, argument("A model's folder, or a GGUF file.", metavar="MODEL")],
+    common: Annotated[Common, "field as_json"],
     servers: Annotated[
         str, typer.Option("--for", metavar="NAMES", help="Servers, with commas between: transformers, vllm, gguf.")
     ] = "transformers,vllm,gguf",
-    source: Annotated[Path | None, given("Source model, else as vocab_lit.json says; of a GGUF file one.")] = None,
+    source: Annotated[Path | None, cli_option("Source model, else as vocab_lit.json says; of a GGUF file one.")] = None,
     text: Annotated[
         list[str] | None, sources("Text whose ids in a GGUF file are compared", "bundled lines of English")
     ] = None,
-    field: Field = "",
-    as_json: Json = False,
 ) -> None:
     """Find what would break where a model is served: in transformers, in vLLM, or as a GGUF file in llama.cpp.
 
@@ -298,20 +298,20 @@ def check_(
     """
     from vocab_lit.models.check import check_model
 
-    asked = tuple(name.strip() for name in servers.split(","))
+    names = tuple(name.strip() for name in servers.split(","))
     if not is_gguf(folder) and not folder.is_dir():
         raise FileNotFoundError(f"{folder}: no such folder or GGUF file")
-    if is_gguf(folder) and "gguf" not in asked:
+    if is_gguf(folder) and "gguf" not in names:
         raise SettingError("for", f" {servers}: a GGUF file is for llama.cpp; leave it out")
-    asked = ("gguf",) if is_gguf(folder) else asked
-    findings = check_model(folder, asked, source=source, text=text or ())
+    names = ("gguf",) if is_gguf(folder) else names
+    findings = check_model(folder, names, source=source, text=text or ())
     breaking = [finding for finding in findings if finding.breaks]
-    broken = [name for name in asked if any(name in finding.servers for finding in breaking)]
-    told = f"{len(breaking)} of {len(findings)} findings" if breaking else "nothing found that"
-    if as_json:
+    broken = [name for name in names if any(name in finding.servers for finding in breaking)]
+    summary = f"{len(breaking)} of {len(findings)} findings" if breaking else "nothing found that"
+    if common.as_json:
         tell_json([asdict(finding) for finding in findings])
     else:
-        for line in (*findings, f"{told} would break {', '.join(broken or asked)}"):
+        for line in (*findings, f"{summary} would break {', '.join(broken or names)}"):
             show_line(str(line))
     if breaking:
         raise typer.Exit(1)

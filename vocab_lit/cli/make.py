@@ -17,22 +17,18 @@ import typer
 
 from vocab_lit.cli.console import (
     TEXT_HELP,
-    DryRun,
-    Field,
-    Json,
+    Common,
     Language,
     ModelName,
     ModelOrGguf,
     NewFolder,
     NewModel,
-    PushToHub,
     RunText,
-    SetupFile,
     Texts,
     argument,
     as_folder,
+    cli_option,
     command,
-    given,
     output,
     show,
     show_facts,
@@ -64,10 +60,10 @@ _PANEL, _PREPARE = "Make", "Prepare"
 @command("init", _PREPARE)
 def init(
     language: Annotated[str, argument("A code, such as sw, or an English name.")],
-    out: Annotated[Path | None, given("A new file.", shown="CODE.yml")] = None,
+    common: Annotated[Common, "as_json"],
+    out: Annotated[Path | None, cli_option("A new file.", shown="CODE.yml")] = None,
     model: Annotated[str, typer.Option(help="The source model.")] = "FacebookAI/xlm-roberta-base",
-    text: Annotated[str, given("A text file in the language.", shown="CODE.txt")] = "",
-    as_json: Json = False,
+    text: Annotated[str, cli_option("A text file in the language.", shown="CODE.txt")] = "",
 ) -> None:
     """List resources for a language, and write a commented setup file for it.
 
@@ -83,7 +79,7 @@ def init(
     facts, resources, out = language_facts(code), language_resources(code), out or Path(f"{code}.yml")
     with write_text(out) as f:
         f.write(example_setup(code, model, text))
-    if as_json:
+    if common.as_json:
         tell_json(dict(code=code, **facts, resources=resources, file=str(out)))
         return
     show_facts(dict(code=code) | {k: v for k, v in facts.items() if k != "name"}, facts["name"])
@@ -96,11 +92,9 @@ def init(
 @command("clean", _PREPARE, "out min_tokens duplicates language_model only_languages without_languages setup as_json")
 def clean(
     text: Annotated[list[str], typer.Argument(help=f"Text: {TEXT_HELP}.", callback=with_text_field)],
-    out: Annotated[Path, given("A new file for the lines that are kept.")],
+    out: Annotated[Path, cli_option("A new file for the lines that are kept.")],
     settings: CleanSettings,
-    field: Field = "",
-    setup: SetupFile = None,
-    as_json: Json = False,
+    common: Annotated[Common, "field setup as_json"],
 ) -> None:
     """Leave out lines that are no sentences, and copies, and say how many for what reason.
 
@@ -123,7 +117,7 @@ def clean(
         if not report.lines["kept"]:
             raise UserError(f"{', '.join(text)}: no line is left; the filters are too strict for this text")
     rows = report.table().to_dict("records")
-    tell_json(rows) if as_json else show([r | dict(share=f"{r['share']:.1%}") for r in rows])
+    tell_json(rows) if common.as_json else show([r | dict(share=f"{r['share']:.1%}") for r in rows])
 
 # %% ../../nbs/10_cli/02_make.ipynb #6019df22
 _UNIGRAM = TokenizerSettings(kind="unigram")
@@ -133,9 +127,8 @@ _UNIGRAM = TokenizerSettings(kind="unigram")
 def tokenizer(
     text: RunText,
     out: NewFolder,
+    common: Annotated[Common, "field setup"],
     settings: Annotated[TokenizerSettings, "kind vocab_size character_coverage sample"] = _UNIGRAM,
-    field: Field = "",
-    setup: SetupFile = None,
 ) -> None:
     """Train a tokenizer on text.
 
@@ -168,12 +161,10 @@ _OF_WORDS = "vectors of words, as for WECHSEL"
 @command("train", group=vectors, main="text out tokenizer method dim min_count epochs seed threads setup as_json")
 def vectors_train(
     text: RunText,
-    out: Annotated[Path, given("A new file: .bin (fastText n-grams) or .vec for words, .vec or .npz for tokens.")],
-    tokenizer: Annotated[str | None, given("Train vectors of its tokens, as for FOCUS.", shown=_OF_WORDS)] = None,
+    out: Annotated[Path, cli_option("A new file: .bin (fastText n-grams) or .vec for words, .vec or .npz for tokens.")],
+    common: Annotated[Common, "field setup as_json"],
+    tokenizer: Annotated[str | None, cli_option("Train vectors of its tokens, as for FOCUS.", shown=_OF_WORDS)] = None,
     how: VectorTraining = VectorTraining(),
-    field: Field = "",
-    setup: SetupFile = None,
-    as_json: Json = False,
 ) -> None:
     """Train auxiliary (static) embeddings of words and tokens on text.
 
@@ -183,8 +174,8 @@ def vectors_train(
     """
     from vocab_lit.vectors.word_vectors import train_vectors_files
 
-    told = train_vectors_files(text, out, tokenizer, how)
-    tell_json(told) if as_json else show_facts(told, out)
+    facts = train_vectors_files(text, out, tokenizer, how)
+    tell_json(facts) if common.as_json else show_facts(facts, out)
 
 # %% ../../nbs/10_cli/02_make.ipynb #58ea27be
 Alignment = Annotated[VectorSettings, "normalise"]
@@ -192,13 +183,16 @@ Alignment = Annotated[VectorSettings, "normalise"]
 
 @command("align", group=vectors)
 def vectors_align(
-    source: Annotated[Path, given("Source language's word vectors: .bin, .vec, .txt, .vec.gz.", "--source-vectors")],
-    target: Annotated[Path, given("Word vectors of the target language.", "--target-vectors")],
-    dictionary: Annotated[Path, given("Word pairs, the source's first, with a tab or space between.")],
+    source: Annotated[
+        Path, cli_option("Source language's word vectors: .bin, .vec, .txt, .vec.gz.", "--source-vectors")
+    ],
+    target: Annotated[Path, cli_option("Word vectors of the target language.", "--target-vectors")],
+    dictionary: Annotated[Path, cli_option("Word pairs, the source's first, with a tab or space between.")],
     how: Alignment,
-    out: Annotated[Path | None, given("A new .vec file of the source's words, aligned.", shown="only a report")] = None,
-    setup: SetupFile = None,
-    as_json: Json = False,
+    common: Annotated[Common, "setup as_json"],
+    out: Annotated[
+        Path | None, cli_option("A new .vec file of the source's words, aligned.", shown="only a report")
+    ] = None,
 ) -> None:
     """Align the word vectors of one language with another's, and say how good that is.
 
@@ -210,8 +204,8 @@ def vectors_align(
     """
     from vocab_lit.vectors.align import align_word_files
 
-    told = align_word_files(source, target, dictionary, how.normalise, out)
-    tell_json(told) if as_json else show_facts(told, f"{source} aligned with {target}")
+    report = align_word_files(source, target, dictionary, how.normalise, out)
+    tell_json(report) if common.as_json else show_facts(report, f"{source} aligned with {target}")
 
 # %% ../../nbs/10_cli/02_make.ipynb #dca1d570
 @command(
@@ -225,12 +219,9 @@ def transplant_(
     init: InitSettings,
     tokenizer: TokenizerSettings,
     vectors: VectorSettings,
+    common: Annotated[Common, "push_to_hub dry_run field setup"],
     text: Texts = None,
     language: Language = "",
-    push_to_hub: PushToHub = None,
-    dry_run: DryRun = False,
-    field: Field = "",
-    setup: SetupFile = None,
 ) -> None:
     """Give a model a target vocabulary, and save it as a folder that plain transformers loads.
 
@@ -265,62 +256,60 @@ def transplant_(
             raise SettingError("text", "how many tokens to add is judged from a text; give one, or --extend N")
         check_text(text)
         tokenizer = advised(model, text, tokenizer)
-    settings = TransplantSettings(tokenizer, vectors, init).without_unused(list(setup or ()), text or ())
-    push_to_hub = upload_to(push_to_hub, dry_run, of=model)
+    settings = TransplantSettings(tokenizer, vectors, init).without_unused(list(common.setup or ()), text or ())
+    upload_name = upload_to(common.push_to_hub, common.dry_run, model=model)
     from vocab_lit.models.pipeline import check_transplant, transplant_files
 
-    if dry_run:
+    if common.dry_run:
         check_transplant(source, text or (), out, settings)
         gets = "more tokens" if source.is_gguf else "a target vocabulary"
-        show_plan("transplant", f"{model} with {gets}, by {settings.init.method}", out, push_to_hub)
+        show_plan("transplant", f"{model} with {gets}, by {settings.init.method}", out, upload_name)
         return
     plan = cast("Plan", transplant_files(source, text or (), out, settings, language, by_verdict).plan)
     show(plan.summary().assign(share=lambda d: (100 * d.share).map("{:.1f}%".format)).to_dict("records"))
-    upload_if_named(out, push_to_hub)
+    upload_if_named(out, upload_name)
 
 # %% ../../nbs/10_cli/02_make.ipynb #259acd56
-def _show_trimmed(told: dict) -> None:
+def _show_trimmed(report: dict) -> None:
+    "Print the sizes before and after, what unseen lines lose, and the tokens that were removed."
     from vocab_lit.text.words import script_name
 
-    show([row | dict(share=f"{row['share']:.1%}") for row in told["sizes"]])
+    show([row | dict(share=f"{row['share']:.1%}") for row in report["sizes"]])
+    columns = dict(unseen_lines="none, it is short", tokenized_differently="", tokens_lost="", tokens_per_word="")
     unseen = []
-    for row in told["texts"]:
-        about = dict(unseen_lines="none, it is short", tokenized_differently="", tokens_lost="", tokens_per_word="")
+    for row in report["texts"]:
+        unseen.append(dict(text=row["text"]) | columns)
         if n := row["unseen_lines"]:
-            about = dict(unseen_lines=f"{n:,}", tokenized_differently=f"{row['tokenized_differently']:.1%}")
-            about["tokens_lost"] = f"{row['share_lost']:.2%}"
-            about["tokens_per_word"] = f"{row['tokens_per_word']:.3f} → {row['after']:.3f}"
-        unseen.append(dict(text=row["text"]) | about)
+            unseen[-1] |= dict(unseen_lines=f"{n:,}", tokenized_differently=f"{row['tokenized_differently']:.1%}")
+            unseen[-1] |= dict(tokens_lost=f"{row['share_lost']:.2%}")
+            unseen[-1] |= dict(tokens_per_word=f"{row['tokens_per_word']:.3f} → {row['after']:.3f}")
     show(unseen, "lines that were not counted")
-    for row in told["texts"]:
+    for row in report["texts"]:
         if (more := row.get("unknown_after", 0) - row.get("unknown", 0)) > 0:
             show_line(f"{row['text']}: {more:,} tokens more of the unseen lines are unknown")
-    if told["curve"][0]["as_before"]:
+    if report["curve"][0]["as_before"]:
         points = []
-        for row in told["curve"]:  # 100% only if it is all
+        for row in report["curve"]:  # 100% only if it is all
             covered = "100%" if row["coverage"] == 1 else f"{min(row['coverage'], 0.9999):.2%}"
             shares = {name: f"{share:.1%}" for name, share in row["as_before"].items()}
             points.append(dict(tokens=f"{row['tokens']:,}", of_the_text=covered) | shares)
         show(points, "unseen lines that are tokenized as before, by --vocab-size")
-    show(told.get("bits_per_byte", []), "bits per byte of lines that were not counted")
-    lost = [dict(script=script_name(script), tokens=n) for script, n in told["lost"].items()]
+    show(report.get("bits_per_byte", []), "bits per byte of lines that were not counted")
+    lost = [dict(script=script_name(script), tokens=n) for script, n in report["lost"].items()]
     show(lost[:12], "tokens that are gone, by script (ISO 15924)")
 
-
+# %% ../../nbs/10_cli/02_make.ipynb #f298595b
 @command("trim", _PANEL, main="text out coverage vocab_size words bits language setup push_to_hub as_json")
 def trim_(
     model: ModelOrGguf,
     text: RunText,
     out: NewModel,
     trim: TrimSettings,
+    common: Annotated[Common, "push_to_hub field setup as_json"],
     bits: Annotated[
-        bool, given("Compare bits per byte of 40 uncounted lines of each text, before and after.", "--bits")
+        bool, cli_option("Compare bits per byte of 40 uncounted lines of each text, before and after.", "--bits")
     ] = False,
     language: Language = "",
-    push_to_hub: PushToHub = None,
-    field: Field = "",
-    setup: SetupFile = None,
-    as_json: Json = False,
 ) -> None:
     """Keep of a model's vocabulary what texts need, and save it as a folder that plain transformers loads.
 
@@ -343,16 +332,16 @@ def trim_(
     source = Source.open(model)
     source.check_new(out)
     check_text(text)
-    push_to_hub = upload_to(push_to_hub, of=model)
+    upload_name = upload_to(common.push_to_hub, model=model)
     from vocab_lit.models.pipeline import trim_files
 
-    told = trim_files(source, text, out, trim, language)
+    report = trim_files(source, text, out, trim, language)
     if bits:
         from vocab_lit.training.perplexity import trim_bits
 
-        told["bits_per_byte"] = trim_bits(as_folder(model), text, trim)
-    tell_json(told) if as_json else _show_trimmed(told)
-    upload_if_named(out, push_to_hub)
+        report["bits_per_byte"] = trim_bits(as_folder(model), text, trim)
+    tell_json(report) if common.as_json else _show_trimmed(report)
+    upload_if_named(out, upload_name)
 
 # %% ../../nbs/10_cli/02_make.ipynb #480a4c75
 @command("merge", _PANEL)
@@ -363,8 +352,7 @@ def merge_(
     ],
     out: NewFolder,
     merge: MergeSettings,
-    push_to_hub: PushToHub = None,
-    dry_run: DryRun = False,
+    common: Annotated[Common, "push_to_hub dry_run"],
 ) -> None:
     """Average checkpoints of one model, or add a chat vector to an adapted one, in a folder that transformers loads.
 
@@ -377,30 +365,29 @@ def merge_(
 
     Example: `vocab-lit merge gemma-sw-lapt --chat gemma-3-270m-it --base gemma-3-270m --out gemma-sw-chat`
     """
-    push_to_hub = upload_to(push_to_hub, dry_run)
+    upload_name = upload_to(common.push_to_hub, common.dry_run)
     merge.check(models)
     check_output(out)  # before a GGUF file is dequantised
     from vocab_lit.models.merge import check_merge, merge_files
 
     folders = [as_folder(model) for model in models]
     merge = replace(merge, **{name: as_folder(m) for name in ("chat", "base") if (m := getattr(merge, name))})
-    if dry_run:
+    if common.dry_run:
         check_merge(folders, out, merge)
         what = f"{models[0]} with a chat vector" if merge.chat else f"the average of {len(models)} models"
-        show_plan("merge", what, out, push_to_hub)
+        show_plan("merge", what, out, upload_name)
         return
     merge_files(folders, out, merge)
-    upload_if_named(out, push_to_hub)
+    upload_if_named(out, upload_name)
 
 # %% ../../nbs/10_cli/02_make.ipynb #86085ca9
 @command("factorize", _PANEL)
 def factorize_(
     model: ModelName,
-    out: Annotated[Path, given("A new file.")],
+    out: Annotated[Path, cli_option("A new file.")],
     how: Factoring,
+    common: Annotated[Common, "setup as_json"],
     seed: Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="Of the random start.")] = 0,
-    setup: SetupFile = None,
-    as_json: Json = False,
 ) -> None:
     """Factorise a model's embeddings into low-dimensional ones and up-projections (UNKs Everywhere).
 
@@ -417,7 +404,7 @@ def factorize_(
 
     factors, _ = factorize_files(model, out, how, seed)
     rows = [dict(cluster=n, tokens=int((factors.labels == n).sum())) for n in range(len(factors.G))]
-    if as_json:
+    if common.as_json:
         tell_json(factors.facts | dict(clusters=rows))
         return
     show_facts({k: v for k, v in factors.facts.items() if v != "" and k != "matrix"}, out)

@@ -20,18 +20,14 @@ import typer
 from vocab_lit.app.settings import AIM_HELP, AIMS, AdaptOptions
 from vocab_lit.cli.console import (
     FIRST,
-    DryRun,
-    Field,
-    Json,
+    Common,
     ModelName,
     ModelOrGguf,
-    PushToHub,
     RunText,
-    SetupFile,
     argument,
     as_folder,
+    cli_option,
     command,
-    given,
     output,
     sentence,
     show,
@@ -59,7 +55,7 @@ _PANEL, _WHOLE, _SERVE = "Train and measure", "All in one", "Serve and share"
 
 # %% ../../nbs/10_cli/03_train.ipynb #169d8168
 RunOut = Annotated[
-    Path, given("A new or empty folder for what is trained, or with --resume that of a run that was interrupted.")
+    Path, cli_option("A new or empty folder for what is trained, or with --resume that of a run that was interrupted.")
 ]
 
 
@@ -69,12 +65,11 @@ def _train(
     out: Path,
     settings: LaptSettings,
     run: RunSettings,
+    common: Common,
     adapter: LanguageAdapter | None = None,
     keep: KeepSettings = KeepSettings(),  # noqa: B008
-    dry_run: bool = False,
-    as_json: bool = False,
-) -> dict[str, str]:  # of a dry run: what it would take
-    "Train a model, or a language adapter beside it, and print the losses."
+) -> dict[str, str]:  # of a dry run: the estimate
+    "Train a model, or a language adapter for it, and print the losses."
     check_run(tuple(text), settings, run, keep, adapter)
     if not run.resume and not (out / "run").is_dir() and FIRST:
         check_output(out)
@@ -82,14 +77,14 @@ def _train(
     check_model_path(folder)
     from vocab_lit.training.training_run import held_out_bits, lapt_files, prepare_run
 
-    if dry_run:
-        opened = prepare_run(folder, text, out, settings, run, adapter, keep)
-        return opened.estimate() if opened else {}
+    if common.dry_run:
+        prepared = prepare_run(folder, text, out, settings, run, adapter, keep)
+        return prepared.estimate() if prepared else {}
     losses = lapt_files(folder, text, out, settings, run, adapter, keep)
     if not FIRST:
         return {}
     bits = held_out_bits(folder, text, out, run) if (out / "config.json").is_file() else []  # of no adapter
-    if as_json:
+    if common.as_json:
         print(losses.to_json(orient="records", indent=2))
     else:
         _show_trained(out, losses, bits, bool(keep.keep_text))
@@ -128,11 +123,7 @@ def lapt_(
     lapt: LaptSettings,
     keep: KeepSettings,
     run: RunSettings,
-    push_to_hub: PushToHub = None,
-    dry_run: DryRun = False,
-    field: Field = "",
-    setup: SetupFile = None,
-    as_json: Json = False,
+    common: Annotated[Common, "push_to_hub dry_run field setup as_json"],
 ) -> None:
     """Continue the pretraining of a model on text of the target language.
 
@@ -141,17 +132,17 @@ def lapt_(
 
     Example: `vocab-lit lapt xlmr-sw --text swahili.txt --mode full --steps 10000 --out xlmr-sw-lapt`
 
-    Example: `vocab-lit lapt xlmr-sw --text swahili.txt --keep-text english.txt --replay 0.1 --out xlmr-sw-lapt`
+    Example: `vocab-lit lapt xlmr-sw --text swahili.txt --keep-text english.txt --replay 0.25 --out xlmr-sw-lapt`
 
     Example: `vocab-lit lapt gemma-sw.gguf --text swahili.txt --out trained`, then `vocab-lit export trained --like
     gemma-sw.gguf --out gemma-sw-trained.gguf`; the file is dequantised for training, once
     """
-    push_to_hub = upload_to(push_to_hub, dry_run)
-    estimate = _train(model, text, out, lapt, run, None, keep, dry_run, as_json)
-    if dry_run:
-        show_plan("lapt", f"{model} trained further", out, push_to_hub, estimate)
+    upload_name = upload_to(common.push_to_hub, common.dry_run)
+    estimate = _train(model, text, out, lapt, run, common, keep=keep)
+    if common.dry_run:
+        show_plan("lapt", f"{model} trained further", out, upload_name, estimate)
     else:
-        upload_if_named(out, push_to_hub)
+        upload_if_named(out, upload_name)
 
 # %% ../../nbs/10_cli/03_train.ipynb #6c27ae6b
 adapters = subcommands("adapter", _PANEL, "Language adapters (MAD-X).")
@@ -168,11 +159,8 @@ def adapter_train(
     out: RunOut,
     adapter: LanguageAdapter,
     run: RunSettings,
-    lapt: LaptSettings = LaptSettings(preset="unks-everywhere"),  # noqa: B008
-    dry_run: DryRun = False,
-    field: Field = "",
-    setup: SetupFile = None,
-    as_json: Json = False,
+    common: Annotated[Common, "dry_run field setup as_json"],
+    lapt: LaptSettings = LaptSettings(preset="unks-everywhere"),
 ) -> None:
     """Train a language adapter on text; the model stays as it is.
 
@@ -180,18 +168,18 @@ def adapter_train(
 
     Example: `vocab-lit adapter train xlm-roberta-base --text swahili.txt --name sw --steps 50000 --out adapter-sw`
     """
-    estimate = _train(model, text, out, lapt, run, adapter, dry_run=dry_run, as_json=as_json)
-    if dry_run:
+    estimate = _train(model, text, out, lapt, run, common, adapter)
+    if common.dry_run:
         show_plan("adapter train", f"a language adapter for {model}", out, None, estimate)
 
 # %% ../../nbs/10_cli/03_train.ipynb #6941b39d
 def _with_setup(settings: EvaluateSettings, setup: dict) -> EvaluateSettings:
-    "Files and settings of the task that a setup names, where the command line names none."
+    "Return settings with the files and options of the task in a setup, where the command line has none."
     section = dict(setup.get(settings.task, {}))
     files = {split: section.pop(split, "") for split in SPLITS}
     if not settings.test and files["test"]:
-        given = dict(test=files["test"]) if settings.task_adapter else files
-        settings = replace(settings, **given | settings.files)
+        files = {"test": files["test"]} if settings.task_adapter else files
+        settings = replace(settings, **files | settings.files)
     if not settings.test and settings.task == PERPLEXITY and setup.get("held_out"):
         settings = replace(settings, test=setup["held_out"][0])
     return settings if settings.task_adapter else replace(settings, changes=section)
@@ -202,7 +190,7 @@ _COLUMNS = (*_OF_ALL, "seed", "dev", "test", "best_epoch", "epochs", "seconds") 
 
 
 def _show_scores(records: list[dict], title: str) -> None:
-    "A table of the fine-tunings, and the mean of each metric."
+    "Print a table of the fine-tunings, and the mean of each metric."
     from statistics import mean, stdev
 
     metric = records[0]["metric"]
@@ -217,7 +205,7 @@ def _show_scores(records: list[dict], title: str) -> None:
 
 
 def _show_perplexity(record: dict, title: str) -> None:
-    "Print what compares between vocabularies first, and what does not with that remark."
+    "Print the numbers that compare between vocabularies, then the others with a remark."
     from vocab_lit.training.perplexity import ENDINGS
 
     name = record["metric"]
@@ -233,11 +221,11 @@ def evaluate(
     model: ModelName,
     settings: EvaluateSettings,
     run: TaskRun,
+    common: Annotated[Common, "setup as_json"],
     out: Annotated[
-        Path | None, given("A new or empty folder for the best model, or its task adapter and head, and all scores.")
+        Path | None,
+        cli_option("A new or empty folder for the best model, or its task adapter and head, and all scores."),
     ] = None,
-    setup: SetupFile = None,
-    as_json: Json = False,
 ) -> None:
     """Fine-tune a model on a task from several seeds, and score it on the test examples.
 
@@ -258,16 +246,15 @@ def evaluate(
 
     Example: `vocab-lit evaluate gpt2-sw --task ppl --test held-out.txt`
     """
-    settings = _with_setup(settings, setup or {})
+    settings = _with_setup(settings, common.setup or {})
     settings.check()
     run.check()
     folder = as_folder(model)
     check_model_path(folder)
-    from vocab_lit.tasks.evaluate import check_evaluation, evaluate_files
+    from vocab_lit.tasks.evaluate import evaluate_files
 
-    check_evaluation(settings, out, run)
     records = evaluate_files(folder, settings, out, run)
-    if as_json:
+    if common.as_json:
         tell_json(records)
     elif settings.trains_nothing:
         _show_perplexity(records[0], f"{settings.task} of {model}")
@@ -279,16 +266,14 @@ def evaluate(
 def adapt(
     model: ModelOrGguf,
     text: RunText,
-    out: Annotated[Path, given("A new or empty folder, or that of the same adaptation, which then resumes.")],
+    out: Annotated[Path, cli_option("A new or empty folder, or that of the same adaptation, which then resumes.")],
     options: Annotated[AdaptOptions, "minutes hours keep candidates language clean precision seed"],
-    for_: Annotated[str, given(sentence(AIM_HELP), "--for", shown="quality")] = "",
-    gguf: Annotated[str, given("A GGUF file of the model; the result is written as one too, beside the folder.")] = "",
-    resume: Annotated[bool, given("Train an adaptation further, for as long again.", "--resume")] = False,
-    field: Field = "",
-    setup: SetupFile = None,
-    dry_run: DryRun = False,
-    push_to_hub: PushToHub = None,
-    as_json: Json = False,
+    common: Annotated[Common, "field setup dry_run push_to_hub as_json"],
+    for_: Annotated[str, cli_option(sentence(AIM_HELP), "--for", shown="quality")] = "",
+    gguf: Annotated[
+        str, cli_option("A GGUF file of the model; the result is written as one too, beside the folder.")
+    ] = "",
+    resume: Annotated[bool, cli_option("Train an adaptation further, for as long again.", "--resume")] = False,
 ) -> None:
     """Adapt a model to a language within a time budget.
 
@@ -303,7 +288,7 @@ def adapt(
 
     Example: `vocab-lit adapt MODEL --text mine.txt --keep english.txt --resume --minutes 60 --out mine`
     """
-    aim = for_ or (setup or {}).get("aim", options.aim)
+    aim = for_ or (common.setup or {}).get("aim", options.aim)
     one_of("for", aim, AIMS)
     options = replace(options, aim=aim)
     options.check()
@@ -312,14 +297,14 @@ def adapt(
     from vocab_lit.app import adapt as adapting
     from vocab_lit.app.adapt_report import measure_rows
 
-    asked = adapting.Adapt(model, tuple(map(str, text)), options, gguf)
-    push_to_hub = upload_to(push_to_hub, dry_run)
-    if dry_run:
-        rows = adapting.planned(asked, out, resume) + upload_rows(push_to_hub)
-        tell_json(rows) if as_json else show(rows, f"{model} to {out}")
+    request = adapting.Adapt(model, tuple(map(str, text)), options, gguf)
+    upload_name = upload_to(common.push_to_hub, common.dry_run)
+    if common.dry_run:
+        rows = adapting.planned(request, out, resume) + upload_rows(upload_name)
+        tell_json(rows) if common.as_json else show(rows, f"{model} to {out}")
         return
-    report = adapting.adapt_files(asked, out, resume)
-    if as_json:
+    report = adapting.adapt_files(request, out, resume)
+    if common.as_json:
         tell_json(report)
     else:
         show(measure_rows(report), f"{report['winner']}{' (untrained)' * bool(report['untrained'])}: before and after")
@@ -327,8 +312,8 @@ def adapt(
             show_line(line)
     if report["untrained"]:
         raise UserError(f"the model in {out} is untrained: {report['untrained']}; --resume --minutes N trains it")
-    upload_if_named(out, push_to_hub)
-    if not as_json:
+    upload_if_named(out, upload_name)
+    if not common.as_json:
         log.info(f"the model is in {out}, the report is {out / 'report.md'}")
 
 # %% ../../nbs/10_cli/03_train.ipynb #be0436e7
@@ -340,14 +325,13 @@ _CLUSTER = (
 
 @command("study", _WHOLE)
 def study_(
+    common: Annotated[Common, "dry_run as_json"],
     file: Annotated[Path | None, argument("A study in YAML; --example prints one.")] = None,
-    out: Annotated[Path | None, given(_STUDY_OUT, shown="the name of the file without .yml")] = None,
-    data: Annotated[str, given("Folder that {data} in names of files stands for.", shown="as the file says")] = "",
+    out: Annotated[Path | None, cli_option(_STUDY_OUT, shown="the name of the file without .yml")] = None,
+    data: Annotated[str, cli_option("Folder that {data} in names of files stands for.", shown="as the file says")] = "",
     processes: Annotated[int, typer.Option(min=0, help="Cells at a time; 0: as many as there are cores.")] = 1,
-    cluster: Annotated[str, given(_CLUSTER, shown="this machine")] = "",
-    example: Annotated[bool, given("Print a study file with comments.", "--example")] = False,
-    dry_run: DryRun = False,
-    as_json: Json = False,
+    cluster: Annotated[str, cli_option(_CLUSTER, shown="this machine")] = "",
+    example: Annotated[bool, cli_option("Print a study file with comments.", "--example")] = False,
 ) -> None:
     """Compare ways of bringing models to languages: a grid of adaptations, all measured alike, and a report.
 
@@ -374,17 +358,17 @@ def study_(
     study, out = read_study(file, data), out or file.with_suffix("")
     if out == file:
         raise SettingError("out", f" {out} is the study file; give a folder")
-    run = StudyRun.open(study, out, Workers(processes, cluster), write=not dry_run)
-    if dry_run:
+    run = StudyRun.open(study, out, Workers(processes, cluster), write=not common.dry_run)
+    if common.dry_run:
         rows, waiting = planned(run), Counter(cell.way for cell in run.missing())
-        tell_json(rows) if as_json else show(rows, f"{study.name}: {len(study.cells):,} cells")
-        left = in_words(time_left(waiting, run.seconds()))
-        log.info(f"{waiting.total():,} cells to compute; time for them, one at a time: {left}")
+        tell_json(rows) if common.as_json else show(rows, f"{study.name}: {len(study.cells):,} cells")
+        duration = in_words(time_left(waiting, run.seconds()))
+        log.info(f"{waiting.total():,} cells to compute; time for them, one at a time: {duration}")
         return
     if processes != 1 or cluster or not sys.stderr.isatty():
         os.environ["TQDM_DISABLE"] = "1"  # bars of several cells would overwrite each other
     result = run_study(run)
-    if as_json:
+    if common.as_json:
         tell_json(asdict(result))
     if result.failed:
         problem = f"{len(result.failed)} of {result.cells} cells failed, the first with {[*result.failed.values()][0]}"
@@ -394,9 +378,9 @@ def study_(
 @command("export", _SERVE)
 def export_(
     folder: Annotated[Path, argument("Folder of a model or of a LoRA, trained from it.")],
-    like: Annotated[Path, given("The GGUF file that training began with.")],
-    out: Annotated[Path, given("A new GGUF file.")],
-    as_json: Json = False,
+    like: Annotated[Path, cli_option("The GGUF file that training began with.")],
+    out: Annotated[Path, cli_option("A new GGUF file.")],
+    common: Annotated[Common, "as_json"],
 ) -> None:
     """Write a model that was trained from a GGUF file as one, for llama.cpp, Ollama and LM Studio.
 
@@ -411,11 +395,8 @@ def export_(
         raise FileNotFoundError(f"{like}: no such file; --like is the GGUF file that training began with")
     from vocab_lit.models.export import export_gguf
 
-    told = export_gguf(folder, like, out)
-    if as_json:
-        tell_json(told)
-    else:
-        show([dict(tensors=n, what=what) for what, n in told.items()])
+    counts = export_gguf(folder, like, out)
+    tell_json(counts) if common.as_json else show([dict(tensors=n, what=what) for what, n in counts.items()])
     log.info(f"saved {out}")
 
 # %% ../../nbs/10_cli/03_train.ipynb #8a1d9b43
@@ -423,8 +404,8 @@ def export_(
 def push_(
     folder: Annotated[Path, argument("The folder of a model or adapter.")],
     name: Annotated[str, argument("NAME or NAMESPACE/NAME of the repository.")],
-    dry_run: Annotated[bool, given("Print what would go up, and upload nothing.", "--dry-run")] = False,
-    as_json: Json = False,
+    common: Annotated[Common, "as_json"],
+    dry_run: Annotated[bool, cli_option("Print what would go up, and upload nothing.", "--dry-run")] = False,
 ) -> None:
     """Upload a finished folder to the Hugging Face Hub, with its model card.
 
@@ -440,4 +421,4 @@ def push_(
     if not dry_run:
         upload(folder, check_upload(name))
         return
-    tell_json(rows) if as_json else show(rows, f"{folder} to {name}")
+    tell_json(rows) if common.as_json else show(rows, f"{folder} to {name}")

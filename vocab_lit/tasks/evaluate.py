@@ -12,7 +12,6 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -31,7 +30,7 @@ from vocab_lit.models.source import FolderSource
 from vocab_lit.tasks.finetune import evaluate, fit, prepare, record, rows_for, with_head
 from vocab_lit.tasks.pairs import read_rows
 from vocab_lit.tasks.settings import PERPLEXITY, SPLITS, EvaluateSettings, TaskRun, get_task
-from vocab_lit.tasks.task import Task, hold_out, notes, row_notes
+from vocab_lit.tasks.task import Task, hold_out, notes, room_for_text, row_notes
 from vocab_lit.text.corpus import write_json
 from vocab_lit.text.documents import Passages, lines_of_passages
 from vocab_lit.text.errors import UserError
@@ -56,7 +55,7 @@ __all__ = ['log', 'silenced', 'read_examples', 'check_evaluation', 'evaluate_fil
 # %% ../../nbs/07_tasks/08_evaluate.ipynb #f9d4e71f
 @contextmanager
 def silenced() -> Iterator[None]:
-    "Inside the block the library remarks nothing."
+    "Inside the block the library logs errors only."
     level = log.level
     log.setLevel(logging.ERROR)
     try:
@@ -66,9 +65,9 @@ def silenced() -> Iterator[None]:
 
 
 def read_examples(task: str | Task, path: str | Path, **reading: str) -> list:
-    """Read the examples of a task from a file; `ValueError` names the file and the place that is broken.
+    """Read the examples of a task from a file; `UserError` names the file and the place that is broken.
 
-    reading: what the task can be told about its files, as `column` of treebanks
+    reading: the task's options for reading, as `column` of treebanks
     """
     task = get_task(task)
     for name in reading:
@@ -83,7 +82,7 @@ def _in_language(
 ) -> tuple[MadX, str | None, PreTrainedTokenizerBase]:
     """Load and activate a language adapter.
 
-    returns: the model's adapters, the name of this one (None where there is none), and the tokenizer of its text
+    returns: the model's adapters, the name of this one (None if the folder is none), and the tokenizer of its text
     """
     madx = MadX(model)
     if str(folder) == "none":
@@ -105,7 +104,7 @@ def _warn(notes: Iterable[str]) -> list[str]:
 
 
 def _read_splits(task: Task, settings: EvaluateSettings) -> tuple[list[list], list[str]]:
-    """Read the examples in the three files; without a development file some of the training examples take its place.
+    """Read the examples in the three files; without a development file some training examples are held out.
 
     returns: training, development and test examples; notes on them
     """
@@ -119,7 +118,7 @@ def _read_splits(task: Task, settings: EvaluateSettings) -> tuple[list[list], li
 
 # %% ../../nbs/07_tasks/08_evaluate.ipynb #b8b9f84d
 def _run_folder(out: str | Path | None, folder: str | Path | None, facts: dict) -> Path | None:
-    "Begin or resume the folder of checkpoints; those of another run are removed, or in an output folder refused."
+    "Begin or resume the folder of checkpoints; those of another run are removed, or refused in an output folder."
     if not (out or folder):
         return None
     folder = Path(out, "run") if out else Path(folder or "")
@@ -153,8 +152,8 @@ def _fine_tune(
     train, dev, test = splits
     data = prepare(model, tokenizer, train, dev, test, task, settings.config)
     remarks += _warn(row_notes(task, training=data.train, development=data.dev[1], test=data.test[1]))
-    made_with = settings.facts | dict(vocab_lit=vocab_lit.__version__, model=source.name)
-    place, records, best, stop = _run_folder(out, folder, made_with), [], None, StopWhenAsked(run.max_hours)
+    facts = settings.facts | dict(vocab_lit=vocab_lit.__version__, model=source.name)
+    place, records, best, stop = _run_folder(out, folder, facts), [], None, StopWhenAsked(run.max_hours)
     with stop.listening() if place else nullcontext():
         for seed in range(settings.seed, settings.seed + settings.seeds):
             if stop.reason:
@@ -167,31 +166,24 @@ def _fine_tune(
             log.info(f"seed {seed}: {metric} {100 * result.dev:.2f} on dev; {scores} on test ({epochs})")
             if best is None or result.dev > best.dev:
                 best = result
-    if out and best:
-        about = dict(
-            vocab_lit=vocab_lit.__version__,
-            model=source.path,
-            language_adapter=settings.language_adapter or None,
-            task=task.name,
-            **settings.reading,
-            files=[settings.files.get(split) for split in SPLITS],
-        )
-        about |= dict(examples=[len(s) for s in splits], notes=remarks, config=asdict(data.config), records=records)
-        finish_run(Path(out), partial(_save_best, model=best.model, tokenizer=tokenizer, task=task, about=about))
-        log.info(f"saved in {out}")
+    if not (out and best):
+        return records
+    tuned, facts = best.model, dict(vocab_lit=vocab_lit.__version__, model=source.path)
+    facts |= dict(language_adapter=settings.language_adapter or None, task=task.name, **settings.reading)
+    facts |= dict(files=[settings.files.get(split) for split in SPLITS], examples=[len(split) for split in splits])
+    facts |= dict(notes=remarks, config=asdict(data.config), records=records)
+
+    def save(folder: Path) -> None:
+        if settings.language_adapter:
+            write_adapter(cast("MadX", tuned.madx), "task", task.name, folder, head=True)
+        else:
+            tuned.save_pretrained(folder)
+            save_tokenizer(tokenizer, folder)
+        write_json(facts, folder / "scores.json")
+
+    finish_run(Path(out), save)
+    log.info(f"saved in {out}")
     return records
-
-
-def _save_best(
-    folder: Path, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, task: Task, about: dict
-) -> None:
-    "Write a fine-tuned model, or its task adapter where only that was trained, with its scores."
-    if about["language_adapter"]:
-        write_adapter(cast("MadX", model.madx), "task", task.name, folder, head=True)
-    else:
-        model.save_pretrained(folder)
-        save_tokenizer(tokenizer, folder)
-    write_json(about, folder / "scores.json")
 
 # %% ../../nbs/07_tasks/08_evaluate.ipynb #6d6285c8
 def _score(source: FolderSource, settings: EvaluateSettings) -> list[dict]:
@@ -240,11 +232,11 @@ def _perplexity(source: FolderSource, settings: EvaluateSettings) -> list[dict]:
 def check_evaluation(
     settings: EvaluateSettings, out: str | Path | None, run: TaskRun, folder: str | Path | None = None
 ) -> None:
-    """`ValueError` where the output folder does not hold what it should, or is needed and not given.
+    """Raise `SettingError` if the output folder does not hold what it should, or is needed and missing.
 
     out: for the model and its scores
     run: whether it resumes, and when it stops
-    folder: for checkpoints, where there is no `out`
+    folder: for checkpoints, if there is no `out`
     """
     if not (out or folder) and (run.resume or run.max_hours):
         raise SettingError("resume" if run.resume else "max_hours", "checkpoints are in the output folder; give --out")
@@ -268,7 +260,7 @@ def evaluate_files(
     run: TaskRun = TaskRun(),
     folder: str | Path | None = None,
 ) -> list[dict]:
-    """Score a model on a task whose examples are in files, after fine-tuning it where the task needs that.
+    """Score a model on a task whose examples are in files, after fine-tuning it if the task needs that.
 
     Parameters
     ----------
@@ -281,7 +273,7 @@ def evaluate_files(
     run : TaskRun
         Whether a fine-tuning into `out` is resumed, and when it stops.
     folder : str or Path, optional
-        For checkpoints, where there is no `out`: those of the same run are resumed, those of another are removed.
+        For checkpoints, if there is no `out`: those of the same run are resumed, those of another are removed.
 
     Returns
     -------
@@ -316,8 +308,8 @@ def evaluate_files(
     """
     settings.check()
     run.check()
-    source = FolderSource.open(source)
     check_evaluation(settings, out, run, folder)
+    source = FolderSource.open(source)
     source.check_finite()
     if settings.task == PERPLEXITY:
         return _perplexity(source, settings)
@@ -331,10 +323,10 @@ def evaluate_files(
 # %% ../../nbs/07_tasks/08_evaluate.ipynb #9feaba40
 @dataclass(frozen=True)
 class Choice:
-    "A text, and what may follow it."
+    "A text, and possible continuations."
 
     before: str
-    question: str  # what stands between the two, alike in all examples
+    question: str  # the text between the two, the same in all examples
     options: tuple[str, ...]
     answer: int  # number of the right one
 
@@ -347,20 +339,11 @@ _CONNECTIVES = {  # by language: of a cause and of an effect, as the evaluation 
 }
 
 
-def _plausible(place: str, row: dict, language: str) -> Choice:
-    "The choice in a line of XCOPA."
-    if language not in _CONNECTIVES:
-        raise UserError(f"{place}: no connectives in {language!r}; there are those of {', '.join(_CONNECTIVES)}")
-    connective = _CONNECTIVES[language][row["question"] == "effect"]
-    options = tuple(f" {row[name][:1].lower()}{row[name][1:]}" for name in ("choice1", "choice2"))
-    return Choice(row["premise"].rstrip(". "), f" {connective}", options, int(row["label"]))
-
-
 def read_choices(path: str | Path, language: str) -> list[Choice]:
-    """Read choices; `ValueError` names the file and line that is broken.
+    """Read choices; `UserError` names the file and line that is broken.
 
     path: JSON lines of XCOPA, or a table with tabs and the columns text and category
-    language: whose connectives stand between premise and choice
+    language: of the connectives between premise and choice
     """
     rows = list(read_rows(path, "choices"))
     if not rows:
@@ -369,31 +352,37 @@ def read_choices(path: str | Path, language: str) -> list[Choice]:
     needed = ("premise", "choice1", "choice2", "question", "label") if is_plausible else ("text", "category")
     for place, row in rows:
         if missing := [name for name in needed if name not in row]:
-            raise UserError(
-                f"{place}: {missing[0]} missing; give JSON lines of XCOPA, or a table with text and category"
-            )
-    if is_plausible:
-        return [_plausible(place, row, language) for place, row in rows]
-    topics = sorted({row["category"] for _, row in rows})
-    options = tuple(f" {topic}" for topic in topics)
-    return [Choice(row["text"], "\nTopic:", options, topics.index(row["category"])) for _, row in rows]
+            hint = "give JSON lines of XCOPA, or a table with text and category"
+            raise UserError(f"{place}: {missing[0]} missing; {hint}")
+    if not is_plausible:
+        topics = sorted({row["category"] for _, row in rows})
+        options = tuple(f" {topic}" for topic in topics)
+        return [Choice(row["text"], "\nTopic:", options, topics.index(row["category"])) for _, row in rows]
+    if language not in _CONNECTIVES:
+        raise UserError(f"{rows[0][0]}: no connectives in {language!r}; there are those of {', '.join(_CONNECTIVES)}")
+    choices = []
+    for _, row in rows:
+        connective = _CONNECTIVES[language][row["question"] == "effect"]
+        options = tuple(f" {row[name][:1].lower()}{row[name][1:]}" for name in ("choice1", "choice2"))
+        choices.append(Choice(row["premise"].rstrip(". "), f" {connective}", options, int(row["label"])))
+    return choices
 
 # %% ../../nbs/07_tasks/08_evaluate.ipynb #d29e545c
 @torch.no_grad()
 def log_likelihoods(model: PreTrainedModel, before: Sequence[int], options: Sequence[Sequence[int]]) -> torch.Tensor:
-    """The log-likelihood of each option after what is read.
+    """Compute the log-likelihood of each option after a text.
 
     model: causal
-    before: ids of what is read
-    options: ids of what may follow
+    before: ids of the text
+    options: ids of possible continuations
     returns: (options,), in nats
     """
     device = model.device
-    read = model(torch.tensor([list(before)], device=device), use_cache=True, logits_to_keep=1)
-    cache = read.past_key_values
+    output = model(torch.tensor([list(before)], device=device), use_cache=True, logits_to_keep=1)
+    cache = output.past_key_values
     cache.batch_repeat_interleave(len(options))
     ids = pad_sequence([torch.tensor(option) for option in options], batch_first=True, padding_value=-1).to(device)
-    first = read.logits[:, -1:].expand(len(options), -1, -1)
+    first = output.logits[:, -1:].expand(len(options), -1, -1)
     later = model(ids[:, :-1].clamp(min=0), past_key_values=cache).logits if ids.shape[1] > 1 else first[:, :0]
     nats = torch.cat([first, later], 1).float().log_softmax(-1)
     chosen = nats.gather(-1, ids.clamp(min=0)[..., None])[..., 0]
@@ -401,10 +390,10 @@ def log_likelihoods(model: PreTrainedModel, before: Sequence[int], options: Sequ
 
 
 def choose(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, choices: Sequence[Choice]) -> list[int]:
-    """What a causal model chooses; `ValueError` where question and options leave no room for a text.
+    """Choose continuations by a causal model; `UserError` if question and options leave no room for a text.
 
     tokenizer: the model's
-    returns: number of the option that gains most from what is read
+    returns: number of the option whose likelihood the text raises most
     """
     begin = ids_around(tokenizer)[0] or [cast("int", tokenizer.eos_token_id)]
 
@@ -419,18 +408,18 @@ def choose(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, choices: 
             if room < 1:
                 needed = f"{choice.question!r} and the longest option of {choice.options}"
                 raise UserError(f"{needed} leave no room for a text in {max_length(model)} positions")
-            asked = (choice.question, choice.options)
-            if asked not in without:
-                without[asked] = log_likelihoods(model, [*begin, *question], options)
+            key = (choice.question, choice.options)
+            if key not in without:
+                without[key] = log_likelihoods(model, [*begin, *question], options)
             after = log_likelihoods(model, [*begin, *ids(choice.before)[-room:], *question], options)
-            chosen.append(int((after - without[asked]).argmax()))
+            chosen.append(int((after - without[key]).argmax()))
     return chosen
 
 
 def choice_accuracy(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, choices: Sequence[Choice]) -> float:
-    "The share of choices that are right, 0 to 1."
+    "Return the share of correct choices, 0 to 1."
     chosen = choose(model, tokenizer, choices)
-    return sum(made == choice.answer for made, choice in zip(chosen, choices)) / len(choices)
+    return sum(number == choice.answer for number, choice in zip(chosen, choices)) / len(choices)
 
 # %% ../../nbs/07_tasks/08_evaluate.ipynb #a1d0c402
 @torch.no_grad()
@@ -441,29 +430,26 @@ def mean_states(
     n: int,
     batch_size: int = 32,
 ) -> np.ndarray:
-    """Mean last hidden states.
+    """Compute mean last hidden states.
 
     model: masked or causal; it is not changed
     tokenizer: the model's
     rows: token ids, and the mean that each token counts for, or -1
-    n: means
-    returns: (n, dim) float32; 0 where no token counts
+    n: number of means
+    returns: (n, dim) float32; 0 if no token counts
     """
     device, pad = model.device, cast("int", tokenizer.pad_token_id or 0)
     sums, sizes = torch.zeros(n, cast("int", model.config.hidden_size), device=device), torch.zeros(n, 1, device=device)
     order = sorted(rows, key=lambda row: -len(row[0]))
     with in_mode(model, training=False):
-        for at in tqdm(range(0, len(order), batch_size), desc="states", unit=" batches", delay=2, leave=False):
-            batch = order[at : at + batch_size]
-            ids, counts, mask = (
-                pad_sequence([torch.tensor(part) for part in parts], batch_first=True, padding_value=fill).to(device)
-                for parts, fill in (
-                    ([ids for ids, _ in batch], pad),
-                    ([counts for _, counts in batch], -1),
-                    ([[1] * len(ids) for ids, _ in batch], 0),
-                )
+        for start in tqdm(range(0, len(order), batch_size), desc="states", unit=" batches", delay=2, leave=False):
+            parts = zip(*order[start : start + batch_size])
+            ids, counts = (
+                pad_sequence([torch.tensor(row) for row in part], batch_first=True, padding_value=-1).to(device)
+                for part in parts
             )
-            hidden = model.base_model(input_ids=ids, attention_mask=mask).last_hidden_state
+            inputs, mask = ids.where(ids >= 0, pad), (ids >= 0).long()
+            hidden = model.base_model(input_ids=inputs, attention_mask=mask).last_hidden_state
             counted = counts >= 0
             sums.index_add_(0, counts[counted], hidden[counted].float())
             sizes.index_add_(0, counts[counted], torch.ones(int(counted.sum()), 1, device=device))
@@ -473,32 +459,29 @@ def mean_states(
 def text_rows(
     tokenizer: PreTrainedTokenizerBase, texts: Sequence[str], length: int
 ) -> Iterator[tuple[list[int], list[int]]]:
-    """Each text in as many rows as it needs; `ValueError` where a row has no room.
+    """Yield each text in as many rows as it needs; `UserError` if a row has no room.
 
     length: tokens in a row at most
     returns: as `mean_states` takes them
     """
     before, after = ids_around(tokenizer)
-    room = length - len(before) - len(after)
-    if room < 1:
-        special = len(before) + len(after)
-        raise UserError(f"{length} tokens leave no room for text beside {special} special tokens; allow longer rows")
+    room = room_for_text(length, len(before) + len(after))
     for n, text in enumerate(texts):
         ids = tokenizer(text, add_special_tokens=False, truncation=False, verbose=False)["input_ids"]
-        for at in range(0, max(len(ids), 1), room):
-            part = ids[at : at + room]
+        for start in range(0, max(len(ids), 1), room):
+            part = ids[start : start + room]
             yield [*before, *part, *after] or [0], [-1] * len(before) + [n] * len(part) + [-1] * len(after) or [-1]
 
 
 def linear_classifier(features: np.ndarray, labels: Sequence[str]) -> Pipeline:  # (n, features)
-    "A linear classifier of features, each given mean 0 and standard deviation 1."
+    "Fit a linear classifier of features, each scaled to mean 0 and standard deviation 1."
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
     classifier = make_pipeline(StandardScaler(copy=False), LogisticRegression(max_iter=1000))
-    with warnings.catch_warnings():  # what is left to gain after 1,000 steps does not matter to the accuracy
+    with warnings.catch_warnings():  # more than 1,000 steps do not change the accuracy
         warnings.simplefilter("ignore", ConvergenceWarning)
         return classifier.fit(features, labels)
 
@@ -506,7 +489,7 @@ def linear_classifier(features: np.ndarray, labels: Sequence[str]) -> Pipeline: 
 def probe_accuracy(
     model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, train: Sequence[Choice], test: Sequence[Choice]
 ) -> float:
-    "The share of answers, 0 to 1, that a linear classifier of a model's frozen states gives right."
+    "Return the accuracy, 0 to 1, of a linear classifier of a model's frozen states."
     check_rows(model, tokenizer)
     length = min(512, max_length(model), tokenizer.model_max_length)
     states, answers = [], []

@@ -56,9 +56,9 @@ def with_head(
     """Put a new head on a copy of a language model's encoder.
 
     model: a masked or causal language model, or its folder
-    labels: what the head can answer
+    labels: of the head
     seed: of the head's weights
-    returns: float32, on the CPU; those of its parameters that are new
+    returns: the model in float32 on the CPU, and its new parameters
     """
     model, task = load_model(model) if isinstance(model, (str, Path)) else model, get_task(task)
     config = copy.deepcopy(model.config)
@@ -85,7 +85,7 @@ class Collate:
         self.segments = (getattr(model.config, "type_vocab_size", 0) or 0) > 1
 
     def __call__(self, rows: Sequence[Row]) -> dict[str, torch.Tensor]:
-        "Rows as tensors (n, length), with an attention mask."
+        "Return rows as tensors (n, length), with an attention mask."
         batch = {}
         for name in rows[0].inputs:
             if self.segments or name != "token_type_ids":
@@ -95,23 +95,7 @@ class Collate:
         return batch | {"attention_mask": (torch.arange(batch["input_ids"].shape[1]) < lengths[:, None]).long()}
 
 
-@torch.no_grad()  # tensors of inference mode do not go through XLA
-def _answers(model, task, rows, collate, config, scores=None):  # scores: called in place of the task's
-    "The best answer in each row."
-    order = sorted(range(len(rows)), key=lambda i: -len(rows[i].inputs["input_ids"]))
-    answers, scores = [None] * len(rows), scores or task.scores
-    size = 4 * (config.micro_batch or config.batch_size)
-    with in_mode(model, training=False):
-        for at in tqdm(range(0, len(rows), size), desc="predict", unit=" batches", delay=2, leave=False):
-            numbers = order[at : at + size]
-            chosen = [rows[i] for i in numbers]
-            batch = {name: x.to(model.device) for name, x in collate(chosen).items()}
-            for i, answer in zip(numbers, task.best(scores(model, batch, config), chosen, config)):
-                answers[i] = answer
-    return answers
-
-
-def _length(model, tokenizer, config):
+def _length(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, config: TaskConfig) -> int:
     return min(config.max_length, max_length(model), tokenizer.model_max_length)
 
 # %% ../../nbs/07_tasks/03_finetune.ipynb #c9a6fa46
@@ -122,13 +106,14 @@ def rows_for(
     task: str | Task,
     config: TaskConfig | None = None,
 ) -> list[Row]:
-    "Examples as rows of tokens for a fine-tuned model."
+    "Return examples as rows of tokens for a fine-tuned model."
     task, config = get_task(task), settings_for(task, config)
     names = cast("dict[int, str]", model.config.id2label)
     labels = [names[i] for i in range(len(names))]
     return task.rows(tokenizer, examples, labels, _length(model, tokenizer, config), config)
 
 
+@torch.no_grad()  # tensors of inference mode do not go through XLA
 def predict(
     model: PreTrainedModel,
     tokenizer: PreTrainedTokenizerBase,
@@ -137,18 +122,26 @@ def predict(
     config: TaskConfig | None = None,
     rows: list[Row] | None = None,
 ) -> list:
-    """Predictions of a fine-tuned model.
+    """Predict with a fine-tuned model.
 
     model: with a head, as `FineTuned.model`
     config: as in training
-    rows: of the examples, where `rows_for` has made them
+    rows: of the examples, from `rows_for`; None: they are computed here
     returns: a prediction for each example
     """
     if not examples:
         return []
     task, config = get_task(task), settings_for(task, config)
-    rows = rows or rows_for(model, tokenizer, examples, task, config)
-    answers = _answers(model, task, rows, Collate(model, tokenizer, task), config)
+    rows, collate = rows or rows_for(model, tokenizer, examples, task, config), Collate(model, tokenizer, task)
+    order = sorted(range(len(rows)), key=lambda i: -len(rows[i].inputs["input_ids"]))
+    answers, size = [None] * len(rows), 4 * (config.micro_batch or config.batch_size)
+    with in_mode(model, training=False):
+        for start in tqdm(range(0, len(rows), size), desc="predict", unit=" batches", delay=2, leave=False):
+            numbers = order[start : start + size]
+            chosen = [rows[i] for i in numbers]
+            batch = {name: x.to(model.device) for name, x in collate(chosen).items()}
+            for i, answer in zip(numbers, task.best(task.scores(model, batch, config), chosen, config)):
+                answers[i] = answer
     return task.join(examples, rows, answers, model, config)
 
 
@@ -175,7 +168,7 @@ def evaluate(
 # %% ../../nbs/07_tasks/03_finetune.ipynb #b535cabb
 @dataclass
 class FineTuned:
-    "A fine-tuned model and how it came about."
+    "A fine-tuned model, its scores, and the history of its training."
 
     dev: float  # best score on the development split, 0 to 1; the task's first metric
     test: float  # score of the same weights on the test split
@@ -194,9 +187,13 @@ class TaskData(NamedTuple):
     config: TaskConfig
     tokenizer: PreTrainedTokenizerBase
     labels: list
-    train: list  # rows
-    dev: tuple  # examples, rows
-    test: tuple
+    train: list[Row]
+    dev: tuple[Sequence, list[Row]]  # examples, rows
+    test: tuple[Sequence, list[Row]]
+
+    def scores(self, model: PreTrainedModel, split: tuple[Sequence, list[Row]]) -> dict[str, float]:
+        "Return the metrics of a model on a split, 0 to 1."
+        return evaluate(model, self.tokenizer, split[0], self.task, self.config, split[1])
 
 
 def prepare(
@@ -208,7 +205,7 @@ def prepare(
     task: str | Task,
     config: TaskConfig | None,
 ) -> TaskData:
-    """Make the splits of a task rows; `ValueError` where one of them has nothing to learn or to score.
+    """Convert the splits of a task to rows; `UserError` if one of them has no labels.
 
     train: examples of the task
     dev: by which the best epoch is chosen
@@ -227,7 +224,7 @@ def prepare(
     return TaskData(task, config, tokenizer, labels, rows[0], (dev, rows[1]), (test, rows[2]))
 
 # %% ../../nbs/07_tasks/03_finetune.ipynb #a3cea130
-# given the new model and its new parameters, may add modules and freeze
+# called with the new model and its new parameters; may add modules and freeze parameters
 Attach = Callable[["PreTrainedModel", list[nn.Parameter]], None]
 
 
@@ -239,14 +236,14 @@ def fit(
     folder: str | Path | None = None,
     stop: StopWhenAsked | None = None,
 ) -> FineTuned:
-    """Fine-tune a copy of the model from one seed; `RunStopped` if it is asked to stop.
+    """Fine-tune a copy of the model from one seed; `RunStopped` if it is stopped.
 
-    model: masked or causal language model; it is not changed
+    model: masked or causal language model, which is not changed
     data: from `prepare`
     seed: of the head, the order and dropout
     attach: as in `fine_tune`
     folder: for checkpoints, from which it resumes; None: none are written
-    stop: says when to save and stop; with a folder
+    stop: decides when to save and stop; with a folder
     """
     import pandas as pd
 
@@ -256,15 +253,14 @@ def fit(
         attach(new, head)
     if not trainable_parameters(new):
         raise UserError("nothing is left to train: every parameter is frozen")
-    collate = Collate(new, data.tokenizer, task)
     ended = Path(folder) / "ended" if folder else None
-    if ended and ended.is_dir():  # an earlier process has trained it
+    if ended and ended.is_dir():  # trained by an earlier process
         new.load_state_dict(load_file(ended / "model.safetensors"), strict=False)
         facts = json.loads((ended / "history.json").read_text(encoding="utf-8"))
         rows, best_epoch = facts["history"], facts["best_epoch"]
     else:
-        rows, best_epoch = _train(new, data, seed, collate, folder, stop)
-    if ended and not ended.is_dir():  # the best weights take the place of the checkpoints
+        rows, best_epoch = _train(new, data, seed, folder, stop)
+    if ended and not ended.is_dir():  # the best weights replace the checkpoints
         with write_folder(ended) as part:
             weights = {name: p.detach().cpu().contiguous() for name, p in trainable_parameters(new).items()}
             save_file(weights, part / "model.safetensors", {"format": "pt"})
@@ -276,7 +272,7 @@ def fit(
     if len(history) > 1 and not last < first:
         change = f"nothing was learnt from seed {seed}: the loss went from {first:.3f} to {last:.3f}"
         log.warning(f"{change}; try a learning rate below {data.config.learning_rate:g}")
-    scores = _metrics(new.eval(), data, data.test, collate, task.scores)
+    scores = data.scores(new.eval(), data.test)
     return FineTuned(
         dev=float(history.dev.max()),
         test=next(iter(scores.values())),
@@ -289,20 +285,8 @@ def fit(
     )
 
 
-def _metrics(model, data: TaskData, split, collate, scores) -> dict[str, float]:  # scores: as in `_answers`
-    "Scores of a model on a split: examples and their rows."
-    examples, rows = split
-    answers = _answers(model, data.task, rows, collate, data.config, scores)
-    return data.task.metrics(examples, data.task.join(examples, rows, answers, model, data.config))
-
-
 def _train(
-    new: PreTrainedModel,
-    data: TaskData,
-    seed: int,
-    collate: Collate,
-    folder: str | Path | None,
-    stop: StopWhenAsked | None,
+    new: PreTrainedModel, data: TaskData, seed: int, folder: str | Path | None, stop: StopWhenAsked | None
 ) -> tuple[list[tuple[int, float, float]], int]:
     "Train a model, which ends with its best weights; return epochs with their losses and scores, and the best epoch."
     from transformers.trainer_utils import get_last_checkpoint
@@ -310,8 +294,8 @@ def _train(
     from vocab_lit.tasks.task_trainer import EpochCallback, TaskTrainer, task_arguments
     from vocab_lit.training.trainer import train_from
 
-    def first_metric(model: PreTrainedModel, scores: Callable[..., torch.Tensor]) -> float:
-        return next(iter(_metrics(model, data, data.dev, collate, scores).values()))
+    def first_metric(model: PreTrainedModel) -> float:
+        return next(iter(data.scores(model, data.dev).values()))
 
     place = nullcontext(str(folder)) if folder else tempfile.TemporaryDirectory()
     with garbage_collected_inside(), random_state_restored(), place as work:
@@ -326,7 +310,7 @@ def _train(
             measure=first_metric,
             train_dataset=data.train,
             eval_dataset=data.dev[1],
-            data_collator=collate,
+            data_collator=Collate(new, data.tokenizer, data.task),
             callbacks=[EpochCallback(data.config), *filter(None, [stop])],
         )
         try:
@@ -339,7 +323,7 @@ def _train(
         except RunStopped as e:
             raise RunStopped(f"{e}, seed {seed}") from None
     new.load_state_dict(trainer.best or {}, strict=False)
-    trainer.accelerator.unwrap_model(new, keep_fp32_wrapper=False)  # from here on it computes in its own precision
+    trainer.accelerator.unwrap_model(new, keep_fp32_wrapper=False)  # afterwards it computes in its own precision
     return trainer.history, trainer.best_epoch
 
 # %% ../../nbs/07_tasks/03_finetune.ipynb #780b2b79
@@ -407,16 +391,8 @@ def fine_tune(
 
 
 def record(task: Task, seed: int, result: FineTuned) -> dict:  # further metrics under their own names
-    "One row of a table of results."
-    first, *others = result.scores
-    return dict(
-        task=task.name,
-        metric=first,
-        seed=seed,
-        dev=result.dev,
-        test=result.test,
-        **{name: result.scores[name] for name in others},
-        best_epoch=result.best_epoch,
-        epochs=result.epochs,
-        seconds=round(result.seconds, 2),
-    )
+    "Return one row of a table of results."
+    metric, *others = result.scores
+    row = dict(task=task.name, metric=metric, seed=seed, dev=result.dev, test=result.test)
+    row |= {name: result.scores[name] for name in others}
+    return row | dict(best_epoch=result.best_epoch, epochs=result.epochs, seconds=round(result.seconds, 2))

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 from tqdm.auto import tqdm
 
-from vocab_lit.tasks.task import FOCUS, Row, Task, WholeConfig, forward, make_row, paper_settings
+from vocab_lit.tasks.task import FOCUS, Row, Task, WholeConfig, forward, make_row, paper_settings, room_for_text
 from vocab_lit.text.errors import UserError
 from vocab_lit.text.reader import json_record, raw_lines, read_json
 from vocab_lit.text.settings import option, settings
@@ -34,7 +34,7 @@ __all__ = ['qa_task', 'nli', 'Answer', 'Question', 'read_squad', 'normalized', '
 # %% ../../nbs/07_tasks/05_pairs.ipynb #c0fb3d6b
 @dataclass(frozen=True)
 class Answer:
-    "A stretch of a context."
+    "A part of a context."
 
     text: str
     start: int  # first character
@@ -50,9 +50,9 @@ class Question:
     answers: tuple[Answer, ...] = ()  # none: the context does not say
 
 # %% ../../nbs/07_tasks/05_pairs.ipynb #77a3a4bf
-def _answer(given: dict, context: str) -> Answer:
-    "An answer, checked against its context."
-    text, start = given["text"], given["answer_start"]
+def _answer(answer: dict, context: str) -> Answer:
+    "Check an answer against its context."
+    text, start = answer["text"], answer["answer_start"]
     there = context[max(start, 0) : max(start, 0) + len(text)]
     if not text.strip():
         raise UserError("an answer is empty; leave it out, or mark the question as is_impossible")
@@ -64,17 +64,17 @@ def _answer(given: dict, context: str) -> Answer:
 
 
 def _question(qa: dict, context: str) -> Question:
-    "A question of a file with its answers."
+    "Return a question of a file with its answers."
     if not (context.strip() and qa["question"].strip()):
         raise UserError("the question or its context is empty; leave it out")
-    answers = () if qa.get("is_impossible") else tuple(_answer(given, context) for given in qa["answers"])
+    answers = () if qa.get("is_impossible") else tuple(_answer(answer, context) for answer in qa["answers"])
     if not (answers or qa.get("is_impossible")):
         raise UserError("there are no answers; give one, or mark the question as is_impossible")
     return Question(str(qa["id"]), qa["question"], context, answers)
 
 
 def read_squad(path: str | Path) -> list[Question]:  # in the order of the file
-    """Read questions with their contexts; `ValueError` names the file, the question and what is wrong.
+    """Read questions with their contexts; `UserError` names the file, the question and the problem.
 
     path: JSON of SQuAD 1.1 or 2, XQuAD, MLQA, TyDi QA GoldP; also .gz, .bz2, .xz
     """
@@ -103,32 +103,29 @@ _DROP = str.maketrans("", "", string.punctuation)
 
 
 def normalized(text: str) -> str:
-    "A text as SQuAD's script compares it."
+    "Return a text as SQuAD's script compares it."
     return " ".join(re.sub(r"\b(a|an|the)\b", " ", text.lower().translate(_DROP)).split())
 
 
 def word_f1(gold: str, predicted: str) -> float:  # 0 to 1
-    "F1 of the words that two texts share."
+    "Return the F1 of the words that two texts share."
     a, b = normalized(gold).split(), normalized(predicted).split()
     same = (Counter(a) & Counter(b)).total()
     return 2 * same / (len(a) + len(b)) if same else 0.0
 
 
 def squad_scores(gold: Sequence[Sequence[str]], predicted: Sequence[str]) -> dict[str, float]:
-    """Mean scores over questions, as SQuAD's script computes them.
+    """Return mean scores over questions, as SQuAD's script computes them.
 
     gold: right answers to each question; none: it has no answer
     predicted: as many; "": no answer
     returns: f1 and exact_match, 0 to 1
     """
     f1, exact = [], []
-    for answers, said in zip(gold, predicted, strict=True):
-        if answers:
-            f1.append(max(word_f1(answer, said) for answer in answers))
-            exact.append(any(normalized(answer) == normalized(said) for answer in answers))
-        else:
-            f1.append(float(not normalized(said)))
-            exact.append(not normalized(said))
+    for answers, prediction in zip(gold, predicted, strict=True):
+        is_exact = normalized(prediction) in map(normalized, answers or [""])
+        exact.append(is_exact)
+        f1.append(max(word_f1(answer, prediction) for answer in answers) if answers else float(is_exact))
     return {"f1": sum(f1) / len(f1), "exact_match": sum(exact) / len(exact)}
 
 # %% ../../nbs/07_tasks/05_pairs.ipynb #c513788b
@@ -147,67 +144,59 @@ class QAConfig(WholeConfig):
     abstain: bool = option(False, "predict no answer where the first token scores higher than every span (SQuAD 2)")
 
 
-def _cut_questions(tokenizer, examples, length, config):
-    "The questions, cut to their first tokens; `ValueError` where a window has no room for new context."
+def _cut_questions(
+    tokenizer: PreTrainedTokenizerBase, examples: Sequence[Question], length: int, config: QAConfig
+) -> list[str]:
+    "Cut questions to their first tokens; `UserError` if a window has no room for new context."
     n_special = tokenizer.num_special_tokens_to_add(pair=True)
-    texts, most = [e.question.strip() for e in examples], min(config.max_question, (length - n_special) // 2)
-    if most < 1:
-        raise UserError(
-            f"{length} tokens leave no room for question and context beside {n_special} special tokens; "
-            "allow longer rows"
-        )
-    coded = tokenizer(texts, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
-    sizes = [len(ids) for ids in coded["input_ids"]]
-    for i, spans in enumerate(coded["offset_mapping"]):
+    most = min(config.max_question, room_for_text(length, n_special, "question and context", 2) // 2)
+    texts = [e.question.strip() for e in examples]
+    tokenized = tokenizer(texts, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
+    sizes = [len(ids) for ids in tokenized["input_ids"]]
+    for i, spans in enumerate(tokenized["offset_mapping"]):
         if sizes[i] > most:
             texts[i] = texts[i][: spans[most][0]].rstrip()
             sizes[i] = len(tokenizer(texts[i], add_special_tokens=False)["input_ids"])
     longest = int(np.argmax(sizes))
     if (room := length - n_special - sizes[longest]) <= config.stride:
-        beside = f"beside {sizes[longest]} of the question and {n_special} special ones"
-        raise UserError(
-            f"question {examples[longest].id}: a row of {length} tokens holds {room} of the context {beside}, and "
-            f"neighbouring windows are to share {config.stride} (stride); "
-            f"set a stride below {room}, or allow longer rows"
-        )
+        others = f"beside {sizes[longest]} of the question and {n_special} special ones"
+        problem = f"question {examples[longest].id}: a row of {length} tokens holds {room} of the context {others}"
+        share = f"neighbouring windows are to share {config.stride} (stride)"
+        raise UserError(f"{problem}, and {share}; set a stride below {room}, or allow longer rows")
     return texts
 
 # %% ../../nbs/07_tasks/05_pairs.ipynb #d3070c56
-def _spans(context, offsets, inside) -> np.ndarray:  # (n, 2); (0, 0) of a token outside, and where nothing is left
-    "Characters of each token of the context, without spaces around, with those beside it that the tokenizer deletes."
-    size, at = len(context), np.arange(len(context))
+def _nearest(mask: np.ndarray) -> tuple[np.ndarray, np.ndarray]:  # (n + 1,) each
+    "Return for each place the next position in the mask (n: none), and the end of the last one before (0: none)."
+    size, positions = len(mask), np.arange(len(mask))
+    following = np.minimum.accumulate(np.append(np.where(mask, positions, size), size)[::-1])[::-1]
+    before = np.maximum.accumulate(np.append(0, np.where(mask, positions + 1, 0)))
+    return following, before
+
+
+def _spans(context: str, offsets: list[tuple[int, int]], inside: np.ndarray) -> np.ndarray:  # (n, 2)
+    """Return the characters of each token of the context without spaces around; (0, 0) of tokens outside and of spaces.
+
+    Characters that the tokenizer deletes belong to the token before, or at the beginning of a word to the one after.
+    """
+    size = len(context)
     spans = np.array(offsets, dtype=np.int32).reshape(-1, 2).clip(0, size)
     visible = np.array([not c.isspace() for c in context])
-    # for each place, the first character at or after it that is no space
-    following = np.append(np.where(visible, at, size), size)
-    following = np.minimum.accumulate(following[::-1])[::-1]
-    # for each place, the end of the last character before it that is no space
-    before = np.maximum.accumulate(np.append(0, np.where(visible, at + 1, 0)))
-    trimmed = np.stack([following[spans[:, 0]], before[spans[:, 1]]], 1)
-    trimmed[~inside | (trimmed[:, 1] <= trimmed[:, 0])] = 0
-    return _with_deleted(trimmed, visible)
-
-
-def _with_deleted(spans, visible) -> np.ndarray:  # (n, 2)
-    "Spans with the visible characters in no span that follow them, or precede them at the beginning of a word."
-    size = len(visible)
+    following, before = _nearest(visible)
+    spans = np.stack([following[spans[:, 0]], before[spans[:, 1]]], 1)
+    spans[~inside | (spans[:, 1] <= spans[:, 0])] = 0
     edges = np.zeros(size + 1, int)
     np.add.at(edges, spans[:, 0], 1)
     np.add.at(edges, spans[:, 1], -1)
     covered = edges.cumsum()[:size] > 0
-    deleted, at = visible & ~covered, np.arange(size)
-    # for each place, the end of the run of deleted characters that begins there, and the beginning of the one that ends
-    ends = np.append(np.where(deleted, size, at), size)
-    ends = np.minimum.accumulate(ends[::-1])[::-1]
-    begins = np.maximum.accumulate(np.append(0, np.where(deleted, 0, at + 1)))
-    follows = (begins > 0) & np.append(False, covered)[begins]  # a token, whose they are then
-    begins = np.where(follows, np.arange(size + 1), begins)
-    grown = np.stack([begins[spans[:, 0]], ends[spans[:, 1]]], 1)
-    return np.where(spans[:, 1:] > 0, grown, 0)
+    ends, begins = _nearest(covered | ~visible)  # of the runs of deleted characters
+    after_token = (begins > 0) & np.append(False, covered)[begins]
+    begins = np.where(after_token, np.arange(size + 1), begins)
+    return np.where(spans[:, 1:] > 0, np.stack([begins[spans[:, 0]], ends[spans[:, 1]]], 1), 0)
 
 
-def _label(answer, spans, inside) -> list[int]:
-    "First and last token that an answer overlaps; the first token of the row for both where it is not there whole."
+def _label(answer: Answer, spans: np.ndarray, inside: np.ndarray) -> list[int]:
+    "Return the first and last token that an answer overlaps; (0, 0) if the window lacks a part of it."
     end = answer.start + len(answer.text.rstrip())
     start = end - len(answer.text.strip())
     touched = np.flatnonzero(inside & (spans[:, 1] > start) & (spans[:, 0] < end))
@@ -228,18 +217,19 @@ def qa_rows(
     returns: labels (start, end); place: (length, 2) characters of each token of the context, -1 elsewhere
     """
     if not tokenizer.is_fast:
-        raise UserError(
-            "the tokenizer does not say which characters a token is from; save it as tokenizer.json (a fast tokenizer)"
-        )
+        problem = "the tokenizer does not say which characters a token is from"
+        raise UserError(f"{problem}; save it as tokenizer.json (a fast tokenizer)")
     rows = []
-    for at in tqdm(range(0, len(examples), 1000), desc="windows", unit="k questions", delay=2, leave=False):
-        rows += _windows(tokenizer, examples[at : at + 1000], at, length, config)
+    for start in tqdm(range(0, len(examples), 1000), desc="windows", unit="k questions", delay=2, leave=False):
+        rows += _windows(tokenizer, examples[start : start + 1000], start, length, config)
     return rows
 
 
-def _windows(tokenizer, examples, first: int, length, config) -> Iterator[Row]:
-    "The windows of some questions, of which the first has this number."
-    coded = tokenizer(
+def _windows(
+    tokenizer: PreTrainedTokenizerBase, examples: Sequence[Question], first: int, length: int, config: QAConfig
+) -> Iterator[Row]:
+    "Yield the windows of some questions; `first` is the number of the first question."
+    tokenized = tokenizer(
         _cut_questions(tokenizer, examples, length, config),
         [e.context for e in examples],
         truncation="only_second",
@@ -249,23 +239,23 @@ def _windows(tokenizer, examples, first: int, length, config) -> Iterator[Row]:
         return_offsets_mapping=True,
         return_attention_mask=False,
     )
-    offsets, which = coded.pop("offset_mapping"), coded.pop("overflow_to_sample_mapping")
+    offsets, which = tokenized.pop("offset_mapping"), tokenized.pop("overflow_to_sample_mapping")
     for e, numbers in groupby(range(len(which)), which.__getitem__):
         example, windows = examples[e], list(numbers)
-        inside = [np.array([s == 1 for s in coded.sequence_ids(i)]) for i in windows]
-        of_all = _spans(example.context, [span for i in windows for span in offsets[i]], np.concatenate(inside))
-        sizes = [len(offsets[i]) for i in windows]
-        for i, within, spans in zip(windows, inside, np.split(of_all, np.cumsum(sizes)[:-1])):
+        inside = [np.array([s == 1 for s in tokenized.sequence_ids(i)]) for i in windows]
+        all_spans = _spans(example.context, [span for i in windows for span in offsets[i]], np.concatenate(inside))
+        ends = np.cumsum([len(offsets[i]) for i in windows])
+        for i, within, spans in zip(windows, inside, np.split(all_spans, ends[:-1])):
             within &= spans[:, 1] > spans[:, 0]
             labels = _label(example.answers[0], spans, within) if example.answers else [0, 0]
             spans[~within] = -1
-            yield make_row(first + e, {name: ids[i] for name, ids in coded.items()} | {"labels": labels}, spans)
+            yield make_row(first + e, {name: ids[i] for name, ids in tokenized.items()} | {"labels": labels}, spans)
 
 # %% ../../nbs/07_tasks/05_pairs.ipynb #c109eb47
 def best_spans(
     scores: torch.Tensor, inside: torch.Tensor, longest: int
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """The start and end with the highest sum of scores.
+    """Return the start and end with the highest sum of scores.
 
     scores: (n, 2, length) of starts and ends
     inside: (n, length) bool: tokens that an answer may start and end with
@@ -288,15 +278,12 @@ class QuestionAnswering(Task[Question, QAConfig]):
     name, about = "qa", "question answering"
     file_format, measure = "SQuAD JSON", "F1 and exact match"
     example_files = "squad-train.json, test.json"
-    data_set = "xquad"
     unit, asks, marks = "questions", "questions", "answers"
     config, heads = QAConfig(), "MODEL_FOR_QUESTION_ANSWERING_MAPPING"
     papers = {
         "mad-x": paper_settings(config, adapters=1e-4),
         "focus": paper_settings(  # Table 6
-            replace(config, weight_decay=0.0, **FOCUS | dict(batch_size=64, max_length=384), epochs=5),
-            5e-5,
-            changes={"sw": dict(epochs=25)},
+            replace(config, weight_decay=0.0, **FOCUS | dict(batch_size=64, max_length=384), epochs=5), 5e-5
         ),
     }
 
@@ -310,14 +297,14 @@ class QuestionAnswering(Task[Question, QAConfig]):
         return (example.question, example.context)
 
     def labels(self, examples: Sequence[Question]) -> list[str]:
-        "The two scores that the head gives each token."
+        "Return the names of the two scores of each token."
         return ["start", "end"]
 
     def rows(self, tokenizer, examples, labels, length, config):
         return qa_rows(tokenizer, examples, length, config)
 
     def scores(self, model: nn.Module, batch: Mapping[str, torch.Tensor], config: QAConfig) -> torch.Tensor:
-        "Scores of each token as start and as end, (n, 2, length)."
+        "Return the scores of each token as start and as end, (n, 2, length)."
         import torch
 
         out = forward(model, batch)
@@ -325,7 +312,7 @@ class QuestionAnswering(Task[Question, QAConfig]):
         return scores.masked_fill(batch["attention_mask"][:, None] == 0, torch.finfo(scores.dtype).min)
 
     def best(self, scores: torch.Tensor, rows: Sequence[Row], config: QAConfig) -> list[tuple[float, int, int, float]]:
-        "Score and characters of the best span in each row, and the score of no answer."
+        "Return the score and characters of the best span in each row, and the score of no answer."
         import torch
 
         inside = torch.zeros(scores.shape[0], scores.shape[2], dtype=torch.bool)
@@ -339,10 +326,9 @@ class QuestionAnswering(Task[Question, QAConfig]):
         return list(zip(best, first, last, none))
 
     def join(self, examples, rows, answers, model, config):
-        """The best span of all windows of a question; empty where it has no answer.
+        """Return the best span of all windows of a question; empty for no answer.
 
-        The score of no answer is the lowest of the windows', as in BERT's code for SQuAD 2: a window in which the
-        answer is not says little about the others.
+        The score of no answer is the lowest of the windows', as in BERT's code for SQuAD 2.
         """
         best, none = [(-np.inf, 0, 0)] * len(examples), [np.inf] * len(examples)
         for row, (score, start, end, no_answer) in zip(rows, answers):
@@ -363,23 +349,20 @@ qa_task = QuestionAnswering()
 # %% ../../nbs/07_tasks/05_pairs.ipynb #123a8876
 @dataclass(frozen=True)
 class Pair:
-    "Two sentences and what the second is to the first."
+    "Two sentences, and the label of their relation."
 
     premise: str
     hypothesis: str
     label: str  # as entailment, neutral or contradiction
 
 # %% ../../nbs/07_tasks/05_pairs.ipynb #c146d4e6
-_NAMES = (
-    {"premise": "premise", "hypothesis": "hypothesis", "label": "label"},
-    {"premise": "sentence1", "hypothesis": "sentence2", "label": "gold_label"},  # XNLI's development and test files
-    # its training files, which write contradictory for contradiction
-    {"premise": "premise", "hypothesis": "hypo", "label": "label"},
-)
+_FIELDS = ("premise", "hypothesis", "label")
+# columns of XNLI: its development and test files, and its training files, which write contradictory for contradiction
+_ALIASES = {"sentence1": "premise", "sentence2": "hypothesis", "gold_label": "label", "hypo": "hypothesis"}
 
 
 def read_rows(path: str | Path, what: str) -> Iterator[tuple[str, dict]]:  # the place of each, for messages
-    "Rows of a table with tabs, by the names in its first line, or objects of JSON lines; what: they are, for messages."
+    "Yield rows of a table with tabs as dictionaries, or objects of JSON lines; `what` names them in messages."
     path, header = Path(path), None
     if not path.is_file():
         raise FileNotFoundError(f"{path}: no such file of {what}")
@@ -398,32 +381,29 @@ def read_rows(path: str | Path, what: str) -> Iterator[tuple[str, dict]]:  # the
 
 # %% ../../nbs/07_tasks/05_pairs.ipynb #f276ac26
 def _pair(place: str, row: dict) -> Pair:
-    "The pair in a row, whatever its columns are called."
-    names = next((names for names in _NAMES if set(names.values()) <= set(row)), None)
-    if names is None:
-        missing = ", ".join(name for name in _NAMES[0] if name not in row)
-        problem = f"{missing} missing among {', '.join(row)}"
-        raise UserError(
-            f"{place}: {problem}; a pair has premise, hypothesis and label, which a table's first line names"
-        )
-    for field, name in names.items():
+    "Return the pair in a row with any of the known column names."
+    row = {_ALIASES.get(name, name): value for name, value in row.items()} | row
+    if missing := [name for name in _FIELDS if name not in row]:
+        hint = "a pair has premise, hypothesis and label, which a table's first line names"
+        raise UserError(f"{place}: {', '.join(missing)} missing among {', '.join(row)}; {hint}")
+    for name in _FIELDS:
         if not isinstance(row[name], str) or not row[name].strip():
-            raise UserError(f"{place}: {field} is {row[name]!r}; write a text there, or leave the pair out")
-    premise, hypothesis, label = (row[name].strip() for name in names.values())
+            raise UserError(f"{place}: {name} is {row[name]!r}; write a text there, or leave the pair out")
+    premise, hypothesis, label = (row[name].strip() for name in _FIELDS)
     return Pair(premise, hypothesis, "contradiction" if label == "contradictory" else label)
 
 
 def read_pairs(path: str | Path, language: str = "") -> list[Pair]:
-    """Read pairs of sentences; `ValueError` names the file and line that is broken.
+    """Read pairs of sentences; `UserError` names the file and line that is broken.
 
     path: a table with tabs and a header, or JSON lines; also .gz, .bz2, .xz
     language: only lines with this code in the column language, if there is one; "": all
     """
     pairs, languages = [], set()
     for place, row in read_rows(path, "pairs of sentences"):
-        of_row = row.get("language", language)
-        languages.add(of_row)
-        if not language or of_row == language:
+        row_language = row.get("language", language)
+        languages.add(row_language)
+        if not language or row_language == language:
             pairs.append(_pair(place, row))
     if languages and not pairs:
         raise UserError(f"{path} has no pairs in {language!r}; its languages are {', '.join(sorted(languages))}")
@@ -447,7 +427,6 @@ class Pairs(Task[Pair, PairConfig]):
     name, about = "nli", "natural language inference"
     file_format, measure = "premises and hypotheses as TSV with a header or JSON lines", "accuracy"
     example_files = "train.tsv, dev.tsv, test.tsv"
-    data_set = "xnli"
     unit, asks, marks = "pairs", "pairs", "labels"
     config, heads = PairConfig(), "MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING"
     papers = {
@@ -466,15 +445,11 @@ class Pairs(Task[Pair, PairConfig]):
         return (example.premise, example.hypothesis)
 
     def rows(self, tokenizer, examples, labels, length, config):
-        n_special = tokenizer.num_special_tokens_to_add(pair=True)
-        if length < n_special + 2:
-            raise UserError(
-                f"{length} tokens leave no room for two sentences beside {n_special} special tokens; allow longer rows"
-            )
+        room_for_text(length, tokenizer.num_special_tokens_to_add(pair=True), "two sentences", 2)
         number, rows = {label: i for i, label in enumerate(labels)}, []
-        for at in range(0, len(examples), 1000):
-            part = examples[at : at + 1000]
-            coded = tokenizer(
+        for start in range(0, len(examples), 1000):
+            part = examples[start : start + 1000]
+            tokenized = tokenizer(
                 [e.premise for e in part],
                 [e.hypothesis for e in part],
                 truncation="longest_first",
@@ -482,8 +457,8 @@ class Pairs(Task[Pair, PairConfig]):
                 return_attention_mask=False,
             )
             for i, e in enumerate(part):
-                inputs = {name: ids[i] for name, ids in coded.items()}
-                rows.append(make_row(at + i, inputs | {"labels": [number.get(e.label, -100)]}))
+                inputs = {name: ids[i] for name, ids in tokenized.items()}
+                rows.append(make_row(start + i, inputs | {"labels": [number.get(e.label, -100)]}))
         return rows
 
     def scores(self, model: nn.Module, batch: Mapping[str, torch.Tensor], config: PairConfig) -> torch.Tensor:

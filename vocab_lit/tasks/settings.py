@@ -5,7 +5,7 @@
 # %% ../../nbs/07_tasks/07_settings.ipynb #7cfdc9db
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 
@@ -25,6 +25,7 @@ from vocab_lit.text.settings import (
     required,
     settings,
 )
+from vocab_lit.training.settings import TimeLimit
 
 # %% auto #0
 __all__ = ['TASKS', 'PERPLEXITY', 'SPLITS', 'KEEP', 'TASK_KEYS', 'GIVEN_SPLITS', 'register', 'get_task', 'settings_for', 'papers',
@@ -35,7 +36,7 @@ TASKS: dict[str, Task] = {}
 
 
 def register(task: Task) -> Task:
-    "Make a task known by its name; `ValueError` where another one has that name."
+    "Add a task under its name; `UserError` if another one has that name."
     if task.name in TASKS and type(TASKS[task.name]) is not type(task):
         raise UserError(f"there is a task {task.name!r} already")
     TASKS[task.name] = task
@@ -47,7 +48,7 @@ for _task in (pos, ner, qa_task, nli):
 
 
 def get_task(task: str | Task) -> Task:
-    "A task by its name; `ValueError` where there is none, `MissingExtra` where the package lacks what the task needs."
+    "Return a task by its name; `UserError` if there is none, `MissingExtra` if a package that it needs is missing."
     if not isinstance(task, Task):
         if task not in TASKS:
             known = ", ".join(f"{t.name} ({t.about})" for t in TASKS.values())
@@ -59,7 +60,7 @@ def get_task(task: str | Task) -> Task:
 
 
 def settings_for(task: str | Task, config: TaskConfig | None) -> TaskConfig:  # of the task's own class
-    "A task's settings: its default, or those given, with the task's own at their defaults where they lack them."
+    "Return a configuration in the task's class, by default the task's own."
     task = get_task(task)
     if config is None or isinstance(config, type(task.config)):
         return config or task.config
@@ -69,7 +70,7 @@ def settings_for(task: str | Task, config: TaskConfig | None) -> TaskConfig:  # 
 
 # %% ../../nbs/07_tasks/07_settings.ipynb #c2a5187b
 def papers() -> dict[str, dict[str, PaperSettings]]:
-    "The settings with which papers fine-tune, by paper and task."
+    "Return the settings with which papers fine-tune, by paper and task."
     by_paper: dict[str, dict[str, PaperSettings]] = {}
     for task in TASKS.values():
         for paper, tuning in task.papers.items():
@@ -77,16 +78,12 @@ def papers() -> dict[str, dict[str, PaperSettings]]:
     return by_paper
 
 
-def task_settings(
-    paper: str, task: str, adapters: bool = False, low_resource: bool = False, of: Sequence[str] = ()
-) -> TaskConfig:
-    """The settings with which a paper fine-tunes on a task; `SettingError` where it does not.
+def task_settings(paper: str, task: str, adapters: bool = False) -> TaskConfig:
+    """Return the settings with which a paper fine-tunes on a task; `SettingError` if it does not.
 
     paper: embedding-structure, mad-x, focus, unks-everywhere or wechsel
     task: pos, ner, qa or nli
     adapters: whether only adapters are trained
-    low_resource: whether the task is learnt in a language with little text
-    of: the language that is trained on, and the data set's short name; the last counts most
     """
     known = papers()
     one_of("preset", paper, known)
@@ -94,72 +91,45 @@ def task_settings(
     if task not in known[paper]:
         raise SettingError("preset", f"{paper} has no settings for {task}; it has {', '.join(known[paper])}")
     tuning = known[paper][task]
-    config = tuning.adapters if adapters else tuning.whole
-    for name in of:
-        config = replace(config, **tuning.changes.get(name, {}))
-    if low_resource and tuning.low_resource_batch:
-        return replace(config, batch_size=tuning.low_resource_batch)
-    return config
+    return tuning.adapters if adapters else tuning.whole
 
 # %% ../../nbs/07_tasks/07_settings.ipynb #344b0708
 PERPLEXITY = "ppl"
 SPLITS = ("train", "dev", "test")  # the files of a task, and what `EvaluateSettings` calls them
 
 
-def _listed(words: Iterable[str]) -> str:
-    "Words as in a sentence: a, b or c."
+def _format_list(words: Iterable[str]) -> str:
+    "Join words as in a sentence: a, b or c."
     *first, last = words
     return f"{', '.join(first)} or {last}" if first else last
 
 
-def _tasks_by(values: Mapping[str, object]) -> dict[object, list[str]]:
-    "Names of tasks by a value that each has."
+def _tasks_by(values: Iterable[object]) -> dict[object, list[str]]:
+    "Group the names of the tasks by a value of each."
     by_value: dict[object, list[str]] = {}
-    for name, value in values.items():
+    for name, value in zip(TASKS, values):
         by_value.setdefault(value, []).append(name)
     return by_value
 
 
 def _defaults(setting: str) -> str:
-    "The default of a setting in each task that has it, as: pos, ner 64; qa 3."
-    values = {name: getattr(task.config, setting) for name, task in TASKS.items() if hasattr(task.config, setting)}
-    groups = [f"{', '.join(names)} {value:g}" for value, names in _tasks_by(values).items()]
-    return "; ".join(groups).replace("e-0", "e-")
+    "Return the default of a setting in each task, as: pos, ner 64; qa 3."
+    groups = _tasks_by(getattr(task.config, setting) for task in TASKS.values())
+    return "; ".join(f"{', '.join(names)} {value:g}" for value, names in groups.items()).replace("e-0", "e-")
 
 
-def _papers_by_task() -> str:
-    "The papers with the tasks that each has settings for."
-    return _listed(f"{paper} ({', '.join(known)})" for paper, known in papers().items())
-
-
-def _adapter_paper(task: str) -> str:
-    "The paper whose settings adapters take on a task, where none is named; empty where no paper has the task."
-    known = TASKS[task].papers
-    return "mad-x" if "mad-x" in known else next(iter(known), "")
-
-
-def _default_papers() -> str:
-    "The papers whose settings a task takes where none is named."
-    own = _tasks_by({name: next(iter(task.papers)) for name, task in TASKS.items() if task.papers})
-    whole = ", ".join(f"{paper} for {' and '.join(names)}" for paper, names in own.items())
-    others = [f"for {name} {_adapter_paper(name)}" for name in TASKS if _adapter_paper(name) not in ("", "mad-x")]
-    return f"{whole}; with adapters {', '.join(['mad-x', *others])}"
+_PAPERS = [f"{paper} ({', '.join(tasks)})" for paper, tasks in papers().items()]
+_USUAL = _tasks_by(next(iter(task.papers)) for task in TASKS.values())  # the paper that has a task's defaults
+_USUAL_PAPERS = [f"{paper} for {' and '.join(names)}" for paper, names in _USUAL.items()]
+_ADAPTERS_OF = "mad-x"  # the paper whose settings adapters take by default
 
 # %% ../../nbs/07_tasks/07_settings.ipynb #2e502d5e
 @settings
-class TaskRun(Settings):
+class TaskRun(TimeLimit):
     "Whether a fine-tuning is resumed, and when it stops."
-
-    heading = "The run"
 
     resume: bool = option(
         False, "resume an interrupted fine-tuning, whose --out this is; give the other arguments as before"
-    )
-    max_hours: float = option(
-        0,
-        "save and stop before so many hours are over, to be resumed (exit code 75), as after SIGTERM or SIGUSR1; "
-        "0: never",
-        ge=0,
     )
 
 # %% ../../nbs/07_tasks/07_settings.ipynb #4cf75670
@@ -193,7 +163,7 @@ class EvaluateSettings(Settings):
     heading = "Task"
 
     task: str = required(
-        _listed([*(task.help for task in TASKS.values()), "ppl (plain text: perplexity, nothing is trained)"]),
+        _format_list([*(task.help for task in TASKS.values()), "ppl (plain text: perplexity, nothing is trained)"]),
         choices=[*TASKS, PERPLEXITY],
     )
     test: File = option("", "test examples", shown="the setup's")
@@ -231,8 +201,8 @@ class EvaluateSettings(Settings):
     seed: int = option(0, "the first one's seed; the others follow", ge=0, le=LARGEST_SEED)
     preset: str = option(
         "",
-        f"settings of a paper: {_papers_by_task()}",
-        shown=_default_papers(),
+        f"settings of a paper: {_format_list(_PAPERS)}",
+        shown=f"{', '.join(_USUAL_PAPERS)}; with adapters {_ADAPTERS_OF}",
     )
     learning_rate: float | None = option(None, "learning rate", shown=_defaults("learning_rate"))
     epochs: int | None = option(None, "max epochs", shown=_defaults("epochs"), ge=1)
@@ -277,7 +247,7 @@ class EvaluateSettings(Settings):
                 raise SettingError(name, f" {folder}: no such folder")
 
     def _check_training(self) -> None:
-        "Refuse options of training where a task adapter is scored, and training without examples."
+        "Refuse options of training if a task adapter is scored, and training without examples."
         if self.task_adapter:
             _refuse(self, ("train",), "give --train to fine-tune, or --task-adapter, not both")
             if not self.language_adapter:
@@ -297,46 +267,47 @@ class EvaluateSettings(Settings):
 
     @property
     def leave_out(self) -> tuple[int, ...]:
-        "Layers in which adapters have no part; -1 is the last."
+        "Layers without adapters; -1 is the last."
         return () if self.last_layer else (-1,)
 
     @property
     def reading(self) -> dict[str, str]:
-        "The options about the task's files that are given, by name."
+        "The options for reading the task's files, by name."
         return {name: getattr(self, name) for name in ("column", "language") if getattr(self, name)}
 
     @property
     def files(self) -> dict[str, str]:
-        "The files that are given, by split."
+        "The files of the splits, by name."
         return {split: getattr(self, split) for split in SPLITS if getattr(self, split)}
 
     @property
     def facts(self) -> dict[str, object]:
-        "All that decides the scores of a model: the settings by name, and each file with its size."
+        "All settings that decide the scores of a model by name, and each file with its size."
         files = {split: file_facts(getattr(self, split)) for split in SPLITS}
         return asdict(replace(self, changes={})) | dict(self.changes) | files
 
     @property
     def overrides(self) -> dict[str, object]:
         "Single settings that replace those of the preset, by name."
-        given = {name: getattr(self, name) for name in _OVERRIDES}
-        return {name: value for name, value in given.items() if value is not None}
+        values = {name: getattr(self, name) for name in _OVERRIDES}
+        return {name: value for name, value in values.items() if value is not None}
 
     @property
     def config(self) -> TaskConfig:
         "The hyper-parameters of fine-tuning."
         adapters = bool(self.language_adapter)
-        paper = self.preset or (_adapter_paper(self.task) if adapters else "")
+        known = TASKS[self.task].papers
+        usual = _ADAPTERS_OF if _ADAPTERS_OF in known else next(iter(known), "")
+        paper = self.preset or (usual if adapters else "")
         config = task_settings(paper, self.task, adapters) if paper else TASKS[self.task].config
-        given = {**self.changes, **self.overrides}
-        known = [f.name for f in fields(config)]
-        for name in given:
-            if name not in known:
-                raise SettingError(name, f" is not a setting of {self.task}; leave it out")
-        return replace(config, **given)
+        changes = {**self.changes, **self.overrides}
+        if unknown := changes.keys() - {f.name for f in fields(config)}:
+            raise SettingError(min(unknown), f" is not a setting of {self.task}; leave it out")
+        return replace(config, **changes)
 
 # %% ../../nbs/07_tasks/07_settings.ipynb #76a3b384
 def _refuse(settings: EvaluateSettings, names: tuple[str, ...], why: str) -> None:
+    "Raise `SettingError` if one of the options has another value than the usual one."
     usual = EvaluateSettings(settings.task)
     for name in names:
         if getattr(settings, name) != getattr(usual, name):
@@ -347,17 +318,16 @@ _ADAPTERS = ("language_adapter", "task_adapter", "last_layer")
 _TRAINING = ("dev", "preset", "learning_rate", "epochs", "balance_o", "activation")
 
 # %% ../../nbs/07_tasks/07_settings.ipynb #92488d67
-KEEP = "keep_"  # stands before a task in a language that the source model knows
+KEEP = "keep_"  # prefix of a task in a language that the source model knows
 TASK_KEYS = (*TASKS, *(KEEP + name for name in TASKS))  # of a setup file
 GIVEN_SPLITS = {1: ("test",), 2: ("train", "test"), 3: SPLITS}  # by the number of files
 
 # %% ../../nbs/07_tasks/07_settings.ipynb #0ba23d6a
-def evaluation(task: str, given: Mapping[str, object], seeds: int = 4, seed: int = 0) -> EvaluateSettings:
-    """The settings of an evaluation, from a part of a setup file.
+def evaluation(task: str, options: Mapping[str, object], seeds: int = 4, seed: int = 0) -> EvaluateSettings:
+    """Return the settings of an evaluation, from a part of a setup file.
 
-    given: train, dev, test and settings of the task by name
+    options: train, dev, test and settings of the task by name
     """
-    files = {part: str(given.get(part) or "") for part in SPLITS}
-    changes = {name: value for name, value in given.items() if name not in SPLITS}
-    name, (train, dev, test) = task.removeprefix(KEEP), (files[part] for part in SPLITS)
-    return EvaluateSettings(name, test, train, dev, seeds=seeds, seed=seed, changes=changes)
+    train, dev, test = (str(options.get(split) or "") for split in SPLITS)
+    changes = {name: value for name, value in options.items() if name not in SPLITS}
+    return EvaluateSettings(task.removeprefix(KEEP), test, train, dev, seeds=seeds, seed=seed, changes=changes)

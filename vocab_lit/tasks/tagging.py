@@ -21,9 +21,9 @@ from vocab_lit.tasks.task import (
     Task,
     TaskConfig,
     forward,
-    label_weights,
     make_row,
     paper_settings,
+    room_for_text,
 )
 from vocab_lit.text.corpus import raw_lines
 from vocab_lit.text.errors import UserError, import_extra
@@ -59,7 +59,7 @@ class Tagged:
 
 # %% ../../nbs/07_tasks/04_tagging.ipynb #c6d1df9b
 def _numbered(path: str | Path) -> Iterator[tuple[int, str]]:
-    "Line numbers and lines of a UTF-8 file, without end of line and byte order mark."
+    "Yield line numbers and lines of a UTF-8 file, without end of line and byte order mark."
     path = Path(path)
     if not path.is_file():
         raise FileNotFoundError(f"{path}: no such file of annotated sentences")
@@ -71,8 +71,8 @@ _ID = re.compile(r"[1-9][0-9]*|[1-9][0-9]*-[1-9][0-9]*|[0-9]+\.[1-9][0-9]*")
 _SENTENCE_ID = re.compile(r"# *sent_id *= *(\S.*)")
 
 
-def _problem(cells, expected, wrong) -> str | None:
-    "The fault of a line of CoNLL-U, or None; the next word is due to have the expected number."
+def _problem(cells: list[str], expected: int, word_problem: Callable[[list[str]], str | None]) -> str | None:
+    "Return the problem of a line of CoNLL-U, or None; `expected` is the number of the next word."
     if len(cells) != 10:
         return f"{len(cells)} columns where CoNLL-U has 10; put one tab between two columns"
     id, word = cells[:2]
@@ -81,11 +81,11 @@ def _problem(cells, expected, wrong) -> str | None:
     if not id.isdigit():
         return None  # a multi-word token or an empty node
     if int(id) != expected:
-        advice = "put a blank line between two sentences and number words from 1"
-        return f"word {id} where word {expected} was due; {advice}"
+        hint = "put a blank line between two sentences and number words from 1"
+        return f"word {id} where word {expected} was due; {hint}"
     if not word.strip():
         return "the word is empty; put _ where there is none"
-    return wrong(cells)
+    return word_problem(cells)
 
 
 class Place(NamedTuple):
@@ -96,10 +96,10 @@ class Place(NamedTuple):
 
 
 def conllu_words(path: str | Path, wrong: Callable[[list[str]], str | None]) -> Iterator[tuple[list[list[str]], Place]]:
-    """Read a treebank's words; `ValueError` names the file, line and sentence that is broken.
+    """Read a treebank's words; `UserError` names the file, line and sentence that is broken.
 
     path: CoNLL-U; also .gz, .bz2, .xz
-    wrong: what is wrong with the ten columns of a word, if anything
+    wrong: returns the problem of a word's ten columns, or None
     returns: the columns of the syntactic words of each sentence
     """
     number, place, words = 1, Place("1", []), []
@@ -124,7 +124,7 @@ _TAG_COLUMNS = {"upos": 3, "xpos": 4}
 
 
 def read_conllu(path: str | Path, column: str = "upos") -> list[Tagged]:
-    """Read a treebank's parts of speech; `ValueError` names the file and line that is broken.
+    """Read a treebank's parts of speech; `UserError` names the file and line that is broken.
 
     path: CoNLL-U; also .gz, .bz2, .xz
     column: upos, or xpos for the treebank's own tags
@@ -132,9 +132,10 @@ def read_conllu(path: str | Path, column: str = "upos") -> list[Tagged]:
     """
     if column not in _TAG_COLUMNS:
         raise UserError(f"column {column!r}: choose from {', '.join(_TAG_COLUMNS)}")
+    number = _TAG_COLUMNS[column]
 
-    def wrong(cells):
-        word, tag = cells[1], cells[_TAG_COLUMNS[column]]
+    def wrong(cells: list[str]) -> str | None:
+        word, tag = cells[1], cells[number]
         if tag in ("", "_"):
             return f"{word!r} has no {column.upper()} tag; tag it, or leave the sentence out"
         if column == "upos" and tag not in UPOS:
@@ -142,18 +143,16 @@ def read_conllu(path: str | Path, column: str = "upos") -> list[Tagged]:
             return f"{tag!r} is not one of {known}; correct it, or read the column xpos"
         return None
 
-    tagged = []
-    for words, _ in conllu_words(path, wrong):
-        tagged.append(Tagged(tuple(cells[1] for cells in words), tuple(cells[_TAG_COLUMNS[column]] for cells in words)))
+    sentences = (words for words, _ in conllu_words(path, wrong))
+    tagged = [Tagged(tuple(w[1] for w in words), tuple(w[number] for w in words)) for words in sentences]
     return some_sentences(path, tagged)
 
 
 def some_sentences(path: str | Path, sentences: list) -> list:
-    "The sentences of a file, as they are; `ValueError` where there are none."
+    "Return the sentences of a file; `UserError` if there are none."
     if not sentences:
-        raise UserError(
-            f"{path} has no sentences; give a file with one word a line and a blank line after each sentence"
-        )
+        hint = "give a file with one word a line and a blank line after each sentence"
+        raise UserError(f"{path} has no sentences; {hint}")
     return sentences
 
 # %% ../../nbs/07_tasks/04_tagging.ipynb #a3aa1790
@@ -161,7 +160,7 @@ _TAG = re.compile(r"O|([BIESLU])-(\S+)")
 
 
 def to_bio(tags: Sequence[str]) -> tuple[str, ...]:  # BIO
-    """Convert entity tags to BIO; an I- that continues nothing begins an entity, as in conlleval.
+    """Convert entity tags to BIO; an I- that continues no entity begins one, as in conlleval.
 
     tags: BIO, IOB1, BIOES or BILOU
     """
@@ -178,7 +177,7 @@ def to_bio(tags: Sequence[str]) -> tuple[str, ...]:  # BIO
 
 # %% ../../nbs/07_tasks/04_tagging.ipynb #4f0ccab3
 def read_bio(path: str | Path) -> list[Tagged]:  # tags in BIO
-    """Read named entities; `ValueError` names the file and line that is broken.
+    """Read named entities; `UserError` names the file and line that is broken.
 
     path: a word, perhaps other columns, and a tag a line; a blank line ends a sentence
     """
@@ -188,11 +187,11 @@ def read_bio(path: str | Path) -> list[Tagged]:  # tags in BIO
         return not line or line.startswith("-DOCSTART-")
 
     first = next((line for _, line in rows if not ends_sentence(line) and line[0] != "#"), "")
-    between = re.compile("\t" if "\t" in first else " +")
-    width = len(between.split(first))
+    separator = re.compile("\t" if "\t" in first else " +")
+    width = len(separator.split(first))
     sentences, words, tags = [], [], []
     for n, line in [*rows, (0, "")]:
-        cells = between.split(line)
+        cells = separator.split(line)
         if ends_sentence(line):
             if words:
                 sentences.append(Tagged(tuple(words), to_bio(tags)))
@@ -208,37 +207,36 @@ def read_bio(path: str | Path) -> list[Tagged]:  # tags in BIO
                 problem = f"{len(cells)} columns where the first row has {width}; write all rows alike"
             raise UserError(f"{path}, line {n}: {problem}")
     some_sentences(path, sentences)
-    # some files have the language code before every word, such as sw:
-    prefix = re.match(r"[a-z][a-z-]*:", sentences[0].words[0])
+    prefix = re.match(r"[a-z][a-z-]*:", sentences[0].words[0])  # some files have the language before every word
     if not prefix or not all(w.startswith(prefix[0]) for s in sentences for w in s.words):
         return sentences
     return [Tagged(tuple(w.removeprefix(prefix[0]) for w in s.words), s.tags) for s in sentences]
 
 # %% ../../nbs/07_tasks/04_tagging.ipynb #281ea437
 def accuracy(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> float:  # share of words, 0 to 1
-    """Share of words with the right tag.
+    """Return the share of words with the right tag.
 
     gold: tags of each sentence
     predicted: as many
     """
     sentences = zip(gold, predicted, strict=True)
-    right = [tag == answer for pair in sentences for tag, answer in zip(*pair, strict=True)]
-    return sum(right) / len(right)
+    correct = [tag == answer for pair in sentences for tag, answer in zip(*pair, strict=True)]
+    return sum(correct) / len(correct)
 
 
 def entity_f1(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> float:
-    """F1 over whole entities.
+    """Return the F1 over whole entities.
 
     gold: BIO tags of each sentence
     predicted: as many
-    returns: 0 to 1; 0 where no entity is found
+    returns: 0 to 1; 0 if no entity is found
     """
     seqeval = import_extra("seqeval.metrics", "tasks")
     return float(seqeval.f1_score([list(g) for g in gold], [list(p) for p in predicted], zero_division=0))
 
 # %% ../../nbs/07_tasks/04_tagging.ipynb #38fdadc5
 class Window(NamedTuple):
-    "A stretch of a sentence that fits the model."
+    "A part of a sentence that fits the model."
 
     sentence: int  # which sentence
     start: int  # its first word
@@ -248,16 +246,16 @@ class Window(NamedTuple):
 
 
 def word_subtokens(tokenizer: PreTrainedTokenizerBase, texts: Sequence[Sequence[str]]) -> Iterator[list[list[int]]]:
-    """The subtokens that words have in running text, without special tokens; between two words there is a blank.
+    """Yield the subtokens of words in running text, with a blank between two words and without special tokens.
 
     texts: words of each sentence
     returns: for each sentence the token ids of each word
     """
-    for at in range(0, len(texts), 1000):
-        some = texts[at : at + 1000]
-        first = word_ids(tokenizer, chain.from_iterable(words[:1] for words in some), inside=False)
-        later = word_ids(tokenizer, chain.from_iterable(words[1:] for words in some), inside=True)
-        for words in some:
+    for start in range(0, len(texts), 1000):
+        part = texts[start : start + 1000]
+        first = word_ids(tokenizer, chain.from_iterable(words[:1] for words in part), inside=False)
+        later = word_ids(tokenizer, chain.from_iterable(words[1:] for words in part), inside=True)
+        for words in part:
             yield [first[word] for word in words[:1]] + [later[word] for word in words[1:]]
 
 
@@ -272,22 +270,17 @@ def windows(
     returns: in order
     """
     before, after = ids_around(tokenizer)
-    n_special = len(before) + len(after)
-    room, cut = length - n_special, []
-    if room < 1:
-        raise UserError(
-            f"{length} tokens leave no room for text beside {n_special} special tokens; allow longer windows"
-        )
+    room, found = room_for_text(length, len(before) + len(after)), []
     for i, words in enumerate(word_subtokens(tokenizer, texts)):
         words = [subtokens[:room] for subtokens in words]
         for start, end in cuts([len(subtokens) for subtokens in words], room):
             ids, counted = lay_out(before, words[start:end], after, pooling)
-            cut.append(Window(i, start, end - start, ids, counted))
-    return cut
+            found.append(Window(i, start, end - start, ids, counted))
+    return found
 
 
 def lay_out(before: list[int], words: list[list[int]], after: list[int], pooling: str) -> tuple[list[int], list[int]]:
-    """One row of tokens from the subtokens of words and the special tokens around.
+    """Return one row of tokens from the subtokens of words and the special tokens around.
 
     words: subtokens of each
     pooling: as in `windows`
@@ -301,11 +294,11 @@ def lay_out(before: list[int], words: list[list[int]], after: list[int], pooling
         counts = len(subtokens) if pooling == "mean" else min(1, len(subtokens))
         counted += [number] * counts + [-1] * (len(subtokens) - counts)
     counted += [-1] * len(after)
-    return ids or [0], counted or [-1]  # a model must be given something
+    return ids or [0], counted or [-1]  # a model needs at least one token
 
 
 def cuts(sizes: Sequence[int], room: int) -> Iterator[tuple[int, int]]:  # start, end
-    "Runs of words whose sizes fit the room."
+    "Yield runs of words whose sizes fit the room."
     start = used = 0
     for i, size in enumerate(sizes):
         if used + size > room:
@@ -316,7 +309,7 @@ def cuts(sizes: Sequence[int], room: int) -> Iterator[tuple[int, int]]:  # start
 
 # %% ../../nbs/07_tasks/04_tagging.ipynb #264c26f6
 def word_scores(logits: torch.Tensor, words: torch.Tensor, size: int) -> torch.Tensor:
-    """Mean of the logits of the subtokens of each word.
+    """Return the mean of the logits of the subtokens of each word.
 
     logits: (n, length, n_tags) of subtokens
     words: (n, length) the word each subtoken counts for; -1: none
@@ -355,9 +348,9 @@ class Tagging(Task[Tagged, TaggingConfig]):
         number, rows = {tag: i for i, tag in enumerate(labels)}, []
         for w in windows(tokenizer, [e.words for e in examples], length, config.pooling):
             tags = examples[w.sentence].tags[w.start : w.start + w.size]
-            seen = set(w.words)  # words without a subtoken are not learnt from
-            asked = [number.get(tag, -100) if i in seen else -100 for i, tag in enumerate(tags)]
-            rows.append(make_row(w.sentence, {"input_ids": w.ids, "words": w.words, "labels": asked}))
+            covered = set(w.words)  # words without a subtoken are no targets
+            targets = [number.get(tag, -100) if i in covered else -100 for i, tag in enumerate(tags)]
+            rows.append(make_row(w.sentence, {"input_ids": w.ids, "words": w.words, "labels": targets}))
         return rows
 
     def scores(self, model: nn.Module, batch: Mapping[str, torch.Tensor], config: TaggingConfig) -> torch.Tensor:
@@ -368,16 +361,15 @@ class Tagging(Task[Tagged, TaggingConfig]):
             scores = scores.softmax(-1)
         return super().losses(scores, batch, config)
 
-    def weights(self, batches, labels, config, gather):
-        apart = labels.index("O") if config.balance_o and "O" in labels else -1
-        return label_weights([b["labels"] for b in batches], apart, gather)
+    def balanced(self, labels: Sequence[str], config: TaggingConfig) -> int:
+        return labels.index("O") if config.balance_o and "O" in labels else -1
 
     def best(self, scores: torch.Tensor, rows: Sequence[Row], config: TaggingConfig) -> list[list[int]]:
-        "Number of the best tag for each word."
+        "Return the number of the best tag for each word."
         return [best[: len(row.inputs["labels"])] for best, row in zip(scores.argmax(-1).tolist(), rows)]
 
     def join(self, examples, rows, answers, model, config):
-        "Tags of whole sentences from those of their windows."
+        "Return the tags of whole sentences, from those of their windows."
         tags, names = [[] for _ in examples], cast("dict[int, str]", model.config.id2label)
         for row, numbers in zip(rows, answers):
             tags[row.example] += [names[n] for n in numbers]
@@ -387,11 +379,6 @@ class Tagging(Task[Tagged, TaggingConfig]):
 _SHORT = TaggingConfig(
     batch_size=16, epochs=100, eval_every=1, patience=NO_EARLY_STOP, max_length=128, schedule="linear", pooling="first"
 )
-_MORE_EPOCHS = {
-    "sw": dict(epochs=25),
-    "germeval14": dict(epochs=25),
-    "masakhaner2": dict(epochs=25, learning_rate=2e-5),
-}
 
 
 class PartsOfSpeech(Tagging):
@@ -400,7 +387,6 @@ class PartsOfSpeech(Tagging):
     name, about = "pos", "part-of-speech tagging"
     file_format, measure = "CoNLL-U files", "accuracy"
     example_files = "pos-train.conllu, pos-dev.conllu, pos-test.conllu"
-    data_set = "universal-dependencies"
     papers = {
         "embedding-structure": paper_settings(TaggingConfig()),  # Table 7
         "mad-x": paper_settings(_SHORT, 5e-5, 1e-4),
@@ -419,13 +405,12 @@ class NamedEntities(Tagging):
     name, about = "ner", "named-entity recognition"
     file_format, measure = "CoNLL columns", "entity F1"
     example_files = "ner-train.tsv, ner-dev.tsv, ner-test.tsv"
-    data_set = "wikiann"
     needs = ("seqeval.metrics",)
     config = TaggingConfig(patience=4, balance_o=True)
     papers = {
         "embedding-structure": paper_settings(config),  # Table 7
-        "mad-x": paper_settings(_SHORT, 5e-5, 1e-4, low_resource_batch=8),  # Section 5.2
-        "focus": paper_settings(replace(_SHORT, **FOCUS, epochs=5), 5e-5, changes=_MORE_EPOCHS),  # Table 6
+        "mad-x": paper_settings(_SHORT, 5e-5, 1e-4),  # Section 5.2
+        "focus": paper_settings(replace(_SHORT, **FOCUS, epochs=5), 5e-5),  # Table 6
         "unks-everywhere": paper_settings(replace(_SHORT, epochs=10), 2e-5, 1e-4),
         "wechsel": paper_settings(replace(_SHORT, batch_size=32, epochs=10, warmup_steps=0.1), 2e-5),
     }

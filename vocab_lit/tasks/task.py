@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 # %% auto #0
 __all__ = ['NO_EARLY_STOP', 'FOCUS', 'MODEL_INPUTS', 'Example', 'Config', 'TaskConfig', 'WholeConfig', 'PaperSettings',
-           'paper_settings', 'Row', 'make_row', 'forward', 'label_weights', 'by_frequency', 'Task', 'divide',
-           'hold_out', 'notes', 'row_notes']
+           'paper_settings', 'Row', 'make_row', 'forward', 'label_weights', 'room_for_text', 'by_frequency', 'Task',
+           'divide', 'hold_out', 'notes', 'row_notes']
 
 # %% ../../nbs/07_tasks/01_task.ipynb #c762c760
 NO_EARLY_STOP = 10**6  # patience of training that goes on to its last epoch
@@ -66,28 +66,16 @@ class PaperSettings(NamedTuple):
 
     whole: TaskConfig  # the whole model
     adapters: TaskConfig  # adapters alone
-    low_resource_batch: int | None = None  # batch size in languages with little text; None: as elsewhere
-    # what differs on a data set, or in a language: settings by name
-    changes: Mapping[str, Mapping[str, object]] = MappingProxyType({})
 
 
-def paper_settings(
-    config: TaskConfig,
-    whole: float | None = None,
-    adapters: float | None = None,
-    low_resource_batch: int | None = None,
-    changes: Mapping[str, Mapping[str, object]] = MappingProxyType({}),
-) -> PaperSettings:
-    """A paper's settings, from a configuration and the learning rates that the paper states.
+def paper_settings(config: TaskConfig, whole: float | None = None, adapters: float | None = None) -> PaperSettings:
+    """Return a paper's settings, from a configuration and the learning rates that the paper states.
 
     whole: learning rate of the whole model; None: the configuration's
     adapters: learning rate of adapters; None: that of the whole model
-    low_resource_batch: as in `PaperSettings`
-    changes: as in `PaperSettings`
     """
     for_model = replace(config, learning_rate=whole) if whole else config
-    for_adapters = replace(for_model, learning_rate=adapters) if adapters else for_model
-    return PaperSettings(for_model, for_adapters, low_resource_batch, changes)
+    return PaperSettings(for_model, replace(for_model, learning_rate=adapters) if adapters else for_model)
 
 
 # Dobler and de Melo (2023, Table 6), in all tasks: scored after every twentieth of the steps
@@ -98,13 +86,12 @@ class Row(NamedTuple):
     "The input of a model: an example, or a window of a long one."
 
     example: int  # which example
-    # one-dimensional: input_ids, labels (-100: not asked) and what the task adds, as token_type_ids
-    inputs: dict[str, torch.Tensor]
-    place: np.ndarray | None = None  # what the task needs to put the answer into the example
+    inputs: dict[str, torch.Tensor]  # one-dimensional: input_ids, labels (-100: no target), the task's own
+    place: np.ndarray | None = None  # what the task needs to locate the answer in the example
 
 
 def make_row(example: int, inputs: Mapping[str, Sequence[int]], place: np.ndarray | None = None) -> Row:
-    """A row from lists of integers.
+    """Return a row from lists of integers.
 
     example: which example
     inputs: as in `Row`
@@ -126,27 +113,36 @@ def forward(model: nn.Module, batch: Mapping[str, torch.Tensor], **more: object)
 def label_weights(
     labels: list[torch.Tensor], apart: int = -1, gather: Callable[[torch.Tensor], torch.Tensor] = lambda counts: counts
 ) -> list[torch.Tensor]:
-    """How much each answer counts in the loss of a batch; the weights have the shapes of the labels.
+    """Return how much each answer counts in the loss of a batch; the weights have the shapes of the labels.
 
-    labels: label numbers in each part of a batch; -100: not asked
+    labels: label numbers in each part of a batch; -100: no target
     apart: number of the label to balance against all others; -1: none
-    gather: adds other processes' counts below these
+    gather: concatenates the counts of all processes
     returns: for each part a weight for each label; over the whole batch they sum to 1
     """
     import torch
 
     groups = [(part == apart).long() for part in labels]
-    in_parts = [
-        torch.stack([((group == kind) & (part != -100)).sum() for kind in (0, 1)])
-        for group, part in zip(groups, labels)
-    ]
-    counts = gather(torch.stack(in_parts).sum(0)).view(-1, 2).sum(0)
+    targets = torch.cat([group[part != -100].flatten() for group, part in zip(groups, labels)])
+    counts = gather(torch.stack([(targets == 0).sum(), (targets == 1).sum()])).view(-1, 2).sum(0)
     weight = 1 / counts.clamp(min=1) / (counts > 0).sum().clamp(min=1)
     return [weight[group] * (part != -100) for group, part in zip(groups, labels)]
 
 # %% ../../nbs/07_tasks/01_task.ipynb #318ca49a
+def room_for_text(length: int, n_special: int, what: str = "text", needed: int = 1) -> int:
+    """Return the tokens of a row beside the special ones; `UserError` if there are too few for a text.
+
+    what: the text, for the message
+    needed: tokens of it
+    """
+    if length - n_special < needed:
+        problem = f"{length} tokens leave no room for {what} beside {n_special} special tokens"
+        raise UserError(f"{problem}; allow longer rows")
+    return length - n_special
+
+
 def by_frequency(labels: Sequence[Sequence[str]]) -> list[str]:  # the most frequent first, ties by name
-    """All labels that occur.
+    """Return all labels that occur.
 
     labels: of each example
     """
@@ -161,29 +157,26 @@ Config = TypeVar("Config", bound=TaskConfig)
 class Task(Generic[Example, Config]):
     "How one kind of example is read, learnt and scored."
 
-    name, about = "", ""  # as it is called, and in a few words
-    file_format, measure = "", ""  # what its files are, and what is measured, for the help of the command line
-    example_files = ""  # names of files that an empty setup file shows
-    data_set = ""  # short name of the public data set that studies read where none is named
-    # in messages: examples, what is counted in them, what it is given
-    unit, asks, marks = "examples", "examples", "labels"
+    name, about = "", ""  # its name, and a description in a few words
+    file_format, measure = "", ""  # of its files and scores, for the help of the command line
+    example_files = ""  # names of files in an empty setup file
+    unit, asks, marks = "examples", "examples", "labels"  # in messages: examples, what is counted, its labels
     config = TaskConfig()  # default settings
     papers: Mapping[str, PaperSettings] = {}  # settings of papers by short name, the one with the defaults first
     heads: str | Mapping = ""  # transformers' mapping from configurations to models with the task's head, or its name
-    fill = {"labels": -100}  # padding of what rows have besides ids
-    # modules of the extra `tasks` that decode or score answers; a missing one is told before anything is trained
-    needs: tuple[str, ...] = ()
+    fill = {"labels": -100}  # padding of the inputs of rows other than ids
+    needs: tuple[str, ...] = ()  # modules of the extra `tasks` that decode or score answers, checked before training
 
     def read(self, path: str | Path) -> list:
-        "Examples from a file; further parameters are what can be said about the file. Errors name file and line."
+        "Read examples from a file; further parameters are options of the file. Errors name file and line."
         raise NotImplementedError
 
     def asked(self, example: Example) -> Sequence[str]:
-        "Gold labels of an example, one for each answer that counts."
+        "Return the gold labels of an example, one for each answer that counts."
         raise NotImplementedError
 
     def text(self, example: Example) -> Hashable:
-        "A key that examples which ask the same have in common."
+        "Return a key that equal examples have in common."
         raise NotImplementedError
 
     def rows(
@@ -194,7 +187,7 @@ class Task(Generic[Example, Config]):
         length: int,
         config: Config,
     ) -> list[Row]:
-        """Examples as rows of at most `length` tokens.
+        """Return examples as rows of at most `length` tokens.
 
         labels: by number
         length: tokens in a row at most
@@ -203,33 +196,33 @@ class Task(Generic[Example, Config]):
         raise NotImplementedError
 
     def scores(self, model: nn.Module, batch: Mapping[str, torch.Tensor], config: Config) -> torch.Tensor:
-        "Logits: shape of the batch's labels, and choices; or what `losses` and `best` take."
+        "Return logits: shape of the batch's labels, and choices; or what `losses` and `best` take."
         raise NotImplementedError
 
     def best(self, scores: torch.Tensor, rows: Sequence[Row], config: Config) -> list:
-        "The answer in each row."
+        "Return the answer in each row."
         raise NotImplementedError
 
     def metrics(self, examples: Sequence[Example], predictions: Sequence) -> dict[str, float]:
-        "Scores of predictions, 0 to 1; the first decides which epoch is best."
+        "Return scores of predictions, 0 to 1; the first decides which epoch is best."
         raise NotImplementedError
 
     @property
     def help(self) -> str:
-        "The task in the help of the command line."
+        "Describe the task in the help of the command line."
         return f"{self.name} ({self.about}: {self.file_format}, {self.measure})"
 
     @property
     def reading(self) -> tuple[str, ...]:
-        "Names of what can be said about the task's files."
+        "Return the names of the options of the task's files."
         return tuple(name for name in inspect.signature(self.read).parameters if name != "path")
 
     def labels(self, examples: Sequence[Example]) -> list[str]:
-        "The answers that the head can give."
+        "Return the answers that the head can give."
         return by_frequency([self.asked(e) for e in examples])
 
     def head_models(self) -> Mapping:
-        "Models with the task's head, by the class of their configuration."
+        "Return models with the task's head, by the class of their configuration."
         if not isinstance(self.heads, str):
             return self.heads
         import transformers
@@ -237,35 +230,22 @@ class Task(Generic[Example, Config]):
         return getattr(transformers, self.heads)
 
     def build(self, config: PreTrainedConfig) -> PreTrainedModel:
-        "An untrained model with the task's head; `ValueError` where there is none for this architecture."
+        "Return an untrained model with the task's head; `UserError` if there is none for this architecture."
         models = self.head_models()
         if type(config) not in models:
-            raise UserError(
-                f"transformers has no head for {self.about} on {config.model_type} models; "
-                "use another model, such as XLM-R, BERT or GPT-2"
-            )
+            problem = f"transformers has no head for {self.about} on {config.model_type} models"
+            raise UserError(f"{problem}; use another model, such as XLM-R, BERT or GPT-2")
         return models[type(config)](config)
 
     def losses(self, scores: torch.Tensor, batch: Mapping[str, torch.Tensor], config: Config) -> torch.Tensor:
-        "Cross-entropy of each label, in nats: as many numbers as there are labels in the batch."
+        "Return the cross-entropy of each label of the batch, in nats."
         from torch.nn import functional as F
 
         return F.cross_entropy(scores.flatten(0, -2), batch["labels"].flatten(), reduction="none")
 
-    def weights(
-        self,
-        batches: Sequence[Mapping[str, torch.Tensor]],
-        labels: Sequence[str],
-        config: Config,
-        gather: Callable[[torch.Tensor], torch.Tensor],
-    ) -> list[torch.Tensor]:
-        """A weight for each label, as `label_weights` gives them.
-
-        batches: parts of an optimizer step
-        labels: by number
-        gather: as in `label_weights`
-        """
-        return label_weights([b["labels"] for b in batches], gather=gather)
+    def balanced(self, labels: Sequence[str], config: Config) -> int:
+        "Return the number of the label that counts as much as all others together; -1: none."
+        return -1
 
     def join(
         self,
@@ -275,14 +255,14 @@ class Task(Generic[Example, Config]):
         model: PreTrainedModel,
         config: Config,
     ) -> list:
-        """A prediction for each example, from the answers in its rows.
+        """Return a prediction for each example, from the answers in its rows.
 
         answers: in each row, from `best`
         """
         return list(answers)
 
     def lost(self, rows: Sequence[Row]) -> str:
-        "A note on what examples in several rows lose, as the end of a sentence; empty: nothing."
+        "Return a note on what examples in several rows lose, as the end of a sentence; empty: nothing."
         return ""
 
 # %% ../../nbs/07_tasks/01_task.ipynb #54ab6c0a
@@ -290,7 +270,7 @@ def divide(examples: Sequence[Example], seed: int, *sizes: int) -> list[list]:
     """Divide examples at random.
 
     sizes: of the parts
-    returns: random parts of these sizes, and the rest, each in the given order
+    returns: random parts of these sizes, and the rest, each in its original order
     """
     order = np.random.default_rng(seed).permutation(len(examples))
     return [[examples[i] for i in sorted(part)] for part in np.split(order, np.cumsum(sizes))]
@@ -310,22 +290,20 @@ def hold_out(train: Sequence, n: int | None = None, seed: int = 0) -> tuple[list
 
 # %% ../../nbs/07_tasks/01_task.ipynb #7a5c0207
 def notes(task: Task, train: Sequence, dev: Sequence, test: Sequence) -> Iterator[str]:
-    "Notes on the splits for a reader of the scores: unseen labels, and test examples that training has seen."
+    "Yield notes on the splits for a reader of the scores: unseen labels, and test examples in the training split."
     known = {label for e in train for label in task.asked(e)}
     for name, split in (("development", dev), ("test", test)):
         new = Counter(label for e in split for label in task.asked(e) if label not in known)
         if new:
-            yield (
-                f"{sum(new.values()):,} {task.asks} of the {name} split have {task.marks} that training never shows "
-                f"({', '.join(sorted(new))}); they count as wrong"
-            )
-    seen = {task.text(e) for e in train}
-    if n := sum(task.text(e) in seen for e in test):
+            labels = f"{task.marks} that training never shows ({', '.join(sorted(new))})"
+            yield f"{new.total():,} {task.asks} of the {name} split have {labels}; they count as wrong"
+    texts = {task.text(e) for e in train}
+    if n := sum(task.text(e) in texts for e in test):
         yield f"{n:,} of {len(test):,} test {task.unit} are also in the training split"
 
 
 def row_notes(task: Task, **splits: Sequence[Row]) -> Iterator[str]:
-    """Notes on examples that are longer than a row, for a reader of the scores.
+    """Yield notes on examples that are longer than a row, for a reader of the scores.
 
     splits: by name
     """

@@ -17,9 +17,10 @@ from tqdm.auto import tqdm
 from transformers import EarlyStoppingCallback, TrainerControl, TrainerState, TrainingArguments
 
 from vocab_lit.models.device import device_arguments
+from vocab_lit.tasks.task import label_weights
 from vocab_lit.text.errors import UserError
 from vocab_lit.training.stages import trainable_parameters
-from vocab_lit.training.trainer import CheckpointTrainer
+from vocab_lit.training.trainer import Batch, CheckpointTrainer, Count
 
 if TYPE_CHECKING:
     from transformers.trainer_utils import TrainOutput
@@ -27,14 +28,14 @@ if TYPE_CHECKING:
     from vocab_lit.tasks.task import Row, Task, TaskConfig
 
 # %% auto #0
-__all__ = ['ByLength', 'is_scored', 'TaskTrainer', 'EpochCallback', 'task_arguments']
+__all__ = ['Metrics', 'ByLength', 'is_scored', 'TaskTrainer', 'EpochCallback', 'task_arguments']
 
 # %% ../../nbs/07_tasks/02_task_trainer.ipynb #57349ec0
 class ByLength(Sampler):
-    """Order rows so that the batches cut from it hold rows of like length; a new order in every epoch.
+    """Order rows so that batches have rows of similar length; a new order in every epoch.
 
     lengths: tokens of each row
-    epochs: that are over already
+    epochs: number of epochs that are already over
     """
 
     def __init__(self, lengths: Sequence[int], batch_size: int, seed: int, epochs: int = 0):
@@ -49,20 +50,19 @@ class ByLength(Sampler):
     def __iter__(self) -> Iterator[int]:
         order = (self.lengths * (1 + 0.2 * torch.rand(len(self), generator=self.generator))).argsort()
         whole, rest = divmod(len(self), self.batch_size)
-        at = int(torch.rand(1, generator=self.generator) * (whole + 1))  # which batch is the smaller one; it comes last
-        batches = list(order.split([self.batch_size] * at + [rest] + [self.batch_size] * (whole - at)))
-        last = batches.pop(at)
+        small = int(torch.rand(1, generator=self.generator) * (whole + 1))  # which batch is smaller; it comes last
+        batches = list(order.split([self.batch_size] * small + [rest] + [self.batch_size] * (whole - small)))
+        last = batches.pop(small)
         for i in torch.rand(len(batches), generator=self.generator).argsort().tolist():
             yield from batches[i].tolist()
         yield from last.tolist()
 
 # %% ../../nbs/07_tasks/02_task_trainer.ipynb #aae7e036
-def is_scored(every: float, state: TrainerState) -> bool:  # every: so many epochs, or a share of the steps
-    "Whether a model is scored after the step that its training has come to."
+def is_scored(every: float, state: TrainerState) -> bool:  # every: epochs, or below 1 a share of the steps
+    "Return whether a model is scored after the present step."
     step, last = state.global_step, state.max_steps
-    if every < 1:
-        return step > 0 and (step % max(1, round(every * last)) == 0 or step == last)
-    return step > 0 and (state.epoch % every == 0 or step == last)
+    is_due = step % max(1, round(every * last)) == 0 if every < 1 else state.epoch % every == 0
+    return step > 0 and (is_due or step == last)
 
 
 class TaskTrainer(CheckpointTrainer):
@@ -75,7 +75,7 @@ class TaskTrainer(CheckpointTrainer):
 
     @property
     def history(self) -> list[tuple[int, float, float]]:  # epoch, mean loss of its steps, score
-        "The evaluations so far."
+        "Return the evaluations so far."
         rows, loss = [], 0.0
         for entry in self.state.log_history:
             loss = entry.get("loss", loss)
@@ -85,11 +85,11 @@ class TaskTrainer(CheckpointTrainer):
 
     @property
     def best_epoch(self) -> int:
-        "The first epoch with the best score."
+        "Return the first epoch with the best score."
         return max(self.history, key=lambda evaluated: evaluated[2])[0]
 
     def train(self, resume_from_checkpoint: str | None = None, **more: Any) -> TrainOutput:
-        "Train, after the epochs that a checkpoint has behind it."
+        "Train, after the epochs of a checkpoint."
         if resume_from_checkpoint:
             state = TrainerState.load_from_json(str(Path(resume_from_checkpoint, "trainer_state.json")))
             self.epochs_before = int(state.epoch)
@@ -109,38 +109,35 @@ class TaskTrainer(CheckpointTrainer):
     def get_batch_samples(
         self, epoch_iterator: Iterator, num_batches: int, device: torch.device
     ) -> tuple[list, torch.Tensor | int | None]:
-        "The parts of an optimizer step, with the weights of their labels."
+        "Return the parts of an optimizer step, with the weights of their labels."
         batches, _ = super().get_batch_samples(epoch_iterator, num_batches, device)
-        weights = self.task.weights(batches, self.labels, self.config, self.accelerator.gather)
+        balanced = self.task.balanced(self.labels, self.config)
+        weights = label_weights([batch["labels"] for batch in batches], balanced, self.accelerator.gather)
         for batch, weight in zip(batches, weights):
             batch["weights"] = weight * self.accelerator.num_processes  # gradients are averaged over processes
         return batches, len(batches)
 
     def compute_loss(
-        self,
-        model: nn.Module,
-        inputs: dict[str, torch.Tensor],
-        return_outputs: bool = False,
-        num_items_in_batch: torch.Tensor | int | None = None,
-    ) -> torch.Tensor | tuple[torch.Tensor, dict[str, torch.Tensor]]:
-        "The weighted sum of the task's losses, in nats."
+        self, model: nn.Module, inputs: Batch, return_outputs: bool = False, num_items_in_batch: Count = None
+    ) -> torch.Tensor:
+        "Return the weighted sum of the task's losses, in nats."
         losses = self.task.losses(self.task.scores(model, inputs, self.config), inputs, self.config)
-        loss = (losses * inputs["weights"].flatten()).sum()
-        return (loss, {"loss": loss}) if return_outputs else loss
+        return (losses * inputs["weights"].flatten()).sum()
 
-    def evaluate(self, *args: object, **kwargs: object) -> dict[str, float]:
-        "Score the model, and keep its weights where they are the best so far."
-        score = self.measure(self.model, self.task.scores)
+    def measured(self) -> dict[str, float]:
+        "Score the model, and copy its weights if they are the best so far."
+        score = self.measure(self.model)
         if self.best is None or score > self.state.best_metric:
             trained = trainable_parameters(self.model)
             self.best = {name: p.detach().to("cpu", copy=True) for name, p in trained.items()}
-        self.log({"eval_score": score})
-        self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, {"eval_score": score})
         return {"eval_score": score}
 
 # %% ../../nbs/07_tasks/02_task_trainer.ipynb #0ebf9648
+Metrics = dict[str, float]
+
+
 class EpochCallback(EarlyStoppingCallback):
-    "Score every few epochs, or after a share of the steps, and stop when patience is over; a bar where it takes long."
+    "Score every few epochs, or after a share of the steps, stop when patience is over, and show a bar."
 
     def __init__(self, config: TaskConfig):
         super().__init__(max(1, int(config.patience // config.eval_every)))
@@ -149,8 +146,8 @@ class EpochCallback(EarlyStoppingCallback):
     def on_train_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: object
     ) -> None:
-        total, done = state.max_steps, state.global_step
-        self.bar = tqdm(total=total, initial=done, desc="fine-tune", unit=" steps", delay=2, leave=False)
+        total, step = state.max_steps, state.global_step
+        self.bar = tqdm(total=total, initial=step, desc="fine-tune", unit=" steps", delay=2, leave=False)
         scores = [entry["eval_score"] for entry in state.log_history if "eval_score" in entry]
         if scores:  # of a run that resumes
             self.early_stopping_patience_counter = len(scores) - 1 - scores.index(max(scores))
@@ -173,21 +170,16 @@ class EpochCallback(EarlyStoppingCallback):
         control.should_save = control.should_evaluate and args.save_strategy != "no"
 
     def on_evaluate(
-        self,
-        args: TrainingArguments,
-        state: TrainerState,
-        control: TrainerControl,
-        metrics: dict[str, float],
-        **_: object,
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, metrics: Metrics, **_: object
     ) -> None:
         super().on_evaluate(args, state, control, metrics)
         self.bar.set_postfix(dev=f"{metrics['eval_score']:.3f}", refresh=False)
 
 
 def task_arguments(config: TaskConfig, seed: int, folder: str | Path, save: bool = False) -> TrainingArguments:
-    """The Trainer's arguments for a configuration; `ValueError` where the batch cannot be divided.
+    """Return the Trainer's arguments for a configuration; `UserError` if the batch cannot be divided.
 
-    folder: where checkpoints go
+    folder: for checkpoints
     save: whether one is written at each evaluation
     """
     micro = config.micro_batch or config.batch_size

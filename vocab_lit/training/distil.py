@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Self, cast
 
 import numpy as np
 import torch
@@ -21,7 +21,7 @@ from vocab_lit.models.source import FolderSource
 from vocab_lit.text.errors import UserError
 from vocab_lit.tokens.special_tokens import text_part
 from vocab_lit.tokens.tokenizer_file import ids_around
-from vocab_lit.training.lm_data import MaskedBlocks
+from vocab_lit.training.lm_data import ONLY_IDS, MaskedBlocks
 from vocab_lit.training.lm_loss import lm_loss
 
 if TYPE_CHECKING:
@@ -35,9 +35,9 @@ __all__ = ['FILL', 'NO_TARGET', 'shared_ends', 'with_offsets', 'snippet_rows', '
 
 # %% ../../nbs/06_training/08_distil.ipynb #d1571104
 def _ends(offsets: Sequence[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
-    """Where a token ends and no later one reaches back.
+    """Find the characters at which a token ends and no later one reaches back.
 
-    offsets: first character of each token, and the one behind its last
+    offsets: first character of each token, and the one after its last
     returns: characters, rising, and the token that ends before each
     """
     starts, ends = np.array(offsets, np.int64).reshape(-1, 2).T
@@ -49,7 +49,7 @@ def _ends(offsets: Sequence[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def shared_ends(ours: Sequence[tuple[int, int]], theirs: Sequence[tuple[int, int]]) -> np.ndarray:
-    """Where two tokenizations of a text meet.
+    """Find where two tokenizations of a text meet.
 
     ours: offsets of one tokenization
     theirs: of another of the same text
@@ -60,24 +60,17 @@ def shared_ends(ours: Sequence[tuple[int, int]], theirs: Sequence[tuple[int, int
     return np.stack([our_tokens[at], their_tokens[there]], 1)
 
 # %% ../../nbs/06_training/08_distil.ipynb #d1571109
-FILL = -1  # behind the end of a sequence
-NO_TARGET = -100  # no target, as in labels
-
-
 def with_offsets(tokenizer: PreTrainedTokenizerBase, texts: list[str]) -> list[tuple]:  # of each: ids, offsets
-    "Tokenize some texts without special tokens."
-    only: dict[str, Any] = dict(
-        return_attention_mask=False, return_token_type_ids=False, truncation=False, verbose=False
-    )
-    coded = tokenizer(texts, add_special_tokens=False, return_offsets_mapping=True, **only)
-    return list(zip(coded["input_ids"], coded["offset_mapping"]))
+    "Tokenize texts without special tokens."
+    tokenized = tokenizer(texts, add_special_tokens=False, return_offsets_mapping=True, **ONLY_IDS)
+    return list(zip(tokenized["input_ids"], tokenized["offset_mapping"]))
 
 
 def _window(edges: np.ndarray, piece: int, room: np.ndarray) -> tuple[int, int]:  # its first edge, and its last
-    """The largest window around a piece of text that fits in.
+    """Return the largest window around a piece of text that fits.
 
     edges: (n + 1, 2) where pieces of text begin, in both tokenizations, and where the last ends
-    piece: which of them is to be in the middle
+    piece: which of them is in the middle
     room: (2,) tokens that the window may have
     """
     before = edges[piece] - (room - (edges[piece + 1] - edges[piece])) // 2
@@ -90,18 +83,18 @@ def _window(edges: np.ndarray, piece: int, room: np.ndarray) -> tuple[int, int]:
 def _windows(
     ids: np.ndarray, edges: np.ndarray, is_known: np.ndarray, wanted: np.ndarray, room: np.ndarray
 ) -> Iterator[tuple[int, int]]:
-    """Windows around tokens of a line that are wanted.
+    """Yield windows around new tokens of a line.
 
     ids: of the student
     edges: as in `_window`
     is_known: (n,) whether the teacher's tokenizer knows a piece of text
-    wanted: by id: windows that are still wanted; they are counted down
+    wanted: by id: windows that are still needed; they are counted down
     returns: first and last edge
     """
     covered = 0
-    for at in np.flatnonzero(wanted[ids] > 0):
-        piece = int(np.searchsorted(edges[:, 0], at, "right")) - 1
-        if at < covered or wanted[ids[at]] <= 0 or piece == len(is_known) or not is_known[piece]:
+    for place in np.flatnonzero(wanted[ids] > 0):
+        piece = int(np.searchsorted(edges[:, 0], place, "right")) - 1
+        if place < covered or wanted[ids[place]] <= 0 or piece == len(is_known) or not is_known[piece]:
             continue
         if (edges[piece + 1] - edges[piece] > room).any():
             continue
@@ -110,9 +103,13 @@ def _windows(
         wanted[np.unique(ids[edges[first, 0] : covered])] -= 1
         yield first, last
 
+# %% ../../nbs/06_training/08_distil.ipynb #9be5bd3a
+FILL = -1  # after the end of a sequence
+NO_TARGET = -100  # no target, as in labels
+
 
 def _row(sides: list[np.ndarray], around: list[tuple], pairs: np.ndarray, length: int) -> np.ndarray:  # (3 * length,)
-    "A snippet as the student and the teacher read it, with what is compared."
+    "Return a snippet as the student and the teacher read it, with the positions that are compared."
     row = np.full((3, length), FILL, "<i4")
     for side, (ids, (before, after)) in enumerate(zip(sides, around)):
         sequence = [*before, *ids, *after]
@@ -130,28 +127,29 @@ def snippet_rows(
     length: int = 50,
     n: int = 25,
 ) -> Iterator[np.ndarray]:
-    """Snippets of text around new tokens, in two tokenizations.
+    """Yield snippets of text around new tokens, in two tokenizations.
 
     student: with new tokens
     teacher: of the source model
     lines: texts, read as far as they are needed
     new: ids of the new tokens
     length: tokens of a snippet at most, special tokens included
-    n: snippets for each new token, as far as the text has them
+    n: snippets for each new token, if the text has them
     returns: (3 * length,) each: student ids, teacher ids, teacher position for each student token
     """
     ids = set(student.get_vocab().values())
     wanted = np.zeros(max(ids) + 1, np.int64)
-    wanted[sorted(ids & set(new))] = n  # a model may have rows behind the last token
+    wanted[sorted(ids & set(new))] = n  # a model may have embeddings after those of the last token
     around = [ids_around(student), ids_around(teacher)]
     room = np.array([length - len(before) - len(after) for before, after in around])
     lines = iter(lines)
     while (wanted > 0).any() and (texts := list(islice(lines, 500))):
-        ours = [(np.array(ids, np.int64), offsets) for ids, offsets in with_offsets(student, texts)]
-        some = [i for i, (ids, _) in enumerate(ours) if (wanted[ids] > 0).any()]
-        theirs = with_offsets(teacher, [texts[i] for i in some]) if some else []
-        for i, (their_ids, their_offsets) in zip(some, theirs):
-            (ids, offsets), their_ids = ours[i], np.array(their_ids, np.int64)
+        ours = zip(texts, with_offsets(student, texts))
+        ours = [(text, np.array(ids, np.int64), offsets) for text, (ids, offsets) in ours]
+        ours = [line for line in ours if (wanted[line[1]] > 0).any()]
+        theirs = with_offsets(teacher, [text for text, *_ in ours]) if ours else []
+        for (_, ids, offsets), (their_ids, their_offsets) in zip(ours, theirs):
+            their_ids = np.array(their_ids, np.int64)
             meet = shared_ends(offsets, their_offsets)
             edges = np.vstack([[[0, 0]], meet + 1])
             unknown = np.append(0, np.cumsum(their_ids == teacher.unk_token_id))
@@ -161,12 +159,12 @@ def snippet_rows(
                 pairs = (meet[first:last] - start)[is_known[first:last]]
                 yield _row([ids[start[0] : end[0]], their_ids[start[1] : end[1]]], around, pairs, length)
 
-
+# %% ../../nbs/06_training/08_distil.ipynb #6acb9461
 class SnippetPairs(MaskedBlocks):
-    "Snippets in the order of distillation: each once in every pass, masked anew for language modelling."
+    "Snippets in the order of training: each once in every pass, masked anew for language modelling."
 
     def batch(self, blocks: torch.Tensor, places: Sequence[int]) -> dict[str, torch.Tensor]:  # (n, length) each
-        "The inputs of `distil_loss`, from rows (n, 3 * length)."
+        "Return the inputs of `distil_loss`, from rows (n, 3 * length)."
         ids, teacher_ids, labels = blocks.view(len(blocks), 3, -1).unbind(1)
         lm = super().batch(ids, places)
         lm_labels = lm["labels"].where(lm["labels"] >= 0, NO_TARGET)
@@ -174,7 +172,7 @@ class SnippetPairs(MaskedBlocks):
 
 # %% ../../nbs/06_training/08_distil.ipynb #d157110f
 def _hidden_states(model, ids, layer) -> torch.Tensor:  # (n, length, dim)
-    "Hidden states of a layer."
+    "Return the hidden states of a layer."
     inputs = dict(input_ids=ids.clamp(min=0), attention_mask=(ids >= 0).long())
     return model.base_model(**inputs, output_hidden_states=True, return_dict=True).hidden_states[layer or -1]
 
@@ -191,17 +189,17 @@ def distil_loss(
     lm: bool = False,
     reduction: str = "mean",
 ) -> torch.Tensor:
-    """How far the hidden states of a model are from those of its teacher (equation 1 of the paper).
+    """Compute how far the hidden states of a model are from those of its teacher (equation 1 of the paper).
 
     model: inside `only_new_rows`
-    input_ids: (n, length), -1 behind the end of a snippet
+    input_ids: (n, length), -1 after the end of a snippet
     teacher_ids: (n, length) the same text for the teacher
     labels: (n, length) the teacher's position that each one is compared with, or -100
     lm_ids: (n, length) as input_ids, with masks in a masked model
     lm_labels: (n, length) target ids of language modelling, or -100
-    teacher: the source model; it does not learn
+    teacher: the source model, which is not trained
     layer: whose hidden states are compared, 1 for the first; 0: the last
-    lm: whether input embeddings learn language modelling besides
+    lm: whether language modelling also trains the input embeddings
     reduction: over the targets: mean or sum
     returns: squared error; the loss of language modelling counts in its gradient only
     """
@@ -222,19 +220,19 @@ def distil_loss(
         loss = loss + alpha * (lm_sum - lm_sum.detach())
     return loss if reduction == "sum" else loss / (labels >= 0).sum()
 
-
+# %% ../../nbs/06_training/08_distil.ipynb #5bcb70f3
 @dataclass(frozen=True)
 class Teacher:
-    "A source model, from which the embeddings of new tokens learn."
+    "A source model, from whose hidden states the embeddings of new tokens are trained."
 
     model: PreTrainedModel
     tokenizer: PreTrainedTokenizerBase
     new: Sequence[int] = ()  # ids of the new tokens in the student's vocabulary
-    name: str = ""  # where it was found
+    name: str = ""  # of the source
 
     @classmethod
     def open(cls, path: str | Path, new: Sequence[int] = ()) -> Self:
-        """The model in a folder, whose parameters are frozen.
+        """Open the model in a folder, with frozen parameters.
 
         path: folder of the source model
         new: ids of the new tokens in the student's vocabulary
@@ -244,12 +242,12 @@ class Teacher:
         return cls(model, source.tokenizer, new, source.name)
 
     def check(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, config: LaptConfig) -> None:
-        "`ValueError` where a model cannot learn from this teacher."
+        "Raise `UserError` if a model cannot be trained by this teacher."
         hint = "give the model that it was made from"
         theirs, ours = (m.config.model_type for m in (self.model, model))
         if theirs != ours:
             raise UserError(f"the teacher is a {theirs} model and the one that learns a {ours}; {hint}")
-        parts = [part for m in (self.model, model) if (part := text_part(m.config))]  # that read text
+        parts = [part for m in (self.model, model) if (part := text_part(m.config))]
         theirs, ours = (part.hidden_size for part in parts)
         if theirs != ours:
             problem = f"the teacher has hidden states of {theirs} dimensions and the model of {ours}"
@@ -261,20 +259,20 @@ class Teacher:
         if config.length > (longest := max_length(self.model)):
             problem = f"snippets of {config.length} tokens are longer than the teacher's {longest} positions"
             raise UserError(f"{problem}; set length to {longest} or less")
-        for whose, t in (("model", tokenizer), ("teacher", self.tokenizer)):
+        for name, t in (("model", tokenizer), ("teacher", self.tokenizer)):
             if not t.is_fast:
-                problem = f"the {whose}'s tokenizer does not say which characters a token is of"
-                raise UserError(f"{problem}; give a fast one")
-            around = sum(map(len, ids_around(t)))
-            if config.length < around + 2:
-                raise UserError(f"snippets of {config.length} tokens have {around} special ones; set length to 50")
+                raise UserError(f"the {name}'s tokenizer does not say which characters a token is of; give a fast one")
+            n_special = sum(map(len, ids_around(t)))
+            if config.length < n_special + 2:
+                problem = f"snippets of {config.length} tokens have {n_special} special ones"
+                raise UserError(f"{problem}; set length to 50")
 
     def rows(
         self, tokenizer: PreTrainedTokenizerBase, lines: Iterable[str], config: LaptConfig
     ) -> Iterator[np.ndarray]:
-        "Snippets of text, as `snippet_rows` makes them."
+        "Yield snippets of text, as `snippet_rows` does."
         return snippet_rows(tokenizer, self.tokenizer, lines, self.new, config.length, config.distil_snippets)
 
     def loss(self, config: LaptConfig) -> Callable[..., torch.Tensor]:  # of the model and a batch
-        "The loss by which a model learns."
+        "Return the loss of a model that this teacher trains."
         return functools.partial(distil_loss, teacher=self.model, layer=config.distil_layer, lm=config.distil_lm)

@@ -29,7 +29,16 @@ from vocab_lit.text.documents import lines_of_passages
 from vocab_lit.text.errors import UserError, first_line, garbage_collected_inside
 from vocab_lit.text.files import read_json
 from vocab_lit.training.distil import SnippetPairs
-from vocab_lit.training.lm_data import REPLAY_SEED, Kept, MaskedBlocks, PackedBlocks, Replayed, lay_out, pack
+from vocab_lit.training.lm_data import (
+    REPLAY_SEED,
+    Kept,
+    MaskedBlocks,
+    PackedBlocks,
+    Replayed,
+    lay_out,
+    mask_id,
+    pack,
+)
 from vocab_lit.training.lm_loss import activations_recomputed, answering_with_loss, heldout_loss, random_state_restored
 from vocab_lit.training.settings import PRESETS, NonFiniteGradient
 from vocab_lit.training.stages import (
@@ -64,11 +73,11 @@ log = logging.getLogger("vocab_lit")
 
 # %% auto #0
 __all__ = ['log', 'check_lapt', 'differences', 'check_same_run', 'newest_checkpoint', 'digest', 'RunNote', 'LaptRun',
-           'run_settings', 'text_blocks', 'training_data', 'losses_of', 'Steps', 'lapt_trainer', 'lapt']
+           'text_blocks', 'training_data', 'Steps', 'lapt_trainer', 'lapt']
 
 # %% ../../nbs/06_training/06_lapt.ipynb #1832aecb
 def check_lapt(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, config: LaptConfig) -> None:
-    "Raise `UserError` where model, tokenizer and settings do not go together."
+    "Raise `UserError` if model, tokenizer and settings do not go together."
     from vocab_lit.training.trainer import training_arguments
 
     if os.environ.get("ACCELERATE_USE_FSDP") == "true":
@@ -78,8 +87,8 @@ def check_lapt(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, confi
         raise UserError(f"{problem}; there are objectives for masked and causal language models")
     check_language_model(model)
     check_rows(model, tokenizer)
-    if is_masked(model) and tokenizer.mask_token_id is None:
-        raise UserError("the tokenizer has no mask token, which masked language modelling needs")
+    if is_masked(model):
+        mask_id(tokenizer)
     if config.length > (longest := max_length(model)):
         problem = f"blocks of {config.length} tokens are longer than the model's {longest} positions"
         raise UserError(f"{problem}; set length to {longest} or less")
@@ -108,21 +117,21 @@ def differences(before: dict, facts: dict) -> list[str]:
     return [f"{name} {before.get(name)}, not {now.get(name)}" for name in names]
 
 
-def check_same_run(note: Path, facts: dict, besides: Collection[str] = ()) -> None:
-    """Raise `UserError` where the folder holds another run.
+def check_same_run(note: Path, facts: dict, ignored: Collection[str] = ()) -> None:
+    """Raise `UserError` if the folder holds another run.
 
     note: a JSON file in the run's folder with the settings that it was started with
     facts: the settings with which it is to be resumed
-    besides: entries of the file that are no settings
+    ignored: entries of the file that are no settings
     """
-    before = {name: value for name, value in json.loads(note.read_text("utf-8")).items() if name not in besides}
+    before = {name: value for name, value in json.loads(note.read_text("utf-8")).items() if name not in ignored}
     if different := differences(before, facts):
         hint = "Resume with what it was started with, or choose another folder"
         raise UserError(f"{note.parent} holds another run: it has {'; '.join(different)}. {hint}")
 
 
 def newest_checkpoint(folder: Path | None) -> str | None:
-    "Return the path of the newest checkpoint in a folder; None where there is none."
+    "Return the path of the newest checkpoint in a folder; None if there is none."
     from transformers.trainer_utils import get_last_checkpoint
 
     return get_last_checkpoint(folder) if folder else None
@@ -145,12 +154,12 @@ class RunNote:
     content: dict = field(default_factory=lambda: {"retries": []})
 
     def check_same(self) -> None:
-        "Raise `UserError` where the file is of a run with other settings."
+        "Raise `UserError` if the file is of a run with other settings."
         assert self.file  # a run in a folder is resumed
         check_same_run(self.file, self.settings, ("contents", "retries", "micro_batch", "bits_per_byte"))
 
     def open(self, folder: Path, resume: bool, process: int) -> None:
-        """Begin or resume a run in its folder; `UserError` where the folder holds another one.
+        """Begin or resume a run in its folder; `UserError` if the folder holds another one.
 
         process: number of this process among several
         """
@@ -162,15 +171,14 @@ class RunNote:
             raise UserError(f"process {process} sees no run in {folder}; give a folder that all hosts see")
         folder.mkdir(parents=True, exist_ok=True)
         if not has_begun and newest_checkpoint(folder):
-            problem = f"{folder} holds checkpoints of a run that vocab_lit does not know"
-            raise UserError(f"{problem}; choose another folder")
+            raise UserError(f"{folder} holds checkpoints of a run that vocab_lit does not know; choose another folder")
         if resume and self.file.is_file():
             self.check_same()
         else:
             write_json(self.settings, self.file)
 
     def add_contents(self, contents: dict[str, str]) -> None:
-        "Write digests of model and text; `UserError` where other ones are in the file."
+        "Write digests of model and text; `UserError` if the file has other ones."
         if self.file is None:
             return
         self.content |= read_json(self.file)
@@ -181,7 +189,7 @@ class RunNote:
         self.write(contents=contents)
 
     def write(self, **entries: object) -> None:
-        "Add entries, and write the file where they change it."
+        "Add entries, and write the file if they change it."
         self.content |= entries
         if self.file and read_json(self.file) != self.content:
             write_json(self.content, self.file)
@@ -198,20 +206,26 @@ class LaptRun:
     folder: Path | None = None  # for checkpoints
     resume: bool = False
     callbacks: Sequence[TrainerCallback] = ()  # of the caller
-    max_hours: float = 0  # after which it saves and stops, where there is a folder; 0: no limit
+    max_hours: float = 0  # after which it saves and stops, if there is a folder; 0: no limit
     gradient_checkpointing: bool = False  # recompute activations in the backward pass
-    eval_share: float = 0  # largest share of the computation for evaluations; 0: all that `config` asks for
+    eval_share: float = 0  # largest share of the computation for evaluations; 0: all that `config` requests
     kept: Kept = field(default_factory=Kept)  # text whose loss is recorded, and a share of which is replayed
     teacher: Teacher | None = None  # in mode distil
     arguments: dict = field(default_factory=dict)  # of transformers' TrainingArguments
     measures: Mapping[str, Callable[..., float]] = field(default_factory=dict)  # of the model, in place of losses
-    note: RunNote | None = None  # None: lapt.json in the folder, with seed, configuration and replay
+    note: RunNote = field(init=False)  # lapt.json in the folder, with seed, configuration and replay
     best_step: int = field(default=0, init=False)  # the step whose weights the model has after training
     evaluated: dict[str, torch.Tensor] = field(init=False)  # held-out blocks (n, length), by the name of the loss
     process: TrainingArguments = field(init=False)  # which process this is, of how many, and its device
 
+    def __post_init__(self) -> None:
+        settings = {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(self.config).items()}
+        del settings["micro_batch"]  # does not change the result
+        facts = dict(seed=self.seed, config=settings) | (dict(replay=self.kept.replay) if self.kept.replay else {})
+        self.note = RunNote(self.folder and self.folder / "lapt.json", facts)
+
     def check(self) -> None:
-        "Raise `UserError` where the settings cannot be trained, or the model lacks the parameters that they train."
+        "Raise `UserError` if the settings cannot be trained, or the model lacks the parameters that they train."
         check_lapt(self.model, self.tokenizer, self.config)
         if self.config.only_new_rows and not hasattr(self.model, "new_rows"):
             raise UserError("only new tokens are to learn: say which they are, in `with only_new_rows(model, ids)`")
@@ -225,25 +239,26 @@ class LaptRun:
     def train(
         self, text: Iterable[str] | torch.Tensor | PackedBlocks, held_out: Iterable[str] | torch.Tensor
     ) -> pd.DataFrame:
-        """Train to the end, and return the held-out losses; `RunStopped` where a signal or the time limit stops it.
+        """Train to the end, and return the held-out losses; `RunStopped` if a signal or the time limit stops it.
 
         text, held_out: as in `lapt`
         """
+        import pandas as pd
+
         from vocab_lit.training.trainer import StopWhenAsked, training_arguments
 
         self.check()
         stop, folder = StopWhenAsked(self.max_hours), self.folder or tempfile.gettempdir()
         self.process = training_arguments(self.config, self.seed, folder, **self.arguments)
-        self.note = self.note or RunNote(self.folder and self.folder / "lapt.json", run_settings(self))
         texts = {"eval_kept_loss": self.kept.held_out} if self.kept.parts else {}
         if not self.measures:
             texts = {"eval_loss": held_out, **texts}
         packed = functools.partial(pack, self.tokenizer, length=self.config.length, masked=is_masked(self.model))
-        self.evaluated = {n: some if isinstance(some, torch.Tensor) else packed(some) for n, some in texts.items()}
-        data, freezer = training_data(self, self.note, text), Freezer(self.model, self.config)
+        self.evaluated = {name: t if isinstance(t, torch.Tensor) else packed(t) for name, t in texts.items()}
+        data, freezer = training_data(self, text), Freezer(self.model, self.config)
         trainable = sum(p.numel() for p in trainable_parameters(self.model).values())
         log.info(f"{trainable:,} of {sum(p.numel() for p in self.model.parameters()):,} parameters are trainable")
-        with contextlib.ExitStack() as inside:  # afterwards all but the weights is as it was
+        with contextlib.ExitStack() as inside:  # which restores all but the weights
             inside.callback(freezer.restore)
             inside.enter_context(random_state_restored())
             inside.enter_context(garbage_collected_inside())
@@ -252,24 +267,19 @@ class LaptRun:
                 inside.enter_context(activations_recomputed(self.model))
             if self.folder:
                 inside.enter_context(stop.listening())
-            state = Steps(self, self.note, data, freezer, stop).take()
+            state = Steps(self, data, freezer, stop).take()
         if stop.reason and state.global_step < state.max_steps:
             raise stop.stopped(state)
         self.best_step = state.best_global_step or state.global_step  # the best is known where checkpoints are kept
-        return losses_of(state, self.evaluated)
+        columns = ["step", *self.evaluated]
+        losses = [[entry[name] for name in columns] for entry in state.log_history if "eval_loss" in entry]
+        return pd.DataFrame(losses, columns=[name.removeprefix("eval_") for name in columns])
 
 # %% ../../nbs/06_training/06_lapt.ipynb #81bfeaf3
-def run_settings(run: LaptRun) -> dict:
-    "Return the settings of a run in memory that decide its result."
-    settings = {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(run.config).items()}
-    del settings["micro_batch"]  # does not change the result
-    return dict(seed=run.seed, config=settings) | (dict(replay=run.kept.replay) if run.kept.replay else {})
-
-
 def text_blocks(
     run: LaptRun, text: Iterable[str] | torch.Tensor | PackedBlocks, resume: bool, name: str
 ) -> torch.Tensor | PackedBlocks:
-    "Return a text as blocks: given as such, from the folder, or packed now and stored there by a name."
+    "Return a text as blocks: as they are, from the folder, or packed now and stored there by a name."
     if isinstance(text, (torch.Tensor, PackedBlocks)):
         return text
     length = run.config.length * (3 if run.teacher else 1)
@@ -281,59 +291,47 @@ def text_blocks(
     return pack(run.tokenizer, text, length, stored, is_masked(run.model))
 
 
-def training_data(run: LaptRun, note: RunNote, text: Iterable[str] | torch.Tensor | PackedBlocks) -> Dataset:
+def training_data(run: LaptRun, text: Iterable[str] | torch.Tensor | PackedBlocks) -> Dataset:
     "Return the blocks of a run in their order, and set its steps and evaluations; `UserError` in another run's folder."
     replay, teacher = run.kept.replay, run.teacher
     with run.process.main_process_first(local=False):  # the other processes find what the first has written
         resume = run.resume or run.process.process_index > 0
         if run.folder:
-            note.open(run.folder, resume, run.process.process_index)
+            run.note.open(run.folder, resume, run.process.process_index)
         texts = [text_blocks(run, text, resume, "tokens")]
         if replay:
             texts.append(text_blocks(run, run.kept.text, resume, "replay"))
         run.config = run.config.within_epochs(len(texts[0]) / (1 - replay))
         run.config, run.evaluated = limited(run.config, run.evaluated, run.eval_share)
         tokenizer = cast("PreTrainedTokenizerFast", run.tokenizer).backend_tokenizer.to_str()
-        tokenizer = torch.frombuffer(bytearray(tokenizer, "utf-8"), dtype=torch.uint8)
-        note.add_contents(
-            dict(
-                model=digest(*run.model.parameters(), *(teacher.model.parameters() if teacher else ())),
-                tokenizer=digest(tokenizer),
-                text=" ".join(f"{len(blocks)} {digest(blocks[0], blocks[len(blocks) - 1])}" for blocks in texts),
-                held_out=digest(*run.evaluated.values()),
-            )
+        contents = dict(
+            model=digest(*run.model.parameters(), *(teacher.model.parameters() if teacher else ())),
+            tokenizer=digest(torch.frombuffer(bytearray(tokenizer, "utf-8"), dtype=torch.uint8)),
+            text=" ".join(f"{len(blocks)} {digest(blocks[0], blocks[len(blocks) - 1])}" for blocks in texts),
+            held_out=digest(*run.evaluated.values()),
         )
+        run.note.add_contents(contents)
     kind = SnippetPairs if teacher else MaskedBlocks
     masking = run.tokenizer if is_masked(run.model) else None
     n, seeds = total_steps(run.config) * run.config.batch_size, (run.seed, REPLAY_SEED + run.seed)
     data = [kind(blocks, n, masking, seed, run.config.mask_probability) for blocks, seed in zip(texts, seeds)]
     return Replayed(data[0], data[1], replay) if replay else data[0]
 
-
-def losses_of(state: TrainerState, names: Iterable[str]) -> pd.DataFrame:
-    "Return the held-out losses of a run that has ended, without eval_ before their names."
-    import pandas as pd
-
-    columns = ["step", *names]
-    losses = [[entry[name] for name in columns] for entry in state.log_history if "eval_loss" in entry]
-    return pd.DataFrame(losses, columns=[name.removeprefix("eval_") for name in columns])
-
 # %% ../../nbs/06_training/06_lapt.ipynb #9272830b
-_LESS = "give gradient checkpointing, shorter blocks, or a mode in which less learns,"
+_LESS = "give gradient checkpointing, shorter blocks, or a mode that trains less,"
 
 
 @dataclass
 class Steps:
-    "The steps of a run, tried again where a gradient is not finite or memory does not suffice."
+    "The steps of a run, repeated after a gradient that is not finite or if memory does not suffice."
 
     run: LaptRun
-    note: RunNote
     data: Dataset
     freezer: Freezer
     stop: StopWhenAsked
 
     def take(self) -> TrainerState:
-        "Take all steps; `UserError` where one fails in any setting."
+        "Take all steps; `UserError` if one fails in any setting."
         from accelerate.utils.memory import clear_device_cache, should_reduce_batch_size
 
         from vocab_lit.training.trainer import train_from
@@ -357,18 +355,18 @@ class Steps:
     @property
     def max_grad_norm(self) -> float:
         "The largest gradient norm, half as large after each gradient that was not finite."
-        return self.run.config.max_grad_norm / 2 ** len(self.note.content["retries"])
+        return self.run.config.max_grad_norm / 2 ** len(self.run.note.content["retries"])
 
     def lower_norm(self, error: NonFiniteGradient) -> None:
-        "Note that a step is tried again with a lower norm; `UserError` where it cannot be, or was too often."
-        checkpoint, retries = newest_checkpoint(self.run.folder), self.note.content["retries"]
+        "Note that a step is repeated with a lower norm; `UserError` if it cannot be, or was too often."
+        checkpoint, retries = newest_checkpoint(self.run.folder), self.run.note.content["retries"]
         if not checkpoint:
             hint = "give a folder for checkpoints, so that it can be tried again, or lower the learning rate"
             raise UserError(f"{error}; {hint}") from None
         if len(retries) == 3:
             raise UserError(f"{error}, also with a lower max_grad_norm; lower the learning rate") from None
         norm = self.max_grad_norm / 2
-        self.note.write(retries=[*retries, {"step": error.step, "max_grad_norm": norm}])
+        self.run.note.write(retries=[*retries, {"step": error.step, "max_grad_norm": norm}])
         warnings.warn(f"{error}; going back to {Path(checkpoint).name} with max_grad_norm {norm:g}", stacklevel=4)
 
     def choose_micro_batch(self) -> None:
@@ -381,7 +379,7 @@ class Steps:
             return
         if process.device.type == "cuda":
             run.model.to(process.device)  # pyright: ignore[reportArgumentType]  # transformers' decorator hides `self`
-        most = self.note.content.get("micro_batch", 32)  # when it resumes, no more than before
+        most = self.run.note.content.get("micro_batch", 32)  # when it resumes, no more than before
         choices = [m for m in micro_batches(run.config, process.world_size) if m <= most] or [1]
         free = memory_left(run.model)
         micro, memory = choose_micro_batch(run.model, run.config, free, choices, process.bf16 or process.fp16)
@@ -395,16 +393,16 @@ class Steps:
         "Set and note the micro-batch."
         self.run.config = replace(self.run.config, micro_batch=micro)
         if self.run.process.process_index == 0:
-            self.note.write(micro_batch=micro)
+            self.run.note.write(micro_batch=micro)
 
     def reduce_micro_batch(self, step: int, error: str) -> None:
-        "Set a smaller micro-batch; `UserError` where there is none, or no checkpoint to go back to."
+        "Set a smaller micro-batch; `UserError` if there is none, or no checkpoint to go back to."
         config, processes, folder = self.run.config, self.run.process.world_size, self.run.folder
         problem = f"no memory was left after step {step} ({error})"
         smaller = next((m for m in micro_batches(config, processes) if 2 * m <= config.micro_batch), 0)
         if not smaller:
-            problem = f"{problem}, in which one block is computed at a time"
-            raise UserError(f"{problem}; {_LESS} or take a larger machine") from None
+            problem = f"{problem}, in which one block is computed at a time; {_LESS} or take a larger machine"
+            raise UserError(problem) from None
         if processes > 1:
             raise UserError(f"{problem}; resume with micro_batch {smaller}") from None
         if step and not folder:
@@ -428,13 +426,14 @@ def lapt_trainer(steps: Steps) -> LaptTrainer:
         more["ddp_find_unused_parameters"] = True
     args = training_arguments(config, run.seed, run.process.output_dir or "", save=bool(folder), **more)
     is_usual = config.micro_batch == micro_batches(config, args.world_size)[0]
-    how = dict(batch_size=32 if is_usual else min(32, config.micro_batch), probability=config.mask_probability)
-    measures = run.measures or {
-        name: functools.partial(heldout_loss, tokenizer=run.tokenizer, lines=some, **how)
-        for name, some in run.evaluated.items()
-    }
+    size = 32 if is_usual else min(32, config.micro_batch)
+    loss = functools.partial(
+        heldout_loss, tokenizer=run.tokenizer, batch_size=size, probability=config.mask_probability
+    )
+    losses = {name: functools.partial(loss, lines=blocks) for name, blocks in run.evaluated.items()}
     data = dict(train_dataset=steps.data, eval_dataset=steps.data)
-    return LaptTrainer(run.model, args, config, measures, steps.freezer.never_trained, callbacks=callbacks, **data)
+    frozen = steps.freezer.never_trained
+    return LaptTrainer(run.model, args, config, run.measures or losses, frozen, callbacks=callbacks, **data)
 
 # %% ../../nbs/06_training/06_lapt.ipynb #d1d221ae
 def lapt(
@@ -453,27 +452,23 @@ def lapt(
 
     Parameters
     ----------
-    model : PreTrainedModel
-        A masked or causal language model; it is trained in place.
-    tokenizer : PreTrainedTokenizerBase
-        The model's tokenizer.
+    model, tokenizer : PreTrainedModel and PreTrainedTokenizerBase
+        A masked or causal language model, which is trained in place, and its tokenizer.
     text : iterable of str, torch.Tensor or PackedBlocks
-        Training texts, or blocks (n, length) from `pack`. For a causal model lines are joined by newlines, and a text
-        that ends with a newline ends a document.
+        Training texts, or blocks (n, length) from `pack`. For a causal model a text that ends with a newline ends a
+        document.
     held_out : iterable of str or torch.Tensor
         Texts or blocks (n, length) for the loss that is recorded and chooses the best weights.
     config : LaptConfig, default PRESETS["focus"]
         Hyper-parameters.
     seed : int, default 0
-        Of the order of blocks, the masks and dropout. The caller's random state is given back as it was.
+        Of the order of blocks, the masks and dropout; the global random state is restored.
     folder : str or Path, optional
-        For checkpoints, from which the run goes on after a gradient that is not finite or where memory does not
-        suffice; by default none are written.
+        For checkpoints, to which the run goes back after an error; by default none are written.
     resume : bool, default False
-        Resume the run in the folder. Model, text and settings are those it was started with; the weights are then,
-        to the bit, those of a run that was not stopped.
+        Resume the run in the folder, with the same model, text and settings, exactly.
     callbacks : sequence of TrainerCallback
-        The caller's own.
+        Further callbacks of transformers' Trainer.
     **more
         Other fields of `LaptRun`, such as `max_hours`, `kept` and `teacher`, and arguments of transformers'
         `TrainingArguments`, such as `report_to`.
@@ -481,34 +476,20 @@ def lapt(
     Returns
     -------
     pandas.DataFrame
-        Columns `step` and `loss` (held-out, nats per target) and, with kept text, `kept_loss`; the first row is step 0.
-        The model has the weights of the lowest loss where there is a folder, else the last ones.
-
-    Raises
-    ------
-    ValueError
-        Model, tokenizer, text and settings do not go together, the folder holds another run, a batch cannot be
-        divided, or gradients stay not finite.
-    RunStopped
-        The run was asked to stop, and can be resumed.
-
-    Notes
-    -----
-    LAPT: Chau et al. (2020). Stages of `config.mode`: Downey et al. (2023, Section 3.3), and the papers of `PRESETS`.
+        Columns `step`, `loss` (held-out, nats per target) and, with kept text, `kept_loss`; the first row is step 0.
+        The model has the weights of the lowest loss if there is a folder, otherwise the last ones. `RunStopped` and
+        `UserError` are raised as by `LaptRun.train`.
 
     Examples
     --------
     >>> import vocab_lit as vl
-    >>> from vocab_lit.text.corpus import data_path
-    >>> folder = data_path("models", "mini-xlmr")
+    >>> folder = vl.text.corpus.data_path("models", "mini-xlmr")
     >>> model, tokenizer = vl.load_model(folder), vl.load_tokenizer(folder)
     >>> config = vl.LaptConfig(steps=2, batch_size=4, length=32, eval_every=1)
-    >>> lines = vl.read_lines(data_path("text", "sw.txt"))
-    >>> losses = vl.lapt(model, tokenizer, lines[40:240], lines[:40], config)
-    >>> losses.step.tolist()
+    >>> lines = vl.read_lines(vl.text.corpus.data_path("text", "sw.txt"))
+    >>> vl.lapt(model, tokenizer, lines[40:240], lines[:40], config).step.tolist()
     [0, 1, 2]
     """
     own = {f.name: more.pop(f.name) for f in fields(LaptRun) if f.name in more}
     own |= dict(folder=Path(folder) if folder else None, resume=resume, callbacks=callbacks, arguments=more)
-    run = LaptRun(model=model, tokenizer=tokenizer, config=config, seed=seed, **own)
-    return run.train(text, held_out)
+    return LaptRun(model=model, tokenizer=tokenizer, config=config, seed=seed, **own).train(text, held_out)

@@ -30,12 +30,13 @@ if TYPE_CHECKING:
     from vocab_lit.training.settings import KeepSettings
 
 # %% auto #0
-__all__ = ['HELD_OUT', 'REPLAY_SEED', 'PackedBlocks', 'PassageIds', 'newline_ids', 'passage_ids', 'pack', 'lay_out',
-           'mask_tokens', 'MaskedBlocks', 'Kept', 'open_kept', 'check_block', 'check_kept', 'Replayed']
+__all__ = ['ONLY_IDS', 'HELD_OUT', 'REPLAY_SEED', 'PackedBlocks', 'text_batches', 'PassageIds', 'newline_ids', 'passage_ids',
+           'pack', 'lay_out', 'mask_tokens', 'Masking', 'mask_id', 'MaskedBlocks', 'Kept', 'open_kept', 'check_block',
+           'check_kept', 'Replayed']
 
 # %% ../../nbs/06_training/01_lm_data.ipynb #50e4bafb
 class PackedBlocks(Dataset):
-    "Packed blocks in a file of 32-bit ids, read where they are asked for."
+    "Packed blocks in a file of 32-bit ids; a block is read when it is indexed."
 
     def __init__(self, file: str | Path, length: int):
         self.file, self.length = Path(file), length
@@ -48,8 +49,8 @@ class PackedBlocks(Dataset):
         return torch.from_numpy(blocks[i].astype(np.int64))
 
 
-def _batches(texts: Iterable[str], batch_size: int = 1000) -> Iterator[list[str]]:
-    "Some texts at a time, with a progress bar."
+def text_batches(texts: Iterable[str], batch_size: int = 1000) -> Iterator[list[str]]:
+    "Yield texts in batches, with a progress bar."
     texts = iter(texts)
     with tqdm(desc="tokenize", unit=" lines", delay=2, leave=False) as bar:
         while batch := list(itertools.islice(texts, batch_size)):
@@ -57,16 +58,16 @@ def _batches(texts: Iterable[str], batch_size: int = 1000) -> Iterator[list[str]
             bar.update(len(batch))
 
 
-_ONLY_IDS: dict[str, Any] = dict(
+ONLY_IDS: dict[str, Any] = dict(
     truncation=False, verbose=False, return_attention_mask=False, return_token_type_ids=False
 )
 
-
-def _line_stream(tokenizer, passages) -> Iterator[np.ndarray]:
-    "Token ids for a masked model: special tokens around each line."
+# %% ../../nbs/06_training/01_lm_data.ipynb #44ffa57d
+def _line_stream(tokenizer: PreTrainedTokenizerBase, passages: Iterable[str]) -> Iterator[np.ndarray]:
+    "Yield token ids for a masked model: special tokens around each line."
     eos, ends = tokenizer.eos_token_id, (tokenizer.eos_token_id, tokenizer.sep_token_id)
-    for batch in _batches(lines_of_passages(passages)):
-        texts = tokenizer(batch, **_ONLY_IDS)["input_ids"]
+    for batch in text_batches(lines_of_passages(passages)):
+        texts = tokenizer(batch, **ONLY_IDS)["input_ids"]
         if eos is not None:
             texts = [ids if ids and ids[-1] in ends else [*ids, eos] for ids in texts]
         yield np.fromiter(itertools.chain.from_iterable(texts), "<i4")
@@ -75,16 +76,16 @@ def _line_stream(tokenizer, passages) -> Iterator[np.ndarray]:
 class PassageIds(NamedTuple):
     "The token ids of a passage."
 
-    ids: list[int]  # of its text, and of a newline where the text goes on
-    n_own: int  # ids of the text; those behind them are the newline's
+    ids: list[int]  # of its text, and of a newline if the document continues
+    n_own: int  # ids of the text; those after them are the newline's
     n_bytes: int  # of the text in UTF-8, with the newline where it is a part of the last of these tokens
     begins: bool  # whether a document begins here
     ends: bool  # whether it ends here
 
 
 def newline_ids(tokenizer: PreTrainedTokenizerBase) -> list[int]:
-    "The tokens of the newline between two lines; empty where the vocabulary has none."
-    bare, whole = tokenizer(["a", "a\n"], add_special_tokens=False, **_ONLY_IDS)["input_ids"]
+    "Return the tokens of the newline between two lines; an empty list if the vocabulary has none."
+    bare, whole = tokenizer(["a", "a\n"], add_special_tokens=False, **ONLY_IDS)["input_ids"]
     ids = whole[len(bare) :] if whole[: len(bare)] == bare else []
     return [] if tokenizer.unk_token_id in ids else ids
 
@@ -92,26 +93,26 @@ def newline_ids(tokenizer: PreTrainedTokenizerBase) -> list[int]:
 def passage_ids(tokenizer: PreTrainedTokenizerBase, passages: Iterable[str]) -> Iterator[PassageIds]:
     "Tokenize passages for a causal model: a newline between the lines of a document, and no special tokens."
     newline, begins = newline_ids(tokenizer), True
-    joint = "\n" if newline else ""
-    for batch in _batches(passages):
-        ends = [passage.endswith("\n") for passage in batch]
+    for batch in text_batches(passages):
         texts = [passage.rstrip("\n") for passage in batch]
-        joined = [text if end else f"{text}{joint}" for text, end in zip(texts, ends)]
-        for text, end, ids in zip(texts, ends, tokenizer(joined, add_special_tokens=False, **_ONLY_IDS)["input_ids"]):
-            apart = bool(newline) and not end and ids[-len(newline) :] == newline
-            n_own = len(ids) - len(newline) * apart
-            n_bytes = len(text.encode()) + (bool(newline) and not end and not apart)
-            yield PassageIds(ids, n_own, n_bytes, begins, end)
-            begins = end
+        continues = [bool(newline) and not passage.endswith("\n") for passage in batch]
+        joined = [f"{text}\n" if more else text for text, more in zip(texts, continues)]
+        tokenized = tokenizer(joined, add_special_tokens=False, **ONLY_IDS)["input_ids"]
+        for passage, text, more, ids in zip(batch, texts, continues, tokenized):
+            is_separate = more and ids[-len(newline) :] == newline
+            n_own = len(ids) - len(newline) * is_separate
+            ends = passage.endswith("\n")
+            yield PassageIds(ids, n_own, len(text.encode()) + (more and not is_separate), begins, ends)
+            begins = ends
 
 
-def _document_stream(tokenizer, passages) -> Iterator[np.ndarray]:
-    "Token ids for a causal model: special tokens around each document."
+def _document_stream(tokenizer: PreTrainedTokenizerBase, passages: Iterable[str]) -> Iterator[np.ndarray]:
+    "Yield token ids for a causal model: special tokens around each document."
     before, after = document_marks(tokenizer)
     for part in passage_ids(tokenizer, passages):
         yield np.array([*before * part.begins, *part.ids, *after * part.ends], "<i4")
 
-
+# %% ../../nbs/06_training/01_lm_data.ipynb #78452c6d
 def pack(
     tokenizer: PreTrainedTokenizerBase,
     passages: Iterable[str],
@@ -119,7 +120,7 @@ def pack(
     file: str | Path | None = None,
     masked: bool | None = None,
 ) -> Any:
-    """Join texts and cut them into blocks; `UserError` where they do not fill one.
+    """Join texts and cut them into blocks; `UserError` if they do not fill one.
 
     passages: lines, or passages of several lines; one that ends with a newline ends a document
     length: tokens in a block
@@ -132,7 +133,7 @@ def pack(
 
 
 def lay_out(stream: Iterable[np.ndarray], length: int, file: str | Path | None = None) -> torch.Tensor | PackedBlocks:
-    """Cut a stream of numbers into blocks; `ValueError` where it does not fill one.
+    """Cut a stream of numbers into blocks; `UserError` if it does not fill one.
 
     stream: 32-bit integers
     length: of a block
@@ -142,7 +143,7 @@ def lay_out(stream: Iterable[np.ndarray], length: int, file: str | Path | None =
     if file is None:
         ids = np.concatenate([np.empty(0, "<i4"), *stream])
         n_tokens, blocks = len(ids), torch.from_numpy(ids[: len(ids) - len(ids) % length]).long().view(-1, length)
-    else:  # the file has its name when all of it is written
+    else:
         file, n_tokens = Path(file), 0
         part, blocks = file.with_name(f"{file.name}.part"), PackedBlocks(file, length)
         try:
@@ -173,51 +174,57 @@ def mask_tokens(
     tokenizer: says which tokens are special and which one is the mask
     generator: source of the masks
     probability: share of ordinary tokens that become targets
-    returns: inputs and labels of the same shape; labels are -100 where nothing is asked
+    returns: inputs and labels of the same shape; labels are -100 at positions that are no targets
     """
-    inputs, labels = _masked(ids[None], _ids_to_mask(tokenizer), [generator], probability)
+    inputs, labels = Masking.from_tokenizer(tokenizer).apply(ids[None], [generator], probability)
     return inputs[0], labels[0]
 
 
-def _masked(
-    ids: torch.Tensor,
-    masking: tuple[int, torch.Tensor, torch.Tensor],
-    generators: Iterable[torch.Generator],
-    probability: float,
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """Mask rows of tokens, each with a generator of its own; return inputs and labels.
+class Masking(NamedTuple):
+    "The mask of a tokenizer, and the tokens that can be masked."
 
-    ids: (n, ...)
-    masking: from `_ids_to_mask`
-    generators: n, of one row after the other
-    """
-    mask, ordinary, is_ordinary = masking
-    asked, shown_as = torch.empty(2, *ids.shape)  # shown_as below 0.8: mask; from 0.9: random token; else unchanged
-    places = torch.empty(ids.shape, dtype=torch.long)
-    for row, generator in enumerate(generators):
-        asked[row].uniform_(generator=generator)
-        shown_as[row].uniform_(generator=generator)
-        places[row].random_(0, len(ordinary), generator=generator)
-    is_target = (asked < probability) & is_ordinary[ids.clamp(-1, len(is_ordinary) - 1)]
-    inputs = torch.where(is_target & (shown_as < 0.8), mask, ids)
-    swapped = is_target & (shown_as >= 0.9)
-    inputs[swapped] = ordinary[places[swapped]]  # few, so that the list of ordinary ids is seldom read
-    return inputs, torch.where(is_target, ids, -100)
+    mask: int
+    ordinary: torch.Tensor  # ids of tokens that are not special
+    is_ordinary: torch.Tensor  # by id; the last entry stands for every id outside the vocabulary
+
+    @classmethod
+    def from_tokenizer(cls, tokenizer: PreTrainedTokenizerBase) -> Masking:
+        "Return the masking of a tokenizer; `UserError` if it has no mask."
+        special = tuple(sorted(set(tokenizer.all_special_ids)))
+        return cls(mask_id(tokenizer), *_ordinary_ids(tokenizer, len(tokenizer), special))
+
+    def apply(
+        self, ids: torch.Tensor, generators: Iterable[torch.Generator], probability: float
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Mask rows of tokens; return inputs and labels.
+
+        ids: (n, ...)
+        generators: n, one for each row
+        """
+        draw, kind = torch.empty(2, *ids.shape)  # kind below 0.8: mask; from 0.9: random token; else unchanged
+        places = torch.empty(ids.shape, dtype=torch.long)
+        for row, generator in enumerate(generators):
+            draw[row].uniform_(generator=generator)
+            kind[row].uniform_(generator=generator)
+            places[row].random_(0, len(self.ordinary), generator=generator)
+        is_target = (draw < probability) & self.is_ordinary[ids.clamp(-1, len(self.is_ordinary) - 1)]
+        inputs = torch.where(is_target & (kind < 0.8), self.mask, ids)
+        swapped = is_target & (kind >= 0.9)
+        inputs[swapped] = self.ordinary[places[swapped]]  # few, so that the list of ordinary ids is seldom read
+        return inputs, torch.where(is_target, ids, -100)
 
 
-def _ids_to_mask(tokenizer) -> tuple[int, torch.Tensor, torch.Tensor]:
-    "The mask's id, and the ordinary ids as a list and as a table."
-    if tokenizer.mask_token_id is None:
+def mask_id(tokenizer: PreTrainedTokenizerBase) -> int:
+    "Return the id of the mask; `UserError` if there is none."
+    if not isinstance(tokenizer.mask_token_id, int):
         raise UserError("the tokenizer has no mask token, which masked language modelling needs")
-    special = tuple(sorted(set(tokenizer.all_special_ids)))
-    return tokenizer.mask_token_id, *_ordinary_ids(tokenizer, len(tokenizer), special)
+    return tokenizer.mask_token_id
 
 
 @functools.lru_cache(8)
 def _ordinary_ids(tokenizer, n_tokens, special):  # the cache's key has what changes when tokens are added
-    "Ids of the tokens that are not special, as a list and as a table; some tokenizers leave ids out."
+    "Return the ids of the tokens that are not special, as a list and as a table; some tokenizers leave ids out."
     ordinary = torch.tensor(sorted(set(tokenizer.get_vocab().values()) - set(special)))
-    # the last entry of the table stands for every id outside the vocabulary
     is_ordinary = torch.zeros(int(ordinary.max()) + 2, dtype=torch.bool)
     is_ordinary[ordinary] = True
     return ordinary, is_ordinary
@@ -225,12 +232,12 @@ def _ordinary_ids(tokenizer, n_tokens, special):  # the cache's key has what cha
 # %% ../../nbs/06_training/01_lm_data.ipynb #5eca0782
 @functools.lru_cache(2**15)  # enough for the order of 16 million blocks
 def _random_int(key: str) -> int:
-    "A number of 64 bits that follows from the key alone: the round function of a Feistel network."
+    "Return 64 bits that follow from the key alone: the round function of a Feistel network."
     return int.from_bytes(hashlib.blake2b(key.encode(), digest_size=8).digest(), "big")
 
 
 def _permuted_index(i: int, n: int, key: str) -> int:
-    "The i-th of n numbers in a random order that the key decides (a Feistel network); no list of n is made."
+    "Return the i-th of n numbers in a random order that the key decides (a Feistel network), without a list of n."
     half = max(1, ((n - 1).bit_length() + 1) // 2)  # bits on each side of the network
     low_bits = (1 << half) - 1
     while True:  # numbers from n to the next power of four are walked past
@@ -241,7 +248,7 @@ def _permuted_index(i: int, n: int, key: str) -> int:
         if i < n:
             return i
 
-
+# %% ../../nbs/06_training/01_lm_data.ipynb #fcebc893
 class MaskedBlocks(Dataset):
     """Blocks in the order of training: each once in every pass, masked anew each time.
 
@@ -258,21 +265,22 @@ class MaskedBlocks(Dataset):
         seed: int = 0,
         probability: float = 0.15,
     ):
-        self.blocks, self.n, self.tokenizer, self.seed, self.probability = blocks, n, tokenizer, seed, probability
-        self.n_blocks = len(blocks)
+        self.blocks, self.n, self.seed, self.probability = blocks, n, seed, probability
+        self.tokenizer, self.n_blocks = tokenizer, len(blocks)
 
     def __len__(self) -> int:
         return self.n
 
     @functools.cached_property
-    def _masking(self):  # once for all blocks: some tokenizers make their whole vocabulary when they are asked
-        return _ids_to_mask(self.tokenizer)
+    def masking(self) -> Masking | None:  # once for all blocks: some tokenizers build their vocabulary at each look-up
+        "The masking of the blocks; None: they are not masked."
+        return None if self.tokenizer is None else Masking.from_tokenizer(self.tokenizer)
 
     def __getitem__(self, i: int) -> dict[str, torch.Tensor]:  # input_ids and labels, (length,) each
         return self.__getitems__([i])[0]
 
     def __getitems__(self, places: Sequence[int]) -> list[dict[str, torch.Tensor]]:
-        "Several at once, which is how a DataLoader asks; each is what it is by itself."
+        "Return several blocks at once, as a DataLoader requests them; each is the same as by itself."
         order = []
         for i in places:
             if not 0 <= i < self.n:
@@ -283,12 +291,12 @@ class MaskedBlocks(Dataset):
         return [dict(zip(batch, row)) for row in zip(*batch.values())]
 
     def batch(self, blocks: torch.Tensor, places: Sequence[int]) -> dict[str, torch.Tensor]:  # (n, length) each
-        "Inputs and labels of some blocks, each masked by a generator of its own; a causal model's stay as they are."
+        "Return inputs and labels of some blocks, each masked by its own generator; those of a causal model are equal."
         inputs = labels = blocks
-        if self.tokenizer is not None:
-            one = torch.Generator()
-            seeded = (one.manual_seed(_random_int(f"{self.seed} mask {i}") % 2**63) for i in places)
-            inputs, labels = _masked(blocks, self._masking, seeded, self.probability)
+        if self.masking:
+            generator = torch.Generator()
+            seeded = (generator.manual_seed(_random_int(f"{self.seed} mask {i}") % 2**63) for i in places)
+            inputs, labels = self.masking.apply(blocks, seeded, self.probability)
         return {"input_ids": inputs, "labels": labels}
 
 # %% ../../nbs/06_training/01_lm_data.ipynb #f0269e06
@@ -305,6 +313,7 @@ class Kept:
 
     @property
     def held_out(self) -> list[str]:
+        "The held-out passages of all files."
         return list(itertools.chain.from_iterable(self.parts.values()))
 
     @property
@@ -314,21 +323,22 @@ class Kept:
 
 
 def open_kept(keep: KeepSettings, seed: int = 0) -> Kept:
-    """Open the text in the old languages; `SettingError` where a file is too short to hold lines out.
+    """Open the text in the old languages; `SettingError` if a file is too short to hold lines out.
 
     seed: of the choice of held-out lines
     """
     most = max(1, HELD_OUT // max(1, len(keep.keep_text)))
-    divided = {name: hold_out_text(name, most=most, seed=seed) for name in keep.keep_text}
-    for name, (_, test) in divided.items():
-        if not test:
+    parts, others = {}, []
+    for name in keep.keep_text:
+        rest, parts[name] = hold_out_text(name, most=most, seed=seed)
+        others.append(rest)
+        if not parts[name]:
             raise SettingError("keep_text", f" {name}: too few lines to hold some out; give more text")
-    parts = {name: test for name, (_, test) in divided.items()}
-    return Kept(parts, [rest for rest, _ in divided.values()], keep.replay)
+    return Kept(parts, others, keep.replay)
 
 
 def check_block(lines: Iterable[str], tokenizer: PreTrainedTokenizerBase, length: int, option: str, what: str) -> None:
-    """`SettingError` where lines do not make a block of tokens; no more of them are read than make one.
+    """Raise `SettingError` if lines do not fill a block of tokens; no more of them are read than fill one.
 
     lines: read as far as they are needed
     length: tokens in a block
@@ -345,7 +355,7 @@ def check_block(lines: Iterable[str], tokenizer: PreTrainedTokenizerBase, length
 
 
 def check_kept(kept: Kept, tokenizer: PreTrainedTokenizerBase, length: int) -> None:
-    "`SettingError` where the text does not make a block of tokens, in its held-out part or in the other lines."
+    "Raise `SettingError` if the held-out part or the other lines do not fill a block of tokens."
     if kept.parts:
         check_block(kept.held_out, tokenizer, length, "keep_text", "held-out")
     if kept.replay:
@@ -359,7 +369,7 @@ _PARTS = 10**6
 class Replayed(Dataset):
     """Training blocks of which a share comes from another text, evenly spread.
 
-    new: says how many blocks there are
+    new: decides how many blocks there are
     old: blocks of the old languages
     share: of blocks from `old`, to the millionth
     """

@@ -32,7 +32,7 @@ __all__ = ['head_logits', 'lm_loss', 'label_positions', 'in_mode', 'heldout_loss
 
 # %% ../../nbs/06_training/02_lm_loss.ipynb #18d3ac54
 def head_logits(model: PreTrainedModel, output: BaseModelOutput, hidden: torch.Tensor) -> torch.Tensor:  # (n, n_tokens)
-    """The head's logits at chosen positions of an encoder's output, which the encoder returns instead of running.
+    """Return the head's logits at chosen positions of an encoder's output, which the encoder returns without running.
 
     model: a masked or causal language model with a head
     output: what its encoder returned
@@ -60,17 +60,17 @@ class _AddingLinear(torch.autograd.Function):
     @staticmethod
     def backward(ctx, *gradients):  # (..., n_tokens)
         (gradient,), (x, weight) = gradients, ctx.saved_tensors
-        of_rows, x = gradient.flatten(0, -2).T, x.flatten(0, -2)
-        if of_rows.dtype == ctx.total.dtype:
-            ctx.total.addmm_(of_rows, x)
+        by_token, x = gradient.flatten(0, -2).T, x.flatten(0, -2)
+        if by_token.dtype == ctx.total.dtype:
+            ctx.total.addmm_(by_token, x)
         else:
-            ctx.total.add_(of_rows @ x)
+            ctx.total.add_(by_token @ x)
         return gradient @ weight.to(gradient.dtype), None, None
 
 
 @contextlib.contextmanager
 def _gradient_added_up(linear: nn.Module | None) -> Iterator[dict[torch.Tensor, torch.Tensor]]:
-    "Inside the block a linear layer adds the gradient of its weight to the tensor that is given, if it learns."
+    "Inside the block a linear layer adds the gradient of its weight to the yielded tensor, if it is trainable."
     if type(linear) is not nn.Linear or "forward" in linear.__dict__ or not linear.weight.requires_grad:
         yield {}
         return
@@ -87,7 +87,7 @@ def _gradient_added_up(linear: nn.Module | None) -> Iterator[dict[torch.Tensor, 
     finally:
         del linear.forward
 
-
+# %% ../../nbs/06_training/02_lm_loss.ipynb #3ade71e6
 class _WithGradients(torch.autograd.Function):
     "A sum of losses whose gradients are known."
 
@@ -110,7 +110,7 @@ def _loss_in_parts(
     head: nn.Module | None,
     trained: list[nn.Parameter],
 ) -> torch.Tensor:
-    """Sum the cross-entropies, and make the gradients of each part as soon as its logits are there.
+    """Sum the cross-entropies, and compute the gradients of each part together with its logits.
 
     logits: of hidden states
     hidden: (n, dim)
@@ -124,27 +124,25 @@ def _loss_in_parts(
     if not torch.is_grad_enabled():
         parts = zip(hidden.split(size), targets.split(size))
         return sum((F.cross_entropy(logits(h).float(), t, reduction="sum") for h, t in parts), loss)
-    of_hidden = torch.zeros_like(hidden)
+    hidden_gradient = torch.zeros_like(hidden)
+    parts = zip(hidden.detach().split(size), targets.split(size), hidden_gradient.split(size))
     with _gradient_added_up(head) as gradients:
-        for part, target, of_part in zip(hidden.detach().split(size), targets.split(size), of_hidden.split(size)):
-            part.requires_grad_()
-            z = logits(part).float()
+        for part, target, part_gradient in parts:
+            z = logits(part.requires_grad_()).float()
             with torch.no_grad():
-                counts = target != -100
-                chosen = target.clamp(min=0)[:, None]
-                scale = z.logsumexp(1)
-                loss += ((scale - z.gather(1, chosen)[:, 0]) * counts).sum()
-                of_z = (z - scale.masked_fill(~counts, torch.inf)[:, None]).exp_()  # rows of zeros where nothing counts
-                of_z.scatter_add_(1, chosen, -counts[:, None].to(of_z.dtype))
-            of_part_now, *others = torch.autograd.grad(z, [part, *trained], of_z, allow_unused=True)
-            of_part.copy_(of_part_now)
+                is_target, chosen, scale = target != -100, target.clamp(min=0)[:, None], z.logsumexp(1)
+                loss += ((scale - z.gather(1, chosen)[:, 0]) * is_target).sum()
+                z_gradient = (z - scale.masked_fill(~is_target, torch.inf)[:, None]).exp_()  # zeros if no target
+                z_gradient.scatter_add_(1, chosen, -is_target[:, None].to(z.dtype))
+            computed, *others = torch.autograd.grad(z, [part, *trained], z_gradient, allow_unused=True)
+            part_gradient.copy_(computed)
             for tensor, gradient in zip(trained, others):
                 if gradient is not None:  # the head uses it
                     gradients[tensor] = gradients[tensor] + gradient if tensor in gradients else gradient
-            del z, of_z  # before the next part has its own
-    return cast("torch.Tensor", _WithGradients.apply(loss, [of_hidden, *gradients.values()], hidden, *gradients))
+            del z, z_gradient  # before the next part has its own
+    return cast("torch.Tensor", _WithGradients.apply(loss, [hidden_gradient, *gradients.values()], hidden, *gradients))
 
-
+# %% ../../nbs/06_training/02_lm_loss.ipynb #c0eed4f0
 def lm_loss(
     model: PreTrainedModel,
     input_ids: torch.Tensor,
@@ -154,23 +152,21 @@ def lm_loss(
     max_logits: int = 0,
     **inputs: torch.Tensor | bool,
 ) -> torch.Tensor:
-    """Language-modelling loss with vocabulary logits at the labelled positions only.
+    """Compute the language-modelling loss, with vocabulary logits at the labelled positions only.
 
     model: a masked or causal language model with a head
     input_ids: (n, length)
-    labels: (n, length) target ids, -100 where nothing is asked
+    labels: (n, length) target ids, -100 for no target
     reduction: over the labelled positions: mean or sum
-    positions: the labelled ones, from `label_positions`; None: they are looked for
+    positions: the labelled ones, from `label_positions`; None: they are computed here
     max_logits: numbers held at a time; 0: 2**25 (134 MB), on a GPU 2**28
     inputs: what else the model takes, such as an attention mask
     returns: nats
     """
-    if not is_masked(model):
-        labels = F.pad(labels[:, 1:], (0, 1), value=-100)  # the next token
-    labelled = (labels != -100).flatten()
+    masked = is_masked(model)
     if positions is None:
-        positions = labelled.nonzero()[:, 0]
-    targets = labels.flatten().index_select(0, positions)
+        positions = label_positions(labels, masked)
+    targets = _targets(labels, masked).index_select(0, positions)
     output = model.base_model(input_ids=input_ids, return_dict=True, **inputs)
     hidden = output.last_hidden_state.flatten(0, 1).index_select(0, positions)
     logits = functools.partial(head_logits, model, output)
@@ -182,22 +178,26 @@ def lm_loss(
     else:
         trained = [p for p in model.parameters() if p.requires_grad]
         loss = _loss_in_parts(logits, hidden, targets, size, model.get_output_embeddings(), trained)
-    return loss if reduction == "sum" else loss / labelled.sum()
+    return loss if reduction == "sum" else loss / len(positions)
 
 # %% ../../nbs/06_training/02_lm_loss.ipynb #98f965b8
-def label_positions(labels: torch.Tensor, masked: bool) -> torch.Tensor:  # (k,) positions in the flattened batch
-    """Where the labelled positions are, in their order.
+def _targets(labels: torch.Tensor, masked: bool) -> torch.Tensor:  # flat
+    "Return what is predicted at each position: its label, or in a causal model that of the next token."
+    return (labels if masked else F.pad(labels[:, 1:], (0, 1), value=-100)).flatten()
 
-    labels: (n, length) target ids on the processor, -100 where nothing is asked
+
+def label_positions(labels: torch.Tensor, masked: bool) -> torch.Tensor:  # (k,) positions in the flattened batch
+    """Return the labelled positions in their order.
+
+    labels: (n, length) target ids, -100 for no target
     masked: whether the model is a masked one
     """
-    labels = labels if masked else F.pad(labels[:, 1:], (0, 1), value=-100)
-    return (labels != -100).flatten().nonzero()[:, 0]
+    return (_targets(labels, masked) != -100).nonzero()[:, 0]
 
 # %% ../../nbs/06_training/02_lm_loss.ipynb #78646a2c
 @contextlib.contextmanager
 def in_mode(model: nn.Module, training: bool) -> Iterator[None]:
-    "Inside the block a model trains or is evaluated; afterwards each of its modules is in the mode that it was in."
+    "Inside the block a model is in training or evaluation mode; afterwards each module has its earlier mode."
     before = [(module, module.training) for module in model.modules()]
     model.train(training)
     try:
@@ -217,7 +217,7 @@ def heldout_loss(
     batch_size: int = 32,
     probability: float = 0.15,
 ) -> float:
-    """Loss on held-out text, with masks that depend on the seed only.
+    """Compute the loss on held-out text, with masks that depend on the seed only.
 
     model: masked or causal language model
     tokenizer: the model's tokenizer
@@ -249,12 +249,12 @@ def _nothing(*_: object, **__: object) -> None: ...
 
 @contextlib.contextmanager
 def answering_with_loss(model: PreTrainedModel, loss: Callable | None = None) -> Iterator[None]:
-    """Let the model answer with its loss, by default `lm_loss`, also inside the wrappers of several processes.
+    """Inside the block the model returns its loss, also inside the wrappers of several processes.
 
     loss: of the model and a batch; None: `lm_loss`
 
-    Each batch is spared two looks into it, after padding and after several sequences in a block: there are none, and a
-    GPU that is asked has to be waited for.
+    transformers does not look for padding and packed sequences meanwhile: there are none, and each look would wait for
+    the GPU.
     """
     from transformers import masking_utils
 
@@ -272,7 +272,7 @@ def answering_with_loss(model: PreTrainedModel, loss: Callable | None = None) ->
 
 @contextlib.contextmanager
 def activations_recomputed(model: PreTrainedModel) -> Iterator[None]:
-    "Inside the block the backward pass computes the activations of each transformer block anew, and few are kept."
+    "Inside the block the backward pass recomputes the activations of each transformer block, so that few are kept."
     names = ("activation_checkpointing", "gradient_checkpointing")  # what transformers calls it, and called it before
     name = next(name for name in names if hasattr(model, f"{name}_enable"))
     getattr(model, f"{name}_enable")({"use_reentrant": False})
@@ -284,7 +284,7 @@ def activations_recomputed(model: PreTrainedModel) -> Iterator[None]:
 
 @contextlib.contextmanager
 def random_state_restored() -> Iterator[None]:
-    "Give the global random generators back as they were."
+    "Restore the state of the global random generators after the block."
     python, numpy = random.getstate(), np.random.get_state()
     with torch.random.fork_rng():
         try:

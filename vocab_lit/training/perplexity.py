@@ -35,7 +35,7 @@ from vocab_lit.tokens.settings import TrimSettings
 from vocab_lit.tokens.tokenizer_file import TokenizerFile, ids_around
 from vocab_lit.tokens.trim import Trimming
 from vocab_lit.tokens.vocab import Vocab
-from vocab_lit.training.lm_data import passage_ids
+from vocab_lit.training.lm_data import ONLY_IDS, mask_id, passage_ids, text_batches
 from vocab_lit.training.lm_loss import head_logits, in_mode, lm_loss
 
 if TYPE_CHECKING:
@@ -58,9 +58,7 @@ class Perplexity:
     nats: float  # negative log-likelihood of all predicted tokens
     tokens: int  # that were predicted
     bytes: int  # of the text in UTF-8; of a masked model with one for the end of each line
-    # tokens for what the vocabulary does not have: they are predicted too easily, and then numbers per byte do not
-    # compare
-    unknown: int
+    unknown: int  # unknown tokens, which are predicted too easily: with them numbers per byte do not compare
 
     @property
     def per_token(self) -> float:
@@ -79,7 +77,7 @@ class Perplexity:
 
     @property
     def facts(self) -> dict:
-        "The numbers of a record; those per byte are first, since `test` is per token and of one vocabulary."
+        "The numbers of a record; those per byte are first, since `test` is per token and depends on the vocabulary."
         return dict(
             bits_per_byte=self.bits_per_byte,
             per_byte=self.per_byte,
@@ -100,80 +98,75 @@ class TextStream(NamedTuple):
     unknown: int  # tokens that stand for what the vocabulary does not have
 
 
-def _masked_stream(tokenizer, lines: list[str]) -> TextStream:
-    "The stream for a masked model: special tokens around each line, none of which is predicted."
-    before, after = ids_around(tokenizer)
-    after = after or [i for i in (tokenizer.eos_token_id, tokenizer.sep_token_id) if isinstance(i, int)][:1]
-    parts, unknown = [np.empty(0, np.int32)], 0
-    for at in tqdm(range(0, len(lines), 1000), desc="tokenize", unit="k lines", delay=2, leave=False):
-        texts = tokenizer(lines[at : at + 1000], add_special_tokens=False, truncation=False, verbose=False)["input_ids"]
-        parts += [np.array([*before, *text, *after], np.int32) for text in texts]
-        unknown += sum(text.count(tokenizer.unk_token_id) for text in texts)
-    ids = np.concatenate(parts)
-    is_target = ~np.isin(ids, tokenizer.all_special_ids)
-    return TextStream(ids, is_target, sum(len(line.encode()) + 1 for line in lines), unknown)
-
-
-def _causal_stream(tokenizer, passages: Iterable[str]) -> TextStream:
-    "The stream for a causal model: the text of documents is predicted, what is between them is not."
-    before, after = document_marks(tokenizer)
-    first = before or after[:1] or [i for i in (tokenizer.bos_token_id,) if isinstance(i, int)]
-    if not first:
+def _parts(
+    tokenizer: PreTrainedTokenizerBase, passages: Iterable[str], masked: bool
+) -> Iterator[tuple[list[int], slice, int]]:
+    "Yield the token ids of each line or passage with those around it, which of them are its own, and its bytes."
+    before, after = ids_around(tokenizer) if masked else document_marks(tokenizer)
+    if masked:
+        after = after or [i for i in (tokenizer.eos_token_id, tokenizer.sep_token_id) if isinstance(i, int)][:1]
+        for batch in text_batches(lines_of_passages(passages)):
+            for line, ids in zip(batch, tokenizer(batch, add_special_tokens=False, **ONLY_IDS)["input_ids"]):
+                yield [*before, *ids, *after], slice(len(before), len(before) + len(ids)), len(line.encode()) + 1
+        return
+    context = before or after[:1] or [i for i in (tokenizer.bos_token_id,) if isinstance(i, int)]
+    if not context:
         raise UserError("the tokenizer has no token that can stand before a text (bos_token or eos_token)")
-    parts, targets, n_bytes, unknown = [np.empty(0, np.int32)], [np.empty(0, bool)], 0, 0
-    context = first  # something that the first token can follow
     for part in passage_ids(tokenizer, passages):
-        ids = [*context, *part.ids, *after * part.ends]
         own = slice(len(context), len(context) + part.n_own)
-        parts.append(np.array(ids, np.int32))
-        targets.append(np.zeros(len(ids), bool))
-        targets[-1][own] = True
-        n_bytes += part.n_bytes
-        unknown += ids[own].count(cast("int", tokenizer.unk_token_id))  # or None, which no text has
+        yield [*context, *part.ids, *after * part.ends], own, part.n_bytes
         context = before if part.ends else []
-    return TextStream(np.concatenate(parts), np.concatenate(targets), n_bytes, unknown)
 
 
 def text_stream(tokenizer: PreTrainedTokenizerBase, passages: Iterable[str], masked: bool) -> TextStream:
-    """Join texts, with what is predicted in them; `ValueError` where nothing is.
+    """Join texts, and mark the tokens that are predicted; `UserError` if there are none.
 
     passages: lines, or passages as `pack` takes them
     masked: for a masked model, or for a causal one
     """
+    parts, targets, n_bytes, unknown = [np.empty(0, np.int32)], [np.empty(0, bool)], 0, 0
+    unknown_id = tokenizer.unk_token_id
+    for ids, own, size in _parts(tokenizer, passages, masked):
+        parts.append(np.array(ids, np.int32))
+        targets.append(np.zeros(len(ids), bool))
+        targets[-1][own] = True
+        n_bytes += size
+        unknown += int((parts[-1][own] == unknown_id).sum())
+    ids, is_target = np.concatenate(parts), np.concatenate(targets)
     if masked:
-        stream = _masked_stream(tokenizer, list(lines_of_passages(passages)))
-    else:
-        stream = _causal_stream(tokenizer, passages)
-    if not stream.is_target.any():
+        is_target &= ~np.isin(ids, tokenizer.all_special_ids)
+    if not is_target.any():
         raise UserError("the text has no token to predict; give at least one line of text")
-    return stream
+    return TextStream(ids, is_target, n_bytes, unknown)
 
 # %% ../../nbs/06_training/03_perplexity.ipynb #55da20cd
 def _windows(n: int, length: int, stride: int) -> list[tuple[int, int, int]]:  # start, end, first new token
-    "Windows of at most `length` tokens that reach each of n tokens as the new one once."
+    "Return windows of at most `length` tokens that reach each of n tokens as the new one once."
     ends = [min(end, n) for end in (length, *range(length + stride, n + stride, stride))]
     return [(max(0, end - length), end, new) for end, new in zip(ends, [0, *ends])]
 
 # %% ../../nbs/06_training/03_perplexity.ipynb #03aac785
-def _batches(stream, windows, pass_of, n_passes, batch_size) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-    "Token ids (n, length) of windows, and where tokens are predicted; windows without any are left out."
+def _batches(
+    ids: np.ndarray, windows: list[tuple[int, int, int]], pass_of: np.ndarray, n_passes: int, batch_size: int
+) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+    "Yield token ids (n, length) of windows, and which are predicted; batches without any are left out."
     parts = [windows[at : at + batch_size] for at in range(0, len(windows), batch_size)]
     steps = [(number, part) for number in range(n_passes) for part in parts]
     for number, part in tqdm(steps, desc="perplexity", unit=" batches", delay=2, leave=False):
-        ids = np.stack([stream.ids[start:end] for start, end, _ in part])
         is_target = [(pass_of[start:end] == number) & (np.arange(start, end) >= new) for start, end, new in part]
         if np.any(is_target):
-            yield torch.tensor(ids).long(), torch.tensor(np.stack(is_target))
+            inputs = np.stack([ids[start:end] for start, end, _ in part])
+            yield torch.tensor(inputs).long(), torch.tensor(np.stack(is_target))
 
 
 def _loss_by_rows(
     model: PreTrainedModel, ids: torch.Tensor, labels: torch.Tensor, reduction: str, **inputs: torch.Tensor | bool
 ) -> torch.Tensor:
-    """The summed loss with embeddings in files: those of the ids come into the table, then all in turn for the logits.
+    """Return the summed loss with embeddings in files, which come into the table in turn.
 
     model: a causal one, from `with_few_rows`
     ids: (n, length)
-    labels: (n, length), -100 where nothing is asked
+    labels: (n, length), -100 for no target
     reduction: sum
     returns: nats
     """
@@ -194,7 +187,19 @@ def _loss_by_rows(
         chosen[here] = logits[here, targets[here] - start]
     return (total - chosen).sum()
 
+# %% ../../nbs/06_training/03_perplexity.ipynb #ff24f670
+def _window_size(model: PreTrainedModel, length: int, stride: int) -> tuple[int, int]:
+    "Return the length and stride of windows, by default those of the model; `UserError` if it cannot take them."
+    longest, masked = max_length(model), is_masked(model)
+    length = length or min(longest, 1024)
+    if not 2 <= length <= longest:
+        raise UserError(f"a length of {length} tokens: the model takes 2 to {longest}")
+    stride, largest = stride or (length if masked else length // 2), length if masked else length - 1
+    if not 1 <= stride <= largest:
+        raise UserError(f"a stride of {stride}: windows of {length} tokens can move by 1 to {largest}")
+    return length, stride
 
+# %% ../../nbs/06_training/03_perplexity.ipynb #a2a7caf1
 @torch.no_grad()
 def perplexity(
     model: PreTrainedModel,
@@ -206,7 +211,10 @@ def perplexity(
     probability: float = 0.15,
     seed: int = 0,
 ) -> Perplexity:
-    """Perplexity of a causal model, pseudo-perplexity of a masked one.
+    """Measure the perplexity of a causal model, or the pseudo-perplexity of a masked one.
+
+    Bits per byte compare models with different vocabularies. Of a causal model the text alone is scored.
+    Pseudo-perplexity masks several tokens at a time (Salazar et al., 2020, Section 2.3).
 
     Parameters
     ----------
@@ -222,65 +230,35 @@ def perplexity(
         New tokens in a window; 0: half of a causal model's window, all of a masked model's.
     batch_size : int, default 8
         Windows at a time.
-    probability : float, default 0.15
-        Share of tokens that a pass masks at most, in a masked model.
-    seed : int, default 0
-        Says which pass masks which token.
-
-    Returns
-    -------
-    Perplexity
-        `per_token`, `per_byte` and `bits_per_byte`, from the negative log-likelihood in nats.
-
-    Raises
-    ------
-    ValueError
-        The text is empty, the model cannot take such windows, or the tokenizer lacks a token to begin with or the mask.
-
-    Notes
-    -----
-    Bits per byte compare models with different vocabularies, perplexity per token those with one. Of a causal model the
-    text alone is scored, without end tokens and newlines between unrelated lines. Pseudo-perplexity is
-    that of Salazar et al. (2020, Section 2.3), with several tokens masked at a time.
+    probability, seed : float, default 0.15, and int, default 0
+        Of a masked model: largest share of tokens that a pass masks, and seed of the choice.
 
     Examples
     --------
     >>> import vocab_lit as vl
-    >>> from vocab_lit.text.corpus import data_path
-    >>> folder = data_path("models", "mini-xlmr")
-    >>> model, tokenizer = vl.load_model(folder), vl.load_tokenizer(folder)
-    >>> vl.perplexity(model, tokenizer, ["Habari ya asubuhi."]).kind
+    >>> folder = vl.text.corpus.data_path("models", "mini-xlmr")
+    >>> vl.perplexity(vl.load_model(folder), vl.load_tokenizer(folder), ["Habari ya asubuhi."]).kind
     'pseudo'
     """
     check_language_model(model)
     check_rows(model, tokenizer)
-    masked = is_masked(model)
-    if masked and tokenizer.mask_token_id is None:
-        raise UserError("the tokenizer has no mask token, which a masked model's perplexity needs")
+    masked, weight, nats = is_masked(model), input_weight(model), 0.0
+    mask = mask_id(tokenizer) if masked else -1
     if not 0 < probability <= 1:
         raise UserError(f"a probability of {probability}: a pass masks more than 0 and at most 1 of the tokens")
-    longest = max_length(model)
-    length = length or min(longest, 1024)
-    if not 2 <= length <= longest:
-        raise UserError(f"a length of {length} tokens: the model takes 2 to {longest}")
-    stride, largest = stride or (length if masked else length // 2), length if masked else length - 1
-    if not 1 <= stride <= largest:
-        raise UserError(f"a stride of {stride}: windows of {length} tokens can move by 1 to {largest}")
+    length, stride = _window_size(model, length, stride)
     stream = text_stream(tokenizer, lines, masked)
     n_targets, n_passes = int(stream.is_target.sum()), math.ceil(1 / probability) if masked else 1
     pass_of = np.full(len(stream.ids), -1)  # the pass in which a token is predicted; -1: none
     pass_of[stream.is_target] = np.random.default_rng(seed).permutation(n_targets) % n_passes
-    batches = _batches(stream, _windows(len(stream.ids), length, stride), pass_of, n_passes, batch_size)
-    weight, nats = input_weight(model), 0.0
+    batches = _batches(stream.ids, _windows(len(stream.ids), length, stride), pass_of, n_passes, batch_size)
     loss = partial(lm_loss if len(rows_of(weight)) == len(weight) else _loss_by_rows, model, reduction="sum")
-    if not masked:
-        loss = partial(loss, use_cache=False)
+    inputs = {} if masked else {"use_cache": False}
     with in_mode(model, training=False):
         for ids, is_target in batches:
             labels = ids.where(is_target, -100)
-            if masked:
-                ids = ids.masked_fill(is_target, cast("int", tokenizer.mask_token_id))
-            nats += loss(ids.to(model.device), labels.to(model.device)).item()
+            ids = ids.masked_fill(is_target, mask) if masked else ids
+            nats += loss(ids.to(model.device), labels.to(model.device), **inputs).item()
     return Perplexity("pseudo" if masked else "causal", nats, n_targets, stream.bytes, stream.unknown)
 
 # %% ../../nbs/06_training/03_perplexity.ipynb #f0269e10
@@ -288,7 +266,7 @@ MEASURED = 300  # held-out lines of a file whose bits per byte are measured
 
 
 def source_beside(folder: str | Path) -> FolderSource | None:  # None where it is not known, or not there
-    "The model that the model of a folder was made from, as the note beside it says."
+    "Return the model that a folder's model was made from, according to the note in the folder."
     name = read_json(Path(folder) / "vocab_lit.json").get("model")
     if not name:
         return None
@@ -314,51 +292,50 @@ def measure_text(
 
 
 def forgotten(models: Mapping[str, Measured], parts: Mapping[str, list[str]]) -> list[dict]:
-    """How well models predict the text of the languages that the first of them knew.
+    """Measure how well models predict the text of the languages that the first of them knew.
 
-    models: by what they are called: source, start, trained; model and tokenizer where they are in memory already
+    models: by name (source, start, trained), in a folder, or as model and tokenizer in memory
     parts: held-out lines by file
     returns: a row for each text and model: text, model, bits_per_byte and other numbers of `Perplexity`
     """
     rows = []
-    for name, given in models.items():
+    for name, measured in models.items():
         log.info(f"bits per byte of the {name} model in {', '.join(Path(file).name for file in parts)}")
-        model, tokenizer = (given.load().float(), given.tokenizer) if isinstance(given, FolderSource) else given
+        in_folder = isinstance(measured, FolderSource)
+        model, tokenizer = (measured.load().float(), measured.tokenizer) if in_folder else measured
         on_device(model)
         for file, held_out in parts.items():
             rows.append(dict(text=Path(file).name, model=name) | measure_text(model, tokenizer, held_out[:MEASURED]))
         del model
     return rows
 
-
+# %% ../../nbs/06_training/03_perplexity.ipynb #d4de61f0
 FORGOTTEN = "what was forgotten: bits per byte in text of languages known before"
+ENDINGS = "probability of ending the text after one sentence"
 
 
 def bits_by_text(rows: list[dict], measure: str = "bits_per_byte") -> list[dict]:
-    """The bits per byte, or another measure, as a table.
+    """Return the bits per byte, or another measure, as a table.
 
     rows: from `forgotten`
     measure: or end_probability
-    returns: a row for each text: text, and the measure by model; none where no model has it
+    returns: a row for each text with a measure: text, and the measure by model
     """
-    by_text = {}
+    by_text: dict[str, dict] = {}
     for row in rows:
         if row.get(measure) is not None:
             by_text.setdefault(row["text"], dict(text=row["text"]))[row["model"]] = round(row[measure], 3)
     return list(by_text.values())
 
 
-ENDINGS = "probability of ending the text after one sentence"
-
-
 def ending_warnings(rows: list[dict]) -> list[str]:  # rows: from `forgotten`
-    "A line for each text in which the trained model stops too early, compared with the first model."
-    found = []
+    "Return a line for each text in which the trained model stops too early, compared with the first model."
+    messages = []
     for row in bits_by_text(rows, "end_probability"):
         before, after = next((row[name] for name in ("source", "start") if name in row), None), row.get("trained")
         if stops_too_early(before, after):
-            found.append(f"{row['text']}: {ENDINGS} {after} ({before} before); {ENDING_HINT}")
-    return found
+            messages.append(f"{row['text']}: {ENDINGS} {after} ({before} before); {ENDING_HINT}")
+    return messages
 
 # %% ../../nbs/06_training/03_perplexity.ipynb #d14fa850
 LINES = 40  # of each text, those first that stand apart
@@ -370,7 +347,7 @@ def trim_bits(
     settings: TrimSettings = TrimSettings(),
     most: int = LINES,
 ) -> list[dict[str, object]]:
-    """Bits per byte of lines that trimming has not counted, before and after it.
+    """Measure bits per byte of lines that trimming has not counted, before and after it.
 
     source: folder of a masked or causal language model
     text: this and the settings as for `trim_files`
@@ -390,5 +367,5 @@ def trim_bits(
 
     before, small = bits(source.tokenizer), Vocab.from_tokenizer(trimming.trimmed_by_seen.tokenizer)
     replace_vocabulary(model, source.vocab, small, trim_recipe())
-    told = zip(unseen.items(), before, bits(small.own_tokenizer))
-    return [dict(text=name, lines=len(some), before=b, after=a) for (name, some), b, a in told]
+    measured = zip(unseen.items(), before, bits(small.own_tokenizer))
+    return [dict(text=name, lines=len(some), before=b, after=a) for (name, some), b, a in measured]

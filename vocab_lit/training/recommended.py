@@ -5,14 +5,13 @@
 # %% ../../nbs/06_training/10_recommended.ipynb #03d20705
 from __future__ import annotations
 
-from typing import NamedTuple
-
 # %% auto #0
-__all__ = ['RATES', 'REPLAY', 'PASSES', 'DECAY', 'RETENTION', 'RETENTION_SAMPLED', 'RETAINED_WORDS', 'BYTES_PER_NEW_TOKEN',
-           'NEW_TOKENS', 'BYTES_PER_TOKEN', 'VOCABULARY', 'Recommendation', 'recommendations']
+__all__ = ['RATES', 'LAPT_RATES', 'REPLAY', 'PASSES', 'DECAY', 'RETENTION', 'RETENTION_SAMPLED', 'RETAINED_WORDS',
+           'BYTES_PER_NEW_TOKEN', 'NEW_TOKENS', 'BYTES_PER_TOKEN', 'VOCABULARY', 'RECORDS', 'format_rate']
 
 # %% ../../nbs/06_training/10_recommended.ipynb #dfce7c73
-RATES = {False: 2e-4, True: 3e-5}  # peak learning rate of a decoder, by whether it was pretrained on the language
+RATES = {False: 2e-4, True: 3e-5}  # peak learning rate of `adapt`, by whether a decoder was pretrained on the language
+LAPT_RATES = {False: 1e-4, True: 1e-5, None: 3e-5}  # the same of `lapt` without replay; None: by default
 REPLAY = 0.25  # share of the training blocks from text of a language to retain
 PASSES = 4  # over the text, at most
 DECAY = 0.5  # share of the steps, at their end, in which the learning rate falls to zero
@@ -22,37 +21,23 @@ RETAINED_WORDS = 60_000  # frequent words of a retained language whose tokens st
 BYTES_PER_NEW_TOKEN, NEW_TOKENS = 80, 12_000  # of text for each token that is added; added tokens at most
 BYTES_PER_TOKEN, VOCABULARY = 60, 16_000  # of text for each token of a new vocabulary; tokens at most
 
+RECORDS = {  # what each value rests on
+    "RATES": "not pretrained: SmolLM2, 8 minutes of Welsh with phrases retained: 2.563 bits per byte, 2.648 with 1e-4, "
+    "2.721 with 3e-4 (one seed); pretrained: Gemma 3 270M, lowest mean of four languages in real-trial/one-pass.csv",
+    "LAPT_RATES": "SmolLM2 and Gemma 3 270M, a pass over four languages: real-trial/one-pass.csv (one seed)",
+    "REPLAY": "SmolLM2: with 0.1, 8 minutes of Latvian cost English 6.5% and not 5.1%, at the same bits (one seed)",
+    "PASSES": "Muennighoff et al. (2023): further passes teach little",
+    "DECAY": "not compared with other shares",
+    "RETENTION": "a decision, not a measurement",
+    "RETENTION_SAMPLED": "text that a model generated loses less than news does",
+    "RETAINED_WORDS": "SmolLM2 and Gemma 3 270M, English: retained-words.csv",
+    "BYTES_PER_NEW_TOKEN": "SmolLM2 in Swahili: speedrun.csv",
+    "NEW_TOKENS": "SmolLM2 in Swahili: speedrun.csv",
+    "BYTES_PER_TOKEN": "not compared with other numbers",
+    "VOCABULARY": "not compared with other numbers",
+}
 
-class Recommendation(NamedTuple):
-    "Recommended values, and what they rest on."
 
-    names: str
-    values: object
-    rests_on: str  # what was measured and recorded
-
-
-def recommendations() -> list[Recommendation]:
-    "List the recommended values, and what each rests on."
-    return [
-        Recommendation(
-            "RATES",
-            RATES,
-            "unread: SmolLM2, 8 minutes of Welsh with phrases retained: 2.563 bits per byte, 2.648 with 1e-4, 2.721 "
-            "with 3e-4 (one seed), and real-trial/one-pass.csv; read: Gemma 3 270M, a pass over four languages, "
-            "real-trial/one-pass.csv",
-        ),
-        Recommendation(
-            "REPLAY",
-            REPLAY,
-            "SmolLM2: with 0.1, 8 minutes of Latvian cost English 6.5% and not 5.1%, at the same bits (one seed)",
-        ),
-        Recommendation("PASSES", PASSES, "Muennighoff et al. (2023): further passes teach little"),
-        Recommendation("DECAY", DECAY, "not compared with other shares"),
-        Recommendation("RETENTION", RETENTION, "a decision, not a measurement"),
-        Recommendation("RETENTION_SAMPLED", RETENTION_SAMPLED, "text that a model generated loses less than news does"),
-        Recommendation("RETAINED_WORDS", RETAINED_WORDS, "SmolLM2 and Gemma 3 270M, English: retained-words.csv"),
-        Recommendation(
-            "BYTES_PER_NEW_TOKEN, NEW_TOKENS", (BYTES_PER_NEW_TOKEN, NEW_TOKENS), "SmolLM2 in Swahili: speedrun.csv"
-        ),
-        Recommendation("BYTES_PER_TOKEN, VOCABULARY", (BYTES_PER_TOKEN, VOCABULARY), "not compared with other numbers"),
-    ]
+def format_rate(rate: float) -> str:
+    "Return a learning rate as prose and options have it, such as 3e-5."
+    return f"{rate:.0e}".replace("e-0", "e-")

@@ -15,10 +15,11 @@ from vocab_lit.text.errors import UserError
 from vocab_lit.text.files import check_text
 from vocab_lit.text.reader import TextSource
 from vocab_lit.text.settings import LARGEST_SEED, Files, Model, SettingError, Settings, option, settings, settings_over
+from vocab_lit.training.recommended import LAPT_RATES, REPLAY, format_rate
 
 # %% auto #0
-__all__ = ['MODES', 'EMBEDDINGS', 'FEW', 'PRESETS', 'DECODER_RATE', 'PRECISIONS', 'Stage', 'LaptConfig', 'LaptSettings',
-           'RunStopped', 'NonFiniteGradient', 'DamagedCheckpoint', 'RunOptions', 'RunSettings', 'KeepSettings',
+__all__ = ['MODES', 'EMBEDDINGS', 'FEW', 'PRESETS', 'PRECISIONS', 'Stage', 'LaptConfig', 'LaptSettings', 'RunStopped',
+           'NonFiniteGradient', 'DamagedCheckpoint', 'TimeLimit', 'RunOptions', 'RunSettings', 'KeepSettings',
            'check_run']
 
 # %% ../../nbs/06_training/00_settings.ipynb #1695c301
@@ -44,22 +45,22 @@ MODES = {
 EMBEDDINGS = ("all", "new", "none")
 
 # %% ../../nbs/06_training/00_settings.ipynb #b4ae67bc
-def _check_lora(given: LaptConfig | LaptSettings, mode: str) -> None:
-    "`SettingError` where LoRA cannot be trained so, or would have to."
-    if given.lora:
-        LoraSettings.read(given.lora).check()
-        if all(stage.learns != "all" for stage in MODES[mode]):
-            choices = [name for name, stages in MODES.items() if any(stage.learns == "all" for stage in stages)]
-            where = f" beside mode {mode}, in which the transformer stays frozen; choose from {', '.join(choices)}"
-            raise SettingError("lora", f"{where}, or leave it out")
-    if given.embeddings == "none" and not (given.lora and mode == "all"):
-        raise SettingError("embeddings", " none: only LoRA is trained without them; give it --lora and --mode all")
-
-
 FEW = -1  # passes: one to three; up to four are nearly as good as new text (Muennighoff et al., 2023)
 _FEW_TOKENS = 2e6  # after which no further pass begins
 
 
+def _check_lora(config: LaptConfig | LaptSettings, mode: str) -> None:
+    "Raise `SettingError` if the mode does not train the transformer that LoRA would, or only LoRA could be trained."
+    if config.lora:
+        LoraSettings.read(config.lora).check()
+        choices = [name for name, stages in MODES.items() if any(stage.learns == "all" for stage in stages)]
+        if mode not in choices:
+            where = f" beside mode {mode}, in which the transformer stays frozen; choose from {', '.join(choices)}"
+            raise SettingError("lora", f"{where}, or leave it out")
+    if config.embeddings == "none" and not (config.lora and mode == "all"):
+        raise SettingError("embeddings", " none: only LoRA is trained without them; give it --lora and --mode all")
+
+# %% ../../nbs/06_training/00_settings.ipynb #b8275d03
 @settings
 class LaptConfig(Settings):
     """Hyper-parameters of a run; the defaults are those of FOCUS (Dobler and de Melo, 2023, Table 5).
@@ -67,11 +68,7 @@ class LaptConfig(Settings):
     Raises
     ------
     SettingError
-        By `check()`, where a mode or LoRA cannot be as it is asked for.
-
-    See Also
-    --------
-    PRESETS : the papers' hyper-parameters by name.
+        By `check()`, where mode, LoRA and embeddings do not go together.
 
     Examples
     --------
@@ -135,43 +132,35 @@ class LaptConfig(Settings):
 
     @property
     def only_new_rows(self) -> bool:
-        "Whether the embeddings of overlapping tokens stay."
+        "Whether the embeddings of overlapping tokens stay frozen."
         return self.mode in ("distil", "new") or self.embeddings == "new"
 
     @property
     def is_taught(self) -> bool:
-        "Whether a model learns from another one, the teacher."
+        "Whether the model learns from another one, the teacher."
         return self.mode == "distil"
 
     @property
-    def in_words(self) -> str:
-        "How long a run is."
+    def duration(self) -> str:
+        "The largest number of passes and steps, for a log."
         size = f"{self.steps:,} steps of {self.batch_size} x {self.length} tokens"
-        if not self.max_epochs:
-            return size
-        if self.max_epochs == FEW:
-            return f"one to three passes over the text, at most {size}"
-        passes = "one pass" if self.max_epochs == 1 else f"{self.max_epochs:,} passes"
-        return f"{passes} over the text, at most {size}"
-
-    def passes(self, n_blocks: float) -> int:
-        "The most passes over a text of so many blocks; 0: any number."
-        if self.max_epochs != FEW:
-            return self.max_epochs
-        return min(3, math.ceil(_FEW_TOKENS / (n_blocks * self.length)))
+        passes = {FEW: "one to three passes", 1: "one pass"}.get(self.max_epochs, f"{self.max_epochs:,} passes")
+        return f"{passes} over the text, at most {size}" if self.max_epochs else size
 
     def within_epochs(self, n_blocks: float) -> LaptConfig:
-        """The hyper-parameters on a text: its steps are at most those of `max_epochs`.
+        """Return the hyper-parameters on a text, with at most the steps of `max_epochs`.
 
         n_blocks: of the training text, and of the replayed one
         """
-        longest = math.ceil(self.passes(n_blocks) * n_blocks / self.batch_size)
-        if not self.max_epochs or self.steps <= longest:
+        few = min(3, math.ceil(_FEW_TOKENS / (n_blocks * self.length)))
+        passes = few if self.max_epochs == FEW else self.max_epochs
+        longest = math.ceil(passes * n_blocks / self.batch_size)
+        if not passes or self.steps <= longest:
             return self
-        often = self.eval_every if self.eval_every < longest else max(1, longest // 10)
-        return replace(self, steps=longest, eval_every=often)
+        eval_every = self.eval_every if self.eval_every < longest else max(1, longest // 10)
+        return replace(self, steps=longest, eval_every=eval_every)
 
-
+# %% ../../nbs/06_training/00_settings.ipynb #e42b84a0
 _WECHSEL = LaptConfig(
     steps=250_000,
     learning_rate=1e-4,
@@ -187,16 +176,6 @@ _EMBEDDING_STRUCTURE = LaptConfig(
     steps=100_000, mode="full", learning_rate=1e-5, batch_size=200, warmup=0, schedule="linear"
 )
 _MAD_X = LaptConfig(steps=250_000, batch_size=64, warmup=0, schedule="linear")
-_TOKEN_DISTILLATION = LaptConfig(
-    steps=10**6,
-    max_epochs=1,
-    mode="distil",
-    learning_rate=1e-4,
-    batch_size=16,
-    length=50,
-    warmup=0.5,
-    schedule="linear",
-)
 PRESETS: dict[str, LaptConfig] = {
     # hyper-parameters by name, as papers print them; `help(LaptConfig)` explains each
     "focus": LaptConfig(),  # Table 5
@@ -209,17 +188,15 @@ PRESETS: dict[str, LaptConfig] = {
     "mad-x-adapter": replace(_MAD_X, learning_rate=1e-4),  # Section 5.2, adapters
     # Section 4.3: "200 epochs or ~100k update steps, depending on the corpus size"
     "unks-everywhere": replace(_MAD_X, steps=100_000, max_epochs=200, learning_rate=1e-4),
-    # no paper's: the rate suits few steps as well, and a pass over a megabyte of text makes about a hundred
     "few-passes": replace(_EMBEDDING_STRUCTURE, max_epochs=FEW, batch_size=16),
     # the code of the paper (Dobler et al., 2025): one pass over 25 snippets of 50 tokens for each new token
-    "token-distillation": _TOKEN_DISTILLATION,
+    "token-distillation": LaptConfig(
+        10**6, 1, "distil", learning_rate=1e-4, batch_size=16, length=50, warmup=0.5, schedule="linear"
+    ),
 }
 
 # %% ../../nbs/06_training/00_settings.ipynb #2e95c304
 _USUAL, _DISTIL = "few-passes", "token-distillation"  # presets
-# of few passes: in the real trial Gemma 3 270M, which reads Swahili, ends lower with 1e-5 than with 1e-4 (1.86 and 1.96
-# bits per byte) and forgets less, SmolLM2, which does not, with 1e-4 than with 3e-5 (2.34 and 2.59)
-DECODER_RATE = 3e-5
 
 
 @settings_over(LaptConfig, shown="the preset's")
@@ -247,10 +224,11 @@ class LaptSettings(Settings):
 
     preset: str = option(
         _USUAL,
-        "whose hyper-parameters: few-passes, one to three over the text, at a peak rate of 3e-5 for decoders (1e-4 is "
-        "better where the model does not read the language) and the 1e-5 of embedding-structure for encoders, or those "
-        "of a paper, whose rates suit their many steps: embedding-structure, focus, wechsel-roberta, wechsel-gpt2, "
-        "wechsel-gpt2-low-resource, mad-x, mad-x-adapter, unks-everywhere or token-distillation",
+        "whose hyper-parameters: few-passes, one to three over the text, at a peak rate of "
+        f"{format_rate(LAPT_RATES[None])} for decoders ({format_rate(LAPT_RATES[False])} is better if the model was "
+        f"not pretrained on the language, {format_rate(LAPT_RATES[True])} if it was) and "
+        f"{format_rate(_EMBEDDING_STRUCTURE.learning_rate)} for encoders, or those of a paper, whose rates suit their "
+        f"many steps: {', '.join(name for name in PRESETS if name != _USUAL)}",
         choices=PRESETS,
     )
     mode: str | None = None
@@ -270,17 +248,13 @@ class LaptSettings(Settings):
 
     def check(self) -> None:
         super().check()
-        if self.distil_lm and self.asked_mode != "distil":
+        mode = self.mode or PRESETS[self.preset].mode
+        if self.distil_lm and mode != "distil":
             raise SettingError("distil_lm", "no other mode has a use for it; give --mode distil too, or leave it out")
         if self.mode == "distil" and self.preset not in (_USUAL, _DISTIL):
             problem = f" {self.preset}: mode distil has the hyper-parameters of {_DISTIL}; leave it out"
             raise SettingError("preset", problem)
-        _check_lora(self, self.asked_mode)
-
-    @property
-    def asked_mode(self) -> str:
-        "The mode that is given, or the preset's."
-        return self.mode or PRESETS[self.preset].mode
+        _check_lora(self, mode)
 
     @property
     def trains(self) -> bool:
@@ -288,22 +262,22 @@ class LaptSettings(Settings):
         return self.steps != 0
 
     def config(self, longest: int = 10**9, is_decoder: bool = False) -> LaptConfig:
-        """The hyper-parameters of the run.
+        """Return the hyper-parameters of the run.
 
         longest: tokens that the model takes
         is_decoder: whether it is a causal model, which learns at another rate
         """
         self.check()
-        given = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "preset"}
-        given = {name: value for name, value in given.items() if value is not None}
+        changes = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "preset"}
+        changes = {name: value for name, value in changes.items() if value is not None}
         if self.lora:
-            given["lora"] = str(LoraSettings.read(self.lora))  # the same LoRA is written in one way
+            changes["lora"] = str(LoraSettings.read(self.lora))  # the same LoRA is written in one way
         if self.steps is not None and self.max_epochs is None:
-            given["max_epochs"] = 0  # as many steps as were asked for
+            changes["max_epochs"] = 0  # all of the requested steps
         preset = _DISTIL if self.mode == "distil" else self.preset
         if preset == _USUAL and is_decoder:
-            given.setdefault("learning_rate", DECODER_RATE)
-        config = replace(PRESETS[preset], **given)
+            changes.setdefault("learning_rate", LAPT_RATES[None])
+        config = replace(PRESETS[preset], **changes)
         if self.length is None:
             config = replace(config, length=min(config.length, longest))
         if self.eval_every is None and self.steps:
@@ -334,10 +308,10 @@ class DamagedCheckpoint(UserError):
         super().__init__(f"{path} is damaged ({damage}); {advice}")
         self.path = path
 
-
+# %% ../../nbs/06_training/00_settings.ipynb #83f39dd9
 @settings
-class RunOptions(Settings):
-    "How a run computes, what it tells on the way, and when it stops."
+class TimeLimit(Settings):
+    "When a run stops."
 
     heading = "The run"
 
@@ -347,6 +321,12 @@ class RunOptions(Settings):
         "0: never",
         ge=0,
     )
+
+
+@settings
+class RunOptions(TimeLimit):
+    "When a run stops, how it computes, and where it logs."
+
     report_to: str = option(
         "",
         "where losses are logged besides metrics.jsonl: tensorboard, wandb, trackio or others of transformers, "
@@ -359,28 +339,21 @@ class RunOptions(Settings):
         choices=PRECISIONS,
     )
     gradient_checkpointing: bool = option(
-        False,
-        "recompute activations, so that longer blocks or larger micro-batches fit in memory",
+        False, "recompute activations, so that longer blocks or larger micro-batches fit in memory"
     )
     teacher: Model = option("", "mode distil: folder of the teacher", shown="what the model was made from")
 
     @property
     def arguments(self) -> dict:
         "Arguments of transformers' TrainingArguments besides the hyper-parameters."
-        arguments = {}
+        arguments: dict[str, object] = {}
         if names := [name.strip() for name in self.report_to.split(",") if name.strip() not in ("", "none")]:
             arguments["report_to"] = names
         if self.precision != "auto":
             arguments |= {half: self.precision == half for half in ("bf16", "fp16")}
         return arguments
 
-    @property
-    def deciding(self) -> dict:
-        "The options that decide the result, where they are not the usual ones."
-        usual = RunOptions()
-        return {n: getattr(self, n) for n in ("precision", "teacher") if getattr(self, n) != getattr(usual, n)}
-
-
+# %% ../../nbs/06_training/00_settings.ipynb #a7d84972
 @settings
 class RunSettings(RunOptions):
     "Options of a run: its held-out text, how it reads its text, and whether it resumes."
@@ -394,10 +367,7 @@ class RunSettings(RunOptions):
         le=1,
     )
     seed: int = option(0, "random seed of text order, masks and dropout", ge=0, le=LARGEST_SEED)
-    resume: bool = option(
-        False,
-        "resume an interrupted run; give the other arguments as before",
-    )
+    resume: bool = option(False, "resume an interrupted run; give the other arguments as before")
 
     def check(self, text: Sequence[str | Path] = ()) -> None:
         "text: that is trained on"
@@ -405,10 +375,10 @@ class RunSettings(RunOptions):
         if both := _in_both(text, self.held_out):
             raise SettingError("held_out", f" {both} is both trained on and held out; give another file")
 
-
+# %% ../../nbs/06_training/00_settings.ipynb #6dd68539
 @settings
 class KeepSettings(Settings):
-    "Text in languages that a model knew before, and what is done to keep them."
+    "Text in languages that a model knew before, and the share of it that is replayed."
 
     heading = "Languages that the model knows"
 
@@ -417,7 +387,7 @@ class KeepSettings(Settings):
         "text in languages that the model knows, to measure forgetting: the loss in training, bits per byte before"
         " and after",
     )
-    replay: float = option(0, "share of the training blocks taken from --keep-text, such as 0.1", ge=0, le=0.9)
+    replay: float = option(0, f"share of the training blocks taken from --keep-text, such as {REPLAY:g}", ge=0, le=0.9)
 
     def check(self, text: Sequence[str | Path] = ()) -> None:
         "text: that is trained on"
@@ -429,7 +399,7 @@ class KeepSettings(Settings):
 
 
 def _in_both(some: Sequence[str | Path], others: Files) -> str:
-    "A text that two lists have in common; empty where there is none."
+    "Return the name of a text that two lists have in common, or an empty string."
     both = {TextSource.of(file).name for file in some} & {TextSource.of(file).name for file in others}
     return min(both, default="")
 
@@ -441,10 +411,10 @@ def check_run(
     keep: KeepSettings,
     adapter: Settings | None = None,
 ) -> None:
-    """`SettingError` where settings or text of a run cannot be as they are; no text is read to its end.
+    """Raise `SettingError` where settings or texts of a run do not go together; no text is read to its end.
 
     text: to train on
-    run: what surrounds it
+    run: how the run computes, and its held-out text
     keep: text in languages that the model knows
     adapter: the language adapter that is trained; None: the model itself is
     """

@@ -46,7 +46,7 @@ __all__ = ['log', 'SHARE', 'ENOUGH', 'OFTEN', 'transformer_blocks', 'stage_param
 
 # %% ../../nbs/06_training/04_stages.ipynb #748d38a0
 def transformer_blocks(model: PreTrainedModel) -> nn.Module:
-    "The stack of transformer blocks, with what else is in the encoder around it; `ValueError` where there is none."
+    "Return the stack of transformer blocks with its parent in the encoder; `UserError` if there is none."
     stacks = [(name, m) for name, m in model.base_model.named_modules() if isinstance(m, nn.ModuleList)]
     if not stacks:
         raise UserError(f"{type(model).__name__} has no stack of transformer blocks to freeze; use mode all")
@@ -56,7 +56,7 @@ def transformer_blocks(model: PreTrainedModel) -> nn.Module:
 
 
 def stage_parameters(model: PreTrainedModel, learns: str) -> list[nn.Parameter]:
-    """The parameters of one of the three sets.
+    """Return the parameters of one of the three sets.
 
     learns: all, outside or rows
     """
@@ -70,7 +70,7 @@ def stage_parameters(model: PreTrainedModel, learns: str) -> list[nn.Parameter]:
 
 # %% ../../nbs/06_training/04_stages.ipynb #e8b6a006
 def stage_starts(config: LaptConfig) -> list[tuple[int, Stage]]:  # the first stage starts at 0
-    "The step at which each stage begins."
+    "Return the step at which each stage begins."
     one_of("mode", config.mode, MODES)
     stages = MODES[config.mode]
     before = accumulate((stage.share for stage in stages), initial=0.0)
@@ -78,7 +78,7 @@ def stage_starts(config: LaptConfig) -> list[tuple[int, Stage]]:  # the first st
 
 
 def total_steps(config: LaptConfig) -> int:
-    "All steps of a run, those of an extra stage included."
+    "Return the number of steps of a run, those of an extra stage included."
     return round(sum(stage.share for stage in MODES[config.mode]) * config.steps)
 
 
@@ -89,8 +89,8 @@ def rate_factor(config: LaptConfig) -> Callable[[int], float]:  # of the step
     optimizer = torch.optim.SGD([nn.Parameter(torch.zeros(1))])  # not used; a schedule needs one
     starts, schedules = [0] + [start for start, stage in stage_starts(config) if stage.restart], []
     for start, end in pairwise([*starts, total_steps(config)]):  # each with its own warm-up and decay
-        made = get_scheduler(config.schedule, optimizer, round(config.warmup * config.steps), end - start)
-        schedules.append(cast("LambdaLR", made).lr_lambdas[0])
+        schedule = get_scheduler(config.schedule, optimizer, round(config.warmup * config.steps), end - start)
+        schedules.append(cast("LambdaLR", schedule).lr_lambdas[0])
 
     def factor(step: int) -> float:
         part = bisect(starts, step) - 1
@@ -100,7 +100,7 @@ def rate_factor(config: LaptConfig) -> Callable[[int], float]:  # of the step
 
 # %% ../../nbs/06_training/04_stages.ipynb #57a6e507
 def trainable_parameters(model: nn.Module) -> dict[str, nn.Parameter]:  # by name
-    "The parameters that require a gradient."
+    "Return the parameters that require a gradient."
     return {name: p for name, p in model.named_parameters() if p.requires_grad}
 
 
@@ -136,12 +136,12 @@ class Freezer:
 
 # %% ../../nbs/06_training/04_stages.ipynb #00b705cd
 SHARE = 0.1  # of a run's computation, which evaluations take at most
-ENOUGH = 8192  # held-out tokens that tell losses apart
-OFTEN = 20  # evaluations after the start that show a run's course, where the share has room for them
+ENOUGH = 8192  # held-out tokens after which losses differ by more than noise
+OFTEN = 20  # evaluations after the first that show a run's course, if the share allows them
 
 
 def forward_share(config: LaptConfig) -> float:
-    "The computation of a pass forward over that of one forward and backward."
+    "Return the computation of a forward pass divided by that of a forward and backward pass."
     is_whole = not config.lora and any(stage.learns == "all" for stage in MODES[config.mode])
     return 1 / 3 if is_whole else 1 / 2
 
@@ -155,48 +155,46 @@ class Evaluations:
     times: int  # with that before the first step
 
     @classmethod
-    def of(cls, config: LaptConfig, blocks: int, texts: int = 1, share: float = SHARE) -> Evaluations:
-        """On as much text as the share allows, as often as it allows, `OFTEN` times or as `config` says at most.
+    def within(cls, config: LaptConfig, blocks: int, texts: int = 1, share: float = SHARE) -> Evaluations:
+        """Evaluate as often and on as much text as the share allows, at most `OFTEN` times or as `config` requests.
 
         config: its steps are those of the run
         blocks: of the largest held-out text
         texts: that are held out
-        share: of the computation; 0: as often as `config` says, on all blocks
+        share: of the computation; 0: as often as `config` requests, on all blocks
         """
         steps = total_steps(config)
-        often = math.ceil(steps / config.eval_every)
+        requested = math.ceil(steps / config.eval_every)
         if not share:
-            return cls(config.eval_every, blocks, 1 + often)
-        trained = steps * config.batch_size
-        allowed = int(trained * share / (1 - share) / forward_share(config) / texts)
-        wanted = min(blocks, math.ceil(ENOUGH / config.length))
-        often = max(1, min(max(OFTEN, often), allowed // wanted - 1))
-        every = math.ceil(steps / often)
+            return cls(config.eval_every, blocks, 1 + requested)
+        allowed = int(steps * config.batch_size * share / (1 - share) / forward_share(config) / texts)
+        enough = min(blocks, math.ceil(ENOUGH / config.length))
+        every = math.ceil(steps / max(1, min(max(OFTEN, requested), allowed // enough - 1)))
         times = 1 + math.ceil(steps / every)
         return cls(every, max(1, min(blocks, allowed // times)), times)
 
 
 def limited(config: LaptConfig, evaluated: Mapping[str, Tensor], share: float) -> tuple[LaptConfig, dict[str, Tensor]]:
-    """The configuration and the held-out blocks with which a run is evaluated.
+    """Return the configuration and the held-out blocks with which a run is evaluated.
 
     evaluated: held-out blocks (n, length) by name
     """
     if not share:
         return config, {**evaluated}
-
-    def spread(blocks):  # over all of them, where there are more than are wanted
-        return blocks if len(blocks) <= plan.blocks else blocks[torch.arange(plan.blocks) * len(blocks) // plan.blocks]
-
-    plan = Evaluations.of(config, max(map(len, evaluated.values())), len(evaluated), share)
-    often = "at the start and the end" if plan.times == 2 else f"{plan.times} times"
-    n = len(evaluated["eval_loss"])
-    log.info(f"evaluated {often}, on {min(n, plan.blocks):,} of {n:,} held-out blocks; the lowest loss is kept")
-    return replace(config, eval_every=plan.every), {name: spread(b) for name, b in evaluated.items()}
+    plan = Evaluations.within(config, max(map(len, evaluated.values())), len(evaluated), share)
+    times = "at the start and the end" if plan.times == 2 else f"{plan.times} times"
+    spread = {}
+    for name, blocks in evaluated.items():
+        n = min(len(blocks), plan.blocks)
+        spread[name] = blocks[torch.arange(n) * len(blocks) // n]
+    n = len(spread["eval_loss"])
+    log.info(f"evaluated {times}, on {n:,} of {len(evaluated['eval_loss']):,} held-out blocks; the lowest loss is kept")
+    return replace(config, eval_every=plan.every), spread
 
 # %% ../../nbs/06_training/04_stages.ipynb #2c72fa0b
-_HELD = 1.35  # bytes that an allocator holds for each that a step asks for
-_MOST = 32  # blocks in a micro-batch that is not asked for
-_LOGITS = 2**25  # scores that are held at a time, as in `lm_loss`
+_HELD = 1.35  # bytes that an allocator holds for each that a step requests
+_MOST = 32  # blocks in a micro-batch by default
+_LOGITS = 2**25  # logits that are held at a time, as in `lm_loss`
 
 
 @dataclass(frozen=True)
@@ -210,15 +208,15 @@ class StepMemory:
 
     @property
     def total(self) -> int:
-        return self.weights + self.gradients + self.moments + self.activations
+        return sum(asdict(self).values())
 
     def __str__(self) -> str:
-        told = ", ".join(f"{name} {size / 1e9:.1f}" for name, size in asdict(self).items())
-        return f"{self.total / 1e9:.1f} GB ({told})"
+        parts = ", ".join(f"{name} {size / 1e9:.1f}" for name, size in asdict(self).items())
+        return f"{self.total / 1e9:.1f} GB ({parts})"
 
 
 def step_memory(model: PreTrainedModel, config: LaptConfig, micro_batch: int, half: bool = False) -> StepMemory:
-    """The memory of a step, by the sizes of the model's matrices.
+    """Estimate the memory of a step from the sizes of the model's matrices.
 
     model: whose trainable parameters require a gradient
     micro_batch: blocks in one forward pass
@@ -235,9 +233,9 @@ def step_memory(model: PreTrainedModel, config: LaptConfig, micro_batch: int, ha
     activations = (6 if half else 12) * sides * n_tokens + 12 * min(targets * n_tables, max(_LOGITS, n_tables))
     return StepMemory(weights, round(_HELD * 4 * trainable), 8 * trainable, round(_HELD * activations))
 
-
+# %% ../../nbs/06_training/04_stages.ipynb #16b1d706
 def micro_batches(config: LaptConfig, processes: int = 1) -> list[int]:  # largest first
-    """Into how many blocks at a time a process can divide its share of a batch.
+    """List the sizes of micro-batches into which a process can divide its share of a batch.
 
     processes: that train together
     """
@@ -248,13 +246,12 @@ def micro_batches(config: LaptConfig, processes: int = 1) -> list[int]:  # large
 def choose_micro_batch(
     model: PreTrainedModel, config: LaptConfig, free: int | None, choices: Iterable[int], half: bool = False
 ) -> tuple[int, StepMemory]:
-    """The largest micro-batch that fits, or the smallest one where none does.
+    """Return the largest micro-batch that fits, or the smallest one if none does, and its memory.
 
-    model: whose parameters that learn require a gradient
+    model: whose trainable parameters require a gradient
     free: bytes, besides the weights; None: not known
     choices: blocks, largest first
     half: as in `step_memory`
-    returns: and what it takes
     """
     for micro in [config.micro_batch] if config.micro_batch else choices:
         memory = step_memory(model, config, micro, half)
@@ -264,17 +261,18 @@ def choose_micro_batch(
 
 
 def memory_left(model: PreTrainedModel) -> int | None:  # bytes; None where the device does not say
-    "What the device of this process has for a step, besides the weights."
-    device, free = find_device(), free_memory()
-    if free is not None and device.kind == "cpu":
+    "Return the memory that the device of this process has for a step, besides the weights."
+    free = free_memory()
+    if free is None:
+        return None
+    if find_device().kind == "cpu":
         return free // int(os.environ.get("LOCAL_WORLD_SIZE", 1))
-    if free is not None and model.device.type == "cpu":
-        return free - sum(p.numel() * p.element_size() for p in model.parameters())
-    return free
+    on_cpu = model.device.type == "cpu"
+    return free - sum(p.numel() * p.element_size() for p in model.parameters()) * on_cpu
 
 # %% ../../nbs/06_training/04_stages.ipynb #c17de771
 def count_blocks(tokenizer: PreTrainedTokenizerBase, lines: Iterable[str], length: int) -> int:
-    """How many blocks a text makes; estimated from a sample where it is long.
+    """Return the number of blocks of a text; estimated from a sample if it is long.
 
     length: tokens
     """
@@ -292,7 +290,7 @@ def count_blocks(tokenizer: PreTrainedTokenizerBase, lines: Iterable[str], lengt
 
 
 def block_seconds(model: PreTrainedModel, n: int, length: int, now: Callable[[], float] = time.perf_counter) -> float:
-    "Seconds of some blocks, forward and backward, after the first time; blocks longer than the model takes are cut."
+    "Time n blocks forward and backward, the second time; blocks longer than the model takes are divided."
     fits = min(length, max_length(model))
     ids = torch.ones(math.ceil(n * length / fits), fits, dtype=torch.long, device=model.device)
     with in_mode(model, training=True), random_state_restored():
@@ -305,7 +303,7 @@ def block_seconds(model: PreTrainedModel, n: int, length: int, now: Callable[[],
             model.zero_grad()
     return seconds
 
-
+# %% ../../nbs/06_training/04_stages.ipynb #1efbfb25
 def estimate_run(
     model: PreTrainedModel,
     tokenizer: PreTrainedTokenizerBase,
@@ -315,12 +313,12 @@ def estimate_run(
     replay: float = 0,
     eval_share: float = 0,
 ) -> dict[str, str]:
-    """What a run would take on this machine, in one process; the model stays as it is.
+    """Estimate what a run takes on this machine, in one process; the model stays unchanged.
 
-    model: what learns at some time requires a gradient
+    model: whose trainable parameters require a gradient
     replay: share of the blocks that is taken from another text
     eval_share: of the computation, which evaluations take at most; 0: any
-    returns: steps, passes over the text, evaluations, time and memory, in words
+    returns: steps, passes over the text, evaluations, time and memory, as text
     """
     blocks, n_held_out = count_blocks(tokenizer, text, config.length), count_blocks(tokenizer, held_out, config.length)
     config = config.within_epochs(blocks / (1 - replay))
@@ -331,15 +329,14 @@ def estimate_run(
         micro = 1  # more take as many times as long
     seconds = block_seconds(model, micro, config.length) / micro  # of a block
     freezer.restore()
-    steps, plan = total_steps(config), Evaluations.of(config, n_held_out, share=eval_share)
-    computed = steps * config.batch_size + plan.times * plan.blocks * forward_share(config)
-    minutes = computed * seconds / 60
-    took = f"{minutes / 60:,.1f} hours" if minutes >= 60 else f"{minutes:,.0f} minutes"
+    steps, plan = total_steps(config), Evaluations.within(config, n_held_out, share=eval_share)
+    minutes = (steps * config.batch_size + plan.times * plan.blocks * forward_share(config)) * seconds / 60
+    duration = f"{minutes / 60:,.1f} hours" if minutes >= 60 else f"{minutes:,.0f} minutes"
     passes = steps * config.batch_size * (1 - replay) / blocks
     return {
         "steps": f"{steps:,}",
         "passes over the text": f"{passes:.3g}, of {blocks:,} blocks each",
         "evaluations": f"{plan.times}, on {plan.blocks:,} of {n_held_out:,} held-out blocks",
-        "time": f"about {took} on this machine ({device.kind}), by one step that was tried",
+        "time": f"about {duration} on this machine ({device.kind}), by one step that was tried",
         "memory": f"about {memory}",
     }

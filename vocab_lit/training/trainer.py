@@ -45,19 +45,21 @@ if TYPE_CHECKING:
     from vocab_lit.training.stages import Freezer
 
 log = logging.getLogger("vocab_lit")
+Batch = dict[str, torch.Tensor]  # the inputs of a model by name
+Count = torch.Tensor | int | None  # the targets of a whole batch
 
 # %% auto #0
-__all__ = ['log', 'RISE', 'FORGETS', 'held_out_losses', 'LaptCallback', 'LossWarnings', 'StopWhenAsked', 'CheckpointTrainer',
-           'train_from', 'LaptTrainer', 'check_installed', 'training_arguments']
+__all__ = ['log', 'Batch', 'Count', 'RISE', 'FORGETS', 'held_out_losses', 'LaptCallback', 'LossWarnings', 'StopWhenAsked',
+           'CheckpointTrainer', 'train_from', 'LaptTrainer', 'check_installed', 'training_arguments']
 
 # %% ../../nbs/06_training/05_trainer.ipynb #a36b6efb
 def held_out_losses(state: TrainerState) -> dict[float, float]:  # by step
-    "The held-out losses of a run so far, also of what it did before it resumed."
+    "Return the held-out losses of a run so far, also of those before it was resumed."
     return {entry["step"]: entry["eval_loss"] for entry in state.log_history if "eval_loss" in entry}
 
 
 class LaptCallback(TrainerCallback):
-    """What a run does between its steps: the parameters of the stage are trainable, the log is written, a bar is shown.
+    """Between the steps: unfreezes the parameters of the stage, stops early, writes the log and shows a bar.
 
     metrics: the file of the log
     quiet: whether there is no bar
@@ -69,11 +71,11 @@ class LaptCallback(TrainerCallback):
     def on_train_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: object
     ) -> None:
-        steps, at = state.max_steps, state.global_step
+        steps, step = state.max_steps, state.global_step
         quiet = self.quiet or not state.is_world_process_zero or None
-        self.bar = tqdm(total=steps, initial=at, desc="LAPT", unit=" steps", delay=2, leave=False, disable=quiet)
-        self._write(state, state.log_history, "w")  # what followed the checkpoint that it resumes from is made again
-        self.freezer.at(state.global_step)
+        self.bar = tqdm(total=steps, initial=step, desc="LAPT", unit=" steps", delay=2, leave=False, disable=quiet)
+        self._write(state, state.log_history, "w")  # without what followed the checkpoint that it resumes from
+        self.freezer.at(step)
         self.on_evaluate(args, state, control)  # a run that stopped early and was interrupted after that
 
     def on_step_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: object) -> None:
@@ -101,10 +103,10 @@ class LaptCallback(TrainerCallback):
             with open(self.metrics, mode, encoding="utf-8", newline="\n") as file:
                 file.writelines(f"{json_text(entry)}\n" for entry in entries)
 
-
-RISE = 0.5  # nats of the training loss above its beginning, which no chance of batches makes
+# %% ../../nbs/06_training/05_trainer.ipynb #d924bc94
+RISE = 0.5  # nats of the training loss above its first value, more than batches differ by chance
 FORGETS = 1.2  # times the loss of text that the model knew
-_RISING = {  # what a loss is called, how often its first value it may be, and what may be added
+_RISING = {  # name of a loss in messages; allowed multiple of its first value; allowed rise in nats
     "loss": ("training loss", 1, RISE),
     "eval_loss": ("held-out loss", 1, 0),
     "eval_kept_loss": ("loss in the text to keep", FORGETS, 0),
@@ -112,18 +114,18 @@ _RISING = {  # what a loss is called, how often its first value it may be, and w
 
 
 class LossWarnings(TrainerCallback):
-    "Warn once, as soon as it shows, that a rate spoils the model, and at the end where nothing was gained."
+    "Warn once if a loss rises, and at the end if training has not lowered the held-out loss."
 
     def __init__(self):
-        self.told = set()
+        self.warned: set[str] = set()
 
     def on_log(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: object) -> None:
         for name, (what, times, more) in _RISING.items():
-            if name in self.told or name not in state.log_history[-1]:
+            if name in self.warned or name not in state.log_history[-1]:
                 continue
             losses = [entry[name] for entry in state.log_history if name in entry]
             if losses[-1] > losses[0] * times + more and state.is_world_process_zero:
-                self.told.add(name)
+                self.warned.add(name)
                 change = f"{losses[0]:.3f} at the start, {losses[-1]:.3f} after step {state.global_step:,}"
                 hint = f"a learning rate below {args.learning_rate:g} may end lower"
                 log.warning(f"the {what} has risen: {change}; {hint}")
@@ -136,7 +138,7 @@ class LossWarnings(TrainerCallback):
 
 # %% ../../nbs/06_training/05_trainer.ipynb #4180062d
 class StopWhenAsked(TrainerCallback):
-    "Save and stop after the step in which a signal comes, or before the time is up; `reason` says which it was."
+    "Save and stop after the step in which a signal arrives, or before the time is up; `reason` is the cause."
 
     def __init__(self, max_hours: float = 0):  # from now; 0: no limit
         self.last = time.monotonic()
@@ -145,14 +147,14 @@ class StopWhenAsked(TrainerCallback):
 
     @contextlib.contextmanager
     def listening(self) -> Iterator[None]:
-        "Heed signals inside the block, where Python lets a thread do so."
+        "Inside the block signals set the reason, in the main thread."
 
-        def heed(number: int, frame: object) -> None:
+        def handle(number: int, frame: object) -> None:
             self.reason = signal.Signals(number).name
 
         is_main = threading.current_thread() is threading.main_thread()
         names = [name for name in ("SIGTERM", "SIGUSR1") if hasattr(signal, name) and is_main]
-        before = {name: signal.signal(getattr(signal, name), heed) for name in names}
+        before = {name: signal.signal(getattr(signal, name), handle) for name in names}
         try:
             yield
         finally:
@@ -160,7 +162,7 @@ class StopWhenAsked(TrainerCallback):
                 signal.signal(getattr(signal, name), handler)
 
     def stopped(self, state: TrainerState) -> RunStopped:
-        "The error of a run that is asked to stop."
+        "Return the error of a stopped run."
         return RunStopped(f"{self.reason}: stopped after step {state.global_step:,} of {state.max_steps:,}")
 
     def on_train_begin(
@@ -173,19 +175,19 @@ class StopWhenAsked(TrainerCallback):
         self.longest, self.last = max(self.longest, now - self.last), now
         if now + 2 * self.longest > self.ends:
             self.reason = self.reason or "the time is nearly up"
-        if args.world_size > 1 and state.global_step % 10 == 0:  # several processes ask each other
-            asked = torch.tensor(float(bool(self.reason)), device=args.device)
-            torch.distributed.all_reduce(asked, torch.distributed.ReduceOp.MAX)
-            self.reason = self.reason or "another process was asked" * bool(asked)
-        agreed = self.reason and (args.world_size == 1 or state.global_step % 10 == 0)
-        if agreed and state.global_step < state.max_steps:
+        agrees = args.world_size == 1 or state.global_step % 10 == 0  # several processes inform each other
+        if args.world_size > 1 and agrees:
+            stops = torch.tensor(float(bool(self.reason)), device=args.device)
+            torch.distributed.all_reduce(stops, torch.distributed.ReduceOp.MAX)
+            self.reason = self.reason or "another process was asked" * bool(stops)
+        if self.reason and agrees and state.global_step < state.max_steps:
             control.should_save = control.should_training_stop = True
 
 # %% ../../nbs/06_training/05_trainer.ipynb #23fe446a
 class CheckpointTrainer(Trainer):
-    """Trainer that refuses a gradient that is not finite, with checkpoints that are whole and hold what learns.
+    """Trainer that refuses a gradient that is not finite, with whole checkpoints of the trained parameters.
 
-    frozen: names of what never learns, and stays out of checkpoints
+    frozen: names of the parameters that are never trained, and left out of checkpoints
     """
 
     model: PreTrainedModel  # transformers declares any module, or none
@@ -207,11 +209,11 @@ class CheckpointTrainer(Trainer):
     def _folder(self) -> Path:  # of all checkpoints
         return Path(self.args.output_dir or "")
 
-    def _best_checkpoint(self) -> Path:  # the folder may have been moved since it was written
+    def _best_checkpoint(self) -> Path:  # whose folder may have been moved since it was written
         return self._folder / f"checkpoint-{self.state.best_global_step}"
 
     def _evaluate(self, trial, ignore_keys_for_eval, skip_scheduler=False):
-        if skip_scheduler and self.state.global_step:  # the Trainer asks for it at a start in any case
+        if skip_scheduler and self.state.global_step:  # the Trainer evaluates whenever it begins
             return {}
         return super()._evaluate(trial, ignore_keys_for_eval, skip_scheduler)
 
@@ -246,21 +248,30 @@ class CheckpointTrainer(Trainer):
         except (OSError, RuntimeError, SafetensorError) as e:
             shutil.rmtree(part, ignore_errors=True)
             last = get_last_checkpoint(folder)
-            advice = (
-                f"{Path(last).name} is whole: make room and resume" if last else "make room or choose another folder"
-            )
+            hint = f"{Path(last).name} is whole: make room and resume" if last else "make room or choose another folder"
             problem = f"the checkpoint of step {step} cannot be written in {folder} ({first_line(e)})"
-            raise OSError(f"{problem}; {advice}") from None
+            raise OSError(f"{problem}; {hint}") from None
         if self.args.should_save:
             _remove_old(folder, self.args.save_total_limit or 1, self.state.best_global_step)
+
+    def measured(self) -> dict[str, float]:
+        "Return what an evaluation logs, by name."
+        raise NotImplementedError
+
+    def evaluate(self, *args: object, **kwargs: object) -> dict[str, float]:
+        "Measure the model, log the results, and inform the callbacks."
+        metrics = self.measured()
+        self.log(metrics)
+        self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)
+        return metrics
 
     def _save(self, output_dir=None, state_dict=None):
         state = state_dict or self.model.state_dict()
         super()._save(output_dir, {name: tensor for name, tensor in state.items() if name not in self.frozen})
 
-
+# %% ../../nbs/06_training/05_trainer.ipynb #b17fd04d
 def _remove_old(folder: Path, kept: int, best: int | None) -> None:
-    "Remove checkpoints, but for so many of the newest, and the best one."
+    "Remove all checkpoints except the newest ones and the best one."
     steps = sorted(int(f.name.rpartition("-")[2]) for f in folder.glob("checkpoint-*"))
     for step in steps[:-kept]:
         if step != best:
@@ -268,7 +279,7 @@ def _remove_old(folder: Path, kept: int, best: int | None) -> None:
 
 
 def train_from(checkpoint: str | None, trainer: Trainer) -> None:
-    "Train to the end; `DamagedCheckpoint` where the checkpoint cannot be read."
+    "Train to the end; `DamagedCheckpoint` if the checkpoint cannot be read."
     try:
         trainer.train(resume_from_checkpoint=checkpoint)
     except (pickle.UnpicklingError, SafetensorError, RuntimeError, ValueError, FileNotFoundError, EOFError) as e:
@@ -284,9 +295,9 @@ def train_from(checkpoint: str | None, trainer: Trainer) -> None:
 class LaptTrainer(CheckpointTrainer):
     """Trainer with vocabulary logits at the labelled positions only, and exact resumption.
 
-    measures: functions by the names of what they measure
-    frozen: names of what never learns, and stays out of checkpoints
-    more: of transformers' Trainer
+    measures: functions of the model by the names of their results
+    frozen: as in `CheckpointTrainer`
+    more: arguments of transformers' Trainer
     """
 
     def __init__(
@@ -300,7 +311,7 @@ class LaptTrainer(CheckpointTrainer):
     ):
         if find_device().asynchronous and not config.is_taught:
 
-            def with_positions(examples: list) -> dict[str, torch.Tensor]:
+            def with_positions(examples: list) -> Batch:
                 batch = default_data_collator(examples)
                 return batch | {"positions": label_positions(batch["labels"], is_masked(model))}
 
@@ -310,19 +321,14 @@ class LaptTrainer(CheckpointTrainer):
         self._loss_shifts_labels = not is_masked(model) and not config.is_taught  # how targets are counted
 
     def compute_loss(
-        self,
-        model: nn.Module,
-        inputs: dict[str, torch.Tensor],
-        return_outputs: bool = False,
-        num_items_in_batch: torch.Tensor | int | None = None,
-    ) -> torch.Tensor | tuple[torch.Tensor, dict[str, torch.Tensor]]:
+        self, model: nn.Module, inputs: Batch, return_outputs: bool = False, num_items_in_batch: Count = None
+    ) -> torch.Tensor:
         "Return the sum of the losses of a part of a batch, in nats, divided by the targets of the whole batch."
         assert isinstance(num_items_in_batch, torch.Tensor)  # the Trainer counts labels
-        loss = model(**inputs, reduction="sum") / num_items_in_batch.clamp(min=1) * self.accelerator.num_processes
-        return (loss, {"loss": loss}) if return_outputs else loss
+        return model(**inputs, reduction="sum") / num_items_in_batch.clamp(min=1) * self.accelerator.num_processes
 
     def create_scheduler(self, num_training_steps: int, optimizer: torch.optim.Optimizer | None = None) -> LambdaLR:
-        "The learning rate at each step, in the stages of the configuration."
+        "Set the learning rate of each step, in the stages of the configuration."
         optimizer = optimizer or self.optimizer
         assert optimizer is not None  # it is made first
         self.lr_scheduler = LambdaLR(optimizer, rate_factor(self.config))
@@ -333,40 +339,37 @@ class LaptTrainer(CheckpointTrainer):
         return SequentialSampler(cast("Sized", train_dataset or self.train_dataset))  # `Replayed` or `MaskedBlocks`
 
     def _prepare_for_training(self, *args: Any) -> tuple:
-        "A checkpoint of the start as well, to go back to, and to see whether there is room for one."
+        "Write a checkpoint before the first step, to go back to, and to see whether there is room for one."
         prepared = super()._prepare_for_training(*args)
         is_start = self.state.global_step == 0
         if is_start and self.args.save_strategy != "no" and not (self._folder / "checkpoint-0").is_dir():
             self._save_checkpoint(self.model, None)
         return prepared
 
-    def evaluate(self, *args: object, **kwargs: object) -> dict[str, float]:
-        "The held-out losses, in nats."
-        metrics = {name: measure(self.model) for name, measure in self.measures.items()}
-        self.log(metrics)
-        self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)
-        return metrics
+    def measured(self) -> dict[str, float]:
+        "Return the held-out losses, in nats."
+        return {name: measure(self.model) for name, measure in self.measures.items()}
 
 # %% ../../nbs/06_training/05_trainer.ipynb #6b67cee1
 def check_installed(run: RunOptions) -> None:
-    "`ValueError` where a package that a run is to report to is not there."
+    "Raise `SettingError` if a package for logging is not installed."
     from transformers.integrations.integration_utils import get_available_reporting_integrations
 
-    there = get_available_reporting_integrations()
+    installed = get_available_reporting_integrations()
     for name in run.arguments.get("report_to", ()):
-        if name not in there:
-            hint = f"install it, or choose from {', '.join(there)}" if there else "install it"
+        if name not in installed:
+            hint = f"install it, or choose from {', '.join(installed)}" if installed else "install it"
             raise SettingError("report_to", f" {name}: transformers finds no such package here; {hint}")
 
 
 def training_arguments(
     config: LaptConfig, seed: int, folder: str | Path, save: bool = False, **more: Any
 ) -> TrainingArguments:
-    """The Trainer's arguments for a configuration; `ValueError` where the batch cannot be divided.
+    """Return the Trainer's arguments for a configuration; `UserError` if the batch cannot be divided.
 
-    folder: where checkpoints go
+    folder: for checkpoints
     save: whether checkpoints are written, and the best weights taken at the end
-    more: passed to TrainingArguments
+    more: further arguments of TrainingArguments
     """
     world = int(os.environ.get("WORLD_SIZE", 1))
     own, micro = config.batch_size // world, config.micro_batch or micro_batches(config, world)[0]

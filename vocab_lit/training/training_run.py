@@ -60,7 +60,7 @@ __all__ = ['log', 'add_adapter', 'check_low_dimensional', 'trainable_factors', '
 def add_adapter(
     model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, adapter: LanguageAdapter, config: LaptConfig, seed: int
 ) -> tuple[MadX, PreTrainedTokenizerBase]:
-    "Put a new language adapter into a model and activate it; return all adapters, and the tokenizer of its text."
+    "Add a new language adapter to a model and activate it; return all adapters, and the tokenizer of its text."
     if config.mode != "all" or config.only_new_rows:
         mode = config.mode if config.mode != "all" else "new"
         raise UserError(f"mode {mode} is for a model that learns itself; a language adapter learns in mode all")
@@ -76,7 +76,7 @@ def add_adapter(
 
 # %% ../../nbs/06_training/07_training_run.ipynb #da12f756
 def check_low_dimensional(config: LaptConfig, instead: str) -> None:
-    """Raise `SettingError` where low-dimensional embeddings cannot be trained with these settings.
+    """Raise `SettingError` if low-dimensional embeddings cannot be trained with these settings.
 
     instead: what makes the embeddings full-dimensional
     """
@@ -90,13 +90,13 @@ def check_low_dimensional(config: LaptConfig, instead: str) -> None:
 def trainable_factors(
     model: PreTrainedModel, config: LaptConfig, folder: str | Path | None
 ) -> FactoredEmbedding | None:
-    "Return the layer of low-dimensional embeddings in a model's folder; None where they are full-dimensional."
+    "Return the layer of low-dimensional embeddings in a model's folder; None if they are full-dimensional."
     file = Path(folder or "") / "factors.safetensors"
     if not folder or not file.is_file():
         return None
     layer, embeddings = load_embedding(file), input_weight(model).detach()
-    made = layer.merge()
-    if made.shape != embeddings.shape or (made - embeddings).norm() > 0.01 * embeddings.norm():
+    product = layer.merge()
+    if product.shape != embeddings.shape or (product - embeddings).norm() > 0.01 * embeddings.norm():
         hint = "remove the file to train full-dimensional embeddings, or transplant again"
         raise UserError(f"{file} does not make the embeddings of the model beside it; {hint}")
     check_low_dimensional(config, f"remove {file}")
@@ -104,7 +104,7 @@ def trainable_factors(
 
 # %% ../../nbs/06_training/07_training_run.ipynb #b08be7fb
 def new_token_ids(source: FolderSource, tokenizer: PreTrainedTokenizerBase) -> list[int]:
-    "Return the ids of the tokens whose embeddings are not copies; `UserError` where there are none."
+    "Return the ids of the tokens whose embeddings are not copies; `UserError` if there are none."
     if not (source.files / "plan.npz").is_file():
         problem = f"it is not known which tokens are new: {source.path} has no plan.npz"
         raise UserError(f"{problem}; transplant the model by vocab_lit, or choose another mode, with embeddings all")
@@ -114,17 +114,17 @@ def new_token_ids(source: FolderSource, tokenizer: PreTrainedTokenizerBase) -> l
     return new
 
 
-def open_teacher(source: FolderSource, given: str, new: list[int] | None, config: LaptConfig) -> Teacher | None:
-    "Return the teacher of mode distil: the given model, or the one that the model was made from."
+def open_teacher(source: FolderSource, folder: str, new: list[int] | None, config: LaptConfig) -> Teacher | None:
+    "Return the teacher of mode distil: the model in a folder, by default the one that the model was made from."
     if not config.is_taught:
-        if given:
+        if folder:
             raise UserError(f"a teacher is for mode distil, and the mode is {config.mode}")
         return None
     made_from = read_json(source.files / "vocab_lit.json").get("model", "")
-    if not given and not Path(made_from or "?").is_dir():
+    if not folder and not Path(made_from or "?").is_dir():
         problem = f"the model was made from {made_from}, which is no folder here" if made_from else "none is known"
         raise UserError(f"mode distil needs the source model as a teacher, and {problem}; give --teacher DIR")
-    return Teacher.open(given or made_from, new or ())
+    return Teacher.open(folder or made_from, new or ())
 
 # %% ../../nbs/06_training/07_training_run.ipynb #ac8508c4
 def open_text(
@@ -137,18 +137,16 @@ def open_text(
     """
     test = list(Passages(*held_out))
     if alpha is None:
-        train, test = (Passages(*text), test) if held_out else hold_out_text(*text, seed=seed)
-    else:
-        parts: dict[str, Iterable[str]] = {str(file): Passages(file) for file in text}
-        for name in parts if not held_out else ():
-            parts[name], some = hold_out_text(name, most=max(1, HELD_OUT // len(text)), seed=seed)
-            test += some
-        train = mix(parts, alpha, seed=seed)
-    return train, test
+        return (Passages(*text), test) if held_out else hold_out_text(*text, seed=seed)
+    parts: dict[str, Iterable[str]] = {str(file): Passages(file) for file in text}
+    for name in parts if not held_out else ():
+        parts[name], lines = hold_out_text(name, most=max(1, HELD_OUT // len(text)), seed=seed)
+        test += lines
+    return mix(parts, alpha, seed=seed), test
 
 
 def check_held_out(lines: list[str], tokenizer: PreTrainedTokenizerBase, length: int) -> None:
-    "Raise `SettingError` where held-out lines are too short for a loss; log where most tokens are unknown."
+    "Raise `SettingError` if held-out lines are too short for a loss; log a note if many tokens are unknown."
     check_block(lines, tokenizer, length, "held_out", "held-out")
     tokenized = tokenizer(lines, verbose=False, add_special_tokens=False)["input_ids"]
     ids = list(itertools.chain.from_iterable(tokenized))
@@ -160,7 +158,7 @@ def check_held_out(lines: list[str], tokenizer: PreTrainedTokenizerBase, length:
 # %% ../../nbs/06_training/07_training_run.ipynb #9238567f
 @dataclass
 class PreparedRun:
-    "A training of the model in a folder on text files, checked, and what is needed to write its result."
+    "A checked training run of the model in a folder on text files, and what is needed to write its result."
 
     training: LaptRun
     source: FolderSource
@@ -168,9 +166,9 @@ class PreparedRun:
     out: Path
     run: RunSettings
     keep: KeepSettings
-    adapter: LanguageAdapter | None  # what is trained, in place of the model
+    adapter: LanguageAdapter | None  # which is trained in place of the model
     madx: MadX | None  # with that adapter, inside the model
-    layer: FactoredEmbedding | None  # of the low-dimensional embeddings, where there are
+    layer: FactoredEmbedding | None  # of low-dimensional embeddings
     new: list[int] | None  # ids of the tokens whose embeddings are trained; None: those of all tokens
     lora: LoraAdapter | None  # inside the model
     lines: tuple[Iterable[str], list[str]] = field(init=False)  # from `open_text`
@@ -197,7 +195,7 @@ class PreparedRun:
         return facts | (dict(precision=run.precision) if run.precision != "auto" else {})
 
     def open_text(self) -> tuple[Iterable[str], list[str]]:
-        "Return lines to train on, which can be read once, and held-out lines; `UserError` where there are too few."
+        "Return lines to train on, which can be read once, and held-out lines; `UserError` if there are too few."
         train, test = open_text(self.text, self.run.held_out, self.run.alpha, self.run.seed)
         lines = iter(train)
         start = list(itertools.islice(lines, 2))
@@ -209,7 +207,7 @@ class PreparedRun:
 
     @contextmanager
     def learning(self) -> Iterator[None]:
-        "Inside the block the model has the parameters that are trained: an adapter, low-dimensional or new embeddings."
+        "Inside the block the model has the trained parameters: an adapter, low-dimensional or new embeddings."
         model = self.training.model
         with ExitStack() as inside:
             if self.madx and self.adapter:
@@ -221,14 +219,14 @@ class PreparedRun:
             yield
 
     def estimate(self) -> dict[str, str]:  # empty in mode distil, whose passes are others
-        "Return the steps, time and memory of the run, in words."
+        "Return the steps, time and memory of the run, as text."
         training = self.training
         if training.teacher:
             return {}
         text, held_out = self.open_text()
+        options = training.config, training.kept.replay, training.eval_share
         with self.learning():
-            how = training.config, training.kept.replay, training.eval_share
-            return estimate_run(training.model, training.tokenizer, text, held_out, *how)
+            return estimate_run(training.model, training.tokenizer, text, held_out, *options)
 
 # %% ../../nbs/06_training/07_training_run.ipynb #c6d65f22
 def open_run(
@@ -278,7 +276,7 @@ def open_run(
     training.note = RunNote(out / "lapt.json", prepared.settings())
     return prepared
 
-
+# %% ../../nbs/06_training/07_training_run.ipynb #5cd2439c
 def prepare_run(
     source: FolderSource | str | Path,
     text: Sequence[str | Path],
@@ -288,7 +286,7 @@ def prepare_run(
     adapter: LanguageAdapter | None = None,
     keep: KeepSettings = KeepSettings(),
 ) -> PreparedRun | None:
-    """Open model and text, and refuse what cannot be trained; nothing is written. None where the run has ended.
+    """Open model and text, and check that they can be trained; nothing is written. None if the run has ended.
 
     The parameters are those of `lapt_files`.
     """
@@ -308,7 +306,7 @@ def prepare_run(
     training = prepared.training
     if run.alpha is not None and len(text) == 1:
         log.warning("note: alpha does nothing with one file")
-    if run.resume and training.note:
+    if run.resume:
         training.note.check_same()
         if not (out / "run").is_dir() and (out / "losses.csv").is_file():
             log.info(f"the run in {out} has ended already")
@@ -324,7 +322,7 @@ def prepare_run(
     elif run.precision != "fp32" and device.kind == "cpu" and device.precision == "fp32":
         log.warning(f"note: {run.precision} is slow here; {device.precision_reason}; leave --precision out")
     state = "resumed" if run.resume else f"{len(held_out):,} lines held out"
-    log.info(f"{training.config.in_words}, mode {training.config.mode}, {state}")
+    log.info(f"{training.config.duration}, mode {training.config.mode}, {state}")
     return prepared
 
 
@@ -343,54 +341,39 @@ def lapt_files(
     keep: KeepSettings = KeepSettings(),
     callbacks: Sequence[TrainerCallback] = (),
 ) -> pd.DataFrame:
-    r"""Continue the pretraining of a model on text files (language-adaptive pretraining), and save it.
-
-    While it runs, the folder has checkpoints; a run that was stopped resumes to the bit.
+    """Continue the pretraining of a model on text files (language-adaptive pretraining), and save it.
 
     Parameters
     ----------
-    source : FolderSource or path
-        Folder of the model, or its name on the Hugging Face Hub when online.
-    text : sequence of paths
-        Text sources, one sentence or paragraph a line: files of any format that the reader knows, folders, data sets.
+    source, text : FolderSource or path, and sequence of paths
+        The model, and text sources: files with a sentence or paragraph per line, folders, patterns or data sets.
     out : path
         A new or empty folder; with `run.resume` that of a run that was interrupted.
     settings : LaptSettings or LaptConfig, optional
-        A preset and what differs from it, or all hyper-parameters; left out, the preset `few-passes`.
+        A preset and changes, or all hyper-parameters; by default the preset `few-passes`.
     run : RunSettings, optional
         Held-out text, seed, precision, and whether and when the run stops and resumes.
     adapter : LanguageAdapter, optional
-        The language adapter that is trained (MAD-X); left out, the model itself is trained.
+        The language adapter that is trained (MAD-X); by default the model itself is trained.
     keep : KeepSettings, optional
-        Text in languages that the model knows, on which forgetting is measured, and the share of it that is replayed.
+        Text to measure forgetting, and the share of it that is replayed.
     callbacks : sequence of TrainerCallback, optional
         Further callbacks of transformers' Trainer.
 
     Returns
     -------
     pandas.DataFrame
-        Columns step, loss (held-out, nats a token) and, with text to keep, kept_loss.
-
-    Raises
-    ------
-    ValueError
-        Where model, text, folder or settings cannot be used, before anything is written.
-    RunStopped
-        Where a signal or `run.max_hours` stopped the run, which can then be resumed.
-
-    Notes
-    -----
-    LAPT: Downey et al. (2023), Section 4; language adapters: Pfeiffer et al. (2020), MAD-X, Section 2.1.
+        Columns step, loss (held-out, nats per token) and, with text to keep, kept_loss. `RunStopped` is raised if a
+        signal or `run.max_hours` stops the run, `UserError` before anything is written.
 
     Examples
     --------
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
     >>> from vocab_lit.text.corpus import data_path
-    >>> text = data_path("text", "sw.txt")
+    >>> model, text = data_path("models", "mini-xlmr"), [data_path("text", "sw.txt")]
     >>> with TemporaryDirectory() as folder:
-    ...     settings = LaptSettings(steps=2, batch_size=2)
-    ...     losses = lapt_files(data_path("models", "mini-xlmr"), [text], Path(folder, "out"), settings)
+    ...     losses = lapt_files(model, text, Path(folder, "out"), LaptSettings(steps=2, batch_size=2))
     >>> list(losses.columns)
     ['step', 'loss']
     """
@@ -399,7 +382,7 @@ def lapt_files(
     out = Path(out)
     prepared = prepare_run(source, text, out, settings, run, adapter, keep)
     if not prepared:
-        shutil.rmtree(out / ".part", ignore_errors=True)  # the rest of a run that was stopped while it was removed
+        shutil.rmtree(out / ".part", ignore_errors=True)  # left by a run that was stopped while it was removed
         return pd.read_csv(out / "losses.csv")
     has_length = not isinstance(settings, LaptSettings) or settings.steps is not None
     if is_first_process() and not run.resume and not has_length and (estimate := prepared.estimate()):
@@ -422,11 +405,11 @@ def compare_models(start: FolderSource, trained: Measured, parts: Mapping[str, l
     models: dict[str, Measured] = {"source": made_from} if made_from else {}
     return forgotten(models | {"start": start, "trained": trained}, parts)
 
-
+# %% ../../nbs/06_training/07_training_run.ipynb #d689cec8
 def training_facts(prepared: PreparedRun, losses: pd.DataFrame, folder: Path) -> dict:
     """Return the facts of a run for the model card.
 
-    folder: gets `forgotten.json`, where text was kept
+    folder: for `forgotten.json`, if there is text to keep
     """
     training, config = prepared.training, prepared.training.config
     by_step = losses.set_index("step").loss
@@ -451,9 +434,9 @@ def training_facts(prepared: PreparedRun, losses: pd.DataFrame, folder: Path) ->
         facts |= dict(bits_per_byte_in_old_languages="; ".join(lines))
     return facts
 
-
+# %% ../../nbs/06_training/07_training_run.ipynb #f7d9182a
 def save_trained(model: PreTrainedModel, source: FolderSource, folder: Path) -> None:
-    "Write a model that was trained, with the tokenizer, the notes and the other files in its source's folder."
+    "Write a trained model, with the tokenizer, the notes and the other files of its source's folder."
     save_model(model, folder)
     if beside := files_of(model).folder:
         copy_beside(beside, folder)
@@ -464,7 +447,7 @@ def save_trained(model: PreTrainedModel, source: FolderSource, folder: Path) -> 
 
 
 def write_result(prepared: PreparedRun, losses: pd.DataFrame, folder: Path) -> None:
-    "Write what a run leaves: the model with its card, or an adapter; its losses and its log."
+    "Write the result of a run: the model with its card, or an adapter; its losses and its log."
     training, source, name, lora = prepared.training, prepared.source, prepared.out.name, prepared.lora
     losses.to_csv(folder / "losses.csv", index=False, lineterminator="\n")
     shutil.copy(prepared.out / "run/metrics.jsonl", folder)
@@ -487,7 +470,7 @@ def write_result(prepared: PreparedRun, losses: pd.DataFrame, folder: Path) -> N
 
 # %% ../../nbs/06_training/07_training_run.ipynb #51c4bfae
 def finish_run(out: Path, write: Callable[[Path], None]) -> None:
-    """Put the result in the place of the run, its configuration last.
+    """Replace the run by its result, whose configuration comes last.
 
     out: has the run in its folder `run`
     write: writes the result into a folder
@@ -498,7 +481,7 @@ def finish_run(out: Path, write: Callable[[Path], None]) -> None:
         write(folder)
     for file in sorted(part.iterdir(), key=lambda f: f.name.endswith("config.json")):
         if file.is_dir():
-            shutil.rmtree(out / file.name, ignore_errors=True)  # the rest of an earlier try
+            shutil.rmtree(out / file.name, ignore_errors=True)  # left by an earlier attempt
         os.replace(file, out / file.name)
     part.rmdir()
     os.replace(out / "run", part)  # at once, so that half of it is never taken for a run
