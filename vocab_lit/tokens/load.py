@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 import json
-import re
 import logging
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -245,6 +245,17 @@ def _no_tokenizer(path: Path) -> FileNotFoundError:
         f"{path}: no tokenizer here; a tokenizer folder has tokenizer.json, or tokenizer.model (SentencePiece), or "
         f"vocab.txt (BERT), or vocab.json and merges.txt (GPT-2, RoBERTa). It has: {files or 'nothing'}"
     )
+
+
+def _added_tokens(path: Path) -> Json:
+    "Return the added tokens of a tokenizer.json, for which transformers would parse the file a second time."
+    beside = [path.parent / name for name in ("special_tokens_map.json", "added_tokens.json")]
+    if "added_tokens_decoder" in read_json(path.parent / "tokenizer_config.json") or any(map(Path.exists, beside)):
+        return {}
+    text = path.read_text(encoding="utf-8")
+    at = re.search(r'"added_tokens"\s*:\s*(?=\[)', text)
+    tokens = json.JSONDecoder().raw_decode(text, at.end())[0] if at else []
+    return dict(added_tokens_decoder={str(token.pop("id")): token for token in tokens}) if tokens else {}
 
 # %% ../../nbs/02_tokens/09_load.ipynb #44ac43e4
 def _checked(tokenizer: PreTrainedTokenizerBase) -> PreTrainedTokenizerBase:
