@@ -220,7 +220,7 @@ def test_each_embedding_is_told_of_in_the_source_s_tokens(cell_3c9acadc):
     from vocab_lit.app.made_folder import MadeFolder, commands
 
     made = MadeFolder.open(place / "out")
-    assert made.command == "adapt" and made.note["model"] == str(place / "model")
+    assert made.command == "adapt" and made.note.model == str(place / "model")
     assert made.plan.weights.shape == (len(tokenizer), len(source.tokenizer))
     text = [token for token in made.plan.target if token.kind == "text" and token.text == "u"][0]
     assert made.plan.explain(text.id).source.tolist() == [text.shown]
@@ -544,10 +544,10 @@ def test_every_winner_knows_how_its_embeddings_were_initialised(cell_3c9acadc):
             adapt_files(one, place / name, now=now)
         made, new = MadeFolder.open(place / name), json.loads((place / name / "new_tokens.json").read_text())
         assert made.plan.n_source == len(source.tokenizer) and made.plan.new_tokens == new, name
-        assert bool(new) == (made.note.get("method") not in (None, "trim")), name
+        assert bool(new) == (made.note.method not in ("", "trim")), name
         assert "u" in run("explain", place / name, "u"), name
-        steps = made.note.get("rows", {"kept": len(made.plan)})
-        assert sum(steps.values()) == len(made.plan) and len(made.target) == made.note.get("tokens", len(source.tokenizer))
+        steps = made.note.rows or {"kept": len(made.plan)}
+        assert sum(steps.values()) == len(made.plan) and len(made.target) == (made.note.tokens or len(source.tokenizer))
 
 
 @pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "a missing result is written again from what is kept" (0603e9d5)')
@@ -640,6 +640,6 @@ def test_an_extended_gguf_file_knows_how_embeddings_were_initialised(cell_3c9aca
         adapt_files(Adapt(str(file), asked.text, options), place / "grown", now=now)
     made, new = MadeFolder.open(place / "grown"), json.loads((place / "grown/new_tokens.json").read_text())
     assert made.plan.new_tokens == new and len(new) == 300 and made.plan.n_source == 2502
-    assert made.note["rows"]["Copy"] < sum(made.note["rows"].values()) == made.note["tokens"]
+    assert made.note.rows["Copy"] < sum(made.note.rows.values()) == made.note.tokens
     for folder in ("grown", "grown.gguf"):
         assert "u" in run("explain", place / folder, "u")

@@ -5,6 +5,7 @@
 # %% ../../nbs/05_models/17_check.ipynb #755fc052
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -29,7 +30,7 @@ from vocab_lit.models.findings import (
     find_untrained,
 )
 from vocab_lit.models.lazy_weights import vocabulary_part
-from vocab_lit.models.model_class import ROWS_OF_DECODERS, configs_of, generation_of
+from vocab_lit.models.model_class import ROWS_OF_DECODERS, configs_of, generation_of, learns_from_text
 from vocab_lit.models.settings import Facts, check_model_path, is_gguf
 from vocab_lit.models.source import FolderSource, Source
 from vocab_lit.text.errors import SettingError, UserError, first_line, no_collection
@@ -44,11 +45,15 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
     from vocab_lit.methods.plan import Plan
+    from vocab_lit.models.transplant import Transplant
+    from vocab_lit.tokens.vocab import Vocab
+
+log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['CHECKS', 'find_rows', 'find_markers', 'find_special_ids', 'find_end', 'find_template', 'find_class', 'find_merges',
-           'find_early_end', 'find_by_llama_cpp', 'find_gguf_tokenizer', 'Check', 'check_model', 'shares',
-           'check_summary', 'check_usable', 'verdict']
+__all__ = ['log', 'CHECKS', 'find_rows', 'find_markers', 'find_special_ids', 'find_end', 'find_template', 'find_class',
+           'find_merges', 'find_early_end', 'find_by_llama_cpp', 'find_gguf_tokenizer', 'Check', 'check_model',
+           'shares', 'check_summary', 'check_usable', 'verdict', 'check_result']
 
 # %% ../../nbs/05_models/17_check.ipynb #621f199c
 def find_rows(served: Served) -> Iterator[Finding]:
@@ -320,8 +325,8 @@ def find_gguf_tokenizer(served: Served) -> Iterator[Finding]:
             yield found(what, "look for it in llama.cpp, or keep the source model's")
             return
         if note:
-            grown, todo = bool(note.get("extended_by")), _with_hash(f'"{name}"')
-            if grown or note.get("method") == "trim":  # tokens of the source in their order
+            grown, todo = bool(note.extended_by), _with_hash(f'"{name}"')
+            if grown or note.method == "trim":  # tokens of the source in their order
                 todo = f"{_without_converter(served)}, or {todo}"
             yield found(_BY_HASH_GROWN if grown else _BY_HASH, todo, breaks=not grown)
         bare, spaced = served.source.tokenizer(["a", " a"], add_special_tokens=False)["input_ids"]
@@ -531,7 +536,32 @@ def verdict(
     is_language_model: one that plain text can train
     returns: three lines
     """
-    told = ", ".join(f"{share:.1%} {how}" for how, share in shares(plan).items())
-    told = told.replace("copied", "copied from overlapping tokens").replace("random", "randomly initialised")
+    names = dict(copied="copied from overlapping tokens", mixed="mixed", random="randomly initialised")
+    origins = ", ".join(f"{share:.1%} {names[name]}" for name, share in shares(plan).items())
     advice = _advice(plan, alignment, is_language_model)
-    return [f"{len(plan):,} embeddings: {told}", advice, check_summary(findings, folder)]
+    return [f"{len(plan):,} embeddings: {origins}", advice, check_summary(findings, folder)]
+
+
+def check_result(
+    result: Transplant,
+    folder: str | Path,
+    source: Source,
+    vocab: Vocab | None = None,
+    alignment: Mapping[str, object] | None = None,
+) -> None:
+    """Check a folder that was just written, and log what is found; `UserError` as `check_usable`.
+
+    vocab: of its tokenizer, where it was read before
+    alignment: as of `verdict`; None: of a trimmed model, whose embeddings are copies
+    """
+    written = FolderSource(folder)
+    written.tokenizer = result.tokenizer
+    if vocab:
+        written.vocab = vocab
+    findings = check_model(written, compare=False)
+    lines = [check_summary(findings, folder)]
+    if alignment is not None:
+        lines = verdict(result.plan, alignment, findings, folder, learns_from_text(result.model))
+    for line in lines:
+        log.info(line)
+    check_usable(findings, folder, source)

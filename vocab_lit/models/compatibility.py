@@ -35,8 +35,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
     from vocab_lit.models.gguf_weights import GgufTable
-    from vocab_lit.models.lazy_weights import StoredTensor
-    from vocab_lit.models.token_tensors import ContinuedRows
+    from vocab_lit.models.token_tensors import TokenRows
     from vocab_lit.tokens.vocab import Vocab
 
 # %% auto #0
@@ -44,7 +43,7 @@ __all__ = ['not_finite', 'check_finite', 'record_vocabulary', 'check_vocabulary'
            'check_target']
 
 # %% ../../nbs/05_models/08_compatibility.ipynb #25064818
-def not_finite(rows: torch.Tensor | StoredTensor | ContinuedRows | GgufTable, n: int) -> list[int]:
+def not_finite(rows: TokenRows | GgufTable, n: int) -> list[int]:
     "The ids, of the first so many, whose rows are not finite."
     if 0 in rows.shape:  # a matrix of MobileBERT's where hidden states are as long as embeddings
         return []
@@ -54,7 +53,7 @@ def not_finite(rows: torch.Tensor | StoredTensor | ContinuedRows | GgufTable, n:
     return [id for id in suspect if not torch.isfinite(rows[id : id + 1]).all()]
 
 
-def check_finite(name: str, rows: torch.Tensor | StoredTensor | ContinuedRows | GgufTable, source: Vocab) -> None:
+def check_finite(name: str, rows: TokenRows | GgufTable, source: Vocab) -> None:
     "`UserError` where an entry of a source token is not finite."
     if broken := not_finite(rows, len(source)):
         what = f"{name} embeddings" if rows.dim() > 1 else f"output {name}"

@@ -5,7 +5,6 @@
 # %% ../../nbs/05_models/21_export.ipynb #1d526a80
 from __future__ import annotations
 
-import json
 import logging
 import math
 import shlex
@@ -32,9 +31,10 @@ from vocab_lit.gguf.container import (
     write_gguf,
 )
 from vocab_lit.gguf.tokens import chat_template_fields, text_field, token_tables, tokens_of
-from vocab_lit.models.gguf_weights import gguf_folder, note_field
+from vocab_lit.models.gguf_weights import gguf_folder
 from vocab_lit.models.gguf_writer import GgufTransplant, written_table
 from vocab_lit.models.lazy_weights import StoredTensor, read_header, stored_tensors
+from vocab_lit.models.note import NOTE_ENTRY, Note, gguf_note, note_field
 from vocab_lit.models.source import FolderSource, GgufSource, Source, check_new_gguf
 from vocab_lit.text.errors import SettingError, UserError, first_line, import_extra
 from vocab_lit.text.files import read_json
@@ -218,7 +218,7 @@ def _trimmed_as(folder: Path, file: GgufFile) -> Iterator[GgufFile]:
     with TemporaryDirectory() as place:
         source, trimmed = GgufSource(file.path), Path(place, file.path.name)
         fields = source.tokenizer_file.fields(set(kept))
-        write_gguf(trimmed, fields, GgufTransplant(source, fields, np.array(kept), {}).tensors)
+        write_gguf(trimmed, fields, GgufTransplant(source, fields, np.array(kept), Note()).tensors)
         made = gguf_folder(trimmed)
         try:
             yield GgufFile(trimmed)
@@ -315,9 +315,8 @@ def _export(trained: Trained, like: GgufFile, out: Path) -> dict[str, int]:
             written.append(_whole(trained, name) if has_changed else (same_tensor(file, name), "unchanged"))
     told = Counter(what for _, what in written)
     if told.keys() != {"unchanged"}:
-        note = json.loads(file.get("vocab_lit.note", "{}"))
-        note |= dict(made_by="vocab-lit export", trained=str(trained.folder), like=str(like.path))
-        fields["vocab_lit.note"] = note_field(note)
+        made = dict(made_by="vocab-lit export", trained=str(trained.folder), like=str(like.path))
+        fields[NOTE_ENTRY] = note_field(gguf_note(file, beside=False).updated(**made))
     write_gguf(out, fields, [tensor for tensor, _ in written])
     modelfile = out.with_name("Modelfile")
     if not modelfile.exists():

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -28,7 +28,8 @@ from vocab_lit.gguf.container import (
     write_gguf,
 )
 from vocab_lit.gguf.tokens import token_tables
-from vocab_lit.models.gguf_weights import GgufTable, note_field, plan_beside
+from vocab_lit.models.gguf_weights import GgufTable, plan_beside
+from vocab_lit.models.note import NOTE_ENTRY, Note, note_field
 from vocab_lit.models.source import GgufSource
 from vocab_lit.text.errors import SettingError, UserError
 from vocab_lit.tokens.gguf_tokenizer import with_tokenizer
@@ -112,10 +113,9 @@ class GgufTransplant:
     source: GgufSource  # that it was made from
     fields: dict[str, Field]  # the metadata
     source_ids: np.ndarray  # (tokens,) of each its id in the source, -1 for a new one
-    made: dict[str, object]  # the command that made it, and the method, for the note
+    note: Note  # the command that made it, and the method
     tokenizer: PreTrainedTokenizerBase | None = None  # the target's
     plan: Plan | None = None  # where the embedding of every token came from
-    notes: list[str] = field(default_factory=list)  # what is odd about it
 
     @cached_property
     def tensors(self) -> list[NewTensor]:
@@ -155,11 +155,9 @@ class GgufTransplant:
     def save_pretrained(self, out: str | Path, **facts: object) -> Path:
         "Write the file, the plan beside it, and in its metadata the facts on how it was made."
         fields, before = dict(self.fields), self.source.file.bytes
-        fields["vocab_lit.note"] = note_field(
-            self.made | {name: fact for name, fact in facts.items() if name != "language"}
-        )
-        if facts.get("language"):
-            fields["general.languages"] = Field(ARRAY, STRING, [facts["language"]])
+        if language := facts.pop("language", ""):
+            fields["general.languages"] = Field(ARRAY, STRING, [language])
+        fields[NOTE_ENTRY] = note_field(self.note.updated(**facts))
         write_gguf(out, fields, self.tensors)
         if self.plan:
             self.plan.save(plan_beside(out))
@@ -168,7 +166,7 @@ class GgufTransplant:
 
 # %% ../../nbs/05_models/20_gguf_writer.ipynb #d7c0700c
 class GgufWriter:
-    "A GGUF file, opened to get another vocabulary (see `Writer`); `UserError` where its tokens and tables do not fit."
+    "A GGUF file, opened to get another vocabulary; `UserError` where its tokens and tables do not fit."
 
     def __init__(self, source: GgufSource):
         log.info(f"loading {source.path}")
@@ -191,8 +189,8 @@ class GgufWriter:
     def trimmed(self, trimming: Trimming) -> Callable[[], GgufTransplant]:
         "What makes the file with the tokens that trimming keeps; their rows are the source's byte for byte."
         fields, ids = self.source.tokenizer_file.fields(trimming.kept), np.array(sorted(trimming.kept))
-        made: dict[str, object] = dict(made_by="vocab-lit trim", method="trim")
-        return lambda: GgufTransplant(self.source, fields, ids, made)
+        note = Note(made_by="vocab-lit trim", method="trim")
+        return lambda: GgufTransplant(self.source, fields, ids, note)
 
     def transplanted(self, new: NewVocabulary) -> GgufTransplant:
         "The file with more tokens."
@@ -203,5 +201,5 @@ class GgufWriter:
         fields = with_tokenizer(self.source.tokenizer_file, new.vocab)
         log.info(f"initialising {np.count_nonzero(ids < 0):,} tokens by {new.recipe.name}")
         plan = new.recipe.plan(self.source.vocab, new.vocab, new.vectors, new.seed)
-        made: dict[str, object] = dict(made_by="vocab-lit transplant", method=new.recipe.name, seed=new.seed)
-        return GgufTransplant(self.source, fields, ids, made, tokenizer, plan)
+        note = Note(made_by="vocab-lit transplant", method=new.recipe.name, seed=new.seed)
+        return GgufTransplant(self.source, fields, ids, note, tokenizer, plan)

@@ -13,13 +13,11 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from vocab_lit.models.card import keep_source_files, write_card
+from vocab_lit.models.card import copy_source, write_card
 from vocab_lit.models.lazy_weights import (
     StoredTensor,
-    copy_beside,
     copy_notes,
     files_of,
-    report_left_out,
     save_meta_model,
     token_dimensions,
 )
@@ -153,10 +151,8 @@ def merge_files(
     source = total.terms[0][0]
     with write_folder(out) as folder:
         save_meta_model(source.open_weights(), folder, total.made)
-        copy_beside(source.files, folder)
         copy_notes(source.files, folder)
         save_tokenizer(source.tokenizer, folder)
-        keep_source_files(str(source.files), folder)
-        report_left_out(source.files, folder)
+        copy_source(source.files, folder)
         write_card(folder, Path(out).name, source.origin, merge=[(model.name, times) for model, times in total.terms])
     log.info(f"saved in {out}")

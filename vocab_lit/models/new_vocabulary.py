@@ -5,21 +5,17 @@
 # %% ../../nbs/05_models/11_new_vocabulary.ipynb #f731fcc1
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from vocab_lit.methods.recipe import Recipe
-    from vocab_lit.models.source import Source
-    from vocab_lit.tokens.trim import Trimming
     from vocab_lit.tokens.vocab import Vocab
     from vocab_lit.vectors.align import AlignedVectors
     from vocab_lit.vectors.token_vectors import TokenVectors
 
 # %% auto #0
-__all__ = ['R', 'NewVocabulary', 'Result', 'Writer']
+__all__ = ['NewVocabulary']
 
 # %% ../../nbs/05_models/11_new_vocabulary.ipynb #15b90cca
 @dataclass(frozen=True)
@@ -31,37 +27,3 @@ class NewVocabulary:
     vectors: TokenVectors | AlignedVectors | None = None  # that the recipe needs
     seed: int = 0
     pad_to_multiple_of: int = 0  # of the number of embeddings; 0: what is usual for the model
-
-
-class Result(Protocol):
-    "A model with another vocabulary, before it is written."
-
-    notes: list[str]  # what is odd about it
-
-    @property
-    def sizes(self) -> dict[str, float]: ...
-
-    def save_pretrained(self, out: str | Path, /, **facts: object) -> Path: ...
-
-
-R = TypeVar("R", bound=Result, covariant=True)
-
-
-class Writer(Protocol[R]):
-    "A source that was opened to get another vocabulary."
-
-    sizes: dict[str, float]  # of the source
-
-    @property
-    def source(self) -> Source: ...
-
-    def check(self, vocab: Vocab) -> None:
-        "`UserError` where the source cannot have a vocabulary."
-
-    def trimmed(self, trimming: Trimming) -> Callable[[], R]:
-        "What makes the source with the tokens that trimming keeps, and does not keep the trimming."
-        ...
-
-    def transplanted(self, new: NewVocabulary) -> R:
-        "The source with a vocabulary that was checked."
-        ...

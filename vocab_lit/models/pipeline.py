@@ -28,10 +28,11 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
     from vocab_lit.methods.recipe import Recipe
-    from vocab_lit.models.gguf_writer import GgufTransplant
-    from vocab_lit.models.new_vocabulary import NewVocabulary, Writer
-    from vocab_lit.models.transplant import Transplant
+    from vocab_lit.models.gguf_writer import GgufTransplant, GgufWriter
+    from vocab_lit.models.new_vocabulary import NewVocabulary
+    from vocab_lit.models.transplant import FolderWriter, Transplant
     from vocab_lit.tokens.tokenizer_file import Built
+    from vocab_lit.tokens.trim import Trimming
     from vocab_lit.tokens.vocab import Vocab
     from vocab_lit.vectors.align import AlignedVectors
     from vocab_lit.vectors.token_vectors import TokenVectors
@@ -40,7 +41,7 @@ log = logging.getLogger("vocab_lit")
 
 # %% auto #0
 __all__ = ['log', 'check_tokens', 'TargetTokenizer', 'TargetVocabulary', 'embedding_vectors', 'aligned_vectors', 'target_vectors',
-           'check_transplant', 'transplant_files', 'trim_files', 'smaller_model']
+           'check_transplant', 'transplant_files', 'lost_scripts', 'trim_files', 'smaller_model']
 
 # %% ../../nbs/05_models/18_pipeline.ipynb #484a9cae
 def check_tokens(source: Source, text: Sequence[str | Path], wanted: TokenizerSettings) -> Built | None:
@@ -348,7 +349,7 @@ def check_transplant(
     return source, check_tokens(source, text, settings.tokenizer)
 
 
-def _writer(source: Source, recipe: Recipe | None = None, factors: str = "") -> Writer[Transplant | GgufTransplant]:
+def _writer(source: Source, recipe: Recipe | None = None, factors: str = "") -> FolderWriter | GgufWriter:
     "What writes a source with another vocabulary; `UserError` where it cannot have one."
     if isinstance(source, GgufSource):
         from vocab_lit.models.gguf_writer import GgufWriter
@@ -357,13 +358,6 @@ def _writer(source: Source, recipe: Recipe | None = None, factors: str = "") -> 
     from vocab_lit.models.transplant import FolderWriter
 
     return FolderWriter(FolderSource.open(source), recipe, factors)
-
-
-def _opened(out: str | Path, result: Transplant) -> FolderSource:
-    "A folder that was written, with its tokenizer as it was written."
-    made = FolderSource(out)
-    made.tokenizer = result.tokenizer
-    return made
 
 # %% ../../nbs/05_models/18_pipeline.ipynb #pl000005
 @no_collection()
@@ -382,8 +376,8 @@ def transplant_files(
     source : Source or path
         The source model: a folder, its name on the Hugging Face Hub when online, or a GGUF file of any quantisation.
     text : sequence of paths
-        Files in the target language, UTF-8, one sentence or paragraph a line. They train the tokenizer and the
-        auxiliary embeddings, and may be missing where files of both are given.
+        Files in the target language, UTF-8, one sentence or paragraph a line, for the tokenizer and the auxiliary
+        embeddings; not needed where both are given.
     out : path
         A new or empty folder; of a GGUF file a new one.
     settings : TransplantSettings, default those of `blend`
@@ -401,20 +395,17 @@ def transplant_files(
 
     Examples
     --------
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
+    >>> from tempfile import mkdtemp
     >>> import vocab_lit as vl
     >>> from vocab_lit.text.corpus import data_path
-    >>> text = data_path("text", "sw.txt")
-    >>> with TemporaryDirectory() as folder:
-    ...     settings = vl.TransplantSettings.of(method="identity", vocab_size=600)
-    ...     result = vl.transplant_files(data_path("models/mini-xlmr"), [text], Path(folder, "out"), settings)
+    >>> settings = vl.TransplantSettings.of(method="identity", vocab_size=600)
+    >>> text, out = data_path("text", "sw.txt"), mkdtemp()
+    >>> result = vl.transplant_files(data_path("models/mini-xlmr"), [text], out, settings)
     >>> len(result.tokenizer)
     600
     """
-    from vocab_lit.models.check import check_model, check_usable, verdict
+    from vocab_lit.models.check import check_result
     from vocab_lit.models.gguf_writer import GgufTransplant
-    from vocab_lit.models.model_class import learns_from_text
 
     source, with_tokens = check_transplant(source, text, out, settings)
     new = TargetVocabulary(source, tuple(map(str, text)), settings, with_tokens, at_most)
@@ -425,15 +416,17 @@ def transplant_files(
     result.save_pretrained(out, language=language, **new.note())
     log.info(f"saved in {out}")
     if not isinstance(result, GgufTransplant):
-        made = _opened(out, result)
-        made.vocab = new.vocab
-        findings = check_model(made, compare=False)  # a line tells what breaks
-        for line in verdict(result.plan, new.alignment, findings, out, learns_from_text(result.model)):
-            log.info(line)
-        check_usable(findings, out, source)
+        check_result(result, out, source, new.vocab, new.alignment)
     return result
 
 # %% ../../nbs/05_models/18_pipeline.ipynb #b9f1fcbf
+def lost_scripts(source: Source, trimming: Trimming) -> dict[str, int]:
+    "How many tokens of which script a trimming takes away, the most first."
+    removed = [id for id in range(trimming.parts.size) if id not in trimming.kept]
+    first_characters = (t.text[0] for t in source.tokens_at(removed) if t.kind == "text" and t.text)
+    return dict(Counter(map(script_of, first_characters)).most_common())
+
+# %% ../../nbs/05_models/18_pipeline.ipynb #e5397748
 @no_collection()
 def trim_files(
     source: Source | str | Path,
@@ -449,8 +442,7 @@ def trim_files(
     source : Source or path
         The source model: a folder, its name on the Hugging Face Hub when online, or a GGUF file of any quantisation.
     text : sequence of paths
-        Files, UTF-8, one sentence or paragraph a line. Each is covered by itself, so that a file for each language
-        keeps all of them.
+        Files, UTF-8, one sentence or paragraph a line. Each is covered by itself: a file for each language keeps all.
     out : path
         A new or empty folder; of a GGUF file a new one.
     settings : TrimSettings
@@ -462,8 +454,7 @@ def trim_files(
     -------
     dict
         `sizes` before and after (tokens, parameters, MB), `texts` (what becomes of each, and of lines that were not
-        counted), `curve` (how many of these are divided as before, by size) and `lost` (how many tokens of which
-        script are gone).
+        counted), `curve` (how many of these are tokenized identically, by size) and `lost` (tokens removed by script).
 
     References
     ----------
@@ -471,13 +462,10 @@ def trim_files(
 
     Examples
     --------
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
+    >>> from tempfile import mkdtemp
     >>> import vocab_lit as vl
     >>> from vocab_lit.text.corpus import data_path
-    >>> text = data_path("text", "sw.txt")
-    >>> with TemporaryDirectory() as folder:
-    ...     sizes = vl.trim_files(data_path("models/mini-xlmr"), [text], Path(folder, "out"))["sizes"]
+    >>> sizes = vl.trim_files(data_path("models/mini-xlmr"), [data_path("text", "sw.txt")], mkdtemp())["sizes"]
     >>> sizes[0]["before"] > sizes[0]["after"]
     True
     """
@@ -491,26 +479,19 @@ def trim_files(
     writer = _writer(source)
     trimming = Trimming(source.tokenizer_file, {file: Lines(file) for file in files}, settings)
     log.info(trimming.about)
-    make, texts = writer.trimmed(trimming), told_of(trimming)
-    gone = [id for id in range(trimming.parts.size) if id not in trimming.kept]
-    begin = (t.text[0] for t in source.tokens_at(gone) if t.kind == "text" and t.text)
-    lost = dict(Counter(map(script_of, begin)).most_common())
+    make, texts, lost = writer.trimmed(trimming), told_of(trimming), lost_scripts(source, trimming)
     source.tokenizer_file.drop_parsed()
     del trimming  # which is large
     result, before = make(), writer.sizes
     sizes = [(what, n, result.sizes[what]) for what, n in before.items()]
-    for note in result.notes:
-        log.warning(f"note: {note}")
     facts: Facts = dict(model=source.name, text=files, language=language, tokenizer="trimmed to the text")
     facts |= dict(trimmed_from=before["tokens"], settings=settings.changed(), unseen=texts)
     result.save_pretrained(out, **facts)
     log.info(f"saved in {out}")
     if not isinstance(result, GgufTransplant):
-        from vocab_lit.models.check import check_model, check_summary, check_usable  # which needs torch
+        from vocab_lit.models.check import check_result  # which needs torch
 
-        findings = check_model(_opened(out, result), compare=False)
-        log.info(check_summary(findings, out))
-        check_usable(findings, out, source)
+        check_result(result, out, source)
     rows = [dict(what=w, before=round(n, 1), after=round(m, 1), share=round(m / n, 4)) for w, n, m in sizes]
     return dict(sizes=rows, **texts, lost=lost)
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from vocab_lit.models.model_class import (
     is_decoder,
@@ -21,6 +21,7 @@ from vocab_lit.models.model_class import (
     quantisation_of,
     read_config,
 )
+from vocab_lit.models.note import Note, gguf_note
 from vocab_lit.models.settings import check_model_path, is_gguf
 from vocab_lit.text.errors import SettingError, UserError, reading
 from vocab_lit.text.files import check_output, not_finite, read_json, why_not
@@ -65,11 +66,10 @@ class Source:
     is_gguf = False
     looks_up_words = True  # whether its tokenizer can have a word as a piece that no merges build
     tables: dict[str, TokenTensor] | dict[str, GgufTable]  # what has a row for each token, by role
-    dtype: str  # the number format or quantisation of the input embeddings, such as "bfloat16" or "Q8_0"
     generates: bool  # whether it is a decoder
     longest: int  # the longest input that it takes, in tokens
     sizes: dict[str, float]  # tokens, parameters and megabytes
-    note: dict[str, Any]  # on how vocab-lit made it; empty for others
+    note: Note  # on how vocab-lit made it; without facts for others
     tokenizer: PreTrainedTokenizerBase  # that the model was trained with
     plan: Plan  # where its embeddings came from, where vocab-lit made it
 
@@ -116,6 +116,11 @@ class Source:
     def rows(self) -> int:
         "The number of its input embeddings."
         return len(self.tables["input"])
+
+    @property
+    def dtype(self) -> str:
+        "The number format or quantisation of the input embeddings, such as bfloat16 or Q8_0."
+        return self.tables["input"].type_name
 
     def tokens_at(self, ids: Iterable[int]) -> Iterator[Token]:
         "Some tokens of the vocabulary."
@@ -243,11 +248,6 @@ class FolderSource(_ModelFiles):
 
         return token_tensors(self.open_weights())
 
-    @property
-    def dtype(self) -> str:
-        "The number format of the input embeddings."
-        return str(self.tables["input"].rows(0).dtype).removeprefix("torch.")
-
     @cached_property
     def sizes(self) -> dict[str, float]:
         "Tokens, parameters and megabytes."
@@ -264,9 +264,9 @@ class FolderSource(_ModelFiles):
         return min(max_length(self.open_weights()), self.tokenizer.model_max_length)
 
     @cached_property
-    def note(self) -> dict[str, Any]:
-        "What is noted on how vocab-lit made it; empty for others."
-        return read_json(self.files / "vocab_lit.json")
+    def note(self) -> Note:
+        "What is noted on how vocab-lit made it; without facts for others."
+        return Note.read(self.files)
 
     @property
     def origin(self) -> str:  # for cards
@@ -391,11 +391,6 @@ class GgufSource(_GgufTokens):
 
         return gguf_tables(self.file)
 
-    @property
-    def dtype(self) -> str:
-        "The quantisation of the input embeddings."
-        return self.tables["input"].type_name
-
     @cached_property
     def sizes(self) -> dict[str, float]:
         "Tokens, parameters and megabytes."
@@ -415,11 +410,9 @@ class GgufSource(_GgufTokens):
         return self.file.setting("context_length", 10**9)
 
     @cached_property
-    def note(self) -> dict[str, Any]:
-        "What is noted on how vocab-lit made it; empty for others."
-        from vocab_lit.models.gguf_weights import read_note
-
-        return read_note(self.file)
+    def note(self) -> Note:
+        "What is noted on how vocab-lit made it; without facts for others."
+        return gguf_note(self.file)
 
     @cached_property
     def plan(self) -> Plan:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from vocab_lit.tokens.vocab import Vocab
 
 # %% auto #0
-__all__ = ['POSITION_BUFFERS', 'TokenTensor', 'ContinuedRows', 'token_tensors', 'token_parameters', 'rename_value',
+__all__ = ['TokenRows', 'POSITION_BUFFERS', 'TokenTensor', 'ContinuedRows', 'token_tensors', 'token_parameters', 'rename_value',
            'replace_token_embeddings', 'with_few_rows', 'positions_from_padding', 'with_padding', 'check_positions',
            'move_positions']
 
@@ -52,7 +52,12 @@ class TokenTensor:
     def __len__(self) -> int:
         return self.tensor.shape[self.dimension]
 
-    def rows(self, n: int) -> torch.Tensor | StoredTensor | ContinuedRows:  # (at least n, dim), or (at least n,)
+    @property
+    def type_name(self) -> str:
+        "Its number format, such as bfloat16."
+        return str(rows_of(self.tensor).dtype).removeprefix("torch.")
+
+    def rows(self, n: int) -> TokenRows:  # (at least n, dim), or (at least n,)
         "Its entries, the tokens first; a table that ends before token n answers with its first row."
         held = rows_of(self.tensor)
         if self.dimension or held.dim() > 2:
@@ -83,6 +88,9 @@ class ContinuedRows:
         ids, *columns = which if isinstance(which, tuple) else (which,)
         ids = torch.arange(len(self))[ids]
         return self.held[(torch.where(ids < len(self.held), ids, 0), *columns)]
+
+
+TokenRows = torch.Tensor | StoredTensor | ContinuedRows
 
 # %% ../../nbs/05_models/05_token_tensors.ipynb #71fe3105
 def _roles(model: PreTrainedModel) -> dict[str, torch.Tensor | None]:

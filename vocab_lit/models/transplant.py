@@ -24,16 +24,14 @@ from vocab_lit.methods.plan import Plan, row_blocks, rows_at
 from vocab_lit.methods.recipe import Copy, Gaussian, Recipe
 from vocab_lit.methods.registry import get_recipe
 from vocab_lit.methods.settings import copies_overlap
-from vocab_lit.models.card import keep_source_files, write_card
+from vocab_lit.models.card import copy_source, keep_source_files, write_card
 from vocab_lit.models.compatibility import check_source, check_target, name_end_token, record_vocabulary
 from vocab_lit.models.factored_embedding import FactoredEmbedding, check_tied
 from vocab_lit.models.lazy_weights import (
     FileTensor,
     StoredTensor,
-    copy_beside,
     files_of,
     input_weight,
-    report_left_out,
     save_model,
     stored_tensors,
     tensor_shapes,
@@ -41,7 +39,7 @@ from vocab_lit.models.lazy_weights import (
 )
 from vocab_lit.models.model_class import ROWS_OF_DECODERS, configs_of, is_decoder, max_length, model_sizes
 from vocab_lit.models.new_vocabulary import NewVocabulary
-from vocab_lit.models.settings import Facts
+from vocab_lit.models.note import Note
 from vocab_lit.models.source import FolderSource
 from vocab_lit.models.token_tensors import move_positions, rename_value, replace_token_embeddings, token_tensors
 from vocab_lit.text.corpus import write_json
@@ -133,12 +131,11 @@ class Transplant:
         "Tokens, parameters and megabytes."
         return model_sizes(self.model, len(self.tokenizer))
 
-    def _note(self, facts: Facts) -> Facts:
+    @property
+    def note(self) -> Note:
         "The facts for `vocab_lit.json` and the model card."
-        if self.factors:
-            facts = facts | dict(factors=self.factors.facts)
         made = np.bincount(self.plan.step, minlength=len(self.plan.steps)).tolist()
-        return dict(
+        note = Note(
             vocab_lit=vocab_lit.__version__,
             method=self.plan.recipe,
             seed=self.plan.seed,
@@ -146,8 +143,8 @@ class Transplant:
             rows={step: n for step, n in zip(self.plan.steps, made) if n},
             sampled=int((self.plan.group[: len(self.tokenizer)] >= 0).sum()),
             notes=self.notes,
-            **facts,
         )
+        return note.updated(factors=self.factors.facts) if self.factors else note
 
     def save_pretrained(self, folder: str | Path, **facts: object) -> Path:
         """Save model, tokenizer, plan and model card; transformers loads the folder without this package.
@@ -170,19 +167,17 @@ class Transplant:
         """
         with write_folder(folder) as part:
             save_model(self.model, part)
-            source = files_of(self.model).folder
-            if source:
-                copy_beside(source, part)
             save_tokenizer(self.tokenizer, part)
             self.plan.save(part / "plan.npz")
             write_json(self.plan.new_tokens, part / "new_tokens.json")
             if self.layer:
                 self.layer.save(part / "factors.safetensors")
-            note = self._note(facts)
-            keep_source_files(str(source or note.get("model", "")), part)
-            if source:
-                report_left_out(source, part)
-            write_card(part, Path(folder).name, **note)
+            note = self.note.updated(**facts)
+            if source := files_of(self.model).folder:
+                copy_source(source, part)
+            else:
+                keep_source_files(note.model, part)
+            write_card(part, Path(folder).name, **note.facts)
         written = stored_tensors(folder)
         for name, tensor in self.model.state_dict(keep_vars=True).items():
             if isinstance(tensor, FileTensor) and tensor.in_parts and name in written:
@@ -228,7 +223,7 @@ class PlannedRows:
 
     def parts(self) -> Iterator[torch.Tensor]:
         "The rows in their order."
-        yield from (rows_at(self.source, ids) for ids in row_blocks(self.copied, 8192))
+        yield from (rows_at(self.source, ids) for ids in row_blocks(self.copied, 2048))
         yield self.others
 
     def parameter(self) -> FileTensor:
@@ -408,7 +403,7 @@ def transplant(
 
 # %% ../../nbs/05_models/10_transplant.ipynb #703e482c
 class FolderWriter:
-    "The model of a folder, opened to get another vocabulary; `UserError` where it cannot (see `Writer`)."
+    "The model of a folder, opened to get another vocabulary; `UserError` where it cannot."
 
     def __init__(self, source: FolderSource, recipe: Recipe | None = None, factors: str | Path | None = None):
         log.info(f"loading {source.path}")
@@ -424,29 +419,31 @@ class FolderWriter:
         check_tokenizers(self.model, self.source.vocab, vocab)
 
     def _replaced(self, new: NewVocabulary) -> Transplant:
+        "The model with another vocabulary; what is odd about it is logged."
         usual = ROWS_OF_DECODERS if is_decoder(self.model) else 1
         own, rows = self.source.vocab, new.pad_to_multiple_of or usual
-        return replace_vocabulary(
+        result = replace_vocabulary(
             self.model, own, new.vocab, new.recipe, new.vectors, new.seed, rows, self.factors, to_file=True
         )
+        for note in result.notes:
+            log.warning(f"note: {note}")
+        return result
 
     def trimmed(self, trimming: Trimming) -> Callable[[], Transplant]:
         "What makes the model with the tokens that trimming keeps."
         tokenizer = trimming.built.tokenizer
 
-        def made() -> Transplant:
+        def trim() -> Transplant:
             vocab = Vocab.from_tokenizer(tokenizer)
             self.check(vocab)
             return self._replaced(NewVocabulary(vocab, trim_recipe()))
 
-        return made
+        return trim
 
     def transplanted(self, new: NewVocabulary) -> Transplant:
         "The model with a vocabulary that was checked; what is odd about it is logged."
         log.info(f"initialising {len(new.vocab):,} tokens by {new.recipe.name}")
         result = self._replaced(new)
-        for note in result.notes:
-            log.warning(f"note: {note}")
         source_ids = result.plan.copied
         copied = [t for t in result.plan.target if source_ids[t.id] >= 0]
         if copies_overlap(new.recipe) and not any(t.kind == "text" and t.text.strip() for t in copied):
