@@ -492,7 +492,7 @@ def test_plain_transformers_loads_the_folder_same_logits(cell_95305b17, cell_8e0
                 if name == "roberta":
                     tokenizer.pad_token = "</s>"
                 result = transplant(model, old, tokenizer, "focus", example_vectors(tokenizer), pad_to_multiple_of=8)
-                out = result.save_pretrained(folder / f"{name}-{tied}-{family}", text="none")
+                out = result.save_pretrained(folder / f"{name}-{tied}-{family}", text=["none"])
                 again = AutoTokenizer.from_pretrained(out)
                 loaded = (AutoModelForMaskedLM if is_masked(model) else AutoModelForCausalLM).from_pretrained(out).eval()
                 ids = tokenizer("maji ziwa 1")["input_ids"]

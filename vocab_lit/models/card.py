@@ -189,8 +189,8 @@ def _filled(template: str, **parts: object) -> str:
 
     environment = Environment(trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)
     environment.filters |= _FILTERS
-    made = environment.from_string(data_path("report", template).read_text("utf-8")).render(parts)
-    return re.sub(r"\n{3,}", "\n\n", made).rstrip() + "\n"
+    filled = environment.from_string(data_path("report", template).read_text("utf-8")).render(parts)
+    return re.sub(r"\n{3,}", "\n\n", filled).rstrip() + "\n"
 
 
 def _write(folder: Path, text: str) -> Path:

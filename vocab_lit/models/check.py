@@ -99,17 +99,17 @@ def find_special_ids(served: Served) -> Iterator[Finding]:
     for file, key, value in named:
         is_list = key in _ID_LISTS
         for id in ids_in(value) if is_list or key.endswith("token_id") else ():
-            told, role = f"{file} has {key} {id:,}", role_of(key) or ""
+            fact, role = f"{file} has {key} {id:,}", role_of(key) or ""
             if is_list and id < 0:  # -1 in a list: what transformers takes for "none"
                 continue
             if not 0 <= id < served.rows:
-                what = f"{told}, and there are {served.rows:,} embeddings"
+                what = f"{fact}, and there are {served.rows:,} embeddings"
                 yield Finding("special ids", what, todo, ("transformers", "vllm"))
             elif id >= len(vocab) or not vocab[id].piece:
-                yield Finding("special ids", f"{told}, an id that no token has", todo, breaks=False)
+                yield Finding("special ids", f"{fact}, an id that no token has", todo, breaks=False)
             elif vocab[id].kind == "text" and vocab.roles.get(role, id) != id:
                 own = vocab[vocab.roles[role]]
-                what = f"{told}, which is {vocab[id].shown}, and the tokenizer's {role} token is {own.shown}"
+                what = f"{fact}, which is {vocab[id].shown}, and the tokenizer's {role} token is {own.shown}"
                 yield Finding("special ids", what, f"write {own.id}", breaks=False)
     if times := taken_for_times(vocab, generation_of(served.model)):
         what = f"{len(times):,} tokens such as {times[0].shown!r} lie behind <|notimestamps|> and are taken for times"
@@ -254,8 +254,8 @@ def find_early_end(served: Served) -> Iterator[Finding]:
     sides = [served.source, *([served.before] if served.before else [])]
     after, *before = (end_probability(side.load(), side.tokenizer, _SENTENCES) for side in sides)
     if stops_too_early(before[0] if before else ENDS_OFTEN, after):
-        told = f" ({before[0]:.2f} in the source model)" if before and before[0] is not None else ""
-        what = f"after one English sentence the model ends the text with probability {after:.2f}{told}"
+        comparison = f" ({before[0]:.2f} in the source model)" if before and before[0] is not None else ""
+        what = f"after one English sentence the model ends the text with probability {after:.2f}{comparison}"
         yield Finding("the end of texts", what, ENDING_HINT, breaks=False)
 
 # %% ../../nbs/05_models/17_check.ipynb #ck000004
@@ -340,7 +340,7 @@ class Check(NamedTuple):
 
     about: str  # what it looks at
     find: Callable[[Served], Iterator[Finding]]
-    of: tuple[str, ...] = ("folder", "gguf")  # what it can look at
+    kinds: tuple[str, ...] = ("folder", "gguf")  # what it can look at
     beside: bool = False  # whether it compares with the source model
 
 
@@ -419,8 +419,7 @@ def check_model(
     servers : sequence of str, default ("transformers", "vllm", "gguf")
         Those that matter; "gguf" is llama.cpp, of a folder its converter and what runs its files.
     compare : bool, default True
-        Whether ids, tied embeddings, copied rows and all other tensors are compared with the source model's, which
-        reads both.
+        Whether ids, tied embeddings, copied rows and all other tensors are compared with the source model's.
     source : str or pathlib.Path, optional
         The source model; left out, that of a folder is where ``vocab_lit.json`` says, and a GGUF file is not compared.
     text : sequence of paths, optional
@@ -430,7 +429,7 @@ def check_model(
     -------
     list of Finding
         Those that break a server first; none where nothing is wrong. As a string, a finding says what is so, where, and
-        what to do. What llama.cpp itself says of a GGUF file stands among them, or that it is not installed.
+        what to do. Of a GGUF file llama.cpp's own answers are among them, or that it is not installed.
 
     Raises
     ------
@@ -452,7 +451,7 @@ def check_model(
     compare = compare and (kind == "folder" or source is not None)
     findings = [broken] if broken else []
     for check in CHECKS:
-        if served and not broken and kind in check.of and (compare or not check.beside):
+        if served and not broken and kind in check.kinds and (compare or not check.beside):
             try:
                 findings += check.find(served)
             except ValueError as e:  # a tokenizer that is not known, for example
@@ -461,8 +460,10 @@ def check_model(
                 what = f"not all was looked at: {first_line(e)}"
                 findings.append(Finding("tokens", what, "ask llama.cpp itself", breaks=False))
     about = [name for name in servers if kind == "folder" or name == "gguf"]
-    of_asked = (replace(f, servers=tuple(name for name in f.servers if name in about)) for f in dict.fromkeys(findings))
-    return sorted((finding for finding in of_asked if finding.servers), key=lambda finding: not finding.breaks)
+    of_servers = (
+        replace(f, servers=tuple(name for name in f.servers if name in about)) for f in dict.fromkeys(findings)
+    )
+    return sorted((finding for finding in of_servers if finding.servers), key=lambda finding: not finding.breaks)
 
 # %% ../../nbs/05_models/17_check.ipynb #fee5bae8
 _MOSTLY, _WITHOUT_VECTOR = 0.5, 0.3  # shares of random rows above which a warning is due
@@ -522,7 +523,7 @@ def check_usable(findings: Sequence[Finding], folder: str | Path, source: Source
         if part not in inherited:
             raise UserError(f"{folder} is written but not usable as it is: {finding}")
 
-
+# %% ../../nbs/05_models/17_check.ipynb #a4121740
 def verdict(
     plan: Plan,
     alignment: Mapping[str, object],

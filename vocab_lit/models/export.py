@@ -115,8 +115,8 @@ class Trained:
         raw, before = self.file.values(name), _numbers(self.before[self.names[name]])
         shape = self.file.tensors[name].shape
         for how, transform in _transforms(self.file, shape):
-            made = transform(before) if before.size == raw.size else before
-            if made.shape == shape and np.allclose(made, raw.reshape(shape), rtol=1e-6, atol=1e-6):
+            transformed = transform(before) if before.size == raw.size else before
+            if transformed.shape == shape and np.allclose(transformed, raw.reshape(shape), rtol=1e-6, atol=1e-6):
                 return how, transform
         raise UserError(f"{self.folder}: {self.names[name]} has changed, and how GGUF writes it is not known here")
 
@@ -171,18 +171,20 @@ def _table(trained: Trained, name: str, n: int) -> tuple[NewTensor, str]:
         raise UserError(f"{trained.folder}: {theirs} has {after.shape[0]:,} rows for {n:,} tokens; make it anew")
 
     def block(rows: slice) -> tuple[np.ndarray, np.ndarray]:
-        values, begun = after[rows], before[rows].to(after.dtype)
+        values, initial = after[rows], before[rows].to(after.dtype)
         same = np.zeros(len(values), bool)
-        same[: len(begun)] = (begun == values[: len(begun)]).reshape(len(begun), math.prod(after.shape[1:])).all(1)
+        same[: len(initial)] = (
+            (initial == values[: len(initial)]).reshape(len(initial), math.prod(after.shape[1:])).all(1)
+        )
         return np.where(same, np.arange(rows.start, rows.stop), -1), values.float().numpy()[~same]
 
     type, what = _written_type(trained.file.tensors[name].type)
     return written_table(trained.file, name, n, type, block), f"rows {what}"
 
 # %% ../../nbs/05_models/21_export.ipynb #2ee4fe16
-def _pieces(of: PreTrainedTokenizerBase) -> dict[int, str]:
+def _pieces(tokenizer: PreTrainedTokenizerBase) -> dict[int, str]:
     "The tokens by id; those of spaces alone are written in one way or the other."
-    return {id: piece.replace("▁", " ") for piece, id in of.get_vocab().items()}
+    return {id: piece.replace("▁", " ") for piece, id in tokenizer.get_vocab().items()}
 
 
 def _check_tokens(folder: Path, new: Mapping[int, str], file: GgufFile, old: Mapping[int, str]) -> None:
@@ -219,11 +221,11 @@ def _trimmed_as(folder: Path, file: GgufFile) -> Iterator[GgufFile]:
         source, trimmed = GgufSource(file.path), Path(place, file.path.name)
         fields = source.tokenizer_file.fields(set(kept))
         write_gguf(trimmed, fields, GgufTransplant(source, fields, np.array(kept), Note()).tensors)
-        made = gguf_folder(trimmed)
+        dequantised = gguf_folder(trimmed)
         try:
             yield GgufFile(trimmed)
         finally:
-            shutil.rmtree(made, ignore_errors=True)
+            shutil.rmtree(dequantised, ignore_errors=True)
 
 # %% ../../nbs/05_models/21_export.ipynb #ex000001
 def check_like(source: Source, like: str | Path) -> None:
@@ -243,7 +245,7 @@ def _check_same(source: Source, file: GgufFile) -> None:
         ours = {name: tuple(tensor.shape) for name, tensor in source.file.tensors.items()}
     else:
         stored = FolderSource.open(source).stored
-        ours = {name: stored[of].shape for name, of in _gguf_names(file, stored).items()}
+        ours = {name: stored[stored_name].shape for name, stored_name in _gguf_names(file, stored).items()}
     for name in ours:
         if name.endswith(".weight") and name not in theirs and name != _HEAD:
             raise UserError(f"it lacks {name}, which {source.path} has")
@@ -287,8 +289,8 @@ def export_gguf(folder: str | Path, like: GgufFile | str | Path, out: str | Path
     check_new_gguf(out)
     file = GgufFile.of(like)
     token_tables(file)  # which says what is wrong with it
-    with _trimmed_as(Path(folder), file) as begun:
-        return _export(Trained(Path(folder), begun), file, Path(out))
+    with _trimmed_as(Path(folder), file) as original:
+        return _export(Trained(Path(folder), original), file, Path(out))
 
 # %% ../../nbs/05_models/21_export.ipynb #a79d2c49
 def _export(trained: Trained, like: GgufFile, out: Path) -> dict[str, int]:
@@ -313,16 +315,16 @@ def _export(trained: Trained, like: GgufFile, out: Path) -> dict[str, int]:
             written.append(_table(trained, name, n))
         else:
             written.append(_whole(trained, name) if has_changed else (same_tensor(file, name), "unchanged"))
-    told = Counter(what for _, what in written)
-    if told.keys() != {"unchanged"}:
-        made = dict(made_by="vocab-lit export", trained=str(trained.folder), like=str(like.path))
-        fields[NOTE_ENTRY] = note_field(gguf_note(file, beside=False).updated(**made))
+    counts = Counter(what for _, what in written)
+    if counts.keys() != {"unchanged"}:
+        facts = dict(made_by="vocab-lit export", trained=str(trained.folder), like=str(like.path))
+        fields[NOTE_ENTRY] = note_field(gguf_note(file, beside=False).updated(**facts))
     write_gguf(out, fields, [tensor for tensor, _ in written])
     modelfile = out.with_name("Modelfile")
     if not modelfile.exists():
         modelfile.write_text(f"FROM ./{out.name}\n", encoding="utf-8", newline="\n")
         log.info(f"wrote {modelfile}; for Ollama: `ollama create NAME -f {shlex.quote(str(modelfile))}`")
-    return dict(told)
+    return dict(counts)
 
 # %% ../../nbs/05_models/21_export.ipynb #f3fccb78
 def _export_lora(trained: Trained, out: str | Path) -> dict[str, int]:

@@ -184,11 +184,10 @@ def factored(model: PreTrainedModel, layer: FactoredEmbedding) -> Iterator[PreTr
     check_tied(model)
     into, out = model.get_input_embeddings(), model.get_output_embeddings()
     weight = input_weight(model)
-    made, given = (len(layer.low_dim), layer.up.shape[-1]), tuple(weight.shape)
-    if made != given:
-        raise UserError(
-            f"the layer makes {made[0]} embeddings of {made[1]} dimensions, and the model has {given[0]} of {given[1]}"
-        )
+    n, dim = len(layer.low_dim), layer.up.shape[-1]
+    if (n, dim) != weight.shape:
+        sizes = f"{n} embeddings of {dim} dimensions, and the model has {weight.shape[0]} of {weight.shape[1]}"
+        raise UserError(f"the layer makes {sizes}")
     was_trained = weight.requires_grad
     model.add_module("factors", layer.to(weight.device).train(model.training))
     into.forward = layer.forward

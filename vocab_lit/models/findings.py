@@ -122,9 +122,9 @@ class Served:
             named = (file.get(f"tokenizer.ggml.{name}_token_id") for name in ("eos", "eot", "eom"))
             control, tokens = np.flatnonzero(token_types(file) == TokenType.CONTROL).tolist(), tokens_of(file)
             return {id for id in named if id is not None} | {id for id in control if END_TOKENS.fullmatch(tokens[id])}
-        given = getattr(generation_of(self.model), "eos_token_id", None)
+        generation = getattr(generation_of(self.model), "eos_token_id", None)
         configured = getattr(vocabulary_part(self.model.config), "eos_token_id", None)
-        return set(ids_in(configured if given is None else given))
+        return set(ids_in(configured if generation is None else generation))
 
     @property
     def is_trained(self) -> bool:
@@ -154,16 +154,7 @@ def find_not_finite(served: Served) -> Iterator[Finding]:
     "Whether all embeddings are finite, and all other weights."
     damaged = "take the weights from before they were damaged"
     for table in served.tables.values():
-        rows = table.rows(len(table))
-        if rows.dtype is None:
-            continue  # a format of quantised weights
-        try:
-            ids = not_finite(rows, len(table))
-        except ValueError as e:  # a type of GGUF that cannot be dequantised
-            what = f"{table.name} was not looked at: {first_line(e)}"
-            yield Finding("embeddings", what, "update gguf", breaks=False)
-            continue
-        if ids:
+        if ids := not_finite(table.rows(len(table)), len(table)):
             tokens = [served.source.vocab[id] for id in ids[:3] if id < len(served.source.vocab)]
             named = ", ".join(f"{token.shown!r} (id {token.id:,})" for token in tokens)
             what = f"{len(ids):,} of {len(table):,} rows of {table.name} are not finite"
@@ -194,11 +185,11 @@ def find_old_ids(served: Served) -> Iterator[Finding]:
     carry_ids(due.values(), *vocabs, served.model.can_generate())
     for file in before.keys() & now.keys():
         ids = [defaultdict(list) for _ in range(3)]  # by name, in the order of the parts
-        for of, configs in zip(ids, (before, due, now)):
+        for values, configs in zip(ids, (before, due, now)):
             for name, value in written_ids(configs[file]):
-                of[name].append(value)
+                values[name].append(value)
         for name in sorted(ids[0]):
-            for old, new, found in zip(*(of[name] for of in ids)):
+            for old, new, found in zip(*(values[name] for values in ids)):
                 if found == old != new:
                     what = f"{file} has {name} {old} as the source model has it, and the same token is {new} here"
                     yield Finding("special ids", what, f"write {json.dumps(new)}")
@@ -239,11 +230,11 @@ class Bytes(NamedTuple):
         "Whether two tensors have the same shape, format and numbers."
         if (self.shape, self.format) != (other.shape, other.format):
             return False
-        with open(self.file, "rb") as left, open(other.file, "rb") as right:
-            left.seek(self.start)
-            right.seek(other.start)
+        with open(self.file, "rb") as first, open(other.file, "rb") as second:
+            first.seek(self.start)
+            second.seek(other.start)
             sizes = (min(_BYTES, self.size - start) for start in range(0, self.size, _BYTES))
-            return all(left.read(size) == right.read(size) for size in sizes)
+            return all(first.read(size) == second.read(size) for size in sizes)
 
 
 def _places(source: Source | None) -> dict[str, Bytes]:
@@ -303,7 +294,7 @@ def _find_other_rows(served: Served, ids: np.ndarray, old_ids: np.ndarray) -> It
             if served.source.is_gguf:  # in a folder it is reported with the other weights
                 what = f"{table.name} is {kind}, and {old_kind} in the source model; no rows were compared"
                 yield Finding("embeddings", what, "nothing, where that was asked for", breaks=False)
-        elif now.dtype is not None and (changed := list(_differing(now, was, ids, old_ids))):
+        elif changed := list(_differing(now, was, ids, old_ids)):
             what = f"{len(changed):,} of {len(ids):,} rows of {table.name} are not the source model's, such as "
             few = " ".join(served.source.vocab[id].shown or str(id) for id in changed[:3])
             yield Finding("embeddings", what + few, _TRAINED if trained else _ANEW, breaks=not trained)

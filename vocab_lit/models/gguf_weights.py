@@ -49,6 +49,7 @@ class GgufTable:
 
     def __init__(self, file: GgufFile, name: str):
         self.file, self.name, self.shape = file, name, file.tensors[name].by_row.shape
+        self.type_name = type_name(file.tensors[name].type)  # its quantisation, such as Q8_0
 
     @property
     def dtype(self) -> torch.dtype:
@@ -56,11 +57,6 @@ class GgufTable:
         import torch
 
         return torch.float32
-
-    @property
-    def type_name(self) -> str:
-        "Its quantisation, such as Q8_0."
-        return type_name(self.file.tensors[self.name].type)
 
     def __len__(self) -> int:
         return self.shape[0]

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'Index', 'VOCABULARY_FIELDS', 'Shapes', 'Replaced', 'Made', 'HEADS', 'StoredTensor', 'read_header',
+__all__ = ['log', 'Index', 'VOCABULARY_FIELDS', 'Shapes', 'Replaced', 'NewValues', 'HEADS', 'StoredTensor', 'read_header',
            'stored_tensors', 'vocabulary_fields', 'vocabulary_part', 'set_vocabulary_size', 'empty_weights',
            'tensor_shapes', 'token_dimensions', 'RowsInParts', 'FileTensor', 'ModelFiles', 'files_of',
            'replace_tensors', 'input_weight', 'rows_of', 'meta_model', 'absent_pooler', 'read_some', 'save_model',
@@ -121,12 +121,12 @@ def stored_tensors(folder: str | Path) -> dict[str, StoredTensor]:
             return {}  # pickles are for transformers to read
         try:
             tensors |= read_header(file)
-        except FileNotFoundError:
-            what = f"{file.name}, which {index} names, is missing"
-            raise UserError(f"{folder}: the weights do not load: {what}; download or copy it again") from None
-        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-            what = f"{file.name} is damaged or cut short"
-            raise UserError(f"{folder}: the weights do not load: {what}; download or copy it again") from None
+        except (FileNotFoundError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as e:
+            is_missing = isinstance(e, FileNotFoundError)
+            problem = f", which {index} names, is missing" if is_missing else " is damaged or cut short"
+            raise UserError(
+                f"{folder}: the weights do not load: {file.name}{problem}; download or copy it again"
+            ) from None
     return tensors
 
 # %% ../../nbs/05_models/02_lazy_weights.ipynb #82083011
@@ -251,17 +251,19 @@ class FileTensor(torch.Tensor):
             return func(*args, **kwargs or {})
 
     @staticmethod
-    def of(tensor: torch.Tensor, stored: StoredTensor | None = None, in_parts: RowsInParts | None = None) -> FileTensor:
+    def like(
+        tensor: torch.Tensor, stored: StoredTensor | None = None, in_parts: RowsInParts | None = None
+    ) -> FileTensor:
         "A tensor of the same shape, format and kind."
-        made = torch.Tensor._make_subclass(FileTensor, tensor.detach(), tensor.requires_grad)
-        made._is_param = isinstance(tensor, nn.Parameter)
-        made.stored, made.in_parts = stored, in_parts
-        return made
+        copied = torch.Tensor._make_subclass(FileTensor, tensor.detach(), tensor.requires_grad)
+        copied._is_param = isinstance(tensor, nn.Parameter)
+        copied.stored, copied.in_parts = stored, in_parts
+        return copied
 
     def __deepcopy__(self, memo: dict[int, object]) -> FileTensor:
-        memo[id(self)] = made = FileTensor.of(self, self.stored, self.in_parts)
-        made.data = made.data.clone()
-        return made
+        memo[id(self)] = copied = FileTensor.like(self, self.stored, self.in_parts)
+        copied.data = copied.data.clone()
+        return copied
 
 # %% ../../nbs/05_models/02_lazy_weights.ipynb #38fd9352
 class ModelFiles(nn.Module):
@@ -353,7 +355,7 @@ def meta_model(
             continue
         if len(sources) != 1 or sources[0].shape != tuple(tensor.shape):
             return None  # missing, stored twice, or of another version
-        new[tensor] = FileTensor.of(tensor, sources[0])
+        new[tensor] = FileTensor.like(tensor, sources[0])
     replace_tensors(model, new)
     files.stored, files.unknown = stored, {name: t for name, t in stored.items() if name not in own}
     return model.eval()
@@ -384,10 +386,10 @@ def _copy_part(source: IO[bytes], target: IO[bytes], start: int, size: int) -> N
 
 
 Replaced = dict[str, torch.Tensor | RowsInParts]  # what is written instead of stored tensors
-Made = Callable[[str, StoredTensor], torch.Tensor | None]  # what is written for a tensor; None: what is there
+NewValues = Callable[[str, StoredTensor], torch.Tensor | None]  # what is written for a tensor; None: what is there
 
 
-def _write_file(out: Path, tensors: dict[str, StoredTensor], replaced: Replaced, made: Made | None) -> None:
+def _write_file(out: Path, tensors: dict[str, StoredTensor], replaced: Replaced, values_of: NewValues | None) -> None:
     "Write one file again, of which `tensors` are all tensors by name."
     head: dict[str, object] = {"__metadata__": {"format": "pt"}}
     at = 0
@@ -401,8 +403,8 @@ def _write_file(out: Path, tensors: dict[str, StoredTensor], replaced: Replaced,
         target.write(len(header).to_bytes(8, "little") + header)
         for name, t in tensors.items():
             new = replaced.get(name)
-            if new is None and made:
-                new = made(name, t)
+            if new is None and values_of:
+                new = values_of(name, t)
             if new is None:
                 _copy_part(source, target, t.start, t.size)
                 continue
@@ -454,7 +456,7 @@ def save_model(model: PreTrainedModel, folder: str | Path) -> None:
         raise UserError(f"{min(lost)}, which a {type(model).__name__} does not know, cannot be written by transformers")
 
 # %% ../../nbs/05_models/02_lazy_weights.ipynb #67a5f28d
-def save_meta_model(model: PreTrainedModel, folder: str | Path, made: Made | None = None) -> None:
+def save_meta_model(model: PreTrainedModel, folder: str | Path, values_of: NewValues | None = None) -> None:
     """As `save_pretrained`, for a meta model: its files again, with what was replaced or is made now.
 
     `made` makes other values of stored tensors, one in memory at a time.
@@ -475,8 +477,8 @@ def save_meta_model(model: PreTrainedModel, folder: str | Path, made: Made | Non
     paths = sorted({t.file for t in files.stored.values()})
     for file in tqdm(paths, desc="writing weights", unit=" files", delay=2, leave=False):
         tensors = {name: t for name, t in files.stored.items() if t.file == file}
-        if made or tensors.keys() & replaced.keys():
-            _write_file(folder / file.name, tensors, replaced, made)
+        if values_of or tensors.keys() & replaced.keys():
+            _write_file(folder / file.name, tensors, replaced, values_of)
         else:
             with open(file, "rb") as source, open(folder / file.name, "wb") as target:
                 _copy_part(source, target, 0, file.stat().st_size)
@@ -518,8 +520,8 @@ def _modules_beside(folder: Path) -> list[dict[str, str]]:  # type and path of e
     if not file.is_file():
         return []
     try:
-        given = json.loads(file.read_text(encoding="utf-8"))
-        modules = [{"type": m["type"].rpartition(".")[2], "path": m["path"]} for m in given]
+        listed_modules = json.loads(file.read_text(encoding="utf-8"))
+        modules = [{"type": m["type"].rpartition(".")[2], "path": m["path"]} for m in listed_modules]
     except (ValueError, LookupError, TypeError, AttributeError):
         raise UserError(f"{file} is damaged; download or copy the model again") from None
     for module in modules:

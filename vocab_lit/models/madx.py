@@ -74,8 +74,8 @@ class Adapter(nn.Module):
             n = len(ACT2FN)
             raise UserError(f"no activation {config.activation!r}; relu and gelu are usual, and transformers has {n}")
         if not (0 < config.reduction < float("inf") and 0 <= config.invertible < float("inf")):
-            given = f"reduction {config.reduction} and invertible {config.invertible}"
-            raise UserError(f"{given}: give numbers above 0 (invertible may be 0)")
+            sizes = f"reduction {config.reduction} and invertible {config.invertible}"
+            raise UserError(f"{sizes}: give numbers above 0 (invertible may be 0)")
         if wrong := [i for i in config.leave_out if not -n_layers <= i < n_layers]:
             raise UserError(f"there is no layer {wrong[0]} to leave out; the model has {n_layers}, from 0")
         if config.invertible and width % 2:
@@ -123,9 +123,9 @@ class _Hooks(nn.Module):
 
     def __init__(self, model: PreTrainedModel, stack: str, inverse: str):
         choices = (("stack", stack, "library, paper"), ("inverse", inverse, "mlm, always, never"))
-        for name, given, known in choices:
-            if given not in known.split(", "):
-                raise UserError(f"{name}={given!r}; choose from {known}")
+        for name, value, known in choices:
+            if value not in known.split(", "):
+                raise UserError(f"{name}={value!r}; choose from {known}")
         if hasattr(model, "madx"):
             raise UserError(f"this {type(model).__name__} has adapters already, as model.madx; add to those")
         ends, base, out = _ends(model), model.base_model, model.get_output_embeddings()
@@ -205,16 +205,16 @@ def _vocabulary(
     for name, p in own.items():
         if name not in embeddings:
             raise UserError(f"the vocabulary has no {name} embeddings, which this {type(model).__name__} needs")
-        given = embeddings[name]
-        if given.shape != (len(embeddings["input"]), *p.shape[1:]):
-            told = f"the vocabulary's {name} embeddings are {tuple(given.shape)} and the model's {tuple(p.shape)}"
-            raise UserError(f"{told}; transplant into a copy of this model")
-        vocabulary[name] = nn.Parameter(given.detach().to(p).clone())
+        table = embeddings[name]
+        if table.shape != (len(embeddings["input"]), *p.shape[1:]):
+            problem = f"the vocabulary's {name} embeddings are {tuple(table.shape)} and the model's {tuple(p.shape)}"
+            raise UserError(f"{problem}; transplant into a copy of this model")
+        vocabulary[name] = nn.Parameter(table.detach().to(p).clone())
     if tokenizer is None or len(tokenizer) > len(embeddings["input"]):
         raise UserError(f"give the tokenizer of the {len(embeddings['input'])} embeddings")
     if tokenizer.pad_token_id != pad:
-        told = f"the tokenizer of the vocabulary pads with id {tokenizer.pad_token_id} and the model with {pad}"
-        raise UserError(f"{told}; train one of the model's own kind")
+        problem = f"the tokenizer of the vocabulary pads with id {tokenizer.pad_token_id} and the model with {pad}"
+        raise UserError(f"{problem}; train one of the model's own kind")
     return nn.ParameterDict(vocabulary)
 
 # %% ../../nbs/05_models/13_madx.ipynb #4f27029b
@@ -248,8 +248,8 @@ class _Registry(_Hooks):
         shape, at = self.model.config, next(self.model.parameters())
         width = input_weight(self.model).shape[1]
         if config.invertible and width != shape.hidden_size:
-            told = f"the embeddings have {width} dimensions and the layers {shape.hidden_size}"
-            raise UserError(f"{told}; an invertible adapter needs the same number in both")
+            problem = f"the embeddings have {width} dimensions and the layers {shape.hidden_size}"
+            raise UserError(f"{problem}; an invertible adapter needs the same number in both")
         adapter = Adapter(config, shape.hidden_size, shape.num_hidden_layers).reset(seed)
         self.adapters[f"{kind}_{name}"] = adapter.to(at.device, at.dtype)
 

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from vocab_lit.methods.recipe import Recipe
     from vocab_lit.models.gguf_writer import GgufTransplant, GgufWriter
-    from vocab_lit.models.new_vocabulary import NewVocabulary
     from vocab_lit.models.transplant import FolderWriter, Transplant
     from vocab_lit.tokens.tokenizer_file import Built
     from vocab_lit.tokens.trim import Trimming
@@ -44,27 +43,27 @@ __all__ = ['log', 'check_tokens', 'TargetTokenizer', 'TargetVocabulary', 'embedd
            'check_transplant', 'transplant_files', 'lost_scripts', 'trim_files', 'smaller_model']
 
 # %% ../../nbs/05_models/18_pipeline.ipynb #484a9cae
-def check_tokens(source: Source, text: Sequence[str | Path], wanted: TokenizerSettings) -> Built | None:
+def check_tokens(source: Source, text: Sequence[str | Path], settings: TokenizerSettings) -> Built | None:
     """`SettingError` names the first of the given tokens that cannot be added, and its line.
 
     returns: the target tokenizer with the tokens, where nothing has to be trained for it
     """
-    if not wanted.tokens:
+    if not settings.tokens:
         return None
     from vocab_lit.methods.fvt import check_given
     from vocab_lit.tokens.load import load_tokenizer
     from vocab_lit.tokens.tokenizer_file import TokenizerFile
     from vocab_lit.tokens.vocab import Vocab
 
-    base, only_adds = source.vocab, not (text or wanted.tokenizer or wanted.extend)
-    is_given = wanted.tokenizer and (wanted.continues or not wanted.extend)
+    base, only_adds = source.vocab, not (text or settings.tokenizer or settings.extend)
+    is_given = settings.tokenizer and (settings.continues or not settings.extend)
     if is_given:
-        base = Vocab.from_tokenizer(load_tokenizer(wanted.tokenizer))
-    elif wanted.kind and not wanted.extend and wanted.kind != TokenizerFile(source.tokenizer).kind:
+        base = Vocab.from_tokenizer(load_tokenizer(settings.tokenizer))
+    elif settings.kind and not settings.extend and settings.kind != TokenizerFile(source.tokenizer).kind:
         base = None  # one of another kind is yet to be trained
-    stays = bool(wanted.extend) or only_adds
-    built = check_given(wanted.given, source.vocab, base, stays, source.looks_up_words)
-    return built if (is_given or only_adds) and not wanted.add_special_tokens else None
+    keeps_ids = bool(settings.extend) or only_adds
+    built = check_given(settings.given, source.vocab, base, keeps_ids, source.looks_up_words)
+    return built if (is_given or only_adds) and not settings.add_special_tokens else None
 
 # %% ../../nbs/05_models/18_pipeline.ipynb #pl000001
 _LOOKED_AT = 10_000  # lines
@@ -95,23 +94,21 @@ class TargetTokenizer:
         from vocab_lit.tokens.load import load_tokenizer
         from vocab_lit.tokens.special_tokens import add_markers, add_special_tokens
 
-        wanted, source = self.settings.tokenizer, self.source.tokenizer
-        own = load_tokenizer(wanted.tokenizer) if wanted.tokenizer else None
-        if own and wanted.continues:
+        settings, source = self.settings.tokenizer, self.source.tokenizer
+        own = load_tokenizer(settings.tokenizer) if settings.tokenizer else None
+        if own and settings.continues:
             check_extends(source, own)
         if self.settings.only_adds(self.text):
             own = source
         own = own or self._trained()
-        if wanted.continues:
+        if settings.continues:
             return own, own
-        if wanted.extend:  # the source's tokenizer with tokens of the target language's
-            expanded = expand_tokenizer(self.source.vocab, own, wanted.extend)
-            told = (
-                f"added {len(expanded) - len(source):,} of the first {wanted.extend:,} tokens of the target language's"
-            )
-            log.info(f"{told} tokenizer; the source vocabulary has the others, or cannot build them")
+        if settings.extend:  # the source's tokenizer with tokens of the target language's
+            expanded = expand_tokenizer(self.source.vocab, own, settings.extend)
+            added = f"added {len(expanded) - len(source):,} of the first {settings.extend:,} tokens of the target"
+            log.info(f"{added} language's tokenizer; the source vocabulary has the others, or cannot build them")
             return own, expanded
-        added = add_special_tokens(source, own) if wanted.add_special_tokens else []
+        added = add_special_tokens(source, own) if settings.add_special_tokens else []
         added += add_markers(self.source.tokenizer_file.beside.markers, source, own)  # that files beside it name
         if added:
             log.info(f"added {', '.join(added)} to the target tokenizer")
@@ -122,15 +119,15 @@ class TargetTokenizer:
         from vocab_lit.tokens.continued import build_tokenizer
         from vocab_lit.tokens.tokenizer_file import TokenizerFile
 
-        wanted = self.settings.tokenizer
-        more = f"the source's tokenizer on, for {wanted.extend:,} tokens more"
-        log.info(f"training {more if wanted.continues else f'a tokenizer of {wanted.size_in_words}'}")
+        settings = self.settings.tokenizer
+        more = f"the source's tokenizer on, for {settings.extend:,} tokens more"
+        log.info(f"training {more if settings.continues else f'a tokenizer of {settings.size_in_words}'}")
         file = TokenizerFile.of(self.source.vocab)
-        built = build_tokenizer(file, self.lines, wanted)
+        built = build_tokenizer(file, self.lines, settings)
         file.drop_parsed()
         log.info(built.about)
         if not self.at_most:
-            wanted.check_added(len(built.tokenizer) - len(self.source.tokenizer))
+            settings.check_added(len(built.tokenizer) - len(self.source.tokenizer))
         return built.tokenizer
 
     @cached_property
@@ -141,9 +138,9 @@ class TargetTokenizer:
 
         if self.with_tokens:
             return self.with_tokens
-        wanted, own = self.settings.tokenizer, self.tokenizers[1]
-        if wanted.tokens:
-            return add_given(own, wanted.given, self.source.looks_up_words)
+        settings, own = self.settings.tokenizer, self.tokenizers[1]
+        if settings.tokens:
+            return add_given(own, settings.given, self.source.looks_up_words)
         return Built(cast("PreTrainedTokenizerFast", own), "")  # no other kind can be read
 
     @cached_property
@@ -173,8 +170,8 @@ class TargetVocabulary(TargetTokenizer):
         _ = self.tokenizers
         if self.built.about:
             log.info(self.built.about)
-        if told := lost_joiners(self.built.tokenizer, islice(self.lines, _LOOKED_AT)):
-            log.warning(f"note: {told}")
+        if remark := lost_joiners(self.built.tokenizer, islice(self.lines, _LOOKED_AT)):
+            log.warning(f"note: {remark}")
 
     @cached_property
     def recipe(self) -> Recipe:
@@ -206,28 +203,21 @@ class TargetVocabulary(TargetTokenizer):
         "How well two languages' vectors were aligned; empty for other methods."
         return getattr(self.vectors, "report", {})
 
-    def new_vocabulary(self) -> NewVocabulary:
-        "What a writer is given."
-        from vocab_lit.models.new_vocabulary import NewVocabulary
-
-        init = self.settings.init
-        return NewVocabulary(self.vocab, self.recipe, self.vectors, init.seed, init.pad_to_multiple_of or 0)
-
     def note(self) -> Facts:
         "The facts that are noted beside the model."
-        wanted, settings = self.settings.tokenizer, self.settings
+        tokenizer, settings = self.settings.tokenizer, self.settings
         only_adds, more = settings.only_adds(self.text), len(self.built.tokenizer) - len(self.source.tokenizer)
-        changed = wanted.changed() | settings.vectors.changed() | settings.init.changed()
-        told = ("method", "seed", "tokenizer", "threads")  # which the note has anyway
+        changed = tokenizer.changed() | settings.vectors.changed() | settings.init.changed()
+        noted = ("method", "seed", "tokenizer", "threads")  # which the note has anyway
         return dict(
             model=self.source.name,
             text=list(self.text),
             text_size=self.size,
-            tokenizer=wanted.tokenizer or ("the source's" if only_adds else "trained on the text"),
+            tokenizer=tokenizer.tokenizer or ("the source's" if only_adds else "trained on the text"),
             vectors=self.vectors.name if self.vectors else "none",
             alignment=self.alignment,
-            settings={name: value for name, value in changed.items() if name not in told},
-            extended_by=more if wanted.extend or only_adds else 0,
+            settings={name: value for name, value in changed.items() if name not in noted},
+            extended_by=more if tokenizer.extend or only_adds else 0,
             given_tokens=len(self.built.given),
         )
 
@@ -287,7 +277,7 @@ def aligned_vectors(
         trained = None if file else train_words(text, vectors.vectors, settings.init.seed, vectors.threads)
         return open_words(file or trained, f"{side} words, trained here")
 
-    made = align_tokens(
+    aligned = align_tokens(
         words(vectors.source_vectors, Lines(*vectors.source_text), "source"),
         words(vectors.target_vectors, lines, "target"),
         source.tokenizer,
@@ -297,9 +287,9 @@ def aligned_vectors(
         vectors.normalise,
         Vocab.from_tokenizer(load_tokenizer(only)) if only else None,
     )
-    for name, value in made.report.items():
+    for name, value in aligned.report.items():
         log.info(f"{name}: {round(value, 2) if isinstance(value, float) else value}")
-    return made
+    return aligned
 
 # %% ../../nbs/05_models/18_pipeline.ipynb #pl000004
 def target_vectors(
@@ -412,7 +402,7 @@ def transplant_files(
     writer = _writer(source, settings.recipe(text), settings.init.factors)
     new.make_tokenizer()
     writer.check(new.vocab)
-    result = writer.transplanted(new.new_vocabulary())
+    result = writer.transplanted(new.vocab, new.recipe, new.vectors, settings.init)
     result.save_pretrained(out, language=language, **new.note())
     log.info(f"saved in {out}")
     if not isinstance(result, GgufTransplant):
@@ -435,7 +425,7 @@ def trim_files(
     settings: TrimSettings = TrimSettings(),
     language: str = "",
 ) -> Facts:
-    """Keep of a model's vocabulary what texts need, and save it as another one, a GGUF file as a GGUF file.
+    """Remove the tokens that texts do not use from a model, and save it as another one (Abdaoui et al., 2020).
 
     Parameters
     ----------
@@ -455,10 +445,6 @@ def trim_files(
     dict
         `sizes` before and after (tokens, parameters, MB), `texts` (what becomes of each, and of lines that were not
         counted), `curve` (how many of these are tokenized identically, by size) and `lost` (tokens removed by script).
-
-    References
-    ----------
-    Abdaoui et al. (2020), "Load What You Need: Smaller Versions of Multilingual BERT".
 
     Examples
     --------

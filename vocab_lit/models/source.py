@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from vocab_lit.models.loading import ModelFolder, load_in_memory, open_in_files
 from vocab_lit.models.model_class import (
     is_decoder,
     is_masked,
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from vocab_lit.methods.plan import Plan
     from vocab_lit.models.gguf_weights import GgufTable
     from vocab_lit.models.lazy_weights import StoredTensor
-    from vocab_lit.models.loading import ModelFolder
     from vocab_lit.models.token_tensors import TokenTensor
     from vocab_lit.tokens.gguf_tokenizer import GgufTokenizer
     from vocab_lit.tokens.tokenizer_file import TokenizerFile
@@ -71,6 +71,7 @@ class Source:
     sizes: dict[str, float]  # tokens, parameters and megabytes
     note: Note  # on how vocab-lit made it; without facts for others
     tokenizer: PreTrainedTokenizerBase  # that the model was trained with
+    tokenizer_file: TokenizerFile  # the same, as it is read and changed here
     plan: Plan  # where its embeddings came from, where vocab-lit made it
 
     def __init__(self, path: str | Path):
@@ -97,13 +98,6 @@ class Source:
     def name(self) -> str:  # for records
         "The whole path of a folder or file, or the name on the Hub."
         return str(Path(self.path).resolve()) if Path(self.path).exists() else self.path
-
-    @cached_property
-    def tokenizer_file(self) -> TokenizerFile:
-        "The tokenizer, read once: what is asked of it, and what is made of it."
-        from vocab_lit.tokens.tokenizer_file import TokenizerFile
-
-        return TokenizerFile(self.tokenizer)
 
     @cached_property
     def vocab(self) -> Vocab:
@@ -171,7 +165,7 @@ def _downloaded(name: str) -> Path:
     return folder
 
 # %% ../../nbs/05_models/04_source.ipynb #fs000001
-class _ModelFiles(Source):
+class _ModelFiles(Source, ModelFolder):
     "The tokenizer, configuration and weight files of a folder or name."
 
     @cached_property
@@ -298,24 +292,14 @@ class FolderSource(_ModelFiles):
         "Whether it is a causal language model, and no masked one."
         return not is_masked(self.open_weights())
 
-    @property
-    def _folder(self) -> ModelFolder:
-        from vocab_lit.models.loading import ModelFolder
-
-        return ModelFolder(self.path, self.files, self.config, self.model_class, self.stored)
-
     def load(self) -> PreTrainedModel:
         "Load the model with all its weights, in their number format; `UserError` where some are missing or damaged."
-        from vocab_lit.models.loading import load_in_memory
-
-        return load_in_memory(self._folder)
+        return load_in_memory(self)
 
     def open_weights(self) -> PreTrainedModel:
         "The model with its weights left in their files where these allow it, for `transplant`."
-        from vocab_lit.models.loading import open_in_files
-
         self.check_unquantised()
-        return open_in_files(self._folder) or self.load()
+        return open_in_files(self) or self.load()
 
 # %% ../../nbs/05_models/04_source.ipynb #cn000001
 _ENCODERS = re.compile(r"bert|t5encoder|.*-bert.*")

@@ -152,9 +152,9 @@ def replace_token_embeddings(model: PreTrainedModel, new_of: Callable[[str, torc
     """
     tensors, new = token_tensors(model), {}
     for role, t in tensors.items():
-        made = new_of(role, t.tensor)
-        is_plain = isinstance(t.tensor, nn.Parameter) and not isinstance(made, nn.Parameter)
-        new[t.tensor] = nn.Parameter(made, requires_grad=t.tensor.requires_grad) if is_plain else made
+        new_tensor = new_of(role, t.tensor)
+        is_plain = isinstance(t.tensor, nn.Parameter) and not isinstance(new_tensor, nn.Parameter)
+        new[t.tensor] = nn.Parameter(new_tensor, requires_grad=t.tensor.requires_grad) if is_plain else new_tensor
     replace_tensors(model, new)
     size = new[tensors["input"].tensor].shape[tensors["input"].dimension]
     rename_value(model, VOCABULARY_FIELDS, vocabulary_part(model.config).vocab_size, size)
@@ -183,7 +183,7 @@ def with_few_rows(model: PreTrainedModel, n: int) -> PreTrainedModel | None:
         if tensor.shape == rows.shape:
             tensor.data.copy_(rows[:])
         elif isinstance(rows, StoredTensor):
-            tables[tensor] = FileTensor.of(tensor, rows)
+            tables[tensor] = FileTensor.like(tensor, rows)
     replace_tensors(small, tables)
     return small.eval()
 
@@ -230,9 +230,11 @@ def check_positions(model: PreTrainedModel, target: Vocab) -> None:
         is_plain = type(table) is nn.Embedding and getattr(parent, "padding_idx", None) == table.padding_idx
         if not is_plain or name not in other or other[name][1].padding_idx != other_pad:
             old = positions[min(moved)][1].padding_idx
-            told = f"a {type(model).__name__} numbers positions from its padding token on, which has id {old}, and that"
+            problem = (
+                f"a {type(model).__name__} numbers positions from its padding token on, which has id {old}, and that"
+            )
             hint = f"give a target tokenizer whose padding token has id {old}"
-            raise UserError(f"{told} of the target tokenizer has id {pad}; {hint}")
+            raise UserError(f"{problem} of the target tokenizer has id {pad}; {hint}")
 
 # %% ../../nbs/05_models/05_token_tensors.ipynb #mp000001
 def move_positions(model: PreTrainedModel, pad: int) -> list[str]:
