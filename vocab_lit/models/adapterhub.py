@@ -240,10 +240,8 @@ def read_config(folder: str | Path, model: PreTrainedModel | None = None) -> tup
     for field in ("model_type", "hidden_size"):
         here = getattr(model.config, field) if model is not None else facts.get(field)
         if facts.get(field) != here:
-            raise UserError(
-                f"{file}: the adapter is for {field} {facts.get(field)!r} and this model has {here!r}; "
-                "give the model it was trained for"
-            )
+            problem = f"{file}: the adapter is for {field} {facts.get(field)!r} and this model has {here!r}"
+            raise UserError(f"{problem}; give the model it was trained for")
     return facts, config
 
 # %% ../../nbs/05_models/14_adapterhub.ipynb #5a3870f1
@@ -302,10 +300,8 @@ def _numbered(model: PreTrainedModel, config: Facts) -> dict[str, str]:
         ("masked_lm", 2, "gelu"): dict(zip(("0", "2", "3"), names)),
     }
     if (kind, layers, activation) not in shapes or config.get("use_pooler"):
-        raise UserError(
-            f"a head of type {kind} with {layers} layers and activation {activation} has no counterpart "
-            f"in a {type(model).__name__}"
-        )
+        head = f"a head of type {kind} with {layers} layers and activation {activation}"
+        raise UserError(f"{head} has no counterpart in a {type(model).__name__}")
     return shapes[kind, layers, activation]
 
 

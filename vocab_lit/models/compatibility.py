@@ -188,10 +188,10 @@ def _check_ids(model: PreTrainedModel, source: Vocab, target: Vocab) -> None:
     before = {token.piece for token in taken_for_times(source, generation)}
     carry_ids([generation] if generation else [], source, target)
     if new := [token for token in taken_for_times(target, generation) if token.piece not in before]:
-        problem = f"{what} takes ids behind <|notimestamps|> for times, and the target vocabulary has "
-        raise UserError(
-            f"{problem}{len(new):,} other tokens there, such as {new[0].shown!r}; trim it, or put them before"
+        problem = (
+            f"{what} takes ids behind <|notimestamps|> for times, and the target vocabulary has {len(new):,} other"
         )
+        raise UserError(f"{problem} tokens there, such as {new[0].shown!r}; trim it, or put them before")
 
 # %% ../../nbs/05_models/08_compatibility.ipynb #3386c605
 def check_target(model: PreTrainedModel, source: Vocab, target: Vocab) -> None:

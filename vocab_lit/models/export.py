@@ -189,13 +189,11 @@ def _pieces(tokenizer: PreTrainedTokenizerBase) -> dict[int, str]:
 
 def _check_tokens(folder: Path, new: Mapping[int, str], file: GgufFile, old: Mapping[int, str]) -> None:
     "`ValueError` where an id of a file is another token in a folder."
-    other = next((id for id, piece in sorted(old.items()) if new.get(id) != piece), None)
-    if other is None:
-        return
-    here = repr(new[other]) if other in new else "no token"
-    what = f"the id {other:,} is {here}, and in {file.path} {old[other]!r}"
-    hint = "give as --like the file that training began with; a vocabulary that was replaced has none"
-    raise UserError(f"{folder}: {what}; {hint}")
+    for id, piece in sorted(old.items()):
+        if new.get(id) != piece:
+            found = repr(new[id]) if id in new else "no token"
+            hint = "give as --like the file that training began with; a vocabulary that was replaced has none"
+            raise UserError(f"{folder}: the id {id:,} is {found}, and in {file.path} {piece!r}; {hint}")
 
 
 @contextmanager
@@ -240,26 +238,23 @@ def check_like(source: Source, like: str | Path) -> None:
 
 def _check_same(source: Source, file: GgufFile) -> None:
     "`UserError` where weights or tokens of a file are not those of a source."
-    theirs = {name: tuple(tensor.shape) for name, tensor in file.tensors.items()}
+    file_sizes = {name: math.prod(tensor.shape) for name, tensor in file.tensors.items()}
     if isinstance(source, GgufSource):
-        ours = {name: tuple(tensor.shape) for name, tensor in source.file.tensors.items()}
+        sizes = {name: math.prod(tensor.shape) for name, tensor in source.file.tensors.items()}
     else:
         stored = FolderSource.open(source).stored
-        ours = {name: stored[stored_name].shape for name, stored_name in _gguf_names(file, stored).items()}
-    for name in ours:
-        if name.endswith(".weight") and name not in theirs and name != _HEAD:
-            raise UserError(f"it lacks {name}, which {source.path} has")
-    layers = (name for name in theirs if name.startswith("blk."))
-    for name in sorted({*token_tables(file), *layers} - {_HEAD}):
-        if name not in ours:
-            raise UserError(f"it has {name}, which {source.path} lacks")
-    for name in ours.keys() & theirs.keys():
-        if math.prod(ours[name]) != math.prod(theirs[name]):
-            raise UserError(f"{name} has the shape {theirs[name]}, and in {source.path} {ours[name]}")
+        sizes = {name: math.prod(stored[stored_name].shape) for name, stored_name in _gguf_names(file, stored).items()}
+    # tables and layers of the file, weights of the source, and all that both have
+    names = {*token_tables(file), *(name for name in file_sizes if name.startswith("blk."))}
+    names |= {name for name in sizes if name.endswith(".weight")}
+    for name in sorted(names - {_HEAD} | sizes.keys() & file_sizes.keys()):
+        if sizes.get(name) != file_sizes.get(name):
+            values = f"{file_sizes.get(name, 0):,} values, and in {source.path} {sizes.get(name, 0):,}"
+            raise UserError(f"the tensor {name} has {values}")
     old, new = _pieces(GgufTokenizer(file).tokenizer), _pieces(source.tokenizer)
-    other = next((id for id, piece in sorted(old.items()) if new.get(id, piece) != piece), None)
-    if other is not None:
-        raise UserError(f"the id {other:,} is {old[other]!r}, and in {source.path} {new[other]!r}")
+    for id, piece in sorted(old.items()):
+        if new.get(id, piece) != piece:
+            raise UserError(f"the id {id:,} is {piece!r}, and in {source.path} {new[id]!r}")
 
 # %% ../../nbs/05_models/21_export.ipynb #ex000002
 def export_gguf(folder: str | Path, like: GgufFile | str | Path, out: str | Path) -> dict[str, int]:

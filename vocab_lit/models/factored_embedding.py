@@ -172,10 +172,8 @@ def check_tied(model: PreTrainedModel) -> None:
     "`ValueError` where the output matrix is not the input embeddings'."
     out = model.get_output_embeddings()
     if out is not None and out.weight is not model.get_input_embeddings().weight:
-        raise UserError(
-            f"the output matrix of this {type(model).__name__} is not tied to its input embeddings, "
-            "so that factorised embeddings cannot replace it; use el-rand or el-lex"
-        )
+        problem = f"the output matrix of this {type(model).__name__} is not tied to its input embeddings"
+        raise UserError(f"{problem}, so that factorised embeddings cannot replace it; use el-rand or el-lex")
 
 
 @contextmanager

@@ -124,9 +124,8 @@ def stored_tensors(folder: str | Path) -> dict[str, StoredTensor]:
         except (FileNotFoundError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as e:
             is_missing = isinstance(e, FileNotFoundError)
             problem = f", which {index} names, is missing" if is_missing else " is damaged or cut short"
-            raise UserError(
-                f"{folder}: the weights do not load: {file.name}{problem}; download or copy it again"
-            ) from None
+            what = f"the weights do not load: {file.name}{problem}"
+            raise UserError(f"{folder}: {what}; download or copy it again") from None
     return tensors
 
 # %% ../../nbs/05_models/02_lazy_weights.ipynb #82083011

@@ -96,13 +96,13 @@ def load_in_memory(folder: ModelFolder) -> PreTrainedModel:
 
     from vocab_lit.models.lazy_weights import absent_pooler, files_of, read_some
 
-    path = folder.path
-    if not folder.stored and not any(folder.files.glob("pytorch_model*.bin")):
+    path, model_class, stored = folder.path, folder.model_class, folder.stored  # which name the path where they fail
+    if not stored and not any(folder.files.glob("pytorch_model*.bin")):
         has = "neither model.safetensors nor pytorch_model.bin, nor an index of several such files"
         raise UserError(f"{path} has {has}; write the weights by transformers' save_pretrained")
     with folder.reading():
         try:
-            model, report = load_with_report(folder.model_class, folder.files, dtype=folder.wide_format)
+            model, report = load_with_report(model_class, folder.files, dtype=folder.wide_format)
         except pickle.UnpicklingError:
             what = "its pickled weights are damaged or hold more than plain tensors"
             raise UserError(f"{path}: {what}; they are not read, as a pickle can run programs") from None
@@ -119,7 +119,7 @@ def load_in_memory(folder: ModelFolder) -> PreTrainedModel:
         def is_left_out(name: str) -> bool:
             return name in unexpected or bool(name not in own and re.search(ignored, name))
 
-        files_of(model).unknown = read_some(folder.files, folder.stored, is_left_out)
+        files_of(model).unknown = read_some(folder.files, stored, is_left_out)
     absent = absent_pooler(model, report["missing_keys"])
     _note_origin(model, folder, absent)
     if missing := sorted(set(report["missing_keys"]) - set(absent)):
@@ -135,8 +135,9 @@ def open_in_files(folder: ModelFolder) -> PreTrainedModel | None:
     "Open a model with its weights left in their files; None where these are not simply its own tensors."
     from vocab_lit.models.lazy_weights import files_of, meta_model
 
+    model_class, stored = folder.model_class, folder.stored  # which name the path where they fail
     with folder.reading():
-        model = meta_model(folder.model_class, folder.config, folder.stored)
+        model = meta_model(model_class, folder.config, stored)
     if model is not None:
         _read_generation(model, folder)
         _note_origin(model, folder, files_of(model).absent)

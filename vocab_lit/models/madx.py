@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import re
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -28,18 +29,14 @@ if TYPE_CHECKING:
 __all__ = ['LANGUAGE', 'TASK', 'Bottleneck', 'Coupling', 'Adapter', 'check_name', 'MadX']
 
 # %% ../../nbs/05_models/13_madx.ipynb #94090e4e
-class Bottleneck(nn.Module):
+class Bottleneck(nn.Sequential):
     "Down-projection, activation and up-projection, without a residual (Section 4.1)."
 
     def __init__(self, width: int, size: int, activation: str = "relu"):  # dimensions outside, and between
         from transformers.activations import get_activation
 
-        super().__init__()
-        self.down, self.up = nn.Linear(width, size), nn.Linear(size, width)
-        self.activation = get_activation(activation)
-
-    def forward(self, h: torch.Tensor) -> torch.Tensor:
-        return self.up(self.activation(self.down(h)))
+        down, up = nn.Linear(width, size), nn.Linear(size, width)
+        super().__init__(OrderedDict(down=down, activation=get_activation(activation), up=up))
 
 # %% ../../nbs/05_models/13_madx.ipynb #8fb24656
 class Coupling(nn.Module):
@@ -104,10 +101,8 @@ def _ends(model: PreTrainedModel) -> list[nn.Module]:
     ends = [end for layer in layers if isinstance(end := getattr(layer, "output", None), nn.Module)]
     parts = ("dense", "dropout", "LayerNorm")
     if not ends or len(ends) < len(layers) or not all(hasattr(end, name) for end in ends for name in parts):
-        raise UserError(
-            "adapters go into encoders whose layers end in a normalisation, such as BERT, RoBERTa and XLM-R; "
-            f"{model.config.model_type} is another kind"
-        )
+        kinds = "encoders whose layers end in a normalisation, such as BERT, RoBERTa and XLM-R"
+        raise UserError(f"adapters go into {kinds}; {model.config.model_type} is another kind")
     return ends
 
 
@@ -221,7 +216,7 @@ def _vocabulary(
 class _Registry(_Hooks):
     "Adding adapters, and vocabularies of language adapters."
 
-    def __init__(self, model: PreTrainedModel, stack: str, inverse: str):
+    def __init__(self, model: PreTrainedModel, stack: str = "library", inverse: str = "mlm"):
         super().__init__(model, stack, inverse)
         self.vocabularies = nn.ModuleDict()
         self.tokenizers: dict[str, PreTrainedTokenizerBase] = {}
@@ -392,9 +387,6 @@ class MadX(_InUse):
     >>> madx.languages, madx.tasks, madx.language
     (['sw'], ['ner'], 'sw')
     """
-
-    def __init__(self, model: PreTrainedModel, stack: str = "library", inverse: str = "mlm"):
-        super().__init__(model, stack, inverse)
 
     def onto(self, model: PreTrainedModel) -> MadX:
         "Attach copies of all adapters to another model, of the same encoder with another head."

@@ -246,10 +246,8 @@ def embedding_vectors(
     ids[ids >= len(rows)] = -1
     known = (ids >= 0) & np.array([t.kind in ("text", "byte") for t in vocab])
     if not known.any():
-        raise UserError(
-            f"{name}: the auxiliary model has none of the {len(vocab):,} tokens of the target vocabulary; "
-            "give one that was trained with that vocabulary"
-        )
+        problem = f"the auxiliary model has none of the {len(vocab):,} tokens of the target vocabulary"
+        raise UserError(f"{name}: {problem}; give one that was trained with that vocabulary")
     matrix = np.zeros((len(vocab), rows.shape[1]), np.float32)
     matrix[known] = rows[ids[known]].float().numpy()
     if not np.isfinite(matrix).all():
