@@ -568,6 +568,8 @@ def test_a_missing_result_is_written_again_from_what_is_kept(cell_3c9acadc):
 def test_a_candidate_that_there_is_no_time_to_build_is_dropped(cell_3c9acadc):
     asked = cell_3c9acadc.asked
     place = cell_3c9acadc.place
+    from vocab_lit.models.note import Note
+
     options = AdaptOptions(minutes=5)
     race = Race(Adapt(asked.source, asked.text, options), place / "many", FakeTime())
     race.path().mkdir(parents=True)
@@ -577,7 +579,7 @@ def test_a_candidate_that_there_is_no_time_to_build_is_dropped(cell_3c9acadc):
 
         def start(race, candidate):
             race.clock.now.seconds += 9
-            return SimpleNamespace(note=made.get(candidate.name))
+            return SimpleNamespace(note=Note(**made.get(candidate.name, {})))
 
         patch.setattr("vocab_lit.app.adapt.start_of", start)
         built = _with_initial_models(race, [Candidate.read(name) for name in names])

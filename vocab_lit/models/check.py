@@ -293,10 +293,6 @@ _BY_HASH = "the converter knows tokenizers by a hash of ids, and this vocabulary
 _BY_HASH_GROWN = f"{_BY_HASH.partition(',')[0]}, which is the source's unless its test text has one of the added tokens"
 
 
-def _without_converter(served: Served) -> str:
-    return f"`vocab-lit export {served.source.path} --like SOURCE.gguf --out NEW.gguf`, with a file of the source"
-
-
 def _with_hash(name: str) -> str:
     return f"convert, which prints a chkhsh and stops; give that the name {name} in the converter's get_vocab_base_pre"
 
@@ -304,6 +300,7 @@ def _with_hash(name: str) -> str:
 def find_gguf_tokenizer(served: Served) -> Iterator[Finding]:
     "Whether llama.cpp can tokenize as the model does, as far as that can be told."
     dialect, kind, note = served.source.vocab.dialect, served.model.config.model_type, served.source.note
+    by_export = f"`vocab-lit export {served.source.path} --like SOURCE.gguf --out NEW.gguf`, with a file of the source"
 
     def found(what: str, todo: str, breaks: bool = True) -> Finding:
         return Finding("pre-tokenizer", what, todo, ("gguf",), breaks)
@@ -315,7 +312,7 @@ def find_gguf_tokenizer(served: Served) -> Iterator[Finding]:
         yield found(what, "train the vocabulary with --kind bpe")
     elif dialect.byte_fallback and kind.startswith("gemma"):
         what = "llama.cpp's converter reads Gemma's tokenizer from tokenizer.model, which is not there"
-        yield found(what, f"{_without_converter(served)}, needs none")
+        yield found(what, f"{by_export}, needs none")
     elif dialect.model == "WordPiece" and note:
         yield found(_BY_HASH, _with_hash("jina-v2-en or bert-bge"))
     elif dialect.byte_level:
@@ -327,7 +324,7 @@ def find_gguf_tokenizer(served: Served) -> Iterator[Finding]:
         if note:
             grown, todo = bool(note.extended_by), _with_hash(f'"{name}"')
             if grown or note.method == "trim":  # tokens of the source in their order
-                todo = f"{_without_converter(served)}, or {todo}"
+                todo = f"{by_export}, or {todo}"
             yield found(_BY_HASH_GROWN if grown else _BY_HASH, todo, breaks=not grown)
         bare, spaced = served.source.tokenizer(["a", " a"], add_special_tokens=False)["input_ids"]
         if served.source.generates and bare == spaced:

@@ -100,16 +100,13 @@ class FactoredEmbedding(nn.Module):
         self.tau, self.seed = tau, seed
         self.fixed_shapes = find_device().asynchronous if fixed_shapes is None else fixed_shapes
         self.low_dim = nn.Parameter(low_dim.clone())
-        self.log_z = nn.Parameter(self._initial(labels, len(up), certainty).to(low_dim.dtype).log())
+        probabilities = torch.ones(len(labels), 1, device=labels.device)  # (V', C)
+        if len(up) > 1:
+            others = (1 - certainty) / (len(up) - 1)
+            probabilities = one_hot_rows(labels, len(up)) * (certainty - others) + others
+        self.log_z = nn.Parameter(probabilities.to(low_dim.dtype).log())
         self.up = nn.Parameter(up.to(low_dim.dtype).clone(), requires_grad=train_up)
         self.at(0, 1)
-
-    @staticmethod
-    def _initial(labels, n_up, certainty):  # (V', C) probabilities
-        if n_up == 1:
-            return torch.ones(len(labels), 1, device=labels.device)
-        others = (1 - certainty) / (n_up - 1)
-        return one_hot_rows(labels, n_up) * (certainty - others) + others
 
     def at(self, step: int, n_steps: int) -> None:
         "Set the optimizer step, of so many: its temperature, and the seed of its choices."

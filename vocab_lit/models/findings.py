@@ -13,18 +13,18 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import torch
 
-from vocab_lit.gguf.container import GgufFile
+from vocab_lit.gguf.container import GgufFile, Tensor
 from vocab_lit.gguf.tokens import TokenType, token_types, tokens_of
 from vocab_lit.methods.plan import PLAN_FILE, Plan
 from vocab_lit.models.compatibility import not_finite
 from vocab_lit.models.endings import END_TOKENS, ids_in
 from vocab_lit.models.gguf_weights import GgufTable
-from vocab_lit.models.lazy_weights import set_vocabulary_size, token_dimensions, vocabulary_part
+from vocab_lit.models.lazy_weights import StoredTensor, set_vocabulary_size, token_dimensions, vocabulary_part
 from vocab_lit.models.model_class import configs_of, generation_of, learns_from_text
 from vocab_lit.models.source import FolderSource, GgufSource, Source
 from vocab_lit.models.token_tensors import TokenRows, TokenTensor, token_tensors
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedModel
 
 # %% auto #0
-__all__ = ['SERVERS', 'Finding', 'Served', 'find_untrained', 'find_not_finite', 'find_old_ids', 'find_other_ids', 'Bytes',
+__all__ = ['SERVERS', 'Finding', 'Served', 'find_untrained', 'find_not_finite', 'find_old_ids', 'find_other_ids', 'is_same',
            'find_changed_weights', 'find_changed_rows']
 
 # %% ../../nbs/05_models/16_findings.ipynb #82e86a7d
@@ -217,32 +217,22 @@ def find_other_ids(served: Served) -> Iterator[Finding]:
 _ROWS, _BYTES = 8192, 1 << 22  # that are compared at a time
 
 
-class Bytes(NamedTuple):
-    "Where the numbers of a tensor are, and how they are written."
-
-    file: Path
-    start: int
-    size: int
-    shape: tuple[int, ...]
-    format: str | int
-
-    def same(self, other: Bytes) -> bool:
-        "Whether two tensors have the same shape, format and numbers."
-        if (self.shape, self.format) != (other.shape, other.format):
-            return False
-        with open(self.file, "rb") as first, open(other.file, "rb") as second:
-            first.seek(self.start)
-            second.seek(other.start)
-            sizes = (min(_BYTES, self.size - start) for start in range(0, self.size, _BYTES))
-            return all(first.read(size) == second.read(size) for size in sizes)
+def is_same(a: Tensor | StoredTensor, b: Tensor | StoredTensor) -> bool:
+    "Whether two tensors in files have the same shape, format and numbers."
+    if (a.shape, a.type) != (b.shape, b.type):
+        return False
+    with open(a.file, "rb") as first, open(b.file, "rb") as second:
+        first.seek(a.offset)
+        second.seek(b.offset)
+        sizes = (min(_BYTES, a.bytes - start) for start in range(0, a.bytes, _BYTES))
+        return all(first.read(size) == second.read(size) for size in sizes)
 
 
-def _places(source: Source | None) -> dict[str, Bytes]:
-    "Where all tensors of a source are, by name."
+def _in_files(source: Source | None) -> Mapping[str, Tensor | StoredTensor]:
+    "The tensors in the files of a source, by name."
     if isinstance(source, GgufSource):
-        return {n: Bytes(t.file, t.offset, t.bytes, t.shape, t.type) for n, t in source.file.tensors.items()}
-    stored = source.stored if isinstance(source, FolderSource) else {}
-    return {n: Bytes(t.file, t.start, t.size, t.shape, t.format) for n, t in stored.items()}
+        return source.file.tensors
+    return source.stored if isinstance(source, FolderSource) else {}
 
 
 def find_changed_weights(served: Served) -> Iterator[Finding]:
@@ -250,7 +240,7 @@ def find_changed_weights(served: Served) -> Iterator[Finding]:
     of_file, trained = served.source.is_gguf, served.is_trained
     if not of_file and (trained or not (served.source.note or served.before)):
         return
-    before, after = _places(served.before), _places(served.source)
+    before, after = _in_files(served.before), _in_files(served.source)
     if not (before and after):
         where = served.source.note.model or "the source model"
         what = f"no safetensors files of the source model are found at {where}, and the weights were not compared"
@@ -267,7 +257,7 @@ def find_changed_weights(served: Served) -> Iterator[Finding]:
         same -= {name for name, t in after.items() if served.rows in t.shape[:1]}
         same -= token_dimensions(type(served.model), served.model.config).keys()
         same = {name for name in same if before[name].shape == after[name].shape}
-    if changed := [name for name in sorted(same) if not before[name].same(after[name])]:
+    if changed := [name for name in sorted(same) if not is_same(before[name], after[name])]:
         what = f"{len(changed):,} of {len(same):,} tensors are not the source model's, the first {changed[0]}"
         yield Finding("weights", what, _TRAINED if trained else _ANEW, breaks=not trained)
 

@@ -55,9 +55,9 @@ class StoredTensor:
     file: Path
     dtype: torch.dtype | None  # None: none of the four floating formats of models
     shape: tuple[int, ...]
-    start: int  # where it begins, in bytes from the beginning of the file
-    size: int  # bytes
-    format: str  # its number format, as the file names it
+    offset: int  # bytes from the beginning of the file
+    bytes: int
+    type: str  # its number format, as the file names it
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -72,7 +72,7 @@ class StoredTensor:
         which: as of a tensor: rows, or rows and columns
         """
         assert self.dtype is not None  # rows are asked of embeddings, which have one
-        mapped = np.memmap(self.file, f"u{self.dtype.itemsize}", "r", self.start, self.shape)
+        mapped = np.memmap(self.file, f"u{self.dtype.itemsize}", "r", self.offset, self.shape)
         parts = which if isinstance(which, tuple) else (which,)
         index = tuple(p.numpy() if isinstance(p, torch.Tensor) else p for p in parts)  # a tensor of one id is no number
         return torch.from_numpy(np.array(mapped[index])).view(self.dtype)
@@ -91,9 +91,9 @@ def read_header(file: Path) -> dict[str, StoredTensor]:
             first, end = t["data_offsets"]
             dtype, shape = _FORMATS.get(t["dtype"]), tuple(t["shape"])
             tensors[name] = StoredTensor(file, dtype, shape, 8 + length + first, end - first, t["dtype"])
-    if max((t.start + t.size for t in tensors.values()), default=8 + length) != total:
+    if max((t.offset + t.bytes for t in tensors.values()), default=8 + length) != total:
         raise UserError("another length")
-    if any(t.dtype and t.size != math.prod(t.shape) * t.dtype.itemsize for t in tensors.values()):
+    if any(t.dtype and t.bytes != math.prod(t.shape) * t.dtype.itemsize for t in tensors.values()):
         raise UserError("another shape")
     return tensors
 
@@ -336,7 +336,7 @@ def meta_model(
     for t in own.values():
         if t.dtype is None:
             return None
-        sizes[t.dtype] += t.size
+        sizes[t.dtype] += t.bytes
     if not sizes:
         return None
     dtype = getattr(config, "dtype", None) or sizes.most_common(1)[0][0]
@@ -393,8 +393,8 @@ def _write_file(out: Path, tensors: dict[str, StoredTensor], replaced: Replaced,
     head: dict[str, object] = {"__metadata__": {"format": "pt"}}
     at = 0
     for name, t in tensors.items():
-        shape, size = (replaced[name].shape, replaced[name].nbytes) if name in replaced else (t.shape, t.size)
-        head[name] = dict(dtype=t.format, shape=list(shape), data_offsets=[at, at + size])
+        shape, size = (replaced[name].shape, replaced[name].nbytes) if name in replaced else (t.shape, t.bytes)
+        head[name] = dict(dtype=t.type, shape=list(shape), data_offsets=[at, at + size])
         at += size
     header = json.dumps(head, separators=(",", ":")).encode()
     header += b" " * (-len(header) % 8)  # numbers begin at multiples of 8
@@ -405,7 +405,7 @@ def _write_file(out: Path, tensors: dict[str, StoredTensor], replaced: Replaced,
             if new is None and values_of:
                 new = values_of(name, t)
             if new is None:
-                _copy_part(source, target, t.start, t.size)
+                _copy_part(source, target, t.offset, t.bytes)
                 continue
             for part in [new] if isinstance(new, torch.Tensor) else new.parts():
                 target.write(part.contiguous().view(-1).view(torch.uint8).numpy().data)
@@ -482,7 +482,7 @@ def save_meta_model(model: PreTrainedModel, folder: str | Path, values_of: NewVa
             with open(file, "rb") as source, open(folder / file.name, "wb") as target:
                 _copy_part(source, target, 0, file.stat().st_size)
     if [file.name for file in paths] != ["model.safetensors"]:
-        size = sum(replaced[name].nbytes if name in replaced else t.size for name, t in files.stored.items())
+        size = sum(replaced[name].nbytes if name in replaced else t.bytes for name, t in files.stored.items())
         head = {"total_parameters": model.num_parameters(), "total_size": size}
         index = {"metadata": head, "weight_map": {name: t.file.name for name, t in files.stored.items()}}
         text = json.dumps(index, indent=2, sort_keys=True) + "\n"

@@ -118,8 +118,9 @@ class LoraSettings(Settings):
             raise SettingError("lora", f" {e.in_file.replace('no such option', f'no such part of {cls()}')}") from None
 
     def __str__(self) -> str:
-        values = vars(self) | dict(alpha=self.scale)
-        return ",".join(f"{name}={_written(value)}" for name, value in values.items())
+        values = vars(self) | dict(alpha=self.scale, merge="yes" if self.merge else "no")
+        texts = (f"{value:g}" if isinstance(value, float) else value for value in values.values())
+        return ",".join(f"{name}={text}" for name, text in zip(values, texts))
 
     def check(self) -> None:
         super().check()
@@ -129,13 +130,6 @@ class LoraSettings(Settings):
     def scale(self) -> float:
         "The numerator of the weight, which PEFT calls `lora_alpha`."
         return self.alpha or 2 * self.r
-
-
-def _written(value: object) -> str:
-    "A value as `LoraSettings.read` takes it."
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return f"{value:g}" if isinstance(value, float) else str(value)
 
 # %% ../../nbs/05_models/00_settings.ipynb #a1bd3646
 @settings
