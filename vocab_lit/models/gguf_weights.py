@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import logging
 import os
 import shutil
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, TypedDict
 import numpy as np
 
 from vocab_lit.gguf.container import Field, GgufFile, check_finite, parts_of, same_tensor, type_name, write_gguf
-from vocab_lit.gguf.tokens import check_whole, text_field, token_tables, tokens_of
+from vocab_lit.gguf.tokens import check_whole, token_tables, tokens_of
 from vocab_lit.models.model_class import configs_of, load_with_report
 from vocab_lit.models.note import Note, gguf_note
 from vocab_lit.text.corpus import write_json

@@ -32,6 +32,9 @@ __all__ = ['LANGUAGE', 'TASK', 'Bottleneck', 'Coupling', 'Adapter', 'check_name'
 class Bottleneck(nn.Sequential):
     "Down-projection, activation and up-projection, without a residual (Section 4.1)."
 
+    down: nn.Linear
+    up: nn.Linear
+
     def __init__(self, width: int, size: int, activation: str = "relu"):  # dimensions outside, and between
         from transformers.activations import get_activation
 
