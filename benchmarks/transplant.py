@@ -80,7 +80,7 @@ def token_bytes(folder: str) -> int:
     from vocab_lit.models.lazy_weights import stored_tensors
 
     stored = stored_tensors(folder)
-    return sum(stored[name].size for name in ("lm_head.weight", "model.embed_tokens.weight") if name in stored)
+    return sum(stored[name].bytes for name in ("lm_head.weight", "model.embed_tokens.weight") if name in stored)
 
 
 def transplant(meter: Meter, side: str, model: str, tokenizer: str, vectors: str, out: str) -> dict:

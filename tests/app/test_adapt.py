@@ -220,7 +220,7 @@ def test_each_embedding_is_told_of_in_the_source_s_tokens(cell_3c9acadc):
     from vocab_lit.app.made_folder import MadeFolder, commands
 
     made = MadeFolder.open(place / "out")
-    assert made.command == "adapt" and made.note["model"] == str(place / "model")
+    assert made.command == "adapt" and made.note.model == str(place / "model")
     assert made.plan.weights.shape == (len(tokenizer), len(source.tokenizer))
     text = [token for token in made.plan.target if token.kind == "text" and token.text == "u"][0]
     assert made.plan.explain(text.id).source.tolist() == [text.shown]
@@ -544,10 +544,10 @@ def test_every_winner_knows_how_its_embeddings_were_initialised(cell_3c9acadc):
             adapt_files(one, place / name, now=now)
         made, new = MadeFolder.open(place / name), json.loads((place / name / "new_tokens.json").read_text())
         assert made.plan.n_source == len(source.tokenizer) and made.plan.new_tokens == new, name
-        assert bool(new) == (made.note.get("method") not in (None, "trim")), name
+        assert bool(new) == (made.note.method not in ("", "trim")), name
         assert "u" in run("explain", place / name, "u"), name
-        steps = made.note.get("rows", {"kept": len(made.plan)})
-        assert sum(steps.values()) == len(made.plan) and len(made.target) == made.note.get("tokens", len(source.tokenizer))
+        steps = made.note.rows or {"kept": len(made.plan)}
+        assert sum(steps.values()) == len(made.plan) and len(made.target) == (made.note.tokens or len(source.tokenizer))
 
 
 @pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "a missing result is written again from what is kept" (0603e9d5)')
@@ -568,6 +568,8 @@ def test_a_missing_result_is_written_again_from_what_is_kept(cell_3c9acadc):
 def test_a_candidate_that_there_is_no_time_to_build_is_dropped(cell_3c9acadc):
     asked = cell_3c9acadc.asked
     place = cell_3c9acadc.place
+    from vocab_lit.models.note import Note
+
     options = AdaptOptions(minutes=5)
     race = Race(Adapt(asked.source, asked.text, options), place / "many", FakeTime())
     race.path().mkdir(parents=True)
@@ -577,7 +579,7 @@ def test_a_candidate_that_there_is_no_time_to_build_is_dropped(cell_3c9acadc):
 
         def start(race, candidate):
             race.clock.now.seconds += 9
-            return SimpleNamespace(note=made.get(candidate.name))
+            return SimpleNamespace(note=Note(**made.get(candidate.name, {})))
 
         patch.setattr("vocab_lit.app.adapt.start_of", start)
         built = _with_initial_models(race, [Candidate.read(name) for name in names])
@@ -640,6 +642,6 @@ def test_an_extended_gguf_file_knows_how_embeddings_were_initialised(cell_3c9aca
         adapt_files(Adapt(str(file), asked.text, options), place / "grown", now=now)
     made, new = MadeFolder.open(place / "grown"), json.loads((place / "grown/new_tokens.json").read_text())
     assert made.plan.new_tokens == new and len(new) == 300 and made.plan.n_source == 2502
-    assert made.note["rows"]["Copy"] < sum(made.note["rows"].values()) == made.note["tokens"]
+    assert made.note.rows["Copy"] < sum(made.note.rows.values()) == made.note.tokens
     for folder in ("grown", "grown.gguf"):
         assert "u" in run("explain", place / folder, "u")

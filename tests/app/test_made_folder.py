@@ -51,7 +51,7 @@ def test_a_model_trained_from_a_gguf_file_tells_what_made_the_file(cell_f785d263
     run("transplant", small, "--text", text, "--extend", 20, "--expansion", "continued", "--out", more)
     run("lapt", more, "--text", text, "--steps", 1, "--batch-size", 2, "--length", 32, "--out", place / "trained")
     made, file = MadeFolder.open(place / "trained"), MadeFolder.open(more)
-    assert made.command == "lapt" and made.run["model"] == str(more) and made.note["model"] == str(small)
+    assert made.command == "lapt" and made.run["model"] == str(more) and made.note.model == str(small)
     assert len(made.target) == len(file.target) == len(made.source) + 20
     assert (made.plan.weights != file.plan.weights).nnz == 0
     for gone, left in ((place / "tiny.gguf", small), (more, place / "trained")):

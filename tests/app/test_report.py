@@ -84,8 +84,10 @@ def cell_0226cce3(cell_3bf37f97):
 
 @pytest.fixture(scope='module')
 def cell_022045bc(cell_3bf37f97):
-    # nbs/09_app/04_report.ipynb, cell "NASTY = ["</script><script>alert(1)</script>", "<!--", "<b>&" (022045bc)
+    # nbs/09_app/04_report.ipynb, cell "from vocab_lit.models.note import Note" (022045bc)
     place = cell_3bf37f97.place
+    from vocab_lit.models.note import Note
+
     NASTY = ["</script><script>alert(1)</script>", "<!--", "<b>&amp;", '"\\', "\u2028", "a\nb", "مرحبا", "\u202eabc"]
 
 
@@ -100,7 +102,7 @@ def cell_022045bc(cell_3bf37f97):
         plan = Plan(vocab, [t.piece for t in vocab], matrix, np.full(n, -1), {}, np.zeros(n, int), ["Mixed"])
         folder = Path(tempfile.mkdtemp())
         found = MadeFolder(folder, folder, folder, {})
-        found.__dict__ |= dict(note=dict(model="none", method="focus", seed=0, tokenizer=""), plan=plan)
+        found.__dict__ |= dict(note=Note(model="none", method="focus", seed=0, tokenizer=""), plan=plan)
         found.__dict__ |= dict(source=vocab, target=vocab)
         return found
 

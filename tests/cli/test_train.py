@@ -408,8 +408,8 @@ def test_nothing_that_is_uploaded_names_a_folder_of_this_machine(cell_a42a8f16):
     assert len(files) == 5 and not any(str(place).encode() in file.read_bytes() for file in files)
     note = json.loads(GgufFile(shared / "exported.gguf").get("vocab_lit.note"))
     assert (note["like"], note["trained"]) == ("tiny.gguf", "of-file")
-    assert GgufSource(shared / "trimmed.gguf").note["model"] == str(tiny)  # beside it
-    assert "another file" in GgufSource(shared / "elsewhere/tiny.gguf").note["model"]
+    assert GgufSource(shared / "trimmed.gguf").note.model == str(tiny)  # beside it
+    assert "another file" in GgufSource(shared / "elsewhere/tiny.gguf").note.model
 
 
 @pytest.mark.cell('nbs/10_cli/03_train.ipynb', 'cell "a folder is checked, and uploaded where that is asked for" (a3840f94)')

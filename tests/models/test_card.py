@@ -3,7 +3,8 @@ from markdown_it import MarkdownIt
 from pathlib import Path
 from types import SimpleNamespace
 from vocab_lit.methods.registry import RECIPES
-from vocab_lit.models.card import _OURS, _of_head, card_text, keep_source_files, language_code, papers_of, source_facts, without_folders, write_adapter_card, write_card
+from vocab_lit.models.card import _OURS, _of_head, card_text, keep_source_files, language_code, papers_of, source_facts, write_adapter_card, write_card
+from vocab_lit.models.note import Note, without_folders
 from vocab_lit.text.corpus import data_path
 import json
 import pytest
@@ -240,7 +241,7 @@ def test_no_text_of_a_source_becomes_markup_or_a_link_that_runs(cell_1d9303d3):
     note = dict(method=hostile, tokens=5, language=hostile, notes=[hostile], model=hostile, training={hostile: hostile})
     note |= dict(text=[hostile], settings={hostile: hostile}, scores=[{hostile: hostile}], rows={hostile: 1})
     parser = MarkdownIt().enable("table")
-    page = parser.render(card_text(note, place / "hostile", hostile).split("---\n", 2)[2])
+    page = parser.render(card_text(Note(**note), place / "hostile", hostile).split("---\n", 2)[2])
     assert "<img" not in page and 'href="javascript' not in page and page.count("<table>") == 4, page
 
 

@@ -326,9 +326,9 @@ def test_a_transplant_is_compared_with_its_source_in_three_lines(cell_b826d96a):
     assert "finds 2%" in verdict(result.plan, {"found first": 0.01, "found in five": 0.02}, [], "x")[1]
     other = stored_tensors(place / "german")["model.layers.0.mlp.up_proj.weight"]
     with open(other.file, "r+b") as file:
-        file.seek(other.start + other.size - 1)
+        file.seek(other.offset + other.bytes - 1)
         last = file.read(1)
-        file.seek(other.start + other.size - 1)
+        file.seek(other.offset + other.bytes - 1)
         file.write(bytes([last[0] ^ 1]))
     told = [str(finding) for finding in check_model(place / "german")]
     assert any("not the source model's, the first model.layers.0.mlp.up_proj.weight" in line for line in told), told

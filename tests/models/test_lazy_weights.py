@@ -282,7 +282,7 @@ def test_every_tensor_keeps_its_number_format(cell_47976626):
         out.mkdir()
         save_meta_model(bare, out)
         after = stored_tensors(out)
-        assert {n: t.format for n, t in after.items()} == {n: t.format for n, t in kept.items()}
+        assert {n: t.type for n, t in after.items()} == {n: t.type for n, t in kept.items()}
         assert all(torch.equal(after[n][:], t[:]) for n, t in kept.items() if "embed" not in n)
         assert json.loads((out / "config.json").read_text())["dtype"] == "bfloat16"
         tiny.to(torch.float32)

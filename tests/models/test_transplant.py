@@ -492,7 +492,7 @@ def test_plain_transformers_loads_the_folder_same_logits(cell_95305b17, cell_8e0
                 if name == "roberta":
                     tokenizer.pad_token = "</s>"
                 result = transplant(model, old, tokenizer, "focus", example_vectors(tokenizer), pad_to_multiple_of=8)
-                out = result.save_pretrained(folder / f"{name}-{tied}-{family}", text="none")
+                out = result.save_pretrained(folder / f"{name}-{tied}-{family}", text=["none"])
                 again = AutoTokenizer.from_pretrained(out)
                 loaded = (AutoModelForMaskedLM if is_masked(model) else AutoModelForCausalLM).from_pretrained(out).eval()
                 ids = tokenizer("maji ziwa 1")["input_ids"]
@@ -626,7 +626,7 @@ def test_rows_read_when_they_are_written_are_those_of_the_plan(cell_95305b17):
             planned = PlannedRows(plan, table, 1)
             rows = torch.cat([*planned.parts()])
             assert torch.equal(rows, plan.apply(table[:], 1)) and rows.nbytes == planned.nbytes
-            assert rows.shape == planned.shape == planned.parameter().shape
+            assert rows.shape == planned.shape
         assert 0 < len(planned.others) <= 50
 
 

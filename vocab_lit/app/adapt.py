@@ -172,7 +172,7 @@ def _with_initial_models(race: Race, candidates: list[Candidate]) -> list[Candid
             continue
         longest = max(longest, race.clock.spent - began)
         if candidate.tokens:
-            candidate.made = start.note["extended_by" if candidate.way == "extend" else "tokens"]
+            candidate.made = start.note.extended_by if candidate.way == "extend" else start.note.tokens
         if same := next((c for c in built if (c.way, c.made) == (candidate.way, candidate.made)), None):
             race.decide(f"candidate {candidate.name} is dropped: the text gives it as many tokens as {same.name}")
             continue

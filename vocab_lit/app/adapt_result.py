@@ -26,6 +26,7 @@ from vocab_lit.models.device import on_device
 from vocab_lit.models.endings import ENDING_HINT, stops_too_early
 from vocab_lit.models.gguf_weights import plan_beside
 from vocab_lit.models.model_class import is_masked
+from vocab_lit.models.note import Note
 from vocab_lit.models.source import FolderSource
 from vocab_lit.runs.measure import bits_of, facts_of
 from vocab_lit.runs.retention import most_used, within_limit
@@ -176,7 +177,7 @@ def write_result(race: Race, winner: Candidate) -> dict[str, Any]:
         save_trained(model.to("cpu"), start, folder)  # pyright: ignore
         plan.save(folder)
         write_json(plan.new_tokens, folder / "new_tokens.json")
-        write_json(_note(race, winner, plan) | dict(adapt=report["asked"]), folder / "vocab_lit.json")
+        _note(race, winner, plan).updated(adapt=report["asked"]).write(folder)
         sides = (("source", "before"), ("adapted", "after"))
         scores = [dict(model=m, measure=row.text, score=round(getattr(row, at), 3)) for row in rows for m, at in sides]
         training = report["training"] if winner.trained.curve else {}
@@ -199,14 +200,15 @@ def untrained(race: Race, winner: Candidate) -> str:
     return race.state.untrained or "it was interrupted before the first step"
 
 
-def _note(race: Race, winner: Candidate, plan: Plan) -> dict[str, Any]:
+def _note(race: Race, winner: Candidate, plan: Plan) -> Note:
     "How the vocabulary was made, from the source."
-    note: dict[str, Any] = dict(language=race.options.language, model=race.source.name)
+    note = Note(language=race.options.language, model=race.source.name)
     if winner.way == "keep":
         return note
-    note = {name: value for name, value in start_of(race, winner).note.items() if name != "made_by"} | note
-    made = Counter(plan.steps[step] for step in plan.step.tolist())
-    return note | dict(tokens=len(start_of(race, winner).vocab), rows=dict(made))
+    start, made = start_of(race, winner), Counter(plan.steps[step] for step in plan.step.tolist())
+    facts = start.note.facts | note.facts
+    facts.pop("made_by", None)
+    return Note(**facts).updated(tokens=len(start.vocab), rows=dict(made))
 
 
 def _remove_rest(race: Race, winner: Candidate) -> None:

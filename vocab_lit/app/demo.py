@@ -178,7 +178,7 @@ def open_sides(folder: str | Path, source: str = "") -> dict[str, Side]:
     """
     try:
         made = MadeFolder.open(folder)
-        before, after = source or made.note["model"], made.model
+        before, after = source or made.note.model, made.model
     except ValueError:
         if not source:
             raise

@@ -20,9 +20,9 @@ import numpy as np
 from scipy import sparse
 
 from vocab_lit.methods.plan import Plan
-from vocab_lit.models.card import without_folders
 from vocab_lit.models.check import check_model
 from vocab_lit.models.gguf_weights import NOTE as GGUF_NOTE
+from vocab_lit.models.note import NOTE_FILE, Note, without_folders
 from vocab_lit.models.settings import is_gguf
 from vocab_lit.models.source import FolderSource, GgufSource, Source
 from vocab_lit.text.errors import UserError
@@ -60,8 +60,8 @@ class MadeFolder:
         run = read_json(folder / "lapt.json")
         if run and (file := read_json(Path(run["model"]) / GGUF_NOTE).get("file")):
             run["model"] = file  # the training began with a GGUF file, which the folder was made from
-        noted = folder if (folder / "vocab_lit.json").is_file() else Path(run.get("model") or "/nowhere")
-        if not run and not (noted / "vocab_lit.json").is_file():
+        noted = folder if (folder / NOTE_FILE).is_file() else Path(run.get("model") or "/nowhere")
+        if not run and not (noted / NOTE_FILE).is_file():
             problem = "no vocab_lit.json, so that none of transplant, trim, lapt and adapt made it"
             raise UserError(f"{folder}: {problem}; give a folder that one of them made")
         return cls(folder, folder, noted, run)
@@ -74,13 +74,13 @@ class MadeFolder:
     @property
     def command(self) -> str:
         "The command that made it; empty of a GGUF file that none made."
-        if "adapt" in self.note:
+        if self.note.adapt:
             return "adapt"
         if self.run:
             return "lapt"
         if self.own.is_gguf:
-            return self.note.get("made_by", "").removeprefix("vocab-lit ")
-        return "trim" if self.note.get("method") == "trim" else "transplant"
+            return self.note.made_by.removeprefix("vocab-lit ")
+        return "trim" if self.note.method == "trim" else "transplant"
 
     @cached_property
     def begun(self) -> MadeFolder | None:
@@ -89,10 +89,11 @@ class MadeFolder:
         return MadeFolder.open(file) if is_gguf(file) and file.is_file() else None
 
     @cached_property
-    def note(self) -> dict:
+    def note(self) -> Note:
         "The note of a transplant or trim; where there was none, what the model was made from."
-        own = self.own.note if self.own.is_gguf else read_json(self.noted / "vocab_lit.json")
-        return dict(model=self.run.get("model", str(self.folder))) | own | (self.begun.note if self.begun else {})
+        own = self.own.note if self.own.is_gguf else Note.read(self.noted)
+        facts = own.facts | (self.begun.note.facts if self.begun else {})
+        return Note(model=self.run.get("model", str(self.folder))).updated(**facts)
 
     @cached_property
     def target(self) -> Vocab:
@@ -104,10 +105,10 @@ class MadeFolder:
         "The vocabulary of the source model; None where its tokenizer is not at hand."
         if self.begun:
             return self.begun.source
-        if self.note["model"] == str(self.model):
+        if self.note.model == str(self.model):
             return self.target
         with suppress(ValueError, OSError):
-            return Source.open(self.note["model"]).vocab
+            return Source.open(self.note.model).vocab
         return None
 
     @cached_property
@@ -115,15 +116,15 @@ class MadeFolder:
         "Where the embeddings come from; in a model that kept its vocabulary each from its own."
         if self.begun:
             return self.begun.plan
-        method, of_file = self.note.get("method"), "made_by" in self.note  # of a GGUF file, whose plan stays beside it
+        method, of_file = self.note.method, self.note.made_by  # of a GGUF file, whose plan stays beside it
         if method and not of_file:
             return Plan.load(self.noted, self.target)
         if method == "trim":
             if self.source is None:
-                _tell_gone(self.note["model"])
+                _tell_gone(self.note.model)
             return kept_plan(self.target, self.source)
         if method and self.own.is_gguf:
-            return GgufSource(self.note["like"]).plan if "like" in self.note else self.own.plan
+            return GgufSource(self.note.like).plan if self.note.like else self.own.plan
         if is_gguf(self.run.get("model", "")):  # and `begun` does not find it
             _tell_gone(self.run["model"])
         return kept_plan(self.target)
@@ -185,14 +186,14 @@ def measured(made: MadeFolder) -> list[dict]:
     "Return the tables of scores, of what trimming costs and of forgetting, those that have rows."
     file, bits = made.model / "forgotten.json", made.run.get("bits_per_byte", [])
     forgotten = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else []
-    unseen = made.note.get("unseen", {})
+    unseen = made.note.unseen
     texts = [row | dict(text=Path(row["text"]).name) for row in unseen.get("texts", []) if row["unseen_lines"]]
     curve = [
         dict(tokens=row["tokens"]) | {Path(text).name: f"{share:.1%}" for text, share in row["as_before"].items()}
         for row in (unseen["curve"] if texts else ())
     ]
     found = (
-        ("scores", "Scores", "What was measured of the model.", made.note.get("scores", [])),
+        ("scores", "Scores", "What was measured of the model.", made.note.scores),
         ("bits", "Bits per byte", "They compare between vocabularies; lower is better.", _by_model(bits)),
         (
             "trim",
@@ -257,18 +258,18 @@ def commands(made: MadeFolder) -> list[str]:
         words = without_folders([model, *option_words(given), "--out", out.resolve().name])
         lines.append(shlex.join(["vocab-lit", name, *words]))
 
-    if "adapt" in note:
-        given = dict(note["adapt"])
+    if note.adapt:
+        given = dict(note.adapt)
         add("adapt", given.pop("source"), given, made.folder)
         return lines
-    if "method" in note:
-        given, is_trim = dict(text=note.get("text", [])), note["method"] == "trim"
+    if note.method:
+        given, is_trim = dict(text=note.text), note.method == "trim"
         if not is_trim:
-            tokenizer = "" if note["tokenizer"] in _NO_FILE else note["tokenizer"]
-            given |= dict(method=note["method"], seed=note["seed"] or "", tokenizer=tokenizer)
-        given |= note.get("settings", {}) | dict(language=note.get("language", ""))
-        out = Path(note.get("like") or run.get("model", made.folder))
-        add("trim" if is_trim else "transplant", note["model"], given, out)
+            tokenizer = "" if note.tokenizer in _NO_FILE else note.tokenizer
+            given |= dict(method=note.method, seed=note.seed or "", tokenizer=tokenizer)
+        given |= note.settings | dict(language=note.language)
+        out = Path(note.like or run.get("model", made.folder))
+        add("trim" if is_trim else "transplant", note.model, given, out)
     if run:
         names = {part: [name for name, _ in run.get(part, [])] for part in ("text", "keep_text")}  # without sizes
         given = dict(text=names["text"], alpha=run.get("alpha"), seed=run["seed"] or "")
@@ -276,6 +277,6 @@ def commands(made: MadeFolder) -> list[str]:
             if name in run["config"] and run["config"][name] != json.loads(json.dumps(option.default)):
                 given[name] = run["config"][name]
         add("lapt", run["model"], given | dict(names, replay=run.get("replay") or ""), made.folder)
-    if "like" in note:
-        add("export", note["trained"], dict(like=Path(note["like"]).name), made.folder)
+    if note.like:
+        add("export", note.trained, dict(like=Path(note.like).name), made.folder)
     return lines

@@ -22,7 +22,7 @@ from pydantic_core import to_json
 import vocab_lit
 from vocab_lit.app.made_folder import MadeFolder, commands, curves, tables
 from vocab_lit.methods.plan import Plan
-from vocab_lit.models.card import without_folders
+from vocab_lit.models.note import without_folders
 from vocab_lit.text.corpus import Amount, Lines, data_path, sample_lines
 from vocab_lit.text.errors import no_collection
 from vocab_lit.text.files import check_output, check_text, write_text
@@ -213,8 +213,8 @@ def token_counts(made: MadeFolder) -> dict[str, list[dict]]:
 
 def _facts(made: MadeFolder, sample: list[str]) -> dict[str, object]:
     source, target, origin = made.source, made.target, origins(made.plan)
-    facts = {"source model": without_folders(made.note["model"]), "method": made.note.get("method", "")}
-    facts |= {"language": made.note.get("language", ""), "source tokens": len(source) if source else ""}
+    facts = {"source model": without_folders(made.note.model), "method": made.note.method}
+    facts |= {"language": made.note.language, "source tokens": len(source) if source else ""}
     facts["target tokens"] = len(target)
     facts |= {f"embeddings {name}": int((origin == n).sum()) for n, name in enumerate(ORIGINS)}
     if sample:
@@ -246,11 +246,11 @@ def report_data(
     for line in tokenized:
         line["source"] = line["source"] and [at[i] for i in line["source"]]
     # remarks on missing parts, with their reasons
-    notes = list(made.note.get("notes", []))
+    notes = list(made.note.notes)
     if not sample:
         notes.append("Lines before and after: no text was given, and the folder has none; give one by --text.")
     if source is None:
-        where = without_folders(made.note["model"])
+        where = without_folders(made.note.model)
         notes.append(f"The source vocabulary: {where} is not where it was, or has no tokenizer.")
     if not made.is_model:
         notes.append("Map and check: the folder has an adapter and no whole model; `--lora ...,merge=yes` makes one.")

@@ -10,7 +10,7 @@ import shlex
 from pathlib import Path
 
 import vocab_lit
-from vocab_lit.models.card import without_folders
+from vocab_lit.models.note import without_folders
 from vocab_lit.text.corpus import json_text
 from vocab_lit.text.errors import SettingError, UserError, first_line
 from vocab_lit.text.files import files_within, read_json

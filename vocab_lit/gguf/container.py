@@ -24,8 +24,8 @@ from vocab_lit.text.files import check_written, json_object, write_file
 
 # %% auto #0
 __all__ = ['NUMBERS', 'STRING', 'ARRAY', 'PART', 'Q8_0', 'Field', 'block_sizes', 'type_name', 'Layout', 'Tensor', 'NewTensor',
-           'in_short', 'parts_of', 'GgufFile', 'dequantised', 'quantised', 'writable_type', 'same_tensor', 'gguf_bytes',
-           'write_gguf', 'not_finite', 'check_finite', 'has_finite_numbers']
+           'in_short', 'parts_of', 'GgufFile', 'quantised', 'writable_type', 'same_tensor', 'gguf_bytes', 'write_gguf',
+           'not_finite', 'check_finite', 'has_finite_numbers']
 
 # %% ../../nbs/11_gguf/00_container.ipynb #080be024
 _NUMBERS = {0: "u1", 1: "i1", 2: "u2", 3: "i2", 4: "u4", 5: "i4", 6: "f4", 7: "?", 10: "u8", 11: "i8", 12: "f8"}
@@ -205,7 +205,7 @@ def _aligned(at: int, alignment: int) -> int:
 # %% ../../nbs/11_gguf/00_container.ipynb #bce090dc
 def _read_tensors(header: _Header, n: int, fields: Mapping[str, Field]) -> dict[str, Tensor]:
     "Read where the tensors are in the file, by name."
-    listed: list[Tensor] = []
+    declared: list[Tensor] = []
     for _ in range(n):
         [name] = header.strings(1, "the name of a tensor")
         what = f"the tensor {name!r}"
@@ -220,13 +220,13 @@ def _read_tensors(header: _Header, n: int, fields: Mapping[str, Field]) -> dict[
         values = block_sizes()[type][0]
         if not all(shape) or shape[-1] % values:
             raise header.wrong(f"{what} has rows of {shape[-1]:,} values, not of whole blocks of {values}")
-        listed.append(Tensor(name, shape, type, header.file, header.number(10, what)))
+        declared.append(Tensor(name, shape, type, header.file, header.number(10, what)))
     alignment = _alignment(fields)
     if alignment < 1 or alignment & (alignment - 1):
         raise header.wrong(f"general.alignment is {alignment}, which is no power of two")
     begin = _aligned(header.at, alignment)
     tensors: dict[str, Tensor] = {}
-    for tensor in listed:
+    for tensor in declared:
         if tensor.offset % alignment:
             raise header.wrong(f"the tensor {tensor.name!r} begins at {tensor.offset:,}, no multiple of {alignment:,}")
         if tensor.name in tensors:
@@ -300,6 +300,7 @@ class GgufFile:
                 raise UserError(f"{part} is damaged: another part has the tensor {twice!r} too")
             self.fields = {name: f for name, f in (fields | self.fields).items() if not name.startswith("split.")}
             self.tensors |= tensors
+        self.architecture: str = self.get("general.architecture", "")  # by llama.cpp's name, such as gemma3
 
     @classmethod
     def of(cls, source: GgufFile | str | Path) -> GgufFile:
@@ -309,11 +310,6 @@ class GgufFile:
     def get(self, name: str, default: object = None) -> Any:
         "An entry of the metadata."
         return self.fields[name].value if name in self.fields else default
-
-    @property
-    def architecture(self) -> str:
-        "The name that llama.cpp has for the architecture, such as `gemma3`."
-        return self.get("general.architecture", "")
 
     def setting(self, name: str, default: int = 0) -> int:
         "An entry that the architecture has, such as `embedding_length`."
@@ -346,22 +342,14 @@ class GgufFile:
 
         ids: as of `rows`
         """
-        return dequantised(self.rows(name, ids), self.tensors[name].type)
+        package, type = import_extra("gguf", "gguf"), self.tensors[name].type
+        try:
+            numbers = package.quants.dequantize(self.rows(name, ids), package.GGMLQuantizationType(type))
+        except NotImplementedError:
+            raise UserError(f"the package gguf cannot dequantise {type_name(type)}") from None
+        return numbers.astype(np.float32, copy=False)
 
 # %% ../../nbs/11_gguf/00_container.ipynb #dq000001
-def dequantised(rows: np.ndarray, type: int) -> np.ndarray:  # (rows, columns) float32
-    """The numbers of rows.
-
-    rows: (rows, bytes) uint8
-    type: GGML's
-    """
-    package = import_extra("gguf", "gguf")
-    try:
-        return package.quants.dequantize(rows, package.GGMLQuantizationType(type)).astype(np.float32, copy=False)
-    except NotImplementedError:
-        raise UserError(f"the package gguf cannot dequantise {type_name(type)}") from None
-
-
 def quantised(values: np.ndarray, type: int) -> np.ndarray:  # (rows, bytes) uint8
     """Rows in the blocks of a type; `ValueError` where it cannot be written.
 
@@ -370,13 +358,13 @@ def quantised(values: np.ndarray, type: int) -> np.ndarray:  # (rows, bytes) uin
     """
     package, values = import_extra("gguf", "gguf"), np.ascontiguousarray(values, np.float32)
     try:
-        if by_hand := K_TYPES.get(type_name(type)):
-            made = by_hand(values)
+        if quantise := K_TYPES.get(type_name(type)):
+            blocks = quantise(values)
         else:
-            made = package.quants.quantize(values, package.GGMLQuantizationType(type))
+            blocks = package.quants.quantize(values, package.GGMLQuantizationType(type))
     except NotImplementedError:
         raise UserError(f"the package gguf cannot quantise {type_name(type)}") from None
-    return made.view(np.uint8).reshape(len(values), -1)
+    return blocks.view(np.uint8).reshape(len(values), -1)
 
 # %% ../../nbs/11_gguf/00_container.ipynb #c2d6fc3f
 Q8_0 = 8  # GGML's type
@@ -421,8 +409,8 @@ def _header_bytes(fields: Mapping[str, Field], tensors: Sequence[NewTensor]) -> 
         n = len(t.shape)
         header += [_string_bytes(t.name), struct.pack(f"<I{n}QIQ", n, *t.shape[::-1], t.type, at)]
         at = _aligned(at + t.bytes, alignment)
-    made = b"".join(header)
-    return made + bytes(-len(made) % alignment)
+    joined = b"".join(header)
+    return joined + bytes(-len(joined) % alignment)
 
 
 def gguf_bytes(fields: Mapping[str, Field], tensors: Sequence[NewTensor]) -> int:

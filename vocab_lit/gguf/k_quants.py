@@ -96,7 +96,7 @@ def _q6_k(rows: np.ndarray) -> np.ndarray:
 # %% ../../nbs/11_gguf/03_k_quants.ipynb #96042b11
 def _q45_k(rows: np.ndarray, high: int) -> np.ndarray:
     x = rows.reshape(-1, 8, 32)
-    scales, offsets = (made.reshape(-1, 8) for made in _scales_and_offsets(x.reshape(-1, 32), high))
+    scales, offsets = (values.reshape(-1, 8) for values in _scales_and_offsets(x.reshape(-1, 32), high))
     unit, multiples = _multiples(scales, 0, 63, 63)
     offset_unit, offset_multiples = _multiples(offsets, 0, 63, 63)
     steps, by = (unit.astype(np.float32) * multiples)[..., None], offset_unit.astype(np.float32)
@@ -106,8 +106,8 @@ def _q45_k(rows: np.ndarray, high: int) -> np.ndarray:
 
     for _ in range(4):
         offset_multiples = _whole(_divided((steps * nearest() - x).mean(-1), by), 0, 63)
-    q, s, m = (made.astype(np.uint8) for made in (nearest(), multiples, offset_multiples))
-    first, second = (made[:, :4] | made[:, 4:] >> 4 << 6 for made in (s, m))
+    q, s, m = (values.astype(np.uint8) for values in (nearest(), multiples, offset_multiples))
+    first, second = (values[:, :4] | values[:, 4:] >> 4 << 6 for values in (s, m))
     units = [unit.view(np.uint8), offset_unit.view(np.uint8)]
     parts = [*units, first, second, s[:, 4:] & 15 | (m[:, 4:] & 15) << 4]
     if high > 15:

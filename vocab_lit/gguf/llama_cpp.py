@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -67,7 +68,7 @@ class Generated:
         return len(self.ids) / self.tokens_per_second if self.tokens_per_second else 0.0
 
 
-class LlamaCpp:
+class LlamaCpp(AbstractContextManager):
     """A model in llama.cpp, in a process of its own: a context manager.
 
     path: of a GGUF file, of several parts the first
@@ -86,9 +87,9 @@ class LlamaCpp:
             raise FileNotFoundError(f"{self.path} is no file")
         self._folder = TemporaryDirectory(prefix="llama_cpp_")
         address, log = (Path(self._folder.name, name) for name in ("address", "log"))
-        given = dict(model=str(self.path), context=context, threads=threads, address=str(address), more=more)
+        options = dict(model=str(self.path), context=context, threads=threads, address=str(address), more=more)
         with open(log, "wb") as out:
-            command = [sys.executable, "-c", _PROGRAM, json.dumps(given)]
+            command = [sys.executable, "-c", _PROGRAM, json.dumps(options)]
             self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=out, stderr=out)
         self._log = log
         try:
@@ -102,8 +103,8 @@ class LlamaCpp:
         end = time.monotonic() + self.seconds
         while not address.exists():
             if self._process.poll() is not None:
-                said = self._said()
-                error = next((line for line in said if " E " in line), said[-1])
+                lines = self._log_lines()
+                error = next((line for line in lines if " E " in line), lines[-1])
                 raise UserError(f"llama.cpp does not load {self.path}: {error.partition(' E ')[2] or error}")
             if time.monotonic() > end:
                 raise self._too_long("load the file")
@@ -111,16 +112,13 @@ class LlamaCpp:
         host, _, port = address.read_text().rpartition("/")[2].partition(":")
         return host, int(port)
 
-    def _said(self) -> list[str]:
+    def _log_lines(self) -> list[str]:
         "The lines of llama.cpp's log, and how its process ended."
         lines = self._log.read_text("utf-8", "replace").splitlines()
         return [f"its process ended with {self._process.poll()}", *(line for line in lines if line.strip())]
 
     def _too_long(self, what: str) -> TimeoutError:
         return TimeoutError(f"llama.cpp took more than {self.seconds:g} seconds to {what}: {self.path}")
-
-    def __enter__(self) -> LlamaCpp:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -145,7 +143,7 @@ class LlamaCpp:
         except TimeoutError:
             raise self._too_long(what) from None
         except (OSError, http.client.HTTPException):
-            raise UserError(f"llama.cpp broke off while it was to {what}: {self._said()[-1]}") from None
+            raise UserError(f"llama.cpp broke off while it was to {what}: {self._log_lines()[-1]}") from None
         finally:
             connection.close()
         if response.status != http.client.OK:
@@ -163,9 +161,9 @@ class LlamaCpp:
 
     def complete(self, prompt: str | Sequence[int], n: int, **options: object) -> dict[str, Any]:
         "The server's answer to a prompt, which it continues greedily."
-        given = prompt if isinstance(prompt, str) else list(prompt)
+        content = prompt if isinstance(prompt, str) else list(prompt)
         options |= dict(temperature=0, cache_prompt=False, return_tokens=True)
-        return self.ask("/completion", f"continue a prompt by {n} tokens", prompt=given, n_predict=n, **options)
+        return self.ask("/completion", f"continue a prompt by {n} tokens", prompt=content, n_predict=n, **options)
 
     def greedy(self, prompt: str | Sequence[int], n: int = 24) -> Generated:
         """The most probable tokens after a prompt.

@@ -61,23 +61,23 @@ def from_json(facts: Facts, path: str | Path = "") -> AdapterConfig:
     facts: a whole adapter_config.json
     path: for messages
     """
-    given = facts.get("config")
-    if not isinstance(given, dict):
-        raise UserError(f'{path}: expected the shape of an adapter as "config", found {given!r}')
-    told: Facts = {k.lower(): v for k, v in given.items()}  # LN_before in old files
-    if isinstance(nice := told.pop("invertible_adapter", None), dict):
-        told |= dict(inv_adapter=nice.get("block_type"), inv_adapter_reduction_factor=nice.get("reduction_factor"))
-    must = _MUST | dict(architecture=None, inv_adapter="nice" if told.get("inv_adapter") else None)
+    shape = facts.get("config")
+    if not isinstance(shape, dict):
+        raise UserError(f'{path}: expected the shape of an adapter as "config", found {shape!r}')
+    fields: Facts = {k.lower(): v for k, v in shape.items()}  # LN_before in old files
+    if isinstance(nice := fields.pop("invertible_adapter", None), dict):
+        fields |= dict(inv_adapter=nice.get("block_type"), inv_adapter_reduction_factor=nice.get("reduction_factor"))
+    must = _MUST | dict(architecture=None, inv_adapter="nice" if fields.get("inv_adapter") else None)
     for name, value in must.items():
-        if (found := told.get(name, value)) != value:
+        if (found := fields.get(name, value)) != value:
             raise UserError(f"{path}: an adapter with {name}={found!r} is not one of MAD-X, which has {value!r}")
-    reduction, left_out = told.get("reduction_factor"), told.get("leave_out") or []
-    invertible = told.get("inv_adapter_reduction_factor") or 0 if told.get("inv_adapter") else 0
+    reduction, left_out = fields.get("reduction_factor"), fields.get("leave_out") or []
+    invertible = fields.get("inv_adapter_reduction_factor") or 0 if fields.get("inv_adapter") else 0
     if not reduction or not all(isinstance(size, (int, float)) and size >= 0 for size in (reduction, invertible)):
         raise UserError(f"{path}: expected a number as reduction_factor, found {reduction!r}")
     if not isinstance(left_out, list) or not all(type(i) is int for i in left_out):
         raise UserError(f"{path}: expected a list of layers' numbers as leave_out, found {left_out!r}")
-    activation = str(told.get("non_linearity", "relu")).lower()
+    activation = str(fields.get("non_linearity", "relu")).lower()
     if "version" not in facts:
         activation = _BEFORE_VERSIONS.get(activation, activation)
     return AdapterConfig(reduction, activation, invertible, tuple(left_out))
@@ -94,18 +94,18 @@ def _own_key(key: str) -> str:
     "Our name for a weight in a file; the file's where it is not part of an adapter."
     for place, pattern in (("layers", _LAYER), ("coupling", _COUPLING)):
         if m := pattern.fullmatch(key):
-            of, side = (m[1], m[3]) if place == "layers" else (m[2], m[3])
-            return f"{place}.{of}.{'up' if side in ('up', '2') else 'down'}.{m[4]}"
+            owner, side = (m[1], m[3]) if place == "layers" else (m[2], m[3])
+            return f"{place}.{owner}.{'up' if side in ('up', '2') else 'down'}.{m[4]}"
     return key
 
 
 def _file_key(key: str, prefix: str, name: str) -> str:
     "The library's name for a weight of an adapter."
-    place, of, side, what = key.split(".")
+    place, owner, side, what = key.split(".")
     if place == "layers":
         part = "adapter_down.0" if side == "down" else "adapter_up"
-        return f"{prefix}.encoder.layer.{of}.output.adapters.{name}.{part}.{what}"
-    return f"{prefix}.invertible_adapters.{name}.{of}.{0 if side == 'down' else 2}.{what}"
+        return f"{prefix}.encoder.layer.{owner}.output.adapters.{name}.{part}.{what}"
+    return f"{prefix}.invertible_adapters.{name}.{owner}.{0 if side == 'down' else 2}.{what}"
 
 # %% ../../nbs/05_models/14_adapterhub.ipynb #da0f54ef
 Tensors = dict[str, torch.Tensor]  # by name
@@ -240,10 +240,8 @@ def read_config(folder: str | Path, model: PreTrainedModel | None = None) -> tup
     for field in ("model_type", "hidden_size"):
         here = getattr(model.config, field) if model is not None else facts.get(field)
         if facts.get(field) != here:
-            raise UserError(
-                f"{file}: the adapter is for {field} {facts.get(field)!r} and this model has {here!r}; "
-                "give the model it was trained for"
-            )
+            problem = f"{file}: the adapter is for {field} {facts.get(field)!r} and this model has {here!r}"
+            raise UserError(f"{problem}; give the model it was trained for")
     return facts, config
 
 # %% ../../nbs/05_models/14_adapterhub.ipynb #5a3870f1
@@ -302,10 +300,8 @@ def _numbered(model: PreTrainedModel, config: Facts) -> dict[str, str]:
         ("masked_lm", 2, "gelu"): dict(zip(("0", "2", "3"), names)),
     }
     if (kind, layers, activation) not in shapes or config.get("use_pooler"):
-        raise UserError(
-            f"a head of type {kind} with {layers} layers and activation {activation} has no counterpart "
-            f"in a {type(model).__name__}"
-        )
+        head = f"a head of type {kind} with {layers} layers and activation {activation}"
+        raise UserError(f"{head} has no counterpart in a {type(model).__name__}")
     return shapes[kind, layers, activation]
 
 
@@ -350,9 +346,9 @@ def load_head(model: PreTrainedModel, folder: str | Path) -> None:
     """
     folder = Path(folder)
     facts = _read_head(folder)
-    given, here, config = facts.get("hidden_size"), model.config.hidden_size, facts.get("config")
-    if given != here:
-        raise UserError(f"{folder}: the head is for hidden_size {given!r} and this model has {here}")
+    size, here, config = facts.get("hidden_size"), model.config.hidden_size, facts.get("config")
+    if size != here:
+        raise UserError(f"{folder}: the head is for hidden_size {size!r} and this model has {here}")
     numbers = _numbered(model, config) if config else {}
     named: dict[str, torch.Tensor] = dict(model.named_parameters(remove_duplicate=False))
     name_of: dict[torch.Tensor, str] = {p: name for name, p in model.named_parameters()}

@@ -12,18 +12,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import vocab_lit
 from vocab_lit.methods.registry import RECIPES
+from vocab_lit.models.note import Note, without_folders
 from vocab_lit.models.settings import Facts
-from vocab_lit.text.corpus import data_path, json_text
+from vocab_lit.text.corpus import data_path
 from vocab_lit.text.files import copy_within, files_within, is_gguf, read_json
 from vocab_lit.text.markup import Markdown, in_code, markdown_table, markdown_text
 from vocab_lit.text.words import languages
 
 # %% auto #0
-__all__ = ['source_facts', 'keep_source_files', 'papers_of', 'language_code', 'without_folders', 'card_text', 'write_card',
+__all__ = ['source_facts', 'keep_source_files', 'copy_source', 'papers_of', 'language_code', 'card_text', 'write_card',
            'write_adapter_card']
 
 # %% ../../nbs/05_models/09_card.ipynb #e65061c9
@@ -98,6 +98,19 @@ def keep_source_files(source: str, folder: Path) -> None:
         if not _is_ours(readme):
             shutil.copyfile(readme, folder / _KEPT)
 
+
+def copy_source(source: Path, folder: Path) -> None:
+    """Copy all that goes along with a model, and report what is left out.
+
+    source: folder of the model that another was made from
+    folder: of that one, with its weights, tokenizer and plan
+    """
+    from vocab_lit.models.lazy_weights import copy_beside, report_left_out
+
+    copy_beside(source, folder)
+    keep_source_files(str(source), folder)
+    report_left_out(source, folder)
+
 # %% ../../nbs/05_models/09_card.ipynb #f9037b03
 _TRIM = "Abdaoui et al. (2020): Load What You Need: Smaller Versions of Multilingual BERT. SustaiNLP"
 
@@ -144,19 +157,6 @@ def _loader(folder: Path) -> tuple[str, str | None]:  # class, task
             return auto, task
     return (named if hasattr(transformers, named) else "AutoModel"), None
 
-# %% ../../nbs/05_models/09_card.ipynb #c7efbe5f
-def without_folders(value: Any) -> Any:
-    "A note with files by their names alone: of the machine no reader needs to know."
-    if isinstance(value, (list, tuple)):
-        return [without_folders(part) for part in value]
-    if isinstance(value, dict):
-        return {without_folders(key): without_folders(part) for key, part in value.items()}
-    if not isinstance(value, str):
-        return value
-    if value and (Path(value).exists() or Path(value).is_absolute()):
-        return Path(value).name or value
-    return re.sub(r"(?<!\S)(?:~|\.{0,2}/)\S*/(\S+)", r"\1", value)  # in words, such as "embeddings of ../xlmr"
-
 # %% ../../nbs/05_models/09_card.ipynb #cd000001
 def _names(files: Iterable[str]) -> Markdown:
     return Markdown(", ".join(in_code(Path(file).name) for file in files))
@@ -189,8 +189,8 @@ def _filled(template: str, **parts: object) -> str:
 
     environment = Environment(trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)
     environment.filters |= _FILTERS
-    made = environment.from_string(data_path("report", template).read_text("utf-8")).render(parts)
-    return re.sub(r"\n{3,}", "\n\n", made).rstrip() + "\n"
+    filled = environment.from_string(data_path("report", template).read_text("utf-8")).render(parts)
+    return re.sub(r"\n{3,}", "\n\n", filled).rstrip() + "\n"
 
 
 def _write(folder: Path, text: str) -> Path:
@@ -199,17 +199,17 @@ def _write(folder: Path, text: str) -> Path:
     return readme
 
 # %% ../../nbs/05_models/09_card.ipynb #a03ef9ca
-def _made_by(note: Facts) -> list[dict[str, object]]:
+def _made_by(note: Note) -> list[dict[str, object]]:
     "The settings by which a model was made."
     rows: dict[str, object] = {}
-    if note.get("text"):
-        measured = ", ".join(f"{n:,} {what}" for what, n in note.get("text_size", {}).items())
-        rows["text"] = Markdown(_names(note["text"]) + (f" ({measured})" if measured else ""))
-    known = {"target tokenizer": note.get("tokenizer"), "static vectors": note.get("vectors"), "seed": note.get("seed")}
-    known = {what: value for what, value in known.items() if value not in (None, "none")} | note.get("settings", {})
-    known |= {f"alignment: {what}": value for what, value in note.get("alignment", {}).items()}
+    if note.text:
+        measured = ", ".join(f"{n:,} {what}" for what, n in note.text_size.items())
+        rows["text"] = Markdown(_names(note.text) + (f" ({measured})" if measured else ""))
+    known = {"target tokenizer": note.tokenizer or None, "static vectors": note.vectors or None, "seed": note.seed}
+    known = {what: value for what, value in known.items() if value not in (None, "none")} | note.settings
+    known |= {f"alignment: {what}": value for what, value in note.alignment.items()}
     rows |= {what: _shown(value) for what, value in known.items()}
-    return _pairs(rows | {"made with": f"vocab_lit {note.get('vocab_lit', vocab_lit.__version__)}"})
+    return _pairs(rows | {"made with": f"vocab_lit {note.vocab_lit}"})
 
 
 def _lost(unseen: Facts) -> dict[str, list[dict[str, str]]]:
@@ -231,7 +231,7 @@ def _lost(unseen: Facts) -> dict[str, list[dict[str, str]]]:
     return dict(lost=lost, by_size=by_size)
 
 # %% ../../nbs/05_models/09_card.ipynb #cd000002
-def card_text(note: Facts, folder: Path, name: str) -> str:  # Markdown, with a head in YAML
+def card_text(note: Note, folder: Path, name: str) -> str:  # Markdown, with a head in YAML
     """The model card of a folder.
 
     note: as in vocab_lit.json
@@ -240,32 +240,30 @@ def card_text(note: Facts, folder: Path, name: str) -> str:  # Markdown, with a 
     """
     from huggingface_hub import ModelCardData
 
-    note = dict(settings={}) | note | {"source": note.get("source", {})}
     (auto, task), is_encoder = _loader(folder), (folder / "modules.json").is_file()
-    known = dict(pipeline_tag=task) | note["source"] | dict(language=language_code(note.get("language", "")))
-    tags = ["vocab_lit", "tokenizer-transfer", *filter(None, [note.get("method")])]
+    known: Facts = dict(pipeline_tag=task) | note.source | dict(language=language_code(note.language))
+    tags = ["vocab_lit", "tokenizer-transfer", *filter(None, [note.method])]
     library = "sentence-transformers" if is_encoder else "transformers"
     head = ModelCardData(**{k: v for k, v in known.items() if v}, library_name=library, tags=tags)
-    total = sum(note.get("rows", {}).values())
-    base = note["source"].get("base_model")
+    total = sum(note.rows.values())
+    base = note.source.get("base_model")
     if isinstance(base, str):
         base = f"[{base}](https://huggingface.co/{base})"  # a name on the Hub, as `source_facts` says
     else:
-        base = in_code(Path(note["model"]).name) if note.get("model") else "its source model"
-    merge = [dict(model=_names([model]), times=f"{weight:g}") for model, weight in note.get("merge", ())]
-    more = dict(
+        base = in_code(Path(note.model).name) if note.model else "its source model"
+    parts = dict(
         base=base,
-        for_language=f" for {markdown_text(note['language'])}" if note.get("language") else "",
+        for_language=f" for {markdown_text(note.language)}" if note.language else "",
         made_by=_made_by(note),
-        steps=[dict(step=k, embeddings=f"{n:,} ({n / total:.1%})") for k, n in note.get("rows", {}).items()],
-        merge=merge,
+        steps=[dict(step=k, embeddings=f"{n:,} ({n / total:.1%})") for k, n in note.rows.items()],
+        merge=[dict(model=_names([model]), times=f"{weight:g}") for model, weight in note.merge],
         auto=auto,
         imports=", ".join(sorted([auto, "AutoTokenizer"])),
         is_encoder=is_encoder,
-        works=papers_of(note.get("method", "")),
+        works=papers_of(note.method),
         source_card=_KEPT if (folder / _KEPT).is_file() else "",
     )
-    return _filled("card.md", **note | _lost(note.get("unseen", {})) | more, head=head.to_yaml(), name=name)
+    return _filled("card.md", **note.model_dump() | _lost(note.unseen) | parts, head=head.to_yaml(), name=name)
 
 # %% ../../nbs/05_models/09_card.ipynb #78abead2
 def write_card(folder: str | Path, name: str = "", model: str = "", **more: object) -> Path:
@@ -277,14 +275,13 @@ def write_card(folder: str | Path, name: str = "", model: str = "", **more: obje
     more: to add to the note: language, training, scores
     """
     folder = Path(folder)
-    file = folder / "vocab_lit.json"
-    note: Facts = (read_json(file) or dict(vocab_lit=vocab_lit.__version__)) | more
-    if model:
-        note.setdefault("model", model)
-    if note.get("model") and "source" not in note:
-        note["source"] = source_facts(note["model"])
+    note = (Note.read(folder) or Note(vocab_lit=vocab_lit.__version__)).updated(**more)
+    if model and not note.model:
+        note.model = model
+    if note.model and not note.source:
+        note.source = source_facts(note.model)
     text = card_text(note, folder, name or folder.resolve().name)
-    file.write_text(json_text(note, indent=2) + "\n", encoding="utf-8", newline="\n")
+    note.write(folder)
     return _write(folder, text)
 
 # %% ../../nbs/05_models/09_card.ipynb #c5b726de

@@ -5,6 +5,7 @@
 # %% ../../nbs/05_models/17_check.ipynb #755fc052
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -29,7 +30,7 @@ from vocab_lit.models.findings import (
     find_untrained,
 )
 from vocab_lit.models.lazy_weights import vocabulary_part
-from vocab_lit.models.model_class import ROWS_OF_DECODERS, configs_of, generation_of
+from vocab_lit.models.model_class import ROWS_OF_DECODERS, configs_of, generation_of, learns_from_text
 from vocab_lit.models.settings import Facts, check_model_path, is_gguf
 from vocab_lit.models.source import FolderSource, Source
 from vocab_lit.text.errors import SettingError, UserError, first_line, no_collection
@@ -44,11 +45,15 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
     from vocab_lit.methods.plan import Plan
+    from vocab_lit.models.transplant import Transplant
+    from vocab_lit.tokens.vocab import Vocab
+
+log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['CHECKS', 'find_rows', 'find_markers', 'find_special_ids', 'find_end', 'find_template', 'find_class', 'find_merges',
-           'find_early_end', 'find_by_llama_cpp', 'find_gguf_tokenizer', 'Check', 'check_model', 'shares',
-           'check_summary', 'check_usable', 'verdict']
+__all__ = ['log', 'CHECKS', 'find_rows', 'find_markers', 'find_special_ids', 'find_end', 'find_template', 'find_class',
+           'find_merges', 'find_early_end', 'find_by_llama_cpp', 'find_gguf_tokenizer', 'Check', 'check_model',
+           'shares', 'check_summary', 'check_usable', 'verdict', 'check_result']
 
 # %% ../../nbs/05_models/17_check.ipynb #621f199c
 def find_rows(served: Served) -> Iterator[Finding]:
@@ -94,17 +99,17 @@ def find_special_ids(served: Served) -> Iterator[Finding]:
     for file, key, value in named:
         is_list = key in _ID_LISTS
         for id in ids_in(value) if is_list or key.endswith("token_id") else ():
-            told, role = f"{file} has {key} {id:,}", role_of(key) or ""
+            fact, role = f"{file} has {key} {id:,}", role_of(key) or ""
             if is_list and id < 0:  # -1 in a list: what transformers takes for "none"
                 continue
             if not 0 <= id < served.rows:
-                what = f"{told}, and there are {served.rows:,} embeddings"
+                what = f"{fact}, and there are {served.rows:,} embeddings"
                 yield Finding("special ids", what, todo, ("transformers", "vllm"))
             elif id >= len(vocab) or not vocab[id].piece:
-                yield Finding("special ids", f"{told}, an id that no token has", todo, breaks=False)
+                yield Finding("special ids", f"{fact}, an id that no token has", todo, breaks=False)
             elif vocab[id].kind == "text" and vocab.roles.get(role, id) != id:
                 own = vocab[vocab.roles[role]]
-                what = f"{told}, which is {vocab[id].shown}, and the tokenizer's {role} token is {own.shown}"
+                what = f"{fact}, which is {vocab[id].shown}, and the tokenizer's {role} token is {own.shown}"
                 yield Finding("special ids", what, f"write {own.id}", breaks=False)
     if times := taken_for_times(vocab, generation_of(served.model)):
         what = f"{len(times):,} tokens such as {times[0].shown!r} lie behind <|notimestamps|> and are taken for times"
@@ -249,8 +254,8 @@ def find_early_end(served: Served) -> Iterator[Finding]:
     sides = [served.source, *([served.before] if served.before else [])]
     after, *before = (end_probability(side.load(), side.tokenizer, _SENTENCES) for side in sides)
     if stops_too_early(before[0] if before else ENDS_OFTEN, after):
-        told = f" ({before[0]:.2f} in the source model)" if before and before[0] is not None else ""
-        what = f"after one English sentence the model ends the text with probability {after:.2f}{told}"
+        comparison = f" ({before[0]:.2f} in the source model)" if before and before[0] is not None else ""
+        what = f"after one English sentence the model ends the text with probability {after:.2f}{comparison}"
         yield Finding("the end of texts", what, ENDING_HINT, breaks=False)
 
 # %% ../../nbs/05_models/17_check.ipynb #ck000004
@@ -288,10 +293,6 @@ _BY_HASH = "the converter knows tokenizers by a hash of ids, and this vocabulary
 _BY_HASH_GROWN = f"{_BY_HASH.partition(',')[0]}, which is the source's unless its test text has one of the added tokens"
 
 
-def _without_converter(served: Served) -> str:
-    return f"`vocab-lit export {served.source.path} --like SOURCE.gguf --out NEW.gguf`, with a file of the source"
-
-
 def _with_hash(name: str) -> str:
     return f"convert, which prints a chkhsh and stops; give that the name {name} in the converter's get_vocab_base_pre"
 
@@ -299,6 +300,7 @@ def _with_hash(name: str) -> str:
 def find_gguf_tokenizer(served: Served) -> Iterator[Finding]:
     "Whether llama.cpp can tokenize as the model does, as far as that can be told."
     dialect, kind, note = served.source.vocab.dialect, served.model.config.model_type, served.source.note
+    by_export = f"`vocab-lit export {served.source.path} --like SOURCE.gguf --out NEW.gguf`, with a file of the source"
 
     def found(what: str, todo: str, breaks: bool = True) -> Finding:
         return Finding("pre-tokenizer", what, todo, ("gguf",), breaks)
@@ -310,7 +312,7 @@ def find_gguf_tokenizer(served: Served) -> Iterator[Finding]:
         yield found(what, "train the vocabulary with --kind bpe")
     elif dialect.byte_fallback and kind.startswith("gemma"):
         what = "llama.cpp's converter reads Gemma's tokenizer from tokenizer.model, which is not there"
-        yield found(what, f"{_without_converter(served)}, needs none")
+        yield found(what, f"{by_export}, needs none")
     elif dialect.model == "WordPiece" and note:
         yield found(_BY_HASH, _with_hash("jina-v2-en or bert-bge"))
     elif dialect.byte_level:
@@ -320,9 +322,9 @@ def find_gguf_tokenizer(served: Served) -> Iterator[Finding]:
             yield found(what, "look for it in llama.cpp, or keep the source model's")
             return
         if note:
-            grown, todo = bool(note.get("extended_by")), _with_hash(f'"{name}"')
-            if grown or note.get("method") == "trim":  # tokens of the source in their order
-                todo = f"{_without_converter(served)}, or {todo}"
+            grown, todo = bool(note.extended_by), _with_hash(f'"{name}"')
+            if grown or note.method == "trim":  # tokens of the source in their order
+                todo = f"{by_export}, or {todo}"
             yield found(_BY_HASH_GROWN if grown else _BY_HASH, todo, breaks=not grown)
         bare, spaced = served.source.tokenizer(["a", " a"], add_special_tokens=False)["input_ids"]
         if served.source.generates and bare == spaced:
@@ -335,7 +337,7 @@ class Check(NamedTuple):
 
     about: str  # what it looks at
     find: Callable[[Served], Iterator[Finding]]
-    of: tuple[str, ...] = ("folder", "gguf")  # what it can look at
+    kinds: tuple[str, ...] = ("folder", "gguf")  # what it can look at
     beside: bool = False  # whether it compares with the source model
 
 
@@ -414,8 +416,7 @@ def check_model(
     servers : sequence of str, default ("transformers", "vllm", "gguf")
         Those that matter; "gguf" is llama.cpp, of a folder its converter and what runs its files.
     compare : bool, default True
-        Whether ids, tied embeddings, copied rows and all other tensors are compared with the source model's, which
-        reads both.
+        Whether ids, tied embeddings, copied rows and all other tensors are compared with the source model's.
     source : str or pathlib.Path, optional
         The source model; left out, that of a folder is where ``vocab_lit.json`` says, and a GGUF file is not compared.
     text : sequence of paths, optional
@@ -425,7 +426,7 @@ def check_model(
     -------
     list of Finding
         Those that break a server first; none where nothing is wrong. As a string, a finding says what is so, where, and
-        what to do. What llama.cpp itself says of a GGUF file stands among them, or that it is not installed.
+        what to do. Of a GGUF file llama.cpp's own answers are among them, or that it is not installed.
 
     Raises
     ------
@@ -447,7 +448,7 @@ def check_model(
     compare = compare and (kind == "folder" or source is not None)
     findings = [broken] if broken else []
     for check in CHECKS:
-        if served and not broken and kind in check.of and (compare or not check.beside):
+        if served and not broken and kind in check.kinds and (compare or not check.beside):
             try:
                 findings += check.find(served)
             except ValueError as e:  # a tokenizer that is not known, for example
@@ -456,8 +457,10 @@ def check_model(
                 what = f"not all was looked at: {first_line(e)}"
                 findings.append(Finding("tokens", what, "ask llama.cpp itself", breaks=False))
     about = [name for name in servers if kind == "folder" or name == "gguf"]
-    of_asked = (replace(f, servers=tuple(name for name in f.servers if name in about)) for f in dict.fromkeys(findings))
-    return sorted((finding for finding in of_asked if finding.servers), key=lambda finding: not finding.breaks)
+    of_servers = (
+        replace(f, servers=tuple(name for name in f.servers if name in about)) for f in dict.fromkeys(findings)
+    )
+    return sorted((finding for finding in of_servers if finding.servers), key=lambda finding: not finding.breaks)
 
 # %% ../../nbs/05_models/17_check.ipynb #fee5bae8
 _MOSTLY, _WITHOUT_VECTOR = 0.5, 0.3  # shares of random rows above which a warning is due
@@ -517,7 +520,7 @@ def check_usable(findings: Sequence[Finding], folder: str | Path, source: Source
         if part not in inherited:
             raise UserError(f"{folder} is written but not usable as it is: {finding}")
 
-
+# %% ../../nbs/05_models/17_check.ipynb #a4121740
 def verdict(
     plan: Plan,
     alignment: Mapping[str, object],
@@ -531,7 +534,32 @@ def verdict(
     is_language_model: one that plain text can train
     returns: three lines
     """
-    told = ", ".join(f"{share:.1%} {how}" for how, share in shares(plan).items())
-    told = told.replace("copied", "copied from overlapping tokens").replace("random", "randomly initialised")
+    names = dict(copied="copied from overlapping tokens", mixed="mixed", random="randomly initialised")
+    origins = ", ".join(f"{share:.1%} {names[name]}" for name, share in shares(plan).items())
     advice = _advice(plan, alignment, is_language_model)
-    return [f"{len(plan):,} embeddings: {told}", advice, check_summary(findings, folder)]
+    return [f"{len(plan):,} embeddings: {origins}", advice, check_summary(findings, folder)]
+
+
+def check_result(
+    result: Transplant,
+    folder: str | Path,
+    source: Source,
+    vocab: Vocab | None = None,
+    alignment: Mapping[str, object] | None = None,
+) -> None:
+    """Check a folder that was just written, and log what is found; `UserError` as `check_usable`.
+
+    vocab: of its tokenizer, where it was read before
+    alignment: as of `verdict`; None: of a trimmed model, whose embeddings are copies
+    """
+    written = FolderSource(folder)
+    written.tokenizer = result.tokenizer
+    if vocab:
+        written.vocab = vocab
+    findings = check_model(written, compare=False)
+    lines = [check_summary(findings, folder)]
+    if alignment is not None:
+        lines = verdict(result.plan, alignment, findings, folder, learns_from_text(result.model))
+    for line in lines:
+        log.info(line)
+    check_usable(findings, folder, source)

@@ -35,8 +35,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
     from vocab_lit.models.gguf_weights import GgufTable
-    from vocab_lit.models.lazy_weights import StoredTensor
-    from vocab_lit.models.token_tensors import ContinuedRows
+    from vocab_lit.models.token_tensors import TokenRows
     from vocab_lit.tokens.vocab import Vocab
 
 # %% auto #0
@@ -44,7 +43,7 @@ __all__ = ['not_finite', 'check_finite', 'record_vocabulary', 'check_vocabulary'
            'check_target']
 
 # %% ../../nbs/05_models/08_compatibility.ipynb #25064818
-def not_finite(rows: torch.Tensor | StoredTensor | ContinuedRows | GgufTable, n: int) -> list[int]:
+def not_finite(rows: TokenRows | GgufTable, n: int) -> list[int]:
     "The ids, of the first so many, whose rows are not finite."
     if 0 in rows.shape:  # a matrix of MobileBERT's where hidden states are as long as embeddings
         return []
@@ -54,7 +53,7 @@ def not_finite(rows: torch.Tensor | StoredTensor | ContinuedRows | GgufTable, n:
     return [id for id in suspect if not torch.isfinite(rows[id : id + 1]).all()]
 
 
-def check_finite(name: str, rows: torch.Tensor | StoredTensor | ContinuedRows | GgufTable, source: Vocab) -> None:
+def check_finite(name: str, rows: TokenRows | GgufTable, source: Vocab) -> None:
     "`UserError` where an entry of a source token is not finite."
     if broken := not_finite(rows, len(source)):
         what = f"{name} embeddings" if rows.dim() > 1 else f"output {name}"
@@ -115,8 +114,8 @@ def check_rows(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> No
     check_vocabulary(model, tokenizer)
     rows, ids = len(rows_of(input_weight(model))), max(tokenizer.get_vocab().values()) + 1
     if ids > rows:
-        told = f"the tokenizer has {ids} token ids and the model {rows} embeddings"
-        raise UserError(f"{told}; the two do not belong together")
+        problem = f"the tokenizer has {ids} token ids and the model {rows} embeddings"
+        raise UserError(f"{problem}; the two do not belong together")
 
 # %% ../../nbs/05_models/08_compatibility.ipynb #69af9021
 _NEEDED = {
@@ -182,15 +181,17 @@ def _check_ids(model: PreTrainedModel, source: Vocab, target: Vocab) -> None:
         value, n = getattr(part, name, None), max(len(source), len(target))
         first = 0 if name == "ngram_vocab_size_base" else value or 0
         if value is not None and n > first:
-            told = f"ids from {first} on {_USED[name]} in {what} ({name})"
-            raise UserError(f"{told}, and source or target have {n} tokens; such a model keeps its vocabulary")
+            problem = f"ids from {first} on {_USED[name]} in {what} ({name})"
+            raise UserError(f"{problem}, and source or target have {n} tokens; such a model keeps its vocabulary")
     # tokens behind those of times, which a model counts from a marker
     generation = copy.deepcopy(generation_of(model))
     before = {token.piece for token in taken_for_times(source, generation)}
     carry_ids([generation] if generation else [], source, target)
     if new := [token for token in taken_for_times(target, generation) if token.piece not in before]:
-        told = f"{what} takes ids behind <|notimestamps|> for times, and the target vocabulary has "
-        raise UserError(f"{told}{len(new):,} other tokens there, such as {new[0].shown!r}; trim it, or put them before")
+        problem = (
+            f"{what} takes ids behind <|notimestamps|> for times, and the target vocabulary has {len(new):,} other"
+        )
+        raise UserError(f"{problem} tokens there, such as {new[0].shown!r}; trim it, or put them before")
 
 # %% ../../nbs/05_models/08_compatibility.ipynb #3386c605
 def check_target(model: PreTrainedModel, source: Vocab, target: Vocab) -> None:
@@ -209,5 +210,5 @@ def check_target(model: PreTrainedModel, source: Vocab, target: Vocab) -> None:
         ours[name] = (*ours[name][:d], size, *ours[name][d + 1 :])
     if unlike := sorted(name for name in ours | due if ours.get(name) != due.get(name)):
         name = unlike[0]
-        told = f"with {size} tokens a {kind.__name__} has {name} of shape {due.get(name)} and would be given "
-        raise UserError(f"{told}{ours.get(name)}; such models are not supported")
+        problem = f"with {size} tokens a {kind.__name__} has {name} of shape {due.get(name)} and would be given "
+        raise UserError(f"{problem}{ours.get(name)}; such models are not supported")

@@ -8,9 +8,9 @@ from __future__ import annotations
 import multiprocessing
 import os
 import platform
-import time
+import timeit
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,12 +35,8 @@ def product_seconds() -> dict[str, float]:  # by precision
     "Seconds that the processor takes for a matrix product of 128 x 512 x 512, the least of three."
     seconds = {}
     for name, dtype in dict(fp32=torch.float32, bf16=torch.bfloat16).items():
-        a, b, times = torch.ones(128, 512, dtype=dtype), torch.ones(512, 512, dtype=dtype), []
-        for _ in range(3):
-            began = time.perf_counter()
-            torch.mm(a, b)
-            times.append(time.perf_counter() - began)
-        seconds[name] = min(times)
+        product = partial(torch.mm, torch.ones(128, 512, dtype=dtype), torch.ones(512, 512, dtype=dtype))
+        seconds[name] = min(timeit.repeat(product, number=1, repeat=3))
     return seconds
 
 
@@ -74,8 +70,8 @@ class Device:
             return f"precision {self.precision}: {PRECISION} says so"
         if self.half or self.kind != "cpu":
             return f"precision {self.precision}: the one that {self.name or self.kind} is best in"
-        told = [f"{1000 * seconds:.1f} ms in {name}" for name, seconds in product_seconds().items()]
-        return f"precision {self.precision}: a matrix product takes {', '.join(told)} on this processor"
+        timings = [f"{1000 * seconds:.1f} ms in {name}" for name, seconds in product_seconds().items()]
+        return f"precision {self.precision}: a matrix product takes {', '.join(timings)} on this processor"
 
     @property
     def torch(self) -> torch.device:
@@ -124,9 +120,9 @@ def _lines(file: Path) -> list[str]:
     return file.read_text().splitlines() if file.is_file() else []
 
 
-def _left_in_groups(root: Path) -> list[int]:  # bytes
+def _remaining_in_groups(root: Path) -> list[int]:  # bytes
     "The memory that each limit of this process's control groups leaves."
-    left = []
+    remaining = []
     for line in _lines(Path("/proc/self/cgroup")):
         number, _, path = line.split(":", 2)
         inner = root / path.lstrip("/")
@@ -135,8 +131,8 @@ def _left_in_groups(root: Path) -> list[int]:  # bytes
             limit, used = (next(iter(_lines(group / name)), "") for name in ("memory.max", "memory.current"))
             stat = dict(map(str.split, _lines(group / "memory.stat")))
             if limit.isdigit() and used.isdigit():  # a cached file is given back before memory is short
-                left.append(int(limit) - int(used) + int(stat.get("inactive_file", 0)))
-    return left
+                remaining.append(int(limit) - int(used) + int(stat.get("inactive_file", 0)))
+    return remaining
 
 
 def free_memory(device: Device | None = None, groups: str | Path = "/sys/fs/cgroup") -> int | None:
@@ -154,7 +150,7 @@ def free_memory(device: Device | None = None, groups: str | Path = "/sys/fs/cgro
         return device.memory - torch.mps.driver_allocated_memory()
     if device.kind != "cpu":
         return None
-    return max(0, min([psutil.virtual_memory().available, *_left_in_groups(Path(groups))]))
+    return max(0, min([psutil.virtual_memory().available, *_remaining_in_groups(Path(groups))]))
 
 # %% ../../nbs/05_models/01_device.ipynb #ae250325
 def device_arguments(device: Device | None = None, processes: int = 1) -> dict:  # for transformers' TrainingArguments

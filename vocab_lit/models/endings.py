@@ -86,11 +86,9 @@ def end_probability(
     """
     ends = [id for id in stop_ids(model, tokenizer) if id < len(input_weight(model))]
     before = document_marks(tokenizer)[0]
-    texts = (
-        tokenizer(list(sentences[:_SENTENCES]), add_special_tokens=False, verbose=False)["input_ids"]
-        if ends and sentences
-        else []
-    )
+    if not (ends and sentences):
+        return None
+    texts = tokenizer(list(sentences[:_SENTENCES]), add_special_tokens=False, verbose=False)["input_ids"]
     texts = [ids for ids in texts if ids]  # a line may have no token
     total, was_training, longest = 0.0, model.training, min(_LONGEST, max_length(model))
     on_device(model).eval()

@@ -5,7 +5,6 @@
 # %% ../../nbs/05_models/21_export.ipynb #1d526a80
 from __future__ import annotations
 
-import json
 import logging
 import math
 import shlex
@@ -32,9 +31,10 @@ from vocab_lit.gguf.container import (
     write_gguf,
 )
 from vocab_lit.gguf.tokens import chat_template_fields, text_field, token_tables, tokens_of
-from vocab_lit.models.gguf_weights import gguf_folder, note_field
+from vocab_lit.models.gguf_weights import gguf_folder
 from vocab_lit.models.gguf_writer import GgufTransplant, written_table
 from vocab_lit.models.lazy_weights import StoredTensor, read_header, stored_tensors
+from vocab_lit.models.note import NOTE_ENTRY, Note, gguf_note, note_field
 from vocab_lit.models.source import FolderSource, GgufSource, Source, check_new_gguf
 from vocab_lit.text.errors import SettingError, UserError, first_line, import_extra
 from vocab_lit.text.files import read_json
@@ -115,8 +115,8 @@ class Trained:
         raw, before = self.file.values(name), _numbers(self.before[self.names[name]])
         shape = self.file.tensors[name].shape
         for how, transform in _transforms(self.file, shape):
-            made = transform(before) if before.size == raw.size else before
-            if made.shape == shape and np.allclose(made, raw.reshape(shape), rtol=1e-6, atol=1e-6):
+            transformed = transform(before) if before.size == raw.size else before
+            if transformed.shape == shape and np.allclose(transformed, raw.reshape(shape), rtol=1e-6, atol=1e-6):
                 return how, transform
         raise UserError(f"{self.folder}: {self.names[name]} has changed, and how GGUF writes it is not known here")
 
@@ -171,29 +171,29 @@ def _table(trained: Trained, name: str, n: int) -> tuple[NewTensor, str]:
         raise UserError(f"{trained.folder}: {theirs} has {after.shape[0]:,} rows for {n:,} tokens; make it anew")
 
     def block(rows: slice) -> tuple[np.ndarray, np.ndarray]:
-        values, begun = after[rows], before[rows].to(after.dtype)
+        values, initial = after[rows], before[rows].to(after.dtype)
         same = np.zeros(len(values), bool)
-        same[: len(begun)] = (begun == values[: len(begun)]).reshape(len(begun), math.prod(after.shape[1:])).all(1)
+        same[: len(initial)] = (
+            (initial == values[: len(initial)]).reshape(len(initial), math.prod(after.shape[1:])).all(1)
+        )
         return np.where(same, np.arange(rows.start, rows.stop), -1), values.float().numpy()[~same]
 
     type, what = _written_type(trained.file.tensors[name].type)
     return written_table(trained.file, name, n, type, block), f"rows {what}"
 
 # %% ../../nbs/05_models/21_export.ipynb #2ee4fe16
-def _pieces(of: PreTrainedTokenizerBase) -> dict[int, str]:
+def _pieces(tokenizer: PreTrainedTokenizerBase) -> dict[int, str]:
     "The tokens by id; those of spaces alone are written in one way or the other."
-    return {id: piece.replace("▁", " ") for piece, id in of.get_vocab().items()}
+    return {id: piece.replace("▁", " ") for piece, id in tokenizer.get_vocab().items()}
 
 
 def _check_tokens(folder: Path, new: Mapping[int, str], file: GgufFile, old: Mapping[int, str]) -> None:
     "`ValueError` where an id of a file is another token in a folder."
-    other = next((id for id, piece in sorted(old.items()) if new.get(id) != piece), None)
-    if other is None:
-        return
-    here = repr(new[other]) if other in new else "no token"
-    what = f"the id {other:,} is {here}, and in {file.path} {old[other]!r}"
-    hint = "give as --like the file that training began with; a vocabulary that was replaced has none"
-    raise UserError(f"{folder}: {what}; {hint}")
+    for id, piece in sorted(old.items()):
+        if new.get(id) != piece:
+            found = repr(new[id]) if id in new else "no token"
+            hint = "give as --like the file that training began with; a vocabulary that was replaced has none"
+            raise UserError(f"{folder}: the id {id:,} is {found}, and in {file.path} {piece!r}; {hint}")
 
 
 @contextmanager
@@ -218,12 +218,12 @@ def _trimmed_as(folder: Path, file: GgufFile) -> Iterator[GgufFile]:
     with TemporaryDirectory() as place:
         source, trimmed = GgufSource(file.path), Path(place, file.path.name)
         fields = source.tokenizer_file.fields(set(kept))
-        write_gguf(trimmed, fields, GgufTransplant(source, fields, np.array(kept), {}).tensors)
-        made = gguf_folder(trimmed)
+        write_gguf(trimmed, fields, GgufTransplant(source, fields, np.array(kept), Note()).tensors)
+        dequantised = gguf_folder(trimmed)
         try:
             yield GgufFile(trimmed)
         finally:
-            shutil.rmtree(made, ignore_errors=True)
+            shutil.rmtree(dequantised, ignore_errors=True)
 
 # %% ../../nbs/05_models/21_export.ipynb #ex000001
 def check_like(source: Source, like: str | Path) -> None:
@@ -238,26 +238,23 @@ def check_like(source: Source, like: str | Path) -> None:
 
 def _check_same(source: Source, file: GgufFile) -> None:
     "`UserError` where weights or tokens of a file are not those of a source."
-    theirs = {name: tuple(tensor.shape) for name, tensor in file.tensors.items()}
+    file_sizes = {name: math.prod(tensor.shape) for name, tensor in file.tensors.items()}
     if isinstance(source, GgufSource):
-        ours = {name: tuple(tensor.shape) for name, tensor in source.file.tensors.items()}
+        sizes = {name: math.prod(tensor.shape) for name, tensor in source.file.tensors.items()}
     else:
         stored = FolderSource.open(source).stored
-        ours = {name: stored[of].shape for name, of in _gguf_names(file, stored).items()}
-    for name in ours:
-        if name.endswith(".weight") and name not in theirs and name != _HEAD:
-            raise UserError(f"it lacks {name}, which {source.path} has")
-    layers = (name for name in theirs if name.startswith("blk."))
-    for name in sorted({*token_tables(file), *layers} - {_HEAD}):
-        if name not in ours:
-            raise UserError(f"it has {name}, which {source.path} lacks")
-    for name in ours.keys() & theirs.keys():
-        if math.prod(ours[name]) != math.prod(theirs[name]):
-            raise UserError(f"{name} has the shape {theirs[name]}, and in {source.path} {ours[name]}")
+        sizes = {name: math.prod(stored[stored_name].shape) for name, stored_name in _gguf_names(file, stored).items()}
+    # tables and layers of the file, weights of the source, and all that both have
+    names = {*token_tables(file), *(name for name in file_sizes if name.startswith("blk."))}
+    names |= {name for name in sizes if name.endswith(".weight")}
+    for name in sorted(names - {_HEAD} | sizes.keys() & file_sizes.keys()):
+        if sizes.get(name) != file_sizes.get(name):
+            values = f"{file_sizes.get(name, 0):,} values, and in {source.path} {sizes.get(name, 0):,}"
+            raise UserError(f"the tensor {name} has {values}")
     old, new = _pieces(GgufTokenizer(file).tokenizer), _pieces(source.tokenizer)
-    other = next((id for id, piece in sorted(old.items()) if new.get(id, piece) != piece), None)
-    if other is not None:
-        raise UserError(f"the id {other:,} is {old[other]!r}, and in {source.path} {new[other]!r}")
+    for id, piece in sorted(old.items()):
+        if new.get(id, piece) != piece:
+            raise UserError(f"the id {id:,} is {piece!r}, and in {source.path} {new[id]!r}")
 
 # %% ../../nbs/05_models/21_export.ipynb #ex000002
 def export_gguf(folder: str | Path, like: GgufFile | str | Path, out: str | Path) -> dict[str, int]:
@@ -287,8 +284,8 @@ def export_gguf(folder: str | Path, like: GgufFile | str | Path, out: str | Path
     check_new_gguf(out)
     file = GgufFile.of(like)
     token_tables(file)  # which says what is wrong with it
-    with _trimmed_as(Path(folder), file) as begun:
-        return _export(Trained(Path(folder), begun), file, Path(out))
+    with _trimmed_as(Path(folder), file) as original:
+        return _export(Trained(Path(folder), original), file, Path(out))
 
 # %% ../../nbs/05_models/21_export.ipynb #a79d2c49
 def _export(trained: Trained, like: GgufFile, out: Path) -> dict[str, int]:
@@ -313,17 +310,16 @@ def _export(trained: Trained, like: GgufFile, out: Path) -> dict[str, int]:
             written.append(_table(trained, name, n))
         else:
             written.append(_whole(trained, name) if has_changed else (same_tensor(file, name), "unchanged"))
-    told = Counter(what for _, what in written)
-    if told.keys() != {"unchanged"}:
-        note = json.loads(file.get("vocab_lit.note", "{}"))
-        note |= dict(made_by="vocab-lit export", trained=str(trained.folder), like=str(like.path))
-        fields["vocab_lit.note"] = note_field(note)
+    counts = Counter(what for _, what in written)
+    if counts.keys() != {"unchanged"}:
+        facts = dict(made_by="vocab-lit export", trained=str(trained.folder), like=str(like.path))
+        fields[NOTE_ENTRY] = note_field(gguf_note(file, beside=False).updated(**facts))
     write_gguf(out, fields, [tensor for tensor, _ in written])
     modelfile = out.with_name("Modelfile")
     if not modelfile.exists():
         modelfile.write_text(f"FROM ./{out.name}\n", encoding="utf-8", newline="\n")
         log.info(f"wrote {modelfile}; for Ollama: `ollama create NAME -f {shlex.quote(str(modelfile))}`")
-    return dict(told)
+    return dict(counts)
 
 # %% ../../nbs/05_models/21_export.ipynb #f3fccb78
 def _export_lora(trained: Trained, out: str | Path) -> dict[str, int]:

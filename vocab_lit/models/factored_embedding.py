@@ -100,16 +100,13 @@ class FactoredEmbedding(nn.Module):
         self.tau, self.seed = tau, seed
         self.fixed_shapes = find_device().asynchronous if fixed_shapes is None else fixed_shapes
         self.low_dim = nn.Parameter(low_dim.clone())
-        self.log_z = nn.Parameter(self._initial(labels, len(up), certainty).to(low_dim.dtype).log())
+        probabilities = torch.ones(len(labels), 1, device=labels.device)  # (V', C)
+        if len(up) > 1:
+            others = (1 - certainty) / (len(up) - 1)
+            probabilities = one_hot_rows(labels, len(up)) * (certainty - others) + others
+        self.log_z = nn.Parameter(probabilities.to(low_dim.dtype).log())
         self.up = nn.Parameter(up.to(low_dim.dtype).clone(), requires_grad=train_up)
         self.at(0, 1)
-
-    @staticmethod
-    def _initial(labels, n_up, certainty):  # (V', C) probabilities
-        if n_up == 1:
-            return torch.ones(len(labels), 1, device=labels.device)
-        others = (1 - certainty) / (n_up - 1)
-        return one_hot_rows(labels, n_up) * (certainty - others) + others
 
     def at(self, step: int, n_steps: int) -> None:
         "Set the optimizer step, of so many: its temperature, and the seed of its choices."
@@ -172,10 +169,8 @@ def check_tied(model: PreTrainedModel) -> None:
     "`ValueError` where the output matrix is not the input embeddings'."
     out = model.get_output_embeddings()
     if out is not None and out.weight is not model.get_input_embeddings().weight:
-        raise UserError(
-            f"the output matrix of this {type(model).__name__} is not tied to its input embeddings, "
-            "so that factorised embeddings cannot replace it; use el-rand or el-lex"
-        )
+        problem = f"the output matrix of this {type(model).__name__} is not tied to its input embeddings"
+        raise UserError(f"{problem}, so that factorised embeddings cannot replace it; use el-rand or el-lex")
 
 
 @contextmanager
@@ -184,11 +179,10 @@ def factored(model: PreTrainedModel, layer: FactoredEmbedding) -> Iterator[PreTr
     check_tied(model)
     into, out = model.get_input_embeddings(), model.get_output_embeddings()
     weight = input_weight(model)
-    made, given = (len(layer.low_dim), layer.up.shape[-1]), tuple(weight.shape)
-    if made != given:
-        raise UserError(
-            f"the layer makes {made[0]} embeddings of {made[1]} dimensions, and the model has {given[0]} of {given[1]}"
-        )
+    n, dim = len(layer.low_dim), layer.up.shape[-1]
+    if (n, dim) != weight.shape:
+        sizes = f"{n} embeddings of {dim} dimensions, and the model has {weight.shape[0]} of {weight.shape[1]}"
+        raise UserError(f"the layer makes {sizes}")
     was_trained = weight.requires_grad
     model.add_module("factors", layer.to(weight.device).train(model.training))
     into.forward = layer.forward

@@ -13,21 +13,21 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import torch
 
-from vocab_lit.gguf.container import GgufFile
+from vocab_lit.gguf.container import GgufFile, Tensor
 from vocab_lit.gguf.tokens import TokenType, token_types, tokens_of
 from vocab_lit.methods.plan import PLAN_FILE, Plan
 from vocab_lit.models.compatibility import not_finite
 from vocab_lit.models.endings import END_TOKENS, ids_in
 from vocab_lit.models.gguf_weights import GgufTable
-from vocab_lit.models.lazy_weights import set_vocabulary_size, token_dimensions, vocabulary_part
+from vocab_lit.models.lazy_weights import StoredTensor, set_vocabulary_size, token_dimensions, vocabulary_part
 from vocab_lit.models.model_class import configs_of, generation_of, learns_from_text
 from vocab_lit.models.source import FolderSource, GgufSource, Source
-from vocab_lit.models.token_tensors import TokenTensor, token_tensors
+from vocab_lit.models.token_tensors import TokenRows, TokenTensor, token_tensors
 from vocab_lit.text.corpus import Lines, data_path, read_lines
 from vocab_lit.text.errors import first_line
 from vocab_lit.text.files import is_gguf
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedModel
 
 # %% auto #0
-__all__ = ['SERVERS', 'Finding', 'Served', 'find_untrained', 'find_not_finite', 'find_old_ids', 'find_other_ids', 'Bytes',
+__all__ = ['SERVERS', 'Finding', 'Served', 'find_untrained', 'find_not_finite', 'find_old_ids', 'find_other_ids', 'is_same',
            'find_changed_weights', 'find_changed_rows']
 
 # %% ../../nbs/05_models/16_findings.ipynb #82e86a7d
@@ -67,11 +67,6 @@ class Finding:
 _LINES = 200  # of texts that are compared
 
 
-def _file_of(source: Source | None) -> GgufFile:
-    assert isinstance(source, GgufSource)  # of checks that look at GGUF files alone
-    return source.file
-
-
 class Served:
     """A model and the one that it was made from; each part is read once, when a check asks for it.
 
@@ -88,7 +83,7 @@ class Served:
         "The model that it was made from, where it is at hand; a source of the same kind."
         if self.source.is_gguf:
             return None if self._before is None else GgufSource(self._before)
-        at = Path(str(self._before or self.source.note.get("model") or "/nowhere"))
+        at = Path(str(self._before or self.source.note.model or "/nowhere"))
         if is_gguf(at) and at.is_file():
             return GgufSource(at).with_weights()
         return FolderSource.open(at) if (at / "config.json").is_file() else None
@@ -101,7 +96,8 @@ class Served:
     @property
     def file(self) -> GgufFile:
         "The GGUF file, where it is one."
-        return _file_of(self.source)
+        assert isinstance(self.source, GgufSource)  # of checks that look at GGUF files alone
+        return self.source.file
 
     @property
     def files(self) -> Path:
@@ -126,15 +122,15 @@ class Served:
             named = (file.get(f"tokenizer.ggml.{name}_token_id") for name in ("eos", "eot", "eom"))
             control, tokens = np.flatnonzero(token_types(file) == TokenType.CONTROL).tolist(), tokens_of(file)
             return {id for id in named if id is not None} | {id for id in control if END_TOKENS.fullmatch(tokens[id])}
-        given = getattr(generation_of(self.model), "eos_token_id", None)
+        generation = getattr(generation_of(self.model), "eos_token_id", None)
         configured = getattr(vocabulary_part(self.model.config), "eos_token_id", None)
-        return set(ids_in(configured if given is None else given))
+        return set(ids_in(configured if generation is None else generation))
 
     @property
     def is_trained(self) -> bool:
         "Whether it was trained since its vocabulary was made."
         note = self.source.note
-        return note.get("made_by") == "vocab-lit export" if self.source.is_gguf else bool(note.get("training"))
+        return note.made_by == "vocab-lit export" if self.source.is_gguf else bool(note.training)
 
     @cached_property
     def sample(self) -> list[str]:
@@ -146,7 +142,7 @@ class Served:
 # %% ../../nbs/05_models/16_findings.ipynb #5cb625ef
 def find_untrained(served: Served) -> Iterator[Finding]:
     "Whether there are sampled embeddings that were not trained since."
-    sampled, total = served.source.note.get("sampled", 0), len(served.source.vocab)
+    sampled, total = served.source.note.sampled, len(served.source.vocab)
     if sampled and not served.is_trained:
         what = f"{sampled:,} of {total:,} tokens have randomly initialised embeddings, which were not trained since"
         can_learn = learns_from_text(served.model)
@@ -158,16 +154,7 @@ def find_not_finite(served: Served) -> Iterator[Finding]:
     "Whether all embeddings are finite, and all other weights."
     damaged = "take the weights from before they were damaged"
     for table in served.tables.values():
-        rows = table.rows(len(table))
-        if rows.dtype is None:
-            continue  # a format of quantised weights
-        try:
-            ids = not_finite(rows, len(table))
-        except ValueError as e:  # a type of GGUF that cannot be dequantised
-            what = f"{table.name} was not looked at: {first_line(e)}"
-            yield Finding("embeddings", what, "update gguf", breaks=False)
-            continue
-        if ids:
+        if ids := not_finite(table.rows(len(table)), len(table)):
             tokens = [served.source.vocab[id] for id in ids[:3] if id < len(served.source.vocab)]
             named = ", ".join(f"{token.shown!r} (id {token.id:,})" for token in tokens)
             what = f"{len(ids):,} of {len(table):,} rows of {table.name} are not finite"
@@ -198,11 +185,11 @@ def find_old_ids(served: Served) -> Iterator[Finding]:
     carry_ids(due.values(), *vocabs, served.model.can_generate())
     for file in before.keys() & now.keys():
         ids = [defaultdict(list) for _ in range(3)]  # by name, in the order of the parts
-        for of, configs in zip(ids, (before, due, now)):
+        for values, configs in zip(ids, (before, due, now)):
             for name, value in written_ids(configs[file]):
-                of[name].append(value)
+                values[name].append(value)
         for name in sorted(ids[0]):
-            for old, new, found in zip(*(of[name] for of in ids)):
+            for old, new, found in zip(*(values[name] for values in ids)):
                 if found == old != new:
                     what = f"{file} has {name} {old} as the source model has it, and the same token is {new} here"
                     yield Finding("special ids", what, f"write {json.dumps(new)}")
@@ -214,51 +201,38 @@ def find_old_ids(served: Served) -> Iterator[Finding]:
 
 def find_other_ids(served: Served) -> Iterator[Finding]:
     "Whether lines whose tokens were all kept are tokenized as before."
-    compared, other = 0, []
+    assert isinstance(served.before, GgufSource)
     new_ids = {piece: id for id, piece in enumerate(tokens_of(served.file))}
-    moved = [new_ids.get(piece, -1) for piece in tokens_of(_file_of(served.before))]
-    was, has = (of.tokenizer_file.rows(served.sample) for of in (served.before, served.source) if of)
-    for line, old, new in zip(served.sample, was, has):
-        before = [moved[id] for id in old]
-        if -1 not in before:
-            compared += 1
-            other += [line] * (before != new)
-    if other:
-        what = f"{len(other):,} of {compared:,} lines whose tokens are all there are tokenized differently, the first "
+    moved = [new_ids.get(piece, -1) for piece in tokens_of(served.before.file)]
+    before, after = (source.tokenizer_file.rows(served.sample) for source in (served.before, served.source))
+    rows = [(line, [moved[id] for id in old], new) for line, old, new in zip(served.sample, before, after)]
+    compared = [row for row in rows if -1 not in row[1]]
+    if other := [line for line, old, new in compared if old != new]:
+        what = f"{len(other):,} of {len(compared):,} lines whose tokens are all there are tokenized differently, the "
         grown = len(new_ids) > sum(id >= 0 for id in moved)
         todo = "nothing, where tokens were added" if grown else _ANEW
-        yield Finding("tokens", f"{what}{other[0][:80]!r}", todo, breaks=not grown)
+        yield Finding("tokens", f"{what}first {other[0][:80]!r}", todo, breaks=not grown)
 
 # %% ../../nbs/05_models/16_findings.ipynb #937c7fdd
 _ROWS, _BYTES = 8192, 1 << 22  # that are compared at a time
 
 
-class Bytes(NamedTuple):
-    "Where the numbers of a tensor are, and how they are written."
-
-    file: Path
-    start: int
-    size: int
-    shape: tuple[int, ...]
-    format: str | int
-
-    def same(self, other: Bytes) -> bool:
-        "Whether two tensors have the same shape, format and numbers."
-        if (self.shape, self.format) != (other.shape, other.format):
-            return False
-        with open(self.file, "rb") as left, open(other.file, "rb") as right:
-            left.seek(self.start)
-            right.seek(other.start)
-            sizes = (min(_BYTES, self.size - start) for start in range(0, self.size, _BYTES))
-            return all(left.read(size) == right.read(size) for size in sizes)
+def is_same(a: Tensor | StoredTensor, b: Tensor | StoredTensor) -> bool:
+    "Whether two tensors in files have the same shape, format and numbers."
+    if (a.shape, a.type) != (b.shape, b.type):
+        return False
+    with open(a.file, "rb") as first, open(b.file, "rb") as second:
+        first.seek(a.offset)
+        second.seek(b.offset)
+        sizes = (min(_BYTES, a.bytes - start) for start in range(0, a.bytes, _BYTES))
+        return all(first.read(size) == second.read(size) for size in sizes)
 
 
-def _places(source: Source | None) -> dict[str, Bytes]:
-    "Where all tensors of a source are, by name."
+def _in_files(source: Source | None) -> Mapping[str, Tensor | StoredTensor]:
+    "The tensors in the files of a source, by name."
     if isinstance(source, GgufSource):
-        return {n: Bytes(t.file, t.offset, t.bytes, t.shape, t.type) for n, t in source.file.tensors.items()}
-    stored = source.stored if isinstance(source, FolderSource) else {}
-    return {n: Bytes(t.file, t.start, t.size, t.shape, t.format) for n, t in stored.items()}
+        return source.file.tensors
+    return source.stored if isinstance(source, FolderSource) else {}
 
 
 def find_changed_weights(served: Served) -> Iterator[Finding]:
@@ -266,9 +240,9 @@ def find_changed_weights(served: Served) -> Iterator[Finding]:
     of_file, trained = served.source.is_gguf, served.is_trained
     if not of_file and (trained or not (served.source.note or served.before)):
         return
-    before, after = _places(served.before), _places(served.source)
+    before, after = _in_files(served.before), _in_files(served.source)
     if not (before and after):
-        where = served.source.note.get("model") or "the source model"
+        where = served.source.note.model or "the source model"
         what = f"no safetensors files of the source model are found at {where}, and the weights were not compared"
         yield Finding("weights", what, "put them where vocab_lit.json says to compare them", breaks=False)
         return
@@ -283,34 +257,34 @@ def find_changed_weights(served: Served) -> Iterator[Finding]:
         same -= {name for name, t in after.items() if served.rows in t.shape[:1]}
         same -= token_dimensions(type(served.model), served.model.config).keys()
         same = {name for name in same if before[name].shape == after[name].shape}
-    if changed := [name for name in sorted(same) if not before[name].same(after[name])]:
+    if changed := [name for name in sorted(same) if not is_same(before[name], after[name])]:
         what = f"{len(changed):,} of {len(same):,} tensors are not the source model's, the first {changed[0]}"
         yield Finding("weights", what, _TRAINED if trained else _ANEW, breaks=not trained)
 
 # %% ../../nbs/05_models/16_findings.ipynb #fd000001
+def _differing(
+    now: TokenRows | GgufTable, before: TokenRows | GgufTable, ids: np.ndarray, old_ids: np.ndarray
+) -> Iterator[int]:
+    "The ids whose rows differ from rows of another table."
+    for start in range(0, len(ids), _ROWS):
+        part, old = ids[start : start + _ROWS], old_ids[start : start + _ROWS]
+        if isinstance(now, GgufTable) and isinstance(before, GgufTable):
+            differ = now.file.rows(now.name, part) != before.file.rows(before.name, old)
+        else:
+            differ = (now[torch.from_numpy(part)] != before[torch.from_numpy(old)]).numpy()
+        yield from part[differ.reshape(len(part), -1).any(1)].tolist()
+
+
 def _find_other_rows(served: Served, ids: np.ndarray, old_ids: np.ndarray) -> Iterator[Finding]:
     "Which rows differ from those of the source model, whose ids are `old_ids`."
     before, trained = served.before.tables if served.before else {}, served.is_trained
-    for role, table in ((role, table) for role, table in served.tables.items() if role in before):
-        now, was = (t.rows(len(t)) for t in (table, before[role]))
-        kinds = [t.type_name if isinstance(t, GgufTable) else t.dtype for t in (now, was)]
-        if kinds[0] != kinds[1] or now.shape[1:] != was.shape[1:]:
+    for table, old in ((table, before[role]) for role, table in served.tables.items() if role in before):
+        (now, was), kind, old_kind = (t.rows(len(t)) for t in (table, old)), table.type_name, old.type_name
+        if kind != old_kind or now.shape[1:] != was.shape[1:]:
             if served.source.is_gguf:  # in a folder it is reported with the other weights
-                what = f"{table.name} is {kinds[0]}, and {kinds[1]} in the source model; no rows were compared"
+                what = f"{table.name} is {kind}, and {old_kind} in the source model; no rows were compared"
                 yield Finding("embeddings", what, "nothing, where that was asked for", breaks=False)
-            continue
-        changed: list[int] = []
-        for start in range(0, len(ids) if kinds[0] is not None else 0, _ROWS):
-            part, old = ids[start : start + _ROWS], old_ids[start : start + _ROWS]
-            if isinstance(now, GgufTable) and isinstance(
-                was, GgufTable
-            ):  # what has the same bytes need not be dequantised
-                unlike = (now.file.rows(now.name, part) != was.file.rows(was.name, old)).any(1)
-                part, old = part[unlike], old[unlike]
-            if len(part):
-                differ = (now[torch.from_numpy(part)] != was[torch.from_numpy(old)]).reshape(len(part), -1).any(1)
-                changed += part[differ.numpy()].tolist()
-        if changed:
+        elif changed := list(_differing(now, was, ids, old_ids)):
             what = f"{len(changed):,} of {len(ids):,} rows of {table.name} are not the source model's, such as "
             few = " ".join(served.source.vocab[id].shown or str(id) for id in changed[:3])
             yield Finding("embeddings", what + few, _TRAINED if trained else _ANEW, breaks=not trained)
@@ -318,8 +292,8 @@ def _find_other_rows(served: Served, ids: np.ndarray, old_ids: np.ndarray) -> It
 
 def find_changed_rows(served: Served) -> Iterator[Finding]:
     "Whether rows of tokens that the source has are the source's; of a folder the plan says which these are."
-    if served.source.is_gguf:
-        old = {piece: id for id, piece in enumerate(tokens_of(_file_of(served.before)))}
+    if isinstance(served.before, GgufSource):
+        old = {piece: id for id, piece in enumerate(tokens_of(served.before.file))}
         shared = [(id, old[piece]) for id, piece in enumerate(tokens_of(served.file)) if piece in old]
         yield from _find_other_rows(served, *np.array(shared, np.int64).reshape(-1, 2).T)
         return
@@ -333,6 +307,6 @@ def find_changed_rows(served: Served) -> Iterator[Finding]:
     if len(plan) != served.rows:
         what = f"{PLAN_FILE} has {len(plan):,} rows, and the model {served.rows:,} embeddings"
         yield Finding("plan", what, _ANEW)
-    elif not served.is_trained and "factors" not in served.source.note:
+    elif not served.is_trained and not served.source.note.factors:
         ids = np.flatnonzero(plan.copied >= 0)
         yield from _find_other_rows(served, ids, plan.copied[ids])

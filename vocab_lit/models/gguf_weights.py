@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import logging
 import os
 import shutil
@@ -17,10 +16,10 @@ from typing import TYPE_CHECKING, TypedDict
 import numpy as np
 
 from vocab_lit.gguf.container import Field, GgufFile, check_finite, parts_of, same_tensor, type_name, write_gguf
-from vocab_lit.gguf.tokens import check_whole, text_field, token_tables, tokens_of
+from vocab_lit.gguf.tokens import check_whole, token_tables, tokens_of
 from vocab_lit.models.model_class import configs_of, load_with_report
-from vocab_lit.models.settings import Facts
-from vocab_lit.text.corpus import json_text, write_json
+from vocab_lit.models.note import Note, gguf_note
+from vocab_lit.text.corpus import write_json
 from vocab_lit.text.errors import UserError, first_line
 from vocab_lit.text.files import in_turn, read_json, scratch_folder, write_folder
 from vocab_lit.tokens.gguf_tokenizer import GgufTokenizer, read_tokenizer
@@ -41,7 +40,7 @@ log = logging.getLogger("vocab_lit")
 
 # %% auto #0
 __all__ = ['log', 'CACHE', 'NOTE', 'LARGEST', 'NEWEST', 'GgufTable', 'gguf_tables', 'load_gguf', 'cache_folder', 'CachedFolder',
-           'cached', 'remove_cached', 'read_note', 'note_field', 'plan_beside', 'gguf_folder']
+           'cached', 'remove_cached', 'plan_beside', 'gguf_folder']
 
 # %% ../../nbs/05_models/06_gguf_weights.ipynb #4ad7c3e6
 class GgufTable:
@@ -49,6 +48,7 @@ class GgufTable:
 
     def __init__(self, file: GgufFile, name: str):
         self.file, self.name, self.shape = file, name, file.tensors[name].by_row.shape
+        self.type_name = type_name(file.tensors[name].type)  # its quantisation, such as Q8_0
 
     @property
     def dtype(self) -> torch.dtype:
@@ -56,11 +56,6 @@ class GgufTable:
         import torch
 
         return torch.float32
-
-    @property
-    def type_name(self) -> str:
-        "Its quantisation, such as Q8_0."
-        return type_name(self.file.tensors[self.name].type)
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -222,28 +217,6 @@ def remove_cached(largest: float = 0, newest: int = 0) -> int:
     return removed
 
 # %% ../../nbs/05_models/06_gguf_weights.ipynb #gc000002
-_NOTED = ("model", "like", "trained")  # files or folders in the note, by name
-
-
-def read_note(file: GgufFile) -> Facts:
-    "Return what a file notes on how it was made, with paths of what is beside it; empty where it notes nothing."
-    note = json.loads(file.get("vocab_lit.note", "{}"))
-    for key in _NOTED:
-        name = note.get(key)
-        if isinstance(name, str) and name == Path(name).name == file.path.name:
-            note[key] = f"{name} (another file of this name)"
-        elif isinstance(name, str) and name == Path(name).name and file.path.with_name(name).exists():
-            note[key] = str(file.path.with_name(name))
-    return note
-
-
-def note_field(note: Facts) -> Field:
-    "Return the metadata of a note, with names in place of paths, since files are passed on."
-    from vocab_lit.models.card import without_folders
-
-    return text_field(json_text(without_folders(note)))
-
-
 def plan_beside(file: str | Path) -> Path:
     "The path of the plan by which the new rows of a GGUF file were made."
     return Path(file).with_suffix(".plan.npz")
@@ -273,11 +246,11 @@ def gguf_folder(source: GgufFile | str | Path) -> Path:
                 write_json({}, part / NOTE)  # as the folder is used
             _use(folder)
         # the file that it was made from is the one that was read last; its time is that of the last use
-        tokens, note = len(tokens_of(file)), read_note(file)
+        tokens, note = len(tokens_of(file)), gguf_note(file)
         write_json(dict(file=str(file.path.resolve()), tokens=tokens), folder / NOTE)
         if note:
-            facts = dict(source=source_facts(str(file.path)), tokens=tokens)
-            write_json(facts | note, folder / "vocab_lit.json")
+            made_from = Note(source=source_facts(str(file.path)), tokens=tokens)
+            made_from.updated(**note.facts).write(folder)
     if removed := remove_cached(LARGEST, NEWEST):
         log.info(f"removed {removed / 1e6:,.0f} MB of dequantised models from {place}, which were not used lately")
     return folder

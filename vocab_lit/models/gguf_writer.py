@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -28,7 +28,8 @@ from vocab_lit.gguf.container import (
     write_gguf,
 )
 from vocab_lit.gguf.tokens import token_tables
-from vocab_lit.models.gguf_weights import GgufTable, note_field, plan_beside
+from vocab_lit.models.gguf_weights import GgufTable, plan_beside
+from vocab_lit.models.note import NOTE_ENTRY, Note, note_field
 from vocab_lit.models.source import GgufSource
 from vocab_lit.text.errors import SettingError, UserError
 from vocab_lit.tokens.gguf_tokenizer import with_tokenizer
@@ -40,9 +41,11 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
     from vocab_lit.methods.plan import Plan
-    from vocab_lit.methods.settings import TransplantSettings
-    from vocab_lit.models.new_vocabulary import NewVocabulary
+    from vocab_lit.methods.recipe import Recipe
+    from vocab_lit.methods.settings import InitSettings, TransplantSettings
     from vocab_lit.tokens.trim import Trimming
+    from vocab_lit.vectors.align import AlignedVectors
+    from vocab_lit.vectors.token_vectors import TokenVectors
 
 log = logging.getLogger("vocab_lit")
 
@@ -57,13 +60,13 @@ def check_grows(source: GgufSource, text: Sequence[str | Path], settings: Transp
     for name in token_tables(source.file):
         source.file.values(name, [0])
         tensor = source.file.tensors[name]
-        made = replace(tensor, type=writable_type(tensor.type))
-        if made.type != tensor.type:
-            own, more = type_name(tensor.type), (made.bytes - tensor.bytes) / 1e6
-            what = f"rows of {own} cannot be written; {name} becomes {type_name(made.type)}"
+        written = replace(tensor, type=writable_type(tensor.type))
+        if written.type != tensor.type:
+            own, more = type_name(tensor.type), (written.bytes - tensor.bytes) / 1e6
+            what = f"rows of {own} cannot be written; {name} becomes {type_name(written.type)}"
             log.warning(f"note: {what}, {more:,.0f} MB more")
-    wanted, recipe = settings.tokenizer, settings.recipe(text)
-    if not (wanted.extend or settings.only_adds(text)):
+    target, recipe = settings.tokenizer, settings.recipe(text)
+    if not (target.extend or settings.only_adds(text)):
         todo = "give --extend N or --tokens FILE; for another vocabulary transplant the model's folder, and export it"
         raise SettingError("extend", f"a GGUF file keeps its vocabulary and gets more tokens: {todo}")
     if recipe.untrained or isinstance(recipe, FactoredRecipe):
@@ -72,8 +75,8 @@ def check_grows(source: GgufSource, text: Sequence[str | Path], settings: Transp
     if settings.init.pad_to_multiple_of:
         raise SettingError("pad_to_multiple_of", "a GGUF file has a token for each row; leave it out")
     tokens = source.tokenizer_file
-    if wanted.extend and not wanted.continues and tokens.name == "gpt2" and not source.looks_up_words:
-        problem = f" {wanted.expansion}: llama.cpp does not look up whole words with the pre-tokenizer {tokens.pre!r}"
+    if target.extend and not target.continues and tokens.name == "gpt2" and not source.looks_up_words:
+        problem = f" {target.expansion}: llama.cpp does not look up whole words with the pre-tokenizer {tokens.pre!r}"
         raise SettingError("expansion", f"{problem}; give --expansion continued")
 
 # %% ../../nbs/05_models/20_gguf_writer.ipynb #e015de6f
@@ -112,10 +115,9 @@ class GgufTransplant:
     source: GgufSource  # that it was made from
     fields: dict[str, Field]  # the metadata
     source_ids: np.ndarray  # (tokens,) of each its id in the source, -1 for a new one
-    made: dict[str, object]  # the command that made it, and the method, for the note
+    note: Note  # the command that made it, and the method
     tokenizer: PreTrainedTokenizerBase | None = None  # the target's
     plan: Plan | None = None  # where the embedding of every token came from
-    notes: list[str] = field(default_factory=list)  # what is odd about it
 
     @cached_property
     def tensors(self) -> list[NewTensor]:
@@ -135,11 +137,11 @@ class GgufTransplant:
         of_rows = dict(weights=plan.weights[ids], group=plan.group[ids], step=plan.step[ids])
         target = Vocab([plan.target[id] for id in ids.tolist()])
         plan = replace(plan, target=target, left=None if plan.left is None else plan.left[ids], **of_rows)
-        made = plan.apply(cast("torch.Tensor", table), stream).numpy()  # it gives rows as a tensor does
-        if not np.isfinite(made).all():
+        rows = plan.apply(cast("torch.Tensor", table), stream).numpy()  # it gives rows as a tensor does
+        if not np.isfinite(rows).all():
             what = f"{table.name} gives new rows that are not finite"
             raise UserError(f"{table.file.path}: {what}; repair the file first")
-        return made
+        return rows
 
     def _block(self, new: np.ndarray, rows: slice) -> tuple[np.ndarray, np.ndarray]:
         ids, before = self.source_ids[rows], np.count_nonzero(self.source_ids[: rows.start] < 0)
@@ -155,11 +157,9 @@ class GgufTransplant:
     def save_pretrained(self, out: str | Path, **facts: object) -> Path:
         "Write the file, the plan beside it, and in its metadata the facts on how it was made."
         fields, before = dict(self.fields), self.source.file.bytes
-        fields["vocab_lit.note"] = note_field(
-            self.made | {name: fact for name, fact in facts.items() if name != "language"}
-        )
-        if facts.get("language"):
-            fields["general.languages"] = Field(ARRAY, STRING, [facts["language"]])
+        if language := facts.pop("language", ""):
+            fields["general.languages"] = Field(ARRAY, STRING, [language])
+        fields[NOTE_ENTRY] = note_field(self.note.updated(**facts))
         write_gguf(out, fields, self.tensors)
         if self.plan:
             self.plan.save(plan_beside(out))
@@ -168,7 +168,7 @@ class GgufTransplant:
 
 # %% ../../nbs/05_models/20_gguf_writer.ipynb #d7c0700c
 class GgufWriter:
-    "A GGUF file, opened to get another vocabulary (see `Writer`); `UserError` where its tokens and tables do not fit."
+    "A GGUF file, opened to get another vocabulary; `UserError` where its tokens and tables do not fit."
 
     def __init__(self, source: GgufSource):
         log.info(f"loading {source.path}")
@@ -176,32 +176,31 @@ class GgufWriter:
         self.source, self.sizes = source, source.sizes
 
     def check(self, vocab: Vocab) -> None:
-        "`UserError` where a vocabulary has the source's tokens in another order."
+        "A vocabulary that grew has the source's tokens in their order."
         kept = self._source_ids(vocab)
-        kept = kept[kept >= 0]
-        if not len(kept) or (np.diff(kept) < 1).any():
-            hint = "give one that was made from the source's"
-            raise UserError(f"{self.source.path}: the target tokenizer has the source's in another order; {hint}")
+        assert (np.diff(kept[kept >= 0]) > 0).all()
 
     def _source_ids(self, vocab: Vocab) -> np.ndarray:  # (tokens,)
         "Of each token its id in the source, -1 for a new one."
-        before, after = ({t.piece: t.id for t in of if t.piece} for of in (self.source.vocab, vocab))
+        before, after = ({t.piece: t.id for t in tokens if t.piece} for tokens in (self.source.vocab, vocab))
         return ids_before(before, after)
 
     def trimmed(self, trimming: Trimming) -> Callable[[], GgufTransplant]:
         "What makes the file with the tokens that trimming keeps; their rows are the source's byte for byte."
         fields, ids = self.source.tokenizer_file.fields(trimming.kept), np.array(sorted(trimming.kept))
-        made: dict[str, object] = dict(made_by="vocab-lit trim", method="trim")
-        return lambda: GgufTransplant(self.source, fields, ids, made)
+        note = Note(made_by="vocab-lit trim", method="trim")
+        return lambda: GgufTransplant(self.source, fields, ids, note)
 
-    def transplanted(self, new: NewVocabulary) -> GgufTransplant:
+    def transplanted(
+        self, vocab: Vocab, recipe: Recipe, vectors: TokenVectors | AlignedVectors | None, init: InitSettings
+    ) -> GgufTransplant:
         "The file with more tokens."
-        tokenizer, ids = new.vocab.own_tokenizer, self._source_ids(new.vocab)
+        tokenizer, ids = vocab.own_tokenizer, self._source_ids(vocab)
         if terms := [a["content"] for a in added_tokens(tokenizer) if a["single_word"]]:
-            told = f"llama.cpp finds {len(terms):,} given tokens inside longer words too"
-            log.warning(f"note: {told}, such as {terms[0]!r}")  # it has no tokens that are whole words only
-        fields = with_tokenizer(self.source.tokenizer_file, new.vocab)
-        log.info(f"initialising {np.count_nonzero(ids < 0):,} tokens by {new.recipe.name}")
-        plan = new.recipe.plan(self.source.vocab, new.vocab, new.vectors, new.seed)
-        made: dict[str, object] = dict(made_by="vocab-lit transplant", method=new.recipe.name, seed=new.seed)
-        return GgufTransplant(self.source, fields, ids, made, tokenizer, plan)
+            message = f"llama.cpp finds {len(terms):,} given tokens inside longer words too"
+            log.warning(f"note: {message}, such as {terms[0]!r}")  # it has no tokens that are whole words only
+        fields = with_tokenizer(self.source.tokenizer_file, vocab)
+        log.info(f"initialising {np.count_nonzero(ids < 0):,} tokens by {recipe.name}")
+        plan = recipe.plan(self.source.vocab, vocab, vectors, init.seed)
+        note = Note(made_by="vocab-lit transplant", method=recipe.name, seed=init.seed)
+        return GgufTransplant(self.source, fields, ids, note, tokenizer, plan)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'Index', 'VOCABULARY_FIELDS', 'Shapes', 'Replaced', 'Made', 'HEADS', 'StoredTensor', 'read_header',
+__all__ = ['log', 'Index', 'VOCABULARY_FIELDS', 'Shapes', 'Replaced', 'NewValues', 'HEADS', 'StoredTensor', 'read_header',
            'stored_tensors', 'vocabulary_fields', 'vocabulary_part', 'set_vocabulary_size', 'empty_weights',
            'tensor_shapes', 'token_dimensions', 'RowsInParts', 'FileTensor', 'ModelFiles', 'files_of',
            'replace_tensors', 'input_weight', 'rows_of', 'meta_model', 'absent_pooler', 'read_some', 'save_model',
@@ -55,9 +55,9 @@ class StoredTensor:
     file: Path
     dtype: torch.dtype | None  # None: none of the four floating formats of models
     shape: tuple[int, ...]
-    start: int  # where it begins, in bytes from the beginning of the file
-    size: int  # bytes
-    format: str  # its number format, as the file names it
+    offset: int  # bytes from the beginning of the file
+    bytes: int
+    type: str  # its number format, as the file names it
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -72,7 +72,7 @@ class StoredTensor:
         which: as of a tensor: rows, or rows and columns
         """
         assert self.dtype is not None  # rows are asked of embeddings, which have one
-        mapped = np.memmap(self.file, f"u{self.dtype.itemsize}", "r", self.start, self.shape)
+        mapped = np.memmap(self.file, f"u{self.dtype.itemsize}", "r", self.offset, self.shape)
         parts = which if isinstance(which, tuple) else (which,)
         index = tuple(p.numpy() if isinstance(p, torch.Tensor) else p for p in parts)  # a tensor of one id is no number
         return torch.from_numpy(np.array(mapped[index])).view(self.dtype)
@@ -91,9 +91,9 @@ def read_header(file: Path) -> dict[str, StoredTensor]:
             first, end = t["data_offsets"]
             dtype, shape = _FORMATS.get(t["dtype"]), tuple(t["shape"])
             tensors[name] = StoredTensor(file, dtype, shape, 8 + length + first, end - first, t["dtype"])
-    if max((t.start + t.size for t in tensors.values()), default=8 + length) != total:
+    if max((t.offset + t.bytes for t in tensors.values()), default=8 + length) != total:
         raise UserError("another length")
-    if any(t.dtype and t.size != math.prod(t.shape) * t.dtype.itemsize for t in tensors.values()):
+    if any(t.dtype and t.bytes != math.prod(t.shape) * t.dtype.itemsize for t in tensors.values()):
         raise UserError("another shape")
     return tensors
 
@@ -121,12 +121,11 @@ def stored_tensors(folder: str | Path) -> dict[str, StoredTensor]:
             return {}  # pickles are for transformers to read
         try:
             tensors |= read_header(file)
-        except FileNotFoundError:
-            what = f"{file.name}, which {index} names, is missing"
-            raise UserError(f"{folder}: the weights do not load: {what}; download or copy it again") from None
-        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-            what = f"{file.name} is damaged or cut short"
-            raise UserError(f"{folder}: the weights do not load: {what}; download or copy it again") from None
+        except (FileNotFoundError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as e:
+            is_missing = isinstance(e, FileNotFoundError)
+            problem = f", which {index} names, is missing" if is_missing else " is damaged or cut short"
+            what = f"the weights do not load: {file.name}{problem}"
+            raise UserError(f"{folder}: {what}; download or copy it again") from None
     return tensors
 
 # %% ../../nbs/05_models/02_lazy_weights.ipynb #82083011
@@ -251,17 +250,19 @@ class FileTensor(torch.Tensor):
             return func(*args, **kwargs or {})
 
     @staticmethod
-    def of(tensor: torch.Tensor, stored: StoredTensor | None = None, in_parts: RowsInParts | None = None) -> FileTensor:
+    def like(
+        tensor: torch.Tensor, stored: StoredTensor | None = None, in_parts: RowsInParts | None = None
+    ) -> FileTensor:
         "A tensor of the same shape, format and kind."
-        made = torch.Tensor._make_subclass(FileTensor, tensor.detach(), tensor.requires_grad)
-        made._is_param = isinstance(tensor, nn.Parameter)
-        made.stored, made.in_parts = stored, in_parts
-        return made
+        copied = torch.Tensor._make_subclass(FileTensor, tensor.detach(), tensor.requires_grad)
+        copied._is_param = isinstance(tensor, nn.Parameter)
+        copied.stored, copied.in_parts = stored, in_parts
+        return copied
 
     def __deepcopy__(self, memo: dict[int, object]) -> FileTensor:
-        memo[id(self)] = made = FileTensor.of(self, self.stored, self.in_parts)
-        made.data = made.data.clone()
-        return made
+        memo[id(self)] = copied = FileTensor.like(self, self.stored, self.in_parts)
+        copied.data = copied.data.clone()
+        return copied
 
 # %% ../../nbs/05_models/02_lazy_weights.ipynb #38fd9352
 class ModelFiles(nn.Module):
@@ -335,7 +336,7 @@ def meta_model(
     for t in own.values():
         if t.dtype is None:
             return None
-        sizes[t.dtype] += t.size
+        sizes[t.dtype] += t.bytes
     if not sizes:
         return None
     dtype = getattr(config, "dtype", None) or sizes.most_common(1)[0][0]
@@ -353,7 +354,7 @@ def meta_model(
             continue
         if len(sources) != 1 or sources[0].shape != tuple(tensor.shape):
             return None  # missing, stored twice, or of another version
-        new[tensor] = FileTensor.of(tensor, sources[0])
+        new[tensor] = FileTensor.like(tensor, sources[0])
     replace_tensors(model, new)
     files.stored, files.unknown = stored, {name: t for name, t in stored.items() if name not in own}
     return model.eval()
@@ -384,16 +385,16 @@ def _copy_part(source: IO[bytes], target: IO[bytes], start: int, size: int) -> N
 
 
 Replaced = dict[str, torch.Tensor | RowsInParts]  # what is written instead of stored tensors
-Made = Callable[[str, StoredTensor], torch.Tensor | None]  # what is written for a tensor; None: what is there
+NewValues = Callable[[str, StoredTensor], torch.Tensor | None]  # what is written for a tensor; None: what is there
 
 
-def _write_file(out: Path, tensors: dict[str, StoredTensor], replaced: Replaced, made: Made | None) -> None:
+def _write_file(out: Path, tensors: dict[str, StoredTensor], replaced: Replaced, values_of: NewValues | None) -> None:
     "Write one file again, of which `tensors` are all tensors by name."
     head: dict[str, object] = {"__metadata__": {"format": "pt"}}
     at = 0
     for name, t in tensors.items():
-        shape, size = (replaced[name].shape, replaced[name].nbytes) if name in replaced else (t.shape, t.size)
-        head[name] = dict(dtype=t.format, shape=list(shape), data_offsets=[at, at + size])
+        shape, size = (replaced[name].shape, replaced[name].nbytes) if name in replaced else (t.shape, t.bytes)
+        head[name] = dict(dtype=t.type, shape=list(shape), data_offsets=[at, at + size])
         at += size
     header = json.dumps(head, separators=(",", ":")).encode()
     header += b" " * (-len(header) % 8)  # numbers begin at multiples of 8
@@ -401,10 +402,10 @@ def _write_file(out: Path, tensors: dict[str, StoredTensor], replaced: Replaced,
         target.write(len(header).to_bytes(8, "little") + header)
         for name, t in tensors.items():
             new = replaced.get(name)
-            if new is None and made:
-                new = made(name, t)
+            if new is None and values_of:
+                new = values_of(name, t)
             if new is None:
-                _copy_part(source, target, t.start, t.size)
+                _copy_part(source, target, t.offset, t.bytes)
                 continue
             for part in [new] if isinstance(new, torch.Tensor) else new.parts():
                 target.write(part.contiguous().view(-1).view(torch.uint8).numpy().data)
@@ -454,7 +455,7 @@ def save_model(model: PreTrainedModel, folder: str | Path) -> None:
         raise UserError(f"{min(lost)}, which a {type(model).__name__} does not know, cannot be written by transformers")
 
 # %% ../../nbs/05_models/02_lazy_weights.ipynb #67a5f28d
-def save_meta_model(model: PreTrainedModel, folder: str | Path, made: Made | None = None) -> None:
+def save_meta_model(model: PreTrainedModel, folder: str | Path, values_of: NewValues | None = None) -> None:
     """As `save_pretrained`, for a meta model: its files again, with what was replaced or is made now.
 
     `made` makes other values of stored tensors, one in memory at a time.
@@ -475,13 +476,13 @@ def save_meta_model(model: PreTrainedModel, folder: str | Path, made: Made | Non
     paths = sorted({t.file for t in files.stored.values()})
     for file in tqdm(paths, desc="writing weights", unit=" files", delay=2, leave=False):
         tensors = {name: t for name, t in files.stored.items() if t.file == file}
-        if made or tensors.keys() & replaced.keys():
-            _write_file(folder / file.name, tensors, replaced, made)
+        if values_of or tensors.keys() & replaced.keys():
+            _write_file(folder / file.name, tensors, replaced, values_of)
         else:
             with open(file, "rb") as source, open(folder / file.name, "wb") as target:
                 _copy_part(source, target, 0, file.stat().st_size)
     if [file.name for file in paths] != ["model.safetensors"]:
-        size = sum(replaced[name].nbytes if name in replaced else t.size for name, t in files.stored.items())
+        size = sum(replaced[name].nbytes if name in replaced else t.bytes for name, t in files.stored.items())
         head = {"total_parameters": model.num_parameters(), "total_size": size}
         index = {"metadata": head, "weight_map": {name: t.file.name for name, t in files.stored.items()}}
         text = json.dumps(index, indent=2, sort_keys=True) + "\n"
@@ -518,8 +519,8 @@ def _modules_beside(folder: Path) -> list[dict[str, str]]:  # type and path of e
     if not file.is_file():
         return []
     try:
-        given = json.loads(file.read_text(encoding="utf-8"))
-        modules = [{"type": m["type"].rpartition(".")[2], "path": m["path"]} for m in given]
+        listed_modules = json.loads(file.read_text(encoding="utf-8"))
+        modules = [{"type": m["type"].rpartition(".")[2], "path": m["path"]} for m in listed_modules]
     except (ValueError, LookupError, TypeError, AttributeError):
         raise UserError(f"{file} is damaged; download or copy the model again") from None
     for module in modules:

@@ -10,30 +10,27 @@ import logging
 import pickle
 import re
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import torch
-from safetensors import SafetensorError
-
-from vocab_lit.models.lazy_weights import StoredTensor, absent_pooler, files_of, meta_model, read_some, tensor_shapes
 from vocab_lit.models.model_class import load_with_report, quantisation_of
 from vocab_lit.models.settings import Facts
 from vocab_lit.text.errors import UserError, first_line, reading
 from vocab_lit.tokens.special_tokens import check_ids_written, ids_beyond
 
 if TYPE_CHECKING:
+    import torch
     from transformers import PreTrainedConfig, PreTrainedModel
+
+    from vocab_lit.models.lazy_weights import StoredTensor
 
 # %% auto #0
 __all__ = ['ModelFolder', 'load_in_memory', 'open_in_files']
 
 # %% ../../nbs/05_models/15_loading.ipynb #4ce5c2c1
-@dataclass(frozen=True)
 class ModelFolder:
-    "What a model is loaded from."
+    "What a model is loaded from; `FolderSource` reads each part when it is needed."
 
     path: str  # its folder or name, for messages
     files: Path  # the folder
@@ -47,8 +44,12 @@ class ModelFolder:
         return reading(self.path, f"the model of config.json{f' ({beyond})' if beyond else ''}")
 
     @property
-    def dtype(self) -> torch.dtype | str:
+    def wide_format(self) -> torch.dtype | str:
         "The number format that has room for all that the files hold and for what the configuration says."
+        import torch
+
+        from vocab_lit.models.lazy_weights import tensor_shapes
+
         if not self.stored or quantisation_of(self.config):
             return "auto"
         own = self.stored.keys() & tensor_shapes(self.model_class, self.config).keys()
@@ -65,6 +66,8 @@ def _tell_once(remark: str) -> None:
 
 def _note_origin(model: PreTrainedModel, folder: ModelFolder, absent: list[str]) -> None:
     "Note where a model comes from, and that it has no pooler, where it has none."
+    from vocab_lit.models.lazy_weights import files_of
+
     if absent:
         _tell_once(f"{folder.path} has no pooler, as many models of embeddings; none is written")
     files = files_of(model)
@@ -89,13 +92,17 @@ def _read_generation(model: PreTrainedModel, folder: ModelFolder) -> None:
 # %% ../../nbs/05_models/15_loading.ipynb #a54842e0
 def load_in_memory(folder: ModelFolder) -> PreTrainedModel:
     "Load a model with all its weights, in their number format; `UserError` where some are missing or damaged."
-    path = folder.path
-    if not folder.stored and not any(folder.files.glob("pytorch_model*.bin")):
+    from safetensors import SafetensorError
+
+    from vocab_lit.models.lazy_weights import absent_pooler, files_of, read_some
+
+    path, model_class, stored = folder.path, folder.model_class, folder.stored  # which name the path where they fail
+    if not stored and not any(folder.files.glob("pytorch_model*.bin")):
         has = "neither model.safetensors nor pytorch_model.bin, nor an index of several such files"
         raise UserError(f"{path} has {has}; write the weights by transformers' save_pretrained")
     with folder.reading():
         try:
-            model, report = load_with_report(folder.model_class, folder.files, dtype=folder.dtype)
+            model, report = load_with_report(model_class, folder.files, dtype=folder.wide_format)
         except pickle.UnpicklingError:
             what = "its pickled weights are damaged or hold more than plain tensors"
             raise UserError(f"{path}: {what}; they are not read, as a pickle can run programs") from None
@@ -112,7 +119,7 @@ def load_in_memory(folder: ModelFolder) -> PreTrainedModel:
         def is_left_out(name: str) -> bool:
             return name in unexpected or bool(name not in own and re.search(ignored, name))
 
-        files_of(model).unknown = read_some(folder.files, folder.stored, is_left_out)
+        files_of(model).unknown = read_some(folder.files, stored, is_left_out)
     absent = absent_pooler(model, report["missing_keys"])
     _note_origin(model, folder, absent)
     if missing := sorted(set(report["missing_keys"]) - set(absent)):
@@ -126,8 +133,11 @@ def load_in_memory(folder: ModelFolder) -> PreTrainedModel:
 # %% ../../nbs/05_models/15_loading.ipynb #63fecc68
 def open_in_files(folder: ModelFolder) -> PreTrainedModel | None:
     "Open a model with its weights left in their files; None where these are not simply its own tensors."
+    from vocab_lit.models.lazy_weights import files_of, meta_model
+
+    model_class, stored = folder.model_class, folder.stored  # which name the path where they fail
     with folder.reading():
-        model = meta_model(folder.model_class, folder.config, folder.stored)
+        model = meta_model(model_class, folder.config, stored)
     if model is not None:
         _read_generation(model, folder)
         _note_origin(model, folder, files_of(model).absent)

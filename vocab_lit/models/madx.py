@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import re
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -28,18 +29,17 @@ if TYPE_CHECKING:
 __all__ = ['LANGUAGE', 'TASK', 'Bottleneck', 'Coupling', 'Adapter', 'check_name', 'MadX']
 
 # %% ../../nbs/05_models/13_madx.ipynb #94090e4e
-class Bottleneck(nn.Module):
+class Bottleneck(nn.Sequential):
     "Down-projection, activation and up-projection, without a residual (Section 4.1)."
+
+    down: nn.Linear
+    up: nn.Linear
 
     def __init__(self, width: int, size: int, activation: str = "relu"):  # dimensions outside, and between
         from transformers.activations import get_activation
 
-        super().__init__()
-        self.down, self.up = nn.Linear(width, size), nn.Linear(size, width)
-        self.activation = get_activation(activation)
-
-    def forward(self, h: torch.Tensor) -> torch.Tensor:
-        return self.up(self.activation(self.down(h)))
+        down, up = nn.Linear(width, size), nn.Linear(size, width)
+        super().__init__(OrderedDict(down=down, activation=get_activation(activation), up=up))
 
 # %% ../../nbs/05_models/13_madx.ipynb #8fb24656
 class Coupling(nn.Module):
@@ -74,8 +74,8 @@ class Adapter(nn.Module):
             n = len(ACT2FN)
             raise UserError(f"no activation {config.activation!r}; relu and gelu are usual, and transformers has {n}")
         if not (0 < config.reduction < float("inf") and 0 <= config.invertible < float("inf")):
-            given = f"reduction {config.reduction} and invertible {config.invertible}"
-            raise UserError(f"{given}: give numbers above 0 (invertible may be 0)")
+            sizes = f"reduction {config.reduction} and invertible {config.invertible}"
+            raise UserError(f"{sizes}: give numbers above 0 (invertible may be 0)")
         if wrong := [i for i in config.leave_out if not -n_layers <= i < n_layers]:
             raise UserError(f"there is no layer {wrong[0]} to leave out; the model has {n_layers}, from 0")
         if config.invertible and width % 2:
@@ -104,10 +104,8 @@ def _ends(model: PreTrainedModel) -> list[nn.Module]:
     ends = [end for layer in layers if isinstance(end := getattr(layer, "output", None), nn.Module)]
     parts = ("dense", "dropout", "LayerNorm")
     if not ends or len(ends) < len(layers) or not all(hasattr(end, name) for end in ends for name in parts):
-        raise UserError(
-            "adapters go into encoders whose layers end in a normalisation, such as BERT, RoBERTa and XLM-R; "
-            f"{model.config.model_type} is another kind"
-        )
+        kinds = "encoders whose layers end in a normalisation, such as BERT, RoBERTa and XLM-R"
+        raise UserError(f"adapters go into {kinds}; {model.config.model_type} is another kind")
     return ends
 
 
@@ -123,9 +121,9 @@ class _Hooks(nn.Module):
 
     def __init__(self, model: PreTrainedModel, stack: str, inverse: str):
         choices = (("stack", stack, "library, paper"), ("inverse", inverse, "mlm, always, never"))
-        for name, given, known in choices:
-            if given not in known.split(", "):
-                raise UserError(f"{name}={given!r}; choose from {known}")
+        for name, value, known in choices:
+            if value not in known.split(", "):
+                raise UserError(f"{name}={value!r}; choose from {known}")
         if hasattr(model, "madx"):
             raise UserError(f"this {type(model).__name__} has adapters already, as model.madx; add to those")
         ends, base, out = _ends(model), model.base_model, model.get_output_embeddings()
@@ -205,23 +203,23 @@ def _vocabulary(
     for name, p in own.items():
         if name not in embeddings:
             raise UserError(f"the vocabulary has no {name} embeddings, which this {type(model).__name__} needs")
-        given = embeddings[name]
-        if given.shape != (len(embeddings["input"]), *p.shape[1:]):
-            told = f"the vocabulary's {name} embeddings are {tuple(given.shape)} and the model's {tuple(p.shape)}"
-            raise UserError(f"{told}; transplant into a copy of this model")
-        vocabulary[name] = nn.Parameter(given.detach().to(p).clone())
+        table = embeddings[name]
+        if table.shape != (len(embeddings["input"]), *p.shape[1:]):
+            problem = f"the vocabulary's {name} embeddings are {tuple(table.shape)} and the model's {tuple(p.shape)}"
+            raise UserError(f"{problem}; transplant into a copy of this model")
+        vocabulary[name] = nn.Parameter(table.detach().to(p).clone())
     if tokenizer is None or len(tokenizer) > len(embeddings["input"]):
         raise UserError(f"give the tokenizer of the {len(embeddings['input'])} embeddings")
     if tokenizer.pad_token_id != pad:
-        told = f"the tokenizer of the vocabulary pads with id {tokenizer.pad_token_id} and the model with {pad}"
-        raise UserError(f"{told}; train one of the model's own kind")
+        problem = f"the tokenizer of the vocabulary pads with id {tokenizer.pad_token_id} and the model with {pad}"
+        raise UserError(f"{problem}; train one of the model's own kind")
     return nn.ParameterDict(vocabulary)
 
 # %% ../../nbs/05_models/13_madx.ipynb #4f27029b
 class _Registry(_Hooks):
     "Adding adapters, and vocabularies of language adapters."
 
-    def __init__(self, model: PreTrainedModel, stack: str, inverse: str):
+    def __init__(self, model: PreTrainedModel, stack: str = "library", inverse: str = "mlm"):
         super().__init__(model, stack, inverse)
         self.vocabularies = nn.ModuleDict()
         self.tokenizers: dict[str, PreTrainedTokenizerBase] = {}
@@ -248,8 +246,8 @@ class _Registry(_Hooks):
         shape, at = self.model.config, next(self.model.parameters())
         width = input_weight(self.model).shape[1]
         if config.invertible and width != shape.hidden_size:
-            told = f"the embeddings have {width} dimensions and the layers {shape.hidden_size}"
-            raise UserError(f"{told}; an invertible adapter needs the same number in both")
+            problem = f"the embeddings have {width} dimensions and the layers {shape.hidden_size}"
+            raise UserError(f"{problem}; an invertible adapter needs the same number in both")
         adapter = Adapter(config, shape.hidden_size, shape.num_hidden_layers).reset(seed)
         self.adapters[f"{kind}_{name}"] = adapter.to(at.device, at.dtype)
 
@@ -392,9 +390,6 @@ class MadX(_InUse):
     >>> madx.languages, madx.tasks, madx.language
     (['sw'], ['ner'], 'sw')
     """
-
-    def __init__(self, model: PreTrainedModel, stack: str = "library", inverse: str = "mlm"):
-        super().__init__(model, stack, inverse)
 
     def onto(self, model: PreTrainedModel) -> MadX:
         "Attach copies of all adapters to another model, of the same encoder with another head."

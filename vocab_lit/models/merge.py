@@ -13,13 +13,11 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from vocab_lit.models.card import keep_source_files, write_card
+from vocab_lit.models.card import copy_source, write_card
 from vocab_lit.models.lazy_weights import (
     StoredTensor,
-    copy_beside,
     copy_notes,
     files_of,
-    report_left_out,
     save_meta_model,
     token_dimensions,
 )
@@ -48,7 +46,7 @@ class _Sum:
     shared: torch.Tensor  # ids of the tokens that all have
     rows: list[torch.Tensor]  # of the base and of each other model the ids that these have there
 
-    def made(self, name: str, stored: StoredTensor) -> torch.Tensor | None:
+    def values(self, name: str, stored: StoredTensor) -> torch.Tensor | None:
         "The values of a tensor; None of whole numbers, such as positions, which stay as the first model has them."
         if stored.dtype is None:
             return None
@@ -64,8 +62,8 @@ class _Sum:
             added.add_(part(source, n).sub_(base), alpha=times)
         if dimension is not None:
             added = torch.zeros(stored.shape, dtype=wide).index_copy_(dimension, self.shared, added)
-        begun, same = self.begin.stored[name][()].to(stored.dtype), added == 0
-        return torch.where(same, begun, added.add_(begun).to(stored.dtype))
+        initial, same = self.begin.stored[name][()].to(stored.dtype), added == 0
+        return torch.where(same, initial, added.add_(initial).to(stored.dtype))
 
 # %% ../../nbs/05_models/19_merge.ipynb #efa1c839
 def _check_tensors(first: FolderSource, other: FolderSource, apart: dict[str, int]) -> None:
@@ -152,11 +150,9 @@ def merge_files(
     total = check_merge(models, out, settings)
     source = total.terms[0][0]
     with write_folder(out) as folder:
-        save_meta_model(source.open_weights(), folder, total.made)
-        copy_beside(source.files, folder)
+        save_meta_model(source.open_weights(), folder, total.values)
         copy_notes(source.files, folder)
         save_tokenizer(source.tokenizer, folder)
-        keep_source_files(str(source.files), folder)
-        report_left_out(source.files, folder)
+        copy_source(source.files, folder)
         write_card(folder, Path(out).name, source.origin, merge=[(model.name, times) for model, times in total.terms])
     log.info(f"saved in {out}")

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
     from vocab_lit.methods.recipe import Recipe
-    from vocab_lit.models.gguf_writer import GgufTransplant
-    from vocab_lit.models.new_vocabulary import NewVocabulary, Writer
-    from vocab_lit.models.transplant import Transplant
+    from vocab_lit.models.gguf_writer import GgufTransplant, GgufWriter
+    from vocab_lit.models.transplant import FolderWriter, Transplant
     from vocab_lit.tokens.tokenizer_file import Built
+    from vocab_lit.tokens.trim import Trimming
     from vocab_lit.tokens.vocab import Vocab
     from vocab_lit.vectors.align import AlignedVectors
     from vocab_lit.vectors.token_vectors import TokenVectors
@@ -40,30 +40,30 @@ log = logging.getLogger("vocab_lit")
 
 # %% auto #0
 __all__ = ['log', 'check_tokens', 'TargetTokenizer', 'TargetVocabulary', 'embedding_vectors', 'aligned_vectors', 'target_vectors',
-           'check_transplant', 'transplant_files', 'trim_files', 'smaller_model']
+           'check_transplant', 'transplant_files', 'lost_scripts', 'trim_files', 'smaller_model']
 
 # %% ../../nbs/05_models/18_pipeline.ipynb #484a9cae
-def check_tokens(source: Source, text: Sequence[str | Path], wanted: TokenizerSettings) -> Built | None:
+def check_tokens(source: Source, text: Sequence[str | Path], settings: TokenizerSettings) -> Built | None:
     """`SettingError` names the first of the given tokens that cannot be added, and its line.
 
     returns: the target tokenizer with the tokens, where nothing has to be trained for it
     """
-    if not wanted.tokens:
+    if not settings.tokens:
         return None
     from vocab_lit.methods.fvt import check_given
     from vocab_lit.tokens.load import load_tokenizer
     from vocab_lit.tokens.tokenizer_file import TokenizerFile
     from vocab_lit.tokens.vocab import Vocab
 
-    base, only_adds = source.vocab, not (text or wanted.tokenizer or wanted.extend)
-    is_given = wanted.tokenizer and (wanted.continues or not wanted.extend)
+    base, only_adds = source.vocab, not (text or settings.tokenizer or settings.extend)
+    is_given = settings.tokenizer and (settings.continues or not settings.extend)
     if is_given:
-        base = Vocab.from_tokenizer(load_tokenizer(wanted.tokenizer))
-    elif wanted.kind and not wanted.extend and wanted.kind != TokenizerFile(source.tokenizer).kind:
+        base = Vocab.from_tokenizer(load_tokenizer(settings.tokenizer))
+    elif settings.kind and not settings.extend and settings.kind != TokenizerFile(source.tokenizer).kind:
         base = None  # one of another kind is yet to be trained
-    stays = bool(wanted.extend) or only_adds
-    built = check_given(wanted.given, source.vocab, base, stays, source.looks_up_words)
-    return built if (is_given or only_adds) and not wanted.add_special_tokens else None
+    keeps_ids = bool(settings.extend) or only_adds
+    built = check_given(settings.given, source.vocab, base, keeps_ids, source.looks_up_words)
+    return built if (is_given or only_adds) and not settings.add_special_tokens else None
 
 # %% ../../nbs/05_models/18_pipeline.ipynb #pl000001
 _LOOKED_AT = 10_000  # lines
@@ -94,23 +94,21 @@ class TargetTokenizer:
         from vocab_lit.tokens.load import load_tokenizer
         from vocab_lit.tokens.special_tokens import add_markers, add_special_tokens
 
-        wanted, source = self.settings.tokenizer, self.source.tokenizer
-        own = load_tokenizer(wanted.tokenizer) if wanted.tokenizer else None
-        if own and wanted.continues:
+        settings, source = self.settings.tokenizer, self.source.tokenizer
+        own = load_tokenizer(settings.tokenizer) if settings.tokenizer else None
+        if own and settings.continues:
             check_extends(source, own)
         if self.settings.only_adds(self.text):
             own = source
         own = own or self._trained()
-        if wanted.continues:
+        if settings.continues:
             return own, own
-        if wanted.extend:  # the source's tokenizer with tokens of the target language's
-            expanded = expand_tokenizer(self.source.vocab, own, wanted.extend)
-            told = (
-                f"added {len(expanded) - len(source):,} of the first {wanted.extend:,} tokens of the target language's"
-            )
-            log.info(f"{told} tokenizer; the source vocabulary has the others, or cannot build them")
+        if settings.extend:  # the source's tokenizer with tokens of the target language's
+            expanded = expand_tokenizer(self.source.vocab, own, settings.extend)
+            added = f"added {len(expanded) - len(source):,} of the first {settings.extend:,} tokens of the target"
+            log.info(f"{added} language's tokenizer; the source vocabulary has the others, or cannot build them")
             return own, expanded
-        added = add_special_tokens(source, own) if wanted.add_special_tokens else []
+        added = add_special_tokens(source, own) if settings.add_special_tokens else []
         added += add_markers(self.source.tokenizer_file.beside.markers, source, own)  # that files beside it name
         if added:
             log.info(f"added {', '.join(added)} to the target tokenizer")
@@ -121,15 +119,15 @@ class TargetTokenizer:
         from vocab_lit.tokens.continued import build_tokenizer
         from vocab_lit.tokens.tokenizer_file import TokenizerFile
 
-        wanted = self.settings.tokenizer
-        more = f"the source's tokenizer on, for {wanted.extend:,} tokens more"
-        log.info(f"training {more if wanted.continues else f'a tokenizer of {wanted.size_in_words}'}")
+        settings = self.settings.tokenizer
+        more = f"the source's tokenizer on, for {settings.extend:,} tokens more"
+        log.info(f"training {more if settings.continues else f'a tokenizer of {settings.size_in_words}'}")
         file = TokenizerFile.of(self.source.vocab)
-        built = build_tokenizer(file, self.lines, wanted)
+        built = build_tokenizer(file, self.lines, settings)
         file.drop_parsed()
         log.info(built.about)
         if not self.at_most:
-            wanted.check_added(len(built.tokenizer) - len(self.source.tokenizer))
+            settings.check_added(len(built.tokenizer) - len(self.source.tokenizer))
         return built.tokenizer
 
     @cached_property
@@ -140,9 +138,9 @@ class TargetTokenizer:
 
         if self.with_tokens:
             return self.with_tokens
-        wanted, own = self.settings.tokenizer, self.tokenizers[1]
-        if wanted.tokens:
-            return add_given(own, wanted.given, self.source.looks_up_words)
+        settings, own = self.settings.tokenizer, self.tokenizers[1]
+        if settings.tokens:
+            return add_given(own, settings.given, self.source.looks_up_words)
         return Built(cast("PreTrainedTokenizerFast", own), "")  # no other kind can be read
 
     @cached_property
@@ -172,8 +170,8 @@ class TargetVocabulary(TargetTokenizer):
         _ = self.tokenizers
         if self.built.about:
             log.info(self.built.about)
-        if told := lost_joiners(self.built.tokenizer, islice(self.lines, _LOOKED_AT)):
-            log.warning(f"note: {told}")
+        if remark := lost_joiners(self.built.tokenizer, islice(self.lines, _LOOKED_AT)):
+            log.warning(f"note: {remark}")
 
     @cached_property
     def recipe(self) -> Recipe:
@@ -205,28 +203,21 @@ class TargetVocabulary(TargetTokenizer):
         "How well two languages' vectors were aligned; empty for other methods."
         return getattr(self.vectors, "report", {})
 
-    def new_vocabulary(self) -> NewVocabulary:
-        "What a writer is given."
-        from vocab_lit.models.new_vocabulary import NewVocabulary
-
-        init = self.settings.init
-        return NewVocabulary(self.vocab, self.recipe, self.vectors, init.seed, init.pad_to_multiple_of or 0)
-
     def note(self) -> Facts:
         "The facts that are noted beside the model."
-        wanted, settings = self.settings.tokenizer, self.settings
+        tokenizer, settings = self.settings.tokenizer, self.settings
         only_adds, more = settings.only_adds(self.text), len(self.built.tokenizer) - len(self.source.tokenizer)
-        changed = wanted.changed() | settings.vectors.changed() | settings.init.changed()
-        told = ("method", "seed", "tokenizer", "threads")  # which the note has anyway
+        changed = tokenizer.changed() | settings.vectors.changed() | settings.init.changed()
+        noted = ("method", "seed", "tokenizer", "threads")  # which the note has anyway
         return dict(
             model=self.source.name,
             text=list(self.text),
             text_size=self.size,
-            tokenizer=wanted.tokenizer or ("the source's" if only_adds else "trained on the text"),
+            tokenizer=tokenizer.tokenizer or ("the source's" if only_adds else "trained on the text"),
             vectors=self.vectors.name if self.vectors else "none",
             alignment=self.alignment,
-            settings={name: value for name, value in changed.items() if name not in told},
-            extended_by=more if wanted.extend or only_adds else 0,
+            settings={name: value for name, value in changed.items() if name not in noted},
+            extended_by=more if tokenizer.extend or only_adds else 0,
             given_tokens=len(self.built.given),
         )
 
@@ -255,10 +246,8 @@ def embedding_vectors(
     ids[ids >= len(rows)] = -1
     known = (ids >= 0) & np.array([t.kind in ("text", "byte") for t in vocab])
     if not known.any():
-        raise UserError(
-            f"{name}: the auxiliary model has none of the {len(vocab):,} tokens of the target vocabulary; "
-            "give one that was trained with that vocabulary"
-        )
+        problem = f"the auxiliary model has none of the {len(vocab):,} tokens of the target vocabulary"
+        raise UserError(f"{name}: {problem}; give one that was trained with that vocabulary")
     matrix = np.zeros((len(vocab), rows.shape[1]), np.float32)
     matrix[known] = rows[ids[known]].float().numpy()
     if not np.isfinite(matrix).all():
@@ -286,7 +275,7 @@ def aligned_vectors(
         trained = None if file else train_words(text, vectors.vectors, settings.init.seed, vectors.threads)
         return open_words(file or trained, f"{side} words, trained here")
 
-    made = align_tokens(
+    aligned = align_tokens(
         words(vectors.source_vectors, Lines(*vectors.source_text), "source"),
         words(vectors.target_vectors, lines, "target"),
         source.tokenizer,
@@ -296,9 +285,9 @@ def aligned_vectors(
         vectors.normalise,
         Vocab.from_tokenizer(load_tokenizer(only)) if only else None,
     )
-    for name, value in made.report.items():
+    for name, value in aligned.report.items():
         log.info(f"{name}: {round(value, 2) if isinstance(value, float) else value}")
-    return made
+    return aligned
 
 # %% ../../nbs/05_models/18_pipeline.ipynb #pl000004
 def target_vectors(
@@ -348,7 +337,7 @@ def check_transplant(
     return source, check_tokens(source, text, settings.tokenizer)
 
 
-def _writer(source: Source, recipe: Recipe | None = None, factors: str = "") -> Writer[Transplant | GgufTransplant]:
+def _writer(source: Source, recipe: Recipe | None = None, factors: str = "") -> FolderWriter | GgufWriter:
     "What writes a source with another vocabulary; `UserError` where it cannot have one."
     if isinstance(source, GgufSource):
         from vocab_lit.models.gguf_writer import GgufWriter
@@ -357,13 +346,6 @@ def _writer(source: Source, recipe: Recipe | None = None, factors: str = "") -> 
     from vocab_lit.models.transplant import FolderWriter
 
     return FolderWriter(FolderSource.open(source), recipe, factors)
-
-
-def _opened(out: str | Path, result: Transplant) -> FolderSource:
-    "A folder that was written, with its tokenizer as it was written."
-    made = FolderSource(out)
-    made.tokenizer = result.tokenizer
-    return made
 
 # %% ../../nbs/05_models/18_pipeline.ipynb #pl000005
 @no_collection()
@@ -382,8 +364,8 @@ def transplant_files(
     source : Source or path
         The source model: a folder, its name on the Hugging Face Hub when online, or a GGUF file of any quantisation.
     text : sequence of paths
-        Files in the target language, UTF-8, one sentence or paragraph a line. They train the tokenizer and the
-        auxiliary embeddings, and may be missing where files of both are given.
+        Files in the target language, UTF-8, one sentence or paragraph a line, for the tokenizer and the auxiliary
+        embeddings; not needed where both are given.
     out : path
         A new or empty folder; of a GGUF file a new one.
     settings : TransplantSettings, default those of `blend`
@@ -401,39 +383,38 @@ def transplant_files(
 
     Examples
     --------
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
+    >>> from tempfile import mkdtemp
     >>> import vocab_lit as vl
     >>> from vocab_lit.text.corpus import data_path
-    >>> text = data_path("text", "sw.txt")
-    >>> with TemporaryDirectory() as folder:
-    ...     settings = vl.TransplantSettings.of(method="identity", vocab_size=600)
-    ...     result = vl.transplant_files(data_path("models/mini-xlmr"), [text], Path(folder, "out"), settings)
+    >>> settings = vl.TransplantSettings.of(method="identity", vocab_size=600)
+    >>> text, out = data_path("text", "sw.txt"), mkdtemp()
+    >>> result = vl.transplant_files(data_path("models/mini-xlmr"), [text], out, settings)
     >>> len(result.tokenizer)
     600
     """
-    from vocab_lit.models.check import check_model, check_usable, verdict
+    from vocab_lit.models.check import check_result
     from vocab_lit.models.gguf_writer import GgufTransplant
-    from vocab_lit.models.model_class import learns_from_text
 
     source, with_tokens = check_transplant(source, text, out, settings)
     new = TargetVocabulary(source, tuple(map(str, text)), settings, with_tokens, at_most)
     writer = _writer(source, settings.recipe(text), settings.init.factors)
     new.make_tokenizer()
     writer.check(new.vocab)
-    result = writer.transplanted(new.new_vocabulary())
+    result = writer.transplanted(new.vocab, new.recipe, new.vectors, settings.init)
     result.save_pretrained(out, language=language, **new.note())
     log.info(f"saved in {out}")
     if not isinstance(result, GgufTransplant):
-        made = _opened(out, result)
-        made.vocab = new.vocab
-        findings = check_model(made, compare=False)  # a line tells what breaks
-        for line in verdict(result.plan, new.alignment, findings, out, learns_from_text(result.model)):
-            log.info(line)
-        check_usable(findings, out, source)
+        check_result(result, out, source, new.vocab, new.alignment)
     return result
 
 # %% ../../nbs/05_models/18_pipeline.ipynb #b9f1fcbf
+def lost_scripts(source: Source, trimming: Trimming) -> dict[str, int]:
+    "How many tokens of which script a trimming takes away, the most first."
+    removed = [id for id in range(trimming.parts.size) if id not in trimming.kept]
+    first_characters = (t.text[0] for t in source.tokens_at(removed) if t.kind == "text" and t.text)
+    return dict(Counter(map(script_of, first_characters)).most_common())
+
+# %% ../../nbs/05_models/18_pipeline.ipynb #e5397748
 @no_collection()
 def trim_files(
     source: Source | str | Path,
@@ -442,15 +423,14 @@ def trim_files(
     settings: TrimSettings = TrimSettings(),
     language: str = "",
 ) -> Facts:
-    """Keep of a model's vocabulary what texts need, and save it as another one, a GGUF file as a GGUF file.
+    """Remove the tokens that texts do not use from a model, and save it as another one (Abdaoui et al., 2020).
 
     Parameters
     ----------
     source : Source or path
         The source model: a folder, its name on the Hugging Face Hub when online, or a GGUF file of any quantisation.
     text : sequence of paths
-        Files, UTF-8, one sentence or paragraph a line. Each is covered by itself, so that a file for each language
-        keeps all of them.
+        Files, UTF-8, one sentence or paragraph a line. Each is covered by itself: a file for each language keeps all.
     out : path
         A new or empty folder; of a GGUF file a new one.
     settings : TrimSettings
@@ -462,22 +442,14 @@ def trim_files(
     -------
     dict
         `sizes` before and after (tokens, parameters, MB), `texts` (what becomes of each, and of lines that were not
-        counted), `curve` (how many of these are divided as before, by size) and `lost` (how many tokens of which
-        script are gone).
-
-    References
-    ----------
-    Abdaoui et al. (2020), "Load What You Need: Smaller Versions of Multilingual BERT".
+        counted), `curve` (how many of these are tokenized identically, by size) and `lost` (tokens removed by script).
 
     Examples
     --------
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
+    >>> from tempfile import mkdtemp
     >>> import vocab_lit as vl
     >>> from vocab_lit.text.corpus import data_path
-    >>> text = data_path("text", "sw.txt")
-    >>> with TemporaryDirectory() as folder:
-    ...     sizes = vl.trim_files(data_path("models/mini-xlmr"), [text], Path(folder, "out"))["sizes"]
+    >>> sizes = vl.trim_files(data_path("models/mini-xlmr"), [data_path("text", "sw.txt")], mkdtemp())["sizes"]
     >>> sizes[0]["before"] > sizes[0]["after"]
     True
     """
@@ -491,26 +463,19 @@ def trim_files(
     writer = _writer(source)
     trimming = Trimming(source.tokenizer_file, {file: Lines(file) for file in files}, settings)
     log.info(trimming.about)
-    make, texts = writer.trimmed(trimming), told_of(trimming)
-    gone = [id for id in range(trimming.parts.size) if id not in trimming.kept]
-    begin = (t.text[0] for t in source.tokens_at(gone) if t.kind == "text" and t.text)
-    lost = dict(Counter(map(script_of, begin)).most_common())
+    make, texts, lost = writer.trimmed(trimming), told_of(trimming), lost_scripts(source, trimming)
     source.tokenizer_file.drop_parsed()
     del trimming  # which is large
     result, before = make(), writer.sizes
     sizes = [(what, n, result.sizes[what]) for what, n in before.items()]
-    for note in result.notes:
-        log.warning(f"note: {note}")
     facts: Facts = dict(model=source.name, text=files, language=language, tokenizer="trimmed to the text")
     facts |= dict(trimmed_from=before["tokens"], settings=settings.changed(), unseen=texts)
     result.save_pretrained(out, **facts)
     log.info(f"saved in {out}")
     if not isinstance(result, GgufTransplant):
-        from vocab_lit.models.check import check_model, check_summary, check_usable  # which needs torch
+        from vocab_lit.models.check import check_result  # which needs torch
 
-        findings = check_model(_opened(out, result), compare=False)
-        log.info(check_summary(findings, out))
-        check_usable(findings, out, source)
+        check_result(result, out, source)
     rows = [dict(what=w, before=round(n, 1), after=round(m, 1), share=round(m / n, 4)) for w, n, m in sizes]
     return dict(sizes=rows, **texts, lost=lost)
 

@@ -104,22 +104,23 @@ class LoraSettings(Settings):
 
         text: such as r=16,alpha=32,merge=yes
         """
-        given = {}
+        options = {}
         for part in text.split(","):
             name, equals, value = (piece.strip() for piece in part.partition("="))
             if not equals:
                 raise SettingError("lora", f" {text}: give parts of the form name=value, such as r=16,alpha=32")
-            if name in given:
+            if name in options:
                 raise SettingError("lora", f" {text}: {name} stands there twice")
-            given[name] = value
+            options[name] = value
         try:
-            return cls(**given)
+            return cls(**options)
         except SettingError as e:
             raise SettingError("lora", f" {e.in_file.replace('no such option', f'no such part of {cls()}')}") from None
 
     def __str__(self) -> str:
-        values = vars(self) | dict(alpha=self.scale)
-        return ",".join(f"{name}={_written(value)}" for name, value in values.items())
+        values = vars(self) | dict(alpha=self.scale, merge="yes" if self.merge else "no")
+        texts = (f"{value:g}" if isinstance(value, float) else value for value in values.values())
+        return ",".join(f"{name}={text}" for name, text in zip(values, texts))
 
     def check(self) -> None:
         super().check()
@@ -129,13 +130,6 @@ class LoraSettings(Settings):
     def scale(self) -> float:
         "The numerator of the weight, which PEFT calls `lora_alpha`."
         return self.alpha or 2 * self.r
-
-
-def _written(value: object) -> str:
-    "A value as `LoraSettings.read` takes it."
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return f"{value:g}" if isinstance(value, float) else str(value)
 
 # %% ../../nbs/05_models/00_settings.ipynb #a1bd3646
 @settings
@@ -174,12 +168,12 @@ class MergeSettings(Settings):
     def shares(self, n: int) -> list[float]:
         "How much each of n models counts in an average, 1 together."
         try:
-            given = [float(part) for part in self.weights.split(",")] if self.weights else [1.0] * n
+            weights = [float(part) for part in self.weights.split(",")] if self.weights else [1.0] * n
         except ValueError:
-            given = []
-        if len(given) != n or not math.isfinite(sum(given)) or sum(given) <= 0:
+            weights = []
+        if len(weights) != n or not math.isfinite(sum(weights)) or sum(weights) <= 0:
             raise SettingError("weights", f" {self.weights}: give {n} numbers with commas between, with a sum above 0")
-        return [share / sum(given) for share in given]
+        return [share / sum(weights) for share in weights]
 
 # %% ../../nbs/05_models/00_settings.ipynb #74f79ca0
 _GGUF_COMMANDS = "adapt, trim, transplant, lapt, evaluate, inspect, explain, report and check"  # that take a GGUF file

@@ -10,8 +10,9 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from vocab_lit.models.loading import ModelFolder, load_in_memory, open_in_files
 from vocab_lit.models.model_class import (
     is_decoder,
     is_masked,
@@ -21,6 +22,7 @@ from vocab_lit.models.model_class import (
     quantisation_of,
     read_config,
 )
+from vocab_lit.models.note import Note, gguf_note
 from vocab_lit.models.settings import check_model_path, is_gguf
 from vocab_lit.text.errors import SettingError, UserError, reading
 from vocab_lit.text.files import check_output, not_finite, read_json, why_not
@@ -32,7 +34,6 @@ if TYPE_CHECKING:
     from vocab_lit.methods.plan import Plan
     from vocab_lit.models.gguf_weights import GgufTable
     from vocab_lit.models.lazy_weights import StoredTensor
-    from vocab_lit.models.loading import ModelFolder
     from vocab_lit.models.token_tensors import TokenTensor
     from vocab_lit.tokens.gguf_tokenizer import GgufTokenizer
     from vocab_lit.tokens.tokenizer_file import TokenizerFile
@@ -65,12 +66,12 @@ class Source:
     is_gguf = False
     looks_up_words = True  # whether its tokenizer can have a word as a piece that no merges build
     tables: dict[str, TokenTensor] | dict[str, GgufTable]  # what has a row for each token, by role
-    dtype: str  # the number format or quantisation of the input embeddings, such as "bfloat16" or "Q8_0"
     generates: bool  # whether it is a decoder
     longest: int  # the longest input that it takes, in tokens
     sizes: dict[str, float]  # tokens, parameters and megabytes
-    note: dict[str, Any]  # on how vocab-lit made it; empty for others
+    note: Note  # on how vocab-lit made it; without facts for others
     tokenizer: PreTrainedTokenizerBase  # that the model was trained with
+    tokenizer_file: TokenizerFile  # the same, as it is read and changed here
     plan: Plan  # where its embeddings came from, where vocab-lit made it
 
     def __init__(self, path: str | Path):
@@ -99,13 +100,6 @@ class Source:
         return str(Path(self.path).resolve()) if Path(self.path).exists() else self.path
 
     @cached_property
-    def tokenizer_file(self) -> TokenizerFile:
-        "The tokenizer, read once: what is asked of it, and what is made of it."
-        from vocab_lit.tokens.tokenizer_file import TokenizerFile
-
-        return TokenizerFile(self.tokenizer)
-
-    @cached_property
     def vocab(self) -> Vocab:
         "Its vocabulary; special tokens are `vocab.roles`."
         file = self.tokenizer_file
@@ -116,6 +110,11 @@ class Source:
     def rows(self) -> int:
         "The number of its input embeddings."
         return len(self.tables["input"])
+
+    @property
+    def dtype(self) -> str:
+        "The number format or quantisation of the input embeddings, such as bfloat16 or Q8_0."
+        return self.tables["input"].type_name
 
     def tokens_at(self, ids: Iterable[int]) -> Iterator[Token]:
         "Some tokens of the vocabulary."
@@ -166,7 +165,7 @@ def _downloaded(name: str) -> Path:
     return folder
 
 # %% ../../nbs/05_models/04_source.ipynb #fs000001
-class _ModelFiles(Source):
+class _ModelFiles(Source, ModelFolder):
     "The tokenizer, configuration and weight files of a folder or name."
 
     @cached_property
@@ -243,11 +242,6 @@ class FolderSource(_ModelFiles):
 
         return token_tensors(self.open_weights())
 
-    @property
-    def dtype(self) -> str:
-        "The number format of the input embeddings."
-        return str(self.tables["input"].rows(0).dtype).removeprefix("torch.")
-
     @cached_property
     def sizes(self) -> dict[str, float]:
         "Tokens, parameters and megabytes."
@@ -264,9 +258,9 @@ class FolderSource(_ModelFiles):
         return min(max_length(self.open_weights()), self.tokenizer.model_max_length)
 
     @cached_property
-    def note(self) -> dict[str, Any]:
-        "What is noted on how vocab-lit made it; empty for others."
-        return read_json(self.files / "vocab_lit.json")
+    def note(self) -> Note:
+        "What is noted on how vocab-lit made it; without facts for others."
+        return Note.read(self.files)
 
     @property
     def origin(self) -> str:  # for cards
@@ -298,24 +292,14 @@ class FolderSource(_ModelFiles):
         "Whether it is a causal language model, and no masked one."
         return not is_masked(self.open_weights())
 
-    @property
-    def _folder(self) -> ModelFolder:
-        from vocab_lit.models.loading import ModelFolder
-
-        return ModelFolder(self.path, self.files, self.config, self.model_class, self.stored)
-
     def load(self) -> PreTrainedModel:
         "Load the model with all its weights, in their number format; `UserError` where some are missing or damaged."
-        from vocab_lit.models.loading import load_in_memory
-
-        return load_in_memory(self._folder)
+        return load_in_memory(self)
 
     def open_weights(self) -> PreTrainedModel:
         "The model with its weights left in their files where these allow it, for `transplant`."
-        from vocab_lit.models.loading import open_in_files
-
         self.check_unquantised()
-        return open_in_files(self._folder) or self.load()
+        return open_in_files(self) or self.load()
 
 # %% ../../nbs/05_models/04_source.ipynb #cn000001
 _ENCODERS = re.compile(r"bert|t5encoder|.*-bert.*")
@@ -391,11 +375,6 @@ class GgufSource(_GgufTokens):
 
         return gguf_tables(self.file)
 
-    @property
-    def dtype(self) -> str:
-        "The quantisation of the input embeddings."
-        return self.tables["input"].type_name
-
     @cached_property
     def sizes(self) -> dict[str, float]:
         "Tokens, parameters and megabytes."
@@ -415,11 +394,9 @@ class GgufSource(_GgufTokens):
         return self.file.setting("context_length", 10**9)
 
     @cached_property
-    def note(self) -> dict[str, Any]:
-        "What is noted on how vocab-lit made it; empty for others."
-        from vocab_lit.models.gguf_weights import read_note
-
-        return read_note(self.file)
+    def note(self) -> Note:
+        "What is noted on how vocab-lit made it; without facts for others."
+        return gguf_note(self.file)
 
     @cached_property
     def plan(self) -> Plan:

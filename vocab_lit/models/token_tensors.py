@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from vocab_lit.tokens.vocab import Vocab
 
 # %% auto #0
-__all__ = ['POSITION_BUFFERS', 'TokenTensor', 'ContinuedRows', 'token_tensors', 'token_parameters', 'rename_value',
+__all__ = ['TokenRows', 'POSITION_BUFFERS', 'TokenTensor', 'ContinuedRows', 'token_tensors', 'token_parameters', 'rename_value',
            'replace_token_embeddings', 'with_few_rows', 'positions_from_padding', 'with_padding', 'check_positions',
            'move_positions']
 
@@ -52,7 +52,12 @@ class TokenTensor:
     def __len__(self) -> int:
         return self.tensor.shape[self.dimension]
 
-    def rows(self, n: int) -> torch.Tensor | StoredTensor | ContinuedRows:  # (at least n, dim), or (at least n,)
+    @property
+    def type_name(self) -> str:
+        "Its number format, such as bfloat16."
+        return str(rows_of(self.tensor).dtype).removeprefix("torch.")
+
+    def rows(self, n: int) -> TokenRows:  # (at least n, dim), or (at least n,)
         "Its entries, the tokens first; a table that ends before token n answers with its first row."
         held = rows_of(self.tensor)
         if self.dimension or held.dim() > 2:
@@ -83,6 +88,9 @@ class ContinuedRows:
         ids, *columns = which if isinstance(which, tuple) else (which,)
         ids = torch.arange(len(self))[ids]
         return self.held[(torch.where(ids < len(self.held), ids, 0), *columns)]
+
+
+TokenRows = torch.Tensor | StoredTensor | ContinuedRows
 
 # %% ../../nbs/05_models/05_token_tensors.ipynb #71fe3105
 def _roles(model: PreTrainedModel) -> dict[str, torch.Tensor | None]:
@@ -144,9 +152,9 @@ def replace_token_embeddings(model: PreTrainedModel, new_of: Callable[[str, torc
     """
     tensors, new = token_tensors(model), {}
     for role, t in tensors.items():
-        made = new_of(role, t.tensor)
-        is_plain = isinstance(t.tensor, nn.Parameter) and not isinstance(made, nn.Parameter)
-        new[t.tensor] = nn.Parameter(made, requires_grad=t.tensor.requires_grad) if is_plain else made
+        new_tensor = new_of(role, t.tensor)
+        is_plain = isinstance(t.tensor, nn.Parameter) and not isinstance(new_tensor, nn.Parameter)
+        new[t.tensor] = nn.Parameter(new_tensor, requires_grad=t.tensor.requires_grad) if is_plain else new_tensor
     replace_tensors(model, new)
     size = new[tensors["input"].tensor].shape[tensors["input"].dimension]
     rename_value(model, VOCABULARY_FIELDS, vocabulary_part(model.config).vocab_size, size)
@@ -175,7 +183,7 @@ def with_few_rows(model: PreTrainedModel, n: int) -> PreTrainedModel | None:
         if tensor.shape == rows.shape:
             tensor.data.copy_(rows[:])
         elif isinstance(rows, StoredTensor):
-            tables[tensor] = FileTensor.of(tensor, rows)
+            tables[tensor] = FileTensor.like(tensor, rows)
     replace_tensors(small, tables)
     return small.eval()
 
@@ -222,9 +230,11 @@ def check_positions(model: PreTrainedModel, target: Vocab) -> None:
         is_plain = type(table) is nn.Embedding and getattr(parent, "padding_idx", None) == table.padding_idx
         if not is_plain or name not in other or other[name][1].padding_idx != other_pad:
             old = positions[min(moved)][1].padding_idx
-            told = f"a {type(model).__name__} numbers positions from its padding token on, which has id {old}, and that"
+            problem = (
+                f"a {type(model).__name__} numbers positions from its padding token on, which has id {old}, and that"
+            )
             hint = f"give a target tokenizer whose padding token has id {old}"
-            raise UserError(f"{told} of the target tokenizer has id {pad}; {hint}")
+            raise UserError(f"{problem} of the target tokenizer has id {pad}; {hint}")
 
 # %% ../../nbs/05_models/05_token_tensors.ipynb #mp000001
 def move_positions(model: PreTrainedModel, pad: int) -> list[str]:

@@ -150,12 +150,12 @@ def lora_config(model: PreTrainedModel, settings: LoraSettings, embeddings: str 
     for name, module in model.named_modules():
         if isinstance(module, (nn.Linear, Conv1D)) and module.weight not in tables:
             layers.setdefault(name.rpartition(".")[2], []).append(name)
-    wanted = list(layers) if settings.targets == "all-linear" else settings.targets.split("+")
-    for name in wanted:
+    names = list(layers) if settings.targets == "all-linear" else settings.targets.split("+")
+    for name in names:
         if name not in layers:
             problem = f" targets={name}: the layers of {type(model).__name__} are {'+'.join(layers)}"
             raise SettingError("lora", problem)
-    targets = [module for name in wanted for module in layers[name]]
+    targets = [module for name in names for module in layers[name]]
     most = max(min(model.get_parameter(f"{name}.weight").shape) for name in targets)
     if settings.r > most:
         raise SettingError("lora", f" r={settings.r}: the layers have rank {most} at most; give {most} or less")
@@ -229,10 +229,10 @@ def _tables_for_peft(lora: LoraAdapter) -> tuple[Facts, dict[str, torch.Tensor]]
     if lora.embeddings == "none":
         return {}, {}
     holders = [table_holders(lora.model, table) for table in lora.tables]
-    modules = {name: module for of in holders for name, module in of.items()}
+    modules = {name: module for holder in holders for name, module in holder.items()}
     has_bias = any(getattr(module, "bias", None) is not None for module in modules.values())
     if lora.embeddings == "new" and not has_bias:
-        firsts = [next(iter(of)) for of in holders]  # of modules that share a table the first
+        firsts = [next(iter(holder)) for holder in holders]  # of modules that share a table the first
         rows = {
             f"{name}.token_adapter.trainable_tokens_delta": modules[name].get_parameter("weight")[lora.new]
             for name in firsts
@@ -257,8 +257,8 @@ def save_lora(lora: LoraAdapter, folder: str | Path, base: str) -> None:
 
     fields, tables = _tables_for_peft(lora)
     tensors = peft.get_peft_model_state_dict(lora.model, save_embedding_layers=False) | tables
-    made = {f"base_model.model.{name}": t.detach().cpu().clone().contiguous() for name, t in tensors.items()}
-    save_file(made, Path(folder) / "adapter_model.safetensors", {"format": "pt"})
+    state = {f"base_model.model.{name}": t.detach().cpu().clone().contiguous() for name, t in tensors.items()}
+    save_file(state, Path(folder) / "adapter_model.safetensors", {"format": "pt"})
     own = cast("LoraConfig", lora.model.peft_config["default"])  # transformers declares less of it
     config = own.to_dict() | dict(base_model_name_or_path=base, inference_mode=True)
     config = peft.LoraConfig(**config | fields)

@@ -23,25 +23,22 @@ from vocab_lit.methods.factored import FactoredRecipe, Factors, factorize, load_
 from vocab_lit.methods.plan import Plan, row_blocks, rows_at
 from vocab_lit.methods.recipe import Copy, Gaussian, Recipe
 from vocab_lit.methods.registry import get_recipe
-from vocab_lit.methods.settings import copies_overlap
-from vocab_lit.models.card import keep_source_files, write_card
+from vocab_lit.methods.settings import InitSettings, copies_overlap
+from vocab_lit.models.card import copy_source, keep_source_files, write_card
 from vocab_lit.models.compatibility import check_source, check_target, name_end_token, record_vocabulary
 from vocab_lit.models.factored_embedding import FactoredEmbedding, check_tied
 from vocab_lit.models.lazy_weights import (
     FileTensor,
     StoredTensor,
-    copy_beside,
     files_of,
     input_weight,
-    report_left_out,
     save_model,
     stored_tensors,
     tensor_shapes,
     vocabulary_part,
 )
 from vocab_lit.models.model_class import ROWS_OF_DECODERS, configs_of, is_decoder, max_length, model_sizes
-from vocab_lit.models.new_vocabulary import NewVocabulary
-from vocab_lit.models.settings import Facts
+from vocab_lit.models.note import Note
 from vocab_lit.models.source import FolderSource
 from vocab_lit.models.token_tensors import move_positions, rename_value, replace_token_embeddings, token_tensors
 from vocab_lit.text.corpus import write_json
@@ -89,12 +86,12 @@ def _move_ids(model: PreTrainedModel, source: Vocab, target: Vocab, names: list[
     before = {name: id for name, id in vars(text).items() if role_of(name) and isinstance(id, int)}
     notes += carry_ids(configs_of(model).values(), source, target, model.can_generate())
     notes += name_end_token(model, target)
-    if told := carry_template(source.own_tokenizer, target.own_tokenizer):
-        notes.append(told)
+    if remark := carry_template(source.own_tokenizer, target.own_tokenizer):
+        notes.append(remark)
     if vars(model.config).pop("auto_map", None) is not None:  # names Python files that are not saved with the model
         notes.append("auto_map: the Python code beside the model is left out, as transformers has a class for it")
     for name, old in before.items():
-        aliases = [alias for alias, of in text.attribute_map.items() if of == name]
+        aliases = [alias for alias, target_name in text.attribute_map.items() if target_name == name]
         rename_value(model, (name, *aliases), old, getattr(text, name))
     return notes
 
@@ -133,21 +130,20 @@ class Transplant:
         "Tokens, parameters and megabytes."
         return model_sizes(self.model, len(self.tokenizer))
 
-    def _note(self, facts: Facts) -> Facts:
+    @property
+    def note(self) -> Note:
         "The facts for `vocab_lit.json` and the model card."
-        if self.factors:
-            facts = facts | dict(factors=self.factors.facts)
-        made = np.bincount(self.plan.step, minlength=len(self.plan.steps)).tolist()
-        return dict(
+        counts = np.bincount(self.plan.step, minlength=len(self.plan.steps)).tolist()
+        note = Note(
             vocab_lit=vocab_lit.__version__,
             method=self.plan.recipe,
             seed=self.plan.seed,
             tokens=len(self.tokenizer),
-            rows={step: n for step, n in zip(self.plan.steps, made) if n},
+            rows={step: n for step, n in zip(self.plan.steps, counts) if n},
             sampled=int((self.plan.group[: len(self.tokenizer)] >= 0).sum()),
             notes=self.notes,
-            **facts,
         )
+        return note.updated(factors=self.factors.facts) if self.factors else note
 
     def save_pretrained(self, folder: str | Path, **facts: object) -> Path:
         """Save model, tokenizer, plan and model card; transformers loads the folder without this package.
@@ -170,19 +166,17 @@ class Transplant:
         """
         with write_folder(folder) as part:
             save_model(self.model, part)
-            source = files_of(self.model).folder
-            if source:
-                copy_beside(source, part)
             save_tokenizer(self.tokenizer, part)
             self.plan.save(part / "plan.npz")
             write_json(self.plan.new_tokens, part / "new_tokens.json")
             if self.layer:
                 self.layer.save(part / "factors.safetensors")
-            note = self._note(facts)
-            keep_source_files(str(source or note.get("model", "")), part)
-            if source:
-                report_left_out(source, part)
-            write_card(part, Path(folder).name, **note)
+            note = self.note.updated(**facts)
+            if source := files_of(self.model).folder:
+                copy_source(source, part)
+            else:
+                keep_source_files(note.model, part)
+            write_card(part, Path(folder).name, **note.facts)
         written = stored_tensors(folder)
         for name, tensor in self.model.state_dict(keep_vars=True).items():
             if isinstance(tensor, FileTensor) and tensor.in_parts and name in written:
@@ -228,13 +222,8 @@ class PlannedRows:
 
     def parts(self) -> Iterator[torch.Tensor]:
         "The rows in their order."
-        yield from (rows_at(self.source, ids) for ids in row_blocks(self.copied, 8192))
+        yield from (rows_at(self.source, ids) for ids in row_blocks(self.copied, 2048))
         yield self.others
-
-    def parameter(self) -> FileTensor:
-        "What stands for them in a model, without memory."
-        stands = nn.Parameter(torch.empty(self.shape, dtype=self.others.dtype, device="meta"))
-        return FileTensor.of(stands, in_parts=self)
 
 
 def _apply_plan(model: PreTrainedModel, plan: Plan, layer: FactoredEmbedding | None, to_file: bool) -> None:
@@ -247,7 +236,9 @@ def _apply_plan(model: PreTrainedModel, plan: Plan, layer: FactoredEmbedding | N
             return layer.merge().to(parameter)
         rows = tensors[name].rows(plan.n_source)
         if to_file and isinstance(rows, StoredTensor) and rows.dim() == 2:
-            return PlannedRows(plan, rows, stream[name]).parameter()
+            planned = PlannedRows(plan, rows, stream[name])
+            empty = torch.empty(planned.shape, dtype=planned.others.dtype, device="meta")
+            return FileTensor.like(nn.Parameter(empty), in_parts=planned)
         return tensors[name].shaped(plan.apply(cast("torch.Tensor", rows), stream[name]))
 
     replace_token_embeddings(model, new_of)
@@ -273,15 +264,6 @@ def _factors_for(
     if problem := recipe.factoring.unlike(factors.facts):
         raise UserError(f"{recipe.name} {problem}")
     return factors
-
-# %% ../../nbs/05_models/10_transplant.ipynb #ll000001
-def _limit_length(tokenizer: PreTrainedTokenizerBase, source: PreTrainedTokenizerBase, model: PreTrainedModel) -> None:
-    "Let a tokenizer cut texts to what the model takes; one that sets no limit has the source's."
-    if tokenizer.model_max_length > 10**9:
-        tokenizer.model_max_length = source.model_max_length
-    lengths, defaults = length_settings(tokenizer), length_settings(source)
-    lengths.update({name: setting or defaults[name] for name, setting in lengths.items()})
-    tokenizer.model_max_length = min(tokenizer.model_max_length, max_length(model))
 
 # %% ../../nbs/05_models/10_transplant.ipynb #rv000001
 @torch.no_grad()
@@ -320,18 +302,23 @@ def replace_vocabulary(
         reinitialise(model, seed)
     layer = None
     if factors and isinstance(recipe, FactoredRecipe):
-        made, labels = low_dimensional(plan, input_weight(model).detach(), factors, recipe.drawn, seed)
-        layer = FactoredEmbedding(made, factors.G, labels, recipe.train_up, seed=seed)
+        low_dim, labels = low_dimensional(plan, input_weight(model).detach(), factors, recipe.drawn, seed)
+        layer = FactoredEmbedding(low_dim, factors.G, labels, recipe.train_up, seed=seed)
     names = [t.name for t in token_tensors(model).values()]
     _apply_plan(model, plan, layer, to_file)
     notes = _move_ids(model, source, target, names)
     state = model.state_dict(keep_vars=True)
     for name, shape in tensor_shapes(type(model), model.config).items():  # nothing has been written yet
-        if name not in state or tuple(state[name].shape) != shape:
-            raise UserError(f"{name} does not have the shape {shape} that a {type(model).__name__} needs")
-    _limit_length(target.own_tokenizer, source.own_tokenizer, model)
-    record_vocabulary(model, target.own_tokenizer)
-    return Transplant(model, target.own_tokenizer, plan, factors, layer, notes)
+        assert name in state and state[name].shape == shape, f"{name} does not have the shape {shape}"
+    # texts are cut to what the model takes; a tokenizer that sets no limit has the source's
+    tokenizer, old_tokenizer = target.own_tokenizer, source.own_tokenizer
+    if tokenizer.model_max_length > 10**9:
+        tokenizer.model_max_length = old_tokenizer.model_max_length
+    lengths, defaults = length_settings(tokenizer), length_settings(old_tokenizer)
+    lengths.update({name: setting or defaults[name] for name, setting in lengths.items()})
+    tokenizer.model_max_length = min(tokenizer.model_max_length, max_length(model))
+    record_vocabulary(model, tokenizer)
+    return Transplant(model, tokenizer, plan, factors, layer, notes)
 
 # %% ../../nbs/05_models/10_transplant.ipynb #tr000001
 def transplant(
@@ -347,15 +334,13 @@ def transplant(
 ) -> Transplant:
     """Replace the vocabulary of a pretrained model (tokenizer transfer).
 
-    The input embeddings, the output embeddings and the output bias get an entry for each target token, initialised by
-    the recipe; special ids in the configurations, the chat template and tables of positions follow. No other weight
-    is changed. The model is then a start for language-adaptive pretraining (`lapt`).
+    Input embeddings, output embeddings and output bias get an entry for each target token, initialised by the recipe;
+    special ids, the chat template and tables of positions follow. No other weight is changed.
 
     Parameters
     ----------
     model : PreTrainedModel
-        A model of any class whose tokens can be told, from `load_model` or, with its weights left in their files, from
-        `open_model`. It is changed in place unless `copy` is set.
+        From `load_model` or, with its weights left in their files, `open_model`. It is changed in place unless `copy`.
     source : PreTrainedTokenizerBase or FolderSource
         The tokenizer that the model was trained with, or where the model comes from.
     tokenizer : PreTrainedTokenizerBase
@@ -363,8 +348,8 @@ def transplant(
     recipe : str or Recipe, default "blend"
         A method of initialisation by its name in `RECIPES`, or a recipe of one's own.
     vectors : TokenVectors or AlignedVectors, optional
-        Auxiliary embeddings for methods that need them (`Recipe.needs`): of the target tokens, shape (n_target, d), as
-        for FOCUS; or of both vocabularies in one space, as for WECHSEL.
+        Auxiliary embeddings that the recipe needs (`Recipe.needs`): of the target tokens, shape (n_target, d), as for
+        FOCUS; or of both vocabularies in one space, as for WECHSEL.
     seed : int, default 0
         Of everything random.
     pad_to_multiple_of : int, default 1
@@ -377,13 +362,8 @@ def transplant(
     Returns
     -------
     Transplant
-        The model, the tokenizer and the plan; `Transplant.save_pretrained` writes a folder that transformers loads.
-
-    Raises
-    ------
-    ValueError
-        Where the model does not fit its tokenizer, as after an earlier transplant, or cannot have the target's, or the
-        recipe lacks what it needs. The model is then as it was.
+        The model, the tokenizer and the plan. `ValueError` where the model does not fit its tokenizer, or cannot have
+        the target's; it is then as it was.
 
     Examples
     --------
@@ -393,10 +373,8 @@ def transplant(
     >>> source = FolderSource.open(data_path("models", "mini-xlmr"))
     >>> tokenizer = train_tokenizer_like(source.tokenizer, ["Maji ni uhai", "Nyumba ya maji"] * 20, 18)
     >>> result = transplant(source.load(), source, tokenizer, "subtoken-mean")
-    >>> result.model.config.vocab_size == len(tokenizer)
-    True
-    >>> list(result.plan.summary().step)
-    ['Copy', 'SubtokenMean']
+    >>> result.model.config.vocab_size == len(tokenizer), list(result.plan.summary().step)
+    (True, ['Copy', 'SubtokenMean'])
     """
     recipe = get_recipe(recipe) if isinstance(recipe, str) else recipe
     vocab = source.vocab if isinstance(source, FolderSource) else Vocab.from_tokenizer(source)
@@ -408,7 +386,7 @@ def transplant(
 
 # %% ../../nbs/05_models/10_transplant.ipynb #703e482c
 class FolderWriter:
-    "The model of a folder, opened to get another vocabulary; `UserError` where it cannot (see `Writer`)."
+    "The model of a folder, opened to get another vocabulary; `UserError` where it cannot."
 
     def __init__(self, source: FolderSource, recipe: Recipe | None = None, factors: str | Path | None = None):
         log.info(f"loading {source.path}")
@@ -423,37 +401,42 @@ class FolderWriter:
         "`UserError` where the model cannot have a vocabulary."
         check_tokenizers(self.model, self.source.vocab, vocab)
 
-    def _replaced(self, new: NewVocabulary) -> Transplant:
-        usual = ROWS_OF_DECODERS if is_decoder(self.model) else 1
-        own, rows = self.source.vocab, new.pad_to_multiple_of or usual
-        return replace_vocabulary(
-            self.model, own, new.vocab, new.recipe, new.vectors, new.seed, rows, self.factors, to_file=True
+    def _replaced(
+        self, vocab: Vocab, recipe: Recipe, vectors: TokenVectors | AlignedVectors | None, init: InitSettings
+    ) -> Transplant:
+        "The model with another vocabulary; what is odd about it is logged."
+        rows = init.pad_to_multiple_of or (ROWS_OF_DECODERS if is_decoder(self.model) else 1)
+        result = replace_vocabulary(
+            self.model, self.source.vocab, vocab, recipe, vectors, init.seed, rows, self.factors, to_file=True
         )
+        for note in result.notes:
+            log.warning(f"note: {note}")
+        return result
 
     def trimmed(self, trimming: Trimming) -> Callable[[], Transplant]:
         "What makes the model with the tokens that trimming keeps."
         tokenizer = trimming.built.tokenizer
 
-        def made() -> Transplant:
+        def trim() -> Transplant:
             vocab = Vocab.from_tokenizer(tokenizer)
             self.check(vocab)
-            return self._replaced(NewVocabulary(vocab, trim_recipe()))
+            return self._replaced(vocab, trim_recipe(), None, InitSettings())
 
-        return made
+        return trim
 
-    def transplanted(self, new: NewVocabulary) -> Transplant:
+    def transplanted(
+        self, vocab: Vocab, recipe: Recipe, vectors: TokenVectors | AlignedVectors | None, init: InitSettings
+    ) -> Transplant:
         "The model with a vocabulary that was checked; what is odd about it is logged."
-        log.info(f"initialising {len(new.vocab):,} tokens by {new.recipe.name}")
-        result = self._replaced(new)
-        for note in result.notes:
-            log.warning(f"note: {note}")
+        log.info(f"initialising {len(vocab):,} tokens by {recipe.name}")
+        result = self._replaced(vocab, recipe, vectors, init)
         source_ids = result.plan.copied
         copied = [t for t in result.plan.target if source_ids[t.id] >= 0]
-        if copies_overlap(new.recipe) and not any(t.kind == "text" and t.text.strip() for t in copied):
+        if copies_overlap(recipe) and not any(t.kind == "text" and t.text.strip() for t in copied):
             what = "the two vocabularies have no overlapping tokens but special ones"
-            log.warning(f"note: {what}, so that {new.recipe.name} begins as if there were none to copy")
+            log.warning(f"note: {what}, so that {recipe.name} begins as if there were none to copy")
         if result.factors:
-            n, off = result.factors.facts["clusters"], result.factors.facts["relative_error"]
-            made = f"embeddings of {result.factors.F.shape[1]} dimensions, {n} up-projection{'s' * (n > 1)}"
-            log.info(f"{made}; what they make differs from the source embeddings by {off:.0%}")
+            n, error = result.factors.facts["clusters"], result.factors.facts["relative_error"]
+            factors = f"embeddings of {result.factors.F.shape[1]} dimensions, {n} up-projection{'s' * (n > 1)}"
+            log.info(f"{factors}; what they make differs from the source embeddings by {error:.0%}")
         return result

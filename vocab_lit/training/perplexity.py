@@ -25,12 +25,12 @@ from vocab_lit.models.device import on_device
 from vocab_lit.models.endings import ENDING_HINT, document_marks, end_probability, stops_too_early
 from vocab_lit.models.lazy_weights import input_weight, rows_of
 from vocab_lit.models.model_class import check_language_model, is_masked, max_length
+from vocab_lit.models.note import Note
 from vocab_lit.models.source import FolderSource, Source
 from vocab_lit.models.transplant import replace_vocabulary, trim_recipe
 from vocab_lit.text.corpus import Lines
 from vocab_lit.text.documents import lines_of_passages
 from vocab_lit.text.errors import UserError
-from vocab_lit.text.files import read_json
 from vocab_lit.tokens.settings import TrimSettings
 from vocab_lit.tokens.tokenizer_file import TokenizerFile, ids_around
 from vocab_lit.tokens.trim import Trimming
@@ -267,7 +267,7 @@ MEASURED = 300  # held-out lines of a file whose bits per byte are measured
 
 def source_beside(folder: str | Path) -> FolderSource | None:  # None where it is not known, or not there
     "Return the model that a folder's model was made from, according to the note in the folder."
-    name = read_json(Path(folder) / "vocab_lit.json").get("model")
+    name = Note.read(Path(folder)).model
     if not name:
         return None
     try:

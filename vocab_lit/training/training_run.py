@@ -120,7 +120,7 @@ def open_teacher(source: FolderSource, folder: str, new: list[int] | None, confi
         if folder:
             raise UserError(f"a teacher is for mode distil, and the mode is {config.mode}")
         return None
-    made_from = read_json(source.files / "vocab_lit.json").get("model", "")
+    made_from = source.note.model
     if not folder and not Path(made_from or "?").is_dir():
         problem = f"the model was made from {made_from}, which is no folder here" if made_from else "none is known"
         raise UserError(f"mode distil needs the source model as a teacher, and {problem}; give --teacher DIR")
