@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 from tqdm.auto import tqdm
 
-from vocab_lit.app.settings import new_tokens
+from vocab_lit.app.candidates import new_tokens
 from vocab_lit.gguf.tokens import check_whole
 from vocab_lit.models.model_class import is_decoder, learns_from_text
 from vocab_lit.models.settings import is_gguf

@@ -11,16 +11,16 @@ from itertools import islice
 from pathlib import Path
 from typing import ClassVar
 
+from vocab_lit.app.candidates import Candidate
+
 from vocab_lit.text.files import check_text
 from vocab_lit.text.reader import TextSource
 from vocab_lit.text.settings import LARGEST_SEED, Files, SettingError, Settings, option, settings
 from vocab_lit.text.words import check_words, code_of, languages, script_of
-from vocab_lit.training.recommended import BYTES_PER_NEW_TOKEN, NEW_TOKENS
 from vocab_lit.training.settings import PRECISIONS
 
 # %% auto #0
-__all__ = ['MINUTES', 'AIMS', 'AIM_HELP', 'AdaptOptions', 'candidate_parts', 'with_language', 'check_kept_name', 'is_word_list',
-           'in_round_numbers', 'new_tokens']
+__all__ = ['MINUTES', 'AIMS', 'AIM_HELP', 'AdaptOptions', 'with_language', 'check_kept_name', 'is_word_list']
 
 # %% ../../nbs/09_app/01_settings.ipynb #c6ad1b06
 MINUTES = 30.0
@@ -83,7 +83,7 @@ class AdaptOptions(Settings):
         if self.minutes and self.hours:
             raise SettingError("hours", "give minutes or hours")
         for name in self.asked_candidates:
-            candidate_parts(name)
+            Candidate.read(name)
         for name in self.kept_texts:
             check_kept_name(name)
         check_text(self.kept_texts, "keep")
@@ -113,17 +113,6 @@ class AdaptOptions(Settings):
         "The lists of words to keep, as trimming takes them."
         lists = [name for name, are_words in self._are_words.items() if are_words]
         return ",".join(f"{name}:20000" if _CODE.fullmatch(name) else name for name in lists)
-
-
-_NAME = re.compile(r"(keep|trim)|(extend|replace)-([1-9]\d*)")
-
-
-def candidate_parts(name: str) -> tuple[str, int]:  # keep, trim, extend or replace; tokens
-    "The parts of a candidate's name; `SettingError` where there is none of that name."
-    match = _NAME.fullmatch(name)
-    if not match:
-        raise SettingError("candidates", f" {name}: give keep, trim, extend-N or replace-N, such as extend-4000")
-    return match[1] or match[2], int(match[3] or 0)
 
 
 def with_language(name: str) -> tuple[str, str]:  # en:english.txt as en and english.txt
@@ -167,14 +156,3 @@ def is_word_list(name: str) -> bool:
     if not Path(name).is_file():
         return False
     return _are_words(list(islice(TextSource.of(name).lines(), _LOOKED_AT)))
-
-# %% ../../nbs/09_app/01_settings.ipynb #a186e960
-def in_round_numbers(n: float, most: int) -> int:
-    "A number of tokens in hundreds, or thousands."
-    n = min(int(n), most)
-    return n - n % (1000 if n >= 2000 else 100)
-
-
-def new_tokens(size: float) -> int:
-    "Recommend a number of new tokens for a text to train on of so many bytes."
-    return in_round_numbers(size / BYTES_PER_NEW_TOKEN, NEW_TOKENS)

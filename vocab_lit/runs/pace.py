@@ -118,7 +118,7 @@ class Trained:
         if not leg.last:
             leg.first = step
 
-
+# %% ../../nbs/12_runs/01_pace.ipynb #71fff62c
 class Pace(TrainerCallback):
     "Keeps a training to its leg, measures it on the way, and lowers its rate at the end."
 

@@ -132,7 +132,7 @@ def sampled_text(
     written = (str(tokenizer.decode(row[n:], skip_special_tokens=True)) for n, row in zip(padding, made))
     return [line for text in written if (line := re.sub(r"\s+", " ", text).strip())]
 
-
+# %% ../../nbs/12_runs/03_retention.ipynb #786d1e4a
 _MARKUP = re.compile(r"[<>{}\[\]$\\|=^*#_~`/]")
 _MOST_MARKUP, _LEAST_KNOWN = 0.01, 0.6  # shares of a line's characters, and of its words
 
