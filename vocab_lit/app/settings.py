@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import ClassVar
 
 from vocab_lit.app.candidates import Candidate
-
 from vocab_lit.text.files import check_text
 from vocab_lit.text.reader import TextSource
 from vocab_lit.text.settings import LARGEST_SEED, Files, SettingError, Settings, option, settings
@@ -82,17 +81,16 @@ class AdaptOptions(Settings):
         "`SettingError` where options do not go together, or what is to be kept is neither text nor words."
         if self.minutes and self.hours:
             raise SettingError("hours", "give minutes or hours")
-        for name in self.asked_candidates:
-            Candidate.read(name)
+        _ = self.requested
         for name in self.kept_texts:
             check_kept_name(name)
         check_text(self.kept_texts, "keep")
         check_words(self.kept_words)
 
     @property
-    def asked_candidates(self) -> list[str]:
-        "The candidates that are asked for by name."
-        return [name.strip() for name in self.candidates.split(",") if name.strip()]
+    def requested(self) -> list[Candidate]:
+        "The candidates that are requested by name."
+        return [Candidate.read(name.strip()) for name in self.candidates.split(",") if name.strip()]
 
     @cached_property
     def _are_words(self) -> dict[str, bool]:

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import psutil
 
@@ -258,7 +258,7 @@ class Cell(NamedTuple):
     "A cell of a grid, which is done or missing."
 
     name: str
-    key: dict[str, Any]  # of its record
+    key: Mapping[str, Hashable]  # of its record
     fingerprint: str  # of all that decides its values and is not in the key
     measure: Callable[[], dict | list[dict]]
 

@@ -17,7 +17,8 @@ from vocab_lit.runs.clock import Clock
 
 if TYPE_CHECKING:
     from tqdm import tqdm
-    from transformers import TrainerControl, TrainerState, TrainingArguments
+    from transformers import TrainerControl, TrainerState
+    from transformers import TrainingArguments as Arguments
 
 # %% auto #0
 __all__ = ['ENDLESS', 'WARM', 'TRIED', 'SAVED', 'predicted', 'Leg', 'Trained', 'Pace']
@@ -139,7 +140,7 @@ class Pace(TrainerCallback):
         "Seconds of a step, by the last ones."
         return median(self.took[-5:]) if self.took else self.trained.each
 
-    def on_train_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
+    def on_train_begin(self, args: Arguments, state: TrainerState, control: TrainerControl, **_: object) -> None:
         step, trained = state.global_step, self.trained
         trained.go_back(step)
         self.seconds = self.saved = trained.seconds
@@ -152,14 +153,14 @@ class Pace(TrainerCallback):
         self.write()
 
     def on_step_begin(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, optimizer: Any = None, **_: Any
+        self, args: Arguments, state: TrainerState, control: TrainerControl, optimizer: Any = None, **_: object
     ) -> None:
         self.began = self.clock.now()
         share = self.leg.rate(state.global_step)
         for group in optimizer.param_groups:
             group["lr"] *= share  # the schedule sets it anew after each step
 
-    def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
+    def on_step_end(self, args: Arguments, state: TrainerState, control: TrainerControl, **_: object) -> None:
         step, leg = state.global_step, self.leg
         self.took.append(self.clock.now() - self.began)
         self.seconds += self.took[-1]
@@ -203,10 +204,10 @@ class Pace(TrainerCallback):
         newest = max(self.trained.seconds_at, key=int, default=None)
         return {} if newest is None else {newest: self.trained.seconds_at[newest]}
 
-    def on_save(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
+    def on_save(self, args: Arguments, state: TrainerState, control: TrainerControl, **_: object) -> None:
         self.write()
 
     def on_evaluate(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, metrics: Any = None, **_: Any
+        self, args: Arguments, state: TrainerState, control: TrainerControl, metrics: Any = None, **_: object
     ) -> None:
         self.trained.curve.append(dict(step=state.global_step, seconds=round(self.seconds, 3)) | (metrics or {}))
