@@ -128,10 +128,16 @@ class Pace(TrainerCallback):
         trained: Trained,
         clock: Clock,
         write: Callable[[], None],  # what is known, to a file
-        is_asked: Callable[[], bool] = bool,  # whether somebody wants it to end now
+        is_interrupted: Callable[[], bool] = bool,  # whether somebody wants it to end now
         most: Callable[[], int] = lambda: ENDLESS,  # the last step that the text allows
     ):
-        self.trained, self.clock, self.write, self.is_asked, self.most = trained, clock, write, is_asked, most
+        self.trained, self.clock, self.write, self.is_interrupted, self.most = (
+            trained,
+            clock,
+            write,
+            is_interrupted,
+            most,
+        )
         self.bar: tqdm | None = None  # of the seconds of the budget
         self.leg, self.took, self.began, self.seconds, self.saved = trained.legs[-1], [], 0.0, 0.0, 0.0
 
@@ -172,7 +178,7 @@ class Pace(TrainerCallback):
             self._plan_end(step)
         if leg.last and step >= leg.last:
             self._end(control)
-        elif self.is_asked() or self.clock.left <= 0:
+        elif self.is_interrupted() or self.clock.left <= 0:
             if not leg.round:  # a leg of a round is resumed, as long as the race is not decided
                 leg.last = step
             self._end(control)
@@ -194,15 +200,11 @@ class Pace(TrainerCallback):
         self.write()
 
     def _remember(self, step: int) -> None:
-        self.saved = self.seconds
-        self.trained.seconds_at = {str(step): self.seconds} | self._newest()
+        known = self.trained.seconds_at
+        newest = {at: known[at] for at in [max(known, key=int, default="")] if at}  # stays until the next is whole
+        self.saved, self.trained.seconds_at = self.seconds, {str(step): self.seconds} | newest
         self.trained.each = self.each
         self.write()
-
-    def _newest(self) -> dict[str, float]:
-        "The checkpoint that stays until the next is whole."
-        newest = max(self.trained.seconds_at, key=int, default=None)
-        return {} if newest is None else {newest: self.trained.seconds_at[newest]}
 
     def on_save(self, args: Arguments, state: TrainerState, control: TrainerControl, **_: object) -> None:
         self.write()

@@ -25,6 +25,7 @@ from vocab_lit.tasks.settings import EvaluateSettings
 from vocab_lit.text.documents import Passages, lines_of_passages
 from vocab_lit.text.errors import import_extra
 from vocab_lit.tokens.tokenizer_file import save_tokenizer
+from vocab_lit.tokens.vocab import fit
 from vocab_lit.training.perplexity import perplexity
 from vocab_lit.training.training_run import lapt_files
 
@@ -178,9 +179,7 @@ def measure_cell(study: Study, cell: GridCell, folder: Path) -> list[dict]:
         note_seconds("of the vocabulary")
         # what is measured before training
         rows += _other_rows(study, source, 0)
-        n_tokens = sum(map(len, source.tokenizer(lines, add_special_tokens=False, verbose=False)["input_ids"]))
-        n_words = sum(len(line.split()) for line in lines)
-        rows.append(_row("tokens per word", n_tokens / n_words, what="vocabulary"))
+        rows.append(_row("tokens per word", fit(source.tokenizer, lines).fertility, what="vocabulary"))
         rows.append(_row("parameters", source.load().num_parameters(), what="cost"))
         note_seconds("of measures at the start")
         # training, or the start itself

@@ -208,6 +208,10 @@ class StudyRun:
         "Return the record of a cell; None if it has none."
         return self.grid.record(self.cell(cell))
 
+    def records(self) -> dict[GridCell, dict]:
+        "Return the records of the cells that have one."
+        return {cell: record for cell in self.study.cells if (record := self.record(cell))}
+
     def missing(self) -> list[GridCell]:
         "Return the cells that have no record."
         return [cell for cell in self.study.cells if not self.record(cell)]
@@ -215,19 +219,17 @@ class StudyRun:
     def seconds(self) -> dict[str, list[float]]:
         "Return how long the recorded cells took, by way."
         seconds: dict[str, list[float]] = {}
-        for cell in self.study.cells:
-            if record := self.record(cell):
-                seconds.setdefault(cell.way, []).append(record["seconds"])
+        for cell, record in self.records().items():
+            seconds.setdefault(cell.way, []).append(record["seconds"])
         return seconds
 
     def frame(self) -> pd.DataFrame:
         "Return the records of the study's cells as a tidy table, with a row for each value."
         import pandas as pd
 
-        records = filter(None, map(self.record, self.study.cells))
         return pd.DataFrame(
             row | dict(fingerprint=record["fingerprint"])
-            for record in records
+            for record in self.records().values()
             for row in record_rows(record, chapter=self.study.name)
         )
 
