@@ -8,7 +8,6 @@ from transformers import GPT2Config, GPT2LMHeadModel, XLMRobertaModel
 from types import SimpleNamespace
 from vocab_lit.app.adapt import _with_initial_models, adapt_files, open_race, planned, train_winner
 from vocab_lit.app.adapt_result import next_commands
-from vocab_lit.app.candidates import Candidate
 from vocab_lit.app.settings import AdaptOptions
 from vocab_lit.app.trial import Adapt, Adaptation, SourceMeasures, config_of, measure_source, start_of, text_of
 from vocab_lit.models.endings import end_probability
@@ -18,7 +17,7 @@ from vocab_lit.runs.clock import Clock
 from vocab_lit.runs.folder import write_lines
 from vocab_lit.runs.measure import ModelFacts, bits_of
 from vocab_lit.runs.pace import Leg, Pace
-from vocab_lit.runs.race import run_race
+from vocab_lit.runs.race import Candidate, run_race
 from vocab_lit.text.corpus import data_path, read_lines
 from vocab_lit.text.documents import Passages
 from vocab_lit.text.errors import UserError

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vocab_lit.app.adapt_result import gguf_beside, retained_texts, write_result
-from vocab_lit.app.candidates import CUT, Candidate, Seen, candidates_for
+from vocab_lit.app.candidates import CUT, Seen, candidates_for
 from vocab_lit.app.trial import (
     JUDGED,
     SMALLEST,
@@ -43,7 +43,7 @@ from vocab_lit.models.source import FolderSource, check_new_gguf
 from vocab_lit.runs.clock import Clock
 from vocab_lit.runs.measure import bits_of
 from vocab_lit.runs.pace import Leg
-from vocab_lit.runs.race import run_race
+from vocab_lit.runs.race import Candidate, run_race
 from vocab_lit.runs.retention import used_limit
 from vocab_lit.text.corpus import Lines, capped
 from vocab_lit.text.documents import check_outside

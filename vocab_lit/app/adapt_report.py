@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from vocab_lit.app.candidates import Candidate
 
+from vocab_lit.app.candidates import Candidate
 from vocab_lit.runs.measure import Measure, read_measures
 from vocab_lit.text.corpus import write_json
 from vocab_lit.text.files import write_text

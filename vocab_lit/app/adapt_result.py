@@ -15,10 +15,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vocab_lit.app.candidates import Candidate
-from vocab_lit.runs.folder import replaced_folder
-from vocab_lit.runs.grid import environment
-
 from vocab_lit.app.adapt_report import candidate_row, card_scores, write_report_files
 from vocab_lit.app.made_folder import kept_plan, option_words
 from vocab_lit.app.trial import Adaptation, end_probabilities, lines_of, passages_of, start_of
@@ -29,7 +25,10 @@ from vocab_lit.models.endings import ENDING_HINT, stops_too_early
 from vocab_lit.models.gguf_weights import plan_beside
 from vocab_lit.models.model_class import is_masked
 from vocab_lit.models.source import FolderSource
+from vocab_lit.runs.folder import replaced_folder
+from vocab_lit.runs.grid import environment
 from vocab_lit.runs.measure import Measure, bits_of, facts_of
+from vocab_lit.runs.race import Candidate
 from vocab_lit.runs.retention import most_used, within_limit
 from vocab_lit.tasks.evaluate import silenced
 from vocab_lit.text.corpus import write_json

@@ -5,59 +5,13 @@
 # %% ../../nbs/09_app/05_candidates.ipynb #8d56f3fb
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
-from vocab_lit.runs.race import FIRST, Entrant
-
-from vocab_lit.text.settings import SettingError
+from vocab_lit.runs.race import FIRST, Candidate
 from vocab_lit.training.recommended import BYTES_PER_NEW_TOKEN, BYTES_PER_TOKEN, NEW_TOKENS, VOCABULARY
 
 # %% auto #0
-__all__ = ['FEW_BYTES', 'TOLD_APART', 'OVERTAKEN', 'CUT', 'Candidate', 'in_round_numbers', 'new_tokens', 'Seen', 'candidates_for']
-
-# %% ../../nbs/09_app/05_candidates.ipynb #9a76f36b
-_NAME = re.compile(r"(keep|trim)|(extend|replace)-([1-9]\d*)")
-
-
-@dataclass
-class Candidate(Entrant):
-    "A vocabulary, and what is known of the model that has it."
-
-    way: str  # keep, trim, extend or replace
-    tokens: int = 0  # new ones of extend, all of replace
-    why: str = ""  # it is in the race
-    made: int = 0  # of these tokens, those that the text gave; 0: not known yet
-
-    @classmethod
-    def read(cls, name: str) -> Candidate:
-        "A candidate by its name; `SettingError` where there is none of that name."
-        match = _NAME.fullmatch(name)
-        if not match:
-            raise SettingError("candidates", f" {name}: give keep, trim, extend-N or replace-N, such as extend-4000")
-        return cls(match[1] or match[2], int(match[3] or 0))
-
-    @property
-    def name(self) -> str:
-        "What it is called."
-        return f"{self.way}-{self.tokens}" if self.tokens else self.way
-
-    @property
-    def in_words(self) -> str:
-        "What it is; of the tokens those that were made, once they are."
-        requested = f" ({self.tokens:,} requested)" if self.made not in (0, self.tokens) else ""
-        tokens = f"{self.made or self.tokens:,}"
-        return {
-            "keep": "the source's vocabulary",
-            "trim": "the vocabulary trimmed to the texts",
-            "extend": f"trimmed, and {tokens} tokens more{requested}",
-            "replace": f"a new vocabulary of {tokens} tokens{requested}",
-        }[self.way]
-
-    @property
-    def risk(self) -> tuple[int, int]:
-        "By how much it changes what the source predicts as long as it is not trained."
-        return ("keep", "trim", "extend", "replace").index(self.way), self.tokens
+__all__ = ['FEW_BYTES', 'TOLD_APART', 'OVERTAKEN', 'CUT', 'in_round_numbers', 'new_tokens', 'Seen', 'candidates_for']
 
 # %% ../../nbs/09_app/05_candidates.ipynb #f169204a
 def in_round_numbers(n: float, most: int) -> int:

@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import ClassVar
 
-from vocab_lit.app.candidates import Candidate
+from vocab_lit.runs.race import Candidate
 from vocab_lit.text.files import check_text
 from vocab_lit.text.reader import TextSource
 from vocab_lit.text.settings import LARGEST_SEED, Files, SettingError, Settings, option, settings

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 from accelerate.utils.memory import should_reduce_batch_size
 from pydantic import TypeAdapter
 
-from vocab_lit.app.candidates import Candidate
 from vocab_lit.app.settings import AdaptOptions
 from vocab_lit.methods.settings import TransplantSettings
 from vocab_lit.models.device import find_device, on_device
@@ -31,7 +30,7 @@ from vocab_lit.runs.clock import Clock, lines_in_time, time_bar
 from vocab_lit.runs.folder import write_lines
 from vocab_lit.runs.measure import ModelFacts, bits_of, chars_per_part, facts_of, short_lines
 from vocab_lit.runs.pace import ENDLESS, WARM, Pace
-from vocab_lit.runs.race import Race, RaceState
+from vocab_lit.runs.race import Candidate, Race, RaceState
 from vocab_lit.runs.retention import (
     SAMPLED_TOKENS,
     Retained,
@@ -157,7 +156,6 @@ class AdaptState(RaceState):
     batch: int = 0  # blocks of a step
     length: int = 0  # tokens of a block
     step_seconds: float = 0.0  # as one step that was tried took
-    candidates: list[Candidate] = field(default_factory=list)
     untrained: str = ""  # why the result is not trained
     done: bool = False  # whether the budget is spent, and the result is written
 
@@ -176,7 +174,7 @@ class AdaptState(RaceState):
             raise UserError(f"{file.parent.parent} {problem}") from None
 
 # %% ../../nbs/09_app/10_trial.ipynb #a9058951
-class Adaptation(Race[Candidate]):
+class Adaptation(Race):
     "An adaptation under way, in its folder; `UserError` where it has another layout."
 
     state: AdaptState
@@ -186,11 +184,6 @@ class Adaptation(Race[Candidate]):
         state = AdaptState.read(out / "race" / "race.json")
         super().__init__(out / "race", state, now, asked.options.aim)
         self.is_interrupted = False  # whether somebody wants it to end now
-
-    @property
-    def candidates(self) -> list[Candidate]:
-        "All candidates, eliminated ones too."
-        return self.state.candidates
 
     @property
     def measured(self) -> SourceMeasures:

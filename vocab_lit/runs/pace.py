@@ -131,13 +131,8 @@ class Pace(TrainerCallback):
         is_interrupted: Callable[[], bool] = bool,  # whether somebody wants it to end now
         most: Callable[[], int] = lambda: ENDLESS,  # the last step that the text allows
     ):
-        self.trained, self.clock, self.write, self.is_interrupted, self.most = (
-            trained,
-            clock,
-            write,
-            is_interrupted,
-            most,
-        )
+        self.trained, self.clock, self.write = trained, clock, write
+        self.is_interrupted, self.most = is_interrupted, most
         self.bar: tqdm | None = None  # of the seconds of the budget
         self.leg, self.took, self.began, self.seconds, self.saved = trained.legs[-1], [], 0.0, 0.0, 0.0
 

@@ -7,25 +7,24 @@ from __future__ import annotations
 
 import logging
 import math
+import re
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Generic, TypeVar
 
 from vocab_lit.runs.clock import Clock
 from vocab_lit.runs.measure import ModelFacts
 from vocab_lit.runs.pace import Leg, Trained, predicted
 from vocab_lit.runs.retention import most_used
 from vocab_lit.text.corpus import write_json
-from vocab_lit.text.errors import UserError
+from vocab_lit.text.errors import SettingError, UserError
 from vocab_lit.training.recommended import RETENTION
 
 log = logging.getLogger("vocab_lit")
-_C = TypeVar("_C", bound="Entrant")
 
 # %% auto #0
-__all__ = ['log', 'BEHIND', 'FIRST', 'Standing', 'ranked', 'rounds', 'Entrant', 'RaceState', 'Race', 'run_race']
+__all__ = ['log', 'BEHIND', 'FIRST', 'Standing', 'ranked', 'rounds', 'Candidate', 'RaceState', 'Race', 'run_race']
 
 # %% ../../nbs/12_runs/06_race.ipynb #ce317bb1
 BEHIND = 1.02  # times the best bits per byte that the fastest or smallest candidate may take
@@ -66,26 +65,53 @@ def rounds(candidates: int, seconds: float) -> list[tuple[int, float]]:  # how m
     return planned
 
 # %% ../../nbs/12_runs/06_race.ipynb #6a34c21a
-@dataclass(kw_only=True)
-class Entrant:
-    "What a race knows of a candidate."
+_NAME = re.compile(r"(keep|trim)|(extend|replace)-([1-9]\d*)")
 
+
+@dataclass
+class Candidate:
+    "A vocabulary, and what is known of the model that has it."
+
+    way: str  # keep, trim, extend or replace
+    tokens: int = 0  # new ones of extend, all of replace
+    why: str = ""  # it is in the race
     eliminated: str = ""  # why; empty while it is in the race
     failed: str = ""  # why it could not be trained; the next run tries again
+    made: int = 0  # of these tokens, those that the text gave; 0: not known yet
     trained: Trained = field(default_factory=Trained)
     facts: ModelFacts | None = None  # None: not measured yet
+
+    @classmethod
+    def read(cls, name: str) -> Candidate:
+        "A candidate by its name; `SettingError` where there is none of that name."
+        match = _NAME.fullmatch(name)
+        if not match:
+            raise SettingError("candidates", f" {name}: give keep, trim, extend-N or replace-N, such as extend-4000")
+        return cls(match[1] or match[2], int(match[3] or 0))
 
     @property
     def name(self) -> str:
         "What it is called."
-        raise NotImplementedError
+        return f"{self.way}-{self.tokens}" if self.tokens else self.way
+
+    @property
+    def in_words(self) -> str:
+        "What it is; of the tokens those that were made, once they are."
+        requested = f" ({self.tokens:,} requested)" if self.made not in (0, self.tokens) else ""
+        tokens = f"{self.made or self.tokens:,}"
+        return {
+            "keep": "the source's vocabulary",
+            "trim": "the vocabulary trimmed to the texts",
+            "extend": f"trimmed, and {tokens} tokens more{requested}",
+            "replace": f"a new vocabulary of {tokens} tokens{requested}",
+        }[self.way]
 
     @property
     def risk(self) -> tuple[int, int]:
         "By how much it changes what the source predicts as long as it is not trained."
-        raise NotImplementedError
+        return ("keep", "trim", "extend", "replace").index(self.way), self.tokens
 
-
+# %% ../../nbs/12_runs/06_race.ipynb #c0ffee02
 @dataclass
 class RaceState:
     "How far a race is, as race.json has it."
@@ -93,16 +119,16 @@ class RaceState:
     budget: float = 0.0  # seconds
     spent: float = 0.0  # seconds
     decided: list[str] = field(default_factory=list)  # decisions, as people read them
+    candidates: list[Candidate] = field(default_factory=list)  # eliminated ones too
     race_budget: float = 0.0  # seconds by which the rounds are planned
     round: int = 0  # the last one after which candidates were eliminated
     won: str = ""  # the candidate that is trained to the end
     legs: int = 0  # of its training, before the last one
 
 # %% ../../nbs/12_runs/06_race.ipynb #eee95afd
-class Race(Generic[_C]):
+class Race:
     "Candidates that train in turns, in a folder with what is known of them."
 
-    candidates: list[_C]  # eliminated ones too
     retained: Mapping[str, float]  # bits per byte of the source on each retained text
     is_stopped: bool  # whether training ends now
 
@@ -127,11 +153,16 @@ class Race(Generic[_C]):
             self.write()
 
     @property
-    def remaining(self) -> list[_C]:
+    def candidates(self) -> list[Candidate]:
+        "All candidates, eliminated ones too."
+        return self.state.candidates
+
+    @property
+    def remaining(self) -> list[Candidate]:
         "The candidates that are in the race."
         return [c for c in self.candidates if not (c.eliminated or c.failed)]
 
-    def standing(self, candidate: _C) -> Standing:
+    def standing(self, candidate: Candidate) -> Standing:
         "How a candidate stands: where its curves lead if it trains for the rest of the time."
         trained, facts = candidate.trained, candidate.facts
         assert facts  # measured after the first leg
@@ -142,7 +173,7 @@ class Race(Generic[_C]):
         bits = predicted(trained.curve, until)
         return Standing(candidate.name, bits, kept, facts.words_per_second, facts.megabytes)
 
-    def leader(self) -> _C:
+    def leader(self) -> Candidate:
         "The best of those that have trained; where none has, the one that changes least."
         if not self.remaining:
             why = "; ".join(f"{c.name}: {c.failed}" for c in self.candidates if c.failed)
@@ -153,7 +184,7 @@ class Race(Generic[_C]):
         return trained[ranked([self.standing(c) for c in trained.values()], self.aim)[0].name]
 
 # %% ../../nbs/12_runs/06_race.ipynb #16581ec7
-def run_race(race: Race[_C], train: Callable[[_C], object]) -> _C:
+def run_race(race: Race, train: Callable[[Candidate], object]) -> Candidate:
     "Train the candidates round by round, and eliminate the worse half after each; the winner, or the best so far."
     state = race.state
     if state.won:
@@ -172,7 +203,9 @@ def run_race(race: Race[_C], train: Callable[[_C], object]) -> _C:
     return race.leader()
 
 # %% ../../nbs/12_runs/06_race.ipynb #a1b2c3d4
-def _train_until(race: Race[_C], candidate: _C, number: int, seconds: float, train: Callable[[_C], object]) -> None:
+def _train_until(
+    race: Race, candidate: Candidate, number: int, seconds: float, train: Callable[[Candidate], object]
+) -> None:
     "Train a candidate for the leg of a round."
     trained = candidate.trained
     if not trained.legs or trained.legs[-1].round < number:
@@ -193,7 +226,7 @@ def _train_until(race: Race[_C], candidate: _C, number: int, seconds: float, tra
         )
 
 
-def _eliminate(race: Race[_C], number: int, survivors: int) -> None:
+def _eliminate(race: Race, number: int, survivors: int) -> None:
     "Eliminate all candidates but for the best."
     standings = {c.name: race.standing(c) for c in race.remaining}
     order = ranked([*standings.values()], race.aim)
