@@ -92,7 +92,7 @@ def choose_candidates(race: Adaptation) -> None:
     each = state.step_seconds
     if _has_no_time(race, requested or [base], each):
         return
-    steps = race.clock.left / each
+    steps = race.clock.remaining / each
     seen = Seen(
         bytes=sizes["new"]["train"],
         reads=state.reads,
@@ -121,7 +121,7 @@ def choose_candidates(race: Adaptation) -> None:
 def _has_no_time(race: Adaptation, candidates: list[Candidate], seconds: float = 0.0) -> bool:
     "Whether the budget leaves no time to train; then report it, and take the candidate that changes least."
     clock = race.clock
-    if clock.left > seconds:
+    if clock.remaining > seconds:
         return False
     more = math.ceil((2 * (clock.spent + clock.reserve) + seconds) / 60)
     race.state.candidates = [min(candidates, key=lambda c: c.risk)]
@@ -181,7 +181,7 @@ def train_winner(race: Adaptation, winner: Candidate) -> None:
         state.won, state.legs = winner.name, len(trained.legs)
         race.write()
     if len(trained.legs) == state.legs:
-        remaining = race.clock.left
+        remaining = race.clock.remaining
         if race.is_stopped:
             return
         measuring = 1.5 * JUDGED * race.clock.budget * (_ON_THE_WAY - 1)

@@ -226,10 +226,10 @@ def setup_lines(code: str, model: str, text: str) -> list[str]:
     lines = [f"{name}: {in_yaml(value)}   # {options(Begin)[name].help}" for name, value in begun.items()]
     lines += [*_commented([options(Begin)["field"]], code), "", "method: blend   # `vocab-lit methods` lists them"]
     lines += [f"vocab_size: {TokenizerSettings.vocab_size}"]
-    said = {*begun, "field", "method", "vocab_size"}
+    written = {*begun, "field", "method", "vocab_size"}
     for cls in reversed(_GROUPS[:-1]):
-        known = [o for name, o in options(cls).items() if name not in said]
-        said |= {o.name for o in known}
+        known = [o for name, o in options(cls).items() if name not in written]
+        written |= {o.name for o in known}
         lines += ["", f"# -- {cls.heading}", *_commented(known, code)]
     training = [o for cls in (LaptSettings, RunOptions) for name, o in options(cls).items() if name != "preset"]
     lines += ["", "lapt:   # continued pretraining", "  preset: few-passes", *_commented(training, code, "  ")]

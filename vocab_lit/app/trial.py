@@ -214,7 +214,7 @@ class Adaptation(Race):
     @property
     def is_stopped(self) -> bool:
         "Whether training ends now: somebody wants it to, or the time is up or was too short from the start."
-        return self.is_interrupted or self.clock.left <= 0 or bool(self.state.untrained)
+        return self.is_interrupted or self.clock.remaining <= 0 or bool(self.state.untrained)
 
 # %% ../../nbs/09_app/10_trial.ipynb #d55c12e9
 _A_SECOND = {"cpu": 4000}  # bytes of text that a device trains on in a second, at most; 100,000 others

@@ -173,7 +173,7 @@ class Pace(TrainerCallback):
             self._plan_end(step)
         if leg.last and step >= leg.last:
             self._end(control)
-        elif self.is_interrupted() or self.clock.left <= 0:
+        elif self.is_interrupted() or self.clock.remaining <= 0:
             if not leg.round:  # a leg of a round is resumed, as long as the race is not decided
                 leg.last = step
             self._end(control)
@@ -190,7 +190,7 @@ class Pace(TrainerCallback):
     def _plan_end(self, step: int) -> None:
         "As many steps more as there is time for; the machine may have become slower or faster."
         leg, each = self.leg, sum(self.took) / len(self.took)
-        leg.last = min(step + max(1, int(self.clock.left / each)), max(step + 1, self.most()))
+        leg.last = min(step + max(1, int(self.clock.remaining / each)), max(step + 1, self.most()))
         leg.is_final = True
         self.write()
 

@@ -166,7 +166,7 @@ class Race:
         "How a candidate stands: where its curves lead if it trains for the rest of the time."
         trained, facts = candidate.trained, candidate.facts
         assert facts  # measured after the first leg
-        until = max(self.clock.left, 0) + trained.seconds
+        until = max(self.clock.remaining, 0) + trained.seconds
         kept = most_used({name: predicted(trained.curve, until, name) for name in self.retained}, self.retained)
         if len(trained.curve) < 2:
             kept = 1.0  # the first steps cost every candidate a little that comes back

@@ -136,8 +136,8 @@ def differing(plan: Plan, right: csr_array | np.ndarray, rows: np.ndarray, withi
 def first_sources(plan: Plan, token: int) -> str:
     "The weights that a token's first source tokens have."
     parts = plan.explain(token).head(3)
-    told = ", ".join(f"{weight:.2f} of {source}" for source, weight in zip(parts.source, parts.weight))
-    return f"{plan.target[token].text.strip()} has {told} ..."
+    weights = ", ".join(f"{weight:.2f} of {source}" for source, weight in zip(parts.source, parts.weight))
+    return f"{plan.target[token].text.strip()} has {weights} ..."
 
 
 def last_tenth(lines: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -259,5 +259,5 @@ def guess_start(
 
 @exercise("focus-5")
 def _overlap_or_subtokens(answer: tuple[Sequence[str], str]) -> str:
-    told = guess_start(answer, ("focus", "subtoken-mean"))
-    return f"{told}; look at which tokens overlap in your language" if told else ""
+    losses = guess_start(answer, ("focus", "subtoken-mean"))
+    return f"{losses}; look at which tokens overlap in your language" if losses else ""
