@@ -295,16 +295,12 @@ def _curve(text: TokenizedText, own: PreTrainedTokenizerFast, trimmed: Tokenizer
     for size, (first, grown) in zip(tqdm(sizes, desc="sizes", leave=False), both):
         if first is None:
             continue
-        added, extended, frequent = (
-            0,
-            None,
-            None,
-        )  # tokens; tokens per word; share of them that the text has often enough
+        row: dict = dict(size=size, tokens_per_word=round(_fertility(text, first.tokenizer), 3))
+        row |= dict(added=0, extended=None, seen=None)  # tokens; tokens per word; share of them that are frequent
         if grown is not None:
-            added, extended = len(grown.tokenizer) - small, round(_fertility(text, grown.tokenizer), 3)
-            frequent = round(_seen_share(grown, small, counted, part), 3) if added else None
-        own_length = round(_fertility(text, first.tokenizer), 3)
-        rows.append(dict(size=size, tokens_per_word=own_length, added=added, extended=extended, seen=frequent))
+            row |= dict(added=len(grown.tokenizer) - small, extended=round(_fertility(text, grown.tokenizer), 3))
+            row["seen"] = round(_seen_share(grown, small, counted, part), 3) if row["added"] else None
+        rows.append(row)
     return rows
 
 

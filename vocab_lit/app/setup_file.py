@@ -139,10 +139,10 @@ def _read(part: Part, key: str, cls: type) -> Any:
     return _absolute(value, part, key, kind == "Model") if is_file else value
 
 # %% ../../nbs/09_app/00_setup_file.ipynb #a945a544
-Reader = Callable[[Part, str], Any]  # of a value and its key
+Reader = Callable[[Part, str], object]  # of a value and its key
 
 
-def _read_parts(part: Part, readers: Mapping[str, Reader], inside: str = "") -> dict[str, Any]:
+def _read_parts(part: Part, readers: Mapping[str, Reader], inside: str = "") -> dict[str, object]:
     "Read a mapping, each value as a table says; a key without a value is left out, an unknown one is refused."
     values = {}
     for key, value in part.parts().items():
@@ -157,7 +157,7 @@ def _readers(*classes: type) -> dict[str, Reader]:
     return {name: partial(_read, cls=cls) for cls in classes for name in options(cls)}
 
 
-def _read_task(part: Part, name: str) -> dict[str, Any]:  # train, dev, test and settings
+def _read_task(part: Part, name: str) -> dict[str, object]:  # train, dev, test and settings
     "The files of a task, and settings beside them."
 
     def read_file(file: Part, _: str = "") -> str:
@@ -170,7 +170,8 @@ def _read_task(part: Part, name: str) -> dict[str, Any]:  # train, dev, test and
     else:
         files = part.written if isinstance(part.value, list) else str(part.written).split()
         _check_named(files, part, name)
-        values = {split: _absolute(file, part, name) for split, file in zip(GIVEN_SPLITS.get(len(files), ()), files)}
+        known = zip(GIVEN_SPLITS.get(len(files), ()), files)
+        values = dict[str, object]((split, _absolute(file, part, name)) for split, file in known)
     if "test" not in values:
         problem = "has no test file; give training, development and test file, the first and last, or a test file alone"
         raise wrong(part.at, f"{name} {problem}")

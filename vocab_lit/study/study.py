@@ -96,7 +96,7 @@ def _check_way(study: Study, cell: GridCell) -> None:
         config = study.training(way).config(source.longest, source.is_causal)
         try:
             check_lapt(source.open_weights(), source.tokenizer, config)
-        except ValueError as e:
+        except UserError as e:
             raise SettingError("lapt", f"{e}") from None
 
 
