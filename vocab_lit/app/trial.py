@@ -26,7 +26,7 @@ from vocab_lit.models.device import find_device, on_device
 from vocab_lit.models.endings import end_probability
 from vocab_lit.models.model_class import is_masked, max_length
 from vocab_lit.models.source import FolderSource, Source
-from vocab_lit.runs.clock import Clock, lines_in_time, time_bar
+from vocab_lit.runs.clock import lines_in_time, time_bar
 from vocab_lit.runs.folder import write_lines
 from vocab_lit.runs.measure import ModelFacts, bits_of, chars_per_part, facts_of, short_lines
 from vocab_lit.runs.pace import ENDLESS, WARM, Pace

@@ -14,7 +14,6 @@ from vocab_lit.methods.plan import fit_diagonal
 from vocab_lit.methods.recipe import Copy, Gaussian, InitStep, Recipe, RowWeights
 from vocab_lit.methods.reinit import Group
 from vocab_lit.study.exercises import differing, exercise, guess_start, numbers, plan_of, swahili_vocabularies
-from vocab_lit.text.corpus import data_path, read_lines
 
 # %% auto #0
 __all__ = ['GROUP', 'DIMENSIONS', 'INITIAL']
