@@ -9,14 +9,16 @@ import re
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-from vocab_lit.runs.race import Candidate
 from vocab_lit.text.files import check_text
 from vocab_lit.text.reader import TextSource
 from vocab_lit.text.settings import LARGEST_SEED, Files, SettingError, Settings, option, settings
 from vocab_lit.text.words import check_words, code_of, languages, script_of
 from vocab_lit.training.settings import PRECISIONS
+
+if TYPE_CHECKING:
+    from vocab_lit.runs.race import Candidate
 
 # %% auto #0
 __all__ = ['MINUTES', 'AIMS', 'AIM_HELP', 'AdaptOptions', 'with_language', 'check_kept_name', 'is_word_list']
@@ -81,7 +83,8 @@ class AdaptOptions(Settings):
         "`SettingError` where options do not go together, or what is to be kept is neither text nor words."
         if self.minutes and self.hours:
             raise SettingError("hours", "give minutes or hours")
-        _ = self.requested
+        if self.candidates:
+            _ = self.requested
         for name in self.kept_texts:
             check_kept_name(name)
         check_text(self.kept_texts, "keep")
@@ -90,6 +93,8 @@ class AdaptOptions(Settings):
     @property
     def requested(self) -> list[Candidate]:
         "The candidates that are requested by name."
+        from vocab_lit.runs.race import Candidate
+
         return [Candidate.read(name.strip()) for name in self.candidates.split(",") if name.strip()]
 
     @cached_property
