@@ -8,7 +8,7 @@ from transformers import GPT2Config, GPT2LMHeadModel, XLMRobertaModel
 from types import SimpleNamespace
 from vocab_lit.app.adapt import _with_initial_models, adapt_files, open_race, planned, train_winner
 from vocab_lit.app.adapt_result import next_commands
-from vocab_lit.app.settings import AdaptOptions
+from vocab_lit.app.settings import AdaptOptions, candidate_parts
 from vocab_lit.app.trial import Adapt, Adaptation, SourceMeasures, config_of, measure_source, start_of, text_of
 from vocab_lit.models.endings import end_probability
 from vocab_lit.models.export import check_like
@@ -141,7 +141,7 @@ def cell_51e10933(cell_3c9acadc):
         race.path().mkdir(parents=True, exist_ok=True)
         race.state.budget, race.state.source = 300.0, NOTHING
         race.clock = Clock(300.0, now=FakeTime())
-        race.state.candidates = race.candidates or [Candidate.read(name) for name in bits]
+        race.state.candidates = race.candidates or [Candidate(*candidate_parts(name)) for name in bits]
         winner = run_race(race, partial(trained_to(bits, **how), race))
         race.write()
         return race, winner.name
@@ -580,7 +580,7 @@ def test_a_candidate_that_there_is_no_time_to_build_is_dropped(cell_3c9acadc):
             return SimpleNamespace(note=made.get(candidate.name))
 
         patch.setattr("vocab_lit.app.adapt.start_of", start)
-        built = _with_initial_models(race, [Candidate.read(name) for name in names])
+        built = _with_initial_models(race, [Candidate(*candidate_parts(name)) for name in names])
     assert [c.name for c in built] == ["extend-700", "replace-900"]
     assert built[0].in_words == "trimmed, and 460 tokens more (700 requested)"
     assert sum("no time to build its initial model" in line for line in said) == 2

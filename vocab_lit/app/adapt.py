@@ -67,7 +67,7 @@ __all__ = ['log', 'choose_candidates', 'train_winner', 'open_race', 'adapt_files
 def choose_candidates(race: Adaptation) -> None:
     "Decide from source, text and time which candidates race, and build their initial models."
     source, state, options = race.measured, race.state, race.options
-    requested = options.requested
+    requested = [Candidate(*parts) for parts in options.requested]
     sizes = read_json(race.path("text/sizes.json"))
     state.reads = source.bits < source.of_counts
     bits = f"{source.bits:.3f} bits per byte; counts of four bytes {source.of_counts:.3f}"
@@ -381,7 +381,7 @@ def planned(asked: Adapt, out: Path, more: bool = False) -> list[dict[str, str]]
     most = min(NEW_TOKENS * BYTES_PER_NEW_TOKEN, bytes_in_time(race.clock.budget))
     size = sum(len(line.encode()) + 1 for line in capped(Lines(*asked.text), most))
     seen = Seen(size, False, bool(race.options.keep), math.inf, math.inf, is_gguf=race.source.is_gguf)
-    racing = race.options.requested or candidates_for(seen)
+    racing = [Candidate(*parts) for parts in race.options.requested] or candidates_for(seen)
     rows = [dict(stage=c.name, what=c.in_words, makes=str(race.path(c.name)), state="to do") for c in racing]
     model = race.source.open_weights()
     if not learns_from_text(model):

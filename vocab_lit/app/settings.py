@@ -9,7 +9,7 @@ import re
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from vocab_lit.text.files import check_text
 from vocab_lit.text.reader import TextSource
@@ -17,11 +17,8 @@ from vocab_lit.text.settings import LARGEST_SEED, Files, SettingError, Settings,
 from vocab_lit.text.words import check_words, code_of, languages, script_of
 from vocab_lit.training.settings import PRECISIONS
 
-if TYPE_CHECKING:
-    from vocab_lit.runs.race import Candidate
-
 # %% auto #0
-__all__ = ['MINUTES', 'AIMS', 'AIM_HELP', 'AdaptOptions', 'with_language', 'check_kept_name', 'is_word_list']
+__all__ = ['MINUTES', 'AIMS', 'AIM_HELP', 'AdaptOptions', 'candidate_parts', 'with_language', 'check_kept_name', 'is_word_list']
 
 # %% ../../nbs/09_app/01_settings.ipynb #c6ad1b06
 MINUTES = 30.0
@@ -83,19 +80,16 @@ class AdaptOptions(Settings):
         "`SettingError` where options do not go together, or what is to be kept is neither text nor words."
         if self.minutes and self.hours:
             raise SettingError("hours", "give minutes or hours")
-        if self.candidates:
-            _ = self.requested
+        _ = self.requested
         for name in self.kept_texts:
             check_kept_name(name)
         check_text(self.kept_texts, "keep")
         check_words(self.kept_words)
 
     @property
-    def requested(self) -> list[Candidate]:
-        "The candidates that are requested by name."
-        from vocab_lit.runs.race import Candidate
-
-        return [Candidate.read(name.strip()) for name in self.candidates.split(",") if name.strip()]
+    def requested(self) -> list[tuple[str, int]]:
+        "The candidates that are requested by name, each as `candidate_parts`."
+        return [candidate_parts(name.strip()) for name in self.candidates.split(",") if name.strip()]
 
     @cached_property
     def _are_words(self) -> dict[str, bool]:
@@ -116,6 +110,17 @@ class AdaptOptions(Settings):
         "The lists of words to keep, as trimming takes them."
         lists = [name for name, are_words in self._are_words.items() if are_words]
         return ",".join(f"{name}:20000" if _CODE.fullmatch(name) else name for name in lists)
+
+
+_NAME = re.compile(r"(keep|trim)|(extend|replace)-([1-9]\d*)")
+
+
+def candidate_parts(name: str) -> tuple[str, int]:  # keep, trim, extend or replace; tokens
+    "The parts of a candidate's name; `SettingError` where there is none of that name."
+    match = _NAME.fullmatch(name)
+    if not match:
+        raise SettingError("candidates", f" {name}: give keep, trim, extend-N or replace-N, such as extend-4000")
+    return match[1] or match[2], int(match[3] or 0)
 
 
 def with_language(name: str) -> tuple[str, str]:  # en:english.txt as en and english.txt

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 import math
-import re
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -18,7 +17,7 @@ from vocab_lit.runs.measure import ModelFacts
 from vocab_lit.runs.pace import Leg, Trained, predicted
 from vocab_lit.runs.retention import most_used
 from vocab_lit.text.corpus import write_json
-from vocab_lit.text.errors import SettingError, UserError
+from vocab_lit.text.errors import UserError
 from vocab_lit.training.recommended import RETENTION
 
 log = logging.getLogger("vocab_lit")
@@ -65,9 +64,6 @@ def rounds(candidates: int, seconds: float) -> list[tuple[int, float]]:  # how m
     return planned
 
 # %% ../../nbs/12_runs/06_race.ipynb #6a34c21a
-_NAME = re.compile(r"(keep|trim)|(extend|replace)-([1-9]\d*)")
-
-
 @dataclass
 class Candidate:
     "A vocabulary, and what is known of the model that has it."
@@ -80,14 +76,6 @@ class Candidate:
     made: int = 0  # of these tokens, those that the text gave; 0: not known yet
     trained: Trained = field(default_factory=Trained)
     facts: ModelFacts | None = None  # None: not measured yet
-
-    @classmethod
-    def read(cls, name: str) -> Candidate:
-        "A candidate by its name; `SettingError` where there is none of that name."
-        match = _NAME.fullmatch(name)
-        if not match:
-            raise SettingError("candidates", f" {name}: give keep, trim, extend-N or replace-N, such as extend-4000")
-        return cls(match[1] or match[2], int(match[3] or 0))
 
     @property
     def name(self) -> str:
