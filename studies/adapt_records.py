@@ -12,11 +12,12 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from vocab_lit.models.source import Source
-from vocab_lit.runs.measure import bits_of
+from vocab_lit.runs.measure import Measure, bits_of, read_measures
 from vocab_lit.text.corpus import read_lines, write_json
 
 TABLE, EXAMPLE = Path("data/adapt.csv"), Path("data/real-trial/adapt.json")
@@ -32,8 +33,8 @@ def row_of(
     unseen: tuple[float, float] | None = None,  # bits per byte of text that was not retained, before and after
 ) -> dict[str, object]:
     "The row of the table that a report makes."
-    asked, rows = report["asked"], {row["key"]: row for row in report["rows"]}
-    kept = [row for key, row in rows.items() if key.startswith("kept-")]
+    asked, measures = report["asked"], read_measures(report)
+    kept = [measure for key, measure in measures.items() if key.startswith("kept-")]
     told: dict[str, object] = dict(
         source=source,
         language=language,
@@ -49,9 +50,9 @@ def row_of(
         device=report["device"],
     )
     for key in MEASURES:
-        told |= {f"{key}_{at}": _short(rows[key][at]) for at in ("before", "after")}
-    worst = max(kept, key=lambda row: row["after"] / row["before"], default=None)
-    told |= {f"kept_{at}": _short(worst[at]) if worst else "" for at in ("before", "after")}
+        told |= {f"{key}_{at}": _short(getattr(measures[key], at)) for at in ("before", "after")}
+    worst = max(kept, key=lambda measure: measure.after / measure.before, default=None)
+    told |= {f"kept_{at}": _short(getattr(worst, at)) if worst else "" for at in ("before", "after")}
     return told | {f"unseen_{at}": _short(bits) for at, bits in zip(("before", "after"), unseen or ())}
 
 
@@ -76,12 +77,13 @@ def example_of(
     report: dict[str, Any], megabytes: tuple[float, float] | None, unseen: tuple[float, float] | None
 ) -> dict[str, Any]:
     "What the README shows of a run: its decisions, before and after; MB of GGUF files where there are."
-    rows = [row for row in report["rows"] if row["key"] != "megabytes" or not megabytes]
+    rows = [measure for key, measure in read_measures(report).items() if key != "megabytes" or not megabytes]
     if unseen:
-        rows.insert(1, dict(key="unseen", text="bits per byte, other English", before=unseen[0], after=unseen[1]))
+        rows.insert(1, Measure("unseen", "bits per byte, other English", *unseen))
     if megabytes:
-        rows.append(dict(key="megabytes", text="MB of the GGUF file", before=megabytes[0], after=megabytes[1]))
-    return dict(minutes=report["minutes"]["budget"], decided=[*dict.fromkeys(report["decided"])], rows=rows)
+        rows.append(Measure("megabytes", "MB of the GGUF file", *megabytes))
+    decided = [*dict.fromkeys(report["decided"])]
+    return dict(minutes=report["minutes"]["budget"], decided=decided, rows=[*map(asdict, rows)])
 
 
 def add_row(row: dict[str, object], path: Path) -> None:

@@ -13,8 +13,8 @@ import numpy as np
 import yaml
 
 from studies.published import RECORDS, _text, published, record_rows
-from studies.store import ResultStore
-from vocab_lit.study.results import fingerprint
+from studies.store import CellStore
+from vocab_lit.runs.grid import fingerprint
 from vocab_lit.text.corpus import data_path
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ def read_records(
     import pandas as pd
 
     folders = [f for f in sorted(Path(folder).glob("*")) if f.is_dir()]
-    frames = [ResultStore(f).frame().assign(chapter=f.name) for f in folders]
+    frames = [CellStore(f).frame().assign(chapter=f.name) for f in folders]
     frames = [frame for frame in frames if len(frame)] or [pd.DataFrame(columns=["value", "step", "library"])]
     found = pd.concat(frames, ignore_index=True)
     return record_rows(found if library == "" else found[found.library == (library or fingerprint())])

@@ -15,8 +15,8 @@ import numpy as np
 
 from studies.figures import INK, PALETTE, described, plt, use_style
 from studies.published import record_rows
+from vocab_lit.runs.grid import environment
 from vocab_lit.study.report import BEST, BITS, PLACE, UNKNOWN, measures
-from vocab_lit.study.results import environment
 from vocab_lit.study.study import StudyRun, study_facts
 from vocab_lit.text.corpus import data_path
 from vocab_lit.text.files import write_text

@@ -22,10 +22,10 @@ from studies.phrasebook import locales
 from studies.plots import loss_curves
 from studies.presets import data_set
 from studies.published import published, unstack_in_order
-from studies.store import ResultStore, cell_stamp
+from studies.store import CellStore, cell_stamp
 from vocab_lit.models.source import Source
 from vocab_lit.models.transplant import transplant
-from vocab_lit.study.results import Workers
+from vocab_lit.runs.grid import Workers
 from vocab_lit.text.corpus import data_path, read_lines
 from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.vectors.token_vectors import token_vectors
@@ -148,7 +148,7 @@ class FocusChapter(Lesson):
 
     def measure(self) -> FocusNumbers:
         "Compute what is not recorded yet; the numbers."
-        store = ResultStore(self.records, Workers(self.workers, self.cluster))
+        store = CellStore(self.records, Workers(self.workers, self.cluster))
         for seed in range(self.seeds):
             for code in self.languages:
                 for name in (name for name in self.starting if self._is_possible(name, code)):

@@ -26,7 +26,7 @@ from studies.transfer import (
     transfer,
     transfer_by_steps,
 )
-from vocab_lit.study.results import Workers
+from vocab_lit.runs.grid import Workers
 from vocab_lit.text.corpus import data_path
 
 if TYPE_CHECKING:

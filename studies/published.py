@@ -116,7 +116,7 @@ def _mean_std(values, digits):
 
 
 def table(
-    df: pd.DataFrame,  # a row per value, as `ResultStore.frame` gives
+    df: pd.DataFrame,  # a row per value, as `CellStore.frame` gives
     index: str | list[str] = "method",  # columns that name a row
     columns: str | list[str] = "language",  # columns that name a column
     digits: int = 2,
@@ -138,7 +138,7 @@ def _as_printed(rows):  # the texts of the paper's numbers, all with the most de
 
 
 def beside_paper(
-    ours: pd.DataFrame,  # a row per value and seed, as `ResultStore.frame` gives
+    ours: pd.DataFrame,  # a row per value and seed, as `CellStore.frame` gives
     theirs: pd.DataFrame,  # from `published`
     index: str = "method",
     columns: str = "language",

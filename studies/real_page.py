@@ -114,7 +114,7 @@ def speed_rows(record: Mapping) -> pd.DataFrame:
         {"": title} | {side: form.format(said[side][key]) for side in SIDES} for key, (title, form) in names.items()
     ]
     words = {side: f"{words_per_second(record, side):.0f}" for side in SIDES}
-    return pd.DataFrame([*rows, {"": "words a second"} | words])
+    return pd.DataFrame([*rows, {"": "words per second"} | words])
 
 
 def speed_findings(record: Mapping) -> Markdown:
@@ -125,7 +125,7 @@ def speed_findings(record: Mapping) -> Markdown:
         {
             f"Trimming makes a token cheaper, {tokens[0]:.0f} → {tokens[1]:.0f} tokens a second, and so "
             f"{before:.0f} → {trimmed:.0f} words.": trimmed > before,
-            f"New tokens make a word shorter: {trimmed:.0f} → {after:.0f} words a second.": after > trimmed,
+            f"New tokens make a word shorter: {trimmed:.0f} → {after:.0f} words per second.": after > trimmed,
         }
     )
 

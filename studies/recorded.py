@@ -16,8 +16,8 @@ import numpy as np
 
 import vocab_lit
 from studies.claims import RECORDS, record_rows
-from studies.store import ResultStore
-from vocab_lit.study.results import environment, fingerprint, read_record
+from studies.store import CellStore
+from vocab_lit.runs.grid import environment, fingerprint, read_record
 from vocab_lit.text.corpus import data_path, write_json
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def fresh_rows(
     "The numbers that the present library has measured, or taken over from `lay_out`, without times."
     import pandas as pd
 
-    recorded = ResultStore(folder).frame()
+    recorded = CellStore(folder).frame()
     recorded = recorded[recorded.library == fingerprint()] if len(recorded) else pd.DataFrame(columns=["value", "step"])
     name = Path(folder).name
     rows = record_rows(recorded.assign(chapter=chapter or chapter_of(name)))

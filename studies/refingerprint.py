@@ -11,10 +11,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from studies.recorded import keep_pages, kept_records, largest_difference
-from studies.store import ResultStore
+from studies.store import CellStore
 from tools.chapters import chapter_path, chapters, pages, set_parameters
 from tools.notebooks import checkout, read_notebook, source
-from vocab_lit.study.results import fingerprint, read_record
+from vocab_lit.runs.grid import fingerprint, read_record
 from vocab_lit.text.corpus import write_json
 
 WITHIN = 0.01  # share of a number by which a sample may differ from its record
@@ -40,8 +40,8 @@ class Anew:
     drawn: set[tuple[str, str]]  # of them, what is computed
     offered: set[tuple[str, str]] = field(default_factory=set)
 
-    def read(self, read, store: ResultStore, key: Mapping, mark: str = "") -> dict | None:
-        "The record of a cell, as a `ResultStore` reads it; one that is kept is laid down first, once."
+    def read(self, read, store: CellStore, key: Mapping, mark: str = "") -> dict | None:
+        "The record of a cell, as a `CellStore` reads it; one that is kept is laid down first, once."
         path = store.path(key)
         name = (path.parent.name, path.name)
         if name in self.kept and name not in self.drawn | self.offered:
@@ -57,13 +57,13 @@ class Anew:
 
     @contextmanager
     def in_place(self) -> Iterator[None]:
-        "Inside the block each `ResultStore` reads so."
-        read = ResultStore.read
-        ResultStore.read = lambda store, key, mark="": self.read(read, store, key, mark)
+        "Inside the block each `CellStore` reads so."
+        read = CellStore.read
+        CellStore.read = lambda store, key, mark="": self.read(read, store, key, mark)
         try:
             yield
         finally:
-            ResultStore.read = read
+            CellStore.read = read
 
 
 def drawn(records: Mapping[tuple[str, str], dict], sample: int, anew: Iterable[str]) -> set[tuple[str, str]]:

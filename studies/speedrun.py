@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,9 +25,10 @@ from transformers import TrainerCallback
 import vocab_lit
 from vocab_lit.models.device import find_device
 from vocab_lit.models.source import Source
-from vocab_lit.study.measure import bits_measure, merged_lora
-from vocab_lit.study.results import made_once
-from vocab_lit.study.stages import CellRun, facts_digest, make_start, ready, write_lines
+from vocab_lit.runs.folder import made_once, write_lines
+from vocab_lit.runs.grid import facts_digest
+from vocab_lit.study.measure import merged_lora, study_bits
+from vocab_lit.study.stages import CellRun, initial_model, ready
 from vocab_lit.study.study import cell_fingerprint, check_study, study_digests
 from vocab_lit.study.study_file import GridCell, Study, Way, read_study, way_parts
 from vocab_lit.tasks.evaluate import silenced
@@ -336,7 +337,7 @@ def _make_start(run: _Run) -> None:
     for rest in (run.folder / "trimmed", run.folder / "start", own):  # of one that was stopped
         shutil.rmtree(rest, ignore_errors=True)
     cell, began = run.cell(own), cpu_seconds()  # tokenizer and vectors are paid for by each recipe
-    start = make_start(ready(cell))
+    start = initial_model(ready(cell))
     run.write(start=dict(folder=str(start), seconds=cpu_seconds() - began))
 
 
@@ -371,7 +372,7 @@ def _train(run: _Run) -> None:
     note, study = run.note, run.asked.study
     sentences = run.asked.judges()[run.asked.cell.language]
     some = sentences[:: max(1, len(sentences) // _ALONG)]
-    score = bits_measure(study, Source.open(run.start).tokenizer, some)
+    score = partial(study_bits, study, Source.open(run.start).tokenizer, some)
     checkpoints = note.setdefault("checkpoints", {})
 
     def saved(clock: _Clock, step: int) -> None:
@@ -398,7 +399,7 @@ RECORD = (  # the columns
 def _measured(study: Study, source: Source, sentences: dict[str, list[str]]) -> tuple[dict[str, float], int]:
     "Bits per byte of a model in each language, and how many parameters it has."
     model = source.load()
-    bits = {code: bits_measure(study, source.tokenizer, some)(model) for code, some in sentences.items()}
+    bits = {code: study_bits(study, source.tokenizer, some, model) for code, some in sentences.items()}
     return bits, model.num_parameters()
 
 

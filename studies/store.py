@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from vocab_lit.study import results
-from vocab_lit.study.results import library_fingerprint, plain_value, read_record, record_rows
+from vocab_lit.runs.grid import ResultStore, library_fingerprint, plain_value, read_record, record_rows
 from vocab_lit.text.corpus import write_json
 
 
@@ -48,7 +47,7 @@ def with_needs(cells: Iterable[Cell]) -> list[Cell]:
     return list(ordered.values())
 
 
-class ResultStore(results.ResultStore):
+class CellStore(ResultStore):
     "A folder of records, whose cells are computed in parallel and read as one table."
 
     def cells(

@@ -26,9 +26,9 @@ from studies.lesson import (
 )
 from studies.plots import loss_curves
 from studies.published import published
-from studies.store import ResultStore, cell_stamp
+from studies.store import CellStore, cell_stamp
 from vocab_lit.methods.registry import get_recipe
-from vocab_lit.study.results import Workers
+from vocab_lit.runs.grid import Workers
 from vocab_lit.text.corpus import data_path
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ class StructureChapter(Lesson):
 
     def measure(self) -> StructureNumbers:
         "Compute what is not recorded yet, the groups of languages of the recorded study among it; the numbers."
-        store, small, longer = ResultStore(self.records, Workers(self.workers, self.cluster)), None, None
+        store, small, longer = CellStore(self.records, Workers(self.workers, self.cluster)), None, None
         if self.scale == "mini":  # the constructed languages have fewer words
             small = Targets("mini", vocab_size=500, steps=self.lapt_steps, preset="embedding-structure")
             longer = Targets("mini", steps=3 * self.lapt_steps, preset="embedding-structure")

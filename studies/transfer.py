@@ -16,7 +16,7 @@ from studies.experiment import Target, Targets
 from studies.hub import hub_model
 from studies.published import unstack_in_order
 from studies.setups import scale_lapt, scale_models, scale_vocab_size
-from studies.store import Cell, ResultStore, cell_stamp, with_needs
+from studies.store import Cell, CellStore, cell_stamp, with_needs
 from studies.task_changes import changed_settings
 from vocab_lit.methods.factored import Factoring, Factors, factorize, load_factors
 from vocab_lit.models.adapterhub import load_adapter, save_adapter
@@ -25,7 +25,8 @@ from vocab_lit.models.factored_embedding import factored
 from vocab_lit.models.madx import LANGUAGE, TASK, AdapterConfig, MadX
 from vocab_lit.models.source import load_model
 from vocab_lit.models.token_tensors import token_parameters
-from vocab_lit.study.results import Workers, made_once
+from vocab_lit.runs.folder import made_once
+from vocab_lit.runs.grid import Workers
 from vocab_lit.tasks.finetune import evaluate, fine_tune
 from vocab_lit.tasks.task import TaskConfig
 from vocab_lit.text.files import in_mirror, write_file, write_folder
@@ -155,8 +156,8 @@ class Transfer:
         return cell_stamp(repr(said))
 
     @property
-    def study(self) -> ResultStore:
-        return ResultStore(self.folder, self.workers)
+    def study(self) -> CellStore:
+        return CellStore(self.folder, self.workers)
 
     def target(
         self,

@@ -22,7 +22,7 @@ from studies.published import published
 from studies.real_topics import AS_IT_COMES, TABLE
 from studies.transfer import UNKS, Transfer, transfer
 from vocab_lit.models.source import load_model
-from vocab_lit.study.results import Workers
+from vocab_lit.runs.grid import Workers
 from vocab_lit.text.corpus import data_path
 from vocab_lit.tokens.vocab import fit
 

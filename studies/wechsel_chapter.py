@@ -19,10 +19,10 @@ from studies.hub import hub_model
 from studies.lesson import AFTER_TRAINING, Lesson, after_training, english_name, mean_and_range, trained_seen
 from studies.plots import loss_curves
 from studies.published import published
-from studies.store import Cell, ResultStore, cell_stamp
+from studies.store import Cell, CellStore, cell_stamp
 from vocab_lit.models.source import load_model
+from vocab_lit.runs.grid import Workers
 from vocab_lit.study.exercises_wechsel import PAIRS
-from vocab_lit.study.results import Workers
 from vocab_lit.text.corpus import data_path, read_lines
 from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.vectors.align import known_pairs, rotation
@@ -163,7 +163,7 @@ class WechselChapter(Lesson):
 
     def measure(self) -> WechselNumbers:
         "Compute what is not recorded yet; the numbers."
-        store = ResultStore(self.records, Workers(self.workers, self.cluster))
+        store = CellStore(self.records, Workers(self.workers, self.cluster))
         files = (str(value) for value in self.files.values())
         stamp = cell_stamp(self.scale, self.roberta, self.gpt2, *files, str(self.steps_asked))
         store.cells(self.cells, stamp)

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from studies.advice import ADVICE, CHAPTER, FIELD, SPEEDRUN, STUDY, lead_left, r
 from studies.advice_of_study import ner_scores, vocabulary_pays
 from studies.advice_of_ways import ADAPTED  # the module registers more
 from studies.retained_words import TABLE
+from vocab_lit.runs.measure import Measure, read_measures
 from vocab_lit.text.corpus import data_path
 from vocab_lit.text.markup import markdown_table, of_ours
 from vocab_lit.training.recommended import LAPT_RATES, REPLAY, RETAINED_WORDS, RETENTION, RETENTION_SAMPLED, format_rate
@@ -311,8 +312,16 @@ def _svg_width(tokens):
     return sum(8.2 * len(text) + 12 for text, _ in tokens)
 
 
-def real_numbers() -> dict[str, tuple[str, str]]:
-    "What the page of the real model measured, before and after."
+class Shown(NamedTuple):
+    "A measure as a page shows it."
+
+    text: str
+    before: str
+    after: str
+
+
+def real_numbers() -> dict[str, Shown]:
+    "What the page of the real model measured, before and after, by key."
     from studies import real_page as page
 
     record = page.load_record()
@@ -320,24 +329,25 @@ def real_numbers() -> dict[str, tuple[str, str]]:
     bits = page.bits(record, "untouched"), page.bits(record, "trained")
     slow, fast = (page.words_per_second(record, side) for side in ("before", "after"))
     return {
-        "bits per byte": (f"{bits[0]:.2f}", f"{bits[1]:.2f}"),
-        "tokens per word": (f"{before['tokens_per_word']:.2f}", f"{after['tokens_per_word']:.2f}"),
-        "MB": (f"{before['file_mb']:.0f}", f"{after['file_mb']:.0f}"),
-        "words a second": (f"{slow:.0f}", f"{fast:.0f}"),
+        "bits": Shown("bits per byte", f"{bits[0]:.2f}", f"{bits[1]:.2f}"),
+        "tokens_per_word": Shown(
+            "tokens per word", f"{before['tokens_per_word']:.2f}", f"{after['tokens_per_word']:.2f}"
+        ),
+        "megabytes": Shown("MB", f"{before['file_mb']:.0f}", f"{after['file_mb']:.0f}"),
+        "words_per_second": Shown("words per second", f"{slow:.0f}", f"{fast:.0f}"),
     }
 
 
 @_fact("real-trial/adapt.json")
 def adapt_example() -> str:
     "What `vocab-lit adapt` printed for Gemma 3 270M in Swahili."
-    record = _adapt_record()
-    told = "time for |round |.* ends at |training cost "
-    lines = [f"· {line}" for line in record["decided"] if re.match(told, line)]
-    rows = [row for row in record["rows"] if row["key"] in _SHOWN]
-    wide = max(len(row["text"]) for row in rows)
-    for row in rows:
-        before, after = (_three_digits(row[side]) for side in ("before", "after"))
-        lines.append(f"  {row['text']:<{wide}}  {before:>8} → {after}")
+    record, measures = _adapt_record(), _adapt_measures()
+    decisions = "time for |round |.* ends at |training cost "
+    lines = [f"· {line}" for line in record["decided"] if re.match(decisions, line)]
+    wide = max(len(measure.text) for measure in measures)
+    for measure in measures:
+        before, after = _three_digits(measure.before), _three_digits(measure.after)
+        lines.append(f"  {measure.text:<{wide}}  {before:>8} → {after}")
     return "\n".join(["```text", *lines, "```"])
 
 
@@ -346,6 +356,10 @@ _SHOWN = ("bits", "unseen", "tokens_per_word", "words_per_second", "tokens", "me
 
 def _adapt_record() -> dict:
     return json.loads(data_path("real-trial", "adapt.json").read_text(encoding="utf-8"))
+
+
+def _adapt_measures() -> list[Measure]:
+    return [measure for key, measure in read_measures(_adapt_record()).items() if key in _SHOWN]
 
 
 def _three_digits(value: float) -> str:
@@ -361,9 +375,8 @@ def adapt_table() -> str:
     record = _adapt_record()
     named = {"bits": "bits per byte, Swahili", "unseen": "bits per byte, English that was not retained"}
     rows = [
-        [named.get(row["key"], row["text"]), _three_digits(row["before"]), _three_digits(row["after"])]
-        for row in record["rows"]
-        if row["key"] in _SHOWN
+        [named.get(measure.key, measure.text), _three_digits(measure.before), _three_digits(measure.after)]
+        for measure in _adapt_measures()
     ]
     return markdown_table([f"Gemma 3 270M, {record['minutes']:.0f} minutes of one core", "before", "after"], rows)
 
@@ -439,8 +452,8 @@ def real_extended() -> str:
 
     numbers = real_numbers()
     kept = page.bits(page.load_record(), page.KEPT)
-    told = [f"{title} {before} → {after}" for title, (before, after) in numbers.items() if title != "bits per byte"]
-    return f"The same training then ends at {numbers['bits per byte'][1]} bits instead of {kept:.2f}; {', '.join(told)}"
+    others = [f"{n.text} {n.before} → {n.after}" for key, n in numbers.items() if key != "bits"]
+    return f"The same training then ends at {numbers['bits'].after} bits instead of {kept:.2f}; {', '.join(others)}"
 
 
 def _tutorial_record() -> dict[str, dict]:
@@ -477,16 +490,16 @@ def real_picture() -> str:  # SVG
     verse = page.load_record()["said"]
     sides = [_first_words(verse[side]["pieces"], N_BOXES) for side in ("before", "after")]
     numbers = real_numbers()
-    told = ", ".join(f"{title} from {before} to {after}" for title, (before, after) in numbers.items())
+    changes = ", ".join(f"{text} from {before} to {after}" for text, before, after in numbers.values())
     n = [len(tokens) for tokens in sides]
-    says = f"A Chichewa line takes {n[0]} tokens in Gemma 3's vocabulary, {n[1]} with 2,000 more; {told}."
+    says = f"A Chichewa line takes {n[0]} tokens in Gemma 3's vocabulary, {n[1]} with 2,000 more; {changes}."
     meaning, says_what = _REAL_MEANING
     body, y = [_svg_text(16, 32, meaning, 16, "#24292f", 600), _svg_text(16, 54, says_what, 15)], 88
     for title, tokens in zip(("Gemma 3: {} tokens", "with 2,000 tokens more: {} tokens (green: new)"), sides):
         body.append(_svg_text(16, y, title.format(len(tokens)), 15))
         boxes, y = _svg_rows(16, y + 12, tokens, 384)
         body, y = [*body, *boxes], y + 28
-    for i, (title, (before, after)) in enumerate(numbers.items()):
+    for i, (title, before, after) in enumerate(numbers.values()):
         x, down = 16 + 190 * (i % 2), y + 8 + 60 * (i // 2)
         body.append(_svg_text(x, down, title, 16))
         body.append(_svg_text(x, down + 26, f"{before} → {after}", 20, "#24292f", 600))

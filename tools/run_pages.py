@@ -67,7 +67,7 @@ def _with_parameters(page: Page) -> dict:
 
 def _key(page: Page, nb: dict) -> str:
     "A hash of all that decides a page's numbers: code, library, data and versions."
-    from vocab_lit.study.results import fingerprint
+    from vocab_lit.runs.grid import fingerprint
 
     root = page.root
     code = [source(cell) for cell in nb["cells"] if cell["cell_type"] == "code"]

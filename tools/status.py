@@ -79,7 +79,7 @@ def _table(root: Path, paths: list[Path], parameters: bool) -> tuple[str, str]:
 
 def status(workers: int, root: Path | None = None) -> str:
     "How long every page took, for which language and parameters, when and on what, in Markdown."
-    from vocab_lit.study.results import environment
+    from vocab_lit.runs.grid import environment
 
     root, machine = root or checkout(), environment()
     runs = [root / "book" / "runs" / f"{page}.ipynb" for pages in page_names(root).values() for page in pages]

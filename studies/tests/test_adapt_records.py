@@ -5,7 +5,7 @@ import csv
 from studies.adapt_records import add_row, row_of
 from studies.advice import SPEEDRUN, rows_of
 from studies.advice_of_ways import ADAPTED
-from vocab_lit.app.race import Seen, candidates_for
+from vocab_lit.app.candidates import Seen, candidates_for
 from vocab_lit.training.recommended import NEW_TOKENS
 
 CUT = {"te"}  # written with vowel signs, at which SmolLM2 cuts words

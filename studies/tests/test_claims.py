@@ -36,7 +36,7 @@ from studies.claims import (
 from studies.plots import PALETTE
 from studies.recorded import with_study
 from studies.transfer import FMT, METHODS, UNKS
-from vocab_lit.study.results import fingerprint
+from vocab_lit.runs.grid import fingerprint
 from vocab_lit.text.corpus import data_path, write_json
 
 

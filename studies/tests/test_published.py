@@ -20,7 +20,7 @@ from studies.published import (
     table,
     unstack_in_order,
 )
-from studies.store import ResultStore
+from studies.store import CellStore
 
 
 @pytest.fixture(scope="module")
@@ -356,7 +356,7 @@ def test_the_paper_s_numbers_stand_beside_ours_under_one_name(cell_3bcf566a):
 @pytest.fixture(scope="module")
 def cell_3bcf566a():
     global key, language, level, seed, study
-    study = ResultStore(Path(tempfile.mkdtemp()) / "toy")
+    study = CellStore(Path(tempfile.mkdtemp()) / "toy")
     for language, level in (("sw", 5.0), ("am", 7.0)):
         for seed in range(3):
             key = dict(setup="mini", method="focus", language=language, seed=seed)

@@ -71,7 +71,7 @@ def test_the_page_s_tables_and_figures_have_the_record_s_numbers_and_its_prose_h
     speed = page.speed_rows(record).set_index("")
     said = record["said"]["after"]
     words = said["tokens_per_second"] / said["tokens_per_word"]
-    assert float(speed.loc["words a second", "after"]) == pytest.approx(words, abs=0.51)
+    assert float(speed.loc["words per second", "after"]) == pytest.approx(words, abs=0.51)
     cells = read_notebook(checkout() / "book" / "real.ipynb")["cells"]
     prose = "\n".join(source(cell) for cell in cells if cell["cell_type"] == "markdown")
     prose = re.sub(r"```.*?```|\]\(.*?\)|<!-- (\w+) -->.*?<!-- /\1 -->", "", prose, flags=re.S)

@@ -26,8 +26,8 @@ from studies.recorded import (
     told_spread,
     with_study,
 )
-from studies.store import ResultStore
-from vocab_lit.study.results import fingerprint
+from studies.store import CellStore
+from vocab_lit.runs.grid import fingerprint
 
 
 @pytest.fixture(scope="module")
@@ -50,17 +50,17 @@ def test_a_table_keeps_what_other_chapters_have_and_takes_the_newest_of_its_own(
     with tempfile.TemporaryDirectory() as tmp:
         folder, path = Path(tmp, "records"), Path(tmp, "study.csv.gz")
         assert study_rows(path=path).empty
-        ResultStore(folder / "focus").cell({"method": "focus", "language": "sw", "seed": 0}, measured(5.25))
+        CellStore(folder / "focus").cell({"method": "focus", "language": "sw", "seed": 0}, measured(5.25))
         first = gather(folder, path)
         assert first[["chapter", "method", "language", "metric", "value", "step"]].values.tolist() == [
             ["focus", "focus", "sw", "loss", 5.25, "10"]
         ]
         assert set(first.library) == {fingerprint()}
 
-        ResultStore(folder / "wechsel").cell({"method": "random", "language": "sw", "seed": 0}, measured(7.5))
+        CellStore(folder / "wechsel").cell({"method": "random", "language": "sw", "seed": 0}, measured(7.5))
         for record in (folder / "focus").glob("*.json"):
             record.unlink()
-        ResultStore(folder / "focus").cell({"method": "focus", "language": "et", "seed": 1}, measured(6.0))
+        CellStore(folder / "focus").cell({"method": "focus", "language": "et", "seed": 1}, measured(6.0))
         gather(folder, path)
         again = study_rows(path=path)
         assert again[["chapter", "language", "seed", "value"]].values.tolist() == [
@@ -78,7 +78,7 @@ def test_a_table_keeps_what_other_chapters_have_and_takes_the_newest_of_its_own(
         assert with_study(nothing, path).value.dtype == float
 
         trial = folder / "focus, 9 steps"
-        ResultStore(trial).cell({"method": "focus", "language": "et", "seed": 1}, measured(4.0))
+        CellStore(trial).cell({"method": "focus", "language": "et", "seed": 1}, measured(4.0))
         gather(folder, path)
         tried = with_study(mine, path)
         assert tried[tried.chapter == "focus"][["scale", "value"]].values.tolist() == [
@@ -101,7 +101,7 @@ def test_records_of_pages_are_taken_over_for_the_present_library_but_for_one_in_
     )
     with tempfile.TemporaryDirectory() as tmp:
         first, second, path = Path(tmp, "first"), Path(tmp, "second"), Path(tmp, "pages.jsonl.gz")
-        measured_first = ResultStore(first / "focus")
+        measured_first = CellStore(first / "focus")
         for key in page_keys:
             measured_first.cell(key, lambda: {"loss": 5.0, "seconds": 1.0}, page_stamp)
         (first / "focus" / "torn.json").write_text("{")
@@ -110,7 +110,7 @@ def test_records_of_pages_are_taken_over_for_the_present_library_but_for_one_in_
         path.write_bytes(gzip.compress(older))
 
         lay_out(second, path, anew=8)
-        laid = ResultStore(second / "focus")
+        laid = CellStore(second / "focus")
         missing = [key for key in page_keys if not laid.read(key, page_stamp)]
         assert 1 <= len(missing) <= 20
         taken = [laid.read(key, page_stamp) for key in page_keys if key not in missing]
@@ -198,7 +198,7 @@ def test_a_stale_record_counts_nowhere_and_gives_way_to_the_kept_one():
     with tempfile.TemporaryDirectory() as tmp:
         folder, path, nothing = Path(tmp, "records"), Path(tmp, "pages.jsonl.gz"), Path(tmp, "none.jsonl.gz")
         key = {"method": "focus", "language": "sw", "seed": 0}
-        record = ResultStore(folder / "focus").cell(key, lambda: {"loss": 5.0}, f"{fingerprint()}-0123456789abcdef")
+        record = CellStore(folder / "focus").cell(key, lambda: {"loss": 5.0}, f"{fingerprint()}-0123456789abcdef")
         assert keep_pages(folder, path) == 1
         (file,) = (folder / "focus").glob("*.json")
         older = dict(record, library="older", fingerprint="older-0123456789abcdef")

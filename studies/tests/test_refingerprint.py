@@ -8,14 +8,14 @@ import pytest
 import studies.refingerprint as module
 from studies.recorded import kept_records
 from studies.refingerprint import Anew, drawn, kind_of, refingerprint, rows
-from studies.store import ResultStore
-from vocab_lit.study.results import fingerprint
+from studies.store import CellStore
+from vocab_lit.runs.grid import fingerprint
 
 
 @pytest.fixture
 def kept(tmp_path):
     "Records of two kinds that a chapter has left, with an old fingerprint."
-    store, found = ResultStore(tmp_path / "old" / "focus"), {}
+    store, found = CellStore(tmp_path / "old" / "focus"), {}
     for what, value in (("loss", 1.0), ("loss", 2.0), ("overlap", 3.0)):
         key = dict(what=what, seed=int(value))
         record = store.cell(key, lambda value=value: {"n": value}, "old") | dict(library="then")
@@ -25,7 +25,7 @@ def kept(tmp_path):
 
 
 def _run(kept, chosen, folder, values):
-    given, store = Anew(kept, chosen), ResultStore(folder / "focus")
+    given, store = Anew(kept, chosen), CellStore(folder / "focus")
     with given.in_place():
         for record in kept.values():
             store.cell(record["key"], lambda record=record: {"n": values[record["key"]["seed"]]}, "new")
@@ -66,7 +66,7 @@ def bundled(kept, tmp_path, monkeypatch):
     def run(name, folder, **parameters):
         for record in kept.values():
             key = record["key"]
-            ResultStore(folder).cell(key, lambda key=key: {"n": values[key["seed"]]}, f"{fingerprint()}-new")
+            CellStore(folder).cell(key, lambda key=key: {"n": values[key["seed"]]}, f"{fingerprint()}-new")
 
     monkeypatch.setattr(module, "run_notebook", run)
     monkeypatch.setattr("studies.recorded.pages_path", lambda: path)

@@ -6,8 +6,8 @@ from functools import partial
 
 import pytest
 
-from studies.store import Cell, ResultStore, cell_stamp, with_needs
-from vocab_lit.study.results import Workers, fingerprint
+from studies.store import Cell, CellStore, cell_stamp, with_needs
+from vocab_lit.runs.grid import Workers, fingerprint
 
 
 def _squares(count):
@@ -30,7 +30,7 @@ class _Unseen(Workers):
 
 
 def test_cells_in_parallel_are_complete_and_a_failure_is_not_lost(tmp_path):
-    shared = ResultStore(tmp_path, Workers(2))
+    shared = CellStore(tmp_path, Workers(2))
     shared.cells(_squares(6), "v1")
     side = shared.frame("v1").pivot(index="n", columns="metric", values="value")
     assert side.square.tolist() == [n * n for n in range(6)] and os.getpid() not in set(side.process)
@@ -40,13 +40,13 @@ def test_cells_in_parallel_are_complete_and_a_failure_is_not_lost(tmp_path):
 
 
 def test_a_record_that_does_not_show_yet_is_written_again(tmp_path):
-    late = ResultStore(tmp_path, _Unseen())
+    late = CellStore(tmp_path, _Unseen())
     late.cells([Cell(dict(what="late"), lambda: {"x": 3.0})], "v1")
     assert late.read(dict(what="late"), "v1")["values"] == [{"metric": "x", "value": 3.0}]
 
 
 def test_what_a_cell_needs_is_computed_before_it_and_again_where_gone(tmp_path):
-    made, chain = [], ResultStore(tmp_path / "chain", Workers(1))
+    made, chain = [], CellStore(tmp_path / "chain", Workers(1))
     adapter = chain.folder / "adapter"
 
     def train():
@@ -67,7 +67,7 @@ def test_what_a_cell_needs_is_computed_before_it_and_again_where_gone(tmp_path):
 
 
 def test_a_table_has_the_records_of_a_fingerprint(tmp_path):
-    kept = ResultStore(tmp_path / "study")
+    kept = CellStore(tmp_path / "study")
     for stamp in ("old", "new"):
         kept.cell({"language": stamp}, lambda: {"loss": 1.0}, stamp)
     assert len(kept.frame()) == 2 and list(kept.frame("new").language) == ["new"]
@@ -75,7 +75,7 @@ def test_a_table_has_the_records_of_a_fingerprint(tmp_path):
 
 
 def test_a_broken_record_is_not_in_the_table(tmp_path):
-    store = ResultStore(tmp_path)
+    store = CellStore(tmp_path)
     for broken in ("", '{"key":', "null", '{"key": {}}', "\x00\x00"):
         store.path({"seed": 0}).write_text(broken)
         assert store.frame().empty

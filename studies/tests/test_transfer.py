@@ -46,7 +46,7 @@ from vocab_lit.models.factored_embedding import factored
 from vocab_lit.models.madx import TASK, AdapterConfig, MadX
 from vocab_lit.models.source import load_model
 from vocab_lit.models.token_tensors import token_parameters
-from vocab_lit.study.results import Workers
+from vocab_lit.runs.grid import Workers
 from vocab_lit.tasks.finetune import evaluate, fine_tune
 from vocab_lit.text.corpus import data_path
 from vocab_lit.tokens.load import load_tokenizer

@@ -6,9 +6,8 @@ from studies.phrasebook import lines
 from tools.examples import remarks, tiny_model
 from transformers import XLMRobertaModel
 from types import SimpleNamespace
+from vocab_lit.app.candidates import Seen, candidates_for, new_tokens
 from vocab_lit.app.inspection import Measured, ModelSize, Reading, SEEN, _decide, _doubts, _extension, _may_depend_on_reading, _recommended, _seen_share, advised, inspect_files, judge, last_worth, length_ratio
-from vocab_lit.app.race import Seen, candidates_for
-from vocab_lit.app.settings import new_tokens
 from vocab_lit.models.source import FolderSource
 from vocab_lit.text.corpus import data_path, split_lines
 from vocab_lit.tokens.continued import extend_on_text

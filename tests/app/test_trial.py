@@ -2,7 +2,7 @@
 from tools.examples import FakeTime, remarks, tiny_model
 from types import SimpleNamespace
 from vocab_lit.app.settings import AdaptOptions
-from vocab_lit.app.trial import Adapt, Race, lines_of, make_texts, words_in_time
+from vocab_lit.app.trial import Adapt, Adaptation, lines_of, make_texts, words_in_time
 from vocab_lit.runs.clock import Clock
 from vocab_lit.text.corpus import read_lines
 from vocab_lit.text.files import read_json
@@ -28,7 +28,7 @@ def cell_87eef4b1():
 def test_texts_that_take_too_long_to_read_are_cut(cell_00d35b02):
     place = cell_00d35b02.place
     asked = Adapt(str(place / "model"), (str(place / "sw.txt"),), AdaptOptions(minutes=0.5, clean=False))
-    race = Race(asked, place / "out", FakeTime(1.0))
+    race = Adaptation(asked, place / "out", FakeTime(1.0))
     race.state.budget = 60.0
     with remarks() as said:
         make_texts(race)
@@ -44,7 +44,9 @@ def test_texts_of_few_or_long_documents_are_divided(cell_00d35b02, cell_87eef4b1
         texts = ("\n".join(f"{d}.{n} {sentence}" for n in range(length)) for d, length in enumerate(documents))
         (place / f"{name}.txt").write_text("\n\n".join(texts), encoding="utf-8")
         options = AdaptOptions(minutes=30, clean=False)
-        race = Race(Adapt(str(place / "model"), (str(place / f"{name}.txt"),), options), place / f"{name}-out", FakeTime())
+        race = Adaptation(
+            Adapt(str(place / "model"), (str(place / f"{name}.txt"),), options), place / f"{name}-out", FakeTime()
+        )
         race.state.budget = 1800.0
         make_texts(race)
         parts = {part: lines_of(race, "new", part) for part in ("train", "judge", "test")}
@@ -63,7 +65,9 @@ def test_texts_of_few_or_long_documents_are_divided(cell_00d35b02, cell_87eef4b1
 def test_a_long_list_of_words_from_a_file_is_cut_to_the_time(cell_00d35b02):
     place = cell_00d35b02.place
     (place / "words.txt").write_text("\n".join(f"neno{n}" for n in range(30_000)), encoding="utf-8")
-    race = Race(Adapt("m", (), AdaptOptions(minutes=0.5, keep=(str(place / "words.txt"),))), place / "listed", FakeTime())
+    race = Adaptation(
+        Adapt("m", (), AdaptOptions(minutes=0.5, keep=(str(place / "words.txt"),))), place / "listed", FakeTime()
+    )
     race.path("text").mkdir(parents=True)
     race.clock = Clock(30.0)
     with remarks() as said:
@@ -76,7 +80,7 @@ def test_of_a_list_of_words_as_many_are_kept_as_there_is_time_for(cell_00d35b02)
     place = cell_00d35b02.place
     for minutes, number in ((0.5, 20_000), (20, 240_000), (600, 999_999)):
         options = AdaptOptions(minutes=minutes, keep=("en:999999", "sw"))
-        race = Race(Adapt("m", (), options), place / f"words {minutes}", FakeTime())
+        race = Adaptation(Adapt("m", (), options), place / f"words {minutes}", FakeTime())
         race.path().mkdir(parents=True)
         race.clock = Clock(options.seconds)
         assert words_in_time(race) == f"en:{number},sw:20000", minutes

@@ -4,7 +4,8 @@ from pathlib import Path
 from studies.phrasebook import lines
 from tools.examples import tiny_model
 from types import SimpleNamespace
-from vocab_lit.study.stages import CellRun, facts_digest, file_digest, make_start, make_text, make_tokenizer, ready, tag_file
+from vocab_lit.runs.grid import facts_digest
+from vocab_lit.study.stages import CellRun, file_digest, initial_model, make_text, make_tokenizer, ready, tag_file
 from vocab_lit.study.study_file import read_study
 from vocab_lit.text.corpus import read_lines
 from vocab_lit.text.errors import UserError
@@ -85,7 +86,7 @@ def test_what_is_shared_is_made_by_the_first_cell_alone(cell_97501c2f):
     runs, made = open_runs({"uniform": dict(method="random", vocab_size=350)}), []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(stages, "make_tokenizer", lambda run, out: made.append(out) or make_tokenizer(run, out))
-        starts = [stages.make_start(stages.ready(run)) for run in runs.values()]
+        starts = [stages.initial_model(stages.ready(run)) for run in runs.values()]
     assert made == [next(iter(runs.values())).path("tokenizer")] and starts[0] != starts[1]
     notes = [json.loads((start / "vocab_lit.json").read_text(encoding="utf-8")) for start in starts]
     assert [note["seed"] for note in notes] == [0, 1] and {note["method"] for note in notes} == {"random-mapping"}
@@ -95,14 +96,13 @@ def test_what_is_shared_is_made_by_the_first_cell_alone(cell_97501c2f):
 def test_retained_text_is_counted_when_trimming_if_it_is_replayed(cell_97501c2f):
     open_runs = cell_97501c2f.open_runs
     place = cell_97501c2f.place
-    import vocab_lit.study.stages as stages
-
     trims = open_runs({"trim": dict(vocabulary="trim"), "replay": dict(vocabulary="trim", replay=0.1)}, seeds=[0])
     asked = {}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(stages, "trim_files", lambda source, text, *_: asked.setdefault(len(asked), list(map(str, text))))
+        trim = "vocab_lit.runs.start.trim_files"
+        patch.setattr(trim, lambda source, text, *_: asked.setdefault(len(asked), list(map(str, text))))
         for run in trims.values():
-            stages.make_start(ready(run))
+            initial_model(ready(run))
     trained = str(next(iter(trims.values())).train_text)
     assert asked == {0: [trained], 1: [trained, str(place / "en.txt")]}
 
@@ -117,7 +117,7 @@ def test_a_tokenizer_is_extended_on_the_text_also_a_trimmed_one(cell_97501c2f):
         },
         seeds=[0],
     )
-    sizes = {cell.way: len(load_tokenizer(make_start(ready(run)))) for cell, run in grown.items()}
+    sizes = {cell.way: len(load_tokenizer(initial_model(ready(run)))) for cell, run in grown.items()}
     trimmed = next(run for cell, run in grown.items() if cell.way == "less").path("trimmed")
     assert sizes["more"] == 800 + 30 and sizes["less"] == len(load_tokenizer(trimmed)) + 30 < 800
 

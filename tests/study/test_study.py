@@ -5,9 +5,9 @@ from tools.examples import remarks
 from transformers import XLMRobertaConfig, XLMRobertaForMaskedLM
 from types import SimpleNamespace
 from vocab_lit.models.source import Source
+from vocab_lit.runs.grid import Workers
 from vocab_lit.study.measure import unknown_share
 from vocab_lit.study.report import BEST, BITS
-from vocab_lit.study.results import Workers
 from vocab_lit.study.study import CELLS, StudyRun, in_words, planned, run_study, time_left
 from vocab_lit.study.study_file import read_study
 from vocab_lit.text.corpus import data_path, read_lines
@@ -145,7 +145,7 @@ def test_a_failed_cell_is_no_record_and_is_computed_again(cell_9b84640a):
     run = cell_9b84640a.run
     [failing] = [cell for cell in run.study.cells if cell.way == "too-large"]
     rows = {row["way"]: row for row in planned(run)}
-    assert run.record(failing) is None and run.missing() == [failing] and run.failure(failing).is_file()
+    assert run.record(failing) is None and run.missing() == [failing] and run.grid.failure(run.cell(failing)).is_file()
     assert (rows["too-large"]["recorded"], rows["too-large"]["failed"]) == (0, 1)
     assert (rows["focus"]["recorded"], rows["focus"]["failed"]) == (2, 0) and "too-large" not in run.seconds()
     computed = []
@@ -157,10 +157,10 @@ def test_a_failed_cell_is_no_record_and_is_computed_again(cell_9b84640a):
             return [dict(metric=BEST, value=1.0, what="held-out text")]
 
 
-    mended = Mended(run.study, run.out, run.digests, run.store)
-    recorded = run.store.path(run.study.key(failing))
+    mended = Mended(run.study, run.out, run.digests, run.grid)
+    recorded = run.grid.path(run.study.key(failing))
     assert run_study(mended).computed == 1 and computed == [failing] and recorded.is_file()
-    assert not run.failure(failing).exists() and not run.missing()
+    assert not run.grid.failure(run.cell(failing)).exists() and not run.missing()
     recorded.unlink()
 
 
@@ -362,7 +362,7 @@ def test_a_killed_cell_has_failed_no_child_outlives_its_parent(cell_9b84640a):
     import logging, os, signal, sys, time
     from functools import partial
     from pathlib import Path
-    from vocab_lit.study.results import Workers
+    from vocab_lit.runs.grid import Workers
     from vocab_lit.study.study import StudyRun, run_study
     from vocab_lit.study.study_file import read_study
     place, kind = Path(sys.argv[1]), sys.argv[2]

@@ -135,7 +135,7 @@ def test_the_real_line_s_boxes_stay_in_the_picture_and_every_filled_colour_has_o
     for drawn in (picture, facts.idea_picture()):
         style = re.search("<style>.*</style>", drawn)[0]
         assert set(re.findall('fill="(#[0-9a-f]{6})"', drawn)) <= set(re.findall(r'\[fill="(.{7})"\]', style))
-    for before, after in facts.real_numbers().values():
+    for _, before, after in facts.real_numbers().values():
         assert f">{before} → {after}<" in picture
 
 

@@ -15,17 +15,18 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vocab_lit.app.adapt_result import gguf_beside, retained_texts, write_result
-from vocab_lit.app.race import CUT, Candidate, Seen, Standing, candidates_for, ranked, rounds
+from vocab_lit.app.candidates import CUT, Seen, candidates_for
 from vocab_lit.app.trial import (
     JUDGED,
     SMALLEST,
     STARTS,
     Adapt,
-    Race,
+    Adaptation,
     bytes_in_time,
     choose_batch,
     make_texts,
@@ -41,8 +42,9 @@ from vocab_lit.models.model_class import learns_from_text
 from vocab_lit.models.source import FolderSource, check_new_gguf
 from vocab_lit.runs.clock import Clock
 from vocab_lit.runs.measure import bits_of
-from vocab_lit.runs.pace import Leg, predicted
-from vocab_lit.runs.retention import most_used, used_limit
+from vocab_lit.runs.pace import Leg
+from vocab_lit.runs.race import Candidate, run_race
+from vocab_lit.runs.retention import used_limit
 from vocab_lit.text.corpus import Lines, capped
 from vocab_lit.text.documents import check_outside
 from vocab_lit.text.errors import UserError
@@ -59,34 +61,27 @@ if TYPE_CHECKING:
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'standing', 'choose_candidates', 'run_race', 'train_winner', 'open_race', 'adapt_files', 'planned']
+__all__ = ['log', 'choose_candidates', 'train_winner', 'open_race', 'adapt_files', 'planned']
 
 # %% ../../nbs/09_app/06_adapt.ipynb #a88a9d2c
-def standing(race: Race, candidate: Candidate) -> Standing:
-    "How a candidate stands: where its curves lead if it trains for the rest of the time."
-    trained, facts, before = candidate.trained, candidate.facts, race.measured.kept
-    assert facts  # measured after the first leg
-    until = max(race.clock.left, 0) + trained.seconds
-    kept = most_used({name: predicted(trained.curve, until, name) for name in before}, before)
-    if len(trained.curve) < 2:
-        kept = 1.0  # the first steps cost every candidate a little that comes back
-    return Standing(candidate.name, predicted(trained.curve, until), kept, facts.words_per_second, facts.megabytes)
-
-
-def choose_candidates(race: Race) -> None:
+def choose_candidates(race: Adaptation) -> None:
     "Decide from source, text and time which candidates race, and build their initial models."
     source, state, options = race.measured, race.state, race.options
-    requested = [Candidate.read(name) for name in options.asked_candidates]
+    requested = [Candidate(*parts) for parts in options.requested]
     sizes = read_json(race.path("text/sizes.json"))
     state.reads = source.bits < source.of_counts
-    told = f"{source.bits:.3f} bits per byte; counts of four bytes {source.of_counts:.3f}"
-    seen = "was" if state.reads else "was not"
-    race.decide(f"the source {seen} pretrained on the language ({told}): peak learning rate {RATES[state.reads]:g}")
+    bits = f"{source.bits:.3f} bits per byte; counts of four bytes {source.of_counts:.3f}"
+    was = "was" if state.reads else "was not"
+    race.decide(f"the source {was} pretrained on the language ({bits}): peak learning rate {RATES[state.reads]:g}")
     if _has_no_time(race, requested or [Candidate("keep")]):
         return
-    began = race.clock.spent
-    state.can_trim = _can_trim(race)
-    took, base = race.clock.spent - began, race.base
+    began, state.can_trim = race.clock.spent, True
+    try:
+        start_of(race, Candidate("trim"))
+    except UserError as e:
+        log.info(f"the vocabulary is not trimmed: {e}")
+        state.can_trim = False
+    seconds, base = race.clock.spent - began, race.base
     start = start_of(race, base).with_weights()
     model = start.load().float()
     if state.can_trim and not requested and (lost := _lost_by_trimming(race, start, model)):
@@ -97,14 +92,14 @@ def choose_candidates(race: Race) -> None:
     each = state.step_seconds
     if _has_no_time(race, requested or [base], each):
         return
-    steps = race.clock.left / each
+    steps = race.clock.remaining / each
     seen = Seen(
         bytes=sizes["new"]["train"],
         reads=state.reads,
         keeps=bool(options.keep),
         steps=steps,
         tokens=steps * state.batch * state.length,
-        most=min(4, 1 + int(STARTS * race.clock.budget / max(took, 0.1) / 2)),
+        most=min(4, 1 + int(STARTS * race.clock.budget / max(seconds, 0.1) / 2)),
         is_cut=source.chars_per_part < CUT,
         is_gguf=race.source.is_gguf,
         can_trim=state.can_trim,
@@ -123,10 +118,10 @@ def choose_candidates(race: Race) -> None:
         race.decide(f"no race: {seen.no_race}; {candidates[0].name}, by our records")
 
 
-def _has_no_time(race: Race, candidates: list[Candidate], seconds: float = 0.0) -> bool:
+def _has_no_time(race: Adaptation, candidates: list[Candidate], seconds: float = 0.0) -> bool:
     "Whether the budget leaves no time to train; then report it, and take the candidate that changes least."
     clock = race.clock
-    if clock.left > seconds:
+    if clock.remaining > seconds:
         return False
     more = math.ceil((2 * (clock.spent + clock.reserve) + seconds) / 60)
     race.state.candidates = [min(candidates, key=lambda c: c.risk)]
@@ -139,35 +134,26 @@ def _has_no_time(race: Race, candidates: list[Candidate], seconds: float = 0.0) 
     return True
 
 
-def _can_trim(race: Race) -> bool:
-    try:
-        start_of(race, Candidate("trim"))
-    except ValueError as e:
-        log.info(f"the vocabulary is not trimmed: {e}")
-        return False
-    return True
-
-
-def _lost_by_trimming(race: Race, start: FolderSource, model: PreTrainedModel) -> str:
-    "Say which retained text trimming alone costs more than the limit; empty where it costs none."
-    for name, bits in race.measured.kept.items():
+def _lost_by_trimming(race: Adaptation, start: FolderSource, model: PreTrainedModel) -> str:
+    "Return which retained text trimming alone costs more than the limit; empty where it costs none."
+    for name, bits in race.retained.items():
         after, _ = bits_of(on_device(model), start.tokenizer, passages_of(race, name, "judge"))
         if used_limit(name, after / bits) > RETENTION:
             return f"trimming alone would cost {retained_texts(race)[name]} {after / bits - 1:.1%} in bits per byte"
     return ""
 
 
-def _with_initial_models(race: Race, candidates: list[Candidate]) -> list[Candidate]:
+def _with_initial_models(race: Adaptation, candidates: list[Candidate]) -> list[Candidate]:
     "Build initial models as long as there is time, at least one; the candidates that have one."
     deadline, longest, built = race.clock.spent + STARTS * race.clock.budget, 0.0, []
     for candidate in candidates:
         began = race.clock.spent
-        if built and (began + longest > deadline or race.is_asked):
+        if built and (began + longest > deadline or race.is_interrupted):
             race.decide(f"candidate {candidate.name} is dropped: there is no time to build its initial model")
             continue
         try:
             start = start_of(race, candidate)
-        except ValueError as e:
+        except UserError as e:
             race.decide(f"candidate {candidate.name} is dropped: {e}")
             continue
         longest = max(longest, race.clock.spent - began)
@@ -181,81 +167,12 @@ def _with_initial_models(race: Race, candidates: list[Candidate]) -> list[Candid
         raise UserError("no initial model can be built, for the reasons above; give other --candidates or more text")
     return built
 
-
-def run_race(race: Race) -> Candidate:
-    "Train the candidates round by round, and eliminate the worse half after each; the winner, or the best so far."
-    state = race.state
-    if state.won:
-        return next(c for c in race.candidates if c.name == state.won)
-    state.race_budget = state.race_budget or race.clock.budget
-    planned = rounds(len(race.candidates), state.race_budget)
-    for number, (_, seconds) in enumerate(planned, 1):
-        if state.round >= number:
-            continue  # before this process began
-        for candidate in race.remaining:
-            if not race.is_stopped:
-                _train_until(race, candidate, number, seconds)
-        if not race.remaining or any(not c.trained.has_ended for c in race.remaining):
-            break  # it is resumed from here
-        _eliminate(race, number, 1 if number == len(planned) else (len(race.remaining) + 1) // 2)
-    return _leader(race)
-
-
-def _train_until(race: Race, candidate: Candidate, number: int, seconds: float) -> None:
-    "Train a candidate for the leg of a round."
-    trained = candidate.trained
-    if not trained.legs or trained.legs[-1].round < number:
-        trained.add_leg(Leg(seconds - trained.seconds, round=number))
-    if trained.has_ended:
-        return  # before this process began
-    try:
-        train_leg(race, candidate)
-    except ValueError as e:
-        candidate.failed = str(e)
-        race.decide(f"{candidate.name} cannot be trained now, and the next run tries again: {e}")
-        return
-    if trained.has_ended:
-        point = trained.curve[-1]
-        race.decide(
-            f"round {number}: {candidate.name} at {point['bits']:.3f} bits per byte after {point['step']} steps "
-            f"({trained.seconds:.0f} s), leads to {standing(race, candidate).bits:.3f}"
-        )
-
-
-def _leader(race: Race) -> Candidate:
-    "The best of those that have trained; where none has, the one that changes least."
-    if not race.remaining:
-        why = "; ".join(f"{c.name}: {c.failed}" for c in race.candidates if c.failed)
-        raise UserError(f"no candidate can be trained ({why}); run the same command again to try again")
-    trained = [c for c in race.remaining if c.trained.curve and c.facts]
-    if not trained:
-        return min(race.remaining, key=lambda c: c.risk)
-    best = ranked([standing(race, c) for c in trained], race.options.aim)[0]
-    return next(c for c in trained if c.name == best.name)
-
-
-def _eliminate(race: Race, number: int, survivors: int) -> None:
-    "Eliminate all candidates but for the best, and remove their checkpoints."
-    standings = {c.name: standing(race, c) for c in race.remaining}
-    order = [s.name for s in ranked([*standings.values()], race.options.aim)]
-    for candidate in race.remaining:
-        if candidate.name in order[:survivors]:
-            continue
-        s, best = standings[candidate.name], standings[order[0]]
-        candidate.eliminated = f"leads to {s.bits:.3f} bits per byte, {best.name} to {best.bits:.3f}"
-        if s.kept > RETENTION:
-            candidate.eliminated = f"retained text takes {s.kept:.2f} times the source's bits, above {RETENTION}"
-        race.decide(f"{candidate.name} is eliminated after round {number}: {candidate.eliminated}")
-        shutil.rmtree(race.path(candidate.name, "run"), ignore_errors=True)
-    race.state.round = number
-    race.write()
-
 # %% ../../nbs/09_app/06_adapt.ipynb #23396bd1
 _ON_THE_WAY = 4  # measurements
 _WRITTEN = 16e6  # parameters of the source for which a slow core writes a GGUF file for a second
 
 
-def train_winner(race: Race, winner: Candidate) -> None:
+def train_winner(race: Adaptation, winner: Candidate) -> None:
     "Train the winner with the time that is left; the best so far of a race that is not decided is not trained."
     trained, state = winner.trained, race.state
     if race.is_stopped and not state.won:
@@ -264,36 +181,33 @@ def train_winner(race: Race, winner: Candidate) -> None:
         state.won, state.legs = winner.name, len(trained.legs)
         race.write()
     if len(trained.legs) == state.legs:
-        left = race.clock.left
+        remaining = race.clock.remaining
         if race.is_stopped:
             return
-        measured = 1.5 * JUDGED * race.clock.budget * (_ON_THE_WAY - 1)
-        trained.add_leg(Leg(max(1.0, left - measured), times=_ON_THE_WAY, cooled=DECAY))
-        minutes = f"{left / 60:.1f} more minutes, the second half with a falling learning rate"
+        measuring = 1.5 * JUDGED * race.clock.budget * (_ON_THE_WAY - 1)
+        trained.add_leg(Leg(max(1.0, remaining - measuring), times=_ON_THE_WAY, cooled=DECAY))
+        minutes = f"{remaining / 60:.1f} more minutes, the second half with a falling learning rate"
         race.decide(f"{winner.name} is trained for {minutes}")
     train_leg(race, winner)
     point = trained.curve[-1]
-    told = f"{winner.name} ends at {point['bits']:.3f} bits per byte after {point['step']} steps"
+    message = f"{winner.name} ends at {point['bits']:.3f} bits per byte after {point['step']} steps"
     if trained.legs[-1].last >= most_steps(race, winner):
-        told += f", {PASSES} passes over the text; further ones would teach little"
-    race.decide(told)
+        message += f", {PASSES} passes over the text; further ones would teach little"
+    race.decide(message)
 
 
-def _reserve(race: Race) -> float:
+def _reserve(race: Adaptation) -> float:
     "Seconds for what follows training: the result is read, measured and written."
-    judged, tenth, source = 1.5 * JUDGED * race.clock.budget, 0.1 * race.clock.budget, race.measured
-    in_gguf = min(tenth, source.parameters / _WRITTEN) if race.makes_gguf else 0.0
-    averaged = 2 * JUDGED / 2 * race.clock.budget * len(source.kept)  # weights, so that what is retained is kept
-    return min(10, tenth) + judged + averaged + 1.2 * source.seconds + in_gguf
+    judging, tenth, source = 1.5 * JUDGED * race.clock.budget, 0.1 * race.clock.budget, race.measured
+    exporting = min(tenth, source.parameters / _WRITTEN) if race.makes_gguf else 0.0
+    averaging = 2 * JUDGED / 2 * race.clock.budget * len(source.kept)  # weights, so that what is retained is kept
+    return min(10, tenth) + judging + averaging + 1.2 * source.seconds + exporting
 
 # %% ../../nbs/09_app/06_adapt.ipynb #c5a0c34a
-_OUGHT = 2.0  # minutes, below which there is hardly time to look at the source
-
-
-def open_race(asked: Adapt, out: Path, more: bool = False, now: Callable[[], float] = time.monotonic) -> Race:
-    "Begin or go on; `ValueError` or an `OSError` where that cannot be, before anything is written."
+def open_race(asked: Adapt, out: Path, more: bool = False, now: Callable[[], float] = time.monotonic) -> Adaptation:
+    "Begin or resume; `UserError` or an `OSError` where that cannot be, before anything is written."
     asked.check()
-    race = Race(asked, out, now)
+    race = Adaptation(asked, out, now)
     begun = race.state.asked
     if not begun:
         if more:
@@ -316,7 +230,7 @@ def open_race(asked: Adapt, out: Path, more: bool = False, now: Callable[[], flo
     return race
 
 
-def _renew_budget(race: Race, more: bool) -> None:
+def _renew_budget(race: Adaptation, more: bool) -> None:
     "Extend the budget, or replace that of an adaptation that has not ended, where another one is requested."
     options, state = race.options, race.state
     request = [options.seconds, more]
@@ -334,18 +248,18 @@ def _renew_budget(race: Race, more: bool) -> None:
             trained.legs.pop()
         state.legs = len(trained.legs)
 
-
+# %% ../../nbs/09_app/06_adapt.ipynb #ee87ecba
 @contextmanager
-def _ends_when_asked(race: Race) -> Iterator[None]:
+def _ends_when_interrupted(race: Adaptation) -> Iterator[None]:
     "Inside the block the first Ctrl-C ends the training at the next step, and the model is written."
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
     def ask(number: int, frame: Any) -> None:
-        if race.is_asked:
+        if race.is_interrupted:
             raise KeyboardInterrupt
-        race.is_asked = True
+        race.is_interrupted = True
         log.warning("ending with the best model so far; again Ctrl-C leaves at once")
 
     before = signal.signal(signal.SIGINT, ask)
@@ -355,6 +269,29 @@ def _ends_when_asked(race: Race) -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
+def _adapt(race: Adaptation) -> dict[str, Any]:
+    if not learns_from_text(model := race.source.open_weights()):
+        race.state.candidates = [Candidate("trim", why="what is left is as it was")]
+        what = f"{type(model).__name__} has no head that learns from text"
+        race.decide(f"{what}: its vocabulary is trimmed, and nothing is trained")
+        return write_result(race, race.candidates[0])
+    if race.state.done:
+        winner = next((c for c in race.candidates if c.name == race.state.won), None) or race.leader()
+        try:
+            return write_result(race, winner)  # from what is left of its training
+        except FileNotFoundError as e:
+            problem = f"cannot be completed: {e.filename or e} is missing; choose another folder to begin again"
+            raise UserError(f"{race.out} {problem}") from None
+    if not race.state.source:
+        measure_source(race)
+    race.clock.reserve = _reserve(race)
+    if not race.candidates:
+        choose_candidates(race)
+    winner = run_race(race, partial(train_leg, race))
+    train_winner(race, winner)
+    return write_result(race, winner)
+
+# %% ../../nbs/09_app/06_adapt.ipynb #764db92f
 def adapt_files(
     asked: Adapt,
     out: str | Path,
@@ -414,19 +351,19 @@ def adapt_files(
         log.info(f"{out} lacks {missing}; the result is written again")
     is_new = not race.path("race.json").is_file()
     race.path().mkdir(parents=True, exist_ok=True)
-    with alone(race.path()), _ends_when_asked(race):
+    with alone(race.path()), _ends_when_interrupted(race):
         try:
             race.write()
             if not race.path("text").is_dir():
                 make_texts(race)
-        except (OSError, ValueError):
+        except (OSError, UserError):
             if is_new:  # nothing is in it, and the same command is to begin again
                 shutil.rmtree(race.path(), ignore_errors=True)
             raise
         return _adapt(race)
 
 
-def _missing(race: Race) -> str:
+def _missing(race: Adaptation) -> str:
     "What the folder of an adaptation that has ended lacks."
     files = [race.out / "report.json", race.out / "config.json"]
     if race.makes_gguf:
@@ -435,40 +372,7 @@ def _missing(race: Race) -> str:
     names += [] if any(race.out.glob("model*.safetensors")) else ["the weights"]
     return ", ".join(names)
 
-
-def _adapt(race: Race) -> dict[str, Any]:
-    if not learns_from_text(race.source.open_weights()):
-        return write_result(race, _without_training(race))
-    if race.state.done:
-        return _write_again(race)
-    if not race.state.source:
-        measure_source(race)
-    race.clock.reserve = _reserve(race)
-    if not race.candidates:
-        choose_candidates(race)
-    winner = run_race(race)
-    train_winner(race, winner)
-    return write_result(race, winner)
-
-
-def _write_again(race: Race) -> dict[str, Any]:
-    "Write the result of an adaptation that has ended from what is left of its training."
-    winner = next((c for c in race.candidates if c.name == race.state.won), None) or _leader(race)
-    try:
-        return write_result(race, winner)
-    except FileNotFoundError as e:
-        hint = "choose another folder to begin again"
-        raise UserError(f"{race.out} cannot be completed: {e.filename or e} is missing; {hint}") from None
-
-
-def _without_training(race: Race) -> Candidate:
-    "What can be done for a model that plain text does not train."
-    name = type(race.source.open_weights()).__name__
-    race.state.candidates = [Candidate("trim", why="what is left is as it was")]
-    race.decide(f"{name} has no head that learns from text: its vocabulary is trimmed, and nothing is trained")
-    return race.candidates[0]
-
-
+# %% ../../nbs/09_app/06_adapt.ipynb #a4f7cb14
 def planned(asked: Adapt, out: Path, more: bool = False) -> list[dict[str, str]]:  # stage, what, makes and state
     "What would be done, as far as it is known before the source is looked at; nothing is written."
     race = open_race(asked, out, more)
@@ -477,7 +381,7 @@ def planned(asked: Adapt, out: Path, more: bool = False) -> list[dict[str, str]]
     most = min(NEW_TOKENS * BYTES_PER_NEW_TOKEN, bytes_in_time(race.clock.budget))
     size = sum(len(line.encode()) + 1 for line in capped(Lines(*asked.text), most))
     seen = Seen(size, False, bool(race.options.keep), math.inf, math.inf, is_gguf=race.source.is_gguf)
-    racing = [Candidate.read(name) for name in race.options.asked_candidates] or candidates_for(seen)
+    racing = [Candidate(*parts) for parts in race.options.requested] or candidates_for(seen)
     rows = [dict(stage=c.name, what=c.in_words, makes=str(race.path(c.name)), state="to do") for c in racing]
     model = race.source.open_weights()
     if not learns_from_text(model):

@@ -7,24 +7,23 @@ from __future__ import annotations
 
 import html
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from vocab_lit.app.candidates import Candidate
+from vocab_lit.runs.measure import Measure, read_measures
 from vocab_lit.text.corpus import write_json
 from vocab_lit.text.files import write_text
 from vocab_lit.text.markup import code_block, markdown_table, markdown_text
 
 # %% auto #0
-__all__ = ['race_svg', 'told', 'Measure', 'measure_rows', 'report_page', 'write_report_files']
+__all__ = ['race_svg', 'table_value', 'measure_rows', 'card_scores', 'candidate_row', 'report_page', 'write_report_files']
 
 # %% ../../nbs/09_app/09_adapt_report.ipynb #9329aa07
 _WIDE, _HIGH, _LEFT, _BELOW, _RIGHT = 640, 320, 56, 44, 120
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00")  # Okabe and Ito, for all eyes
-
-
-def _ticks(low: float, high: float, n: int = 4) -> list[float]:
-    return [low + (high - low) * k / n for k in range(n + 1)]
 
 
 def race_svg(curves: Mapping[str, Sequence[Mapping[str, float]]]) -> str:
@@ -45,10 +44,10 @@ def race_svg(curves: Mapping[str, Sequence[Mapping[str, float]]]) -> str:
         "<style>text {font-size: 12px}</style>",
         f'<rect width="{_WIDE}" height="{_HIGH}" fill="white"/>',
     ]
-    for bits in _ticks(low, high):
+    for bits in np.linspace(low, high, 5):
         parts.append(f'<path d="M{_LEFT} {y(bits)}H{_WIDE - _RIGHT}" stroke="#ddd"/>')
         parts.append(f'<text x="{_LEFT - 6}" y="{y(bits) + 4}" text-anchor="end">{bits:.2f}</text>')
-    for minutes in _ticks(0, most):
+    for minutes in np.linspace(0, most, 5):
         parts.append(f'<text x="{x(minutes)}" y="{_HIGH - 26}" text-anchor="middle">{minutes:.3g}</text>')
     middle = (_LEFT + _WIDE - _RIGHT) / 2
     parts.append(f'<text x="{middle}" y="{_HIGH - 8}" text-anchor="middle">minutes of training</text>')
@@ -56,39 +55,50 @@ def race_svg(curves: Mapping[str, Sequence[Mapping[str, float]]]) -> str:
         f'<text x="14" y="{_HIGH / 2}" transform="rotate(-90 14 {_HIGH / 2})" text-anchor="middle">bits per byte</text>'
     )
     ends = sorted(((curve[-1]["bits"], name) for name, curve in curves.items()), reverse=True)
-    places, last = {}, -20.0
+    heights, last = {}, -20.0
     for bits, name in ends:  # labels do not overlap
-        last = max(y(bits) + 4, last + 14)
-        places[name] = last
+        heights[name] = last = max(y(bits) + 4, last + 14)
     for (name, curve), colour in zip(curves.items(), _COLOURS * len(curves)):
         line = " ".join(f"{x(p['seconds'] / 60)},{y(p['bits'])}" for p in curve)
         parts.append(f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="2"/>')
         parts += [f'<circle cx="{x(p["seconds"] / 60)}" cy="{y(p["bits"])}" r="3" fill="{colour}"/>' for p in curve]
         at = x(curve[-1]["seconds"] / 60) + 8
-        parts.append(f'<text x="{at}" y="{places[name]}" fill="{colour}">{html.escape(name)}</text>')
+        parts.append(f'<text x="{at}" y="{heights[name]}" fill="{colour}">{html.escape(name)}</text>')
     return "\n".join([*parts, "</svg>", ""])
 
 # %% ../../nbs/09_app/09_adapt_report.ipynb #4274f74d
-def told(value: object) -> str:
-    "A value in a table."
+def table_value(value: object) -> str:
+    "A value as a table shows it."
     if isinstance(value, float):
         return f"{value:.3f}" if abs(value) < 10 else f"{value:,.0f}"
     return f"{value:,}" if type(value) is int else markdown_text(value)
 
 
-@dataclass(frozen=True)
-class Measure:
-    "What was measured of the source and of the result."
-
-    key: str  # bits, kept-0, tokens_per_word, ...
-    text: str  # as people read it
-    before: float
-    after: float
-
-
 def measure_rows(report: Mapping[str, Any]) -> list[dict[str, Any]]:
     "Return the measures of a report as the rows of a table."
-    return [dict(measure=row["text"], before=row["before"], after=row["after"]) for row in report["rows"]]
+    return [dict(measure=m.text, before=m.before, after=m.after) for m in read_measures(report).values()]
+
+
+def card_scores(measures: Sequence[Measure]) -> list[dict[str, Any]]:
+    "Return measures as the scores of a model card, which has a line for each model."
+    sides = (("source", "before"), ("adapted", "after"))
+    return [dict(model=m, measure=row.text, score=round(getattr(row, at), 3)) for row in measures for m, at in sides]
+
+
+def candidate_row(c: Candidate) -> dict[str, Any]:
+    "Return what became of a candidate as a row of a table."
+    last = c.trained.curve[-1] if c.trained.curve else {}
+    facts = ("tokens", "tokens_per_word", "words_per_second")
+    return (
+        dict(candidate=c.name)
+        | {name: getattr(c.facts, name, "") for name in facts}
+        | dict(
+            steps=last.get("step", 0),
+            seconds=round(c.trained.seconds),
+            bits_per_byte=round(last["bits"], 3) if last else "",
+            eliminated=c.eliminated or c.failed,
+        )
+    )
 
 
 def report_page(report: Mapping[str, Any]) -> str:
@@ -103,10 +113,10 @@ def report_page(report: Mapping[str, Any]) -> str:
         parts.insert(1, f"This model is untrained: {markdown_text(report['untrained'])}.")
     if report["rows"]:
         rows = measure_rows(report)
-        parts.append(markdown_table([*rows[0]], (row.values() for row in rows), told))
+        parts.append(markdown_table([*rows[0]], (row.values() for row in rows), table_value))
     if report["curves"]:
         parts += ["## The race", "![Bits per byte of each candidate over its minutes of training.](race.svg)"]
-    parts.append(markdown_table(heads, (row.values() for row in report["candidates"]), told))
+    parts.append(markdown_table(heads, (row.values() for row in report["candidates"]), table_value))
     parts += ["## Decisions", "\n".join(f"- {markdown_text(line)}" for line in report["decided"])]
     parts += ["## Next", code_block("\n".join(report["next"]), "bash")]
     return "\n\n".join(parts) + "\n"

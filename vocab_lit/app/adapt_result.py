@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import resource
 import shlex
 import shutil
@@ -16,10 +15,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vocab_lit.app.adapt_report import Measure, write_report_files
+from vocab_lit.app.adapt_report import candidate_row, card_scores, write_report_files
 from vocab_lit.app.made_folder import kept_plan, option_words
-from vocab_lit.app.race import Candidate
-from vocab_lit.app.trial import Race, end_probabilities, lines_of, passages_of, start_of
+from vocab_lit.app.trial import Adaptation, end_probabilities, lines_of, passages_of, start_of
 from vocab_lit.methods.plan import PLAN_FILE, Plan
 from vocab_lit.models.card import write_card
 from vocab_lit.models.device import on_device
@@ -28,27 +26,28 @@ from vocab_lit.models.gguf_weights import plan_beside
 from vocab_lit.models.model_class import is_masked
 from vocab_lit.models.note import Note
 from vocab_lit.models.source import FolderSource
-from vocab_lit.runs.measure import bits_of, facts_of
+from vocab_lit.runs.folder import replaced_folder
+from vocab_lit.runs.grid import environment
+from vocab_lit.runs.measure import Measure, bits_of, facts_of
+from vocab_lit.runs.race import Candidate
 from vocab_lit.runs.retention import most_used, within_limit
-from vocab_lit.study.results import environment
 from vocab_lit.tasks.evaluate import silenced
 from vocab_lit.text.corpus import write_json
 from vocab_lit.text.errors import UserError, first_line
-from vocab_lit.text.files import write_folder
 from vocab_lit.training.perplexity import ENDINGS
 from vocab_lit.training.recommended import RETENTION, RETENTION_SAMPLED
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+    from transformers import PreTrainedModel
 
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'initial_plan', 'retained_texts', 'write_result', 'untrained', 'gguf_beside', 'report_of', 'requested_options',
+__all__ = ['log', 'initial_plan', 'untrained', 'retained_texts', 'gguf_beside', 'write_result', 'report_of', 'requested_options',
            'next_commands']
 
 # %% ../../nbs/09_app/11_adapt_result.ipynb #dec9e176
-def _with_weights(race: Race, winner: Candidate) -> tuple[FolderSource, PreTrainedModel]:
+def _with_weights(race: Adaptation, winner: Candidate) -> tuple[FolderSource, PreTrainedModel]:
     "The winner's initial model opened, and the model with the weights of its newest checkpoint."
     from safetensors import SafetensorError
     from safetensors.torch import load_model
@@ -70,7 +69,7 @@ def _with_weights(race: Race, winner: Candidate) -> tuple[FolderSource, PreTrain
     return start, model
 
 
-def initial_plan(race: Race, candidate: Candidate) -> Plan:
+def initial_plan(race: Adaptation, candidate: Candidate) -> Plan:
     "How the embeddings of a candidate's initial model were made of the source's; it is kept in the candidate's folder."
     start, file = start_of(race, candidate), race.path(candidate.name, PLAN_FILE)
     if candidate.way == "keep":
@@ -84,60 +83,17 @@ def initial_plan(race: Race, candidate: Candidate) -> Plan:
     plan.save(file)
     return plan
 
-
-def _bits_rows(race: Race, tokenizer: PreTrainedTokenizerBase, model: PreTrainedModel) -> list[Measure]:
-    "Measure bits per byte, before and after, on the test set and on each retained text."
-    before = race.measured
-    after, _ = bits_of(model, tokenizer, passages_of(race, "new", "test"))
-    rows = [Measure("bits", "bits per byte, test set", before.bits, after)]
-    for name, text in retained_texts(race).items():
-        after, _ = bits_of(model, tokenizer, passages_of(race, name, "judge"))
-        rows.append(Measure(name, f"bits per byte, {text}", before.kept[name], after))
-    return rows
-
-
-def retained_texts(race: Race) -> dict[str, str]:
-    "Describe each text on which retention is measured, by its name."
-    texts = {r.name: f"{Path(r.file).name} ({r.title})" for r in race.state.retained if r.file}
-    sampled = "frequent words in random order" if is_masked(race.source.open_weights()) else "sampled from the source"
-    texts |= {r.second: f"{r.title} {sampled}" for r in race.state.retained}
-    return {name: texts[name] for name in race.measured.kept}
-
-
-def _ends_rows(race: Race, start: FolderSource, model: PreTrainedModel) -> list[Measure]:
-    "Measure the probability of ending after one sentence, before and after."
-    before, after = race.measured.ends, end_probabilities(race, start, model)
-    texts = {"new": "test set"} | {r.name: Path(r.file).name for r in race.state.retained}
-    return [Measure(f"end-{n}", f"{ENDINGS}, {texts[n]}", before[n], p) for n, p in after.items()]
-
-
-_FACTS = dict(
-    tokens_per_word="tokens per word", words_per_second="words per second", tokens="tokens", megabytes="MB in float32"
-)
-
-
-def _measures(race: Race, start: FolderSource, model: PreTrainedModel) -> list[Measure]:
-    "Measure the source and the result."
-    test, source = lines_of(race, "new", "test"), race.state.source
-    rows = [*_bits_rows(race, start.tokenizer, model), *_ends_rows(race, start, model)] if source else []
-    if not source:  # which text does not train
-        opened = race.source.with_weights()
-        source = facts_of(opened, on_device(opened.load()), test, race.clock.now)
-    facts = facts_of(start, model, test, race.clock.now)
-    return rows + [Measure(key, text, getattr(source, key), getattr(facts, key)) for key, text in _FACTS.items()]
-
-
-def _retain(race: Race, winner: Candidate, start: FolderSource, model: PreTrainedModel) -> Candidate:
+# %% ../../nbs/09_app/11_adapt_result.ipynb #943fab96
+def _retain(race: Adaptation, winner: Candidate, start: FolderSource, model: PreTrainedModel) -> Candidate:
     "Average the weights with the initial ones where retention needs it; the candidate, or the one in its place."
-    if not (race.state.source and race.measured.kept):
+    if not (race.state.source and race.retained):
         return winner
-    before = race.measured.kept
 
-    def worst(some: PreTrainedModel) -> float:  # times the source's bits per byte
-        bits = {n: bits_of(some, start.tokenizer, passages_of(race, n, "judge"))[0] for n in before}
-        return most_used(bits, before)
+    def loss(averaged: PreTrainedModel) -> float:  # times the source's bits per byte
+        bits = {n: bits_of(averaged, start.tokenizer, passages_of(race, n, "judge"))[0] for n in race.retained}
+        return most_used(bits, race.retained)
 
-    share = within_limit(model, lambda: on_device(start.load().float()), worst, RETENTION)
+    share = within_limit(model, lambda: on_device(start.load().float()), loss, RETENTION)
     if share is None:
         limit = f"{RETENTION - 1:.0%}"
         winner.eliminated = f"no average of its weights keeps the retained text within {limit} of the source's bits"
@@ -151,90 +107,50 @@ def _retain(race: Race, winner: Candidate, start: FolderSource, model: PreTraine
     return winner
 
 
-def _report_ends(race: Race, rows: list[Measure]) -> None:
-    "Warn of a model that ends texts after one sentence."
-    for row in rows:
-        if row.key.startswith("end-") and stops_too_early(row.before, row.after):
-            race.decide(f"warning: {row.text}: {row.before:.3f} before, {row.after:.3f} now; {ENDING_HINT}")
-
-
-def write_result(race: Race, winner: Candidate) -> dict[str, Any]:
-    "Write the model, its card and the report, and a GGUF file where there is one to be like; the report's numbers."
-    from vocab_lit.training.training_run import save_trained
-
-    first, (start, model) = winner, _with_weights(race, winner)
-    winner = _retain(race, first, start, on_device(model))
-    if winner is not first:
-        start, model = _with_weights(race, winner)
-    if reason := untrained(race, winner):
-        log.warning(f"untrained: {winner.name} is written as it was built; {reason}")
-    rows = _measures(race, start, on_device(model))
-    _report_ends(race, rows)
-    report = report_of(race, winner, rows)
-    plan, part = initial_plan(race, winner), race.out / ".part"
-    shutil.rmtree(part, ignore_errors=True)
-    with write_folder(part) as folder:
-        save_trained(model.to("cpu"), start, folder)  # pyright: ignore
-        plan.save(folder)
-        write_json(plan.new_tokens, folder / "new_tokens.json")
-        _note(race, winner, plan).updated(adapt=report["asked"]).write(folder)
-        sides = (("source", "before"), ("adapted", "after"))
-        scores = [dict(model=m, measure=row.text, score=round(getattr(row, at), 3)) for row in rows for m, at in sides]
-        training = report["training"] if winner.trained.curve else {}
-        write_card(folder, race.out.resolve().name, training=training, scores=scores, untrained=reason)
-        write_report_files(report, folder)
-    _move(part, race.out)
-    if like := race.asked.gguf or (race.source.is_gguf and start_of(race, winner).path):
-        _write_gguf(race, Path(like))
-        plan.save(plan_beside(gguf_beside(race.out)))
-    race.state.done = True
-    race.write()
-    _remove_rest(race, first)
-    return report
-
-
-def untrained(race: Race, winner: Candidate) -> str:
+def untrained(race: Adaptation, winner: Candidate) -> str:
     "Why a model that text could train was not trained; empty where it was."
     if winner.trained.curve or not race.state.source:
         return ""
     return race.state.untrained or "it was interrupted before the first step"
 
-
-def _note(race: Race, winner: Candidate, plan: Plan) -> Note:
-    "How the vocabulary was made, from the source."
-    note = Note(language=race.options.language, model=race.source.name)
-    if winner.way == "keep":
-        return note
-    start, made = start_of(race, winner), Counter(plan.steps[step] for step in plan.step.tolist())
-    facts = start.note.facts | note.facts
-    facts.pop("made_by", None)
-    return Note(**facts).updated(tokens=len(start.vocab), rows=dict(made))
+# %% ../../nbs/09_app/11_adapt_result.ipynb #466d7850
+def retained_texts(race: Adaptation) -> dict[str, str]:
+    "Describe each text on which retention is measured, by its name."
+    texts = {r.name: f"{Path(r.file).name} ({r.title})" for r in race.state.retained if r.file}
+    sampled = "frequent words in random order" if is_masked(race.source.open_weights()) else "sampled from the source"
+    texts |= {r.second: f"{r.title} {sampled}" for r in race.state.retained}
+    return {name: texts[name] for name in race.measured.kept}
 
 
-def _remove_rest(race: Race, winner: Candidate) -> None:
-    "Remove what no resumed training needs, and report how large the rest is."
-    if race.state.won:
-        for candidate in {"trim", *(c.name for c in race.candidates)} - {winner.name}:
-            shutil.rmtree(race.path(candidate), ignore_errors=True)
-    size = sum(file.stat().st_size for file in race.path().rglob("*") if file.is_file())
-    log.info(f"{race.path()} ({size / 1e6:,.0f} MB) is what --resume needs; remove it if you will not train further")
+_FACTS = dict(
+    tokens_per_word="tokens per word", words_per_second="words per second", tokens="tokens", megabytes="MB in float32"
+)
 
 
-def _move(part: Path, out: Path) -> None:
-    "Put a whole result in the place of an earlier one, the configuration last."
-    for file in sorted(part.iterdir(), key=lambda f: f.name.endswith("config.json")):
-        if file.is_dir():
-            shutil.rmtree(out / file.name, ignore_errors=True)
-        os.replace(file, out / file.name)
-    part.rmdir()
+def _measures(race: Adaptation, start: FolderSource, model: PreTrainedModel) -> list[Measure]:
+    "Measure the source and the result: bits per byte, the probability of ending after one sentence, speed and size."
+    test, before, rows = lines_of(race, "new", "test"), race.state.source, []
+    if before:
+        for name, text in {"bits": "test set", **retained_texts(race)}.items():
+            passages = passages_of(race, *(("new", "test") if name == "bits" else (name, "judge")))
+            after, _ = bits_of(model, start.tokenizer, passages)
+            rows.append(Measure(name, f"bits per byte, {text}", before.kept.get(name, before.bits), after))
+        files = {"new": "test set"} | {r.name: Path(r.file).name for r in race.state.retained}
+        for name, after in end_probabilities(race, start, model).items():
+            rows.append(Measure(f"end-{name}", f"{ENDINGS}, {files[name]}", before.ends[name], after))
+    else:  # which text does not train
+        source = race.source.with_weights()
+        before = facts_of(source, on_device(source.load()), test, race.clock.now)
+    after = facts_of(start, model, test, race.clock.now)
+    return rows + [Measure(key, text, getattr(before, key), getattr(after, key)) for key, text in _FACTS.items()]
 
-
+# %% ../../nbs/09_app/11_adapt_result.ipynb #02eddd84
 def gguf_beside(out: Path) -> Path:
     "The GGUF file beside a folder."
     return out.with_name(f"{out.name}.gguf")
 
 
-def _write_gguf(race: Race, like: Path) -> None:
+def _write_gguf(race: Adaptation, like: Path) -> None:
     from vocab_lit.models.export import export_gguf
 
     file = gguf_beside(race.out)
@@ -246,17 +162,65 @@ def _write_gguf(race: Race, like: Path) -> None:
         sizes += f"; {Path(race.source.path).name} has {Path(race.source.path).stat().st_size / 1e6:,.0f}"
     log.info(f"saved {file} ({sizes}), and {file.with_name('Modelfile')} for Ollama")
 
+
+def _remove_rest(race: Adaptation, winner: Candidate) -> None:
+    "Remove what no resumed training needs, and report how large the rest is."
+    if race.state.won:
+        for candidate in {"trim", *(c.name for c in race.candidates)} - {winner.name}:
+            shutil.rmtree(race.path(candidate), ignore_errors=True)
+    size = sum(file.stat().st_size for file in race.path().rglob("*") if file.is_file())
+    log.info(f"{race.path()} ({size / 1e6:,.0f} MB) is what --resume needs; remove it if you will not train further")
+
+
+def _note(race: Adaptation, winner: Candidate, plan: Plan) -> Note:
+    "How the vocabulary was made, from the source."
+    note = Note(language=race.options.language, model=race.source.name)
+    if winner.way == "keep":
+        return note
+    start, steps = start_of(race, winner), Counter(plan.steps[step] for step in plan.step.tolist())
+    facts = start.note.facts | note.facts
+    facts.pop("made_by", None)
+    return Note(**facts).updated(tokens=len(start.vocab), rows=dict(steps))
+
+# %% ../../nbs/09_app/11_adapt_result.ipynb #44552583
+def write_result(race: Adaptation, winner: Candidate) -> dict[str, Any]:
+    "Write the model, its card and the report, and a GGUF file where there is one to be like; the report's numbers."
+    from vocab_lit.training.training_run import save_trained
+
+    trained, (start, model) = winner, _with_weights(race, winner)
+    winner = _retain(race, trained, start, on_device(model))
+    if winner is not trained:
+        start, model = _with_weights(race, winner)
+    if reason := untrained(race, winner):
+        log.warning(f"untrained: {winner.name} is written as it was built; {reason}")
+    rows = _measures(race, start, on_device(model))
+    for row in rows:
+        if row.key.startswith("end-") and stops_too_early(row.before, row.after):
+            race.decide(f"warning: {row.text}: {row.before:.3f} before, {row.after:.3f} now; {ENDING_HINT}")
+    report, plan = report_of(race, winner, rows), initial_plan(race, winner)
+    with replaced_folder(race.out) as folder:
+        save_trained(model.to("cpu"), start, folder)  # pyright: ignore
+        plan.save(folder)
+        write_json(plan.new_tokens, folder / "new_tokens.json")
+        _note(race, winner, plan).updated(adapt=report["asked"]).write(folder)
+        training = report["training"] if winner.trained.curve else {}
+        write_card(folder, race.out.resolve().name, training=training, scores=card_scores(rows), untrained=reason)
+        write_report_files(report, folder)
+    if like := race.asked.gguf or (race.source.is_gguf and start_of(race, winner).path):
+        _write_gguf(race, Path(like))
+        plan.save(plan_beside(gguf_beside(race.out)))
+    race.state.done = True
+    race.write()
+    _remove_rest(race, trained)
+    return report
+
 # %% ../../nbs/09_app/11_adapt_result.ipynb #16b0f575
-def _peak() -> float:  # bytes
-    "The most memory that this process has held."
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-
-
-def report_of(race: Race, winner: Candidate, rows: list[Measure]) -> dict[str, Any]:
+def report_of(race: Adaptation, winner: Candidate, rows: list[Measure]) -> dict[str, Any]:
     "All numbers of the report, as report.json has them."
     options, curve = race.options, winner.trained.curve
     times = dict(minutes=options.minutes, hours=options.hours)
     asked = requested_options(race) | {name: value for name, value in times.items() if value}
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
     training = dict(
         candidates=", ".join(c.name for c in race.candidates),
         chosen=f"{winner.name}: {winner.in_words}",
@@ -268,40 +232,26 @@ def report_of(race: Race, winner: Candidate, rows: list[Measure]) -> dict[str, A
         winner=winner.name,
         untrained=untrained(race, winner),
         rows=[asdict(row) for row in rows],
-        candidates=[_candidate_row(c) for c in race.candidates],
+        candidates=[candidate_row(c) for c in race.candidates],
         curves={c.name: c.trained.curve for c in race.candidates if c.trained.curve},
         decided=race.state.decided,
         training=training,
         minutes=dict(budget=race.clock.budget / 60, spent=race.clock.spent / 60),
-        peak_gigabytes=round(_peak() / 1e9, 2),
+        peak_gigabytes=round(memory / 1e9, 2),
         next=next_commands(race),
         **environment(),
     )
 
 
-def requested_options(race: Race) -> dict[str, Any]:
+def requested_options(race: Adaptation) -> dict[str, Any]:
     "All that decides the result but for the time, by the names of the options."
-    options, left = race.options, ("keep", "minutes", "hours")
-    changed = {"for" if name == "aim" else name: v for name, v in options.changed().items() if name not in left}
+    options, others = race.options, ("keep", "minutes", "hours")
+    changed = {"for" if name == "aim" else name: v for name, v in options.changed().items() if name not in others}
     given = dict(text=[*race.asked.text], keep=[*options.keep], gguf=race.asked.gguf) | changed
     return dict(source=race.asked.source) | {name: v for name, v in given.items() if v not in ("", [])}
 
 
-def _candidate_row(c: Candidate) -> dict[str, Any]:
-    last = c.trained.curve[-1] if c.trained.curve else {}
-    return dict(
-        candidate=c.name,
-        tokens=c.facts.tokens if c.facts else "",
-        tokens_per_word=c.facts.tokens_per_word if c.facts else "",
-        words_per_second=c.facts.words_per_second if c.facts else "",
-        steps=last.get("step", 0),
-        seconds=round(c.trained.seconds),
-        bits_per_byte=round(last["bits"], 3) if last else "",
-        eliminated=c.eliminated or c.failed,
-    )
-
-
-def next_commands(race: Race) -> list[str]:
+def next_commands(race: Adaptation) -> list[str]:
     "What to do next: try it, check it, train it further."
     out, given = str(race.out), requested_options(race)
     again = [given.pop("source"), *option_words(given), "--resume", "--minutes", "60", "--out", out]

@@ -89,12 +89,12 @@ class Writer(Side):
     def answer(self, text: str, n: int) -> dict[str, object]:
         "What the model makes of a text, and how well it predicts the text itself."
         self.until = time.monotonic() + SECONDS
-        told = self._made(text, n)
-        if text and (GAP not in text or "gaps" not in told):
-            told["bits_per_byte"] = perplexity(self.model, self.source.tokenizer, [text]).bits_per_byte
-        return told
+        answer = self._continue(text, n)
+        if text and (GAP not in text or "gaps" not in answer):
+            answer["bits_per_byte"] = perplexity(self.model, self.source.tokenizer, [text]).bits_per_byte
+        return answer
 
-    def _made(self, text: str, n: int) -> dict[str, object]:
+    def _continue(self, text: str, n: int) -> dict[str, object]:
         "The most probable tokens after a text."
         import torch
 
@@ -104,10 +104,10 @@ class Writer(Side):
         n = min(n, longest - 1)
         given, start = torch.tensor([ids[n - longest :]]), time.perf_counter()
         options = dict(max_new_tokens=n, do_sample=False, pad_token_id=tokenizer.pad_token_id or 0)
-        made = self.model.generate(given, attention_mask=torch.ones_like(given), **options)[0]  # pyright: ignore
+        generated = self.model.generate(given, attention_mask=torch.ones_like(given), **options)[0]  # pyright: ignore
         seconds = time.perf_counter() - start
-        known, whole = (str(tokenizer.decode(part, skip_special_tokens=True)) for part in (given[0], made))
-        return dict(written=whole.removeprefix(known), tokens=len(made) - given.shape[1], seconds=seconds)
+        known, whole = (str(tokenizer.decode(part, skip_special_tokens=True)) for part in (given[0], generated))
+        return dict(written=whole.removeprefix(known), tokens=len(generated) - given.shape[1], seconds=seconds)
 
     def close(self) -> None:
         "End what is computed, at the next step."
@@ -119,7 +119,7 @@ class Filler(Writer):
 
     about = f"A masked model fills in a token where you write {GAP}."
 
-    def _made(self, text: str, n: int) -> dict[str, object]:
+    def _continue(self, text: str, n: int) -> dict[str, object]:
         "The most probable tokens for each gap of a text."
         import torch
 
@@ -152,8 +152,8 @@ class GgufWriter(Side):
 
     def answer(self, text: str, n: int) -> dict[str, object]:
         "The most probable tokens after a text."
-        made = self.llama.greedy(text, n)
-        return dict(written=made.text, tokens=len(made.ids), seconds=made.seconds)
+        answer = self.llama.greedy(text, n)
+        return dict(written=answer.text, tokens=len(answer.ids), seconds=answer.seconds)
 
     def close(self) -> None:
         "End llama.cpp."
@@ -237,7 +237,7 @@ def demo_app(sides: dict[str, Side]) -> Starlette:
     limits = dict(zip(("longest", "most"), map(str, _limits(sides))))
     page = filled("demo", names | dict(title=names["after"], about=about) | limits)
 
-    def told(answer: dict[str, object], status: int = 200) -> Response:
+    def respond(answer: dict[str, object], status: int = 200) -> Response:
         return Response(to_json(answer, inf_nan_mode="null"), status, _HEADERS, "application/json")
 
     def show(request: Request) -> Response:
@@ -245,23 +245,23 @@ def demo_app(sides: dict[str, Side]) -> Starlette:
 
     async def ask(request: Request) -> Response:
         if request.headers.get("content-type") != "application/json":
-            return told(dict(error="only this page's own questions are answered"), 403)
+            return respond(dict(error="only this page's own questions are answered"), 403)
         raw = b""
         async for part in request.stream():  # whatever size its headers declare
             raw += part
             if len(raw) > _LARGEST:
-                return told(dict(error=f"a question has at most {_LARGEST:,} bytes"), 413)
+                return respond(dict(error=f"a question has at most {_LARGEST:,} bytes"), 413)
         try:
             side, make = _question(request.url.path, raw, sides)
         except ValueError as e:
-            return told(dict(error=str(e)), 400)
+            return respond(dict(error=str(e)), 400)
         try:
             async with turn:
-                return told(await run_in_threadpool(make))
+                return respond(await run_in_threadpool(make))
         except (ValueError, TimeoutError) as e:
-            return told(dict(error=str(e)), 400)
+            return respond(dict(error=str(e)), 400)
         except Exception as e:  # whatever else a model or its tokenizer raises
-            return told(dict(error=f"{side.name} failed: {type(e).__name__}: {e}"), 500)
+            return respond(dict(error=f"{side.name} failed: {type(e).__name__}: {e}"), 500)
 
     routes = [Route("/", show), Route("/tokens", ask, methods=["POST"]), Route("/answer", ask, methods=["POST"])]
     hosts = Middleware(TrustedHostMiddleware, allowed_hosts=["127.0.0.1", "localhost"], www_redirect=False)

@@ -9,7 +9,8 @@ import logging
 import math
 import shlex
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from importlib.util import find_spec
 from itertools import accumulate, chain, repeat
@@ -19,14 +20,14 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 from tqdm.auto import tqdm
 
-from vocab_lit.app.settings import new_tokens
+from vocab_lit.app.candidates import new_tokens
 from vocab_lit.gguf.tokens import check_whole
 from vocab_lit.models.model_class import is_decoder, learns_from_text
 from vocab_lit.models.settings import is_gguf
 from vocab_lit.models.source import FolderSource, GgufSource, Source
 from vocab_lit.models.token_tensors import token_parameters, with_few_rows
 from vocab_lit.text.corpus import Amount, Lines, sample_lines, split_lines
-from vocab_lit.text.errors import no_collection
+from vocab_lit.text.errors import UserError, no_collection
 from vocab_lit.text.settings import SettingError
 from vocab_lit.text.words import ngram_bits, script_name
 from vocab_lit.tokens.continued import extend_on_text
@@ -34,7 +35,7 @@ from vocab_lit.tokens.settings import TokenizerSettings
 from vocab_lit.tokens.tokenizer_file import Built, TokenizerFile
 from vocab_lit.tokens.train import SIZES, first_tokens, largest_tokenizer
 from vocab_lit.tokens.trim import HELD_OUT, TokenizedText
-from vocab_lit.tokens.vocab import Vocab, ids_of_lines
+from vocab_lit.tokens.vocab import Vocab, fit, ids_of_lines
 from vocab_lit.training.perplexity import perplexity
 
 if TYPE_CHECKING:
@@ -76,11 +77,11 @@ class ModelSize:
         """
         embeddings, (n_source, source_length) = self.per_token * tokens, source
         share = round(embeddings / (self.body + embeddings), 3)
-        made: dict[str, float] = dict(embedding_parameters=embeddings, share_of_model=share)
+        costs: dict[str, float] = dict(embedding_parameters=embeddings, share_of_model=share)
         for name, head in dict(training=self.head, use=self.head * self.generates).items():
             before = source_length * (self.body + head * n_source)
-            made[name] = round(length * (self.body + head * tokens) / before, 3)
-        return made
+            costs[name] = round(length * (self.body + head * tokens) / before, 3)
+        return costs
 
 
 def weights_of(source: Source) -> tuple[dict, ModelSize]:
@@ -262,27 +263,9 @@ class Verdict:
 _COUNTED = Amount(300_000, bytes=True)  # of the text, in which added tokens are counted
 
 
-@dataclass(frozen=True)
-class _Compared:
-    "The vocabularies that a verdict compares on a text."
-
-    text: TokenizedText
-    own: PreTrainedTokenizerFast  # trained on the text
-    trimmed: TokenizerFile  # the source's, with what the text needs
-
-    def fertility(self, tokenizer: PreTrainedTokenizerBase) -> float:
-        "Return the tokens per word of the lines that no tokenizer was trained on."
-        lines = self.text.split[1]
-        return sum(map(len, ids_of_lines(tokenizer, lines))) / max(sum(len(line.split()) for line in lines), 1)
-
-    def grown(self, sizes: Iterable[int]) -> Iterator[Built | None]:
-        "The source's tokenizer, trimmed, with so many tokens more; None where the text gives none."
-        try:
-            largest = extend_on_text(self.trimmed, self.text.split[0], len(self.own)).tokenizer
-        except ValueError:
-            return repeat(None)
-        small = len(self.trimmed.tokenizer)
-        return first_tokens(TokenizerFile(largest), [small + size for size in sizes])
+def _fertility(text: TokenizedText, tokenizer: PreTrainedTokenizerBase) -> float:
+    "Return the tokens per word of the lines that no tokenizer was trained on."
+    return fit(tokenizer, text.split[1]).fertility
 
 
 def _seen_share(
@@ -298,22 +281,26 @@ def _seen_share(
     return float((counts[source_ids >= before] >= SEEN * part).mean())
 
 
-def _curve(compared: _Compared) -> list[dict]:
-    "The length of a text by the size of a vocabulary of its own, and with the source's extended by as many."
-    text, own, small, rows = compared.text, compared.own, len(compared.trimmed.tokenizer), []
+def _curve(text: TokenizedText, own: PreTrainedTokenizerFast, trimmed: TokenizerFile) -> list[dict]:
+    "The length of a text by the size of a vocabulary of its own, and with the trimmed source's extended by as many."
+    small, rows = len(trimmed.tokenizer), []
     counted = sample_lines(text.split[0], _COUNTED)
     part = len(counted) / max(text.n_lines, len(counted))
     sizes = sorted(n for n in {*SIZES, _recommended(text)} if 0 < n < len(own)) + [len(own)]
-    both = zip(first_tokens(TokenizerFile(own), sizes), compared.grown(sizes))
+    extensions: Iterable[Built | None] = repeat(None)
+    with suppress(UserError):  # the text gives no new tokens
+        largest = extend_on_text(trimmed, text.split[0], len(own)).tokenizer
+        extensions = first_tokens(TokenizerFile(largest), [small + size for size in sizes])
+    both = zip(first_tokens(TokenizerFile(own), sizes), extensions)
     for size, (first, grown) in zip(tqdm(sizes, desc="sizes", leave=False), both):
         if first is None:
             continue
-        added, extended, seen = 0, None, None  # tokens; tokens per word; share of them that the text has often enough
+        row: dict = dict(size=size, tokens_per_word=round(_fertility(text, first.tokenizer), 3))
+        row |= dict(added=0, extended=None, seen=None)  # tokens; tokens per word; share of them that are frequent
         if grown is not None:
-            added, extended = len(grown.tokenizer) - small, round(compared.fertility(grown.tokenizer), 3)
-            seen = round(_seen_share(grown, small, counted, part), 3) if added else None
-        own_length = round(compared.fertility(first.tokenizer), 3)
-        rows.append(dict(size=size, tokens_per_word=own_length, added=added, extended=extended, seen=seen))
+            row |= dict(added=len(grown.tokenizer) - small, extended=round(_fertility(text, grown.tokenizer), 3))
+            row["seen"] = round(_seen_share(grown, small, counted, part), 3) if row["added"] else None
+        rows.append(row)
     return rows
 
 
@@ -342,8 +329,8 @@ def judge(
     of_own = np.array([len(row) for row in ids_of_lines(own, held_out)])
     ratio, error = length_ratio(of_source, of_own)
     reads = ask() if _may_depend_on_reading(ratio, error) else None  # before much else is in memory
-    compared, words = _Compared(text, own, text.trimmed(text.lines)), text.counted(english())
-    curve, here, n, n_small = _curve(compared), text.fit(held_out), len(text.source), len(compared.trimmed.tokenizer)
+    trimmed, words = text.trimmed(text.lines), text.counted(english())
+    curve, here, n, n_small = _curve(text, own, trimmed), text.fit(held_out), len(text.source), len(trimmed.tokenizer)
     extension = _extension(curve, here.fertility, _recommended(text))
     if (added := extension["added"]) != extension["size"]:  # rounded to a digit, which other lines give as well
         added -= added % 10 ** (len(str(added)) - 1)
@@ -360,7 +347,7 @@ def judge(
         tokens_per_word=round(here.fertility, 3),
         ratio=round(ratio, 3),
         error=round(error, 3),
-        own_size=len(compared.own),
+        own_size=len(own),
         needed=round(n_small / n, 4),
         extended=round(extension["extended"], 3),
         reads=reads,
@@ -371,7 +358,7 @@ def judge(
     replaced = last_worth([(row["size"], row["tokens_per_word"]) for row in doubled])
     by_way = {
         "keep": (n, here.fertility),
-        "trim": (text.trimmed_size(words), compared.fertility(by_train)),
+        "trim": (text.trimmed_size(words), _fertility(text, by_train)),
         "extend": (n + added, extension["extended"]),
         "replace": (replaced, next(row["tokens_per_word"] for row in curve if row["size"] == replaced)),
     }
@@ -414,10 +401,12 @@ class Reading:
     def in_words(self) -> str:
         "The comparison in a sentence."
         here, share = f"{self.bits_per_byte:.2f} bits per byte on {self.lines} unseen lines", self.bits_per_byte
-        told = f"{here}, {share / self.of_counts:.2f} times the {self.of_counts:.2f} of counts of four bytes"
+        compared = f"{here}, {share / self.of_counts:.2f} times the {self.of_counts:.2f} of counts of four bytes"
         if self.is_undecided:
-            return f"{told}: undecided; train it as it is and extended, some steps of lapt each, and keep the better"
-        return f"{told}: it {'reads the language' if self.reads else 'does not read the language'}"
+            return (
+                f"{compared}: undecided; train it as it is and extended, some steps of lapt each, and keep the better"
+            )
+        return f"{compared}: it {'reads the language' if self.reads else 'does not read the language'}"
 
 
 def measure_reading(
@@ -475,7 +464,7 @@ class Inspection:
     def record(self) -> dict:
         "All of it, as JSON takes it."
         record: dict = dict(model=self.model) | self.vocabulary
-        record |= {name: told for name, told in dict(weights=self.weights, text=self.text).items() if told}
+        record |= {name: facts for name, facts in dict(weights=self.weights, text=self.text).items() if facts}
         if self.reading:
             record["reading"] = asdict(self.reading) | dict(reads=self.reading.reads)
         if self.verdict:
@@ -536,7 +525,7 @@ def inspect_files(model: str | Path, text: Sequence[str | Path] = (), bits: bool
 
         try:
             inspection.verdict = judge(read, size, ask)
-        except ValueError as e:
+        except UserError as e:
             inspection.problem = str(e)
             log.info(f"no verdict: {e}")
     return inspection
@@ -546,14 +535,18 @@ def advised(model: str | Path, text: Sequence[str | Path], wanted: TokenizerSett
     "The settings of a vocabulary with the sizes of the verdict, where these are left to it; and a remark."
     if not wanted.is_left_open:
         return wanted
-    seen = inspect_files(model, text, bits=not is_gguf(model))
-    found, reading = seen.verdict, seen.reading
-    if not found:
+    inspection = inspect_files(model, text, bits=not is_gguf(model))
+    verdict, reading = inspection.verdict, inspection.reading
+    if not verdict:
         if wanted.extend:
-            problem = f"the text does not say by how many tokens: {seen.problem}; give --extend N"
+            problem = f"the text does not say by how many tokens: {inspection.problem}; give --extend N"
             raise SettingError("extend", problem)
         return wanted
-    log.info(f"verdict: {found.advice}: {found.because}{f' ({reading.in_words})' if reading else ''}")
-    if wanted.extend or found.what == "extend":
-        return replace(wanted, extend=found.extension, expansion="continued")
-    return replace(wanted, vocab_size=found.asked) if found.what == "replace" else replace(wanted, tokenizer=str(model))
+    log.info(f"verdict: {verdict.advice}: {verdict.because}{f' ({reading.in_words})' if reading else ''}")
+    if wanted.extend or verdict.what == "extend":
+        return replace(wanted, extend=verdict.extension, expansion="continued")
+    return (
+        replace(wanted, vocab_size=verdict.asked)
+        if verdict.what == "replace"
+        else replace(wanted, tokenizer=str(model))
+    )

@@ -8,7 +8,6 @@ from __future__ import annotations
 import base64
 import html
 import math
-import os
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -23,9 +22,10 @@ import vocab_lit
 from vocab_lit.app.made_folder import MadeFolder, commands, curves, tables
 from vocab_lit.methods.plan import Plan
 from vocab_lit.models.note import without_folders
+from vocab_lit.runs.folder import replaced_text
 from vocab_lit.text.corpus import Amount, Lines, data_path, sample_lines
 from vocab_lit.text.errors import no_collection
-from vocab_lit.text.files import check_output, check_text, write_text
+from vocab_lit.text.files import check_output, check_text
 from vocab_lit.text.markup import code_block, markdown_table, markdown_text
 from vocab_lit.text.settings import SettingError
 from vocab_lit.text.words import script_name
@@ -338,9 +338,6 @@ def write_report(
     "Write the report of a folder."
     data = report_data(made, text)
     for file in map(Path, (out, *more)):
-        new = file.with_name(f".{file.name}.new")  # the old page stays until the new one is whole
-        new.unlink(missing_ok=True)  # of a process that was killed
-        with write_text(new) as opened:
+        with replaced_text(file) as opened:
             opened.write(report_markdown(data) if file.suffix == ".md" else report_html(data))
-        os.replace(new, file)
     return Path(out)

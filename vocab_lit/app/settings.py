@@ -15,12 +15,10 @@ from vocab_lit.text.files import check_text
 from vocab_lit.text.reader import TextSource
 from vocab_lit.text.settings import LARGEST_SEED, Files, SettingError, Settings, option, settings
 from vocab_lit.text.words import check_words, code_of, languages, script_of
-from vocab_lit.training.recommended import BYTES_PER_NEW_TOKEN, NEW_TOKENS
 from vocab_lit.training.settings import PRECISIONS
 
 # %% auto #0
-__all__ = ['MINUTES', 'AIMS', 'AIM_HELP', 'AdaptOptions', 'candidate_parts', 'with_language', 'check_kept_name', 'is_word_list',
-           'in_round_numbers', 'new_tokens']
+__all__ = ['MINUTES', 'AIMS', 'AIM_HELP', 'AdaptOptions', 'candidate_parts', 'with_language', 'check_kept_name', 'is_word_list']
 
 # %% ../../nbs/09_app/01_settings.ipynb #c6ad1b06
 MINUTES = 30.0
@@ -82,17 +80,16 @@ class AdaptOptions(Settings):
         "`SettingError` where options do not go together, or what is to be kept is neither text nor words."
         if self.minutes and self.hours:
             raise SettingError("hours", "give minutes or hours")
-        for name in self.asked_candidates:
-            candidate_parts(name)
+        _ = self.requested
         for name in self.kept_texts:
             check_kept_name(name)
         check_text(self.kept_texts, "keep")
         check_words(self.kept_words)
 
     @property
-    def asked_candidates(self) -> list[str]:
-        "The candidates that are asked for by name."
-        return [name.strip() for name in self.candidates.split(",") if name.strip()]
+    def requested(self) -> list[tuple[str, int]]:
+        "The candidates that are requested by name, each as `candidate_parts`."
+        return [candidate_parts(name.strip()) for name in self.candidates.split(",") if name.strip()]
 
     @cached_property
     def _are_words(self) -> dict[str, bool]:
@@ -167,14 +164,3 @@ def is_word_list(name: str) -> bool:
     if not Path(name).is_file():
         return False
     return _are_words(list(islice(TextSource.of(name).lines(), _LOOKED_AT)))
-
-# %% ../../nbs/09_app/01_settings.ipynb #a186e960
-def in_round_numbers(n: float, most: int) -> int:
-    "A number of tokens in hundreds, or thousands."
-    n = min(int(n), most)
-    return n - n % (1000 if n >= 2000 else 100)
-
-
-def new_tokens(size: float) -> int:
-    "Recommend a number of new tokens for a text to train on of so many bytes."
-    return in_round_numbers(size / BYTES_PER_NEW_TOKEN, NEW_TOKENS)

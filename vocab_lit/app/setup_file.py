@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import csv
 import difflib
-from collections.abc import Iterable
-from functools import cache
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -43,7 +43,7 @@ from vocab_lit.training.settings import KeepSettings, LaptSettings, RunOptions
 from vocab_lit.vectors.settings import IN_ONE_SPACE, VECTOR_METHODS, VectorSettings
 
 # %% auto #0
-__all__ = ['OF_KEY', 'KEYS', 'Begin', 'Scores', 'read_setup', 'setup_lines', 'find_language', 'language_facts',
+__all__ = ['OF_KEY', 'KEYS', 'Reader', 'Begin', 'Scores', 'read_setup', 'setup_lines', 'find_language', 'language_facts',
            'language_resources', 'example_setup']
 
 # %% ../../nbs/09_app/00_setup_file.ipynb #a39205ce
@@ -79,7 +79,6 @@ _GROUPS = (
     Begin,
 )
 OF_KEY: dict[str, type] = {name: cls for cls in _GROUPS for name in options(cls)}
-_OF_LAPT: dict[str, type] = {name: cls for cls in (LaptSettings, RunOptions) for name in options(cls)}
 KEYS = (*options(Begin), *(name for name in OF_KEY if name not in options(Begin)), "lapt", *TASK_KEYS)
 
 # %% ../../nbs/09_app/00_setup_file.ipynb #094c0323
@@ -140,44 +139,58 @@ def _read(part: Part, key: str, cls: type) -> Any:
     return _absolute(value, part, key, kind == "Model") if is_file else value
 
 # %% ../../nbs/09_app/00_setup_file.ipynb #a945a544
-def _task(name: str, part: Part) -> dict[str, object]:  # train, dev, test and settings
+Reader = Callable[[Part, str], object]  # of a value and its key
+
+
+def _read_parts(part: Part, readers: Mapping[str, Reader], inside: str = "") -> dict[str, object]:
+    "Read a mapping, each value as a table says; a key without a value is left out, an unknown one is refused."
+    values = {}
+    for key, value in part.parts().items():
+        check_key(key, readers, value.at, inside=inside)
+        if value.value is not None:
+            values[key] = readers[key](value, key)
+    return values
+
+
+def _readers(*classes: type) -> dict[str, Reader]:
+    "Readers of the options of settings classes."
+    return {name: partial(_read, cls=cls) for cls in classes for name in options(cls)}
+
+
+def _read_task(part: Part, name: str) -> dict[str, object]:  # train, dev, test and settings
     "The files of a task, and settings beside them."
+
+    def read_file(file: Part, _: str = "") -> str:
+        _check_named(file.written, file, name)
+        return _absolute(str(file.written), file, name)
+
     if isinstance(part.value, dict):
-        splits, cls = part.parts(), type(TASKS[name.removeprefix(KEEP)].config)
-        rest = {key: value for key, value in splits.items() if key not in SPLITS}
-        files = {key: value.written for key, value in splits.items() if key in SPLITS}
-        for key, value in rest.items():
-            check_key(key, [*SPLITS, *options(cls)], value.at, inside=f" of {name}")
+        splits = dict.fromkeys(SPLITS, read_file)
+        values = _read_parts(part, splits | _readers(type(TASKS[name.removeprefix(KEEP)].config)), f" of {name}")
     else:
-        rest, given = {}, part.written if isinstance(part.value, list) else str(part.written).split()
-        files = dict(zip(GIVEN_SPLITS.get(len(given), ()), given))
-    if "test" not in files:
+        files = part.written if isinstance(part.value, list) else str(part.written).split()
+        _check_named(files, part, name)
+        known = zip(GIVEN_SPLITS.get(len(files), ()), files)
+        values = dict[str, object]((split, _absolute(file, part, name)) for split, file in known)
+    if "test" not in values:
         problem = "has no test file; give training, development and test file, the first and last, or a test file alone"
         raise wrong(part.at, f"{name} {problem}")
-    _check_named(list(files.values()), part, name)
-    named: dict[str, object] = {split: _absolute(str(file), part, name) for split, file in files.items()}
-    return named | {key: _read(value, key, cls) for key, value in rest.items()}
+    return values
+
+
+_READERS: dict[str, Reader] = {
+    **_readers(Begin, *_GROUPS),
+    "lapt": lambda part, _: _read_parts(part, _readers(LaptSettings, RunOptions), " of lapt"),
+    **dict.fromkeys(TASK_KEYS, _read_task),
+}
 
 
 def read_setup(
     path: str | Path,  # a YAML file with the keys of `KEYS`
 ) -> dict[str, Any]:  # by key; file names are those seen from here, tasks are dictionaries of files and settings
-    "Read a setup file; `ValueError` or `FileNotFoundError` name the file and the line."
+    "Read a setup file; `UserError` or `FileNotFoundError` name the file and the line."
     make, empty = "`vocab-lit init LANGUAGE` writes one", "give at least language, model and text"
-    setup = {}
-    for key, part in read_yaml(path, "setup", make, empty).parts().items():
-        check_key(key, KEYS, part.at)
-        if part.value is None:
-            continue  # a key without a value
-        if key == "lapt":
-            setup[key] = {}
-            for name, value in part.parts().items():
-                check_key(name, _OF_LAPT, value.at, inside=" of lapt")
-                if value.value is not None:
-                    setup[key][name] = _read(value, name, _OF_LAPT[name])
-        else:
-            setup[key] = _task(key, part) if key in TASK_KEYS else _read(part, key, OF_KEY[key])
-    return setup
+    return _read_parts(read_yaml(path, "setup", make, empty), _READERS)
 
 # %% ../../nbs/09_app/00_setup_file.ipynb #982d5a5d
 _EXAMPLES: dict[str, object] = dict(
@@ -214,10 +227,10 @@ def setup_lines(code: str, model: str, text: str) -> list[str]:
     lines = [f"{name}: {in_yaml(value)}   # {options(Begin)[name].help}" for name, value in begun.items()]
     lines += [*_commented([options(Begin)["field"]], code), "", "method: blend   # `vocab-lit methods` lists them"]
     lines += [f"vocab_size: {TokenizerSettings.vocab_size}"]
-    said = {*begun, "field", "method", "vocab_size"}
+    written = {*begun, "field", "method", "vocab_size"}
     for cls in reversed(_GROUPS[:-1]):
-        known = [o for name, o in options(cls).items() if name not in said]
-        said |= {o.name for o in known}
+        known = [o for name, o in options(cls).items() if name not in written]
+        written |= {o.name for o in known}
         lines += ["", f"# -- {cls.heading}", *_commented(known, code)]
     training = [o for cls in (LaptSettings, RunOptions) for name, o in options(cls).items() if name != "preset"]
     lines += ["", "lapt:   # continued pretraining", "  preset: few-passes", *_commented(training, code, "  ")]

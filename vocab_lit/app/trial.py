@@ -20,17 +20,17 @@ from typing import TYPE_CHECKING, Any
 from accelerate.utils.memory import should_reduce_batch_size
 from pydantic import TypeAdapter
 
-from vocab_lit.app.race import Candidate
 from vocab_lit.app.settings import AdaptOptions
 from vocab_lit.methods.settings import TransplantSettings
 from vocab_lit.models.device import find_device, on_device
 from vocab_lit.models.endings import end_probability
 from vocab_lit.models.model_class import is_masked, max_length
-from vocab_lit.models.pipeline import transplant_files, trim_files
 from vocab_lit.models.source import FolderSource, Source
-from vocab_lit.runs.clock import Clock, lines_in_time, time_bar
+from vocab_lit.runs.clock import lines_in_time, time_bar
+from vocab_lit.runs.folder import write_lines
 from vocab_lit.runs.measure import ModelFacts, bits_of, chars_per_part, facts_of, short_lines
 from vocab_lit.runs.pace import ENDLESS, WARM, Pace
+from vocab_lit.runs.race import Candidate, Race, RaceState
 from vocab_lit.runs.retention import (
     SAMPLED_TOKENS,
     Retained,
@@ -42,7 +42,7 @@ from vocab_lit.runs.retention import (
     shuffled_words,
     words_to_keep,
 )
-from vocab_lit.study.stages import write_lines
+from vocab_lit.runs.start import make_start
 from vocab_lit.tasks.evaluate import silenced
 from vocab_lit.text.cleaning import clean
 from vocab_lit.text.corpus import Amount, Lines, hold_out, read_lines, sample_lines, write_json
@@ -60,14 +60,14 @@ from vocab_lit.training.settings import DamagedCheckpoint, LaptConfig
 from vocab_lit.training.stages import block_seconds, micro_batches, step_memory
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+    from transformers import PreTrainedModel
 
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
 __all__ = ['log', 'LAYOUT', 'READING', 'STARTS', 'COMPARED', 'JUDGED', 'STEPS', 'SMALLEST', 'LARGEST', 'Adapt', 'SourceMeasures',
-           'RaceState', 'Race', 'bytes_in_time', 'make_texts', 'kept_names', 'text_of', 'passages_of', 'lines_of',
-           'end_probabilities', 'measure_source', 'start_of', 'words_in_time', 'without_numbers', 'config_of',
+           'AdaptState', 'Adaptation', 'bytes_in_time', 'make_texts', 'kept_names', 'text_of', 'words_in_time',
+           'passages_of', 'lines_of', 'end_probabilities', 'measure_source', 'without_numbers', 'start_of', 'config_of',
            'choose_batch', 'most_steps', 'train_leg']
 
 # %% ../../nbs/09_app/10_trial.ipynb #ae79517c
@@ -124,7 +124,7 @@ class Adapt:
         facts = dict(source=Source.open(self.source).name, text=files, gguf=self.gguf)
         return facts | given | dict(keep=[*self.options.keep])
 
-
+# %% ../../nbs/09_app/10_trial.ipynb #e1ea33f8
 LAYOUT = 2  # of race.json
 
 
@@ -141,15 +141,12 @@ class SourceMeasures(ModelFacts):
 
 
 @dataclass
-class RaceState:
+class AdaptState(RaceState):
     "The state of an adaptation, as race.json has it."
 
     layout: int = LAYOUT
     asked: dict[str, object] = field(default_factory=dict)  # `Adapt.facts`
     request: list[float | bool] = field(default_factory=list)  # the last budget in seconds, and whether it was added
-    budget: float = 0.0  # seconds
-    spent: float = 0.0  # seconds
-    decided: list[str] = field(default_factory=list)  # decisions, as people read them
     retained: list[Retained] = field(default_factory=list)
     words: str = ""  # lists of words whose tokens stay
     lines: dict[str, int] = field(default_factory=dict)  # passages of each text that are measured
@@ -159,16 +156,11 @@ class RaceState:
     batch: int = 0  # blocks of a step
     length: int = 0  # tokens of a block
     step_seconds: float = 0.0  # as one step that was tried took
-    candidates: list[Candidate] = field(default_factory=list)
-    race_budget: float = 0.0  # seconds by which the rounds are planned
-    round: int = 0  # the last one after which candidates were eliminated
-    won: str = ""  # the candidate that is trained to the end
-    legs: int = 0  # of its training, before the last one
     untrained: str = ""  # why the result is not trained
     done: bool = False  # whether the budget is spent, and the result is written
 
     @classmethod
-    def read(cls, file: Path) -> RaceState:
+    def read(cls, file: Path) -> AdaptState:
         "Read a state; a new one where there is no file, and `UserError` where it has another layout."
         record = read_json(file) or dict(layout=LAYOUT)
         try:
@@ -181,42 +173,28 @@ class RaceState:
             problem = "holds an adaptation of another version of vocab_lit; choose another folder"
             raise UserError(f"{file.parent.parent} {problem}") from None
 
-
-class Race:
+# %% ../../nbs/09_app/10_trial.ipynb #a9058951
+class Adaptation(Race):
     "An adaptation under way, in its folder; `UserError` where it has another layout."
+
+    state: AdaptState
 
     def __init__(self, asked: Adapt, out: Path, now: Callable[[], float] = time.monotonic):
         self.asked, self.out, self.options = asked, out, asked.options
-        self.state = RaceState.read(self.path("race.json"))
-        self.clock = Clock(self.state.budget, self.state.spent, now)
-        self.is_asked = False  # whether somebody wants it to end now
-
-    def path(self, *parts: str) -> Path:
-        "A path inside the folder of what is not the result."
-        return self.out.joinpath("race", *parts)
-
-    def write(self) -> None:
-        "Write the state."
-        self.state.spent = round(self.clock.spent, 1)
-        write_json(asdict(self.state), self.path("race.json"))
-
-    def decide(self, line: str) -> None:
-        "Log a decision and write it down, unless an earlier process has."
-        if line not in self.state.decided:
-            log.info(line)
-            self.state.decided.append(line)
-            self.write()
-
-    @property
-    def candidates(self) -> list[Candidate]:
-        "All candidates, eliminated ones too."
-        return self.state.candidates
+        state = AdaptState.read(out / "race" / "race.json")
+        super().__init__(out / "race", state, now, asked.options.aim)
+        self.is_interrupted = False  # whether somebody wants it to end now
 
     @property
     def measured(self) -> SourceMeasures:
         "What was measured of the source; a fault of ours where nothing was."
         assert self.state.source
         return self.state.source
+
+    @property
+    def retained(self) -> dict[str, float]:
+        "Bits per byte of the source on each text on which retention is measured."
+        return self.measured.kept
 
     @cached_property
     def source(self) -> Source:
@@ -229,11 +207,6 @@ class Race:
         return self.source.is_gguf or bool(self.asked.gguf)
 
     @property
-    def remaining(self) -> list[Candidate]:
-        "The candidates that are in the race."
-        return [c for c in self.candidates if not (c.eliminated or c.failed)]
-
-    @property
     def base(self) -> Candidate:
         "The candidate whose vocabulary is extended."
         return Candidate("trim" if self.state.can_trim else "keep")
@@ -241,7 +214,7 @@ class Race:
     @property
     def is_stopped(self) -> bool:
         "Whether training ends now: somebody wants it to, or the time is up or was too short from the start."
-        return self.is_asked or self.clock.left <= 0 or bool(self.state.untrained)
+        return self.is_interrupted or self.clock.remaining <= 0 or bool(self.state.untrained)
 
 # %% ../../nbs/09_app/10_trial.ipynb #d55c12e9
 _A_SECOND = {"cpu": 4000}  # bytes of text that a device trains on in a second, at most; 100,000 others
@@ -270,7 +243,7 @@ def bytes_in_time(seconds: float) -> float:
     return seconds * _A_SECOND.get(find_device().kind, 100_000)
 
 
-def make_texts(race: Race) -> None:
+def make_texts(race: Adaptation) -> None:
     "Clean and divide the text, and the texts to keep; `ValueError` where one is too short."
     options, seconds = race.options, race.state.budget
     most = bytes_in_time(seconds)
@@ -301,29 +274,47 @@ def make_texts(race: Race) -> None:
             race.decide(remark)
 
 
-def kept_names(race: Race) -> list[str]:
+def kept_names(race: Adaptation) -> list[str]:
+    "The names of the retained texts."
     return [f"kept-{n}" for n in range(len(race.options.kept_texts))]
 
 
-def text_of(race: Race, name: str, part: str) -> Path:  # new or kept-N; train, judge or test
+def text_of(race: Adaptation, name: str, part: str) -> Path:  # new or kept-N; train, judge or test
     "A file of passages."
     return race.path("text", f"{name}-{part}.txt")
+
+
+def words_in_time(race: Adaptation) -> str:
+    "The lists of words to keep, each with as many words as there is time for."
+    most = max(_LEAST_WORDS, int(_WORDS_PER_SECOND * STARTS * race.clock.budget))
+    written = []
+    for n, words in enumerate(word_lists(words_to_keep(race.state.retained, race.options.kept_words))):
+        first = [] if words.language else list(islice(Lines(words.name), most + 1))
+        if max(words.most, len(first)) > most:
+            race.decide(f"{words.name}: the first {most:,} words are kept, for which there is time")
+        if len(first) > most:
+            file = text_of(race, f"words-{n}", "train")
+            write_lines(file, first[:most])
+            written.append(str(file))
+        else:
+            written.append(f"{words.language}:{min(words.most, most)}" if words.language else words.name)
+    return ",".join(written)
 
 # %% ../../nbs/09_app/10_trial.ipynb #5d2901ff
 COMPARED, JUDGED = 0.03, 0.01  # share of the time for source and result each, and for each measurement in between
 
 
-def passages_of(race: Race, name: str, part: str) -> list[str]:  # new, kept-N or sampled-N; judge or test
+def passages_of(race: Adaptation, name: str, part: str) -> list[str]:  # new, kept-N or sampled-N; judge or test
     "The passages of a text that are measured, as many as there is time for."
     return list(Passages(text_of(race, name, part)))[: race.state.lines.get(f"{name}-{part}")]
 
 
-def lines_of(race: Race, name: str, part: str) -> list[str]:  # as for `passages_of`
+def lines_of(race: Adaptation, name: str, part: str) -> list[str]:  # as for `passages_of`
     "The lines of these passages."
     return list(lines_of_passages(passages_of(race, name, part)))
 
 
-def _write_second_domain(race: Race, retained: Retained, source: FolderSource, model: PreTrainedModel) -> bool:
+def _write_second_domain(race: Adaptation, retained: Retained, source: FolderSource, model: PreTrainedModel) -> bool:
     "Write text of a second domain in a language to retain; whether there is any."
     own = lines_of(race, retained.name, "train") if retained.file else []
     if is_masked(model):
@@ -340,7 +331,7 @@ def _write_second_domain(race: Race, retained: Retained, source: FolderSource, m
     return bool(some)
 
 
-def end_probabilities(race: Race, source: FolderSource, model: PreTrainedModel) -> dict[str, float]:  # by text
+def end_probabilities(race: Adaptation, source: FolderSource, model: PreTrainedModel) -> dict[str, float]:  # by text
     "The probability of ending after one sentence, of a causal model; nothing of another."
     if is_masked(model):
         return {}
@@ -349,7 +340,7 @@ def end_probabilities(race: Race, source: FolderSource, model: PreTrainedModel) 
     return {name: round(p, 4) for name, p in found.items() if p is not None}
 
 
-def measure_source(race: Race) -> None:
+def measure_source(race: Adaptation) -> None:
     "Measure the source on the test set and on text of the languages to retain, and decide how much is measured."
     source, budget, now = race.source.with_weights(), race.clock.budget, race.clock.now
     model = on_device(source.load().float())
@@ -379,68 +370,44 @@ def measure_source(race: Race) -> None:
     race.write()
 
 # %% ../../nbs/09_app/10_trial.ipynb #32ef7a94
-def start_of(race: Race, candidate: Candidate) -> Source:
-    "The model that a candidate begins with, which is made where it is not there."
-    if candidate.way == "keep":
-        return race.source
-    folder = race.path(candidate.name, "start.gguf" if race.source.is_gguf else "start")
-    if not folder.exists():
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            with silenced():
-                _make_start(race, candidate, folder)
-        except ValueError:
-            shutil.rmtree(folder, ignore_errors=True)  # of a result that does not load
-            raise
-    return Source.open(folder)
-
-
-def words_in_time(race: Race) -> str:
-    "The lists of words to keep, each with as many words as there is time for."
-    most = max(_LEAST_WORDS, int(_WORDS_PER_SECOND * STARTS * race.clock.budget))
-    lists = []
-    for n, words in enumerate(word_lists(words_to_keep(race.state.retained, race.options.kept_words))):
-        first = [] if words.language else list(islice(Lines(words.name), most + 1))
-        if max(words.most, len(first)) > most:
-            race.decide(f"{words.name}: the first {most:,} words are kept, for which there is time")
-        if len(first) > most:
-            write_lines(text_of(race, f"words-{n}", "train"), first[:most])
-            lists.append(str(text_of(race, f"words-{n}", "train")))
-        else:
-            lists.append(f"{words.language}:{min(words.most, most)}" if words.language else words.name)
-    return ",".join(lists)
-
-
-def without_numbers(race: Race) -> Path:
+def without_numbers(race: Adaptation) -> Path:
     "The training text without numbers: new tokens for them change how retained languages are tokenized."
     file = text_of(race, "new", "words")
-    if not file.is_file():
-        lines = (" ".join(re.sub(r"\d+", " ", line).split()) for line in Lines(text_of(race, "new", "train")))
-        write_lines(file, [line for line in lines if line])
+    lines = (" ".join(re.sub(r"\d+", " ", line).split()) for line in Lines(text_of(race, "new", "train")))
+    write_lines(file, filter(None, lines))
     return file
 
 
-def _make_start(race: Race, candidate: Candidate, out: Path) -> None:
-    train, kept = text_of(race, "new", "train"), [text_of(race, n, "train") for n in kept_names(race)]
-    language, options = race.options.language, race.options
-    if candidate.way == "trim":
-        trim_files(race.source, [train, *kept], out, TrimSettings(words=race.state.words), language)
-        return
-    if candidate.way == "extend":
-        base = start_of(race, race.base)
-        settings = TransplantSettings.of(extend=candidate.tokens, seed=options.seed)
-        text = without_numbers(race) if options.keep else train
-        transplant_files(base, [text], out, settings, language, at_most=True)
-        return
-    settings = TransplantSettings.of(vocab_size=candidate.tokens, seed=options.seed)
-    transplant_files(race.source, [train, *kept], out, settings, language)
+def start_of(race: Adaptation, candidate: Candidate) -> Source:
+    "The model that a candidate begins with, which is built where it is not there."
+    way, options, name = candidate.way, race.options, "start.gguf" if race.source.is_gguf else "start"
+    folder = race.path(candidate.name, name)
+    if way == "keep" or folder.exists():
+        return race.source if way == "keep" else Source.open(folder)
+    text = new_text = [text_of(race, n, "train") for n in ("new", *kept_names(race))]
+    trims = way == "trim" or (way == "extend" and race.state.can_trim)
+    size = dict(extend=dict(extend=candidate.tokens), replace=dict(vocab_size=candidate.tokens)).get(way)
+    if way == "extend":
+        new_text = [without_numbers(race) if options.keep else text[0]]
+    with silenced():
+        make_start(
+            race.source,
+            folder,
+            text,
+            TrimSettings(words=race.state.words) if trims else None,
+            TransplantSettings.of(**size, seed=options.seed) if size else None,
+            new_text,
+            race.path("trim", name),
+            options.language,
+        )
+    return Source.open(folder)
 
 # %% ../../nbs/09_app/10_trial.ipynb #b48bb50a
 STEPS = 400  # that the size of a step aims at
 SMALLEST, LARGEST = 512, 32_768  # tokens in a step; smaller ones spoil more of what is to be kept
 
 
-def config_of(race: Race, model: PreTrainedModel) -> LaptConfig:
+def config_of(race: Adaptation, model: PreTrainedModel) -> LaptConfig:
     "The hyper-parameters, the same for all candidates."
     state = race.state
     return LaptConfig(
@@ -453,7 +420,7 @@ def config_of(race: Race, model: PreTrainedModel) -> LaptConfig:
     )
 
 
-def choose_batch(race: Race, model: PreTrainedModel) -> None:
+def choose_batch(race: Adaptation, model: PreTrainedModel) -> None:
     "Steps as large as leave the time for `STEPS` of them, by the speed of one that is tried."
     each = 1.3 * block_seconds(on_device(model), 4, 64, race.clock.now) / 256  # of a token, with the optimizer's part
     of_text = read_json(race.path("text/sizes.json"))["new"]["train"] / 3  # about as many tokens
@@ -466,13 +433,16 @@ def choose_batch(race: Race, model: PreTrainedModel) -> None:
     race.write()
 
 
-def _run_of(race: Race, candidate: Candidate, start: FolderSource, pace: Pace) -> LaptRun:
-    "The training of a candidate, which begins or goes on."
+def _run_of(race: Adaptation, candidate: Candidate, start: FolderSource, pace: Pace) -> LaptRun:
+    "The training of a candidate, which begins or resumes."
     model, tokenizer, folder = start.load().float(), start.tokenizer, race.path(candidate.name, "run")
     config = config_of(race, model)
     kept = [Passages(text_of(race, n, "train")) for n in kept_names(race)]
-    measures = {"bits": partial(_bits_on, race, "new", tokenizer=tokenizer)}
-    measures |= {n: partial(_bits_on, race, n, tokenizer=tokenizer) for n in race.measured.kept}
+
+    def measure(name: str, model: PreTrainedModel) -> float:
+        return bits_of(model, tokenizer, passages_of(race, name, "judge"))[0]
+
+    measures = {"bits": partial(measure, "new")} | {n: partial(measure, n) for n in race.retained}
     arguments: dict[str, Any] = dict(load_best_model_at_end=False, metric_for_best_model=None, eval_on_start=False)
     if race.options.precision != "auto":
         arguments |= {half: race.options.precision == half for half in ("bf16", "fp16")}
@@ -490,36 +460,28 @@ def _run_of(race: Race, candidate: Candidate, start: FolderSource, pace: Pace) -
     )
 
 
-def _bits_on(race: Race, name: str, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> float:
-    return bits_of(model, tokenizer, passages_of(race, name, "judge"))[0]
-
-
-def most_steps(race: Race, candidate: Candidate) -> int:
+def most_steps(race: Adaptation, candidate: Candidate) -> int:
     "The last step that the text allows."
     blocks = (race.path(candidate.name, "run", "tokens").stat().st_size // 4) / race.state.length
     share = 1 - (REPLAY if race.options.kept_texts else 0)
     return max(1, round(PASSES * blocks / share / race.state.batch))
 
 
-def _train_once(race: Race, candidate: Candidate, start: FolderSource) -> LaptRun:
-    pace = Pace(candidate.trained, race.clock, race.write, lambda: race.is_asked, partial(most_steps, race, candidate))
-    run = _run_of(race, candidate, start, pace)
-    if not candidate.facts:
-        memory = step_memory(run.model, run.config, micro_batches(run.config)[0])
-        log.info(f"{candidate.name}: {candidate.in_words}; a step takes at most about {memory}")
-    with silenced(), time_bar(race.clock, candidate.name) as pace.bar:
-        run.train(Passages(text_of(race, "new", "train")), ())
-    return run
-
-
-def train_leg(race: Race, candidate: Candidate) -> None:
+def train_leg(race: Adaptation, candidate: Candidate) -> None:
     "Train a candidate to the end of its last leg, unless an earlier process has done so."
-    if candidate.trained.has_ended:
+    trained = candidate.trained
+    if trained.has_ended:
         return
-    start = start_of(race, candidate).with_weights()
+    start, most = start_of(race, candidate).with_weights(), partial(most_steps, race, candidate)
     while True:
+        pace = Pace(trained, race.clock, race.write, lambda: race.is_interrupted, most)
         try:
-            run = _train_once(race, candidate, start)
+            run = _run_of(race, candidate, start, pace)
+            if not candidate.facts:
+                memory = step_memory(run.model, run.config, micro_batches(run.config)[0])
+                log.info(f"{candidate.name}: {candidate.in_words}; a step takes at most about {memory}")
+            with silenced(), time_bar(race.clock, candidate.name) as pace.bar:
+                run.train(Passages(text_of(race, "new", "train")), ())
             break
         except DamagedCheckpoint as e:
             log.warning(f"{candidate.name}: {e}; it is removed, and training resumes from the one before or the start")

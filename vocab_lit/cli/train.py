@@ -351,7 +351,7 @@ def study_(
         return
     if file is None:
         raise UserError("no study file is given; `vocab-lit study --example` prints one to begin with")
-    from vocab_lit.study.results import Workers
+    from vocab_lit.runs.grid import Workers
     from vocab_lit.study.study import StudyRun, in_words, planned, run_study, time_left
     from vocab_lit.study.study_file import read_study
 

@@ -1,1 +1,1 @@
-"What an adaptation and a study have in common: a time budget, a training that keeps to it, measures, and what must be retained."
+"What an adaptation and a study have in common: initial models, a training that keeps to a time, measures, retention, races and grids."

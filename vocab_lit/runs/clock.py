@@ -18,7 +18,7 @@ __all__ = ['log', 'Clock', 'lines_in_time', 'time_bar']
 
 # %% ../../nbs/12_runs/00_clock.ipynb #745105d9
 class Clock:
-    "The wall time that is left of a budget."
+    "The wall time that remains of a budget."
 
     def __init__(
         self,
@@ -35,12 +35,12 @@ class Clock:
         return self.before + self.now() - self.began
 
     @property
-    def left(self) -> float:
-        "Seconds that are left for training."
+    def remaining(self) -> float:
+        "Seconds that remain for training."
         return self.budget - self.reserve - self.spent
 
 # %% ../../nbs/12_runs/00_clock.ipynb #a3e29845
-_LOOKED = 100  # lines after which the clock is read
+_INTERVAL = 100  # lines after which the clock is read
 
 
 def lines_in_time(lines: Iterable[str], what: str, clock: Clock, seconds: float) -> Iterator[str]:
@@ -49,13 +49,13 @@ def lines_in_time(lines: Iterable[str], what: str, clock: Clock, seconds: float)
     for n, line in enumerate(lines, 1):
         yield line
         size += len(line.encode()) + 1
-        if n % _LOOKED == 0 and clock.now() > end:
-            told = f"{what} the first {n:,} lines ({size / 1e6:,.1f} MB) in {seconds:.0f} seconds"
-            log.warning(f"{told}, which the budget has for it; the rest is left out; give more time or a sample")
+        if n % _INTERVAL == 0 and clock.now() > end:
+            message = f"{what} the first {n:,} lines ({size / 1e6:,.1f} MB) in {seconds:.0f} seconds"
+            log.warning(f"{message}, which the budget has for it; the rest is left out; give more time or a sample")
             return
 
 
 def time_bar(clock: Clock, name: str) -> tqdm:
     "The seconds of the budget, and how many are left."
-    told = "{desc}: {percentage:3.0f}%|{bar}| {remaining} left"
-    return tqdm(total=clock.budget, initial=min(clock.spent, clock.budget), desc=name, bar_format=told, leave=False)
+    text = "{desc}: {percentage:3.0f}%|{bar}| {remaining} left"
+    return tqdm(total=clock.budget, initial=min(clock.spent, clock.budget), desc=name, bar_format=text, leave=False)

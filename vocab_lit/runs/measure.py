@@ -8,9 +8,9 @@ from __future__ import annotations
 import math
 import textwrap
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from vocab_lit.models.device import on_device
 from vocab_lit.models.model_class import is_decoder, is_masked, max_length
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 # %% auto #0
-__all__ = ['short_lines', 'bits_of', 'words_per_second', 'ModelFacts', 'chars_per_part', 'facts_of']
+__all__ = ['short_lines', 'bits_of', 'words_per_second', 'ModelFacts', 'chars_per_part', 'facts_of', 'Measure', 'read_measures']
 
 # %% ../../nbs/12_runs/02_measure.ipynb #ca136acb
 _WINDOW = 256  # tokens
@@ -76,13 +76,13 @@ def words_per_second(
     model: PreTrainedModel,
     tokenizer: PreTrainedTokenizerBase,
     lines: Sequence[str],
+    tokens_per_word: float,  # of the lines
     now: Callable[[], float] = time.perf_counter,
 ) -> float:
     "Words that a decoder writes in a second, or an encoder reads, one text at a time."
     import torch
 
     on_device(model).eval()
-    per_word = max(fit(tokenizer, lines).fertility, 1e-9)
     ids = tokenizer(" ".join(lines), add_special_tokens=False, return_tensors="pt", verbose=False)["input_ids"]
     longest = max_length(model)
     n_new = min(_GENERATED, longest - 1) if is_decoder(model) else 0
@@ -95,10 +95,10 @@ def words_per_second(
                 model.generate(ids, attention_mask=torch.ones_like(ids), **more)  # pyright: ignore
             else:
                 model(input_ids=ids)
-            took = now() - began
-    return (n_new or ids.numel()) / took / per_word
+            seconds = now() - began
+    return (n_new or ids.numel()) / seconds / max(tokens_per_word, 1e-9)
 
-
+# %% ../../nbs/12_runs/02_measure.ipynb #d296a7a5
 @dataclass
 class ModelFacts:
     "Size and speed of a model with its vocabulary."
@@ -121,11 +121,26 @@ def facts_of(
     source: FolderSource, model: PreTrainedModel, lines: list[str], now: Callable[[], float] = time.perf_counter
 ) -> ModelFacts:
     "Measure size and speed of a model with its vocabulary."
-    n = sum(p.numel() for p in model.parameters())
+    n, fertility = sum(p.numel() for p in model.parameters()), fit(source.tokenizer, lines).fertility
     return ModelFacts(
         tokens=len(source.tokenizer),
-        tokens_per_word=round(fit(source.tokenizer, lines).fertility, 3),
+        tokens_per_word=round(fertility, 3),
         parameters=n,
         megabytes=round(4 * n / 1e6, 1),
-        words_per_second=round(words_per_second(model, source.tokenizer, lines, now), 2),
+        words_per_second=round(words_per_second(model, source.tokenizer, lines, fertility, now), 2),
     )
+
+# %% ../../nbs/12_runs/02_measure.ipynb #c6edf029
+@dataclass(frozen=True)
+class Measure:
+    "What was measured of a source model and of the result."
+
+    key: str
+    text: str  # what tables call it
+    before: float
+    after: float
+
+
+def read_measures(report: Mapping[str, Any]) -> dict[str, Measure]:  # by key, in order
+    "Return the measures of a report, as report.json has them."
+    return {row["key"]: Measure(**row) for row in report["rows"]}

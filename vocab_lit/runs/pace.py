@@ -17,7 +17,8 @@ from vocab_lit.runs.clock import Clock
 
 if TYPE_CHECKING:
     from tqdm import tqdm
-    from transformers import TrainerControl, TrainerState, TrainingArguments
+    from transformers import TrainerControl, TrainerState
+    from transformers import TrainingArguments as Arguments
 
 # %% auto #0
 __all__ = ['ENDLESS', 'WARM', 'TRIED', 'SAVED', 'predicted', 'Leg', 'Trained', 'Pace']
@@ -118,7 +119,7 @@ class Trained:
         if not leg.last:
             leg.first = step
 
-
+# %% ../../nbs/12_runs/01_pace.ipynb #71fff62c
 class Pace(TrainerCallback):
     "Keeps a training to its leg, measures it on the way, and lowers its rate at the end."
 
@@ -127,10 +128,11 @@ class Pace(TrainerCallback):
         trained: Trained,
         clock: Clock,
         write: Callable[[], None],  # what is known, to a file
-        is_asked: Callable[[], bool] = bool,  # whether somebody wants it to end now
+        is_interrupted: Callable[[], bool] = bool,  # whether somebody wants it to end now
         most: Callable[[], int] = lambda: ENDLESS,  # the last step that the text allows
     ):
-        self.trained, self.clock, self.write, self.is_asked, self.most = trained, clock, write, is_asked, most
+        self.trained, self.clock, self.write = trained, clock, write
+        self.is_interrupted, self.most = is_interrupted, most
         self.bar: tqdm | None = None  # of the seconds of the budget
         self.leg, self.took, self.began, self.seconds, self.saved = trained.legs[-1], [], 0.0, 0.0, 0.0
 
@@ -139,7 +141,7 @@ class Pace(TrainerCallback):
         "Seconds of a step, by the last ones."
         return median(self.took[-5:]) if self.took else self.trained.each
 
-    def on_train_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
+    def on_train_begin(self, args: Arguments, state: TrainerState, control: TrainerControl, **_: object) -> None:
         step, trained = state.global_step, self.trained
         trained.go_back(step)
         self.seconds = self.saved = trained.seconds
@@ -152,14 +154,14 @@ class Pace(TrainerCallback):
         self.write()
 
     def on_step_begin(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, optimizer: Any = None, **_: Any
+        self, args: Arguments, state: TrainerState, control: TrainerControl, optimizer: Any = None, **_: object
     ) -> None:
         self.began = self.clock.now()
         share = self.leg.rate(state.global_step)
         for group in optimizer.param_groups:
             group["lr"] *= share  # the schedule sets it anew after each step
 
-    def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
+    def on_step_end(self, args: Arguments, state: TrainerState, control: TrainerControl, **_: object) -> None:
         step, leg = state.global_step, self.leg
         self.took.append(self.clock.now() - self.began)
         self.seconds += self.took[-1]
@@ -171,7 +173,7 @@ class Pace(TrainerCallback):
             self._plan_end(step)
         if leg.last and step >= leg.last:
             self._end(control)
-        elif self.is_asked() or self.clock.left <= 0:
+        elif self.is_interrupted() or self.clock.remaining <= 0:
             if not leg.round:  # a leg of a round is resumed, as long as the race is not decided
                 leg.last = step
             self._end(control)
@@ -188,25 +190,21 @@ class Pace(TrainerCallback):
     def _plan_end(self, step: int) -> None:
         "As many steps more as there is time for; the machine may have become slower or faster."
         leg, each = self.leg, sum(self.took) / len(self.took)
-        leg.last = min(step + max(1, int(self.clock.left / each)), max(step + 1, self.most()))
+        leg.last = min(step + max(1, int(self.clock.remaining / each)), max(step + 1, self.most()))
         leg.is_final = True
         self.write()
 
     def _remember(self, step: int) -> None:
-        self.saved = self.seconds
-        self.trained.seconds_at = {str(step): self.seconds} | self._newest()
+        known = self.trained.seconds_at
+        newest = {at: known[at] for at in [max(known, key=int, default="")] if at}  # stays until the next is whole
+        self.saved, self.trained.seconds_at = self.seconds, {str(step): self.seconds} | newest
         self.trained.each = self.each
         self.write()
 
-    def _newest(self) -> dict[str, float]:
-        "The checkpoint that stays until the next is whole."
-        newest = max(self.trained.seconds_at, key=int, default=None)
-        return {} if newest is None else {newest: self.trained.seconds_at[newest]}
-
-    def on_save(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
+    def on_save(self, args: Arguments, state: TrainerState, control: TrainerControl, **_: object) -> None:
         self.write()
 
     def on_evaluate(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, metrics: Any = None, **_: Any
+        self, args: Arguments, state: TrainerState, control: TrainerControl, metrics: Any = None, **_: object
     ) -> None:
         self.trained.curve.append(dict(step=state.global_step, seconds=round(self.seconds, 3)) | (metrics or {}))

@@ -59,9 +59,9 @@ def retained_languages(
 ) -> list[Retained]:
     "Return the languages to retain, those of texts first; each language of a list once."
     found = [Retained(f"kept-{n}", given or detect_language(some), file) for n, (file, given, some) in enumerate(texts)]
-    known = {of_text.language for of_text in found}
-    listed = dict.fromkeys(w.language for w in word_lists(words) if w.language and w.language not in known)
-    return found + [Retained(f"words-{n}", code) for n, code in enumerate(listed)]
+    known = {r.language for r in found}
+    codes = dict.fromkeys(w.language for w in word_lists(words) if w.language and w.language not in known)
+    return found + [Retained(f"words-{n}", code) for n, code in enumerate(codes)]
 
 
 def words_to_keep(
@@ -75,20 +75,20 @@ def words_to_keep(
 
 
 def describe(retained: Retained, some: Sequence[str], n_words: int) -> list[str]:  # lines of its text; words kept
-    "Say which language a text is in, whose words stay, and whether the text is too small or narrow to represent it."
+    "Report which language a text is in, whose words stay, and whether the text is too small or narrow to represent it."
     size, name = sum(len(line.encode()) + 1 for line in some), Path(retained.file).name
     if not has_words(retained.language):
         missing = "wordfreq is not installed" if not has_words() else "wordfreq has no words of it"
-        told = f"{name} is in {retained.title}" if retained.language else f"the language of {name} is not detected"
+        language = f"{name} is in {retained.title}" if retained.language else f"the language of {name} is not detected"
         hint = "pip install 'vocab_lit[words]'" if not has_words() else "en:FILE says that it is English"
-        told = [f"{told} ({missing}), and only the words of the text keep their tokens; {hint}"]
-        return told + [f"{name} is small ({size:,} bytes): give more text of many subjects"] * (size < _SMALL)
-    told = [f"{name} is in {retained.title}: the tokens of its {n_words:,} most frequent words stay, too"]
+        remarks = [f"{language} ({missing}), and only the words of the text keep their tokens; {hint}"]
+        return remarks + [f"{name} is small ({size:,} bytes): give more text of many subjects"] * (size < _SMALL)
+    remarks = [f"{name} is in {retained.title}: the tokens of its {n_words:,} most frequent words stay, too"]
     coverage = word_coverage(some, retained.language)
     if coverage < REPRESENTATIVE:
         what = f"{size:,} bytes with {coverage:.0%} of the 1,000 most frequent words"
-        told.append(f"{name} does not represent {retained.title} ({what}): give more text of many subjects")
-    return told
+        remarks.append(f"{name} does not represent {retained.title} ({what}): give more text of many subjects")
+    return remarks
 
 # %% ../../nbs/12_runs/03_retention.ipynb #d9c4f5ce
 _PROMPTS, SAMPLED_TOKENS = 16, 48  # texts at a time, and tokens of each
@@ -132,7 +132,7 @@ def sampled_text(
     written = (str(tokenizer.decode(row[n:], skip_special_tokens=True)) for n, row in zip(padding, made))
     return [line for text in written if (line := re.sub(r"\s+", " ", text).strip())]
 
-
+# %% ../../nbs/12_runs/03_retention.ipynb #786d1e4a
 _MARKUP = re.compile(r"[<>{}\[\]$\\|=^*#_~`/]")
 _MOST_MARKUP, _LEAST_KNOWN = 0.01, 0.6  # shares of a line's characters, and of its words
 

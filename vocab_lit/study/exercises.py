@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 # %% auto #0
 __all__ = ['Judge', 'EXERCISES', 'CHAPTERS', 'LARGEST', 'OVERLAPPING', 'STATIC', 'ZIWA', 'COSINES', 'Verdict', 'exercise',
            'check', 'numbers', 'parts', 'plan_of', 'differing', 'first_sources', 'last_tenth', 'losses_if_wrong',
-           'initial_loss', 'in_nats', 'guess_start']
+           'swahili_vocabularies', 'initial_loss', 'in_nats', 'guess_start']
 
 # %% ../../nbs/08_study/07_exercises.ipynb #ba2728e0
 @dataclass(frozen=True)
@@ -136,8 +136,8 @@ def differing(plan: Plan, right: csr_array | np.ndarray, rows: np.ndarray, withi
 def first_sources(plan: Plan, token: int) -> str:
     "The weights that a token's first source tokens have."
     parts = plan.explain(token).head(3)
-    told = ", ".join(f"{weight:.2f} of {source}" for source, weight in zip(parts.source, parts.weight))
-    return f"{plan.target[token].text.strip()} has {told} ..."
+    weights = ", ".join(f"{weight:.2f} of {source}" for source, weight in zip(parts.source, parts.weight))
+    return f"{plan.target[token].text.strip()} has {weights} ..."
 
 
 def last_tenth(lines: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -197,7 +197,9 @@ def _nearest_has_no_part(answer: object) -> str:
 
 # %% ../../nbs/08_study/07_exercises.ipynb #b94166b2
 @cache
-def _swahili() -> tuple[Vocab, Vocab, TokenVectors]:  # source and target vocabulary, and vectors of the target's
+def swahili_vocabularies() -> tuple[
+    Vocab, Vocab, TokenVectors
+]:  # source and target vocabulary, and vectors of the target's
     "A model and text that come with the library."
     lines = read_lines(data_path("text", "sw.txt"))[:1000]
     tokenizer = train_tokenizer(lines, "unigram", vocab_size=500)
@@ -207,7 +209,7 @@ def _swahili() -> tuple[Vocab, Vocab, TokenVectors]:  # source and target vocabu
 
 @exercise("focus-4")
 def _ten_nearest(answer: type[InitStep] | InitStep) -> str:
-    source, target, vectors = _swahili()
+    source, target, vectors = swahili_vocabularies()
     plan = plan_of(answer, source, target, vectors)
     copied = Recipe("copies", (Copy(), Gaussian()), "", "").plan(source, target, vectors).copied
     known = with_vectors(target, vectors)
@@ -257,5 +259,5 @@ def guess_start(
 
 @exercise("focus-5")
 def _overlap_or_subtokens(answer: tuple[Sequence[str], str]) -> str:
-    told = guess_start(answer, ("focus", "subtoken-mean"))
-    return f"{told}; look at which tokens overlap in your language" if told else ""
+    losses = guess_start(answer, ("focus", "subtoken-mean"))
+    return f"{losses}; look at which tokens overlap in your language" if losses else ""

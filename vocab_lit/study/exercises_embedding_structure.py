@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 
 import numpy as np
 import torch
@@ -14,11 +13,7 @@ import torch
 from vocab_lit.methods.plan import fit_diagonal
 from vocab_lit.methods.recipe import Copy, Gaussian, InitStep, Recipe, RowWeights
 from vocab_lit.methods.reinit import Group
-from vocab_lit.models.source import Source
-from vocab_lit.study.exercises import differing, exercise, guess_start, numbers, plan_of
-from vocab_lit.text.corpus import data_path, read_lines
-from vocab_lit.tokens.train import train_tokenizer
-from vocab_lit.tokens.vocab import Vocab
+from vocab_lit.study.exercises import differing, exercise, guess_start, numbers, plan_of, swahili_vocabularies
 
 # %% auto #0
 __all__ = ['GROUP', 'DIMENSIONS', 'INITIAL']
@@ -71,17 +66,9 @@ def _plane_hides_groups(answer: object) -> str:
     return ""
 
 # %% ../../nbs/08_study/08_exercises_embedding_structure.ipynb #5e8de9a1
-@cache
-def _swahili() -> tuple[Vocab, Vocab]:  # source and target
-    "The vocabularies of a model that comes with the library, and of text."
-    tokenizer = train_tokenizer(read_lines(data_path("text", "sw.txt"))[:1000], "unigram", vocab_size=500)
-    source = Source.open(data_path("models", "mini-xlmr")).tokenizer
-    return Vocab.from_tokenizer(source), Vocab.from_tokenizer(tokenizer)
-
-
 @exercise("embedding-structure-4")
 def _means_of_groups(answer: type[InitStep] | InitStep) -> str:
-    source, target = _swahili()
+    source, target, _ = swahili_vocabularies()
     plan = plan_of(answer, source, target)
     steps = (Copy(), Gaussian(Group("script", position=True)), Gaussian())
     sampled = Recipe("sampled", steps, "", "").plan(source, target)

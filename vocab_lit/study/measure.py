@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -17,13 +18,14 @@ from transformers import TrainerCallback
 from vocab_lit.models.device import on_device
 from vocab_lit.models.source import FolderSource
 from vocab_lit.study.report import BEST, BITS, HELD_OUT, OTHER, TRAINED_FOR, UNKNOWN
-from vocab_lit.study.stages import CellRun, make_start, ready, tag_file, task_adapter
+from vocab_lit.study.stages import CellRun, initial_model, ready, tag_file, task_adapter
 from vocab_lit.study.study_file import GridCell, Study, TaskOfStudy
 from vocab_lit.tasks.evaluate import choice_accuracy, evaluate_files, probe_accuracy, read_choices, silenced
 from vocab_lit.tasks.settings import EvaluateSettings
 from vocab_lit.text.documents import Passages, lines_of_passages
 from vocab_lit.text.errors import import_extra
 from vocab_lit.tokens.tokenizer_file import save_tokenizer
+from vocab_lit.tokens.vocab import fit
 from vocab_lit.training.perplexity import perplexity
 from vocab_lit.training.training_run import lapt_files
 
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase, TrainerControl, TrainerState, TrainingArguments
 
 # %% auto #0
-__all__ = ['unknown_share', 'bits_measure', 'merged_lora', 'measure_cell']
+__all__ = ['unknown_share', 'study_bits', 'merged_lora', 'measure_cell']
 
 # %% ../../nbs/08_study/05_measure.ipynb #4f402844
 def unknown_share(tokenizer: PreTrainedTokenizerBase, lines: list[str]) -> float:
@@ -46,11 +48,9 @@ def unknown_share(tokenizer: PreTrainedTokenizerBase, lines: list[str]) -> float
     return unknown / total
 
 
-def bits_measure(
-    study: Study, tokenizer: PreTrainedTokenizerBase, lines: list[str]
-) -> Callable[[PreTrainedModel], float]:
-    "Return a function that measures a model's bits per byte on lines or passages, in the windows of a study."
-    return lambda model: perplexity(model, tokenizer, lines, **study.windows.changed()).bits_per_byte
+def study_bits(study: Study, tokenizer: PreTrainedTokenizerBase, lines: list[str], model: PreTrainedModel) -> float:
+    "Return a model's bits per byte on lines or passages, in the windows of a study."
+    return perplexity(model, tokenizer, lines, **study.windows.changed()).bits_per_byte
 
 
 class _Watcher(TrainerCallback):
@@ -79,17 +79,15 @@ def _row(metric: str, value: float, **more: object) -> dict:
 
 def _train(run: CellRun, start: Path, lines: list[str]) -> Iterator[dict]:
     "Train the cell's model, and yield its curve, the bits of the checkpoint that is kept, and the cost."
-    study, way, adapter = run.study, run.way, None
+    study, way, adapter, base = run.study, run.way, None, start
     if way.adapter is not None:
-        adapter, start_model = way.language_adapter(run.cell.language), Path(study.model(run.cell.model))
+        adapter, base = way.language_adapter(run.cell.language), Path(study.model(run.cell.model))
         if way.vocabulary == "new":
             adapter = replace(adapter, vocabulary=str(start))
-    else:
-        start_model = start
-    watcher = _Watcher(bits_measure(study, FolderSource.open(start).tokenizer, lines))
+    watcher = _Watcher(partial(study_bits, study, FolderSource.open(start).tokenizer, lines))
     text, lapt, keep = [run.train_text], study.training(way), study.kept_text(way)
     with silenced():
-        losses = lapt_files(start_model, text, run.path("model"), lapt, run.settings(), adapter, keep, [watcher])
+        losses = lapt_files(base, text, run.path("model"), lapt, run.settings(), adapter, keep, [watcher])
     for step, bits in watcher.bits.items():
         yield _row(BITS, bits, what=HELD_OUT, step=step)
     yield _row(BEST, watcher.bits[int(losses.step[losses.loss.idxmin()])], what=HELD_OUT)
@@ -114,7 +112,7 @@ def _other_rows(study: Study, source: FolderSource, step: int) -> Iterator[dict]
     model = on_device(source.load())
     for code, name in study.other.items():
         lines = list(Passages(study.file(name)))[: study.lines]
-        bits = bits_measure(study, source.tokenizer, lines)(model)
+        bits = study_bits(study, source.tokenizer, lines, model)
         yield _row(OTHER, bits, what="other text", source=code, step=step)
 
 
@@ -174,16 +172,14 @@ def measure_cell(study: Study, cell: GridCell, folder: Path) -> list[dict]:
 
         # the vocabulary
         run = ready(run)
-        start = model = make_start(run)
+        start = model = initial_model(run)
         source = FolderSource.open(start)
         rows.append(_row("tokens", len(source.tokenizer), what="vocabulary"))
         rows.append(_row(UNKNOWN, unknown_share(source.tokenizer, lines), what="vocabulary"))
         note_seconds("of the vocabulary")
         # what is measured before training
         rows += _other_rows(study, source, 0)
-        n_tokens = sum(map(len, source.tokenizer(lines, add_special_tokens=False, verbose=False)["input_ids"]))
-        n_words = sum(len(line.split()) for line in lines)
-        rows.append(_row("tokens per word", n_tokens / n_words, what="vocabulary"))
+        rows.append(_row("tokens per word", fit(source.tokenizer, lines).fertility, what="vocabulary"))
         rows.append(_row("parameters", source.load().num_parameters(), what="cost"))
         note_seconds("of measures at the start")
         # training, or the start itself
@@ -193,7 +189,7 @@ def measure_cell(study: Study, cell: GridCell, folder: Path) -> list[dict]:
             if way.lapt.lora:
                 model = merged_lora(start, model, run.out / "merged")
         else:
-            bits = bits_measure(study, source.tokenizer, passages)(on_device(source.load()))
+            bits = study_bits(study, source.tokenizer, passages, on_device(source.load()))
             rows += [_row(BITS, bits, what=HELD_OUT, step=0), _row(BEST, bits, what=HELD_OUT)]
         note_seconds("of training")
         # the model that came of it

@@ -220,8 +220,8 @@ def report_text(
     parts += ["## What it costs", "The mean of a way's cells.", _in_markdown(costs(table).rename_axis("way"))]
     if errors:
         parts.append("## Cells that failed")
-        told = (f"{' '.join(map(str, e['key'].values()))}: {e['error']}" for e in errors)
-        parts += ["\n".join(f"- {markdown_text(line)}" for line in told)]
+        failures = (f"{' '.join(map(str, e['key'].values()))}: {e['error']}" for e in errors)
+        parts += ["\n".join(f"- {markdown_text(line)}" for line in failures)]
     return "\n\n".join(parts) + "\n"
 
 # %% ../../nbs/08_study/02_report.ipynb #e71d0002

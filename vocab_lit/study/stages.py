@@ -6,22 +6,23 @@
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
 from vocab_lit.methods.settings import TransplantSettings
 from vocab_lit.models.factored_embedding import factorize_files
-from vocab_lit.models.pipeline import smaller_model, transplant_files, trim_files
+from vocab_lit.models.pipeline import smaller_model
 from vocab_lit.models.source import FolderSource
-from vocab_lit.study.results import made_once
+from vocab_lit.runs.folder import made_once, write_lines
+from vocab_lit.runs.grid import facts_digest
+from vocab_lit.runs.start import make_start
 from vocab_lit.study.study_file import GridCell, Study, Way
 from vocab_lit.tasks.evaluate import evaluate_files, silenced
 from vocab_lit.tasks.settings import EvaluateSettings
 from vocab_lit.text.corpus import Lines, sample_lines
-from vocab_lit.text.documents import Passages, hold_out_text, plain_text
+from vocab_lit.text.documents import Passages, hold_out_text
 from vocab_lit.text.errors import UserError
 from vocab_lit.text.files import file_facts, write_folder, write_text
 from vocab_lit.text.reader import raw_lines
@@ -37,16 +38,10 @@ from vocab_lit.vectors.settings import VectorTraining, fasttext_or_ppmi
 from vocab_lit.vectors.word_vectors import train_vectors_files
 
 # %% auto #0
-__all__ = ['facts_digest', 'file_digest', 'tag_file', 'CellRun', 'write_lines', 'make_text', 'make_tokenizer', 'make_vectors',
-           'source_vectors', 'auxiliary_model', 'source_adapter', 'task_adapter', 'ready', 'make_start']
+__all__ = ['file_digest', 'tag_file', 'CellRun', 'make_text', 'make_tokenizer', 'make_vectors', 'source_vectors',
+           'auxiliary_model', 'source_adapter', 'task_adapter', 'ready', 'initial_model']
 
 # %% ../../nbs/08_study/04_stages.ipynb #ecd9ccb9
-def facts_digest(facts: object, digits: int = 8) -> str:
-    "Return a hash of settings, whatever their order, in hexadecimal digits."
-    text = json.dumps(facts, sort_keys=True, default=str)
-    return hashlib.sha256(text.encode()).hexdigest()[:digits]
-
-
 def file_digest(path: str | Path) -> str:
     "Return a hash (16 hexadecimal digits) of a file, or of a folder's files except Markdown."
     h, path = hashlib.sha256(), Path(path)
@@ -68,12 +63,12 @@ def tag_file(path: str, tags: int, folder: Path) -> str:
     rows = [line.rstrip("\r\n").split("\t") for line in raw_lines(path)]
     if narrow := next((n for n, row in enumerate(rows, 1) if 1 < len(row) < tags), 0):
         raise UserError(f"{path}, line {narrow}: has no column {tags}; columns are counted from 1, with tabs between")
-    made = folder / f"{file_digest(path)}-{tags}.tsv"
-    if not made.exists():
+    columns = folder / f"{file_digest(path)}-{tags}.tsv"
+    if not columns.exists():
         lines = ["\t".join((row[0], row[tags - 1])) if len(row) > 1 else row[0] for row in rows]
-        with write_text(made) as out:
+        with write_text(columns) as out:
             out.write("\n".join(lines) + "\n")
-    return str(made)
+    return str(columns)
 
 # %% ../../nbs/08_study/04_stages.ipynb #4a232d2b
 @dataclass
@@ -140,12 +135,6 @@ class CellRun:
         return RunSettings(held_out=(str(self.held_out),), seed=self.transplant.init.seed, resume=resume, **options)
 
 # %% ../../nbs/08_study/04_stages.ipynb #9376c1bb
-def write_lines(path: Path, lines: Iterable[str]) -> None:
-    "Write lines, or passages, into a file."
-    with open(path, "w", encoding="utf-8", newline="\n") as file:
-        file.writelines(plain_text(lines))
-
-
 def make_text(run: CellRun, out: Path) -> None:
     "Write the lines to train on, as many as the cell's amount, and the held-out lines into a folder."
     study, code = run.study, run.cell.language
@@ -242,43 +231,40 @@ def ready(run: CellRun) -> CellRun:
     study, cell, way = run.study, run.cell, run.way
     if not way.makes_rows:
         return replace(run, transplant=study.transplant(cell, cell.seed))
-    made: dict[str, object] = {}
+    files: dict[str, object] = {}
     if not way.expands:
-        made["tokenizer"] = str(run.share(run.path("tokenizer"), lambda out: make_tokenizer(run, out)))
+        files["tokenizer"] = str(run.share(run.path("tokenizer"), lambda out: make_tokenizer(run, out)))
     if factoring := getattr(run.transplant.init.recipe, "factoring", None):
         name = f"factors-{cell.model}-{facts_digest(asdict(factoring))}.safetensors"
-        made["factors"] = str(run.share(name, lambda out: factorize_files(run.source, out, factoring)))
+        files["factors"] = str(run.share(name, lambda out: factorize_files(run.source, out, factoring)))
     needs = run.transplant.init.recipe.needs
     if way.auxiliary:
-        made["vectors"] = str(auxiliary_model(run))
+        files["vectors"] = str(auxiliary_model(run))
     elif needs == "aligned vectors":
-        made["source_vectors"] = str(source_vectors(run))
-        with_source = replace(run, transplant=study.transplant(cell, 0, source_vectors=made["source_vectors"]))
+        files["source_vectors"] = str(source_vectors(run))
+        with_source = replace(run, transplant=study.transplant(cell, 0, source_vectors=files["source_vectors"]))
         if not run.transplant.vectors.target_vectors:
             folder = run.share(with_source.path("vectors"), lambda out: make_vectors(with_source, out))
-            made["target_vectors"] = str(next(folder.iterdir()))
+            files["target_vectors"] = str(next(folder.iterdir()))
     elif needs == "word vectors" or (needs and not way.expands):
         folder = run.share(run.path("vectors"), lambda out: make_vectors(run, out))
-        made["vectors"] = str(next(folder.iterdir()))
-    return replace(run, transplant=study.transplant(cell, cell.seed, **made))
+        files["vectors"] = str(next(folder.iterdir()))
+    return replace(run, transplant=study.transplant(cell, cell.seed, **files))
 
 
-def make_start(run: CellRun) -> Path:
+def initial_model(run: CellRun) -> Path:
     "Give the source model its vocabulary, and return the folder of the model that training begins with."
-    way, source, out = run.way, run.source, run.path("start")
-    if way.vocabulary == "keep":
+    way, out, vocabulary = run.way, run.path("start"), run.way.vocabulary
+    if vocabulary == "keep":
         return Path(run.study.model(run.cell.model))
-    if way.trimmed or way.vocabulary == "trim":
-        keep, trimmed = run.study.kept_text(way), run.path("trimmed") if way.trimmed else out
-        trim_files(source, [run.train_text, *keep.keep_text], trimmed, way.trim, run.cell.language)
-        if not way.trimmed:
-            return out
-        source = FolderSource.open(trimmed)
-    text, wanted = ([run.train_text] if way.expands else []), run.transplant
-    vectors = wanted.vectors
-    if wanted.init.recipe.needs in (None, "", "aligned vectors"):
-        vectors = replace(vectors, source_text=(), vectors="auto")
-    settings = TransplantSettings(wanted.tokenizer, vectors, wanted.init)
-    settings = settings.without_unused(options(TokenizerSettings), text)  # of a tokenizer that is there by now
-    transplant_files(source, text, out, settings, run.cell.language, at_most=True)
+    trims, new_text, transplant = way.trimmed or vocabulary == "trim", [run.train_text] if way.expands else [], None
+    if way.makes_rows:
+        wanted, vectors = run.transplant, run.transplant.vectors
+        if wanted.init.recipe.needs in (None, "", "aligned vectors"):
+            vectors = replace(vectors, source_text=(), vectors="auto")
+        transplant = TransplantSettings(wanted.tokenizer, vectors, wanted.init)
+        transplant = transplant.without_unused(options(TokenizerSettings), new_text)  # of a tokenizer that is there
+    text = [run.train_text, *(run.study.kept_text(way).keep_text if trims else ())]
+    trim = way.trim if trims else None
+    make_start(run.source, out, text, trim, transplant, new_text, run.path("trimmed"), run.cell.language)
     return out

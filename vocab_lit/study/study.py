@@ -7,35 +7,35 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import shutil
 import time
-import warnings
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain
 from pathlib import Path
+from statistics import fmean
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from vocab_lit.models.model_class import is_masked
 from vocab_lit.models.settings import check_model_path
 from vocab_lit.models.source import FolderSource
+from vocab_lit.runs.folder import replaced_text
+from vocab_lit.runs.grid import FAILED, Cell, Grid, Workers, facts_digest, record_rows
 from vocab_lit.study.measure import measure_cell
 from vocab_lit.study.report import BEST, report_text
-from vocab_lit.study.results import ResultStore, WorkerKilled, Workers, record_rows
-from vocab_lit.study.stages import facts_digest, file_digest, tag_file
+from vocab_lit.study.stages import file_digest, tag_file
 from vocab_lit.study.study_file import GridCell, Study, TaskOfStudy, at_keys
-from vocab_lit.tasks.evaluate import read_choices, read_examples, silenced
+from vocab_lit.tasks.evaluate import read_choices, read_examples
 from vocab_lit.text.corpus import write_json
 from vocab_lit.text.documents import check_outside
 from vocab_lit.text.errors import UserError
-from vocab_lit.text.files import alone, check_output, check_text
+from vocab_lit.text.files import alone, check_output, check_text, read_json
 from vocab_lit.text.reader import TextSource
-from vocab_lit.text.settings import SettingError, first_line, read_yaml
+from vocab_lit.text.settings import SettingError, read_yaml
 from vocab_lit.training.lapt import check_lapt, differences
-from vocab_lit.training.settings import RunStopped
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'NOTE', 'CELLS', 'FAILED', 'study_digests', 'cell_fingerprint', 'check_study', 'study_facts', 'StudyRun',
-           'time_left', 'in_words', 'planned', 'StudyResult', 'run_study', 'write_results']
+__all__ = ['log', 'NOTE', 'CELLS', 'study_digests', 'cell_fingerprint', 'check_study', 'study_facts', 'StudyRun', 'time_left',
+           'in_words', 'planned', 'StudyResult', 'run_study', 'write_results']
 
 # %% ../../nbs/08_study/06_study.ipynb #f0173e46
 def study_digests(study: Study) -> dict[str, str]:
@@ -96,7 +96,7 @@ def _check_way(study: Study, cell: GridCell) -> None:
         config = study.training(way).config(source.longest, source.is_causal)
         try:
             check_lapt(source.open_weights(), source.tokenizer, config)
-        except ValueError as e:
+        except UserError as e:
             raise SettingError("lapt", f"{e}") from None
 
 
@@ -148,7 +148,7 @@ def check_study(study: Study) -> None:
         raise read_yaml(study.path, "study").wrong(e) from None
 
 # %% ../../nbs/08_study/06_study.ipynb #a56e618f
-NOTE, CELLS, FAILED = "study.json", "cells", "failed"
+NOTE, CELLS = "study.json", "cells"
 
 
 def study_facts(study: Study, digests: Mapping[str, str]) -> dict:
@@ -176,16 +176,15 @@ class StudyRun:
     study: Study
     out: Path
     digests: dict[str, str]
-    store: ResultStore
+    grid: Grid
 
     @classmethod
     def open(cls, study: Study, out: Path, workers: Workers | None = None, write: bool = True) -> StudyRun:
-        "Check everything; `ValueError` or an `OSError` say what cannot be. With `write`, begin the folder."
+        "Check everything; `UserError` or an `OSError` say what cannot be. With `write`, begin the folder."
         check_study(study)
         out, digests = Path(out).absolute(), study_digests(study)
         facts = study_facts(study, digests)
-        if (out / NOTE).is_file():
-            before = json.loads((out / NOTE).read_text(encoding="utf-8"))
+        if before := read_json(out / NOTE):
             _check_same(before, facts, out)
             facts["files"], facts["ways"] = before["files"] | facts["files"], before["ways"] | facts["ways"]
         else:
@@ -194,12 +193,12 @@ class StudyRun:
         if write:
             out.mkdir(parents=True, exist_ok=True)
             write_json(facts, out / NOTE)
-            (out / FAILED).mkdir(exist_ok=True)
-        return cls(study, out, digests, ResultStore(out / CELLS, workers or Workers(1)))
+        return cls(study, out, digests, Grid(out / CELLS, workers or Workers(1)))
 
-    def fingerprint(self, cell: GridCell) -> str:
-        "Return a hash of all that decides a cell's numbers, except the library."
-        return cell_fingerprint(self.study, cell, self.digests)
+    def cell(self, cell: GridCell) -> Cell:
+        "Return a cell as the grid computes and reads it."
+        fingerprint = cell_fingerprint(self.study, cell, self.digests)
+        return Cell(str(cell), self.study.key(cell), fingerprint, partial(self.measure, cell))
 
     def measure(self, cell: GridCell) -> list[dict]:
         "Compute a cell."
@@ -207,11 +206,11 @@ class StudyRun:
 
     def record(self, cell: GridCell) -> dict | None:
         "Return the record of a cell; None if it has none."
-        return self.store.read(self.study.key(cell), self.fingerprint(cell))
+        return self.grid.record(self.cell(cell))
 
-    def failure(self, cell: GridCell) -> Path:
-        "Return the file that notes that a cell failed."
-        return self.out / FAILED / self.store.path(self.study.key(cell)).name
+    def records(self) -> dict[GridCell, dict]:
+        "Return the records of the cells that have one."
+        return {cell: record for cell in self.study.cells if (record := self.record(cell))}
 
     def missing(self) -> list[GridCell]:
         "Return the cells that have no record."
@@ -220,19 +219,17 @@ class StudyRun:
     def seconds(self) -> dict[str, list[float]]:
         "Return how long the recorded cells took, by way."
         seconds: dict[str, list[float]] = {}
-        for cell in self.study.cells:
-            if record := self.record(cell):
-                seconds.setdefault(cell.way, []).append(record["seconds"])
+        for cell, record in self.records().items():
+            seconds.setdefault(cell.way, []).append(record["seconds"])
         return seconds
 
     def frame(self) -> pd.DataFrame:
         "Return the records of the study's cells as a tidy table, with a row for each value."
         import pandas as pd
 
-        records = filter(None, map(self.record, self.study.cells))
         return pd.DataFrame(
             row | dict(fingerprint=record["fingerprint"])
-            for record in records
+            for record in self.records().values()
             for row in record_rows(record, chapter=self.study.name)
         )
 
@@ -243,11 +240,10 @@ def time_left(
     pace: float = 1,  # seconds of cells that are computed in a second, by several processes
 ) -> float | None:
     "Return how long cells will take, from the mean of their way, or of all cells; None if none has been computed."
-    known = [one for all_of_way in seconds.values() for one in all_of_way]
+    known = list(chain.from_iterable(seconds.values()))
     if not (known and pace):
         return None
-    usual = sum(known) / len(known)
-    each = {way: sum(of_way) / len(of_way) for way, of_way in seconds.items()}
+    usual, each = fmean(known), {way: fmean(of_way) for way, of_way in seconds.items()}
     return sum(n * each.get(way, usual) for way, n in to_do.items()) / pace
 
 
@@ -264,9 +260,9 @@ def planned(run: StudyRun) -> list[dict]:
     "Return a row for each way: how many cells it has, how many are recorded, and how long the others will take."
     seconds, rows, waiting = run.seconds(), [], Counter(cell.way for cell in run.missing())
     for way, n in Counter(cell.way for cell in run.study.cells).items():
-        left = in_words(time_left({way: waiting[way]}, seconds)) if seconds and waiting[way] else ""
-        failed = sum(run.failure(cell).is_file() for cell in run.study.cells if cell.way == way)
-        rows.append(dict(way=way, cells=n, recorded=n - waiting[way], failed=failed, time_left=left))
+        remaining = in_words(time_left({way: waiting[way]}, seconds)) if seconds and waiting[way] else ""
+        failed = sum(run.grid.failure(run.cell(c)).is_file() for c in run.study.cells if c.way == way)
+        rows.append(dict(way=way, cells=n, recorded=n - waiting[way], failed=failed, time_left=remaining))
     return rows
 
 # %% ../../nbs/08_study/06_study.ipynb #319a8fab
@@ -279,73 +275,39 @@ class StudyResult:
     failed: dict[str, str] = field(default_factory=dict)  # error of each cell
 
 
-def _note_failure(run: StudyRun, cell: GridCell, seconds: float, error: str) -> dict:
-    "Note that a cell failed, in a file of its own."
-    failure = dict(key=run.study.key(cell), seconds=round(seconds, 3), error=error)
-    write_json(failure, run.failure(cell))
-    return failure
-
-
-def _compute(run: StudyRun, cell: GridCell) -> dict:
-    "Compute a cell, and return its record, or key and error if it fails."
-    began = time.perf_counter()
-    try:
-        with silenced(), warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # which nobody reads between the lines of many cells
-            record = run.store.cell(run.study.key(cell), partial(run.measure, cell), run.fingerprint(cell))
-        run.failure(cell).unlink(missing_ok=True)
-        return record
-    except RunStopped:
-        raise
-    except Exception as e:
-        return _note_failure(run, cell, time.perf_counter() - began, f"{type(e).__name__}: {first_line(e)}")
-
-
 def _remove_left_over(out: Path) -> None:
     "Remove the folders of cells whose process was killed."
     for left in out.glob(".cell-*"):
         shutil.rmtree(left)
 
 
-def _computed(run: StudyRun, waiting: dict[str, GridCell]) -> Iterator[tuple[GridCell, dict]]:
-    "Compute the cells that wait, by their keys, and yield each with its record, or key and error."
-    workers = run.store.workers
-    while waiting:
-        try:
-            for record in workers.run([partial(_compute, run, cell) for cell in waiting.values()], run.out):
-                yield waiting.pop(json.dumps(record["key"])), record
-        except WorkerKilled as e:
-            _remove_left_over(run.out)
-            for name in list(waiting)[: workers.at_once(len(waiting))]:
-                cell = waiting.pop(name)
-                yield cell, _note_failure(run, cell, 0, f"{e}; the study computes it when it is run again")
-
-
 def run_study(run: StudyRun) -> StudyResult:
     "Compute the cells that have no record, then write the table and the report."
+    clean = partial(_remove_left_over, run.out)
     with alone(run.out):
-        _remove_left_over(run.out)
+        clean()
         began, worked, failed, seconds = time.perf_counter(), 0.0, {}, run.seconds()
-        cells, to_do = len(run.study.cells), run.missing()
-        waiting = {json.dumps(run.study.key(cell)): cell for cell in to_do}
-        log.info(f"{cells:,} cells, {cells - len(to_do):,} recorded before, {len(to_do):,} to compute")
-        log.info(f"time left: {in_words(time_left(Counter(cell.way for cell in to_do), seconds))}")
+        cells, missing = len(run.study.cells), {str(cell): cell for cell in run.missing()}
+        waiting, to_do = Counter(cell.way for cell in missing.values()), len(missing)
+        log.info(f"{cells:,} cells, {cells - to_do:,} recorded before, {to_do:,} to compute")
+        log.info(f"time left: {in_words(time_left(waiting, seconds))}")
         try:
-            for n, (cell, record) in enumerate(_computed(run, waiting), 1):
+            for n, (cell, record) in enumerate(run.grid.fill(map(run.cell, missing.values()), clean), 1):
+                way = missing[cell.name].way
+                waiting[way] -= 1
                 worked += record["seconds"]
                 if "error" in record:
-                    failed[str(cell)] = record["error"]
+                    failed[cell.name] = record["error"]
                     result = f"failed: {record['error']}"
                 else:
-                    seconds.setdefault(cell.way, []).append(record["seconds"])
+                    seconds.setdefault(way, []).append(record["seconds"])
                     [bits] = [row["value"] for row in record["values"] if row["metric"] == BEST]
                     result = f"{bits:.3f} bits per byte, {in_words(record['seconds'])}"
-                pace = worked / (time.perf_counter() - began)
-                left = in_words(time_left(Counter(cell.way for cell in waiting.values()), seconds, pace))
-                log.info(f"{n} of {len(to_do)}: {cell}: {result}; time left: {left}")
+                remaining = time_left(waiting, seconds, worked / (time.perf_counter() - began))
+                log.info(f"{n} of {to_do}: {cell.name}: {result}; time left: {in_words(remaining)}")
         finally:
             write_results(run)
-    return StudyResult(cells, len(to_do) - len(failed), failed)
+    return StudyResult(cells, to_do - len(failed), failed)
 
 
 def write_results(run: StudyRun) -> None:
@@ -353,11 +315,10 @@ def write_results(run: StudyRun) -> None:
     table = run.frame()
     if table.empty:
         return
-    part = run.out / f".records-{os.getpid()}.csv"
-    table.to_csv(part, index=False, lineterminator="\n", float_format="%.6g")
-    os.replace(part, run.out / "records.csv")
-    errors = [json.loads(p.read_text(encoding="utf-8")) for p in sorted((run.out / FAILED).glob("*.json"))]
+    with replaced_text(run.out / "records.csv") as file:
+        table.to_csv(file, index=False, lineterminator="\n", float_format="%.6g")
+    errors = [read_json(file) for file in sorted((run.out / FAILED).glob("*.json"))]
     missing = len(run.study.cells) - table.fingerprint.nunique()
-    report = report_text(table, run.study.name, run.study.baseline, errors, missing)
-    (run.out / "report.md").write_text(report, encoding="utf-8", newline="\n")
+    with replaced_text(run.out / "report.md") as file:
+        file.write(report_text(table, run.study.name, run.study.baseline, errors, missing))
     log.info(f"the report is {run.out / 'report.md'}, all numbers are in {run.out / 'records.csv'}")

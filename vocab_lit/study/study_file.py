@@ -42,7 +42,7 @@ from vocab_lit.vectors.settings import VECTOR_METHODS, VectorSettings
 # %% auto #0
 __all__ = ['ALL', 'Names', 'AmountNames', 'Seeds', 'VOCABULARIES', 'KNOW_SOURCE', 'SIZES', 'ADAPTERS', 'AUXILIARY', 'ROLES',
            'at_keys', 'check_known', 'task_options', 'Way', 'way_parts', 'LanguageFiles', 'SourceLanguage', 'Windows',
-           'TaskOfStudy', 'ChoicesOfStudy', 'GridCell', 'Study', 'example', 'read_study']
+           'Scored', 'TaskOfStudy', 'ChoicesOfStudy', 'GridCell', 'Study', 'example', 'read_study']
 
 # %% ../../nbs/08_study/03_study_file.ipynb #e9776100
 @contextmanager
@@ -314,16 +314,22 @@ class Windows(Settings):
 
 
 @settings
-class TaskOfStudy(Settings):
-    "A task, its files and its settings."
+class Scored(Settings):
+    "What a model is scored on; {language} may stand in the names of files."
 
     name: str = option("", "what it is called")
-    task: str = option("", "pos, ner, qa or nli")
-    train: str = option("", "examples; {language} may stand in the name")
-    dev: str = option("", "examples by which the best epoch is chosen")
-    test: str = option("", "examples; {language} may stand in the name")
-    given: dict[str, object] = option({}, "settings of the task")
+    train: str = option("", "examples to learn from")
+    test: str = option("", "examples to score")
     languages: Names = option((), "in which it is scored; empty: all")
+
+
+@settings
+class TaskOfStudy(Scored):
+    "A task, its files and its settings."
+
+    task: str = option("", "pos, ner, qa or nli")
+    dev: str = option("", "examples by which the best epoch is chosen")
+    given: dict[str, object] = option({}, "settings of the task")
     tags: int = option(0, "ner: the column of a file that has the tags; 0: the last", ge=0)
 
     @property
@@ -343,14 +349,10 @@ class TaskOfStudy(Settings):
 
 
 @settings
-class ChoicesOfStudy(Settings):
-    "Choices that a causal model makes by likelihood, without training."
+class ChoicesOfStudy(Scored):
+    "Choices that a causal model makes by likelihood; with `train` a linear classifier of frozen states learns too."
 
-    name: str = option("", "what they are called")
-    test: str = option("", "the file; {language} may stand in it")
-    languages: Names = option((), "in which they are made; empty: all")
     examples: int = option(0, "how many of the file, evenly spread; 0: all", ge=0)
-    train: str = option("", "a file from which a linear classifier of frozen states learns too")
 
     @property
     def facts(self) -> dict[str, object]:
